@@ -10,13 +10,13 @@
 enum { RANKS_MAX = 1 << 22 };
 static const size_t STACK_MAX = (size_t)1 << 30;
 
-typedef struct run {
+typedef struct context_run {
     const catena_sim_params_t *params;
     catena_sim_program_t program;
     void *argument;
     int failed;
     int code;
-} run_t;
+} context_run_t;
 
 static double wall_clock(void)
 {
@@ -27,7 +27,7 @@ static double wall_clock(void)
 
 static void run_rank(ctn_sim_rank_t *rank, void *argument)
 {
-    run_t *run = argument;
+    context_run_t *run = argument;
     catena_config_t config = {.settings = run->params->settings, .sim = rank};
     int code = run->program(&config, run->argument);
     if (code != 0 && run->failed++ == 0) {
@@ -165,7 +165,7 @@ static catena_status_t check_cores(const ctn_log_t *log,
 
 /* ---- running ---- */
 
-static catena_status_t go(const ctn_sim_setup_t *setup, run_t *run,
+static catena_status_t go(const ctn_sim_setup_t *setup, context_run_t *run,
                           catena_sim_report_t *report)
 {
     ctn_sim_t *sim;
@@ -210,7 +210,7 @@ catena_status_t catena_sim_run(const catena_sim_params_t *params,
     }
     if (status == CATENA_OK) {
         setup.machine = machine;
-        run_t run = {
+        context_run_t run = {
             .params = params, .program = program, .argument = argument};
         status = go(&setup, &run, report);
     }

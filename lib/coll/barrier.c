@@ -19,7 +19,7 @@
 #include "coll/call/call.h"
 #include "exec/slot.h"
 
-typedef struct barrier {
+typedef struct group_barrier {
     /* argument */
     catena_group_t *group;
     /* working */
@@ -31,7 +31,7 @@ typedef struct barrier {
     bool publishes; /* fence: the one that publishes records */
     unsigned round;
     bool sent;
-} barrier_t;
+} group_barrier_t;
 
 static bool is_flat(const ctn_topo_t *topo)
 {
@@ -52,7 +52,7 @@ static void raise_word(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
 
 /** Whether all missing members, from barrier->arrived on, last ran on other
  * cores. */
-CTN_TURN static bool all_elsewhere(const barrier_t *barrier)
+CTN_TURN static bool all_elsewhere(const group_barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
     for (uint32_t i = barrier->arrived; i < ctn_topo_local_size(topo); i++) {
@@ -66,7 +66,8 @@ CTN_TURN static bool all_elsewhere(const barrier_t *barrier)
 }
 
 /** Signal that this member has arrived. */
-static inline void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
+static inline void arrive(ctn_exec_t *exec, group_barrier_t *barrier,
+                          uint64_t seq)
 {
     ctn_topo_t *topo = barrier->topo;
     barrier->arrived = 0;
@@ -79,7 +80,7 @@ static inline void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    barrier_t *barrier = ctn_op_state(op);
+    group_barrier_t *barrier = ctn_op_state(op);
     ctn_step_t step = ctn_topo_need(op, barrier->group, &barrier->topo);
     if (step != CTN_STEP_NEXT) {
         return step;
@@ -94,7 +95,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /** Whether all members have arrived; polls a missing member's word this often.
  */
-CTN_TURN static bool all_arrived(ctn_exec_t *exec, barrier_t *barrier,
+CTN_TURN static bool all_arrived(ctn_exec_t *exec, group_barrier_t *barrier,
                                  uint32_t loads)
 {
     const ctn_topo_t *topo = barrier->topo;
@@ -118,7 +119,7 @@ CTN_TURN static bool all_arrived(ctn_exec_t *exec, barrier_t *barrier,
  */
 static ctn_step_t gather(ctn_op_t *op)
 {
-    barrier_t *barrier = ctn_op_state(op);
+    group_barrier_t *barrier = ctn_op_state(op);
     const ctn_topo_t *topo = barrier->topo;
     if ((!barrier->flat && ctn_topo_local_rank(topo) != 0) ||
         all_arrived(op->exec, barrier, 1)) {
@@ -130,7 +131,7 @@ static ctn_step_t gather(ctn_op_t *op)
 
 static ctn_step_t disseminate(ctn_op_t *op)
 {
-    barrier_t *barrier = ctn_op_state(op);
+    group_barrier_t *barrier = ctn_op_state(op);
     const ctn_topo_t *topo = barrier->topo;
     if (ctn_topo_local_rank(topo) != 0) {
         return CTN_STEP_NEXT;
@@ -159,7 +160,7 @@ static ctn_step_t disseminate(ctn_op_t *op)
 
 static ctn_step_t release(ctn_op_t *op)
 {
-    barrier_t *barrier = ctn_op_state(op);
+    group_barrier_t *barrier = ctn_op_state(op);
     ctn_topo_t *topo = barrier->topo;
     if (barrier->flat) {
         return CTN_STEP_NEXT;
@@ -183,7 +184,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t barrier_algorithm = {
     .name = "barrier",
-    .state_bytes = sizeof(barrier_t),
+    .state_bytes = sizeof(group_barrier_t),
     .phases = phases,
     .synchronizing = true,
 };
@@ -193,7 +194,7 @@ ctn_op_t *ctn_barrier_create(catena_group_t *group)
     ctn_op_t *op =
         ctn_op_create(group->exec, &barrier_algorithm, &group->sequence);
     if (op != NULL) {
-        ((barrier_t *)ctn_op_state(op))->group = group;
+        ((group_barrier_t *)ctn_op_state(op))->group = group;
     }
     return op;
 }
@@ -226,7 +227,7 @@ void ctn_barrier_set_hooks(catena_group_t *group)
 
 static ctn_step_t begin_fence(ctn_op_t *op)
 {
-    barrier_t *barrier = ctn_op_state(op);
+    group_barrier_t *barrier = ctn_op_state(op);
     ctn_topo_t *topo = ctn_topo_of(barrier->group);
     barrier->topo = topo;
     barrier->flat = true;
@@ -247,7 +248,7 @@ static const ctn_phase_t fence_phases[] = {
 
 static const ctn_algorithm_t fence_algorithm = {
     .name = "node fence",
-    .state_bytes = sizeof(barrier_t),
+    .state_bytes = sizeof(group_barrier_t),
     .phases = fence_phases,
 };
 
@@ -255,7 +256,7 @@ ctn_op_t *ctn_fence_create(catena_group_t *group)
 {
     ctn_op_t *op = ctn_op_create(group->exec, &fence_algorithm, NULL);
     if (op != NULL) {
-        ((barrier_t *)ctn_op_state(op))->group = group;
+        ((group_barrier_t *)ctn_op_state(op))->group = group;
     }
     return op;
 }
@@ -264,7 +265,7 @@ ctn_op_t *ctn_publish_fence_create(catena_group_t *group)
 {
     ctn_op_t *op = ctn_fence_create(group);
     if (op != NULL) {
-        ((barrier_t *)ctn_op_state(op))->publishes = true;
+        ((group_barrier_t *)ctn_op_state(op))->publishes = true;
     }
     return op;
 }
@@ -309,7 +310,7 @@ static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
 CTN_TURN static bool run_inline(catena_group_t *group, catena_status_t *status)
 {
     ctn_exec_t *exec = group->exec;
-    barrier_t barrier = {.topo = ctn_topo_known(group)};
+    group_barrier_t barrier = {.topo = ctn_topo_known(group)};
     const ctn_topo_t *topo = barrier.topo;
     uint64_t seq;
     if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
@@ -390,7 +391,7 @@ catena_status_t catena_barrier_init(catena_group_t *group,
     op->persistent = true;
     status = ctn_hidden_make(group, false, &hidden);
     if (status == CATENA_OK) {
-        ((barrier_t *)ctn_op_state(op))->group = &hidden->group;
+        ((group_barrier_t *)ctn_op_state(op))->group = &hidden->group;
         op->sequence = &hidden->group.sequence;
         ctn_hidden_own(op, hidden);
     } else {

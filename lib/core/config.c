@@ -15,17 +15,17 @@
 /* A parser of values. `flags`: which special values it accepts. */
 enum { ALLOW_AUTO = 1, ALLOW_INF = 2, ALLOW_ZERO = 4 };
 
-struct row;
+struct core_row;
 
 struct parser {
     const char *expected; /* for messages and help */
     unsigned flags;
     const char *const *choices; /* NULL-terminated, for parse_choice */
-    catena_status_t (*parse)(const struct row *row, const char *text,
+    catena_status_t (*parse)(const struct core_row *row, const char *text,
                              void *field);
 };
 
-struct row {
+struct core_row {
     const char *name;    /* without prefix */
     const char *initial; /* default value, as text */
     const char *help;
@@ -33,16 +33,16 @@ struct row {
     const struct parser *parser;
 };
 
-static catena_status_t parse_size(const struct row *row, const char *text,
+static catena_status_t parse_size(const struct core_row *row, const char *text,
                                   void *field);
-static catena_status_t parse_switch(const struct row *row, const char *text,
-                                    void *field);
-static catena_status_t parse_choice(const struct row *row, const char *text,
-                                    void *field);
-static catena_status_t parse_algorithm(const struct row *row, const char *text,
-                                       void *field);
-static catena_status_t parse_string(const struct row *row, const char *text,
-                                    void *field);
+static catena_status_t parse_switch(const struct core_row *row,
+                                    const char *text, void *field);
+static catena_status_t parse_choice(const struct core_row *row,
+                                    const char *text, void *field);
+static catena_status_t parse_algorithm(const struct core_row *row,
+                                       const char *text, void *field);
+static catena_status_t parse_string(const struct core_row *row,
+                                    const char *text, void *field);
 
 /* In the order of ctn_log_level_t, ctn_put_mode_t and ctn_wait_t. */
 static const char *const log_levels[] = {"fatal", "error", "warn", "info",
@@ -88,7 +88,7 @@ static const struct parser put_parser = {"auto, am or rma", 0, put_modes,
 static const struct parser algorithm_parser = {
     "auto, direct, shift, bruck, morton, l-a2a, mpml, nmpml or onmpml", 0,
     algorithms, parse_algorithm};
-static const struct parser scheme_parser = {
+static const struct parser neighbor_parser = {
     "auto, direct, colored, combining or aggregated", 0, neighbor_algorithms,
     parse_choice};
 static const struct parser levels_parser = {
@@ -109,7 +109,7 @@ static const struct parser string_parser = {"any text", 0, NULL, parse_string};
          ", in those components of its hierarchy that have it.",               \
          FIELD(coll_config[CTN_COLL_##NAME].algorithm), &name_parser},
 
-static const struct row rows[] = {
+static const struct core_row rows[] = {
     {"LOG_LEVEL", "warn", "Messages up to this level are written to stderr.",
      FIELD(log_level), &level_parser},
     {"HEAP_SIZE", "auto",
@@ -143,7 +143,7 @@ static const struct row rows[] = {
     {"NEIGHBOR_ALGORITHM", "auto",
      "Algorithm of neighborhoods that are made without one. auto: chosen for\n"
      "each. The same on all ranks.",
-     FIELD(neighbor), &scheme_parser},
+     FIELD(neighbor), &neighbor_parser},
     {"TUNING", "auto",
      "Rules by which algorithms are chosen where none is asked for. auto:\n"
      "those that ship; machine:NAME: the formulas of the models, with that\n"
@@ -234,7 +234,7 @@ bool ctn_config_bytes(const char *text, size_t *bytes)
     return true;
 }
 
-static catena_status_t parse_size(const struct row *row, const char *text,
+static catena_status_t parse_size(const struct core_row *row, const char *text,
                                   void *field)
 {
     unsigned flags = row->parser->flags;
@@ -264,8 +264,8 @@ static int find_word(const char *const *words, const char *text)
     return -1;
 }
 
-static catena_status_t parse_switch(const struct row *row, const char *text,
-                                    void *field)
+static catena_status_t parse_switch(const struct core_row *row,
+                                    const char *text, void *field)
 {
     static const char *const yes[] = {"y", "yes", "1", "on", "true", NULL};
     static const char *const no[] = {"n", "no", "0", "off", "false", NULL};
@@ -282,8 +282,8 @@ static catena_status_t parse_switch(const struct row *row, const char *text,
     return CATENA_OK;
 }
 
-static catena_status_t parse_choice(const struct row *row, const char *text,
-                                    void *field)
+static catena_status_t parse_choice(const struct core_row *row,
+                                    const char *text, void *field)
 {
     int found = find_word(row->parser->choices, text);
     unsigned value = (unsigned)found;
@@ -294,8 +294,8 @@ static catena_status_t parse_choice(const struct row *row, const char *text,
     return CATENA_OK;
 }
 
-static catena_status_t parse_string(const struct row *row, const char *text,
-                                    void *field)
+static catena_status_t parse_string(const struct core_row *row,
+                                    const char *text, void *field)
 {
     char **out = field;
     char *copy = strdup(text);
@@ -309,8 +309,8 @@ static catena_status_t parse_string(const struct row *row, const char *text,
 }
 
 /* Stored in the spelling of the list, so strcmp suffices later. */
-static catena_status_t parse_algorithm(const struct row *row, const char *text,
-                                       void *field)
+static catena_status_t parse_algorithm(const struct core_row *row,
+                                       const char *text, void *field)
 {
     int found = find_word(row->parser->choices, text);
 
@@ -319,7 +319,7 @@ static catena_status_t parse_algorithm(const struct row *row, const char *text,
     return parse_string(row, row->parser->choices[found], field);
 }
 
-static catena_status_t set_row(ctn_config_t *config, const struct row *row,
+static catena_status_t set_row(ctn_config_t *config, const struct core_row *row,
                                const char *text, const char *where,
                                const ctn_log_t *log)
 {
@@ -337,7 +337,7 @@ static catena_status_t set_row(ctn_config_t *config, const struct row *row,
 
 /* -- names ----------------------------------------------------------- */
 
-static const struct row *find_row(const char *name, size_t length)
+static const struct core_row *find_row(const char *name, size_t length)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (strlen(rows[i].name) == length &&
@@ -346,9 +346,9 @@ static const struct row *find_row(const char *name, size_t length)
     return NULL;
 }
 
-static const struct row *nearest_row(const char *name, size_t length)
+static const struct core_row *nearest_row(const char *name, size_t length)
 {
-    const struct row *nearest = &rows[0];
+    const struct core_row *nearest = &rows[0];
     size_t least = SIZE_MAX;
 
     for (size_t i = 0; i < ROWS; i++) {
@@ -408,7 +408,7 @@ static catena_status_t read_setting(ctn_config_t *config, const char *setting,
                                     const ctn_log_t *log)
 {
     size_t length = strcspn(setting, "=");
-    const struct row *row;
+    const struct core_row *row;
 
     if (setting[length] != '=') {
         ctn_error(log, "setting \"%s\": expected NAME=VALUE", setting);
@@ -469,7 +469,7 @@ void ctn_config_release(ctn_config_t *config)
 
 /* -- listing --------------------------------------------------------- */
 
-static void print_help(FILE *stream, const struct row *row)
+static void print_help(FILE *stream, const struct core_row *row)
 {
     const char *line = row->help;
 

@@ -24,10 +24,10 @@ _Static_assert(CTN_EAGER_BYTES < MISMATCH &&
                "lengths fit their bits");
 
 /** The payload of the slot in a rendezvous. */
-typedef struct rts {
+typedef struct context_rts {
     uint64_t offset; /* in the sender's arena; NOWHERE: size only */
     uint64_t bytes;
-} rts_t;
+} context_rts_t;
 
 #define NOWHERE UINT64_MAX
 
@@ -69,7 +69,7 @@ static catena_status_t send_rts(ctn_op_t *op, ctn_address_t to, unsigned slot,
         return status;
     }
     wait_for_network(op, endpoint);
-    rts_t rts = {.offset = NOWHERE, .bytes = bytes};
+    context_rts_t rts = {.offset = NOWHERE, .bytes = bytes};
     bool inside = data == NULL ||
                   ctn_heap_contains(op->exec->heap, data, bytes, &rts.offset);
     assert(inside);
@@ -163,7 +163,7 @@ void ctn_send_handle_release(ctn_op_t *op, ctn_send_handle_t *handle)
 static catena_status_t fetch(ctn_op_t *op, ctn_address_t from, unsigned slot,
                              ctn_receive_handle_t *handle)
 {
-    rts_t rts;
+    context_rts_t rts;
     memcpy(&rts, ctn_op_slot(op, slot)->data, sizeof(rts));
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_op_connect(op, from.process, &endpoint);

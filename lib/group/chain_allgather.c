@@ -6,18 +6,18 @@
 
 #include "group/rooted_tree.h"
 
-typedef struct allgather {
+typedef struct chain_allgather {
     ctn_double_scan_t double_scan; /* first */
     /* arguments */
     ctn_rank_block_t own;
     ctn_rank_blocks_t *result;
     /* working: this member's block and those from either side, nearest first */
     ctn_stream_t stream[2];
-} allgather_t;
+} chain_allgather_t;
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    allgather_t *gather = ctn_op_state(op);
+    chain_allgather_t *gather = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
     ctn_double_scan_begin(&gather->double_scan);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
@@ -38,7 +38,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 static unsigned char *outgoing(ctn_op_t *op, unsigned side, size_t *bytes)
 {
-    allgather_t *gather = ctn_op_state(op);
+    chain_allgather_t *gather = ctn_op_state(op);
     *bytes = gather->stream[side].bytes - CTN_DOUBLE_SCAN_HEAD_BYTES;
     return gather->stream[side].memory;
 }
@@ -46,7 +46,7 @@ static unsigned char *outgoing(ctn_op_t *op, unsigned side, size_t *bytes)
 static catena_status_t incoming(ctn_op_t *op, unsigned side,
                                 const unsigned char *value, size_t bytes)
 {
-    allgather_t *gather = ctn_op_state(op);
+    chain_allgather_t *gather = ctn_op_state(op);
     return ctn_stream_append(op->exec, &gather->stream[side], value, bytes);
 }
 
@@ -54,7 +54,7 @@ static const ctn_double_scan_values_t values = {outgoing, incoming};
 
 static ctn_step_t hand_over(ctn_op_t *op)
 {
-    allgather_t *gather = ctn_op_state(op);
+    chain_allgather_t *gather = ctn_op_state(op);
     const ctn_chain_place_t *place = gather->double_scan.place;
     catena_status_t status = ctn_rank_blocks_take(
         op->exec, gather->result, gather->stream, CTN_DOUBLE_SCAN_HEAD_BYTES,
@@ -64,7 +64,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    allgather_t *gather = ctn_op_state(op);
+    chain_allgather_t *gather = ctn_op_state(op);
     ctn_double_scan_drop(op);
     ctn_stream_release(op->exec, &gather->stream[CTN_LEFT]);
     ctn_stream_release(op->exec, &gather->stream[CTN_RIGHT]);
@@ -77,7 +77,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "chain/allgather of any lengths",
-    .state_bytes = sizeof(allgather_t),
+    .state_bytes = sizeof(chain_allgather_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
@@ -88,7 +88,7 @@ ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
 {
     ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {
-        allgather_t *gather = ctn_op_state(op);
+        chain_allgather_t *gather = ctn_op_state(op);
         gather->double_scan.place = &chain->place;
         gather->double_scan.values = &values;
         gather->own = own;

@@ -1,7 +1,7 @@
 #ifndef CTN_GROUP_CHAIN_COLL_H
 #define CTN_GROUP_CHAIN_COLL_H
 
-#include "group/lane.h"
+#include "group/chain.h"
 #include "group/stream.h"
 
 /* Collectives on a chain ([Moody], section 2), in O(log N) rounds, with values

@@ -6,14 +6,14 @@
 
 #include "group/rooted_tree.h"
 
-typedef struct gather {
+typedef struct chain_gather {
     ctn_rooted_t tree; /* first */
     /* arguments */
     ctn_rank_block_t own;
     ctn_rank_blocks_t *result;
     /* working: by the side of the children */
     ctn_stream_t stream[2];
-} gather_t;
+} chain_gather_t;
 
 /** A stream begins with the own block. The root has two streams; other members
  * have one, on the side away from the root. */
@@ -24,7 +24,7 @@ static bool has_stream(const ctn_rooted_t *tree, unsigned side)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    chain_gather_t *gather = ctn_op_state(op);
     catena_status_t status = ctn_rooted_begin(&gather->tree);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         if (status == CATENA_OK && has_stream(&gather->tree, side)) {
@@ -38,7 +38,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static catena_status_t incoming(ctn_op_t *op, unsigned side,
                                 const ctn_receive_handle_t *receive_handle)
 {
-    gather_t *gather = ctn_op_state(op);
+    chain_gather_t *gather = ctn_op_state(op);
     return ctn_stream_append(op->exec, &gather->stream[side],
                              receive_handle->data, receive_handle->bytes);
 }
@@ -47,7 +47,7 @@ static const ctn_rooted_values_t values = {.incoming = incoming};
 
 static ctn_step_t pass_on(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    chain_gather_t *gather = ctn_op_state(op);
     const ctn_rooted_t *tree = &gather->tree;
     const ctn_chain_place_t *place = &tree->chain->place;
     const ctn_stream_t *stream = &gather->stream[!tree->up];
@@ -61,7 +61,7 @@ static ctn_step_t pass_on(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    chain_gather_t *gather = ctn_op_state(op);
     ctn_rooted_drop(op);
     if (op->status == CATENA_OK) { /* else the parent may still read one */
         ctn_stream_release(op->exec, &gather->stream[CTN_LEFT]);
@@ -77,7 +77,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "chain/gather",
-    .state_bytes = sizeof(gather_t),
+    .state_bytes = sizeof(chain_gather_t),
     .phases = phases,
     .finish = finish,
 };
@@ -89,7 +89,7 @@ ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
     ctn_op_t *op =
         ctn_rooted_create(exec, chain, root, &algorithm, &values, &state);
     if (op != NULL) {
-        gather_t *gather = state;
+        chain_gather_t *gather = state;
         gather->own = own;
         gather->result = result;
     }

@@ -9,7 +9,7 @@
 #include "group/chain_coll.h"
 #include "group/scan_rounds.h"
 
-typedef struct scan {
+typedef struct chain_scan {
     ctn_double_scan_t double_scan; /* first */
     /* arguments */
     ctn_operator_t by;
@@ -24,15 +24,15 @@ typedef struct scan {
         *running[2];      /* of the members within reach, including this one */
     unsigned char *right; /* exclusive from the right, for the total */
     bool any[2];          /* whether `exclusive` has a value */
-} scan_t;
+} chain_scan_t;
 
-static unsigned char *new_value(ctn_op_t *op, const scan_t *scan)
+static unsigned char *new_value(ctn_op_t *op, const chain_scan_t *scan)
 {
     return ctn_scratch_alloc(op->exec,
                              CTN_DOUBLE_SCAN_HEAD_BYTES + scan->bytes);
 }
 
-static void copy_value(ctn_op_t *op, const scan_t *scan, void *to,
+static void copy_value(ctn_op_t *op, const chain_scan_t *scan, void *to,
                        const void *from)
 {
     if (scan->bytes > 0) {
@@ -41,8 +41,8 @@ static void copy_value(ctn_op_t *op, const scan_t *scan, void *to,
     }
 }
 
-static void fold(ctn_op_t *op, const scan_t *scan, void *inout, const void *in,
-                 unsigned side)
+static void fold(ctn_op_t *op, const chain_scan_t *scan, void *inout,
+                 const void *in, unsigned side)
 {
     scan->by.combine(inout, in, scan->bytes, side == CTN_LEFT,
                      scan->by.argument);
@@ -51,7 +51,7 @@ static void fold(ctn_op_t *op, const scan_t *scan, void *inout, const void *in,
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    scan_t *scan = ctn_op_state(op);
+    chain_scan_t *scan = ctn_op_state(op);
     ctn_double_scan_begin(&scan->double_scan);
     scan->any[CTN_LEFT] = scan->any[CTN_RIGHT] = false;
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
@@ -76,7 +76,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 static unsigned char *outgoing(ctn_op_t *op, unsigned side, size_t *bytes)
 {
-    scan_t *scan = ctn_op_state(op);
+    chain_scan_t *scan = ctn_op_state(op);
     *bytes = scan->scanned[side] ? scan->bytes : 0;
     return scan->running[side];
 }
@@ -84,7 +84,7 @@ static unsigned char *outgoing(ctn_op_t *op, unsigned side, size_t *bytes)
 static catena_status_t incoming(ctn_op_t *op, unsigned side,
                                 const unsigned char *value, size_t bytes)
 {
-    scan_t *scan = ctn_op_state(op);
+    chain_scan_t *scan = ctn_op_state(op);
     if (bytes != (scan->scanned[side] ? scan->bytes : 0)) {
         return CATENA_ERR_ARG; /* length mismatch */
     }
@@ -107,7 +107,7 @@ static const ctn_double_scan_values_t values = {outgoing, incoming};
 
 static ctn_step_t hand_over(ctn_op_t *op)
 {
-    scan_t *scan = ctn_op_state(op);
+    chain_scan_t *scan = ctn_op_state(op);
     void *result = scan->total != NULL ? scan->total : scan->inclusive;
     if (result != NULL) {
         copy_value(op, scan, result,
@@ -121,7 +121,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    scan_t *scan = ctn_op_state(op);
+    chain_scan_t *scan = ctn_op_state(op);
     size_t bytes = CTN_DOUBLE_SCAN_HEAD_BYTES + scan->bytes;
     ctn_double_scan_drop(op);
     ctn_scratch_free(op->exec, scan->running[CTN_LEFT], bytes);
@@ -137,7 +137,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "chain/scan of any length",
-    .state_bytes = sizeof(scan_t),
+    .state_bytes = sizeof(chain_scan_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
@@ -145,11 +145,12 @@ static const ctn_algorithm_t algorithm = {
 
 /** @param arguments the sides to scan from, and where the results go */
 static ctn_op_t *create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_operator_t by,
-                        const void *own, size_t bytes, const scan_t *arguments)
+                        const void *own, size_t bytes,
+                        const chain_scan_t *arguments)
 {
     ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {
-        scan_t *scan = ctn_op_state(op);
+        chain_scan_t *scan = ctn_op_state(op);
         *scan = *arguments;
         scan->by = by;
         scan->own = own;
@@ -164,8 +165,9 @@ ctn_op_t *ctn_chain_inclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
                                    ctn_operator_t by, const void *own,
                                    size_t bytes, void *result)
 {
-    return create(exec, chain, by, own, bytes,
-                  &(scan_t){.scanned = {true, false}, .inclusive = result});
+    return create(
+        exec, chain, by, own, bytes,
+        &(chain_scan_t){.scanned = {true, false}, .inclusive = result});
 }
 
 ctn_op_t *ctn_chain_exclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
@@ -174,7 +176,7 @@ ctn_op_t *ctn_chain_exclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
 {
     return create(
         exec, chain, by, own, bytes,
-        &(scan_t){.scanned = {true, false}, .exclusive = {result, NULL}});
+        &(chain_scan_t){.scanned = {true, false}, .exclusive = {result, NULL}});
 }
 
 ctn_op_t *ctn_chain_double_scan(ctn_exec_t *exec, ctn_chain_t *chain,
@@ -183,7 +185,7 @@ ctn_op_t *ctn_chain_double_scan(ctn_exec_t *exec, ctn_chain_t *chain,
 {
     return create(
         exec, chain, by, own, bytes,
-        &(scan_t){.scanned = {true, true}, .exclusive = {left, right}});
+        &(chain_scan_t){.scanned = {true, true}, .exclusive = {left, right}});
 }
 
 ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_chain_t *chain,
@@ -191,7 +193,7 @@ ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_chain_t *chain,
                               void *result)
 {
     return create(exec, chain, by, own, bytes,
-                  &(scan_t){.scanned = {true, true}, .total = result});
+                  &(chain_scan_t){.scanned = {true, true}, .total = result});
 }
 
 static void combine_nothing(void *inout, const void *in, size_t bytes,
@@ -203,5 +205,5 @@ static void combine_nothing(void *inout, const void *in, size_t bytes,
 ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_chain_t *chain)
 {
     ctn_operator_t nothing = {combine_nothing, NULL};
-    return create(exec, chain, nothing, NULL, 0, &(scan_t){.own = NULL});
+    return create(exec, chain, nothing, NULL, 0, &(chain_scan_t){.own = NULL});
 }

@@ -7,7 +7,7 @@
 
 #include "group/rooted_tree.h"
 
-typedef struct scatter {
+typedef struct chain_scatter {
     ctn_rooted_t tree; /* first */
     /* arguments */
     const ctn_rank_block_t *blocks; /* root only */
@@ -17,10 +17,11 @@ typedef struct scatter {
     const ctn_receive_handle_t *receive_handle; /* other members */
     size_t bound[2][CTN_ROOTED_ROUNDS +
                     1]; /* where the blocks of each child begin */
-} scatter_t;
+} chain_scatter_t;
 
 /** Pack the root's blocks for one side, the nearest member's first. */
-static catena_status_t pack(ctn_op_t *op, scatter_t *scatter, unsigned side)
+static catena_status_t pack(ctn_op_t *op, chain_scatter_t *scatter,
+                            unsigned side)
 {
     const ctn_chain_place_t *place = &scatter->tree.chain->place;
     ctn_stream_t *stream = &scatter->stream[side];
@@ -39,7 +40,7 @@ static catena_status_t pack(ctn_op_t *op, scatter_t *scatter, unsigned side)
 
 /** Find the blocks of each child. They begin at distances 1, 2, 4, ..., and the
  * last child's end with the stream. `at`: where the first one's begin. */
-static void find_bounds(scatter_t *scatter, unsigned side,
+static void find_bounds(chain_scatter_t *scatter, unsigned side,
                         const unsigned char *records, size_t at, size_t end)
 {
     unsigned children = scatter->tree.children[side];
@@ -53,7 +54,7 @@ static void find_bounds(scatter_t *scatter, unsigned side,
 }
 
 /** Set the result: this member's own block. */
-static catena_status_t store_own(ctn_op_t *op, scatter_t *scatter,
+static catena_status_t store_own(ctn_op_t *op, chain_scatter_t *scatter,
                                  ctn_rank_block_t own)
 {
     ctn_stream_t stream[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
@@ -65,7 +66,7 @@ static catena_status_t store_own(ctn_op_t *op, scatter_t *scatter,
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    chain_scatter_t *scatter = ctn_op_state(op);
     const ctn_rooted_t *tree = &scatter->tree;
     catena_status_t status = ctn_rooted_begin(&scatter->tree);
     if (status == CATENA_OK && tree->is_root) {
@@ -84,7 +85,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static catena_status_t incoming(ctn_op_t *op, unsigned side,
                                 const ctn_receive_handle_t *receive_handle)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    chain_scatter_t *scatter = ctn_op_state(op);
     scatter->receive_handle = receive_handle;
     size_t at = 0;
     ctn_rank_block_t own = ctn_stream_next(receive_handle->data, &at);
@@ -96,7 +97,7 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
 static ctn_rank_block_t child_blocks(ctn_op_t *op, unsigned side,
                                      unsigned child)
 {
-    const scatter_t *scatter = ctn_op_state(op);
+    const chain_scatter_t *scatter = ctn_op_state(op);
     const size_t *bound = scatter->bound[side];
     const unsigned char *records = scatter->tree.is_root
                                        ? scatter->stream[side].memory
@@ -109,7 +110,7 @@ static const ctn_rooted_values_t values = {incoming, child_blocks};
 
 static void finish(ctn_op_t *op)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    chain_scatter_t *scatter = ctn_op_state(op);
     if (op->status == CATENA_OK) { /* else children may still read them */
         ctn_rooted_drop(op);
         ctn_stream_release(op->exec, &scatter->stream[CTN_LEFT]);
@@ -125,7 +126,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "chain/scatter",
-    .state_bytes = sizeof(scatter_t),
+    .state_bytes = sizeof(chain_scatter_t),
     .phases = phases,
     .finish = finish,
 };
@@ -138,7 +139,7 @@ ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
     ctn_op_t *op =
         ctn_rooted_create(exec, chain, root, &algorithm, &values, &state);
     if (op != NULL) {
-        scatter_t *scatter = state;
+        chain_scatter_t *scatter = state;
         scatter->blocks = blocks;
         scatter->result = result;
     }

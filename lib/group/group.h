@@ -3,7 +3,7 @@
 
 #include <catena/group.h>
 
-#include "group/lane.h"
+#include "group/chain.h"
 
 /** State that a higher layer attaches to a group; the first member of that
  * state. */

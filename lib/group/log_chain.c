@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "exec/slot.h"
-#include "group/lane.h"
+#include "group/chain.h"
 
 enum { LEFT, RIGHT };
 

@@ -2,7 +2,7 @@
 #define CTN_GROUP_SCAN_ROUNDS_H
 
 #include "exec/message.h"
-#include "group/chain.h"
+#include "group/chain_place.h"
 
 /* The double scan on a chain, for any values. In round d a member exchanges
  * messages with the members 2^d to its left and to its right. A message has the

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "exec/slot.h"
-#include "group/chain.h"
+#include "group/chain_place.h"
 
 enum { LEFT, RIGHT };
 

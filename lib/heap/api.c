@@ -2,7 +2,7 @@
 
 #include <catena/heap.h>
 
-#include "core/context.h"
+#include "context.h"
 #include "exec/exec.h"
 #include "heap/heap.h"
 #include "heap/segment.h"

@@ -11,16 +11,16 @@
 
 enum { SHAPES = 8 }; /* number of shapes tried */
 
-typedef struct shape {
+typedef struct map_shape {
     uint64_t surface; /* weight that leaves the block, per cell, in 1/65536 */
     int *side;        /* [ndims] */
-} shape_t;
+} map_shape_t;
 
 typedef struct cutting {
     const ctn_grid_t *grid;
     const int *weights;
     uint64_t cells; /* of a block */
-    shape_t best[SHAPES];
+    map_shape_t best[SHAPES];
     uint32_t shapes;
     int *side; /* [ndims] of the current shape */
 } cutting_t;
@@ -86,7 +86,7 @@ static void offer(cutting_t *cutting)
         cutting->shapes++;
     }
     /* its memory is reused for the new shape */
-    shape_t shape = cutting->best[at];
+    map_shape_t shape = cutting->best[at];
     while (at > 0 && surface < cutting->best[at - 1].surface) {
         cutting->best[at] = cutting->best[at - 1];
         at--;

@@ -66,13 +66,13 @@ static double rate_of(double ns_per_byte)
 
 /* ---- reading ---- */
 
-typedef struct reading {
+typedef struct machine_reading {
     const ctn_log_t *log;
     const char *where; /* file or name */
     catena_machine_t *machine;
-} reading_t;
+} machine_reading_t;
 
-static catena_status_t read_text(const reading_t *reading, json_t *root,
+static catena_status_t read_text(const machine_reading_t *reading, json_t *root,
                                  const char *name, char *text, size_t bytes)
 {
     json_t *found = json_object_get(root, name);
@@ -103,8 +103,8 @@ static void store(catena_machine_t *machine, const parameter_t *p, double value)
 }
 
 /** One parameter: { "value": number, "source": text }. */
-static catena_status_t read_parameter(const reading_t *reading, json_t *section,
-                                      size_t index)
+static catena_status_t read_parameter(const machine_reading_t *reading,
+                                      json_t *section, size_t index)
 {
     const parameter_t *p = &parameters[index];
     json_t *entry = json_object_get(section, p->name);
@@ -160,7 +160,8 @@ static bool known_section(const char *name)
 }
 
 /** A misspelt name must not be passed over. */
-static catena_status_t refuse_unknown(const reading_t *reading, json_t *root)
+static catena_status_t refuse_unknown(const machine_reading_t *reading,
+                                      json_t *root)
 {
     const char *name;
     const char *inner;
@@ -190,7 +191,7 @@ static catena_status_t refuse_unknown(const reading_t *reading, json_t *root)
 }
 
 /** Parts of a node are of one size, so that cores can be told apart. */
-static catena_status_t check_shape(const reading_t *reading)
+static catena_status_t check_shape(const machine_reading_t *reading)
 {
     const catena_machine_t *m = reading->machine;
     const struct {
@@ -218,7 +219,7 @@ static catena_status_t check_shape(const reading_t *reading)
     return CATENA_OK;
 }
 
-static catena_status_t read_root(const reading_t *reading, json_t *root)
+static catena_status_t read_root(const machine_reading_t *reading, json_t *root)
 {
     catena_machine_t *machine = reading->machine;
     if (!json_is_object(root)) {
@@ -278,7 +279,7 @@ catena_status_t ctn_machine_read(const ctn_log_t *log, const char *name,
         return status;
     }
     catena_machine_t *machine = calloc(1, sizeof(*machine));
-    reading_t reading = {log, name, machine};
+    machine_reading_t reading = {log, name, machine};
     status = machine != NULL ? read_root(&reading, root) : CATENA_ERR_NO_MEMORY;
     json_decref(root);
     if (status != CATENA_OK) {

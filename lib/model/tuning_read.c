@@ -153,13 +153,13 @@ static bool has_key(ctn_collective_t collective, const field_t *key)
 
 /* ---- reading ---- */
 
-typedef struct reading {
+typedef struct tuning_reading {
     const ctn_log_t *log;
     const char *where; /* file or name */
     ctn_tuning_t *tuning;
     ctn_collective_t collective; /* these: of the rule at hand */
     size_t number;
-} reading_t;
+} tuning_reading_t;
 
 enum { NAMES = 16 };
 
@@ -204,8 +204,9 @@ static void list_keys(ctn_collective_t collective, char *text, size_t bytes)
 }
 
 /** What was found in place of what was expected; returns ERR_ARG. */
-static catena_status_t report_found(const reading_t *reading, const char *key,
-                                    const char *expected, const json_t *value)
+static catena_status_t report_found(const tuning_reading_t *reading,
+                                    const char *key, const char *expected,
+                                    const json_t *value)
 {
     char *found = value != NULL
                       ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY)
@@ -223,8 +224,9 @@ static catena_status_t report_found(const reading_t *reading, const char *key,
     return CATENA_ERR_ARG;
 }
 
-static catena_status_t read_key(const reading_t *reading, const char *name,
-                                const json_t *value, ctn_rule_t *rule)
+static catena_status_t read_key(const tuning_reading_t *reading,
+                                const char *name, const json_t *value,
+                                ctn_rule_t *rule)
 {
     char names[160];
     ctn_collective_t collective = reading->collective;
@@ -250,7 +252,7 @@ static catena_status_t read_key(const reading_t *reading, const char *name,
     return CATENA_ERR_ARG;
 }
 
-static catena_status_t read_rule(const reading_t *reading, json_t *value,
+static catena_status_t read_rule(const tuning_reading_t *reading, json_t *value,
                                  ctn_rule_t *rule)
 {
     const char *name;
@@ -275,7 +277,7 @@ static catena_status_t read_rule(const reading_t *reading, json_t *value,
                : read_key(reading, "algorithm", NULL, rule);
 }
 
-static catena_status_t read_list(reading_t *reading, json_t *value)
+static catena_status_t read_list(tuning_reading_t *reading, json_t *value)
 {
     const char *name = ctn_collective_name[reading->collective];
     ctn_rules_t *list = &reading->tuning->list[reading->collective];
@@ -304,7 +306,7 @@ static catena_status_t read_list(reading_t *reading, json_t *value)
 }
 
 /** Name and source, and no key that is not known. */
-static catena_status_t read_head(const reading_t *reading, json_t *root)
+static catena_status_t read_head(const tuning_reading_t *reading, json_t *root)
 {
     static const char *const texts[] = {"name", "source"};
     const char *name;
@@ -343,7 +345,7 @@ static catena_status_t read_head(const reading_t *reading, json_t *root)
 catena_status_t ctn_tuning_read(const ctn_log_t *log, const char *where,
                                 json_t *root, ctn_tuning_t *tuning)
 {
-    reading_t reading = {.log = log, .where = where, .tuning = tuning};
+    tuning_reading_t reading = {.log = log, .where = where, .tuning = tuning};
     catena_status_t status = read_head(&reading, root);
     for (int i = 0; status == CATENA_OK && i < CTN_COLLECTIVES; i++) {
         reading.collective = (ctn_collective_t)i;

@@ -1,7 +1,7 @@
 #ifndef CTN_SPLIT_ALGORITHMS_H
 #define CTN_SPLIT_ALGORITHMS_H
 
-#include "group/lane.h"
+#include "group/chain.h"
 #include "split/record.h"
 
 /* The arguments of the generalized split ([Moody], section 3), and its

@@ -8,17 +8,17 @@
 #include "split/algorithms.h"
 #include "split/shared_table.h"
 
-typedef struct allgather {
+typedef struct split_allgather {
     ctn_split_args_t args; /* argument */
     ctn_rank_blocks_t blocks;
     ctn_shared_table_t
         *shared; /* the table of a simulation that carries no data */
     ctn_chain_place_t place;
-} allgather_t;
+} split_allgather_t;
 
 static ctn_step_t gather(ctn_op_t *op)
 {
-    allgather_t *a = ctn_op_state(op);
+    split_allgather_t *a = ctn_op_state(op);
     const ctn_split_args_t *s = &a->args;
     size_t bytes = ctn_record_bytes(s->record);
     if (!op->exec->drop_tables) {
@@ -35,7 +35,7 @@ static ctn_step_t gather(ctn_op_t *op)
 
 static ctn_step_t sort(ctn_op_t *op)
 {
-    allgather_t *a = ctn_op_state(op);
+    split_allgather_t *a = ctn_op_state(op);
     const ctn_split_args_t *s = &a->args;
     if (a->shared != NULL) {
         a->place = ctn_shared_table_place(a->shared, s);
@@ -58,7 +58,7 @@ static ctn_step_t sort(ctn_op_t *op)
 
 static ctn_step_t compare_links(ctn_op_t *op)
 {
-    allgather_t *a = ctn_op_state(op);
+    split_allgather_t *a = ctn_op_state(op);
     return ctn_split_may_be_inconsistent(&a->args)
                ? ctn_op_call(op, ctn_split_verify_create(&a->args, a->place, 0))
                : CTN_STEP_NEXT;
@@ -66,14 +66,14 @@ static ctn_step_t compare_links(ctn_op_t *op)
 
 static ctn_step_t link(ctn_op_t *op)
 {
-    allgather_t *a = ctn_op_state(op);
+    split_allgather_t *a = ctn_op_state(op);
     ctn_chain_set_place(a->args.chain, a->place);
     return CTN_STEP_NEXT;
 }
 
 static void finish(ctn_op_t *op)
 {
-    allgather_t *a = ctn_op_state(op);
+    split_allgather_t *a = ctn_op_state(op);
     ctn_rank_blocks_release(op->exec, &a->blocks);
     ctn_shared_table_close(a->shared);
 }
@@ -86,7 +86,7 @@ static const ctn_phase_t phases[] = {{"gather", gather},
 
 static const ctn_algorithm_t algorithm = {
     .name = "split/allgather",
-    .state_bytes = sizeof(allgather_t),
+    .state_bytes = sizeof(split_allgather_t),
     .phases = phases,
     .finish = finish,
 };
@@ -95,7 +95,7 @@ ctn_op_t *ctn_split_allgather(const ctn_split_args_t *args)
 {
     ctn_op_t *op = ctn_op_create(args->by.exec, &algorithm, NULL);
     if (op != NULL) {
-        ((allgather_t *)ctn_op_state(op))->args = *args;
+        ((split_allgather_t *)ctn_op_state(op))->args = *args;
     }
     return op;
 }

@@ -1,7 +1,7 @@
 #ifndef CTN_SPLIT_BINS_H
 #define CTN_SPLIT_BINS_H
 
-#include "group/chain.h"
+#include "group/chain_place.h"
 
 /* Bins ([Moody], section 3.3): a double exclusive scan over a table of bins
  * gives each member the nearest members of its own bin. From then on these form

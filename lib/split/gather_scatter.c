@@ -10,7 +10,7 @@
 
 #include "split/sort/sort.h"
 
-typedef struct sort {
+typedef struct gather_scatter_sort {
     /* arguments */
     const ctn_split_args_t *args;
     /* working */
@@ -20,11 +20,11 @@ typedef struct sort {
     size_t places_bytes;
     const unsigned char *data; /* what is scattered */
     size_t bytes;
-} sort_t;
+} gather_scatter_sort_t;
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    gather_scatter_sort_t *sort = ctn_op_state(op);
     const ctn_split_args_t *args = sort->args;
     const ctn_record_t *record = args->record;
     sort->tree.chain = args->parent;
@@ -36,7 +36,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 static ctn_step_t gather(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    gather_scatter_sort_t *sort = ctn_op_state(op);
     return ctn_split_tree_gather(op, &sort->tree, &sort->args->by,
                                  &sort->table);
 }
@@ -91,7 +91,7 @@ static bool link_parts(const ctn_order_by_t *by,
 
 static ctn_step_t find_parts(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    gather_scatter_sort_t *sort = ctn_op_state(op);
     if (!ctn_split_tree_is_root(&sort->tree)) {
         return CTN_STEP_NEXT;
     }
@@ -119,14 +119,14 @@ static size_t share(const unsigned char *data, uint32_t members)
 
 static ctn_step_t scatter(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    gather_scatter_sort_t *sort = ctn_op_state(op);
     return ctn_split_tree_scatter(op, &sort->tree, share, &sort->data,
                                   &sort->bytes);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    gather_scatter_sort_t *sort = ctn_op_state(op);
     ctn_step_t step = ctn_split_tree_end(op, &sort->tree);
     if (step != CTN_STEP_NEXT) {
         return step;
@@ -140,7 +140,7 @@ static ctn_step_t end(ctn_op_t *op)
 
 static void finish_sort(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    gather_scatter_sort_t *sort = ctn_op_state(op);
     ctn_split_tree_release(op, &sort->tree);
     ctn_record_table_release(op->exec, &sort->table);
     ctn_scratch_free(op->exec, sort->places, sort->places_bytes);
@@ -152,7 +152,7 @@ static const ctn_phase_t sort_phases[] = {
 
 static const ctn_algorithm_t sort_algorithm = {
     .name = "split/gather-scatter tree",
-    .state_bytes = sizeof(sort_t),
+    .state_bytes = sizeof(gather_scatter_sort_t),
     .phases = sort_phases,
     .synchronizing =
         true, /* the root receives from all, and all receive from the root */
@@ -175,7 +175,7 @@ static ctn_step_t sort_records(ctn_op_t *op)
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    sort_t *sort = ctn_op_state(child);
+    gather_scatter_sort_t *sort = ctn_op_state(child);
     sort->args = args;
     return ctn_op_call(op, child);
 }

@@ -49,7 +49,7 @@ enum { KEY_COMPARISONS = KEY_BYTES | KEY_INT64 | KEY_CALLBACK };
 enum { IS_LONG = 254, IS_NONE = 255, COLOR_MOST = 80, KEY_OMITTED = 255 };
 
 /** Exchanged by neighbors: color and key, if they fit. */
-typedef struct opening {
+typedef struct hash_opening {
     uint64_t member; /* packed: the control block it brings */
     uint32_t hash;   /* of this pass */
     uint8_t color_bytes;
@@ -57,11 +57,11 @@ typedef struct opening {
     uint8_t flags;
     uint8_t unused;
     unsigned char data[CTN_SCAN_BYTES - 16];
-} opening_t;
+} hash_opening_t;
 
-_Static_assert(sizeof(opening_t) == CTN_SCAN_BYTES, "fills a scan");
+_Static_assert(sizeof(hash_opening_t) == CTN_SCAN_BYTES, "fills a scan");
 
-typedef struct split {
+typedef struct hash_split {
     /* arguments */
     ctn_split_args_t args;
     uint32_t below;     /* shorter chains are left to allgather */
@@ -70,12 +70,12 @@ typedef struct split {
     ctn_chain_t *chain; /* the chain to split: the parent, then the new one */
     unsigned pass;
     unsigned wasted;
-    opening_t opening;
+    hash_opening_t opening;
     ctn_bins_t own;
     ctn_bins_t left;
     ctn_bins_t right;
     uint32_t left_flags; /* what the left neighbor's record differs in */
-} split_t;
+} hash_split_t;
 
 /* ---- hashing ---- */
 
@@ -121,11 +121,11 @@ static unsigned key_comparison(const ctn_order_by_t *by)
 }
 
 /** Fill the parts of the opening that are the same in all passes. */
-static void prepare(split_t *split)
+static void prepare(hash_split_t *split)
 {
     const ctn_record_t *record = split->args.record;
     unsigned comparison = key_comparison(&split->args.by);
-    opening_t *opening = &split->opening;
+    hash_opening_t *opening = &split->opening;
     size_t color_bytes = ctn_record_color_bytes(record);
     bool is_long = color_bytes > COLOR_MOST;
     bool is_none = record->color_bytes == CTN_NO_COLOR;
@@ -145,21 +145,22 @@ static void prepare(split_t *split)
     }
 }
 
-static size_t inline_color_bytes(const opening_t *opening)
+static size_t inline_color_bytes(const hash_opening_t *opening)
 {
     return opening->color_bytes <= COLOR_MOST ? opening->color_bytes : 0;
 }
 
-static size_t opening_bytes(const opening_t *opening)
+static size_t opening_bytes(const hash_opening_t *opening)
 {
     size_t key = opening->key_bytes != KEY_OMITTED ? opening->key_bytes : 0;
-    return offsetof(opening_t, data) + inline_color_bytes(opening) + key;
+    return offsetof(hash_opening_t, data) + inline_color_bytes(opening) + key;
 }
 
 /** Compare two neighbors. Both compute this and get the same result, because
  * only the library's own comparisons are used. */
-static uint32_t compare_neighbours(const split_t *split, const opening_t *a,
-                                   const opening_t *b)
+static uint32_t compare_neighbours(const hash_split_t *split,
+                                   const hash_opening_t *a,
+                                   const hash_opening_t *b)
 {
     ctn_exec_t *exec = split->args.by.exec;
     size_t bytes = inline_color_bytes(a);
@@ -183,10 +184,10 @@ static uint32_t compare_neighbours(const split_t *split, const opening_t *a,
 /** Fold the opening of a neighbor: its table, and how it differs. */
 static void fold_opening(ctn_scan_t *scan, int side, const void *data)
 {
-    split_t *split = scan->context;
-    opening_t theirs;
+    hash_split_t *split = scan->context;
+    hash_opening_t theirs;
     memcpy(&theirs, data, sizeof(theirs));
-    const opening_t *ours = &split->opening;
+    const hash_opening_t *ours = &split->opening;
     uint32_t edge = side == LEFT ? compare_neighbours(split, &theirs, ours)
                                  : compare_neighbours(split, ours, &theirs);
     ctn_bins_t others;
@@ -204,7 +205,7 @@ static void fold_opening(ctn_scan_t *scan, int side, const void *data)
 /** Compare with the left neighbor's record. */
 static void compare_left(void *context, const ctn_record_t *left)
 {
-    split_t *split = context;
+    hash_split_t *split = context;
     const ctn_order_by_t *by = &split->args.by;
     const ctn_record_t *own = split->args.record;
     bool reorder = (split->own.flags & REORDER) != 0;
@@ -231,7 +232,7 @@ enum { WASTE_MOST = 24 };
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    hash_split_t *split = ctn_op_state(op);
     split->chain = split->args.parent;
     split->pass = 0;
     split->wasted = 0;
@@ -243,14 +244,14 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t leave_to(ctn_op_t *op,
                            ctn_op_t *(*algorithm)(const ctn_split_args_t *))
 {
-    split_t *split = ctn_op_state(op);
+    hash_split_t *split = ctn_op_state(op);
     ctn_split_args_t rest = split->args;
     rest.parent = split->chain;
     ctn_step_t step = ctn_op_call(op, algorithm(&rest));
     return step == CTN_STEP_FAIL ? step : ctn_op_jump(op, PHASE_END);
 }
 
-static ctn_op_t *scan_bins(split_t *split)
+static ctn_op_t *scan_bins(hash_split_t *split)
 {
     return ctn_scan_create(split->args.by.exec, split->chain, ctn_fold_bins,
                            &split->own, &split->left, &split->right,
@@ -259,8 +260,8 @@ static ctn_op_t *scan_bins(split_t *split)
 
 static ctn_step_t pass(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
-    opening_t *opening = &split->opening;
+    hash_split_t *split = ctn_op_state(op);
+    hash_opening_t *opening = &split->opening;
     const ctn_record_t *record = split->args.record;
     ctn_address_t self = split->args.chain->place.self;
     if (split->chain->place.size < split->below) {
@@ -286,7 +287,7 @@ static ctn_step_t pass(ctn_op_t *op)
  * member, or passes do not help. */
 static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
 {
-    split_t *split = ctn_op_state(op);
+    hash_split_t *split = ctn_op_state(op);
     ctn_chain_place_t *place = &split->chain->place;
     if (size_before == 2) {
         *place = (ctn_chain_place_t){.size = 1,
@@ -328,7 +329,7 @@ static bool may_be_inconsistent(uint32_t flags)
 /** Make the bin a chain of its own. */
 static ctn_step_t link_bin(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    hash_split_t *split = ctn_op_state(op);
     uint32_t size_before = split->chain->place.size;
     uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
     if (may_be_inconsistent(flags)) {
@@ -348,7 +349,7 @@ static ctn_step_t link_bin(ctn_op_t *op)
 
 static ctn_step_t shift_record(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    hash_split_t *split = ctn_op_state(op);
     return ctn_op_call(op, ctn_shift_create(op->exec, split->chain,
                                             split->args.record, compare_left,
                                             split));
@@ -357,7 +358,7 @@ static ctn_step_t shift_record(ctn_op_t *op)
 /** All members get the flags that any member has found. */
 static ctn_step_t share_flags(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    hash_split_t *split = ctn_op_state(op);
     memset(&split->own, 0, sizeof(split->own));
     split->own.flags = split->left_flags;
     return ctn_op_call(op, scan_bins(split));
@@ -365,14 +366,14 @@ static ctn_step_t share_flags(ctn_op_t *op)
 
 static ctn_step_t decide(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    hash_split_t *split = ctn_op_state(op);
     uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
     return flags != 0 ? leave_to(op, ctn_split_bitonic) : CTN_STEP_NEXT;
 }
 
 static void release(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    hash_split_t *split = ctn_op_state(op);
     free(split->made);
 }
 
@@ -386,14 +387,14 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t hash_algorithm = {
     .name = "split/hash",
-    .state_bytes = sizeof(split_t),
+    .state_bytes = sizeof(hash_split_t),
     .phases = phases,
     .release = release,
 };
 
 static const ctn_algorithm_t hash64_algorithm = {
     .name = "split/hash64",
-    .state_bytes = sizeof(split_t),
+    .state_bytes = sizeof(hash_split_t),
     .phases = phases,
     .release = release,
 };
@@ -403,7 +404,7 @@ static ctn_op_t *create(const ctn_algorithm_t *algorithm,
 {
     ctn_op_t *op = ctn_op_create(args->by.exec, algorithm, NULL);
     if (op != NULL) {
-        split_t *split = ctn_op_state(op);
+        hash_split_t *split = ctn_op_state(op);
         split->args = *args;
         split->args.by.color = NULL; /* colors are equal if their bytes are */
         split->below = algorithm == &hash64_algorithm ? 64 : 0;
@@ -447,6 +448,6 @@ ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,
         free(record);
         return NULL;
     }
-    ((split_t *)ctn_op_state(op))->made = record;
+    ((hash_split_t *)ctn_op_state(op))->made = record;
     return op;
 }

@@ -69,22 +69,22 @@ typedef struct table {
 _Static_assert(sizeof(table_t) <= CTN_SCAN_BYTES, "tables fit a scan");
 
 /** Exchanged by neighbors first. */
-typedef struct opening {
+typedef struct radix_opening {
     uint64_t member; /* packed */
     uint64_t limb[LIMBS];
     uint64_t wrong;
-} opening_t;
+} radix_opening_t;
 
 /** The report of one end of a limit. The word is 1 + the packed address of the
  * control block that the reporter brings, its address in the new group. */
-typedef struct box {
+typedef struct split_box {
     uint64_t word;
     uint64_t reporter; /* packed: where to send the answer */
-} box_t;
+} split_box_t;
 
 /** Memory that other members write into; it starts on a page. */
 typedef struct mailbox {
-    box_t report[LEVELS][LIMITS][2];
+    split_box_t report[LEVELS][LIMITS][2];
     uint64_t neighbour[2]; /* in the group: 1 + packed address */
     _Alignas(64) ctn_slots_t slots[];
 } mailbox_t;
@@ -110,7 +110,7 @@ typedef struct radix {
     bool begun;           /* `vary` is known */
     window_t window;
     unsigned bin; /* selected by the window */
-    opening_t opening;
+    radix_opening_t opening;
     table_t own, left, right;
     uint32_t size; /* of the group; 0: not known yet */
     uint32_t base; /* rank of the part's first member in it */
@@ -192,7 +192,7 @@ static void fold(void *inout_table, const void *in_table, int in_is_left)
     }
 }
 
-static table_t table_of(const window_t *window, const opening_t *opening)
+static table_t table_of(const window_t *window, const radix_opening_t *opening)
 {
     table_t table = {.wrong = (uint32_t)opening->wrong,
                      .first = opening->member};
@@ -204,7 +204,7 @@ static table_t table_of(const window_t *window, const opening_t *opening)
 static void fold_opening(ctn_scan_t *scan, int side, const void *data)
 {
     radix_t *radix = scan->context;
-    opening_t theirs;
+    radix_opening_t theirs;
     memcpy(&theirs, data, sizeof(theirs));
     table_t in = table_of(&radix->window, &theirs);
     fold(scan->from[side], &in, side == LEFT);
@@ -273,7 +273,7 @@ static ctn_step_t pass(ctn_op_t *op)
     if (child != NULL) {
         ctn_scan_t *scan = ctn_op_state(child);
         scan->opening = &radix->opening;
-        scan->opening_bytes = sizeof(opening_t);
+        scan->opening_bytes = sizeof(radix_opening_t);
         scan->fold_opening = fold_opening;
         scan->context = radix;
     }
@@ -414,14 +414,14 @@ static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
         return status;
     }
     size_t index = (limit->level * LIMITS + limit->index) * 2 + !side;
-    uint64_t box =
-        agent.offset + offsetof(mailbox_t, report) + index * sizeof(box_t);
+    uint64_t box = agent.offset + offsetof(mailbox_t, report) +
+                   index * sizeof(split_box_t);
     op->exec->tally.messages++;
     op->exec->tally.bytes += sizeof(uint64_t);
-    return ctn_put_signal(endpoint, &radix->opening.member,
-                          sizeof(radix->opening.member),
-                          box + offsetof(box_t, reporter),
-                          box + offsetof(box_t, word), self, &op->pending);
+    return ctn_put_signal(
+        endpoint, &radix->opening.member, sizeof(radix->opening.member),
+        box + offsetof(split_box_t, reporter),
+        box + offsetof(split_box_t, word), self, &op->pending);
 }
 
 /** Neighbors within a part exchange addresses; its ends report. */
@@ -447,7 +447,7 @@ static ctn_step_t introduce_neighbors(ctn_op_t *op)
 static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
                             unsigned index)
 {
-    const box_t *box = radix->mailbox->report[level][index];
+    const split_box_t *box = radix->mailbox->report[level][index];
     uint64_t word[2];
     for (unsigned side = LEFT; side <= RIGHT; side++) {
         word[side] = ctn_word_load(&box[side].word);

@@ -3,7 +3,7 @@
 
 #include <catena/group.h>
 
-#include "group/chain.h"
+#include "group/chain_place.h"
 
 /* The record that a member brings to a split, in the format in which it is
  * sent: color and key follow it, padded to 8 bytes. 80 bytes of color and 8 of

@@ -121,12 +121,12 @@ enum { PHASE_RTS = 1, PHASE_END = 5 };
 
 /** Precedes a message: the next partner on the sender's other side, and the
  * length. */
-typedef struct rts {
+typedef struct split_rts {
     ctn_address_t beyond;
     uint64_t bytes;
-} rts_t;
+} split_rts_t;
 
-typedef struct gather {
+typedef struct split_gather {
     /* arguments */
     const ctn_chain_place_t *place;
     size_t record_bytes;
@@ -135,11 +135,11 @@ typedef struct gather {
     ctn_address_t beyond[2];
     unsigned round;
     uint64_t pending;
-} gather_t;
+} split_gather_t;
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    split_gather_t *gather = ctn_op_state(op);
     gather->partner[LEFT] = gather->place->left;
     gather->partner[RIGHT] = gather->place->right;
     return CTN_STEP_NEXT;
@@ -147,7 +147,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /** Return the number of records that a member has of those to one side of it,
  * itself included. */
-static uint64_t records(const gather_t *gather, uint32_t rank, int side)
+static uint64_t records(const split_gather_t *gather, uint32_t rank, int side)
 {
     uint64_t there =
         side == LEFT ? (uint64_t)rank + 1 : gather->place->size - rank;
@@ -157,7 +157,7 @@ static uint64_t records(const gather_t *gather, uint32_t rank, int side)
 
 static ctn_step_t send_rts(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    split_gather_t *gather = ctn_op_state(op);
     if (!ctn_address_exists(gather->partner[LEFT]) &&
         !ctn_address_exists(gather->partner[RIGHT])) {
         return ctn_op_jump(op, PHASE_END);
@@ -166,9 +166,9 @@ static ctn_step_t send_rts(ctn_op_t *op)
         if (!ctn_address_exists(gather->partner[side])) {
             continue;
         }
-        rts_t rts = {gather->partner[!side],
-                     records(gather, gather->place->rank, !side) *
-                         gather->record_bytes};
+        split_rts_t rts = {gather->partner[!side],
+                           records(gather, gather->place->rank, !side) *
+                               gather->record_bytes};
         op->exec->tally.bytes += rts.bytes;
         catena_status_t status =
             ctn_op_send(op, gather->partner[side],
@@ -181,7 +181,7 @@ static ctn_step_t send_rts(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static catena_status_t fetch(ctn_op_t *op, gather_t *gather, int side,
+static catena_status_t fetch(ctn_op_t *op, split_gather_t *gather, int side,
                              size_t bytes)
 {
     ctn_endpoint_t *endpoint;
@@ -200,7 +200,7 @@ static catena_status_t fetch(ctn_op_t *op, gather_t *gather, int side,
 
 static ctn_step_t fetch_both(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    split_gather_t *gather = ctn_op_state(op);
     for (int side = LEFT; side <= RIGHT; side++) {
         unsigned slot = 2 * gather->round + (unsigned)side;
         if (ctn_address_exists(gather->partner[side]) &&
@@ -209,7 +209,7 @@ static ctn_step_t fetch_both(ctn_op_t *op)
         }
     }
     for (int side = LEFT; side <= RIGHT; side++) {
-        rts_t rts;
+        split_rts_t rts;
         if (!ctn_address_exists(gather->partner[side])) {
             gather->beyond[side] = CTN_NO_ADDRESS;
             continue;
@@ -226,14 +226,14 @@ static ctn_step_t fetch_both(ctn_op_t *op)
 }
 
 /** Slots of the second half are for acknowledgements. */
-static unsigned acknowledgement(const gather_t *gather, int side)
+static unsigned acknowledgement(const split_gather_t *gather, int side)
 {
     return CTN_CHAIN_SLOTS / 2 + 2 * gather->round + (unsigned)side;
 }
 
 static ctn_step_t acknowledge(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    split_gather_t *gather = ctn_op_state(op);
     if (gather->pending != 0) {
         return CTN_STEP_WAIT;
     }
@@ -252,7 +252,7 @@ static ctn_step_t acknowledge(ctn_op_t *op)
 
 static ctn_step_t next_round(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    split_gather_t *gather = ctn_op_state(op);
     for (int side = LEFT; side <= RIGHT; side++) {
         if (ctn_address_exists(gather->partner[side]) &&
             !ctn_op_arrived(op, acknowledgement(gather, side))) {
@@ -271,7 +271,7 @@ static const ctn_phase_t phases[] = {
 
 static const ctn_algorithm_t algorithm = {
     .name = "chain/allgather of sizes",
-    .state_bytes = sizeof(gather_t),
+    .state_bytes = sizeof(split_gather_t),
     .phases = phases,
     .synchronizing = true,
 };
@@ -281,7 +281,7 @@ ctn_op_t *ctn_shared_table_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
 {
     ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {
-        gather_t *gather = ctn_op_state(op);
+        split_gather_t *gather = ctn_op_state(op);
         gather->place = &chain->place;
         gather->record_bytes = bytes;
     }

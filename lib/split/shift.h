@@ -1,7 +1,7 @@
 #ifndef CTN_SPLIT_SHIFT_H
 #define CTN_SPLIT_SHIFT_H
 
-#include "group/lane.h"
+#include "group/chain.h"
 #include "split/record.h"
 
 /* Each member of a chain sends a record to its right neighbor. Rounds: 1.

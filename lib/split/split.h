@@ -1,7 +1,7 @@
 #ifndef CTN_SPLIT_SPLIT_H
 #define CTN_SPLIT_SPLIT_H
 
-#include "group/lane.h"
+#include "group/chain.h"
 #include "split/bins.h"
 
 /** Split `parent` by a color of arbitrary bytes, keeping its order, into

@@ -9,13 +9,13 @@
 
 #include "topo/topo.h"
 
-typedef struct build {
+typedef struct members_build {
     ctn_topo_t *topo; /* argument */
     ctn_words_t outgoing;
     ctn_words_t received;
     uint32_t *counts; /* leader: members of each node */
     uint32_t collected;
-} build_t;
+} members_build_t;
 
 static bool is_leader(const ctn_topo_t *topo)
 {
@@ -55,7 +55,7 @@ static size_t cts_table_bytes(const ctn_topo_t *topo)
 /** Allocate this member's CTS table and complete its record at the leader. */
 static ctn_step_t open_cts_table(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     uint32_t me = ctn_topo_local_rank(topo);
     if (topo->cts_table == NULL) {
@@ -76,7 +76,7 @@ static ctn_step_t open_cts_table(ctn_op_t *op)
 
 static ctn_step_t publish_offset(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     if (is_leader(topo)) {
         build->outgoing.word[0] = ctn_offset_of(op->exec, topo->shared);
@@ -88,7 +88,7 @@ static ctn_step_t publish_offset(ctn_op_t *op)
 
 static ctn_step_t collect(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     while (is_leader(topo) && build->collected < ctn_topo_local_size(topo)) {
         if (ctn_word_load(&topo->local[build->collected].ready) < 2) {
@@ -105,7 +105,7 @@ static ctn_step_t gather_among_leaders(ctn_op_t *op, void *table,
                                        size_t record_bytes,
                                        const uint32_t *first)
 {
-    ctn_topo_t *topo = ((build_t *)ctn_op_state(op))->topo;
+    ctn_topo_t *topo = ((members_build_t *)ctn_op_state(op))->topo;
     ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
                                     &topo->leaders.sequence);
     if (child == NULL) {
@@ -122,7 +122,7 @@ static ctn_step_t gather_among_leaders(ctn_op_t *op, void *table,
 
 static ctn_step_t gather_counts(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
@@ -194,7 +194,7 @@ static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
 
 static ctn_step_t gather_members(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
@@ -212,7 +212,7 @@ static ctn_step_t gather_members(ctn_op_t *op)
 
 static ctn_step_t publish(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     if (is_leader(topo)) {
         unsigned char *memory = topo->shared_member_table;
@@ -248,7 +248,7 @@ static bool find_rows(ctn_topo_t *topo)
 
 static ctn_step_t finalize(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     point_into(topo, ctn_pointer(topo->peer[0], build->received.word[0]));
     if (!find_rows(topo)) {
@@ -260,7 +260,7 @@ static ctn_step_t finalize(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    members_build_t *build = ctn_op_state(op);
     ctn_exec_free(op->exec, build->counts);
     if (build->topo->member_table_state != CTN_BUILT) {
         build->topo->member_table_state = CTN_NEW;
@@ -278,7 +278,7 @@ static const ctn_phase_t phases[] = {{"publish offset", publish_offset},
 
 static const ctn_algorithm_t build_algorithm = {
     .name = "member table",
-    .state_bytes = sizeof(build_t),
+    .state_bytes = sizeof(members_build_t),
     .phases = phases,
     .finish = finish,
 };
@@ -300,7 +300,7 @@ ctn_step_t ctn_member_table_need(ctn_op_t *op, catena_group_t *group,
     }
     ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
     if (child != NULL) {
-        ((build_t *)ctn_op_state(child))->topo = topo;
+        ((members_build_t *)ctn_op_state(child))->topo = topo;
     }
     return ctn_topo_build(op, child, &topo->member_table_state);
 }

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 /* | local | arrived | released | ... | */
-typedef struct layout {
+typedef struct topo_layout {
     size_t arrived, released, fenced, descriptor, departed, cpu, published,
         published_record, gathered;
     size_t bytes;
     size_t stride;         /* of words, in words */
     size_t arrived_stride; /* in words */
-} layout_t;
+} topo_layout_t;
 
 /** Lay out the node area. On oversubscribed hosts each poll follows a context
  * switch, so few cache lines are best. Otherwise every writer has lines of its
@@ -21,9 +21,9 @@ typedef struct layout {
  * makes barriers of two ranks 0.07 us instead of 0.18 us. Successive barriers
  * use different lines, because the other member may still poll the previous one
  * (0.19 us instead of 0.23 us). */
-static layout_t lay_out(size_t members, bool oversubscribed)
+static topo_layout_t lay_out(size_t members, bool oversubscribed)
 {
-    layout_t at;
+    topo_layout_t at;
     at.stride = oversubscribed || members == 2 ? 1 : 16;
     size_t words = ctn_line_up(members * at.stride * sizeof(uint64_t));
     at.arrived = ctn_line_up(members * sizeof(ctn_local_member_t));
@@ -55,7 +55,7 @@ size_t ctn_node_area_bytes(uint32_t members, bool oversubscribed)
 void ctn_node_area_map(ctn_topo_t *topo, unsigned char *memory,
                        bool oversubscribed)
 {
-    layout_t at = lay_out(ctn_topo_local_size(topo), oversubscribed);
+    topo_layout_t at = lay_out(ctn_topo_local_size(topo), oversubscribed);
     topo->local = (const void *)memory;
     topo->node_area = (ctn_node_area_t){
         .arrived = (void *)(memory + at.arrived),

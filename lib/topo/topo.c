@@ -12,7 +12,7 @@
 
 static const char topo_key;
 
-typedef struct build {
+typedef struct topo_build {
     /* argument */
     ctn_topo_t *topo;
     /* working */
@@ -22,11 +22,11 @@ typedef struct build {
     ctn_words_t outgoing;
     ctn_words_t received;
     uint32_t collected;
-} build_t;
+} topo_build_t;
 
 static ctn_topo_t *building(ctn_op_t *op)
 {
-    return ((build_t *)ctn_op_state(op))->topo;
+    return ((topo_build_t *)ctn_op_state(op))->topo;
 }
 
 static bool is_leader(const ctn_topo_t *topo)
@@ -144,7 +144,7 @@ static ctn_step_t begin(ctn_op_t *op)
 /** Node leaders are in bin 1; the other members only take part in the scan. */
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     ctn_bins_set(&build->own, is_leader(topo), topo->leaders.place.self);
     return ctn_op_call(op,
@@ -155,7 +155,7 @@ static ctn_step_t find_leaders(ctn_op_t *op)
 
 static ctn_step_t link_leaders(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
@@ -202,7 +202,7 @@ static void release_node_area(ctn_exec_t *exec, ctn_topo_t *topo)
 
 static ctn_step_t open_enrolment(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     if (is_leader(topo)) {
         bool oversubscribed = op->exec->oversubscribed;
@@ -224,7 +224,7 @@ static ctn_step_t open_enrolment(ctn_op_t *op)
 
 static ctn_step_t enrol(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     catena_group_t *group = topo->group;
     const uint64_t *words = build->received.word;
@@ -251,7 +251,7 @@ static ctn_step_t enrol(ctn_op_t *op)
 
 static ctn_step_t collect(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
@@ -269,7 +269,7 @@ static ctn_step_t collect(ctn_op_t *op)
 /** Broadcast the same words again: the table is complete. */
 static ctn_step_t publish(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    topo_build_t *build = ctn_op_state(op);
     return ctn_op_call(op, ctn_node_bcast_create(op->exec, build->topo,
                                                  &build->outgoing,
                                                  &build->received));
@@ -279,7 +279,7 @@ static ctn_step_t publish(ctn_op_t *op)
 
 static ctn_step_t finalize(ctn_op_t *op)
 {
-    build_t *build = ctn_op_state(op);
+    topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     const uint64_t *words = build->received.word;
     ctn_endpoint_t *leader;
@@ -328,7 +328,7 @@ static const ctn_phase_t phases[] = {{"split by node", begin},
 
 static const ctn_algorithm_t build_algorithm = {
     .name = "topology",
-    .state_bytes = sizeof(build_t),
+    .state_bytes = sizeof(topo_build_t),
     .phases = phases,
     .finish = finish,
 };
@@ -398,7 +398,7 @@ ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group, ctn_topo_t **out)
     }
     ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
     if (child != NULL) {
-        ((build_t *)ctn_op_state(child))->topo = topo;
+        ((topo_build_t *)ctn_op_state(child))->topo = topo;
     }
     return ctn_topo_build(op, child, &topo->state);
 }

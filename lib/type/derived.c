@@ -70,16 +70,16 @@ catena_status_t catena_type_resized(catena_datatype_t old,
     return ctn_type_builder_finish(&builder, out);
 }
 
-typedef struct box {
+typedef struct type_box {
     size_t ndims;
     const size_t *sizes;
     const size_t *subsizes;
     const size_t *starts;
     catena_order_t order;
-} box_t;
+} type_box_t;
 
 /** @param[out] empty the box has no elements */
-static catena_status_t check_box(const box_t *box, bool *empty)
+static catena_status_t check_box(const type_box_t *box, bool *empty)
 {
     if (box->ndims == 0 || box->sizes == NULL || box->subsizes == NULL ||
         box->starts == NULL ||
@@ -102,7 +102,7 @@ static catena_status_t check_box(const box_t *box, bool *empty)
 }
 
 /** Repeat from the contiguous dimension outwards. */
-static void repeat_box(ctn_type_builder_t *builder, const box_t *box,
+static void repeat_box(ctn_type_builder_t *builder, const type_box_t *box,
                        ptrdiff_t extent, bool empty)
 {
     ptrdiff_t stride = extent;
@@ -137,7 +137,7 @@ catena_status_t catena_type_subarray(size_t ndims, const size_t *sizes,
     if (old == NULL || out == NULL) {
         return CATENA_ERR_ARG;
     }
-    box_t box = {ndims, sizes, subsizes, starts, order};
+    type_box_t box = {ndims, sizes, subsizes, starts, order};
     bool empty;
     catena_status_t status = check_box(&box, &empty);
     if (status != CATENA_OK) {

@@ -15,24 +15,24 @@ typedef struct blocks {
     bool overflow;
 } blocks_t;
 
-typedef struct block {
+typedef struct type_block {
     ptrdiff_t displacement; /* bytes */
     size_t length;          /* elements */
-} block_t;
+} type_block_t;
 
 /** What all blocks have in common. */
-typedef struct survey {
+typedef struct type_survey {
     size_t blocks;
-    block_t first;
+    type_block_t first;
     ptrdiff_t stride; /* from the first to the second */
     bool same_length;
     bool same_stride;
     bool overflow;
-} survey_t;
+} type_survey_t;
 
 /** Return the next block that is not empty; false at the end and on
  * overflow. */
-static bool peek(blocks_t *list, block_t *block)
+static bool peek(blocks_t *list, type_block_t *block)
 {
     while (list->next < list->count && list->lengths[list->next] == 0) {
         list->next++;
@@ -46,13 +46,13 @@ static bool peek(blocks_t *list, block_t *block)
     return !list->overflow;
 }
 
-static bool next_block(blocks_t *list, block_t *block)
+static bool next_block(blocks_t *list, type_block_t *block)
 {
     if (!peek(list, block)) {
         return false;
     }
     list->next++;
-    block_t after;
+    type_block_t after;
     while (peek(list, &after)) {
         ptrdiff_t end;
         if (__builtin_mul_overflow(block->length, list->old->extent, &end) ||
@@ -70,10 +70,10 @@ static bool next_block(blocks_t *list, block_t *block)
     return !list->overflow;
 }
 
-static survey_t survey_blocks(blocks_t list)
+static type_survey_t survey_blocks(blocks_t list)
 {
-    survey_t survey = {.same_length = true, .same_stride = true};
-    block_t block;
+    type_survey_t survey = {.same_length = true, .same_stride = true};
+    type_block_t block;
     ptrdiff_t last = 0;
     while (next_block(&list, &block)) {
         ptrdiff_t stride = 0;
@@ -96,7 +96,7 @@ static survey_t survey_blocks(blocks_t list)
 
 /** Extend *all by one more block of elements that have `bounds`. */
 static bool widen(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
-                  const block_t *block, ptrdiff_t extent)
+                  const type_block_t *block, ptrdiff_t extent)
 {
     if (!ctn_bounds_repeat(&bounds, block->length, extent) ||
         __builtin_add_overflow(bounds.low, block->displacement, &bounds.low) ||
@@ -122,7 +122,7 @@ static bool set_bounds(struct catena_datatype *type, blocks_t list)
     ctn_bounds_t datum = {old->true_low, old->true_high};
     ctn_bounds_t markers = {0, 0};
     ctn_bounds_t data = {0, 0};
-    block_t block;
+    type_block_t block;
     bool first = true;
     for (; next_block(&list, &block); first = false) {
         if (!widen(&markers, first, marker, &block, old->extent) ||
@@ -146,8 +146,8 @@ static bool set_bounds(struct catena_datatype *type, blocks_t list)
 static bool fill(blocks_t list, ptrdiff_t *displacement, size_t *start,
                  size_t *bytes)
 {
-    block_t block;
-    block_t first = {0, 0};
+    type_block_t block;
+    type_block_t first = {0, 0};
     *bytes = 0;
     for (size_t i = 0; next_block(&list, &block); i++) {
         if (i == 0) {
@@ -171,7 +171,7 @@ enum { ADDED_LEVELS = 2 }; /* a block's row, and the blocks */
 
 /** Add the level of the blocks to the type. */
 static void add_blocks(ctn_type_builder_t *builder, const blocks_t *list,
-                       const survey_t *survey)
+                       const type_survey_t *survey)
 {
     struct catena_datatype *type = builder->type;
     ctn_level_t level = {.kind = CTN_LEVEL_SCATTERED,
@@ -211,7 +211,7 @@ static void add_blocks(ctn_type_builder_t *builder, const blocks_t *list,
 
 /** Return the bytes of the arrays; SIZE_MAX, which cannot be allocated, on
  * overflow. */
-static size_t array_bytes(const survey_t *survey)
+static size_t array_bytes(const type_survey_t *survey)
 {
     size_t words;
     size_t bytes;
@@ -240,7 +240,7 @@ static catena_status_t make_indexed(const char *name, size_t count,
                            .displacements = displacements,
                            .unit = in_bytes ? 1 : old->extent,
                            .old = old};
-    survey_t survey = survey_blocks(list);
+    type_survey_t survey = survey_blocks(list);
     bool regular = survey.same_length && survey.same_stride;
     ctn_type_builder_t builder = ctn_type_builder_begin(
         name, old, ADDED_LEVELS, regular ? 0 : array_bytes(&survey));

@@ -114,6 +114,12 @@ report "rules and components know nothing of hierarchies" \
 report "hierarchies know no component but by its table" \
     "$(grep -rnE '#include "coll/bcol/(p2p|shm)/' lib --include='*.[ch]' |
         grep -v '^lib/coll/bcol/')"
+names() {
+    git ls-files 'lib/*.[ch]' 'transports/*.[ch]' | xargs tests/lint/names.py "$1"
+}
+report "names use the words of docs/architecture.md" "$(names words)"
+report "no type is defined twice" "$(names types)"
+report "no layer names what is of a higher one" "$(names layers)"
 report "only transports/ucx includes UCX" \
     "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/|tests/unit/transports/test_ucx')"
 report "only boot and the launcher include PMIx" \

@@ -5,7 +5,7 @@
 
 #include <catena/sim.h>
 
-#include "core/context.h"
+#include "context.h"
 #include "group/group.h"
 #include "oracle/oracle.h"
 #include "oracle/random.h"

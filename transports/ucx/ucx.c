@@ -213,13 +213,13 @@ static bool is_local(const char *name)
 }
 
 /** The transports that UCX_TLS and UCX_NET_DEVICES allow. */
-typedef struct survey {
+typedef struct ucx_survey {
     bool rdma;
     bool network;
     char names[80]; /* without self, comma-separated */
-} survey_t;
+} ucx_survey_t;
 
-static void survey_add(survey_t *survey, char *name)
+static void survey_add(ucx_survey_t *survey, char *name)
 {
     size_t used = strlen(survey->names);
 
@@ -235,9 +235,9 @@ static void survey_add(survey_t *survey, char *name)
 
 /** UCP lists its transports only in printed form: lines "# resource 0 : md 0
  * dev 0 flags -- tcp/eth0". Without such lines assume tcp. */
-static survey_t survey_transports(const ctn_ucx_t *transport)
+static ucx_survey_t survey_transports(const ctn_ucx_t *transport)
 {
-    survey_t survey = {.rdma = false};
+    ucx_survey_t survey = {.rdma = false};
     char *text = NULL, *rest = NULL;
     size_t bytes = 0;
     unsigned lines = 0;
@@ -262,7 +262,7 @@ static survey_t survey_transports(const ctn_ucx_t *transport)
 
 static void choose_modes(ctn_ucx_t *transport)
 {
-    survey_t survey = survey_transports(transport);
+    ucx_survey_t survey = survey_transports(transport);
     unsigned mode = transport->params.put_mode;
 
     transport->rma =

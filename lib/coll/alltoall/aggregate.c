@@ -22,13 +22,13 @@ _Static_assert((uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_AGGREGATE_FLAG,
 
 /* ---- senders and receivers ---- */
 
-typedef struct range {
+typedef struct alltoall_range {
     uint32_t least, most;
-} range_t;
+} alltoall_range_t;
 
-static range_t members_of_nodes(const ctn_member_table_t *member_table)
+static alltoall_range_t members_of_nodes(const ctn_member_table_t *member_table)
 {
-    range_t n = {ctn_member_table_count(member_table, 0), 0};
+    alltoall_range_t n = {ctn_member_table_count(member_table, 0), 0};
     for (uint32_t node = 0; node < member_table->nodes; node++) {
         uint32_t count = ctn_member_table_count(member_table, node);
         n.least = count < n.least ? count : n.least;
@@ -38,14 +38,14 @@ static range_t members_of_nodes(const ctn_member_table_t *member_table)
 }
 
 /** Largest number of messages from one node that one member receives. */
-static uint32_t most_at_one(range_t n)
+static uint32_t most_at_one(alltoall_range_t n)
 {
     return (n.most + n.least - 1) / n.least;
 }
 
 /** Slots that the blocks within a node may need: none where they use eager rows
  * on every node. */
-static uint32_t slots_of_node(range_t n, size_t bytes)
+static uint32_t slots_of_node(alltoall_range_t n, size_t bytes)
 {
     return ctn_eager_rows_fit(bytes, 2, false) ? 0 : n.most;
 }
@@ -64,7 +64,7 @@ bool ctn_aggregate_suits(const ctn_topo_t *topo, size_t bytes)
         member_table->nodes > CTN_PAIRWISE_SLOTS) {
         return false;
     }
-    range_t n = members_of_nodes(member_table);
+    alltoall_range_t n = members_of_nodes(member_table);
     size_t all = n.most * bytes;
     uint32_t slots =
         all <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_EAGER_SLOTS;
@@ -137,7 +137,7 @@ static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
 void ctn_aggregate_begin(ctn_aggregate_t *x)
 {
     const ctn_topo_t *topo = x->topo;
-    range_t n = members_of_nodes(&topo->member_table);
+    alltoall_range_t n = members_of_nodes(&topo->member_table);
     x->first = slots_of_node(n, x->send->bytes);
     x->span = slots_of_message(topo, n.most * x->send->bytes);
     x->stride = most_at_one(n) * x->span;
@@ -220,14 +220,14 @@ static int send_to(ctn_op_t *op, ctn_aggregate_t *x, uint32_t node)
         pack(op->exec, x, node, inlined);
         status = put(op, x, node, inlined, &op->pending);
     } else {
-        ctn_staging_t *bounce;
-        status = ctn_staging_get(op, &bounce);
-        if (status != CATENA_OK || bounce == NULL) {
+        ctn_staging_t *staging;
+        status = ctn_staging_get(op, &staging);
+        if (status != CATENA_OK || staging == NULL) {
             return status;
         }
         x->packed = true;
-        pack(op->exec, x, node, bounce->data);
-        status = put(op, x, node, bounce->data, &bounce->pending);
+        pack(op->exec, x, node, staging->data);
+        status = put(op, x, node, staging->data, &staging->pending);
     }
     return status == CATENA_OK ? 1 : status;
 }

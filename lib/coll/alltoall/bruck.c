@@ -23,15 +23,15 @@ typedef struct tables {
         copy[]; /* [p] blocks: block i is for, later from, distance i */
 } tables_t;
 
-typedef struct bruck {
+typedef struct alltoall_bruck {
     ctn_alltoall_t call;
     uint32_t p;
     uint32_t me;
     uint32_t digit_step; /* r^k of the current digit */
     ctn_pairwise_t exchange;
-} bruck_t;
+} alltoall_bruck_t;
 
-static tables_t *tables_of(const bruck_t *b)
+static tables_t *tables_of(const alltoall_bruck_t *b)
 {
     return b->call.kept;
 }
@@ -48,7 +48,7 @@ static uint32_t count_rounds(uint32_t p, uint32_t radix)
 }
 
 /** Messages of one digit. */
-static uint32_t rounds_of_digit(const bruck_t *b)
+static uint32_t rounds_of_digit(const alltoall_bruck_t *b)
 {
     uint32_t most = (b->p - 1) / b->digit_step;
     uint32_t radix = tables_of(b)->radix;
@@ -79,8 +79,8 @@ static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
     return status;
 }
 
-static catena_status_t make_round(const bruck_t *b, tables_t *t, uint64_t step,
-                                  uint64_t j)
+static catena_status_t make_round(const alltoall_bruck_t *b, tables_t *t,
+                                  uint64_t step, uint64_t j)
 {
     uint64_t distance = j * step;
     ctn_round_t *round = &t->rounds[t->count];
@@ -96,7 +96,7 @@ static catena_status_t make_round(const bruck_t *b, tables_t *t, uint64_t step,
     return status;
 }
 
-static void free_tables(bruck_t *b)
+static void free_tables(alltoall_bruck_t *b)
 {
     tables_t *t = tables_of(b);
     if (t == NULL) {
@@ -110,7 +110,7 @@ static void free_tables(bruck_t *b)
     b->call.kept = NULL;
 }
 
-static catena_status_t make_rounds(bruck_t *b, tables_t *t)
+static catena_status_t make_rounds(alltoall_bruck_t *b, tables_t *t)
 {
     uint32_t n = count_rounds(b->p, t->radix);
     t->rounds = calloc(n > 0 ? n : 1, sizeof(*t->rounds));
@@ -128,7 +128,7 @@ static catena_status_t make_rounds(bruck_t *b, tables_t *t)
     return CATENA_OK;
 }
 
-static catena_status_t make_tables(bruck_t *b)
+static catena_status_t make_tables(alltoall_bruck_t *b)
 {
     if (tables_of(b) != NULL) {
         return CATENA_OK;
@@ -147,7 +147,7 @@ static catena_status_t make_tables(bruck_t *b)
 }
 
 /** Copy between the caller's blocks and the copy. */
-static void rotate(ctn_op_t *op, bruck_t *b, bool out)
+static void rotate(ctn_op_t *op, alltoall_bruck_t *b, bool out)
 {
     size_t bytes = b->call.send.bytes;
     for (uint32_t i = 0; i < b->p; i++) {
@@ -165,7 +165,7 @@ static void rotate(ctn_op_t *op, bruck_t *b, bool out)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    bruck_t *b = ctn_op_state(op);
+    alltoall_bruck_t *b = ctn_op_state(op);
     const ctn_topo_t *topo = b->call.topo;
     b->p = b->call.group->chain.place.size;
     b->me = b->call.group->chain.place.rank;
@@ -193,7 +193,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 static ctn_step_t exchange(ctn_op_t *op)
 {
-    bruck_t *b = ctn_op_state(op);
+    alltoall_bruck_t *b = ctn_op_state(op);
     ctn_pairwise_t *x = &b->exchange;
     ctn_step_t step = ctn_pairwise_advance(op, x);
     if (step != CTN_STEP_NEXT || x->limit == x->n) {
@@ -206,7 +206,7 @@ static ctn_step_t exchange(ctn_op_t *op)
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    bruck_t *b = ctn_op_state(op);
+    alltoall_bruck_t *b = ctn_op_state(op);
     if (b->exchange.status == CATENA_OK) {
         rotate(op, b, false);
     }
@@ -218,7 +218,7 @@ static const ctn_phase_t phases[] = {
 
 static void finish(ctn_op_t *op)
 {
-    bruck_t *b = ctn_op_state(op);
+    alltoall_bruck_t *b = ctn_op_state(op);
     ctn_pairwise_finish(op, &b->exchange);
 }
 
@@ -230,11 +230,12 @@ static void release(ctn_op_t *op)
 
 const ctn_algorithm_t ctn_alltoall_bruck = {
     .name = "alltoall/bruck",
-    .state_bytes = sizeof(bruck_t),
+    .state_bytes = sizeof(alltoall_bruck_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
     .release = release,
 };
 
-_Static_assert(sizeof(bruck_t) <= CTN_OP_STATE_BYTES, "fits an operation");
+_Static_assert(sizeof(alltoall_bruck_t) <= CTN_OP_STATE_BYTES,
+               "fits an operation");

@@ -11,10 +11,10 @@
 #include "coll/alltoall/eager_rows.h"
 
 /** A member's row of one generation. */
-typedef struct row {
+typedef struct alltoall_row {
     uint64_t word;
     unsigned char block[]; /* [other member] of this exchange's bytes */
-} row_t;
+} alltoall_row_t;
 
 enum { ROW_LENGTHS = 4096 };
 _Static_assert(CTN_EAGER_ROWS_OVERSUBSCRIBED_BYTES < ROW_LENGTHS,
@@ -27,8 +27,8 @@ static inline uint64_t row_word(uint64_t seq, size_t bytes)
     return ctn_flag64(seq) * ROW_LENGTHS + bytes;
 }
 
-static inline row_t *row_at(const ctn_topo_t *topo, uint64_t seq,
-                            unsigned class, uint32_t i)
+static inline alltoall_row_t *row_at(const ctn_topo_t *topo, uint64_t seq,
+                                     unsigned class, uint32_t i)
 {
     uint64_t generation = seq % CTN_GENERATIONS;
     size_t stride = ctn_eager_rows_stride(class);
@@ -41,7 +41,7 @@ static inline row_t *row_at(const ctn_topo_t *topo, uint64_t seq,
                     (generation * n + i) * stride);
 }
 
-static row_t *row_of(const ctn_eager_rows_t *r, uint32_t i)
+static alltoall_row_t *row_of(const ctn_eager_rows_t *r, uint32_t i)
 {
     return row_at(r->topo, r->seq, r->class, i);
 }
@@ -70,7 +70,7 @@ bool ctn_eager_rows_find(const ctn_topo_t *topo, uint64_t seq, uint32_t i,
 
 /** Member i's block for member `reader` in the row of i, which omits its own
  * block. */
-static unsigned char *block_in(row_t *row, uint32_t i, uint32_t reader,
+static unsigned char *block_in(alltoall_row_t *row, uint32_t i, uint32_t reader,
                                size_t bytes)
 {
     return row->block + (reader - (reader > i)) * bytes;
@@ -128,7 +128,7 @@ CTN_HOT void ctn_eager_rows_begin(ctn_exec_t *exec, ctn_eager_rows_t *r)
     uint32_t me = ctn_topo_local_rank(r->topo);
     size_t bytes = r->send->bytes;
     r->class = (uint8_t)ctn_eager_rows_class((n - 1) * bytes);
-    row_t *row = row_of(r, me);
+    alltoall_row_t *row = row_of(r, me);
     fill_blocks(exec, r, 0, me, row->block);
     fill_blocks(exec, r, me + 1, n, row->block + me * bytes);
     ctn_exec_post(exec, &row->word, row_word(r->seq, bytes));
@@ -168,7 +168,7 @@ CTN_HOT bool ctn_eager_rows_advance(ctn_exec_t *exec, ctn_eager_rows_t *r)
     uint64_t word = row_word(r->seq, r->receive->bytes);
     for (uint64_t left = r->open; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
-        row_t *row = row_of(r, i);
+        alltoall_row_t *row = row_of(r, i);
         if (ctn_word_load(&row->word) == word) {
             ctn_span_t block =
                 ctn_blocks_at(r->receive, ctn_topo_local_to_group(r->topo, i));

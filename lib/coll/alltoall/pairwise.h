@@ -56,14 +56,14 @@ _Static_assert(CTN_LOCAL_EAGER_BYTES <= CTN_SMALL_EAGER_BYTES &&
 _Static_assert(CTN_LARGE_FRAGMENT_BYTES <= CTN_STAGING_BYTES, "are packed");
 
 /** The partners in each round. */
-typedef enum ctn_order {
+typedef enum ctn_round_order {
     /* In round j member i exchanges with member (j - i) mod n in both
      * directions, so blocks can be exchanged in place. */
     CTN_ORDER_PAIRED,
     /* In round j member i sends to i + j and receives from i - j. */
     CTN_ORDER_SHIFT,
     CTN_ORDER_LISTED /* from a list */
-} ctn_order_t;
+} ctn_round_order_t;
 
 /** A round of a list. The received block replaces the sent one. */
 typedef struct ctn_round {
@@ -110,7 +110,7 @@ typedef struct ctn_pairwise {
     const ctn_blocks_t *receive;
     const ctn_round_t *list; /* of CTN_ORDER_LISTED */
     bool in_place;
-    ctn_order_t order;
+    ctn_round_order_t order;
     uint32_t window; /* concurrent rounds; 0: as many as there are slots */
     /* Blocks up to this size between nodes are sent by leaders. */
     size_t remote_above;

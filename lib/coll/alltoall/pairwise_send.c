@@ -28,16 +28,16 @@ static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
         status = ctn_signal(endpoint, word_offset, value);
         return status == CATENA_OK ? 1 : status;
     }
-    ctn_staging_t *bounce;
-    status = ctn_staging_get(op, &bounce);
-    if (status != CATENA_OK || bounce == NULL) {
+    ctn_staging_t *staging;
+    status = ctn_staging_get(op, &staging);
+    if (status != CATENA_OK || staging == NULL) {
         return status;
     }
     x->packed = true;
-    ctn_span_read(op->exec, p->block, p->from, p->bytes, bounce->data);
-    status = ctn_put_signal(endpoint, ctn_exec_data(op->exec, bounce->data),
+    ctn_span_read(op->exec, p->block, p->from, p->bytes, staging->data);
+    status = ctn_put_signal(endpoint, ctn_exec_data(op->exec, staging->data),
                             p->bytes, p->offset, word_offset, value,
-                            &bounce->pending);
+                            &staging->pending);
     return status == CATENA_OK ? 1 : status;
 }
 

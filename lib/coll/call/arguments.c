@@ -8,22 +8,22 @@
 #include <catena/coll.h>
 
 /** The arguments being checked, and the result. */
-typedef struct check {
+typedef struct coll_check {
     const ctn_coll_args_t *args;
     ctn_call_t *call;
-} check_t;
+} coll_check_t;
 
-static catena_group_t *group_of(const check_t *check)
+static catena_group_t *group_of(const coll_check_t *check)
 {
     return check->args->group;
 }
 
-static uint32_t size_of(const check_t *check)
+static uint32_t size_of(const coll_check_t *check)
 {
     return group_of(check)->chain.place.size;
 }
 
-static bool is_root(const check_t *check)
+static bool is_root(const coll_check_t *check)
 {
     return (uint32_t)check->args->root == group_of(check)->chain.place.rank;
 }
@@ -34,7 +34,7 @@ static bool is_root(const check_t *check)
 
 /* ---- buffers ---- */
 
-static catena_status_t too_long(const check_t *check, const char *what,
+static catena_status_t too_long(const coll_check_t *check, const char *what,
                                 size_t count)
 {
     REFUSE(check, "%s of %zu elements does not fit the address space", what,
@@ -42,7 +42,7 @@ static catena_status_t too_long(const check_t *check, const char *what,
     return CATENA_ERR_ARG;
 }
 
-static catena_status_t check_buffer(const check_t *check, const char *what,
+static catena_status_t check_buffer(const coll_check_t *check, const char *what,
                                     const void *buffer, size_t bytes)
 {
     if (buffer == CATENA_IN_PLACE) {
@@ -56,7 +56,7 @@ static catena_status_t check_buffer(const check_t *check, const char *what,
     return CATENA_OK;
 }
 
-static catena_status_t check_type(const check_t *check, const char *what,
+static catena_status_t check_type(const coll_check_t *check, const char *what,
                                   catena_datatype_t type)
 {
     if (type == NULL) {
@@ -67,7 +67,7 @@ static catena_status_t check_type(const check_t *check, const char *what,
 }
 
 /** One block: what this rank alone sends or receives. */
-static catena_status_t read_span(const check_t *check, const char *what,
+static catena_status_t read_span(const coll_check_t *check, const char *what,
                                  const ctn_coll_side_t *side, ctn_span_t *span)
 {
     catena_status_t status = check_type(check, what, side->type);
@@ -89,7 +89,7 @@ static catena_status_t read_span(const check_t *check, const char *what,
     return status;
 }
 
-static catena_status_t read_uniform(const check_t *check, const char *what,
+static catena_status_t read_uniform(const coll_check_t *check, const char *what,
                                     const ctn_coll_side_t *side,
                                     ctn_blocks_t *blocks, size_t *all)
 {
@@ -98,7 +98,7 @@ static catena_status_t read_uniform(const check_t *check, const char *what,
                : too_long(check, what, side->count);
 }
 
-static catena_status_t read_vector(const check_t *check, const char *what,
+static catena_status_t read_vector(const coll_check_t *check, const char *what,
                                    const ctn_coll_side_t *side,
                                    ctn_blocks_t *blocks, size_t *all)
 {
@@ -115,7 +115,7 @@ static catena_status_t read_vector(const check_t *check, const char *what,
 
 /** A block for each rank. `vector`: of individual lengths.
  * @param[out] all their total bytes */
-static catena_status_t read_blocks(const check_t *check, const char *what,
+static catena_status_t read_blocks(const coll_check_t *check, const char *what,
                                    const ctn_coll_side_t *side, bool vector,
                                    size_t *all)
 {
@@ -139,7 +139,7 @@ static catena_status_t read_blocks(const check_t *check, const char *what,
     return status;
 }
 
-static catena_status_t check_root(const check_t *check)
+static catena_status_t check_root(const coll_check_t *check)
 {
     int root = check->args->root;
     if (root < 0 || (uint32_t)root >= size_of(check)) {
@@ -153,7 +153,7 @@ static catena_status_t check_root(const check_t *check)
 /* ---- collectives ---- */
 
 /** The operation and type of a reduction. */
-static catena_status_t read_reducer(const check_t *check,
+static catena_status_t read_reducer(const coll_check_t *check,
                                     catena_datatype_t type)
 {
     catena_op_t op = check->args->op;
@@ -183,7 +183,7 @@ static catena_status_t read_reducer(const check_t *check,
     return CATENA_OK;
 }
 
-static catena_status_t validate_bcast(const check_t *check, bool *nothing)
+static catena_status_t validate_bcast(const coll_check_t *check, bool *nothing)
 {
     ctn_call_t *call = check->call;
     catena_status_t status = check_root(check);
@@ -198,7 +198,7 @@ static catena_status_t validate_bcast(const check_t *check, bool *nothing)
 /** reduce, allreduce, scan, exscan: vectors. `receives`: this rank has a
  * result.
  */
-static catena_status_t read_vectors(const check_t *check, bool receives,
+static catena_status_t read_vectors(const coll_check_t *check, bool receives,
                                     bool *nothing)
 {
     const ctn_coll_args_t *args = check->args;
@@ -217,7 +217,8 @@ static catena_status_t read_vectors(const check_t *check, bool receives,
     return status;
 }
 
-static catena_status_t validate_reduction(const check_t *check, bool *nothing)
+static catena_status_t validate_reduction(const coll_check_t *check,
+                                          bool *nothing)
 {
     const ctn_composition_t *composition = check->args->composition;
     bool rooted = composition->single_level_kind == CTN_REDUCE;
@@ -230,7 +231,7 @@ static catena_status_t validate_reduction(const check_t *check, bool *nothing)
 }
 
 /** This rank's block, sent or received, of a buffer with all blocks. */
-static catena_status_t read_own(const check_t *check, const char *what,
+static catena_status_t read_own(const coll_check_t *check, const char *what,
                                 const ctn_coll_side_t *side,
                                 bool may_be_in_place, ctn_span_t *own)
 {
@@ -245,11 +246,10 @@ static catena_status_t read_own(const check_t *check, const char *what,
 
 /** gather, allgather, and scatter, which is the inverse of gather: `all` is the
  * side with a block for each rank, `one` that with this rank's block. */
-static catena_status_t read_gathering(const check_t *check, const char *all,
-                                      const ctn_coll_side_t *all_side,
-                                      const char *one,
-                                      const ctn_coll_side_t *one_side,
-                                      ctn_span_t *own, bool *nothing)
+static catena_status_t
+read_gathering(const coll_check_t *check, const char *all,
+               const ctn_coll_side_t *all_side, const char *one,
+               const ctn_coll_side_t *one_side, ctn_span_t *own, bool *nothing)
 {
     const ctn_composition_t *composition = check->args->composition;
     bool rooted = composition->single_level_kind != CTN_ALLGATHER;
@@ -274,7 +274,7 @@ static catena_status_t read_gathering(const check_t *check, const char *all,
     return status;
 }
 
-static catena_status_t validate_reduce_scatter(const check_t *check,
+static catena_status_t validate_reduce_scatter(const coll_check_t *check,
                                                bool *nothing)
 {
     const ctn_coll_args_t *args = check->args;
@@ -314,7 +314,7 @@ catena_status_t ctn_ml_validate(const ctn_coll_args_t *args, ctn_call_t *call,
 {
     *call =
         (ctn_call_t){.composition = args->composition, .group = args->group};
-    check_t check = {args, call};
+    coll_check_t check = {args, call};
     switch (args->composition->single_level_kind) {
     case CTN_BCAST:
         return validate_bcast(&check, nothing);

@@ -75,7 +75,7 @@ static const uint32_t bases[BLOCK_CHAINS] = {
  * take slots only. */
 #define SMALL_CHAIN_BYTES sizeof(((ctn_small_control_block_t *)NULL)->service)
 
-typedef struct build {
+typedef struct hierarchy_build {
     /* arguments */
     ctn_hierarchies_t *all;
     ctn_hierarchy_t *hierarchy;
@@ -99,25 +99,25 @@ typedef struct build {
     ctn_rank_blocks_t blocks;
     facts_t own, left, right;
     ctn_bins_t own_bins, left_bins, right_bins;
-} build_t;
+} hierarchy_build_t;
 
-static build_t *build_of(ctn_op_t *op)
+static hierarchy_build_t *build_of(ctn_op_t *op)
 {
-    return *(build_t **)ctn_op_state(op);
+    return *(hierarchy_build_t **)ctn_op_state(op);
 }
 
-static void note(build_t *build, catena_status_t status)
+static void note(hierarchy_build_t *build, catena_status_t status)
 {
     build->status = status < build->status ? status : build->status;
 }
 
-static ctn_chain_t *chain_of_subgroup(build_t *build)
+static ctn_chain_t *chain_of_subgroup(hierarchy_build_t *build)
 {
     return &build->chain[1 + build->level];
 }
 
 /** The participants of this level. */
-static ctn_chain_t *chain_of_level(build_t *build)
+static ctn_chain_t *chain_of_level(hierarchy_build_t *build)
 {
     return build->level == 0 ? &build->all->group->chain : &build->chain[0];
 }
@@ -125,7 +125,7 @@ static ctn_chain_t *chain_of_level(build_t *build)
 static ctn_step_t agree(ctn_op_t *op, ctn_chain_t *chain, uint64_t digest,
                         uint32_t flags)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     build->own = (facts_t){
         .digest = digest, .ranks = 1, .flags = flags, .status = build->status};
     return ctn_op_call(op, ctn_scan_create(op->exec, chain, fold_facts,
@@ -133,7 +133,7 @@ static ctn_step_t agree(ctn_op_t *op, ctn_chain_t *chain, uint64_t digest,
                                            &build->right, sizeof(facts_t)));
 }
 
-static facts_t agreed(const build_t *build)
+static facts_t agreed(const hierarchy_build_t *build)
 {
     facts_t facts = build->own;
     fold_facts(&facts, &build->left, 1);
@@ -152,13 +152,13 @@ static uint64_t digest_text(uint64_t digest, const char *text)
     return digest;
 }
 
-static bool is_automatic(const build_t *build)
+static bool is_automatic(const hierarchy_build_t *build)
 {
     return build->levels.count == 0;
 }
 
 /** Of two consecutive ranks with different settings, the higher one logs it. */
-static void report_different_settings(const build_t *build)
+static void report_different_settings(const hierarchy_build_t *build)
 {
     const catena_group_t *group = build->all->group;
     if (build->left.ranks == 0 || build->left.digest == build->own.digest) {
@@ -180,7 +180,7 @@ static void report_different_settings(const build_t *build)
 
 /** Allocate the control blocks for all levels beforehand. A rank without memory
  * can then still report that to the others. */
-static catena_status_t take_control_blocks(build_t *build)
+static catena_status_t take_control_blocks(hierarchy_build_t *build)
 {
     unsigned levels = is_automatic(build) ? 3 : build->levels.count;
     if (build->same != NULL || build->all->group->chain.place.size == 1) {
@@ -200,7 +200,7 @@ static catena_status_t take_control_blocks(build_t *build)
     return CATENA_OK;
 }
 
-static void open_chain(build_t *build, unsigned i)
+static void open_chain(hierarchy_build_t *build, unsigned i)
 {
     const catena_group_t *group = build->all->group;
     void *block = build->block[i / BLOCK_CHAINS];
@@ -218,7 +218,7 @@ static void open_chain(build_t *build, unsigned i)
 /** Free the control blocks. All members have agreed since they used them, so no
  * one accesses them. If the network failed, a member may still put, and the
  * blocks stay until the heap is released. */
-static void free_control_blocks(build_t *build)
+static void free_control_blocks(hierarchy_build_t *build)
 {
     for (unsigned i = 0; i < build->used; i++) {
         ctn_chain_release(build->all->group->exec, &build->chain[i]);
@@ -257,7 +257,7 @@ static ctn_step_t wait_turn(ctn_op_t *op)
 /** An earlier hierarchy that equals this one. All operations begun before this
  * one are complete, and all ranks agreed on what was built, so all ranks find
  * the same. */
-static const ctn_hierarchy_t *find_same(const build_t *build)
+static const ctn_hierarchy_t *find_same(const hierarchy_build_t *build)
 {
     const ctn_hierarchy_t *same = build->all->first;
     while (same != NULL &&
@@ -268,7 +268,7 @@ static const ctn_hierarchy_t *find_same(const build_t *build)
     return same;
 }
 
-static void find_names(build_t *build)
+static void find_names(hierarchy_build_t *build)
 {
     for (unsigned i = 0; i < build->levels.count; i++) {
         note(build, build->levels.level[i].rule->find(build->all->group,
@@ -290,7 +290,7 @@ static bool is_apart(const catena_group_t *group)
 
 static ctn_step_t agree_before(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     catena_group_t *group = build->all->group;
     uint32_t flags = 0;
     build->same = find_same(build);
@@ -314,7 +314,7 @@ static void take_over(ctn_hierarchy_t *hierarchy, const ctn_hierarchy_t *same)
 /** End the operation. All ranks end here, for the same reason. */
 static ctn_step_t end_on_all(ctn_op_t *op, catena_status_t status)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     build->status = status;
     build->agreed = true;
     return ctn_op_jump(op, PHASE_HAND_OVER + 1);
@@ -322,7 +322,7 @@ static ctn_step_t end_on_all(ctn_op_t *op, catena_status_t status)
 
 static ctn_step_t decide(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     facts_t facts = agreed(build);
     if ((facts.flags & DIFFER) != 0) {
@@ -362,7 +362,7 @@ static ctn_step_t decide(ctn_op_t *op)
 
 static ctn_step_t split_by_name(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     const char *name = build->name[build->level];
     open_chain(build, 1 + build->level);
     return ctn_op_call(op, ctn_split_create(op->exec, chain_of_level(build),
@@ -373,7 +373,7 @@ static ctn_step_t split_by_name(ctn_op_t *op)
 /** The members of a subgroup agree on what their modules depend on. */
 static ctn_step_t agree_in_subgroup(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     if (chain_of_subgroup(build)->place.size == 1) {
         return ctn_op_jump(op, PHASE_LEADERS);
     }
@@ -383,7 +383,7 @@ static ctn_step_t agree_in_subgroup(ctn_op_t *op)
 
 static ctn_step_t exchange(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     ctn_chain_t *chain = chain_of_subgroup(build);
     const ctn_chain_place_t *place = &chain->place;
     const ctn_bcol_t *bcol = build->levels.level[build->level].bcol;
@@ -404,7 +404,7 @@ static ctn_step_t exchange(ctn_op_t *op)
 }
 
 /** The leader represents all ranks of its subgroup from now on. */
-static catena_status_t represent_all(build_t *build,
+static catena_status_t represent_all(hierarchy_build_t *build,
                                      const ctn_module_entry_t *entry)
 {
     ctn_member_record_t *record = ctn_member_record_of_leader(&entry->sbgp);
@@ -416,7 +416,7 @@ static catena_status_t represent_all(build_t *build,
     return CATENA_OK;
 }
 
-static catena_status_t add_module(build_t *build)
+static catena_status_t add_module(hierarchy_build_t *build)
 {
     ctn_module_entry_t *entry = ctn_module_entry_create(
         &build->blocks, build->levels.level[build->level].rule,
@@ -442,7 +442,7 @@ static catena_status_t add_module(build_t *build)
 
 static ctn_step_t take(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     note(build, ctn_member_records_status(&build->blocks));
     if (build->status == CATENA_OK) {
         note(build, add_module(build));
@@ -454,7 +454,7 @@ static ctn_step_t take(ctn_op_t *op)
 /** Bin 1 holds the leaders. The other bins are only counted. */
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     const ctn_chain_place_t *place = &chain_of_subgroup(build)->place;
     ctn_chain_t *level = chain_of_level(build);
     if (place->size == level->place.size) {
@@ -471,7 +471,7 @@ static ctn_step_t find_leaders(ctn_op_t *op)
 
 static ctn_step_t climb(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     if (chain_of_subgroup(build)->place.rank != 0) {
         return ctn_op_jump(op, PHASE_REPORT);
     }
@@ -497,14 +497,14 @@ static ctn_step_t climb(ctn_op_t *op)
 
 static ctn_step_t report(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     return agree(op, &build->all->group->chain, 0,
                  build->hierarchy->in_order ? 0 : DISORDER);
 }
 
 static ctn_step_t hand_over(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     facts_t facts = agreed(build);
     build->hierarchy->in_order = (facts.flags & DISORDER) == 0;
     build->status = (catena_status_t)facts.status;
@@ -514,7 +514,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
 
 /** Destroy the modules of a hierarchy that could not be built. Nobody uses
  * them. */
-static void drop_modules(build_t *build)
+static void drop_modules(hierarchy_build_t *build)
 {
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     hierarchy->levels = 0;
@@ -524,7 +524,7 @@ static void drop_modules(build_t *build)
 
 static void finish(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     bool quiet = build->agreed && op->status == CATENA_OK;
     hierarchy->status = quiet ? build->status : op->status;
@@ -547,7 +547,7 @@ static void finish(ctn_op_t *op)
 
 static void release(ctn_op_t *op)
 {
-    build_t *build = build_of(op);
+    hierarchy_build_t *build = build_of(op);
     free(build->record);
     free(build);
 }
@@ -567,7 +567,7 @@ static const ctn_phase_t phases[] = {{"wait", wait_turn},
 
 static const ctn_algorithm_t build_algorithm = {
     .name = "hierarchy",
-    .state_bytes = sizeof(build_t *),
+    .state_bytes = sizeof(hierarchy_build_t *),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
@@ -576,7 +576,7 @@ static const ctn_algorithm_t build_algorithm = {
 
 /* ---- starting ---- */
 
-static catena_status_t prepare(build_t *build, ctn_hierarchies_t *all,
+static catena_status_t prepare(hierarchy_build_t *build, ctn_hierarchies_t *all,
                                ctn_hierarchy_t *hierarchy)
 {
     build->all = all;
@@ -603,7 +603,7 @@ catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
                                     ctn_hierarchy_t *hierarchy)
 {
     catena_group_t *group = all->group;
-    build_t *build = calloc(1, sizeof(*build));
+    hierarchy_build_t *build = calloc(1, sizeof(*build));
     if (build == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -617,7 +617,7 @@ catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
         free(build);
         return status != CATENA_OK ? status : CATENA_ERR_NO_MEMORY;
     }
-    *(build_t **)ctn_op_state(op) = build;
+    *(hierarchy_build_t **)ctn_op_state(op) = build;
     hierarchy->state = CTN_BUILDING;
     ctn_op_start_detached(op);
     return CATENA_OK;

@@ -11,14 +11,15 @@
 
 enum { LIST_BYTES = 256 }; /* of names, for messages */
 
-typedef struct reading {
+typedef struct hierarchy_reading {
     const ctn_log_t *log;
     const char *what;
     const char *text;
-} reading_t;
+} hierarchy_reading_t;
 
 /** Log a reason, which the caller has composed. */
-static catena_status_t refuse(const reading_t *reading, const char *reason)
+static catena_status_t refuse(const hierarchy_reading_t *reading,
+                              const char *reason)
 {
     ctn_error(reading->log, "%s is '%s': %s", reading->what, reading->text,
               reason);
@@ -48,9 +49,9 @@ static int find(const char *(*name)(size_t i), const char *typed, size_t length)
     return -1;
 }
 
-static catena_status_t unknown(const reading_t *reading, const char *kind,
-                               const char *(*name)(size_t i), const char *typed,
-                               size_t length)
+static catena_status_t unknown(const hierarchy_reading_t *reading,
+                               const char *kind, const char *(*name)(size_t i),
+                               const char *typed, size_t length)
 {
     char list[LIST_BYTES] = "";
     char reason[2 * LIST_BYTES];
@@ -74,7 +75,7 @@ static catena_status_t unknown(const reading_t *reading, const char *kind,
 }
 
 /** Check that a level joins more ranks than those below it. */
-static catena_status_t check_order(const reading_t *reading,
+static catena_status_t check_order(const hierarchy_reading_t *reading,
                                    const ctn_hierarchy_levels_t *levels,
                                    int rule)
 {
@@ -102,8 +103,9 @@ static catena_status_t check_order(const reading_t *reading,
 }
 
 /** Parse "rule:component", without a comma. */
-static catena_status_t read_level(const reading_t *reading, const char *text,
-                                  size_t length, ctn_hierarchy_levels_t *levels)
+static catena_status_t read_level(const hierarchy_reading_t *reading,
+                                  const char *text, size_t length,
+                                  ctn_hierarchy_levels_t *levels)
 {
     char reason[LIST_BYTES];
     const char *colon = memchr(text, ':', length);
@@ -143,7 +145,7 @@ catena_status_t ctn_hierarchy_levels_read(const ctn_log_t *log,
                                           const char *what, const char *text,
                                           ctn_hierarchy_levels_t *levels)
 {
-    reading_t reading = {log, what, text};
+    hierarchy_reading_t reading = {log, what, text};
     catena_status_t status = CATENA_OK;
     memset(levels, 0, sizeof(*levels));
     for (const char *at = text; status == CATENA_OK; at++) {

@@ -9,16 +9,17 @@
 
 #include "coll/ml/route.h"
 
-typedef struct allgather {
+typedef struct ml_allgather {
     ctn_route_t route; /* first */
     size_t *at;        /* [ranks + 1] where blocks begin; NULL: uniform */
     size_t bytes;      /* of all blocks */
     unsigned char *user_buffer;
     bool down; /* chunks go down */
     bool cut;  /* in chunks of their own */
-} allgather_t;
+} ml_allgather_t;
 
-static size_t begin_of(const ctn_ml_t *ml, const allgather_t *all, uint32_t i)
+static size_t begin_of(const ctn_ml_t *ml, const ml_allgather_t *all,
+                       uint32_t i)
 {
     return all->at != NULL ? all->at[i] : i * ml->call.all.bytes;
 }
@@ -44,7 +45,7 @@ static ctn_span_t own_block(ctn_ml_t *ml)
 }
 
 /** Set lengths and memory of the cover. */
-static catena_status_t set_lengths(ctn_ml_t *ml, allgather_t *all,
+static catena_status_t set_lengths(ctn_ml_t *ml, ml_allgather_t *all,
                                    const ctn_span_t *own)
 {
     ctn_cover_t *cover = &all->route.cover;
@@ -65,7 +66,7 @@ static catena_status_t set_lengths(ctn_ml_t *ml, allgather_t *all,
 
 static catena_status_t plan(ctn_ml_t *ml)
 {
-    allgather_t *all = ctn_ml_keep(ml, sizeof(*all));
+    ml_allgather_t *all = ctn_ml_keep(ml, sizeof(*all));
     if (all == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -97,7 +98,7 @@ static catena_status_t plan(ctn_ml_t *ml)
 static void find_chunk(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
                        size_t *from, size_t *bytes)
 {
-    const allgather_t *all = ml->table;
+    const ml_allgather_t *all = ml->table;
     *from = (chunk->index - (all->cut ? 1 : 0)) * ml->chunk_bytes;
     *bytes = all->bytes - *from < ml->chunk_bytes ? all->bytes - *from
                                                   : ml->chunk_bytes;
@@ -107,7 +108,7 @@ static void find_chunk(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
 static unsigned char *memory_of(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
                                 size_t from)
 {
-    const allgather_t *all = ml->table;
+    const ml_allgather_t *all = ml->table;
     if (all->user_buffer != NULL) {
         return all->user_buffer + from;
     }
@@ -115,7 +116,7 @@ static unsigned char *memory_of(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
 }
 
 /** The block that contains byte `from` of all. */
-static uint32_t find_block(const ctn_ml_t *ml, const allgather_t *all,
+static uint32_t find_block(const ctn_ml_t *ml, const ml_allgather_t *all,
                            size_t from)
 {
     uint32_t low = 0;
@@ -134,7 +135,7 @@ static uint32_t find_block(const ctn_ml_t *ml, const allgather_t *all,
 /** Copy a chunk to the receive buffer. */
 static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    const allgather_t *all = ml->table;
+    const ml_allgather_t *all = ml->table;
     size_t from;
     size_t bytes;
     find_chunk(ml, chunk, &from, &bytes);
@@ -170,7 +171,7 @@ static void add_down(ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    const allgather_t *all = ml->table;
+    const ml_allgather_t *all = ml->table;
     unsigned levels = ctn_ml_levels(ml);
     chunk->exclusive = chunk->index == 1;
     if (chunk->index == 0) {

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 
 /** A position in a cover from which to search for the next ranks. */
-typedef struct cursor {
+typedef struct ml_cursor {
     uint32_t range;
     uint32_t before; /* ranks in the ranges before it */
-} cursor_t;
+} ml_cursor_t;
 
-typedef struct stretch {
+typedef struct ml_stretch {
     size_t from;
     size_t bytes;
-} stretch_t;
+} ml_stretch_t;
 
 uint32_t ctn_cover_count(const ctn_range_t *range, uint32_t ranges)
 {
@@ -27,10 +27,11 @@ uint32_t ctn_cover_count(const ctn_range_t *range, uint32_t ranges)
 
 /** The index in the cover of the first of some consecutive ranks. All of them
  * are in the same range of the cover. */
-static uint32_t find(const ctn_cover_t *cover, uint32_t first, cursor_t *cursor)
+static uint32_t find(const ctn_cover_t *cover, uint32_t first,
+                     ml_cursor_t *cursor)
 {
     if (first < cover->range[cursor->range].first) {
-        *cursor = (cursor_t){0, 0};
+        *cursor = (ml_cursor_t){0, 0};
     }
     const ctn_range_t *range = &cover->range[cursor->range];
     while (first >= range->first + range->count) {
@@ -44,15 +45,15 @@ static uint32_t find(const ctn_cover_t *cover, uint32_t first, cursor_t *cursor)
 
 uint32_t ctn_cover_find(const ctn_cover_t *cover, uint32_t rank)
 {
-    return find(cover, rank, &(cursor_t){0, 0});
+    return find(cover, rank, &(ml_cursor_t){0, 0});
 }
 
-static stretch_t stretch_of(const ctn_cover_t *cover, const ctn_range_t *range,
-                            cursor_t *cursor)
+static ml_stretch_t stretch_of(const ctn_cover_t *cover,
+                               const ctn_range_t *range, ml_cursor_t *cursor)
 {
     uint32_t i = find(cover, range->first, cursor);
     size_t from = ctn_cover_at(cover, i);
-    return (stretch_t){from, ctn_cover_at(cover, i + range->count) - from};
+    return (ml_stretch_t){from, ctn_cover_at(cover, i + range->count) - from};
 }
 
 /* ---- packing ---- */
@@ -108,12 +109,12 @@ bool ctn_packing_layout_member(const ctn_cover_t *cover,
                                const ctn_packing_t *packing, uint32_t member,
                                size_t *bytes, size_t *from)
 {
-    cursor_t cursor = {0, 0};
+    ml_cursor_t cursor = {0, 0};
     bool together = true;
     *bytes = 0;
     *from = 0;
     for (uint32_t k = 0; k < ranges_of(packing, member); k++) {
-        stretch_t stretch =
+        ml_stretch_t stretch =
             stretch_of(cover, range_of(packing, member, k), &cursor);
         if (stretch.bytes == 0) {
             continue;
@@ -151,9 +152,9 @@ void ctn_packing_copy_member(ctn_exec_t *exec, const ctn_cover_t *cover,
                              const ctn_packing_t *packing, uint32_t member,
                              unsigned char *packed, bool out)
 {
-    cursor_t cursor = {0, 0};
+    ml_cursor_t cursor = {0, 0};
     for (uint32_t k = 0; k < ranges_of(packing, member); k++) {
-        stretch_t stretch =
+        ml_stretch_t stretch =
             stretch_of(cover, range_of(packing, member, k), &cursor);
         unsigned char *kept = cover->memory + stretch.from;
         if (stretch.bytes > 0) {

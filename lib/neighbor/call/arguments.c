@@ -7,38 +7,38 @@
 #include "neighbor/call/call.h"
 
 /** One side of a call while it is checked. */
-typedef struct check {
+typedef struct neighbor_check {
     const ctn_neighbor_call_t *call;
     const char *what;
     const ctn_coll_side_t *side;
     ctn_side_shape_t shape;
     const ctn_edge_t *edge; /* [count] */
     uint32_t count;
-} check_t;
+} neighbor_check_t;
 
 #define REFUSE(call, format, ...)                                              \
     ctn_error((call)->neighborhood->exec->log, "%s: " format,                  \
               (call)->collective->algorithm.name, __VA_ARGS__)
 
-static catena_status_t too_long(const check_t *check, size_t count)
+static catena_status_t too_long(const neighbor_check_t *check, size_t count)
 {
     REFUSE(check->call, "%s of %zu elements does not fit the address space",
            check->what, count);
     return CATENA_ERR_ARG;
 }
 
-static catena_status_t no_type(const check_t *check)
+static catena_status_t no_type(const neighbor_check_t *check)
 {
     REFUSE(check->call, "a type of %s is NULL", check->what);
     return CATENA_ERR_ARG;
 }
 
-static bool is_neighbor(const check_t *check, uint32_t i)
+static bool is_neighbor(const neighbor_check_t *check, uint32_t i)
 {
     return check->edge[i].rank != CATENA_PROC_NULL;
 }
 
-static bool any_neighbor(const check_t *check)
+static bool any_neighbor(const neighbor_check_t *check)
 {
     uint32_t i = 0;
     while (i < check->count && !is_neighbor(check, i)) {
@@ -49,7 +49,8 @@ static bool any_neighbor(const check_t *check)
 
 /** Blocks of one length. A single block for all neighbors is the first of them.
  */
-static catena_status_t read_uniform(const check_t *check, ctn_blocks_t *blocks)
+static catena_status_t read_uniform(const neighbor_check_t *check,
+                                    ctn_blocks_t *blocks)
 {
     uint32_t n = check->shape == CTN_SIDE_ONE ? 1 : check->count;
     size_t all;
@@ -61,8 +62,8 @@ static catena_status_t read_uniform(const check_t *check, ctn_blocks_t *blocks)
                : too_long(check, check->side->count);
 }
 
-static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
-                                   bool *empty)
+static catena_status_t read_vector(const neighbor_check_t *check,
+                                   ctn_blocks_t *blocks, bool *empty)
 {
     const ctn_coll_side_t *side = check->side;
     size_t all = 0;
@@ -96,7 +97,8 @@ static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
     return CATENA_OK;
 }
 
-static catena_status_t read_side(const check_t *check, ctn_blocks_t *blocks)
+static catena_status_t read_side(const neighbor_check_t *check,
+                                 ctn_blocks_t *blocks)
 {
     const ctn_coll_side_t *side = check->side;
     bool vector = check->shape == CTN_SIDE_VECTOR;
@@ -171,18 +173,18 @@ CTN_HOT catena_status_t ctn_neighbor_validate(const ctn_neighbor_call_t *call,
     const ctn_neighbor_collective_t *collective = call->collective;
     bool in_place =
         collective->may_be_in_place && call->send.buffer == CATENA_IN_PLACE;
-    const check_t send = {.call = call,
-                          .what = in_place ? "recv" : "send",
-                          .side = in_place ? &call->recv : &call->send,
-                          .shape = collective->send,
-                          .edge = n->target,
-                          .count = n->targets};
-    const check_t recv = {.call = call,
-                          .what = "recv",
-                          .side = &call->recv,
-                          .shape = collective->recv,
-                          .edge = n->source,
-                          .count = n->sources};
+    const neighbor_check_t send = {.call = call,
+                                   .what = in_place ? "recv" : "send",
+                                   .side = in_place ? &call->recv : &call->send,
+                                   .shape = collective->send,
+                                   .edge = n->target,
+                                   .count = n->targets};
+    const neighbor_check_t recv = {.call = call,
+                                   .what = "recv",
+                                   .side = &call->recv,
+                                   .shape = collective->recv,
+                                   .edge = n->source,
+                                   .count = n->sources};
     catena_status_t status = check_collective(call);
     x->collective = collective;
     x->neighborhood = call->neighborhood;

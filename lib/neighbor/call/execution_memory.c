@@ -7,12 +7,12 @@
 #include "neighbor/schedule/aggregate.h"
 
 /** Sizes of the arrays behind an execution, in order. */
-typedef struct sizes {
+typedef struct neighbor_sizes {
     size_t spans;
     size_t lengths;
     size_t pending_blocks;
     size_t bytes;
-} sizes_t;
+} neighbor_sizes_t;
 
 static size_t blocks_of(const ctn_schedule_message_t *message, uint32_t count)
 {
@@ -28,12 +28,12 @@ static uint32_t aggregates_of(const ctn_schedule_t *schedule)
     return schedule->aggregates != NULL ? schedule->aggregates->in.count : 0;
 }
 
-static sizes_t measure(const catena_neighborhood_t *neighborhood,
-                       const ctn_schedule_t *schedule)
+static neighbor_sizes_t measure(const catena_neighborhood_t *neighborhood,
+                                const ctn_schedule_t *schedule)
 {
     size_t messages = (size_t)schedule->sends + schedule->receives;
     size_t sent = blocks_of(schedule->send, schedule->sends);
-    sizes_t sizes = {
+    neighbor_sizes_t sizes = {
         .spans = sent + blocks_of(schedule->receive, schedule->receives),
         .lengths = schedule->forwards ? sent : 0,
         .pending_blocks = (size_t)schedule->staged + neighborhood->sources,
@@ -108,7 +108,7 @@ static void count_all_readers(ctn_execution_t *execution)
 static ctn_execution_t *create(const catena_neighborhood_t *neighborhood,
                                const ctn_schedule_t *schedule)
 {
-    sizes_t sizes = measure(neighborhood, schedule);
+    neighbor_sizes_t sizes = measure(neighborhood, schedule);
     ctn_execution_t *execution = calloc(1, sizes.bytes);
     if (execution == NULL) {
         return NULL;

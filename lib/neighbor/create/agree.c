@@ -10,15 +10,15 @@
 enum { MOST_WORDS = 32 };
 
 /** The first word is the status, negated; then sums, then maxima. */
-typedef struct shape {
+typedef struct neighbor_shape {
     size_t sums;
     size_t maxima;
-} shape_t;
+} neighbor_shape_t;
 
 static void combine(void *local, const void *remote, size_t bytes,
                     bool remote_is_left, void *argument)
 {
-    const shape_t *shape = argument;
+    const neighbor_shape_t *shape = argument;
     uint64_t *a = local;
     const uint64_t *b = remote;
     (void)bytes;
@@ -38,7 +38,7 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
                                    uint64_t maxima[])
 {
     uint64_t word[MOST_WORDS];
-    shape_t shape = {count, max_count};
+    neighbor_shape_t shape = {count, max_count};
     assert(1 + count + max_count <= MOST_WORDS);
     word[0] = (uint64_t) - (int64_t)status;
     if (count > 0) {

@@ -4,7 +4,7 @@
 #include "exec/slot.h"
 #include "split/call/call.h"
 
-typedef struct sizes {
+typedef struct allgather_sizes {
     /* arguments */
     ctn_op_t *slot_owner;
     const ctn_topo_t *topo;
@@ -13,30 +13,30 @@ typedef struct sizes {
     unsigned round;
     uint32_t nodes; /* whose tables would be here */
     uint64_t pending;
-} sizes_t;
+} allgather_sizes_t;
 
 enum { PHASE_SEND, PHASE_END = 4 };
 
 /** Slots of the second half are for acknowledgements. */
-static unsigned acknowledgement(const sizes_t *x)
+static unsigned acknowledgement(const allgather_sizes_t *x)
 {
     return CTN_SLOTS / 2 + x->round;
 }
 
-static uint32_t count(const sizes_t *x)
+static uint32_t count(const allgather_sizes_t *x)
 {
     uint32_t rest = x->topo->nodes - x->nodes;
     return x->nodes < rest ? x->nodes : rest;
 }
 
-static size_t message_bytes(const sizes_t *x)
+static size_t message_bytes(const allgather_sizes_t *x)
 {
     return sizeof(uint64_t) + count(x) * (sizeof(uint64_t) + x->bytes);
 }
 
 static ctn_step_t send(ctn_op_t *op)
 {
-    sizes_t *x = ctn_op_state(op);
+    allgather_sizes_t *x = ctn_op_state(op);
     if (x->nodes == x->topo->nodes) {
         return ctn_op_jump(op, PHASE_END);
     }
@@ -63,7 +63,7 @@ static ctn_step_t send(ctn_op_t *op)
 
 static ctn_step_t fetch(ctn_op_t *op)
 {
-    sizes_t *x = ctn_op_state(op);
+    allgather_sizes_t *x = ctn_op_state(op);
     ctn_address_t from = x->topo->leader_ring[x->round].from.address;
     if (!ctn_op_arrived(x->slot_owner, x->round)) {
         ctn_op_set_network(op, true);
@@ -82,7 +82,7 @@ static ctn_step_t fetch(ctn_op_t *op)
 
 static ctn_step_t acknowledge(ctn_op_t *op)
 {
-    sizes_t *x = ctn_op_state(op);
+    allgather_sizes_t *x = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
     if (x->pending != 0) {
         return CTN_STEP_WAIT;
@@ -99,7 +99,7 @@ static ctn_step_t acknowledge(ctn_op_t *op)
 
 static ctn_step_t next_round(ctn_op_t *op)
 {
-    sizes_t *x = ctn_op_state(op);
+    allgather_sizes_t *x = ctn_op_state(op);
     if (message_bytes(x) > CTN_ALLGATHER_ROOTS_EAGER_BYTES &&
         !ctn_op_arrived(x->slot_owner, acknowledgement(x))) {
         return CTN_STEP_WAIT;
@@ -117,7 +117,7 @@ static const ctn_phase_t phases[] = {{"send", send},
 
 static const ctn_algorithm_t sizes_algorithm = {
     .name = "allgather of sizes among leaders",
-    .state_bytes = sizeof(sizes_t),
+    .state_bytes = sizeof(allgather_sizes_t),
     .phases = phases,
 };
 
@@ -126,7 +126,7 @@ ctn_op_t *ctn_allgather_sizes_create(ctn_op_t *slot_owner,
 {
     ctn_op_t *op = ctn_op_create(slot_owner->exec, &sizes_algorithm, NULL);
     if (op != NULL) {
-        sizes_t *x = ctn_op_state(op);
+        allgather_sizes_t *x = ctn_op_state(op);
         x->slot_owner = slot_owner;
         x->topo = topo;
         x->bytes = bytes;

@@ -23,7 +23,7 @@ static const char last_key;
 /* Records up to here need no memory besides the operation's. */
 enum { INLINE_RECORD = 256 };
 
-typedef struct split {
+typedef struct call_split {
     /* arguments */
     catena_group_t *parent;
     catena_split_t by;
@@ -39,11 +39,11 @@ typedef struct split {
     ctn_tally_t before;
     ctn_words_t own, left, right;
     _Alignas(8) unsigned char inline_record[INLINE_RECORD];
-} split_t;
+} call_split_t;
 
-_Static_assert(sizeof(split_t) <= CTN_OP_STATE_BYTES, "fits an operation");
+_Static_assert(sizeof(call_split_t) <= CTN_OP_STATE_BYTES, "fits an operation");
 
-static bool undefined(const split_t *split)
+static bool undefined(const call_split_t *split)
 {
     return (split->by.flags & CATENA_SPLIT_UNDEFINED) != 0;
 }
@@ -56,7 +56,7 @@ static ctn_step_t wait_turn(ctn_op_t *op)
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-static catena_status_t fill_record(ctn_exec_t *exec, split_t *split)
+static catena_status_t fill_record(ctn_exec_t *exec, call_split_t *split)
 {
     const catena_split_t *by = &split->by;
     size_t color_bytes = undefined(split) ? 0 : by->color_bytes;
@@ -90,7 +90,7 @@ static catena_status_t fill_record(ctn_exec_t *exec, split_t *split)
 
 static ctn_step_t prepare(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    call_split_t *split = ctn_op_state(op);
     catena_group_t *parent = split->parent;
     split->before = op->exec->tally;
     op->exec->tally.most_memory = op->exec->tally.memory;
@@ -115,7 +115,7 @@ static ctn_step_t prepare(ctn_op_t *op)
 
 static ctn_step_t run(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    call_split_t *split = ctn_op_state(op);
     ctn_split_args_t args = {
         .parent = &split->parent->chain,
         .chain = &split->made->chain,
@@ -139,7 +139,7 @@ static ctn_step_t run(ctn_op_t *op)
  * them have arrived. */
 static ctn_step_t drop_undefined(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    call_split_t *split = ctn_op_state(op);
     if (!undefined(split)) {
         return CTN_STEP_NEXT;
     }
@@ -156,7 +156,7 @@ static void release_last(ctn_exec_t *exec, ctn_attachment_t *attachment)
 }
 
 /** Record what the split took; skipped without memory. */
-static void remember(ctn_op_t *op, const split_t *split)
+static void remember(ctn_op_t *op, const call_split_t *split)
 {
     last_t *last = (last_t *)ctn_group_find(split->parent, &last_key);
     if (last == NULL) {
@@ -181,7 +181,7 @@ static void remember(ctn_op_t *op, const split_t *split)
 /** Runs last: before, the split may still fail. */
 static void hand_over(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    call_split_t *split = ctn_op_state(op);
     remember(op, split);
     *split->out = undefined(split) ? NULL : split->made;
     if (!undefined(split)) {
@@ -193,7 +193,7 @@ static void hand_over(ctn_op_t *op)
  * request cannot be taken back. */
 static void finish_hidden(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    call_split_t *split = ctn_op_state(op);
     if (op->status != CATENA_OK) {
         ctn_exec_abort(op->exec, op->status);
     }
@@ -203,7 +203,7 @@ static void finish_hidden(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    split_t *split = ctn_op_state(op);
+    call_split_t *split = ctn_op_state(op);
     if (split->hidden != NULL) {
         finish_hidden(op);
     } else if (op->status == CATENA_OK) {
@@ -234,7 +234,7 @@ static const ctn_phase_t phases[] = {{"wait", wait_turn},
 
 static const ctn_algorithm_t split_algorithm = {
     .name = "split",
-    .state_bytes = offsetof(split_t, inline_record),
+    .state_bytes = offsetof(call_split_t, inline_record),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
@@ -344,7 +344,7 @@ static catena_status_t create(catena_group_t *group,
         ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
-    split_t *state = ctn_op_state(op);
+    call_split_t *state = ctn_op_state(op);
     state->parent = group;
     state->by = by;
     state->choice = choice;
@@ -391,7 +391,7 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
         ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
-    split_t *split = ctn_op_state(op);
+    call_split_t *split = ctn_op_state(op);
     split->parent = group;
     split->by = all;
     split->hidden = *out;
@@ -428,7 +428,7 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
     if (status != CATENA_OK) {
         return status;
     }
-    if (((const split_t *)ctn_op_state(op))->wrong) {
+    if (((const call_split_t *)ctn_op_state(op))->wrong) {
         ctn_op_start_detached(op);
         return CATENA_ERR_ARG;
     }

@@ -6,16 +6,16 @@
 #include "split/call/call.h"
 
 /** What an algorithm is applicable to. */
-typedef struct row {
+typedef struct split_row {
     const char *name;
     ctn_op_t *(*make)(const ctn_split_args_t *args);
     bool integers;   /* colors and keys only of catena_compare_int64 */
     bool same_bytes; /* colors are equal if and only if their bytes are */
     bool takes_most; /* a number may follow, as in cheng:1024 */
     bool plain;      /* as in the paper */
-} row_t;
+} split_row_t;
 
-static const row_t rows[] = {
+static const split_row_t rows[] = {
     {"allgather", ctn_split_allgather, false, false, false, false},
     {"allgather-fast", NULL, false, false, false, false},
     {"gather-scatter", ctn_split_gather_scatter, false, false, false, false},
@@ -43,7 +43,7 @@ static bool is_integer(catena_compare_t compare, size_t bytes)
 
 /** Return why an algorithm is not applicable to such colors and keys; NULL: it
  * is. */
-static const char *mismatch(const row_t *row, const catena_split_t *split)
+static const char *mismatch(const split_row_t *row, const catena_split_t *split)
 {
     bool color_is_known = split->color_compare == NULL ||
                           split->color_compare == catena_compare_int64;
@@ -60,7 +60,7 @@ static const char *mismatch(const row_t *row, const catena_split_t *split)
     return NULL;
 }
 
-static const row_t *find(const char *name, size_t length)
+static const split_row_t *find(const char *name, size_t length)
 {
     for (size_t i = 0; i < ROWS; i++) {
         if (strlen(rows[i].name) == length &&
@@ -97,7 +97,7 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
         return CATENA_OK;
     }
     const char *colon = strchr(name, ':');
-    const row_t *row =
+    const split_row_t *row =
         find(name, colon != NULL ? (size_t)(colon - name) : strlen(name));
     if (row == NULL ||
         (colon != NULL &&
@@ -133,7 +133,7 @@ bool ctn_split_can_report(const catena_group_t *group,
 static void take(ctn_split_choice_t *choice, const char *name,
                  const char *reason)
 {
-    const row_t *row = find(name, strlen(name));
+    const split_row_t *row = find(name, strlen(name));
     choice->name = row->name;
     choice->make = row->make;
     choice->reason = reason;

@@ -16,33 +16,33 @@
 enum { LEFT, RIGHT, ROUNDS_MAX = 32 };
 
 /** The positions that a sort or a merge covers. */
-typedef struct range {
+typedef struct split_range {
     uint32_t low;
     uint32_t count;
     bool descending;
-} range_t;
+} split_range_t;
 
-typedef struct sort {
+typedef struct bitonic_sort {
     /* arguments */
     const ctn_split_args_t *args;
     ctn_record_buffer_t
         *item; /* the own record; in the end that of this position */
     /* working */
-    unsigned depth; /* of the recursion: merges of ranges at this depth */
-    range_t range;  /* the rest of the merge */
-    unsigned round; /* the partner is 2^round away */
+    unsigned depth;      /* of the recursion: merges of ranges at this depth */
+    split_range_t range; /* the rest of the merge */
+    unsigned round;      /* the partner is 2^round away */
     unsigned side;
     unsigned sends;
     uint32_t exchanges[ROUNDS_MAX][2]; /* with each partner */
     ctn_send_handle_t send_handle[2];
     ctn_receive_handle_t receive_handle;
-} sort_t;
+} bitonic_sort_t;
 
 /** Return the range around `place` at `depth`: halves of halves, the lower ones
  * sorted in the opposite order. */
-static range_t range_at(uint32_t place, uint32_t size, unsigned depth)
+static split_range_t range_at(uint32_t place, uint32_t size, unsigned depth)
 {
-    range_t range = {0, size, false};
+    split_range_t range = {0, size, false};
     for (; depth > 0; depth--) {
         uint32_t half = range.count / 2;
         if (place < range.low + half) {
@@ -58,9 +58,9 @@ static range_t range_at(uint32_t place, uint32_t size, unsigned depth)
 
 /** Take the next step of the merge, which continues in this position's part of
  * the range. @return whether this position has a partner in this step */
-static bool merge_step(sort_t *sort, uint32_t place)
+static bool merge_step(bitonic_sort_t *sort, uint32_t place)
 {
-    range_t *range = &sort->range;
+    split_range_t *range = &sort->range;
     sort->round = 31 - (unsigned)__builtin_clz(range->count - 1);
     uint32_t distance = UINT32_C(1) << sort->round;
     uint32_t offset = place - range->low;
@@ -78,7 +78,7 @@ static bool merge_step(sort_t *sort, uint32_t place)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    bitonic_sort_t *sort = ctn_op_state(op);
     sort->depth = sort->args->parent->log->rounds;
     sort->range.count = 1;
     return CTN_STEP_NEXT;
@@ -88,7 +88,7 @@ enum { PHASE_SEEK = 1, PHASE_END = 4 };
 
 static ctn_step_t seek(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    bitonic_sort_t *sort = ctn_op_state(op);
     const ctn_chain_place_t *place = &sort->args->parent->place;
     for (;;) {
         if (sort->range.count > 1) {
@@ -103,20 +103,21 @@ static ctn_step_t seek(ctn_op_t *op)
     }
 }
 
-static ctn_address_t partner(const sort_t *sort)
+static ctn_address_t partner(const bitonic_sort_t *sort)
 {
     return sort->args->parent->log->round[sort->round].side[sort->side];
 }
 
 /** Slots of messages from `side` alternate. */
-static unsigned slot_of(const sort_t *sort, unsigned side, uint32_t exchange)
+static unsigned slot_of(const bitonic_sort_t *sort, unsigned side,
+                        uint32_t exchange)
 {
     return 4 * sort->round + 2 * side + (exchange & 1);
 }
 
 static ctn_step_t send(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    bitonic_sort_t *sort = ctn_op_state(op);
     ctn_send_handle_t *send_handle = &sort->send_handle[sort->sends & 1];
     uint32_t exchange = sort->exchanges[sort->round][sort->side];
     if (!ctn_message_send_done(op, send_handle)) {
@@ -135,7 +136,7 @@ static ctn_step_t send(ctn_op_t *op)
  * the same arguments: unless it is inconsistent, each record is kept by one. */
 static ctn_step_t receive(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    bitonic_sort_t *sort = ctn_op_state(op);
     uint32_t *exchange = &sort->exchanges[sort->round][sort->side];
     ctn_step_t step = ctn_message_receive(op, partner(sort),
                                           slot_of(sort, sort->side, *exchange),
@@ -160,7 +161,7 @@ static ctn_step_t receive(ctn_op_t *op)
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    bitonic_sort_t *sort = ctn_op_state(op);
     return ctn_message_send_done(op, &sort->send_handle[0]) &&
                    ctn_message_send_done(op, &sort->send_handle[1])
                ? CTN_STEP_NEXT
@@ -169,7 +170,7 @@ static ctn_step_t end(ctn_op_t *op)
 
 static void finish_sort(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    bitonic_sort_t *sort = ctn_op_state(op);
     ctn_send_handle_release(op, &sort->send_handle[0]);
     ctn_send_handle_release(op, &sort->send_handle[1]);
     ctn_receive_handle_release(op, &sort->receive_handle);
@@ -182,7 +183,7 @@ static const ctn_phase_t sort_phases[] = {
 /* Synchronizing: the record at a position depends on all records. */
 static const ctn_algorithm_t sort_algorithm = {
     .name = "split/bitonic sort",
-    .state_bytes = sizeof(sort_t),
+    .state_bytes = sizeof(bitonic_sort_t),
     .phases = sort_phases,
     .synchronizing = true,
     .finish = finish_sort,
@@ -215,7 +216,7 @@ static ctn_step_t sort_items(ctn_op_t *op)
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    sort_t *sort = ctn_op_state(child);
+    bitonic_sort_t *sort = ctn_op_state(child);
     sort->args = &bitonic->args;
     sort->item = &bitonic->item;
     return ctn_op_call(op, child);

@@ -21,7 +21,7 @@ enum { LEFT, RIGHT };
 /* Sorters exchange addresses in slots that the tree does not use. */
 enum { ADDRESS_SLOT = CTN_SPLIT_TREE_SLOTS };
 
-typedef struct sort {
+typedef struct cheng_sort {
     /* arguments */
     const ctn_split_args_t *args;
     ctn_record_buffer_t *item; /* the result: the record of this position */
@@ -32,7 +32,7 @@ typedef struct sort {
     unsigned char *slots; /* of its sequence */
     const unsigned char *data;
     size_t bytes;
-} sort_t;
+} cheng_sort_t;
 
 /* Members' memory starts on a page, wherever the heap allocates it. */
 #define CHAIN_BYTES                                                            \
@@ -49,7 +49,7 @@ static unsigned levels_of(const ctn_split_args_t *args)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    cheng_sort_t *sort = ctn_op_state(op);
     const ctn_split_args_t *args = sort->args;
     const ctn_record_t *record = args->record;
     sort->tree.chain = args->parent;
@@ -61,7 +61,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 static ctn_step_t gather(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    cheng_sort_t *sort = ctn_op_state(op);
     return ctn_split_tree_gather(op, &sort->tree, &sort->args->by,
                                  &sort->table);
 }
@@ -69,19 +69,19 @@ static ctn_step_t gather(ctn_op_t *op)
 /* ---- the sorters ---- */
 
 /** Return whether this member is one of several sorters. */
-static bool sorts_with_others(const sort_t *sort)
+static bool sorts_with_others(const cheng_sort_t *sort)
 {
     return ctn_split_tree_is_root(&sort->tree) &&
            sort->tree.levels < sort->args->parent->log->rounds;
 }
 
-static const ctn_address_t *next_sorters(const sort_t *sort)
+static const ctn_address_t *next_sorters(const cheng_sort_t *sort)
 {
     return sort->args->parent->log->round[sort->tree.levels].side;
 }
 
 /** Create the chain of the sorters. */
-static catena_status_t make_chain(ctn_exec_t *exec, sort_t *sort)
+static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
 {
     const ctn_chain_place_t *place = &sort->args->parent->place;
     sort->slots = ctn_scratch_alloc(exec, CHAIN_BYTES);
@@ -102,7 +102,7 @@ static catena_status_t make_chain(ctn_exec_t *exec, sort_t *sort)
 /** Send its address to the neighbors. */
 static ctn_step_t exchange_addresses(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    cheng_sort_t *sort = ctn_op_state(op);
     if (!sorts_with_others(sort)) {
         return CTN_STEP_NEXT;
     }
@@ -121,7 +121,7 @@ static ctn_step_t exchange_addresses(ctn_op_t *op)
 
 static ctn_step_t sort_tables(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    cheng_sort_t *sort = ctn_op_state(op);
     if (!sorts_with_others(sort)) {
         return CTN_STEP_NEXT;
     }
@@ -156,7 +156,7 @@ static size_t share(const unsigned char *data, uint32_t members)
 static ctn_step_t prepare_scatter(ctn_op_t *op)
 {
     static const unsigned char nothing[1];
-    sort_t *sort = ctn_op_state(op);
+    cheng_sort_t *sort = ctn_op_state(op);
     if (sort->slots != NULL) {
         ctn_chain_release(op->exec, &sort->sorters);
         ctn_scratch_free(op->exec, sort->slots, CHAIN_BYTES);
@@ -169,14 +169,14 @@ static ctn_step_t prepare_scatter(ctn_op_t *op)
 
 static ctn_step_t scatter(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    cheng_sort_t *sort = ctn_op_state(op);
     return ctn_split_tree_scatter(op, &sort->tree, share, &sort->data,
                                   &sort->bytes);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    cheng_sort_t *sort = ctn_op_state(op);
     ctn_step_t step = ctn_split_tree_end(op, &sort->tree);
     if (step != CTN_STEP_NEXT) {
         return step;
@@ -190,7 +190,7 @@ static ctn_step_t end(ctn_op_t *op)
 
 static void finish_sort(ctn_op_t *op)
 {
-    sort_t *sort = ctn_op_state(op);
+    cheng_sort_t *sort = ctn_op_state(op);
     ctn_split_tree_release(op, &sort->tree);
     ctn_record_table_release(op->exec, &sort->table);
     /* After an error other members may still write into the sorters' slots,
@@ -211,7 +211,7 @@ static const ctn_phase_t sort_phases[] = {
  * blocks. */
 static const ctn_algorithm_t sort_algorithm = {
     .name = "split/cheng sort",
-    .state_bytes = sizeof(sort_t),
+    .state_bytes = sizeof(cheng_sort_t),
     .phases = sort_phases,
     .synchronizing = true,
     .finish = finish_sort,
@@ -238,7 +238,7 @@ static ctn_step_t sort_records(ctn_op_t *op)
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    sort_t *sort = ctn_op_state(child);
+    cheng_sort_t *sort = ctn_op_state(child);
     sort->args = &cheng->args;
     sort->item = &cheng->item;
     return ctn_op_call(op, child);

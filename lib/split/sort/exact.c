@@ -22,13 +22,13 @@
 
 #include "split/sort/exact_parts.h"
 
-typedef struct block {
+typedef struct split_block {
     uint64_t offset;
     uint64_t bytes;
     uint64_t contradiction; /* the splitters are not in order */
-} block_t;
+} split_block_t;
 
-_Static_assert(sizeof(block_t) <= CTN_INLINE_BYTES, "pieces fit slots");
+_Static_assert(sizeof(split_block_t) <= CTN_INLINE_BYTES, "pieces fit slots");
 
 /* ---- the beginning ---- */
 
@@ -121,11 +121,12 @@ static ctn_step_t prepare(ctn_op_t *op)
 /* ---- the blocks ---- */
 
 /** Return the own records for member `k`: those between its splitters. */
-static block_t block_for(const ctn_op_t *op, const ctn_exact_t *x, uint32_t k)
+static split_block_t block_for(const ctn_op_t *op, const ctn_exact_t *x,
+                               uint32_t k)
 {
     uint32_t low = k > 0 ? x->splitter[k - 1].low : 0;
     uint32_t high = k + 1 < x->peers ? x->splitter[k].low : x->count;
-    block_t block = {.contradiction = low > high};
+    split_block_t block = {.contradiction = low > high};
     if (low < high) {
         const unsigned char *start = (const void *)x->record[low];
         const unsigned char *end = high < x->count
@@ -146,7 +147,7 @@ static ctn_step_t publish_blocks(ctn_op_t *op)
         contradiction |= block_for(op, x, k).contradiction != 0;
     }
     for (uint32_t k = 0; status == CATENA_OK && k < x->peers; k++) {
-        block_t block = block_for(op, x, k);
+        split_block_t block = block_for(op, x, k);
         block.contradiction = contradiction;
         status =
             ctn_exact_send(op, x, k, CTN_EXACT_BIDS, &block, sizeof(block));
@@ -164,7 +165,7 @@ static ctn_step_t fetch_blocks(ctn_op_t *op)
     }
     x->run[0] = 0;
     for (uint32_t i = 0; i < x->peers; i++) {
-        const block_t *block = ctn_exact_message(x, CTN_EXACT_BIDS, i);
+        const split_block_t *block = ctn_exact_message(x, CTN_EXACT_BIDS, i);
         x->run[i + 1] = x->run[i] + block->bytes;
         x->contradiction |= block->contradiction != 0;
     }
@@ -173,7 +174,7 @@ static ctn_step_t fetch_blocks(ctn_op_t *op)
     }
     catena_status_t status = ctn_exact_pool_open(op, x, x->run[x->peers]);
     for (uint32_t i = 0; status == CATENA_OK && i < x->peers; i++) {
-        const block_t *block = ctn_exact_message(x, CTN_EXACT_BIDS, i);
+        const split_block_t *block = ctn_exact_message(x, CTN_EXACT_BIDS, i);
         const void *unused;
         if (block->bytes > 0) {
             status =

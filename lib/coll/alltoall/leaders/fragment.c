@@ -249,18 +249,18 @@ static walk_t walk_of(const ctn_geometry_t *g,
 }
 
 /** The next contiguous bytes of a traversal: their members and block. */
-typedef struct stretch {
+typedef struct alltoall_stretch {
     uint32_t here;
     uint32_t there; /* rank */
     size_t from;
     size_t bytes;
-} stretch_t;
+} alltoall_stretch_t;
 
 /** If this node's members are the outer loop, consecutive ranks of the other
  * node have consecutive blocks in one buffer, which are one stretch. */
-static stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
+static alltoall_stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
 {
-    stretch_t s = {here_of(walk), rank_there(walk), walk->within, 0};
+    alltoall_stretch_t s = {here_of(walk), rank_there(walk), walk->within, 0};
     size_t block = pair_bytes(g, s.here, s.there, walk->outgoing);
     s.bytes = block - walk->within;
     if (s.bytes > walk->left) {
@@ -301,8 +301,8 @@ static inline void copy(unsigned char *target, const unsigned char *source,
 
 /** Address of a stretch in the buffer of a member, if that is within reach. */
 static unsigned char *reach(const ctn_geometry_t *g,
-                            const ctn_leader_side_t *side, const stretch_t *s,
-                            bool outgoing)
+                            const ctn_leader_side_t *side,
+                            const alltoall_stretch_t *s, bool outgoing)
 {
     unsigned char *base = side->base[s->here];
     if (base == NULL) {
@@ -330,7 +330,8 @@ static bool all_there(const ctn_geometry_t *g, const ctn_leader_side_t *side)
 
 /** Copy a stretch of this member's own blocks, which may have any type. */
 static void copy_own(ctn_exec_t *exec, const ctn_blocks_t *own,
-                     const stretch_t *s, bool outgoing, unsigned char *staging)
+                     const alltoall_stretch_t *s, bool outgoing,
+                     unsigned char *staging)
 {
     ctn_span_t block = ctn_blocks_at(own, s->there);
     if (outgoing) {
@@ -351,7 +352,7 @@ size_t ctn_leader_fragment_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
     walk_t walk = walk_of(g, fragment, outgoing);
     size_t copied = 0;
     while (walk.left > 0) {
-        stretch_t s = next_stretch(g, &walk);
+        alltoall_stretch_t s = next_stretch(g, &walk);
         if (s.bytes == 0) {
             continue;
         }

@@ -10,7 +10,7 @@
 
 #include "exec/slot.h"
 
-typedef struct bruck {
+typedef struct p2p_bruck {
     ctn_p2p_call_t call; /* first */
     unsigned round;
     bool sent;
@@ -18,28 +18,29 @@ typedef struct bruck {
     size_t packed_bytes;
     size_t packed_used;
     bool spare; /* `packed` is spare eager buffers */
-} bruck_t;
+} p2p_bruck_t;
 
 /** `count` members from `first` on, then `again` members from 0 on. */
-typedef struct stretch {
+typedef struct p2p_stretch {
     uint32_t first;
     uint32_t count; /* up to the last member */
     uint32_t again; /* from member 0 on */
-} stretch_t;
+} p2p_stretch_t;
 
-static stretch_t stretch_from(uint32_t size, uint32_t first, uint32_t count)
+static p2p_stretch_t stretch_from(uint32_t size, uint32_t first, uint32_t count)
 {
     uint32_t rest = size - first;
-    return count <= rest ? (stretch_t){first, count, 0}
-                         : (stretch_t){first, rest, count - rest};
+    return count <= rest ? (p2p_stretch_t){first, count, 0}
+                         : (p2p_stretch_t){first, rest, count - rest};
 }
 
-static size_t bytes_before(const ctn_basic_coll_t *basic, const stretch_t *s)
+static size_t bytes_before(const ctn_basic_coll_t *basic,
+                           const p2p_stretch_t *s)
 {
     return basic->at[s->first + s->count] - basic->at[s->first];
 }
 
-static size_t bytes_again(const ctn_basic_coll_t *basic, const stretch_t *s)
+static size_t bytes_again(const ctn_basic_coll_t *basic, const p2p_stretch_t *s)
 {
     return basic->at[s->again] - basic->at[0];
 }
@@ -63,13 +64,14 @@ static uint32_t behind(const ctn_p2p_t *p2p, uint32_t away)
 }
 
 /** Bytes of the messages that take blocks from both ends. */
-static size_t bytes_to_pack(const bruck_t *bruck)
+static size_t bytes_to_pack(const p2p_bruck_t *bruck)
 {
     const ctn_p2p_t *p2p = bruck->call.p2p;
     const ctn_basic_coll_t *basic = bruck->call.basic;
     size_t bytes = 0;
     for (unsigned r = 0; r < p2p->rounds; r++) {
-        stretch_t s = stretch_from(p2p->size, p2p->me, blocks_in(p2p->size, r));
+        p2p_stretch_t s =
+            stretch_from(p2p->size, p2p->me, blocks_in(p2p->size, r));
         size_t again = bytes_again(basic, &s);
         bytes += again > 0
                      ? (bytes_before(basic, &s) + again + 15) & ~(size_t)15
@@ -80,7 +82,7 @@ static size_t bytes_to_pack(const bruck_t *bruck)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    bruck_t *bruck = ctn_op_state(op);
+    p2p_bruck_t *bruck = ctn_op_state(op);
     const ctn_p2p_t *p2p = bruck->call.p2p;
     const ctn_basic_coll_t *basic = bruck->call.basic;
     ctn_p2p_begin_blocks(op, CTN_P2P_BRUCK, 1);
@@ -107,8 +109,8 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 /** The data of one message: in place, or packed if they lie at both ends. */
-static const unsigned char *gathered(ctn_op_t *op, bruck_t *bruck,
-                                     const stretch_t *s, size_t *bytes)
+static const unsigned char *gathered(ctn_op_t *op, p2p_bruck_t *bruck,
+                                     const p2p_stretch_t *s, size_t *bytes)
 {
     const ctn_basic_coll_t *basic = bruck->call.basic;
     size_t before = bytes_before(basic, s);
@@ -124,13 +126,13 @@ static const unsigned char *gathered(ctn_op_t *op, bruck_t *bruck,
     return packed;
 }
 
-static ctn_step_t take(ctn_op_t *op, const bruck_t *bruck)
+static ctn_step_t take(ctn_op_t *op, const p2p_bruck_t *bruck)
 {
     const ctn_p2p_t *p2p = bruck->call.p2p;
     const ctn_basic_coll_t *basic = bruck->call.basic;
     uint32_t away = UINT32_C(1) << bruck->round;
-    stretch_t s = stretch_from(p2p->size, ahead(p2p, away),
-                               blocks_in(p2p->size, bruck->round));
+    p2p_stretch_t s = stretch_from(p2p->size, ahead(p2p, away),
+                                   blocks_in(p2p->size, bruck->round));
     size_t before = bytes_before(basic, &s);
     size_t again = bytes_again(basic, &s);
     unsigned char *data;
@@ -145,12 +147,12 @@ static ctn_step_t take(ctn_op_t *op, const bruck_t *bruck)
 
 static ctn_step_t rounds(ctn_op_t *op)
 {
-    bruck_t *bruck = ctn_op_state(op);
+    p2p_bruck_t *bruck = ctn_op_state(op);
     const ctn_p2p_t *p2p = bruck->call.p2p;
     while (bruck->round < p2p->rounds) {
         if (!bruck->sent) {
-            stretch_t s = stretch_from(p2p->size, p2p->me,
-                                       blocks_in(p2p->size, bruck->round));
+            p2p_stretch_t s = stretch_from(p2p->size, p2p->me,
+                                           blocks_in(p2p->size, bruck->round));
             size_t bytes;
             const unsigned char *data = gathered(op, bruck, &s, &bytes);
             catena_status_t status = ctn_p2p_send_vector(
@@ -173,7 +175,7 @@ static ctn_step_t rounds(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    bruck_t *bruck = ctn_op_state(op);
+    p2p_bruck_t *bruck = ctn_op_state(op);
     /* After a failure the network may still read it. */
     if (op->status == CATENA_OK && !bruck->spare) {
         ctn_scratch_free(op->exec, bruck->packed, bruck->packed_bytes);
@@ -188,7 +190,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/allgather/bruck",
-    .state_bytes = sizeof(bruck_t),
+    .state_bytes = sizeof(p2p_bruck_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
@@ -210,7 +212,7 @@ static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
     }
     size_t capacity = ctn_slot_capacity(&p2p->sequence, 0);
     for (uint32_t first = 0; first < p2p->size; first++) {
-        stretch_t s = stretch_from(p2p->size, first, most);
+        p2p_stretch_t s = stretch_from(p2p->size, first, most);
         if (bytes_before(basic, &s) + bytes_again(basic, &s) > capacity) {
             return false;
         }

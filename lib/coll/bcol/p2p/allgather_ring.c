@@ -15,44 +15,46 @@
 enum { FRAGMENTS, CTS };
 
 /** A fragment of the block of the member `step` before. */
-typedef struct cursor {
+typedef struct allgather_ring_cursor {
     uint32_t step;
     size_t from;
-} cursor_t;
+} allgather_ring_cursor_t;
 
-typedef struct ring {
+typedef struct allgather_ring {
     ctn_p2p_call_t call; /* first */
     ctn_fragmented_recv_t in;
     ctn_fragmented_send_t out;
-    cursor_t received; /* the next fragment to receive */
-    cursor_t sent;     /* the next fragment to send */
+    allgather_ring_cursor_t received; /* the next fragment to receive */
+    allgather_ring_cursor_t sent;     /* the next fragment to send */
     ctn_fragmented_mismatch_t mismatch;
-} ring_t;
+} allgather_ring_t;
 
-static uint32_t member_at(const ctn_p2p_t *p2p, const cursor_t *cursor)
+static uint32_t member_at(const ctn_p2p_t *p2p,
+                          const allgather_ring_cursor_t *cursor)
 {
     return cursor->step <= p2p->me ? p2p->me - cursor->step
                                    : p2p->me + (p2p->size - cursor->step);
 }
 
-static size_t fragment_at(const ring_t *ring, const cursor_t *cursor)
+static size_t fragment_at(const allgather_ring_t *ring,
+                          const allgather_ring_cursor_t *cursor)
 {
     uint32_t member = member_at(ring->call.p2p, cursor);
     return ctn_fragment_bytes(ctn_p2p_block_bytes(ring->call.basic, member),
                               cursor->from);
 }
 
-static void pass(const ring_t *ring, cursor_t *cursor)
+static void pass(const allgather_ring_t *ring, allgather_ring_cursor_t *cursor)
 {
     uint32_t member = member_at(ring->call.p2p, cursor);
     cursor->from += fragment_at(ring, cursor);
     if (cursor->from == ctn_p2p_block_bytes(ring->call.basic, member)) {
-        *cursor = (cursor_t){cursor->step + 1, 0};
+        *cursor = (allgather_ring_cursor_t){cursor->step + 1, 0};
     }
 }
 
 /** What is received from `left`. */
-static ctn_fragmented_recv_params_t params_of(const ring_t *ring,
+static ctn_fragmented_recv_params_t params_of(const allgather_ring_t *ring,
                                               ctn_address_t left)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
@@ -78,7 +80,7 @@ static ctn_fragmented_recv_params_t params_of(const ring_t *ring,
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    ring_t *ring = ctn_op_state(op);
+    allgather_ring_t *ring = ctn_op_state(op);
     const ctn_p2p_t *p2p = ring->call.p2p;
     const ctn_basic_coll_t *basic = ring->call.basic;
     const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
@@ -87,8 +89,8 @@ static ctn_step_t begin(ctn_op_t *op)
     catena_status_t status = CATENA_OK;
     ctn_p2p_begin_ring(op);
     ring->mismatch = (ctn_fragmented_mismatch_t){0, 0};
-    ring->received = (cursor_t){1, 0};
-    ring->sent = (cursor_t){0, 0};
+    ring->received = (allgather_ring_cursor_t){1, 0};
+    ring->sent = (allgather_ring_cursor_t){0, 0};
     ring->in.staging = NULL;
     if (p2p->size > 1) {
         ctn_fragmented_send_open(&ring->out, member[right].memory, CTS);
@@ -104,7 +106,7 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 /** Receive the next fragment, if it has arrived. */
-static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
+static ctn_step_t receive(ctn_op_t *op, allgather_ring_t *ring)
 {
     const ctn_basic_coll_t *basic = ring->call.basic;
     uint32_t member = member_at(ring->call.p2p, &ring->received);
@@ -118,7 +120,8 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
     return step;
 }
 
-static bool is_here(const ring_t *ring, const cursor_t *cursor)
+static bool is_here(const allgather_ring_t *ring,
+                    const allgather_ring_cursor_t *cursor)
 {
     return cursor->step < ring->received.step ||
            (cursor->step == ring->received.step &&
@@ -126,7 +129,7 @@ static bool is_here(const ring_t *ring, const cursor_t *cursor)
 }
 
 /** Send the next fragment, if it has arrived and has a CTS. */
-static ctn_step_t send(ctn_op_t *op, ring_t *ring)
+static ctn_step_t send(ctn_op_t *op, allgather_ring_t *ring)
 {
     if (!is_here(ring, &ring->sent) ||
         !ctn_fragmented_send_has_cts(op, &ring->out)) {
@@ -144,7 +147,7 @@ static ctn_step_t send(ctn_op_t *op, ring_t *ring)
 
 /** Lengths differ: receive the fragments that still arrive, and forward counts
  * of steps instead of fragments. */
-static ctn_step_t go_round_mismatch(ctn_op_t *op, ring_t *ring)
+static ctn_step_t go_round_mismatch(ctn_op_t *op, allgather_ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;
     ctn_step_t step =
@@ -161,7 +164,7 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, ring_t *ring)
 
 static ctn_step_t go_round(ctn_op_t *op)
 {
-    ring_t *ring = ctn_op_state(op);
+    allgather_ring_t *ring = ctn_op_state(op);
     uint32_t size = ring->call.p2p->size;
     bool more = ring->sent.step + 1 < size;
     if (ring->call.status != CATENA_OK && size > 1) {
@@ -182,7 +185,7 @@ static ctn_step_t go_round(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    ring_t *ring = ctn_op_state(op);
+    allgather_ring_t *ring = ctn_op_state(op);
     ctn_fragmented_recv_close(op, &ring->in);
 }
 
@@ -193,7 +196,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/allgather/ring",
-    .state_bytes = sizeof(ring_t),
+    .state_bytes = sizeof(allgather_ring_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,

@@ -6,15 +6,15 @@
 
 #include "coll/bcol/p2p/p2p.h"
 
-typedef struct barrier {
+typedef struct p2p_barrier {
     ctn_p2p_call_t call; /* first */
     unsigned round;
     bool sent;
-} barrier_t;
+} p2p_barrier_t;
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    barrier_t *barrier = ctn_op_state(op);
+    p2p_barrier_t *barrier = ctn_op_state(op);
     ctn_p2p_begin_vector(op, CTN_P2P_NOTHING);
     barrier->round = 0;
     barrier->sent = false;
@@ -23,7 +23,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 static ctn_step_t disseminate(ctn_op_t *op)
 {
-    barrier_t *barrier = ctn_op_state(op);
+    p2p_barrier_t *barrier = ctn_op_state(op);
     const ctn_p2p_t *p2p = barrier->call.p2p;
     for (; barrier->round < p2p->rounds; barrier->round++) {
         uint32_t away = UINT32_C(1) << barrier->round;
@@ -54,7 +54,7 @@ static const ctn_phase_t phases[] = {
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/barrier, dissemination",
-    .state_bytes = sizeof(barrier_t),
+    .state_bytes = sizeof(p2p_barrier_t),
     .phases = phases,
     .synchronizing = true,
 };

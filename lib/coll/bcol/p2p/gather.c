@@ -20,7 +20,7 @@ typedef struct child {
     uint32_t end;
 } child_t;
 
-typedef struct gather {
+typedef struct p2p_gather {
     ctn_p2p_call_t call; /* first */
     ctn_p2p_aggregation_t aggregation;
     catena_status_t status; /* that the operation will end with */
@@ -28,9 +28,9 @@ typedef struct gather {
     ctn_p2p_block_send_t own;                        /* a long block */
     ctn_p2p_aggregate_t aggregate;
     child_t child[CTN_P2P_AGGREGATE_CHILDREN];
-} gather_t;
+} p2p_gather_t;
 
-static ctn_address_t address_of(const gather_t *gather, uint32_t member)
+static ctn_address_t address_of(const p2p_gather_t *gather, uint32_t member)
 {
     return gather->call.p2p->module.sbgp->member[member].memory;
 }
@@ -42,7 +42,7 @@ static unsigned char *place_of(const ctn_basic_coll_t *basic, uint32_t member)
 
 /** Whether the block of a member has the expected length. Else it is not
  * copied. */
-static bool check_length(ctn_op_t *op, gather_t *gather, uint32_t member,
+static bool check_length(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
                          size_t bytes)
 {
     const size_t *at = &gather->call.basic->at[member];
@@ -50,7 +50,7 @@ static bool check_length(ctn_op_t *op, gather_t *gather, uint32_t member,
                                 at[1] - at[0]);
 }
 
-static void move_own(ctn_op_t *op, gather_t *gather)
+static void move_own(ctn_op_t *op, p2p_gather_t *gather)
 {
     const ctn_basic_coll_t *basic = gather->call.basic;
     unsigned char *place = place_of(basic, basic->root);
@@ -62,7 +62,7 @@ static void move_own(ctn_op_t *op, gather_t *gather)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    p2p_gather_t *gather = ctn_op_state(op);
     const ctn_basic_coll_t *basic = gather->call.basic;
     ctn_p2p_aggregation_t *aggregation = &gather->aggregation;
     ctn_p2p_begin(op);
@@ -92,7 +92,7 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 /** Receive the aggregate of a child. */
-static ctn_step_t receive_aggregate(ctn_op_t *op, gather_t *gather,
+static ctn_step_t receive_aggregate(ctn_op_t *op, p2p_gather_t *gather,
                                     unsigned index)
 {
     child_t *child = &gather->child[index];
@@ -114,7 +114,8 @@ static ctn_step_t receive_aggregate(ctn_op_t *op, gather_t *gather,
 /* ---- the root ---- */
 
 /** Refuse a long block. */
-static ctn_step_t refuse(ctn_op_t *op, const gather_t *gather, uint32_t member)
+static ctn_step_t refuse(ctn_op_t *op, const p2p_gather_t *gather,
+                         uint32_t member)
 {
     catena_status_t status = ctn_p2p_block_recv_refuse(
         op, address_of(gather, member), gather->aggregation.slots);
@@ -122,8 +123,8 @@ static ctn_step_t refuse(ctn_op_t *op, const gather_t *gather, uint32_t member)
 }
 
 /** Request a long block. WAIT: the most are under way. */
-static ctn_step_t request_block(ctn_op_t *op, gather_t *gather, uint32_t member,
-                                size_t bytes)
+static ctn_step_t request_block(ctn_op_t *op, p2p_gather_t *gather,
+                                uint32_t member, size_t bytes)
 {
     unsigned i = 0;
     while (i < CTN_P2P_LONG_BLOCKS && gather->block[i].bytes > 0) {
@@ -146,7 +147,7 @@ static ctn_step_t request_block(ctn_op_t *op, gather_t *gather, uint32_t member,
 
 /** Copy a block to its place, or request it if it is long. A block of another
  * length is dropped. */
-static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
+static ctn_step_t take(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
                        const ctn_p2p_aggregate_record_t *record)
 {
     if (record->bytes == CTN_P2P_AGGREGATE_MISMATCH) {
@@ -166,7 +167,7 @@ static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
 }
 
 /** Take the blocks of an aggregate. NEXT: all are in place or requested. */
-static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
+static ctn_step_t unpack(ctn_op_t *op, p2p_gather_t *gather, child_t *child)
 {
     while (child->place < child->end) {
         uint32_t member =
@@ -185,7 +186,7 @@ static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
 }
 
 /** Receive long blocks. NEXT: none is under way; MOVED: one has completed. */
-static ctn_step_t receive_blocks(ctn_op_t *op, gather_t *gather)
+static ctn_step_t receive_blocks(ctn_op_t *op, p2p_gather_t *gather)
 {
     ctn_step_t result = CTN_STEP_NEXT;
     for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
@@ -213,7 +214,7 @@ static ctn_step_t receive_blocks(ctn_op_t *op, gather_t *gather)
  * for whole aggregates. */
 static ctn_step_t collect(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    p2p_gather_t *gather = ctn_op_state(op);
     const ctn_ktree_t *tree = &gather->aggregation.tree;
     ctn_step_t result = receive_blocks(op, gather);
     for (unsigned i = 0; i < tree->children && result != CTN_STEP_FAIL; i++) {
@@ -234,7 +235,7 @@ static ctn_step_t collect(ctn_op_t *op)
 }
 
 /** Lay this member's block and the children's aggregates end to end. */
-static catena_status_t fill_aggregate(ctn_op_t *op, gather_t *gather)
+static catena_status_t fill_aggregate(ctn_op_t *op, p2p_gather_t *gather)
 {
     const ctn_p2p_aggregation_t *aggregation = &gather->aggregation;
     size_t own = gather->call.status == CATENA_OK ? gather->call.basic->bytes
@@ -263,7 +264,7 @@ static catena_status_t fill_aggregate(ctn_op_t *op, gather_t *gather)
 
 static ctn_step_t pass_on(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    p2p_gather_t *gather = ctn_op_state(op);
     const ctn_ktree_t *tree = &gather->aggregation.tree;
     if (tree->place == 0) {
         return CTN_STEP_NEXT;
@@ -280,7 +281,7 @@ static ctn_step_t pass_on(ctn_op_t *op)
 
 static ctn_step_t send_block(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    p2p_gather_t *gather = ctn_op_state(op);
     const ctn_basic_coll_t *basic = gather->call.basic;
     op->waits_for = gather->call.p2p->module.sbgp->member[basic->root].rank;
     return ctn_p2p_block_send_progress(op, &gather->own);
@@ -288,7 +289,7 @@ static ctn_step_t send_block(ctn_op_t *op)
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    p2p_gather_t *gather = ctn_op_state(op);
     const ctn_ktree_t *tree = &gather->aggregation.tree;
     return tree->place == 0 || ctn_message_zcopy_done(op, tree->index, 0,
                                                       gather->aggregate.bytes)
@@ -298,7 +299,7 @@ static ctn_step_t end(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
+    p2p_gather_t *gather = ctn_op_state(op);
     for (unsigned i = 0; i < gather->aggregation.tree.children; i++) {
         ctn_receive_handle_release(op, &gather->child[i].handle);
     }
@@ -314,7 +315,7 @@ static const ctn_phase_t phases[] = {
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/gather",
-    .state_bytes = sizeof(gather_t),
+    .state_bytes = sizeof(p2p_gather_t),
     .phases = phases,
     .finish = finish,
 };

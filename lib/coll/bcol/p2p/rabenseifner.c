@@ -19,16 +19,16 @@ typedef struct span {
     size_t end;
 } span_t;
 
-typedef struct halving {
+typedef struct rabenseifner_halving {
     ctn_p2p_fold_t fold; /* first */
     unsigned round;
     bool sent;
     span_t span[ROUNDS + 1]; /* this member's span before each round */
-} halving_t;
+} rabenseifner_halving_t;
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    rabenseifner_halving_t *halving = ctn_op_state(op);
     halving->round = 0;
     halving->sent = false;
     ctn_step_t step = ctn_p2p_fold_begin(op, CTN_P2P_HALVING);
@@ -39,8 +39,8 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /** Split the span before a round into the halves that this member and its
  * partner keep. */
-static void split(const halving_t *halving, unsigned round, span_t *mine,
-                  span_t *theirs)
+static void split(const rabenseifner_halving_t *halving, unsigned round,
+                  span_t *mine, span_t *theirs)
 {
     size_t element = halving->fold.call.basic->by.type->bytes;
     span_t whole = halving->span[round];
@@ -57,7 +57,7 @@ static void split(const halving_t *halving, unsigned round, span_t *mine,
 static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
                            span_t fragment, size_t bytes, unsigned char **data)
 {
-    halving_t *halving = ctn_op_state(op);
+    rabenseifner_halving_t *halving = ctn_op_state(op);
     const ctn_p2p_fold_t *fold = &halving->fold;
     uint32_t partner =
         ctn_p2p_worker(fold, fold->worker ^ UINT32_C(1) << halving->round);
@@ -80,7 +80,7 @@ static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
 /** The half that is sent is not written, so no send needs to complete first. */
 static ctn_step_t halve(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    rabenseifner_halving_t *halving = ctn_op_state(op);
     ctn_p2p_fold_t *fold = &halving->fold;
     unsigned char *out = fold->call.basic->out;
     for (; halving->round < fold->rounds && !fold->idle; halving->round++) {
@@ -121,7 +121,7 @@ static ctn_step_t await_sends(ctn_op_t *op)
 /** halving->round counts down to 0. */
 static ctn_step_t gather(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    rabenseifner_halving_t *halving = ctn_op_state(op);
     const ctn_p2p_fold_t *fold = &halving->fold;
     unsigned char *out = fold->call.basic->out;
     while (!fold->idle && halving->round > 0) {
@@ -153,7 +153,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/allreduce, rabenseifner",
-    .state_bytes = sizeof(halving_t),
+    .state_bytes = sizeof(rabenseifner_halving_t),
     .phases = phases,
     .synchronizing = true,
 };

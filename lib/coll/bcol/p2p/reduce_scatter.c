@@ -21,7 +21,7 @@ enum { LEAST_CHUNK = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
  * block returned to it, and for the rounds. */
 enum { VECTOR = 0, RESULT = 2, ROUND = 4 };
 
-typedef struct halving {
+typedef struct reduce_scatter_halving {
     ctn_p2p_call_t call; /* first */
     /* A partner is member `first` and, for the lower partners, the next
      * member. */
@@ -43,16 +43,18 @@ typedef struct halving {
     size_t sent_bytes[MOST_ROUNDS];
     size_t result_bytes; /* bytes of the result sent to the next member */
     ctn_receive_handle_t handle;
-} halving_t;
+} reduce_scatter_halving_t;
 
 /* ---- members, partners, places ---- */
 
-static uint32_t first_of(const halving_t *halving, uint32_t partner)
+static uint32_t first_of(const reduce_scatter_halving_t *halving,
+                         uint32_t partner)
 {
     return partner < halving->paired ? 2 * partner : partner + halving->paired;
 }
 
-static uint32_t count_of(const halving_t *halving, uint32_t partner)
+static uint32_t count_of(const reduce_scatter_halving_t *halving,
+                         uint32_t partner)
 {
     return partner < halving->paired ? 2 : 1;
 }
@@ -67,7 +69,7 @@ static uint32_t reversed(uint32_t bits, unsigned count)
 }
 
 /** Bytes of a member's block in this pass. */
-static size_t chunk_of(const halving_t *halving, uint32_t member)
+static size_t chunk_of(const reduce_scatter_halving_t *halving, uint32_t member)
 {
     size_t bytes = ctn_p2p_block_bytes(halving->call.basic, member);
     size_t from = halving->pass * halving->chunk;
@@ -76,7 +78,7 @@ static size_t chunk_of(const halving_t *halving, uint32_t member)
 }
 
 /** Number the partners. */
-static void pair_up(halving_t *halving)
+static void pair_up(reduce_scatter_halving_t *halving)
 {
     const ctn_p2p_t *p2p = halving->call.p2p;
     halving->rounds = 0;
@@ -91,7 +93,7 @@ static void pair_up(halving_t *halving)
 
 /** Set the bytes of each block in a pass: whole elements, such that messages
  * fit their slots. */
-static void cut(halving_t *halving)
+static void cut(reduce_scatter_halving_t *halving)
 {
     const ctn_p2p_t *p2p = halving->call.p2p;
     const ctn_basic_coll_t *basic = halving->call.basic;
@@ -116,7 +118,7 @@ static void cut(halving_t *halving)
 }
 
 /** Set where the chunks of this pass lie. @return bytes of all of them */
-static size_t lay_out(halving_t *halving)
+static size_t lay_out(reduce_scatter_halving_t *halving)
 {
     size_t at = 0;
     for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
@@ -134,7 +136,8 @@ static size_t lay_out(halving_t *halving)
 /** Eager buffers that receive no message: those of VECTOR and RESULT if each
  * partner is one member, else the two after those of the rounds, since there
  * are slots for as many rounds as if every member were a partner. */
-static void *find_spare(const ctn_op_t *op, const halving_t *halving)
+static void *find_spare(const ctn_op_t *op,
+                        const reduce_scatter_halving_t *halving)
 {
     return halving->paired == 0
                ? ctn_op_eager(op, VECTOR, ROUND, halving->memory_bytes)
@@ -144,7 +147,7 @@ static void *find_spare(const ctn_op_t *op, const halving_t *halving)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     pair_up(halving);
     cut(halving);
     ctn_p2p_begin_blocks(op, CTN_P2P_REDUCE_SCATTER, halving->passes);
@@ -174,7 +177,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 static ctn_step_t pack(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     const ctn_basic_coll_t *basic = halving->call.basic;
     const unsigned char *in = basic->in;
     size_t from = halving->pass * halving->chunk;
@@ -197,8 +200,8 @@ static ctn_step_t pack(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static size_t bytes_between(const halving_t *halving, uint32_t low,
-                            uint32_t high)
+static size_t bytes_between(const reduce_scatter_halving_t *halving,
+                            uint32_t low, uint32_t high)
 {
     return halving->start[high] - halving->start[low];
 }
@@ -207,7 +210,7 @@ static size_t bytes_between(const halving_t *halving, uint32_t low,
 static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
                             const void *data, size_t bytes, size_t *sent)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     *sent = halving->call.status == CATENA_OK ? bytes : 0;
     return ctn_p2p_send_vector(op, member, slot + halving->pass % 2, data,
                                bytes);
@@ -217,7 +220,7 @@ static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
 static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
                           size_t bytes)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     return ctn_p2p_receive_blocks(op, member, slot + halving->pass % 2, bytes,
                                   &halving->handle);
 }
@@ -225,7 +228,7 @@ static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
 /** Reduce what has arrived with what is kept. */
 static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     unsigned char *own = halving->vector + halving->start[halving->low];
     const unsigned char *other = halving->handle.data;
     catena_status_t status = ctn_p2p_reduce(
@@ -239,7 +242,7 @@ static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
  * vector. */
 static ctn_step_t give_vector(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     uint32_t me = halving->call.p2p->me;
     if (halving->partner >= halving->paired) {
         return CTN_STEP_NEXT;
@@ -258,7 +261,7 @@ static ctn_step_t give_vector(ctn_op_t *op)
  * half. */
 static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     uint32_t middle = halving->low + (halving->high - halving->low) / 2;
     uint32_t low = upper ? halving->low : middle;
     uint32_t high = upper ? middle : halving->high;
@@ -271,7 +274,7 @@ static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
 
 static ctn_step_t exchange(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     while (!halving->passive && halving->round < halving->rounds) {
         uint32_t bit = UINT32_C(1) << halving->round;
         uint32_t member = first_of(halving, halving->partner ^ bit);
@@ -302,7 +305,7 @@ static ctn_step_t exchange(ctn_op_t *op)
  * first. */
 static ctn_step_t hand_over(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     uint32_t me = halving->call.p2p->me;
     unsigned char *out = halving->call.basic->out;
     size_t bytes = chunk_of(halving, me);
@@ -329,7 +332,8 @@ static ctn_step_t hand_over(ctn_op_t *op)
 }
 
 /** Whether all sends from the vector have completed. */
-static bool all_left(const ctn_op_t *op, const halving_t *halving)
+static bool all_left(const ctn_op_t *op,
+                     const reduce_scatter_halving_t *halving)
 {
     unsigned odd = halving->pass % 2;
     uint16_t signature = halving->call.signature;
@@ -353,7 +357,7 @@ enum { PACK = 1 };
 
 static ctn_step_t end_pass(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     if (!all_left(op, halving)) {
         return CTN_STEP_WAIT;
     }
@@ -363,7 +367,7 @@ static ctn_step_t end_pass(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    halving_t *halving = ctn_op_state(op);
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
     ctn_receive_handle_release(op, &halving->handle);
     /* After a failure other members may still read it. */
     if (op->status == CATENA_OK && !halving->spare) {
@@ -383,7 +387,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/reduce_scatter/recursive halving",
-    .state_bytes = sizeof(halving_t),
+    .state_bytes = sizeof(reduce_scatter_halving_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,

@@ -21,23 +21,23 @@ enum { FRAGMENTS, CTS };
 enum { TOGETHER = CTN_STAGING_FRAGMENTS };
 
 /** A fragment under way: the number of `step`s that it has made. */
-typedef struct cursor {
+typedef struct reduce_scatter_ring_cursor {
     uint32_t group; /* of TOGETHER fragments */
     uint32_t step;
     uint32_t index; /* in the group */
-} cursor_t;
+} reduce_scatter_ring_cursor_t;
 
-typedef struct ring {
+typedef struct reduce_scatter_ring {
     ctn_p2p_call_t call; /* first */
     size_t fragment;     /* bytes: whole elements */
     uint32_t fragments;  /* of the longest block */
     ctn_fragmented_recv_t in;
     ctn_fragmented_send_t out;
-    cursor_t received;    /* the next fragment to receive */
-    cursor_t sent;        /* the next fragment to send */
+    reduce_scatter_ring_cursor_t received; /* the next fragment to receive */
+    reduce_scatter_ring_cursor_t sent;     /* the next fragment to send */
     ctn_staging_t *ready; /* that fragment, reduced with this member's data */
     ctn_fragmented_mismatch_t mismatch;
-} ring_t;
+} reduce_scatter_ring_t;
 
 /** The member `away` before this one; at most twice round the ring. */
 static uint32_t before(const ctn_p2p_t *p2p, uint32_t away)
@@ -48,17 +48,20 @@ static uint32_t before(const ctn_p2p_t *p2p, uint32_t away)
 
 /** The owner of a fragment's block. Fragments to be received belong to the
  * member before that. */
-static uint32_t owner(const ring_t *ring, const cursor_t *cursor, bool incoming)
+static uint32_t owner(const reduce_scatter_ring_t *ring,
+                      const reduce_scatter_ring_cursor_t *cursor, bool incoming)
 {
     return before(ring->call.p2p, cursor->step + 1 + incoming);
 }
 
-static size_t offset_of(const ring_t *ring, const cursor_t *cursor)
+static size_t offset_of(const reduce_scatter_ring_t *ring,
+                        const reduce_scatter_ring_cursor_t *cursor)
 {
     return ((size_t)cursor->group * TOGETHER + cursor->index) * ring->fragment;
 }
 
-static size_t bytes_of(const ring_t *ring, const cursor_t *cursor,
+static size_t bytes_of(const reduce_scatter_ring_t *ring,
+                       const reduce_scatter_ring_cursor_t *cursor,
                        bool incoming)
 {
     size_t bytes =
@@ -68,14 +71,16 @@ static size_t bytes_of(const ring_t *ring, const cursor_t *cursor,
     return rest < ring->fragment ? rest : ring->fragment;
 }
 
-static bool ended(const ring_t *ring, const cursor_t *cursor)
+static bool ended(const reduce_scatter_ring_t *ring,
+                  const reduce_scatter_ring_cursor_t *cursor)
 {
     return (uint64_t)cursor->group * TOGETHER >= ring->fragments;
 }
 
 /** Advance to the next fragment that is sent: the first of each block, and all
  * others that are not empty. */
-static void pass(const ring_t *ring, cursor_t *cursor, bool incoming)
+static void pass(const reduce_scatter_ring_t *ring,
+                 reduce_scatter_ring_cursor_t *cursor, bool incoming)
 {
     do {
         uint32_t left = ring->fragments - cursor->group * TOGETHER;
@@ -84,14 +89,15 @@ static void pass(const ring_t *ring, cursor_t *cursor, bool incoming)
             cursor->step++;
         }
         if (cursor->step + 1 >= ring->call.p2p->size) {
-            *cursor = (cursor_t){cursor->group + 1, 0, 0};
+            *cursor = (reduce_scatter_ring_cursor_t){cursor->group + 1, 0, 0};
         }
     } while (!ended(ring, cursor) && offset_of(ring, cursor) > 0 &&
              bytes_of(ring, cursor, incoming) == 0);
 }
 
-static const unsigned char *own_fragment(const ring_t *ring,
-                                         const cursor_t *cursor, bool incoming)
+static const unsigned char *
+own_fragment(const reduce_scatter_ring_t *ring,
+             const reduce_scatter_ring_cursor_t *cursor, bool incoming)
 {
     const ctn_basic_coll_t *basic = ring->call.basic;
     return (const unsigned char *)basic->in +
@@ -101,7 +107,7 @@ static const unsigned char *own_fragment(const ring_t *ring,
 /* ---- beginning ---- */
 
 /** What is received. */
-static ctn_fragmented_recv_params_t params_of(ring_t *ring)
+static ctn_fragmented_recv_params_t params_of(reduce_scatter_ring_t *ring)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
     uint32_t last = before(p2p, 1); /* the owner of the first block received */
@@ -130,14 +136,14 @@ static ctn_fragmented_recv_params_t params_of(ring_t *ring)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    ring_t *ring = ctn_op_state(op);
+    reduce_scatter_ring_t *ring = ctn_op_state(op);
     const ctn_p2p_t *p2p = ring->call.p2p;
     const ctn_basic_coll_t *basic = ring->call.basic;
     const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
     ctn_p2p_begin_ring(op);
     ring->fragment = CTN_STAGING_BYTES / element * element;
-    ring->received = ring->sent = (cursor_t){0, 0, 0};
+    ring->received = ring->sent = (reduce_scatter_ring_cursor_t){0, 0, 0};
     ring->ready = NULL;
     ring->mismatch = (ctn_fragmented_mismatch_t){0, 0};
     ring->in.staging = NULL;
@@ -157,7 +163,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /* ---- round ---- */
 
-static ctn_step_t send(ctn_op_t *op, ring_t *ring)
+static ctn_step_t send(ctn_op_t *op, reduce_scatter_ring_t *ring)
 {
     bool own = ring->sent.step == 0;
     if ((!own && ring->ready == NULL) ||
@@ -178,7 +184,7 @@ static ctn_step_t send(ctn_op_t *op, ring_t *ring)
 }
 
 /** Reduce this member's data into the next fragment. */
-static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
+static ctn_step_t receive(ctn_op_t *op, reduce_scatter_ring_t *ring)
 {
     const unsigned char *data = NULL;
     bool last = ring->received.step + 2 == ring->call.p2p->size;
@@ -214,7 +220,7 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
 
 /** Lengths differ: receive the fragments that still arrive, and forward counts
  * of steps instead of fragments. */
-static ctn_step_t go_round_mismatch(ctn_op_t *op, ring_t *ring)
+static ctn_step_t go_round_mismatch(ctn_op_t *op, reduce_scatter_ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;
     const unsigned char *data;
@@ -238,7 +244,7 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, ring_t *ring)
 
 static ctn_step_t go_round(ctn_op_t *op)
 {
-    ring_t *ring = ctn_op_state(op);
+    reduce_scatter_ring_t *ring = ctn_op_state(op);
     ctn_step_t step = CTN_STEP_NEXT;
     if (ring->call.status != CATENA_OK && ring->call.p2p->size > 1) {
         return go_round_mismatch(op, ring);
@@ -265,7 +271,7 @@ static ctn_step_t end(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    ring_t *ring = ctn_op_state(op);
+    reduce_scatter_ring_t *ring = ctn_op_state(op);
     ctn_fragmented_recv_close(op, &ring->in);
     ctn_staging_trim(op->exec);
 }
@@ -275,7 +281,7 @@ static const ctn_phase_t phases[] = {
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/reduce_scatter/ring",
-    .state_bytes = sizeof(ring_t),
+    .state_bytes = sizeof(reduce_scatter_ring_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,

@@ -8,7 +8,7 @@
 
 #include "coll/bcol/p2p/p2p.h"
 
-typedef struct scan {
+typedef struct p2p_scan {
     ctn_p2p_call_t call; /* first */
     /* argument */
     bool exclusive;
@@ -17,11 +17,11 @@ typedef struct scan {
     const void *before; /* of those received from (exclusive scan) */
     unsigned round;
     bool sent;
-} scan_t;
+} p2p_scan_t;
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    scan_t *scan = ctn_op_state(op);
+    p2p_scan_t *scan = ctn_op_state(op);
     ctn_p2p_begin_vector(op, CTN_P2P_SCAN);
     scan->value = scan->call.basic->in;
     scan->before = NULL;
@@ -41,7 +41,7 @@ static bool receives_in(const ctn_p2p_t *p2p, unsigned round)
 }
 
 /** An eager buffer of this member that receives no message. */
-static void *spare(const ctn_op_t *op, const scan_t *scan)
+static void *spare(const ctn_op_t *op, const p2p_scan_t *scan)
 {
     unsigned slot = scan->call.p2p->rounds + scan->round;
     return (unsigned char *)op->sequence->slots +
@@ -50,8 +50,8 @@ static void *spare(const ctn_op_t *op, const scan_t *scan)
 
 /** Reduce what has arrived from the left. `last`: nothing more arrives, so this
  * is the result, at least of an inclusive scan. */
-static catena_status_t fold(ctn_op_t *op, scan_t *scan, unsigned char *theirs,
-                            bool last)
+static catena_status_t fold(ctn_op_t *op, p2p_scan_t *scan,
+                            unsigned char *theirs, bool last)
 {
     const ctn_p2p_t *p2p = scan->call.p2p;
     const ctn_basic_coll_t *basic = scan->call.basic;
@@ -75,7 +75,7 @@ static catena_status_t fold(ctn_op_t *op, scan_t *scan, unsigned char *theirs,
 }
 
 /** NEXT: the round's message has arrived, if there is one. */
-static ctn_step_t receive_round(ctn_op_t *op, scan_t *scan)
+static ctn_step_t receive_round(ctn_op_t *op, p2p_scan_t *scan)
 {
     const ctn_p2p_t *p2p = scan->call.p2p;
     const ctn_basic_coll_t *basic = scan->call.basic;
@@ -99,7 +99,7 @@ static ctn_step_t receive_round(ctn_op_t *op, scan_t *scan)
 
 static ctn_step_t double_up(ctn_op_t *op)
 {
-    scan_t *scan = ctn_op_state(op);
+    p2p_scan_t *scan = ctn_op_state(op);
     const ctn_p2p_t *p2p = scan->call.p2p;
     for (; scan->round < p2p->rounds; scan->round++) {
         if (!scan->sent && sends_in(p2p, scan->round)) {
@@ -132,7 +132,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
 /* The first member does not wait for any other. */
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/scan",
-    .state_bytes = sizeof(scan_t),
+    .state_bytes = sizeof(p2p_scan_t),
     .phases = phases,
 };
 
@@ -145,7 +145,7 @@ ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     ctn_op_t *op = ctn_p2p_create(module, &algorithm, basic);
     if (op != NULL) {
-        ((scan_t *)ctn_op_state(op))->exclusive = true;
+        ((p2p_scan_t *)ctn_op_state(op))->exclusive = true;
     }
     return op;
 }

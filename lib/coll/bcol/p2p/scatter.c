@@ -19,7 +19,7 @@ enum { FRAGMENTS, ASSIGNED };
 /** Not assigned yet. */
 enum { NO_SLOT = 255 };
 
-typedef struct scatter {
+typedef struct p2p_scatter {
     ctn_p2p_call_t call; /* first */
     ctn_p2p_aggregation_t aggregation;
     catena_status_t status; /* that the operation will end with */
@@ -34,20 +34,20 @@ typedef struct scatter {
     ctn_p2p_aggregate_record_t own;
     /* of all: bytes sent to each child */
     size_t sent[CTN_P2P_AGGREGATE_CHILDREN];
-} scatter_t;
+} p2p_scatter_t;
 
-static ctn_address_t address_of(const scatter_t *scatter, uint32_t member)
+static ctn_address_t address_of(const p2p_scatter_t *scatter, uint32_t member)
 {
     return scatter->call.p2p->module.sbgp->member[member].memory;
 }
 
-static int64_t rank_of(const scatter_t *scatter, uint32_t member)
+static int64_t rank_of(const p2p_scatter_t *scatter, uint32_t member)
 {
     return scatter->call.p2p->module.sbgp->member[member].rank;
 }
 
 /** The root's record for a member. */
-static ctn_p2p_aggregate_record_t block_of(const scatter_t *scatter,
+static ctn_p2p_aggregate_record_t block_of(const p2p_scatter_t *scatter,
                                            uint32_t member)
 {
     const ctn_basic_coll_t *basic = scatter->call.basic;
@@ -59,7 +59,7 @@ static ctn_p2p_aggregate_record_t block_of(const scatter_t *scatter,
         (const unsigned char *)basic->in + basic->at[member], NO_SLOT};
 }
 
-static bool is_long(const scatter_t *scatter,
+static bool is_long(const p2p_scatter_t *scatter,
                     const ctn_p2p_aggregate_record_t *block)
 {
     return block->bytes > scatter->aggregation.limit &&
@@ -68,7 +68,7 @@ static bool is_long(const scatter_t *scatter,
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    p2p_scatter_t *scatter = ctn_op_state(op);
     ctn_p2p_begin(op);
     ctn_p2p_aggregation_set(&scatter->aggregation, &scatter->call);
     scatter->status = CATENA_OK;
@@ -90,7 +90,7 @@ static ctn_step_t begin(ctn_op_t *op)
 /** Send each child its subtree's part of an aggregate, the largest first. */
 static catena_status_t send_aggregates(ctn_op_t *op, const unsigned char *at)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    p2p_scatter_t *scatter = ctn_op_state(op);
     const ctn_ktree_t *tree = &scatter->aggregation.tree;
     for (unsigned i = 0; i < tree->children; i++) {
         const unsigned char *from = at;
@@ -115,7 +115,7 @@ static catena_status_t send_aggregates(ctn_op_t *op, const unsigned char *at)
 
 /** At the root: fill the aggregate with all blocks but its own. The first long
  * blocks are assigned slots for CTS. */
-static catena_status_t fill_aggregate(ctn_op_t *op, scatter_t *scatter)
+static catena_status_t fill_aggregate(ctn_op_t *op, p2p_scatter_t *scatter)
 {
     const ctn_p2p_aggregation_t *aggregation = &scatter->aggregation;
     const ctn_ktree_t *tree = &aggregation->tree;
@@ -143,7 +143,7 @@ static catena_status_t fill_aggregate(ctn_op_t *op, scatter_t *scatter)
 
 /** Copy this member's block to its place, if it has arrived with the
  * aggregate. */
-static void take_own(ctn_op_t *op, scatter_t *scatter,
+static void take_own(ctn_op_t *op, p2p_scatter_t *scatter,
                      const ctn_p2p_aggregate_record_t *own)
 {
     const ctn_basic_coll_t *basic = scatter->call.basic;
@@ -158,7 +158,7 @@ static void take_own(ctn_op_t *op, scatter_t *scatter,
 
 static ctn_step_t send_all(ctn_op_t *op)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    p2p_scatter_t *scatter = ctn_op_state(op);
     const ctn_basic_coll_t *basic = scatter->call.basic;
     if (scatter->aggregation.tree.place > 0) {
         return CTN_STEP_NEXT;
@@ -177,7 +177,7 @@ static ctn_step_t send_all(ctn_op_t *op)
 
 static ctn_step_t receive(ctn_op_t *op)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    p2p_scatter_t *scatter = ctn_op_state(op);
     const ctn_ktree_t *tree = &scatter->aggregation.tree;
     if (tree->place == 0) {
         return CTN_STEP_NEXT;
@@ -202,7 +202,7 @@ static ctn_step_t receive(ctn_op_t *op)
 /* ---- long blocks ---- */
 
 /** The slot for CTS at the root. NO_SLOT: not assigned yet. */
-static unsigned slot_at_root(const ctn_op_t *op, const scatter_t *scatter)
+static unsigned slot_at_root(const ctn_op_t *op, const p2p_scatter_t *scatter)
 {
     if (scatter->own.slot != NO_SLOT) {
         return scatter->own.slot;
@@ -213,14 +213,15 @@ static unsigned slot_at_root(const ctn_op_t *op, const scatter_t *scatter)
     return ctn_flag_matches(word, op->seq) ? ctn_flag_count(word) : NO_SLOT;
 }
 
-static ctn_step_t refuse_block(ctn_op_t *op, scatter_t *scatter, unsigned slot)
+static ctn_step_t refuse_block(ctn_op_t *op, p2p_scatter_t *scatter,
+                               unsigned slot)
 {
     catena_status_t status = ctn_p2p_block_recv_refuse(
         op, address_of(scatter, scatter->call.basic->root), slot);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static ctn_step_t receive_block(ctn_op_t *op, scatter_t *scatter)
+static ctn_step_t receive_block(ctn_op_t *op, p2p_scatter_t *scatter)
 {
     const ctn_basic_coll_t *basic = scatter->call.basic;
     if (scatter->own.bytes == 0 || scatter->own.data != NULL ||
@@ -255,7 +256,8 @@ static ctn_step_t receive_block(ctn_op_t *op, scatter_t *scatter)
 
 /** Begin to send the next long block, as number `index` of those under way.
  * NEXT: there is none. */
-static ctn_step_t begin_block(ctn_op_t *op, scatter_t *scatter, unsigned index)
+static ctn_step_t begin_block(ctn_op_t *op, p2p_scatter_t *scatter,
+                              unsigned index)
 {
     const ctn_ktree_t *tree = &scatter->aggregation.tree;
     for (; scatter->place < tree->size; scatter->place++) {
@@ -283,7 +285,7 @@ static ctn_step_t begin_block(ctn_op_t *op, scatter_t *scatter, unsigned index)
 }
 
 /** At the root. NEXT: all long blocks are sent. */
-static ctn_step_t send_blocks(ctn_op_t *op, scatter_t *scatter)
+static ctn_step_t send_blocks(ctn_op_t *op, p2p_scatter_t *scatter)
 {
     ctn_step_t result = CTN_STEP_NEXT;
     for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
@@ -307,7 +309,7 @@ static ctn_step_t send_blocks(ctn_op_t *op, scatter_t *scatter)
 
 static ctn_step_t move_blocks(ctn_op_t *op)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    p2p_scatter_t *scatter = ctn_op_state(op);
     return scatter->aggregation.tree.place == 0 ? send_blocks(op, scatter)
                                                 : receive_block(op, scatter);
 }
@@ -316,7 +318,7 @@ static ctn_step_t move_blocks(ctn_op_t *op)
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    const scatter_t *scatter = ctn_op_state(op);
+    const p2p_scatter_t *scatter = ctn_op_state(op);
     for (unsigned i = 0; i < scatter->aggregation.tree.children; i++) {
         if (!ctn_message_zcopy_done(op, i, 0, scatter->sent[i])) {
             return CTN_STEP_WAIT;
@@ -327,7 +329,7 @@ static ctn_step_t end(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    scatter_t *scatter = ctn_op_state(op);
+    p2p_scatter_t *scatter = ctn_op_state(op);
     if (op->status == CATENA_OK) { /* else children may still read from it */
         ctn_receive_handle_release(op, &scatter->handle);
     }
@@ -342,7 +344,7 @@ static const ctn_phase_t phases[] = {
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/scatter",
-    .state_bytes = sizeof(scatter_t),
+    .state_bytes = sizeof(p2p_scatter_t),
     .phases = phases,
     .finish = finish,
 };

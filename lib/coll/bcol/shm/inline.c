@@ -7,7 +7,7 @@
 
 #include "coll/bcol/shm/block.h"
 
-typedef struct run {
+typedef struct shm_run {
     shm_t *shm;
     const ctn_basic_coll_t *basic;
     uint64_t seq;
@@ -16,9 +16,9 @@ typedef struct run {
     uint32_t loads;
     ctn_backoff_t backoff;
     catena_status_t status;
-} run_t;
+} shm_run_t;
 
-static shm_descriptor_t *descriptor_of(const run_t *run, uint32_t i)
+static shm_descriptor_t *descriptor_of(const shm_run_t *run, uint32_t i)
 {
     return (void *)(run->descriptors + i * run->shm->descriptor_stride);
 }
@@ -34,7 +34,7 @@ static void copy_small(void *to, const void *from, size_t bytes)
 
 /** Wait for a member's descriptor; the members up to `end` are waited for next.
  * @return NULL: the network failed */
-static const shm_descriptor_t *await_descriptor(run_t *run, uint32_t i,
+static const shm_descriptor_t *await_descriptor(shm_run_t *run, uint32_t i,
                                                 uint32_t end)
 {
     shm_t *shm = run->shm;
@@ -51,7 +51,7 @@ static const shm_descriptor_t *await_descriptor(run_t *run, uint32_t i,
 }
 
 /** The vector of member i has another length. */
-CTN_COLD static void report_mismatch(run_t *run, uint32_t i,
+CTN_COLD static void report_mismatch(shm_run_t *run, uint32_t i,
                                      const shm_descriptor_t *descriptor)
 {
     shm_call_t call = {.shm = run->shm,
@@ -69,7 +69,7 @@ CTN_COLD static void report_mismatch(run_t *run, uint32_t i,
 }
 
 /** This member's vector is in its descriptor. */
-static void fold(run_t *run)
+static void fold(shm_run_t *run)
 {
     const ctn_basic_coll_t *basic = run->basic;
     uint64_t mark = shm_vector_mark(basic);
@@ -102,7 +102,7 @@ static void fold(run_t *run)
 
 /** Write this member's descriptor, and publish it if others read it. They
  * expect `offset`. */
-static void publish_own(const run_t *run, bool publish, uint64_t offset)
+static void publish_own(const shm_run_t *run, bool publish, uint64_t offset)
 {
     shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
     copy_small(descriptor->data, run->basic->in, run->basic->bytes);
@@ -112,7 +112,7 @@ static void publish_own(const run_t *run, bool publish, uint64_t offset)
     }
 }
 
-static void bcast(run_t *run)
+static void bcast(shm_run_t *run)
 {
     const ctn_basic_coll_t *basic = run->basic;
     if (run->shm->me == basic->root) {
@@ -130,7 +130,7 @@ static void bcast(run_t *run)
 
 /** Member i has not published a block of this length: fail as the algorithm
  * with steps does. */
-static void refuse(run_t *run, uint32_t i, size_t bytes)
+static void refuse(shm_run_t *run, uint32_t i, size_t bytes)
 {
     shm_call_t call = {.shm = run->shm,
                        .basic = run->basic,
@@ -143,7 +143,7 @@ static void refuse(run_t *run, uint32_t i, size_t bytes)
     run->status = call.status;
 }
 
-static void put_block(const run_t *run, uint32_t i, const void *block)
+static void put_block(const shm_run_t *run, uint32_t i, const void *block)
 {
     const ctn_basic_coll_t *basic = run->basic;
     unsigned char *to = (unsigned char *)basic->out + basic->at[i];
@@ -153,7 +153,7 @@ static void put_block(const run_t *run, uint32_t i, const void *block)
 }
 
 /** Copy this member's block first, while the others arrive. */
-static void gather_all(run_t *run)
+static void gather_all(shm_run_t *run)
 {
     uint32_t me = run->shm->me;
     put_block(run, me, run->basic->in);
@@ -180,14 +180,14 @@ CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                                        uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
-    run_t run = {.shm = shm,
-                 .basic = basic,
-                 .seq = seq,
-                 .tag = ctn_flag64(seq),
-                 .descriptors = shm->descriptors + shm_generation(shm, seq) *
-                                                       shm->size *
-                                                       shm->descriptor_stride,
-                 .loads = exec->wait_policy.loads};
+    shm_run_t run = {.shm = shm,
+                     .basic = basic,
+                     .seq = seq,
+                     .tag = ctn_flag64(seq),
+                     .descriptors = shm->descriptors +
+                                    shm_generation(shm, seq) * shm->size *
+                                        shm->descriptor_stride,
+                     .loads = exec->wait_policy.loads};
     if (kind == CTN_BCAST) {
         bcast(&run);
     } else if (kind == CTN_ALLGATHER) {

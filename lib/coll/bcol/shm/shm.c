@@ -9,11 +9,11 @@
 
 /** Offsets in the memory of a member. All but `staging` exist at member 0
  * only. */
-typedef struct layout {
+typedef struct shm_layout {
     size_t flag_stride, descriptor_stride, fold_flag_stride;
     size_t flags, cpus, last, descriptors, fold_flags, eager_rows, staging;
     size_t bytes;
-} layout_t;
+} shm_layout_t;
 
 /** If members' descriptors lie apart: data that follow their word come with it;
  * longer descriptors gain less. An odd number of cache lines, as of rows. 2
@@ -39,12 +39,13 @@ static size_t page_up(size_t bytes)
            ~(size_t)(CTN_MEMBER_ALIGNMENT - 1);
 }
 
-static layout_t lay_out(size_t size, bool leader, bool oversubscribed,
-                        unsigned generations)
+static shm_layout_t lay_out(size_t size, bool leader, bool oversubscribed,
+                            unsigned generations)
 {
-    layout_t at = {.flag_stride = oversubscribed ? sizeof(uint64_t) : 128,
-                   .descriptor_stride = oversubscribed ? 64 : DESCRIPTOR_BYTES,
-                   .fold_flag_stride = oversubscribed ? 64 : 128};
+    shm_layout_t at = {.flag_stride = oversubscribed ? sizeof(uint64_t) : 128,
+                       .descriptor_stride =
+                           oversubscribed ? 64 : DESCRIPTOR_BYTES,
+                       .fold_flag_stride = oversubscribed ? 64 : 128};
     at.cpus = leader ? align_up(generations * size * at.flag_stride) : 0;
     at.last = at.cpus + (leader ? align_up(size * sizeof(uint32_t)) : 0);
     at.descriptors = at.last + (leader ? generations * sizeof(shm_last_t) : 0);
@@ -455,7 +456,7 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
                                   ctn_module_t **module, uint64_t *offset)
 {
     unsigned generations = few ? SHM_FEW_GENERATIONS : SHM_GENERATIONS;
-    layout_t at = lay_out(size, me == 0, oversubscribed, generations);
+    shm_layout_t at = lay_out(size, me == 0, oversubscribed, generations);
     shm_t *shm = calloc(1, sizeof(*shm));
     if (shm == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -518,8 +519,8 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
     if (status != CATENA_OK) {
         return status;
     }
-    layout_t at = lay_out(sbgp->size, true, shm->oversubscribed,
-                          shm->sequence.generations);
+    shm_layout_t at = lay_out(sbgp->size, true, shm->oversubscribed,
+                              shm->sequence.generations);
     unsigned char *memory =
         ctn_pointer(shm->peer[0].endpoint, sbgp->member[0].memory.offset);
     module->sbgp = sbgp;

@@ -1,5 +1,5 @@
-#ifndef CTN_CORE_CONTEXT_H
-#define CTN_CORE_CONTEXT_H
+#ifndef CTN_CONTEXT_H
+#define CTN_CONTEXT_H
 
 #include <catena/context.h>
 
