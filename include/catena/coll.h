@@ -12,12 +12,12 @@
 extern "C" {
 #endif
 
-/** As send buffer: take the data from the receive buffer and replace them by
- * what is received; all ranks of the group must do the same. Of rooted
- * collectives at the root only, for scatter as receive buffer. */
+/** As send buffer: take the data from the receive buffer and replace it by what
+ * is received; all ranks of the group must do the same. In rooted collectives
+ * it is allowed at the root only; in scatter, as receive buffer. */
 #define CATENA_IN_PLACE ((void *)-1)
 
-/** Return when all ranks of the group have called (MPI_Barrier).
+/** Return when all ranks of the group have called it (MPI_Barrier).
  * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md BAR-1, HIER-1 */
 CATENA_API catena_status_t catena_barrier(catena_group_t *group);
@@ -26,24 +26,24 @@ CATENA_API catena_status_t catena_ibarrier(catena_group_t *group,
 CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
                                                catena_request_t **request);
 
-/** Send block d to rank d; receive block s from rank s (MPI_Alltoall with
- * one count).
+/** Send block d to rank d; receive block s from rank s (MPI_Alltoall with one
+ * count).
  * @param[in]  send  [p][count] elements, or CATENA_IN_PLACE
  * @param[out] recv  [p][count] elements, not overlapping send
  * @param[in]  count elements per block; 0 is allowed
  * @param[in]  type  same size on all ranks
- * @param[in]  group p ranks; all call, in the same order
- * On the node, blocks over 512 B (2 KiB with more ranks than cores) reach a
- * receive buffer of the shared heap with a single copy. Any other buffers work
- * too, and ranks may mix.
+ * @param[in]  group p ranks; all call, in the same order On the node, blocks
+ *                   over 512 B (2 KiB with more ranks than cores) are copied
+ *                   once if the receive buffer is in the shared heap. Any other
+ *                   buffers are allowed, and ranks may differ in this.
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-8; Peng, Liu, Xie, Algorithms 1 to 5 */
 CATENA_API catena_status_t catena_alltoall(const void *send, void *recv,
                                            size_t count, catena_datatype_t type,
                                            catena_group_t *group);
 
-/** As catena_alltoall, without blocking. Buffers belong to catena until the
- * request is complete.
+/** Nonblocking catena_alltoall. Buffers belong to catena until the request is
+ * complete.
  * @param[out] request set only on CATENA_OK */
 CATENA_API catena_status_t catena_ialltoall(const void *send, void *recv,
                                             size_t count,
@@ -51,29 +51,31 @@ CATENA_API catena_status_t catena_ialltoall(const void *send, void *recv,
                                             catena_group_t *group,
                                             catena_request_t **request);
 
-/** As catena_alltoall, prepared once and started with catena_start. */
+/** Persistent catena_alltoall, started with catena_start. */
 CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
                                                 size_t count,
                                                 catena_datatype_t type,
                                                 catena_group_t *group,
                                                 catena_request_t **request);
 
-/** As catena_alltoall, with counts of their own for every pair
- * (MPI_Alltoallv). What s sends to d must have as many bytes as what d receives
- * from s. Else d does not write the block and returns ERR_ARG (logged); s
- * returns ERR_ARG, too, if it had to wait for d. Empty blocks cost nothing: no
- * message is sent. So a block that is empty at one end only is not always
- * detected. If d expects data, d waits for them. If s has data, they are lost
- * or, if the block is long, s waits for d. No later call receives them.
- * @param[in]  send   with a block for each rank, or CATENA_IN_PLACE: what is
- *                    received from a rank replaces what is sent to it, and
- *                    the send counts, displacements and type are not looked at
+/** As catena_alltoall, with separate counts for every pair (MPI_Alltoallv). The
+ * block that s sends to d must have as many bytes as d receives from s.
+ * Otherwise d does not write the block and returns ERR_ARG (logged); s also
+ * returns ERR_ARG if it had to wait for d. Empty blocks send no message, so a
+ * block that is empty at one end only is not always detected: if d expects
+ * data, d waits for it; if s has data, it is lost or, if the block is long, s
+ * waits for d. No later call receives it.
+ * @param[in]  send   a block for each rank, or CATENA_IN_PLACE: the block
+ *                    received from a rank replaces the block sent to it, and
+ *                    the send counts, displacements and type are not
+ *                    significant
  * @param[in]  send_counts        [p] elements
  * @param[in]  send_displacements [p] of a block from send, in extents of
  *                                send_type
- * @param[out] recv   blocks likewise, not overlapping each other or send
- * The arrays belong to catena until the call, the request, or the persistent
- * request has ended; types may be freed at once.
+ * @param[out] recv   blocks likewise, not overlapping each other or send The
+ *                    arrays belong to catena until the call, the request, or
+ *                    the persistent request has ended; types may be freed
+ *                    immediately.
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-5 and A2A-7 */
 CATENA_API catena_status_t catena_alltoallv(
@@ -95,8 +97,8 @@ CATENA_API catena_status_t catena_alltoallv_init(
     const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
     catena_group_t *group, catena_request_t **request);
 
-/** As catena_alltoallv, with a type of its own for every block
- * (MPI_Alltoallw). Displacements are in bytes. */
+/** As catena_alltoallv, with a separate type for every block (MPI_Alltoallw).
+ * Displacements are in bytes. */
 CATENA_API catena_status_t catena_alltoallw(
     const void *send, const size_t send_counts[],
     const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
@@ -116,40 +118,41 @@ CATENA_API catena_status_t catena_alltoallw_init(
     const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
     catena_group_t *group, catena_request_t **request);
 
-/* ---- collectives of levels ----
+/* ---- hierarchical collectives ----
  *
- * What follows goes through the group's hierarchy (catena_group_set,
- * CATENA_HIERARCHY): subgroups of ranks that share something, each served by a
- * component, joined by their leaders. Parameters are in MPI's order and mean
- * what they mean there; counts are size_t. All share:
- * @param[in] type of an element. A type may differ between ranks if the data
- *                 that a rank sends are as many bytes as their receivers
- *                 expect. Reductions need the same type on all ranks, dense (no
- *                 gaps, in order), and such that `op` takes it
- * @param[in] root rank in the group, the same on all
- * @param[in] group p ranks; all call, in the same order
- * Buffers of a call do not overlap, but for CATENA_IN_PLACE. Buffers and arrays
- * belong to catena until the call, the request, or the persistent request has
- * ended; types and operations may be freed at once. Where nothing is to be
- * moved (counts of 0) nothing happens: no rank waits for another. Where counts
- * must be alike and are 0 on some ranks only, the others wait for ever. A call
- * is no barrier: it ends as soon as this rank's part is done.
+ * The following collectives use the group's hierarchy (catena_group_set,
+ * CATENA_HIERARCHY): levels of subgroups of ranks that share a resource, each
+ * served by a component and joined by their leaders. Parameters have MPI's
+ * order and meaning; counts are size_t. All share:
+ * @param[in] type of an element. Types may differ between ranks if a rank sends
+ *                 as many bytes as their receivers expect. Reductions need the
+ *                 same type on all ranks, dense (no gaps, in order), for which
+ *                 `op` is defined
+ * @param[in] root rank in the group, the same on all ranks
+ * @param[in] group p ranks; all call, in the same order Buffers of a call do
+ *                  not overlap, except for CATENA_IN_PLACE. Buffers and arrays
+ *                  belong to catena until the call, the request, or the
+ *                  persistent request has ended; types and operations may be
+ *                  freed immediately. With counts of 0 no data moves, and no
+ *                  rank waits for another. If counts must be equal and are 0 on
+ *                  some ranks only, the other ranks deadlock. A call is no
+ *                  barrier: it returns when this rank's part is done.
  * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation, or levels
  *         that do not fit the group; logged), ERR_UNSUPPORTED (an element of a
- *         reduction over 32 KiB; gatherv and scatterv of several levels where a
- *         simulation moves no data; logged), ERR_NO_MEMORY, ERR_PEER
- * A rank that has no memory for what the others count on ends with
- * ERR_NO_MEMORY for good, and so do all that wait for it: what is left to do is
- * catena_finalize or catena_abort. Where a call can fail for itself it does;
- * initializing a persistent request cannot.
+ *         reduction over 32 KiB; gatherv and scatterv of several levels in a
+ *         simulation that moves no data; logged), ERR_NO_MEMORY, ERR_PEER If a
+ *         rank has no memory for its part in a collective, it and all ranks
+ *         that wait for it return ERR_NO_MEMORY from then on: only
+ *         catena_finalize and catena_abort remain. If a call can fail on this
+ *         rank alone, it does so; initializing a persistent request cannot.
  * @see docs/algorithms.md HIER-1 to HIER-10; Graham, Ladd, Gorentla Venkata,
- *      section 3 */
+ * section 3 */
 
-/* Parameters shared by the three forms of each: blocking (catena_X),
+/* Each has three forms with the same parameters: blocking (catena_X),
  * nonblocking (catena_iX: buffers as above, `request` is set only on
  * CATENA_OK), and persistent (catena_X_init: started with catena_start). */
 
-/** `count` elements of the root's buffer to all others' (MPI_Bcast).
+/** Broadcast `count` elements of the root's buffer (MPI_Bcast).
  * @param[in,out] buffer [count] elements: read at the root, else written */
 CATENA_API catena_status_t catena_bcast(void *buffer, size_t count,
                                         catena_datatype_t type, int root,
@@ -163,12 +166,12 @@ CATENA_API catena_status_t catena_bcast_init(void *buffer, size_t count,
                                              catena_group_t *group,
                                              catena_request_t **request);
 
-/** Combine all ranks' elements, in the order of ranks, at the root
- * (MPI_Reduce). Of floats the result may depend on sizes, settings and layout,
- * not on timing.
+/** Reduce all ranks' elements, in rank order, at the root (MPI_Reduce). For
+ * floats the result may depend on sizes, settings and layout, but not on
+ * timing.
  * @param[in]  send [count] elements; at the root also CATENA_IN_PLACE: they are
  *                  in recv
- * @param[out] recv [count] elements; looked at at the root only */
+ * @param[out] recv [count] elements; significant only at the root */
 CATENA_API catena_status_t catena_reduce(const void *send, void *recv,
                                          size_t count, catena_datatype_t type,
                                          catena_op_t op, int root,
@@ -185,7 +188,8 @@ CATENA_API catena_status_t catena_reduce_init(const void *send, void *recv,
                                               catena_group_t *group,
                                               catena_request_t **request);
 
-/** As catena_reduce, the result on all ranks, the same bits (MPI_Allreduce).
+/** As catena_reduce, with the result on all ranks, bitwise identical
+ * (MPI_Allreduce).
  * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE
  * @param[out] recv [count] elements */
 CATENA_API catena_status_t catena_allreduce(const void *send, void *recv,
@@ -200,11 +204,11 @@ CATENA_API catena_status_t catena_allreduce_init(
     const void *send, void *recv, size_t count, catena_datatype_t type,
     catena_op_t op, catena_group_t *group, catena_request_t **request);
 
-/** A block of each rank, in the order of ranks, at the root (MPI_Gather).
+/** Gather a block of each rank, in rank order, at the root (MPI_Gather).
  * @param[in]  send [send_count] elements; at the root also CATENA_IN_PLACE: its
- *                  block is in recv, in its place
- * @param[out] recv [p][recv_count] elements; it, recv_count and recv_type are
- *                  looked at at the root only */
+ *                  block is already in recv
+ * @param[out] recv [p][recv_count] elements; recv, recv_count and recv_type are
+ *                  significant only at the root */
 CATENA_API catena_status_t catena_gather(const void *send, size_t send_count,
                                          catena_datatype_t send_type,
                                          void *recv, size_t recv_count,
@@ -222,9 +226,9 @@ CATENA_API catena_status_t catena_gather_init(
     catena_group_t *group, catena_request_t **request);
 
 /** As catena_gather, with blocks of different lengths (MPI_Gatherv).
- * @param[in] recv_counts        [p] elements; at the root only
+ * @param[in] recv_counts        [p] elements; significant only at the root
  * @param[in] recv_displacements [p] of a block from recv, in extents of
- *                               recv_type; at the root only */
+ *                               recv_type; significant only at the root */
 CATENA_API catena_status_t catena_gatherv(const void *send, size_t send_count,
                                           catena_datatype_t send_type,
                                           void *recv,
@@ -243,11 +247,11 @@ CATENA_API catena_status_t catena_gatherv_init(
     const ptrdiff_t recv_displacements[], catena_datatype_t recv_type, int root,
     catena_group_t *group, catena_request_t **request);
 
-/** Blocks of the root, one to each rank (MPI_Scatter).
- * @param[in]  send [p][send_count] elements; it, send_count and send_type are
- *                  looked at at the root only
+/** Scatter blocks of the root, one to each rank (MPI_Scatter).
+ * @param[in]  send [p][send_count] elements; send, send_count and send_type are
+ *                  significant only at the root
  * @param[out] recv [recv_count] elements; at the root also CATENA_IN_PLACE: its
- *                  block stays where it is */
+ *                  block is not moved */
 CATENA_API catena_status_t catena_scatter(const void *send, size_t send_count,
                                           catena_datatype_t send_type,
                                           void *recv, size_t recv_count,
@@ -265,9 +269,9 @@ CATENA_API catena_status_t catena_scatter_init(
     catena_group_t *group, catena_request_t **request);
 
 /** As catena_scatter, with blocks of different lengths (MPI_Scatterv).
- * @param[in] send_counts        [p] elements; at the root only
+ * @param[in] send_counts        [p] elements; significant only at the root
  * @param[in] send_displacements [p] of a block from send, in extents of
- *                               send_type; at the root only */
+ *                               send_type; significant only at the root */
 CATENA_API catena_status_t catena_scatterv(const void *send,
                                            const size_t send_counts[],
                                            const ptrdiff_t send_displacements[],
@@ -286,9 +290,9 @@ CATENA_API catena_status_t catena_scatterv_init(
     void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
     catena_group_t *group, catena_request_t **request);
 
-/** As catena_gather, to all ranks (MPI_Allgather).
+/** As catena_gather, with the result on all ranks (MPI_Allgather).
  * @param[in]  send [send_count] elements, or on all ranks CATENA_IN_PLACE: each
- *                  block is in recv, in its place
+ *                  block is already in recv
  * @param[out] recv [p][recv_count] elements */
 CATENA_API catena_status_t catena_allgather(const void *send, size_t send_count,
                                             catena_datatype_t send_type,
@@ -304,8 +308,8 @@ CATENA_API catena_status_t catena_allgather_init(
     void *recv, size_t recv_count, catena_datatype_t recv_type,
     catena_group_t *group, catena_request_t **request);
 
-/** As catena_allgather, with blocks of different lengths (MPI_Allgatherv): of
- * as many bytes each on all ranks.
+/** As catena_allgather, with blocks of different lengths (MPI_Allgatherv); each
+ * block has as many bytes on all ranks.
  * @param[in] recv_counts        [p] elements
  * @param[in] recv_displacements [p] of a block from recv, in extents of
  *                               recv_type */
@@ -325,10 +329,10 @@ CATENA_API catena_status_t catena_allgatherv_init(
     const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
     catena_group_t *group, catena_request_t **request);
 
-/** As catena_reduce; block i of the result at rank i (MPI_Reduce_scatter).
+/** As catena_reduce, with block i of the result at rank i (MPI_Reduce_scatter).
  * @param[in]  send        all blocks, one after the other, or on all ranks
  *                         CATENA_IN_PLACE: they are in recv, which has room for
- *                         them; what is behind the result is undefined then
+ *                         them; what follows the result is then undefined
  * @param[out] recv        [recv_counts[rank]] elements
  * @param[in]  recv_counts [p] elements, the same on all ranks */
 CATENA_API catena_status_t catena_reduce_scatter(const void *send, void *recv,
@@ -363,7 +367,8 @@ CATENA_API catena_status_t catena_reduce_scatter_block_init(
     const void *send, void *recv, size_t count, catena_datatype_t type,
     catena_op_t op, catena_group_t *group, catena_request_t **request);
 
-/** The elements of ranks 0 to this one combined, in this order (MPI_Scan).
+/** Inclusive scan: reduce the elements of ranks 0 to this one, in this order
+ * (MPI_Scan).
  * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE: they are
  *                  in recv
  * @param[out] recv [count] elements */
@@ -378,8 +383,8 @@ CATENA_API catena_status_t catena_scan_init(
     const void *send, void *recv, size_t count, catena_datatype_t type,
     catena_op_t op, catena_group_t *group, catena_request_t **request);
 
-/** As catena_scan, without this rank's own (MPI_Exscan).
- * @param[out] recv [count] elements; of rank 0 it is not written */
+/** Exclusive scan: as catena_scan, without this rank's elements (MPI_Exscan).
+ * @param[out] recv [count] elements; not written on rank 0 */
 CATENA_API catena_status_t catena_exscan(const void *send, void *recv,
                                          size_t count, catena_datatype_t type,
                                          catena_op_t op, catena_group_t *group);

@@ -10,84 +10,86 @@ extern "C" {
 #endif
 
 /** One process's membership in a job. A context is used by one thread at a
- * time; the shared heap (heap.h) alone may be used by several. */
+ * time; only the shared heap (heap.h) may be used by several. */
 typedef struct catena_context catena_context_t;
 
-/** An ordered set of ranks, held as a chain; see group.h. */
+/** An ordered set of ranks, stored as a chain; see group.h. */
 typedef struct catena_group catena_group_t;
 
-/** Settings handed over in the program. They win over the environment. */
+/** Settings passed by the program. They override the environment. */
 typedef struct catena_config {
-    /** NULL-terminated list of "NAME=VALUE", names without the prefix
-     * CATENA_ ("HEAP_SIZE=2g"); may be NULL. Read during catena_init only. */
+    /** NULL-terminated list of "NAME=VALUE", names without the prefix CATENA_
+     * ("HEAP_SIZE=2g"); may be NULL. Read during catena_init only. */
     const char *const *settings;
-    /** The simulated rank that joins, as catena_sim_run hands it to the rank's
-     * program (sim.h); NULL: a process of its own. */
+    /** The simulated rank that joins, as passed by catena_sim_run to the rank's
+     * program (sim.h); NULL: this process. */
     struct catena_sim_rank *sim;
 } catena_config_t;
 
-/** Join the job. Collective over all ranks that the launcher started; a
- * program started by hand is a job of one rank. A process has one context at a
- * time; when all ranks have finalized theirs, all may join again.
+/** Join the job. Collective over all ranks that the launcher started; a program
+ * started without a launcher is a job of one rank. A process has one context at
+ * a time; after all ranks have finalized theirs, all may join again.
  * @param[in]  config  NULL: environment (CATENA_*) and defaults
  * @param[out] context set only on CATENA_OK; release with catena_finalize
  * @return CATENA_OK, ERR_ARG (bad setting), ERR_STATE (this process has a
  *         context already), ERR_NO_MEMORY (shared heap), ERR_LAUNCHER,
- * ERR_TRANSPORT, ERR_SYSTEM; the first place that detects an error logs what
- * was expected and what to change */
+ *         ERR_TRANSPORT, ERR_SYSTEM; where an error is detected first, it is
+ *         logged with what was expected and what to change */
 CATENA_API catena_status_t catena_init(const catena_config_t *config,
                                        catena_context_t **context);
 
 /** Leave the job. Collective; all requests must be complete (ERR_STATE on a
- * rank where a persistent one is active or one of the world is not). Frees the
- * context, its world and its heap. Other groups and neighborhoods should be
- * freed before; those that were not go with the context, which is warned of. */
+ * rank where a persistent request is active or one of the world is not
+ * complete). Frees the context, its world and its heap. Free other groups and
+ * neighborhoods before; the remaining ones are freed with the context, with a
+ * warning. */
 CATENA_API catena_status_t catena_finalize(catena_context_t *context);
 
-/** The group of all ranks of the job. Owned by the context. NULL for NULL. */
+/** Return the group of all ranks of the job. Owned by the context. NULL for
+ * NULL. */
 CATENA_API catena_group_t *catena_world(catena_context_t *context);
 
-/** End the whole job with `code` as exit code. Does not return. NULL: end at
+/** Abort the whole job with exit code `code`. Does not return. NULL: abort at
  * least this process. */
 CATENA_API CATENA_NORETURN void catena_abort(catena_context_t *context,
                                              int code);
 
-/** Advance all operations in flight once; never blocks. */
+/** Make progress on all operations under way once; never blocks. */
 CATENA_API catena_status_t catena_progress(catena_context_t *context);
 
-/** Seconds since an arbitrary moment, from the context's clock (wall clock
- * on real machines, virtual time in the simulator). 0 for NULL. */
+/** Return the seconds since an arbitrary moment, from the context's clock (wall
+ * clock on real machines, virtual time in the simulator). 0 for NULL. */
 CATENA_API double catena_time(catena_context_t *context);
 
-/** Keep this rank busy for so long, as work of its own would: by the wall
- * clock, or by virtual time in the simulator. No operation advances.
+/** Compute for the given time, by the wall clock, or by virtual time in the
+ * simulator. No operation makes progress.
  * @param[in] seconds 0 to 1e6 */
 CATENA_API catena_status_t catena_compute(catena_context_t *context,
                                           double seconds);
 
-/** Facts about this rank's place, constant over the life of the context. */
+/** The location of this rank, constant over the life of the context. */
 typedef struct catena_place {
     int rank;             /**< rank in the world */
     int size;             /**< ranks in the world */
-    int node;             /**< index of this rank's node, 0.. */
+    int node;             /**< index of this rank's node, from 0 */
     int nodes;            /**< nodes of the job */
     int local_rank;       /**< rank among the ranks of the node */
     int local_size;       /**< ranks on this node */
-    int numa;             /**< NUMA domain, -1: not bound to one */
-    const char *hostname; /**< node name as the launcher gives it */
+    int numa;             /**< NUMA domain; -1: not bound to one */
+    const char *hostname; /**< node name of the launcher */
     const char *launcher; /**< "pmix", "singleton" or "simulator" */
-    const char *network;  /**< "none", or the network in words */
+    const char *network;  /**< "none", or a description of the network */
 } catena_place_t;
 
 /** @param[out] place filled; strings live as long as the context */
 CATENA_API catena_status_t catena_place(catena_context_t *context,
                                         catena_place_t *place);
 
-/** Print the settings there are, one `CATENA_NAME=value` a line.
- * @param help nonzero: with explanation, type and default of each */
+/** Print all settings, one `CATENA_NAME=value` a line.
+ * @param help nonzero: with description, type and default of each */
 CATENA_API catena_status_t catena_config_print(FILE *stream, int help);
 
-/** "MAJOR.MINOR.PATCH" of the library that is loaded. */
+/** "MAJOR.MINOR.PATCH" of the loaded library. */
 CATENA_API const char *catena_version(void);
 
 #ifdef __cplusplus

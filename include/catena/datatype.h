@@ -10,12 +10,11 @@
 extern "C" {
 #endif
 
-/** What an element is. The fixed types are constants of the library; derived
- * types are made by catena_type_*. */
+/** The type of an element. The fixed types are constants of the library;
+ * derived types are created by catena_type_*. */
 typedef const struct catena_datatype *catena_datatype_t;
 
-/* Elements of catena_op_minloc and catena_op_maxloc: a value, and where it was
- * found. */
+/* Elements of catena_op_minloc and catena_op_maxloc: a value and its index. */
 typedef struct catena_float_int32 {
     float value;
     int32_t index;
@@ -62,8 +61,8 @@ typedef struct catena_int64_int64 {
     X(complex_float, float _Complex)                                           \
     X(complex_double, double _Complex)
 /** A pair is one element, padding included: its size and its extent are those
- * of the struct, where MPI_DOUBLE_INT and others have a smaller size and a gap.
- * Padding moves with its pair. */
+ * of the struct, while MPI_DOUBLE_INT and others have a smaller size and a gap.
+ * Padding is copied with its pair. */
 #define CATENA_PAIR_TYPES(X)                                                   \
     X(float_int32, catena_float_int32_t)                                       \
     X(double_int32, catena_double_int32_t)                                     \
@@ -108,11 +107,11 @@ CATENA_FIXED_TYPES(CATENA_DECLARE_TYPE)
 /* Derived types have MPI's meaning (MPI 4.1, chapter 5): a type is a list of
  * fixed types at byte displacements, and its extent is the distance between
  * consecutive elements of it. A constructor reads its arrays before it returns
- * and keeps nothing of the caller's; what it makes is freed with
- * catena_type_free. Counts of 0 are allowed and give types without data, of
- * extent 0 unless said otherwise. Elements may overlap where they are only
- * read. All constructors share:
- * @param[in]  old what is repeated; may be freed once the call returned
+ * and keeps no pointer to them; its result is freed with catena_type_free.
+ * Counts of 0 are allowed and give types without data, of extent 0 unless said
+ * otherwise. Elements may overlap where they are only read. All constructors
+ * share:
+ * @param[in]  old type to build from; may be freed after the call
  * @param[out] out set only on CATENA_OK
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY */
 
@@ -136,7 +135,7 @@ CATENA_API catena_status_t catena_type_hvector(size_t count, size_t blocklength,
                                                catena_datatype_t *out);
 
 /** `count` blocks of consecutive elements, in this order.
- * @param[in] blocklengths  [count] elements; blocks of 0 are left out
+ * @param[in] blocklengths  [count] elements; blocks of 0 are skipped
  * @param[in] displacements [count] extents of `old` from the base; may be
  *                          negative */
 CATENA_API catena_status_t catena_type_indexed(size_t count,
@@ -153,14 +152,14 @@ CATENA_API catena_status_t catena_type_hindexed(size_t count,
                                                 catena_datatype_t old,
                                                 catena_datatype_t *out);
 
-/** Which index of an array is consecutive in memory. */
+/** The index of an array that is contiguous in memory. */
 typedef enum catena_order {
     CATENA_ORDER_C,      /**< the last one */
     CATENA_ORDER_FORTRAN /**< the first one */
 } catena_order_t;
 
-/** A box of an array. The base is that of the whole array, and so is the
- * extent; the lower bound is 0. An empty box keeps the extent.
+/** A subarray: a box of an array. The base and the extent are those of the
+ * whole array; the lower bound is 0. An empty box keeps the extent.
  * @param[in] ndims    1 or more
  * @param[in] sizes    [ndims] elements of the array
  * @param[in] subsizes [ndims] elements of the box
@@ -179,17 +178,17 @@ CATENA_API catena_status_t catena_type_resized(catena_datatype_t old,
                                                ptrdiff_t extent,
                                                catena_datatype_t *out);
 
-/** Give a derived type back. Types made of it and operations that use it keep
- * what they need of it.
+/** Free a derived type. Types derived from it and operations that use it are
+ * not affected.
  * @param[in,out] type NULL afterwards
- * @return CATENA_OK, ERR_ARG (NULL, a fixed type; nothing happened) */
+ * @return CATENA_OK, ERR_ARG (NULL, a fixed type; nothing is done) */
 CATENA_API catena_status_t catena_type_free(catena_datatype_t *type);
 
-/** Bytes of the data of one element, without gaps; 0 for NULL. */
+/** Return the bytes of the data of one element, without gaps; 0 for NULL. */
 CATENA_API size_t catena_datatype_size(catena_datatype_t type);
 
-/** From where to where one element reaches, gaps included. No padding is added
- * for alignment.
+/** Return the bounds of one element, gaps included. No padding is added for
+ * alignment.
  * @param[out] lower_bound bytes from the element's base
  * @param[out] extent      bytes from one element to the next
  * @return CATENA_OK, ERR_ARG (NULL) */

@@ -12,11 +12,12 @@ extern "C" {
 #endif
 
 /* A group is a chain ([Moody], section 2): each member knows its rank, the
- * size, and the addresses of its left and right neighbours. */
+ * size, and the addresses of its left and right neighbors. */
 
 /** Levels of the machine that a group can be split by: ranks that share the
- * resource. A rank that is not bound to one such resource (it may run on
- * several) shares the next larger one that it has to itself: levels nest. */
+ * resource. A rank that is not bound to one resource of a level (it may run on
+ * several) is counted by the next larger resource that it is bound to: levels
+ * nest. */
 typedef enum catena_level {
     CATENA_LEVEL_NODE = 1, /**< ranks that share a node */
     CATENA_LEVEL_SOCKET,   /**< a package */
@@ -25,12 +26,12 @@ typedef enum catena_level {
     CATENA_LEVEL_CORE      /**< a core */
 } catena_level_t;
 
-/** This rank's in the group; -1 for NULL. */
+/** Return this rank's rank in the group; -1 for NULL. */
 CATENA_API int catena_group_rank(const catena_group_t *group);
-/** How many ranks there are; 0 for NULL. */
+/** Return the number of ranks; 0 for NULL. */
 CATENA_API int catena_group_size(const catena_group_t *group);
 
-/** As color: be in no group. */
+/** As color: this rank is in no group. */
 #define CATENA_UNDEFINED (-32766)
 
 /** Split into one group per color, ordered by key, ties by rank (as
@@ -44,15 +45,15 @@ CATENA_API int catena_group_size(const catena_group_t *group);
 CATENA_API catena_status_t catena_group_split(catena_group_t *group, int color,
                                               int key, catena_group_t **out);
 
-/** Order of two values: below, at or above 0, as strcmp. Must give the same on
- * all ranks and be an order; a split by one that is not ends with
- * CATENA_ERR_ARG on all ranks or with groups that fit together, never hangs. */
+/** Compare two values: below, at or above 0, as strcmp. It must be an order and
+ * return the same on all ranks. With an inconsistent comparator a split fails
+ * with CATENA_ERR_ARG on all ranks, or creates groups whose members agree; it
+ * never hangs. */
 typedef int (*catena_compare_t)(const void *a, size_t a_bytes, const void *b,
                                 size_t b_bytes, void *argument);
 
-/** Compares values of 8 bytes as int64_t; shorter ones come before these,
- * longer ones after them, both byte for byte; NULL has no bytes. Algorithms
- * know it. */
+/** Compare values of 8 bytes as int64_t. Shorter ones precede these, longer
+ * ones follow, both bytewise; NULL has no bytes. Algorithms recognize it. */
 CATENA_API int catena_compare_int64(const void *a, size_t a_bytes,
                                     const void *b, size_t b_bytes,
                                     void *argument);
@@ -60,79 +61,77 @@ CATENA_API int catena_compare_int64(const void *a, size_t a_bytes,
 enum {
     /** This rank is in no group. May differ between ranks. */
     CATENA_SPLIT_UNDEFINED = 1u << 0,
-    /** All stay together whatever the color: reorder only. */
+    /** Ignore the color: all ranks stay together, and are only reordered. */
     CATENA_SPLIT_NO_SPLIT = 1u << 1,
-    /** Ordered by rank whatever the key: split only. */
+    /** Ignore the key: ranks keep their order, and are only split. */
     CATENA_SPLIT_NO_REORDER = 1u << 2
 };
 
-/** What to split by ([Moody], sections 1 and 3). Colors and keys are any bytes;
- * their lengths may differ between ranks, 0 included. Zero all that you do not
- * set. Comparators, argument, algorithm, and flags but for UNDEFINED must be
- * the same on all ranks. */
+/** Arguments of a split ([Moody], sections 1 and 3). Colors and keys are any
+ * bytes; their lengths may differ between ranks, 0 included. Zero all members
+ * that you do not set. Comparators, argument, algorithm, and flags except
+ * UNDEFINED must be the same on all ranks. */
 typedef struct catena_split {
     const void *color;
     size_t color_bytes;
-    /** When colors are the same, and their order; NULL: byte for byte. */
+    /** Whether colors are equal, and their order; NULL: bytewise. */
     catena_compare_t color_compare;
     const void *key;
     size_t key_bytes;
-    /** Order within a group; NULL: byte for byte, a prefix first. Ties by
-     * rank. */
+    /** Order within a group; NULL: bytewise, a prefix first. Ties by rank. */
     catena_compare_t key_compare;
-    void *argument; /**< handed to the comparators */
+    void *argument; /**< passed to the comparators */
     unsigned flags; /**< CATENA_SPLIT_... */
     /** allgather, allgather-fast, gather-scatter, cheng (of 1024), cheng:M (128
      * to 8192), bitonic, radix, radix-plain (as in the paper: by every bit),
-     * hash, hash64; NULL or "auto": chosen by what
-     * all know (docs/tuning.md). radix takes colors and keys compared by
-     * catena_compare_int64; hash and hash64 colors without a comparator or with
-     * that one. */
+     * hash, hash64; NULL or "auto": selected by facts that all ranks share
+     * (docs/tuning.md). radix needs colors and keys compared by
+     * catena_compare_int64; hash and hash64 need colors without a comparator or
+     * with that one. */
     const char *algorithm;
 } catena_split_t;
 
-/** Split by any data. Collective; blocks, also until the group's operations
- * under way are complete.
+/** Split by arbitrary data. Collective; blocks, also until the group's
+ * operations under way are complete.
  * @param[in]  split may be released on return, as may what it points to
  * @param[out] out   as in catena_group_split
  *
- * What is wrong on one rank alone ends the split with ERR_ARG on all ranks if
- * they show each other what they bring anyhow: when none names an algorithm
- * (nor does who has NULL for split), in groups of up to 1,024 ranks, and with
- * allgather-fast. Likewise if some have no comparator, catena_compare_int64, or
- * one of their own where others have not. Other algorithms would need a round
- * more for that: whoever is called wrongly returns ERR_ARG at once, and the
- * others wait. So they do, always, where ranks name algorithms that are not the
- * same, or where group is NULL.
+ * Invalid arguments on one rank fail the split with ERR_ARG on all ranks if
+ * ranks exchange their records anyway: if no rank names an algorithm (a rank
+ * that passes NULL for split names none), in groups of up to 1,024 ranks, and
+ * with allgather-fast. The same holds if ranks differ in the kind of their
+ * comparators: none, catena_compare_int64, or one of the application. Other
+ * algorithms would need one more round for this: a rank with invalid arguments
+ * returns ERR_ARG immediately, and the others wait. They always wait if ranks
+ * name different algorithms, or if group is NULL.
  *
- * @return CATENA_OK, ERR_ARG (algorithm unknown or not made for this; a
- *         comparator that contradicts itself; logged), ERR_NO_MEMORY (on
- *         all ranks and for good: see catena/coll.h),
- *         ERR_PEER */
+ * @return CATENA_OK, ERR_ARG (algorithm unknown or not applicable; inconsistent
+ *         comparator; logged), ERR_NO_MEMORY (on all ranks and permanent: see
+ *         catena/coll.h), ERR_PEER */
 CATENA_API catena_status_t catena_group_split_by(catena_group_t *group,
                                                  const catena_split_t *split,
                                                  catena_group_t **out);
 
-/** The same, nonblocking: ordered with the other operations of the group.
- * Color, key and argument stay until it is complete, and *out is set then.
- * Whoever is called wrongly is told at once; the others' requests end as soon
- * as it makes progress. */
+/** Nonblocking catena_group_split_by: ordered with the other operations of the
+ * group. Color, key and argument must stay valid until it is complete; *out is
+ * set then. A rank with invalid arguments gets the error immediately; the
+ * others' requests end when it makes progress. */
 CATENA_API catena_status_t catena_group_isplit_by(catena_group_t *group,
                                                   const catena_split_t *split,
                                                   catena_group_t **out,
                                                   catena_request_t **request);
 
-/** By a string, ordered by key, ties by rank. NULL: in no group. */
+/** Split by a string, ordered by key, ties by rank. NULL: in no group. */
 CATENA_API catena_status_t catena_group_split_string(catena_group_t *group,
                                                      const char *color, int key,
                                                      catena_group_t **out);
 
-/** By any 64-bit integers, ordered by key, ties by rank. */
+/** Split by any 64-bit integers, ordered by key, ties by rank. */
 CATENA_API catena_status_t catena_group_split_int64(catena_group_t *group,
                                                     int64_t color, int64_t key,
                                                     catena_group_t **out);
 
-/** Split into one group per `level` resource, ordered by key, ties by rank:
+/** Split into one group per resource of `level`, ordered by key, ties by rank:
  * a split by the resource's name.
  * @param[in]  key   position within the new group, see MPI_Comm_split
  * @param[out] out   the new group; free with catena_group_free
@@ -142,79 +141,79 @@ CATENA_API catena_status_t catena_group_split_level(catena_group_t *group,
                                                     int key,
                                                     catena_group_t **out);
 
-/** What a group takes, and what the last split of it took on this rank. */
+/** The memory of a group, and the cost of its last split on this rank. */
 typedef struct catena_group_stats {
     size_t handle_bytes; /**< of any group */
     size_t block_bytes;  /**< of its control block, in the shared heap */
     const char *split_algorithm; /**< of the last split; NULL: none yet */
-    uint64_t split_rounds;       /**< of messages that this rank took part in */
-    uint64_t split_messages;     /**< sent by this rank */
-    uint64_t split_bytes;        /**< sent by this rank */
-    uint64_t split_memory;       /**< most bytes held at once, but for the new
-                                      group's */
+    uint64_t split_rounds;   /**< of messages in which this rank took part */
+    uint64_t split_messages; /**< sent by this rank */
+    uint64_t split_bytes;    /**< sent by this rank */
+    uint64_t split_memory;   /**< peak of memory, without the new group's */
 } catena_group_stats_t;
 
 CATENA_API catena_status_t catena_group_get_stats(const catena_group_t *group,
                                                   catena_group_stats_t *stats);
 
-/** The same ranks in a group of their own, whose operations do not mix with
+/** Duplicate: a group of the same ranks, whose operations are separate from
  * those of `group`. Collective; blocks. */
 CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
                                             catena_group_t **out);
 
-/** Collective, but does not block: the handle is gone, and the memory goes back
- * when all members have freed the group. Ranks may free groups in any order.
- * Persistent requests of the group stay as they are, also active ones: what
- * they need is freed with them.
- * @return CATENA_OK, ERR_ARG (the world: it goes with its context), ERR_STATE
- *         (this rank has operations under way, which it logs; nothing was freed
- *         here, and the group can still be used), ERR_NO_MEMORY, ERR_PEER */
+/** Free a group. Collective, but does not block: the handle is invalid on
+ * return, and the memory is released when all members have freed the group.
+ * Ranks may free groups in any order. Persistent requests of the group, also
+ * active ones, are not affected: their resources are freed with them.
+ * @return CATENA_OK, ERR_ARG (the world: it is freed with its context),
+ *         ERR_STATE (this rank has operations under way; logged; nothing was
+ *         freed here, and the group can still be used), ERR_NO_MEMORY,
+ *         ERR_PEER */
 CATENA_API catena_status_t catena_group_free(catena_group_t *group);
 
-/** Choose how this group's collectives run; all ranks must set the same.
+/** Change how this group's collectives run; all ranks must set the same.
  *
  *   alltoall_algorithm  direct, shift, bruck, morton, l-a2a, mpml, nmpml,
  *                       onmpml
  *   alltoall_leaders    on every node, 1 to 64
  *   alltoall_radix      of bruck, 2 to 65536
- *   alltoall_window     rounds at once of direct and shift, 1 to 32
+ *   alltoall_window     rounds at a time of direct and shift, 1 to 32
  *   hierarchy           levels of the other collectives, from the lowest up:
  *                       "rule:component,rule:component,...", such as
  *                       "node:shm,network:ucx"
- *   <c>_hierarchy       the same for one of them; comes before "hierarchy"
- *   <c>_algorithm       of one of them, by the name that a component has for
- *                       it; where none of that name is it chooses as if nothing
- *                       was said
- *   subgroup            any text: by the rule "user" ranks of the same are
- *                       together; this alone may differ between ranks
+ *   <c>_hierarchy       the same for one of them; overrides "hierarchy"
+ *   <c>_algorithm       of one of them, by the component's name for it; a
+ *                       component without this algorithm selects as if it were
+ *                       not set
+ *   subgroup            any text: the rule "user" joins ranks with the same
+ *                       text; only this may differ between ranks
  *
  * <c> is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
- * reduce_scatter or scan, and stands for its variants, too (gatherv, exscan,
+ * reduce_scatter or scan, and includes its variants (gatherv, exscan,
  * reduce_scatter_block, ...), as alltoall does. "auto" leaves algorithms and
  * numbers to the library, hierarchies to the environment. docs/tuning.md has
  * all rules, components and algorithms.
  *
  * After hierarchy, <c>_hierarchy, <c>_algorithm and subgroup all ranks agree on
- * them again: all have to call, or none. Levels that do not fit the group, and
- * settings of these and of the environment that differ, are found out when they
- * are used: the collective fails with ERR_ARG on all ranks, until they are set
- * again. Barriers go by levels only where a hierarchy or barrier_algorithm is
- * set: there ranks of which some have neither wait for each other for ever.
- * Holds for operations started later; of persistent alltoalls, and for whether
- * a persistent barrier goes by levels, for those initialised later.
- * @return CATENA_OK, ERR_ARG (unknown name or value; what is known is
+ * them again: all ranks must call, or none. Levels that do not fit the group,
+ * and settings of these or of the environment that differ, are detected when
+ * they are used: the collective fails with ERR_ARG on all ranks until they are
+ * set again. Barriers are hierarchical only where a hierarchy or
+ * barrier_algorithm is set: if some ranks have neither, the ranks deadlock.
+ * Settings apply to operations started later; for persistent alltoalls, and for
+ * whether a persistent barrier is hierarchical, to those initialized later.
+ * @return CATENA_OK, ERR_ARG (unknown name or value; the known ones are
  *         logged), ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_group_set(catena_group_t *group,
                                             const char *name,
                                             const char *value);
 
-/** In words: how `collective` ("alltoall", which stands for v and w as well,
- * "split", or any other by its own name: "gatherv") last ran on this group and,
- * where a faster way was refused, why: "key=value" pairs, separated by blanks,
- * the reason last. Of collectives of levels these are algorithm, hierarchy
- * (that it went by), levels (this rank's, with the sizes of its subgroups),
- * segments and segment_bytes. Small blocking calls of these, which run at once,
- * leave no trace. Truncated to `bytes`, always terminated.
+/** Describe how `collective` ("alltoall", which includes v and w, "split", or
+ * any other by its own name: "gatherv") last ran on this group and, if a faster
+ * algorithm was not applicable, why: "key=value" pairs separated by blanks, the
+ * reason last. For hierarchical collectives the keys are algorithm, hierarchy
+ * (that was used), levels (this rank's, with the sizes of its subgroups),
+ * segments and segment_bytes. Small blocking calls of these, which run inline,
+ * are not recorded. Truncated to `bytes`, always terminated.
  * @return CATENA_OK, ERR_ARG (NULL, no such collective) */
 CATENA_API catena_status_t catena_group_explain(catena_group_t *group,
                                                 const char *collective,

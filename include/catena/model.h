@@ -13,24 +13,24 @@ extern "C" {
 /** A machine's cost parameters; see docs/man/catena-machine.5.scd. */
 typedef struct catena_machine catena_machine_t;
 
-/** Read a machine: the name of one that ships ("hpc-a", "dawn", ...), or the
- * path of a JSON file (when it contains '/' or ends in ".json"). What is
- * wrong with it is written to stderr.
+/** Read a machine: the name of a predefined one ("hpc-a", "dawn", ...), or the
+ * path of a JSON file (if it contains '/' or ends in ".json"). Errors in it are
+ * written to stderr.
  * @param[out] machine set only on CATENA_OK; release with catena_machine_close
- * @return ERR_ARG (no such machine, bad parameter), ERR_SYSTEM, ERR_NO_MEMORY
- */
+ * @return ERR_ARG (no such machine, bad parameter), ERR_SYSTEM,
+ * ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_machine_open(const char *name,
                                                catena_machine_t **machine);
 CATENA_API void catena_machine_close(catena_machine_t *machine);
 
-/** Print the names of the machines that ship, one a line with what each is. */
+/** Print the names and descriptions of the predefined machines, one a line. */
 CATENA_API catena_status_t catena_machine_list(FILE *stream);
 
 /** Print a machine: each parameter with its value and source. */
 CATENA_API catena_status_t catena_machine_print(const catena_machine_t *machine,
                                                 FILE *stream);
 
-/** Where a formula is evaluated. */
+/** The arguments of a formula. */
 typedef struct catena_model_point {
     const char *algorithm; /**< direct, l-a2a, mpml, nmpml or onmpml */
     int nodes;             /**< M */

@@ -9,50 +9,50 @@
 extern "C" {
 #endif
 
-/** An operation under way (catena_i...), or one that can be started again
- * and again (catena_..._init). As in MPI: completing a nonblocking request
- * frees it and sets the handle to NULL; a persistent one becomes inactive
- * and stays until catena_request_free. A NULL handle counts as complete.
+/** A nonblocking operation (catena_i...) or a persistent one (catena_..._init).
+ * As in MPI: completing a nonblocking request frees it and sets the handle to
+ * NULL; a persistent one becomes inactive and exists until catena_request_free.
+ * A NULL handle counts as complete.
  *
  * Persistent requests match in the order in which they are initialized: all
- * ranks of a group initialize the same ones in the same order, as they make
- * other calls. They may start them, and free them, in any order; the n-th start
- * of a request matches the n-th start of the same one on the other ranks, and
- * none of a call that is not persistent. */
+ * ranks of a group initialize the same ones in the same order relative to their
+ * other calls. Ranks may start and free them in any order; the n-th start of a
+ * request matches the n-th start of the same request on the other ranks, and
+ * never a call that is not persistent. */
 typedef struct catena_request catena_request_t;
 
-/** Start a persistent request. ERR_STATE when it is active. */
+/** Start a persistent request. ERR_STATE if it is active. */
 CATENA_API catena_status_t catena_start(catena_request_t *request);
 CATENA_API catena_status_t catena_startall(size_t count,
                                            catena_request_t *requests[]);
 
-/** Make progress once; `done` tells whether the request is complete.
- * @return the operation's status when it is complete */
+/** Make progress once; `done` is set if the request is complete.
+ * @return the operation's status if it is complete */
 CATENA_API catena_status_t catena_test(catena_request_t **request, int *done);
 
 /** Block until the request is complete. */
 CATENA_API catena_status_t catena_wait(catena_request_t **request);
 
-/** Block until all are complete; the first error is returned. */
+/** Block until all requests are complete; returns the first error. */
 CATENA_API catena_status_t catena_waitall(size_t count,
                                           catena_request_t *requests[]);
 
-/** `done` is set only when all are complete. */
+/** `done` is set only if all requests are complete. */
 CATENA_API catena_status_t catena_testall(size_t count,
                                           catena_request_t *requests[],
                                           int *done);
 
 /** Block until one active request is complete.
- * @param[out] index its place, or `count` when none is active */
+ * @param[out] index its index, or `count` if none is active */
 CATENA_API catena_status_t catena_waitany(size_t count,
                                           catena_request_t *requests[],
                                           size_t *index);
 
-/** Free an inactive persistent request; blocks nobody. ERR_STATE when it is
+/** Free an inactive persistent request; does not block. ERR_STATE if it is
  * active. */
 CATENA_API catena_status_t catena_request_free(catena_request_t **request);
 
-/** In which phase an operation is and which rank (of its group) it waits
+/** Describe the phase of an operation and the rank (of its group) that it waits
  * for: "alltoall/leaders: exchange, waits for rank 7". Always terminated. */
 CATENA_API catena_status_t catena_request_describe(
     const catena_request_t *request, char *text, size_t bytes);

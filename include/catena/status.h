@@ -13,21 +13,19 @@ extern "C" {
 #define CATENA_NORETURN
 #endif
 
-/**
- * What a catena function reports. Outputs are set only on CATENA_OK.
+/** The result of a catena function. Outputs are set only on CATENA_OK.
  *
- * The errors are grouped by the largest thing that is broken afterwards, so
- * that a caller knows what to rebuild:
- *   - the call: arguments were refused, nothing happened;
- *   - the context: finalize or abort.
- */
+ * Errors are grouped by the largest thing that is broken afterwards, so that a
+ * caller knows what to rebuild:
+ *   - the call: arguments were rejected, nothing was done;
+ *   - the context: finalize or abort. */
 typedef enum catena_status {
     CATENA_OK = 0,
 
     /* the call */
     CATENA_ERR_ARG = -1,         /**< NULL, overflow, bad value */
     CATENA_ERR_UNSUPPORTED = -2, /**< valid, but not available here */
-    CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full; of
+    CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full; for
                                     collectives see catena/coll.h */
     CATENA_ERR_STATE = -4,       /**< not allowed now (request active, ...) */
 
@@ -38,7 +36,8 @@ typedef enum catena_status {
     CATENA_ERR_SYSTEM = -62     /**< the operating system refused */
 } catena_status_t;
 
-/** One line of English for a status; never NULL. The string is constant. */
+/** Return a description of a status in one line; never NULL. The string is
+ * constant. */
 CATENA_API const char *catena_status_string(catena_status_t status);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* The collectives on chains against naive references, from members that all
- * know what each contributes. usage: test_chain, or as a rank under a launcher:
+/* The collectives on chains against naive references, which every member
+ * computes from the seed. usage: test_chain, or as a rank under a launcher:
  * test_chain --rank */
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 /* ---- values ---- */
 
-/* Elements of the oracle's whose operation does not commute; none can be lost.
- */
+/* The oracle's elements, whose operation does not commute; a lost element
+ * changes the result. */
 enum { UNIT = 16 };
 
 static void combine(void *inout, const void *in, size_t bytes, bool in_is_left,
@@ -28,7 +28,7 @@ static void combine(void *inout, const void *in, size_t bytes, bool in_is_left,
     ++*(uint64_t *)argument;
 }
 
-/** The value of members `first` to `last`. */
+/** Compute the value of members `first` to `last`. */
 static void reference(uint64_t salt, uint32_t first, uint32_t last,
                       size_t count, unsigned char *value)
 {
@@ -36,7 +36,7 @@ static void reference(uint64_t salt, uint32_t first, uint32_t last,
                    value);
 }
 
-/* ---- what a case has at hand ---- */
+/* ---- the values of a case ---- */
 
 typedef struct values {
     job_t *job;
@@ -94,8 +94,8 @@ static void close_values(values_t *v)
     free(v->expected);
 }
 
-/** Whether `values` is the value of members first to last; of none: as it was
- * before. */
+/** Return whether `values` is the value of members first to last; of no
+ * members: unchanged. */
 static bool holds(values_t *v, const unsigned char *values, int64_t first,
                   int64_t last)
 {
@@ -181,10 +181,10 @@ static void bcast_from(values_t *v, uint32_t root)
     JOB_CHECK(v->job, holds(v, v->result, root, root));
 }
 
-/* ---- pieces ---- */
+/* ---- blocks ---- */
 
-/** What a member has for another, or for all: of lengths around `most`, some of
- * them none. Freed by who asks for it. */
+/** Return the block of a member for another one, or for all: of lengths around
+ * `most`, some of them 0. Freed by the caller. */
 static ctn_rank_block_t text_of(uint64_t salt, uint32_t from, uint32_t to,
                                 size_t most)
 {
@@ -268,14 +268,14 @@ static void scatter_from(job_t *job, ctn_chain_t *chain, uint32_t root,
 
 static const size_t counts[] = {0, 1, 5, 6, 7, 8, 100, 6250};
 
-/** Lengths that fit a slot and lengths that do not. */
+/** Draw a count: lengths that fit a slot and lengths that do not. */
 static size_t draw_count(uint64_t *random)
 {
     uint64_t x = job_random(random);
     return counts[x % 64 == 0 ? 7 : (x >> 8) % 7];
 }
 
-/** Values are folded as often as there are messages with some. */
+/** Values are folded once for each message that carries some. */
 static void check_rounds(values_t *v)
 {
     const ctn_tally_t *tally = &v->job->exec->tally;
@@ -304,7 +304,7 @@ static void collectives(job_t *job, ctn_chain_t *chain, uint64_t *random)
     scans_in_place(&v);
     check_rounds(&v);
     uint32_t size = chain->place.size;
-    uint32_t step = size > 24 ? size / 5 : 1; /* all roots of small ones */
+    uint32_t step = size > 24 ? size / 5 : 1; /* all roots of small chains */
     for (uint32_t root = (uint32_t)(salt % step); root < size; root += step) {
         size_t most = root % 8 == 7 ? 2000 : job_random(random) % 300;
         reduce_to(&v, root);
@@ -343,11 +343,11 @@ static void long_values(job_t *job)
     close_values(&v);
 }
 
-/* ---- in a row, and several at once ---- */
+/* ---- in sequence, and concurrently ---- */
 
 enum { IN_A_ROW = 12 };
 
-/** Many that do not synchronize, of one lane, with none in between. */
+/** Many non-synchronizing operations on one chain, with no other in between. */
 static void many_in_a_row(job_t *job)
 {
     values_t v;
@@ -367,8 +367,8 @@ static void many_in_a_row(job_t *job)
     close_values(&v);
 }
 
-/** Barriers let nobody through early: who is last to come is the last to
- * leave, by the clock that all share. */
+/** No rank leaves a barrier before the last one has entered, by the shared
+ * clock. */
 static void barriers(job_t *job)
 {
     uint64_t random = job->seed;
@@ -387,8 +387,8 @@ static void barriers(job_t *job)
     }
 }
 
-/** Two lanes, one the other way round. Ranks start on either in any order. */
-static void two_lanes(job_t *job)
+/** Two chains, one in reverse order. Ranks start on either in any order. */
+static void two_chains(job_t *job)
 {
     catena_group_t *other;
     uint64_t random = job->seed;
@@ -426,9 +426,10 @@ static void two_lanes(job_t *job)
     JOB_CHECK(job, catena_group_free(other) == CATENA_OK);
 }
 
-/* ---- when it fails ---- */
+/* ---- errors ---- */
 
-/** No such root: all see it, and the lane goes on. */
+/** An invalid root: all members get the error, and the chain can still be
+ * used. */
 static void bad_roots(job_t *job)
 {
     int value = 0;
@@ -437,7 +438,7 @@ static void bad_roots(job_t *job)
                                                   &value, sizeof(value))) ==
                            CATENA_ERR_ARG);
     }
-    /* One that is never started. */
+    /* an operation that is never started */
     ctn_op_release(
         ctn_chain_bcast(job->exec, job->chain, 0, &value, sizeof(value)));
     run(job, ctn_chain_bcast(job->exec, job->chain, 0, &value, sizeof(value)));
@@ -509,10 +510,10 @@ START_TEST(test_barrier)
 }
 END_TEST
 
-START_TEST(test_two_lanes)
+START_TEST(test_two_chains)
 {
     for (uint64_t seed = 1; seed <= 2; seed++) {
-        ck_assert_int_eq(job_simulate((uint32_t)_i, seed, two_lanes), 0);
+        ck_assert_int_eq(job_simulate((uint32_t)_i, seed, two_chains), 0);
     }
 }
 END_TEST
@@ -530,7 +531,7 @@ static void everything(job_t *job)
     all_on_world(job);
     long_values(job);
     many_in_a_row(job);
-    two_lanes(job);
+    two_chains(job);
     bad_roots(job);
 }
 
@@ -540,7 +541,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, test_long, 0, 7);
     tcase_add_loop_test(tcase, test_in_a_row, 1, 20);
     tcase_add_loop_test(tcase, test_barrier, 0, 12);
-    tcase_add_loop_test(tcase, test_two_lanes, 1, 20);
+    tcase_add_loop_test(tcase, test_two_chains, 1, 20);
     tcase_add_loop_test(tcase, test_failures, 1, 25);
 }
 

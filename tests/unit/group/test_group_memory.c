@@ -1,5 +1,5 @@
-/* Groups that are made while there is no memory for one thing after the other:
- * all ranks get one, or all hear that there is none; nothing is left behind. */
+/* Groups created while one allocation after the other fails: all ranks get a
+ * group, or all get the error; nothing is leaked. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 #include <catena/neighbor.h>
 
-/* The shared heap is memory, too; but that of the simulator for messages on
- * their way is none that a rank asks for. */
+/* The shared heap counts as memory, too, but not the simulator's own memory for
+ * messages under way. */
 void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
 void *__wrap_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
 void *__real_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
@@ -58,7 +58,7 @@ bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
 
 enum { RANKS = 5, LONG_COLOR = 300 };
 
-/* ---- what is made ---- */
+/* ---- what is created ---- */
 
 typedef struct making {
     catena_status_t (*make)(job_t *job, catena_group_t **out);
@@ -162,14 +162,14 @@ static const making_t all[] = {
 
 enum { MAKINGS = sizeof(all) / sizeof(all[0]), SEEDS = 2 };
 
-static ctn_sim_t *machine; /* that runs them */
+static ctn_sim_t *machine; /* runs the ranks */
 
 bool refusal_applies(void)
 {
     return machine->running != NULL;
 }
 
-/** Whoever has no memory for a barrier itself may call again. */
+/** A rank without memory for the barrier itself may call again. */
 static catena_status_t meet(job_t *job)
 {
     catena_status_t status;
@@ -179,7 +179,7 @@ static catena_status_t meet(job_t *job)
     return status;
 }
 
-/** A rank that got its group hears of others that did not when it waits for
+/** A rank that got its group learns of others that did not when it waits for
  * them. */
 static void body(job_t *job)
 {
@@ -198,9 +198,9 @@ static void body(job_t *job)
     }
 }
 
-/* ---- each of its blocks refused ---- */
+/* ---- each allocation refused in turn ---- */
 
-static void expect_alike(const char *said)
+static void expect_uniform(const char *said)
 {
     for (int rank = 0; rank < RANKS; rank++) {
         ck_assert_msg(found[rank] == found[0], "%lu refused: rank %d: %s, %s",
@@ -223,7 +223,7 @@ static long run(unsigned long refused)
     int failed = job_simulate(RANKS, seed, body);
     capture_stop(&capture);
     ck_assert_msg(failed >= 0, "%lu refused: %s", refused, capture.text);
-    expect_alike(capture.text);
+    expect_uniform(capture.text);
     return refusal.live - live;
 }
 
@@ -232,7 +232,7 @@ START_TEST(groups)
     unsigned failed = 0;
     making = all[_i % MAKINGS];
     seed = (uint64_t)_i / MAKINGS + 1;
-    long usual = run(0); /* what is left: the C library's own */
+    long usual = run(0); /* memory that remains: the C library's own */
     unsigned long most = refusal.taken;
     ck_assert_int_eq(found[0], CATENA_OK);
     for (unsigned long k = (unsigned long)seed; k <= most; k += SEEDS) {
@@ -245,12 +245,12 @@ START_TEST(groups)
 }
 END_TEST
 
-/* ---- groups that are there at the end ---- */
+/* ---- groups that exist at the end ---- */
 
 static bool forgets;
 
-/** With what groups keep: topology, levels, settings, a neighborhood's plans
- * and links. */
+/** With all that groups have: topology, levels, settings, a neighborhood's
+ * schedules and links. */
 static void forget(job_t *job)
 {
     static const int dims[] = {RANKS};
@@ -282,7 +282,7 @@ static void forget(job_t *job)
     }
 }
 
-/** @return blocks that are left */
+/** @return blocks that remain */
 static long run_to_the_end(capture_t *capture)
 {
     long live = refusal.live;
@@ -302,15 +302,15 @@ static int lines(const char *text)
     return count;
 }
 
-/** Each rank says how many had not been freed. */
+/** Each rank logs the number of groups that had not been freed. */
 START_TEST(forgotten)
 {
     capture_t capture;
     seed = (uint64_t)_i + 1;
     forgets = false;
-    (void)run_to_the_end(&capture); /* what the C library takes once */
+    (void)run_to_the_end(&capture); /* once, by the C library */
     long usual = run_to_the_end(&capture);
-    int others = lines(capture.text); /* of what is refused in it */
+    int others = lines(capture.text); /* logged for other reasons */
     forgets = true;
     long left = run_to_the_end(&capture);
     ck_assert_msg(left == usual, "%ld blocks are left", left - usual);

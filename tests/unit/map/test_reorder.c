@@ -1,5 +1,5 @@
-/* Which process takes which vertex: what is said against what a naive count
- * says, and how good it is where that is known. */
+/* Mappings of processes to vertices: the reported weights against a naive
+ * count, and the quality where the optimum is known. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { MOST = 600, EDGES = 8 * MOST };
 
-/** A graph, where its processes are, and where they go. */
+/** A graph, the nodes of its processes, and the resulting places. */
 typedef struct problem {
     uint32_t count;
     uint32_t node[MOST];
@@ -44,7 +44,7 @@ static void add(uint32_t from, uint32_t to, uint64_t weight)
     problem.edge[problem.edges++] = (ctn_map_edge_t){from, to, weight};
 }
 
-/** Processes on nodes of these sizes, one after the other. */
+/** Put consecutive processes on nodes of these sizes. */
 static void nodes_of(uint32_t nodes, const uint32_t sizes[])
 {
     problem.count = 0;
@@ -65,8 +65,8 @@ static void even_nodes(uint32_t nodes, uint32_t size)
     nodes_of(nodes, sizes);
 }
 
-/** A mesh with open borders, four neighbors each, whose vertices are called
- * name[0], name[1], ... */
+/** A mesh with open borders, four neighbors each, whose vertices are name[0],
+ * name[1], ... */
 static void mesh(uint32_t rows, uint32_t columns, const uint32_t name[])
 {
     for (uint32_t v = 0; v < rows * columns; v++) {
@@ -81,7 +81,7 @@ static void mesh(uint32_t rows, uint32_t columns, const uint32_t name[])
     }
 }
 
-/** Every vertex is taken by one process, and the weights are what is said. */
+/** Every vertex has one process, and the weights are as reported. */
 static void check_places(void)
 {
     uint32_t home[MOST]; /* node of a vertex */
@@ -134,14 +134,14 @@ START_TEST(shuffled_mesh_is_put_in_order)
     mesh(8, 8, name);
     solve();
     ck_assert_uint_le(2 * problem.after, problem.before);
-    /* Four squares have 32. */
+    /* four squares have 32 */
     ck_assert_uint_ge(problem.after, 32);
     ck_assert_uint_le(problem.after, 40);
 }
 END_TEST
 
-/** Each way alone halves it, too. */
-START_TEST(every_way_halves_it)
+/** Each algorithm alone halves it, too. */
+START_TEST(every_algorithm_halves_it)
 {
     uint64_t state = (uint64_t)_i;
     uint32_t name[64];
@@ -188,13 +188,13 @@ START_TEST(mesh_dealt_round_robin)
     problem.edges = 0;
     mesh(12, 12, name);
     solve();
-    /* Nine squares have 96. */
+    /* nine squares have 96 */
     ck_assert_uint_le(problem.after, 110);
 }
 END_TEST
 
-/** Who need not move stays. */
-START_TEST(good_order_is_left_alone)
+/** A process that need not move keeps its vertex. */
+START_TEST(good_order_is_kept)
 {
     even_nodes(4, 16);
     for (uint32_t v = 0; v < 64; v++) {
@@ -227,7 +227,7 @@ START_TEST(random_graphs_never_get_worse)
 }
 END_TEST
 
-/** A mesh on nodes of all sizes: much better than by chance. */
+/** A mesh on nodes of different sizes: much better than a random mapping. */
 START_TEST(uneven_nodes_are_filled_exactly)
 {
     static const uint32_t sizes[] = {3, 40, 1, 20, 16, 16, 4};
@@ -242,7 +242,7 @@ START_TEST(uneven_nodes_are_filled_exactly)
 }
 END_TEST
 
-/** Partners far away, with heavy edges, beside a light ring. */
+/** Distant partners with heavy edges, next to a light ring. */
 START_TEST(heavy_edges_count_more)
 {
     uint64_t state = 9 + (uint64_t)_i;
@@ -270,8 +270,8 @@ START_TEST(weights_of_any_size)
 }
 END_TEST
 
-/** Everybody talks to one of two hubs, half of them not to that on their node.
- */
+/** All processes communicate with one of two hubs, half of them not with the
+ * one on their node. */
 START_TEST(hubs_gather_theirs)
 {
     even_nodes(2, 50);
@@ -299,7 +299,8 @@ START_TEST(nothing_to_map)
 }
 END_TEST
 
-/** The least that any mapping to nodes with `room` has from vertex v on. */
+/** Return the least weight of any mapping, with the given capacities, from
+ * vertex v on. */
 static uint64_t least_of(uint32_t v, uint32_t *home, uint32_t *capacity,
                          uint32_t nodes, uint64_t so_far, uint64_t least)
 {
@@ -326,8 +327,7 @@ static uint64_t least_of(uint32_t v, uint32_t *home, uint32_t *capacity,
     return least;
 }
 
-/** Small graphs against all mappings: the best or hardly worse, on the whole.
- */
+/** Small graphs against all mappings: optimal or nearly so, on average. */
 START_TEST(close_to_the_best)
 {
     uint64_t state = 3;
@@ -352,7 +352,7 @@ END_TEST
 
 /* ---- grids ---- */
 
-/** Map a grid, after its edges were added for the check. */
+/** Map a grid, after adding its edges for the check. */
 static void solve_grid(const ctn_grid_t *grid, const int weights[])
 {
     int ndirs = grid->displacements != NULL ? grid->ndirs : 2 * grid->ndims;
@@ -421,7 +421,7 @@ START_TEST(grids_are_tiled)
 }
 END_TEST
 
-/** Dealt round-robin, and what is on no node in one piece. */
+/** Round-robin nodes, and nodes whose cells are not one box. */
 START_TEST(grids_that_do_not_fit)
 {
     int open[] = {0, 0, 0};
@@ -435,7 +435,7 @@ START_TEST(grids_that_do_not_fit)
     static const uint32_t sizes[] = {5, 16, 30, 9};
     nodes_of(4, sizes);
     solve_cart(3, (int[]){3, 4, 5}, open);
-    /* More ranks than cells. */
+    /* more ranks than cells */
     even_nodes(5, 12);
     solve_cart(2, (int[]){6, 8}, open);
     ck_assert_uint_le(problem.after, 2 * (6 + 8 + 6));
@@ -452,7 +452,7 @@ START_TEST(heavy_directions_stay_on_a_node)
     ctn_grid_t grid = {.ndims = 2, .dims = dims, .periods = ring};
     even_nodes(4, 16);
     solve_grid(&grid, (int[]){50, 50, 1, 1});
-    /* Two whole columns on each node. */
+    /* two whole columns on each node */
     ck_assert_uint_eq(problem.after, 64);
     ck_assert_uint_eq(problem.before, 4 * 8 * 50 * 2);
 }
@@ -470,10 +470,10 @@ START_TEST(derived_graphs)
                        .displacements = nine};
     even_nodes(9, 16);
     solve_grid(&grid, NULL);
-    /* Of nine squares: straight edges, and those diagonal ones that are not
-     * within one of them. */
+    /* Nine squares: straight edges, and the diagonal edges that are not within
+     * one of them. */
     ck_assert_uint_eq(problem.after, 96 + 4 * (11 * 11 - 9 * 3 * 3));
-    /* Far away only: what is joined is far apart in the grid. */
+    /* only distant edges: connected cells are far apart in the grid */
     int far[] = {4, 0, 0, 0, 0, 0};
     grid.ndirs = 3;
     grid.displacements = far;
@@ -506,9 +506,9 @@ int main(void)
     TCase *graphs = tcase_create("graphs");
     tcase_set_timeout(graphs, 60);
     tcase_add_loop_test(graphs, shuffled_mesh_is_put_in_order, 0, 20);
-    tcase_add_loop_test(graphs, every_way_halves_it, 0, 10);
+    tcase_add_loop_test(graphs, every_algorithm_halves_it, 0, 10);
     tcase_add_test(graphs, mesh_dealt_round_robin);
-    tcase_add_test(graphs, good_order_is_left_alone);
+    tcase_add_test(graphs, good_order_is_kept);
     tcase_add_loop_test(graphs, random_graphs_never_get_worse, 0, 50);
     tcase_add_loop_test(graphs, uneven_nodes_are_filled_exactly, 0, 5);
     tcase_add_loop_test(graphs, heavy_edges_count_more, 0, 5);

@@ -1,8 +1,8 @@
-/* The algorithms of splits by any data, on the lanes of simulated ranks: the
- * chains that they make against the oracle, which cannot be seen from outside;
- * also in place, with few sorters, with comparators that are no order, and when
- * a rank dies. usage: test_split, or as a rank under a launcher: test_split
- * --rank */
+/* The split algorithms with arbitrary data, on chains of simulated ranks: the
+ * chains that they create against the oracle, which cannot be checked from
+ * outside; also in place, with few sorters, with inconsistent comparators, and
+ * when a rank dies. usage: test_split, or as a rank under a launcher:
+ * test_split --rank */
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 
 enum {
     MEMBERS = 1024,
-    SCANS = 6, /* over a chain that is made: more than there are rings */
+    SCANS = 6, /* on a new chain: more than generations */
     FEW_ROUNDS = 7
 };
 
 typedef struct algorithm {
-    const char *name; /* as the oracle knows what it takes */
+    const char *name; /* by which the oracle knows its limits */
     ctn_op_t *(*create)(const ctn_split_args_t *args);
     uint32_t most;
 } algorithm_t;
@@ -44,7 +44,7 @@ enum {
     RADIX = 8
 };
 
-/** The run at hand, whose ranks are one process, and what it leaves. */
+/** The current run, whose ranks are one process, and its results. */
 static struct {
     const algorithm_t *algorithm;
     oracle_split_t split;
@@ -60,7 +60,8 @@ static struct {
 
 /* ---- a rank ---- */
 
-/** What a member of `parent` brings to a split into `lane`; to be freed. */
+/** Return the record of a member of `parent` for a split into `chain`; to be
+ * freed. */
 static ctn_record_t *record_of(const job_t *job, const ctn_chain_t *parent,
                                const ctn_chain_t *chain)
 {
@@ -104,7 +105,7 @@ static catena_status_t split(job_t *job, ctn_chain_t *parent,
     return status;
 }
 
-/** The chain is one, and its members count its operations alike. */
+/** The chain is connected, and its members agree on sequence numbers. */
 static void check_chain(job_t *job, ctn_chain_t *chain)
 {
     ctn_words_t left, right;
@@ -134,7 +135,7 @@ static void split_world(job_t *job)
     if (member->status == CATENA_OK) {
         check_chain(job, chain);
         if (!run.lies_of_colors && !run.lies_of_keys) {
-            /* What is in order already stays as it is. */
+            /* what is in order already stays unchanged */
             JOB_CHECK(job, split(job, chain, chain) == CATENA_OK);
             JOB_CHECK(job, memcmp(&member->place, &chain->place,
                                   sizeof(chain->place)) == 0);
@@ -144,11 +145,11 @@ static void split_world(job_t *job)
     if (member->status == CATENA_OK || run.in_place) {
         JOB_CHECK(job, catena_group_free(made) == CATENA_OK);
     } else {
-        ctn_group_release(made); /* nobody has used it yet */
+        ctn_group_release(made); /* not used yet */
     }
     ctn_log_chain_drop(job->chain);
     ctn_backoff_t backoff = {0};
-    while (job->exec->background != NULL) { /* the members part */
+    while (job->exec->background != NULL) { /* until the teardown is complete */
         ctn_exec_poll_or_idle(job->exec, &backoff);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);
@@ -162,7 +163,7 @@ static bool same(ctn_address_t a, ctn_address_t b)
            (a.process == CTN_NO_PROCESS || a.offset == b.offset);
 }
 
-/** The member at an address; `members`: there is none. */
+/** Find the member at an address; `members`: there is none. */
 static uint32_t find(uint32_t members, ctn_address_t address)
 {
     uint32_t i = 0;
@@ -172,8 +173,8 @@ static uint32_t find(uint32_t members, ctn_address_t address)
     return i;
 }
 
-/** Neighbors are neighbors of each other, with ranks and sizes that fit; those
- * left out are among themselves. */
+/** Neighbors are neighbors of each other, with consistent ranks and sizes;
+ * members without a color are in chains of their own. */
 static void check_links(uint32_t members)
 {
     for (uint32_t i = 0; i < members; i++) {
@@ -223,11 +224,11 @@ static void prepare(const algorithm_t *algorithm, uint32_t members,
     run.algorithm = algorithm;
     run.split.algorithm = algorithm->name;
     oracle_split_draw(&run.split, &random, members > 20 ? 300 : 100000);
-    run.split.flags &= ~(unsigned)CATENA_SPLIT_NO_SPLIT; /* the caller's part */
+    run.split.flags &= ~(unsigned)CATENA_SPLIT_NO_SPLIT; /* set by the caller */
     run.in_place = oracle_below(&random, 2) == 0;
 }
 
-/** All end, with that status. */
+/** All members end with the given status. */
 static void go(uint32_t members, uint64_t seed, catena_status_t expected)
 {
     char text[200];
@@ -270,8 +271,8 @@ START_TEST(many_members)
 }
 END_TEST
 
-/** Not with as many sorters, each of which writes to all others, nor as many
- * passes. */
+/** Not with as many sorters, each of which writes to all others, nor with as
+ * many passes. */
 START_TEST(a_thousand_members)
 {
     const algorithm_t *algorithm = &algorithms[_i];
@@ -280,8 +281,8 @@ START_TEST(a_thousand_members)
 }
 END_TEST
 
-/** All members end, all with an error or all with chains that fit. */
-START_TEST(comparators_lie)
+/** All members end, either all with an error or all with consistent chains. */
+START_TEST(inconsistent_comparators)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         uint32_t members = (uint32_t)(seed * seed % 70) + 2;
@@ -305,8 +306,8 @@ START_TEST(comparators_lie)
 }
 END_TEST
 
-/** What it is for: one color, keys in order already, takes a scan and no more,
- * the more so without keys. */
+/** The purpose of hash: one color and keys in order already take a single scan,
+ * also without keys. */
 START_TEST(nothing_to_do_is_one_scan)
 {
     static const oracle_key_t keys[] = {ORACLE_KEY_EQUAL, ORACLE_KEY_RISING,
@@ -329,7 +330,7 @@ START_TEST(nothing_to_do_is_one_scan)
 }
 END_TEST
 
-/** What one of them gets wrong is refused by all. */
+/** All members reject a value that is wrong on one of them. */
 START_TEST(radix_takes_integers)
 {
     for (uint32_t members = 1; members < 20; members++) {
@@ -371,7 +372,7 @@ static void split_until_death(job_t *job)
     }
 }
 
-/** Whoever is left sees it. */
+/** The remaining ranks detect it. */
 START_TEST(a_rank_dies)
 {
     enum { RANKS = 13 };
@@ -412,7 +413,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, all_numbers_of_members, 0, ALGORITHMS);
     tcase_add_loop_test(tcase, many_members, 0, ALGORITHMS);
     tcase_add_loop_test(tcase, a_thousand_members, 0, ALGORITHMS);
-    tcase_add_loop_test(tcase, comparators_lie, 0, ALGORITHMS);
+    tcase_add_loop_test(tcase, inconsistent_comparators, 0, ALGORITHMS);
     tcase_add_test(tcase, nothing_to_do_is_one_scan);
     tcase_add_test(tcase, radix_takes_integers);
     tcase_add_loop_test(tcase, a_rank_dies, 0, ALGORITHMS);

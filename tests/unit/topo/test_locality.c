@@ -1,4 +1,4 @@
-/* Where a process is and which devices it uses, on machines from files. */
+/* The locality of a process and the devices it uses, on machines from files. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static char *devices_for(const char *setting, uint32_t local_rank)
     return devices;
 }
 
-START_TEST(ranks_lie_in_domains)
+START_TEST(ranks_are_in_domains)
 {
     for (uint32_t i = 0; i < 8; i++) {
         ctn_locality_t locality = {.local_rank = i, .local_size = 8};
@@ -36,20 +36,21 @@ START_TEST(ranks_lie_in_domains)
 }
 END_TEST
 
-START_TEST(near_devices_only)
+START_TEST(local_devices_only)
 {
     static const char *const expected[] = {"mlx5_0:1", "mlx5_0:1", "mlx5_1:2",
                                            "mlx5_1:2"};
     for (uint32_t i = 0; i < 4; i++) {
         char *devices = devices_for("auto", i);
         ck_assert_ptr_nonnull(devices);
-        ck_assert_str_eq(devices, expected[i]); /* a port that is down is out */
+        ck_assert_str_eq(devices,
+                         expected[i]); /* without the port that is down */
         free(devices);
     }
 }
 END_TEST
 
-START_TEST(devices_as_asked_for)
+START_TEST(devices_by_setting)
 {
     ck_assert_ptr_null(devices_for("all", 0));
     char *devices = devices_for("eth0,eth1/ib0:1", 2);
@@ -91,9 +92,9 @@ END_TEST
 
 static void add_cases(TCase *tcase)
 {
-    tcase_add_test(tcase, ranks_lie_in_domains);
-    tcase_add_test(tcase, near_devices_only);
-    tcase_add_test(tcase, devices_as_asked_for);
+    tcase_add_test(tcase, ranks_are_in_domains);
+    tcase_add_test(tcase, local_devices_only);
+    tcase_add_test(tcase, devices_by_setting);
     tcase_add_test(tcase, nothing_to_choose_from);
     tcase_add_test(tcase, bad_input);
 }

@@ -1,4 +1,4 @@
-/* Operations of reductions without ranks: every one on every type against its
+/* Reduction operations without ranks: every operation on every type against its
  * definition, element by element. */
 
 #include <math.h>
@@ -39,7 +39,7 @@ static uint64_t random_word(void)
 
 /* ---- elements ---- */
 
-/** Bytes of the floats that a type consists of; 0: it has none. */
+/** Return the bytes of the floats that a type consists of; 0: none. */
 static size_t part_of(int type)
 {
     catena_datatype_t of = types[type];
@@ -62,7 +62,7 @@ static void draw_float(unsigned char *out, size_t bytes)
     }
 }
 
-/** Few values, so that indices often decide; padding is random.
+/** Few different values, so that indices often decide; padding is random.
  * @return whether it is a pair */
 static bool draw_pair(catena_datatype_t of, unsigned char *out)
 {
@@ -80,8 +80,8 @@ static bool draw_pair(catena_datatype_t of, unsigned char *out)
     return false;
 }
 
-/** Draw an element: the oracle's, except of floats. The oracle's floats are
- * such that results are exact. */
+/** Draw an element: the oracle's, except for floats, because the oracle's
+ * floats give exact results. */
 static void draw(int op, int type, unsigned char *out)
 {
     size_t bytes = catena_datatype_size(types[type]);
@@ -95,7 +95,7 @@ static void draw(int op, int type, unsigned char *out)
     }
 }
 
-/* Products by their definition, also of what is infinite. */
+/* Products by their definition, also of infinities. */
 #define MULTIPLY_COMPLEX(name, part)                                           \
     static void multiply_complex_##name(const void *left, const void *right,   \
                                         void *out)                             \
@@ -109,7 +109,7 @@ static void draw(int op, int type, unsigned char *out)
     }
 CATENA_FLOAT_TYPES(MULTIPLY_COMPLEX)
 
-/** The expected result for two elements. */
+/** Compute the expected result for two elements. */
 static void expect(int op, int type, const void *left, const void *right,
                    void *out)
 {
@@ -134,7 +134,7 @@ static bool is_nan(const unsigned char *data, size_t bytes)
     return bytes == sizeof(wide) ? isnan(wide) : isnan(narrow);
 }
 
-/** Any NaN is as good as another. */
+/** Any NaN equals any other. */
 static bool same(int type, const unsigned char *found,
                  const unsigned char *expected)
 {
@@ -153,7 +153,7 @@ static bool same(int type, const unsigned char *found,
 
 enum { LARGEST = 16, BYTES = MOST * LARGEST, GUARD = 64 };
 
-/** Where the result goes. */
+/** The buffer of the result. */
 typedef enum place { APART, ON_LEFT, ON_RIGHT, PLACES } place_t;
 
 typedef struct operands {
@@ -162,7 +162,7 @@ typedef struct operands {
     unsigned char out[BYTES + 2 * GUARD];
 } operands_t;
 
-/** @param[in] shift 0, or: operands have no alignment */
+/** @param[in] shift 0, or operands are unaligned */
 static void check_reduce(const ctn_kernels_t *kernels, int op, int type,
                          size_t count, place_t place, size_t shift)
 {
@@ -191,7 +191,7 @@ static void check_reduce(const ctn_kernels_t *kernels, int op, int type,
                          shift);
         }
     }
-    /* Nothing else was touched. */
+    /* no other byte was written */
     unsigned char *olds[] = {before.out + GUARD + 5 * shift,
                              before.left + GUARD + shift,
                              before.right + GUARD + 3 * shift};
@@ -210,7 +210,7 @@ static void check_forms(const ctn_kernels_t *kernels, int op, int type)
     }
 }
 
-/** Also with kernels that catena does not choose on this processor. */
+/** Also with kernels that catena does not select on this processor. */
 START_TEST(every_type)
 {
     size_t tables = 0;
@@ -229,7 +229,7 @@ START_TEST(every_type)
 }
 END_TEST
 
-/** What catena/op.h says of them, in numbers. */
+/** The rules of catena/op.h, in numbers. */
 START_TEST(promises)
 {
     ctn_reducer_t max = {CATENA_MAX, CATENA_DOUBLE};
@@ -252,7 +252,7 @@ START_TEST(promises)
 }
 END_TEST
 
-/* ---- types made of others ---- */
+/* ---- derived types ---- */
 
 START_TEST(dense_types)
 {
@@ -288,7 +288,7 @@ START_TEST(dense_types)
 }
 END_TEST
 
-START_TEST(refusals_say_what_is_taken)
+START_TEST(mismatches_are_described)
 {
     char text[300];
     const char *said =
@@ -307,7 +307,7 @@ START_TEST(refusals_say_what_is_taken)
 }
 END_TEST
 
-/* ---- functions of users ---- */
+/* ---- functions of the application ---- */
 
 static void compose(const void *in, void *inout, size_t count,
                     catena_datatype_t type, void *argument)
@@ -321,8 +321,8 @@ static void compose(const void *in, void *inout, size_t count,
     }
 }
 
-/** Elements of which a whole number fills the pieces that are combined at once;
- * others; and elements larger than a piece. */
+/** Elements that fill the chunks of a reduction exactly, elements that do not,
+ * and elements larger than a chunk. */
 START_TEST(functions_of_users)
 {
     static const size_t words[] = {2, 3, 600};
@@ -374,7 +374,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, every_type, 0, OPS);
     tcase_add_test(tcase, promises);
     tcase_add_test(tcase, dense_types);
-    tcase_add_test(tcase, refusals_say_what_is_taken);
+    tcase_add_test(tcase, mismatches_are_described);
     tcase_add_loop_test(tcase, functions_of_users, 0, 3);
     tcase_add_test(tcase, predefined_operations_stay);
 }

@@ -31,7 +31,8 @@ static void levels_are(catena_status_t made, catena_datatype_t *type,
     ck_assert_int_eq(catena_type_free(type), CATENA_OK);
 }
 
-/** However a type was made, it has no more levels than its data need. */
+/** A type has no more levels than its data needs, in whatever way it was
+ * constructed. */
 START_TEST(few_levels)
 {
     catena_datatype_t type;
@@ -65,7 +66,7 @@ START_TEST(few_levels)
 }
 END_TEST
 
-/** No data: nothing is copied, nothing is touched. */
+/** No data: nothing is copied or written. */
 static void is_empty(catena_datatype_t type, ptrdiff_t extent)
 {
     ck_assert_uint_eq(catena_datatype_size(type), 0);
@@ -112,9 +113,9 @@ START_TEST(zero_counts)
 }
 END_TEST
 
-/* ---- lives ---- */
+/* ---- lifetimes ---- */
 
-/** The types of which it is made are freed first; it is freed while an
+/** The types that it is derived from are freed first; it is freed while an
  * operation uses it. */
 START_TEST(freed_while_used)
 {
@@ -152,7 +153,7 @@ START_TEST(freed_while_used)
 }
 END_TEST
 
-/** Also: a long way down does not recurse. */
+/** Also: freeing a long chain of types does not recurse. */
 START_TEST(long_chains_are_dropped)
 {
     catena_datatype_t type;
@@ -171,7 +172,7 @@ START_TEST(long_chains_are_dropped)
 }
 END_TEST
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static catena_datatype_t untouched = CATENA_INT16;
 
@@ -181,7 +182,7 @@ static void refused(catena_status_t status, catena_datatype_t out)
     ck_assert_ptr_eq(out, untouched);
 }
 
-/** Subarrays that are invalid; test_arguments.c tries NULL. */
+/** Invalid subarrays; test_arguments.c tests NULL. */
 START_TEST(bad_boxes)
 {
     static const struct {
@@ -229,7 +230,7 @@ START_TEST(overflows)
                 2, ones, (const ptrdiff_t[]){PTRDIFF_MIN, PTRDIFF_MAX - 8},
                 CATENA_DOUBLE, &out),
             out);
-    /* Uneven, so that it takes the longer way. */
+    /* irregular, to take the slow path */
     refused(catena_type_hindexed(3, ones,
                                  (const ptrdiff_t[]){0, 99, PTRDIFF_MAX - 7},
                                  CATENA_DOUBLE, &out),
@@ -244,7 +245,7 @@ START_TEST(overflows)
             out);
     refused(catena_type_resized(CATENA_DOUBLE, PTRDIFF_MAX, 1, &out), out);
     refused(catena_type_resized(CATENA_DOUBLE, -1, PTRDIFF_MIN, &out), out);
-    /* Merged lengths, and the stream of elements that overlap. */
+    /* Merged lengths, and the stream of overlapping elements. */
     ck_assert_int_eq(catena_type_resized(CATENA_DOUBLE, 0, 0, &wide),
                      CATENA_OK);
     refused(
@@ -254,7 +255,7 @@ START_TEST(overflows)
         catena_type_hindexed(3, many, (const ptrdiff_t[]){0, 8, 5}, wide, &out),
         out);
     catena_type_free(&wide);
-    /* The largest there is. */
+    /* the largest possible type */
     ck_assert_int_eq(catena_type_contiguous(PTRDIFF_MAX, CATENA_BYTE, &out),
                      CATENA_OK);
     ck_assert_int_eq(out->true_high, PTRDIFF_MAX);
@@ -262,7 +263,7 @@ START_TEST(overflows)
 }
 END_TEST
 
-/** Twice over, in the same place and 1 byte on in turn: no two levels merge,
+/** Alternately twice in the same place and 1 byte apart: no two levels merge,
  * and the stream outgrows size_t before there are more levels than its bits. */
 START_TEST(deepest)
 {

@@ -1,5 +1,5 @@
-/* Datatypes without ranks, drawn at random: against explicit lists of byte
- * offsets, written down from MPI's definitions. */
+/* Random datatypes without ranks against explicit lists of byte offsets,
+ * computed from MPI's definitions. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static ptrdiff_t true_high(const map_t *map)
     return high;
 }
 
-/** @return false: too large for this test; *map is as it was */
+/** @return false: too large for this test; *map is unchanged */
 static bool map_copy(map_t *map, const copies_t *copies)
 {
     map_t old = *map;
@@ -112,7 +112,7 @@ static size_t below(size_t limit)
     return oracle_below(&random_state, limit);
 }
 
-/** Usually positive; 0 and negative are found too. */
+/** Usually positive; sometimes 0 or negative. */
 static ptrdiff_t any_stride(size_t usual)
 {
     return (ptrdiff_t)below(usual + 3) - (below(3) == 0 ? (ptrdiff_t)usual : 0);
@@ -171,7 +171,7 @@ static bool step_indexed(step_t *s)
     size_t count = below(MOST + 1);
     bool in_bytes = below(2);
     bool same = below(2);     /* lengths */
-    bool touching = below(2); /* often what can be merged */
+    bool touching = below(2); /* often blocks that can be merged */
     ptrdiff_t unit = in_bytes ? 1 : map_extent(s->map);
     size_t length = below(4);
     ptrdiff_t end = 0;
@@ -193,13 +193,13 @@ static bool step_indexed(step_t *s)
             ? catena_type_hindexed(count, lengths, places, s->old, &s->type)
             : catena_type_indexed(count, lengths, places, s->old, &s->type),
         CATENA_OK);
-    /* Nothing of the caller's was kept. */
+    /* the constructor kept no pointer to the arrays */
     memset(lengths, 0xff, sizeof(lengths));
     memset(places, 0xff, sizeof(places));
     return true;
 }
 
-/** Is element `linear` of the whole array within the box? */
+/** Return whether element `linear` of the whole array is within the box. */
 static bool in_box(size_t linear, size_t ndims, const size_t *sizes,
                    const size_t *subsizes, const size_t *starts, bool fortran)
 {
@@ -261,7 +261,7 @@ static bool step_resized(step_t *s)
     return true;
 }
 
-/** Does the packed stream equal the memory, for any count? */
+/** Return whether the packed stream equals the memory, for any count. */
 static bool map_dense(const map_t *map)
 {
     bool dense = map->lower == 0 && map->upper == (ptrdiff_t)map->bytes;
@@ -318,7 +318,8 @@ typedef struct elements {
     size_t total; /* bytes of the stream */
     size_t span;  /* bytes of memory */
     ptrdiff_t low;
-    unsigned char *memory; /* as much as is touched: more is an error */
+    unsigned char *memory; /* exactly the accessed bytes, so that any other
+                              access is an error */
 } elements_t;
 
 static ptrdiff_t oracle(const elements_t *e, size_t at)
@@ -368,7 +369,7 @@ static size_t pack_wrong(const elements_t *e, size_t from, size_t bytes)
     return wrong;
 }
 
-/** The whole stream in chunks, into memory of another content. */
+/** Unpack the whole stream in chunks, into memory with other contents. */
 static size_t unpack_wrong(const elements_t *e)
 {
     unsigned char *expected = malloc(e->span + 1);
@@ -431,7 +432,7 @@ static catena_datatype_t some_fixed(void)
     return fixed[below(sizeof(fixed) / sizeof(fixed[0]))];
 }
 
-/** Depth 1 to 6; the types below are freed before, between and after. */
+/** Depth 1 to 6; the inner types are freed before, between and after. */
 static void random_type(void)
 {
     static bool (*const steps[])(step_t *) = {step_contiguous, step_vector,
