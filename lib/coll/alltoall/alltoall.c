@@ -18,12 +18,12 @@ static bool is_reusable(const ctn_alltoall_t *call,
                         const ctn_selection_t *selection)
 {
     const ctn_selector_t *selector = call->selector;
-    const ctn_family_t *wanted =
+    const ctn_family_t *requested =
         call->family != NULL ? call->family : selector->tuned.selection.family;
     return call->family == selector->family &&
            call->leaders == selector->leaders &&
            call->radix == selector->radix && call->window == selector->window &&
-           (!call->in_place || wanted == selection->family);
+           (!call->in_place || requested == selection->family);
 }
 
 /** Block length for which a call like this can run inline; 0: none. Other
@@ -315,7 +315,7 @@ static catena_status_t prepare(const ctn_coll_side_t *send,
 }
 
 /** Run a blocking call inline, in eager rows like the last one, when no other
- * operation is under way. False: it must run as an operation. */
+ * operation is in progress. False: it must run as an operation. */
 CTN_HOT static bool run_inline(const ctn_coll_side_t *send,
                                const ctn_coll_side_t *receive,
                                catena_group_t *group, catena_status_t *status)

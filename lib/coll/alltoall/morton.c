@@ -101,9 +101,9 @@ static void walk(ctn_op_t *op, const morton_t *m, square_t s, uint64_t first,
     }
     uint32_t half = s.side / 2;
     for (uint32_t quarter = 0; quarter < 4; quarter++) {
-        square_t part = {s.row + quarter / 2 * half,
-                         s.column + quarter % 2 * half, half};
-        walk(op, m, part, first, end, number);
+        square_t quarter_square = {s.row + quarter / 2 * half,
+                                   s.column + quarter % 2 * half, half};
+        walk(op, m, quarter_square, first, end, number);
     }
 }
 

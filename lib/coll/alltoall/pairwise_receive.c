@@ -304,8 +304,9 @@ ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 }
 
 /** A block did not arrive as expected. */
-static ctn_step_t receive_none(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
-                               uint64_t found, uint64_t expected)
+static ctn_step_t receive_mismatch(ctn_op_t *op, ctn_pairwise_t *x,
+                                   uint32_t peer, uint64_t found,
+                                   uint64_t expected)
 {
     for (uint32_t slot = 0; x->has_posted && slot < x->slots; slot++) {
         if (pairwise_receive_peer(
@@ -367,7 +368,7 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     if (!has_arrived(op, x, slot, protocol, bytes)) {
         uint64_t found;
         if (has_mismatch(op, x, slot, bytes, &found)) {
-            return receive_none(op, x, peer, found, bytes);
+            return receive_mismatch(op, x, peer, found, bytes);
         }
         op->waits_for = pairwise_rank_of(x, peer);
         return op->exec->peer_checks != x->peer_checks &&

@@ -14,12 +14,11 @@ typedef struct ctn_posted {
     const ctn_blocks_t *receive;
     bool in_place;
     /* working: sets of members */
-    uint64_t unsent;  /* that have not been sent their block */
-    uint64_t staged;  /* whose buffers are out of reach: their blocks take
-                         another path */
-    uint64_t awaited; /* whose block has not arrived */
-    uint64_t
-        mismatched; /* whose blocks have another length: none is exchanged */
+    uint64_t unsent;        /* that have not been sent their block */
+    uint64_t staged;        /* whose buffers are out of reach: their blocks take
+                               another path */
+    uint64_t awaited;       /* whose block has not arrived */
+    uint64_t mismatched;    /* whose blocks have another length */
     uint32_t peer_checks;   /* exec's, at the start */
     catena_status_t status; /* the final status */
     bool out_of_reach;      /* this member's buffer is: nothing arrives here */

@@ -80,7 +80,7 @@ END_TEST
 
 /* ---- operation numbers ---- */
 
-START_TEST(tags_tell_operations_apart)
+START_TEST(flags_distinguish_operations)
 {
     ck_assert(ctn_flag_matches(ctn_flag(7, 3), 7));
     ck_assert(!ctn_flag_matches(ctn_flag(7, 3), 8));
@@ -171,7 +171,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, spread_is_algorithm_4);
     tcase_add_test(tcase, spread_uses_every_domain);
     tcase_add_loop_test(tcase, fragments_make_up_a_message, 0, 5);
-    tcase_add_test(tcase, tags_tell_operations_apart);
+    tcase_add_test(tcase, flags_distinguish_operations);
     tcase_add_test(tcase, numbers_wrap_past_zero);
     tcase_add_test(tcase, epochs_zero_words);
     tcase_add_test(tcase, generations_are_free_from_any_number_on);

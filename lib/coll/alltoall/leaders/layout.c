@@ -34,9 +34,9 @@ static uint32_t spread_over_domains(const int32_t *domains, uint32_t n,
             if (!is_first_of_domain(domains, d)) {
                 continue;
             }
-            uint32_t seen = 0;
+            uint32_t found = 0;
             for (uint32_t m = d; m < n; m++) {
-                if (domains[m] == domains[d] && seen++ == turn && i-- == 0) {
+                if (domains[m] == domains[d] && found++ == turn && i-- == 0) {
                     return m;
                 }
             }
@@ -320,7 +320,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
         free(layout->rows[set]);
     }
     ctn_exec_free(exec, layout->shared);
-    ctn_exec_free(exec, layout->own_rows);
+    ctn_exec_free(exec, layout->own_blocks);
     free(layout->leader_member);
     free(layout->leader_endpoint);
     free(layout->unreachable);

@@ -149,7 +149,7 @@ typedef struct ctn_leader_layout {
     /* In this member's heap, allocated on first use: its blocks,
      * [generation][rank]. Others may read them until the generation is reused.
      */
-    ctn_leader_block_t *own_rows;
+    ctn_leader_block_t *own_blocks;
     /* Working memory of the operations in progress. */
     ctn_service_t *service[CTN_FLIGHT]; /* [leaders] */
     /* [member]: base address of its buffers, NULL when out of reach */

@@ -73,16 +73,16 @@ static catena_status_t write_blocks(ctn_op_t *op, ctn_leaders_t *a,
 {
     ctn_leader_layout_t *layout = a->layout;
     size_t count = a->topo->member_table.size;
-    if (layout->own_rows == NULL) {
-        layout->own_rows = ctn_heap_alloc(op->exec->heap, 64,
-                                          CTN_GENERATIONS * count *
-                                              sizeof(ctn_leader_block_t));
+    if (layout->own_blocks == NULL) {
+        layout->own_blocks = ctn_heap_alloc(op->exec->heap, 64,
+                                            CTN_GENERATIONS * count *
+                                                sizeof(ctn_leader_block_t));
     }
-    if (layout->own_rows == NULL) {
+    if (layout->own_blocks == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_leader_block_t *rows =
-        layout->own_rows + ctn_leaders_generation(op) * count;
+        layout->own_blocks + ctn_leaders_generation(op) * count;
     fill_blocks(op, a, rows);
     (void)ctn_heap_contains(op->exec->heap, rows, 1, offset);
     return CATENA_OK;
@@ -138,7 +138,7 @@ static ctn_step_t begin(ctn_op_t *op)
         .drop_data = op->exec->drop_data,
     };
     a->set = op->seq % CTN_FLIGHT;
-    a->here = 0;
+    a->descriptors_read = 0;
     a->departed = 0;
     a->peer_checks = op->exec->peer_checks;
     a->local_done = a->led = a->known = a->mismatch = false;
@@ -185,11 +185,12 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
         ctn_service_begin(a);
         return CTN_STEP_NEXT;
     }
-    for (; a->here < ctn_topo_local_size(a->topo); a->here++) {
+    for (; a->descriptors_read < ctn_topo_local_size(a->topo);
+         a->descriptors_read++) {
         const ctn_buffer_descriptor_t *descriptor =
-            ctn_topo_descriptor(a->topo, op->seq, a->here);
+            ctn_topo_descriptor(a->topo, op->seq, a->descriptors_read);
         if (ctn_word_load(&descriptor->word) != ctn_flag64(op->seq)) {
-            op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
+            op->waits_for = ctn_topo_local(a->topo, a->descriptors_read)->rank;
             return CTN_STEP_WAIT;
         }
         if (a->call.vector && descriptor->rows == CTN_STAGED) {
@@ -197,13 +198,13 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
         }
         if (descriptor->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
             (void)ctn_blocks_report_mismatch(
-                op->exec, ctn_topo_local(a->topo, a->here)->rank,
+                op->exec, ctn_topo_local(a->topo, a->descriptors_read)->rank,
                 a->call.group->chain.place.rank, descriptor->bytes,
                 a->call.receive.bytes);
             ctn_exec_abort(op->exec, CATENA_ERR_ARG);
             return CTN_STEP_WAIT;
         }
-        read_descriptor(a, a->here, descriptor);
+        read_descriptor(a, a->descriptors_read, descriptor);
     }
     if (a->call.vector) {
         a->geometry.rows = a->layout->rows[a->set];

@@ -13,8 +13,9 @@ typedef struct ctn_leaders {
     ctn_topo_t *topo;
     ctn_leader_layout_t *layout;
     ctn_geometry_t geometry;
-    unsigned set;  /* working memory: operation modulo CTN_FLIGHT */
-    uint32_t here; /* members whose buffer descriptor has been read */
+    unsigned set; /* working memory: operation modulo CTN_FLIGHT */
+    uint32_t
+        descriptors_read; /* members whose buffer descriptor has been read */
     bool local_done;
     bool led;             /* this member's ports are done */
     bool any_staged_send; /* of some other member of the node */
