@@ -74,9 +74,9 @@ static uint16_t signature_of(unsigned algorithm, uint64_t lengths)
 }
 
 /* A signature has the number of chunks (vectors) or of passes (blocks, in the
- * bits above the digest of lengths), modulo a prime. Different numbers are
- * often a power of two apart, and so have different remainders: no two whose
- * ratio is a power of two below 2^1019, or 2^60, have the same one. */
+ * bits above the digest of lengths), modulo a prime. The ratio of different
+ * numbers is often a power of two, and such numbers have different remainders:
+ * all whose ratio is below 2^1019, or 2^60. */
 enum { CHUNKS_MODULUS = 2039, PASSES_MODULUS = 61, PASSES_SHIFT = 5 };
 
 _Static_assert(CHUNKS_MODULUS < 1 << CTN_P2P_LENGTHS_BITS &&

@@ -238,8 +238,7 @@ static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** A member that has a partner's first member in front of it sends it its
- * vector. */
+/** The second of two members sends its vector to the first. */
 static ctn_step_t give_vector(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
