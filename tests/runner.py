@@ -3,19 +3,19 @@
 
 usage: tests/runner.py [-k PATTERN] [-l SECONDS] [-e] "DIR SUITES [OPTION...]"...
 
-For each build: its directory, the suites to run (a,b; "-" for none) and what
-`meson setup` gets; NAME=VALUE before the first "-" option is its environment.
+Each build has its directory, the suites to run (a,b; "-" for none) and the
+options of `meson setup`; NAME=VALUE before the first "-" option is its environment.
 Builds are made in turn, and the tests of one run while the next is made.
-  -k PATTERN  only tests whose name matches, and only what they need is made
-  -l SECONDS  no test may take longer
+  -k PATTERN  only tests whose name matches, and only their programs are built
+  -l SECONDS  time limit of each test
   -e          end at the first test that fails
 
 A test prints "ok - CASE", "not ok - CASE" and "skip - CASE", or is a Check
 program. A case is the first word of the test's name and the name of the
 case, without its number and its layout. It counts once, whatever builds and
 layouts it runs in, and as failed if it failed in one.
-DIR/test-durations keeps how long each test took; until then its priority does.
-DIR/test-logs has what the tests printed.
+DIR/test-durations keeps the duration of each test; without it the priority is
+used. DIR/test-logs has the output of the tests.
 """
 import argparse
 import json
@@ -31,8 +31,8 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
-# More options of builds with these names. The tiny limits, and the first
-# operation just before its number wraps, make rare cases common.
+# Additional options of builds with these names. Tiny limits, and a first
+# operation number just before the wrap, make rare cases common.
 OPTIONS = {"build-sanitize": ["-Dsanitize=true", "-Doptimization=1",
                               "-Dtiny=true", "-Dfirst_sequence=4294967270"]}
 # Distinct cases of tests/run at 97ce4b0, counted as here.
@@ -40,7 +40,7 @@ AT_97CE4B0 = 4127
 
 
 class Build:
-    """A build directory; as a job it is made."""
+    """A build directory; the job makes the build."""
 
     def __init__(self, text):
         words = shlex.split(text)
@@ -61,13 +61,13 @@ class Build:
             return ["sh", "-c", f"{shlex.join(setup)} && {shlex.join(make)}"]
         if not self.options:
             return make + self.needed(pattern)
-        # One that was made with others gets these.
+        # A build made with other options gets these.
         options = ["meson", "configure", str(self.dir), *self.options]
         make = shlex.join(make + self.needed(pattern))
         return ["sh", "-c", f"{shlex.join(options)} && {make}"]
 
     def needed(self, pattern):
-        """The programs of the tests; none: all."""
+        """The programs of the tests; an empty list: all."""
         words = {str(self.dir / w) for t in self.tests(pattern)
                  for w in t.cmd if pattern}
         return [] if str(self.dir) in words else [
@@ -86,7 +86,7 @@ class Build:
         return [t for t in found if re.search(pattern, t.name)]
 
     def keep(self, tests):
-        """Keep the durations of those that passed."""
+        """Keep the durations of passed tests."""
         kept = self.durations()
         kept.update({t.name: t.took for t in tests if not t.failed})
         self.kept.write_text("".join(
@@ -116,7 +116,7 @@ class Test:
         return f"{self.name.split()[0]}: {name}"
 
     def count(self, status, log, checks):
-        """Read the cases out of what the test printed."""
+        """Read the cases from the test's output."""
         for line in log.splitlines():
             for start, cases in (("ok - ", self.passed),
                                  ("not ok - ", self.failed),
@@ -136,7 +136,7 @@ class Test:
             self.failed.append(self.case(f"status {status}"))
 
     def repeat(self, case):
-        """The command that runs this case; the test, where it cannot be named."""
+        """The command that runs this case, or the whole test."""
         name = case.split(": ", 1)[1]
         env, cmd = dict(self.env), list(self.cmd)
         check = re.fullmatch(r"(\w+):\w+ \d+", name)
@@ -150,7 +150,7 @@ class Test:
 
 
 class Pool:
-    """Runs jobs beside each other, as many as there are cores."""
+    """Runs jobs concurrently, one per core."""
 
     def __init__(self, work, pattern):
         self.work, self.pattern = work, pattern
@@ -179,7 +179,7 @@ class Pool:
         self.running.append(job)
 
     def stop(self, job):
-        """End it and what it started, launchers first: they clean up."""
+        """End the job and its processes, launchers first: they clean up."""
         for sign in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(job.process.pid, sign)
@@ -188,7 +188,7 @@ class Pool:
                 pass
 
     def next_end(self):
-        """Wait until a job ends, or has run too long."""
+        """Wait until a job ends or exceeds its limit."""
         while True:
             for job in self.running:
                 job.took = time.monotonic() - job.began
@@ -241,7 +241,7 @@ def run(pool, builds, options):
         making = any(isinstance(job, Build) for job in pool.running)
         while pool.free > 0 and (waiting or to_make and not making):
             if to_make and not making:
-                # The first has all cores; beside tests, half of them.
+                # The first build has all cores; beside tests, half of them.
                 half = max(1, pool.cores // 2) if done or waiting else pool.free
                 pool.start(to_make.pop(0), min(half, pool.free))
                 making = True
@@ -263,7 +263,7 @@ def run(pool, builds, options):
 
 
 def summary(tests, builds, seconds):
-    """Count distinct cases; print the line that says how many."""
+    """Count distinct cases; print the summary line."""
     print("longest: seconds, of cores, test")
     for test in sorted(tests, key=lambda t: -t.took)[:20]:
         print(f"{test.took:8.1f} {test.cpu:8.1f}  {test.title}")
@@ -288,7 +288,7 @@ def main():
     parser.add_argument("builds", nargs="+", type=Build)
     options = parser.parse_args()
     began = time.monotonic()
-    # What a shell without a terminal, or nohup, ignores, tests do not.
+    # Signals ignored by nohup, or a shell without a terminal, are restored.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     for sign in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(sign, lambda *_: sys.exit(1))

@@ -1,8 +1,8 @@
-# Sourced by the tests that are scripts, whose first argument is the build
-# directory. Sets build, prun and bench; work, a directory that goes at the end;
-# TMPDIR in it; out and err for what commands print. Signals have their default
-# actions, also below nohup, and /dev/shm is the test's own where that is
-# allowed: what other jobs leave is not seen.
+# Sourced by test scripts, whose first argument is the build directory. Sets
+# build, prun and bench; work, a directory that is removed at the end; TMPDIR in
+# it; out and err for the output of commands. Signals have their default actions,
+# even below nohup. /dev/shm is private to the test where permitted, so that
+# files of other jobs are invisible.
 if [ -z "${SCRIPT_RUNS:-}" ]; then
     export SCRIPT_RUNS=1
     run=(env --default-signal bash "$0" "$@")
@@ -26,7 +26,7 @@ err=$work/err
 : >"$err"
 failed=0
 
-# verdict NAME STATUS [WHY]: of a case
+# verdict NAME STATUS [WHY]: print the result of a case
 verdict() {
     if [ "$2" -eq 0 ]; then
         echo "ok - $1"
@@ -37,13 +37,13 @@ verdict() {
     failed=$((failed + 1))
 }
 
-# try NAME COMMAND...: a case; what it prints is kept
+# try NAME COMMAND...: run a case and keep its output
 try() {
     "${@:2}" >"$out" 2>"$err"
     verdict "$1" $?
 }
 
-# poll SECONDS COMMAND...: until it holds
+# poll SECONDS COMMAND...: repeat the command until it succeeds
 poll() {
     local end=$((SECONDS + $1))
     until "${@:2}"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# catena-bench: options, results and checks of split, of the collectives of
-# levels, and of those among neighbors.
+# catena-bench: options, results and checks of split, of hierarchical collectives,
+# and of neighborhood collectives.
 # usage: tests/bench/run.sh BUILD_DIR [split|levels|neighbors]
 set -u
 # shellcheck source=tests/script.sh
@@ -8,7 +8,7 @@ set -u
 wanted=${2:-all}
 csv=$work/csv
 
-# wants PART: whether it is to run
+# wants PART: whether the part is selected
 wants() { [ "$wanted" = all ] || [ "$wanted" = "$1" ]; }
 
 # real RANKS PPN ARGUMENT..., simulated NODES PPN ARGUMENT...
@@ -19,8 +19,8 @@ simulated() {
     timeout 300 "$bench" --sim dawn --nodes "$1" --ppn "$2" "${@:3}"
 }
 
-# refused: lines "FACT|ARGUMENTS" of stdin: exit code 2, no result, and one line
-# that names the fact
+# refused: for each line "FACT|ARGUMENTS" of stdin expect exit code 2, no result,
+# and one line that contains the fact
 refused() {
     local fact arguments
     while IFS='|' read -r fact arguments; do
@@ -32,7 +32,8 @@ refused() {
     done
 }
 
-# checked: lines "ROWS JOB ARGUMENTS" of stdin: so many rows without an error
+# checked: for each line "ROWS JOB ARGUMENTS" of stdin expect this number of rows
+# without an error
 checked() {
     local rows job summary
     while read -r rows job; do
@@ -47,7 +48,7 @@ checked() {
     done
 }
 
-# rows JOB...: into $csv. fields NAMES: of these rows
+# rows JOB...: write rows to $csv. fields NAMES: columns of these rows
 rows() { "$@" --csv >"$csv"; }
 fields() {
     sed -E 's/"[^"]*"/quoted/g' "$csv" | awk -F, -v names="$1" '
@@ -56,7 +57,7 @@ fields() {
             for (i = 1; i <= n; i++) printf "%s ", $at[name[i]] }'
 }
 
-# has CODE JOB...: python, of the document d of JSON and its first row r
+# has CODE JOB...: a Python expression on the JSON document d and its first row r
 has() {
     "${@:2}" --json >"$work/json" && python3 -c "
 import json, sys
@@ -65,7 +66,7 @@ r = d['results'][0]
 sys.exit(not ($1))"
 }
 
-# found FACT JOB...: with wrong.so loaded before it -c finds an error
+# found FACT JOB...: with wrong.so preloaded -c finds an error
 found() {
     LD_PRELOAD=$build/tests/bench/wrong.so "${@:2}" -c
     [ $? -eq 1 ] && grep -qE -- "$1" "$err"
@@ -148,7 +149,7 @@ END
         simulated 4 3 split -i 3
 fi
 
-# ---- collectives of levels ----
+# ---- hierarchical collectives ----
 
 two="--hierarchy node:shm,network:ucx --hierarchy network:p2p"
 # shellcheck disable=SC2086
@@ -169,8 +170,8 @@ overlap() {
     rows simulated 4 2 allreduce --overlap -m 64k:64k "$@" &&
         awk -F, '/^allreduce,/ { print $9 }' "$csv"
 }
-# On the simulator's clock computing takes no core from anybody: what is sent
-# before the call returns is hidden, all else waits for the next call.
+# On the simulator's clock computing takes no core from other ranks: messages sent
+# before the call returns overlap, all others wait for the next call.
 tests_overlap() {
     local none much
     none=$(overlap) && much=$(overlap --test 100) &&
@@ -198,7 +199,7 @@ bcast|bcast --in-place
 --overlap|bcast --test 3
 -f|barrier --overlap -f
 END
-    # Sizes that are no multiple of the ranks, so that parts are not alike.
+    # Sizes that are not multiples of the ranks, so that blocks differ.
     for name in bcast gather gatherv scatter scatterv allgather allgatherv \
         reduce allreduce reduce_scatter reduce_scatter_block scan exscan; do
         checked <<END
@@ -217,8 +218,8 @@ END
 3 real 4 2 scan --op $kind -i 2 -m 16:64
 END
     done
-    # Among these are blocks that come in one part, in two and in more, none of
-    # them straight to where it belongs.
+    # These include blocks of one chunk, of two and of more, none of which is
+    # received in place.
     checked <<END
 5 simulated 3 2 bcast -m 0:8 -i 2 --root 5
 5 simulated 3 2 gatherv -m 0:8 -i 2 --root 5
@@ -251,21 +252,21 @@ exscan|ranks 0 to 3
 END
 fi
 
-# ---- collectives among neighbors ----
+# ---- neighborhood collectives ----
 
 sources_and_targets() {
     ! simulated 3 2 neighbor_alltoall --in-place --neighborhood "graph:$graph" &&
         grep -q '^catena-bench' "$err"
 }
-# An open mesh of 4 by 4, a row on each node: 24 of its 48 edges lie between
-# rows, and an inner rank has four.
+# An open mesh of 4 by 4, a row on each node: 24 of its 48 edges connect rows, and
+# an inner rank has four.
 open_mesh() {
     rows simulated 4 4 neighbor_alltoall -a direct -m 64k:64k &&
         [ "$(fields "rank_messages rounds between_bytes before_bytes edge_bytes")" = \
             "4 1 1572864 1572864 3145728 " ] &&
         fields wire_bytes | awk '{ exit !($1 >= 1572864 && $1 < 1600000) }'
 }
-# With diagonals an inner rank has eight neighbors; combining speaks to four.
+# With diagonals an inner rank has eight neighbors; combining sends to four.
 messages_and_rounds() {
     rows simulated 4 4 neighbor_alltoall --neighborhood stencil:9:4x4 -m 8:8 \
         -a direct,combining,colored &&
@@ -273,8 +274,8 @@ messages_and_rounds() {
             "direct 8 combining 4 colored 8 " ] &&
         [ "$(fields rounds | awk '{ print $1, $2, ($3 >= 8) }')" = "1 2 1" ]
 }
-# Heavy edges are between pairs, so one round is enough for them; lists are no
-# grid, so combining becomes another algorithm.
+# Heavy edges connect pairs, so one round suffices for them. Lists are no grid, so
+# another algorithm replaces combining.
 heavy_edges() {
     rows simulated 4 4 neighbor_alltoall --weights heavy:9 -m 8:8 \
         -a colored,combining &&
@@ -282,7 +283,7 @@ heavy_edges() {
         grep '^# combining, from 8 B: ' "$csv" |
         grep -qE 'algorithm=(direct|colored|aggregated)'
 }
-# Blocks that differ go by the usual length, alike ones by their own.
+# The selection for unequal blocks uses the usual length, for equal ones their own.
 estimated() {
     simulated 2 3 "$1" -m "$2:$2" | sed -nE 's/.* ([0-9]+) bytes.*/\1/p' | sort -u
 }

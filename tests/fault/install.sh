@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install into a prefix of its own; compile, link and run the examples there.
+# Install to a private prefix; compile, link and run the examples there.
 # usage: tests/fault/install.sh BUILD_DIR
 set -u
 # shellcheck source=tests/script.sh
@@ -12,7 +12,7 @@ only_public_symbols() {
         grep -v '^catena_' | grep .
 }
 
-# Pictures are left out where there is no libpng.
+# Without libpng there are no pictures.
 picture_flags() {
     pkg-config --exists libpng &&
         echo "-DHALO_PNG $(pkg-config --cflags --libs libpng)"

@@ -1,7 +1,6 @@
-# Sourced by launcher.sh and kill.sh: jobs of prun, and what is left of them.
-# Every process of a case carries PRUN_TEST with a value of its own, so it is
-# found wherever it went. Nothing is ended but by the number of a process that
-# the script started.
+# Sourced by launcher.sh and kill.sh: jobs of prun, and their leftovers. Every
+# process of a case has PRUN_TEST with a unique value in its environment, by which
+# it is found anywhere. The script ends only processes that it started, by number.
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
 client=$build/tests/fault/client
@@ -11,7 +10,7 @@ why=
 
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
-# Processes of the case, without zombies (no memory map) and this shell's own.
+# Processes of the case, except zombies (no memory map) and this shell's own.
 remaining() {
     local file pid
     for file in $(grep -lzsx "PRUN_TEST=$$.$serial" /proc/[0-9]*/environ); do
@@ -20,7 +19,7 @@ remaining() {
     done 2>/dev/null
 }
 
-# mark: a new case. start ARGS...: run prun beside; its number is in pid.
+# mark: begin a case. start ARGS...: run prun in the background; sets pid.
 mark() {
     serial=$((serial + 1))
     export PRUN_TEST=$$.$serial
@@ -45,7 +44,7 @@ not_running() { ! kill -0 "$1" 2>/dev/null; }
 
 run() { start "$@"; finish; }
 
-# await PATTERN COUNT: lines in the output of the job
+# await PATTERN COUNT: wait for lines in the output of the job
 await() { poll 60 has_lines "$1" "$2" || fail "no $2 lines '$1'"; }
 has_lines() { [ "$(grep -c -- "$1" "$out")" -ge "$2" ]; }
 
@@ -61,7 +60,7 @@ expect_err() {
     grep -qE -- "$1" "$err" || fail "stderr lacks '$1'"
 }
 
-# Nothing of the case may be left: processes, files, shared memory.
+# Nothing of the case may stay behind: processes, files, shared memory.
 left_behind() {
     ls -A "$TMPDIR"
     [ "$SCRIPT_RUNS" = shared ] || ls -A /dev/shm
@@ -70,7 +69,7 @@ left_behind() {
 is_clean() { [ -z "$(left_behind)" ]; }
 expect_clean() { poll 10 is_clean || fail "left: $(left_behind | tr '\n' ' ')"; }
 
-# done_ NAME: the line of the case
+# done_ NAME: print the result of the case
 done_() {
     expect_clean
     verdict "$1" "${#why}" "$why"
@@ -85,5 +84,5 @@ is() {
     done_ "$1"
 }
 
-# A shell that waits for the end, and says so.
+# A shell that waits for the end, and reports it.
 loop='echo ready; while :; do sleep 0.02; done'

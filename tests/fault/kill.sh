@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Death at random moments, start-up included: prun ends with the right code, and
-# nothing remains. Bad settings: an error, not a hang.
+# Kills at random moments, including start-up: prun ends with the right code, and
+# nothing stays behind. Bad settings: an error, not a hang.
 # usage: tests/fault/kill.sh BUILD_DIR          KILL_ROUNDS=N KILL_SEED=N
 set -u
 # shellcheck source=tests/fault/job.sh
@@ -11,7 +11,7 @@ seed=${KILL_SEED:-$RANDOM}
 RANDOM=$seed
 echo "# KILL_SEED=$seed"
 
-# A rank: it has the job's name, unlike the guardian.
+# A rank has the job's name, unlike the guardian.
 some_rank() {
     local file all=()
     for file in $(grep -lsz "PMIX_NAMESPACE=prun-$pid-" /proc/[0-9]*/environ); do
@@ -20,7 +20,7 @@ some_rank() {
     [ ${#all[@]} -gt 0 ] && victim=${all[RANDOM % ${#all[@]}]}
 }
 
-# kill_a_rank NAME PATTERN COMMAND...: at a moment after it has said PATTERN
+# kill_a_rank NAME PATTERN COMMAND...: some time after the output of PATTERN
 kill_a_rank() {
     local layouts=("-n 6" "-n 16 --ppn 4" "-n 7 --ppn 3") layout
     layout=${layouts[RANDOM % 3]}

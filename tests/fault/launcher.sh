@@ -5,7 +5,7 @@ set -u
 # shellcheck source=tests/fault/job.sh
 . "$(dirname "$0")/job.sh"
 
-# lines FORMAT RANK...: FORMAT for each, in lines
+# lines FORMAT RANK...: one line of FORMAT for each rank
 lines() { printf "$1\n" "${@:2}" | sort; }
 
 # --- exit codes ---
@@ -33,7 +33,7 @@ is "the first failure decides" 20 "" -n 4 sh -c \
     '[ $PMIX_RANK = 0 ] && exit 20; trap "exit 21" TERM; while :; do sleep 0.02; done'
 run -n 4 sh -c '[ $PMIX_RANK = 2 ] && exit 5; trap "" TERM INT HUP; '"$loop"
 expect_rc 5
-expect_within 2900 # of the 3 s that a user's signal gives
+expect_within 2900 # of the 3 s after a user's signal
 done_ "ranks that ignore TERM are ended soon"
 is "deaf ranks below sh -c are ended" 5 - -n 4 sh -c \
     '[ $PMIX_RANK = 2 ] && sleep 0.3 && exit 5; '"$client deaf; true"
@@ -192,7 +192,7 @@ began=$(now_ms)
 kill -INT "$pid" && sleep 0.2 && kill -INT "$pid"
 finish
 expect_rc 130
-expect_within 2900 # of the 3 s that one INT gives
+expect_within 2900 # of the 3 s after one INT
 done_ "a second INT ends deaf ranks at once"
 start -n 3 "$client" deaf
 await ready 3 && kill -TERM "$pid"
@@ -215,8 +215,7 @@ done_ "a stopped rank is ended"
 
 # --- kill -9 ---
 
-# A rank of the job: a child of prun, which unlike the guardian leads no
-# session.
+# A rank of the job: a child of prun that leads no session, unlike the guardian.
 some_rank() {
     victim=$(ps -o pid=,sid= --ppid "$pid" | awk '$1 != $2 { print $1 }' |
         shuf -n 1)
@@ -262,7 +261,7 @@ mark
 expect_out 256
 done_ "the limit of descriptors is raised for prun and not for ranks"
 
-# --- what is refused: exit code, what the one line names, arguments ---
+# --- refused: exit code, a fact in the one line, arguments ---
 
 while IFS='|' read -r code fact arguments; do
     # shellcheck disable=SC2086

@@ -1,6 +1,6 @@
-# Sourced by scripts that need several hosts: emulated ones, each a set of
-# namespaces (network, UTS, IPC, mount) with a /dev/shm, /etc/hosts and /sys of
-# its own, joined by a bridge. The script sets hosts_work (an empty directory
+# Sourced by scripts that need several hosts. Hosts are emulated: each is a set of
+# namespaces (network, UTS, IPC, mount) with its own /dev/shm, /etc/hosts and
+# /sys. A bridge connects them. The script sets hosts_work (an empty directory
 # of its own) first, and calls hosts_down at its end.
 hosts_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export HOSTS_PIDS=$hosts_work/pids
@@ -27,7 +27,7 @@ host_up() { # NUMBER
         mount -t sysfs none /sys &&
         exec sleep ${hosts_seconds:-600}" &
     pid=$!
-    disown # its end is nobody's news
+    disown # no message at its end
     echo "$name $pid" >>"$HOSTS_PIDS"
     for _ in $(seq 100); do
         [ "$(nsenter -t $pid -u hostname 2>/dev/null)" = "$name" ] &&
@@ -41,12 +41,12 @@ host_up() { # NUMBER
         nsenter -t $pid -n ip link set lo up
 }
 
-# hosts_up N: node0 to node(N-1), 10.77.0.1 to 10.77.0.N. Status 2: not allowed
-# here; 1: the network could not be made.
+# hosts_up N: node0 to node(N-1), 10.77.0.1 to 10.77.0.N. Status 2: not permitted
+# here; 1: the network could not be created.
 hosts_up() {
     local i
     unshare -n -u -i -m true 2>/dev/null || return 2
-    hosts_bridge=ctnbr$((RANDOM % 10000)) # links of ended hosts go a little later
+    hosts_bridge=ctnbr$((RANDOM % 10000)) # links of ended hosts are removed later
     ip link add "$hosts_bridge" type bridge &&
         ip link set "$hosts_bridge" up || return 1
     echo '127.0.0.1 localhost' >"$hosts_work/hosts"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Other launchers: none, Open MPI's mpirun, and mpirun over three emulated
+# Other launchers: none, Open MPI's mpirun, and mpirun on three emulated
 # hosts (see hosts.sh) of 3, 1 and 5 ranks.
 # usage: tests/hosts/run.sh BUILD_DIR
 set -u
@@ -11,7 +11,7 @@ hosts_work=$work
 mpirun="timeout 150 mpirun --allow-run-as-root --oversubscribe"
 trap 'hosts_down; rm -rf "$work"' EXIT
 
-# checked NAME ROWS COMMAND...: a CSV with that many rows of alltoalls and no
+# checked NAME ROWS COMMAND...: a CSV with this number of alltoall rows and no
 # error
 checked() {
     local status rows
@@ -58,7 +58,7 @@ layout_is_seen() {
 }
 try "the layout is seen" layout_is_seen
 
-# A rank on host 3: its network is that of the emulated host.
+# A rank on host 3 uses the network of the emulated host.
 some_rank() {
     local pid
     for pid in $(pidof catena-bench); do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What cppcheck finds in the library and the tools.
+# Runs cppcheck on the library and the tools.
 cd "$(dirname "$0")/../.." || exit 1
 cppcheck -q --error-exitcode=1 --enable=warning,portability --std=c11 \
     --suppress=missingIncludeSystem --suppress=funcArgOrderDifferent \

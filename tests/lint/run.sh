@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Rules that hold for the whole tree.
+# Rules for the whole tree.
 # usage: tests/lint/run.sh BUILD_DIR
 set -u
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
 cd "$here/../.." || exit 1
 
-# report NAME VIOLATIONS: none is a pass
+# report NAME VIOLATIONS: passes without violations
 report() {
     printf '%s\n' "$2" >"$out"
     verdict "$1" "${#2}"
 }
 
-# Layers from the bottom up; each sees itself and those before it. The algorithms
-# of a split make the topology; its calls (split/call) use it, and stand beside
-# coll. map stands beside neighbor.
+# Layers from the bottom up; each may include itself and those before it. The
+# topology uses the algorithms of a split; the calls of a split (split/call) use
+# the topology and are in the layer of coll. map is in the layer of neighbor.
 layers=(core model transports heap exec group split topo type coll neighbor)
 folders="$(IFS="|"; echo "${layers[*]}")|map|boot"
 
-# layer_of FILE: of lib, without that
+# layer_of FILE: the layer of a path below lib
 layer_of() {
     local i layer=${1%%/*}
     case "$1" in
@@ -34,8 +34,8 @@ layer_of() {
     done
 }
 
-# Public functions of the heap need the whole context: heap/api.c may see
-# where the parts are put together.
+# Public functions of the heap need the whole context: heap/api.c may include the
+# composition of all layers.
 include_order() {
     local file own path other
     grep -rnE "^#include \"($folders)/" \
@@ -57,7 +57,7 @@ include_order() {
         done
 }
 
-# only_in PATTERN ALLOWED: files that include it elsewhere
+# only_in PATTERN ALLOWED: files that include it outside ALLOWED
 only_in() {
     grep -rlE "^ *#include <$1" lib transports tools tests docs \
         --include='*.[ch]' | grep -vE "^($2)"
@@ -75,8 +75,8 @@ public_headers() {
     done
 }
 
-# Data that can change belongs to a context, never to the library; but that
-# there is a context belongs to the process.
+# Mutable data belongs to a context, never to the library; only the existence of a
+# context belongs to the process.
 mutable_globals() {
     local object
     for object in "$build"/lib/libcatena_objects.a.p/*.o; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""against.py RAW OUT NAME: this catena beside another one.
+"""against.py RAW OUT NAME: compare this catena with another one.
 
 RAW has rows of three sides that ran in every turn: catena (this build), again
 (the same a second time) and against (the other build, NAME). A ratio is the
@@ -32,8 +32,8 @@ CONFIDENCE = 0.95
 
 
 def interval(values):
-    """The narrowest interval of order statistics that holds the median with
-    CONFIDENCE; of few values all of them."""
+    """The narrowest interval of order statistics that contains the median with
+    CONFIDENCE; for few values the full range."""
     n = len(values)
     ordered = sorted(values)
     tail, skip = 0.0, 0
@@ -65,7 +65,7 @@ def verdict(low, high, bound):
 
 
 def judge_time(row, own, other, again):
-    """The barrier of two bound ranks: nanoseconds that this build takes more."""
+    """The barrier of two bound ranks: additional nanoseconds of this build."""
     def more(mine, theirs):
         return 1e3 * (mine - theirs)
 

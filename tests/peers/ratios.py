@@ -55,7 +55,7 @@ def best_setting(sides, name):
 
 
 def ratio(peer, own):
-    """Median over the turns that both ran in."""
+    """Median over the common turns."""
     both = [peer[t] / own[t] for t in peer if t in own]
     return median(both) if both else None
 
@@ -139,7 +139,7 @@ def table(first, key, part, setting):
 
 
 def by_size(rows):
-    """A table for each layout."""
+    """A table per layout."""
     lines = []
     for layout in dict.fromkeys(r["layout"] for r in rows):
         part = [r for r in rows if r["layout"] == layout]

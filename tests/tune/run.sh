@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# catena-bench --tune: what becomes of its file.
+# catena-bench --tune: the contents of its file.
 # usage: tests/tune/run.sh BUILD_DIR
 set -u
 # shellcheck source=tests/script.sh
@@ -13,7 +13,7 @@ tune() {
         -m 8:64 -i 20
 }
 
-# rules FILTER: python, of a list of rules r
+# rules FILTER: a Python expression on a list of rules r
 rules() {
     python3 -c "
 import json, sys

@@ -296,7 +296,7 @@ catena_status_t bench_neighbors_explain(const struct bench_call *call,
 {
     const struct bench_collective *row = row_of(call);
 
-    /* Of blocks that differ the library goes by the usual length. */
+    /* For unequal blocks the library uses the usual length. */
     return catena_neighborhood_explain(
         bench_neighbors(call)->neighborhood, row->neighbors,
         row->blocks == NULL ? call->bytes : 0, text, bytes);
