@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -15,6 +16,19 @@
 
 #include "heap_case.h"
 #include "unit/unit.h"
+
+/** A /dev/shm of this process alone, so that no other job adds to it.
+ * @param options of a tmpfs
+ * @return false: the kernel does not allow it */
+static bool own_shm(const char *options)
+{
+    if (unshare(CLONE_NEWNS) != 0 &&
+        unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
+        return false;
+    }
+    return mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) == 0 &&
+           mount("none", "/dev/shm", "tmpfs", 0, options) == 0;
+}
 
 static int names_in_shm(void)
 {
@@ -372,17 +386,6 @@ START_TEST(numa_and_huge)
 }
 END_TEST
 
-/* A /dev/shm of our own of 8 MiB; false: not allowed here. */
-static bool small_shm(void)
-{
-    if (unshare(CLONE_NEWNS) != 0 &&
-        unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
-        return false;
-    }
-    return mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) == 0 &&
-           mount("none", "/dev/shm", "tmpfs", 0, "size=8m") == 0;
-}
-
 /* A full /dev/shm makes allocations fail; it does not kill. */
 START_TEST(full_shm)
 {
@@ -390,7 +393,7 @@ START_TEST(full_shm)
     ctn_heap_t *heap = NULL;
     char name[64];
 
-    if (!small_shm()) {
+    if (!own_shm("size=8m")) {
         return;
     }
     ck_assert_int_eq(
@@ -431,5 +434,8 @@ static void add_cases(TCase *tcase)
 
 int main(void)
 {
+    if (!own_shm("")) {
+        printf("other jobs on this machine disturb these tests\n");
+    }
     return unit_main("heap_segment", 60, add_cases);
 }
