@@ -3,7 +3,8 @@
 
 #include "group/chain_coll.h"
 
-static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
+static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
+                                         ctn_sequence_t *sequence)
 {
     unsigned char *chain =
         (unsigned char *)sequence - offsetof(ctn_chain_t, sequence);
@@ -11,7 +12,8 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
     return ctn_chain_barrier(exec, (ctn_chain_t *)(void *)chain);
 }
 
-static const ctn_sequence_hooks_t hooks = {.make_barrier = make_fence};
+static const ctn_sequence_hooks_t hooks = {.make_barrier =
+                                               make_generation_barrier};
 
 void ctn_chain_init(ctn_chain_t *chain, ctn_control_block_t *block,
                     ctn_address_t address, uint32_t base)

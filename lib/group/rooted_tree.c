@@ -68,10 +68,10 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 static unsigned count_children(const ctn_chain_place_t *place, unsigned side,
                                unsigned limit)
 {
-    uint32_t room =
+    uint32_t available =
         side == CTN_LEFT ? place->rank : place->size - 1 - place->rank;
     unsigned count = 0;
-    while (count < limit && UINT64_C(1) << count <= room) {
+    while (count < limit && UINT64_C(1) << count <= available) {
         count++;
     }
     return count;

@@ -25,7 +25,7 @@ typedef struct ctn_split_args {
     const ctn_record_t *record; /* this member's own; must stay valid */
     bool reorder;               /* false: keys are empty */
     uint32_t most;              /* cheng: records at a sorter */
-    bool plain;                 /* radix: by every bit, as in the paper */
+    bool every_bit;             /* radix: by every bit, as in the paper */
 } ctn_split_args_t;
 
 /* `args` is copied, but not what it points to. NULL: no memory. With an

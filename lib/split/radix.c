@@ -327,7 +327,7 @@ static void find_limits(radix_t *radix)
 static uint64_t rest_of(const radix_t *radix, unsigned limb)
 {
     const ctn_split_args_t *args = &radix->args;
-    if (!args->plain) {
+    if (!args->every_bit) {
         return radix->vary[limb];
     }
     if (radix->begun) {

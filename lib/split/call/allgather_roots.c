@@ -136,9 +136,9 @@ static ctn_step_t receive(ctn_op_t *op, allgather_roots_t *x)
         }
         message = x->receive_handle.data;
     }
-    bool room = append(op, x, message);
+    bool appended = append(op, x, message);
     ctn_receive_handle_release(x->slot_owner, &x->receive_handle);
-    return room ? CTN_STEP_NEXT : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    return appended ? CTN_STEP_NEXT : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
 }
 
 /* ---- phases ---- */

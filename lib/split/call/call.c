@@ -126,7 +126,7 @@ static ctn_step_t run(ctn_op_t *op)
         .record = split->record,
         .reorder = (split->by.flags & CATENA_SPLIT_NO_REORDER) == 0,
         .most = split->choice.most,
-        .plain = split->choice.plain,
+        .every_bit = split->choice.every_bit,
     };
     split->known = true;
     return ctn_op_call(op, split->choice.make != NULL

@@ -55,8 +55,8 @@ typedef struct ctn_split_choice {
     const char *name;
     /** NULL: allgather-fast */
     ctn_op_t *(*make)(const ctn_split_args_t *args);
-    uint32_t most; /* of cheng */
-    bool plain;    /* of radix */
+    uint32_t most;  /* of cheng */
+    bool every_bit; /* of radix */
     const char *reason;
 } ctn_split_choice_t;
 

@@ -12,7 +12,7 @@ typedef struct split_row {
     bool integers;   /* colors and keys only of catena_compare_int64 */
     bool same_bytes; /* colors are equal if and only if their bytes are */
     bool takes_most; /* a number may follow, as in cheng:1024 */
-    bool plain;      /* as in the paper */
+    bool every_bit;  /* as in the paper */
 } split_row_t;
 
 static const split_row_t rows[] = {
@@ -114,7 +114,7 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
     }
     choice->name = row->name;
     choice->make = row->make;
-    choice->plain = row->plain;
+    choice->every_bit = row->every_bit;
     return CATENA_OK;
 }
 

@@ -170,7 +170,7 @@ bool refusal_applies(void)
 }
 
 /** A rank without memory for the barrier itself may call again. */
-static catena_status_t meet(job_t *job)
+static catena_status_t barrier_with_retry(job_t *job)
 {
     catena_status_t status;
     do {
@@ -184,14 +184,14 @@ static catena_status_t meet(job_t *job)
 static void body(job_t *job)
 {
     catena_group_t *made = NULL;
-    catena_status_t status = meet(job);
+    catena_status_t status = barrier_with_retry(job);
     JOB_CHECK(job, status == CATENA_OK);
     machine = ctn_sim_of(job->context->sim);
     refusal.armed = true;
     inside++;
     status = making.make(job, &made);
     refusal.armed = --inside > 0;
-    found[job->rank] = status == CATENA_OK ? meet(job) : status;
+    found[job->rank] = status == CATENA_OK ? barrier_with_retry(job) : status;
     if (made != NULL) {
         status = catena_group_free(made);
         JOB_CHECK(job, status == CATENA_OK || found[job->rank] != CATENA_OK);
@@ -200,12 +200,12 @@ static void body(job_t *job)
 
 /* ---- each allocation refused in turn ---- */
 
-static void expect_uniform(const char *said)
+static void expect_uniform(const char *logged)
 {
     for (int rank = 0; rank < RANKS; rank++) {
         ck_assert_msg(found[rank] == found[0], "%lu refused: rank %d: %s, %s",
                       refusal.which, rank, catena_status_string(found[rank]),
-                      said);
+                      logged);
     }
     ck_assert_msg(found[0] == CATENA_OK || found[0] == CATENA_ERR_NO_MEMORY,
                   "%lu refused: %s", refusal.which,

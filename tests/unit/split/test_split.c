@@ -49,8 +49,8 @@ static struct {
     const algorithm_t *algorithm;
     oracle_split_t split;
     bool in_place;
-    bool lies_of_colors, lies_of_keys;
-    int liar;
+    bool inconsistent_color_order, inconsistent_key_order;
+    int inconsistency;
     struct member {
         catena_status_t status;
         ctn_chain_place_t place;
@@ -85,20 +85,23 @@ static catena_status_t split(job_t *job, ctn_chain_t *parent,
                              ctn_chain_t *chain)
 {
     catena_split_t call = oracle_split_call(&run.split, (int)job->rank);
-    oracle_liar_t liar = {
-        .way = run.liar, .random = job->rank, .turned = job->rank % 2 == 1};
-    bool lies = run.lies_of_colors || run.lies_of_keys;
+    oracle_liar_t inconsistency = {.way = run.inconsistency,
+                                   .random = job->rank,
+                                   .turned = job->rank % 2 == 1};
+    bool inconsistent =
+        run.inconsistent_color_order || run.inconsistent_key_order;
     ctn_record_t *record = record_of(job, parent, chain);
     ctn_split_args_t args = {
         .parent = parent,
         .chain = chain,
-        .by = {job->exec, run.lies_of_colors ? oracle_lie : call.color_compare,
-               run.lies_of_keys ? oracle_lie : call.key_compare,
-               lies ? (void *)&liar : call.argument},
+        .by = {job->exec,
+               run.inconsistent_color_order ? oracle_lie : call.color_compare,
+               run.inconsistent_key_order ? oracle_lie : call.key_compare,
+               inconsistent ? (void *)&inconsistency : call.argument},
         .record = record,
         .reorder = (run.split.flags & CATENA_SPLIT_NO_REORDER) == 0,
         .most = run.algorithm->most,
-        .plain = strcmp(run.algorithm->name, "radix-plain") == 0,
+        .every_bit = strcmp(run.algorithm->name, "radix-plain") == 0,
     };
     catena_status_t status = ctn_op_run(run.algorithm->create(&args));
     free(record);
@@ -134,7 +137,7 @@ static void split_world(job_t *job)
     member->place = chain->place;
     if (member->status == CATENA_OK) {
         check_chain(job, chain);
-        if (!run.lies_of_colors && !run.lies_of_keys) {
+        if (!run.inconsistent_color_order && !run.inconsistent_key_order) {
             /* what is in order already stays unchanged */
             JOB_CHECK(job, split(job, chain, chain) == CATENA_OK);
             JOB_CHECK(job, memcmp(&member->place, &chain->place,
@@ -288,9 +291,10 @@ START_TEST(inconsistent_comparators)
         uint32_t members = (uint32_t)(seed * seed % 70) + 2;
         bool takes_bytes = _i >= HASH;
         prepare(&algorithms[_i], members, seed);
-        run.lies_of_colors = !takes_bytes && seed % 3 != 0;
-        run.lies_of_keys = _i < RADIX && (takes_bytes || seed % 3 != 1);
-        run.liar = (int)(seed % ORACLE_LIARS);
+        run.inconsistent_color_order = !takes_bytes && seed % 3 != 0;
+        run.inconsistent_key_order =
+            _i < RADIX && (takes_bytes || seed % 3 != 1);
+        run.inconsistency = (int)(seed % ORACLE_LIARS);
         oracle_split_open(&run.split, (int)members);
         ck_assert_int_eq(job_simulate(members, seed, split_world), 0);
         catena_status_t status = run.member[0].status;
