@@ -10,7 +10,7 @@ static ctn_incoming_t *incoming(const ctn_op_t *op, uint32_t m)
     return &x->execution->receive[m];
 }
 
-static catena_status_t give(ctn_op_t *op, uint32_t m)
+static catena_status_t release_message(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     const ctn_schedule_t *schedule = x->execution->schedule;
@@ -25,7 +25,7 @@ static catena_status_t end_message(ctn_op_t *op, uint32_t m)
     ctn_execution_t *execution =
         ((ctn_exchange_t *)ctn_op_state(op))->execution;
     if (op->pending == 0 || !execution->schedule->forwards) {
-        return give(op, m);
+        return release_message(op, m);
     }
     execution->receive[m].ended = true;
     execution->ended++;
@@ -41,7 +41,7 @@ catena_status_t ctn_give_ended(ctn_op_t *op)
          m < execution->schedule->receives && status == CATENA_OK; m++) {
         if (m < execution->next_receive && execution->receive[m].ended) {
             execution->receive[m].ended = false;
-            status = give(op, m);
+            status = release_message(op, m);
         }
     }
     execution->ended = 0;
@@ -98,7 +98,7 @@ static bool is_blocked(const ctn_op_t *op, uint32_t source)
 }
 
 /** Sets where a block from `source` is written. @return false: no memory */
-static bool aim(ctn_op_t *op, uint32_t source, ctn_span_t *target)
+static bool select_target(ctn_op_t *op, uint32_t source, ctn_span_t *target)
 {
     if (!is_blocked(op, source)) {
         return true;
@@ -160,7 +160,7 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
     if (bytes == 0) {
         return CATENA_OK;
     }
-    if (!aim(op, source, &target)) {
+    if (!select_target(op, source, &target)) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_span_write(op->exec, &target, 0, bytes, data);
@@ -178,13 +178,13 @@ static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
     ctn_span_t target = in->block[0];
     if (in->receiving.bytes != target.bytes) {
         report_mismatch(op, source, in->receiving.bytes, target.bytes);
-        return give(op, m);
+        return release_message(op, m);
     }
-    if (!aim(op, source, &target)) {
+    if (!select_target(op, source, &target)) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_link_copy(op, &in->receiving, &target, 1);
-    return give(op, m);
+    return release_message(op, m);
 }
 
 /* ---- pending blocks ---- */
@@ -361,7 +361,7 @@ catena_status_t ctn_make_local_copy(ctn_op_t *op, uint32_t index)
         report_mismatch(op, t->to.index, source.bytes, target.bytes);
         return ctn_block_was_read(op, t->from);
     }
-    if (!aim(op, t->to.index, &target)) {
+    if (!select_target(op, t->to.index, &target)) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_span_copy(op->exec, &target, &source);

@@ -121,8 +121,9 @@ static void add_loads(ctn_leading_t *leading, const ctn_vector_t *requests,
     }
 }
 
-/** Selects the least loaded rank of those with edges to a node. All of them
- * learn of it, and the other node's coordinator. */
+/** Selects the least loaded rank of those with edges to a node, on
+ * oversubscribed cores the most loaded one. All of them learn of it, and the
+ * other node's coordinator. */
 static void choose_leader(ctn_leading_t *leading,
                           const ctn_lead_record_t *record, uint32_t count,
                           const ctn_vector_t *loads, ctn_vector_t *answers)

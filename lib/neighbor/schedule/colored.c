@@ -176,7 +176,8 @@ static int best_first(const void *a, const void *b, void *argument)
 }
 
 /** Accepts or refuses proposals, best first, and answers them. */
-static void judge(coloring_t *c, ctn_vector_t *proposals, ctn_vector_t *answers)
+static void answer_proposals(coloring_t *c, ctn_vector_t *proposals,
+                             ctn_vector_t *answers)
 {
     proposal_t *proposal = proposals->item;
     if (proposals->count > 1) {
@@ -243,7 +244,7 @@ static void iterate(coloring_t *c, uint64_t heaviest)
     ctn_vector_sparse_exchange(group, &c->status, &proposals,
                                sizeof(proposal_t), &came);
     if (c->status == CATENA_OK) {
-        judge(c, &came, &answers);
+        answer_proposals(c, &came, &answers);
     }
     ctn_vector_drop(&came);
     ctn_vector_sparse_exchange(group, &c->status, &answers, sizeof(answer_t),

@@ -56,7 +56,7 @@ START_TEST(dims_are_even)
 END_TEST
 
 /** All factors are equal, so nothing is left to search. */
-START_TEST(dims_all_alike)
+START_TEST(dims_all_equal)
 {
     int one[1] = {0};
     int two[2] = {0, 0};
@@ -121,7 +121,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, dims_are_even);
     tcase_add_test(tcase, dims_that_are_kept);
-    tcase_add_test(tcase, dims_all_alike);
+    tcase_add_test(tcase, dims_all_equal);
     tcase_add_test(tcase, dims_of_large_numbers);
 }
 

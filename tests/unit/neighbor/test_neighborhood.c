@@ -238,7 +238,7 @@ static void bring_together(job_t *job)
     }
 }
 
-START_TEST(new_numbers)
+START_TEST(reordering)
 {
     catena_sim_params_t params = {.machine = "hpc-a",
                                   .nodes = 4,
@@ -251,7 +251,7 @@ END_TEST
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, shapes, 0, ORACLE_GRAPH_WAYS);
-    tcase_add_test(tcase, new_numbers);
+    tcase_add_test(tcase, reordering);
 }
 
 int main(void)
