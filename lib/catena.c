@@ -437,7 +437,7 @@ static void release_groups(const catena_context_t *context)
     size_t count = ctn_groups_release(context->exec);
     if (count > 0 && context->exec->status == CATENA_OK) {
         ctn_warn(&context->log,
-                 "catena_finalize: %zu group%s had not been freed (each "
+                 "catena_finalize: %zu group%s not freed (each "
                  "neighborhood has one)",
                  count, count > 1 ? "s" : "");
     }

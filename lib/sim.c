@@ -72,7 +72,7 @@ static catena_status_t check_values(const ctn_log_t *log,
         return CATENA_ERR_ARG;
     }
     if (params->payload > CATENA_SIM_COST) {
-        ctn_error(log, "simulator: there is no payload mode %d",
+        ctn_error(log, "simulator: payload mode %d does not exist",
                   (int)params->payload);
         return CATENA_ERR_ARG;
     }

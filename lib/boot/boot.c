@@ -34,8 +34,7 @@ static void on_lost_launcher(size_t id, pmix_status_t status,
 {
     (void)id, (void)status, (void)source, (void)info, (void)ninfo;
     (void)results, (void)nresults, (void)done, (void)done_data;
-    static const char text[] =
-        "[catena] the launcher is gone: ending this rank\n";
+    static const char text[] = "[catena] lost the launcher: this rank exits\n";
     ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
     (void)written;
     _exit(1);
@@ -81,7 +80,7 @@ static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
         return CATENA_ERR_LAUNCHER;
     }
     if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "the launcher gives no %s: %s", key,
+        ctn_error(boot->log, "the launcher provides no %s: %s", key,
                   PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }
@@ -163,7 +162,8 @@ static catena_status_t learn_peers(ctn_boot_t *boot)
         peers = get_string(boot, boot->rank, PMIX_LOCAL_PEERS);
     }
     if (peers == NULL) {
-        ctn_error(boot->log, "the launcher gives no list of local peers (%s)",
+        ctn_error(boot->log,
+                  "the launcher provides no list of local peers (%s)",
                   PMIX_LOCAL_PEERS);
         return CATENA_ERR_LAUNCHER;
     }
@@ -237,7 +237,7 @@ static catena_status_t join(ctn_boot_t *boot)
         if (rc == PMIX_ERR_UNREACH) {
             return become_singleton(boot);
         }
-        ctn_error(boot->log, "PMIx_Init: %s. Is the launcher still there?",
+        ctn_error(boot->log, "PMIx_Init: %s. Is the launcher still running?",
                   PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }
@@ -249,8 +249,8 @@ static catena_status_t join(ctn_boot_t *boot)
 catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **out)
 {
     if (atomic_exchange(&process.taken, true)) {
-        ctn_error(log, "catena_init: this process has a context; finalize it "
-                       "before it gets another one");
+        ctn_error(log, "catena_init: this process has a context already; "
+                       "finalize it first");
         return CATENA_ERR_STATE;
     }
     ctn_boot_t *boot = calloc(1, sizeof(*boot));
@@ -317,8 +317,7 @@ catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
     pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, name, &value);
     PMIX_VALUE_DESTRUCT(&value);
     if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "PMIx does not take %s: %s", key,
-                  PMIx_Error_string(rc));
+        ctn_error(boot->log, "PMIx rejects %s: %s", key, PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }
     return CATENA_OK;
@@ -328,7 +327,7 @@ catena_status_t ctn_boot_publish(ctn_boot_t *boot)
 {
     pmix_status_t rc = boot->singleton ? PMIX_SUCCESS : PMIx_Commit();
     if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "the launcher takes no cards: %s",
+        ctn_error(boot->log, "the launcher rejects published values: %s",
                   PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }
@@ -376,7 +375,8 @@ catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
                                 const char *key, void **bytes, size_t *count)
 {
     if (boot->singleton) {
-        ctn_error(boot->log, "rank %u was asked for in a job of one", rank);
+        ctn_error(boot->log, "rank %u does not exist in a job of one rank",
+                  rank);
         return CATENA_ERR_ARG;
     }
     boot_pmix_t *pmix = boot->pmix;

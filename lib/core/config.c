@@ -102,53 +102,53 @@ static const struct parser string_parser = {"any text", 0, NULL, parse_string};
 
 #define ROWS_OF_COLLECTIVE(NAME, name)                                         \
     {#NAME "_HIERARCHY", "auto",                                               \
-     "Levels of " name "; auto: as CATENA_HIERARCHY says.",                    \
+     "Levels of " name "; auto: the value of CATENA_HIERARCHY.",               \
      FIELD(coll_config[CTN_COLL_##NAME].hierarchy), &levels_parser},           \
         {#NAME "_ALGORITHM", "auto",                                           \
          "Algorithm of " name                                                  \
-         ", in those components of its hierarchy that have it.",               \
+         ", for the components of its hierarchy that have it.",                \
          FIELD(coll_config[CTN_COLL_##NAME].algorithm), &name_parser},
 
 static const struct core_row rows[] = {
     {"LOG_LEVEL", "warn", "Messages up to this level are written to stderr.",
      FIELD(log_level), &level_parser},
     {"HEAP_SIZE", "auto",
-     "Shared heap of a node, for all its ranks together. Memory is taken as\n"
-     "it is used. auto: half of the memory this process may use.",
+     "Shared heap of a node, for all its ranks together. Memory is allocated\n"
+     "on use. auto: half of the memory that this process may use.",
      FIELD(heap_size), &bytes_parser},
     {"HEAP_HUGE_PAGES", "auto", "Ask for huge pages in the shared heap.",
      FIELD(heap_huge), &switch_parser},
     {"HOST_RANKS", "auto",
      "Ranks that share this host's cores; set by the launcher. With more\n"
-     "ranks than cores, waiting ranks give the core away early.",
+     "ranks than cores, waiting ranks yield their core early.",
      FIELD(host_ranks), &count_parser},
     {"WAIT", "auto",
-     "How a rank waits. spin: it keeps its core; yield: it gives the core\n"
-     "away after a while, but never sleeps; sleep: it sleeps soon. auto: it\n"
-     "spins where each rank has a core, then yields, and sleeps after 20 ms.\n"
-     "SPIN and SLEEP, when they are set, win.",
+     "How a rank waits. spin: it keeps its core; yield: it yields the core\n"
+     "after a while, but never sleeps; sleep: it sleeps soon. auto: it spins\n"
+     "if each rank has a core, then yields, and sleeps after 20 ms. SPIN and\n"
+     "SLEEP, if set, take precedence.",
      FIELD(wait), &wait_parser},
     {"SPIN", "auto",
-     "Polls of a waiting rank before it gives the core away. inf: never.\n"
-     "auto: as WAIT has it.",
+     "Polls of a waiting rank before it yields its core. inf: never.\n"
+     "auto: set by WAIT.",
      FIELD(spin), &spin_parser},
     {"SLEEP", "auto",
      "Milliseconds of waiting after which a rank sleeps. inf: never. auto:\n"
-     "as WAIT has it.",
+     "set by WAIT.",
      FIELD(sleep_ms), &time_parser},
     {"ALLTOALL_LEADERS", "auto", "Leaders on every node for alltoall.",
      FIELD(leaders), &count_parser},
     {"ALLTOALL_ALGORITHM", "auto", "Algorithm of alltoall.", FIELD(alltoall),
      &algorithm_parser},
     {"NEIGHBOR_ALGORITHM", "auto",
-     "Algorithm of neighborhoods that are made without one. auto: chosen for\n"
-     "each. The same on all ranks.",
+     "Algorithm of neighborhoods that are created without one. auto: selected\n"
+     "for each neighborhood. The same on all ranks.",
      FIELD(neighbor), &neighbor_parser},
     {"TUNING", "auto",
-     "Rules by which algorithms are chosen where none is asked for. auto:\n"
-     "those that ship; machine:NAME: the formulas of the models, with that\n"
-     "machine's parameters; with a '/' or ending in .json: a file as\n"
-     "catena-bench --tune writes it, the same for all ranks.",
+     "Rules that select an algorithm where none is requested. auto: the\n"
+     "built-in rules; machine:NAME: the formulas of the models, with that\n"
+     "machine's parameters; with a '/' or ending in .json: a file written by\n"
+     "catena-bench --tune, the same for all ranks.",
      FIELD(tuning), &string_parser},
     {"TOPOLOGY", "",
      "hwloc synthetic description to use instead of the real machine, such\n"
@@ -156,31 +156,30 @@ static const struct core_row rows[] = {
      "Empty: the real machine.",
      FIELD(topology), &string_parser},
     {"NET_DEVICES", "auto",
-     "Network devices of a rank. auto: RDMA devices near its NUMA domain when\n"
+     "Network devices of a rank. auto: RDMA devices near its NUMA domain if\n"
      "there are several devices; all; or lists as for UCX_NET_DEVICES,\n"
-     "separated by '/', dealt to the ranks of a node in turn.",
+     "separated by '/', assigned to the ranks of a node round-robin.",
      FIELD(net_devices), &string_parser},
     {"UCX_PUT", "auto",
-     "How data and its signal travel between nodes. am: one active message;\n"
-     "rma: put, fence, put. auto: rma where the network has RDMA.",
+     "How data and their flag are sent between nodes. am: one active message;\n"
+     "rma: put, fence, put. auto: rma if the network has RDMA.",
      FIELD(ucx_put), &put_parser},
     {"NETWORK", "auto",
-     "Whether a job of one node opens the network, too, for component ucx.\n"
-     "auto: when a hierarchy of the environment names it. Jobs of several\n"
-     "nodes always do.",
+     "Whether a job of one node also opens the network, for component ucx.\n"
+     "auto: if a hierarchy in the environment names it. Jobs of several\n"
+     "nodes always open it.",
      FIELD(network), &switch_parser},
     {"CHECK", "off",
-     "Look for calls of neighbors that do not fit each other wherever they\n"
-     "are: also where nothing is to be sent something is. The same on all\n"
-     "ranks.",
+     "Check all calls of neighborhoods for mismatches among neighbors, also\n"
+     "where a rank sends data that its neighbor does not expect. The same on\n"
+     "all ranks.",
      FIELD(check), &on_parser},
     {"HIERARCHY", "auto",
      "Levels of collectives. Rules: core, l3, numa, socket, node, network,\n"
      "user; components: shm, p2p, ucx. auto: numa:shm,node:shm,network:ucx,\n"
-     "without numa where a host has more ranks than cores.",
+     "without numa if a host has more ranks than cores.",
      FIELD(hierarchy), &levels_parser},
-    {"SUBGROUP", "",
-     "Name of the subgroup this rank is in by the rule \"user\".",
+    {"SUBGROUP", "", "Name of the subgroup of this rank for the rule \"user\".",
      FIELD(subgroup), &string_parser},
     CTN_EACH_COLLECTIVE(ROWS_OF_COLLECTIVE)};
 
@@ -378,8 +377,9 @@ size_t ctn_config_warn_unknown(const ctn_log_t *log)
             continue;
         unknown++;
         ctn_warn(log,
-                 PREFIX "%.*s is no setting of catena and has no effect; the "
-                        "nearest is " PREFIX "%s (catena-info -c lists all)",
+                 PREFIX
+                 "%.*s is not a setting of catena and has no effect; the "
+                 "nearest name is " PREFIX "%s (catena-info -c lists all)",
                  (int)length, name, nearest_row(name, length)->name);
     }
     return unknown;

@@ -7,8 +7,9 @@
 #include "heap/heap.h"
 #include "heap/segment.h"
 
-/* The heap as applications see it. Any thread may call it, so it does not poll
- * the operations that return memory, as allocations of the library do. */
+/* The public functions of the heap. Any thread may call them, so unlike
+ * allocations of the library they do not poll the operations that return
+ * memory. */
 
 void *catena_malloc(catena_context_t *context, size_t bytes)
 {
@@ -69,8 +70,8 @@ catena_status_t catena_heap_offset(catena_context_t *context, const void *block,
     return CATENA_OK;
 }
 
-/** [offset, offset + bytes) of a rank's heap here; NULL: not on this node, or
- * beyond the heap. */
+/** The address of [offset, offset + bytes) of a rank's heap; NULL: not on this
+ * node, or beyond the heap. */
 static void *reach(catena_context_t *context, int rank, uint64_t offset,
                    size_t bytes)
 {

@@ -4,8 +4,8 @@
 
 #include "heap/arena.h"
 
-/* The interface, and small blocks. Their fast ways are alloc_small and
- * free_small: enter the own cache, pop or push, leave. All else takes the
+/* The interface, and small blocks. The fast paths are alloc_small and
+ * free_small: enter the own cache, pop or push, leave. All other paths take the
  * mutex. */
 
 static __attribute__((noreturn, cold, noinline)) void
@@ -16,7 +16,7 @@ die(const ctn_arena_t *arena, const void *block, const char *what)
     abort();
 }
 
-/* What the mutex guards is short: a look or two before sleeping pays. */
+/* Critical sections are short: spinning a little before sleeping pays. */
 static bool mutex_init(pthread_mutex_t *mutex)
 {
     pthread_mutexattr_t attributes;
@@ -53,7 +53,7 @@ catena_status_t ctn_arena_init(ctn_arena_t *arena,
     return CATENA_OK;
 }
 
-/* Slabs that still have blocks own memory too. */
+/* Slabs with blocks in use own memory, too. */
 static void free_slabs(ctn_arena_t *arena, const ctn_zone_t *zone)
 {
     for (uint32_t page = zone->first; page < zone->end;) {
@@ -101,10 +101,10 @@ __attribute__((cold)) void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes)
     }
     arena->full_logged = true;
     ctn_warn(arena->params.log,
-             "heap: no room for a block of %zu bytes; this rank has taken %zu "
-             "bytes of its node's heap and uses %lld of them; a larger "
-             "CATENA_HEAP_SIZE makes the heap of the node larger (this is "
-             "said only once)",
+             "heap: exhausted at a block of %zu bytes; this rank has taken %zu "
+             "bytes of its node's heap and uses %lld of them; increase "
+             "CATENA_HEAP_SIZE to enlarge the heap of the node (logged only "
+             "once)",
              bytes, arena->taken_pages << CTN_PAGE_SHIFT,
              (long long)arena->in_use);
 }
@@ -124,7 +124,7 @@ alloc_small_slow(ctn_arena_t *arena, unsigned class_index)
     unsigned got = 0;
 
     if (stack != NULL && stack->count > 0) {
-        got = stack->count; /* was being emptied by another thread */
+        got = stack->count; /* another thread was emptying it */
     } else {
         ctn_slab_request_t request = {
             .class_index = class_index,
@@ -236,8 +236,8 @@ static inline void free_small(ctn_arena_t *arena, const ctn_run_t *slab,
     if (__builtin_expect(cache != NULL, 1)) {
         ctn_stack_t *stack = &cache->stack[class_index];
         if (__builtin_expect(stack->count < stack->capacity, 1)) {
-            /* One by one: written as halves and copied as a whole, they would
-             * have to wait for each other in the store buffer. */
+            /* One by one: if written as halves and copied as a whole, each
+             * would wait for the other in the store buffer. */
             ctn_entry_t *top = &stack->entry[stack->count++];
             top->block = entry.block;
             top->used = entry.used;
@@ -252,8 +252,8 @@ static inline void free_small(ctn_arena_t *arena, const ctn_run_t *slab,
 
 /* --- the interface --- */
 
-/* The smallest class with the alignment: slabs start at a page, so a block is
- * aligned to whatever divides both its size and the page. */
+/* The smallest class with the alignment: slabs start on a page, so a block is
+ * aligned to each common divisor of its size and the page. */
 static unsigned class_aligned(size_t alignment, size_t bytes)
 {
     unsigned i = ctn_class_of(bytes);
@@ -291,7 +291,7 @@ void *ctn_arena_calloc(ctn_arena_t *arena, size_t alignment, size_t bytes)
     return alloc(arena, alignment, bytes, true);
 }
 
-/* The run of a block; dies if there is no such block in use. */
+/* The run of a block; dies if no such block is in use. */
 static inline ctn_run_t *run_of(const ctn_arena_t *arena, const void *block,
                                 size_t *off)
 {
@@ -377,7 +377,7 @@ void ctn_arena_stats(ctn_arena_t *arena, catena_heap_stats_t *stats)
 {
     pthread_mutex_lock(&arena->mutex);
     int64_t in_use = arena->in_use;
-    int64_t above = 0; /* largest rise in a cache that is not published */
+    int64_t above = 0; /* largest unpublished rise in a cache */
 
     stats->allocations = arena->allocations;
     stats->frees = arena->frees;

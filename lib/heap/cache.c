@@ -8,17 +8,17 @@
 
 #include "heap/arena.h"
 
-/* Caches: each thread keeps some free blocks, so that most calls take no
- * lock. A cache belongs to a slot, found by hashing the thread's identity; a
- * thread that ends leaves its slot to the next one with the same identity,
- * and 64 threads at most have one.
+/* Caches: each thread keeps some free blocks, so most calls take no lock. A
+ * cache belongs to a slot, found by hashing the thread's identity. A thread
+ * that ends leaves its slot to the next one with the same identity; at most 64
+ * threads have one.
  *
  * Memory in caches must not make an allocation fail, so another thread may
- * empty a cache. Its owner does not pay for that with atomic operations: it
- * writes `busy` and reads `owner`, whoever empties writes `owner` and reads
- * `busy`, and membarrier(2) puts the fence that is needed between write and
- * read into both. Everything else about a cache is changed under the mutex.
- * Where there is no membarrier, caches hold no runs and are left alone. */
+ * empty a cache. Its owner needs no atomic operations for that: the owner
+ * writes `busy` and reads `owner`, the emptying thread writes `owner` and reads
+ * `busy`, and membarrier(2) provides the fence between write and read in both.
+ * All other changes of a cache are made under the mutex. Without membarrier,
+ * caches hold no runs and no other thread empties them. */
 
 enum { STACK_BYTES = 16 << 10, STACK_MAX = 64, STACK_MIN = 4 };
 

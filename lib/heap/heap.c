@@ -8,7 +8,7 @@
 
 #include "heap/segment.h"
 
-/* The heap of a rank: its arena, and the count of bytes that all ranks of the
+/* The heap of a rank: its arena, and the number of bytes that all ranks of the
  * node have taken from the segment. */
 
 static const size_t KEEP_MAX = (size_t)32 << 20;
@@ -19,7 +19,7 @@ static bool source_take(void *argument, uint64_t offset, size_t bytes)
     ctn_segment_header_t *header = heap->header;
     uint64_t taken = __atomic_load_n(&header->taken, __ATOMIC_RELAXED);
 
-    /* Relaxed: a plain count, no data is ordered by it. */
+    /* Relaxed: a counter that orders no data. */
     do {
         if (bytes > heap->limit || taken > heap->limit - bytes) {
             return false;
@@ -30,14 +30,14 @@ static bool source_take(void *argument, uint64_t offset, size_t bytes)
     if (heap->kind != CTN_SEGMENT_SHM) {
         return true;
     }
-    /* /dev/shm has a size of its own. To touch a page that it has no room
-     * for is SIGBUS, so get the room now. */
+    /* /dev/shm has a size limit of its own. Touching a page beyond it raises
+     * SIGBUS, so allocate the pages now. */
     off_t start = (off_t)(heap->own - (unsigned char *)header) + (off_t)offset;
     int error = posix_fallocate(heap->fd, start, (off_t)bytes);
     if (error != 0) {
-        ctn_debug(heap->log, "heap: no %zu bytes more in /dev/shm: %s", bytes,
-                  strerror(error));
-        /* A part may have been allocated. */
+        ctn_debug(heap->log, "heap: no further %zu bytes in /dev/shm: %s",
+                  bytes, strerror(error));
+        /* Part of them may have been allocated. */
         fallocate(heap->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start,
                   (off_t)bytes);
         __atomic_fetch_sub(&header->taken, bytes, __ATOMIC_RELAXED);
@@ -50,13 +50,13 @@ static bool source_give(void *argument, uint64_t offset, size_t bytes)
 {
     ctn_heap_t *heap = argument;
 
-    /* Fails where the system's pages are larger than ours. */
+    /* Fails if the system's pages are larger than ours. */
     int advice = heap->kind == CTN_SEGMENT_GIVEN ? MADV_DONTNEED : MADV_REMOVE;
     if (madvise(heap->own + offset, bytes, advice) != 0) {
         return false;
     }
     __atomic_fetch_sub(&heap->header->taken, bytes, __ATOMIC_RELAXED);
-    /* Its addresses may be something else's when this heap is gone. */
+    /* The addresses may be used for other memory later. */
     ctn_unpoison(heap->own + offset, bytes);
     return true;
 }
@@ -112,7 +112,7 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
     if (status != CATENA_OK) {
         ctn_error(heap->log,
                   "heap: no process memory for the tables of an arena of %zu "
-                  "bytes; a smaller CATENA_HEAP_SIZE needs less",
+                  "bytes; reduce CATENA_HEAP_SIZE",
                   arena.bytes);
     }
     return status;
@@ -155,7 +155,7 @@ void ctn_heap_on_shortage(ctn_heap_t *heap, bool (*reclaim)(void *),
     heap->reclaim_argument = argument;
 }
 
-/** Whether to try again, after an allocation of `bytes` has failed. */
+/** Whether to retry after an allocation of `bytes` has failed. */
 static bool reclaim(const ctn_heap_t *heap, size_t bytes)
 {
     return heap->reclaim != NULL && bytes > 0 && bytes <= heap->limit &&

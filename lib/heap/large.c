@@ -2,10 +2,11 @@
 
 #include "heap/arena.h"
 
-/* Blocks larger than CTN_SMALL_MAX: a run each. Some of those that a thread
- * freed last stay in its cache. */
+/* Blocks larger than CTN_SMALL_MAX: a run each. A thread's cache keeps some of
+ * those that it freed last. */
 
-enum { SPARE_PART = 4 }; /* of the pages asked for may be left unused */
+/** Fraction of the requested pages that may stay unused. */
+enum { SPARE_PART = 4 };
 
 static void cache_push(ctn_cache_t *cache, ctn_run_t *run)
 {
@@ -40,7 +41,8 @@ static ctn_run_t *cached_run(ctn_arena_t *arena,
         return NULL;
     }
     for (uint32_t i = cache->runs; i-- > 0;) {
-        /* Less than request->pages wraps around and is too much as well. */
+        /* If it is shorter than request->pages, this wraps around and exceeds
+         * it, too. */
         if (cache->length[i] - request->pages <= spare &&
             (cache->run[i]->first & (request->align_pages - 1)) == 0) {
             ctn_run_t *run = cache_remove(cache, i);
@@ -59,7 +61,7 @@ static ctn_run_t *take_run(ctn_arena_t *arena, const ctn_run_request_t *request,
     pthread_mutex_lock(&arena->mutex);
     ctn_cache_t *cache = ctn_cache_claim(arena);
     ctn_run_t *run = ctn_runs_take(arena, request, fresh);
-    if (run == NULL) { /* what is free may lie in pieces too small */
+    if (run == NULL) { /* the free runs may be too small */
         ctn_runs_give_back(arena, 0);
         run = ctn_runs_take(arena, request, fresh);
     }
@@ -80,7 +82,7 @@ static ctn_run_t *take_run(ctn_arena_t *arena, const ctn_run_request_t *request,
     return run;
 }
 
-/* Huge pages where they waste less than a quarter. */
+/* Use huge pages if they waste less than a quarter. */
 static void use_huge(ctn_run_request_t *request, size_t bytes)
 {
     size_t whole = (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
@@ -145,7 +147,7 @@ static __attribute__((noinline)) void free_run_slow(ctn_arena_t *arena,
         ctn_arena_count(arena, -(int64_t)bytes);
     }
     if (cache != NULL && run->pages <= arena->cache_pages) {
-        /* Make room for several: the mutex is what costs. */
+        /* Evict several at once: the mutex is the cost. */
         uint32_t half = arena->cache_pages / 2;
         ctn_cache_spill_runs(
             arena, cache,

@@ -6,7 +6,7 @@
 
 #include "heap/segment.h"
 
-/* How much memory there is for this process. */
+/* The memory that this process may use. */
 
 static size_t read_bytes(const char *path)
 {
@@ -29,8 +29,9 @@ size_t ctn_cgroup_limit(const char *root, const char *group, const char *file)
     size_t length = strlen(group);
     size_t least = SIZE_MAX;
 
-    /* A limit of any group above holds too. In a container the path may be
-     * that of the host, which is not there; its root then is the limit. */
+    /* The limit of every ancestor group applies, too. In a container the path
+     * may be that of the host and not exist; the limit is then that of the
+     * root. */
     for (;;) {
         while (length > 0 && group[length - 1] == '/') {
             length--;
@@ -50,7 +51,7 @@ size_t ctn_cgroup_limit(const char *root, const char *group, const char *file)
     }
 }
 
-/* Whether a comma-separated list of controllers has "memory". */
+/* Whether a comma-separated list of controllers contains "memory". */
 static bool has_memory(const char *list)
 {
     for (const char *at = list; at != NULL; at = strchr(at, ',')) {

@@ -5,12 +5,13 @@
 
 #include "heap/arena.h"
 
-/* Runs of pages: good fit from bins by size, split on take, merged with free
- * neighbours on put. Fresh and free runs are kept apart, so that calloc knows
- * what is zero, and so that address space does not run out with the pages. */
+/* Runs of pages: good fit from bins by size, split on allocation, merged with
+ * free neighbors on free. Fresh and free runs are kept apart, so calloc knows
+ * which pages are zero, and address space does not run out together with the
+ * pages. */
 
 enum {
-    DESCRIPTORS_AT_ONCE = 15, /* with their link, 1 KiB */
+    DESCRIPTORS_AT_ONCE = 15, /* 1 KiB with their link */
     LOOK_IN_BIN = 16,
     SMALL_MAP_BYTES = 128 << 10
 };
@@ -53,7 +54,7 @@ static ctn_zone_t *zone_of(const ctn_arena_t *arena, uint32_t page)
     return page < arena->zone[0]->end ? arena->zone[0] : arena->zone[1];
 }
 
-/* Runs of 1 to 3 pages have bins of their own; then 4 bins a doubling. */
+/* Runs of 1 to 3 pages have bins of their own; then 4 bins per doubling. */
 static unsigned bin_of(uint32_t pages)
 {
     if (pages < 4) {
@@ -119,7 +120,7 @@ void ctn_runs_map_inside(ctn_arena_t *arena, const ctn_run_t *run,
     }
 }
 
-/* Merge with neighbours of the same kind, then bin. Returns what it became. */
+/* Merge with neighbors of the same kind, then bin. Returns the merged run. */
 static ctn_run_t *free_insert(ctn_arena_t *arena, ctn_run_t *run)
 {
     const ctn_zone_t *zone = zone_of(arena, run->first);
@@ -150,7 +151,7 @@ static ctn_run_t *free_insert(ctn_arena_t *arena, ctn_run_t *run)
 }
 
 /* Cut `run`, which is in no bin, after `pages`; the rest becomes a run of the
- * same kind, in no bin either. NULL: no memory, nothing has changed. */
+ * same kind, in no bin either. NULL: no memory, unchanged. */
 static ctn_run_t *cut(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
 {
     ctn_run_t *rest = descriptor_get(arena);
@@ -166,8 +167,8 @@ static ctn_run_t *cut(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
     return rest;
 }
 
-/* Pages to skip from the start of `run` to the first aligned one. The base
- * of the arena has the largest alignment there is. */
+/* Pages to skip from the start of `run` to the first aligned one. The base of
+ * the arena has the largest supported alignment. */
 static uint32_t skip_pages(const ctn_run_t *run, uint32_t align_pages)
 {
     return -run->first & (align_pages - 1);
@@ -194,9 +195,8 @@ static ctn_run_t *find_in_bin(const ctn_run_t *run, unsigned look,
     return best;
 }
 
-/* Only the bin of the size itself, and any bin under an alignment, may hold
- * runs that do not fit; there we look at a few, and at all of them before
- * giving up. */
+/* Only the bin of the size itself, or any bin with an alignment, may hold runs
+ * that do not fit: there try a few, and all of them before failing. */
 static ctn_run_t *find(ctn_zone_t *zone, unsigned kind,
                        const ctn_run_request_t *request)
 {
@@ -222,7 +222,7 @@ static ctn_run_t *find(ctn_zone_t *zone, unsigned kind,
     return NULL;
 }
 
-/* Cut exactly the requested pages out of a free run that fits. */
+/* Cut the requested pages out of a free run that fits. */
 static ctn_run_t *carve(ctn_arena_t *arena, ctn_run_t *run,
                         const ctn_run_request_t *request)
 {
@@ -280,7 +280,7 @@ static ctn_run_t *take_free(ctn_arena_t *arena, ctn_zone_t *zone,
     return run != NULL ? carve(arena, run, request) : NULL;
 }
 
-/* Fresh pages were asked for, but the limit is reached: make old ones fresh. */
+/* Fresh pages are requested, but the limit is reached: return old ones. */
 static ctn_run_t *refresh(ctn_arena_t *arena, ctn_run_t *run, bool *fresh)
 {
     const ctn_arena_source_t *source = &arena->params.source;
@@ -295,12 +295,12 @@ static ctn_run_t *refresh(ctn_arena_t *arena, ctn_run_t *run, bool *fresh)
     if (source_take(arena, run)) {
         return run;
     }
-    run->kind = CTN_RUN_FRESH; /* another rank was faster */
+    run->kind = CTN_RUN_FRESH; /* another rank took the memory */
     free_insert(arena, run);
     return NULL;
 }
 
-/* In one zone: what is preferred, else the other. */
+/* In one zone: the preferred kind, else the other. */
 static ctn_run_t *take_in(ctn_arena_t *arena, ctn_zone_t *zone,
                           const ctn_run_request_t *request, bool *fresh)
 {
@@ -326,7 +326,7 @@ ctn_run_t *ctn_runs_take(ctn_arena_t *arena, const ctn_run_request_t *request,
 {
     bool huge = request->huge && arena->zone[1] != NULL;
 
-    /* The other zone is better than none. */
+    /* Fall back to the other zone. */
     for (int turn = 0; turn < 2; turn++, huge = !huge) {
         ctn_zone_t *zone = arena->zone[huge ? 1 : 0];
         if (zone == NULL) {
@@ -372,7 +372,7 @@ static bool give_back_run(ctn_arena_t *arena, ctn_run_t *run)
     return true;
 }
 
-/* Largest runs first: they cost one system call each. */
+/* Largest runs first: one system call each. */
 void ctn_runs_give_back(ctn_arena_t *arena, size_t keep)
 {
     for (unsigned z = 0; z < 2; z++) {
@@ -456,8 +456,8 @@ bool ctn_runs_init(ctn_arena_t *arena)
     size_t huge = arena->params.huge_off >> CTN_PAGE_SHIFT;
 
     arena->map_bytes = pages * sizeof(*arena->map);
-    /* Sparse like the arena itself: entries of pages never used cost nothing.
-     * Small ones come from malloc, since the number of mappings is limited. */
+    /* Sparse like the arena: entries of pages never used cost nothing. Small
+     * maps come from malloc, since the number of mappings is limited. */
     if (arena->map_bytes <= SMALL_MAP_BYTES) {
         arena->map = calloc(1, arena->map_bytes);
     } else {
@@ -488,8 +488,8 @@ void ctn_runs_release(ctn_arena_t *arena)
     }
 }
 
-/* Runs tile each zone; entries between ends are as the page map promises;
- * no two free runs of a kind touch; counts agree with the bins. */
+/* Runs tile each zone; the page map is consistent; no two free runs of a kind
+ * are adjacent; counters agree with the bins. */
 static void zone_check(ctn_arena_t *arena, ctn_zone_t *zone, size_t *taken,
                        size_t *free_pages)
 {

@@ -14,10 +14,10 @@
 #include "heap/arena.h"
 #include "heap/segment.h"
 
-/* The segment: how it is made, found and mapped. */
+/* The segment: creation, lookup and mapping. */
 
-/* All arenas together: leaves room for everything else in 47 bits, and under
- * the sanitizers. */
+/* All arenas together: leaves address space for everything else in 47 bits, and
+ * under the sanitizers. */
 static const size_t MAPPING_MAX = (size_t)1 << 46;
 static const size_t LIMIT_MIN = (size_t)64 << 10;
 static const char MAGIC[8] = "catenaH";
@@ -108,8 +108,8 @@ static catena_status_t choose_limit(const ctn_heap_t *heap, size_t asked,
     }
     if (asked > there || asked < LIMIT_MIN) {
         ctn_error(heap->log,
-                  "heap: there are %zu bytes (%s), the least is %zu, and %zu "
-                  "were asked for; change CATENA_HEAP_SIZE",
+                  "heap: there are %zu bytes (%s), the minimum is %zu, and %zu "
+                  "were requested; change CATENA_HEAP_SIZE",
                   there, where, LIMIT_MIN, asked);
         return asked > there ? CATENA_ERR_NO_MEMORY : CATENA_ERR_ARG;
     }
@@ -122,8 +122,8 @@ static size_t round_huge(size_t bytes)
     return (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
 }
 
-/* Map the file with the largest arenas that are possible: as long as the
- * limit; twice that with huge pages, which have addresses of their own. */
+/* Map the file with the largest possible arenas: as long as the limit; twice
+ * that with huge pages, which have addresses of their own. */
 static catena_status_t map_new(ctn_heap_t *heap, size_t limit, bool huge,
                                int local_size, size_t *zone_bytes)
 {
@@ -147,15 +147,15 @@ static catena_status_t map_new(ctn_heap_t *heap, size_t limit, bool huge,
     if (heap->header == NULL) {
         ctn_error(heap->log,
                   "heap: cannot map arenas for %d ranks with a limit of %zu "
-                  "bytes: %s; look at the limit of address space (ulimit -v), "
-                  "or make CATENA_HEAP_SIZE smaller",
+                  "bytes: %s; check the limit of address space (ulimit -v), "
+                  "or reduce CATENA_HEAP_SIZE",
                   local_size, limit, strerror(error));
         return CATENA_ERR_NO_MEMORY;
     }
     if (*zone_bytes < wanted) {
         ctn_warn(heap->log,
-                 "heap: addresses are short: each of %d ranks can use %zu "
-                 "bytes of the %zu that CATENA_HEAP_SIZE gives to the node",
+                 "heap: too little address space: each of %d ranks can use %zu "
+                 "bytes of the %zu that CATENA_HEAP_SIZE allows the node",
                  local_size, *zone_bytes, limit);
     }
     return CATENA_OK;
@@ -200,7 +200,7 @@ static catena_status_t fill_new(ctn_heap_t *heap,
     if (status == CATENA_OK) {
         status = map_new(heap, limit, huge, params->local_size, &zone_bytes);
     }
-    /* The header is not counted, but must not be SIGBUS either. */
+    /* The header is not charged, but must not raise SIGBUS either. */
     if (status == CATENA_OK && heap->kind == CTN_SEGMENT_SHM &&
         posix_fallocate(heap->fd, 0, CTN_PAGE_BYTES) != 0) {
         ctn_error(heap->log, "heap: /dev/shm is full");
@@ -216,7 +216,7 @@ static catena_status_t fill_new(ctn_heap_t *heap,
     header->limit = limit;
     header->arena_bytes = zone_bytes * (huge ? 2 : 1);
     header->huge_off = zone_bytes;
-    /* The name is given away only after this, which orders it. */
+    /* The name is published only after this, which orders it. */
     memcpy(header->magic, MAGIC, sizeof(MAGIC));
     return ctn_heap_start(heap, params);
 }
@@ -317,7 +317,7 @@ catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
 
 /* --- attach --- */
 
-/* "PATH:ID" into its parts. */
+/* Split "PATH:ID". */
 static bool parse_name(const char *name, char path[CTN_HEAP_NAME_BYTES],
                        uint64_t *id)
 {
@@ -334,7 +334,7 @@ static bool parse_name(const char *name, char path[CTN_HEAP_NAME_BYTES],
     return errno == 0 && *end == '\0';
 }
 
-/* Whether the open file is the segment we were told of. Says why not. */
+/* Whether the open file is the published segment. NULL, or why not. */
 static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
                           uint64_t id)
 {
@@ -352,18 +352,18 @@ static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
         return "it is not a heap of catena";
     }
     if (header.version != CTN_SEGMENT_VERSION) {
-        return "it was made by another version of catena";
+        return "another version of catena made it";
     }
     if (header.id != id) {
-        return "it is another heap than the one announced";
+        return "it is not the published heap";
     }
     if (header.local_size != (uint32_t)params->local_size) {
-        return "it was made for another number of ranks";
+        return "it is for another number of ranks";
     }
     heap->mapped_bytes =
         CTN_SEGMENT_HEADER_BYTES + header.arena_bytes * header.local_size;
     if ((size_t)file.st_size != heap->mapped_bytes) {
-        return "it has another size than its header says";
+        return "its size differs from its header";
     }
     return NULL;
 }
@@ -389,17 +389,16 @@ static catena_status_t open_named(ctn_heap_t *heap,
     }
     const char *wrong = verify(heap, params, id);
     if (wrong != NULL) {
-        ctn_error(heap->log,
-                  "heap: %s was said to be the heap of local rank 0, but %s",
+        ctn_error(heap->log, "heap: %s is not the heap of local rank 0: %s",
                   path, wrong);
         return CATENA_ERR_SYSTEM;
     }
     heap->header = map_aligned(heap->fd, heap->mapped_bytes);
     if (heap->header == NULL) {
         ctn_error(heap->log,
-                  "heap: cannot map %zu bytes of addresses: %s; look at the "
-                  "limit of address space (ulimit -v), or make "
-                  "CATENA_HEAP_SIZE smaller",
+                  "heap: cannot map %zu bytes of addresses: %s; check the "
+                  "limit of address space (ulimit -v), or reduce "
+                  "CATENA_HEAP_SIZE",
                   heap->mapped_bytes, strerror(errno));
         return CATENA_ERR_NO_MEMORY;
     }

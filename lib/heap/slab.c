@@ -4,10 +4,10 @@
 
 #include "heap/arena.h"
 
-/* Slabs: runs cut into blocks of one size. A block is in one of three places:
- * with the user (used = 1), in a cache of a thread (used = 0), or in the slab
- * (used = 0, its bit in free_map is 1). `used` is written by threads without
- * the mutex; it has a byte per block so that none writes another's. */
+/* Slabs: runs cut into blocks of one size. A block is in one of three states:
+ * in use (used = 1), in a thread's cache (used = 0), or in the slab (used = 0,
+ * its bit in free_map is 1). Threads write `used` without the mutex; it has a
+ * byte per block so that no thread writes another one's. */
 
 const uint16_t ctn_class_bytes[CTN_CLASSES] = {
     16,   32,   48,   64,   128,  192,   256,   320,   384,  448,  512,
@@ -16,7 +16,7 @@ const uint16_t ctn_class_bytes[CTN_CLASSES] = {
 
 enum { LOOK_FOR_OWN = 8 };
 
-/* 16 KiB for blocks up to 1 KiB; above that 16, 8, 4 blocks, which fill their
+/* 16 KiB for blocks up to 1 KiB; above that 16, 8 or 4 blocks, which fill their
  * pages exactly. */
 static uint32_t slab_pages(size_t block_bytes)
 {
@@ -123,8 +123,9 @@ static unsigned slab_take(ctn_arena_t *arena, ctn_run_t *slab,
     return got;
 }
 
-/* Threads take blocks from slabs of their own: neither the bytes in `used`
- * nor small blocks then share cache lines. An empty slab may change hands. */
+/* Threads take blocks from slabs of their own, so neither the bytes in `used`
+ * nor small blocks of two threads share cache lines. An empty slab may change
+ * its owner. */
 static ctn_run_t *slab_find(const ctn_arena_t *arena,
                             const ctn_slab_request_t *request)
 {
@@ -173,7 +174,7 @@ void ctn_slabs_put(ctn_arena_t *arena, const ctn_entry_t *entry)
     if (slab->free_blocks == 1) {
         partial_insert(arena, slab);
     }
-    /* One empty slab of a class stays, for the next block. */
+    /* Keep one empty slab of each class for the next block. */
     if (slab->free_blocks == slab->blocks &&
         (slab->next != NULL || slab->previous != NULL)) {
         slab_free(arena, slab);

@@ -10,11 +10,11 @@
 
 /* JSON files of machines and tunings. */
 
-/** Whether a name means a file: it contains '/' or ends in ".json". */
+/** Whether a name is a path: it contains '/' or ends in ".json". */
 bool ctn_document_is_path(const char *name);
 
-/** Read a file; NULL: *status says why (ERR_SYSTEM: unreadable, ERR_ARG), and
- * it is logged as of a `kind`, such as "machine". */
+/** Read a file; NULL: *status is ERR_SYSTEM (unreadable) or ERR_ARG, and the
+ * error is logged for a `kind` such as "machine". */
 json_t *ctn_document_load(const ctn_log_t *log, const char *kind,
                           const char *path, catena_status_t *status);
 

@@ -2,10 +2,10 @@
  * nodes, tau-Lop on them. As printed, except that sums are not approximated.
  *
  * Equation 6 sums its steps to ppn (p - ppn) (L + G (sz - 1)) + (p - 1)(o + g)
- * in its second line; that is what is computed. In equations 7 to 10 the
- * number of messages that compete in one NUMA domain is what the paper writes
- * before the ||: ppn, ppn * ln, or ppn + (ln - 1) * n1, with n1 = ppn / nn.
- * o is the overhead of both sides, since the paper's is of a message. */
+ * in its second line; the code computes that. In equations 7 to 10 the number
+ * of messages that compete in one NUMA domain is the term before the ||: ppn,
+ * ppn * ln, or ppn + (ln - 1) * n1, with n1 = ppn / nn. o is the overhead of
+ * both sides, since the paper's is per message. */
 
 #include <string.h>
 
@@ -86,7 +86,7 @@ static double onmpml(const catena_machine_t *machine, const terms_t *t)
     double inter = inter_node(t);
     double rounds = t->M / t->ln;
     double intra = (2 * rounds - 1) * start + (rounds - 1) * transpose(t);
-    intra = intra > 0 ? intra : 0; /* one round: nothing is left to overlap */
+    intra = intra > 0 ? intra : 0; /* one round: nothing to overlap */
     return start + (inter > intra ? inter : intra) + end;
 }
 

@@ -13,7 +13,7 @@
 typedef enum kind {
     COUNT, /* a whole number, uint32_t */
     TIME,  /* nanoseconds, double */
-    RATE   /* MB/s in the file, kept as nanoseconds per byte */
+    RATE   /* MB/s in the file, stored as nanoseconds per byte */
 } kind_t;
 
 typedef struct parameter {
@@ -61,7 +61,7 @@ enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 static double rate_of(double ns_per_byte)
 {
-    return 1e3 / ns_per_byte; /* MB/s and ns per byte are each other's */
+    return 1e3 / ns_per_byte; /* MB/s and ns per byte are reciprocal */
 }
 
 /* ---- reading ---- */
@@ -159,7 +159,7 @@ static bool known_section(const char *name)
     return known;
 }
 
-/** A misspelt name must not be passed over. */
+/** A misspelt name must not be ignored. */
 static catena_status_t refuse_unknown(const machine_reading_t *reading,
                                       json_t *root)
 {
@@ -190,7 +190,8 @@ static catena_status_t refuse_unknown(const machine_reading_t *reading,
     return CATENA_OK;
 }
 
-/** Parts of a node are of one size, so that cores can be told apart. */
+/** Parts of a node have the same size, so that a core's parts can be computed.
+ */
 static catena_status_t check_shape(const machine_reading_t *reading)
 {
     const catena_machine_t *m = reading->machine;
@@ -243,7 +244,7 @@ static catena_status_t read_root(const machine_reading_t *reading, json_t *root)
     return status == CATENA_OK ? check_shape(reading) : status;
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 static json_t *load_builtin(const ctn_log_t *log, const char *name,
                             catena_status_t *status)
@@ -301,7 +302,7 @@ void ctn_machine_free(catena_machine_t *machine)
     free(machine);
 }
 
-/* ---- places ---- */
+/* ---- cores ---- */
 
 uint32_t ctn_machine_core(const catena_machine_t *machine, uint32_t i,
                           uint32_t n)

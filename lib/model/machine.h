@@ -21,7 +21,7 @@
  * Members here are named as in the file, but rates (MB/s, 10^6 bytes per
  * second) are kept as nanoseconds per byte. */
 
-/** How far apart two cores of a node are. */
+/** The distance of two cores of a node. */
 typedef enum ctn_distance {
     CTN_DISTANCE_L3,     /* they share an L3 cache (or are the same core) */
     CTN_DISTANCE_SOCKET, /* the same socket, another L3 */
@@ -35,19 +35,19 @@ struct catena_machine {
     char name[64];
     char description[256];
 
-    /* node: numbers of each; cores are numbered socket by socket, within it
-     * domain by domain. */
+    /* node: the number of each; cores are numbered by socket, then by domain.
+     */
     uint32_t cores;
     uint32_t sockets;
     uint32_t numa_domains; /* a multiple of sockets or fewer */
     uint32_t l3_caches;
-    /* Cores that all nodes share, for nodes that are emulated on one host;
-     * 0: each node has its own. switch_ns: giving a core to another rank. */
+    /* Cores that all nodes share, for nodes emulated on one host; 0: each node
+     * has its own. switch_ns: yielding a core to another rank. */
     uint32_t shared_cores;
     double switch_ns;
 
-    /* network: LogGP (Alexandrov et al. 1995), each port with queues of its
-     * own for sending and receiving. */
+    /* network: LogGP (Alexandrov et al. 1995); each port has a queue for
+     * sending and one for receiving. */
     uint32_t ports;
     double latency_ns;          /* L */
     double send_overhead_ns;    /* o of the sender's core */
@@ -57,37 +57,37 @@ struct catena_machine {
     double node_per_byte_ns; /* 1 / bandwidth of all ports of a node together
                                 (file: node_MBps); at least G / ports */
 
-    /* memory: tau-Lop. A copy of m bytes of which n run at once in the same
-     * NUMA domain takes copy_start + m * max(copy, n * domain). */
+    /* memory: tau-Lop. A copy of m bytes, one of n concurrent ones in a NUMA
+     * domain, takes copy_start + m * max(copy, n * domain). */
     double copy_start_ns;
-    double copy_per_byte_ns;         /* one copy alone (file: copy_MBps) */
-    double domain_per_byte_ns;       /* all of a domain (file: domain_MBps) */
+    double copy_per_byte_ns;   /* a single copy (file: copy_MBps) */
+    double domain_per_byte_ns; /* all copies of a domain (file: domain_MBps) */
     double signal_ns[CTN_DISTANCES]; /* file: signal_l3_ns, signal_socket_ns,
                                         signal_node_ns: from a store until a
                                         core that polls has seen it */
-    double poll_ns; /* looking at one's words when something came */
+    double poll_ns; /* polling the own flags when one has arrived */
 
     /* work */
     double transpose_per_byte_ns; /* file: transpose_MBps; a copy of small
                                      blocks, contends as a copy does */
     double reduce_per_byte_ns;    /* file: reduce_MBps */
     double hash_per_byte_ns;      /* file: hash_MBps */
-    double compare_ns;            /* one comparison when sorting */
+    double compare_ns;            /* one comparison of a sort */
 
     char *source[CTN_MACHINE_PARAMETERS]; /* in the order of the file's list */
 };
 
-/** Read a machine: the name of one that ships, or the path of a file (when
- * it contains '/' or ends in ".json"). What is wrong is logged: parameter,
- * expected, found, file.
- * @return ERR_ARG (no such machine, bad parameter), ERR_SYSTEM (unreadable),
- *         ERR_NO_MEMORY; release with ctn_machine_free */
+/** Read a machine: the name of a built-in one, or the path of a file (if it
+ * contains '/' or ends in ".json"). Errors are logged: parameter, expected,
+ * found, file.
+ * @return ERR_ARG (no such machine, invalid parameter), ERR_SYSTEM
+ *   (unreadable), ERR_NO_MEMORY; release with ctn_machine_free */
 catena_status_t ctn_machine_read(const ctn_log_t *log, const char *name,
                                  catena_machine_t **machine);
 void ctn_machine_free(catena_machine_t *machine);
 
-/** The core of local rank i of n on a node: spread evenly, in order; with more
- * ranks than cores, i mod cores. */
+/** The core of local rank i of n on a node: evenly distributed, in order; with
+ * more ranks than cores, i mod cores. */
 uint32_t ctn_machine_core(const catena_machine_t *machine, uint32_t i,
                           uint32_t n);
 uint32_t ctn_machine_domain(const catena_machine_t *machine, uint32_t core);

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/** The machines that ship: the files of lib/model/machines, put into the
- * library by embed.py. */
+/** The built-in machines: the files of lib/model/machines, embedded by
+ * embed.py. */
 typedef struct ctn_builtin_machine {
     const char *name;
     const char *text; /* JSON */

@@ -25,7 +25,7 @@ const ctn_rule_t ctn_rule_anywhere = {
     .direct_above_w = SIZE_MAX,
 };
 
-/* ---- opening ---- */
+/* ---- open and close ---- */
 
 static catena_status_t open_builtin(const ctn_log_t *log, const char *name,
                                     ctn_tuning_t *tuning)
@@ -113,7 +113,7 @@ const char *ctn_tuning_name(const ctn_tuning_t *tuning)
     return tuning->name;
 }
 
-/* ---- choosing ---- */
+/* ---- selection ---- */
 
 static bool holds(const ctn_rule_t *rule, uint32_t nodes, uint32_t ppn,
                   size_t bytes)

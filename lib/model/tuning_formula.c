@@ -1,4 +1,5 @@
-/* A tuning without rules: what catena_model_alltoall finds quickest. */
+/* A tuning without rules: selects the fastest algorithm by
+ * catena_model_alltoall. */
 
 #include <string.h>
 
@@ -13,12 +14,12 @@ static double seconds_of(const ctn_tuning_t *tuning,
     double seconds = 0;
     point->algorithm = algorithm;
     point->leaders = (int)leaders;
-    /* The numbers were checked, so that there is an answer. */
+    /* The arguments were checked, so this succeeds. */
     (void)catena_model_alltoall(tuning->machine, point, &seconds);
     return seconds;
 }
 
-/** The quickest; of equals the first, and the one with fewest leaders. */
+/** The fastest; among equals the first, and the one with fewest leaders. */
 static ctn_rule_t quickest(const ctn_tuning_t *tuning,
                            catena_model_point_t *point)
 {
@@ -29,7 +30,7 @@ static ctn_rule_t quickest(const ctn_tuning_t *tuning,
     most = most < CTN_TUNING_LEADERS ? most : CTN_TUNING_LEADERS;
     strcpy(rule.algorithm, "direct");
     rule.tuning = tuning->name;
-    /* On one node there is no use for leaders. */
+    /* On one node leaders are useless. */
     for (size_t i = 1; i < CTN_TUNED_ALGORITHMS && point->nodes > 1; i++) {
         uint32_t up_to = ctn_tuned_algorithm[i].leaders ? most : 1;
         for (uint32_t n = 1; ctn_tuned_algorithm[i].formula && n <= up_to;
@@ -46,7 +47,7 @@ static ctn_rule_t quickest(const ctn_tuning_t *tuning,
     return rule;
 }
 
-/** From some length on blocks of an alltoallv are better sent directly. */
+/** Above some length blocks of an alltoallv are better sent directly. */
 static size_t length_of_leaders(const ctn_tuning_t *tuning,
                                 catena_model_point_t *point,
                                 const ctn_rule_t *rule)

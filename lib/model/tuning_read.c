@@ -1,4 +1,4 @@
-/* The rules of a tuning, from JSON. */
+/* Reads the rules of a tuning from JSON. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ const char *const ctn_collective_name[CTN_COLLECTIVES] = {"alltoall",
 
 struct field;
 
-/** Returns false when `value` is not what is expected. */
+/** Returns false if `value` is invalid. */
 typedef bool (*reader_t)(const struct field *key, const json_t *value,
                          ctn_collective_t collective, void *field);
 
@@ -24,7 +24,7 @@ typedef struct field {
     size_t offset;
     uint32_t least;
     uint32_t most;
-    unsigned of;          /* whose rules have it: 1 << collective */
+    unsigned of;          /* bit mask of the collectives whose rules have it */
     const char *expected; /* NULL: names of algorithms */
 } field_t;
 
@@ -39,7 +39,7 @@ static bool read_number(const struct field *key, const json_t *value,
     return true;
 }
 
-/** A number, or [from, to]; null leaves a bound as it is. */
+/** A number, or [from, to]; null leaves a bound unchanged. */
 static bool read_range(const struct field *key, const json_t *value,
                        ctn_collective_t collective, void *field)
 {
@@ -122,9 +122,9 @@ enum {
 #define BYTES "a size (bytes, or with unit: \"64k\")"
 #define RANGE "a number from 1, or [from, to] with null for no bound"
 
-/* The lengths of an alltoallv's blocks are no fact that all members share, so
- * its rules cannot depend on them: direct_above leaves it to each block.
- * Leaders do not copy derived types, so in alltoallw it may be less. */
+/* The lengths of an alltoallv's blocks are not shared by all members, so its
+ * rules cannot depend on them: direct_above decides for each block. Leaders do
+ * not copy derived types, so the value for alltoallw may be less. */
 static const field_t keys[] = {
     {"nodes", read_range, FIELD(nodes_from), 1, UINT32_MAX, ALL, RANGE},
     {"ppn", read_range, FIELD(ppn_from), 1, UINT32_MAX, ALL, RANGE},
@@ -157,7 +157,7 @@ typedef struct tuning_reading {
     const ctn_log_t *log;
     const char *where; /* file or name */
     ctn_tuning_t *tuning;
-    ctn_collective_t collective; /* these: of the rule at hand */
+    ctn_collective_t collective; /* from here on: of the current rule */
     size_t number;
 } tuning_reading_t;
 
@@ -203,7 +203,7 @@ static void list_keys(ctn_collective_t collective, char *text, size_t bytes)
     join_names(name, count, text, bytes);
 }
 
-/** What was found in place of what was expected; returns ERR_ARG. */
+/** Report what was expected and found; returns ERR_ARG. */
 static catena_status_t report_found(const tuning_reading_t *reading,
                                     const char *key, const char *expected,
                                     const json_t *value)
@@ -305,7 +305,7 @@ static catena_status_t read_list(tuning_reading_t *reading, json_t *value)
     return CATENA_OK;
 }
 
-/** Name and source, and no key that is not known. */
+/** Read name and source; other keys are errors. */
 static catena_status_t read_head(const tuning_reading_t *reading, json_t *root)
 {
     static const char *const texts[] = {"name", "source"};

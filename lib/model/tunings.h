@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/** The tunings that ship: the files of lib/model/tuning, put into the library
- * by embed.py. */
+/** The built-in tunings: the files of lib/model/tuning, embedded by embed.py.
+ */
 typedef struct ctn_builtin_tuning {
     const char *name;
     const char *text; /* JSON */

@@ -30,8 +30,8 @@ static void end_run(ctn_sim_t *sim, catena_status_t status)
 void sim_no_memory(ctn_sim_t *sim)
 {
     if (sim->broken == CATENA_OK) {
-        ctn_error(sim->log, "simulator: no memory for more events; make the "
-                            "job smaller");
+        ctn_error(sim->log, "simulator: no memory for more events; reduce "
+                            "the job");
     }
     end_run(sim, CATENA_ERR_NO_MEMORY);
 }
@@ -40,8 +40,8 @@ static void too_long(ctn_sim_t *sim, double ps, double most_ps)
 {
     if (sim->broken == CATENA_OK) {
         ctn_error(sim->log,
-                  "simulator: at %.3f us there is a time of %g s; expected at "
-                  "most %g s (look at delays and at what ranks compute)",
+                  "simulator: a duration at %.3f us is %g s; expected at "
+                  "most %g s (check delays and computation times)",
                   (double)sim->now * 1e-6, ps * 1e-12, most_ps * 1e-12);
     }
     end_run(sim, CATENA_ERR_ARG);
@@ -170,8 +170,8 @@ static void check_stack(ctn_sim_t *sim, const ctn_sim_rank_t *rank)
     if ((rank->state == SIM_ENDED && ctn_fiber_overflowed(&rank->fiber)) ||
         (rank->state != SIM_ENDED && at < rank->fiber.stack)) {
         ctn_error(sim->log,
-                  "simulator: rank %u needs more than the %zu bytes of its "
-                  "stack; raise stack_bytes",
+                  "simulator: rank %u overflowed its stack of %zu bytes; "
+                  "increase stack_bytes",
                   rank->rank, sim->stack_bytes);
         sim->aborted = true;
     }
@@ -273,9 +273,7 @@ static bool all_stuck(ctn_sim_t *sim)
     if (sim->status == CATENA_ERR_STATE) {
         return false;
     }
-    ctn_error(sim->log,
-              "simulator: at %.3f us %u of %u ranks wait for something that "
-              "no rank is going to do",
+    ctn_error(sim->log, "simulator: deadlock at %.3f us: %u of %u ranks wait",
               (double)sim->now * 1e-6, sim->ranks - sim->ended, sim->ranks);
     sim->status = CATENA_ERR_STATE;
     abandon(sim, CATENA_ERR_TRANSPORT);

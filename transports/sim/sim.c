@@ -328,8 +328,8 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     sim->stacks = sim_reserve(sim->stacks_bytes, stack <= STACK_DENSE);
     if (sim->memory == NULL || sim->stacks == NULL) {
         ctn_error(sim->log,
-                  "simulator: no addresses for the heaps and stacks of %u "
-                  "ranks on %u nodes; look at the limit of address space "
+                  "simulator: no address space for the heaps and stacks of "
+                  "%u ranks on %u nodes; check the limit of address space "
                   "(ulimit -v)",
                   sim->ranks, sim->nodes);
         return CATENA_ERR_NO_MEMORY;

@@ -9,7 +9,7 @@
 static ucs_status_t refuse(ctn_ucx_t *transport, const char *what)
 {
     ctn_error(transport->params.log,
-              "the network delivered a message with %s; it is dropped. Do all "
+              "dropped a message from the network with %s. Do all "
               "processes run the same version of catena?",
               what);
     ctn_ucx_fail(transport, CATENA_ERR_TRANSPORT);
@@ -147,7 +147,7 @@ static ucs_status_t on_fragment(void *arg, const void *header,
     }
     if (partial->arrived_bytes > part.total ||
         bytes > part.total - partial->arrived_bytes)
-        return refuse(transport, "more data than announced");
+        return refuse(transport, "more data than its header says");
     unsigned char *arena = transport->params.arena;
     memcpy(arena + part.put.offset, data, bytes);
     partial->arrived_bytes += bytes;
@@ -262,7 +262,7 @@ catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport)
             ucp_worker_set_am_recv_handler(transport->worker, &param);
         if (status != UCS_OK) {
             ctn_error(transport->params.log,
-                      "UCX refused an active message handler: %s",
+                      "UCX rejected an active message handler: %s",
                       ucs_status_string(status));
             return ctn_ucx_status(status);
         }
@@ -276,7 +276,7 @@ catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
 {
     ctn_ucx_deferred_t *deferred = malloc(sizeof(*deferred) + bytes);
     if (deferred == NULL) {
-        ctn_error(transport->params.log, "no memory to answer a process");
+        ctn_error(transport->params.log, "no memory to reply to a process");
         return CATENA_ERR_NO_MEMORY;
     }
     deferred->next = NULL;

@@ -39,7 +39,7 @@ catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
             ucp_worker_get_address(transport->worker, &address, &address_bytes);
     if (status != UCS_OK) {
         ctn_error(transport->params.log,
-                  "UCX gave no address or key of this process: %s",
+                  "UCX provides no address or key of this process: %s",
                   ucs_status_string(status));
         result = ctn_ucx_status(status);
         goto out_release;
@@ -143,7 +143,7 @@ void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status)
         return;
     ctn_error(
         transport->params.log,
-        result == CATENA_ERR_PEER ? "process %llu is gone: %s"
+        result == CATENA_ERR_PEER ? "lost process %llu: %s"
                                   : "a message to process %llu failed: %s",
         (unsigned long long)endpoint->base.process, ucs_status_string(status));
     ctn_ucx_fail(transport, result);
@@ -170,8 +170,8 @@ static catena_status_t open_endpoint(ctn_ucx_t *transport,
 
     if (!parse_ep_address(ep_address, bytes, process, &head)) {
         ctn_error(transport->params.log,
-                  "the card of process %llu (%zu bytes) is not a UCX card of "
-                  "this version of catena",
+                  "the endpoint address of process %llu (%zu bytes) is not one "
+                  "of this version of catena",
                   (unsigned long long)process, bytes);
         return CATENA_ERR_TRANSPORT;
     }
@@ -205,7 +205,7 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
 {
     ctn_ucx_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
     if (endpoint == NULL || make_room(transport) != 0) {
-        ctn_error(transport->params.log, "no memory for one more endpoint");
+        ctn_error(transport->params.log, "no memory for another endpoint");
         free(endpoint);
         return CATENA_ERR_NO_MEMORY;
     }

@@ -102,7 +102,7 @@ static catena_status_t read_config(const ctn_transport_params_t *asked,
             continue;
         if (asked_for != NULL && strcmp(asked_for, settings[i].value) != 0)
             ctn_warn(log,
-                     "%s is %s; catena needs messages in order and takes "
+                     "%s is %s; catena needs messages in order and uses "
                      "%s",
                      settings[i].variable, asked_for, settings[i].value);
         status = ucp_config_modify(*config, settings[i].key, settings[i].value);
@@ -153,7 +153,7 @@ static catena_status_t open_worker(ctn_ucx_t *transport)
         ucp_worker_create(transport->context, &params, &transport->worker);
     if (status != UCS_OK) {
         ctn_error(transport->params.log,
-                  "UCX made no worker: %s. Each process needs some open "
+                  "UCX created no worker: %s. Each process needs some open "
                   "files for the network (ulimit -n)",
                   ucs_status_string(status));
         return ctn_ucx_status(status);
@@ -183,7 +183,7 @@ static catena_status_t register_arena(ctn_ucx_t *transport)
         ctn_error(transport->params.log,
                   "UCX cannot register %zu bytes of the heap: %s. The limit "
                   "of locked memory (ulimit -l) may be too small; "
-                  "CATENA_HEAP_SIZE makes the heap smaller",
+                  "reduce CATENA_HEAP_SIZE",
                   transport->params.arena_bytes, ucs_status_string(status));
         return ctn_ucx_status(status);
     }

@@ -56,7 +56,7 @@ START_TEST(defaults)
     ck_assert_ptr_null(config.alltoall);
     ck_assert_ptr_null(config.tuning);
     ck_assert_ptr_null(config.topology);
-    ctn_config_release(&config); /* a second time does no harm */
+    ctn_config_release(&config); /* a second call has no effect */
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* Copies past the caches: any place, any length. */
+/* Copies past the caches: any address, any length. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { MOST = 5 * 16384, MARGIN = 128 };
 static unsigned char source[MOST + 2 * MARGIN];
 static unsigned char target[MOST + 2 * MARGIN];
 
-/** Copy, and look at every byte of the target and around it. */
+/** Copy, and check every byte of the target and around it. */
 static void copy_one(size_t to, size_t from, size_t bytes)
 {
     memset(target, 0xee, sizeof(target));

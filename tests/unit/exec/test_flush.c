@@ -1,5 +1,4 @@
-/* What waits for the network and gives up: nothing that it has left there is
- * written afterwards. */
+/* A flush that fails: the transport does not write its counter afterwards. */
 
 #include <sched.h>
 
@@ -45,7 +44,7 @@ START_TEST(exec_gives_up)
                        .network = &fake.base,
                        .doorbell = {.fd = -1}};
     ck_assert_int_eq(ctn_exec_init(&exec), CATENA_OK);
-    for (int i = 0; i < 2; i++) { /* that fails, and after it */
+    for (int i = 0; i < 2; i++) { /* one that fails, and one after it */
         ck_assert_int_eq(ctn_link_finalize(&exec), CATENA_ERR_PEER);
         ck_assert_ptr_null(fake.kept);
     }
@@ -63,7 +62,7 @@ static uint64_t word(const rank_t *r, size_t offset)
     return ctn_word_load((uint64_t *)(void *)(r->arena + offset));
 }
 
-/** Rank 1 stands still, so that what rank 0 sends is on its way for long. */
+/** Rank 1 makes no progress, so messages of rank 0 stay pending. */
 static void body_given_up(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -89,7 +88,8 @@ static void body_given_up(rank_t *r)
     uint64_t before = sent;
     ops->abandon(r->transport, CATENA_ERR_PEER);
     NEED(ops->progress(r->transport) == CATENA_ERR_PEER);
-    NEED(ops->signal(peer, WORD, 2) == CATENA_OK); /* as an alarm would be */
+    NEED(ops->signal(peer, WORD, 2) ==
+         CATENA_OK); /* as an abort flag would be */
     while (word(r, WORD) != 3) {
         (void)ops->progress(r->transport);
         NEED(now_ns() < end);

@@ -9,8 +9,8 @@
 
 #include "unit/unit.h"
 
-/* Ranks of one node, which for a doorbell may as well be one process: what it
- * says of them is in the heap. */
+/* Waiting. The ranks of a node may be one process in a test of doorbells, since
+ * their state is in the heap. */
 
 enum { RANKS = 3 };
 
@@ -60,7 +60,7 @@ START_TEST(a_ring_wakes_an_armed_rank_once)
     ck_assert(rung(1));
     ck_assert(!rung(2));
     ctn_doorbell_arm(&doorbells[1]);
-    ck_assert(!rung(1)); /* what came before is forgotten */
+    ck_assert(!rung(1)); /* earlier rings are discarded */
     ctn_doorbell_arm(&doorbells[2]);
     ctn_doorbell_ring(&doorbells[0]);
     ctn_doorbell_ring(&doorbells[0]);
@@ -74,14 +74,14 @@ START_TEST(a_ring_wakes_no_unarmed_rank)
 {
     ctn_doorbell_ring(&doorbells[0]);
     ctn_doorbell_arm(&doorbells[0]);
-    ctn_doorbell_ring(&doorbells[0]); /* by itself: it is awake */
+    ctn_doorbell_ring(&doorbells[0]); /* rings no rank: it is awake */
     for (uint32_t i = 0; i < RANKS; i++) {
         ck_assert(!rung(i));
     }
 }
 END_TEST
 
-/** As a killed rank leaves it: its flag set, its socket gone. */
+/** The state that a killed rank leaves: its flag set, its socket gone. */
 START_TEST(the_dead_hurt_nobody)
 {
     ctn_doorbell_arm(&doorbells[1]);
@@ -94,7 +94,7 @@ START_TEST(the_dead_hurt_nobody)
 }
 END_TEST
 
-/** The name is taken: naps are short then; it can ring others, though. */
+/** The name is taken: sleeps are short then, but it can ring others. */
 START_TEST(without_a_name_it_is_not_reliable)
 {
     static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
@@ -105,7 +105,7 @@ START_TEST(without_a_name_it_is_not_reliable)
     ctn_doorbell_ring(&second);
     ck_assert(rung(2));
     ctn_doorbell_close(&second);
-    ctn_doorbell_open(&second, &quiet, heap, 0, 1); /* alone: nobody to hear */
+    ctn_doorbell_open(&second, &quiet, heap, 0, 1); /* the only rank */
     ck_assert(!ctn_doorbell_needed(&second));
     ck_assert(ctn_doorbell_reliable(&second));
 }
@@ -115,8 +115,7 @@ START_TEST(wakes_another_process)
 {
     ctn_transport_t *shm = ctn_shm_create(0, NULL, NULL);
     ck_assert_ptr_nonnull(shm);
-    ck_assert(
-        !shm->ops->sleep(shm, 1000, doorbells[1].fd)); /* the time is over */
+    ck_assert(!shm->ops->sleep(shm, 1000, doorbells[1].fd)); /* timeout */
     ctn_doorbell_arm(&doorbells[1]);
     pid_t child = fork();
     if (child == 0) {
@@ -136,14 +135,14 @@ enum { TICK_NS = 500, CLOCK_EVERY = 64, MAX_SLEEPS = 64 };
 static const uint64_t never = UINT64_MAX, start_ns = 1000;
 static const uint64_t min_sleep_ns = 50000, disarmed_sleep_ns = 20000000;
 
-/** A rank that waits: each look takes a tick, each nap its time. */
+/** A rank that waits: each poll takes a tick, each sleep its time. */
 typedef struct rig {
     ctn_transport_t local; /* first: its clock, sleep and yield */
     ctn_exec_t exec;
     ctn_backoff_t backoff;
     uint64_t now, loads, yields;
-    uint64_t first_yield; /* after so many looks */
-    bool is_rung;         /* it is rung in each nap that it can hear */
+    uint64_t first_yield; /* number of polls */
+    bool is_rung;         /* it is rung in each sleep with an armed doorbell */
     unsigned sleep_count;
     struct {
         uint64_t at, ns;
@@ -189,7 +188,7 @@ static void rig_open(const ctn_config_t *config, bool oversubscribed)
     rig.exec.wait_policy.yield = rig_yield;
 }
 
-/** Look for nothing until so many ticks are over, or it has slept enough. */
+/** Poll without success for so many ticks, or until it has slept enough. */
 static void rig_wait(uint64_t ticks)
 {
     for (uint64_t i = 0; i < ticks && rig.sleep_count < MAX_SLEEPS; i++) {
@@ -216,7 +215,7 @@ static const struct policy {
     {CTN_WAIT_YIELD, true, NUMBERS, 1, 0, never},
     {CTN_WAIT_SLEEP, false, NUMBERS, 64, 1000, 0},
     {CTN_WAIT_SLEEP, true, NUMBERS, 1, 0, 0},
-    /* Numbers win. */
+    /* Numbers take precedence. */
     {CTN_WAIT_SPIN, true, 7, 3, 1, 7, 3000000},
     {CTN_WAIT_AUTO, false, 500, CTN_CONFIG_AUTO, 64, 500, 20000000},
     {CTN_WAIT_AUTO, true, CTN_CONFIG_AUTO, 0, 1, 0, 0},
@@ -225,7 +224,7 @@ static const struct policy {
     {CTN_WAIT_AUTO, true, 0, SIZE_MAX / 1000000, 1, 0, never},
 };
 
-/** It spins, then yields, and sleeps when the time is over. */
+/** It spins, then yields, and sleeps after the time. */
 START_TEST(settings_decide)
 {
     const struct policy *policy = &policies[_i];
@@ -246,8 +245,8 @@ START_TEST(settings_decide)
         ck_assert_uint_eq(rig.sleep_count, 0);
         return;
     }
-    /* The wait counts from the first look at the clock: every so often, and not
-     * while it spins. */
+    /* The wait counts from the first read of the clock, which is not read while
+     * it spins. */
     uint64_t first = (policy->spin / CLOCK_EVERY + 1) * CLOCK_EVERY * TICK_NS;
     uint64_t asleep = start_ns + first + policy->sleep_after_ns;
     ck_assert_uint_gt(rig.sleep_count, 0);
@@ -260,8 +259,8 @@ static const ctn_config_t sleeps = {.wait = CTN_WAIT_SLEEP,
                                     .spin = CTN_CONFIG_AUTO,
                                     .sleep_ms = CTN_CONFIG_AUTO};
 
-/** Naps are as long as the wait before, so they double it at most; at least
- * 50 us, and with whom all can wake at most 100 ms. */
+/** A sleep is as long as the wait before, so it at most doubles the wait; at
+ * least 50 us, and at most 100 ms if all ranks can wake it. */
 START_TEST(sleeps_double_the_wait)
 {
     rig_open(&sleeps, true);
@@ -273,7 +272,7 @@ START_TEST(sleeps_double_the_wait)
         ck_assert_uint_eq(rig.slept[i].ns,
                           ns < 100000000 ? ns : UINT64_C(100000000));
         ck_assert_int_eq(rig.slept[i].fd, doorbells[0].fd);
-        /* Before each it listens, and looks once more. */
+        /* Before each sleep it arms the doorbell, and polls once more. */
         ck_assert_uint_eq(
             rig.slept[i].at -
                 (i > 0 ? rig.slept[i - 1].at + rig.slept[i - 1].ns : since),
@@ -295,8 +294,8 @@ START_TEST(it_arms_before_it_sleeps)
 }
 END_TEST
 
-/** Rung five times for what others wait for, it sleeps undisturbed, but not for
- * long; then it listens again. */
+/** After five useless rings it sleeps once with its doorbell off, for a short
+ * time, and then arms it again. */
 START_TEST(disarmed_after_useless_wakeups)
 {
     rig_open(&sleeps, true);
@@ -313,7 +312,7 @@ START_TEST(disarmed_after_useless_wakeups)
 }
 END_TEST
 
-/** Another rank that gave up is heard of while this one spins, too. */
+/** The abort flag of another rank is seen while this rank spins, too. */
 START_TEST(the_abort_flag_is_polled)
 {
     uint64_t abort_flag = 0;
@@ -332,7 +331,7 @@ START_TEST(the_abort_flag_is_polled)
 }
 END_TEST
 
-/** A phase may ask for looks at once where the core was to be given away. */
+/** A phase may ask to spin where the rank would yield its core. */
 START_TEST(spins_when_asked)
 {
     rig_open(&sleeps, true);
@@ -342,7 +341,7 @@ START_TEST(spins_when_asked)
 }
 END_TEST
 
-/** A caller that does not wait gives its core away where others need it. */
+/** A caller that does not wait yields its core on an oversubscribed host. */
 START_TEST(passing_time_yields)
 {
     ctn_config_t config = sleeps;
@@ -358,7 +357,8 @@ START_TEST(passing_time_yields)
 }
 END_TEST
 
-/** What comes by itself, or with a bell that cannot be rung, wakes nobody. */
+/** A network that writes by itself, or a doorbell that cannot be rung, wakes no
+ * rank. */
 START_TEST(sleeps_are_short_where_nothing_wakes)
 {
     static const struct {

@@ -7,16 +7,15 @@
 #include "heap/segment.h"
 #include "oracle/random.h"
 
-/* What tests of the heap share: heaps, and blocks that are filled and looked
- * at. */
+/* Helpers of the heap tests: heaps, and blocks with a pattern. */
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
-/** One of so many ranks of a node. */
+/** Parameters for one of so many ranks of a node. */
 ctn_heap_params_t heap_params_of(size_t limit, int local_rank, int local_size);
 
-/** A heap of a rank that is alone on its node. */
+/** The heap of the only rank of a node. */
 ctn_heap_t *heap_of(size_t limit);
 
 catena_heap_stats_t heap_stats_of(ctn_heap_t *heap);
@@ -24,7 +23,7 @@ catena_heap_stats_t heap_stats_of(ctn_heap_t *heap);
 /** Log-uniform from 1 byte to `most`. */
 size_t heap_random_size(uint64_t *state, size_t most);
 
-/** Bytes that repeat after 256, so that whole blocks are quickly compared. */
+/** A pattern that repeats after 256 bytes, so whole blocks compare fast. */
 void heap_fill(unsigned char *block, size_t bytes, uint64_t pattern);
 bool heap_filled(const unsigned char *block, size_t bytes, uint64_t pattern);
 
@@ -33,12 +32,12 @@ bool heap_all_zero(const unsigned char *block, size_t bytes);
 /** Pages of so many bytes that are in memory. */
 size_t heap_resident_pages(void *start, size_t bytes);
 
-/** Wait for a forked rank, which reports with _exit(0) that all was well. */
+/** Wait for a forked rank, which calls _exit(0) on success. */
 void heap_expect_success(pid_t child);
 
 enum { HEAP_MODEL_BLOCKS = 256 };
 
-/** What is live, and what is written in it. */
+/** The live blocks and their contents. */
 typedef struct heap_model {
     ctn_heap_t *heap;
     uint64_t seed;
@@ -52,9 +51,9 @@ typedef struct heap_model {
     bool wrong;
 } heap_model_t;
 
-/** Allocate, free or reallocate a block, any. */
+/** Allocate, free or reallocate a random block. */
 void heap_model_step(heap_model_t *model);
-/** Free what is left. */
+/** Free all live blocks. */
 void heap_model_end(heap_model_t *model);
 
 #endif

@@ -190,7 +190,7 @@ START_TEST(realloc_in_place)
     ck_assert_uint_eq(heap_stats_of(heap).in_use, 640 + 102400);
     ck_assert_uint_eq(heap_stats_of(heap).peak, 640 + 3 * MIB);
     ck_assert_uint_eq(heap_stats_of(heap).allocations, 2);
-    /* What the block lost can be had again. */
+    /* The space that the block lost can be allocated. */
     ck_assert_ptr_eq(ctn_heap_realloc(heap, large, 2 * MIB), large);
     unsigned char *wall = ctn_heap_alloc(heap, 1, 20000);
     ck_assert_ptr_eq(wall, large + 2 * MIB);
@@ -230,7 +230,7 @@ START_TEST(exhaustion)
         }
         ctn_heap_check(heap);
     }
-    /* Whatever size filled it, all of it can be had as one block. */
+    /* Whatever size filled it, all of it can be allocated as one block. */
     void *all = ctn_heap_alloc(heap, 1, MIB);
     ck_assert_ptr_nonnull(all);
     ctn_heap_free(heap, all);
@@ -279,12 +279,12 @@ START_TEST(calloc_is_sparse)
     ck_assert_uint_eq(heap_resident_pages(block, 8 * MIB), 1);
     memset(block, 7, 8 * MIB);
     ctn_heap_free(heap, block);
-    /* Used pages are at hand now; new ones are taken all the same. */
+    /* There are used pages now; calloc takes new ones all the same. */
     block = ctn_heap_calloc(heap, 1, 8 * MIB);
     ck_assert_uint_eq(heap_resident_pages(block, 8 * MIB), 0);
     ck_assert(heap_all_zero(block, 8 * MIB));
     ctn_heap_free(heap, block);
-    /* And when there are no new pages, the old ones are made new. */
+    /* Without new pages, old ones are returned and taken again. */
     block = ctn_heap_alloc(heap, 1, 63 * MIB);
     memset(block, 7, 63 * MIB);
     ctn_heap_free(heap, block);
@@ -392,7 +392,7 @@ START_TEST(misuse_dies)
 }
 END_TEST
 
-/* Everything taken may be overwritten: the allocator goes on. */
+/* Everything taken may be overwritten: the allocator still works. */
 START_TEST(overruns_do_no_harm)
 {
     ctn_heap_t *heap = heap_of(16 * MIB);
@@ -458,7 +458,7 @@ START_TEST(limits_of_control_groups)
 }
 END_TEST
 
-/* --- the arena alone, as a simulator has thousands of them --- */
+/* --- the arena by itself, as the simulator uses it --- */
 
 struct purse {
     unsigned char *base;

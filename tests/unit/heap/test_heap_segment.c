@@ -1,4 +1,4 @@
-/* The segment that the heaps of a node are cut from. */
+/* The segment that holds the heaps of a node. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static int names_in_shm(void)
 
 /* --- several ranks --- */
 
-/* What the other rank, a forked process, does in a test of two ranks. */
+/* The part of the other rank, a forked process, in a test of two ranks. */
 typedef int (*rank_body)(ctn_heap_t *heap, int to_parent, int from_parent);
 
 struct pair {
@@ -193,7 +193,7 @@ static int allocate_a_lot(ctn_heap_t *heap, int to_parent, int from_parent)
     return model.wrong;
 }
 
-/* Two ranks want more than there is, at the same time. */
+/* Two ranks compete for more memory than there is. */
 START_TEST(ranks_compete)
 {
     static heap_model_t model;
@@ -282,7 +282,7 @@ START_TEST(create_refuses)
 }
 END_TEST
 
-/* The default limit on a node of many ranks must fit in the addresses. */
+/* The default limit on a node of many ranks must fit the address space. */
 START_TEST(many_ranks)
 {
     ctn_heap_params_t params = heap_params_of(
@@ -372,7 +372,7 @@ START_TEST(numa_and_huge)
     ck_assert_uint_ge((size_t)(block[0] - ctn_heap_arena(heap, 0)), huge_off);
     ck_assert_uint_eq((uintptr_t)block[0] % (2 * MIB), 0);
     heap_fill(block[0], 4 * MIB - 5, 1);
-    /* Full in one half of the addresses is not full. */
+    /* One half of the addresses may be full without the other. */
     unsigned char *rest = ctn_heap_alloc(heap, 1, 48 * MIB);
     ck_assert_ptr_nonnull(rest);
     ck_assert(heap_filled(block[0], 4 * MIB - 5, 1));

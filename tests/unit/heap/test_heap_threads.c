@@ -1,4 +1,4 @@
-/* The heap under many calls drawn at random, of one thread and of many. */
+/* The heap under many random calls, of one thread and of many. */
 
 #include <pthread.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void *model_thread(void *argument)
     return NULL;
 }
 
-/* The smaller limit makes threads empty each other's caches all the time. */
+/* With the smaller limit threads empty each other's caches all the time. */
 START_TEST(random_threads)
 {
     enum { THREADS = 6 };
@@ -70,7 +70,7 @@ START_TEST(random_threads)
 }
 END_TEST
 
-/* --- blocks that wander from thread to thread --- */
+/* --- blocks that one thread allocates and another frees --- */
 
 enum { MAILBOXES = 64, MAILS = 20000 };
 
@@ -149,7 +149,7 @@ static void *few_blocks(void *argument)
     for (int i = 0; i < 20; i++) {
         block[i] = ctn_heap_alloc(heap, 1, (size_t)(i * i * 100));
     }
-    usleep(20000); /* so that many live at the same time */
+    usleep(20000); /* so that many threads are alive at once */
     for (int i = 0; i < 20; i++) {
         ctn_heap_free(heap, block[i]);
     }
@@ -187,8 +187,8 @@ static void *alloc_and_free_most(void *argument)
     return NULL;
 }
 
-/* What lies in the cache of a thread, even of one that has ended, is there
- * for the others. */
+/* Other threads can allocate what the cache of a thread holds, even one that
+ * has ended. */
 START_TEST(caches_do_not_keep_memory)
 {
     ctn_heap_t *heap = heap_of(16 * MIB);

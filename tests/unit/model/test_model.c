@@ -1,4 +1,5 @@
-/* Machine files, and the formulas against a transcription of the paper. */
+/* Machine files, and the formulas compared with a transcription of the paper.
+ */
 
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static catena_status_t read_text(const char *text, catena_machine_t **machine)
     return status;
 }
 
-/** A machine that ships, with one piece of its text replaced. */
+/** A built-in machine with part of its text replaced. */
 static char *changed(const char *name, const char *from, const char *to)
 {
     for (size_t i = 0; i < ctn_builtin_machines; i++) {
@@ -56,7 +57,7 @@ START_TEST(all_that_ship)
         for (int p = 0; p < CTN_MACHINE_PARAMETERS; p++) {
             ck_assert_uint_gt(strlen(machine->source[p]), 5);
         }
-        /* Equation 1: alone is not slower than in company. */
+        /* Equation 1: a single copy is not slower than concurrent ones. */
         ck_assert(machine->domain_per_byte_ns <= machine->copy_per_byte_ns);
         ctn_machine_free(machine);
     }
@@ -188,7 +189,7 @@ static void check_point(const catena_machine_t *m, int M, int ppn, int ln,
     ck_assert(close_to(seconds(m, "mpml", M, ppn, ln, bytes), eq8));
     ck_assert(close_to(seconds(m, "nmpml", M, ppn, ln, bytes), eq9));
     ck_assert(close_to(seconds(m, "onmpml", M, ppn, ln, bytes), eq10));
-    /* What section 6 concludes. */
+    /* The conclusions of section 6. */
     ck_assert(eq9 <= eq8 * (1 + 1e-12));
     ck_assert(eq10 <= eq9 * (1 + 1e-12));
 }

@@ -1,4 +1,4 @@
-/* Tunings: files and their faults, which rule decides, formulas. */
+/* Tunings: files and their errors, the matching rule, formulas. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static catena_status_t read_text(const char *text, ctn_tuning_t **tuning,
     return status;
 }
 
-/** Open a file whose rules for alltoall these are. */
+/** Open a file with these rules for alltoall. */
 static ctn_tuning_t *with_rules(const char *rules)
 {
     char text[2048];
@@ -187,7 +187,7 @@ START_TEST(units)
 }
 END_TEST
 
-/** A file that says nothing of a collective leaves it to those that ship. */
+/** If a file has no rules for a collective, the built-in ones decide. */
 START_TEST(what_a_file_leaves_open)
 {
     ctn_tuning_t *t = with_rules("");
@@ -220,7 +220,7 @@ END_TEST
 
 static const struct {
     const char *text;
-    const char *fact[3]; /* where it is, what would be right, what is there */
+    const char *fact[3]; /* its place, what is expected, what was found */
 } faults[] = {
     {"[]", {"object"}},
     {"{", {"1"}},
@@ -346,7 +346,7 @@ static double seconds(const catena_machine_t *machine, const char *algorithm,
     return result;
 }
 
-/** Whether the choice is one that could be made, and nothing is quicker. */
+/** Check that the selection is possible, and none is faster. */
 static void check_choice(const ctn_tuning_t *t, const catena_machine_t *m,
                          uint32_t nodes, uint32_t ppn, size_t bytes)
 {
@@ -369,8 +369,8 @@ static void check_choice(const ctn_tuning_t *t, const catena_machine_t *m,
             ck_assert(chosen <= seconds(m, families[i], nodes, ppn, n, bytes));
         }
     }
-    /* For blocks of different lengths: leaders up to where direct is quicker.
-     */
+    /* For blocks of different lengths: leaders up to the length from which
+     * direct is faster. */
     ctn_rule_t v = find(t, "alltoallv", nodes, ppn, bytes);
     ck_assert_str_eq(v.algorithm, rule.algorithm);
     if (v.direct_above != SIZE_MAX) {

@@ -1,5 +1,5 @@
-/* The simulator itself: times against the model, the same twice, and every
- * way in which a run can end. */
+/* The simulator: its times against the model, reproducibility, and every way in
+ * which a run can end. */
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ START_TEST(queue_is_in_order)
     for (int i = 0; i < 20000; i++) {
         uint64_t drawn = oracle_random(&state);
         if (drawn >> 62 != 0 || inside == 0) {
-            /* Never before what was taken: time goes on. */
+            /* Never before the last event removed: time increases. */
             uint64_t time = last + (drawn >> 33) % 1000;
             ck_assert(ctn_queue_push(&queue, time, (uint64_t)i, &queue));
             inside++;
@@ -70,7 +70,7 @@ typedef struct shared {
     uint64_t sum;
     catena_status_t status;
     size_t bytes;
-    int skip; /* rank that does not take part */
+    int skip; /* rank that does nothing */
 } shared_t;
 
 typedef struct rank {
@@ -116,8 +116,8 @@ static catena_sim_params_t on_round(int nodes, int ppn)
                                  .seed = 1};
 }
 
-/** o, L, and the word's 8 bytes at 1 ns each; and then the words of the node
- * itself, 100 ns each, before and after. */
+/** o, L, and the flag's 8 bytes at 1 ns each; and the flags on the node, 100 ns
+ * each, before and after. */
 START_TEST(a_message_takes_what_loggp_says)
 {
     shared_t shared = {0};
@@ -131,7 +131,7 @@ START_TEST(a_message_takes_what_loggp_says)
 }
 END_TEST
 
-/** Of two ranks, on the same socket and on two; by themselves they are spread.
+/** Two ranks, on the same socket and on two; by default they are distributed.
  */
 START_TEST(ranks_sit_where_they_are_told)
 {
@@ -152,8 +152,8 @@ START_TEST(ranks_sit_where_they_are_told)
 }
 END_TEST
 
-/** One message each way between two ranks of a node: both ends of both take
- * their time, the two cores at once. */
+/** One message in each direction between two ranks of a node: each rank spends
+ * the overhead of both ends, and both cores work at once. */
 START_TEST(messages_within_a_node_have_their_overhead)
 {
     static const char *const settings[] = {"BARRIER_HIERARCHY=node:p2p", NULL};
@@ -173,7 +173,7 @@ START_TEST(messages_within_a_node_have_their_overhead)
 }
 END_TEST
 
-/** n ranks copy m bytes each at the same time; the time of each. */
+/** n ranks copy m bytes each at once; the time of each. */
 static int time_copy(const catena_config_t *config, void *argument)
 {
     shared_t *shared = argument;
@@ -244,7 +244,7 @@ static int exchange(const catena_config_t *config, void *argument)
 
 static uint64_t digest(const shared_t *shared)
 {
-    /* Folded by rank, not in the order in which they end. */
+    /* Combined by rank, not in the order in which they end. */
     uint64_t sum = 0;
     for (int i = 0; i < 64; i++) {
         uint64_t bits;
@@ -373,7 +373,7 @@ static int abandon(const catena_config_t *config, void *argument)
     return 0;
 }
 
-/** What the ranks hold then goes with the process, as after abort(3); leak
+/** The memory of the ranks is freed with the process, as after abort(3); leak
  * detection would report it. */
 START_TEST(a_rank_aborts)
 {
@@ -403,7 +403,7 @@ static int run_over(const catena_config_t *config, void *argument)
     return deep(33) == 1; /* beyond 16 KiB, within the next stack */
 }
 
-/** AddressSanitizer needs larger stacks, and looks after them itself. */
+/** AddressSanitizer needs larger stacks, and checks them itself. */
 START_TEST(a_stack_runs_over)
 {
 #if defined(__SANITIZE_ADDRESS__)

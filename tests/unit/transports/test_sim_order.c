@@ -1,6 +1,6 @@
-/* The simulator breaks on purpose what transport.h promises, and algorithms are
- * seen not to survive it: so where one relied on more than is promised, or a
- * transport kept less, random runs would tell. */
+/* The simulator breaks the order rules of transport.h on purpose, and each
+ * algorithm must fail then. So random runs would detect an algorithm that
+ * relies on more than these rules, or a transport that keeps less. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +14,15 @@
 
 enum { RANKS = 7, NODES = 3, CALLS = 4, SEEDS = 20, LIMIT_S = 30 };
 
-/** What all ranks do, by which algorithm, with how many bytes for each. */
+/** What all ranks run, by which algorithm, with how many bytes for each. */
 typedef struct ordered {
     const char *setting; /* of the group, or of the neighborhood */
     const char *value;
     catena_status_t (*call)(job_t *job, void *send, void *recv, size_t bytes,
                             catena_neighborhood_t *ring);
     size_t bytes;
-    bool to_each;    /* of blocks that differ between receivers */
-    unsigned breaks; /* that it is seen not to survive */
+    bool to_each;    /* blocks differ between receivers */
+    unsigned breaks; /* the broken rules that must make it fail */
 } ordered_t;
 
 static const ordered_t *the_one; /* of this process, which is forked for it */
@@ -42,7 +42,7 @@ static catena_status_t allgather(job_t *job, void *send, void *recv,
                             job->context->world);
 }
 
-/** Of a complete graph. */
+/** A complete graph. */
 static catena_status_t neighbors(job_t *job, void *send, void *recv,
                                  size_t bytes, catena_neighborhood_t *complete)
 {
@@ -51,7 +51,7 @@ static catena_status_t neighbors(job_t *job, void *send, void *recv,
                                     CATENA_BYTE, complete);
 }
 
-/** A block of each root in turn. */
+/** A bcast from each root in turn. */
 static catena_status_t bcasts(job_t *job, void *send, void *recv, size_t bytes,
                               catena_neighborhood_t *ring)
 {
@@ -112,8 +112,8 @@ static void body(job_t *job)
     free(recv);
 }
 
-/** Whether one of the seeds shows something: an error, wrong data, a run that
- * does not end. In a process of its own, where whatever may happen. */
+/** Whether one of the seeds shows an error, wrong data, or a run that does not
+ * end. In a process of its own, which may crash. */
 static bool seen(const ordered_t *c, unsigned breaks)
 {
     static const int node_of[RANKS] = {0, 0, 1, 2, 2, 2, 1};

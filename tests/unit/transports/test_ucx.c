@@ -8,16 +8,16 @@
 #include "unit/unit.h"
 #include "wire.h"
 
-/* after which whoever is left has got what was sent */
+/* time after which the other ranks have received what was sent */
 #define LINGER_NS UINT64_C(200000000)
 
 static const size_t sizes[] = {0,      1,      8,       100,    4096,
                                4097,   8192,   65536,   130048, 130049,
                                262144, 999999, 1 << 20, 4 << 20};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
-#define FROM ((size_t)8 << 20) /* where a rank keeps what it sends */
+#define FROM ((size_t)8 << 20) /* source of puts */
 
-/** Each size to the right neighbour in every way there is. */
+/** Each size to the right neighbor by every function. */
 static void body_sizes(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -39,7 +39,7 @@ static void body_sizes(rank_t *r)
         NEED(filled(r->arena + 4096, bytes, left_seed));
         wait_pending(r, &pending);
 
-        /* The neighbour has seen its data before they are put again. */
+        /* The neighbor has read its data before the next put. */
         NEED(ops->signal(back, 128, i + 1) == CATENA_OK);
         wait_word(r, 128, i + 1);
         fill(r->arena + FROM, bytes, seed + 50);
@@ -87,7 +87,7 @@ static size_t slot(int from, int message)
     return ((size_t)from * MESSAGES + (size_t)message) * SLOT_BYTES;
 }
 
-/** All messages at once; whenever a word is there, its data are. */
+/** All messages at once; when a flag is visible, so are its data. */
 static void body_many(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -105,7 +105,7 @@ static void body_many(rank_t *r)
             NEED(ops->put_signal(connect_to(r, peer), at, bytes, to + 8, to,
                                  (uint64_t)m + 1, &pending) == CATENA_OK);
         }
-        /* When nothing is pending the source is ours again. */
+        /* When nothing is pending the source is free. */
         if (pending == 0)
             memset(at, 0xff, bytes);
     }
@@ -168,8 +168,8 @@ static void need_peer_error(rank_t *r)
     NEED(r->transport->ops->progress(r->transport) == CATENA_ERR_PEER);
 }
 
-/** Rank 2 dies. Rank 0 sends to it all the time; rank 1 only ever received
- * from it. */
+/** Rank 2 dies. Rank 0 sends to it all the time; rank 1 only receives from it.
+ */
 static void body_killed(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -207,7 +207,7 @@ START_TEST(test_killed_peer)
 }
 END_TEST
 
-/** Rank 0 leaves early; for the others that is no failure. */
+/** Rank 0 leaves early, which is no failure for the others. */
 static void body_leave(rank_t *r)
 {
     for (int peer = 0; peer < r->size; peer++)
@@ -231,8 +231,8 @@ START_TEST(test_leave)
 }
 END_TEST
 
-/** Rank 1 stands still, and then dies, while rank 0 gets from it: whatever of
- * that is not there by then ends with an error. */
+/** Rank 1 stops progress and then dies, while rank 0 gets from it: each get
+ * that is incomplete by then ends with an error. */
 static void body_killed_get(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -269,8 +269,7 @@ START_TEST(test_killed_get)
 }
 END_TEST
 
-/** Rank 0 leaves while the others get from it: either the data are there or an
- * error tells that they are not. */
+/** Rank 0 leaves while others get from it: each get completes or fails. */
 static void body_leave_get(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -297,7 +296,8 @@ static void body_leave_get(rank_t *r)
         }
         NEED(progress < 0 || filled(got, 4 << 20, 0));
     }
-    /* What is under way to `got` may still arrive: it goes with the process. */
+    /* A pending get may still write to `got`, which is freed with the process.
+     */
 }
 
 START_TEST(test_leave_get)
@@ -326,7 +326,7 @@ static void body_sleep(rank_t *r)
                 wakes++;
             }
         }
-        NEED(wakes < 50); /* woken: it would sleep for ever */
+        NEED(wakes < 50); /* woken: otherwise it would sleep forever */
         for (int i = 0; i < 20; i++) {
             ops->progress(r->transport);
             (void)ops->sleep(r->transport, 1000000, -1);
@@ -350,7 +350,7 @@ START_TEST(test_sleep)
 }
 END_TEST
 
-/** Offsets outside the arena are refused by the target. */
+/** The target rejects offsets outside the arena. */
 static void body_outside(rank_t *r)
 {
     static const uint64_t bad[][3] = {/* offset, word, bytes */
@@ -372,7 +372,8 @@ static void body_outside(rank_t *r)
                                                b[1], 7, &pending) == CATENA_OK);
         }
         wait_pending(r, &pending);
-        /* Who refuses ends; what the others are to refuse must still leave. */
+        /* A rank that rejects a message ends; the messages that others are to
+         * reject must still be sent. */
         for (end = now_ns() + LINGER_NS; now_ns() < end; sched_yield())
             (void)r->transport->ops->progress(r->transport);
     } else {
@@ -393,7 +394,7 @@ START_TEST(test_outside_arena)
 }
 END_TEST
 
-/** Whatever is cut off or changed in a card, it is refused. */
+/** Truncated or modified endpoint addresses are rejected. */
 static void body_ep_addresses(rank_t *r)
 {
     ctn_endpoint_t *endpoint = NULL;
@@ -451,7 +452,7 @@ static long page_faults(void)
     return usage.ru_minflt;
 }
 
-/** With UCX's defaults the first message that leaves not from the stack makes
+/** With UCX's defaults the first message that is not sent from the stack makes
  * a pool of one MiB and touches all of it: 130 page faults. */
 static void body_first_large(rank_t *r)
 {
@@ -459,7 +460,7 @@ static void body_first_large(rank_t *r)
     ctn_endpoint_t *peer = connect_to(r, 1 - r->rank);
     uint64_t pending = 0;
 
-    memset(r->arena + 4096, 0, 16384); /* its pages do not count */
+    memset(r->arena + 4096, 0, 16384); /* exclude its page faults */
     fill(r->arena + FROM, 16384, (uint64_t)r->rank);
     NEED(ops->put_signal(peer, r->arena + FROM, 4096, 4096, 64, 1, &pending) ==
          CATENA_OK);

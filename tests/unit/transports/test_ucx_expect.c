@@ -4,11 +4,11 @@
 #include "unit/unit.h"
 #include "wire.h"
 
-/* Data that the target expects go where it says, and not where the sender does.
- */
+/* Posted receives: the data go where the target says instead of where the
+ * sender does. */
 
-#define FROM ((size_t)8 << 20) /* where a rank keeps what it sends */
-#define AT ((size_t)1 << 20)   /* where the sender says that it goes */
+#define FROM ((size_t)8 << 20) /* source of puts */
+#define AT ((size_t)1 << 20)   /* target of the sender */
 #define WORD 1024u
 #define BYTES ((size_t)16384)
 
@@ -28,13 +28,13 @@ static bool post_receive(rank_t *r, uint64_t value, unsigned char *aside)
                                            value, BYTES, handler, aside);
 }
 
-/** Put what tells `seed` to the right neighbour, wait for the left one's. */
+/** Put data of `seed` to the right neighbor, wait for the left one's. */
 static void put_right(rank_t *r, size_t bytes, uint64_t value)
 {
     ctn_endpoint_t *right = connect_to(r, (r->rank + 1) % r->size);
     uint64_t pending = 0;
 
-    meet(r); /* all expect what they are to */
+    meet(r); /* all ranks have posted their receives */
     fill(r->arena + FROM, bytes, value);
     NEED(r->transport->ops->put_signal(right, r->arena + FROM, bytes, AT, WORD,
                                        value, &pending) == CATENA_OK);
@@ -42,7 +42,7 @@ static void put_right(rank_t *r, size_t bytes, uint64_t value)
     wait_word(r, WORD, value);
 }
 
-/** Each expected message goes aside, and only that one. */
+/** The data of each posted receive, and no other data, go aside. */
 static void body_posted(rank_t *r)
 {
     unsigned char *aside = calloc(1, BYTES);
@@ -52,19 +52,19 @@ static void body_posted(rank_t *r)
     for (uint64_t value = 1; value <= 3; value++) {
         fill(r->arena + AT, BYTES, 99);
         bool posted = post_receive(r, value, aside);
-        /* put, fence, put writes where it says without asking anybody */
+        /* put, fence, put ignores posted receives */
         NEED(posted != by_put);
         put_right(r, BYTES, value);
         NEED(filled(posted ? aside : r->arena + AT, BYTES, value));
         NEED(!posted || filled(r->arena + AT, BYTES, 99));
     }
-    put_right(r, BYTES, 4); /* no more expected */
+    put_right(r, BYTES, 4); /* no receive is posted any more */
     NEED(filled(r->arena + AT, BYTES, 4));
     free(aside);
     meet(r);
 }
 
-/** Another value, another length, one that was taken back: none goes aside. */
+/** Another value, another length, a cancelled receive: no data go aside. */
 static void body_other(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -72,10 +72,10 @@ static void body_other(rank_t *r)
 
     fill(aside, BYTES, 7);
     NEED(post_receive(r, 2, aside));
-    NEED(!post_receive(r, 3, aside)); /* one a word */
+    NEED(!post_receive(r, 3, aside)); /* one per word */
     put_right(r, BYTES, 1);
     NEED(filled(r->arena + AT, BYTES, 1) && filled(aside, BYTES, 7));
-    put_right(r, BYTES / 2, 2); /* not what was expected, and over */
+    put_right(r, BYTES / 2, 2); /* does not match, and ends it */
     NEED(filled(r->arena + AT, BYTES / 2, 2) && filled(aside, BYTES, 7));
     NEED(post_receive(r, 3, aside));
     ops->cancel_receive(r->transport, word_of(r, WORD + 128));

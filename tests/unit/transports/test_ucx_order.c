@@ -1,5 +1,5 @@
-/* Words of one endpoint in the order in which they were sent: what is asked of
- * UCX for that, and that it comes so. */
+/* The order of flags of one endpoint: the calls of UCX that ensure it, and the
+ * order of arrival. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,8 @@ ucs_status_t __wrap_ucp_init_version(unsigned major, unsigned minor,
     return __real_ucp_init_version(major, minor, params, config, context);
 }
 
-/** What has been put, a letter each: f a fence, w a word, d data, which may
- * take two attempts. */
+/** The puts so far, a letter each: f a fence, w a flag, d data, which may take
+ * two attempts. */
 static char puts_text[64];
 
 static void note(char what)
@@ -86,7 +86,7 @@ START_TEST(one_lane_for_messages)
 }
 END_TEST
 
-/** A fence between any two words of one peer, and no more. */
+/** One fence between any two flags of a peer, and no more. */
 static void body_fences(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -120,7 +120,7 @@ END_TEST
 
 /* ---- what comes ---- */
 
-/** Long messages with a word each, and short ones right behind them. */
+/** Long messages with a flag each, each followed by a short one. */
 static void body_order(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -150,7 +150,7 @@ static void body_order(rank_t *r)
 START_TEST(words_come_in_order)
 {
     setenv("UCX_MAX_EAGER_RAILS", "2", 1);
-    setenv("UCX_TCP_RX_SEG_SIZE", "8k", 1); /* parts, for all lanes */
+    setenv("UCX_TCP_RX_SEG_SIZE", "8k", 1); /* fragments, for all lanes */
     run_ranks(2, _i, ARENA_BYTES, -1, body_order);
 }
 END_TEST

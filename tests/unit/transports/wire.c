@@ -14,7 +14,7 @@ const wire_variant_t wire_variants[VARIANTS] =
     {
         {"tcp,self", CTN_PUT_AM},   {"tcp,self", CTN_PUT_RMA},
         {NULL, CTN_PUT_AUTO},       {NULL, CTN_PUT_RMA},
-        {"posix,self", CTN_PUT_AM}, /* here UCX does not tell of deaths */
+        {"posix,self", CTN_PUT_AM}, /* UCX reports no deaths here */
 };
 
 uint64_t now_ns(void)

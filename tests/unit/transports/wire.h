@@ -10,16 +10,16 @@
 #include "core/config.h"
 #include "transports/transport.h"
 
-/* The network between processes of this host: each test forks ranks that
- * find each other's cards in shared memory. A rank that sees something wrong
- * says so and exits nonzero. */
+/* The network between processes of this host. Each test forks ranks that
+ * exchange endpoint addresses in shared memory. A rank that detects an error
+ * reports it and exits with nonzero status. */
 
 #define RANKS_MAX 4
 #define CARD_MAX 4096
 #define ARENA_BYTES ((size_t)32 << 20)
 #define DEADLINE_NS UINT64_C(20000000000)
 
-/** What the ranks of one test share. */
+/** Memory shared by the ranks of one test. */
 typedef struct meeting {
     uint64_t arrived[16]; /* one counter per barrier */
     uint64_t ep_address_bytes[RANKS_MAX];
@@ -47,7 +47,7 @@ typedef struct rank {
         }                                                                      \
     } while (0)
 
-/** By which wire, and how puts go there. */
+/** The transports of UCX, and how puts are done. */
 typedef struct wire_variant {
     const char *tls; /* NULL: UCX's choice */
     unsigned mode;
@@ -59,26 +59,26 @@ extern const wire_variant_t wire_variants[VARIANTS];
 
 uint64_t now_ns(void);
 
-/** All ranks come here; the network progresses meanwhile. */
+/** A barrier of all ranks that progresses the network. */
 void meet(rank_t *r);
 
-/** Progress, or give the core away; not beyond `end`. */
+/** Progress, or yield the core; aborts after `end`. */
 void step(rank_t *r, uint64_t end);
 
-/** Until the word at `offset` of the arena has that value. */
+/** Wait until the word at `offset` of the arena has that value. */
 void wait_word(rank_t *r, uint64_t offset, uint64_t value);
 
-/** Until nothing is pending. */
+/** Wait until nothing is pending. */
 void wait_pending(rank_t *r, const uint64_t *pending);
 
-/** The endpoint to a peer, which asking again does not change. */
+/** The endpoint to a peer, which must be the same in each call. */
 ctn_endpoint_t *connect_to(rank_t *r, int peer);
 
 /** Fork `size` ranks that run `body`; `victim` (-1: none) may be killed. */
 void run_ranks(int size, int variant, size_t arena_bytes, int victim,
                void (*body)(rank_t *r));
 
-/** Bytes that tell their seed. */
+/** A pattern that depends on `seed`. */
 void fill(unsigned char *at, size_t bytes, uint64_t seed);
 bool filled(const unsigned char *at, size_t bytes, uint64_t seed);
 
