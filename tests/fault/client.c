@@ -114,7 +114,7 @@ static void put(int scope)
     check(PMIx_Commit(), "PMIx_Commit");
 }
 
-static void expect_card(uint32_t rank)
+static void expect_record(uint32_t rank)
 {
     pmix_proc_t proc;
     pmix_value_t *value = NULL;
@@ -140,7 +140,7 @@ static void read_local_cards(void)
     for (char *peer = strtok_r(value_of(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS),
                                ",", &rest);
          peer; peer = strtok_r(NULL, ",", &rest))
-        expect_card((uint32_t)atoi(peer));
+        expect_record((uint32_t)atoi(peer));
 }
 
 static atomic_int notified;
@@ -233,13 +233,13 @@ int main(int argc, char **argv)
         if (argc > 2)
             fence(true);
         for (uint32_t rank = 0; rank < size; rank++)
-            expect_card(rank);
+            expect_record(rank);
     } else if (strcmp(mode, "early") == 0) {
         if (me.rank == size - 1)
             usleep(200000);
         put(PMIX_GLOBAL);
         if (me.rank == 0)
-            expect_card(size - 1);
+            expect_record(size - 1);
     } else if (strcmp(mode, "local") == 0) {
         read_local_cards();
     } else if (strcmp(mode, "event") == 0) {

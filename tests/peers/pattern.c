@@ -73,7 +73,7 @@ static int neighbor(const struct peer_call *call, int i)
     int d = i / 2;
 
     at[d] += i % 2 == 0 ? -1 : 1;
-    return at[d] < 0 || at[d] >= call->dims[d] ? PEER_NOBODY
+    return at[d] < 0 || at[d] >= call->dims[d] ? PEER_NULL
                                                : at[0] * call->dims[1] + at[1];
 }
 
@@ -228,7 +228,7 @@ static uint64_t block_errors(const struct peer_call *call, unsigned number)
                          ? call->root
                          : partner(call, s);
 
-        if (source == PEER_NOBODY)
+        if (source == PEER_NULL)
             continue;
         for (size_t r = 0; r < b->rows && b->row_bytes > 0; r++)
             errors += oracle_count_wrong(

@@ -33,10 +33,10 @@ enum peer_kind {
 
 /* A mesh has two dimensions and open borders; ranks count along its rows.
  * Neighbors are in MPI's order: above, below, left, right. */
-enum { PEER_DIMS = 2, PEER_NEIGHBORS = 2 * PEER_DIMS, PEER_NOBODY = -1 };
+enum { PEER_DIMS = 2, PEER_NEIGHBORS = 2 * PEER_DIMS, PEER_NULL = -1 };
 
 /** The part of a buffer that is sent to, or received from, one rank. A block of
- * PEER_NOBODY has a position but is not transferred. */
+ * PEER_NULL has a position but is not transferred. */
 struct peer_block {
     size_t offset;    /* of the first row, in bytes */
     size_t rows;      /* 1: contiguous */

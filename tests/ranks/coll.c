@@ -94,14 +94,14 @@ static void run_case(bench_t *bench, const oracle_case_t *c)
 static size_t offered(rank_test_t *test, unsigned kind)
 {
     char name[64];
-    capture_t said;
+    capture_t captured;
     size_t count = 0;
     snprintf(name, sizeof(name), "%s_algorithm", oracle_setting_name(kind));
-    capture_start(&said);
+    capture_start(&captured);
     catena_status_t status = catena_group_set(test->world, name, "no-such");
-    capture_stop(&said);
+    capture_stop(&captured);
     RANK_CHECK(test, status == CATENA_ERR_ARG);
-    const char *at = strstr(said.text, "expected");
+    const char *at = strstr(captured.text, "expected");
     while (at != NULL) {
         count++;
         const char *last = strstr(at, " or ");

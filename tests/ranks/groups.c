@@ -5,7 +5,7 @@
 #include "ranks/helpers/rank_test.h"
 
 /** Allgather of a value over the world, by rank. The caller frees it. */
-static uint64_t *tell_all(rank_test_t *test, uint64_t value)
+static uint64_t *gather_all(rank_test_t *test, uint64_t value)
 {
     uint64_t *all = calloc((size_t)test->place.size, sizeof(uint64_t));
     RANK_CHECK(test, catena_allgather(&value, 1, CATENA_UINT64, all, 1,
@@ -72,8 +72,8 @@ static void barrier_holds(rank_test_t *test)
     uint64_t offset = 0;
     RANK_CHECK(test,
                catena_heap_offset(test->context, come, &offset) == CATENA_OK);
-    uint64_t *offsets = tell_all(test, offset);
-    uint64_t *nodes = tell_all(test, (uint64_t)test->place.node);
+    uint64_t *offsets = gather_all(test, offset);
+    uint64_t *nodes = gather_all(test, (uint64_t)test->place.node);
     for (int round = 0; round < 30; round++) {
         if (round % test->place.size == test->place.rank) {
             rank_pause(test, 2000);
@@ -103,8 +103,8 @@ static void node_memory(rank_test_t *test)
     uint64_t *mine = catena_calloc(test->context, WORDS, sizeof(*mine));
     uint64_t offset = 0;
     catena_heap_offset(test->context, mine, &offset);
-    uint64_t *offsets = tell_all(test, offset);
-    uint64_t *nodes = tell_all(test, (uint64_t)test->place.node);
+    uint64_t *offsets = gather_all(test, offset);
+    uint64_t *nodes = gather_all(test, (uint64_t)test->place.node);
     uint64_t *values = malloc(WORDS * sizeof(*values));
     for (int i = 0; i < test->place.size; i++) {
         uint64_t value = 0;

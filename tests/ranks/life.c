@@ -86,18 +86,18 @@ static bool second(void)
 {
     catena_context_t *context = NULL;
     char text[1000];
-    FILE *said = tmpfile();
+    FILE *captured = tmpfile();
     int stderr_fd = dup(STDERR_FILENO);
-    dup2(fileno(said), STDERR_FILENO);
+    dup2(fileno(captured), STDERR_FILENO);
     bool good = init(&context) == CATENA_ERR_STATE && context == NULL;
     dup2(stderr_fd, STDERR_FILENO);
     close(stderr_fd);
-    rewind(said);
+    rewind(captured);
     int lines = 0;
-    while (fgets(text, sizeof(text), said) != NULL) {
+    while (fgets(text, sizeof(text), captured) != NULL) {
         lines++;
     }
-    fclose(said);
+    fclose(captured);
     return good && lines == 1;
 }
 

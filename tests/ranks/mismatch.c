@@ -132,7 +132,7 @@ static void split_otherwise(const mismatch_t *m, bool right,
 /** Make the erroneous call, or the correct one. */
 static void try_once(const mismatch_t *m, bool right)
 {
-    static capture_t said;
+    static capture_t captured;
     rank_test_t *test = m->test;
     bool must = !right && must_fail(m);
     oracle_call_t call = call_of(m, right);
@@ -143,9 +143,9 @@ static void try_once(const mismatch_t *m, bool right)
     oracle_call_open(&test->oracle, &call);
     split_otherwise(m, right, &call);
     oracle_call_fill(&call, m->wrong + right);
-    rank_listen(test, &said);
+    rank_capture_start(test, &captured);
     catena_status_t status = oracle_call_run(&test->oracle, &call);
-    rank_heard(test, &said);
+    rank_capture_stop(test, &captured);
     if (right ||
         (others_have_all(kind_of(m)) && !must && status == CATENA_OK)) {
         oracle_call_check(&test->oracle, &call, text);
@@ -154,7 +154,7 @@ static void try_once(const mismatch_t *m, bool right)
     }
     if (right || others_succeed(kind_of(m))) {
         rank_hold_against(test, text, must ? CATENA_ERR_ARG : CATENA_OK, status,
-                          must ? "expected" : "", said.text);
+                          must ? "expected" : "", captured.text);
     } else if (must && status == CATENA_OK) {
         rank_fail(test, "%s%s %s: no error", text, oracle_kind_name(kind_of(m)),
                   algorithm_of(m));
@@ -218,9 +218,9 @@ static void try_size(mismatch_t *m, size_t number)
     }
     /* A block sent without a CTS that no rank expects: the next calls do not
      * take it for theirs. */
-    bool asks = kind_of(m) != ORACLE_ALLTOALLV || m->bytes > 500 ||
-                strcmp(algorithm_of(m), "direct") != 0;
-    for (int turn = 0; turn < 5 && !asks; turn++) {
+    bool uses_rts = kind_of(m) != ORACLE_ALLTOALLV || m->bytes > 500 ||
+                    strcmp(algorithm_of(m), "direct") != 0;
+    for (int turn = 0; turn < 5 && !uses_rts; turn++) {
         m->wrong = m->bytes;
         m->unwanted = turn < 2;
         try_once(m, !m->unwanted);

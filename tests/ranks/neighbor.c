@@ -77,14 +77,15 @@ static void mixed(rank_test_t *test)
 
 /** The values of all neighbors when each sends its rank in the world; gaps keep
  * -1. */
-static void hear(rank_test_t *test, catena_neighborhood_t *n, int32_t *heard)
+static void receive_ranks(rank_test_t *test, catena_neighborhood_t *n,
+                          int32_t *received)
 {
     for (int i = 0; i < 2 * ORACLE_DIMS; i++) {
-        heard[i] = -1;
+        received[i] = -1;
     }
-    RANK_CHECK(test,
-               catena_neighbor_gather(&test->place.rank, 1, CATENA_INT32, heard,
-                                      1, CATENA_INT32, n) == CATENA_OK);
+    RANK_CHECK(test, catena_neighbor_gather(&test->place.rank, 1, CATENA_INT32,
+                                            received, 1, CATENA_INT32,
+                                            n) == CATENA_OK);
 }
 
 /** A part of a grid has the neighbors of the whole in the dimensions that it
@@ -107,8 +108,8 @@ static void part(rank_test_t *test, uint64_t seed)
                                               &whole) == CATENA_OK);
     if (whole != NULL) {
         RANK_CHECK(test, catena_cart_sub(whole, remain, &kept) == CATENA_OK);
-        hear(test, whole, in_whole);
-        hear(test, kept, in_part);
+        receive_ranks(test, whole, in_whole);
+        receive_ranks(test, kept, in_part);
         RANK_CHECK(test, catena_cart_get(kept, ORACLE_DIMS, dims, periods,
                                          here) == CATENA_OK);
         oracle_graph_coords(&graph, test->place.rank, coords);

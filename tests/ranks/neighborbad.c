@@ -20,22 +20,22 @@ static void drop(rank_test_t *test, catena_neighborhood_t *neighborhood)
 /* ---- inconsistent lists ---- */
 
 /** This rank and `other` disagree: both must be named. */
-static void names_both(rank_test_t *test, int other, const char *said)
+static void names_both(rank_test_t *test, int other, const char *captured)
 {
     char own[32], theirs[32];
     snprintf(own, sizeof(own), "rank %d ", test->place.rank);
     snprintf(theirs, sizeof(theirs), "rank %d ", other);
     if (!test->simulated &&
-        (strstr(said, own) == NULL || strstr(said, theirs) == NULL)) {
+        (strstr(captured, own) == NULL || strstr(captured, theirs) == NULL)) {
         rank_fail(test, "expected '%s' and '%s', found '%s'", own, theirs,
-                  said);
+                  captured);
     }
 }
 
 static void spoiled(rank_test_t *test, uint64_t seed)
 {
     oracle_graph_t graph;
-    static capture_t said;
+    static capture_t captured;
     catena_neighborhood_t *neighborhood = NULL;
     int size = test->place.size;
     int rank = test->place.rank;
@@ -45,16 +45,16 @@ static void spoiled(rank_test_t *test, uint64_t seed)
     for (int i = 0; i < size * size; i++) {
         good = good && oracle_graph_agrees(&graph, i / size, i % size);
     }
-    rank_listen(test, &said);
+    rank_capture_start(test, &captured);
     catena_status_t status =
         oracle_neighborhood_make(&graph, test->world, NULL, &neighborhood);
-    rank_heard(test, &said);
+    rank_capture_stop(test, &captured);
     RANK_CHECK(test, status == (good ? CATENA_OK : CATENA_ERR_ARG));
     RANK_CHECK(test, good == (neighborhood != NULL));
     for (int other = 0; other < size; other++) {
         if (other != rank && (!oracle_graph_agrees(&graph, rank, other) ||
                               !oracle_graph_agrees(&graph, other, rank))) {
-            names_both(test, other, said.text);
+            names_both(test, other, captured.text);
         }
     }
     drop(test, neighborhood);
@@ -143,8 +143,8 @@ static void arguments(rank_test_t *test)
         {"", false, {NULL, NULL, NULL, ALL, last ? NULL : &out}},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        bool says = wrong[i].differs ? test->place.rank == 0 : last;
-        REFUSED(test, says ? wrong[i].words : "", make(test, wrong[i].ring));
+        bool reports = wrong[i].differs ? test->place.rank == 0 : last;
+        REFUSED(test, reports ? wrong[i].words : "", make(test, wrong[i].ring));
     }
     RANK_CHECK(test, out == NULL);
     REFUSED(test, "",
@@ -372,13 +372,13 @@ static bool gets(const oracle_nbr_call_t *call, int wrong, int index)
 
 /** Execute a blocking call, which the caller closes. @return its status */
 static catena_status_t try(rank_test_t *test, oracle_nbr_call_t *call,
-                           uint64_t seed, capture_t *said)
+                           uint64_t seed, capture_t *captured)
 {
     oracle_nbr_open(&test->oracle, call);
     oracle_nbr_fill(call, seed);
-    rank_listen(test, said);
+    rank_capture_start(test, captured);
     catena_status_t status = oracle_nbr_run(call);
-    rank_heard(test, said);
+    rank_capture_stop(test, captured);
     return status;
 }
 
@@ -397,7 +397,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     call.kind = kinds[oracle_below(random, 4)];
     call.form = ORACLE_FORM_BLOCKING;
     call.count += call.count == 0;
-    call.alike = true;
+    call.uniform = true;
     call.in_place = false;
     oracle_nbr_repair(&call);
     ptrdiff_t more = by[oracle_below(random, sizeof(by) / sizeof(by[0]))];
@@ -413,10 +413,10 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     oracle_nbr_describe(&call, text, sizeof(text));
     snprintf(title, sizeof(title), "%s %s, %td more", nbr->algorithm, text,
              more);
-    static capture_t said;
-    catena_status_t status = try(test, &call, *random, &said);
+    static capture_t captured;
+    catena_status_t status = try(test, &call, *random, &captured);
     rank_hold_against(test, title, finds ? CATENA_ERR_ARG : CATENA_OK, status,
-                      finds ? words : "", said.text);
+                      finds ? words : "", captured.text);
     if (finds) {
         oracle_nbr_check_around(&test->oracle, &call, title);
     } else {
@@ -488,8 +488,8 @@ static void other_length(rank_test_t *test, uint64_t seed)
             near = near ||
                    (from >= 0 && from != call.rank && (own || from == wrong));
         }
-        static capture_t said;
-        catena_status_t status = try(test, &call, random, &said);
+        static capture_t captured;
+        catena_status_t status = try(test, &call, random, &captured);
         RANK_CHECK(test, status == CATENA_OK || status == CATENA_ERR_ARG);
         bool finds = i % 3 == 2 && near;
         RANK_CHECK(test,
@@ -559,7 +559,7 @@ static void lengths_together(rank_test_t *test)
 static void far_too_long(rank_test_t *test)
 {
     enum { FAR = 1 << 21, USUAL = 8 };
-    static capture_t said;
+    static capture_t captured;
     int p = test->place.size;
     unsigned char *a = oracle_zeros(2, FAR);
     unsigned char b[2 * USUAL];
@@ -572,10 +572,10 @@ static void far_too_long(rank_test_t *test)
         const int *near = ring.graph.sources[test->place.rank].rank;
         bool finds = near[0] == from || near[1] == from;
         size_t bytes = test->place.rank == from ? FAR : USUAL;
-        rank_listen(test, &said);
+        rank_capture_start(test, &captured);
         catena_status_t status = catena_neighbor_alltoall(
             a, bytes, CATENA_BYTE, b, USUAL, CATENA_BYTE, ring.neighborhood);
-        rank_heard(test, &said);
+        rank_capture_stop(test, &captured);
         RANK_CHECK(test,
                    status == CATENA_ERR_ARG || (status == CATENA_OK && !finds));
         oracle_nbr_call_t right = nbr_draw(&ring, &random, 8);

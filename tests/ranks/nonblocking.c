@@ -10,15 +10,15 @@ static void alone_on_some(rank_test_t *test, catena_group_t *group,
                           const char *algorithm)
 {
     catena_request_t *barrier = NULL;
-    char told[300] = "";
+    char explained[300] = "";
     if (test->place.rank == 0) {
         RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
     }
     rank_exchange(test, group, 8, 1);
-    RANK_CHECK(test, catena_group_explain(group, "alltoall", told,
-                                          sizeof(told)) == CATENA_OK);
-    if (strstr(told, "reason=\"as asked for\"") != NULL) {
-        RANK_CHECK(test, strstr(told, algorithm) != NULL);
+    RANK_CHECK(test, catena_group_explain(group, "alltoall", explained,
+                                          sizeof(explained)) == CATENA_OK);
+    if (strstr(explained, "reason=\"as asked for\"") != NULL) {
+        RANK_CHECK(test, strstr(explained, algorithm) != NULL);
     }
     if (test->place.rank != 0) {
         RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);

@@ -83,7 +83,7 @@ static void exchange(rank_test_t *test, const nbr_t *ring, size_t bytes,
                               .table = &ring->table,
                               .kind = ORACLE_NBR_ALLTOALLV,
                               .count = bytes,
-                              .alike = true,
+                              .uniform = true,
                               .send_memory = ORACLE_MALLOC,
                               .receive_memory = ORACLE_MALLOC};
     oracle_nbr_repair(&call);

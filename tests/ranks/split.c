@@ -255,10 +255,11 @@ static void errs_about_others(rank_test_t *test)
         RANK_CHECK(test, status == CATENA_OK || status == CATENA_ERR_ARG);
         if (status == CATENA_OK) {
             RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
-            int32_t *told = oracle_tell(&test->oracle, group, test->place.rank);
+            int32_t *reported =
+                oracle_gather_value(&test->oracle, group, test->place.rank);
             RANK_CHECK(test,
-                       told[catena_group_rank(group)] == test->place.rank);
-            free(told);
+                       reported[catena_group_rank(group)] == test->place.rank);
+            free(reported);
             RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
         }
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
@@ -290,15 +291,15 @@ static void stats(rank_test_t *test)
         if (stats.split_algorithm == NULL) {
             stats.split_algorithm = "none";
         }
-        bool told = strstr(text, stats.split_algorithm) != NULL &&
-                    (strcmp(name, "auto") == 0 ||
-                     strncmp(stats.split_algorithm, name, 5) == 0);
+        bool reported = strstr(text, stats.split_algorithm) != NULL &&
+                        (strcmp(name, "auto") == 0 ||
+                         strncmp(stats.split_algorithm, name, 5) == 0);
         /* Within a node allgather-fast may need no messages. */
         bool counted = test->place.size == 1 ||
                        (stats.split_rounds > 0 &&
                         (strcmp(stats.split_algorithm, "allgather-fast") == 0 ||
                          (stats.split_messages > 0 && stats.split_bytes > 0)));
-        if (!told || !counted || stats.handle_bytes == 0 ||
+        if (!reported || !counted || stats.handle_bytes == 0 ||
             stats.block_bytes == 0) {
             rank_fail(test, "%s: stats of '%s', explained as '%s'", name,
                       stats.split_algorithm, text);

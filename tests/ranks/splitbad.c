@@ -92,12 +92,13 @@ static void expect_nested(rank_test_t *test, int32_t *const *group_of,
 /** The first member of a group, which is its last rank of the world. */
 static int32_t first_member(rank_test_t *test, catena_group_t *group)
 {
-    int32_t *heard = oracle_tell(&test->oracle, group, test->place.rank);
-    int32_t first = heard[0];
+    int32_t *gathered =
+        oracle_gather_value(&test->oracle, group, test->place.rank);
+    int32_t first = gathered[0];
     for (int i = 1; i < catena_group_size(group); i++) {
-        RANK_CHECK(test, heard[i] < heard[i - 1]);
+        RANK_CHECK(test, gathered[i] < gathered[i - 1]);
     }
-    free(heard);
+    free(gathered);
     return first;
 }
 
@@ -105,11 +106,12 @@ static void levels(rank_test_t *test)
 {
     const char *description = getenv("CATENA_TOPOLOGY");
     int32_t *group_of[LEVELS] = {NULL};
-    int32_t *nodes = oracle_tell(&test->oracle, test->world, test->place.node);
+    int32_t *nodes =
+        oracle_gather_value(&test->oracle, test->world, test->place.node);
     int32_t *domains =
-        oracle_tell(&test->oracle, test->world, test->place.numa);
+        oracle_gather_value(&test->oracle, test->world, test->place.numa);
     int32_t *locals =
-        oracle_tell(&test->oracle, test->world, test->place.local_rank);
+        oracle_gather_value(&test->oracle, test->world, test->place.local_rank);
     for (int level = CATENA_LEVEL_NODE; level < LEVELS; level++) {
         catena_group_t *group = NULL;
         RANK_CHECK(test, catena_group_split_level(
@@ -118,8 +120,8 @@ static void levels(rank_test_t *test)
         if (group == NULL) {
             goto end; /* so do all */
         }
-        group_of[level] =
-            oracle_tell(&test->oracle, test->world, first_member(test, group));
+        group_of[level] = oracle_gather_value(&test->oracle, test->world,
+                                              first_member(test, group));
         if (description != NULL) {
             oracle_members_t expected = expect_level(
                 test, (catena_level_t)level, description, nodes, locals);

@@ -40,7 +40,7 @@ void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
             oracle_nbr_call_t call = {
                 .graph = &graph, .neighborhood = neighborhood, .table = &table};
             oracle_nbr_draw(&call, &random, &own, 700);
-            call.alike = true;
+            call.uniform = true;
             call.count += call.count == 0;
             oracle_nbr_repair(&call);
             /* A single rank generates no events, and would never die. */

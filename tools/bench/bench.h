@@ -83,7 +83,7 @@ struct bench_options {
     catena_sim_params_t sim;    /* nodes and ppn also serve the formulas */
 };
 
-struct bench_board;
+struct bench_node_area;
 struct bench_report;
 
 /* One process of the benchmark. */
@@ -94,7 +94,8 @@ struct bench {
     catena_group_t *control; /* exchanges results; separate from `world`, whose
                               * settings and reports stay unchanged */
     catena_place_t place;
-    struct bench_board *board; /* of a simulated job; NULL: real ranks */
+    struct bench_node_area
+        *node_area;   /* of a simulated job; NULL: real ranks */
     double work_rate; /* work steps per second of a core; see overlap.h */
 };
 
@@ -260,8 +261,8 @@ int bench_simulate(const struct bench_options *options);
 bool bench_parse_cores(const char *text, struct bench_options *options);
 /** bench_fold among simulated ranks. They share this process, so no messages of
  * the benchmark disturb the measurement. */
-void bench_board_fold(struct bench *bench, void *record, size_t bytes,
-                      bench_fold_t fold);
+void bench_node_area_fold(struct bench *bench, void *record, size_t bytes,
+                          bench_fold_t fold);
 
 /* tune.c: find the fastest algorithms for this layout; returns an exit code */
 int bench_tune(struct bench *bench);
@@ -269,7 +270,7 @@ int bench_tune(struct bench *bench);
 /* main.c: the work of a rank with its context; returns an exit code. */
 int bench_run_rank(const catena_config_t *config,
                    const struct bench_options *options,
-                   struct bench_board *board);
+                   struct bench_node_area *node_area);
 
 /* model.c: print the formulas' times; returns an exit code. */
 int bench_print_model(const struct bench_options *options);

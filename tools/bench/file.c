@@ -8,8 +8,8 @@
 
 #include "bench.h"
 
-static void complain(const struct bench_file *file, const char *doing,
-                     const char *path)
+static void report_wrong(const struct bench_file *file, const char *doing,
+                         const char *path)
 {
     fprintf(stderr, "catena-bench: %s: %s %s: %s\n", file->option, doing, path,
             strerror(errno));
@@ -24,13 +24,13 @@ static bool create(struct bench_file *file)
     umask(mask);
     fd = mkstemp(file->name);
     if (fd < 0) {
-        complain(file, "creating a file beside", file->path);
+        report_wrong(file, "creating a file beside", file->path);
         return false;
     }
     (void)fchmod(fd, 0666 & ~mask);
     file->stream = fdopen(fd, "w");
     if (file->stream == NULL) {
-        complain(file, "opening", file->name);
+        report_wrong(file, "opening", file->name);
         close(fd);
         unlink(file->name);
     }
@@ -45,7 +45,7 @@ bool bench_file_open(struct bench_file *file, const char *option,
     *file = (struct bench_file){.option = option, .path = path};
     file->name = malloc(bytes);
     if (file->name == NULL) {
-        complain(file, "writing", path);
+        report_wrong(file, "writing", path);
         return false;
     }
     snprintf(file->name, bytes, "%s.XXXXXX", path);
@@ -61,9 +61,9 @@ int bench_file_close(struct bench_file *file, bool written)
 
     written &= fclose(file->stream) == 0;
     if (!written)
-        complain(file, "writing", file->name);
+        report_wrong(file, "writing", file->name);
     else if (rename(file->name, file->path) != 0)
-        complain(file, "renaming to", file->path);
+        report_wrong(file, "renaming to", file->path);
     else
         code = BENCH_OK;
     if (code != BENCH_OK)

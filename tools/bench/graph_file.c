@@ -19,7 +19,8 @@ struct reader {
     size_t bytes;
 };
 
-static bool complain(struct reader *reader, const char *what, const char *found)
+static bool report_wrong(struct reader *reader, const char *what,
+                         const char *found)
 {
     int length = (int)strcspn(found, "\r\n");
 
@@ -68,8 +69,8 @@ static bool add_edge(struct reader *reader, struct bench_edge edge)
         void *edges = realloc(graph->edges, room * sizeof(*graph->edges));
 
         if (edges == NULL)
-            return complain(reader, "fewer edges: there is no memory for more",
-                            "");
+            return report_wrong(reader,
+                                "fewer edges: there is no memory for more", "");
         graph->edges = edges;
         reader->room = room;
     }
@@ -94,14 +95,15 @@ static bool read_line(struct reader *reader, char *line)
     if (rest != NULL)
         rest = next_number(rest, false, MOST_RANKS - 1, &edge.target);
     if (rest == NULL)
-        return complain(reader, "two ranks, as \"source, target\"", line);
+        return report_wrong(reader, "two ranks, as \"source, target\"", line);
     if (!blank(rest)) {
         rest = next_number(rest, false, BENCH_MOST_WEIGHT, &edge.weight);
         if (rest == NULL || !blank(rest))
-            return complain(reader,
-                            "nothing behind two ranks but \", weight\", up to "
-                            "1000000",
-                            line);
+            return report_wrong(
+                reader,
+                "nothing behind two ranks but \", weight\", up to "
+                "1000000",
+                line);
         reader->graph->weights = BENCH_FROM_FILE;
     }
     return add_edge(reader, edge);
@@ -146,9 +148,9 @@ static bool read_lines(struct reader *reader, FILE *file)
         good = read_line(reader, line);
     free(line);
     if (good && ferror(file))
-        good = complain(reader, "a file that can be read", "");
+        good = report_wrong(reader, "a file that can be read", "");
     if (good && reader->graph->edge_count == 0)
-        good = complain(reader, "an edge, as \"source, target\"", "");
+        good = report_wrong(reader, "an edge, as \"source, target\"", "");
     return good;
 }
 

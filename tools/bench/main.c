@@ -16,7 +16,7 @@ static catena_status_t open_bench(struct bench *bench)
     if (status != CATENA_OK)
         return status;
     bench->world = catena_world(bench->context);
-    if (bench->board != NULL) { /* results do not travel in messages */
+    if (bench->node_area != NULL) { /* results do not travel in messages */
         bench->control = bench->world;
         return CATENA_OK;
     }
@@ -45,10 +45,10 @@ static int run_what_is_asked(struct bench *bench)
 
 static int run_collective(catena_context_t *context,
                           const struct bench_options *options,
-                          struct bench_board *board)
+                          struct bench_node_area *node_area)
 {
     struct bench bench = {
-        .options = options, .context = context, .board = board};
+        .options = options, .context = context, .node_area = node_area};
     catena_status_t status = open_bench(&bench);
     int code;
 
@@ -76,7 +76,7 @@ static int run_heap(catena_context_t *context,
 
 int bench_run_rank(const catena_config_t *config,
                    const struct bench_options *options,
-                   struct bench_board *board)
+                   struct bench_node_area *node_area)
 {
     catena_context_t *context;
     catena_status_t status;
@@ -93,7 +93,7 @@ int bench_run_rank(const catena_config_t *config,
     else if (options->tune == NULL && strcmp(options->name, "heap") == 0)
         code = run_heap(context, options);
     else
-        code = run_collective(context, options, board);
+        code = run_collective(context, options, node_area);
     status = catena_finalize(context);
     if (status != CATENA_OK) {
         fprintf(stderr, "catena-bench: catena_finalize: %s\n",

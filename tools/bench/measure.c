@@ -86,9 +86,9 @@ static catena_status_t call_batch(struct bench_variant *variant, size_t calls)
 
 /* Printed immediately on the rank that found it: if catena is broken, results
  * may not reach rank 0. */
-static void complain(const struct bench_run *run,
-                     const struct bench_variant *variant,
-                     const struct bench_mismatch *first)
+static void report_wrong(const struct bench_run *run,
+                         const struct bench_variant *variant,
+                         const struct bench_mismatch *first)
 {
     int rank = run->bench->place.rank;
     unsigned long long stamp = run->stamp;
@@ -115,9 +115,9 @@ static void verify(struct bench_run *run, struct bench_variant *variant)
     uint64_t wrong;
 
     wrong = variant->row->verify(&variant->call, run->stamp, &first);
-    if (wrong != 0 && !variant->complained) {
-        complain(run, variant, &first);
-        variant->complained = true;
+    if (wrong != 0 && !variant->reported) {
+        report_wrong(run, variant, &first);
+        variant->reported = true;
     }
     variant->errors += wrong;
 }
@@ -128,7 +128,7 @@ static void count_sent(const struct bench *bench, struct bench_variant *variant,
 {
     catena_sim_stats_t after = *before;
 
-    if (bench->board == NULL)
+    if (bench->node_area == NULL)
         return;
     catena_sim_stats(bench->context, &after);
     variant->sent.messages += after.messages - before->messages;
@@ -159,7 +159,7 @@ static double measure_value(struct bench_run *run,
         status = catena_barrier(bench->world);
     if (status != CATENA_OK)
         bench_die(bench, "barrier", status);
-    if (bench->board != NULL)
+    if (bench->node_area != NULL)
         catena_sim_stats(bench->context, &before);
     begin = catena_time(bench->context);
     status = call_batch(variant, calls);
@@ -260,7 +260,7 @@ static const char *without_sizes(const char *text, char *out)
 }
 
 /* The length up to the reason. */
-static size_t way_bytes(const char *text)
+static size_t algorithm_bytes(const char *text)
 {
     const char *reason = strstr(text, " reason=");
 
@@ -273,7 +273,8 @@ static bool same_way(const struct bench_collective *row, const char *a,
     char one[BENCH_EXPLAIN_BYTES], other[BENCH_EXPLAIN_BYTES];
 
     if (row->explain != NULL) /* the reason itself changes with the size */
-        return way_bytes(a) == way_bytes(b) && strncmp(a, b, way_bytes(a)) == 0;
+        return algorithm_bytes(a) == algorithm_bytes(b) &&
+               strncmp(a, b, algorithm_bytes(a)) == 0;
     return strcmp(without_sizes(a, one), without_sizes(b, other)) == 0;
 }
 
@@ -371,7 +372,7 @@ void bench_make_plan(struct bench_run *run)
     double seconds;
     size_t calls;
 
-    if (run->bench->board != NULL) {
+    if (run->bench->node_area != NULL) {
         make_virtual_plan(run);
         return;
     }
@@ -410,14 +411,14 @@ static void take_turn(struct bench_run *run, struct bench_variant *variant,
     if (end > plan->values)
         end = plan->values;
     bench_use(run, variant);
-    if (run->bench->board == NULL || variant->hierarchy != NULL)
+    if (run->bench->node_area == NULL || variant->hierarchy != NULL)
         measure_value(run, variant, calls);
     variant->sent = (catena_sim_stats_t){0};
     for (size_t i = begin; i < end; i++)
         variant->times[i] = measure_value(run, variant, calls);
     if (run->bench->options->overlap)
         variant->compute_s = bench_median(run->bench, variant->times, end);
-    if (run->bench->board != NULL)
+    if (run->bench->node_area != NULL)
         keep_explanation(run, variant);
 }
 
@@ -428,7 +429,7 @@ static bool overdue(struct bench_run *run, double begin)
     struct bench *bench = run->bench;
     double elapsed;
 
-    if (bench->options->iterations != BENCH_AUTO || bench->board != NULL)
+    if (bench->options->iterations != BENCH_AUTO || bench->node_area != NULL)
         return false;
     elapsed = seconds_of_slowest(bench, catena_time(bench->context) - begin);
     return elapsed > 3 * size_limit_s;

@@ -35,7 +35,7 @@ struct bench_variant {
     uint64_t errors;           /* of this size, on this rank */
     catena_sim_stats_t sent;   /* simulated: by this rank in timed calls */
     uint64_t facts[BENCH_MAX_FACTS]; /* of the last call, on this rank */
-    bool complained;                 /* the first wrong byte has been reported
+    bool reported;                   /* the first wrong byte has been reported
                                       */
     char explain[BENCH_EXPLAIN_BYTES];
 };

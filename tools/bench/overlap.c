@@ -57,7 +57,7 @@ catena_status_t bench_work(struct bench *bench, double seconds, size_t tests,
             status = catena_test(request, &done);
         if (status != CATENA_OK)
             return status;
-        if (bench->board != NULL)
+        if (bench->node_area != NULL)
             status = catena_compute(bench->context, piece);
         else
             work((uint64_t)(piece * bench->work_rate));

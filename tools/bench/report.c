@@ -163,7 +163,7 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
         open_json(report, layout);
     } else {
         printf("# catena %s %s latency\n", catena_version(), row->name);
-        if (bench->board != NULL)
+        if (bench->node_area != NULL)
             printf("# layout: %s, simulated, seed %llu, jitter %g\n", layout,
                    (unsigned long long)options->sim.seed, options->sim.jitter);
         else
@@ -176,7 +176,7 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
                check_text(report));
     }
     note_times(report);
-    if (bench->board != NULL && !options->overlap)
+    if (bench->node_area != NULL && !options->overlap)
         bench_report_note(report,
                           "virtual time; Messages, Wire Bytes: between nodes, "
                           "of one call; Heap/Rank: most of a rank, addresses");
@@ -251,7 +251,7 @@ static void print_columns(const struct bench_report *report)
          fact++)
         if (fact->title != NULL)
             printf("%*s", FACT_COLUMN, fact->title);
-    if (report->bench->board != NULL)
+    if (report->bench->node_area != NULL)
         printf("%*s%*s%*s", COUNT_COLUMN, "Messages", COUNT_COLUMN,
                "Wire Bytes", COUNT_COLUMN, "Heap/Rank");
     putchar('\n');
@@ -295,7 +295,7 @@ static void print_table(const struct bench_report *report,
     for (size_t i = 0; facts[i].name != NULL; i++)
         if (facts[i].title != NULL)
             printf("%*llu", FACT_COLUMN, (unsigned long long)result->facts[i]);
-    if (report->bench->board != NULL)
+    if (report->bench->node_area != NULL)
         printf("%*llu%*llu%*llu", COUNT_COLUMN,
                (unsigned long long)result->messages, COUNT_COLUMN,
                (unsigned long long)result->wire_bytes, COUNT_COLUMN,
@@ -325,7 +325,7 @@ static void print_csv(const struct bench_report *report,
     if (report->bench->options->check)
         printf("%llu", (unsigned long long)result->errors);
     printf(",%.4f,", result->ratio);
-    if (report->bench->board != NULL)
+    if (report->bench->node_area != NULL)
         printf("%llu,%llu,%llu,%llu", (unsigned long long)result->messages,
                (unsigned long long)result->wire_bytes,
                (unsigned long long)result->node_messages,
@@ -356,7 +356,7 @@ static void keep_json(struct bench_report *report,
         result->explain);
 
     json_object_set_new(entry, "errors", json_errors(report, result->errors));
-    if (report->bench->board != NULL) {
+    if (report->bench->node_area != NULL) {
         json_object_set_new(entry, "messages",
                             json_integer((json_int_t)result->messages));
         json_object_set_new(entry, "wire_bytes",

@@ -14,7 +14,7 @@
 /* Combines results of simulated ranks. A rank is at most one fold ahead of the
  * others, since all ranks take part in each, so two alternating records
  * suffice. */
-struct bench_board {
+struct bench_node_area {
     const struct bench_options *options;
     struct fold {
         unsigned char *record;
@@ -30,11 +30,12 @@ enum {
     MANY_RANKS = 4096
 };
 
-void bench_board_fold(struct bench *bench, void *record, size_t bytes,
-                      bench_fold_t fold)
+void bench_node_area_fold(struct bench *bench, void *record, size_t bytes,
+                          bench_fold_t fold)
 {
-    struct bench_board *board = bench->board;
-    struct fold *shared = &board->folds[board->turn[bench->place.rank]++ % 2];
+    struct bench_node_area *node_area = bench->node_area;
+    struct fold *shared =
+        &node_area->folds[node_area->turn[bench->place.rank]++ % 2];
     catena_status_t status;
 
     if (shared->arrived == 0) {
@@ -74,9 +75,9 @@ static void prepare_heap(size_t ranks)
 
 static int run_rank(const catena_config_t *config, void *argument)
 {
-    struct bench_board *board = argument;
+    struct bench_node_area *node_area = argument;
 
-    return bench_run_rank(config, board->options, board);
+    return bench_run_rank(config, node_area->options, node_area);
 }
 
 /* Peak memory of this process, bytes. */
@@ -147,23 +148,23 @@ bool bench_parse_cores(const char *text, struct bench_options *options)
 
 int bench_simulate(const struct bench_options *options)
 {
-    struct bench_board board = {.options = options};
+    struct bench_node_area node_area = {.options = options};
     catena_sim_params_t params = options->sim;
     catena_sim_report_t report = {0};
     size_t ranks = (size_t)params.nodes * (size_t)params.ppn;
     catena_status_t status;
 
     params.stack_bytes = STACK_BYTES;
-    board.turn = calloc(ranks, sizeof(*board.turn));
-    if (board.turn == NULL) {
+    node_area.turn = calloc(ranks, sizeof(*node_area.turn));
+    if (node_area.turn == NULL) {
         fprintf(stderr, "catena-bench: no memory for %zu ranks\n", ranks);
         return BENCH_FAILED;
     }
     prepare_heap(ranks);
-    status = catena_sim_run(&params, run_rank, &board, &report);
+    status = catena_sim_run(&params, run_rank, &node_area, &report);
     for (int i = 0; i < 2; i++)
-        free(board.folds[i].record);
-    free(board.turn);
+        free(node_area.folds[i].record);
+    free(node_area.turn);
     if (report.events > 0)
         print_effort(&report, ranks);
     if (status == CATENA_OK)

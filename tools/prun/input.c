@@ -62,7 +62,7 @@ void prun_input_give(struct prun_job *job, struct prun_rank *rank)
         prun_input_close(rank);
 }
 
-void prun_input_settle(struct prun_job *job)
+void prun_input_drop(struct prun_job *job)
 {
     for (uint32_t i = 0; i < job->started; i++)
         if (prun_input_pending(job, &job->ranks[i]))

@@ -15,7 +15,7 @@ bool prun_input_pending(const struct prun_job *job,
 void prun_input_give(struct prun_job *job, struct prun_rank *rank);
 /** Drop the input that every rank has received. At the end of input close the
  * pipes. */
-void prun_input_settle(struct prun_job *job);
+void prun_input_drop(struct prun_job *job);
 /** The rank does not read any more. */
 void prun_input_close(struct prun_rank *rank);
 

@@ -24,10 +24,10 @@
 #define PRUN_SETTLE_US 3000
 /* A dying process closes its sockets, on which its peers fail, before its
  * parent is notified: on busy cores tens of milliseconds before. */
-#define PRUN_SETTLE_LOOKS 30
+#define PRUN_SETTLE_POLLS 30
 
-static void prun_say_list(struct prun_job *job, const char *format,
-                          va_list list)
+static void prun_report_list(struct prun_job *job, const char *format,
+                             va_list list)
 {
     char line[1024];
     int length = vsnprintf(line, sizeof line, format, list);
@@ -39,11 +39,11 @@ static void prun_say_list(struct prun_job *job, const char *format,
     prun_sink_append(&job->sinks[1], "\n", 1);
 }
 
-void prun_job_say(struct prun_job *job, const char *format, ...)
+void prun_job_report(struct prun_job *job, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    prun_say_list(job, format, list);
+    prun_report_list(job, format, list);
     va_end(list);
 }
 
@@ -76,7 +76,7 @@ void prun_job_fail(struct prun_job *job, int code, const char *format, ...)
         return;
     va_list list;
     va_start(list, format);
-    prun_say_list(job, format, list);
+    prun_report_list(job, format, list);
     va_end(list);
     job->failed = true;
     job->exit_code = code;
@@ -179,9 +179,9 @@ static void prun_collect(struct prun_job *job)
 /* When a rank is killed, the other ranks lose a peer. They may exit or abort
  * before the system reports the killed rank. The killed rank is the cause, so
  * prun waits a moment for the report. */
-static void prun_settle(struct prun_job *job)
+static void prun_await_killed(struct prun_job *job)
 {
-    for (int look = 0; look < PRUN_SETTLE_LOOKS; look++) {
+    for (int look = 0; look < PRUN_SETTLE_POLLS; look++) {
         if (job->suspect >= 0 && WIFSIGNALED(job->ranks[job->suspect].status))
             return;
         usleep(PRUN_SETTLE_US);
@@ -196,7 +196,7 @@ static void prun_check_abort(struct prun_job *job)
     if (job->phase != PRUN_RUNNING || !job->server ||
         !prun_server_aborted(job->server, &abort) || abort.rank >= job->started)
         return;
-    prun_settle(job);
+    prun_await_killed(job);
     if (job->suspect >= 0 && WIFSIGNALED(job->ranks[job->suspect].status)) {
         prun_blame(job, (uint32_t)job->suspect);
         return;
@@ -252,7 +252,7 @@ void prun_job_reap(struct prun_job *job)
     /* A message or abort of a rank before its end explains the end better. */
     prun_job_check_events(job);
     if (job->suspect >= 0 && job->phase == PRUN_RUNNING) {
-        prun_settle(job);
+        prun_await_killed(job);
         prun_job_check_events(job);
         if (job->phase == PRUN_RUNNING)
             prun_blame(job, (uint32_t)job->suspect);
@@ -269,8 +269,8 @@ static void prun_interrupt(struct prun_job *job, int signal)
     }
     job->failed = true;
     job->exit_code = 128 + signal;
-    prun_job_say(job, "got signal %d (%s) and forwarded it to %u ranks", signal,
-                 strsignal(signal), job->started - job->ended);
+    prun_job_report(job, "got signal %d (%s) and forwarded it to %u ranks",
+                    signal, strsignal(signal), job->started - job->ended);
     prun_end_ranks(job, signal, PRUN_USER_GRACE_NS);
 }
 

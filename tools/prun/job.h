@@ -4,7 +4,7 @@
 #include "prun.h"
 
 /** Queue one line "prun: ..." on stderr. */
-void prun_job_say(struct prun_job *job, const char *format, ...)
+void prun_job_report(struct prun_job *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /** The job has failed; the first reason wins. Ends the ranks. */

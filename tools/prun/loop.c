@@ -13,7 +13,7 @@
 
 /* Poll interval for what has no descriptor: held lines, a terminal that may
  * become prun's, processes left behind in a group. */
-#define PRUN_LOOK_NS 20000000u
+#define PRUN_POLL_NS 20000000u
 #define PRUN_LOOK_SLOWLY_NS 500000000u
 /* Time limit for writing the output of a failed job. */
 #define PRUN_DRAIN_NS 800000000u
@@ -52,15 +52,15 @@ static bool prun_watch_rank(struct prun_job *job, struct prun_rank *rank,
 }
 
 static int prun_wait_ms(const struct prun_job *job, uint64_t limit_ns,
-                        uint64_t look_ns)
+                        uint64_t poll_ns)
 {
     uint64_t now = prun_now_ns();
     uint64_t next = prun_job_next_ns(job);
     uint64_t wait_ns = limit_ns;
     if (next != UINT64_MAX && (next < now ? 0 : next - now) < wait_ns)
         wait_ns = next < now ? 0 : next - now;
-    if (look_ns < wait_ns)
-        wait_ns = look_ns;
+    if (poll_ns < wait_ns)
+        wait_ns = poll_ns;
     if (wait_ns > 3600000000000u)
         return 3600000;
     return (int)((wait_ns + 999999) / 1000000);
@@ -85,7 +85,7 @@ static void prun_move_input(struct prun_job *job)
 {
     for (uint32_t i = 0; i < job->started; i++)
         prun_input_give(job, &job->ranks[i]);
-    prun_input_settle(job);
+    prun_input_drop(job);
 }
 
 static void prun_move_output(struct prun_job *job)
@@ -102,7 +102,7 @@ static void prun_move_output(struct prun_job *job)
  * @return the longest time to wait */
 static uint64_t prun_watch_all(struct prun_job *job, nfds_t *count)
 {
-    uint64_t look_ns = UINT64_MAX;
+    uint64_t poll_ns = UINT64_MAX;
     prun_watch(count, job->signal_fd, POLLIN, NULL);
     prun_watch(count, prun_server_event_fd(job->server), POLLIN, NULL);
     prun_watch(count, job->status_read_fd, POLLIN, NULL);
@@ -110,23 +110,23 @@ static uint64_t prun_watch_all(struct prun_job *job, nfds_t *count)
     bool input = prun_input_wanted(job);
     prun_watch(count, input ? STDIN_FILENO : -1, POLLIN, NULL);
     if (!input && job->input_open && isatty(STDIN_FILENO))
-        look_ns = PRUN_LOOK_SLOWLY_NS;
+        poll_ns = PRUN_LOOK_SLOWLY_NS;
     for (int i = 0; i < 2; i++)
         if (prun_sink_pending(&job->sinks[i]))
             prun_watch(count, job->sinks[i].fd, POLLOUT, NULL);
     for (uint32_t i = 0; i < job->started; i++)
         if (prun_watch_rank(job, &job->ranks[i], count))
-            look_ns = PRUN_LOOK_NS;
+            poll_ns = PRUN_POLL_NS;
     if (job->phase != PRUN_RUNNING)
-        look_ns = PRUN_LOOK_NS;
-    return look_ns;
+        poll_ns = PRUN_POLL_NS;
+    return poll_ns;
 }
 
 void prun_loop_once(struct prun_job *job, uint64_t limit_ns)
 {
     nfds_t count = 0;
-    uint64_t look_ns = prun_watch_all(job, &count);
-    if (poll(prun_fds, count, prun_wait_ms(job, limit_ns, look_ns)) > 0) {
+    uint64_t poll_ns = prun_watch_all(job, &count);
+    if (poll(prun_fds, count, prun_wait_ms(job, limit_ns, poll_ns)) > 0) {
         if (prun_fds[0].revents)
             prun_take_signals(job);
         if (prun_fds[1].revents)
@@ -163,7 +163,7 @@ void prun_loop_drain(struct prun_job *job)
     while (prun_sinks_pending(job) &&
            !(job->failed && prun_now_ns() - start > PRUN_DRAIN_NS)) {
         bool failed = job->failed;
-        prun_loop_once(job, PRUN_LOOK_NS);
+        prun_loop_once(job, PRUN_POLL_NS);
         if (job->failed && !failed)
             start = prun_now_ns();
     }

@@ -118,8 +118,8 @@ static void shuffle_lists(oracle_graph_t *graph, uint64_t seed)
         oracle_list_t *lists[] = {&graph->targets[r], &graph->sources[r]};
         for (uint64_t i = 0; i < 2; i++) {
             /* Both lists are in rank order. */
-            bool alike = graph->shape == ORACLE_SHAPE_SYMMETRIC;
-            uint64_t random = oracle_hash(seed, alike ? 1 : i, (uint64_t)r);
+            bool uniform = graph->shape == ORACLE_SHAPE_SYMMETRIC;
+            uint64_t random = oracle_hash(seed, uniform ? 1 : i, (uint64_t)r);
             for (uint64_t gaps = random % 8; gaps > 5; gaps--) {
                 append(lists[i], CATENA_PROC_NULL, 3);
             }

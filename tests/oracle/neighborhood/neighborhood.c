@@ -26,7 +26,7 @@ void oracle_nbr_describe(const oracle_nbr_call_t *call, char *text,
     snprintf(text, bytes, "%sneighbor_%s%s of %zu %s, %s%s", forms[call->form],
              kind_names[call->kind], call->in_place ? " in place" : "",
              call->count, oracle_type_name(call->type),
-             oracle_op_name(call->op), call->alike ? ", even" : "");
+             oracle_op_name(call->op), call->uniform ? ", even" : "");
 }
 
 static bool reduces(const oracle_nbr_call_t *call)
@@ -77,7 +77,7 @@ void oracle_nbr_repair(oracle_nbr_call_t *call)
                (call->kind >= ORACLE_NBR_ALLTOALL &&
                 call->kind <= ORACLE_NBR_ALLTOALLW &&
                 sources_of(call)->count == targets_of(call)->count &&
-                (call->kind == ORACLE_NBR_ALLTOALL || call->alike));
+                (call->kind == ORACLE_NBR_ALLTOALL || call->uniform));
     call->in_place = call->in_place && may;
     call->as_words = call->as_words && call->type == ORACLE_BYTE &&
                      even(call) && !reduces(call) && call->count % 8 == 0;
@@ -96,7 +96,7 @@ void oracle_nbr_draw(oracle_nbr_call_t *call, uint64_t *random, uint64_t *own,
     call->count = counts[oracle_below(random, COUNTS)];
     call->count = call->count > most ? most : call->count;
     call->shape = oracle_random(random);
-    call->alike = oracle_below(random, 3) == 0;
+    call->uniform = oracle_below(random, 3) == 0;
     call->form = (oracle_form_t)oracle_below(random, ORACLE_FORMS);
     call->in_place = mine / 4 % 3 == 0;
     call->as_words = mine / 64 % 2 == 0;
@@ -108,7 +108,7 @@ void oracle_nbr_draw(oracle_nbr_call_t *call, uint64_t *random, uint64_t *own,
 static size_t some(const oracle_nbr_call_t *call, uint64_t a, uint64_t b)
 {
     uint64_t h = oracle_hash(call->shape, a, b);
-    return call->alike     ? call->count
+    return call->uniform   ? call->count
            : h >> 60 < 4   ? 0
            : h >> 60 == 15 ? call->count
                            : h % (call->count + 1);
@@ -135,7 +135,7 @@ static size_t length_of(const oracle_nbr_call_t *call, int from, int index,
 static unsigned type_of(const oracle_nbr_call_t *call, int from, int index)
 {
     uint64_t h = oracle_hash(call->shape + 1, (uint64_t)from, (uint64_t)index);
-    return call->kind == ORACLE_NBR_ALLTOALLW && !call->alike
+    return call->kind == ORACLE_NBR_ALLTOALLW && !call->uniform
                ? (unsigned)(h % ORACLE_DRAWN)
                : call->type;
 }

@@ -57,7 +57,7 @@ typedef struct oracle_nbr_call {
     unsigned op;
     size_t count;   /* elements of a block; in v variants the maximum */
     uint64_t shape; /* seed of lengths, types and positions */
-    bool alike;     /* v variants: all blocks have the greatest length */
+    bool uniform;   /* v variants: all blocks have the greatest length */
     oracle_form_t form;
     /* Excess of elements that this rank sends to its target wrong_index over
      * its receiver's expectation, maybe negative; 0: correct. */

@@ -36,8 +36,8 @@ void oracle_members_free(oracle_members_t *members)
     *members = (oracle_members_t){0};
 }
 
-int32_t *oracle_tell(const oracle_t *oracle, catena_group_t *group,
-                     int32_t value)
+int32_t *oracle_gather_value(const oracle_t *oracle, catena_group_t *group,
+                             int32_t value)
 {
     size_t size = (size_t)catena_group_size(group);
     int32_t *send = oracle_zeros(size, sizeof(*send));
@@ -63,7 +63,7 @@ void oracle_group_check(const oracle_t *oracle, catena_group_t *group,
                     rank, size, members->size);
     }
     ORACLE_CHECK(oracle, catena_barrier(group) == CATENA_OK);
-    int32_t *heard = oracle_tell(oracle, group, world_rank(oracle));
+    int32_t *heard = oracle_gather_value(oracle, group, world_rank(oracle));
     for (int i = 0; i < size && i < members->size; i++) {
         if (heard[i] != members->rank[i]) {
             oracle_fail(oracle, "%s: member %d is rank %d; expected rank %d",
@@ -261,47 +261,47 @@ int oracle_lie(const void *a, size_t a_bytes, const void *b, size_t b_bytes,
 }
 
 /** A rank's record of its new group, for the world. */
-typedef struct told {
+typedef struct result {
     int64_t status;
     int64_t least; /* its smallest world rank; -1: none */
     int64_t rank;
     int64_t size;
-} told_t;
+} split_result_t;
 
-static told_t tell_of(const oracle_t *oracle, catena_status_t status,
-                      catena_group_t *group)
+static split_result_t result_of(const oracle_t *oracle, catena_status_t status,
+                                catena_group_t *group)
 {
-    told_t told = {status, -1, 0, 0};
+    split_result_t result = {status, -1, 0, 0};
     if (group == NULL) {
-        return told;
+        return result;
     }
-    told.rank = catena_group_rank(group);
-    told.size = catena_group_size(group);
+    result.rank = catena_group_rank(group);
+    result.size = catena_group_size(group);
     ORACLE_CHECK(oracle, catena_barrier(group) == CATENA_OK);
-    int32_t *heard = oracle_tell(oracle, group, world_rank(oracle));
-    told.least = heard[0];
-    for (int64_t i = 1; i < told.size; i++) {
-        told.least = heard[i] < told.least ? heard[i] : told.least;
+    int32_t *heard = oracle_gather_value(oracle, group, world_rank(oracle));
+    result.least = heard[0];
+    for (int64_t i = 1; i < result.size; i++) {
+        result.least = heard[i] < result.least ? heard[i] : result.least;
     }
-    ORACLE_CHECK(oracle, heard[told.rank] == world_rank(oracle));
+    ORACLE_CHECK(oracle, heard[result.rank] == world_rank(oracle));
     free(heard);
-    return told;
+    return result;
 }
 
 /** All ranks have the same status, and each group has exactly one member for
  * each of its ranks. */
 static void expect_fit(const oracle_t *oracle, const oracle_split_t *split,
-                       const told_t *told, const char *what)
+                       const split_result_t *result, const char *what)
 {
     int p = split->ranks;
     unsigned char *taken = oracle_zeros((size_t)p * (size_t)p, 1);
     int64_t *left = oracle_zeros((size_t)p, sizeof(*left));
     for (int i = 0; i < p; i++) {
-        const told_t *t = &told[i];
+        const split_result_t *t = &result[i];
         bool none = t->status != CATENA_OK || split->item[i].left_out;
-        if (t->status != told[0].status || (t->least < 0) != none) {
+        if (t->status != result[0].status || (t->least < 0) != none) {
             oracle_fail(oracle, "%s: status %d at rank 0, %d at rank %d, %s",
-                        what, (int)told[0].status, (int)t->status, i,
+                        what, (int)result[0].status, (int)t->status, i,
                         t->least < 0 ? "no group" : "a group");
         } else if (!none) {
             size_t at = (size_t)(t->least * p + t->rank);
@@ -344,16 +344,16 @@ void oracle_split_lie(const oracle_t *oracle, const oracle_split_t *split,
         split_by(world, call, split->seed % 2 == 0, &group);
     ORACLE_CHECK(oracle, status == CATENA_OK || status == CATENA_ERR_ARG);
     ORACLE_CHECK(oracle, group == NULL || status == CATENA_OK);
-    told_t *say = oracle_zeros(p, sizeof(*say));
-    told_t *told = oracle_zeros(p, sizeof(*told));
-    say[0] = tell_of(oracle, status, group);
+    split_result_t *say = oracle_zeros(p, sizeof(*say));
+    split_result_t *result = oracle_zeros(p, sizeof(*result));
+    say[0] = result_of(oracle, status, group);
     for (size_t i = 1; i < p; i++) {
         say[i] = say[0];
     }
-    ORACLE_CHECK(oracle, catena_alltoall(say, told, sizeof(*say), CATENA_BYTE,
+    ORACLE_CHECK(oracle, catena_alltoall(say, result, sizeof(*say), CATENA_BYTE,
                                          world) == CATENA_OK);
-    expect_fit(oracle, split, told, what);
+    expect_fit(oracle, split, result, what);
     free(say);
-    free(told);
+    free(result);
     oracle_group_free(oracle, group);
 }

@@ -124,8 +124,8 @@ oracle_members_t oracle_split_expect(const oracle_split_t *split,
                                      const oracle_members_t *parent, int rank);
 
 /** Allgather of a value over a group, by rank. The caller frees it. */
-int32_t *oracle_tell(const oracle_t *oracle, catena_group_t *group,
-                     int32_t value);
+int32_t *oracle_gather_value(const oracle_t *oracle, catena_group_t *group,
+                             int32_t value);
 /** Compare a group with its members, by a barrier and an exchange. */
 void oracle_group_check(const oracle_t *oracle, catena_group_t *group,
                         const oracle_members_t *members, const char *what);

@@ -96,7 +96,7 @@ bool calibrate_is_root(const struct calibration *c)
 
 /* ---- all of it ---- */
 
-struct card {
+struct record {
     int32_t node;
     int32_t local_size;
     char host[ID_BYTES];
@@ -119,8 +119,8 @@ static int check_layout(struct calibration *c)
 {
     const catena_place_t *place = &c->bench.place;
     size_t size = (size_t)place->size;
-    struct card *send = bench_alloc(&c->bench, 2 * size, sizeof(*send));
-    struct card *recv = send + size;
+    struct record *send = bench_alloc(&c->bench, 2 * size, sizeof(*send));
+    struct record *recv = send + size;
     int local_size;
 
     send[0].node = place->node;
@@ -146,8 +146,8 @@ static int check_layout(struct calibration *c)
     return BENCH_USAGE;
 }
 
-/* Attach the ranks of rank 0's node to its board. */
-static void open_board(struct calibration *c)
+/* Attach the ranks of rank 0's node to its node area. */
+static void open_node_area(struct calibration *c)
 {
     size_t size = (size_t)c->bench.place.size;
     uint64_t *send = bench_alloc(&c->bench, 2 * size, sizeof(*send));
@@ -155,10 +155,10 @@ static void open_board(struct calibration *c)
 
     if (c->bench.place.rank == 0) {
         block = catena_aligned_alloc(c->bench.context, LINE_PAIR,
-                                     sizeof(*c->board));
+                                     sizeof(*c->node_area));
         if (block == NULL)
             calibrate_must(c, "shared heap", CATENA_ERR_NO_MEMORY);
-        memset(block, 0, sizeof(*c->board));
+        memset(block, 0, sizeof(*c->node_area));
         calibrate_must(c, "shared heap",
                        catena_heap_offset(c->bench.context, block, &send[0]));
         for (size_t i = 1; i < size; i++)
@@ -170,7 +170,7 @@ static void open_board(struct calibration *c)
         calibrate_must(
             c, "shared heap",
             catena_local_pointer(c->bench.context, 0, send[size], &block));
-    c->board = block;
+    c->node_area = block;
     free(send);
 }
 
@@ -206,7 +206,7 @@ static void open_all(struct calibration *c)
         open_lane(c, c->bench.world, &c->world_lane[i]);
         open_lane(c, c->node, &c->node_lane[i]);
     }
-    open_board(c);
+    open_node_area(c);
     open_buffers(c);
     calibrate_read_cpus(c);
     (void)sched_getaffinity(0, sizeof(c->affinity), &c->affinity);
@@ -217,7 +217,7 @@ static void close_all(struct calibration *c)
     catena_free(c->bench.context, c->send);
     catena_free(c->bench.context, c->recv);
     if (c->bench.place.rank == 0)
-        catena_free(c->bench.context, c->board);
+        catena_free(c->bench.context, c->node_area);
     for (int i = 0; i < LANES; i++) {
         calibrate_must(c, "freeing a group",
                        catena_group_free(c->world_lane[i]));

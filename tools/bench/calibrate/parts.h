@@ -62,7 +62,7 @@ struct cpu {
 };
 
 /* Shared by the ranks of rank 0's node. */
-struct board {
+struct node_area {
     struct {
         _Alignas(LINE_PAIR) _Atomic uint64_t word;
     } flag[2];
@@ -85,7 +85,7 @@ struct calibration {
     bool home;     /* on the node of rank 0 */
     bool paired;   /* two ranks can have a core each */
     bool emulated; /* other nodes share this host */
-    struct board *board;
+    struct node_area *node_area;
     uint64_t count; /* of flags exchanged */
     struct cpu *cpu;
     int cpus;

@@ -17,24 +17,24 @@ struct words {
 };
 
 /* The record that the ranks of a node exchange. */
-struct card {
+struct record {
     uint64_t offset;
     int64_t rank;
 };
 
 static catena_status_t look_up(struct bench *bench, struct words *words,
-                               const struct card *cards, int count)
+                               const struct record *records, int count)
 {
     for (int i = 0; i < count; i++) {
         struct peer *peer = &words->peers[words->count];
         catena_status_t status;
         void *local;
 
-        status = catena_local_pointer(bench->context, (int)cards[i].rank,
-                                      cards[i].offset, &local);
+        status = catena_local_pointer(bench->context, (int)records[i].rank,
+                                      records[i].offset, &local);
         if (status != CATENA_OK)
             return status;
-        peer->rank = (int)cards[i].rank;
+        peer->rank = (int)records[i].rank;
         peer->word = local;
         words->count++;
     }
@@ -44,14 +44,14 @@ static catena_status_t look_up(struct bench *bench, struct words *words,
 static catena_status_t find_peers(struct bench_call *call, struct words *words)
 {
     struct bench *bench = call->bench;
-    struct card card = {.rank = bench->place.rank};
-    struct card *send, *recv;
+    struct record record = {.rank = bench->place.rank};
+    struct record *send, *recv;
     catena_group_t *node;
     catena_status_t status;
     size_t size;
 
     status =
-        catena_heap_offset(bench->context, (void *)words->mine, &card.offset);
+        catena_heap_offset(bench->context, (void *)words->mine, &record.offset);
     if (status == CATENA_OK)
         status = catena_group_split_level(bench->control, CATENA_LEVEL_NODE, 0,
                                           &node);
@@ -61,8 +61,8 @@ static catena_status_t find_peers(struct bench_call *call, struct words *words)
     send = bench_alloc(bench, 2 * size, sizeof(*send));
     recv = send + size;
     for (size_t i = 0; i < size; i++)
-        send[i] = card;
-    bench_exchange(bench, node, send, recv, sizeof(card));
+        send[i] = record;
+    bench_exchange(bench, node, send, recv, sizeof(record));
     status = look_up(bench, words, recv, (int)size);
     free(send);
     if (status == CATENA_OK)

@@ -53,7 +53,7 @@ uint64_t bench_block_seed(const struct bench_blocks *blocks, int index,
                                   : seed;
 }
 
-bool bench_block_of_nobody(const struct bench_blocks *blocks, int index)
+bool bench_block_is_null(const struct bench_blocks *blocks, int index)
 {
     return rank_of(blocks, index) == CATENA_PROC_NULL;
 }
@@ -102,7 +102,7 @@ void bench_fill_blocks(struct bench_call *call, uint64_t stamp)
     for (int i = 0; i < sends->number; i++)
         fill_block(outgoing(call), sends, i, stamp);
     for (int i = 0; i < recvs->number && !call->layout.in_place; i++)
-        if (bench_block_of_nobody(recvs, i))
+        if (bench_block_is_null(recvs, i))
             fill_block(call->recv, recvs, i, stamp);
     bench_fill(guard(call), BENCH_GUARD_BYTES,
                bench_seed(guard_stamp, call->rank, call->rank));
@@ -141,12 +141,13 @@ static void compare_side(struct search *search, const struct side *side,
 {
     for (int i = 0; i < side->blocks->number; i++) {
         struct block block = block_at(side->buffer, side->blocks, i);
-        bool nobody = bench_block_of_nobody(side->blocks, i);
+        bool null_block = bench_block_is_null(side->blocks, i);
         uint64_t seed =
-            bench_block_seed(nobody ? side->kept : side->blocks, i, stamp);
+            bench_block_seed(null_block ? side->kept : side->blocks, i, stamp);
         struct bench_mismatch found = {
-            .where = nobody ? "block of nobody, number" : side->where,
-            .source = nobody ? i : side->rank_of(side->blocks, i)};
+            .where =
+                null_block ? "block of CATENA_PROC_NULL, number" : side->where,
+            .source = null_block ? i : side->rank_of(side->blocks, i)};
 
         for (size_t r = 0; r < side->blocks->rows; r++)
             compare(search, block.begin + r * side->blocks->stride,

@@ -68,7 +68,7 @@ size_t bench_length(size_t bytes, int source, int target);
 /** Contents of a block. */
 uint64_t bench_block_seed(const struct bench_blocks *blocks, int index,
                           uint64_t stamp);
-bool bench_block_of_nobody(const struct bench_blocks *blocks, int index);
+bool bench_block_is_null(const struct bench_blocks *blocks, int index);
 /** Bytes of a one-row block, and its offset in the buffer. */
 size_t bench_block_bytes(const struct bench_blocks *blocks, int index);
 size_t bench_block_offset(const struct bench_blocks *blocks, int index);

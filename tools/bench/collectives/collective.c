@@ -39,7 +39,7 @@ static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
     if (block == NULL)
         bench_die(bench, "memory for buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
-    if (bench->board == NULL)
+    if (bench->node_area == NULL)
         memset(block, 0, bytes); /* no page faults while measuring */
     return block;
 }
@@ -133,7 +133,7 @@ static void begin_size(struct bench_run *run, const struct buffers *buffers,
         variant->call.send =
             variant->call.layout.in_place ? CATENA_IN_PLACE : buffers->send;
         variant->errors = 0;
-        variant->complained = false;
+        variant->reported = false;
         if (variant->mode != BENCH_PERSISTENT || variant->row->init == NULL)
             continue;
         bench_use(run, variant);

@@ -39,8 +39,8 @@ void bench_fold(struct bench *bench, void *record, size_t bytes,
     size_t size = (size_t)bench->place.size;
     char *send, *recv;
 
-    if (bench->board != NULL) {
-        bench_board_fold(bench, record, bytes, fold);
+    if (bench->node_area != NULL) {
+        bench_node_area_fold(bench, record, bytes, fold);
         return;
     }
     send = bench_alloc(bench, 2 * size, bytes);
@@ -88,8 +88,8 @@ void bench_max_times(struct bench *bench, double *times, size_t n)
     size_t slice = (n + size - 1) / size;
     double *send, *recv;
 
-    if (bench->board != NULL) {
-        bench_board_fold(bench, times, n * sizeof(*times), fold_max_times);
+    if (bench->node_area != NULL) {
+        bench_node_area_fold(bench, times, n * sizeof(*times), fold_max_times);
         return;
     }
     send = bench_alloc(bench, 2 * size * slice, sizeof(*send));

@@ -89,7 +89,7 @@ static void close_ends(struct bench_ends *ends)
 }
 
 /* Drop ends at CATENA_PROC_NULL. */
-static void drop_nobody(struct bench_ends *ends)
+static void drop_null(struct bench_ends *ends)
 {
     int kept = 0;
 
@@ -233,7 +233,7 @@ catena_status_t bench_neighbors_prepare(struct bench_call *call)
     open_ends(bench, &state->graph, call->rank, true, &state->targets);
     open_ends(bench, &state->graph, call->rank, false, &state->sources);
     open_ends(bench, &state->graph, call->rank, false, &state->present);
-    drop_nobody(&state->present);
+    drop_null(&state->present);
     if (!same_lists(call))
         bench_die(bench, "neighbor lists that differ from the requested ones",
                   CATENA_ERR_STATE);

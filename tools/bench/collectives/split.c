@@ -30,7 +30,7 @@ enum stream { COLORS, KEYS, STRINGS };
     "8192), bitonic, radix, radix-plain, hash or hash64"
 
 /* The split to measure, from the options. */
-struct wish {
+struct choice {
     size_t groups;       /* BENCH_AUTO: one per rank */
     size_t string_bytes; /* of colors; 0: they are int64_t */
     bool split;
@@ -38,7 +38,7 @@ struct wish {
 };
 
 struct split {
-    struct wish wish;
+    struct choice choice;
     size_t groups;
     uint64_t stamp; /* the stamp of colors and keys */
     int64_t number; /* the color, if not a string */
@@ -91,27 +91,27 @@ static bool read_color(const char *text, size_t *string_bytes)
 }
 
 /* The error in the options, and the wrong value; NULL: no error. */
-static const char *read_wish(const struct bench_split_options *options,
-                             struct wish *wish, const char **found)
+static const char *read_choice(const struct bench_split_options *options,
+                               struct choice *choice, const char **found)
 {
     const char *key = options->key != NULL ? options->key : "int";
     const char *color = options->color != NULL ? options->color : "int";
 
-    *wish = (struct wish){.groups = options->no_split ? 1 : DEFAULT_GROUPS,
-                          .split = !options->no_split,
-                          .reorder =
-                              !options->no_reorder && strcmp(key, "none") != 0};
+    *choice = (struct choice){.groups = options->no_split ? 1 : DEFAULT_GROUPS,
+                              .split = !options->no_split,
+                              .reorder = !options->no_reorder &&
+                                         strcmp(key, "none") != 0};
     *found = options->groups != NULL ? options->groups : options->color;
     if (options->no_split && *found != NULL)
         return "--no-split: expected neither --groups nor --color with it";
     *found = options->groups;
     if (*found != NULL && strcmp(*found, "N") == 0)
-        wish->groups = BENCH_AUTO;
-    else if (*found != NULL &&
-             (!bench_parse_size(*found, &wish->groups) || wish->groups == 0))
+        choice->groups = BENCH_AUTO;
+    else if (*found != NULL && (!bench_parse_size(*found, &choice->groups) ||
+                                choice->groups == 0))
         return "--groups: expected a number from 1, or N: as many as ranks";
     *found = color;
-    if (!read_color(color, &wish->string_bytes))
+    if (!read_color(color, &choice->string_bytes))
         return "--color: expected int, or string:LEN with LEN from 5 to 64k";
     *found = key;
     if (strcmp(key, "int") != 0 && strcmp(key, "none") != 0)
@@ -124,14 +124,14 @@ static const char *read_wish(const struct bench_split_options *options,
 static const char *check(const struct bench_options *options,
                          const char **found)
 {
-    struct wish wish;
-    const char *wrong = read_wish(&options->split, &wish, found);
+    struct choice choice;
+    const char *wrong = read_choice(&options->split, &choice, found);
 
     for (size_t i = 0; i < options->algorithm_count && wrong == NULL; i++) {
         *found = options->algorithms[i];
         if (!is_algorithm(*found))
             return "-a: expected " ALGORITHMS;
-        if (strncmp(*found, "radix", 5) == 0 && wish.string_bytes > 0)
+        if (strncmp(*found, "radix", 5) == 0 && choice.string_bytes > 0)
             return "-a: expected one that takes strings (--color)";
     }
     return wrong;
@@ -141,11 +141,11 @@ static const char *refuse(const struct bench *bench)
 {
     const struct bench_split_options *options = &bench->options->split;
     const char *found;
-    struct wish wish;
+    struct choice choice;
 
-    (void)read_wish(options, &wish, &found);
-    if (options->groups != NULL && wish.groups != BENCH_AUTO &&
-        wish.groups > (size_t)bench->place.size)
+    (void)read_choice(options, &choice, &found);
+    if (options->groups != NULL && choice.groups != BENCH_AUTO &&
+        choice.groups > (size_t)bench->place.size)
         return "--groups: expected at least as many ranks as groups";
     return NULL;
 }
@@ -165,7 +165,7 @@ static int64_t key_of(const struct split *split, int rank, int size)
 {
     uint64_t seed = bench_seed(split->stamp, KEYS, 0);
 
-    if (!split->wish.reorder)
+    if (!split->choice.reorder)
         return 0;
     return (int64_t)bench_permute((uint64_t)rank, (uint64_t)size, seed);
 }
@@ -193,34 +193,34 @@ static void fill(struct bench_call *call, uint64_t stamp)
     split->stamp = stamp;
     split->number = group_of(split, call->rank, call->size);
     split->key = key_of(split, call->rank, call->size);
-    if (split->wish.string_bytes > 0)
-        spell(split->string, split->wish.string_bytes, split->number);
+    if (split->choice.string_bytes > 0)
+        spell(split->string, split->choice.string_bytes, split->number);
 }
 
 static catena_status_t prepare(struct bench_call *call)
 {
     const char *found;
-    struct wish wish;
+    struct choice choice;
     struct split *split;
 
-    (void)read_wish(&call->bench->options->split, &wish, &found);
-    split = bench_alloc(call->bench, 1, sizeof(*split) + wish.string_bytes);
-    split->wish = wish;
+    (void)read_choice(&call->bench->options->split, &choice, &found);
+    split = bench_alloc(call->bench, 1, sizeof(*split) + choice.string_bytes);
+    split->choice = choice;
     split->groups = (size_t)call->size;
-    if (wish.groups < split->groups) /* the default also suits one rank */
-        split->groups = wish.groups;
+    if (choice.groups < split->groups) /* the default also suits one rank */
+        split->groups = choice.groups;
     split->by.algorithm = call->algorithm;
-    split->by.flags = (wish.split ? 0 : CATENA_SPLIT_NO_SPLIT) |
-                      (wish.reorder ? 0 : CATENA_SPLIT_NO_REORDER);
-    if (wish.split && wish.string_bytes > 0) {
+    split->by.flags = (choice.split ? 0 : CATENA_SPLIT_NO_SPLIT) |
+                      (choice.reorder ? 0 : CATENA_SPLIT_NO_REORDER);
+    if (choice.split && choice.string_bytes > 0) {
         split->by.color = split->string;
-        split->by.color_bytes = wish.string_bytes;
-    } else if (wish.split) {
+        split->by.color_bytes = choice.string_bytes;
+    } else if (choice.split) {
         split->by.color = &split->number;
         split->by.color_bytes = sizeof(split->number);
         split->by.color_compare = catena_compare_int64;
     }
-    if (wish.reorder) {
+    if (choice.reorder) {
         split->by.key = &split->key;
         split->by.key_bytes = sizeof(split->key);
         split->by.key_compare = catena_compare_int64;
@@ -282,12 +282,12 @@ static void describe(const struct bench_call *call, struct bench_report *report)
 
     if (status != CATENA_OK)
         bench_die(call->bench, "size of a group", status);
-    if (split->wish.string_bytes > 0)
+    if (split->choice.string_bytes > 0)
         snprintf(colors, sizeof(colors), "colors are strings of %zu letters",
-                 split->wish.string_bytes);
-    if (!split->wish.split)
+                 split->choice.string_bytes);
+    if (!split->choice.split)
         snprintf(colors, sizeof(colors), "no colors");
-    if (!split->wish.reorder)
+    if (!split->choice.reorder)
         snprintf(order, sizeof(order), "no keys");
     bench_report_note(report, "split: %zu group%s; %s; %s", split->groups,
                       split->groups == 1 ? "" : "s", colors, order);

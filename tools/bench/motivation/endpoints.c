@@ -136,7 +136,7 @@ static uint64_t verify(struct exchanging *x, int me)
             wrong += here;
         }
     if (wrong != 0)
-        figure_complain(x->bench, "endpoints", x->bytes, &first);
+        figure_report_wrong(x->bench, "endpoints", x->bytes, &first);
     return wrong;
 }
 

@@ -76,7 +76,7 @@ void *figure_allocate(struct bench *bench, size_t bytes)
 }
 
 /* Every rank of the node gets what every other one sends to all. */
-static void tell_node(struct figure_node *node, uint64_t mine, uint64_t *all)
+static void share_value(struct figure_node *node, uint64_t mine, uint64_t *all)
 {
     size_t ranks = (size_t)node->ranks;
     uint64_t *send = bench_alloc(node->bench, ranks, sizeof(*send));
@@ -96,7 +96,7 @@ void figure_pointers(struct figure_node *node, const void *mine, void **out)
 
     figure_must(node->bench, "shared heap",
                 catena_heap_offset(context, mine, &own));
-    tell_node(node, own, offset);
+    share_value(node, own, offset);
     for (int i = 0; i < node->ranks; i++)
         figure_must(
             node->bench, "shared heap",
@@ -112,10 +112,10 @@ static void learn_ranks(struct figure_node *node)
 
     node->world = bench_alloc(node->bench, ranks, sizeof(*node->world));
     node->numa = bench_alloc(node->bench, ranks, sizeof(*node->numa));
-    tell_node(node, (uint64_t)place->rank, all);
+    share_value(node, (uint64_t)place->rank, all);
     for (size_t i = 0; i < ranks; i++)
         node->world[i] = (int32_t)all[i];
-    tell_node(node, (uint64_t)(place->numa + 1), all);
+    share_value(node, (uint64_t)(place->numa + 1), all);
     for (size_t i = 0; i < ranks; i++)
         node->numa[i] = (int32_t)all[i] - 1;
     free(all);
@@ -134,14 +134,14 @@ void figure_node_open(struct figure_node *node, struct bench *bench)
     node->me = catena_group_rank(node->group);
     node->ranks = catena_group_size(node->group);
     learn_ranks(node);
-    bytes = sizeof(*node->board) +
-            (size_t)node->ranks * sizeof(node->board->span[0]);
+    bytes = sizeof(*node->node_area) +
+            (size_t)node->ranks * sizeof(node->node_area->span[0]);
     /* Each rank creates one, so that all make the same calls; that of rank 0 is
      * used. */
     mine = figure_allocate(bench, bytes);
     boards = bench_alloc(bench, (size_t)node->ranks, sizeof(*boards));
     figure_pointers(node, mine, boards);
-    node->board = boards[0];
+    node->node_area = boards[0];
     free(boards);
     if (node->me != 0)
         catena_free(bench->context, mine);
@@ -151,10 +151,10 @@ void figure_node_close(struct figure_node *node)
 {
     catena_context_t *context = node->bench->context;
 
-    /* No rank reads the board any more. */
+    /* No rank reads the node area any more. */
     figure_must(node->bench, "barrier", catena_barrier(node->group));
     if (node->me == 0)
-        catena_free(context, node->board);
+        catena_free(context, node->node_area);
     figure_must(node->bench, "freeing a group", catena_group_free(node->group));
     free(node->world);
     free(node->numa);
@@ -162,11 +162,12 @@ void figure_node_close(struct figure_node *node)
 
 void figure_finish(struct figure_node *node, double begin_ns, double end_ns)
 {
-    struct figure_span *span = &node->board->span[node->me];
+    struct figure_span *span = &node->node_area->span[node->me];
 
     span->begin_ns = begin_ns;
     span->end_ns = end_ns;
-    atomic_fetch_add_explicit(&node->board->finished, 1, memory_order_release);
+    atomic_fetch_add_explicit(&node->node_area->finished, 1,
+                              memory_order_release);
 }
 
 /* The rank makes progress meanwhile: its sent messages may still need it. */
@@ -175,8 +176,8 @@ void figure_await(struct figure_node *node, int parts)
     struct timespec nap = {0, nap_ns};
 
     node->expected += (uint64_t)parts;
-    while (atomic_load_explicit(&node->board->finished, memory_order_acquire) <
-           node->expected) {
+    while (atomic_load_explicit(&node->node_area->finished,
+                                memory_order_acquire) < node->expected) {
         nanosleep(&nap, NULL);
         figure_must(node->bench, "progress",
                     catena_progress(node->bench->context));
@@ -189,7 +190,7 @@ double figure_span_ns(const struct figure_node *node, const bool *took)
     bool any = false;
 
     for (int i = 0; i < node->ranks; i++) {
-        const struct figure_span *span = &node->board->span[i];
+        const struct figure_span *span = &node->node_area->span[i];
 
         if (!took[i])
             continue;
@@ -223,8 +224,8 @@ void figure_head(struct bench *bench, const struct bench_figure *figure,
            bench->options->check ? "; every byte checked once a size" : "");
 }
 
-void figure_complain(const struct bench *bench, const char *figure,
-                     size_t bytes, const struct bench_mismatch *first)
+void figure_report_wrong(const struct bench *bench, const char *figure,
+                         size_t bytes, const struct bench_mismatch *first)
 {
     fprintf(stderr,
             "catena-bench: rank %d: %s, %zu bytes: wrong byte in the %s %d, "

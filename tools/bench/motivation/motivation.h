@@ -40,7 +40,7 @@ struct figure_range {
 };
 
 /* Shared by the ranks of a node: the number of finished ranks, and times. */
-struct figure_board {
+struct figure_node_area {
     _Alignas(FIGURE_LINE_PAIR) _Atomic uint64_t finished;
     _Alignas(FIGURE_LINE_PAIR) _Atomic uint64_t errors;
     struct figure_span {
@@ -53,12 +53,12 @@ struct figure_board {
 struct figure_node {
     struct bench *bench;
     catena_group_t *group;
-    int me;                     /* rank in `group` */
-    int ranks;                  /* its size */
-    int32_t *world;             /* [ranks]: ranks in the world */
-    int32_t *numa;              /* [ranks]: NUMA domains, -1: not bound */
-    struct figure_board *board; /* in the heap of rank 0 of `group` */
-    uint64_t expected;          /* of board->finished */
+    int me;         /* rank in `group` */
+    int ranks;      /* its size */
+    int32_t *world; /* [ranks]: ranks in the world */
+    int32_t *numa;  /* [ranks]: NUMA domains, -1: not bound */
+    struct figure_node_area *node_area; /* in the heap of rank 0 of `group` */
+    uint64_t expected;                  /* of board->finished */
 };
 
 /* table.c */
@@ -98,7 +98,7 @@ double figure_span_ns(const struct figure_node *node, const bool *took);
 void figure_head(struct bench *bench, const struct bench_figure *figure,
                  const struct figure_range *range);
 /** One line about a wrong byte, to stderr. */
-void figure_complain(const struct bench *bench, const char *figure,
-                     size_t bytes, const struct bench_mismatch *first);
+void figure_report_wrong(const struct bench *bench, const char *figure,
+                         size_t bytes, const struct bench_mismatch *first);
 
 #endif

@@ -210,9 +210,9 @@ static error_t check_levels(struct parse *parse,
     const struct bench_options *options = parse->options;
     size_t algorithms = options->algorithm_count;
     size_t hierarchies = options->hierarchy_count;
-    size_t ways = (algorithms > 0 ? algorithms : 1) *
-                  (hierarchies > 0 ? hierarchies : 1) *
-                  (options->mode_count > 0 ? options->mode_count : 1);
+    size_t count = (algorithms > 0 ? algorithms : 1) *
+                   (hierarchies > 0 ? hierarchies : 1) *
+                   (options->mode_count > 0 ? options->mode_count : 1);
 
     if (hierarchies > 0 && (row == NULL || row->hierarchy == NULL))
         return bench_refuse(parse,
@@ -222,11 +222,11 @@ static error_t check_levels(struct parse *parse,
     if (parse->rooted && (row == NULL || !row->rooted))
         return bench_refuse(parse, "--root: expected bcast, reduce, gather or "
                                    "scatter");
-    if (ways > BENCH_MAX_VARIANTS)
+    if (count > BENCH_MAX_VARIANTS)
         return bench_refuse(parse,
                             "expected at most %d algorithms with hierarchies "
                             "and modes, found %zu",
-                            (int)BENCH_MAX_VARIANTS, ways);
+                            (int)BENCH_MAX_VARIANTS, count);
     if (row != NULL && row->reduces && check_elements(parse) != 0)
         return EINVAL;
     return check_overlap(parse, row);

@@ -8,7 +8,7 @@
 #include "file.h"
 #include "tune/tune.h"
 
-static json_t *complain(const char *path, const char *expected)
+static json_t *report_wrong(const char *path, const char *expected)
 {
     fprintf(stderr, "catena-bench: --tune: %s: %s\n", path, expected);
     return NULL;
@@ -28,7 +28,7 @@ static json_t *new_document(const char *path)
         length -= 5;
     document = json_pack("{s:s%, s:s, s:[]}", "name", base, length, "source",
                          "", "alltoall");
-    return document != NULL ? document : complain(path, "no UTF-8 name");
+    return document != NULL ? document : report_wrong(path, "no UTF-8 name");
 }
 
 /* Only as far as needed to reorder its rules; the library validates them. */
@@ -62,16 +62,17 @@ json_t *tune_load(const char *path)
     if (document == NULL &&
         json_error_code(&error) == json_error_cannot_open_file)
         return errno == ENOENT ? new_document(path)
-                               : complain(path, strerror(errno));
+                               : report_wrong(path, strerror(errno));
     if (document == NULL) {
         snprintf(text, sizeof(text), "line %d: %s", error.line, error.text);
-        return complain(path, text);
+        return report_wrong(path, text);
     }
     if (is_tuning(document))
         return document;
     json_decref(document);
-    return complain(path, "expected a tuning, with name, source and lists of "
-                          "rules, found something else");
+    return report_wrong(path,
+                        "expected a tuning, with name, source and lists of "
+                        "rules, found something else");
 }
 
 /* ---- results ---- */

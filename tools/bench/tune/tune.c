@@ -17,11 +17,11 @@
  * four, so that noise makes no rules. */
 static const double much_better = 1.03;
 
-enum { MOST_WAYS = 32, MOST_LEADERS = 64, MOST_SIZES = 64, PAGE = 4096 };
+enum { MOST_CANDIDATES = 32, MOST_LEADERS = 64, MOST_SIZES = 64, PAGE = 4096 };
 enum { SIZE_COLUMN = 10, NAME_COLUMN = 12, TIME_COLUMN = 14 };
 
 /* One algorithm with its leaders, in the order of the variants. */
-struct way {
+struct candidate {
     char name[24];    /* "onmpml/4" */
     char leaders[12]; /* "4", or "auto" for algorithms without leaders */
     int count;        /* of leaders, 0 */
@@ -30,8 +30,8 @@ struct way {
 struct tune {
     struct bench_run run;
     struct bench_report report;
-    struct bench_variant variants[MOST_WAYS];
-    struct way ways[MOST_WAYS];
+    struct bench_variant variants[MOST_CANDIDATES];
+    struct candidate candidates[MOST_CANDIDATES];
     void *send, *recv;
     int ppn; /* of the largest node */
     size_t min, max;
@@ -47,20 +47,21 @@ static void add_way(struct tune *tune, const char *algorithm, int leaders)
 {
     struct bench *bench = tune->run.bench;
     size_t index = tune->run.count++;
-    struct way *way = &tune->ways[index];
+    struct candidate *candidate = &tune->candidates[index];
 
-    way->count = leaders;
+    candidate->count = leaders;
     if (leaders > 0) {
-        snprintf(way->name, sizeof(way->name), "%s/%d", algorithm, leaders);
-        snprintf(way->leaders, sizeof(way->leaders), "%d", leaders);
+        snprintf(candidate->name, sizeof(candidate->name), "%s/%d", algorithm,
+                 leaders);
+        snprintf(candidate->leaders, sizeof(candidate->leaders), "%d", leaders);
     } else {
-        snprintf(way->name, sizeof(way->name), "%s", algorithm);
-        strcpy(way->leaders, "auto");
+        snprintf(candidate->name, sizeof(candidate->name), "%s", algorithm);
+        strcpy(candidate->leaders, "auto");
     }
     tune->variants[index] =
-        (struct bench_variant){.name = way->name,
+        (struct bench_variant){.name = candidate->name,
                                .algorithm = algorithm,
-                               .leaders = way->leaders,
+                               .leaders = candidate->leaders,
                                .row = &bench_alltoall,
                                .call = {.bench = bench,
                                         .group = bench->world,
@@ -99,7 +100,7 @@ static void try_way(struct tune *tune, const char *algorithm, int leaders)
 }
 
 /* With one leader mpml and nmpml are l-a2a. A leader needs a rank. */
-static void find_ways(struct tune *tune)
+static void find_candidates(struct tune *tune)
 {
     static const char *const plain[] = {"direct", "shift", "bruck", "morton"};
     static const char *const led[] = {"mpml", "nmpml", "onmpml"};
@@ -154,14 +155,14 @@ static void extend_rules(struct tune *tune, size_t chosen, size_t bytes)
     if (tune->count == 0 || chosen != tune->chosen)
         tune->rules[tune->count++] =
             (struct tune_rule){.algorithm = tune->variants[chosen].algorithm,
-                               .leaders = tune->ways[chosen].count};
+                               .leaders = tune->candidates[chosen].count};
     tune->chosen = chosen;
     tune->rules[tune->count - 1].bytes_to = bytes;
 }
 
 /* Comparison of the variants with that of the previous size. */
 struct comparison {
-    double direct[MOST_WAYS]; /* direct's time / this one's */
+    double direct[MOST_CANDIDATES]; /* direct's time / this one's */
     size_t quickest;
     size_t chosen;
 };
@@ -275,7 +276,7 @@ static void open_tune(struct tune *tune, struct bench *bench)
 static void measure_all(struct tune *tune, struct bench *bench)
 {
     open_tune(tune, bench);
-    find_ways(tune);
+    find_candidates(tune);
     if (bench->place.rank == 0)
         print_head(tune);
     for (size_t bytes = tune->min; bytes <= tune->max; bytes *= 2)
