@@ -120,6 +120,7 @@ names() {
 report "names use the words of docs/architecture.md" "$(names words)"
 report "no type is defined twice" "$(names types)"
 report "no layer names what is of a higher one" "$(names layers)"
+report "each mutant's text occurs once" "$(tests/mutants -l | grep '^ERROR')"
 report "only transports/ucx includes UCX" \
     "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/|tests/unit/transports/test_ucx')"
 report "only boot and the launcher include PMIx" \
