@@ -94,8 +94,7 @@ struct bench {
     catena_group_t *control; /* exchanges results; separate from `world`, whose
                               * settings and reports stay unchanged */
     catena_place_t place;
-    struct bench_node_area
-        *node_area;   /* of a simulated job; NULL: real ranks */
+    struct bench_node_area *node_area; /* simulated; NULL: real ranks */
     double work_rate; /* work steps per second of a core; see overlap.h */
 };
 
