@@ -82,7 +82,7 @@ void ctn_hierarchy_forget(catena_group_t *group)
     }
 }
 
-/** @return CTN_WAYS: no collective has this name */
+/** @return CTN_COLL_COUNT: no collective has this name */
 static ctn_coll_t named(const char *name, size_t length)
 {
     int i = 0;
