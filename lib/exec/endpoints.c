@@ -1,33 +1,36 @@
-/* Endpoints by process, on and off the node, cached after their first use. */
+/* Endpoints by process (world rank): those on the node are registered at the
+ * start, the others when they are first used. */
 
 #include <stdlib.h>
 
 #include "exec/exec.h"
 
-static size_t endpoint_slot(const ctn_exec_t *exec, uint64_t process)
+static size_t bucket_of(const ctn_exec_t *exec, uint64_t process)
 {
     size_t mask = exec->endpoint_slots - 1;
-    size_t slot = (size_t)(process * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
-    while (exec->endpoints[slot] != NULL &&
-           exec->endpoints[slot]->process != process) {
-        slot = (slot + 1) & mask;
+    /* Fibonacci hashing */
+    size_t bucket =
+        (size_t)(process * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    while (exec->endpoints[bucket] != NULL &&
+           exec->endpoints[bucket]->process != process) {
+        bucket = (bucket + 1) & mask;
     }
-    return slot;
+    return bucket;
 }
 
 static catena_status_t grow_endpoints(ctn_exec_t *exec)
 {
-    size_t old_slots = exec->endpoint_slots;
+    size_t old_buckets = exec->endpoint_slots;
     ctn_endpoint_t **old = exec->endpoints;
-    ctn_endpoint_t **grown = calloc(old_slots * 2, sizeof(ctn_endpoint_t *));
+    ctn_endpoint_t **grown = calloc(old_buckets * 2, sizeof(ctn_endpoint_t *));
     if (grown == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     exec->endpoints = grown;
-    exec->endpoint_slots = old_slots * 2;
-    for (size_t i = 0; i < old_slots; i++) {
+    exec->endpoint_slots = old_buckets * 2;
+    for (size_t i = 0; i < old_buckets; i++) {
         if (old[i] != NULL) {
-            grown[endpoint_slot(exec, old[i]->process)] = old[i];
+            grown[bucket_of(exec, old[i]->process)] = old[i];
         }
     }
     free(old);
@@ -43,24 +46,24 @@ catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
             return status;
         }
     }
-    exec->endpoints[endpoint_slot(exec, endpoint->process)] = endpoint;
+    exec->endpoints[bucket_of(exec, endpoint->process)] = endpoint;
     exec->endpoint_count++;
     return CATENA_OK;
 }
 
 bool ctn_exec_is_local(const ctn_exec_t *exec, uint64_t process)
 {
-    const ctn_endpoint_t *known = exec->endpoints[endpoint_slot(exec, process)];
+    const ctn_endpoint_t *known = exec->endpoints[bucket_of(exec, process)];
     return known != NULL && known->arena != NULL;
 }
 
 catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
                                  ctn_endpoint_t **endpoint)
 {
-    if (exec->virtual_time) { /* the simulator has its own table */
+    if (exec->virtual_time) { /* the simulator finds endpoints by itself */
         return exec->local->ops->connect(exec->local, process, endpoint);
     }
-    ctn_endpoint_t *known = exec->endpoints[endpoint_slot(exec, process)];
+    ctn_endpoint_t *known = exec->endpoints[bucket_of(exec, process)];
     if (known != NULL) {
         *endpoint = known;
         return CATENA_OK;
@@ -77,6 +80,9 @@ catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
     if (status != CATENA_OK) {
         return status;
     }
-    *endpoint = made;
-    return ctn_exec_add_endpoint(exec, made);
+    status = ctn_exec_add_endpoint(exec, made);
+    if (status == CATENA_OK) {
+        *endpoint = made;
+    }
+    return status;
 }

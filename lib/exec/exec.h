@@ -270,7 +270,7 @@ bool ctn_exec_is_local(const ctn_exec_t *exec, uint64_t process);
 /** The endpoint to a process, created on first use. */
 catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
                                  ctn_endpoint_t **endpoint);
-/** Register an on-node endpoint. */
+/** Register an endpoint. */
 catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
                                       ctn_endpoint_t *endpoint);
 

@@ -68,7 +68,7 @@ error_t bench_refuse(struct parse *parse, const char *format, ...)
 error_t bench_parse_count(struct parse *parse, const char *option,
                           const char *text, size_t least, size_t *count);
 
-/** options_neighbors.c: ARGP_ERR_UNKNOWN: no option of neighborhoods or
+/** neighbors.c: ARGP_ERR_UNKNOWN: no option of neighborhoods or
  * simulated jobs. */
 error_t bench_parse_neighbors(struct parse *parse, int key, char *text);
 /** Read the neighborhood, for neighborhood collectives; NULL: another
@@ -76,13 +76,13 @@ error_t bench_parse_neighbors(struct parse *parse, int key, char *text);
 error_t bench_check_neighbors(struct parse *parse,
                               const struct bench_collective *row);
 
-/** options_sim.c: ARGP_ERR_UNKNOWN: no option of simulated jobs. */
+/** sim.c: ARGP_ERR_UNKNOWN: no option of simulated jobs. */
 error_t bench_parse_simulated(struct parse *parse, int key, char *text);
 /** Any number of 64 bits. */
 error_t bench_parse_seed(struct parse *parse, const char *option,
                          const char *text, uint64_t *seed);
 
-/** options_check.c: check the combination of all options. */
+/** check.c: check the combination of all options. */
 error_t bench_check_options(struct parse *parse);
 
 #endif

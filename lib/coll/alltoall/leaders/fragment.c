@@ -315,9 +315,10 @@ static unsigned char *reach(const ctn_geometry_t *g,
     return base + (outgoing ? row->send_at : row->receive_at) + s->from;
 }
 
-/** Whether all members take part; then a simulation without data needs no
- * traversal. */
-static bool all_there(const ctn_geometry_t *g, const ctn_leader_side_t *side)
+/** Whether the buffers of all members are within reach; then a simulation
+ * without data needs no traversal. */
+static bool all_within_reach(const ctn_geometry_t *g,
+                             const ctn_leader_side_t *side)
 {
     uint32_t n = ctn_member_table_count(g->member_table, g->node);
     for (uint32_t i = 0; i < n; i++) {
@@ -346,7 +347,7 @@ size_t ctn_leader_fragment_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
                                 bool outgoing, const ctn_leader_side_t *side,
                                 unsigned char *staging)
 {
-    if (g->drop_data && all_there(g, side)) {
+    if (g->drop_data && all_within_reach(g, side)) {
         return fragment->bytes;
     }
     walk_t walk = walk_of(g, fragment, outgoing);

@@ -102,7 +102,7 @@ typedef struct ctn_leader_side {
 
 /** Copy a fragment between staging and the members' buffers: outgoing into
  * staging, incoming out of it. Members out of reach are skipped.
- * @return the bytes copied */
+ * @return the bytes copied from or to buffers within reach */
 size_t ctn_leader_fragment_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
                                 const ctn_leader_fragment_t *fragment,
                                 bool outgoing, const ctn_leader_side_t *side,

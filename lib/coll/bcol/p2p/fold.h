@@ -17,11 +17,12 @@ typedef struct ctn_p2p_fold {
     uint32_t pairs;      /* r */
     uint32_t worker;     /* this member's number among workers, unless idle */
     unsigned rounds;     /* among workers */
-    bool idle;
-    const void *value; /* of the members received from; at first the argument */
+    bool idle;           /* of a pair: sends at first, receives at the end */
+    const void *value;   /* the partial result; at first this member's input */
 } ctn_p2p_fold_t;
 
-/** The first phase (which begin calls), the second, and the last. */
+/** To call at the start of the first phase; the second phase; the last phase
+ * but one. */
 ctn_step_t ctn_p2p_fold_begin(ctn_op_t *op,
                               ctn_p2p_vector_algorithm_t algorithm);
 ctn_step_t ctn_p2p_fold_in(ctn_op_t *op);

@@ -43,8 +43,9 @@ static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
 extern const char *const ctn_p2p_allgathers[];
 extern const char *const ctn_p2p_reduce_scatters[];
 
-/** For a ring algorithm that waits: whether the lengths of a neighbor differ,
- * or it has no valid data. If so, the operation will end with an error. */
+/** For a ring algorithm that waits: look whether the lengths of a neighbor
+ * differ, or it has no valid data, and if so set the operation's status.
+ * @return whether there is such a mismatch */
 bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
                            const ctn_fragmented_send_t *out);
 

@@ -106,13 +106,14 @@ own_fragment(const reduce_scatter_ring_t *ring,
 
 /* ---- beginning ---- */
 
-/** What is received. */
+/** Describe what this member receives; sets ring->fragments. */
 static ctn_fragmented_recv_params_t params_of(reduce_scatter_ring_t *ring)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
-    uint32_t last = before(p2p, 1); /* the owner of the first block received */
+    /* It sends to this member. Its own block is the only one not received. */
+    uint32_t previous = before(p2p, 1);
     ctn_fragmented_recv_params_t params = {
-        .from = p2p->module.sbgp->member[last].memory,
+        .from = p2p->module.sbgp->member[previous].memory,
         .slot = FRAGMENTS,
         .cts_slot = CTS,
         .digest = ctn_p2p_blocks_digest(ring->call.basic, p2p->size),
@@ -124,7 +125,7 @@ static ctn_fragmented_recv_params_t params_of(reduce_scatter_ring_t *ring)
             bytes > 0 ? (uint32_t)((bytes - 1) / ring->fragment) + 1 : 1;
         ring->fragments =
             fragments > ring->fragments ? fragments : ring->fragments;
-        if (i != last) {
+        if (i != previous) {
             size_t longest = bytes < ring->fragment ? bytes : ring->fragment;
             params.longest =
                 longest > params.longest ? longest : params.longest;
