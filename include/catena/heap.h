@@ -28,6 +28,8 @@ typedef struct catena_heap_stats {
 
 /** Allocate heap memory, aligned to 16 (to 64 from 64 bytes on); 0 bytes give a
  * pointer that can be freed. Only the rank that allocated may free.
+ * Memory of freed groups and requests comes back while catena makes progress;
+ * this function does not wait for it.
  * @return NULL if the heap is full; the shortage is logged once */
 CATENA_API void *catena_malloc(catena_context_t *context, size_t bytes);
 
