@@ -541,8 +541,8 @@ catena_status_t catena_compute(catena_context_t *context, double seconds)
     return CATENA_OK;
 }
 
-catena_status_t catena_sim_stats(catena_context_t *context,
-                                 catena_sim_stats_t *stats)
+catena_status_t catena_sim_get_stats(catena_context_t *context,
+                                     catena_sim_stats_t *stats)
 {
     if (context == NULL || stats == NULL || context->sim == NULL) {
         return CATENA_ERR_ARG;
@@ -551,7 +551,8 @@ catena_status_t catena_sim_stats(catena_context_t *context,
     return CATENA_OK;
 }
 
-catena_status_t catena_place(catena_context_t *context, catena_place_t *place)
+catena_status_t catena_get_place(catena_context_t *context,
+                                 catena_place_t *place)
 {
     if (context == NULL || place == NULL) {
         return CATENA_ERR_ARG;

@@ -87,7 +87,7 @@ int main(void)
     request[0] = begin_step(&grid, 0, x[0]);
     for (int step = 0; step < STEPS; step++) {
         double *now = x[step % 2];
-        check(catena_wait(&request[0]), "wait");
+        check(catena_request_wait(&request[0]), "wait");
         for (int i = 0; i < COUNT; i++) {
             now[i] *= grid.row + 1;
         }
@@ -97,7 +97,7 @@ int main(void)
         if (step + 1 < STEPS) {
             request[0] = begin_step(&grid, step + 1, x[(step + 1) % 2]);
         }
-        check(catena_wait(&request[1]), "wait");
+        check(catena_request_wait(&request[1]), "wait");
         wrong += wrong_sums(&grid, step, sum);
     }
 

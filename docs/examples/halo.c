@@ -40,7 +40,7 @@ typedef struct plate {
     double *field[2];       /* before and after a step */
     /* By direction: the send and the receive types. */
     int directions;
-    catena_datatype_t send[8], receive[8];
+    catena_type_t send[8], receive[8];
     catena_request_t *request[2]; /* of field 0 and 1 */
 } plate_t;
 
@@ -172,13 +172,13 @@ static double *origin(double *field, int stride)
 /* ---- a block ---- */
 
 /** The type of a box of the block with its halo, from cell (row, column). */
-static catena_datatype_t make_box(const plate_t *plate, int row, int column,
-                                  int rows, int columns)
+static catena_type_t make_box(const plate_t *plate, int row, int column,
+                              int rows, int columns)
 {
     const size_t sizes[] = {(size_t)plate->cells[0] + 2, (size_t)plate->stride};
     const size_t box[] = {(size_t)rows, (size_t)columns};
     const size_t starts[] = {(size_t)row + 1, (size_t)column + 1};
-    catena_datatype_t type;
+    catena_type_t type;
     check(catena_type_subarray(2, sizes, box, starts, CATENA_ORDER_C,
                                CATENA_DOUBLE, &type),
           "subarray");
@@ -186,8 +186,8 @@ static catena_datatype_t make_box(const plate_t *plate, int row, int column,
 }
 
 /** The type of the border in a direction: own cells, or the halo. */
-static catena_datatype_t make_border(const plate_t *plate, const int toward[2],
-                                     bool halo)
+static catena_type_t make_border(const plate_t *plate, const int toward[2],
+                                 bool halo)
 {
     int at[2];
     int cells[2];
@@ -301,7 +301,7 @@ static void exchange(plate_t *plate, int which)
                       plate->receive, plate->neighborhood, request),
                   "exchange");
         }
-        check(catena_start(*request), "start");
+        check(catena_request_start(*request), "start");
     }
 }
 
@@ -321,7 +321,7 @@ static void step(plate_t *plate, int which)
                 (int[]){end, columns - 1});
         check(catena_progress(context), "progress");
     }
-    check(catena_wait(&plate->request[which]), "wait");
+    check(catena_request_wait(&plate->request[which]), "wait");
     const int border[4][2][2] = {
         {{0, 0}, {1, columns}},
         {{rows > 1 ? rows - 1 : 1, 0}, {rows, columns}},
@@ -373,7 +373,7 @@ static double *gather(const plate_t *plate, double *field)
         counts[r] = (size_t)cells[0] * (size_t)cells[1];
         at[r + 1] = at[r] + (ptrdiff_t)counts[r];
     }
-    catena_datatype_t inside =
+    catena_type_t inside =
         make_box(plate, 0, 0, plate->cells[0], plate->cells[1]);
     check(catena_gatherv(field, 1, inside, came, counts, at, CATENA_DOUBLE, 0,
                          group),

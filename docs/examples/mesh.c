@@ -28,8 +28,8 @@ int main(void)
     double own = rank;
     double from[4]; /* above, below, left, right */
     double sum;
-    status = catena_neighbor_gather(&own, 1, CATENA_DOUBLE, from, 1,
-                                    CATENA_DOUBLE, mesh);
+    status = catena_neighbor_allgather(&own, 1, CATENA_DOUBLE, from, 1,
+                                       CATENA_DOUBLE, mesh);
     if (status == CATENA_OK) {
         status = catena_neighbor_reduce(&own, &sum, 1, CATENA_DOUBLE,
                                         CATENA_SUM, mesh);

@@ -1,6 +1,6 @@
 /* A nonblocking alltoall, overlapped with computation. catena has no thread of
  * its own: an operation advances while the program is inside a catena call. So
- * the computation is cut into steps with a catena_test between them. */
+ * the computation is cut into steps with a catena_request_test between them. */
 #include <catena/catena.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,12 +74,12 @@ int main(void)
     for (int step = 0; step < STEPS; step++) {
         x = compute(x);
         if (!done) { /* one round of progress; frees the request at the end */
-            check(context, catena_test(&request, &done), "test");
+            check(context, catena_request_test(&request, &done), "test");
             steps_until_done++;
         }
     }
     /* A complete request is NULL, and NULL counts as complete. */
-    check(context, catena_wait(&request), "wait");
+    check(context, catena_request_wait(&request), "wait");
 
     int wrong = wrong_elements(receive, rank, size);
     printf("rank %d: %d wrong, %s after %d of %d steps, x = %.3f\n", rank,

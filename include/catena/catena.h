@@ -3,7 +3,6 @@
 
 #include <catena/coll.h>
 #include <catena/context.h>
-#include <catena/datatype.h>
 #include <catena/group.h>
 #include <catena/heap.h>
 #include <catena/model.h>
@@ -12,5 +11,6 @@
 #include <catena/request.h>
 #include <catena/sim.h>
 #include <catena/status.h>
+#include <catena/type.h>
 
 #endif

@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
-#include <catena/datatype.h>
 #include <catena/group.h>
 #include <catena/op.h>
 #include <catena/request.h>
+#include <catena/type.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,22 +39,21 @@ CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-8; Peng, Liu, Xie, Algorithms 1 to 5 */
 CATENA_API catena_status_t catena_alltoall(const void *send, void *recv,
-                                           size_t count, catena_datatype_t type,
+                                           size_t count, catena_type_t type,
                                            catena_group_t *group);
 
 /** Nonblocking catena_alltoall. Buffers belong to catena until the request is
  * complete.
  * @param[out] request set only on CATENA_OK */
 CATENA_API catena_status_t catena_ialltoall(const void *send, void *recv,
-                                            size_t count,
-                                            catena_datatype_t type,
+                                            size_t count, catena_type_t type,
                                             catena_group_t *group,
                                             catena_request_t **request);
 
-/** Persistent catena_alltoall, started with catena_start. */
+/** Persistent catena_alltoall, started with catena_request_start. */
 CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
                                                 size_t count,
-                                                catena_datatype_t type,
+                                                catena_type_t type,
                                                 catena_group_t *group,
                                                 catena_request_t **request);
 
@@ -80,42 +79,39 @@ CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
  * @see docs/algorithms.md A2A-1 to A2A-5 and A2A-7 */
 CATENA_API catena_status_t catena_alltoallv(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_group_t *group);
+    const ptrdiff_t send_displacements[], catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_group_t *group);
 CATENA_API catena_status_t catena_ialltoallv(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_group_t *group, catena_request_t **request);
+    const ptrdiff_t send_displacements[], catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_group_t *group, catena_request_t **request);
 CATENA_API catena_status_t catena_alltoallv_init(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_group_t *group, catena_request_t **request);
+    const ptrdiff_t send_displacements[], catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_group_t *group, catena_request_t **request);
 
 /** As catena_alltoallv, with a separate type for every block (MPI_Alltoallw).
  * Displacements are in bytes. */
 CATENA_API catena_status_t catena_alltoallw(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    const ptrdiff_t send_displacements[], const catena_type_t send_types[],
     void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    const ptrdiff_t recv_displacements[], const catena_type_t recv_types[],
     catena_group_t *group);
 CATENA_API catena_status_t catena_ialltoallw(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    const ptrdiff_t send_displacements[], const catena_type_t send_types[],
     void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    const ptrdiff_t recv_displacements[], const catena_type_t recv_types[],
     catena_group_t *group, catena_request_t **request);
 CATENA_API catena_status_t catena_alltoallw_init(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    const ptrdiff_t send_displacements[], const catena_type_t send_types[],
     void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    const ptrdiff_t recv_displacements[], const catena_type_t recv_types[],
     catena_group_t *group, catena_request_t **request);
 
 /* ---- hierarchical collectives ----
@@ -150,19 +146,20 @@ CATENA_API catena_status_t catena_alltoallw_init(
 
 /* Each has three forms with the same parameters: blocking (catena_X),
  * nonblocking (catena_iX: buffers as above, `request` is set only on
- * CATENA_OK), and persistent (catena_X_init: started with catena_start). */
+ * CATENA_OK), and persistent (catena_X_init: started with
+ * catena_request_start). */
 
 /** Broadcast `count` elements of the root's buffer (MPI_Bcast).
  * @param[in,out] buffer [count] elements: read at the root, else written */
 CATENA_API catena_status_t catena_bcast(void *buffer, size_t count,
-                                        catena_datatype_t type, int root,
+                                        catena_type_t type, int root,
                                         catena_group_t *group);
 CATENA_API catena_status_t catena_ibcast(void *buffer, size_t count,
-                                         catena_datatype_t type, int root,
+                                         catena_type_t type, int root,
                                          catena_group_t *group,
                                          catena_request_t **request);
 CATENA_API catena_status_t catena_bcast_init(void *buffer, size_t count,
-                                             catena_datatype_t type, int root,
+                                             catena_type_t type, int root,
                                              catena_group_t *group,
                                              catena_request_t **request);
 
@@ -173,17 +170,16 @@ CATENA_API catena_status_t catena_bcast_init(void *buffer, size_t count,
  *                  in recv
  * @param[out] recv [count] elements; significant only at the root */
 CATENA_API catena_status_t catena_reduce(const void *send, void *recv,
-                                         size_t count, catena_datatype_t type,
+                                         size_t count, catena_type_t type,
                                          catena_op_t op, int root,
                                          catena_group_t *group);
 CATENA_API catena_status_t catena_ireduce(const void *send, void *recv,
-                                          size_t count, catena_datatype_t type,
+                                          size_t count, catena_type_t type,
                                           catena_op_t op, int root,
                                           catena_group_t *group,
                                           catena_request_t **request);
 CATENA_API catena_status_t catena_reduce_init(const void *send, void *recv,
-                                              size_t count,
-                                              catena_datatype_t type,
+                                              size_t count, catena_type_t type,
                                               catena_op_t op, int root,
                                               catena_group_t *group,
                                               catena_request_t **request);
@@ -193,15 +189,16 @@ CATENA_API catena_status_t catena_reduce_init(const void *send, void *recv,
  * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE
  * @param[out] recv [count] elements */
 CATENA_API catena_status_t catena_allreduce(const void *send, void *recv,
-                                            size_t count,
-                                            catena_datatype_t type,
+                                            size_t count, catena_type_t type,
                                             catena_op_t op,
                                             catena_group_t *group);
-CATENA_API catena_status_t catena_iallreduce(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
-    catena_op_t op, catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_iallreduce(const void *send, void *recv,
+                                             size_t count, catena_type_t type,
+                                             catena_op_t op,
+                                             catena_group_t *group,
+                                             catena_request_t **request);
 CATENA_API catena_status_t catena_allreduce_init(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
+    const void *send, void *recv, size_t count, catena_type_t type,
     catena_op_t op, catena_group_t *group, catena_request_t **request);
 
 /** Gather a block of each rank, in rank order, at the root (MPI_Gather).
@@ -210,42 +207,43 @@ CATENA_API catena_status_t catena_allreduce_init(
  * @param[out] recv [p][recv_count] elements; recv, recv_count and recv_type are
  *                  significant only at the root */
 CATENA_API catena_status_t catena_gather(const void *send, size_t send_count,
-                                         catena_datatype_t send_type,
-                                         void *recv, size_t recv_count,
-                                         catena_datatype_t recv_type, int root,
+                                         catena_type_t send_type, void *recv,
+                                         size_t recv_count,
+                                         catena_type_t recv_type, int root,
                                          catena_group_t *group);
 CATENA_API catena_status_t catena_igather(const void *send, size_t send_count,
-                                          catena_datatype_t send_type,
-                                          void *recv, size_t recv_count,
-                                          catena_datatype_t recv_type, int root,
+                                          catena_type_t send_type, void *recv,
+                                          size_t recv_count,
+                                          catena_type_t recv_type, int root,
                                           catena_group_t *group,
                                           catena_request_t **request);
-CATENA_API catena_status_t catena_gather_init(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
-    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t
+catena_gather_init(const void *send, size_t send_count, catena_type_t send_type,
+                   void *recv, size_t recv_count, catena_type_t recv_type,
+                   int root, catena_group_t *group, catena_request_t **request);
 
 /** As catena_gather, with blocks of different lengths (MPI_Gatherv).
  * @param[in] recv_counts        [p] elements; significant only at the root
  * @param[in] recv_displacements [p] of a block from recv, in extents of
  *                               recv_type; significant only at the root */
 CATENA_API catena_status_t catena_gatherv(const void *send, size_t send_count,
-                                          catena_datatype_t send_type,
-                                          void *recv,
+                                          catena_type_t send_type, void *recv,
                                           const size_t recv_counts[],
                                           const ptrdiff_t recv_displacements[],
-                                          catena_datatype_t recv_type, int root,
+                                          catena_type_t recv_type, int root,
                                           catena_group_t *group);
-CATENA_API catena_status_t catena_igatherv(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type, int root,
-    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_igatherv(const void *send, size_t send_count,
+                                           catena_type_t send_type, void *recv,
+                                           const size_t recv_counts[],
+                                           const ptrdiff_t recv_displacements[],
+                                           catena_type_t recv_type, int root,
+                                           catena_group_t *group,
+                                           catena_request_t **request);
 CATENA_API catena_status_t catena_gatherv_init(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type, int root,
-    catena_group_t *group, catena_request_t **request);
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, int root, catena_group_t *group,
+    catena_request_t **request);
 
 /** Scatter blocks of the root, one to each rank (MPI_Scatter).
  * @param[in]  send [p][send_count] elements; send, send_count and send_type are
@@ -253,20 +251,20 @@ CATENA_API catena_status_t catena_gatherv_init(
  * @param[out] recv [recv_count] elements; at the root also CATENA_IN_PLACE: its
  *                  block is not moved */
 CATENA_API catena_status_t catena_scatter(const void *send, size_t send_count,
-                                          catena_datatype_t send_type,
-                                          void *recv, size_t recv_count,
-                                          catena_datatype_t recv_type, int root,
+                                          catena_type_t send_type, void *recv,
+                                          size_t recv_count,
+                                          catena_type_t recv_type, int root,
                                           catena_group_t *group);
 CATENA_API catena_status_t catena_iscatter(const void *send, size_t send_count,
-                                           catena_datatype_t send_type,
-                                           void *recv, size_t recv_count,
-                                           catena_datatype_t recv_type,
-                                           int root, catena_group_t *group,
+                                           catena_type_t send_type, void *recv,
+                                           size_t recv_count,
+                                           catena_type_t recv_type, int root,
+                                           catena_group_t *group,
                                            catena_request_t **request);
 CATENA_API catena_status_t catena_scatter_init(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
-    catena_group_t *group, catena_request_t **request);
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type, int root, catena_group_t *group,
+    catena_request_t **request);
 
 /** As catena_scatter, with blocks of different lengths (MPI_Scatterv).
  * @param[in] send_counts        [p] elements; significant only at the root
@@ -275,38 +273,38 @@ CATENA_API catena_status_t catena_scatter_init(
 CATENA_API catena_status_t catena_scatterv(const void *send,
                                            const size_t send_counts[],
                                            const ptrdiff_t send_displacements[],
-                                           catena_datatype_t send_type,
-                                           void *recv, size_t recv_count,
-                                           catena_datatype_t recv_type,
-                                           int root, catena_group_t *group);
-CATENA_API catena_status_t catena_iscatterv(
-    const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
-    catena_group_t *group, catena_request_t **request);
+                                           catena_type_t send_type, void *recv,
+                                           size_t recv_count,
+                                           catena_type_t recv_type, int root,
+                                           catena_group_t *group);
+CATENA_API catena_status_t
+catena_iscatterv(const void *send, const size_t send_counts[],
+                 const ptrdiff_t send_displacements[], catena_type_t send_type,
+                 void *recv, size_t recv_count, catena_type_t recv_type,
+                 int root, catena_group_t *group, catena_request_t **request);
 CATENA_API catena_status_t catena_scatterv_init(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
-    catena_group_t *group, catena_request_t **request);
+    const ptrdiff_t send_displacements[], catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type, int root, catena_group_t *group,
+    catena_request_t **request);
 
 /** As catena_gather, with the result on all ranks (MPI_Allgather).
  * @param[in]  send [send_count] elements, or on all ranks CATENA_IN_PLACE: each
  *                  block is already in recv
  * @param[out] recv [p][recv_count] elements */
 CATENA_API catena_status_t catena_allgather(const void *send, size_t send_count,
-                                            catena_datatype_t send_type,
-                                            void *recv, size_t recv_count,
-                                            catena_datatype_t recv_type,
+                                            catena_type_t send_type, void *recv,
+                                            size_t recv_count,
+                                            catena_type_t recv_type,
                                             catena_group_t *group);
-CATENA_API catena_status_t catena_iallgather(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type,
-    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t
+catena_iallgather(const void *send, size_t send_count, catena_type_t send_type,
+                  void *recv, size_t recv_count, catena_type_t recv_type,
+                  catena_group_t *group, catena_request_t **request);
 CATENA_API catena_status_t catena_allgather_init(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type,
-    catena_group_t *group, catena_request_t **request);
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type, catena_group_t *group,
+    catena_request_t **request);
 
 /** As catena_allgather, with blocks of different lengths (MPI_Allgatherv); each
  * block has as many bytes on all ranks.
@@ -314,20 +312,17 @@ CATENA_API catena_status_t catena_allgather_init(
  * @param[in] recv_displacements [p] of a block from recv, in extents of
  *                               recv_type */
 CATENA_API catena_status_t catena_allgatherv(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_group_t *group);
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_group_t *group);
 CATENA_API catena_status_t catena_iallgatherv(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_group_t *group, catena_request_t **request);
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_group_t *group, catena_request_t **request);
 CATENA_API catena_status_t catena_allgatherv_init(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_group_t *group, catena_request_t **request);
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_group_t *group, catena_request_t **request);
 
 /** As catena_reduce, with block i of the result at rank i (MPI_Reduce_scatter).
  * @param[in]  send        all blocks, one after the other, or on all ranks
@@ -337,18 +332,18 @@ CATENA_API catena_status_t catena_allgatherv_init(
  * @param[in]  recv_counts [p] elements, the same on all ranks */
 CATENA_API catena_status_t catena_reduce_scatter(const void *send, void *recv,
                                                  const size_t recv_counts[],
-                                                 catena_datatype_t type,
+                                                 catena_type_t type,
                                                  catena_op_t op,
                                                  catena_group_t *group);
 CATENA_API catena_status_t catena_ireduce_scatter(const void *send, void *recv,
                                                   const size_t recv_counts[],
-                                                  catena_datatype_t type,
+                                                  catena_type_t type,
                                                   catena_op_t op,
                                                   catena_group_t *group,
                                                   catena_request_t **request);
 CATENA_API catena_status_t catena_reduce_scatter_init(
     const void *send, void *recv, const size_t recv_counts[],
-    catena_datatype_t type, catena_op_t op, catena_group_t *group,
+    catena_type_t type, catena_op_t op, catena_group_t *group,
     catena_request_t **request);
 
 /** As catena_reduce_scatter, with blocks of one length
@@ -357,14 +352,14 @@ CATENA_API catena_status_t catena_reduce_scatter_init(
  * @param[out] recv  [count] elements */
 CATENA_API catena_status_t catena_reduce_scatter_block(const void *send,
                                                        void *recv, size_t count,
-                                                       catena_datatype_t type,
+                                                       catena_type_t type,
                                                        catena_op_t op,
                                                        catena_group_t *group);
 CATENA_API catena_status_t catena_ireduce_scatter_block(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
+    const void *send, void *recv, size_t count, catena_type_t type,
     catena_op_t op, catena_group_t *group, catena_request_t **request);
 CATENA_API catena_status_t catena_reduce_scatter_block_init(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
+    const void *send, void *recv, size_t count, catena_type_t type,
     catena_op_t op, catena_group_t *group, catena_request_t **request);
 
 /** Inclusive scan: reduce the elements of ranks 0 to this one, in this order
@@ -373,28 +368,32 @@ CATENA_API catena_status_t catena_reduce_scatter_block_init(
  *                  in recv
  * @param[out] recv [count] elements */
 CATENA_API catena_status_t catena_scan(const void *send, void *recv,
-                                       size_t count, catena_datatype_t type,
+                                       size_t count, catena_type_t type,
                                        catena_op_t op, catena_group_t *group);
 CATENA_API catena_status_t catena_iscan(const void *send, void *recv,
-                                        size_t count, catena_datatype_t type,
+                                        size_t count, catena_type_t type,
                                         catena_op_t op, catena_group_t *group,
                                         catena_request_t **request);
-CATENA_API catena_status_t catena_scan_init(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
-    catena_op_t op, catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_scan_init(const void *send, void *recv,
+                                            size_t count, catena_type_t type,
+                                            catena_op_t op,
+                                            catena_group_t *group,
+                                            catena_request_t **request);
 
 /** Exclusive scan: as catena_scan, without this rank's elements (MPI_Exscan).
  * @param[out] recv [count] elements; not written on rank 0 */
 CATENA_API catena_status_t catena_exscan(const void *send, void *recv,
-                                         size_t count, catena_datatype_t type,
+                                         size_t count, catena_type_t type,
                                          catena_op_t op, catena_group_t *group);
 CATENA_API catena_status_t catena_iexscan(const void *send, void *recv,
-                                          size_t count, catena_datatype_t type,
+                                          size_t count, catena_type_t type,
                                           catena_op_t op, catena_group_t *group,
                                           catena_request_t **request);
-CATENA_API catena_status_t catena_exscan_init(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
-    catena_op_t op, catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_exscan_init(const void *send, void *recv,
+                                              size_t count, catena_type_t type,
+                                              catena_op_t op,
+                                              catena_group_t *group,
+                                              catena_request_t **request);
 
 #ifdef __cplusplus
 }

@@ -82,8 +82,8 @@ typedef struct catena_place {
 } catena_place_t;
 
 /** @param[out] place filled; strings live as long as the context */
-CATENA_API catena_status_t catena_place(catena_context_t *context,
-                                        catena_place_t *place);
+CATENA_API catena_status_t catena_get_place(catena_context_t *context,
+                                            catena_place_t *place);
 
 /** Print all settings, one `CATENA_NAME=value` a line.
  * @param help nonzero: with description, type and default of each */

@@ -31,9 +31,9 @@ typedef struct catena_neighborhood catena_neighborhood_t;
 
 /** Operations that a neighborhood is created for, as a mask. */
 enum {
-    CATENA_NEIGHBOR_GATHER = 1u << 0,   /**< gather, gatherv */
-    CATENA_NEIGHBOR_ALLTOALL = 1u << 1, /**< alltoall, alltoallv, alltoallw */
-    CATENA_NEIGHBOR_REDUCE = 1u << 2,   /**< reduce, reducev */
+    CATENA_NEIGHBOR_ALLGATHER = 1u << 0, /**< allgather, allgatherv */
+    CATENA_NEIGHBOR_ALLTOALL = 1u << 1,  /**< alltoall, alltoallv, alltoallw */
+    CATENA_NEIGHBOR_REDUCE = 1u << 2,    /**< reduce, reducev */
     CATENA_NEIGHBOR_ALL = 7u
 };
 
@@ -155,9 +155,9 @@ CATENA_API catena_status_t catena_neighborhood_explain(
     const catena_neighborhood_t *neighborhood, unsigned operation, size_t bytes,
     char *text, size_t text_bytes);
 
-/** The cost of one alltoall, or of a gather if the neighborhood is created only
- * for it, with the algorithm that ran last, else with that for blocks of the
- * usual length. */
+/** The cost of one alltoall, or of an allgather if the neighborhood is created
+ * only for it, with the algorithm that ran last, else with that for blocks of
+ * the usual length. */
 typedef struct catena_neighborhood_stats {
     const char *algorithm; /**< of the last operation; NULL: none yet */
     uint32_t messages; /**< sent by this rank; an aggregate of ranks of a node
@@ -272,37 +272,36 @@ CATENA_API catena_status_t catena_cart_derive_graph(
  * for all ranks connected by edges.
  * @param[in]  send [send_count] elements
  * @param[out] recv [s][recv_count] elements, in the order of the sources */
-CATENA_API catena_status_t catena_neighbor_gather(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type,
+CATENA_API catena_status_t catena_neighbor_allgather(
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type,
     catena_neighborhood_t *neighborhood);
-CATENA_API catena_status_t catena_ineighbor_gather(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type,
+CATENA_API catena_status_t catena_ineighbor_allgather(
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type,
     catena_neighborhood_t *neighborhood, catena_request_t **request);
-CATENA_API catena_status_t catena_neighbor_gather_init(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type,
+CATENA_API catena_status_t catena_neighbor_allgather_init(
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type,
     catena_neighborhood_t *neighborhood, catena_request_t **request);
 
-/** As catena_neighbor_gather, with blocks of different lengths.
+/** As catena_neighbor_allgather, with blocks of different lengths.
  * @param[in] recv_counts        [s] elements
  * @param[in] recv_displacements [s] in extents of recv_type */
-CATENA_API catena_status_t catena_neighbor_gatherv(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_neighborhood_t *neighborhood);
-CATENA_API catena_status_t catena_ineighbor_gatherv(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_neighborhood_t *neighborhood, catena_request_t **request);
-CATENA_API catena_status_t catena_neighbor_gatherv_init(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_neighborhood_t *neighborhood, catena_request_t **request);
+CATENA_API catena_status_t catena_neighbor_allgatherv(
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_neighborhood_t *neighborhood);
+CATENA_API catena_status_t catena_ineighbor_allgatherv(
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_neighborhood_t *neighborhood,
+    catena_request_t **request);
+CATENA_API catena_status_t catena_neighbor_allgatherv_init(
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_neighborhood_t *neighborhood,
+    catena_request_t **request);
 
 /** Send a separate block to each target (MPI_Neighbor_alltoall). The same
  * length for all ranks connected by edges.
@@ -311,16 +310,16 @@ CATENA_API catena_status_t catena_neighbor_gatherv_init(
  *                  send_count and send_type are not significant then
  * @param[out] recv [s][recv_count] elements */
 CATENA_API catena_status_t catena_neighbor_alltoall(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type,
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type,
     catena_neighborhood_t *neighborhood);
 CATENA_API catena_status_t catena_ineighbor_alltoall(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type,
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type,
     catena_neighborhood_t *neighborhood, catena_request_t **request);
 CATENA_API catena_status_t catena_neighbor_alltoall_init(
-    const void *send, size_t send_count, catena_datatype_t send_type,
-    void *recv, size_t recv_count, catena_datatype_t recv_type,
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type,
     catena_neighborhood_t *neighborhood, catena_request_t **request);
 
 /** As catena_neighbor_alltoall, with blocks of different lengths. In place,
@@ -330,42 +329,41 @@ CATENA_API catena_status_t catena_neighbor_alltoall_init(
  * @param[in] recv_counts, recv_displacements [s] likewise */
 CATENA_API catena_status_t catena_neighbor_alltoallv(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_neighborhood_t *neighborhood);
+    const ptrdiff_t send_displacements[], catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_neighborhood_t *neighborhood);
 CATENA_API catena_status_t catena_ineighbor_alltoallv(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_neighborhood_t *neighborhood, catena_request_t **request);
+    const ptrdiff_t send_displacements[], catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_neighborhood_t *neighborhood,
+    catena_request_t **request);
 CATENA_API catena_status_t catena_neighbor_alltoallv_init(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-    void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
-    catena_neighborhood_t *neighborhood, catena_request_t **request);
+    const ptrdiff_t send_displacements[], catena_type_t send_type, void *recv,
+    const size_t recv_counts[], const ptrdiff_t recv_displacements[],
+    catena_type_t recv_type, catena_neighborhood_t *neighborhood,
+    catena_request_t **request);
 
 /** As catena_neighbor_alltoallv, with a type for each block; displacements are
  * in bytes. The borders of a field can be sent and received in place. */
 CATENA_API catena_status_t catena_neighbor_alltoallw(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    const ptrdiff_t send_displacements[], const catena_type_t send_types[],
     void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    const ptrdiff_t recv_displacements[], const catena_type_t recv_types[],
     catena_neighborhood_t *neighborhood);
 CATENA_API catena_status_t catena_ineighbor_alltoallw(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    const ptrdiff_t send_displacements[], const catena_type_t send_types[],
     void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    const ptrdiff_t recv_displacements[], const catena_type_t recv_types[],
     catena_neighborhood_t *neighborhood, catena_request_t **request);
 CATENA_API catena_status_t catena_neighbor_alltoallw_init(
     const void *send, const size_t send_counts[],
-    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    const ptrdiff_t send_displacements[], const catena_type_t send_types[],
     void *recv, const size_t recv_counts[],
-    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    const ptrdiff_t recv_displacements[], const catena_type_t recv_types[],
     catena_neighborhood_t *neighborhood, catena_request_t **request);
 
 /** Send the same block to all targets, and reduce the blocks of all sources, in
@@ -376,14 +374,14 @@ CATENA_API catena_status_t catena_neighbor_alltoallw_init(
  * @param[in]  type dense; the same on all ranks
  * @param[in]  op   the same on all ranks */
 CATENA_API catena_status_t catena_neighbor_reduce(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
+    const void *send, void *recv, size_t count, catena_type_t type,
     catena_op_t op, catena_neighborhood_t *neighborhood);
 CATENA_API catena_status_t catena_ineighbor_reduce(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
+    const void *send, void *recv, size_t count, catena_type_t type,
     catena_op_t op, catena_neighborhood_t *neighborhood,
     catena_request_t **request);
 CATENA_API catena_status_t catena_neighbor_reduce_init(
-    const void *send, void *recv, size_t count, catena_datatype_t type,
+    const void *send, void *recv, size_t count, catena_type_t type,
     catena_op_t op, catena_neighborhood_t *neighborhood,
     catena_request_t **request);
 
@@ -394,20 +392,19 @@ CATENA_API catena_status_t catena_neighbor_reduce_init(
  * @param[in]  send_counts        [t] elements
  * @param[in]  send_displacements [t] in extents of type
  * @param[out] recv               [recv_count] elements */
-CATENA_API catena_status_t
-catena_neighbor_reducev(const void *send, const size_t send_counts[],
-                        const ptrdiff_t send_displacements[], void *recv,
-                        size_t recv_count, catena_datatype_t type,
-                        catena_op_t op, catena_neighborhood_t *neighborhood);
+CATENA_API catena_status_t catena_neighbor_reducev(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], void *recv, size_t recv_count,
+    catena_type_t type, catena_op_t op, catena_neighborhood_t *neighborhood);
 CATENA_API catena_status_t catena_ineighbor_reducev(
     const void *send, const size_t send_counts[],
     const ptrdiff_t send_displacements[], void *recv, size_t recv_count,
-    catena_datatype_t type, catena_op_t op, catena_neighborhood_t *neighborhood,
+    catena_type_t type, catena_op_t op, catena_neighborhood_t *neighborhood,
     catena_request_t **request);
 CATENA_API catena_status_t catena_neighbor_reducev_init(
     const void *send, const size_t send_counts[],
     const ptrdiff_t send_displacements[], void *recv, size_t recv_count,
-    catena_datatype_t type, catena_op_t op, catena_neighborhood_t *neighborhood,
+    catena_type_t type, catena_op_t op, catena_neighborhood_t *neighborhood,
     catena_request_t **request);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-#include <catena/datatype.h>
 #include <catena/status.h>
+#include <catena/type.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,7 +70,7 @@ CATENA_PREDEFINED_OPS(CATENA_DECLARE_OP)
  * @param[in]     type     as passed to the reduction
  * @param[in]     argument as passed to catena_op_create */
 typedef void (*catena_op_function_t)(const void *in, void *inout, size_t count,
-                                     catena_datatype_t type, void *argument);
+                                     catena_type_t type, void *argument);
 
 /** Create an operation for any dense type. It must be associative.
  * @param[in]  function the same meaning on all ranks

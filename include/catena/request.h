@@ -22,31 +22,32 @@ extern "C" {
 typedef struct catena_request catena_request_t;
 
 /** Start a persistent request. ERR_STATE if it is active. */
-CATENA_API catena_status_t catena_start(catena_request_t *request);
-CATENA_API catena_status_t catena_startall(size_t count,
-                                           catena_request_t *requests[]);
+CATENA_API catena_status_t catena_request_start(catena_request_t *request);
+CATENA_API catena_status_t
+catena_request_startall(size_t count, catena_request_t *requests[]);
 
 /** Make progress once; `done` is set if the request is complete.
  * @return the operation's status if it is complete */
-CATENA_API catena_status_t catena_test(catena_request_t **request, int *done);
+CATENA_API catena_status_t catena_request_test(catena_request_t **request,
+                                               int *done);
 
 /** Block until the request is complete. */
-CATENA_API catena_status_t catena_wait(catena_request_t **request);
+CATENA_API catena_status_t catena_request_wait(catena_request_t **request);
 
 /** Block until all requests are complete; returns the first error. */
-CATENA_API catena_status_t catena_waitall(size_t count,
-                                          catena_request_t *requests[]);
+CATENA_API catena_status_t catena_request_waitall(size_t count,
+                                                  catena_request_t *requests[]);
 
 /** `done` is set only if all requests are complete. */
-CATENA_API catena_status_t catena_testall(size_t count,
-                                          catena_request_t *requests[],
-                                          int *done);
+CATENA_API catena_status_t catena_request_testall(size_t count,
+                                                  catena_request_t *requests[],
+                                                  int *done);
 
 /** Block until one active request is complete.
  * @param[out] index its index, or `count` if none is active */
-CATENA_API catena_status_t catena_waitany(size_t count,
-                                          catena_request_t *requests[],
-                                          size_t *index);
+CATENA_API catena_status_t catena_request_waitany(size_t count,
+                                                  catena_request_t *requests[],
+                                                  size_t *index);
 
 /** Free an inactive persistent request; does not block. ERR_STATE if it is
  * active. */

@@ -14,20 +14,20 @@
 typedef struct ctn_span {
     unsigned char *base;
     size_t bytes;
-    catena_datatype_t type; /* NULL: contiguous memory */
+    catena_type_t type; /* NULL: contiguous memory */
 } ctn_span_t;
 
 /** The blocks of a buffer. Read-only once set; arrays are the caller's. */
 typedef struct ctn_blocks {
     unsigned char *base;
-    catena_datatype_t type; /* of all elements; NULL: see types */
+    catena_type_t type; /* of all elements; NULL: see types */
     /* uniform blocks */
     size_t bytes;   /* of each */
     ptrdiff_t step; /* from one to the next */
     /* or individual blocks: counts is not NULL */
     const size_t *counts; /* elements */
     const ptrdiff_t *displacements;
-    const catena_datatype_t *types; /* if set, displacements are in bytes */
+    const catena_type_t *types; /* if set, displacements are in bytes */
 } ctn_blocks_t;
 
 /** The arguments of one side of a collective: one count, or arrays. Those that
@@ -37,8 +37,8 @@ typedef struct ctn_coll_side {
     size_t count;
     const size_t *counts;
     const ptrdiff_t *displacements;
-    catena_datatype_t type;
-    const catena_datatype_t *types;
+    catena_type_t type;
+    const catena_type_t *types;
 } ctn_coll_side_t;
 
 /** n blocks of one length, of `count` elements of a type that is not NULL: sets
@@ -68,7 +68,7 @@ bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i, size_t *all);
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
                                        uint32_t rank)
 {
-    catena_datatype_t type = blocks->type;
+    catena_type_t type = blocks->type;
     if (blocks->counts == NULL) {
         return (ctn_span_t){blocks->base + (ptrdiff_t)rank * blocks->step,
                             blocks->bytes, type->dense ? NULL : type};
@@ -92,7 +92,7 @@ static inline size_t ctn_blocks_bytes(const ctn_blocks_t *blocks, uint32_t rank)
     if (blocks->counts == NULL) {
         return blocks->bytes;
     }
-    catena_datatype_t type =
+    catena_type_t type =
         blocks->types != NULL ? blocks->types[rank] : blocks->type;
     return blocks->counts[rank] * type->bytes;
 }

@@ -30,7 +30,7 @@ static inline catena_status_t harvest(catena_request_t **request)
     return status;
 }
 
-CTN_TURN catena_status_t catena_start(catena_request_t *request)
+CTN_TURN catena_status_t catena_request_start(catena_request_t *request)
 {
     if (request == NULL) {
         return CATENA_ERR_ARG;
@@ -45,20 +45,21 @@ CTN_TURN catena_status_t catena_start(catena_request_t *request)
     return CATENA_OK;
 }
 
-catena_status_t catena_startall(size_t count, catena_request_t *requests[])
+catena_status_t catena_request_startall(size_t count,
+                                        catena_request_t *requests[])
 {
     catena_status_t first = CATENA_OK;
     if (requests == NULL && count > 0) {
         return CATENA_ERR_ARG;
     }
     for (size_t i = 0; i < count; i++) {
-        catena_status_t status = catena_start(requests[i]);
+        catena_status_t status = catena_request_start(requests[i]);
         first = first == CATENA_OK ? status : first;
     }
     return first;
 }
 
-catena_status_t catena_test(catena_request_t **request, int *done)
+catena_status_t catena_request_test(catena_request_t **request, int *done)
 {
     if (request == NULL || done == NULL) {
         return CATENA_ERR_ARG;
@@ -70,7 +71,7 @@ catena_status_t catena_test(catena_request_t **request, int *done)
     return *done ? harvest(request) : CATENA_OK;
 }
 
-CTN_TURN catena_status_t catena_wait(catena_request_t **request)
+CTN_TURN catena_status_t catena_request_wait(catena_request_t **request)
 {
     if (request == NULL) {
         return CATENA_ERR_ARG;
@@ -82,21 +83,22 @@ CTN_TURN catena_status_t catena_wait(catena_request_t **request)
     return harvest(request);
 }
 
-catena_status_t catena_waitall(size_t count, catena_request_t *requests[])
+catena_status_t catena_request_waitall(size_t count,
+                                       catena_request_t *requests[])
 {
     catena_status_t first = CATENA_OK;
     if (requests == NULL && count > 0) {
         return CATENA_ERR_ARG;
     }
     for (size_t i = 0; i < count; i++) {
-        catena_status_t status = catena_wait(&requests[i]);
+        catena_status_t status = catena_request_wait(&requests[i]);
         first = first == CATENA_OK ? status : first;
     }
     return first;
 }
 
-catena_status_t catena_testall(size_t count, catena_request_t *requests[],
-                               int *done)
+catena_status_t catena_request_testall(size_t count,
+                                       catena_request_t *requests[], int *done)
 {
     if (done == NULL || (requests == NULL && count > 0)) {
         return CATENA_ERR_ARG;
@@ -113,7 +115,7 @@ catena_status_t catena_testall(size_t count, catena_request_t *requests[],
         }
     }
     *done = 1;
-    return catena_waitall(count, requests);
+    return catena_request_waitall(count, requests);
 }
 
 /** Whether a request can be waited for. */
@@ -122,8 +124,9 @@ static bool active(const ctn_op_t *op)
     return op != NULL && op->state != CTN_OP_INACTIVE;
 }
 
-catena_status_t catena_waitany(size_t count, catena_request_t *requests[],
-                               size_t *index)
+catena_status_t catena_request_waitany(size_t count,
+                                       catena_request_t *requests[],
+                                       size_t *index)
 {
     if (index == NULL || (requests == NULL && count > 0)) {
         return CATENA_ERR_ARG;

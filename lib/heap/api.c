@@ -48,8 +48,8 @@ void catena_free(catena_context_t *context, void *block)
     }
 }
 
-catena_status_t catena_heap_stats(catena_context_t *context,
-                                  catena_heap_stats_t *stats)
+catena_status_t catena_heap_get_stats(catena_context_t *context,
+                                      catena_heap_stats_t *stats)
 {
     if (context == NULL || stats == NULL) {
         return CATENA_ERR_ARG;
@@ -92,8 +92,8 @@ static void *reach(catena_context_t *context, int rank, uint64_t offset,
     return ctn_pointer(endpoint, offset);
 }
 
-catena_status_t catena_local_pointer(catena_context_t *context, int rank,
-                                     uint64_t offset, void **local)
+catena_status_t catena_heap_pointer(catena_context_t *context, int rank,
+                                    uint64_t offset, void **local)
 {
     void *found = context != NULL && local != NULL
                       ? reach(context, rank, offset, 1)

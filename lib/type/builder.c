@@ -6,9 +6,8 @@
 
 #include "core/log.h"
 
-ctn_type_builder_t ctn_type_builder_begin(const char *name,
-                                          catena_datatype_t old, size_t levels,
-                                          size_t bytes)
+ctn_type_builder_t ctn_type_builder_begin(const char *name, catena_type_t old,
+                                          size_t levels, size_t bytes)
 {
     ctn_type_builder_t builder = {.type = NULL, .status = CATENA_OK};
     if (old == NULL) {
@@ -16,7 +15,7 @@ ctn_type_builder_t ctn_type_builder_begin(const char *name,
         return builder;
     }
     size_t head = sizeof(*old) + (old->depth + levels) * sizeof(ctn_level_t);
-    struct catena_datatype *type = NULL;
+    struct catena_type *type = NULL;
     if (!__builtin_add_overflow(head, bytes, &bytes)) {
         type = malloc(bytes);
     }
@@ -42,8 +41,8 @@ ctn_type_builder_t ctn_type_builder_begin(const char *name,
     return builder;
 }
 
-void *ctn_type_builder_arrays(ctn_type_builder_t *builder,
-                              catena_datatype_t old, size_t levels)
+void *ctn_type_builder_arrays(ctn_type_builder_t *builder, catena_type_t old,
+                              size_t levels)
 {
     return &builder->type->level[old->depth + levels];
 }
@@ -53,7 +52,7 @@ void ctn_type_builder_clear(ctn_type_builder_t *builder)
     if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_datatype *type = builder->type;
+    struct catena_type *type = builder->type;
     type->bytes = 0;
     type->lower = 0;
     type->extent = 0;
@@ -69,7 +68,7 @@ void ctn_type_builder_shift(ctn_type_builder_t *builder, ptrdiff_t offset)
     if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_datatype *type = builder->type;
+    struct catena_type *type = builder->type;
     bool overflow = __builtin_add_overflow(type->lower, offset, &type->lower);
     if (type->bytes > 0) {
         overflow |=
@@ -95,7 +94,7 @@ bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride)
 
 /** Update the bounds of the repeated data, and of the markers (lower and upper
  * bound). */
-static bool repeat_bounds(struct catena_datatype *type, size_t count,
+static bool repeat_bounds(struct catena_type *type, size_t count,
                           ptrdiff_t stride)
 {
     ctn_bounds_t data = {type->true_low, type->true_high};
@@ -131,7 +130,7 @@ void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
     if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_datatype *type = builder->type;
+    struct catena_type *type = builder->type;
     if (!repeat_bounds(type, count, stride)) {
         builder->status = CATENA_ERR_ARG;
         return;
@@ -157,7 +156,7 @@ void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
     type->depth++;
 }
 
-void ctn_type_flatten(const struct catena_datatype *type, uint32_t *depth,
+void ctn_type_flatten(const struct catena_type *type, uint32_t *depth,
                       ptrdiff_t *stride)
 {
     if (*depth == 0) {
@@ -173,7 +172,7 @@ void ctn_type_flatten(const struct catena_datatype *type, uint32_t *depth,
 
 /** Return whether the upper bound and the distance of any two bytes fit
  * ptrdiff_t: later sums of displacements are not checked. */
-static bool bounds_fit(const struct catena_datatype *type)
+static bool bounds_fit(const struct catena_type *type)
 {
     ptrdiff_t unused;
     return !__builtin_add_overflow(type->lower, type->extent, &unused) &&
@@ -181,9 +180,9 @@ static bool bounds_fit(const struct catena_datatype *type)
 }
 
 catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
-                                        catena_datatype_t *out)
+                                        catena_type_t *out)
 {
-    struct catena_datatype *type = builder->type;
+    struct catena_type *type = builder->type;
     if (builder->status == CATENA_OK && !bounds_fit(type)) {
         builder->status = CATENA_ERR_ARG;
     }

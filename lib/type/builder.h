@@ -6,7 +6,7 @@
 /* A type under construction. After the first error later steps do nothing, and
  * ctn_type_builder_finish returns it. */
 typedef struct ctn_type_builder {
-    struct catena_datatype *type;
+    struct catena_type *type;
     catena_status_t status;
 } ctn_type_builder_t;
 
@@ -19,14 +19,13 @@ typedef struct ctn_bounds {
 /** Start with a copy of `old`.
  * @param[in] levels that will be added at most
  * @param[in] bytes  for arrays, see ctn_type_builder_arrays */
-ctn_type_builder_t ctn_type_builder_begin(const char *name,
-                                          catena_datatype_t old, size_t levels,
-                                          size_t bytes);
+ctn_type_builder_t ctn_type_builder_begin(const char *name, catena_type_t old,
+                                          size_t levels, size_t bytes);
 
 /** Return the memory for arrays, aligned for any level's array.
  * @param[in] levels as in ctn_type_builder_begin */
-void *ctn_type_builder_arrays(ctn_type_builder_t *builder,
-                              catena_datatype_t old, size_t levels);
+void *ctn_type_builder_arrays(ctn_type_builder_t *builder, catena_type_t old,
+                              size_t levels);
 
 /** Remove all data and bounds. */
 void ctn_type_builder_clear(ctn_type_builder_t *builder);
@@ -42,13 +41,13 @@ void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
 
 /** Check the type and return it, or free it. */
 catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
-                                        catena_datatype_t *out);
+                                        catena_type_t *out);
 
 /** Flatten elements of the lowest *depth levels, *stride apart: if the bodies
  * of the upper level are evenly spaced across elements as well, the elements
  * are rows of those bodies. Replaces both by one level less, and by the bodies'
  * stride. */
-void ctn_type_flatten(const struct catena_datatype *type, uint32_t *depth,
+void ctn_type_flatten(const struct catena_type *type, uint32_t *depth,
                       ptrdiff_t *stride);
 
 /** Extend the bounds to `count` (1 or more) repetitions, `stride` apart.

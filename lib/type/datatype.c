@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #define DEFINE_TYPE(type_name, ctype)                                          \
-    const struct catena_datatype catena_type_##type_name = {                   \
+    const struct catena_type catena_type_##type_name = {                       \
         .name = #type_name,                                                    \
         .bytes = sizeof(ctype),                                                \
         .extent = sizeof(ctype),                                               \
@@ -14,14 +14,13 @@
         .stream_stride = sizeof(ctype)};
 CATENA_FIXED_TYPES(DEFINE_TYPE)
 
-size_t catena_datatype_size(catena_datatype_t type)
+size_t catena_type_size(catena_type_t type)
 {
     return type != NULL ? type->bytes : 0;
 }
 
-catena_status_t catena_datatype_extent(catena_datatype_t type,
-                                       ptrdiff_t *lower_bound,
-                                       ptrdiff_t *extent)
+catena_status_t catena_type_extent(catena_type_t type, ptrdiff_t *lower_bound,
+                                   ptrdiff_t *extent)
 {
     if (type == NULL || lower_bound == NULL || extent == NULL) {
         return CATENA_ERR_ARG;
@@ -32,12 +31,12 @@ catena_status_t catena_datatype_extent(catena_datatype_t type,
 }
 
 /** A derived type is allocated memory, so const can be cast away. */
-static struct catena_datatype *writable(catena_datatype_t type)
+static struct catena_type *writable(catena_type_t type)
 {
-    return (struct catena_datatype *)type;
+    return (struct catena_type *)type;
 }
 
-catena_datatype_t ctn_type_hold(catena_datatype_t type)
+catena_type_t ctn_type_hold(catena_type_t type)
 {
     if (type->derived) {
         /* Relaxed: the caller's own reference keeps the type alive. */
@@ -46,20 +45,20 @@ catena_datatype_t ctn_type_hold(catena_datatype_t type)
     return type;
 }
 
-void ctn_type_drop(catena_datatype_t type)
+void ctn_type_drop(catena_type_t type)
 {
     /* Release what this thread has read of the type, acquire what others have
      * read: free must come after all of it. */
     while (type != NULL && type->derived &&
            __atomic_sub_fetch(&writable(type)->references, 1,
                               __ATOMIC_ACQ_REL) == 0) {
-        catena_datatype_t held = type->held;
+        catena_type_t held = type->held;
         free(writable(type));
         type = held;
     }
 }
 
-catena_status_t catena_type_free(catena_datatype_t *type)
+catena_status_t catena_type_free(catena_type_t *type)
 {
     if (type == NULL || *type == NULL || !(*type)->derived) {
         return CATENA_ERR_ARG;

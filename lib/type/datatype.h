@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <catena/datatype.h>
+#include <catena/type.h>
 
 /* A type is a run of contiguous bytes, repeated by levels; level[0] repeats the
  * run. The body of a level is what is below it. The stream of a type is its
@@ -43,7 +43,7 @@ typedef struct ctn_level {
  *   bytes = depth > 0 ? level[depth - 1].bytes : run
  *   no level has 1 body, and no strided level can be merged with the one below
  * Types without data have depth, run, shift and the true bounds 0. */
-struct catena_datatype {
+struct catena_type {
     const char *name;
     size_t bytes; /* of the stream, one element */
     ptrdiff_t lower;
@@ -61,17 +61,17 @@ struct catena_datatype {
     uint32_t stream_depth;
     ptrdiff_t stream_stride;
     size_t references;
-    catena_datatype_t held; /* owns arrays that levels point to; or NULL */
+    catena_type_t held; /* owns arrays that levels point to; or NULL */
     ctn_level_t level[];
 };
 
 /** Take a reference while an operation uses the type. Any thread; does nothing
  * for fixed types.
  * @return type */
-catena_datatype_t ctn_type_hold(catena_datatype_t type);
+catena_type_t ctn_type_hold(catena_type_t type);
 
 /** Release one reference of ctn_type_hold. */
-void ctn_type_drop(catena_datatype_t type);
+void ctn_type_drop(catena_type_t type);
 
 /** Pack a part of the stream. Allocates nothing.
  * @param[in]  base  element i is at base + i * extent
@@ -80,13 +80,13 @@ void ctn_type_drop(catena_datatype_t type);
  * @param[in]  bytes of the stream
  * @param[out] out   [bytes], not overlapping the elements
  * @return bytes copied: `bytes`, or 0 for a type without data */
-size_t ctn_type_pack(catena_datatype_t type, const void *base, size_t from,
+size_t ctn_type_pack(catena_type_t type, const void *base, size_t from,
                      size_t bytes, void *out);
 
 /** Unpack a part of the stream; see ctn_type_pack. Gaps between the data are
  * not written.
  * @param[in] in [bytes], not overlapping the elements */
-size_t ctn_type_unpack(catena_datatype_t type, void *base, size_t from,
+size_t ctn_type_unpack(catena_type_t type, void *base, size_t from,
                        size_t bytes, const void *in);
 
 #endif

@@ -5,8 +5,7 @@
 
 static catena_status_t make_strided(const char *name, size_t count,
                                     size_t blocklength, ptrdiff_t stride_bytes,
-                                    catena_datatype_t old,
-                                    catena_datatype_t *out)
+                                    catena_type_t old, catena_type_t *out)
 {
     if (old == NULL || out == NULL) {
         return CATENA_ERR_ARG;
@@ -21,15 +20,15 @@ static catena_status_t make_strided(const char *name, size_t count,
     return ctn_type_builder_finish(&builder, out);
 }
 
-catena_status_t catena_type_contiguous(size_t count, catena_datatype_t old,
-                                       catena_datatype_t *out)
+catena_status_t catena_type_contiguous(size_t count, catena_type_t old,
+                                       catena_type_t *out)
 {
     return make_strided("contiguous", 1, count, 0, old, out);
 }
 
 catena_status_t catena_type_vector(size_t count, size_t blocklength,
-                                   ptrdiff_t stride, catena_datatype_t old,
-                                   catena_datatype_t *out)
+                                   ptrdiff_t stride, catena_type_t old,
+                                   catena_type_t *out)
 {
     if (old == NULL) {
         return CATENA_ERR_ARG;
@@ -48,16 +47,14 @@ catena_status_t catena_type_vector(size_t count, size_t blocklength,
 }
 
 catena_status_t catena_type_hvector(size_t count, size_t blocklength,
-                                    ptrdiff_t stride_bytes,
-                                    catena_datatype_t old,
-                                    catena_datatype_t *out)
+                                    ptrdiff_t stride_bytes, catena_type_t old,
+                                    catena_type_t *out)
 {
     return make_strided("hvector", count, blocklength, stride_bytes, old, out);
 }
 
-catena_status_t catena_type_resized(catena_datatype_t old,
-                                    ptrdiff_t lower_bound, ptrdiff_t extent,
-                                    catena_datatype_t *out)
+catena_status_t catena_type_resized(catena_type_t old, ptrdiff_t lower_bound,
+                                    ptrdiff_t extent, catena_type_t *out)
 {
     if (out == NULL) {
         return CATENA_ERR_ARG;
@@ -131,8 +128,7 @@ static void repeat_box(ctn_type_builder_t *builder, const type_box_t *box,
 catena_status_t catena_type_subarray(size_t ndims, const size_t *sizes,
                                      const size_t *subsizes,
                                      const size_t *starts, catena_order_t order,
-                                     catena_datatype_t old,
-                                     catena_datatype_t *out)
+                                     catena_type_t old, catena_type_t *out)
 {
     if (old == NULL || out == NULL) {
         return CATENA_ERR_ARG;

@@ -24,7 +24,7 @@ struct catena_op {
         .commutes = true};
 CATENA_PREDEFINED_OPS(DEFINE_OP)
 
-static const struct catena_datatype *const fixed_types[CTN_FIXED_TYPES] = {
+static const struct catena_type *const fixed_types[CTN_FIXED_TYPES] = {
 #define FIXED_TYPE(name, ctype) [CTN_FIXED_##name] = &catena_type_##name,
     CATENA_FIXED_TYPES(FIXED_TYPE)
 #undef FIXED_TYPE
@@ -110,18 +110,18 @@ const ctn_kernels_t *ctn_kernels(size_t nth)
     return nth < count ? usable[nth] : NULL;
 }
 
-bool ctn_op_valid(catena_op_t op, catena_datatype_t type)
+bool ctn_op_valid(catena_op_t op, catena_type_t type)
 {
     return type->dense && (op->function != NULL ||
                            ctn_kernels_any[op->number][type->element] != NULL);
 }
 
-catena_datatype_t ctn_op_unit(catena_op_t op, catena_datatype_t type)
+catena_type_t ctn_op_unit(catena_op_t op, catena_type_t type)
 {
     return op->function == NULL ? fixed_types[type->element] : type;
 }
 
-const char *ctn_op_mismatch(catena_op_t op, catena_datatype_t type, char *text,
+const char *ctn_op_mismatch(catena_op_t op, catena_type_t type, char *text,
                             size_t bytes)
 {
     if (!type->dense) {

@@ -11,7 +11,7 @@
 /** An operation with the type of its elements. */
 typedef struct ctn_reducer {
     catena_op_t op;
-    catena_datatype_t type;
+    catena_type_t type;
 } ctn_reducer_t;
 
 /** out[i] = left[i] op right[i]; `left` is of lower ranks. Operands need no
@@ -27,17 +27,17 @@ bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes);
 
 /** Return whether the operation is defined for this type. */
-bool ctn_op_valid(catena_op_t op, catena_datatype_t type);
+bool ctn_op_valid(catena_op_t op, catena_type_t type);
 
 /** Return the smallest type that may replace a valid one: its fixed type for
  * predefined operations, else the type itself. */
-catena_datatype_t ctn_op_unit(catena_op_t op, catena_datatype_t type);
+catena_type_t ctn_op_unit(catena_op_t op, catena_type_t type);
 
 /** Describe why it is not defined, in one line without a newline: what was
  * given, what is allowed.
  * @param[out] text [bytes], always terminated
  * @return text */
-const char *ctn_op_mismatch(catena_op_t op, catena_datatype_t type, char *text,
+const char *ctn_op_mismatch(catena_op_t op, catena_type_t type, char *text,
                             size_t bytes);
 
 /** Return whether the operation is commutative. */

@@ -289,7 +289,7 @@ estimated() {
 }
 chosen_lengths() {
     [ "$(estimated neighbor_alltoallv 16)" = "$(estimated neighbor_alltoallv 64k)" ] &&
-        [ "$(estimated neighbor_reducev 16)" = "$(estimated neighbor_gatherv 32k)" ] &&
+        [ "$(estimated neighbor_reducev 16)" = "$(estimated neighbor_allgatherv 32k)" ] &&
         [ "$(estimated neighbor_alltoall 16)" = 16 ]
 }
 reordered() {
@@ -305,16 +305,16 @@ if wants neighbors; then
     printf '%s\n' '# source, target' '0, 1' '0,1' ' 1 , 0' '2,2  # to itself' \
         '0, 3' '' >"$graph"
     refused <<END
-ring:4|neighbor_gather --neighborhood ring:4
-4x|neighbor_gather --neighborhood cart:4x
+ring:4|neighbor_allgather --neighborhood ring:4
+4x|neighbor_allgather --neighborhood cart:4x
 \b9\b|neighbor_reduce --neighborhood stencil:6:3x3
-random:0|neighbor_gather --neighborhood random:0
+random:0|neighbor_allgather --neighborhood random:0
 \b1\b|neighbor_alltoall --neighborhood cart:2x2
 \b1\b|neighbor_alltoall --neighborhood graph:$graph
-heavy|neighbor_gather --weights heavy
-bruck|neighbor_gather -a bruck
+heavy|neighbor_allgather --weights heavy
+bruck|neighbor_allgather -a bruck
 neighbor_|alltoall --shuffle 1
--1|neighbor_gather --shuffle -1
+-1|neighbor_allgather --shuffle -1
 neighbor_alltoallv|neighbor_alltoallv --in-place
 1g|neighbor_alltoall -m 2g
 $work/none|neighbor_alltoall --neighborhood graph:$work/none

@@ -17,7 +17,7 @@ static catena_status_t spoil(catena_status_t status, void *result, size_t bytes,
     return status;
 }
 
-catena_status_t catena_bcast(void *buffer, size_t count, catena_datatype_t type,
+catena_status_t catena_bcast(void *buffer, size_t count, catena_type_t type,
                              int root, catena_group_t *group)
 {
     return spoil(REAL(catena_bcast)(buffer, count, type, root, group), buffer,
@@ -26,7 +26,7 @@ catena_status_t catena_bcast(void *buffer, size_t count, catena_datatype_t type,
 
 /* For floats, the default of catena-bench. */
 catena_status_t catena_allreduce(const void *send, void *recv, size_t count,
-                                 catena_datatype_t type, catena_op_t op,
+                                 catena_type_t type, catena_op_t op,
                                  catena_group_t *group)
 {
     return spoil(REAL(catena_allreduce)(send, recv, count, type, op, group),
@@ -35,8 +35,8 @@ catena_status_t catena_allreduce(const void *send, void *recv, size_t count,
 
 /* Writes one byte too much. */
 catena_status_t catena_scatter(const void *send, size_t send_count,
-                               catena_datatype_t send_type, void *recv,
-                               size_t recv_count, catena_datatype_t recv_type,
+                               catena_type_t send_type, void *recv,
+                               size_t recv_count, catena_type_t recv_type,
                                int root, catena_group_t *group)
 {
     return spoil(REAL(catena_scatter)(send, send_count, send_type, recv,
@@ -46,7 +46,7 @@ catena_status_t catena_scatter(const void *send, size_t send_count,
 
 /* A scan: a rank's own vector counts, and rank 0 has a result. */
 catena_status_t catena_exscan(const void *send, void *recv, size_t count,
-                              catena_datatype_t type, catena_op_t op,
+                              catena_type_t type, catena_op_t op,
                               catena_group_t *group)
 {
     return REAL(catena_scan)(send, recv, count, type, op, group);
@@ -54,9 +54,9 @@ catena_status_t catena_exscan(const void *send, void *recv, size_t count,
 
 /* Corrupts the block of the last source. */
 catena_status_t catena_neighbor_alltoall(const void *send, size_t send_count,
-                                         catena_datatype_t send_type,
-                                         void *recv, size_t recv_count,
-                                         catena_datatype_t recv_type,
+                                         catena_type_t send_type, void *recv,
+                                         size_t recv_count,
+                                         catena_type_t recv_type,
                                          catena_neighborhood_t *neighborhood)
 {
     int sources = 0, targets = 0;
@@ -70,7 +70,7 @@ catena_status_t catena_neighbor_alltoall(const void *send, size_t send_count,
 }
 
 catena_status_t catena_neighbor_reduce(const void *send, void *recv,
-                                       size_t count, catena_datatype_t type,
+                                       size_t count, catena_type_t type,
                                        catena_op_t op,
                                        catena_neighborhood_t *neighborhood)
 {

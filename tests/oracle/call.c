@@ -453,7 +453,7 @@ static catena_status_t run_reduction(oracle_call_t *call, const void *send,
                                      void *recv)
 {
     unsigned mode = value(call, ORACLE_MODE);
-    catena_datatype_t type = call->table->send[value(call, ORACLE_TYPE)].type;
+    catena_type_t type = call->table->send[value(call, ORACLE_TYPE)].type;
     catena_op_t op = call->table->op[value(call, ORACLE_OP)];
     catena_group_t *group = call->group;
     size_t n = call->count;
@@ -475,8 +475,8 @@ static catena_status_t run_reduction(oracle_call_t *call, const void *send,
 }
 
 /** One type for all blocks; the other side's if this side has none. */
-static catena_datatype_t type_of(const oracle_side_t *side,
-                                 const oracle_side_t *other)
+static catena_type_t type_of(const oracle_side_t *side,
+                             const oracle_side_t *other)
 {
     return side->blocks > 0    ? side->types[0]
            : other->blocks > 0 ? other->types[0]
@@ -489,8 +489,8 @@ static catena_status_t run_blocks(oracle_call_t *call, const void *send,
     unsigned mode = value(call, ORACLE_MODE);
     const oracle_side_t *in = &call->send;
     const oracle_side_t *out = &call->receive;
-    catena_datatype_t from = type_of(in, out);
-    catena_datatype_t to = type_of(out, in);
+    catena_type_t from = type_of(in, out);
+    catena_type_t to = type_of(out, in);
     catena_group_t *group = call->group;
     int root = (int)call->view.root;
     switch (call->view.kind) {
@@ -530,8 +530,8 @@ static catena_status_t run_pairs(oracle_call_t *call, const void *send,
     bool there = is_there(call, in);
     const size_t *counts = there ? in->counts : NULL;
     const ptrdiff_t *places = there ? in->displacements : NULL;
-    const catena_datatype_t *types = there ? in->types : NULL;
-    catena_datatype_t from = there ? type_of(in, out) : NULL;
+    const catena_type_t *types = there ? in->types : NULL;
+    catena_type_t from = there ? type_of(in, out) : NULL;
     switch (call->view.kind) {
     case ORACLE_ALLTOALL:
         return RUN(alltoall, send, recv, out->counts[0], out->types[0], group);
@@ -584,10 +584,12 @@ void oracle_call_exercise(const oracle_t *oracle, oracle_call_t *call,
             ORACLE_CHECK(oracle, oracle_call_run(oracle, call) == CATENA_OK);
         }
         if (mode == ORACLE_PERSISTENT) {
-            ORACLE_CHECK(oracle, catena_start(call->request) == CATENA_OK);
+            ORACLE_CHECK(oracle,
+                         catena_request_start(call->request) == CATENA_OK);
         }
         if (mode != ORACLE_BLOCKING) {
-            ORACLE_CHECK(oracle, catena_wait(&call->request) == CATENA_OK);
+            ORACLE_CHECK(oracle,
+                         catena_request_wait(&call->request) == CATENA_OK);
         }
         oracle_call_check(oracle, call, i == 0 ? "" : "again: ");
         times = mode == ORACLE_NONBLOCKING ? 1 : times;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <catena/datatype.h>
+#include <catena/type.h>
 
 #include "oracle/affine.h"
 #include "oracle/random.h"

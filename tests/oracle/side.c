@@ -14,7 +14,7 @@ void oracle_side_open(oracle_side_t *side, size_t most)
     side->place = oracle_zeros(most, sizeof(*side->place));
     side->counts = oracle_zeros(most, sizeof(*side->counts));
     side->displacements = oracle_zeros(most, sizeof(*side->displacements));
-    side->types = oracle_zeros(most, sizeof(catena_datatype_t));
+    side->types = oracle_zeros(most, sizeof(catena_type_t));
 }
 
 const oracle_type_t *oracle_side_draw(const oracle_t *oracle,

@@ -23,7 +23,7 @@ typedef struct oracle_side {
     ptrdiff_t *place; /* in bytes from the base */
     size_t *counts;
     ptrdiff_t *displacements;
-    catena_datatype_t *types;
+    catena_type_t *types;
 } oracle_side_t;
 
 /** Allocate the arrays, for at most so many blocks. The caller sets `memory`

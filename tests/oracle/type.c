@@ -9,7 +9,7 @@
 enum { MOST_PARTS = 48, MOST_DIMS = 3, FIXED = ORACLE_FIXED };
 
 #define ENTRY(name, ctype) &catena_type_##name,
-static const catena_datatype_t fixed[] = {CATENA_FIXED_TYPES(ENTRY)};
+static const catena_type_t fixed[] = {CATENA_FIXED_TYPES(ENTRY)};
 #undef ENTRY
 
 /* ---- types, and the list of their data ---- */
@@ -49,7 +49,7 @@ static void list_one(oracle_type_t *t, size_t bytes)
 
 /** Replace the type by one built from it. */
 static void replace(const oracle_t *oracle, oracle_type_t *t,
-                    catena_status_t status, const catena_datatype_t *made)
+                    catena_status_t status, const catena_type_t *made)
 {
     if (status != CATENA_OK) {
         oracle_fail(oracle, "a type was refused: %s",
@@ -73,7 +73,7 @@ static void make_rows(const oracle_t *oracle, oracle_type_t *t,
     for (size_t i = 0; i < parts; i++) {
         at[i] = (ptrdiff_t)i * stride;
     }
-    catena_datatype_t made = NULL;
+    catena_type_t made = NULL;
     list_one(t, bytes);
     list_copies(t, parts, at);
     replace(oracle, t,
@@ -118,7 +118,7 @@ static void make_blocks(const oracle_t *oracle, oracle_type_t *t,
     t->bytes = bytes;
     t->lower = low;
     t->extent = high - low;
-    catena_datatype_t made = NULL;
+    catena_type_t made = NULL;
     replace(oracle, t, catena_type_hindexed(n, length, at, CATENA_BYTE, &made),
             &made);
 }
@@ -155,7 +155,7 @@ static void make_box(const oracle_t *oracle, oracle_type_t *t, uint64_t *random,
         size_t plane = start[2] + i / box[1];
         at[i] = (ptrdiff_t)((plane * whole[1] + line) * whole[0] + start[0]);
     }
-    catena_datatype_t made = NULL;
+    catena_type_t made = NULL;
     list_one(t, bytes);
     list_copies(t, parts, at);
     t->lower = 0;
@@ -176,7 +176,7 @@ static void make_resized(const oracle_t *oracle, oracle_type_t *t,
     ptrdiff_t extent = t->extent < 0 ? -t->extent : t->extent;
     extent += (ptrdiff_t)oracle_below(random, 17);
     extent = oracle_below(random, 4) == 0 ? -extent : extent;
-    catena_datatype_t made = NULL;
+    catena_type_t made = NULL;
     replace(oracle, t, catena_type_resized(t->type, lower, extent, &made),
             &made);
     t->lower = lower;
@@ -192,7 +192,7 @@ static void make_nested(const oracle_t *oracle, oracle_type_t *t,
     for (size_t i = 0; i < parts; i++) {
         at[i] = (ptrdiff_t)i * stride * t->extent;
     }
-    catena_datatype_t made = NULL;
+    catena_type_t made = NULL;
     list_copies(t, parts, at);
     replace(oracle, t, catena_type_vector(parts, 1, stride, t->type, &made),
             &made);
@@ -245,11 +245,11 @@ static void make_fixed(oracle_type_t *t, uint64_t *random, size_t bytes)
     size_t first = oracle_below(random, FIXED);
     for (size_t i = 0; i < FIXED; i++) {
         t->type = fixed[(first + i) % FIXED];
-        if (catena_datatype_size(t->type) == bytes) {
+        if (catena_type_size(t->type) == bytes) {
             break;
         }
     }
-    list_one(t, catena_datatype_size(t->type));
+    list_one(t, catena_type_size(t->type));
 }
 
 void oracle_type_draw(const oracle_t *oracle, oracle_type_t *t,
@@ -258,7 +258,7 @@ void oracle_type_draw(const oracle_t *oracle, oracle_type_t *t,
 {
     *t = (oracle_type_t){.type = CATENA_BYTE};
     if (bytes == 0) {
-        catena_datatype_t made = NULL;
+        catena_type_t made = NULL;
         list_one(t, 0);
         replace(oracle, t, catena_type_contiguous(0, CATENA_DOUBLE, &made),
                 &made);
@@ -350,16 +350,16 @@ static void list_two(oracle_type_t *t, oracle_run_t first, oracle_run_t second,
 
 /** `count` consecutive elements of a fixed type. */
 static void make_several(const oracle_t *oracle, oracle_type_t *t, size_t count,
-                         catena_datatype_t of)
+                         catena_type_t of)
 {
-    catena_datatype_t made = NULL;
-    list_one(t, count * catena_datatype_size(of));
+    catena_type_t made = NULL;
+    list_one(t, count * catena_type_size(of));
     replace(oracle, t, catena_type_contiguous(count, of, &made), &made);
 }
 
 static void make_vector(const oracle_t *oracle, oracle_type_t *t)
 {
-    catena_datatype_t made = NULL;
+    catena_type_t made = NULL;
     list_two(t, (oracle_run_t){0, 6}, (oracle_run_t){10, 6}, 16);
     replace(oracle, t, catena_type_vector(2, 3, 5, CATENA_INT16, &made), &made);
 }
@@ -368,7 +368,7 @@ static void make_derived_of_table(const oracle_t *oracle, oracle_type_t *side)
 {
     static const size_t lengths[] = {2, 1};
     static const ptrdiff_t places[] = {3, 0};
-    catena_datatype_t made = NULL;
+    catena_type_t made = NULL;
     make_several(oracle, &side[ORACLE_PAIR], 2, CATENA_UINT64);
     make_several(oracle, &side[ORACLE_TRIPLE], 3, CATENA_UINT64);
     make_vector(oracle, &side[ORACLE_VECTOR]);
@@ -385,10 +385,10 @@ static void make_derived_of_table(const oracle_t *oracle, oracle_type_t *side)
 }
 
 static void apply_affine(const void *in, void *inout, size_t count,
-                         catena_datatype_t type, void *argument)
+                         catena_type_t type, void *argument)
 {
     (void)argument;
-    size_t words = catena_datatype_size(type) / sizeof(uint64_t);
+    size_t words = catena_type_size(type) / sizeof(uint64_t);
     const uint64_t *a = in;
     uint64_t *b = inout;
     for (size_t i = 0; i < count; i++) {
@@ -397,7 +397,7 @@ static void apply_affine(const void *in, void *inout, size_t count,
 }
 
 static void apply_modulo(const void *in, void *inout, size_t count,
-                         catena_datatype_t type, void *argument)
+                         catena_type_t type, void *argument)
 {
     (void)type;
     (void)argument;

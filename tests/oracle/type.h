@@ -14,7 +14,7 @@ typedef struct oracle_run {
 } oracle_run_t;
 
 typedef struct oracle_type {
-    catena_datatype_t type;
+    catena_type_t type;
     bool derived; /* to be freed */
     size_t bytes; /* of data, one element */
     ptrdiff_t lower;

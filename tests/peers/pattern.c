@@ -19,8 +19,8 @@ static const char *const names[PEER_KINDS] = {
     [PEER_ALLGATHER] = "allgather",
     [PEER_REDUCE_SCATTER] = "reduce_scatter",
     [PEER_SCAN] = "scan",
-    [PEER_NEIGHBOR_GATHER] = "neighbor_gather",
-    [PEER_NEIGHBOR_GATHERV] = "neighbor_gatherv",
+    [PEER_NEIGHBOR_ALLGATHER] = "neighbor_allgather",
+    [PEER_NEIGHBOR_ALLGATHERV] = "neighbor_allgatherv",
     [PEER_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
     [PEER_NEIGHBOR_ALLTOALLV] = "neighbor_alltoallv",
     [PEER_NEIGHBOR_ALLTOALLW] = "neighbor_alltoallw",
@@ -51,14 +51,14 @@ static bool reduces(enum peer_kind kind)
 static bool spreads(enum peer_kind kind)
 {
     return kind == PEER_ALLGATHER || kind == PEER_BCAST ||
-           kind == PEER_NEIGHBOR_GATHER || kind == PEER_NEIGHBOR_GATHERV;
+           kind == PEER_NEIGHBOR_ALLGATHER || kind == PEER_NEIGHBOR_ALLGATHERV;
 }
 
 /* ---- neighbors ---- */
 
 static bool has_neighbors(enum peer_kind kind)
 {
-    return kind >= PEER_NEIGHBOR_GATHER && kind < PEER_KINDS;
+    return kind >= PEER_NEIGHBOR_ALLGATHER && kind < PEER_KINDS;
 }
 
 int pattern_partners(enum peer_kind kind, int size)
@@ -109,7 +109,7 @@ static size_t bytes_between(const struct peer_call *call, int source,
     case PEER_ALLTOALLV:
     case PEER_NEIGHBOR_ALLTOALLV:
         return count_between(call->bytes, source, target);
-    case PEER_NEIGHBOR_GATHERV:
+    case PEER_NEIGHBOR_ALLGATHERV:
         return count_between(call->bytes, source, 0);
     case PEER_GATHER:
         return target == call->root ? call->bytes : 0;
@@ -134,8 +134,8 @@ static int block_count(const struct peer_call *call, bool sending)
     case PEER_SCAN:
         return 1;
     case PEER_ALLGATHER:
-    case PEER_NEIGHBOR_GATHER:
-    case PEER_NEIGHBOR_GATHERV:
+    case PEER_NEIGHBOR_ALLGATHER:
+    case PEER_NEIGHBOR_ALLGATHERV:
         return sending ? 1 : call->partners;
     case PEER_REDUCE_SCATTER:
         return sending ? call->size : 1;

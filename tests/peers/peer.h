@@ -22,8 +22,8 @@ enum peer_kind {
     PEER_ALLGATHER,
     PEER_REDUCE_SCATTER, /* blocks of one length */
     PEER_SCAN,
-    PEER_NEIGHBOR_GATHER, /* to and from the neighbors in a mesh */
-    PEER_NEIGHBOR_GATHERV,
+    PEER_NEIGHBOR_ALLGATHER, /* to and from the neighbors in a mesh */
+    PEER_NEIGHBOR_ALLGATHERV,
     PEER_NEIGHBOR_ALLTOALL,
     PEER_NEIGHBOR_ALLTOALLV,
     PEER_NEIGHBOR_ALLTOALLW,

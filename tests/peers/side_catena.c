@@ -86,7 +86,7 @@ void peer_free(void *block)
 struct prepared {
     size_t *send_counts, *recv_counts;
     ptrdiff_t *send_at, *recv_at;
-    catena_datatype_t *send_types, *recv_types;
+    catena_type_t *send_types, *recv_types;
     catena_group_t *made; /* by a split */
     catena_neighborhood_t *mesh;
     catena_request_t *request;
@@ -98,13 +98,13 @@ void peer_choose_dims(int size, int dims[PEER_DIMS])
     demand(catena_dims_create(size, PEER_DIMS, dims), "catena_dims_create");
 }
 
-static catena_datatype_t subarray(const struct peer_call *call,
-                                  const struct peer_block *block)
+static catena_type_t subarray(const struct peer_call *call,
+                              const struct peer_block *block)
 {
     size_t sizes[] = {block->rows, call->row_length};
     size_t subsizes[] = {block->rows, block->row_bytes};
     size_t starts[] = {0, block->offset};
-    catena_datatype_t type;
+    catena_type_t type;
 
     demand(catena_type_subarray(2, sizes, subsizes, starts, CATENA_ORDER_C,
                                 CATENA_BYTE, &type),
@@ -145,7 +145,7 @@ bool peer_prepare(struct peer_call *call)
     p->recv_counts = p->send_counts + n;
     p->send_at = calloc(2 * n, sizeof(ptrdiff_t));
     p->recv_at = p->send_at + n;
-    p->send_types = calloc(2 * n, sizeof(catena_datatype_t));
+    p->send_types = calloc(2 * n, sizeof(catena_type_t));
     p->recv_types = p->send_types + n;
     for (size_t i = 0; i < n; i++) {
         p->send_counts[i] = w ? 1 : call->sends[i].row_bytes;
@@ -157,7 +157,7 @@ bool peer_prepare(struct peer_call *call)
             p->recv_types[i] = subarray(call, &call->recvs[i]);
         }
     }
-    if (call->kind >= PEER_NEIGHBOR_GATHER)
+    if (call->kind >= PEER_NEIGHBOR_ALLGATHER)
         prepare_mesh(call);
     return true;
 }
@@ -184,13 +184,13 @@ static catena_status_t run_neighbors(struct peer_call *call)
     size_t n = call->bytes;
 
     switch (call->kind) {
-    case PEER_NEIGHBOR_GATHER:
-        return catena_neighbor_gather(call->send, n, CATENA_BYTE, call->recv, n,
-                                      CATENA_BYTE, p->mesh);
-    case PEER_NEIGHBOR_GATHERV:
-        return catena_neighbor_gatherv(call->send, p->send_counts[0],
-                                       CATENA_BYTE, call->recv, p->recv_counts,
-                                       p->recv_at, CATENA_BYTE, p->mesh);
+    case PEER_NEIGHBOR_ALLGATHER:
+        return catena_neighbor_allgather(call->send, n, CATENA_BYTE, call->recv,
+                                         n, CATENA_BYTE, p->mesh);
+    case PEER_NEIGHBOR_ALLGATHERV:
+        return catena_neighbor_allgatherv(
+            call->send, p->send_counts[0], CATENA_BYTE, call->recv,
+            p->recv_counts, p->recv_at, CATENA_BYTE, p->mesh);
     case PEER_NEIGHBOR_ALLTOALLV:
         return catena_neighbor_alltoallv(
             call->send, p->send_counts, p->send_at, CATENA_BYTE, call->recv,
@@ -208,9 +208,9 @@ static catena_status_t run_neighbors(struct peer_call *call)
 static catena_status_t run_started(struct peer_call *call)
 {
     struct prepared *p = call->prepared;
-    catena_status_t status = catena_start(p->request);
+    catena_status_t status = catena_request_start(p->request);
 
-    return status == CATENA_OK ? catena_wait(&p->request) : status;
+    return status == CATENA_OK ? catena_request_wait(&p->request) : status;
 }
 
 static catena_status_t run_vector(struct peer_call *call)
@@ -263,8 +263,8 @@ static catena_status_t run(struct peer_call *call)
     case PEER_ALLTOALLV:
     case PEER_ALLTOALLW:
         return run_alltoall(call);
-    case PEER_NEIGHBOR_GATHER:
-    case PEER_NEIGHBOR_GATHERV:
+    case PEER_NEIGHBOR_ALLGATHER:
+    case PEER_NEIGHBOR_ALLGATHERV:
     case PEER_NEIGHBOR_ALLTOALL:
     case PEER_NEIGHBOR_ALLTOALLV:
     case PEER_NEIGHBOR_ALLTOALLW:

@@ -157,7 +157,7 @@ bool peer_prepare(struct peer_call *call)
         }
     }
     p->mesh = MPI_COMM_NULL;
-    if (call->kind >= PEER_NEIGHBOR_GATHER)
+    if (call->kind >= PEER_NEIGHBOR_ALLGATHER)
         prepare_mesh(call);
     return true;
 }
@@ -185,11 +185,11 @@ static void run_neighbors(struct peer_call *call)
     int n = (int)call->bytes;
 
     switch (call->kind) {
-    case PEER_NEIGHBOR_GATHER:
+    case PEER_NEIGHBOR_ALLGATHER:
         MPI_Neighbor_allgather(call->send, n, MPI_BYTE, call->recv, n, MPI_BYTE,
                                p->mesh);
         break;
-    case PEER_NEIGHBOR_GATHERV:
+    case PEER_NEIGHBOR_ALLGATHERV:
         MPI_Neighbor_allgatherv(call->send, p->send_counts[0], MPI_BYTE,
                                 call->recv, p->recv_counts, p->recv_at,
                                 MPI_BYTE, p->mesh);
@@ -273,8 +273,8 @@ void peer_run(struct peer_call *call)
     case PEER_ALLTOALLW:
         run_alltoall(call);
         break;
-    case PEER_NEIGHBOR_GATHER:
-    case PEER_NEIGHBOR_GATHERV:
+    case PEER_NEIGHBOR_ALLGATHER:
+    case PEER_NEIGHBOR_ALLGATHERV:
     case PEER_NEIGHBOR_ALLTOALL:
     case PEER_NEIGHBOR_ALLTOALLV:
     case PEER_NEIGHBOR_ALLTOALLW:

@@ -58,7 +58,7 @@ static void roots(rank_test_t *test)
 static void nulls(rank_test_t *test)
 {
     catena_group_t *g = test->world;
-    catena_datatype_t type = CATENA_INT32;
+    catena_type_t type = CATENA_INT32;
     size_t p = (size_t)test->place.size;
     int32_t a[N] = {0}, *b = calloc(p * N, sizeof(*b));
     size_t *counts = calloc(p, sizeof(*counts));
@@ -81,7 +81,7 @@ static void nulls(rank_test_t *test)
 static void overflow(rank_test_t *test)
 {
     catena_group_t *g = test->world;
-    catena_datatype_t type = CATENA_DOUBLE;
+    catena_type_t type = CATENA_DOUBLE;
     const char *words = "not fit the address space";
     size_t much = SIZE_MAX / 4;
     size_t p = (size_t)test->place.size;
@@ -102,7 +102,7 @@ static void overflow(rank_test_t *test)
 }
 
 static void no_reduction(const void *in, void *inout, size_t count,
-                         catena_datatype_t type, void *argument)
+                         catena_type_t type, void *argument)
 {
     (void)in;
     (void)inout;
@@ -115,7 +115,7 @@ static void no_reduction(const void *in, void *inout, size_t count,
 static void operations(rank_test_t *test)
 {
     catena_group_t *g = test->world;
-    catena_datatype_t gaps, large;
+    catena_type_t gaps, large;
     catena_op_t op;
     static int64_t a[N], b[N];
     bool made =
@@ -146,7 +146,7 @@ static void operations(rank_test_t *test)
 static void in_place(rank_test_t *test)
 {
     catena_group_t *g = test->world;
-    catena_datatype_t type = CATENA_INT32;
+    catena_type_t type = CATENA_INT32;
     const char *words = "CATENA_IN_PLACE, which is not allowed";
     size_t p = (size_t)test->place.size;
     int32_t a[N] = {0}, *b = calloc(p * N, sizeof(*b));

@@ -41,7 +41,7 @@ static size_t in_use_soon(rank_test_t *test, size_t expected, double seconds)
     double until = catena_time(test->context) + seconds;
     do {
         RANK_CHECK(test, catena_progress(test->context) == CATENA_OK);
-        catena_heap_stats(test->context, &now);
+        catena_heap_get_stats(test->context, &now);
     } while (now.in_use != expected && catena_time(test->context) < until);
     return now.in_use;
 }
@@ -83,7 +83,7 @@ static void barrier_holds(rank_test_t *test)
         for (int i = 0; i < test->place.size; i++) {
             void *peer;
             if ((int)nodes[i] == test->place.node &&
-                catena_local_pointer(test->context, i, offsets[i], &peer) ==
+                catena_heap_pointer(test->context, i, offsets[i], &peer) ==
                     CATENA_OK) {
                 RANK_CHECK(test,
                            __atomic_load_n((uint64_t *)peer, __ATOMIC_ACQUIRE) >
@@ -119,8 +119,8 @@ static void node_memory(rank_test_t *test)
                    catena_node_put(test->context, i,
                                    offsets[i] + 8 * (uint64_t)test->place.rank,
                                    &value, 8) == expected);
-        RANK_CHECK(test, catena_local_pointer(test->context, i, offsets[i],
-                                              &pointer) == expected);
+        RANK_CHECK(test, catena_heap_pointer(test->context, i, offsets[i],
+                                             &pointer) == expected);
     }
     RANK_CHECK(test, catena_node_fence(test->context) == CATENA_OK);
     for (int i = 0; i < test->place.size; i++) {
@@ -150,7 +150,7 @@ static void full_heap(rank_test_t *test)
 {
     enum { BLOCK = 1 << 20 };
     catena_heap_stats_t stats;
-    catena_heap_stats(test->context, &stats);
+    catena_heap_get_stats(test->context, &stats);
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
     RANK_CHECK(test, catena_malloc(test->context, stats.limit) == NULL);
     RANK_CHECK(test, catena_calloc(test->context, SIZE_MAX / 2, 3) == NULL);

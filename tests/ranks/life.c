@@ -109,9 +109,9 @@ static bool active(catena_context_t *context)
     bool good =
         catena_bcast_init(&sent, 1, CATENA_INT32, 0, catena_world(context),
                           &request) == CATENA_OK &&
-        catena_start(request) == CATENA_OK &&
+        catena_request_start(request) == CATENA_OK &&
         catena_finalize(context) == CATENA_ERR_STATE &&
-        catena_wait(&request) == CATENA_OK;
+        catena_request_wait(&request) == CATENA_OK;
     return catena_request_free(&request) == CATENA_OK && good;
 }
 

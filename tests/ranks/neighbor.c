@@ -83,9 +83,9 @@ static void receive_ranks(rank_test_t *test, catena_neighborhood_t *n,
     for (int i = 0; i < 2 * ORACLE_DIMS; i++) {
         received[i] = -1;
     }
-    RANK_CHECK(test, catena_neighbor_gather(&test->place.rank, 1, CATENA_INT32,
-                                            received, 1, CATENA_INT32,
-                                            n) == CATENA_OK);
+    RANK_CHECK(test, catena_neighbor_allgather(&test->place.rank, 1,
+                                               CATENA_INT32, received, 1,
+                                               CATENA_INT32, n) == CATENA_OK);
 }
 
 /** A part of a grid has the neighbors of the whole in the dimensions that it
@@ -177,8 +177,8 @@ static void start_pair(rank_test_t *test, pair_t *pair,
 static void end_pair(rank_test_t *test, pair_t *pair)
 {
     int rank = test->place.rank;
-    RANK_CHECK(test, catena_wait(&pair->one) == CATENA_OK);
-    RANK_CHECK(test, catena_wait(&pair->all) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&pair->one) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&pair->all) == CATENA_OK);
     RANK_CHECK(test, rank != 0 || pair->alone[1] == 1);
     RANK_CHECK(test, pair->recv[0] == (rank == 0) &&
                          pair->recv[1] == (rank == 0 ? 2 : 0));
@@ -192,13 +192,13 @@ static void second_first(rank_test_t *test, catena_neighborhood_t *star)
     int rank = test->place.rank;
     pair_t pair = {.one = NULL};
     RANK_CHECK(test, send_alone(test, &pair, star) == CATENA_OK);
-    RANK_CHECK(test, catena_wait(&pair.one) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&pair.one) == CATENA_OK);
     if (rank == 2) {
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
     }
     start_pair(test, &pair, star);
     if (rank == 0) {
-        RANK_CHECK(test, catena_wait(&pair.one) == CATENA_OK);
+        RANK_CHECK(test, catena_request_wait(&pair.one) == CATENA_OK);
     }
     if (rank != 2) {
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
@@ -271,10 +271,10 @@ static unsigned char *lay_out(rank_test_t *test, const lay_t *lay, int from)
     return memory;
 }
 
-static catena_datatype_t lay_type(rank_test_t *test, const lay_t *lay)
+static catena_type_t lay_type(rank_test_t *test, const lay_t *lay)
 {
-    catena_datatype_t element = NULL;
-    catena_datatype_t type = NULL;
+    catena_type_t element = NULL;
+    catena_type_t type = NULL;
     RANK_CHECK(test,
                catena_type_vector(lay->per, lay->run, (ptrdiff_t)lay->stride,
                                   CATENA_BYTE, &element) == CATENA_OK);
@@ -290,7 +290,7 @@ static void pass_on(rank_test_t *test, catena_neighborhood_t *ring, int before,
 {
     static const ptrdiff_t places[] = {0};
     const lay_t *lay[] = {&lays[i / LAYS], &lays[i % LAYS]};
-    catena_datatype_t type[2];
+    catena_type_t type[2];
     size_t count[2];
     unsigned char *send = lay_out(test, lay[0], test->place.rank);
     unsigned char *recv = lay_out(test, lay[1], -1);

@@ -153,7 +153,7 @@ static void arguments(rank_test_t *test)
     REFUSED(test, "",
             catena_neighborhood_create(test->world, last, NULL, NULL, 0, &one,
                                        NULL, NULL, &out));
-    drop(test, make_ring(test, CATENA_NEIGHBOR_GATHER));
+    drop(test, make_ring(test, CATENA_NEIGHBOR_ALLGATHER));
 }
 
 /** The same for edges that ranks contribute. */
@@ -265,43 +265,44 @@ static void still_works(rank_test_t *test, catena_neighborhood_t *ring)
     int p = test->place.size;
     int32_t own = test->place.rank;
     int32_t found = -1;
-    RANK_CHECK(test, catena_neighbor_gather(&own, 1, CATENA_INT32, &found, 1,
-                                            CATENA_INT32, ring) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_neighbor_allgather(&own, 1, CATENA_INT32, &found, 1,
+                                         CATENA_INT32, ring) == CATENA_OK);
     RANK_CHECK(test, found == (own + p - 1) % p);
 }
 
 static void calls(rank_test_t *test)
 {
     catena_neighborhood_t *n = make_ring(test, ALL);
-    catena_neighborhood_t *gathers = make_ring(test, CATENA_NEIGHBOR_GATHER);
+    catena_neighborhood_t *gathers = make_ring(test, CATENA_NEIGHBOR_ALLGATHER);
     catena_request_t *request = NULL;
-    const catena_datatype_t type = CATENA_INT32;
-    const catena_datatype_t none = NULL;
+    const catena_type_t type = CATENA_INT32;
+    const catena_type_t none = NULL;
     void *in_place = CATENA_IN_PLACE;
     int32_t a[4] = {0}, b[4] = {0};
     size_t count = 1;
     ptrdiff_t at = 0;
     size_t much = SIZE_MAX / 2;
     REFUSED(test, "send is NULL",
-            catena_neighbor_gather(NULL, 1, type, b, 1, type, n));
+            catena_neighbor_allgather(NULL, 1, type, b, 1, type, n));
     REFUSED(test, "type of recv is NULL",
-            catena_neighbor_gather(a, 1, type, b, 1, NULL, n));
+            catena_neighbor_allgather(a, 1, type, b, 1, NULL, n));
     REFUSED(test, "displacements of recv are NULL",
-            catena_neighbor_gatherv(a, 1, type, b, &count, NULL, type, n));
+            catena_neighbor_allgatherv(a, 1, type, b, &count, NULL, type, n));
     REFUSED(test, "type of recv is NULL",
             catena_neighbor_alltoallw(a, &count, &at, &type, b, &count, &at,
                                       &none, n));
     REFUSED(test, "operation is NULL",
             catena_neighbor_reduce(a, b, 1, type, NULL, n));
     REFUSED(test, "send is CATENA_IN_PLACE",
-            catena_neighbor_gather(in_place, 1, type, b, 1, type, n));
+            catena_neighbor_allgather(in_place, 1, type, b, 1, type, n));
     REFUSED(test, "recv is CATENA_IN_PLACE",
             catena_neighbor_alltoall(a, 1, type, in_place, 1, type, n));
     REFUSED(test, "send is CATENA_IN_PLACE",
             catena_neighbor_reducev(in_place, &count, &at, b, 1, type,
                                     CATENA_SUM, n));
     REFUSED(test, "address space",
-            catena_neighbor_gather(a, much, type, b, much, type, n));
+            catena_neighbor_allgather(a, much, type, b, much, type, n));
     REFUSED(test, "neighbor_reduce: ",
             catena_neighbor_reduce(a, b, 1, CATENA_FLOAT, CATENA_BAND, n));
     REFUSED(test, "made for other operations",
@@ -362,8 +363,8 @@ static bool gets(const oracle_nbr_call_t *call, int wrong, int index)
 {
     const oracle_list_t *sources = &call->graph->sources[call->rank];
     for (int i = 0; i < sources->count; i++) {
-        if (sources->rank[i] == wrong &&
-            (call->kind == ORACLE_NBR_GATHERV || sources->mate[i] == index)) {
+        if (sources->rank[i] == wrong && (call->kind == ORACLE_NBR_ALLGATHERV ||
+                                          sources->mate[i] == index)) {
             return true;
         }
     }
@@ -385,7 +386,7 @@ static catena_status_t try(rank_test_t *test, oracle_nbr_call_t *call,
 static void wrong_once(nbr_t *nbr, uint64_t *random)
 {
     static const oracle_nbr_kind_t kinds[] = {
-        ORACLE_NBR_GATHERV, ORACLE_NBR_ALLTOALLV, ORACLE_NBR_ALLTOALLW,
+        ORACLE_NBR_ALLGATHERV, ORACLE_NBR_ALLTOALLV, ORACLE_NBR_ALLTOALLW,
         ORACLE_NBR_REDUCEV};
     static const ptrdiff_t by[] = {1, 3, 20, 900, 9000, -1, -2, -400, -4000};
     rank_test_t *test = nbr->test;
@@ -404,7 +405,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     ptrdiff_t least = (nbr_checks() ? 0 : 1) - (ptrdiff_t)call.count;
     more = more < least ? least : more;
     if (call.rank == wrong) {
-        call.wrong_index = call.kind == ORACLE_NBR_GATHERV ? 0 : index;
+        call.wrong_index = call.kind == ORACLE_NBR_ALLGATHERV ? 0 : index;
         call.wrong_by = more;
     }
     bool finds = wrong >= 0 && more != 0 && gets(&call, wrong, index);
@@ -471,7 +472,7 @@ static void other_length(rank_test_t *test, uint64_t seed)
         bool own = test->place.rank == wrong;
         bool near = false;
         oracle_nbr_call_t call = nbr_draw(&nbr, &random, 1);
-        call.kind = i % 2 == 0 ? ORACLE_NBR_ALLTOALL : ORACLE_NBR_GATHER;
+        call.kind = i % 2 == 0 ? ORACLE_NBR_ALLTOALL : ORACLE_NBR_ALLGATHER;
         call.type = 8;
         call.form = ORACLE_FORM_BLOCKING;
         call.in_place = false;

@@ -26,7 +26,7 @@ static oracle_nbr_call_t call_of(nbr_t *ring, bool gather, size_t bytes)
         .graph = &ring->graph,
         .neighborhood = ring->neighborhood,
         .table = &ring->table,
-        .kind = gather ? ORACLE_NBR_GATHER : ORACLE_NBR_ALLTOALL,
+        .kind = gather ? ORACLE_NBR_ALLGATHER : ORACLE_NBR_ALLTOALL,
         .type = ORACLE_BYTE,
         .count = bytes,
         .in_place = mine >> 24 & 1,
@@ -57,7 +57,7 @@ static void one_call(nbr_t *ring, oracle_nbr_call_t *call, uint64_t seed,
     oracle_nbr_call_t bad = {.graph = NULL};
     call->seed = seed;
     if (wrong == test->place.rank && finds) {
-        bad = call_of(ring, call->kind == ORACLE_NBR_GATHER, other);
+        bad = call_of(ring, call->kind == ORACLE_NBR_ALLGATHER, other);
         bad.form = call->form;
         oracle_nbr_open(&test->oracle, &bad);
         call = &bad;
@@ -163,25 +163,25 @@ static catena_status_t end_by_test(oracle_nbr_call_t *call)
     int done = 0;
     catena_status_t status = CATENA_OK;
     while (!done) {
-        status = catena_test(&call->request, &done);
+        status = catena_request_test(&call->request, &done);
     }
     return status;
 }
 
 static catena_status_t end_by_wait(oracle_nbr_call_t *call)
 {
-    return catena_wait(&call->request);
+    return catena_request_wait(&call->request);
 }
 
 static catena_status_t start_and_test(oracle_nbr_call_t *call)
 {
-    catena_status_t status = catena_start(call->request);
+    catena_status_t status = catena_request_start(call->request);
     return status == CATENA_OK ? end_by_test(call) : status;
 }
 
 static catena_status_t start_and_wait(oracle_nbr_call_t *call)
 {
-    catena_status_t status = catena_start(call->request);
+    catena_status_t status = catena_request_start(call->request);
     return status == CATENA_OK ? end_by_wait(call) : status;
 }
 
@@ -198,7 +198,8 @@ static void start_drawn(rank_test_t *test, requests_t *r, uint64_t drawn,
         int i = ring * EACH + at;
         if ((drawn >> i) % 2 != 0) {
             oracle_nbr_fill(&r->call[i], r->call[i].seed + 1);
-            RANK_CHECK(test, catena_start(r->call[i].request) == CATENA_OK);
+            RANK_CHECK(test,
+                       catena_request_start(r->call[i].request) == CATENA_OK);
         }
     }
 }

@@ -23,7 +23,7 @@ static void alone_on_some(rank_test_t *test, catena_group_t *group,
     if (test->place.rank != 0) {
         RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
     }
-    RANK_CHECK(test, catena_wait(&barrier) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&barrier) == CATENA_OK);
 }
 
 /** A change of settings or of in place takes effect in the next operation. */
@@ -45,10 +45,10 @@ static void settings_of_now(rank_test_t *test)
                        oracle_call_run(&test->oracle, &call) == CATENA_OK);
         }
         catena_group_set(group, "alltoall_algorithm", set[i / 2]);
-        RANK_CHECK(test, (prepared ? catena_start(call.request)
+        RANK_CHECK(test, (prepared ? catena_request_start(call.request)
                                    : oracle_call_run(&test->oracle, &call)) ==
                              CATENA_OK);
-        RANK_CHECK(test, catena_wait(&call.request) == CATENA_OK);
+        RANK_CHECK(test, catena_request_wait(&call.request) == CATENA_OK);
         oracle_call_check(&test->oracle, &call, "settings of now: ");
         alone_on_some(test, group, set[i / 2]);
         RANK_CHECK(test, !prepared ||
@@ -60,7 +60,7 @@ static void settings_of_now(rank_test_t *test)
 
 /** The right operand: that of the last rank. */
 static void keep_right(const void *in, void *inout, size_t count,
-                       catena_datatype_t type, void *argument)
+                       catena_type_t type, void *argument)
 {
     (void)in, (void)inout, (void)count, (void)type, (void)argument;
 }
@@ -88,7 +88,7 @@ static void in_order_alone_on_some(rank_test_t *test)
     if (rank != 0) {
         RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
     }
-    RANK_CHECK(test, catena_wait(&barrier) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&barrier) == CATENA_OK);
     RANK_CHECK(test, catena_op_free(&right) == CATENA_OK);
     RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
 }
@@ -99,9 +99,9 @@ static void handles(rank_test_t *test)
     size_t index = 99;
     int done = 0;
     char text[128];
-    RANK_CHECK(test, catena_wait(&none) == CATENA_OK);
-    RANK_CHECK(test, catena_test(&none, &done) == CATENA_OK && done);
-    RANK_CHECK(test, catena_waitany(1, &none, &index) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&none) == CATENA_OK);
+    RANK_CHECK(test, catena_request_test(&none, &done) == CATENA_OK && done);
+    RANK_CHECK(test, catena_request_waitany(1, &none, &index) == CATENA_OK);
     RANK_CHECK(test, index == 1);
     RANK_CHECK(test, catena_request_free(&none) == CATENA_ERR_ARG);
     catena_request_t *barrier = NULL;
@@ -109,15 +109,16 @@ static void handles(rank_test_t *test)
     RANK_CHECK(test, catena_request_describe(barrier, text, sizeof(text)) ==
                          CATENA_OK);
     RANK_CHECK(test, strncmp(text, "barrier", 7) == 0);
-    RANK_CHECK(test, catena_start(barrier) == CATENA_ERR_STATE);
-    RANK_CHECK(test, catena_wait(&barrier) == CATENA_OK && barrier == NULL);
+    RANK_CHECK(test, catena_request_start(barrier) == CATENA_ERR_STATE);
+    RANK_CHECK(test,
+               catena_request_wait(&barrier) == CATENA_OK && barrier == NULL);
     /* Nothing to do, but still a request. */
     RANK_CHECK(test, catena_alltoall_init(NULL, NULL, 0, CATENA_INT8,
                                           test->world, &none) == CATENA_OK);
-    RANK_CHECK(test, catena_start(none) == CATENA_OK);
-    RANK_CHECK(test, catena_start(none) == CATENA_ERR_STATE);
+    RANK_CHECK(test, catena_request_start(none) == CATENA_OK);
+    RANK_CHECK(test, catena_request_start(none) == CATENA_ERR_STATE);
     RANK_CHECK(test, catena_request_free(&none) == CATENA_ERR_STATE);
-    RANK_CHECK(test, catena_wait(&none) == CATENA_OK && none != NULL);
+    RANK_CHECK(test, catena_request_wait(&none) == CATENA_OK && none != NULL);
     RANK_CHECK(test, catena_request_free(&none) == CATENA_OK);
 }
 

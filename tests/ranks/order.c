@@ -23,10 +23,10 @@ static void freed_again_and_again(rank_test_t *test)
         RANK_CHECK(test, catena_group_dup(test->world, &made) == CATENA_OK);
         RANK_CHECK(test, catena_group_free(made) == CATENA_OK);
         if (i == 100) {
-            catena_heap_stats(test->context, &before);
+            catena_heap_get_stats(test->context, &before);
         }
     }
-    catena_heap_stats(test->context, &after);
+    catena_heap_get_stats(test->context, &after);
     catena_group_get_stats(test->world, &group);
     RANK_CHECK(test, after.node_taken < before.node_taken +
                                             100 * group.block_bytes *
@@ -58,7 +58,7 @@ static void little_memory(rank_test_t *test)
     out = calloc(2 * REQUESTS * size, sizeof(*out));
     int64_t *from = out + REQUESTS * size;
     RANK_CHECK(test, catena_barrier(world) == CATENA_OK);
-    catena_heap_stats(test->context, &before);
+    catena_heap_get_stats(test->context, &before);
     for (int i = 0; i < REQUESTS; i++) {
         catena_request_t **r = &request[i];
         in[i] = 1;
@@ -72,10 +72,10 @@ static void little_memory(rank_test_t *test)
                          : catena_barrier_init(world, r);
         RANK_CHECK(test, status == CATENA_OK);
     }
-    RANK_CHECK(test, catena_startall(REQUESTS, request) == CATENA_OK);
-    RANK_CHECK(test, catena_waitall(REQUESTS, request) == CATENA_OK);
+    RANK_CHECK(test, catena_request_startall(REQUESTS, request) == CATENA_OK);
+    RANK_CHECK(test, catena_request_waitall(REQUESTS, request) == CATENA_OK);
     RANK_CHECK(test, out[1] == test->place.rank + 1);
-    catena_heap_stats(test->context, &after);
+    catena_heap_get_stats(test->context, &after);
     RANK_CHECK(test, after.node_taken <= before.node_taken + ONCE_BYTES +
                                              REQUESTS * size * REQUEST_BYTES);
     RANK_CHECK(test, catena_barrier(world) == CATENA_OK);
@@ -88,7 +88,7 @@ static void little_memory(rank_test_t *test)
 /** Settings changed while a request is active apply to its later starts only,
  * whatever the progress of the ranks. */
 static void keep_order(const void *in, void *inout, size_t count,
-                       catena_datatype_t type, void *argument)
+                       catena_type_t type, void *argument)
 {
     const int64_t *from = in;
     int64_t *to = inout;
@@ -115,7 +115,7 @@ static void set_while_active(rank_test_t *test)
         for (int again = 0; again < 2; again++) {
             out = 0;
             RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
-            RANK_CHECK(test, catena_start(request) == CATENA_OK);
+            RANK_CHECK(test, catena_request_start(request) == CATENA_OK);
             int polls = test->place.rank == turn % 4 ? turn : 2000;
             for (int i = 0; i < polls; i++) {
                 (void)catena_progress(test->context);
@@ -123,7 +123,7 @@ static void set_while_active(rank_test_t *test)
             RANK_CHECK(test, catena_group_set(group, "allreduce_algorithm",
                                               turn % 2 ? "tree" : "auto") ==
                                  CATENA_OK);
-            RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+            RANK_CHECK(test, catena_request_wait(&request) == CATENA_OK);
             RANK_CHECK(test, out == sum);
         }
         RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
@@ -151,15 +151,15 @@ static void neighbors_freed(rank_test_t *test)
         RANK_CHECK(test, catena_neighbor_alltoall_init(
                              &in, 1, CATENA_INT64, &out, 1, CATENA_INT64, ring,
                              &request) == CATENA_OK);
-        RANK_CHECK(test, catena_start(request) == CATENA_OK);
-        RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+        RANK_CHECK(test, catena_request_start(request) == CATENA_OK);
+        RANK_CHECK(test, catena_request_wait(&request) == CATENA_OK);
         RANK_CHECK(test, out == source + i);
         RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
         if (i == 100) {
-            catena_heap_stats(test->context, &before);
+            catena_heap_get_stats(test->context, &before);
         }
     }
-    catena_heap_stats(test->context, &after);
+    catena_heap_get_stats(test->context, &after);
     /* 200 requests take at least 4 KiB each on every rank. */
     RANK_CHECK(test, after.node_taken <
                          before.node_taken +

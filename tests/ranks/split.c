@@ -208,7 +208,7 @@ static void between_operations(rank_test_t *test)
     RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
     RANK_CHECK(test, catena_ibarrier(group, &request) == CATENA_OK);
     RANK_CHECK(test, catena_group_split(group, 0, 0, &made) == CATENA_OK);
-    RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&request) == CATENA_OK);
     oracle_group_free(&test->oracle, group);
     oracle_group_free(&test->oracle, made);
 }
@@ -366,7 +366,7 @@ static void again_and_again(rank_test_t *test)
     catena_heap_stats_t after = {0};
     for (int i = 0; i < many; i++) {
         split_again(test, i);
-        catena_heap_stats(test->context, &after);
+        catena_heap_get_stats(test->context, &after);
         if (i == many / 4) {
             before = after;
             resident = resident_bytes();

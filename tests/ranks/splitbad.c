@@ -324,7 +324,7 @@ static void refuse_one_request(rank_test_t *test, int one)
         test->world, &call, &untouched, wrong ? NULL : &request);
     if (!wrong) {
         RANK_CHECK(test, status == CATENA_OK);
-        status = catena_wait(&request);
+        status = catena_request_wait(&request);
     }
     RANK_CHECK(test, status == CATENA_ERR_ARG && untouched == test->world);
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);

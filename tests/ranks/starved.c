@@ -69,8 +69,8 @@ static catena_status_t run(catena_context_t *context, const double *in,
     const char *what = getenv("STARVED");
     catena_group_t *again;
     if (what != NULL && strcmp(what, "neighbor") == 0) {
-        return catena_neighbor_gather(in, ELEMENTS, CATENA_DOUBLE, out,
-                                      ELEMENTS, CATENA_DOUBLE, *complete);
+        return catena_neighbor_allgather(in, ELEMENTS, CATENA_DOUBLE, out,
+                                         ELEMENTS, CATENA_DOUBLE, *complete);
     }
     return what != NULL && strcmp(what, "split") == 0
                ? catena_group_dup(*group, &again)

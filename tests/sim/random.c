@@ -100,10 +100,10 @@ static void in_flight(rank_test_t *test, draw_t *draw, uint64_t random)
         for (int i = IN_FLIGHT; i-- > 0;) {
             int done = rank_random(&random) % 2 == 0;
             while (!done) {
-                RANK_CHECK(test,
-                           catena_test(&e[i].request, &done) == CATENA_OK);
+                RANK_CHECK(test, catena_request_test(&e[i].request, &done) ==
+                                     CATENA_OK);
             }
-            RANK_CHECK(test, catena_wait(&e[i].request) == CATENA_OK);
+            RANK_CHECK(test, catena_request_wait(&e[i].request) == CATENA_OK);
             check_exchange(test, &e[i]);
         }
     }
@@ -118,8 +118,8 @@ static void persistent(rank_test_t *test, draw_t *draw, uint64_t random)
     for (int i = 0; i < 5; i++) {
         oracle_call_fill(&e, rank_random(&random));
         pause_somewhere(test, random);
-        RANK_CHECK(test, catena_start(e.request) == CATENA_OK);
-        RANK_CHECK(test, catena_wait(&e.request) == CATENA_OK);
+        RANK_CHECK(test, catena_request_start(e.request) == CATENA_OK);
+        RANK_CHECK(test, catena_request_wait(&e.request) == CATENA_OK);
         oracle_call_check(&test->oracle, &e, "");
     }
     RANK_CHECK(test, catena_request_free(&e.request) == CATENA_OK);

@@ -28,7 +28,7 @@ VALUES = {
     'collective': '"alltoall"', 'color': '"red"', 'dims': 'n->one_each',
     'periods': 'n->one_each', 'degrees': 'n->one_each',
     'remain': 'n->one_each', 'catena_dims_create dims': 'n->numbers',
-    'operations': 'CATENA_NEIGHBOR_ALL', 'operation': 'CATENA_NEIGHBOR_GATHER',
+    'operations': 'CATENA_NEIGHBOR_ALL', 'operation': 'CATENA_NEIGHBOR_ALLGATHER',
     'most': '1', 'most_sources': '1', 'most_targets': '1',
     'ranks': '1', 'count': '1', 'source_count': '1', 'target_count': '1',
     'catena_neighborhood_counts source_count': '&n->number',
@@ -46,8 +46,8 @@ VALUES = {
     'size_t': '1', 'int': '0', 'int64_t': '0', 'uint64_t': '0',
     'ptrdiff_t': '4', 'double': '0', 'FILE *': 'n->stream',
     'catena_level_t': 'CATENA_LEVEL_NODE', 'catena_order_t': 'CATENA_ORDER_C',
-    'catena_datatype_t': 'CATENA_INT32', 'catena_op_t': 'CATENA_SUM',
-    'const catena_datatype_t []': 'n->types', 'catena_datatype_t *': '&n->type',
+    'catena_type_t': 'CATENA_INT32', 'catena_op_t': 'CATENA_SUM',
+    'const catena_type_t []': 'n->types', 'catena_type_t *': '&n->type',
     'const size_t []': 'n->ones', 'const size_t *': 'n->ones',
     'const ptrdiff_t []': 'n->zeros', 'const int []': 'n->zero_each',
     'int *': '&n->number', 'int []': 'n->numbers', 'size_t *': '&n->size',
@@ -100,7 +100,7 @@ def value(function, kind, name):
 
 def is_pointer(kind):
     return '*' in kind or '[]' in kind or kind in (
-        'catena_datatype_t', 'catena_op_t', 'catena_op_function_t',
+        'catena_type_t', 'catena_op_t', 'catena_op_function_t',
         'catena_sim_program_t')
 
 

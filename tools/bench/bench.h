@@ -71,7 +71,7 @@ struct bench_options {
     const struct bench_op *op;
     int root;
     bool overlap; /* measure overlap */
-    size_t tests; /* calls of catena_test while computing */
+    size_t tests; /* calls of catena_request_test while computing */
     struct bench_heap_options heap;
     struct bench_split_options split;
     struct bench_neighbor_options neighbors;
@@ -208,8 +208,8 @@ extern const struct bench_collective bench_reduce_scatter;
 extern const struct bench_collective bench_reduce_scatter_block;
 extern const struct bench_collective bench_scan;
 extern const struct bench_collective bench_exscan;
-extern const struct bench_collective bench_neighbor_gather;
-extern const struct bench_collective bench_neighbor_gatherv;
+extern const struct bench_collective bench_neighbor_allgather;
+extern const struct bench_collective bench_neighbor_allgatherv;
 extern const struct bench_collective bench_neighbor_alltoall;
 extern const struct bench_collective bench_neighbor_alltoallv;
 extern const struct bench_collective bench_neighbor_alltoallw;

@@ -21,13 +21,13 @@ static size_t width_of(size_t bytes)
     return width;
 }
 
-static catena_datatype_t
-column_block(struct bench *bench, const struct bench_blocks *blocks, int which)
+static catena_type_t column_block(struct bench *bench,
+                                  const struct bench_blocks *blocks, int which)
 {
     size_t sizes[] = {blocks->rows, blocks->stride};
     size_t subsizes[] = {blocks->rows, blocks->row_bytes};
     size_t starts[] = {0, (size_t)which * blocks->row_bytes};
-    catena_datatype_t type = NULL;
+    catena_type_t type = NULL;
     catena_status_t status;
 
     status = catena_type_subarray(2, sizes, subsizes, starts, CATENA_ORDER_C,
@@ -58,7 +58,7 @@ struct bench_columns bench_columns_open(struct bench *bench,
     columns.counts = bench_alloc(bench, n, sizeof(*columns.counts));
     columns.displacements =
         bench_alloc(bench, n, sizeof(*columns.displacements));
-    columns.types = bench_alloc(bench, n, sizeof(catena_datatype_t));
+    columns.types = bench_alloc(bench, n, sizeof(catena_type_t));
     for (int i = 0; i < columns.number; i++) {
         columns.counts[i] = 1;
         columns.types[i] = column_block(bench, blocks, i);

@@ -14,7 +14,7 @@ struct bench_columns {
     int number;
     size_t *counts;
     ptrdiff_t *displacements;
-    catena_datatype_t *types;
+    catena_type_t *types;
 };
 
 /** Cut a matrix into columns for blocks->number blocks of this size. Sets the

@@ -12,7 +12,7 @@ static catena_status_t open_bench(struct bench *bench)
 {
     catena_status_t status;
 
-    status = catena_place(bench->context, &bench->place);
+    status = catena_get_place(bench->context, &bench->place);
     if (status != CATENA_OK)
         return status;
     bench->world = catena_world(bench->context);

@@ -52,7 +52,7 @@ static catena_status_t begin_call(struct bench_variant *variant,
     if (variant->mode == BENCH_NONBLOCKING)
         return variant->row->start(&variant->call, request);
     *request = variant->request;
-    return catena_start(*request);
+    return catena_request_start(*request);
 }
 
 static catena_status_t call_once(struct bench_variant *variant)
@@ -70,7 +70,7 @@ static catena_status_t call_once(struct bench_variant *variant)
     if (status == CATENA_OK && variant->part == BENCH_OVERLAPPED)
         status = bench_work(bench, variant->whole->compute_s,
                             bench->options->tests, &request);
-    return status == CATENA_OK ? catena_wait(&request) : status;
+    return status == CATENA_OK ? catena_request_wait(&request) : status;
 }
 
 static catena_status_t call_batch(struct bench_variant *variant, size_t calls)
@@ -130,7 +130,7 @@ static void count_sent(const struct bench *bench, struct bench_variant *variant,
 
     if (bench->node_area == NULL)
         return;
-    catena_sim_stats(bench->context, &after);
+    catena_sim_get_stats(bench->context, &after);
     variant->sent.messages += after.messages - before->messages;
     variant->sent.bytes += after.bytes - before->bytes;
     variant->sent.node_messages += after.node_messages - before->node_messages;
@@ -160,7 +160,7 @@ static double measure_value(struct bench_run *run,
     if (status != CATENA_OK)
         bench_die(bench, "barrier", status);
     if (bench->node_area != NULL)
-        catena_sim_stats(bench->context, &before);
+        catena_sim_get_stats(bench->context, &before);
     begin = catena_time(bench->context);
     status = call_batch(variant, calls);
     end = catena_time(bench->context);

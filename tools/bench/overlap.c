@@ -54,7 +54,7 @@ catena_status_t bench_work(struct bench *bench, double seconds, size_t tests,
         int done;
 
         if (i > 0 && request != NULL)
-            status = catena_test(request, &done);
+            status = catena_request_test(request, &done);
         if (status != CATENA_OK)
             return status;
         if (bench->node_area != NULL)

@@ -8,7 +8,7 @@
 /** Find bench->work_rate; local. */
 void bench_work_calibrate(struct bench *bench);
 /** Compute for the given time of an otherwise idle core; with more ranks than
- * cores it takes longer. Calls catena_test `tests` times in between if
+ * cores it takes longer. Calls catena_request_test `tests` times in between if
  * `request` is not NULL. */
 catena_status_t bench_work(struct bench *bench, double seconds, size_t tests,
                            catena_request_t **request);

@@ -130,7 +130,8 @@ static void note_times(struct bench_report *report)
             "times: %smedians over calls, their means over ranks; Pure: a call "
             "and its wait; "
             "Compute: as much work as takes a core so long; Overall: the call, "
-            "the work with %zu catena_test, the wait; Overlap: 1 - (Overall - "
+            "the work with %zu catena_request_test, the wait; Overlap: 1 - "
+            "(Overall - "
             "Compute) / Pure, 0 to 100%%",
             report->row->synced ? "barrier before each; " : "", options->tests);
     else

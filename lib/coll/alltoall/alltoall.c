@@ -162,8 +162,7 @@ static catena_status_t read_vector(const catena_group_t *group,
         return CATENA_ERR_ARG;
     }
     for (uint32_t i = 0; i < p; i++) {
-        catena_datatype_t type =
-            side->types != NULL ? side->types[i] : side->type;
+        catena_type_t type = side->types != NULL ? side->types[i] : side->type;
         if (type == NULL) {
             return CATENA_ERR_ARG;
         }
@@ -211,12 +210,12 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
     ctn_blocks_t *sides[] = {&call->send, &call->receive};
     uint32_t p = call->group->chain.place.size;
     uint32_t each = call->receive.types != NULL ? p : 1;
-    call->held = malloc(2 * (size_t)each * sizeof(catena_datatype_t));
+    call->held = malloc(2 * (size_t)each * sizeof(catena_type_t));
     if (call->held == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     for (int s = 0; s < 2; s++) {
-        catena_datatype_t *kept = call->held + call->held_count;
+        catena_type_t *kept = call->held + call->held_count;
         for (uint32_t i = 0; i < each; i++) {
             kept[i] = ctn_type_hold(sides[s]->types != NULL ? sides[s]->types[i]
                                                             : sides[s]->type);
@@ -389,10 +388,11 @@ CTN_HOT static catena_status_t enter(const ctn_coll_side_t *send,
 
 /* ---- public ---- */
 
-CTN_HOT static catena_status_t
-enter_uniform(const void *send, void *recv, size_t count,
-              catena_datatype_t type, catena_group_t *group, call_mode_t mode,
-              catena_request_t **request)
+CTN_HOT static catena_status_t enter_uniform(const void *send, void *recv,
+                                             size_t count, catena_type_t type,
+                                             catena_group_t *group,
+                                             call_mode_t mode,
+                                             catena_request_t **request)
 {
     ctn_coll_side_t from = {.buffer = send, .count = count, .type = type};
     ctn_coll_side_t to = {.buffer = recv, .count = count, .type = type};
@@ -400,14 +400,14 @@ enter_uniform(const void *send, void *recv, size_t count,
 }
 
 CTN_HOT catena_status_t catena_alltoall(const void *send, void *recv,
-                                        size_t count, catena_datatype_t type,
+                                        size_t count, catena_type_t type,
                                         catena_group_t *group)
 {
     return enter_uniform(send, recv, count, type, group, MODE_BLOCKING, NULL);
 }
 
 catena_status_t catena_ialltoall(const void *send, void *recv, size_t count,
-                                 catena_datatype_t type, catena_group_t *group,
+                                 catena_type_t type, catena_group_t *group,
                                  catena_request_t **request)
 {
     return enter_uniform(send, recv, count, type, group, MODE_NONBLOCKING,
@@ -415,8 +415,7 @@ catena_status_t catena_ialltoall(const void *send, void *recv, size_t count,
 }
 
 catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
-                                     catena_datatype_t type,
-                                     catena_group_t *group,
+                                     catena_type_t type, catena_group_t *group,
                                      catena_request_t **request)
 {
     return enter_uniform(send, recv, count, type, group, MODE_PERSISTENT,
@@ -430,10 +429,10 @@ catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
         const size_t recv_counts[], const ptrdiff_t recv_displacements[],      \
         recv_type, catena_group_t *group
 #define V_PARAMETERS                                                           \
-    VECTOR_PARAMETERS(catena_datatype_t send_type, catena_datatype_t recv_type)
+    VECTOR_PARAMETERS(catena_type_t send_type, catena_type_t recv_type)
 #define W_PARAMETERS                                                           \
-    VECTOR_PARAMETERS(const catena_datatype_t send_types[],                    \
-                      const catena_datatype_t recv_types[])
+    VECTOR_PARAMETERS(const catena_type_t send_types[],                        \
+                      const catena_type_t recv_types[])
 
 static catena_status_t enter_vector(const ctn_coll_side_t *send,
                                     const ctn_coll_side_t *receive,

@@ -20,7 +20,7 @@ typedef struct ctn_alltoall {
     uint32_t radix;                  /* of Bruck; 0: auto */
     uint32_t window;                 /* concurrent rounds; 0: auto */
     ctn_round_order_t order;         /* of the direct algorithms */
-    catena_datatype_t *held;         /* types with a reference */
+    catena_type_t *held;             /* types with a reference */
     uint32_t held_count;
     void *kept; /* the algorithm's data, kept between starts; or NULL */
 } ctn_alltoall_t;

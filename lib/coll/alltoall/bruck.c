@@ -6,7 +6,7 @@
  * blocks. Differs from the paper: messages are not packed; each is a derived
  * type on the copy. */
 
-#include <catena/datatype.h>
+#include <catena/type.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static uint32_t rounds_of_digit(const alltoall_bruck_t *b)
  * at intervals of r * step; the last may be shorter. */
 static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
                                  uint64_t j, uint32_t radix,
-                                 catena_datatype_t *type)
+                                 catena_type_t *type)
 {
     size_t runs = (size_t)((p - 1 - j * step) / (step * radix) + 1);
     size_t *lengths = calloc(runs, sizeof(*lengths));

@@ -57,7 +57,7 @@ static catena_status_t check_buffer(const coll_check_t *check, const char *what,
 }
 
 static catena_status_t check_type(const coll_check_t *check, const char *what,
-                                  catena_datatype_t type)
+                                  catena_type_t type)
 {
     if (type == NULL) {
         REFUSE(check, "the type of %s is NULL", what);
@@ -154,7 +154,7 @@ static catena_status_t check_root(const coll_check_t *check)
 
 /** The operation and type of a reduction. */
 static catena_status_t read_reducer(const coll_check_t *check,
-                                    catena_datatype_t type)
+                                    catena_type_t type)
 {
     catena_op_t op = check->args->op;
     char reason[256];
@@ -170,7 +170,7 @@ static catena_status_t read_reducer(const coll_check_t *check,
         REFUSE(check, "%s", ctn_op_mismatch(op, type, reason, sizeof(reason)));
         return CATENA_ERR_ARG;
     }
-    catena_datatype_t unit = ctn_op_unit(op, type);
+    catena_type_t unit = ctn_op_unit(op, type);
     if (unit->bytes > CTN_CHUNK_BYTES) {
         REFUSE(check,
                "an element has %zu bytes; user-defined operations allow at "

@@ -2,16 +2,16 @@
 
 #include "coll/call/publish.h"
 
-PUBLISH(bcast, (void *buffer, size_t count, catena_datatype_t type, int root),
+PUBLISH(bcast, (void *buffer, size_t count, catena_type_t type, int root),
         .recv = {.buffer = buffer, .count = count, .type = type}, .root = root)
 
 PUBLISH(reduce,
-        (const void *send, void *recv, size_t count, catena_datatype_t type,
+        (const void *send, void *recv, size_t count, catena_type_t type,
          catena_op_t op, int root),
         SEND(count, type), RECV(count, type), .op = op, .root = root)
 
 #define COMBINED                                                               \
-    (const void *send, void *recv, size_t count, catena_datatype_t type,       \
+    (const void *send, void *recv, size_t count, catena_type_t type,           \
      catena_op_t op)
 
 PUBLISH(allreduce, COMBINED, SEND(count, type), RECV(count, type), .op = op)

@@ -14,46 +14,46 @@
              .type = send_type}
 
 PUBLISH(gather,
-        (const void *send, size_t send_count, catena_datatype_t send_type,
-         void *recv, size_t recv_count, catena_datatype_t recv_type, int root),
+        (const void *send, size_t send_count, catena_type_t send_type,
+         void *recv, size_t recv_count, catena_type_t recv_type, int root),
         SEND(send_count, send_type), RECV(recv_count, recv_type), .root = root)
 
 PUBLISH(gatherv,
-        (const void *send, size_t send_count, catena_datatype_t send_type,
+        (const void *send, size_t send_count, catena_type_t send_type,
          void *recv, const size_t recv_counts[],
-         const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
+         const ptrdiff_t recv_displacements[], catena_type_t recv_type,
          int root),
         SEND(send_count, send_type), RECV_BLOCKS, .root = root)
 
 PUBLISH(scatter,
-        (const void *send, size_t send_count, catena_datatype_t send_type,
-         void *recv, size_t recv_count, catena_datatype_t recv_type, int root),
+        (const void *send, size_t send_count, catena_type_t send_type,
+         void *recv, size_t recv_count, catena_type_t recv_type, int root),
         SEND(send_count, send_type), RECV(recv_count, recv_type), .root = root)
 
 PUBLISH(scatterv,
         (const void *send, const size_t send_counts[],
-         const ptrdiff_t send_displacements[], catena_datatype_t send_type,
-         void *recv, size_t recv_count, catena_datatype_t recv_type, int root),
+         const ptrdiff_t send_displacements[], catena_type_t send_type,
+         void *recv, size_t recv_count, catena_type_t recv_type, int root),
         SEND_BLOCKS, RECV(recv_count, recv_type), .root = root)
 
 PUBLISH(allgather,
-        (const void *send, size_t send_count, catena_datatype_t send_type,
-         void *recv, size_t recv_count, catena_datatype_t recv_type),
+        (const void *send, size_t send_count, catena_type_t send_type,
+         void *recv, size_t recv_count, catena_type_t recv_type),
         SEND(send_count, send_type), RECV(recv_count, recv_type))
 
 PUBLISH(allgatherv,
-        (const void *send, size_t send_count, catena_datatype_t send_type,
+        (const void *send, size_t send_count, catena_type_t send_type,
          void *recv, const size_t recv_counts[],
-         const ptrdiff_t recv_displacements[], catena_datatype_t recv_type),
+         const ptrdiff_t recv_displacements[], catena_type_t recv_type),
         SEND(send_count, send_type), RECV_BLOCKS)
 
 PUBLISH(reduce_scatter,
         (const void *send, void *recv, const size_t recv_counts[],
-         catena_datatype_t type, catena_op_t op),
+         catena_type_t type, catena_op_t op),
         .send = {.buffer = send, .type = type},
         .recv = {.buffer = recv, .counts = recv_counts, .type = type}, .op = op)
 
 PUBLISH(reduce_scatter_block,
-        (const void *send, void *recv, size_t count, catena_datatype_t type,
+        (const void *send, void *recv, size_t count, catena_type_t type,
          catena_op_t op),
         .send = {.buffer = send, .type = type}, RECV(count, type), .op = op)

@@ -78,8 +78,7 @@ static catena_status_t read_vector(const neighbor_check_t *check,
         return CATENA_ERR_ARG;
     }
     for (uint32_t i = 0; i < check->count; i++) {
-        catena_datatype_t type =
-            side->types != NULL ? side->types[i] : side->type;
+        catena_type_t type = side->types != NULL ? side->types[i] : side->type;
         if (!is_neighbor(check, i)) {
             continue;
         }
@@ -127,7 +126,7 @@ static catena_status_t read_side(const neighbor_check_t *check,
 static catena_status_t read_reducer(const ctn_neighbor_call_t *call,
                                     ctn_reducer_t *by)
 {
-    catena_datatype_t type = call->recv.type;
+    catena_type_t type = call->recv.type;
     char reason[256];
     if (type == NULL || call->op == NULL) {
         REFUSE(call, "the %s is NULL", type == NULL ? "type" : "operation");

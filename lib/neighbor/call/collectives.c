@@ -106,31 +106,30 @@ static inline catena_status_t enter(const ctn_neighbor_call_t *call)
              .displacements = side##_displacements,                            \
              .types_field = of_types}
 #define SENT_UNIFORM                                                           \
-    const void *send, size_t send_count, catena_datatype_t send_type
-#define RECEIVED_UNIFORM                                                       \
-    void *recv, size_t recv_count, catena_datatype_t recv_type
+    const void *send, size_t send_count, catena_type_t send_type
+#define RECEIVED_UNIFORM void *recv, size_t recv_count, catena_type_t recv_type
 #define SENT_VECTOR                                                            \
     const void *send, const size_t send_counts[],                              \
         const ptrdiff_t send_displacements[]
 #define RECEIVED_VECTOR                                                        \
     void *recv, const size_t recv_counts[], const ptrdiff_t recv_displacements[]
 
-static const ctn_neighbor_collective_t gather = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_gather"),
-    .operation = CATENA_NEIGHBOR_GATHER,
+static const ctn_neighbor_collective_t allgather = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_allgather"),
+    .operation = CATENA_NEIGHBOR_ALLGATHER,
     .send = CTN_SIDE_ONE,
     .recv = CTN_SIDE_UNIFORM,
 };
-PUBLISH(gather, (SENT_UNIFORM, RECEIVED_UNIFORM),
+PUBLISH(allgather, (SENT_UNIFORM, RECEIVED_UNIFORM),
         ONE(send, send_count, send_type), ONE(recv, recv_count, recv_type))
 
-static const ctn_neighbor_collective_t gatherv = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_gatherv"),
-    .operation = CATENA_NEIGHBOR_GATHER,
+static const ctn_neighbor_collective_t allgatherv = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_allgatherv"),
+    .operation = CATENA_NEIGHBOR_ALLGATHER,
     .send = CTN_SIDE_ONE,
     .recv = CTN_SIDE_VECTOR,
 };
-PUBLISH(gatherv, (SENT_UNIFORM, RECEIVED_VECTOR, catena_datatype_t recv_type),
+PUBLISH(allgatherv, (SENT_UNIFORM, RECEIVED_VECTOR, catena_type_t recv_type),
         ONE(send, send_count, send_type), VECTOR(recv, type, recv_type))
 
 static const ctn_neighbor_collective_t alltoall = {
@@ -151,8 +150,8 @@ static const ctn_neighbor_collective_t alltoallv = {
     .may_be_in_place = true,
 };
 PUBLISH(alltoallv,
-        (SENT_VECTOR, catena_datatype_t send_type, RECEIVED_VECTOR,
-         catena_datatype_t recv_type),
+        (SENT_VECTOR, catena_type_t send_type, RECEIVED_VECTOR,
+         catena_type_t recv_type),
         VECTOR(send, type, send_type), VECTOR(recv, type, recv_type))
 
 static const ctn_neighbor_collective_t alltoallw = {
@@ -164,8 +163,8 @@ static const ctn_neighbor_collective_t alltoallw = {
     .may_be_in_place = true,
 };
 PUBLISH(alltoallw,
-        (SENT_VECTOR, const catena_datatype_t send_types[], RECEIVED_VECTOR,
-         const catena_datatype_t recv_types[]),
+        (SENT_VECTOR, const catena_type_t send_types[], RECEIVED_VECTOR,
+         const catena_type_t recv_types[]),
         VECTOR(send, types, send_types), VECTOR(recv, types, recv_types))
 
 static const ctn_neighbor_collective_t reduce = {
@@ -176,7 +175,7 @@ static const ctn_neighbor_collective_t reduce = {
     .may_be_in_place = true,
 };
 PUBLISH(reduce,
-        (const void *send, void *recv, size_t count, catena_datatype_t type,
+        (const void *send, void *recv, size_t count, catena_type_t type,
          catena_op_t op),
         ONE(send, count, type), ONE(recv, count, type), .op = op)
 
@@ -187,6 +186,6 @@ static const ctn_neighbor_collective_t reducev = {
     .recv = CTN_SIDE_ONE,
 };
 PUBLISH(reducev,
-        (SENT_VECTOR, void *recv, size_t recv_count, catena_datatype_t type,
+        (SENT_VECTOR, void *recv, size_t recv_count, catena_type_t type,
          catena_op_t op),
         VECTOR(send, type, type), ONE(recv, recv_count, type), .op = op)

@@ -28,7 +28,7 @@ typedef struct ctn_neighbor_collective {
 static inline ctn_pattern_t
 ctn_neighbor_pattern(const ctn_neighbor_collective_t *collective)
 {
-    return collective->send == CTN_SIDE_ONE ? CTN_PATTERN_GATHER
+    return collective->send == CTN_SIDE_ONE ? CTN_PATTERN_ALLGATHER
                                             : CTN_PATTERN_ALLTOALL;
 }
 
@@ -140,7 +140,7 @@ typedef struct ctn_exchange {
     ctn_reducer_t by;
     bool in_place;
     /* Held: the types in `held`, and by.op if `holds_op`. */
-    catena_datatype_t *held;
+    catena_type_t *held;
     size_t held_count;
     bool holds_op;
     bool headers; /* messages begin with the lengths of their blocks */

@@ -103,7 +103,7 @@ schedule_to_report(const catena_neighborhood_t *neighborhood)
     ctn_pattern_t pattern =
         ctn_pattern_is_used(neighborhood, CTN_PATTERN_ALLTOALL)
             ? CTN_PATTERN_ALLTOALL
-            : CTN_PATTERN_GATHER;
+            : CTN_PATTERN_ALLGATHER;
     const ctn_schedule_t *last = neighborhood->last;
     if (last != NULL && last->pattern == pattern) {
         return last;
@@ -242,7 +242,7 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
     page_t page = {text, text_bytes};
     ctn_pattern_t pattern = operation == CATENA_NEIGHBOR_ALLTOALL
                                 ? CTN_PATTERN_ALLTOALL
-                                : CTN_PATTERN_GATHER;
+                                : CTN_PATTERN_ALLGATHER;
     size_t length = bytes > 0 ? bytes : neighborhood->chooser->usual;
     bool combined = operation == CATENA_NEIGHBOR_REDUCE;
     const ctn_schedule_t *schedule =

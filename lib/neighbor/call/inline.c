@@ -152,7 +152,7 @@ static ctn_inline_small_t small_through(const ctn_inline_path_t *path,
                                         const ctn_schedule_t *schedule,
                                         size_t bytes)
 {
-    bool one = schedule->pattern == CTN_PATTERN_GATHER;
+    bool one = schedule->pattern == CTN_PATTERN_ALLGATHER;
     return (ctn_inline_small_t){
         .end = path->end,
         .local_copies = schedule->local_copies > 0 ? schedule : NULL,
@@ -341,7 +341,7 @@ CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *path,
 /** Distance from one sent block to the next. */
 static ptrdiff_t step_of(const ctn_exchange_t *x)
 {
-    return ctn_neighbor_pattern(x->collective) == CTN_PATTERN_GATHER
+    return ctn_neighbor_pattern(x->collective) == CTN_PATTERN_ALLGATHER
                ? 0
                : x->send.step;
 }

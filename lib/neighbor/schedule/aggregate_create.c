@@ -297,11 +297,11 @@ static catena_status_t take_contribution(const making_t *m,
         out->contributor = record->contributor;
         out->first = aggregates->contributed.count;
         status = find_area(m, record, &out++->area);
-    } else if (m->pattern == CTN_PATTERN_GATHER) {
+    } else if (m->pattern == CTN_PATTERN_ALLGATHER) {
         return CATENA_OK; /* one block for all of that node */
     }
     record_t block = *record;
-    block.index = m->pattern == CTN_PATTERN_GATHER ? 0 : block.index;
+    block.index = m->pattern == CTN_PATTERN_ALLGATHER ? 0 : block.index;
     return status == CATENA_OK ? add_block_entry(&aggregates->contributed,
                                                  &block, &out[-1].blocks)
                                : status;
@@ -368,7 +368,7 @@ static void take_records(making_t *m, const ctn_vector_t *came)
 static void build_sends(making_t *m)
 {
     const catena_neighborhood_t *n = m->leading->neighborhood;
-    bool gathers = m->pattern == CTN_PATTERN_GATHER;
+    bool gathers = m->pattern == CTN_PATTERN_ALLGATHER;
     for (uint32_t i = 0; i < n->targets; i++) {
         const ctn_edge_t *edge = &n->target[i];
         ctn_block_ref_t own = {CTN_BLOCK_SEND, gathers ? 0 : i};
@@ -530,7 +530,7 @@ static catena_status_t go_without_aggregates(const making_t *m)
             group->exec->log,
             "neighborhood: a rank has no memory for aggregates of blocks of "
             "equal length (%s); they use the general schedule",
-            m->pattern == CTN_PATTERN_GATHER ? "gather" : "alltoall");
+            m->pattern == CTN_PATTERN_ALLGATHER ? "allgather" : "alltoall");
     }
     return CATENA_OK;
 }

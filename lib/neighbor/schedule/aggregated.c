@@ -101,7 +101,7 @@ static void add_messages(aggregation_t *a, ctn_message_end_t way,
     uint32_t end;
     for (uint32_t i = 0; i < items->count; i = end) {
         end = i + 1;
-        while (a->pattern == CTN_PATTERN_GATHER && end < items->count &&
+        while (a->pattern == CTN_PATTERN_ALLGATHER && end < items->count &&
                item[end].peer == item[i].peer &&
                item[end].source == item[i].source) {
             end++;
@@ -126,7 +126,7 @@ static void add(aggregation_t *a, ctn_vector_t *items, item_t item)
 
 static ctn_block_ref_t own_block(const aggregation_t *a, uint32_t index)
 {
-    bool gathers = a->pattern == CTN_PATTERN_GATHER;
+    bool gathers = a->pattern == CTN_PATTERN_ALLGATHER;
     return (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : index};
 }
 

@@ -400,7 +400,7 @@ catena_status_t ctn_schedule_colored(catena_neighborhood_t *neighborhood,
                                      ctn_schedule_t **schedule)
 {
     ctn_schedule_t *const *made = neighborhood->schedule[CTN_NEIGHBOR_COLORED];
-    bool is_colored = made[CTN_PATTERN_ALLTOALL] || made[CTN_PATTERN_GATHER];
+    bool is_colored = made[CTN_PATTERN_ALLTOALL] || made[CTN_PATTERN_ALLGATHER];
     catena_status_t status = is_colored ? CATENA_OK
                              : neighborhood->grid != NULL
                                  ? color_grid(neighborhood)
@@ -411,7 +411,7 @@ catena_status_t ctn_schedule_colored(catena_neighborhood_t *neighborhood,
     }
     ctn_schedule_builder_t builder = {.neighborhood = neighborhood};
     add_edges(&builder, CTN_SENDS, neighborhood->target, neighborhood->targets,
-              pattern == CTN_PATTERN_GATHER);
+              pattern == CTN_PATTERN_ALLGATHER);
     add_edges(&builder, CTN_RECEIVES, neighborhood->source,
               neighborhood->sources, false);
     return ctn_schedule_builder_finish(&builder, CTN_NEIGHBOR_COLORED, pattern,

@@ -157,7 +157,7 @@ static uint32_t next_block(const combine_t *c, uint32_t place, int step)
 {
     do {
         place++;
-    } while (c->pattern == CTN_PATTERN_GATHER && place < c->places &&
+    } while (c->pattern == CTN_PATTERN_ALLGATHER && place < c->places &&
              c->shared[place] > (uint32_t)step);
     return place;
 }
@@ -238,7 +238,7 @@ static ctn_block_ref_t place_block(combine_t *c, uint32_t place, uint32_t end,
 static void start(combine_t *c)
 {
     for (uint32_t i = 0; i < c->places; i++) {
-        bool gathers = c->pattern == CTN_PATTERN_GATHER;
+        bool gathers = c->pattern == CTN_PATTERN_ALLGATHER;
         c->where[i] =
             (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : c->order[i]};
         if (ctn_displacement_is_zero(&c->displacements, c->order[i])) {

@@ -23,7 +23,7 @@ static uint32_t count_edges(const ctn_edge_t *edge, uint32_t count,
 static void set_local_copies(const catena_neighborhood_t *neighborhood,
                              ctn_schedule_t *schedule)
 {
-    bool gathers = schedule->pattern == CTN_PATTERN_GATHER;
+    bool gathers = schedule->pattern == CTN_PATTERN_ALLGATHER;
     ctn_local_copy_t *local_copy = schedule->local_copy;
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
@@ -58,7 +58,7 @@ static void add_message(filling_t *filling, uint32_t link,
 static void add_sends(const catena_neighborhood_t *neighborhood,
                       filling_t *filling, bool local)
 {
-    bool gathers = filling->schedule->pattern == CTN_PATTERN_GATHER;
+    bool gathers = filling->schedule->pattern == CTN_PATTERN_ALLGATHER;
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         uint32_t link = neighborhood->target[i].link;
         if (link != CTN_NO_LINK &&

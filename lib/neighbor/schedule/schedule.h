@@ -9,8 +9,8 @@
 
 /** What is exchanged. */
 typedef enum ctn_pattern {
-    CTN_PATTERN_ALLTOALL, /* target i gets block i of the send buffer */
-    CTN_PATTERN_GATHER,   /* all targets get the same block */
+    CTN_PATTERN_ALLTOALL,  /* target i gets block i of the send buffer */
+    CTN_PATTERN_ALLGATHER, /* all targets get the same block */
     CTN_PATTERNS
 } ctn_pattern_t;
 

@@ -205,7 +205,7 @@ ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
     const ctn_schedule_outline_t *outline =
         neighborhood->chooser->outline[algorithm];
     if (outline[CTN_PATTERN_ALLTOALL].possible ||
-        outline[CTN_PATTERN_GATHER].possible) {
+        outline[CTN_PATTERN_ALLGATHER].possible) {
         return NULL;
     }
     if (algorithm == CTN_NEIGHBOR_COMBINING) {
@@ -226,8 +226,8 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
     unsigned operations = neighborhood->operations;
     return (operations & CATENA_NEIGHBOR_REDUCE) != 0 ||
            (operations &
-            (pattern == CTN_PATTERN_GATHER ? CATENA_NEIGHBOR_GATHER
-                                           : CATENA_NEIGHBOR_ALLTOALL)) != 0;
+            (pattern == CTN_PATTERN_ALLGATHER ? CATENA_NEIGHBOR_ALLGATHER
+                                              : CATENA_NEIGHBOR_ALLTOALL)) != 0;
 }
 
 static ctn_schedule_outline_t outline_of(const ctn_schedule_t *schedule)

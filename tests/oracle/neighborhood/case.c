@@ -47,7 +47,7 @@ static bool is_balanced(unsigned graph)
 
 static bool varies(unsigned kind)
 {
-    return kind == ORACLE_NBR_GATHERV || kind == ORACLE_NBR_ALLTOALLV ||
+    return kind == ORACLE_NBR_ALLGATHERV || kind == ORACLE_NBR_ALLTOALLV ||
            kind == ORACLE_NBR_ALLTOALLW || kind == ORACLE_NBR_REDUCEV;
 }
 

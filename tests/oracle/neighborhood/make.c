@@ -229,7 +229,7 @@ static bool on_several(const oracle_t *oracle, catena_group_t *group)
 {
     catena_place_t place;
     int32_t most[2] = {0, 0};
-    (void)catena_place(oracle->context, &place);
+    (void)catena_get_place(oracle->context, &place);
     int32_t node[] = {place.node, -place.node};
     ORACLE_CHECK(oracle, catena_allreduce(node, most, 2, CATENA_INT32,
                                           CATENA_MAX, group) == CATENA_OK);

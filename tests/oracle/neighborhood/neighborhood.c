@@ -11,8 +11,8 @@
 enum { UNTOUCHED = 0xee, UINT64_TYPE = 8 };
 
 static const char *const kind_names[ORACLE_NBR_KINDS] = {
-    "gather",    "gatherv", "alltoall", "alltoallv",
-    "alltoallw", "reduce",  "reducev"};
+    "allgather", "allgatherv", "alltoall", "alltoallv",
+    "alltoallw", "reduce",     "reducev"};
 
 const char *oracle_nbr_kind_name(oracle_nbr_kind_t kind)
 {
@@ -37,14 +37,15 @@ static bool reduces(const oracle_nbr_call_t *call)
 /** Whether all targets get the same data. */
 static bool to_all_alike(const oracle_nbr_call_t *call)
 {
-    return call->kind == ORACLE_NBR_GATHER ||
-           call->kind == ORACLE_NBR_GATHERV || call->kind == ORACLE_NBR_REDUCE;
+    return call->kind == ORACLE_NBR_ALLGATHER ||
+           call->kind == ORACLE_NBR_ALLGATHERV ||
+           call->kind == ORACLE_NBR_REDUCE;
 }
 
 /** Whether all blocks of both buffers have one length and are consecutive. */
 static bool even(const oracle_nbr_call_t *call)
 {
-    return call->kind == ORACLE_NBR_GATHER ||
+    return call->kind == ORACLE_NBR_ALLGATHER ||
            call->kind == ORACLE_NBR_ALLTOALL || call->kind == ORACLE_NBR_REDUCE;
 }
 
@@ -119,7 +120,7 @@ static size_t length_of(const oracle_nbr_call_t *call, int from, int index,
                         int to)
 {
     switch (call->kind) {
-    case ORACLE_NBR_GATHERV:
+    case ORACLE_NBR_ALLGATHERV:
         return some(call, (uint64_t)from, 0);
     case ORACLE_NBR_ALLTOALLV:
     case ORACLE_NBR_ALLTOALLW:
@@ -350,18 +351,19 @@ catena_status_t oracle_nbr_run(oracle_nbr_call_t *call)
     oracle_side_t *s = &call->send;
     oracle_side_t *r = &call->receive;
     catena_neighborhood_t *n = call->neighborhood;
-    catena_datatype_t byte = CATENA_BYTE;
-    catena_datatype_t sent = s->blocks > 0 ? s->types[0] : byte;
-    catena_datatype_t received = r->blocks > 0 ? r->types[0] : byte;
+    catena_type_t byte = CATENA_BYTE;
+    catena_type_t sent = s->blocks > 0 ? s->types[0] : byte;
+    catena_type_t received = r->blocks > 0 ? r->types[0] : byte;
     size_t count = s->blocks > 0 ? s->counts[0] : 0;
     size_t expected = r->blocks > 0 ? r->counts[0] : 0;
     catena_op_t op = call->table->op[call->op];
     const void *send = call->in_place ? CATENA_IN_PLACE : s->base;
     switch (call->kind) {
-    case ORACLE_NBR_GATHER:
-        return CALL(gather, send, count, sent, r->base, expected, received, n);
-    case ORACLE_NBR_GATHERV:
-        return CALL(gatherv, send, count, sent, r->base, r->counts,
+    case ORACLE_NBR_ALLGATHER:
+        return CALL(allgather, send, count, sent, r->base, expected, received,
+                    n);
+    case ORACLE_NBR_ALLGATHERV:
+        return CALL(allgatherv, send, count, sent, r->base, r->counts,
                     r->displacements, received, n);
     case ORACLE_NBR_ALLTOALL:
         return CALL(alltoall, send, count, sent, r->base, expected, received,
@@ -384,12 +386,12 @@ catena_status_t oracle_nbr_run_to_end(oracle_nbr_call_t *call)
 {
     catena_status_t status = oracle_nbr_run(call);
     if (status == CATENA_OK && call->form == ORACLE_FORM_PERSISTENT) {
-        status = catena_start(call->request);
+        status = catena_request_start(call->request);
     }
     if (status != CATENA_OK || call->form == ORACLE_FORM_BLOCKING) {
         return status;
     }
-    status = catena_wait(&call->request);
+    status = catena_request_wait(&call->request);
     catena_status_t freed =
         call->request != NULL ? catena_request_free(&call->request) : CATENA_OK;
     return status != CATENA_OK ? status : freed;
@@ -407,14 +409,14 @@ void oracle_nbr_all(const oracle_t *oracle, oracle_nbr_call_t *call,
             status = oracle_nbr_run(call);
         }
         if (status == CATENA_OK && persistent) {
-            status = catena_start(call->request);
+            status = catena_request_start(call->request);
         }
         if (status == CATENA_OK && call->form != ORACLE_FORM_BLOCKING) {
             int done = 0;
             while (seed % 2 == 0 && status == CATENA_OK && !done) {
-                status = catena_test(&call->request, &done);
+                status = catena_request_test(&call->request, &done);
             }
-            status = done ? status : catena_wait(&call->request);
+            status = done ? status : catena_request_wait(&call->request);
         }
         if (status == CATENA_OK) {
             oracle_nbr_check(oracle, call, what);

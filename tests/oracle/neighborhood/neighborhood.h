@@ -30,8 +30,8 @@ bool oracle_nbr_has(const oracle_t *oracle, const oracle_graph_t *graph,
                     catena_neighborhood_t *neighborhood, const char *algorithm);
 
 typedef enum oracle_nbr_kind {
-    ORACLE_NBR_GATHER,
-    ORACLE_NBR_GATHERV,
+    ORACLE_NBR_ALLGATHER,
+    ORACLE_NBR_ALLGATHERV,
     ORACLE_NBR_ALLTOALL,
     ORACLE_NBR_ALLTOALLV,
     ORACLE_NBR_ALLTOALLW,

@@ -92,7 +92,7 @@ static catena_status_t split_by(catena_group_t *parent, catena_split_t call,
     }
     catena_status_t status =
         catena_group_isplit_by(parent, &call, group, &request);
-    return status == CATENA_OK ? catena_wait(&request) : status;
+    return status == CATENA_OK ? catena_request_wait(&request) : status;
 }
 
 catena_group_t *oracle_split_run(const oracle_t *oracle,

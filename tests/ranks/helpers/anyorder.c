@@ -60,9 +60,9 @@ static void use(rank_test_t *test, freed_t *f, uint64_t what)
         break;
     default:
         if (f->ring != NULL) {
-            RANK_CHECK(test, catena_neighbor_gather(&own, 1, CATENA_INT64, come,
-                                                    1, CATENA_INT64,
-                                                    f->ring) == CATENA_OK);
+            RANK_CHECK(test, catena_neighbor_allgather(&own, 1, CATENA_INT64,
+                                                       come, 1, CATENA_INT64,
+                                                       f->ring) == CATENA_OK);
             RANK_CHECK(test, come[0] == (own + size - 1) % size &&
                                  come[1] == (own + 1) % size);
         }
@@ -112,7 +112,7 @@ static void too_early(rank_test_t *test, freed_t *f)
         }
         add_up(test, test->world);
     }
-    RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&request) == CATENA_OK);
 }
 
 void freed_in_any_order(rank_test_t *test, uint64_t seed)
@@ -224,12 +224,12 @@ static void start(rank_test_t *test, started_t *s)
         oracle_call_fill(&s->call, s->seed);
     }
     s->active = true;
-    RANK_CHECK(test, catena_start(s->request) == CATENA_OK);
+    RANK_CHECK(test, catena_request_start(s->request) == CATENA_OK);
 }
 
 static void complete(rank_test_t *test, started_t *s)
 {
-    RANK_CHECK(test, catena_wait(&s->request) == CATENA_OK);
+    RANK_CHECK(test, catena_request_wait(&s->request) == CATENA_OK);
     if (s->near) {
         oracle_nbr_check(&test->oracle, &s->nbr, "started in any order");
     } else {

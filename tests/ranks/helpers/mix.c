@@ -132,7 +132,7 @@ static void start(mix_t *mix, item_t *item, catena_request_t **request)
     RANK_CHECK(mix->test, oracle_call_run(oracle, call) == CATENA_OK);
     *request = call->request;
     if (item->persistent) {
-        RANK_CHECK(mix->test, catena_start(*request) == CATENA_OK);
+        RANK_CHECK(mix->test, catena_request_start(*request) == CATENA_OK);
     }
 }
 
@@ -179,20 +179,22 @@ static void complete(mix_t *mix)
         catena_request_t **request = mix->request + from;
         switch (rank_random(&mix->own) % 4) {
         case 0:
-            RANK_CHECK(test, catena_test(request, &done) == CATENA_OK);
+            RANK_CHECK(test, catena_request_test(request, &done) == CATENA_OK);
             break;
         case 1:
-            RANK_CHECK(test, catena_testall(some, request, &done) == CATENA_OK);
+            RANK_CHECK(test, catena_request_testall(some, request, &done) ==
+                                 CATENA_OK);
             break;
         case 2:
-            RANK_CHECK(test,
-                       catena_waitany(some, request, &index) == CATENA_OK);
+            RANK_CHECK(test, catena_request_waitany(some, request, &index) ==
+                                 CATENA_OK);
             break;
         default:
-            RANK_CHECK(test, catena_wait(request) == CATENA_OK);
+            RANK_CHECK(test, catena_request_wait(request) == CATENA_OK);
         }
     }
-    RANK_CHECK(test, catena_waitall(mix->count, mix->request) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_request_waitall(mix->count, mix->request) == CATENA_OK);
 }
 
 static void check_split(rank_test_t *test, const item_t *item)
@@ -219,7 +221,8 @@ static void start_again(mix_t *mix)
         }
     }
     mix->count = left;
-    RANK_CHECK(mix->test, catena_startall(left, mix->request) == CATENA_OK);
+    RANK_CHECK(mix->test,
+               catena_request_startall(left, mix->request) == CATENA_OK);
 }
 
 static void check_all(mix_t *mix, const char *what)

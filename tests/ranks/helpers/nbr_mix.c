@@ -128,8 +128,9 @@ static void several(nbr_t *nbr, uint64_t *random, size_t most)
         oracle_nbr_fill(&call[i], oracle_random(random));
         maybe_pause(nbr);
         RANK_CHECK(test, oracle_nbr_run(&call[i]) == CATENA_OK);
-        RANK_CHECK(test, call[i].form != ORACLE_FORM_PERSISTENT ||
-                             catena_start(call[i].request) == CATENA_OK);
+        RANK_CHECK(test,
+                   call[i].form != ORACLE_FORM_PERSISTENT ||
+                       catena_request_start(call[i].request) == CATENA_OK);
         oracle_table_close(&test->oracle, table);
         oracle_side_release(&test->oracle, &call[i].send);
         oracle_side_release(&test->oracle, &call[i].receive);

@@ -29,7 +29,7 @@ static void fail(void *owner, const char *text)
 void rank_test_open(rank_test_t *test)
 {
     test->world = catena_world(test->context);
-    catena_place(test->context, &test->place);
+    catena_get_place(test->context, &test->place);
     test->oracle = (oracle_t){test->context, fail, test};
 }
 
@@ -202,24 +202,25 @@ void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
     size_t index;
     switch (way) {
     case 0:
-        RANK_CHECK(test, catena_waitall(count, requests) == CATENA_OK);
+        RANK_CHECK(test, catena_request_waitall(count, requests) == CATENA_OK);
         break;
     case 1:
         while (!done) {
-            RANK_CHECK(test,
-                       catena_testall(count, requests, &done) == CATENA_OK);
+            RANK_CHECK(test, catena_request_testall(count, requests, &done) ==
+                                 CATENA_OK);
         }
         break;
     case 2:
         do {
-            RANK_CHECK(test,
-                       catena_waitany(count, requests, &index) == CATENA_OK);
+            RANK_CHECK(test, catena_request_waitany(count, requests, &index) ==
+                                 CATENA_OK);
         } while (index < count);
         break;
     default: /* the last started first */
         for (size_t i = count; i-- > 0;) {
             for (done = 0; !done;) {
-                RANK_CHECK(test, catena_test(&requests[i], &done) == CATENA_OK);
+                RANK_CHECK(test, catena_request_test(&requests[i], &done) ==
+                                     CATENA_OK);
             }
         }
     }

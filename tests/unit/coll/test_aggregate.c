@@ -44,7 +44,7 @@ static void exchange(job_t *job)
         JOB_CHECK(job, oracle_call_run(&oracle, &call) == CATENA_OK);
         oracle_call_check(&oracle, &call, "alltoall");
         /* The first one builds the topology. */
-        catena_sim_stats(job->context, i == 0 ? &before : &after);
+        catena_sim_get_stats(job->context, i == 0 ? &before : &after);
     }
     sent[job->rank] = after.messages - before.messages;
     oracle_call_close(&oracle, &call);

@@ -21,7 +21,7 @@ typedef struct null {
     int32_t send[64], recv[64];
     size_t ones[EACH], nothing[EACH];
     ptrdiff_t zeros[EACH];
-    catena_datatype_t types[EACH], type;
+    catena_type_t types[EACH], type;
     catena_op_t op;
     catena_op_function_t function;
     catena_sim_program_t program;
@@ -44,8 +44,8 @@ typedef struct null {
     catena_sim_stats_t stats;
 } null_t;
 
-static void add(const void *in, void *inout, size_t count,
-                catena_datatype_t type, void *argument)
+static void add(const void *in, void *inout, size_t count, catena_type_t type,
+                void *argument)
 {
     (void)in, (void)inout, (void)count, (void)type, (void)argument;
 }
@@ -141,8 +141,8 @@ START_TEST(refuses_far_blocks)
     const ptrdiff_t *byte = far_bytes[_i];
     null_t n;
     open_null(&n);
-    const catena_datatype_t type = CATENA_INT64;
-    const catena_datatype_t types[] = {type, type};
+    const catena_type_t type = CATENA_INT64;
+    const catena_type_t types[] = {type, type};
     BEYOND(catena_alltoallv(n.send, n.ones, at, type, n.recv, n.ones, n.zeros,
                             type, n.world));
     BEYOND(catena_alltoallv(n.send, n.ones, n.zeros, type, n.recv, n.ones, at,
@@ -161,8 +161,8 @@ START_TEST(refuses_far_blocks)
         catena_allgatherv(n.send, 1, type, n.recv, n.ones, at, type, n.world));
     BEYOND(
         catena_reduce_scatter(n.send, n.recv, many, type, CATENA_SUM, n.world));
-    BEYOND(catena_neighbor_gatherv(n.send, 1, type, n.recv, n.ones, at, type,
-                                   n.cart));
+    BEYOND(catena_neighbor_allgatherv(n.send, 1, type, n.recv, n.ones, at, type,
+                                      n.cart));
     BEYOND(catena_neighbor_alltoallv(n.send, n.ones, at, type, n.recv, n.ones,
                                      n.zeros, type, n.cart));
     BEYOND(catena_neighbor_alltoallw(n.send, n.ones, n.zeros, types, n.recv,

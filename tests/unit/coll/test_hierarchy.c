@@ -392,8 +392,8 @@ static void build_on_groups(job_t *job)
         JOB_CHECK(job, ctn_hierarchy_flat(groups[i], &flat) == CATENA_OK);
         request[1] = ctn_barrier_create(groups[i]);
         ctn_op_start(request[1]);
-        JOB_CHECK(job, catena_wait(&request[1]) == CATENA_OK);
-        JOB_CHECK(job, catena_wait(&request[0]) == CATENA_OK);
+        JOB_CHECK(job, catena_request_wait(&request[1]) == CATENA_OK);
+        JOB_CHECK(job, catena_request_wait(&request[0]) == CATENA_OK);
         JOB_CHECK(job, receive[0] % 1000 == groups[i]->chain.place.rank);
         JOB_CHECK(job, n > 1 || receive[0] == send[0]);
         naive_await(job, flat);

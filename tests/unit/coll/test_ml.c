@@ -361,8 +361,8 @@ static void nothing(job_t *job)
         JOB_CHECK(job, request == NULL);
         JOB_CHECK(job, catena_scan_init(NULL, NULL, 0, CATENA_INT64, CATENA_SUM,
                                         world, &request) == CATENA_OK);
-        JOB_CHECK(job, catena_start(request) == CATENA_OK);
-        JOB_CHECK(job, catena_wait(&request) == CATENA_OK);
+        JOB_CHECK(job, catena_request_start(request) == CATENA_OK);
+        JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK);
         JOB_CHECK(job, catena_request_free(&request) == CATENA_OK);
     }
 }
@@ -391,7 +391,7 @@ static void freed_too_early(job_t *job)
         JOB_CHECK(job, job->rank > 0 || job->size == 1 || turn > 0 ||
                            catena_group_free(group) == CATENA_ERR_STATE);
     }
-    JOB_CHECK(job, catena_wait(&request) == CATENA_OK);
+    JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK);
     JOB_CHECK(job, sum == job->size * (job->size - 1) / 2);
     JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
 }

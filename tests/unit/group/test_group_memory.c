@@ -267,8 +267,8 @@ static void forget(job_t *job)
                        CATENA_ERR_ARG);
     JOB_CHECK(job, catena_cart_create(group, 1, dims, periods, 0, NULL,
                                       &ring) == CATENA_OK);
-    JOB_CHECK(job, catena_neighbor_gather(&own, 1, CATENA_INT32, blocks, 1,
-                                          CATENA_INT32, ring) == CATENA_OK);
+    JOB_CHECK(job, catena_neighbor_allgather(&own, 1, CATENA_INT32, blocks, 1,
+                                             CATENA_INT32, ring) == CATENA_OK);
     JOB_CHECK(job, catena_group_set(part, "hierarchy",
                                     "node:shm,network:p2p") == CATENA_OK);
     JOB_CHECK(job, catena_allgather(&own, 1, CATENA_INT32, blocks, 1,

@@ -204,9 +204,9 @@ static void exchange(job_t *job, catena_neighborhood_t *complete)
             uint32_t from = k + (k >= job->rank);
             JOB_CHECK(job, recv[k] == 1000 * from + job->rank);
         }
-        JOB_CHECK(job,
-                  catena_neighbor_gather(&send[0], 1, CATENA_UINT64, recv, 1,
-                                         CATENA_UINT64, complete) == CATENA_OK);
+        JOB_CHECK(job, catena_neighbor_allgather(&send[0], 1, CATENA_UINT64,
+                                                 recv, 1, CATENA_UINT64,
+                                                 complete) == CATENA_OK);
         JOB_CHECK(job, job->rank == 0 || recv[0] == 1);
     }
     free(send);
@@ -257,8 +257,8 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
     static const char *const words[CTN_PATTERNS] = {
         [CTN_PATTERN_ALLTOALL] = "no memory for aggregates of blocks of equal "
                                  "length (alltoall)",
-        [CTN_PATTERN_GATHER] = "no memory for aggregates of blocks of equal "
-                               "length (gather)"};
+        [CTN_PATTERN_ALLGATHER] = "no memory for aggregates of blocks of equal "
+                                  "length (allgather)"};
     ctn_log_t *log = &job->context->log;
     ctn_log_level_t level = log->level;
     capture_t output;
@@ -278,10 +278,10 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
                                job->context->world) == CATENA_OK);
     bool usual = n->graph_facts.nodes > 1;
     bool alltoall = usual && !(refused && pattern == CTN_PATTERN_ALLTOALL);
-    bool gather = usual && !(refused && pattern == CTN_PATTERN_GATHER);
+    bool gather = usual && !(refused && pattern == CTN_PATTERN_ALLGATHER);
     JOB_CHECK(job,
               has_aggregates(job, n, CATENA_NEIGHBOR_ALLTOALL) == alltoall);
-    JOB_CHECK(job, has_aggregates(job, n, CATENA_NEIGHBOR_GATHER) == gather);
+    JOB_CHECK(job, has_aggregates(job, n, CATENA_NEIGHBOR_ALLGATHER) == gather);
     JOB_CHECK(job, (strstr(output.text, words[pattern]) != NULL) ==
                        (refused && job->rank == 0));
     exchange(job, n);
@@ -300,15 +300,15 @@ static void without_aggregates(job_t *job)
     catena_heap_stats_t before, after;
     catena_place_t place;
     (void)exhaust_heap(job, job->size, 0); /* connects */
-    JOB_CHECK(job, catena_heap_stats(job->context, &before) == CATENA_OK);
+    JOB_CHECK(job, catena_heap_get_stats(job->context, &before) == CATENA_OK);
     for (uint32_t exhausted = 0; exhausted < job->size; exhausted++) {
         for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
             refused += exhaust_heap(job, exhausted, pattern);
         }
     }
-    JOB_CHECK(job, catena_heap_stats(job->context, &after) == CATENA_OK);
+    JOB_CHECK(job, catena_heap_get_stats(job->context, &after) == CATENA_OK);
     JOB_CHECK(job, after.in_use == before.in_use);
-    JOB_CHECK(job, catena_place(job->context, &place) == CATENA_OK);
+    JOB_CHECK(job, catena_get_place(job->context, &place) == CATENA_OK);
     JOB_CHECK(job, place.nodes == 1 ||
                        refused >= CTN_PATTERNS * (unsigned)place.nodes);
 }

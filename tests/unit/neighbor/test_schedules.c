@@ -29,10 +29,10 @@ static void make_schedules(job_t *job, catena_neighborhood_t *own)
          algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         JOB_CHECK(job, ctn_schedules_make_for(own, algorithm) == CATENA_OK);
     }
-    JOB_CHECK(job,
-              own->schedule[CTN_NEIGHBOR_DIRECT][CTN_PATTERN_GATHER] != NULL);
-    JOB_CHECK(job,
-              own->schedule[CTN_NEIGHBOR_COLORED][CTN_PATTERN_GATHER] != NULL);
+    JOB_CHECK(job, own->schedule[CTN_NEIGHBOR_DIRECT][CTN_PATTERN_ALLGATHER] !=
+                       NULL);
+    JOB_CHECK(job, own->schedule[CTN_NEIGHBOR_COLORED][CTN_PATTERN_ALLGATHER] !=
+                       NULL);
 }
 
 static const ctn_schedule_t *schedule_of(uint32_t rank,
@@ -310,7 +310,7 @@ static void check_moore(job_t *job)
     JOB_CHECK(job,
               ctn_schedules_make_for(own, CTN_NEIGHBOR_COMBINING) == CATENA_OK);
     const ctn_schedule_t *gather =
-        own->schedule[CTN_NEIGHBOR_COMBINING][CTN_PATTERN_GATHER];
+        own->schedule[CTN_NEIGHBOR_COMBINING][CTN_PATTERN_ALLGATHER];
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < gather->sends; i++) {
         blocks += gather->send[i].count;
@@ -363,15 +363,15 @@ static void check_heavy_mesh(job_t *job)
     JOB_CHECK(job, stats.messages == 4);
     JOB_CHECK(job, stats.weight_all == 16 * (9 + 3));
     JOB_CHECK(job,
-              catena_neighborhood_explain(own, CATENA_NEIGHBOR_GATHER, 8, text,
-                                          sizeof(text)) == CATENA_OK);
+              catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALLGATHER, 8,
+                                          text, sizeof(text)) == CATENA_OK);
     JOB_CHECK(job, strncmp(text, "algorithm=colored ", 18) == 0);
     JOB_CHECK(job, strstr(text, "as asked for") != NULL);
     JOB_CHECK(job, strstr(text, "\ndirect: ") != NULL);
     JOB_CHECK(job, strstr(text, "heavy 1;") != NULL);
     /* truncated, but terminated */
-    JOB_CHECK(job, catena_neighborhood_explain(own, CATENA_NEIGHBOR_GATHER, 8,
-                                               text, 10) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALLGATHER,
+                                               8, text, 10) == CATENA_OK);
     JOB_CHECK(job, strcmp(text, "algorithm") == 0);
     JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
 }
@@ -487,13 +487,13 @@ static void from_nobody(job_t *job)
                        CATENA_UNWEIGHTED, target_count, targets,
                        CATENA_UNWEIGHTED, &info, &n) == CATENA_OK);
     /* otherwise this tests nothing */
-    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 0, false) !=
-                       ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 8, false));
+    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_ALLGATHER, 0, false) !=
+                       ctn_neighbor_choose(n, CTN_PATTERN_ALLGATHER, 8, false));
     uint64_t send = job->rank;
     uint64_t recv[FAR + 1];
-    JOB_CHECK(job, catena_neighbor_gather(&send, 1, CATENA_UINT64, recv,
-                                          rank == 0 ? 0 : 1, CATENA_UINT64,
-                                          n) == CATENA_OK);
+    JOB_CHECK(job, catena_neighbor_allgather(&send, 1, CATENA_UINT64, recv,
+                                             rank == 0 ? 0 : 1, CATENA_UINT64,
+                                             n) == CATENA_OK);
     for (int i = 1; i < source_count; i++) {
         JOB_CHECK(job, recv[i] == (uint64_t)sources[i]);
     }

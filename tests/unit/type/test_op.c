@@ -20,7 +20,7 @@ static const catena_op_t ops[] = {
     CATENA_PREDEFINED_OPS(OP)
 #undef OP
 };
-static const catena_datatype_t types[] = {
+static const catena_type_t types[] = {
 #define TYPE(name, ctype) &catena_type_##name,
     CATENA_FIXED_TYPES(TYPE)
 #undef TYPE
@@ -42,7 +42,7 @@ static uint64_t random_word(void)
 /** Return the bytes of the floats that a type consists of; 0: none. */
 static size_t part_of(int type)
 {
-    catena_datatype_t of = types[type];
+    catena_type_t of = types[type];
     return of == CATENA_FLOAT || of == CATENA_COMPLEX_FLOAT     ? sizeof(float)
            : of == CATENA_DOUBLE || of == CATENA_COMPLEX_DOUBLE ? sizeof(double)
                                                                 : 0;
@@ -64,7 +64,7 @@ static void draw_float(unsigned char *out, size_t bytes)
 
 /** Few different values, so that indices often decide; padding is random.
  * @return whether it is a pair */
-static bool draw_pair(catena_datatype_t of, unsigned char *out)
+static bool draw_pair(catena_type_t of, unsigned char *out)
 {
 #define PAIR(name, ctype)                                                      \
     if (of == &catena_type_##name) {                                           \
@@ -84,7 +84,7 @@ static bool draw_pair(catena_datatype_t of, unsigned char *out)
  * floats give exact results. */
 static void draw(int op, int type, unsigned char *out)
 {
-    size_t bytes = catena_datatype_size(types[type]);
+    size_t bytes = catena_type_size(types[type]);
     size_t part = part_of(type);
     if (part == 0 && !draw_pair(types[type], out)) {
         oracle_element((unsigned)type, (unsigned)op + 1, random_word(), 0, 0,
@@ -113,7 +113,7 @@ CATENA_FLOAT_TYPES(MULTIPLY_COMPLEX)
 static void expect(int op, int type, const void *left, const void *right,
                    void *out)
 {
-    catena_datatype_t of = types[type];
+    catena_type_t of = types[type];
     if (ops[op] == CATENA_PROD && of == CATENA_COMPLEX_FLOAT) {
         multiply_complex_float(left, right, out);
     } else if (ops[op] == CATENA_PROD && of == CATENA_COMPLEX_DOUBLE) {
@@ -138,7 +138,7 @@ static bool is_nan(const unsigned char *data, size_t bytes)
 static bool same(int type, const unsigned char *found,
                  const unsigned char *expected)
 {
-    size_t bytes = catena_datatype_size(types[type]);
+    size_t bytes = catena_type_size(types[type]);
     size_t part = part_of(type);
     for (size_t at = 0; part > 0 && at < bytes; at += part) {
         if (memcmp(found + at, expected + at, part) != 0 &&
@@ -167,7 +167,7 @@ static void check_reduce(const ctn_kernels_t *kernels, int op, int type,
                          size_t count, place_t place, size_t shift)
 {
     static operands_t before, after;
-    size_t element = catena_datatype_size(types[type]);
+    size_t element = catena_type_size(types[type]);
     memset(&before, 0xa5, sizeof(before));
     for (size_t i = 0; i < count; i++) {
         draw(op, type, before.left + GUARD + shift + i * element);
@@ -248,7 +248,7 @@ START_TEST(promises)
     catena_double_int32_t left = {2.5, 7}, right = {2.5, 3};
     ck_assert(ctn_reduce(&at, &left, &right, &left, sizeof(left)));
     ck_assert(left.value == 2.5 && left.index == 3);
-    ck_assert_uint_eq(catena_datatype_size(CATENA_DOUBLE_INT32), sizeof(left));
+    ck_assert_uint_eq(catena_type_size(CATENA_DOUBLE_INT32), sizeof(left));
 }
 END_TEST
 
@@ -256,7 +256,7 @@ END_TEST
 
 START_TEST(dense_types)
 {
-    catena_datatype_t row, rows, gaps, wide, nothing;
+    catena_type_t row, rows, gaps, wide, nothing;
     ck_assert(catena_type_contiguous(7, CATENA_INT32, &row) == CATENA_OK);
     ck_assert(catena_type_vector(2, 3, 3, row, &rows) == CATENA_OK);
     ck_assert(catena_type_vector(2, 1, 2, CATENA_INT32, &gaps) == CATENA_OK);
@@ -310,9 +310,9 @@ END_TEST
 /* ---- functions of the application ---- */
 
 static void compose(const void *in, void *inout, size_t count,
-                    catena_datatype_t type, void *argument)
+                    catena_type_t type, void *argument)
 {
-    size_t words = catena_datatype_size(type) / sizeof(uint64_t);
+    size_t words = catena_type_size(type) / sizeof(uint64_t);
     const uint64_t *first = in;
     uint64_t *second = inout;
     *(size_t *)argument += count;

@@ -8,12 +8,11 @@
 
 #include "unit/unit.h"
 
-static void bounds_are(catena_datatype_t type, ptrdiff_t lower,
-                       ptrdiff_t extent)
+static void bounds_are(catena_type_t type, ptrdiff_t lower, ptrdiff_t extent)
 {
     ptrdiff_t lower_found;
     ptrdiff_t extent_found;
-    ck_assert_int_eq(catena_datatype_extent(type, &lower_found, &extent_found),
+    ck_assert_int_eq(catena_type_extent(type, &lower_found, &extent_found),
                      CATENA_OK);
     ck_assert_int_eq(lower_found, lower);
     ck_assert_int_eq(extent_found, extent);
@@ -21,7 +20,7 @@ static void bounds_are(catena_datatype_t type, ptrdiff_t lower,
 
 /* ---- levels ---- */
 
-static void levels_are(catena_status_t made, catena_datatype_t *type,
+static void levels_are(catena_status_t made, catena_type_t *type,
                        uint32_t depth, size_t run)
 {
     ck_assert_int_eq(made, CATENA_OK);
@@ -35,8 +34,8 @@ static void levels_are(catena_status_t made, catena_datatype_t *type,
  * constructed. */
 START_TEST(few_levels)
 {
-    catena_datatype_t type;
-    catena_datatype_t row;
+    catena_type_t type;
+    catena_type_t row;
     const size_t ones[] = {1, 1, 1, 1};
     const ptrdiff_t even[] = {3, 5, 7, 9};
     const ptrdiff_t touching[] = {0, 1, 2, 3};
@@ -67,9 +66,9 @@ START_TEST(few_levels)
 END_TEST
 
 /** No data: nothing is copied or written. */
-static void is_empty(catena_datatype_t type, ptrdiff_t extent)
+static void is_empty(catena_type_t type, ptrdiff_t extent)
 {
-    ck_assert_uint_eq(catena_datatype_size(type), 0);
+    ck_assert_uint_eq(catena_type_size(type), 0);
     bounds_are(type, 0, extent);
     ck_assert_uint_eq(ctn_type_pack(type, NULL, 0, 8, NULL), 0);
     ck_assert_uint_eq(ctn_type_unpack(type, NULL, 0, 8, NULL), 0);
@@ -78,8 +77,8 @@ static void is_empty(catena_datatype_t type, ptrdiff_t extent)
 
 START_TEST(zero_counts)
 {
-    catena_datatype_t type;
-    catena_datatype_t outer;
+    catena_type_t type;
+    catena_type_t outer;
     const size_t zeros[] = {0, 0};
     const ptrdiff_t far[] = {PTRDIFF_MAX, PTRDIFF_MIN};
     const size_t sizes[] = {4, 5};
@@ -119,9 +118,9 @@ END_TEST
  * operation uses it. */
 START_TEST(freed_while_used)
 {
-    catena_datatype_t inner;
-    catena_datatype_t middle;
-    catena_datatype_t outer;
+    catena_type_t inner;
+    catena_type_t middle;
+    catena_type_t outer;
     const size_t lengths[] = {2, 1};
     const ptrdiff_t places[] = {0, 5};
     const int32_t expected[] = {0, 1, 5, 10, 11, 15};
@@ -137,7 +136,7 @@ START_TEST(freed_while_used)
     ck_assert_int_eq(catena_type_contiguous(2, middle, &outer), CATENA_OK);
     ck_assert_int_eq(catena_type_free(&inner), CATENA_OK);
     ck_assert_int_eq(catena_type_free(&middle), CATENA_OK);
-    catena_datatype_t operation = ctn_type_hold(outer);
+    catena_type_t operation = ctn_type_hold(outer);
     ck_assert_int_eq(catena_type_free(&outer), CATENA_OK);
     ck_assert_ptr_null(outer);
     ck_assert_uint_eq(ctn_type_pack(operation, numbers, 0, sizeof(out), out),
@@ -156,14 +155,14 @@ END_TEST
 /** Also: freeing a long chain of types does not recurse. */
 START_TEST(long_chains_are_dropped)
 {
-    catena_datatype_t type;
+    catena_type_t type;
     const size_t lengths[] = {2, 1};
     const ptrdiff_t places[] = {0, 5};
     ck_assert_int_eq(
         catena_type_indexed(2, lengths, places, CATENA_INT32, &type),
         CATENA_OK);
     for (size_t i = 0; i < 100000; i++) {
-        catena_datatype_t next;
+        catena_type_t next;
         ck_assert_int_eq(catena_type_resized(type, 0, 24, &next), CATENA_OK);
         catena_type_free(&type);
         type = next;
@@ -174,9 +173,9 @@ END_TEST
 
 /* ---- invalid arguments ---- */
 
-static catena_datatype_t untouched = CATENA_INT16;
+static catena_type_t untouched = CATENA_INT16;
 
-static void refused(catena_status_t status, catena_datatype_t out)
+static void refused(catena_status_t status, catena_type_t out)
 {
     ck_assert_int_eq(status, CATENA_ERR_ARG);
     ck_assert_ptr_eq(out, untouched);
@@ -194,7 +193,7 @@ START_TEST(bad_boxes)
                  {1, 2, 1, 2, CATENA_ORDER_C},
                  {1, 2, 1, SIZE_MAX, CATENA_ORDER_C}};
     for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
-        catena_datatype_t out = untouched;
+        catena_type_t out = untouched;
         catena_status_t status = catena_type_subarray(
             boxes[i].ndims, &boxes[i].size, &boxes[i].subsize, &boxes[i].start,
             boxes[i].order, CATENA_INT8, &out);
@@ -205,8 +204,8 @@ END_TEST
 
 START_TEST(overflows)
 {
-    catena_datatype_t out = untouched;
-    catena_datatype_t wide;
+    catena_type_t out = untouched;
+    catena_type_t wide;
     const size_t huge = (size_t)PTRDIFF_MAX / 8 + 1;
     const ptrdiff_t far = PTRDIFF_MAX / 8 + 1;
     const size_t ones[] = {1, 1, 1};
@@ -267,10 +266,10 @@ END_TEST
  * and the stream outgrows size_t before there are more levels than its bits. */
 START_TEST(deepest)
 {
-    catena_datatype_t type;
+    catena_type_t type;
     ck_assert_int_eq(catena_type_contiguous(1, CATENA_BYTE, &type), CATENA_OK);
     for (uint32_t depth = 0; depth < 63; depth++) {
-        catena_datatype_t next;
+        catena_type_t next;
         ck_assert_int_eq(
             catena_type_hvector(2, 1, depth % 2 ? 3 : 0, type, &next),
             CATENA_OK);
@@ -278,7 +277,7 @@ START_TEST(deepest)
         catena_type_free(&type);
         type = next;
     }
-    catena_datatype_t out = untouched;
+    catena_type_t out = untouched;
     refused(catena_type_hvector(2, 1, 3, type, &out), out);
     unsigned char memory[94];
     unsigned char copied[100];

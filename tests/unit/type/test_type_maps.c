@@ -40,9 +40,9 @@ static bool copies_add(copies_t *copies, ptrdiff_t at)
     return true;
 }
 
-static void map_fixed(map_t *map, catena_datatype_t type)
+static void map_fixed(map_t *map, catena_type_t type)
 {
-    map->bytes = catena_datatype_size(type);
+    map->bytes = catena_type_size(type);
     map->lower = 0;
     map->upper = (ptrdiff_t)map->bytes;
     for (size_t i = 0; i < map->bytes; i++) {
@@ -120,8 +120,8 @@ static ptrdiff_t any_stride(size_t usual)
 
 typedef struct step {
     map_t *map;
-    catena_datatype_t old;
-    catena_datatype_t type;
+    catena_type_t old;
+    catena_type_t type;
     copies_t copies;
 } step_t;
 
@@ -271,8 +271,8 @@ static bool map_dense(const map_t *map)
     return dense;
 }
 
-/** The invariants of struct catena_datatype. */
-static void check_levels(catena_datatype_t type)
+/** The invariants of struct catena_type. */
+static void check_levels(catena_type_t type)
 {
     size_t bytes = type->run;
     for (uint32_t i = 0; i < type->depth; i++) {
@@ -293,12 +293,12 @@ static void check_levels(catena_datatype_t type)
     ck_assert_uint_eq(bytes, type->bytes);
 }
 
-static void check_shape(catena_datatype_t type, const map_t *map)
+static void check_shape(catena_type_t type, const map_t *map)
 {
     ptrdiff_t lower;
     ptrdiff_t extent;
-    ck_assert_int_eq(catena_datatype_extent(type, &lower, &extent), CATENA_OK);
-    ck_assert_uint_eq(catena_datatype_size(type), map->bytes);
+    ck_assert_int_eq(catena_type_extent(type, &lower, &extent), CATENA_OK);
+    ck_assert_uint_eq(catena_type_size(type), map->bytes);
     ck_assert_int_eq(lower, map->lower);
     ck_assert_int_eq(extent, map_extent(map));
     ck_assert_int_eq(type->true_low, true_low(map));
@@ -312,7 +312,7 @@ static void check_shape(catena_datatype_t type, const map_t *map)
 enum { MOST_ELEMENTS = 4 };
 
 typedef struct elements {
-    catena_datatype_t type;
+    catena_type_t type;
     const map_t *map;
     size_t count;
     size_t total; /* bytes of the stream */
@@ -328,8 +328,8 @@ static ptrdiff_t oracle(const elements_t *e, size_t at)
            e->map->offset[at % e->map->bytes];
 }
 
-static void elements_make(elements_t *e, catena_datatype_t type,
-                          const map_t *map, size_t count)
+static void elements_make(elements_t *e, catena_type_t type, const map_t *map,
+                          size_t count)
 {
     ptrdiff_t low = 0;
     ptrdiff_t end = 0;
@@ -398,7 +398,7 @@ static size_t unpack_wrong(const elements_t *e)
     return wrong;
 }
 
-static void check_copies(catena_datatype_t type, const map_t *map, size_t count)
+static void check_copies(catena_type_t type, const map_t *map, size_t count)
 {
     elements_t e;
     elements_make(&e, type, map, count);
@@ -418,16 +418,16 @@ static void check_copies(catena_datatype_t type, const map_t *map, size_t count)
     free(e.memory);
 }
 
-static void check_all(catena_datatype_t type, const map_t *map)
+static void check_all(catena_type_t type, const map_t *map)
 {
     check_shape(type, map);
     check_copies(type, map, 1 + below(MOST_ELEMENTS));
 }
 
-static catena_datatype_t some_fixed(void)
+static catena_type_t some_fixed(void)
 {
 #define POINTER(name, ctype) &catena_type_##name,
-    const catena_datatype_t fixed[] = {CATENA_FIXED_TYPES(POINTER)};
+    const catena_type_t fixed[] = {CATENA_FIXED_TYPES(POINTER)};
 #undef POINTER
     return fixed[below(sizeof(fixed) / sizeof(fixed[0]))];
 }
@@ -440,9 +440,9 @@ static void random_type(void)
                                               step_resized};
     static map_t map;
     static step_t s;
-    catena_datatype_t later[6];
+    catena_type_t later[6];
     size_t kept = 0;
-    catena_datatype_t type = some_fixed();
+    catena_type_t type = some_fixed();
     map_fixed(&map, type);
     for (size_t depth = 1 + below(6); depth > 0; depth--) {
         s.map = &map;

@@ -169,7 +169,7 @@ static void open_node_area(struct calibration *c)
     if (c->home && block == NULL)
         calibrate_must(
             c, "shared heap",
-            catena_local_pointer(c->bench.context, 0, send[size], &block));
+            catena_heap_pointer(c->bench.context, 0, send[size], &block));
     c->node_area = block;
     free(send);
 }
@@ -327,7 +327,7 @@ int bench_calibrate(catena_context_t *context, const char *path)
     struct calibration c = {.bench.context = context};
     int code;
 
-    calibrate_must(&c, "place", catena_place(context, &c.bench.place));
+    calibrate_must(&c, "place", catena_get_place(context, &c.bench.place));
     c.bench.world = catena_world(context);
     calibrate_must(&c, "group",
                    catena_group_dup(c.bench.world, &c.bench.control));

@@ -57,7 +57,7 @@ static double barrier_chain(struct calibration *c, catena_group_t **lane)
         for (int i = 0; i < LANES; i++)
             calibrate_must(c, "barrier", catena_ibarrier(lane[i], &request[i]));
         calibrate_nap(3 * nap_s);
-        calibrate_must(c, "barrier", catena_waitall(LANES, request));
+        calibrate_must(c, "barrier", catena_request_waitall(LANES, request));
         return 0;
     }
     calibrate_nap(nap_s);
@@ -98,7 +98,7 @@ static double time_start(struct calibration *c, catena_group_t **lane)
                                         lane[i], &request[i]));
     }
     ns = (cpu_ns() - begin) / (LANES - 1);
-    calibrate_must(c, "alltoall", catena_waitall(LANES, request));
+    calibrate_must(c, "alltoall", catena_request_waitall(LANES, request));
     return ns;
 }
 
@@ -118,7 +118,7 @@ static double time_wait(struct calibration *c, catena_group_t *group)
     else
         calibrate_nap(nap_s);
     begin = cpu_ns();
-    calibrate_must(c, "alltoall", catena_wait(&request));
+    calibrate_must(c, "alltoall", catena_request_wait(&request));
     return cpu_ns() - begin;
 }
 
@@ -150,7 +150,8 @@ void calibrate_measure_overheads(struct calibration *c)
         far, QUIET_TIMES, LANES - 1);
     calibrate_record(
         c, RECEIVE_OVERHEAD, receive_ns > 0 ? receive_ns / far : 0,
-        "measured: processor time of catena_wait for such an alltoall when "
+        "measured: processor time of catena_request_wait for such an alltoall "
+        "when "
         "all had arrived, less that over the node's, by the %d messages "
         "from other nodes; medians of %d, in turns",
         far, QUIET_TIMES);
@@ -209,7 +210,7 @@ static double time_alltoalls(struct calibration *c, catena_group_t **lane,
                        catena_ialltoall(c->send + i * stride,
                                         c->recv + i * stride, bytes,
                                         CATENA_BYTE, lane[i], &request[i]));
-    calibrate_must(c, "alltoall", catena_waitall(lanes, request));
+    calibrate_must(c, "alltoall", catena_request_waitall(lanes, request));
     return calibrate_wall_ns() - begin;
 }
 

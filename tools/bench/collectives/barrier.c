@@ -30,8 +30,8 @@ static catena_status_t look_up(struct bench *bench, struct words *words,
         catena_status_t status;
         void *local;
 
-        status = catena_local_pointer(bench->context, (int)records[i].rank,
-                                      records[i].offset, &local);
+        status = catena_heap_pointer(bench->context, (int)records[i].rank,
+                                     records[i].offset, &local);
         if (status != CATENA_OK)
             return status;
         peer->rank = (int)records[i].rank;

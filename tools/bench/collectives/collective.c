@@ -191,7 +191,7 @@ static struct summary summarize(struct bench *bench,
     for (size_t i = 1; i < n; i++)
         if (variant->times[i] < all.min_s)
             all.min_s = variant->times[i];
-    if (catena_heap_stats(bench->context, &heap) == CATENA_OK)
+    if (catena_heap_get_stats(bench->context, &heap) == CATENA_OK)
         all.heap_bytes = heap.peak;
     memcpy(all.facts, variant->facts, sizeof(all.facts));
     bench_fold(bench, &all, sizeof(all), fold_summaries);

@@ -22,7 +22,7 @@ struct bench_op {
 
 struct bench_type {
     const char *name;
-    catena_datatype_t type;
+    catena_type_t type;
     size_t bytes;
     unsigned oracle;
 };

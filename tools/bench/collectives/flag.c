@@ -45,7 +45,7 @@ static catena_status_t prepare(struct bench_call *call)
         return status;
     send[0] = send[1] = offset;
     bench_exchange(bench, bench->control, send, recv, sizeof(offset));
-    status = catena_local_pointer(bench->context, peer, recv[peer], &local);
+    status = catena_heap_pointer(bench->context, peer, recv[peer], &local);
     if (status != CATENA_OK)
         return status;
     flag->theirs = local;

@@ -1,4 +1,4 @@
-/* catena-bench neighbor_gather, neighbor_alltoall, neighbor_reduce and their
+/* catena-bench neighbor_allgather, neighbor_alltoall, neighbor_reduce and their
  * variants: blocks to targets and from sources. */
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void make_alike(struct bench_blocks *blocks, size_t bytes)
     blocks->bytes = bytes * (size_t)blocks->number;
 }
 
-static void lay_out_gather(struct bench_call *call)
+static void lay_out_allgather(struct bench_call *call)
 {
     call->layout = (struct bench_layout){
         .sends = bench_vector_of(call, call->bytes),
@@ -54,7 +54,7 @@ static void lay_out_gather(struct bench_call *call)
     make_alike(&call->layout.recvs, call->bytes);
 }
 
-static void lay_out_gatherv(struct bench_call *call)
+static void lay_out_allgatherv(struct bench_call *call)
 {
     struct bench_blocks *recvs = &call->layout.recvs;
 
@@ -218,8 +218,8 @@ static void drop_elements(struct bench_call *call)
 #define NEIGHBOR_WAYS(name, ...)                                               \
     BENCH_THREE_WAYS_ON(bench_neighbors(call)->neighborhood, name, __VA_ARGS__)
 
-NEIGHBOR_WAYS(neighbor_gather, OWN_SEND, ALIKE_RECVS)
-NEIGHBOR_WAYS(neighbor_gatherv, OWN_SEND, OTHER_RECVS)
+NEIGHBOR_WAYS(neighbor_allgather, OWN_SEND, ALIKE_RECVS)
+NEIGHBOR_WAYS(neighbor_allgatherv, OWN_SEND, OTHER_RECVS)
 NEIGHBOR_WAYS(neighbor_alltoall, ALIKE_SENDS, ALIKE_RECVS)
 NEIGHBOR_WAYS(neighbor_alltoallv, OTHER_SENDS, OTHER_RECVS)
 NEIGHBOR_WAYS(neighbor_alltoallw, call->send, BENCH_COLUMNS(&MATRICES->out),
@@ -258,15 +258,15 @@ static const char *check_two_buffers(const struct bench_options *options,
     NEIGHBOR_ROW(kind, operation), .check = check_two_buffers,                 \
                                    .blocks = lengths, .drop_layout = drop
 
-const struct bench_collective bench_neighbor_gather = {
-    NEIGHBOR_ROW(gather, GATHER),
+const struct bench_collective bench_neighbor_allgather = {
+    NEIGHBOR_ROW(allgather, ALLGATHER),
     BENCH_MOVES,
     .help = "a block to all neighbors",
     .check = check_two_buffers,
 };
 
-const struct bench_collective bench_neighbor_gatherv = {
-    OTHER_ROW(gatherv, GATHER, BENCH_RANDOM_LENGTHS, bench_blocks_free),
+const struct bench_collective bench_neighbor_allgatherv = {
+    OTHER_ROW(allgatherv, ALLGATHER, BENCH_RANDOM_LENGTHS, bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of random lengths",
 };

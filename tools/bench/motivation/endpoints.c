@@ -63,7 +63,8 @@ static void exchange(struct exchanging *x, size_t windows)
                                          x->recv + i * stride, x->bytes,
                                          CATENA_BYTE, x->lane[i % LANES],
                                          &request[i]));
-        figure_must(x->bench, "alltoall", catena_waitall(x->window, request));
+        figure_must(x->bench, "alltoall",
+                    catena_request_waitall(x->window, request));
     }
 }
 

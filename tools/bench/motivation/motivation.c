@@ -100,7 +100,7 @@ void figure_pointers(struct figure_node *node, const void *mine, void **out)
     for (int i = 0; i < node->ranks; i++)
         figure_must(
             node->bench, "shared heap",
-            catena_local_pointer(context, node->world[i], offset[i], &out[i]));
+            catena_heap_pointer(context, node->world[i], offset[i], &out[i]));
     free(offset);
 }
 

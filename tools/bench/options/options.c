@@ -49,7 +49,8 @@ static const struct argp_option known[] = {
      "time start and wait of a persistent request", 0},
     {"overlap", KEY_OVERLAP, NULL, 0,
      "overlap of nonblocking calls in percent, defined as in osu_i*", 0},
-    {"test", KEY_TEST, "N", 0, "calls of catena_test while computing (0)", 0},
+    {"test", KEY_TEST, "N", 0,
+     "calls of catena_request_test while computing (0)", 0},
     {"buffers", KEY_BUFFERS, "KIND", 0,
      "heap (shared heap, the default), malloc, or mixed: even ranks heap, "
      "odd ranks malloc",

@@ -1,5 +1,5 @@
-#ifndef CATENA_DATATYPE_H
-#define CATENA_DATATYPE_H
+#ifndef CATENA_TYPE_H
+#define CATENA_TYPE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@ extern "C" {
 
 /** The type of an element. The fixed types are constants of the library;
  * derived types are created by catena_type_*. */
-typedef const struct catena_datatype *catena_datatype_t;
+typedef const struct catena_type *catena_type_t;
 
 /* Elements of catena_op_minloc and catena_op_maxloc: a value and its index. */
 typedef struct catena_float_int32 {
@@ -79,7 +79,7 @@ typedef struct catena_int64_int64 {
     CATENA_PAIR_TYPES(X)
 
 #define CATENA_DECLARE_TYPE(name, ctype)                                       \
-    extern CATENA_API const struct catena_datatype catena_type_##name;
+    extern CATENA_API const struct catena_type catena_type_##name;
 CATENA_FIXED_TYPES(CATENA_DECLARE_TYPE)
 #undef CATENA_DECLARE_TYPE
 
@@ -117,22 +117,22 @@ CATENA_FIXED_TYPES(CATENA_DECLARE_TYPE)
 
 /** `count` elements, one extent apart. */
 CATENA_API catena_status_t catena_type_contiguous(size_t count,
-                                                  catena_datatype_t old,
-                                                  catena_datatype_t *out);
+                                                  catena_type_t old,
+                                                  catena_type_t *out);
 
 /** `count` blocks of `blocklength` consecutive elements.
  * @param[in] stride extents of `old` from block to block; may be negative */
 CATENA_API catena_status_t catena_type_vector(size_t count, size_t blocklength,
                                               ptrdiff_t stride,
-                                              catena_datatype_t old,
-                                              catena_datatype_t *out);
+                                              catena_type_t old,
+                                              catena_type_t *out);
 
 /** As catena_type_vector.
  * @param[in] stride_bytes bytes from block to block; may be negative */
 CATENA_API catena_status_t catena_type_hvector(size_t count, size_t blocklength,
                                                ptrdiff_t stride_bytes,
-                                               catena_datatype_t old,
-                                               catena_datatype_t *out);
+                                               catena_type_t old,
+                                               catena_type_t *out);
 
 /** `count` blocks of consecutive elements, in this order.
  * @param[in] blocklengths  [count] elements; blocks of 0 are skipped
@@ -141,16 +141,16 @@ CATENA_API catena_status_t catena_type_hvector(size_t count, size_t blocklength,
 CATENA_API catena_status_t catena_type_indexed(size_t count,
                                                const size_t *blocklengths,
                                                const ptrdiff_t *displacements,
-                                               catena_datatype_t old,
-                                               catena_datatype_t *out);
+                                               catena_type_t old,
+                                               catena_type_t *out);
 
 /** As catena_type_indexed.
  * @param[in] displacements [count] bytes from the base */
 CATENA_API catena_status_t catena_type_hindexed(size_t count,
                                                 const size_t *blocklengths,
                                                 const ptrdiff_t *displacements,
-                                                catena_datatype_t old,
-                                                catena_datatype_t *out);
+                                                catena_type_t old,
+                                                catena_type_t *out);
 
 /** The index of an array that is contiguous in memory. */
 typedef enum catena_order {
@@ -168,33 +168,33 @@ typedef enum catena_order {
 CATENA_API catena_status_t
 catena_type_subarray(size_t ndims, const size_t *sizes, const size_t *subsizes,
                      const size_t *starts, catena_order_t order,
-                     catena_datatype_t old, catena_datatype_t *out);
+                     catena_type_t old, catena_type_t *out);
 
 /** The same data with other bounds.
  * @param[in] lower_bound bytes from the base; may be negative
  * @param[in] extent      bytes; 0 and negative are allowed */
-CATENA_API catena_status_t catena_type_resized(catena_datatype_t old,
+CATENA_API catena_status_t catena_type_resized(catena_type_t old,
                                                ptrdiff_t lower_bound,
                                                ptrdiff_t extent,
-                                               catena_datatype_t *out);
+                                               catena_type_t *out);
 
 /** Free a derived type. Types derived from it and operations that use it are
  * not affected.
  * @param[in,out] type NULL afterwards
  * @return CATENA_OK, ERR_ARG (NULL, a fixed type; nothing is done) */
-CATENA_API catena_status_t catena_type_free(catena_datatype_t *type);
+CATENA_API catena_status_t catena_type_free(catena_type_t *type);
 
 /** Return the bytes of the data of one element, without gaps; 0 for NULL. */
-CATENA_API size_t catena_datatype_size(catena_datatype_t type);
+CATENA_API size_t catena_type_size(catena_type_t type);
 
 /** Return the bounds of one element, gaps included. No padding is added for
  * alignment.
  * @param[out] lower_bound bytes from the element's base
  * @param[out] extent      bytes from one element to the next
  * @return CATENA_OK, ERR_ARG (NULL) */
-CATENA_API catena_status_t catena_datatype_extent(catena_datatype_t type,
-                                                  ptrdiff_t *lower_bound,
-                                                  ptrdiff_t *extent);
+CATENA_API catena_status_t catena_type_extent(catena_type_t type,
+                                              ptrdiff_t *lower_bound,
+                                              ptrdiff_t *extent);
 
 #ifdef __cplusplus
 }
