@@ -21,7 +21,7 @@ int main(void)
         send[i] = 100 * rank + i; /* for rank i */
     }
     catena_status_t status =
-        catena_alltoall(send, receive, 1, CATENA_INT32, world);
+        catena_alltoall(send, 1, CATENA_INT32, receive, 1, CATENA_INT32, world);
     if (status != CATENA_OK) {
         fprintf(stderr, "alltoall: %s\n", catena_status_string(status));
         catena_abort(context, 1);

@@ -64,10 +64,10 @@ int main(void)
     }
 
     catena_request_t *request;
-    check(
-        context,
-        catena_ialltoall(send, receive, COUNT, CATENA_DOUBLE, world, &request),
-        "ialltoall");
+    check(context,
+          catena_ialltoall(send, COUNT, CATENA_DOUBLE, receive, COUNT,
+                           CATENA_DOUBLE, world, &request),
+          "ialltoall");
     double x = rank;
     int done = 0;
     int steps_until_done = 0;

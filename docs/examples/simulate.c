@@ -21,7 +21,7 @@ static int rank_main(const catena_config_t *config, void *argument)
     catena_barrier(world);
     double begin = catena_time(context);
     catena_status_t status =
-        catena_alltoall(send, receive, 1, CATENA_INT32, world);
+        catena_alltoall(send, 1, CATENA_INT32, receive, 1, CATENA_INT32, world);
     double seconds = catena_time(context) - begin;
     if (seconds > *slowest) {
         *slowest = seconds;

@@ -26,36 +26,43 @@ CATENA_API catena_status_t catena_ibarrier(catena_group_t *group,
 CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
                                                catena_request_t **request);
 
-/** Send block d to rank d; receive block s from rank s (MPI_Alltoall with one
- * count).
- * @param[in]  send  [p][count] elements, or CATENA_IN_PLACE
- * @param[out] recv  [p][count] elements, not overlapping send
- * @param[in]  count elements per block; 0 is allowed
- * @param[in]  type  same size on all ranks
- * @param[in]  group p ranks; all call, in the same order On the node, blocks
- *                   over 512 B (2 KiB with more ranks than cores) are copied
- *                   once if the receive buffer is in the shared heap. Any other
- *                   buffers are allowed, and ranks may differ in this.
- * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
+/** Send block d to rank d; receive block s from rank s (MPI_Alltoall). All
+ * blocks, sent and received, have the same number of bytes on all ranks; types
+ * may differ between the sides and between ranks.
+ * @param[in]  send       [p][send_count] elements, or CATENA_IN_PLACE: the
+ *                        block received from a rank replaces the block sent to
+ *                        it, and send_count and send_type are not significant
+ * @param[in]  send_count elements per block; 0 is allowed
+ * @param[out] recv       [p][recv_count] elements, not overlapping send
+ * @param[in]  recv_count elements per block
+ * @param[in]  group      p ranks; all call, in the same order
+ * On the node, blocks over 512 B (2 KiB with more ranks than cores) are copied
+ * once if the receive buffer is in the shared heap. Any other buffers are
+ * allowed, and ranks may differ in this.
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, blocks of different lengths on
+ *         both sides; logged), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-8; Peng, Liu, Xie, Algorithms 1 to 5 */
-CATENA_API catena_status_t catena_alltoall(const void *send, void *recv,
-                                           size_t count, catena_type_t type,
+CATENA_API catena_status_t catena_alltoall(const void *send, size_t send_count,
+                                           catena_type_t send_type, void *recv,
+                                           size_t recv_count,
+                                           catena_type_t recv_type,
                                            catena_group_t *group);
 
 /** Nonblocking catena_alltoall. Buffers belong to catena until the request is
  * complete.
  * @param[out] request set only on CATENA_OK */
-CATENA_API catena_status_t catena_ialltoall(const void *send, void *recv,
-                                            size_t count, catena_type_t type,
+CATENA_API catena_status_t catena_ialltoall(const void *send, size_t send_count,
+                                            catena_type_t send_type, void *recv,
+                                            size_t recv_count,
+                                            catena_type_t recv_type,
                                             catena_group_t *group,
                                             catena_request_t **request);
 
 /** Persistent catena_alltoall, started with catena_request_start. */
-CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
-                                                size_t count,
-                                                catena_type_t type,
-                                                catena_group_t *group,
-                                                catena_request_t **request);
+CATENA_API catena_status_t catena_alltoall_init(
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,
+    size_t recv_count, catena_type_t recv_type, catena_group_t *group,
+    catena_request_t **request);
 
 /** As catena_alltoall, with separate counts for every pair (MPI_Alltoallv). The
  * block that s sends to d must have as many bytes as d receives from s.

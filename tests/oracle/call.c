@@ -182,18 +182,17 @@ static oracle_elements_t draw_elements(uint64_t random)
 }
 
 /** Types shared by many blocks. An alltoallw has several, one of them without
- * data. In an alltoall their size is the same on all ranks. */
+ * data. */
 static void draw_types(side_of_t *s)
 {
     unsigned kind = s->call->view.kind;
-    uint64_t shared = oracle_hash(s->call->shape, 71, 1);
-    uint64_t *sizes = kind == ORACLE_ALLTOALL ? &shared : &s->random;
-    oracle_elements_t elements = draw_elements(oracle_random(sizes));
+    oracle_elements_t elements = draw_elements(oracle_random(&s->random));
     if (kind == ORACLE_ALLTOALLW) {
         (void)oracle_side_draw(s->oracle, s->side, &s->random, elements, 0);
     }
     for (int i = 0; i < (kind == ORACLE_ALLTOALLW ? 3 : 1); i++) {
-        size_t bytes = oracle_type_bytes(sizes, elements, ORACLE_UNIT_BYTES);
+        size_t bytes =
+            oracle_type_bytes(&s->random, elements, ORACLE_UNIT_BYTES);
         (void)oracle_side_draw(s->oracle, s->side, &s->random, elements, bytes);
     }
 }
@@ -219,9 +218,8 @@ static const oracle_type_t *drawn_type(side_of_t *s, size_t bytes)
 static const oracle_type_t *type_for(side_of_t *s, size_t block, size_t bytes)
 {
     unsigned type = value(s->call, ORACLE_TYPE);
-    bool receives = s->receiving && s->call->view.kind != ORACLE_ALLTOALL;
     const oracle_type_t *table =
-        receives ? s->call->table->receive : s->call->table->send;
+        s->receiving ? s->call->table->receive : s->call->table->send;
     if (type == ORACLE_DRAWN) {
         return drawn_type(s, bytes);
     }
@@ -271,9 +269,7 @@ static void open_side(const oracle_t *oracle, oracle_call_t *call,
 {
     oracle_side_t *side = receiving ? &call->receive : &call->send;
     side_of_t s = {oracle, call, side, receiving, 0};
-    /* An alltoall has one type for both sides. */
-    s.random = oracle_hash(call->shape, call->view.rank,
-                           receiving || call->view.kind == ORACLE_ALLTOALL);
+    s.random = oracle_hash(call->shape, call->view.rank, receiving);
     side->blocks =
         is_there(call, side) ? oracle_blocks(&call->view, receiving) : 0;
     oracle_side_open(side, call->view.size);
@@ -534,7 +530,8 @@ static catena_status_t run_pairs(oracle_call_t *call, const void *send,
     catena_type_t from = there ? type_of(in, out) : NULL;
     switch (call->view.kind) {
     case ORACLE_ALLTOALL:
-        return RUN(alltoall, send, recv, out->counts[0], out->types[0], group);
+        return RUN(alltoall, send, there ? in->counts[0] : 7, from, recv,
+                   out->counts[0], out->types[0], group);
     case ORACLE_ALLTOALLV:
         return RUN(alltoallv, send, counts, places, from, recv, out->counts,
                    out->displacements, type_of(out, in), group);

@@ -59,7 +59,9 @@ void peer_gather(double value, double *all, int size)
         peer_abort("no memory");
     for (int i = 0; i < size; i++)
         send[i] = value;
-    demand(catena_alltoall(send, all, 1, CATENA_DOUBLE, world), "gathering");
+    demand(
+        catena_alltoall(send, 1, CATENA_DOUBLE, all, 1, CATENA_DOUBLE, world),
+        "gathering");
     free(send);
 }
 
@@ -174,8 +176,8 @@ static catena_status_t run_alltoall(struct peer_call *call)
         return catena_alltoallw(call->send, p->send_counts, p->send_at,
                                 p->send_types, call->recv, p->recv_counts,
                                 p->recv_at, p->recv_types, world);
-    return catena_alltoall(call->send, call->recv, call->bytes, CATENA_BYTE,
-                           world);
+    return catena_alltoall(call->send, call->bytes, CATENA_BYTE, call->recv,
+                           call->bytes, CATENA_BYTE, world);
 }
 
 static catena_status_t run_neighbors(struct peer_call *call)

@@ -91,7 +91,7 @@ static void overflow(rank_test_t *test)
     REFUSED(test, words, catena_bcast(a, much, type, 0, g));
     REFUSED(test, words, catena_allreduce(a, a, much, type, CATENA_SUM, g));
     REFUSED(test, words, catena_scan(a, a, much, type, CATENA_SUM, g));
-    REFUSED(test, words, catena_alltoall(a, a, much, type, g));
+    REFUSED(test, words, catena_alltoall(a, much, type, a, much, type, g));
     REFUSED(test, words, catena_allgather(a, 1, type, a, much, type, g));
     REFUSED(test, words,
             catena_reduce_scatter(a, a, counts, type, CATENA_SUM, g));
@@ -109,6 +109,29 @@ static void no_reduction(const void *in, void *inout, size_t count,
     (void)count;
     (void)type;
     (void)argument;
+}
+
+/** The blocks of both sides of an alltoall have one length. */
+static void sides(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    const char *words = "a block of send has 4 bytes; expected 8";
+    catena_type_t type = CATENA_INT32;
+    size_t p = (size_t)test->place.size;
+    int32_t *a = calloc(2 * p, sizeof(*a)), *b = calloc(2 * p, sizeof(*b));
+    catena_request_t *request = NULL;
+    REFUSED(test, words, catena_alltoall(a, 1, type, b, 2, type, g));
+    REFUSED(test, words, catena_alltoall(a, 1, type, b, 1, CATENA_INT64, g));
+    REFUSED(test, words,
+            catena_ialltoall(a, 4, CATENA_BYTE, b, 2, type, g, &request));
+    REFUSED(test, words,
+            catena_alltoall_init(a, 1, type, b, 2, type, g, &request));
+    RANK_CHECK(test, request == NULL);
+    RANK_CHECK(test,
+               catena_alltoall(a, 8, CATENA_BYTE, b, 2, type, g) == CATENA_OK);
+    still_works(test, g);
+    free(a);
+    free(b);
 }
 
 /** Operations, and types that they do not take. */
@@ -154,7 +177,7 @@ static void in_place(rank_test_t *test)
     REFUSED(test, words, catena_bcast(here, N, type, 0, g));
     REFUSED(test, words, catena_allreduce(a, here, N, type, CATENA_SUM, g));
     REFUSED(test, words, catena_scan(here, here, N, type, CATENA_SUM, g));
-    REFUSED(test, "", catena_alltoall(b, here, 1, type, g));
+    REFUSED(test, "", catena_alltoall(b, 1, type, here, 1, type, g));
     REFUSED(test, words, catena_allgather(a, N, type, here, N, type, g));
     REFUSED(test, words,
             catena_reduce_scatter_block(a, here, N, type, CATENA_SUM, g));
@@ -234,6 +257,7 @@ static const rank_case_t cases[] = {
     {"roots", roots},
     {"NULL", nulls},
     {"more than there are addresses", overflow},
+    {"sides of different lengths", sides},
     {"operations and types", operations},
     {"in place where there is no place", in_place},
     {"settings that make no sense", settings},

@@ -70,8 +70,8 @@ static bool works(catena_group_t *world, int life)
             send[r][b] = (unsigned char)(life * 16 + rank * 3 + r + b);
         }
     }
-    good = good &&
-           catena_alltoall(send, recv, BYTES, CATENA_BYTE, world) == CATENA_OK;
+    good = good && catena_alltoall(send, BYTES, CATENA_BYTE, recv, BYTES,
+                                   CATENA_BYTE, world) == CATENA_OK;
     for (int r = 0; r < size; r++) {
         for (int b = 0; b < BYTES; b++) {
             good = good &&

@@ -75,7 +75,8 @@ static catena_status_t call(catena_group_t *world,
     return complete != NULL
                ? catena_neighbor_alltoall(in, BYTES, CATENA_BYTE, out, BYTES,
                                           CATENA_BYTE, complete)
-               : catena_alltoall(in, out, BYTES, CATENA_BYTE, world);
+               : catena_alltoall(in, BYTES, CATENA_BYTE, out, BYTES,
+                                 CATENA_BYTE, world);
 }
 
 int main(void)

@@ -113,8 +113,9 @@ static void handles(rank_test_t *test)
     RANK_CHECK(test,
                catena_request_wait(&barrier) == CATENA_OK && barrier == NULL);
     /* Nothing to do, but still a request. */
-    RANK_CHECK(test, catena_alltoall_init(NULL, NULL, 0, CATENA_INT8,
-                                          test->world, &none) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_alltoall_init(NULL, 0, CATENA_INT8, NULL, 0, CATENA_INT8,
+                                    test->world, &none) == CATENA_OK);
     RANK_CHECK(test, catena_request_start(none) == CATENA_OK);
     RANK_CHECK(test, catena_request_start(none) == CATENA_ERR_STATE);
     RANK_CHECK(test, catena_request_free(&none) == CATENA_ERR_STATE);

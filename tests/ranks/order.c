@@ -66,10 +66,11 @@ static void little_memory(rank_test_t *test)
             i % 4 == 0 ? catena_bcast_init(&in[i], 1, CATENA_INT64, 0, world, r)
             : i % 4 == 1 ? catena_scan_init(&in[i], &out[i], 1, CATENA_INT64,
                                             CATENA_SUM, world, r)
-            : i % 4 == 2 ? catena_alltoall_init(&from[(size_t)i * size],
-                                                &out[(size_t)i * size], 1,
-                                                CATENA_INT64, world, r)
-                         : catena_barrier_init(world, r);
+            : i % 4 == 2
+                ? catena_alltoall_init(&from[(size_t)i * size], 1, CATENA_INT64,
+                                       &out[(size_t)i * size], 1, CATENA_INT64,
+                                       world, r)
+                : catena_barrier_init(world, r);
         RANK_CHECK(test, status == CATENA_OK);
     }
     RANK_CHECK(test, catena_request_startall(REQUESTS, request) == CATENA_OK);

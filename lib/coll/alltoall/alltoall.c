@@ -228,6 +228,16 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
     return CATENA_OK;
 }
 
+/** An alltoall has one length for all blocks of all ranks. */
+static catena_status_t refuse_lengths(const ctn_alltoall_t *call)
+{
+    ctn_error(call->group->exec->log,
+              "alltoall: a block of send has %zu bytes; expected %zu, as a "
+              "block of recv",
+              call->send.bytes, call->receive.bytes);
+    return CATENA_ERR_ARG;
+}
+
 static catena_status_t validate(const ctn_coll_side_t *send,
                                 const ctn_coll_side_t *receive,
                                 ctn_alltoall_t *call)
@@ -241,17 +251,22 @@ static catena_status_t validate(const ctn_coll_side_t *send,
     if (status != CATENA_OK) {
         return status;
     }
-    if (call->vector && !call->in_place) {
-        return read_side(call->group, send, &call->send);
+    if (call->in_place) {
+        call->send = call->receive;
+        return CATENA_OK;
+    }
+    if (call->vector || send->type != receive->type ||
+        send->count != receive->count) {
+        status = read_side(call->group, send, &call->send);
+        return status == CATENA_OK && !call->vector &&
+                       call->send.bytes != call->receive.bytes
+                   ? refuse_lengths(call)
+                   : status;
     }
     call->send = call->receive;
-    if (!call->in_place) { /* the same on both sides */
-        call->send.base = (unsigned char *)(uintptr_t)send->buffer;
-        status = send->buffer == NULL && call->receive.bytes > 0
-                     ? CATENA_ERR_ARG
-                     : CATENA_OK;
-    }
-    return status;
+    call->send.base = (unsigned char *)(uintptr_t)send->buffer;
+    return send->buffer == NULL && call->receive.bytes > 0 ? CATENA_ERR_ARG
+                                                           : CATENA_OK;
 }
 
 /** Copy the group's current settings. */
@@ -388,38 +403,37 @@ CTN_HOT static catena_status_t enter(const ctn_coll_side_t *send,
 
 /* ---- public ---- */
 
-CTN_HOT static catena_status_t enter_uniform(const void *send, void *recv,
-                                             size_t count, catena_type_t type,
-                                             catena_group_t *group,
-                                             call_mode_t mode,
-                                             catena_request_t **request)
+#define UNIFORM_PARAMETERS                                                     \
+    const void *send, size_t send_count, catena_type_t send_type, void *recv,  \
+        size_t recv_count, catena_type_t recv_type, catena_group_t *group
+
+CTN_HOT static catena_status_t
+enter_uniform(UNIFORM_PARAMETERS, call_mode_t mode, catena_request_t **request)
 {
-    ctn_coll_side_t from = {.buffer = send, .count = count, .type = type};
-    ctn_coll_side_t to = {.buffer = recv, .count = count, .type = type};
+    ctn_coll_side_t from = {
+        .buffer = send, .count = send_count, .type = send_type};
+    ctn_coll_side_t to = {
+        .buffer = recv, .count = recv_count, .type = recv_type};
     return enter(&from, &to, group, mode, request);
 }
 
-CTN_HOT catena_status_t catena_alltoall(const void *send, void *recv,
-                                        size_t count, catena_type_t type,
-                                        catena_group_t *group)
+CTN_HOT catena_status_t catena_alltoall(UNIFORM_PARAMETERS)
 {
-    return enter_uniform(send, recv, count, type, group, MODE_BLOCKING, NULL);
+    return enter_uniform(send, send_count, send_type, recv, recv_count,
+                         recv_type, group, MODE_BLOCKING, NULL);
 }
 
-catena_status_t catena_ialltoall(const void *send, void *recv, size_t count,
-                                 catena_type_t type, catena_group_t *group,
-                                 catena_request_t **request)
+catena_status_t catena_ialltoall(UNIFORM_PARAMETERS, catena_request_t **request)
 {
-    return enter_uniform(send, recv, count, type, group, MODE_NONBLOCKING,
-                         request);
+    return enter_uniform(send, send_count, send_type, recv, recv_count,
+                         recv_type, group, MODE_NONBLOCKING, request);
 }
 
-catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
-                                     catena_type_t type, catena_group_t *group,
+catena_status_t catena_alltoall_init(UNIFORM_PARAMETERS,
                                      catena_request_t **request)
 {
-    return enter_uniform(send, recv, count, type, group, MODE_PERSISTENT,
-                         request);
+    return enter_uniform(send, send_count, send_type, recv, recv_count,
+                         recv_type, group, MODE_PERSISTENT, request);
 }
 
 /* The parameters of v and w differ in the types: one, or arrays. */

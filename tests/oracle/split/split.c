@@ -46,8 +46,8 @@ int32_t *oracle_gather_value(const oracle_t *oracle, catena_group_t *group,
         send[i] = value;
         receive[i] = -1;
     }
-    ORACLE_CHECK(oracle, catena_alltoall(send, receive, 1, CATENA_INT32,
-                                         group) == CATENA_OK);
+    ORACLE_CHECK(oracle, catena_alltoall(send, 1, CATENA_INT32, receive, 1,
+                                         CATENA_INT32, group) == CATENA_OK);
     free(send);
     return receive;
 }
@@ -350,7 +350,8 @@ void oracle_split_lie(const oracle_t *oracle, const oracle_split_t *split,
     for (size_t i = 1; i < p; i++) {
         say[i] = say[0];
     }
-    ORACLE_CHECK(oracle, catena_alltoall(say, result, sizeof(*say), CATENA_BYTE,
+    ORACLE_CHECK(oracle, catena_alltoall(say, sizeof(*say), CATENA_BYTE, result,
+                                         sizeof(*say), CATENA_BYTE,
                                          world) == CATENA_OK);
     expect_fit(oracle, split, result, what);
     free(say);

@@ -69,8 +69,8 @@ static unsigned long all_errors(rank_test_t *test)
     for (size_t i = 0; i < p; i++) {
         send[i] = test->errors;
     }
-    if (catena_alltoall(send, receive, 1, CATENA_UINT64, test->own) !=
-        CATENA_OK) {
+    if (catena_alltoall(send, 1, CATENA_UINT64, receive, 1, CATENA_UINT64,
+                        test->own) != CATENA_OK) {
         sum = 1;
     }
     for (size_t i = 0; i < p; i++) {

@@ -384,8 +384,9 @@ static void build_on_groups(job_t *job)
     }
     for (int i = 0; i < 3; i++) {
         uint32_t n = groups[i]->chain.place.size;
-        JOB_CHECK(job, catena_ialltoall(send, receive, 1, CATENA_UINT64,
-                                        groups[i], &request[0]) == CATENA_OK);
+        JOB_CHECK(job, catena_ialltoall(send, 1, CATENA_UINT64, receive, 1,
+                                        CATENA_UINT64, groups[i],
+                                        &request[0]) == CATENA_OK);
         ctn_hierarchy_t *hierarchy =
             get_hierarchy(job, groups[i], "reduce_scatter");
         ctn_hierarchy_t *flat = NULL;

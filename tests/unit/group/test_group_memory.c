@@ -273,8 +273,8 @@ static void forget(job_t *job)
                                     "node:shm,network:p2p") == CATENA_OK);
     JOB_CHECK(job, catena_allgather(&own, 1, CATENA_INT32, blocks, 1,
                                     CATENA_INT32, part) == CATENA_OK);
-    JOB_CHECK(job, catena_alltoall(blocks, blocks + RANKS, 1, CATENA_INT32,
-                                   group) == CATENA_OK);
+    JOB_CHECK(job, catena_alltoall(blocks, 1, CATENA_INT32, blocks + RANKS, 1,
+                                   CATENA_INT32, group) == CATENA_OK);
     if (!forgets) {
         JOB_CHECK(job, catena_neighborhood_free(ring) == CATENA_OK);
         JOB_CHECK(job, catena_group_free(group) == CATENA_OK);

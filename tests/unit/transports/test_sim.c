@@ -228,8 +228,8 @@ static int exchange(const catena_config_t *config, void *argument)
     }
     catena_group_set(r.world, "alltoall_algorithm", "onmpml");
     for (int i = 0; i < 3; i++) {
-        if (catena_alltoall(send, receive, n, CATENA_BYTE, r.world) !=
-            CATENA_OK) {
+        if (catena_alltoall(send, n, CATENA_BYTE, receive, n, CATENA_BYTE,
+                            r.world) != CATENA_OK) {
             return 1;
         }
     }

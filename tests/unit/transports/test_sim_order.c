@@ -31,7 +31,8 @@ static catena_status_t alltoall(job_t *job, void *send, void *recv,
                                 size_t bytes, catena_neighborhood_t *ring)
 {
     (void)ring;
-    return catena_alltoall(send, recv, bytes, CATENA_BYTE, job->context->world);
+    return catena_alltoall(send, bytes, CATENA_BYTE, recv, bytes, CATENA_BYTE,
+                           job->context->world);
 }
 
 static catena_status_t allgather(job_t *job, void *send, void *recv,

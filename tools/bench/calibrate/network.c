@@ -94,8 +94,8 @@ static double time_start(struct calibration *c, catena_group_t **lane)
         if (i == 1)
             begin = cpu_ns();
         calibrate_must(c, "alltoall",
-                       catena_ialltoall(c->send, c->recv, 8, CATENA_BYTE,
-                                        lane[i], &request[i]));
+                       catena_ialltoall(c->send, 8, CATENA_BYTE, c->recv, 8,
+                                        CATENA_BYTE, lane[i], &request[i]));
     }
     ns = (cpu_ns() - begin) / (LANES - 1);
     calibrate_must(c, "alltoall", catena_request_waitall(LANES, request));
@@ -109,9 +109,9 @@ static double time_wait(struct calibration *c, catena_group_t *group)
     double begin;
 
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
-    calibrate_must(
-        c, "alltoall",
-        catena_ialltoall(c->send, c->recv, 8, CATENA_BYTE, group, &request));
+    calibrate_must(c, "alltoall",
+                   catena_ialltoall(c->send, 8, CATENA_BYTE, c->recv, 8,
+                                    CATENA_BYTE, group, &request));
     calibrate_nap(nap_s);
     if (calibrate_is_root(c))
         spin(20000); /* until the clock frequency has recovered */
@@ -207,9 +207,10 @@ static double time_alltoalls(struct calibration *c, catena_group_t **lane,
     begin = calibrate_wall_ns();
     for (size_t i = 0; i < lanes; i++)
         calibrate_must(c, "alltoall",
-                       catena_ialltoall(c->send + i * stride,
-                                        c->recv + i * stride, bytes,
-                                        CATENA_BYTE, lane[i], &request[i]));
+                       catena_ialltoall(c->send + i * stride, bytes,
+                                        CATENA_BYTE, c->recv + i * stride,
+                                        bytes, CATENA_BYTE, lane[i],
+                                        &request[i]));
     calibrate_must(c, "alltoall", catena_request_waitall(lanes, request));
     return calibrate_wall_ns() - begin;
 }

@@ -17,21 +17,22 @@ static void lay_out(struct bench_call *call)
 
 static catena_status_t blocking(struct bench_call *call)
 {
-    return catena_alltoall(call->send, call->recv, call->bytes, CATENA_BYTE,
-                           call->group);
+    return catena_alltoall(call->send, call->bytes, CATENA_BYTE, call->recv,
+                           call->bytes, CATENA_BYTE, call->group);
 }
 
 static catena_status_t start(struct bench_call *call,
                              catena_request_t **request)
 {
-    return catena_ialltoall(call->send, call->recv, call->bytes, CATENA_BYTE,
-                            call->group, request);
+    return catena_ialltoall(call->send, call->bytes, CATENA_BYTE, call->recv,
+                            call->bytes, CATENA_BYTE, call->group, request);
 }
 
 static catena_status_t init(struct bench_call *call, catena_request_t **request)
 {
-    return catena_alltoall_init(call->send, call->recv, call->bytes,
-                                CATENA_BYTE, call->group, request);
+    return catena_alltoall_init(call->send, call->bytes, CATENA_BYTE,
+                                call->recv, call->bytes, CATENA_BYTE,
+                                call->group, request);
 }
 
 const struct bench_collective bench_alltoall = {

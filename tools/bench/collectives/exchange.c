@@ -28,7 +28,8 @@ void bench_exchange(struct bench *bench, catena_group_t *group,
 {
     catena_status_t status;
 
-    status = catena_alltoall(send, recv, bytes, CATENA_BYTE, group);
+    status = catena_alltoall(send, bytes, CATENA_BYTE, recv, bytes, CATENA_BYTE,
+                             group);
     if (status != CATENA_OK)
         bench_die(bench, "exchanging results", status);
 }

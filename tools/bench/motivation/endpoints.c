@@ -59,10 +59,10 @@ static void exchange(struct exchanging *x, size_t windows)
     for (size_t w = 0; w < windows; w++) {
         for (size_t i = 0; i < x->window; i++)
             figure_must(x->bench, "alltoall",
-                        catena_ialltoall(x->send + i * stride,
-                                         x->recv + i * stride, x->bytes,
-                                         CATENA_BYTE, x->lane[i % LANES],
-                                         &request[i]));
+                        catena_ialltoall(x->send + i * stride, x->bytes,
+                                         CATENA_BYTE, x->recv + i * stride,
+                                         x->bytes, CATENA_BYTE,
+                                         x->lane[i % LANES], &request[i]));
         figure_must(x->bench, "alltoall",
                     catena_request_waitall(x->window, request));
     }
