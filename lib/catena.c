@@ -11,6 +11,7 @@
 #include "coll/hierarchy/hierarchy.h"
 #include "context.h"
 #include "core/cache_line.h"
+#include "core/cores.h"
 #include "exec/exec.h"
 #include "group/group.h"
 #include "heap/heap.h"
@@ -305,7 +306,8 @@ static catena_status_t find_locality(catena_context_t *context)
     if (ranks == CTN_CONFIG_AUTO || ranks < boot->local_size) {
         ranks = boot->local_size;
     }
-    locality->oversubscribed = ranks > ctn_locality_cores();
+    locality->ranks_per_core = (double)ranks / ctn_cores_shared("");
+    locality->oversubscribed = locality->ranks_per_core > 1;
     return ctn_locality_find(&context->log, context->config.topology, locality);
 }
 

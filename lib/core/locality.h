@@ -24,6 +24,7 @@ typedef struct ctn_locality {
     uint32_t local_size;
     int numa;            /* NUMA domain this process is bound to, -1: several */
     bool oversubscribed; /* the host has more ranks than cores */
+    double ranks_per_core; /* of the host; unknown if simulated */
     bool simulated;
     ctn_resources_t *resources;
 } ctn_locality_t;

@@ -93,7 +93,7 @@ static catena_status_t choose_limit(const ctn_heap_t *heap, size_t asked,
                                     size_t *limit)
 {
     struct statvfs fs;
-    size_t there = ctn_memory_usable();
+    size_t there = ctn_memory_usable("");
     const char *where = "physical memory, or the limit of the control group";
 
     if (heap->kind == CTN_SEGMENT_SHM && fstatvfs(heap->fd, &fs) == 0 &&

@@ -75,15 +75,9 @@ void ctn_heap_check(ctn_heap_t *heap);
 /* --- limits.c --- */
 
 /** Bytes that this process may use: physical memory, or less if a control
- * group says so. */
-size_t ctn_memory_usable(void);
-
-/** The smallest limit from here up to the root of a control group hierarchy.
- * @param root  where the hierarchy is mounted
- * @param group path of the group below it, as in /proc/self/cgroup
- * @param file  the limit's file name
- * @return SIZE_MAX if there is none */
-size_t ctn_cgroup_limit(const char *root, const char *group, const char *file);
+ * group says so.
+ * @param root prefix of /proc and /sys: "", or the folder of a test */
+size_t ctn_memory_usable(const char *root);
 
 /** Whether the system gives shared memory huge pages on request. */
 bool ctn_huge_pages_allowed(void);

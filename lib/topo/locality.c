@@ -2,9 +2,7 @@
 
 #include <hwloc.h>
 #include <numa.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /** Return the only NUMA domain that covers `cpuset`, or -1 if several do or the
  * machine has only one. */
@@ -111,30 +109,4 @@ catena_status_t ctn_locality_find(const ctn_log_t *log, const char *description,
                          : bound_domain(topology);
     hwloc_topology_destroy(topology);
     return CATENA_OK;
-}
-
-/** Return the cores that the control group's quota amounts to, rounded up; 0:
- * no quota. */
-static unsigned quota_cores(void)
-{
-    long quota;
-    long period;
-    unsigned cores = 0;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-    if (file == NULL) {
-        return 0;
-    }
-    if (fscanf(file, "%ld %ld", &quota, &period) == 2 && period > 0) {
-        cores = (unsigned)((quota + period - 1) / period);
-    }
-    fclose(file);
-    return cores;
-}
-
-unsigned ctn_locality_cores(void)
-{
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned cores = online > 0 ? (unsigned)online : 1;
-    unsigned quota = quota_cores();
-    return quota > 0 && quota < cores ? quota : cores;
 }

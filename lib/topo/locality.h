@@ -26,10 +26,6 @@ catena_status_t ctn_locality_devices(const ctn_log_t *log,
                                      const ctn_locality_t *locality,
                                      char **devices);
 
-/** Return the processing units available to this job's ranks on this host:
- * those online, limited by the control group's quota. */
-unsigned ctn_locality_cores(void);
-
 #define CTN_RESOURCE_BYTES 384u /* of a name, including the node's */
 
 /** Return the name of this process's resource at a level. Processes have the

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/cores.h"
 #include "measure.h"
 #include "overlap.h"
 
@@ -168,9 +169,9 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
             printf("# layout: %s, simulated, seed %llu, jitter %g\n", layout,
                    (unsigned long long)options->sim.seed, options->sim.jitter);
         else
-            printf("# layout: %s, launcher %s, host %s with %ld cores\n",
-                   layout, bench->place.launcher, bench->place.hostname,
-                   sysconf(_SC_NPROCESSORS_ONLN));
+            printf("# layout: %s, launcher %s, host %s with %u cores\n", layout,
+                   bench->place.launcher, bench->place.hostname,
+                   ctn_cores_shared(""));
         printf("# network: %s\n", bench->place.network);
         printf("# buffers: %s%s; calls: %s%s\n", buffers_text(report),
                options->in_place ? ", in place" : "", mode_text(report),

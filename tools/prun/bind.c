@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/cores.h"
+
 struct prun_bindings {
     hwloc_topology_t topology;
     bool loaded;
@@ -20,41 +22,6 @@ struct prun_bindings {
     cpu_set_t **sets;     /* one per object */
     uint32_t *object_of;  /* each rank's object */
 };
-
-/* CPU time that a cgroup allows, in whole CPUs; 0: no limit. */
-static uint32_t prun_quota_file(const char *path)
-{
-    char quota[32] = "";
-    long limit, period = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    int found = fscanf(file, "%31s %ld", quota, &period);
-    fclose(file);
-    if (found != 2 || period <= 0 || sscanf(quota, "%ld", &limit) != 1)
-        return 0;
-    return limit < period ? 1 : (uint32_t)(limit / period);
-}
-
-static uint32_t prun_cgroup_quota(void)
-{
-    uint32_t quota = prun_quota_file("/sys/fs/cgroup/cpu.max");
-    char line[1024];
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && fgets(line, sizeof line, file)) {
-        if (strncmp(line, "0::", 3) != 0)
-            continue;
-        line[strcspn(line, "\n")] = 0;
-        char *path = prun_format("/sys/fs/cgroup%s/cpu.max", line + 3);
-        uint32_t own = prun_quota_file(path);
-        free(path);
-        if (own && (!quota || own < quota))
-            quota = own;
-    }
-    if (file)
-        fclose(file);
-    return quota;
-}
 
 static bool prun_load_topology(struct prun_bindings *bindings)
 {
@@ -129,9 +96,9 @@ static void prun_choose(struct prun_job *job, hwloc_const_cpuset_t allowed)
         prun_find_objects(bindings, HWLOC_OBJ_PU, allowed);
 
     uint32_t usable = bindings->count;
-    uint32_t quota = prun_cgroup_quota();
-    if (options->binding == PRUN_BIND_AUTO && quota && quota < usable)
-        usable = quota;
+    uint32_t allowed_cores = ctn_cores_usable("");
+    if (options->binding == PRUN_BIND_AUTO && allowed_cores < usable)
+        usable = allowed_cores;
     bool fits = numa ? usable > 0 : options->np <= usable;
     if (!fits && options->binding != PRUN_BIND_AUTO)
         prun_die(PRUN_EXIT_USAGE,

@@ -125,11 +125,7 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
         costs->byte[CTN_REMOTE] = TCP_BYTE_NS;
     }
     if (exec->oversubscribed && !locality->simulated) {
-        size_t ranks = neighborhood->exec->config->host_ranks;
-        if (ranks == CTN_CONFIG_AUTO || ranks < locality->local_size) {
-            ranks = locality->local_size;
-        }
-        costs->share = (double)ranks / ctn_locality_cores();
+        costs->share = locality->ranks_per_core;
     }
     return costs_of_machine(neighborhood, costs);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/config.h"
@@ -421,43 +420,6 @@ START_TEST(overruns_do_no_harm)
 }
 END_TEST
 
-static void write_limit(const char *dir, const char *group, const char *text)
-{
-    char path[512];
-    snprintf(path, sizeof(path), "%s%s/memory.max", dir, group);
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-START_TEST(limits_of_control_groups)
-{
-    char dir[] = "/tmp/catena-test-XXXXXX";
-    char path[512];
-
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(path, sizeof(path), "%s/job", dir);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    snprintf(path, sizeof(path), "%s/job/step", dir);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert_uint_eq(ctn_cgroup_limit(dir, "/job/step", "memory.max"),
-                      SIZE_MAX);
-    write_limit(dir, "/job/step", "max\n");
-    write_limit(dir, "/job", "1048576\n");
-    ck_assert_uint_eq(ctn_cgroup_limit(dir, "/job/step", "memory.max"), MIB);
-    ck_assert_uint_eq(ctn_cgroup_limit(dir, "/job/step/gone", "memory.max"),
-                      MIB);
-    ck_assert_uint_eq(ctn_cgroup_limit(dir, "/", "memory.max"), SIZE_MAX);
-    write_limit(dir, "", "4096\n");
-    ck_assert_uint_eq(ctn_cgroup_limit(dir, "/", "memory.max"), 4096);
-    ck_assert_uint_eq(ctn_cgroup_limit(dir, "/job", "memory.max"), 4096);
-    ck_assert_uint_gt(ctn_memory_usable(), 0);
-    snprintf(path, sizeof(path), "rm -r %s", dir);
-    ck_assert_int_eq(system(path), 0);
-}
-END_TEST
-
 /* --- the arena by itself, as the simulator uses it --- */
 
 struct purse {
@@ -556,7 +518,6 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, arena_of_other_memory, 0, 2);
     tcase_add_loop_test(tcase, exhaustion, 0, 5);
     tcase_add_test(tcase, memory_is_given_back);
-    tcase_add_test(tcase, limits_of_control_groups);
     tcase_add_loop_test_raise_signal(tcase, misuse_dies, SIGABRT, 0, 12);
 }
 

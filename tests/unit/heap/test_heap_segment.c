@@ -292,7 +292,7 @@ START_TEST(many_ranks)
 
     ck_assert_int_eq(ctn_heap_create(&params, &heap, name), CATENA_OK);
     ck_assert_uint_gt(heap_stats_of(heap).limit, 0);
-    ck_assert_uint_le(heap_stats_of(heap).limit, ctn_memory_usable());
+    ck_assert_uint_le(heap_stats_of(heap).limit, ctn_memory_usable(""));
     void *block = ctn_heap_alloc(heap, 1, MIB);
     ck_assert_ptr_nonnull(block);
     ctn_heap_free(heap, block);

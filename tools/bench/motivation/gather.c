@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "core/cores.h"
 #include "motivation/motivation.h"
 
 enum {
@@ -448,7 +448,7 @@ static int measure(struct gathering *g)
                count_domains(g, g->variant[0].leads) > 0
                    ? "NUMA domain by domain"
                    : "NUMA domains unknown as ranks are not bound to one");
-        if (g->node.ranks > sysconf(_SC_NPROCESSORS_ONLN))
+        if (g->node.ranks > (int)ctn_cores_shared(""))
             puts("# more ranks than cores: leaders may share one, whatever the "
                  "placement");
         print_columns(bench->options);

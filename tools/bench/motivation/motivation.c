@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "core/cores.h"
 
 static const long nap_ns = 20000;
 
@@ -213,10 +214,10 @@ void figure_head(struct bench *bench, const struct bench_figure *figure,
     printf("# catena %s %s: %s\n", catena_version(), figure->name,
            figure->help);
     printf("# layout: %d ranks on %d node%s, %d on that of rank 0, launcher "
-           "%s, host %s with %ld cores\n",
+           "%s, host %s with %u cores\n",
            place->size, place->nodes, place->nodes == 1 ? "" : "s",
            place->local_size, place->launcher, place->hostname,
-           sysconf(_SC_NPROCESSORS_ONLN));
+           ctn_cores_shared(""));
     printf("# network: %s\n", place->network);
     printf("# buffers: shared heap; medians of %zu turns, in each of which all "
            "lines of a size have one%s\n",
