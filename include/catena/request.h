@@ -49,6 +49,34 @@ CATENA_API catena_status_t catena_request_waitany(size_t count,
                                                   catena_request_t *requests[],
                                                   size_t *index);
 
+/** Make progress once; take one active request that is complete.
+ * @param[out] index its index; `count` if there is none
+ * @param[out] done  set if one was taken, or if none is active */
+CATENA_API catena_status_t catena_request_testany(size_t count,
+                                                  catena_request_t *requests[],
+                                                  size_t *index, int *done);
+
+/** Block until an active request is complete; take all that are.
+ * @param[out] completed number of these; 0 if none was active
+ * @param[out] indices   [count] the indices of these, ascending
+ * @param[out] statuses  [count] the status of each, in the order of `indices`;
+ *                       may be NULL
+ * @return the first error among these; the outputs are set then, too. ERR_ARG
+ *         and no outputs: an argument is NULL */
+CATENA_API catena_status_t catena_request_waitsome(size_t count,
+                                                   catena_request_t *requests[],
+                                                   size_t *completed,
+                                                   size_t indices[],
+                                                   catena_status_t statuses[]);
+
+/** Make progress once; take all active requests that are complete. Arguments
+ * and return value as in catena_request_waitsome, and:
+ * @param[out] completed may be 0
+ * @param[out] done      set if no request is active any more */
+CATENA_API catena_status_t catena_request_testsome(
+    size_t count, catena_request_t *requests[], size_t *completed,
+    size_t indices[], catena_status_t statuses[], int *done);
+
 /** Free an inactive persistent request; does not block. ERR_STATE if it is
  * active. */
 CATENA_API catena_status_t catena_request_free(catena_request_t **request);

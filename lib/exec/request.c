@@ -124,6 +124,49 @@ static bool active(const ctn_op_t *op)
     return op != NULL && op->state != CTN_OP_INACTIVE;
 }
 
+/** Find the first active request that is complete. @return its index, or
+ * `count`; *exec: that of an active request, NULL if none is active */
+static size_t find_complete(size_t count, catena_request_t *const requests[],
+                            ctn_exec_t **exec)
+{
+    *exec = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (active(requests[i])) {
+            *exec = requests[i]->exec;
+            if (complete(requests[i])) {
+                return i;
+            }
+        }
+    }
+    return count;
+}
+
+/** The same after one poll, if there is none. */
+static size_t test_complete(size_t count, catena_request_t *const requests[],
+                            ctn_exec_t **exec)
+{
+    size_t first = find_complete(count, requests, exec);
+    if (first == count && *exec != NULL) {
+        (void)ctn_exec_progress(*exec);
+        first = find_complete(count, requests, exec);
+    }
+    return first;
+}
+
+/** The same, blocking: `count` only if none is active. */
+static size_t wait_complete(size_t count, catena_request_t *const requests[])
+{
+    ctn_backoff_t backoff = {0};
+    for (;;) {
+        ctn_exec_t *exec;
+        size_t first = find_complete(count, requests, &exec);
+        if (first < count || exec == NULL) {
+            return first;
+        }
+        ctn_exec_poll_or_idle(exec, &backoff);
+    }
+}
+
 catena_status_t catena_request_waitany(size_t count,
                                        catena_request_t *requests[],
                                        size_t *index)
@@ -131,28 +174,93 @@ catena_status_t catena_request_waitany(size_t count,
     if (index == NULL || (requests == NULL && count > 0)) {
         return CATENA_ERR_ARG;
     }
-    ctn_backoff_t backoff = {0};
-    for (;;) {
-        ctn_exec_t *exec = NULL;
-        for (size_t i = 0; i < count; i++) {
-            if (active(requests[i]) && complete(requests[i])) {
-                *index = i;
-                return harvest(&requests[i]);
-            }
-            if (active(requests[i])) {
-                exec = requests[i]->exec;
-            }
-        }
-        if (exec == NULL) {
-            *index = count;
-            return CATENA_OK;
-        }
-        if (!ctn_exec_poll(exec)) {
-            ctn_exec_idle(exec, &backoff);
-        } else {
-            backoff = (ctn_backoff_t){0};
-        }
+    *index = wait_complete(count, requests);
+    return *index < count ? harvest(&requests[*index]) : CATENA_OK;
+}
+
+catena_status_t catena_request_testany(size_t count,
+                                       catena_request_t *requests[],
+                                       size_t *index, int *done)
+{
+    if (index == NULL || done == NULL || (requests == NULL && count > 0)) {
+        return CATENA_ERR_ARG;
     }
+    ctn_exec_t *exec;
+    *index = test_complete(count, requests, &exec);
+    *done = *index < count || exec == NULL;
+    return *index < count ? harvest(&requests[*index]) : CATENA_OK;
+}
+
+/** The arguments of waitsome and testsome. */
+typedef struct some {
+    size_t count;
+    catena_request_t **requests;
+    size_t *completed;
+    size_t *indices;
+    catena_status_t *statuses;
+} some_t;
+
+static bool valid(const some_t *some)
+{
+    return some->completed != NULL &&
+           (some->count == 0 ||
+            (some->requests != NULL && some->indices != NULL));
+}
+
+/** Take all active requests that are complete. *left: others are active. */
+static catena_status_t harvest_some(const some_t *some, bool *left)
+{
+    catena_status_t error = CATENA_OK;
+    size_t taken = 0;
+    *left = false;
+    for (size_t i = 0; i < some->count; i++) {
+        if (!active(some->requests[i])) {
+            continue;
+        }
+        if (!complete(some->requests[i])) {
+            *left = true;
+            continue;
+        }
+        catena_status_t status = harvest(&some->requests[i]);
+        if (some->statuses != NULL) {
+            some->statuses[taken] = status;
+        }
+        some->indices[taken++] = i;
+        error = error == CATENA_OK ? status : error;
+    }
+    *some->completed = taken;
+    return error;
+}
+
+catena_status_t catena_request_waitsome(size_t count,
+                                        catena_request_t *requests[],
+                                        size_t *completed, size_t indices[],
+                                        catena_status_t statuses[])
+{
+    some_t some = {count, requests, completed, indices, statuses};
+    if (!valid(&some)) {
+        return CATENA_ERR_ARG;
+    }
+    bool left;
+    (void)wait_complete(count, requests);
+    return harvest_some(&some, &left);
+}
+
+catena_status_t catena_request_testsome(size_t count,
+                                        catena_request_t *requests[],
+                                        size_t *completed, size_t indices[],
+                                        catena_status_t statuses[], int *done)
+{
+    some_t some = {count, requests, completed, indices, statuses};
+    if (done == NULL || !valid(&some)) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_exec_t *exec;
+    bool left;
+    (void)test_complete(count, requests, &exec);
+    catena_status_t status = harvest_some(&some, &left);
+    *done = !left;
+    return status;
 }
 
 catena_status_t catena_request_free(catena_request_t **request)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ranks/helpers/rank_test.h"
+#include "ranks/helpers/refuse.h"
 
 /** A small blocking alltoall that is the only operation on some ranks, with a
  * set algorithm. */
@@ -123,10 +124,145 @@ static void handles(rank_test_t *test)
     RANK_CHECK(test, catena_request_free(&none) == CATENA_OK);
 }
 
+enum { SOME = 6, FAILS_AT = 4 };
+
+/** NULL, a nonblocking and an inactive persistent request, an active one, one
+ * that fails on all ranks but the first, and a nonblocking one. The world's
+ * first barrier and that of `group` are complete on return.
+ * @return how many are active */
+static size_t start_some(rank_test_t *test, catena_group_t *group,
+                         catena_request_t *requests[SOME])
+{
+    static const catena_split_t valid;
+    static const catena_split_t invalid = {.flags = 1u << 30};
+    static catena_group_t *made; /* by no rank */
+    catena_request_t *later[4] = {NULL};
+    RANK_CHECK(test, catena_ibarrier(test->world, &requests[1]) == CATENA_OK);
+    RANK_CHECK(test, catena_ibarrier(group, &requests[5]) == CATENA_OK);
+    for (int i = 0; i < 4; i++) { /* the last one begins after the first */
+        RANK_CHECK(test, catena_ibarrier(i < 2 ? test->world : group,
+                                         &later[i]) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_request_waitall(4, later) == CATENA_OK);
+    RANK_CHECK(test, catena_request_start(requests[3]) == CATENA_OK);
+    if (test->place.rank == 0) {
+        REFUSED(test, "flags",
+                catena_group_isplit_by(group, &invalid, &made,
+                                       &requests[FAILS_AT]));
+        return 3;
+    }
+    RANK_CHECK(test, catena_group_isplit_by(group, &valid, &made,
+                                            &requests[FAILS_AT]) == CATENA_OK);
+    return 4;
+}
+
+/** Check what waitsome or testsome has taken. */
+static void check_some(rank_test_t *test, size_t completed,
+                       const size_t indices[SOME],
+                       const catena_status_t statuses[SOME],
+                       catena_status_t returned, unsigned taken[SOME])
+{
+    catena_status_t expected = CATENA_OK;
+    RANK_CHECK(test, completed <= SOME);
+    for (size_t i = 0; i < completed && i < SOME; i++) {
+        RANK_CHECK(test, indices[i] < SOME);
+        RANK_CHECK(test, i == 0 || indices[i - 1] < indices[i]);
+        taken[indices[i] % SOME]++;
+        if (indices[i] == FAILS_AT) {
+            expected = CATENA_ERR_ARG;
+        }
+        RANK_CHECK(test, statuses[i] == (indices[i] == FAILS_AT ? CATENA_ERR_ARG
+                                                                : CATENA_OK));
+    }
+    RANK_CHECK(test, returned == expected);
+}
+
+static void take_some(rank_test_t *test, catena_request_t *requests[SOME],
+                      size_t active, bool block)
+{
+    size_t indices[SOME];
+    catena_status_t statuses[SOME];
+    unsigned taken[SOME] = {0};
+    size_t all = 0;
+    int done = 0;
+    for (int calls = 0; !done; calls++) {
+        size_t completed = SIZE_MAX;
+        catena_status_t returned =
+            block ? catena_request_waitsome(SOME, requests, &completed, indices,
+                                            statuses)
+                  : catena_request_testsome(SOME, requests, &completed, indices,
+                                            statuses, &done);
+        check_some(test, completed, indices, statuses, returned, taken);
+        if (calls == 0) { /* both that are complete, at least */
+            RANK_CHECK(test, taken[1] == 1 && taken[5] == 1);
+        }
+        all += completed;
+        done = block ? completed == 0 : done;
+        RANK_CHECK(test, !done || all == active);
+    }
+    for (size_t i = 0; i < SOME; i++) {
+        bool was = i == 1 || i == 3 || i == 5 ||
+                   (i == FAILS_AT && test->place.rank > 0);
+        RANK_CHECK(test, taken[i] == was);
+        RANK_CHECK(test, (requests[i] != NULL) == (i == 2 || i == 3));
+    }
+}
+
+/** One request at a time; that which fails is one of them. */
+static void take_any(rank_test_t *test, catena_request_t *requests[SOME],
+                     size_t active)
+{
+    size_t all = 0;
+    for (;;) {
+        size_t index = SIZE_MAX;
+        int done = -1;
+        catena_status_t status =
+            catena_request_testany(SOME, requests, &index, &done);
+        RANK_CHECK(test,
+                   status == (index == FAILS_AT ? CATENA_ERR_ARG : CATENA_OK));
+        RANK_CHECK(test, index <= SOME && (index == SOME || done == 1));
+        all += index < SOME;
+        if (index == SOME && done) {
+            break;
+        }
+    }
+    RANK_CHECK(test, all == active);
+}
+
+/** Requests of all kinds by waitsome, testsome and testany. */
+static void any_and_some(rank_test_t *test)
+{
+    catena_group_t *group = NULL;
+    catena_request_t *requests[SOME] = {NULL};
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    RANK_CHECK(test, catena_barrier_init(group, &requests[2]) == CATENA_OK);
+    RANK_CHECK(test, catena_barrier_init(group, &requests[3]) == CATENA_OK);
+    for (int way = 0; way < 3; way++) {
+        size_t active = start_some(test, group, requests);
+        if (way < 2) {
+            take_some(test, requests, active, way == 0);
+        } else {
+            take_any(test, requests, active);
+        }
+    }
+    size_t completed = 1;
+    size_t index = 0;
+    int done = 0;
+    RANK_CHECK(test, catena_request_testsome(SOME, requests, &completed, &index,
+                                             NULL, &done) == CATENA_OK);
+    RANK_CHECK(test, completed == 0 && done);
+    RANK_CHECK(test, catena_request_testsome(0, NULL, &completed, NULL, NULL,
+                                             &done) == CATENA_OK);
+    RANK_CHECK(test, catena_request_free(&requests[2]) == CATENA_OK);
+    RANK_CHECK(test, catena_request_free(&requests[3]) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+}
+
 static const rank_case_t cases[] = {
     {"settings_of_now", settings_of_now},
     {"in_order_alone_on_some", in_order_alone_on_some},
     {"handles", handles},
+    {"any_and_some", any_and_some},
     {NULL, NULL}};
 const rank_suite_t rank_suite_nonblocking = {.name = "nonblocking",
                                              .cases = cases};

@@ -18,7 +18,7 @@ OPTIONAL = {
     'catena_neighborhood_neighbors': ['source_weights', 'target_weights'],
     'catena_request_describe': ['request'],
 }
-ALWAYS_OPTIONAL = r'(source_|target_|)weights|info'
+ALWAYS_OPTIONAL = r'(source_|target_|)weights|info|statuses'
 # Do not return, or have nothing that can be NULL; abort has a test of its own.
 SKIPPED = ['catena_abort', 'catena_version', 'catena_status_string']
 # By name, then by type; the rest are members of null_t called as the type is.
@@ -64,6 +64,7 @@ VALUES = {
     'catena_request_t **': '&n->request', 'catena_request_t *': 'n->persistent',
     'const catena_request_t *': 'n->persistent',
     'catena_request_t *[]': '&n->request',
+    'size_t []': '&n->size', 'catena_status_t []': '&n->status',
     'catena_heap_stats_t *': '&n->heap_stats',
     'catena_machine_t **': '&n->opened', 'catena_machine_t *': 'n->machine',
     'const catena_machine_t *': 'n->machine',

@@ -177,7 +177,8 @@ static void complete(mix_t *mix)
         size_t some =
             (size_t)(rank_random(&mix->own) % (mix->count - from)) + 1;
         catena_request_t **request = mix->request + from;
-        switch (rank_random(&mix->own) % 4) {
+        catena_status_t status = CATENA_OK;
+        switch (rank_random(&mix->own) % 5) {
         case 0:
             RANK_CHECK(test, catena_request_test(request, &done) == CATENA_OK);
             break;
@@ -188,6 +189,12 @@ static void complete(mix_t *mix)
         case 2:
             RANK_CHECK(test, catena_request_waitany(some, request, &index) ==
                                  CATENA_OK);
+            break;
+        case 3:
+            RANK_CHECK(test,
+                       catena_request_testsome(1, request, &some, &index,
+                                               &status, &done) == CATENA_OK);
+            RANK_CHECK(test, status == CATENA_OK);
             break;
         default:
             RANK_CHECK(test, catena_request_wait(request) == CATENA_OK);

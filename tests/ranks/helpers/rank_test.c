@@ -195,6 +195,25 @@ void rank_pause(rank_test_t *test, double microseconds)
     }
 }
 
+/** Complete requests by waitsome or testsome. */
+static void complete_some(rank_test_t *test, catena_request_t **requests,
+                          size_t count, bool block)
+{
+    size_t *indices = calloc(count + 1, sizeof(*indices));
+    size_t completed;
+    int done = 0;
+    while (!done) {
+        RANK_CHECK(test,
+                   (block ? catena_request_waitsome(count, requests, &completed,
+                                                    indices, NULL)
+                          : catena_request_testsome(count, requests, &completed,
+                                                    indices, NULL, &done)) ==
+                       CATENA_OK);
+        done = block ? completed == 0 : done;
+    }
+    free(indices);
+}
+
 void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
                    int way)
 {
@@ -215,6 +234,16 @@ void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
             RANK_CHECK(test, catena_request_waitany(count, requests, &index) ==
                                  CATENA_OK);
         } while (index < count);
+        break;
+    case 3:
+        do {
+            RANK_CHECK(test, catena_request_testany(count, requests, &index,
+                                                    &done) == CATENA_OK);
+        } while (index < count || !done);
+        break;
+    case 4:
+    case 5:
+        complete_some(test, requests, count, way == 4);
         break;
     default: /* the last started first */
         for (size_t i = count; i-- > 0;) {

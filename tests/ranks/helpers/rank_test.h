@@ -103,9 +103,9 @@ oracle_call_t rank_alltoall(rank_test_t *test, catena_group_t *group,
 void rank_exchange(rank_test_t *test, catena_group_t *group, size_t bytes,
                    unsigned times);
 
-/** Ways to complete requests: waitall, by testing, in order of completion, the
- * last first. */
-enum { RANK_WAYS = 4 };
+/** Ways to complete requests: waitall, testall, waitany, testany, waitsome,
+ * testsome, the last first by test. */
+enum { RANK_WAYS = 7 };
 void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
                    int way);
 

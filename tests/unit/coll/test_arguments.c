@@ -27,6 +27,7 @@ typedef struct null {
     catena_sim_program_t program;
     int zero_each[EACH], one_each[EACH], numbers[EACH], number;
     size_t size;
+    catena_status_t status;
     ptrdiff_t size_signed;
     uint64_t offset;
     double real;
