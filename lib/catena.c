@@ -6,16 +6,15 @@
 #include <string.h>
 
 #include "boot/boot.h"
-#include "coll/alltoall/leaders/layout.h"
 #include "coll/barrier.h"
-#include "coll/hierarchy/hierarchy.h"
+#include "coll/hierarchy/settings.h"
 #include "context.h"
 #include "core/cache_line.h"
 #include "core/cores.h"
 #include "exec/exec.h"
 #include "group/group.h"
 #include "heap/heap.h"
-#include "model/tuning.h"
+#include "settings.h"
 #include "topo/locality.h"
 #include "topo/topo.h"
 #include "transports/shm/shm.h"
@@ -27,17 +26,22 @@ static const char ep_address_key[] = "catena.card";
 
 /* ---- the heap ---- */
 
+static const ctn_heap_config_t *heap_config(const catena_context_t *context)
+{
+    return ctn_config_values(&context->config, &ctn_heap_settings);
+}
+
 /** Local rank 0 creates the node's segment and publishes its name. */
 static catena_status_t join_heap(catena_context_t *context)
 {
     ctn_boot_t *boot = context->boot;
     ctn_heap_params_t params = {
         .log = &context->log,
-        .limit = context->config.heap_size,
+        .limit = heap_config(context)->size,
         .local_rank = (int)boot->local_rank,
         .local_size = (int)boot->local_size,
         .numa = context->locality.numa,
-        .huge = context->config.heap_huge,
+        .huge = heap_config(context)->huge_pages,
     };
     if (boot->local_rank == 0) {
         char name[64] = "";
@@ -85,7 +89,7 @@ static catena_status_t look_up_ep_address(void *argument, uint64_t process,
 /** A job of several nodes has a network; a job of one node on request. */
 static bool wants_network(const catena_context_t *context)
 {
-    size_t network = context->config.network;
+    size_t network = ctn_job_config(&context->config)->network;
     return context->boot->local_size < context->boot->size ||
            (network == CTN_CONFIG_AUTO
                 ? ctn_hierarchy_names(&context->config, "ucx")
@@ -98,10 +102,11 @@ static catena_status_t join_network(catena_context_t *context)
     if (!wants_network(context)) {
         return CATENA_OK;
     }
+    const ctn_topo_config_t *topo = ctn_topo_config(&context->config);
     char *devices;
-    catena_status_t status = ctn_locality_devices(
-        &context->log, context->config.topology, context->config.net_devices,
-        &context->locality, &devices);
+    catena_status_t status =
+        ctn_locality_devices(&context->log, topo->topology, topo->net_devices,
+                             &context->locality, &devices);
     if (status != CATENA_OK) {
         return status;
     }
@@ -110,7 +115,7 @@ static catena_status_t join_network(catena_context_t *context)
         .process = boot->rank,
         .arena = ctn_heap_arena(context->heap, (int)boot->local_rank),
         .arena_bytes = ctn_heap_arena_bytes(context->heap),
-        .put_mode = context->config.ucx_put,
+        .config = &context->config,
         .devices = devices,
         .lookup = look_up_ep_address,
         .lookup_context = context,
@@ -165,7 +170,7 @@ static catena_status_t find_sim_place(catena_context_t *context)
     };
     /* A topology description determines locality and splits; the costs of
      * memory and network are those of the simulated machine. */
-    const char *description = context->config.topology;
+    const char *description = ctn_topo_config(&context->config)->topology;
     return description != NULL && description[0] != '\0'
                ? ctn_locality_find(&context->log, description,
                                    &context->locality)
@@ -179,7 +184,7 @@ static catena_status_t join_sim_heap(catena_context_t *context)
     ctn_sim_place_t place = ctn_sim_place(context->sim);
     ctn_heap_params_t params = {
         .log = &context->log,
-        .limit = context->config.heap_size,
+        .limit = heap_config(context)->size,
         .local_rank = (int)place.local_rank,
         .local_size = (int)place.local_size,
         .numa = -1,
@@ -214,7 +219,8 @@ static catena_status_t make_exec(catena_context_t *context)
     ctn_doorbell_open(&exec->doorbell, &context->log, context->heap,
                       context->boot->local_rank,
                       context->sim == NULL ? context->boot->local_size : 1);
-    ctn_exec_set_wait_policy(exec, &context->config);
+    ctn_exec_set_wait_policy(
+        exec, ctn_config_values(&context->config, &ctn_exec_settings));
     catena_status_t status = ctn_exec_init(exec);
     ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
     if (context->sim != NULL) {
@@ -297,7 +303,8 @@ static catena_status_t find_locality(catena_context_t *context)
 {
     const ctn_boot_t *boot = context->boot;
     ctn_locality_t *locality = &context->locality;
-    size_t ranks = context->config.host_ranks;
+    const ctn_topo_config_t *topo = ctn_topo_config(&context->config);
+    size_t ranks = topo->host_ranks;
     locality->process = boot->rank;
     locality->node = boot->node_key;
     locality->local_rank = boot->local_rank;
@@ -308,7 +315,7 @@ static catena_status_t find_locality(catena_context_t *context)
     }
     locality->ranks_per_core = (double)ranks / ctn_cores_shared("");
     locality->oversubscribed = locality->ranks_per_core > 1;
-    return ctn_locality_find(&context->log, context->config.topology, locality);
+    return ctn_locality_find(&context->log, topo->topology, locality);
 }
 
 /** The launcher comes first. */
@@ -316,7 +323,7 @@ static catena_status_t join_launcher(catena_context_t *context)
 {
     catena_status_t status = ctn_boot_create(&context->log, &context->boot);
     if (status == CATENA_OK && context->boot->rank == 0) {
-        (void)ctn_config_warn_unknown(&context->log);
+        (void)ctn_config_warn_unknown(ctn_settings, &context->log);
     }
     return status;
 }
@@ -337,34 +344,6 @@ static catena_status_t join(catena_context_t *context)
         status = (*step)(context);
     }
     return status;
-}
-
-/** A tuning file is read when a group needs it; report now if it cannot be
- * read. */
-static catena_status_t check_tuning(const catena_context_t *context)
-{
-    ctn_tuning_t *tuning;
-    if (strcmp(context->config.tuning, "auto") == 0) {
-        return CATENA_OK;
-    }
-    catena_status_t status =
-        ctn_tuning_open(&context->log, context->config.tuning, &tuning);
-    if (status == CATENA_OK) {
-        ctn_tuning_close(tuning);
-    }
-    return status;
-}
-
-static catena_status_t check_leaders(const catena_context_t *context)
-{
-    size_t leaders = context->config.leaders;
-    if (leaders != CTN_CONFIG_AUTO && leaders > CTN_MAX_LEADERS) {
-        ctn_error(&context->log,
-                  "CATENA_ALLTOALL_LEADERS is %zu; expected auto or 1 to %u",
-                  leaders, CTN_MAX_LEADERS);
-        return CATENA_ERR_ARG;
-    }
-    return CATENA_OK;
 }
 
 /** Undo the steps of join in reverse order. */
@@ -406,21 +385,16 @@ catena_status_t catena_init(const catena_config_t *config,
         return CATENA_ERR_NO_MEMORY;
     }
     context->log = (ctn_log_t){.level = CTN_LOG_WARN, .rank = -1};
-    catena_status_t status =
-        ctn_config_read(&context->config, config, &context->log);
+    catena_status_t status = ctn_config_read(
+        &context->config, ctn_settings,
+        config != NULL ? config->settings : NULL, &context->log);
     if (status != CATENA_OK) {
         free(context);
         return status;
     }
-    context->log.level = context->config.log_level;
+    context->log.level = ctn_job_config(&context->config)->log_level;
     context->sim = config != NULL ? config->sim : NULL;
-    status = check_leaders(context);
-    if (status == CATENA_OK) {
-        status = ctn_hierarchy_check(&context->log, &context->config);
-    }
-    if (status == CATENA_OK) {
-        status = check_tuning(context);
-    }
+    status = ctn_settings_check(&context->log, &context->config);
     if (status == CATENA_OK) {
         status = join(context);
     }

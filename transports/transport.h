@@ -10,6 +10,7 @@
 
 #include "core/address.h"
 #include "core/atomic.h"
+#include "core/config.h"
 #include "core/log.h"
 
 /* The transport interface. An algorithm is written once against this table and
@@ -65,8 +66,8 @@ typedef struct ctn_transport_params {
     uint64_t process; /* world rank */
     void *arena;      /* registered memory */
     size_t arena_bytes;
-    unsigned put_mode;   /* ctn_put_mode_t */
-    const char *devices; /* a list as UCX_NET_DEVICES; NULL: all */
+    const ctn_config_t *config; /* with the settings of the transport */
+    const char *devices;        /* a list as UCX_NET_DEVICES; NULL: all */
     /** Look up the endpoint address of another process (see `ep_address`). Sets
      * *ep_address to malloc'd memory that the caller frees. May block while
      * that process starts. */

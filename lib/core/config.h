@@ -4,96 +4,104 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include <catena/context.h>
+#include <catena/status.h>
 
 #include "core/log.h"
 
-/* All settings of the library. catena_init reads them once. A table in config.c
- * holds name, type, default, help text and offset of each. */
+/* Settings: how their names are found, how their texts become values, how they
+ * are listed. Each layer describes its own settings in a table and has a struct
+ * of their values; lib/settings.c lists the tables. catena_init reads all of
+ * them once. */
 
 #define CTN_CONFIG_AUTO ((size_t)-1) /* a size or count that catena chooses */
 #define CTN_CONFIG_INF ((size_t)-2)
 
-typedef enum ctn_put_mode { /* CATENA_UCX_PUT */
-                            CTN_PUT_AUTO,
-                            CTN_PUT_AM, /* one active message carries data and
-                                           signal */
-                            CTN_PUT_RMA /* put, fence, put */
-} ctn_put_mode_t;
+/** What the text of a setting stands for: its field in the struct of values. */
+typedef enum ctn_setting_kind {
+    CTN_SETTING_SIZE,   /* size_t: a number, or with a unit (64k) */
+    CTN_SETTING_SWITCH, /* size_t: 0 or 1 */
+    CTN_SETTING_WORD,   /* an enum or unsigned: index of the word */
+    CTN_SETTING_TEXT    /* char *: never NULL, released with the values */
+} ctn_setting_kind_t;
 
-/* Hierarchical collectives with settings of their own: CATENA_<NAME>_HIERARCHY
- * and CATENA_<NAME>_ALGORITHM. Variants use the settings of their collective: v
- * variants, and exscan those of scan. This is the only list of them. */
-#define CTN_EACH_COLLECTIVE(DO)                                                \
-    DO(BARRIER, "barrier")                                                     \
-    DO(BCAST, "bcast")                                                         \
-    DO(REDUCE, "reduce")                                                       \
-    DO(ALLREDUCE, "allreduce")                                                 \
-    DO(GATHER, "gather")                                                       \
-    DO(SCATTER, "scatter")                                                     \
-    DO(ALLGATHER, "allgather")                                                 \
-    DO(REDUCE_SCATTER, "reduce_scatter")                                       \
-    DO(SCAN, "scan")
+/* Special values that a size or a switch accepts. */
+enum {
+    CTN_ACCEPT_AUTO = 1, /* CTN_CONFIG_AUTO */
+    CTN_ACCEPT_INF = 2,  /* CTN_CONFIG_INF */
+    CTN_ACCEPT_ZERO = 4
+};
 
-#define CTN_COLL_ENUMERATOR(NAME, name) CTN_COLL_##NAME,
-typedef enum ctn_coll {
-    CTN_EACH_COLLECTIVE(CTN_COLL_ENUMERATOR) CTN_COLL_COUNT
-} ctn_coll_t;
-#undef CTN_COLL_ENUMERATOR
+typedef struct ctn_setting_type {
+    ctn_setting_kind_t kind;
+    unsigned accepts;
+    const char *const *words; /* of a word; NULL-terminated */
+    const char *expected; /* for messages and help; NULL: one of the words */
+} ctn_setting_type_t;
 
-/** The settings of one of them. */
-typedef struct ctn_coll_config {
-    char *hierarchy; /* auto: the general setting */
-    char *algorithm; /* auto */
-} ctn_coll_config_t;
+extern const ctn_setting_type_t ctn_setting_bytes;        /* above 0, or auto */
+extern const ctn_setting_type_t ctn_setting_count;        /* above 0, or auto */
+extern const ctn_setting_type_t ctn_setting_number;       /* or auto or inf */
+extern const ctn_setting_type_t ctn_setting_milliseconds; /* or auto or inf */
+extern const ctn_setting_type_t ctn_setting_switch;       /* y, n or auto */
+extern const ctn_setting_type_t ctn_setting_on;           /* on or off */
+extern const ctn_setting_type_t ctn_setting_text;
 
-typedef enum ctn_wait { /* CATENA_WAIT */
-                        CTN_WAIT_AUTO,
-                        CTN_WAIT_SPIN,  /* never yield the core */
-                        CTN_WAIT_YIELD, /* never sleep */
-                        CTN_WAIT_SLEEP  /* soon after it begins to wait */
-} ctn_wait_t;
+/** A setting. */
+typedef struct ctn_setting {
+    const char *name;    /* of the variable, without CATENA_ */
+    const char *initial; /* default value, as text */
+    const char *help;    /* lines, without the last newline */
+    size_t offset;       /* of its field */
+    const ctn_setting_type_t *type;
+} ctn_setting_t;
 
+/** The settings of a layer. Its address identifies the layer's values. */
+typedef struct ctn_setting_table {
+    const ctn_setting_t *setting;
+    size_t count;
+    size_t bytes; /* of the struct of values */
+} ctn_setting_table_t;
+
+/** The initializer of a table: an array of settings, and their struct. */
+#define CTN_SETTING_TABLE(settings, values)                                    \
+    {                                                                          \
+        .setting = (settings),                                                 \
+        .count = sizeof(settings) / sizeof(*(settings)),                       \
+        .bytes = sizeof(values)                                                \
+    }
+
+/** A list of tables, NULL-terminated. The first table is not empty. */
+typedef const ctn_setting_table_t *const ctn_setting_tables_t[];
+
+/** The values of all tables. */
 typedef struct ctn_config {
-    ctn_log_level_t log_level; /* LOG_LEVEL: fatal..trace, warn */
-    size_t heap_size;          /* HEAP_SIZE: bytes per node, auto */
-    size_t heap_huge;          /* HEAP_HUGE_PAGES: 0 or 1 or auto */
-    size_t
-        host_ranks;  /* HOST_RANKS: ranks that share this host's cores, auto */
-    size_t spin;     /* SPIN: polls before the core is yielded, auto */
-    size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, auto, inf */
-    ctn_wait_t wait; /* WAIT: auto, spin, yield, sleep */
-    size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
-    char *alltoall;  /* ALLTOALL_ALGORITHM: auto */
-    char *net_devices;      /* NET_DEVICES: auto */
-    char *tuning;           /* TUNING: auto, machine:NAME, or a path */
-    char *topology;         /* TOPOLOGY: hwloc synthetic description, empty */
-    ctn_put_mode_t ucx_put; /* UCX_PUT: auto, am, rma */
-    char *hierarchy;        /* HIERARCHY: auto, or levels */
-    char *subgroup;         /* SUBGROUP: of the rule "user", empty */
-    size_t network;         /* NETWORK: on one node, 0 or 1 or auto */
-    size_t check;           /* CHECK: 0 or 1 */
-    unsigned neighbor;      /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + algorithm */
-    ctn_coll_config_t
-        coll_config[CTN_COLL_COUNT]; /* <NAME>_HIERARCHY, <NAME>_ALGORITHM */
+    const ctn_setting_table_t *const *tables;
+    unsigned char *values; /* of one table after the other */
 } ctn_config_t;
 
-/** Read the environment (CATENA_*) and then `settings`, which take precedence.
- * An invalid value, or an unknown name in `settings`, is an error and is
- * logged; ctn_config_warn_unknown handles unknown names in the environment.
- * @param[out] config set only on CATENA_OK; its strings (never NULL) are
- *             released with ctn_config_release
+/** Read the environment (CATENA_*) and then `settings` ("NAME=VALUE",
+ * NULL-terminated), which take precedence. An invalid value, or an unknown name
+ * in `settings`, is an error and is logged; ctn_config_warn_unknown handles
+ * unknown names in the environment.
+ * @param[out] config set only on CATENA_OK; released with ctn_config_release
+ * @param[in]  tables   used as long as the values
  * @param[in]  settings may be NULL
  * @param[in]  log      may be NULL, its rank may be -1
  * @return CATENA_OK, ERR_ARG, ERR_NO_MEMORY */
 catena_status_t ctn_config_read(ctn_config_t *config,
-                                const catena_config_t *settings,
+                                ctn_setting_tables_t tables,
+                                const char *const *settings,
                                 const ctn_log_t *log);
+/** A second call has no effect. */
 void ctn_config_release(ctn_config_t *config);
 
-/** "barrier", "bcast", ... in the order of ctn_coll_t; NULL-terminated. */
-extern const char *const ctn_collective_names[];
+/** The values of a layer, which are in the layer's struct; the table must be
+ * one of those read. Linear in the number of tables: not for calls that are
+ * repeated often. */
+void *ctn_config_values(const ctn_config_t *config,
+                        const ctn_setting_table_t *table);
 
 /** Parse a size: bytes, or with unit ("64k", "2mb").
  * @return false: invalid or too large; *bytes is unchanged */
@@ -103,6 +111,13 @@ bool ctn_config_bytes(const char *text, size_t *bytes);
  * the nearest known name. Separate from ctn_config_read so that one rank can do
  * it for the whole job.
  * @return the number of such variables */
-size_t ctn_config_warn_unknown(const ctn_log_t *log);
+size_t ctn_config_warn_unknown(ctn_setting_tables_t tables,
+                               const ctn_log_t *log);
+
+/** Write all settings and their values in the environment.
+ * @param help with the text of each
+ * @return ERR_SYSTEM: the stream has an error */
+catena_status_t ctn_config_print(ctn_setting_tables_t tables, FILE *stream,
+                                 bool help);
 
 #endif

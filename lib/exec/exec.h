@@ -119,6 +119,22 @@ struct catena_request {
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES];
 };
 
+typedef enum ctn_wait { /* CATENA_WAIT */
+                        CTN_WAIT_AUTO,
+                        CTN_WAIT_SPIN,  /* never yield the core */
+                        CTN_WAIT_YIELD, /* never sleep */
+                        CTN_WAIT_SLEEP  /* soon after it begins to wait */
+} ctn_wait_t;
+
+/** Values of the settings of exec. */
+typedef struct ctn_exec_config {
+    ctn_wait_t wait; /* WAIT: auto, spin, yield, sleep */
+    size_t spin;     /* SPIN: polls before the core is yielded, auto */
+    size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, auto, inf */
+} ctn_exec_config_t;
+
+extern const ctn_setting_table_t ctn_exec_settings;
+
 /** How a rank waits; see exec/wait.c. */
 typedef struct ctn_wait_policy {
     uint32_t loads; /* of a word, when a blocking call starts to wait */
@@ -203,7 +219,7 @@ struct ctn_exec {
     uint32_t reported; /* calls of ctn_exec_report_cpu */
     uint32_t passes;   /* calls of ctn_exec_pass_time */
     const ctn_log_t *log;
-    const ctn_config_t *config;
+    const ctn_config_t *config;     /* settings: each layer finds its own */
     const ctn_locality_t *locality; /* of this rank */
     ctn_heap_t *heap;
     /* Operations that return memory. They do not count as active, so small
@@ -377,7 +393,8 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec);
 void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
 
 /** Choose how this rank waits, once its transports and its doorbell exist. */
-void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_config_t *config);
+void ctn_exec_set_wait_policy(ctn_exec_t *exec,
+                              const ctn_exec_config_t *config);
 
 /** A poll found nothing: spin, yield the core, or sleep. */
 void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);

@@ -33,7 +33,36 @@ static const uint64_t POLL_NS = 100;
 /* A sleeping rank checks its peers after so long. */
 static const uint64_t CHECK_NS = 20000000;
 
-static uint32_t decide_spin(const ctn_config_t *config, bool oversubscribed)
+/* In the order of ctn_wait_t. */
+static const char *const wait_words[] = {"auto", "spin", "yield", "sleep",
+                                         NULL};
+_Static_assert(CTN_WAIT_SLEEP == 3, "wait_words follows ctn_wait_t");
+
+static const ctn_setting_type_t wait_type = {.kind = CTN_SETTING_WORD,
+                                             .words = wait_words};
+
+static const ctn_setting_t settings[] = {
+    {"WAIT", "auto",
+     "How a rank waits. spin: it keeps its core; yield: it yields the core\n"
+     "after a while, but never sleeps; sleep: it sleeps soon. auto: it spins\n"
+     "if each rank has a core, then yields, and sleeps after 20 ms. SPIN and\n"
+     "SLEEP, if set, take precedence.",
+     offsetof(ctn_exec_config_t, wait), &wait_type},
+    {"SPIN", "auto",
+     "Polls of a waiting rank before it yields its core. inf: never.\n"
+     "auto: set by WAIT.",
+     offsetof(ctn_exec_config_t, spin), &ctn_setting_number},
+    {"SLEEP", "auto",
+     "Milliseconds of waiting after which a rank sleeps. inf: never. auto:\n"
+     "set by WAIT.",
+     offsetof(ctn_exec_config_t, sleep_ms), &ctn_setting_milliseconds},
+};
+
+const ctn_setting_table_t ctn_exec_settings =
+    CTN_SETTING_TABLE(settings, ctn_exec_config_t);
+
+static uint32_t decide_spin(const ctn_exec_config_t *config,
+                            bool oversubscribed)
 {
     if (config->spin == CTN_CONFIG_AUTO) {
         return config->wait == CTN_WAIT_SPIN    ? UINT32_MAX
@@ -44,7 +73,7 @@ static uint32_t decide_spin(const ctn_config_t *config, bool oversubscribed)
     return config->spin < UINT32_MAX ? (uint32_t)config->spin : UINT32_MAX;
 }
 
-static uint64_t decide_sleep(const ctn_config_t *config)
+static uint64_t decide_sleep(const ctn_exec_config_t *config)
 {
     if (config->sleep_ms == CTN_CONFIG_AUTO) {
         return config->wait == CTN_WAIT_AUTO    ? SLEEP_AFTER_NS
@@ -62,7 +91,7 @@ static bool network_wakes(const ctn_transport_t *network)
                                (network->caps & CTN_CAP_RDMA) == 0);
 }
 
-void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_config_t *config)
+void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_exec_config_t *config)
 {
     ctn_wait_policy_t *wait_policy = &exec->wait_policy;
     wait_policy->spin = decide_spin(config, exec->oversubscribed);

@@ -11,6 +11,18 @@
 /* The heap of a rank: its arena, and the number of bytes that all ranks of the
  * node have taken from the segment. */
 
+static const ctn_setting_t settings[] = {
+    {"HEAP_SIZE", "auto",
+     "Shared heap of a node, for all its ranks together. Memory is allocated\n"
+     "on use. auto: half of the memory that this process may use.",
+     offsetof(ctn_heap_config_t, size), &ctn_setting_bytes},
+    {"HEAP_HUGE_PAGES", "auto", "Ask for huge pages in the shared heap.",
+     offsetof(ctn_heap_config_t, huge_pages), &ctn_setting_switch},
+};
+
+const ctn_setting_table_t ctn_heap_settings =
+    CTN_SETTING_TABLE(settings, ctn_heap_config_t);
+
 static const size_t KEEP_MAX = (size_t)32 << 20;
 
 static bool source_take(void *argument, uint64_t offset, size_t bytes)

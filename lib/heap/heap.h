@@ -7,6 +7,7 @@
 
 #include <catena/heap.h>
 
+#include "core/config.h"
 #include "core/log.h"
 
 /* The shared heap of a node.
@@ -35,6 +36,14 @@ typedef struct ctn_doorbells {
     _Alignas(64) uint32_t anyone;
     _Alignas(64) uint8_t asleep[CTN_HEAP_DOORBELLS];
 } ctn_doorbells_t;
+
+/** Values of the heap's settings. */
+typedef struct ctn_heap_config {
+    size_t size;       /* HEAP_SIZE: bytes per node, auto */
+    size_t huge_pages; /* HEAP_HUGE_PAGES: 0 or 1 or auto */
+} ctn_heap_config_t;
+
+extern const ctn_setting_table_t ctn_heap_settings;
 
 typedef struct ctn_heap_params {
     const ctn_log_t *log;

@@ -15,6 +15,18 @@ const ctn_tuned_algorithm_t ctn_tuned_algorithm[] = {
     {"nmpml", true, true, true},    {"onmpml", true, true, true},
 };
 
+static const ctn_setting_t settings[] = {
+    {"TUNING", "auto",
+     "Rules that select an algorithm where none is requested. auto: the\n"
+     "built-in rules; machine:NAME: the formulas of the models, with that\n"
+     "machine's parameters; with a '/' or ending in .json: a file written by\n"
+     "catena-bench --tune, the same for all ranks.",
+     offsetof(ctn_model_config_t, tuning), &ctn_setting_text},
+};
+
+const ctn_setting_table_t ctn_model_settings =
+    CTN_SETTING_TABLE(settings, ctn_model_config_t);
+
 const ctn_rule_t ctn_rule_anywhere = {
     .nodes_from = 1,
     .nodes_to = UINT32_MAX,

@@ -7,12 +7,26 @@
 
 #include <catena/status.h>
 
+#include "core/config.h"
 #include "core/log.h"
 
 /* Selects the algorithm of a collective by rules; the first matching rule
  * decides. Rules match on facts that all members of a group share, so all
  * members select the same one. See docs/man/catena-tuning.5.scd for the files,
  * docs/tuning.md for their creation. */
+
+/** Values of the settings of models and tunings. */
+typedef struct ctn_model_config {
+    char *tuning; /* TUNING: auto, machine:NAME, or a path */
+} ctn_model_config_t;
+
+extern const ctn_setting_table_t ctn_model_settings;
+
+static inline const ctn_model_config_t *
+ctn_model_config(const ctn_config_t *config)
+{
+    return ctn_config_values(config, &ctn_model_settings);
+}
 
 /* The limits of a group (CTN_MAX_LEADERS, CTN_EAGER_SLOTS). */
 #define CTN_TUNING_LEADERS 64u

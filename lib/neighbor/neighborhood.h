@@ -193,8 +193,24 @@ void ctn_schedules_free(catena_neighborhood_t *neighborhood);
 const ctn_schedule_t *
 ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
                     ctn_pattern_t pattern, size_t bytes, bool combined);
-/** Their names; NULL-terminated. */
-extern const char *const ctn_neighbor_algorithm_names[];
+/** Values of the settings of neighborhoods. */
+typedef struct ctn_neighbor_config {
+    unsigned algorithm; /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + algorithm */
+    size_t check;       /* CHECK: 0 or 1 */
+} ctn_neighbor_config_t;
+
+extern const ctn_setting_table_t ctn_neighbor_settings;
+
+static inline const ctn_neighbor_config_t *
+ctn_neighbor_config(const ctn_config_t *config)
+{
+    return ctn_config_values(config, &ctn_neighbor_settings);
+}
+
+/** "auto", then their names: that of an algorithm is at 1 + algorithm;
+ * NULL-terminated. */
+extern const char *const ctn_neighbor_algorithm_words[];
+
 /** -1: auto; -2: unknown (logged, with the known names). */
 int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name);
 

@@ -4,6 +4,26 @@
 #include <numa.h>
 #include <string.h>
 
+static const ctn_setting_t settings[] = {
+    {"HOST_RANKS", "auto",
+     "Ranks that share this host's cores; set by the launcher. With more\n"
+     "ranks than cores, waiting ranks yield their core early.",
+     offsetof(ctn_topo_config_t, host_ranks), &ctn_setting_count},
+    {"TOPOLOGY", "",
+     "hwloc synthetic description to use instead of the real machine, such\n"
+     "as \"numa:2 core:4 pu:1\", or the path of an hwloc XML file (*.xml).\n"
+     "Empty: the real machine.",
+     offsetof(ctn_topo_config_t, topology), &ctn_setting_text},
+    {"NET_DEVICES", "auto",
+     "Network devices of a rank. auto: RDMA devices near its NUMA domain if\n"
+     "there are several devices; all; or lists as for UCX_NET_DEVICES,\n"
+     "separated by '/', assigned to the ranks of a node round-robin.",
+     offsetof(ctn_topo_config_t, net_devices), &ctn_setting_text},
+};
+
+const ctn_setting_table_t ctn_topo_settings =
+    CTN_SETTING_TABLE(settings, ctn_topo_config_t);
+
 /** Return the only NUMA domain that covers `cpuset`, or -1 if several do or the
  * machine has only one. */
 static int domain_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset)

@@ -3,8 +3,25 @@
 
 #include <catena/group.h>
 
+#include "core/config.h"
 #include "core/locality.h"
 #include "core/log.h"
+
+/** Values of the settings of where ranks are. */
+typedef struct ctn_topo_config {
+    size_t
+        host_ranks; /* HOST_RANKS: ranks that share this host's cores, auto */
+    char *topology; /* TOPOLOGY: hwloc synthetic description, empty */
+    char *net_devices; /* NET_DEVICES: auto */
+} ctn_topo_config_t;
+
+extern const ctn_setting_table_t ctn_topo_settings;
+
+static inline const ctn_topo_config_t *
+ctn_topo_config(const ctn_config_t *config)
+{
+    return ctn_config_values(config, &ctn_topo_settings);
+}
 
 /** Find the NUMA domain this process is bound to. Sets locality->numa;
  * local_rank must be set.

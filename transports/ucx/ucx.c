@@ -3,9 +3,27 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "transports/ucx/settings.h"
 #include "transports/ucx/ucx.h"
 
 /* Creation and destruction of the transport, progress and sleep. */
+
+/* In the order of ctn_put_mode_t. */
+static const char *const put_modes[] = {"auto", "am", "rma", NULL};
+_Static_assert(CTN_PUT_RMA == 2, "put_modes follows ctn_put_mode_t");
+
+static const ctn_setting_type_t put_type = {.kind = CTN_SETTING_WORD,
+                                            .words = put_modes};
+
+static const ctn_setting_t ucx_settings[] = {
+    {"UCX_PUT", "auto",
+     "How data and their flag are sent between nodes. am: one active message;\n"
+     "rma: put, fence, put. auto: rma if the network has RDMA.",
+     offsetof(ctn_ucx_config_t, put), &put_type},
+};
+
+const ctn_setting_table_t ctn_ucx_settings =
+    CTN_SETTING_TABLE(ucx_settings, ctn_ucx_config_t);
 
 /** The longest sleep that relies on the event descriptor alone. */
 #define LONGEST_SLEEP_NS UINT64_C(1000000000)
@@ -263,10 +281,11 @@ static ucx_survey_t survey_transports(const ctn_ucx_t *transport)
 static void choose_modes(ctn_ucx_t *transport)
 {
     ucx_survey_t survey = survey_transports(transport);
-    unsigned mode = transport->params.put_mode;
+    const ctn_ucx_config_t *set =
+        ctn_config_values(transport->params.config, &ctn_ucx_settings);
 
     transport->rma =
-        mode == CTN_PUT_RMA || (mode == CTN_PUT_AUTO && survey.rdma);
+        set->put == CTN_PUT_RMA || (set->put == CTN_PUT_AUTO && survey.rdma);
     if (survey.rdma && transport->rma)
         transport->base.caps |= CTN_CAP_RDMA;
     /* Without error handling the death of a peer causes an endless wait. It

@@ -3,7 +3,6 @@
 
 #include <ucp/api/ucp.h>
 
-#include "core/config.h"
 #include "transports/transport.h"
 
 /* The network transport, through UCP. Private to this folder.

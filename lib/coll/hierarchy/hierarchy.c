@@ -82,86 +82,12 @@ void ctn_hierarchy_forget(catena_group_t *group)
     }
 }
 
-/** @return CTN_COLL_COUNT: no collective has this name */
-static ctn_coll_t named(const char *name, size_t length)
-{
-    int i = 0;
-    while (i < CTN_COLL_COUNT &&
-           (strlen(ctn_collective_names[i]) != length ||
-            memcmp(ctn_collective_names[i], name, length) != 0)) {
-        i++;
-    }
-    return (ctn_coll_t)i;
-}
-
-/* ---- settings of the environment ---- */
-
-/** Setting `i` of a configuration; the last one is that for all collectives.
- * @param[out] name of the setting, unless NULL
- * @return its text; NULL: auto */
-static const char *setting(const ctn_config_t *config, int i, char *name,
-                           size_t bytes)
-{
-    const char *text = i < CTN_COLL_COUNT ? config->coll_config[i].hierarchy
-                                          : config->hierarchy;
-    if (name != NULL) {
-        snprintf(name, bytes, "CATENA_%s%sHIERARCHY",
-                 i < CTN_COLL_COUNT ? ctn_collective_names[i] : "",
-                 i < CTN_COLL_COUNT ? "_" : "");
-        for (char *c = name; *c != '\0'; c++) {
-            *c = (char)toupper((unsigned char)*c);
-        }
-    }
-    return strcasecmp(text, automatic) != 0 ? text : NULL;
-}
-
-enum { NAME_BYTES = 64 };
-
-catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
-                                    const ctn_config_t *config)
-{
-    char name[NAME_BYTES];
-    ctn_hierarchy_levels_t levels;
-    catena_status_t status = CATENA_OK;
-    for (int i = 0; i <= CTN_COLL_COUNT && status == CATENA_OK; i++) {
-        const char *text = setting(config, i, name, sizeof(name));
-        if (text != NULL) {
-            status = ctn_hierarchy_levels_read(log, name, text, &levels);
-        }
-    }
-    if (status == CATENA_OK &&
-        strlen(config->subgroup) >= CTN_SBGP_NAME_BYTES) {
-        ctn_error(log, "CATENA_SUBGROUP has %zu bytes; expected less than %u",
-                  strlen(config->subgroup), CTN_SBGP_NAME_BYTES);
-        status = CATENA_ERR_ARG;
-    }
-    return status;
-}
-
-bool ctn_hierarchy_names(const ctn_config_t *config, const char *component)
-{
-    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
-    ctn_hierarchy_levels_t levels;
-    for (int i = 0; i <= CTN_COLL_COUNT; i++) {
-        const char *text = setting(config, i, NULL, 0);
-        if (text == NULL || ctn_hierarchy_levels_read(&quiet, automatic, text,
-                                                      &levels) != CATENA_OK) {
-            continue;
-        }
-        for (unsigned level = 0; level < levels.count; level++) {
-            if (strcmp(levels.level[level].bcol->name, component) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 const char *ctn_hierarchy_subgroup(const catena_group_t *group)
 {
     const ctn_hierarchies_t *all = settings_of(group);
-    return all != NULL && all->subgroup != NULL ? all->subgroup
-                                                : group->exec->config->subgroup;
+    return all != NULL && all->subgroup != NULL
+               ? all->subgroup
+               : ctn_hierarchy_config(group->exec->config)->subgroup;
 }
 
 /* ---- settings of a group ---- */
@@ -214,8 +140,8 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
     size_t length = strlen(name);
     bool ends = length > strlen(suffix) &&
                 strcmp(name + length - strlen(suffix), suffix) == 0;
-    ctn_coll_t of =
-        ends ? named(name, length - strlen(suffix)) : CTN_COLL_COUNT;
+    ctn_coll_t of = ends ? ctn_collective_named(name, length - strlen(suffix))
+                         : CTN_COLL_COUNT;
     bool is_all = strcmp(name, suffix + 1) == 0;
     bool is_subgroup = strcmp(name, "subgroup") == 0;
     if (of == CTN_COLL_COUNT && !is_all && !is_subgroup) {
@@ -253,7 +179,7 @@ const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of)
     const ctn_hierarchies_t *all = settings_of(group);
     return all != NULL && all->algorithm_of[of] != NULL
                ? all->algorithm_of[of]
-               : group->exec->config->coll_config[of].algorithm;
+               : ctn_hierarchy_config(group->exec->config)->of[of].algorithm;
 }
 
 /* ---- selection ---- */
@@ -273,12 +199,12 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_coll_t of,
         snprintf(text, CTN_HIERARCHY_LEVELS_BYTES, "%s", set);
         return CATENA_OK;
     }
-    char name[NAME_BYTES];
+    char name[CTN_HIERARCHY_NAME_BYTES];
     const char *value_text =
-        setting(group->exec->config, (int)of, name, sizeof(name));
+        ctn_hierarchy_setting(group->exec->config, (int)of, name);
     if (value_text == NULL) {
         value_text =
-            setting(group->exec->config, CTN_COLL_COUNT, name, sizeof(name));
+            ctn_hierarchy_setting(group->exec->config, CTN_COLL_COUNT, name);
     }
     if (value_text == NULL) {
         snprintf(text, CTN_HIERARCHY_LEVELS_BYTES, "%s", automatic);
@@ -297,8 +223,9 @@ bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of)
 {
     const ctn_hierarchies_t *all = settings_of(group);
     return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
-           setting(group->exec->config, (int)of, NULL, 0) != NULL ||
-           setting(group->exec->config, CTN_COLL_COUNT, NULL, 0) != NULL;
+           ctn_hierarchy_setting(group->exec->config, (int)of, NULL) != NULL ||
+           ctn_hierarchy_setting(group->exec->config, CTN_COLL_COUNT, NULL) !=
+               NULL;
 }
 
 catena_status_t
@@ -314,10 +241,12 @@ ctn_hierarchies_write(const ctn_hierarchies_t *all,
         if (status != CATENA_OK) {
             return status;
         }
-        at += snprintf(at, CTN_HIERARCHY_LEVELS_BYTES + NAME_BYTES, "%s%s=%s",
-                       i > 0 ? " " : "", ctn_collective_names[i], levels);
+        at += snprintf(
+            at, CTN_HIERARCHY_LEVELS_BYTES + CTN_HIERARCHY_NAME_BYTES,
+            "%s%s=%s", i > 0 ? " " : "", ctn_collective_names[i], levels);
         if (strcasecmp(algorithm, automatic) != 0) {
-            at += snprintf(at, NAME_BYTES, "(%.*s)", NAME_BYTES - 3, algorithm);
+            at += snprintf(at, CTN_HIERARCHY_NAME_BYTES, "(%.*s)",
+                           CTN_HIERARCHY_NAME_BYTES - 3, algorithm);
         }
     }
     return CATENA_OK;
@@ -376,7 +305,7 @@ CTN_HOT catena_status_t ctn_hierarchy_of(catena_group_t *group,
                                          ctn_hierarchy_t **hierarchy)
 {
     ctn_hierarchies_t *all = hierarchies_of(group);
-    ctn_coll_t of = named(collective, strlen(collective));
+    ctn_coll_t of = ctn_collective_named(collective, strlen(collective));
     if (all == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }

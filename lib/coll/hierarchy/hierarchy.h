@@ -2,6 +2,7 @@
 #define CTN_COLL_HIERARCHY_HIERARCHY_H
 
 #include "coll/bcol/bcol.h"
+#include "coll/hierarchy/settings.h"
 #include "topo/topo.h"
 
 /* A hierarchy is a list of levels ([Graham], section 3). A level is a rule that
@@ -81,14 +82,6 @@ const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of);
 
 /** The name of this rank's subgroup for the rule "user". */
 const char *ctn_hierarchy_subgroup(const catena_group_t *group);
-
-/** Check the settings of the environment.
- * @return ERR_ARG (logged) */
-catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
-                                    const ctn_config_t *config);
-
-/** Whether any setting names a component. */
-bool ctn_hierarchy_names(const ctn_config_t *config, const char *component);
 
 /** Write this rank's levels and their sizes: "numa:shm(6) node:shm(2)". */
 void ctn_hierarchy_describe(const ctn_hierarchy_t *hierarchy, char *text,

@@ -15,7 +15,7 @@ catena_status_t ctn_sbgp_resource(const catena_group_t *group,
                                   char name[CTN_SBGP_NAME_BYTES])
 {
     return ctn_locality_resource(group->exec->log,
-                                 group->exec->config->topology,
+                                 ctn_topo_config(group->exec->config)->topology,
                                  group->exec->locality, level, name);
 }
 

@@ -8,21 +8,54 @@
 #include "coll/ml/ml.h"
 #include "split/call/call.h"
 
-static const ctn_family_t families[] = {
-    {.name = "direct", .kind = CTN_ALLTOALL_DIRECT},
-    {.name = "shift", .kind = CTN_ALLTOALL_SHIFT},
-    {.name = "bruck", .kind = CTN_ALLTOALL_BRUCK},
-    {.name = "morton", .kind = CTN_ALLTOALL_MORTON},
-    {.name = "l-a2a", .kind = CTN_ALLTOALL_LEADERS, .one_leader = true},
-    {.name = "mpml", .kind = CTN_ALLTOALL_LEADERS},
-    {.name = "nmpml",
-     .kind = CTN_ALLTOALL_LEADERS,
-     .placement = CTN_PLACEMENT_SPREAD},
-    {.name = "onmpml",
-     .kind = CTN_ALLTOALL_LEADERS,
-     .placement = CTN_PLACEMENT_SPREAD,
-     .overlap = true},
+/* Names and descriptors; also the words of CATENA_ALLTOALL_ALGORITHM. */
+#define EACH_FAMILY(DO)                                                        \
+    DO("direct", .kind = CTN_ALLTOALL_DIRECT)                                  \
+    DO("shift", .kind = CTN_ALLTOALL_SHIFT)                                    \
+    DO("bruck", .kind = CTN_ALLTOALL_BRUCK)                                    \
+    DO("morton", .kind = CTN_ALLTOALL_MORTON)                                  \
+    DO("l-a2a", .kind = CTN_ALLTOALL_LEADERS, .one_leader = true)              \
+    DO("mpml", .kind = CTN_ALLTOALL_LEADERS)                                   \
+    DO("nmpml", .kind = CTN_ALLTOALL_LEADERS,                                  \
+       .placement = CTN_PLACEMENT_SPREAD)                                      \
+    DO("onmpml", .kind = CTN_ALLTOALL_LEADERS,                                 \
+       .placement = CTN_PLACEMENT_SPREAD, .overlap = true)
+
+#define FAMILY(text, ...) {.name = text, __VA_ARGS__},
+#define FAMILY_NAME(text, ...) text,
+
+static const ctn_family_t families[] = {EACH_FAMILY(FAMILY)};
+
+/* 0: auto; else 1 + the index of a family. */
+static const char *const family_words[] = {"auto",
+                                           EACH_FAMILY(FAMILY_NAME) NULL};
+
+static const ctn_setting_type_t family_type = {.kind = CTN_SETTING_WORD,
+                                               .words = family_words};
+
+static const ctn_setting_t settings[] = {
+    {"ALLTOALL_LEADERS", "auto", "Leaders on every node for alltoall.",
+     offsetof(ctn_select_config_t, leaders), &ctn_setting_count},
+    {"ALLTOALL_ALGORITHM", "auto", "Algorithm of alltoall.",
+     offsetof(ctn_select_config_t, family), &family_type},
 };
+
+const ctn_setting_table_t ctn_select_settings =
+    CTN_SETTING_TABLE(settings, ctn_select_config_t);
+
+catena_status_t ctn_select_check(const ctn_log_t *log,
+                                 const ctn_config_t *config)
+{
+    const ctn_select_config_t *set =
+        ctn_config_values(config, &ctn_select_settings);
+    if (set->leaders != CTN_CONFIG_AUTO && set->leaders > CTN_MAX_LEADERS) {
+        ctn_error(log,
+                  "CATENA_ALLTOALL_LEADERS is %zu; expected auto or 1 to %u",
+                  set->leaders, CTN_MAX_LEADERS);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
@@ -51,6 +84,15 @@ static void release_selector(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(attachment);
 }
 
+static void set_defaults(ctn_selector_t *selector, const ctn_config_t *config)
+{
+    const ctn_select_config_t *set =
+        ctn_config_values(config, &ctn_select_settings);
+    selector->family = set->family > 0 ? &families[set->family - 1] : NULL;
+    selector->leaders =
+        set->leaders != CTN_CONFIG_AUTO ? (uint32_t)set->leaders : 0;
+}
+
 CTN_HOT ctn_selector_t *ctn_selector_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &selector_key);
@@ -61,10 +103,7 @@ CTN_HOT ctn_selector_t *ctn_selector_of(catena_group_t *group)
     if (selector != NULL) {
         selector->attachment.key = &selector_key;
         selector->attachment.release = release_selector;
-        selector->family = ctn_family_named(group->exec->config->alltoall);
-        selector->leaders = group->exec->config->leaders != CTN_CONFIG_AUTO
-                                ? (uint32_t)group->exec->config->leaders
-                                : 0;
+        set_defaults(selector, group->exec->config);
         ctn_group_attach(group, &selector->attachment);
     }
     return selector;
@@ -225,9 +264,10 @@ static catena_status_t look_up(ctn_selector_t *selector,
         return CATENA_OK;
     }
     if (selector->tuning == NULL) {
-        catena_status_t status = ctn_tuning_open(
-            call->group->exec->log, call->group->exec->config->tuning,
-            &selector->tuning);
+        catena_status_t status =
+            ctn_tuning_open(call->group->exec->log,
+                            ctn_model_config(call->group->exec->config)->tuning,
+                            &selector->tuning);
         if (status != CATENA_OK) {
             return status;
         }

@@ -24,6 +24,19 @@ typedef struct ctn_family {
     bool overlap;
 } ctn_family_t;
 
+/** Values of the settings of this selection. */
+typedef struct ctn_select_config {
+    size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
+    unsigned family; /* ALLTOALL_ALGORITHM: 0 auto, else 1 + its index */
+} ctn_select_config_t;
+
+extern const ctn_setting_table_t ctn_select_settings;
+
+/** Check the settings of the environment.
+ * @return ERR_ARG (logged) */
+catena_status_t ctn_select_check(const ctn_log_t *log,
+                                 const ctn_config_t *config);
+
 /** NULL: no algorithm has this name. */
 const ctn_family_t *ctn_family_named(const char *name);
 

@@ -60,7 +60,7 @@ static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
         ctn_error(log,
                   "neighborhood: algorithm '%s' is not possible: %s; there are "
                   "auto, direct and colored for all graphs",
-                  ctn_neighbor_algorithm_names[requested], refusal);
+                  ctn_neighbor_algorithm_words[1 + requested], refusal);
         status = CATENA_ERR_ARG;
     }
     if (status != CATENA_OK) {
@@ -174,14 +174,14 @@ static void print_reason(page_t *page,
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
     int requested = neighborhood->requested;
     if (requested >= 0 &&
-        strcmp(schedule->algorithm, ctn_neighbor_algorithm_names[requested]) ==
-            0) {
+        strcmp(schedule->algorithm,
+               ctn_neighbor_algorithm_words[1 + requested]) == 0) {
         print(page, "as asked for");
         return;
     }
     if (requested >= 0) {
         print(page, "%s is not possible: %s; ",
-              ctn_neighbor_algorithm_names[requested],
+              ctn_neighbor_algorithm_words[1 + requested],
               ctn_neighbor_algorithm_refusal(
                   neighborhood, (ctn_neighbor_algorithm_t)requested));
     }
@@ -207,7 +207,7 @@ static void print_algorithm(page_t *page,
     const ctn_schedule_outline_t *outline = ctn_schedule_outline_for(
         neighborhood, algorithm, pattern, blocks, bytes);
     const ctn_schedule_facts_t *facts = &outline->facts;
-    print(page, "\n%s: ", ctn_neighbor_algorithm_names[algorithm]);
+    print(page, "\n%s: ", ctn_neighbor_algorithm_words[1 + algorithm]);
     if (!outline->possible) {
         print(page, "%s",
               chooser->tried[algorithm]

@@ -81,7 +81,7 @@ agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
         [SAME_REORDER] = info->reorder != 0,
         [SAME_BYTES] = info->bytes,
         [SAME_GRID] = grid_digest(graph->grid),
-        [SAME_CHECK] = group->exec->config->check,
+        [SAME_CHECK] = ctn_neighbor_config(group->exec->config)->check,
     };
     uint64_t maxima[2 * SAMES];
     for (uint32_t i = 0; i < SAMES; i++) {
@@ -185,7 +185,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->targets = graph->targets;
     made->source = copy_edges(graph->source, graph->sources, graph->weighted);
     made->target = copy_edges(graph->target, graph->targets, graph->weighted);
-    made->check = group->exec->config->check != 0;
+    made->check = ctn_neighbor_config(group->exec->config)->check != 0;
     made->requested = -1;
     made->bytes = info->bytes;
     ctn_sequence_set(&made->sequence, NULL, CTN_LINK_GENERATIONS,
@@ -253,7 +253,7 @@ static int find_requested(const catena_group_t *group,
     int requested =
         info->algorithm != NULL
             ? ctn_neighbor_algorithm_by_name(group->exec->log, info->algorithm)
-            : (int)group->exec->config->neighbor - 1;
+            : (int)ctn_neighbor_config(group->exec->config)->algorithm - 1;
     if (requested < -1) {
         *failed = CATENA_ERR_ARG;
         return -1;

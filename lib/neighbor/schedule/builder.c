@@ -265,7 +265,7 @@ catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *builder,
         builder->neighborhood->group, builder->status, 0, NULL, 2, maxima);
     bool none = status != CATENA_OK || maxima[0] > 0;
     if (!none) {
-        made->algorithm = ctn_neighbor_algorithm_names[algorithm];
+        made->algorithm = ctn_neighbor_algorithm_words[1 + algorithm];
         made->pattern = pattern;
         made->rounds = (uint32_t)maxima[1];
         status = give_links(builder, made);

@@ -10,17 +10,36 @@
 #include <string.h>
 
 #include "model/machine.h"
+#include "model/tuning.h"
 #include "neighbor/schedule/aggregate.h"
 #include "neighbor/schedule/builder.h"
 #include "topo/locality.h"
 
-const char *const ctn_neighbor_algorithm_names[] = {
-    "direct", "colored", "combining", "aggregated", NULL};
+const char *const ctn_neighbor_algorithm_words[] = {
+    "auto", "direct", "colored", "combining", "aggregated", NULL};
 
-_Static_assert(sizeof(ctn_neighbor_algorithm_names) /
-                       sizeof(*ctn_neighbor_algorithm_names) ==
-                   CTN_NEIGHBOR_ALGORITHMS + 1,
+_Static_assert(sizeof(ctn_neighbor_algorithm_words) /
+                       sizeof(*ctn_neighbor_algorithm_words) ==
+                   CTN_NEIGHBOR_ALGORITHMS + 2,
                "a name for each");
+
+static const ctn_setting_type_t algorithm_type = {
+    .kind = CTN_SETTING_WORD, .words = ctn_neighbor_algorithm_words};
+
+static const ctn_setting_t settings[] = {
+    {"NEIGHBOR_ALGORITHM", "auto",
+     "Algorithm of neighborhoods that are created without one. auto: selected\n"
+     "for each neighborhood. The same on all ranks.",
+     offsetof(ctn_neighbor_config_t, algorithm), &algorithm_type},
+    {"CHECK", "off",
+     "Check all calls of neighborhoods for mismatches among neighbors, also\n"
+     "where a rank sends data that its neighbor does not expect. The same on\n"
+     "all ranks.",
+     offsetof(ctn_neighbor_config_t, check), &ctn_setting_on},
+};
+
+const ctn_setting_table_t ctn_neighbor_settings =
+    CTN_SETTING_TABLE(settings, ctn_neighbor_config_t);
 
 typedef catena_status_t (*maker_t)(catena_neighborhood_t *neighborhood,
                                    ctn_pattern_t pattern,
@@ -51,7 +70,7 @@ static const maker_t makers[CTN_NEIGHBOR_ALGORITHMS] = {
 int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name)
 {
     for (int i = 0; i < CTN_NEIGHBOR_ALGORITHMS; i++) {
-        if (strcmp(name, ctn_neighbor_algorithm_names[i]) == 0) {
+        if (strcmp(name, ctn_neighbor_algorithm_words[1 + i]) == 0) {
             return i;
         }
     }
@@ -89,7 +108,7 @@ static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
                                         ctn_neighbor_costs_t *costs)
 {
     static const char prefix[] = "machine:";
-    const char *tuning = of->exec->config->tuning;
+    const char *tuning = ctn_model_config(of->exec->config)->tuning;
     if (strncmp(tuning, prefix, sizeof(prefix) - 1) != 0) {
         return CATENA_OK;
     }
@@ -125,7 +144,15 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
         costs->byte[CTN_REMOTE] = TCP_BYTE_NS;
     }
     if (exec->oversubscribed && !locality->simulated) {
+<<<<<<< HEAD
         costs->share = locality->ranks_per_core;
+=======
+        size_t ranks = ctn_topo_config(exec->config)->host_ranks;
+        if (ranks == CTN_CONFIG_AUTO || ranks < locality->local_size) {
+            ranks = locality->local_size;
+        }
+        costs->share = (double)ranks / ctn_locality_cores();
+>>>>>>> f3f9d1a (settings: each layer has a table of its own)
     }
     return costs_of_machine(neighborhood, costs);
 }

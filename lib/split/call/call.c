@@ -498,9 +498,9 @@ catena_status_t catena_group_split_level(catena_group_t *group,
     if (group == NULL) {
         return CATENA_ERR_ARG;
     }
-    catena_status_t status =
-        ctn_locality_resource(group->exec->log, group->exec->config->topology,
-                              group->exec->locality, level, name);
+    catena_status_t status = ctn_locality_resource(
+        group->exec->log, ctn_topo_config(group->exec->config)->topology,
+        group->exec->locality, level, name);
     return status == CATENA_OK
                ? catena_group_split_string(group, name, key, out)
                : run_split(group, NULL, status, out);

@@ -260,15 +260,16 @@ static void differ_in_algorithm(job_t *job)
 {
     static char flat[] = "flat";
     catena_group_t *group = job->context->world;
-    ctn_config_t *config = &job->context->config;
-    char *algorithm = config->coll_config[CTN_COLL_REDUCE].algorithm;
+    ctn_hierarchy_config_t *config =
+        ctn_config_values(&job->context->config, &ctn_hierarchy_settings);
+    char *algorithm = config->of[CTN_COLL_REDUCE].algorithm;
     if (job->rank == job->size - 1) {
-        config->coll_config[CTN_COLL_REDUCE].algorithm = flat;
+        config->of[CTN_COLL_REDUCE].algorithm = flat;
     }
     ctn_hierarchy_t *hierarchy = get_hierarchy(job, group, "reduce");
     naive_await(job, hierarchy);
     JOB_CHECK(job, hierarchy->status == CATENA_ERR_ARG);
-    config->coll_config[CTN_COLL_REDUCE].algorithm = algorithm;
+    config->of[CTN_COLL_REDUCE].algorithm = algorithm;
 }
 
 START_TEST(algorithms_that_differ)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "coll/hierarchy/levels.h"
+#include "settings.h"
 #include "unit/said.h"
 #include "unit/unit.h"
 
@@ -71,17 +72,18 @@ START_TEST(settings_of_the_environment)
 {
     const char *list[] = {"SUBGROUP=row", "SCAN_HIERARCHY=node:shm,network:ucx",
                           NULL};
-    catena_config_t settings = {.settings = list};
     ctn_config_t config;
     capture_t captured;
-    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
+    ck_assert_int_eq(ctn_config_read(&config, ctn_settings, list, NULL),
+                     CATENA_OK);
     ck_assert_int_eq(ctn_hierarchy_check(NULL, &config), CATENA_OK);
     ck_assert(ctn_hierarchy_names(&config, "ucx"));
     ck_assert(!ctn_hierarchy_names(&config, "p2p"));
     ctn_config_release(&config);
 
     list[1] = "REDUCE_SCATTER_HIERARCHY=node:shm,numa:shm";
-    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
+    ck_assert_int_eq(ctn_config_read(&config, ctn_settings, list, NULL),
+                     CATENA_OK);
     capture_start(&captured);
     ck_assert_int_eq(ctn_hierarchy_check(NULL, &config), CATENA_ERR_ARG);
     capture_stop(&captured);

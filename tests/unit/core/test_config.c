@@ -5,7 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config.h"
+#include "coll/hierarchy/settings.h"
+#include "coll/select/select.h"
+#include "exec/exec.h"
+#include "heap/heap.h"
+#include "model/tuning.h"
+#include "neighbor/neighborhood.h"
+#include "settings.h"
+#include "topo/locality.h"
+#include "transports/ucx/settings.h"
 #include "unit/said.h"
 #include "unit/unit.h"
 
@@ -21,41 +29,43 @@ static int lines(const char *text)
 static catena_status_t read_one(ctn_config_t *config, const char *setting)
 {
     const char *list[] = {setting, NULL};
-    catena_config_t settings = {.settings = list};
 
-    return ctn_config_read(config, &settings, NULL);
+    return ctn_config_read(config, ctn_settings, list, NULL);
 }
+
+/* The values of a layer. */
+#define VALUES(layer)                                                          \
+    ((const ctn_##layer##_config_t *)ctn_config_values(                        \
+        &config, &ctn_##layer##_settings))
 
 START_TEST(defaults)
 {
     ctn_config_t config;
 
-    ck_assert_int_eq(ctn_config_read(&config, NULL, NULL), CATENA_OK);
-    ck_assert_int_eq(config.log_level, CTN_LOG_WARN);
-    ck_assert(config.heap_size == CTN_CONFIG_AUTO);
-    ck_assert(config.heap_huge == CTN_CONFIG_AUTO);
-    ck_assert(config.host_ranks == CTN_CONFIG_AUTO);
-    ck_assert(config.spin == CTN_CONFIG_AUTO);
-    ck_assert(config.sleep_ms == CTN_CONFIG_AUTO);
-    ck_assert_int_eq(config.wait, CTN_WAIT_AUTO);
-    ck_assert(config.leaders == CTN_CONFIG_AUTO);
-    ck_assert_str_eq(config.alltoall, "auto");
-    ck_assert_str_eq(config.topology, "");
-    ck_assert_str_eq(config.tuning, "auto");
-    ck_assert_int_eq(config.ucx_put, CTN_PUT_AUTO);
-    ck_assert(config.network == CTN_CONFIG_AUTO);
-    ck_assert_uint_eq(config.check, 0);
-    ck_assert_str_eq(config.hierarchy, "auto");
-    ck_assert_str_eq(config.subgroup, "");
+    ck_assert_int_eq(ctn_config_read(&config, ctn_settings, NULL, NULL),
+                     CATENA_OK);
+    ck_assert_int_eq(VALUES(job)->log_level, CTN_LOG_WARN);
+    ck_assert(VALUES(heap)->size == CTN_CONFIG_AUTO);
+    ck_assert(VALUES(heap)->huge_pages == CTN_CONFIG_AUTO);
+    ck_assert(VALUES(topo)->host_ranks == CTN_CONFIG_AUTO);
+    ck_assert(VALUES(exec)->spin == CTN_CONFIG_AUTO);
+    ck_assert(VALUES(exec)->sleep_ms == CTN_CONFIG_AUTO);
+    ck_assert_int_eq(VALUES(exec)->wait, CTN_WAIT_AUTO);
+    ck_assert(VALUES(select)->leaders == CTN_CONFIG_AUTO);
+    ck_assert_uint_eq(VALUES(select)->family, 0);
+    ck_assert_str_eq(VALUES(topo)->topology, "");
+    ck_assert_str_eq(VALUES(model)->tuning, "auto");
+    ck_assert_int_eq(VALUES(ucx)->put, CTN_PUT_AUTO);
+    ck_assert(VALUES(job)->network == CTN_CONFIG_AUTO);
+    ck_assert_uint_eq(VALUES(neighbor)->check, 0);
+    ck_assert_str_eq(VALUES(hierarchy)->levels, "auto");
+    ck_assert_str_eq(VALUES(hierarchy)->subgroup, "");
     for (int i = 0; i < CTN_COLL_COUNT; i++) {
-        ck_assert_str_eq(config.coll_config[i].hierarchy, "auto");
-        ck_assert_str_eq(config.coll_config[i].algorithm, "auto");
+        ck_assert_str_eq(VALUES(hierarchy)->of[i].levels, "auto");
+        ck_assert_str_eq(VALUES(hierarchy)->of[i].algorithm, "auto");
     }
     ctn_config_release(&config);
-    ck_assert_ptr_null(config.coll_config[CTN_COLL_SCAN].algorithm);
-    ck_assert_ptr_null(config.alltoall);
-    ck_assert_ptr_null(config.tuning);
-    ck_assert_ptr_null(config.topology);
+    ck_assert_ptr_null(config.values);
     ctn_config_release(&config); /* a second call has no effect */
 }
 END_TEST
@@ -86,7 +96,7 @@ START_TEST(units)
 
     snprintf(setting, sizeof(setting), "HEAP_SIZE=%s", sizes[_i].text);
     ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
-    ck_assert(config.heap_size == sizes[_i].bytes);
+    ck_assert(VALUES(heap)->size == sizes[_i].bytes);
     ctn_config_release(&config);
 }
 END_TEST
@@ -111,7 +121,7 @@ START_TEST(booleans)
 
     snprintf(setting, sizeof(setting), "HEAP_HUGE_PAGES=%s", switches[_i].text);
     ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
-    ck_assert(config.heap_huge == switches[_i].value);
+    ck_assert(VALUES(heap)->huge_pages == switches[_i].value);
     ctn_config_release(&config);
 }
 END_TEST
@@ -136,27 +146,27 @@ START_TEST(every_setting)
                                        "SUBGROUP=row 3",
                                        "REDUCE_SCATTER_ALGORITHM=ring",
                                        NULL};
-    catena_config_t settings = {.settings = list};
     ctn_config_t config;
 
-    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
-    ck_assert_int_eq(config.log_level, CTN_LOG_TRACE);
-    ck_assert_uint_eq(config.heap_size, (size_t)1 << 30);
-    ck_assert_uint_eq(config.heap_huge, 0);
-    ck_assert_uint_eq(config.host_ranks, 16);
-    ck_assert(config.spin == CTN_CONFIG_INF);
-    ck_assert(config.sleep_ms == CTN_CONFIG_INF);
-    ck_assert_int_eq(config.wait, CTN_WAIT_YIELD);
-    ck_assert_uint_eq(config.leaders, 4);
-    ck_assert_str_eq(config.alltoall, "onmpml");
-    ck_assert_str_eq(config.tuning, "machine:hpc-b");
-    ck_assert_str_eq(config.topology, "numa:2 core:2=x");
-    ck_assert_int_eq(config.ucx_put, CTN_PUT_RMA);
-    ck_assert_uint_eq(config.network, 1);
-    ck_assert_uint_eq(config.check, 1);
-    ck_assert_str_eq(config.hierarchy, "node:shm,network:p2p");
-    ck_assert_str_eq(config.subgroup, "row 3");
-    ck_assert_str_eq(config.coll_config[CTN_COLL_REDUCE_SCATTER].algorithm,
+    ck_assert_int_eq(ctn_config_read(&config, ctn_settings, list, NULL),
+                     CATENA_OK);
+    ck_assert_int_eq(VALUES(job)->log_level, CTN_LOG_TRACE);
+    ck_assert_uint_eq(VALUES(heap)->size, (size_t)1 << 30);
+    ck_assert_uint_eq(VALUES(heap)->huge_pages, 0);
+    ck_assert_uint_eq(VALUES(topo)->host_ranks, 16);
+    ck_assert(VALUES(exec)->spin == CTN_CONFIG_INF);
+    ck_assert(VALUES(exec)->sleep_ms == CTN_CONFIG_INF);
+    ck_assert_int_eq(VALUES(exec)->wait, CTN_WAIT_YIELD);
+    ck_assert_uint_eq(VALUES(select)->leaders, 4);
+    ck_assert_uint_eq(VALUES(select)->family, 8);
+    ck_assert_str_eq(VALUES(model)->tuning, "machine:hpc-b");
+    ck_assert_str_eq(VALUES(topo)->topology, "numa:2 core:2=x");
+    ck_assert_int_eq(VALUES(ucx)->put, CTN_PUT_RMA);
+    ck_assert_uint_eq(VALUES(job)->network, 1);
+    ck_assert_uint_eq(VALUES(neighbor)->check, 1);
+    ck_assert_str_eq(VALUES(hierarchy)->levels, "node:shm,network:p2p");
+    ck_assert_str_eq(VALUES(hierarchy)->subgroup, "row 3");
+    ck_assert_str_eq(VALUES(hierarchy)->of[CTN_COLL_REDUCE_SCATTER].algorithm,
                      "ring");
     ctn_config_release(&config);
 }
@@ -180,9 +190,9 @@ START_TEST(every_collective)
     ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
     unsetenv(variable);
     for (int i = 0; i < CTN_COLL_COUNT; i++) {
-        ck_assert_str_eq(config.coll_config[i].hierarchy,
+        ck_assert_str_eq(VALUES(hierarchy)->of[i].levels,
                          i == _i ? "node:p2p" : "auto");
-        ck_assert_str_eq(config.coll_config[i].algorithm,
+        ck_assert_str_eq(VALUES(hierarchy)->of[i].algorithm,
                          i == _i ? "tree" : "auto");
     }
     ck_assert_ptr_null(ctn_collective_names[CTN_COLL_COUNT]);
@@ -193,12 +203,12 @@ END_TEST
 START_TEST(zero_where_it_means_something)
 {
     static const char *const list[] = {"SPIN=0", "SLEEP=0", NULL};
-    catena_config_t settings = {.settings = list};
     ctn_config_t config;
 
-    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
-    ck_assert_uint_eq(config.spin, 0);
-    ck_assert_uint_eq(config.sleep_ms, 0);
+    ck_assert_int_eq(ctn_config_read(&config, ctn_settings, list, NULL),
+                     CATENA_OK);
+    ck_assert_uint_eq(VALUES(exec)->spin, 0);
+    ck_assert_uint_eq(VALUES(exec)->sleep_ms, 0);
     ctn_config_release(&config);
 }
 END_TEST
@@ -275,8 +285,8 @@ START_TEST(environment_then_settings)
     setenv("CATENA_HEAP_SIZE", "1m", 1);
     setenv("CATENA_SPIN", "7", 1);
     ck_assert_int_eq(read_one(&config, "HEAP_SIZE=2m"), CATENA_OK);
-    ck_assert_uint_eq(config.heap_size, (size_t)2 << 20);
-    ck_assert_uint_eq(config.spin, 7);
+    ck_assert_uint_eq(VALUES(heap)->size, (size_t)2 << 20);
+    ck_assert_uint_eq(VALUES(exec)->spin, 7);
     ctn_config_release(&config);
     unsetenv("CATENA_HEAP_SIZE");
     unsetenv("CATENA_SPIN");
@@ -286,11 +296,11 @@ END_TEST
 START_TEST(later_setting_wins)
 {
     static const char *const list[] = {"TOPOLOGY=a", "TOPOLOGY=b", NULL};
-    catena_config_t settings = {.settings = list};
     ctn_config_t config;
 
-    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
-    ck_assert_str_eq(config.topology, "b");
+    ck_assert_int_eq(ctn_config_read(&config, ctn_settings, list, NULL),
+                     CATENA_OK);
+    ck_assert_str_eq(VALUES(topo)->topology, "b");
     ctn_config_release(&config);
 }
 END_TEST
@@ -302,7 +312,8 @@ START_TEST(bad_environment)
 
     setenv("CATENA_SLEEP", "soon", 1);
     capture_start(&capture);
-    ck_assert_int_eq(ctn_config_read(&config, NULL, NULL), CATENA_ERR_ARG);
+    ck_assert_int_eq(ctn_config_read(&config, ctn_settings, NULL, NULL),
+                     CATENA_ERR_ARG);
     capture_stop(&capture);
     unsetenv("CATENA_SLEEP");
     said_facts(&capture, "CATENA_SLEEP", NULL);
@@ -339,8 +350,9 @@ START_TEST(nearest_name)
     snprintf(expected, sizeof(expected), "CATENA_%s", names[_i].meant);
     setenv(variable, "1", 1);
     capture_start(&capture);
-    ck_assert_int_eq(ctn_config_read(&config, NULL, NULL), CATENA_OK);
-    ck_assert_uint_eq(ctn_config_warn_unknown(NULL), 1);
+    ck_assert_int_eq(ctn_config_read(&config, ctn_settings, NULL, NULL),
+                     CATENA_OK);
+    ck_assert_uint_eq(ctn_config_warn_unknown(ctn_settings, NULL), 1);
     capture_stop(&capture);
     unsetenv(variable);
     ctn_config_release(&config);
@@ -365,7 +377,7 @@ START_TEST(very_long_name)
     variable[sizeof(variable) - 1] = '\0';
     setenv(variable, "1", 1);
     capture_start(&capture);
-    ck_assert_uint_eq(ctn_config_warn_unknown(NULL), 1);
+    ck_assert_uint_eq(ctn_config_warn_unknown(ctn_settings, NULL), 1);
     capture_stop(&capture);
     unsetenv(variable);
 }

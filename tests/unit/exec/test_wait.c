@@ -176,7 +176,7 @@ static void rig_yield(ctn_exec_t *exec)
     rig.first_yield = rig.yields++ == 0 ? rig.loads : rig.first_yield;
 }
 
-static void rig_open(const ctn_config_t *config, bool oversubscribed)
+static void rig_open(const ctn_exec_config_t *config, bool oversubscribed)
 {
     static const ctn_transport_ops_t ops = {.time = rig_time,
                                             .sleep = rig_sleep};
@@ -228,9 +228,9 @@ static const struct policy {
 START_TEST(settings_decide)
 {
     const struct policy *policy = &policies[_i];
-    ctn_config_t config = {.wait = policy->wait,
-                           .spin = policy->spin_setting,
-                           .sleep_ms = policy->sleep_setting};
+    ctn_exec_config_t config = {.wait = policy->wait,
+                                .spin = policy->spin_setting,
+                                .sleep_ms = policy->sleep_setting};
     rig_open(&config, policy->oversubscribed);
     ck_assert_uint_eq(rig.exec.wait_policy.loads, policy->loads);
     ck_assert_uint_eq(rig.exec.wait_policy.spin, policy->spin);
@@ -255,9 +255,9 @@ START_TEST(settings_decide)
 }
 END_TEST
 
-static const ctn_config_t sleeps = {.wait = CTN_WAIT_SLEEP,
-                                    .spin = CTN_CONFIG_AUTO,
-                                    .sleep_ms = CTN_CONFIG_AUTO};
+static const ctn_exec_config_t sleeps = {.wait = CTN_WAIT_SLEEP,
+                                         .spin = CTN_CONFIG_AUTO,
+                                         .sleep_ms = CTN_CONFIG_AUTO};
 
 /** A sleep is as long as the wait before, so it at most doubles the wait; at
  * least 50 us, and at most 100 ms if all ranks can wake it. */
@@ -316,9 +316,9 @@ END_TEST
 START_TEST(the_abort_flag_is_polled)
 {
     uint64_t abort_flag = 0;
-    rig_open(&(ctn_config_t){.wait = CTN_WAIT_SPIN,
-                             .spin = CTN_CONFIG_AUTO,
-                             .sleep_ms = CTN_CONFIG_AUTO},
+    rig_open(&(ctn_exec_config_t){.wait = CTN_WAIT_SPIN,
+                                  .spin = CTN_CONFIG_AUTO,
+                                  .sleep_ms = CTN_CONFIG_AUTO},
              false);
     rig.exec.abort_flag = &abort_flag;
     rig_wait(3 * CLOCK_EVERY);
@@ -344,7 +344,7 @@ END_TEST
 /** A caller that does not wait yields its core on an oversubscribed host. */
 START_TEST(passing_time_yields)
 {
-    ctn_config_t config = sleeps;
+    ctn_exec_config_t config = sleeps;
     for (int oversubscribed = 0; oversubscribed < 2; oversubscribed++) {
         rig_open(&config, oversubscribed != 0);
         ctn_exec_pass_time(&rig.exec);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/tuning.h"
 #include "neighbor/schedule/select.h"
 #include "oracle/neighborhood/neighborhood.h"
 #include "unit/capture.h"
@@ -235,15 +236,15 @@ static void run_all(job_t *job, catena_neighborhood_t *own)
         if (own->schedule[algorithm][CTN_PATTERN_ALLTOALL] == NULL) {
             continue;
         }
-        JOB_CHECK(job,
-                  catena_neighborhood_set(
-                      own, "algorithm",
-                      ctn_neighbor_algorithm_names[algorithm]) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_set(
+                           own, "algorithm",
+                           ctn_neighbor_algorithm_words[1 + algorithm]) ==
+                           CATENA_OK);
         oracle_nbr_call_t call = {
             .graph = &graph, .neighborhood = own, .table = &table};
         oracle_nbr_draw(&call, &random, &mine, job->size > 32 ? 150 : 3000);
         oracle_nbr_all(&oracle, &call, random,
-                       ctn_neighbor_algorithm_names[algorithm]);
+                       ctn_neighbor_algorithm_words[1 + algorithm]);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);
     oracle_table_close(&oracle, &table);
@@ -411,7 +412,7 @@ static void check_settings(job_t *job)
                                            "auto") == CATENA_ERR_ARG);
     for (ctn_neighbor_algorithm_t algorithm = 0;
          algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
-        const char *name = ctn_neighbor_algorithm_names[algorithm];
+        const char *name = ctn_neighbor_algorithm_words[1 + algorithm];
         if (algorithm == CTN_NEIGHBOR_COMBINING) {
             continue;
         }
@@ -456,7 +457,9 @@ static void check_lengths(job_t *job)
     JOB_CHECK(job, strcmp(text[0], text[1]) != 0);
     JOB_CHECK(job, strcmp(text[1], text[2]) == 0);
     catena_neighborhood_t *none = NULL;
-    job->context->config.check = job->rank == 2; /* must be that of all */
+    ctn_neighbor_config_t *config =
+        ctn_config_values(&job->context->config, &ctn_neighbor_settings);
+    config->check = job->rank == 2; /* must be that of all */
     JOB_CHECK(job, catena_cart_derive_graph(grid, 1, moves, NULL, 0, NULL,
                                             &none) == CATENA_ERR_ARG);
     JOB_CHECK(job, catena_neighborhood_free(grid) == CATENA_OK);
@@ -512,12 +515,14 @@ static void check_costs(job_t *job)
 {
     static char machine[] = "machine:jaguar";
     catena_neighborhood_t *own = NULL;
-    char *tuning = job->context->config.tuning;
+    ctn_model_config_t *config =
+        ctn_config_values(&job->context->config, &ctn_model_settings);
+    char *tuning = config->tuning;
     if (job->rank == 1) {
-        job->context->config.tuning = machine;
+        config->tuning = machine;
     }
     make_heavy_mesh(job, &own);
-    job->context->config.tuning = tuning;
+    config->tuning = tuning;
     const ctn_neighbor_costs_t *costs = &own->chooser->costs;
     uint64_t packed = (uint64_t)(costs->packed * 1000);
     uint64_t most[2] = {packed, ~packed};

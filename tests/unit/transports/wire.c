@@ -88,16 +88,22 @@ static void open_rank(rank_t *r)
                     MAP_SHARED | MAP_NORESERVE, fd, 0);
     NEED(r->arena != MAP_FAILED);
     close(fd);
+    static ctn_setting_tables_t tables = {&ctn_ucx_settings, NULL};
+    ctn_config_t config;
+    NEED(ctn_config_read(&config, tables, NULL, &r->log) == CATENA_OK);
+    ((ctn_ucx_config_t *)ctn_config_values(&config, &ctn_ucx_settings))->put =
+        r->mode;
     ctn_transport_params_t params = {
         .log = &r->log,
         .process = (uint64_t)r->rank,
         .arena = r->arena,
         .arena_bytes = r->arena_bytes,
-        .put_mode = r->mode,
+        .config = &config,
         .lookup = lookup,
         .lookup_context = r->meeting,
     };
     NEED(ctn_ucx_ops.create(&params, &r->transport) == CATENA_OK);
+    ctn_config_release(&config);
     const void *ep_address;
     size_t bytes;
     r->transport->ops->ep_address(r->transport, &ep_address, &bytes);

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "core/config.h"
 #include "transports/transport.h"
+#include "transports/ucx/settings.h"
 
 /* The network between processes of this host. Each test forks ranks that
  * exchange endpoint addresses in shared memory. A rank that detects an error
@@ -31,7 +31,7 @@ typedef struct rank {
     meeting_t *meeting;
     ctn_log_t log;
     int rank, size;
-    unsigned mode;
+    ctn_put_mode_t mode;
     size_t arena_bytes;
     unsigned char *arena;
     ctn_transport_t *transport;
@@ -50,7 +50,7 @@ typedef struct rank {
 /** The transports of UCX, and how puts are done. */
 typedef struct wire_variant {
     const char *tls; /* NULL: UCX's choice */
-    unsigned mode;
+    ctn_put_mode_t mode;
 } wire_variant_t;
 
 #define VARIANTS 5

@@ -1,0 +1,70 @@
+#ifndef CTN_COLL_HIERARCHY_SETTINGS_H
+#define CTN_COLL_HIERARCHY_SETTINGS_H
+
+#include "core/config.h"
+
+/* The collectives that use hierarchies, and their settings in the
+ * environment. */
+
+/* Each has settings of its own: CATENA_<NAME>_HIERARCHY and
+ * CATENA_<NAME>_ALGORITHM. Variants use the settings of their collective: v
+ * variants, and exscan those of scan. This is the only list of them. */
+#define CTN_EACH_COLLECTIVE(DO)                                                \
+    DO(BARRIER, "barrier")                                                     \
+    DO(BCAST, "bcast")                                                         \
+    DO(REDUCE, "reduce")                                                       \
+    DO(ALLREDUCE, "allreduce")                                                 \
+    DO(GATHER, "gather")                                                       \
+    DO(SCATTER, "scatter")                                                     \
+    DO(ALLGATHER, "allgather")                                                 \
+    DO(REDUCE_SCATTER, "reduce_scatter")                                       \
+    DO(SCAN, "scan")
+
+#define CTN_COLL_ENUMERATOR(NAME, name) CTN_COLL_##NAME,
+typedef enum ctn_coll {
+    CTN_EACH_COLLECTIVE(CTN_COLL_ENUMERATOR) CTN_COLL_COUNT
+} ctn_coll_t;
+#undef CTN_COLL_ENUMERATOR
+
+/** "barrier", "bcast", ... in the order of ctn_coll_t; NULL-terminated. */
+extern const char *const ctn_collective_names[];
+
+/** Return the collective of a name. CTN_COLL_COUNT: there is none. */
+ctn_coll_t ctn_collective_named(const char *name, size_t length);
+
+/** Values of the settings of hierarchies. */
+typedef struct ctn_hierarchy_config {
+    char *levels;   /* HIERARCHY: auto, or levels */
+    char *subgroup; /* SUBGROUP: of the rule "user", empty */
+    struct {
+        char *levels;    /* <NAME>_HIERARCHY; auto: those above */
+        char *algorithm; /* <NAME>_ALGORITHM: auto */
+    } of[CTN_COLL_COUNT];
+} ctn_hierarchy_config_t;
+
+extern const ctn_setting_table_t ctn_hierarchy_settings;
+
+static inline const ctn_hierarchy_config_t *
+ctn_hierarchy_config(const ctn_config_t *config)
+{
+    return ctn_config_values(config, &ctn_hierarchy_settings);
+}
+
+/** Check the settings of the environment.
+ * @return ERR_ARG (logged) */
+catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
+                                    const ctn_config_t *config);
+
+/** Whether any setting names a component. */
+bool ctn_hierarchy_names(const ctn_config_t *config, const char *component);
+
+#define CTN_HIERARCHY_NAME_BYTES 64u /* of a setting's name in messages */
+
+/** Setting `i` of the environment, of ctn_coll_t; CTN_COLL_COUNT: that for all
+ * collectives.
+ * @param[out] name of the setting, unless NULL
+ * @return its text; NULL: auto */
+const char *ctn_hierarchy_setting(const ctn_config_t *config, int i,
+                                  char name[CTN_HIERARCHY_NAME_BYTES]);
+
+#endif
