@@ -144,15 +144,7 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
         costs->byte[CTN_REMOTE] = TCP_BYTE_NS;
     }
     if (exec->oversubscribed && !locality->simulated) {
-<<<<<<< HEAD
         costs->share = locality->ranks_per_core;
-=======
-        size_t ranks = ctn_topo_config(exec->config)->host_ranks;
-        if (ranks == CTN_CONFIG_AUTO || ranks < locality->local_size) {
-            ranks = locality->local_size;
-        }
-        costs->share = (double)ranks / ctn_locality_cores();
->>>>>>> f3f9d1a (settings: each layer has a table of its own)
     }
     return costs_of_machine(neighborhood, costs);
 }
