@@ -440,10 +440,14 @@ static catena_status_t part(const catena_context_t *context, uint64_t left)
     return status;
 }
 
-catena_status_t catena_finalize(catena_context_t *context)
+catena_status_t catena_finalize(catena_context_t **handle)
 {
-    if (context == NULL) {
+    if (handle == NULL) {
         return CATENA_ERR_ARG;
+    }
+    catena_context_t *context = *handle;
+    if (context == NULL) {
+        return CATENA_OK;
     }
     if (context->exec->started > 0 && context->exec->status == CATENA_OK) {
         ctn_error(
@@ -467,6 +471,7 @@ catena_status_t catena_finalize(catena_context_t *context)
     context->world = NULL;
     release_groups(context);
     leave(context);
+    *handle = NULL;
     return status;
 }
 

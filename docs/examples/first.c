@@ -31,5 +31,5 @@ int main(void)
 
     catena_free(context, receive);
     catena_free(context, send);
-    return catena_finalize(context) == CATENA_OK ? 0 : 1;
+    return catena_finalize(&context) == CATENA_OK ? 0 : 1;
 }

@@ -106,8 +106,8 @@ int main(void)
           "explain");
     printf("row %d of %d, column %d of %d: %d wrong; %s\n", grid.row, grid.rows,
            grid.column, grid.columns, wrong, how);
-    check(catena_group_free(grid.along_row), "free");
-    check(catena_group_free(grid.down_column), "free");
-    check(catena_finalize(context), "finalize"); /* frees the heap too */
+    check(catena_group_free(&grid.along_row), "free");
+    check(catena_group_free(&grid.down_column), "free");
+    check(catena_finalize(&context), "finalize"); /* frees the heap too */
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

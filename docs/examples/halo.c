@@ -241,7 +241,7 @@ static void make_neighborhood(plate_t *plate)
         check(catena_cart_derive_graph(cart, 8, all[0], CATENA_UNWEIGHTED, 0,
                                        NULL, &plate->neighborhood),
               "derived graph");
-        check(catena_neighborhood_free(cart), "free");
+        check(catena_neighborhood_free(&cart), "free");
         plate->directions = 8;
     }
     catena_group_t *group = catena_neighborhood_group(plate->neighborhood);
@@ -344,7 +344,7 @@ static void give_back(plate_t *plate)
         check(catena_type_free(&plate->send[k]), "free");
         check(catena_type_free(&plate->receive[k]), "free");
     }
-    check(catena_neighborhood_free(plate->neighborhood), "free");
+    check(catena_neighborhood_free(&plate->neighborhood), "free");
 }
 
 /* ---- the whole plate, at rank 0 ---- */
@@ -548,6 +548,6 @@ int main(int argc, char **argv)
     check(catena_barrier(group), "barrier");
     bool good = conclude(&plate, catena_time(context) - begun);
     give_back(&plate);
-    check(catena_finalize(context), "finalize");
+    check(catena_finalize(&context), "finalize");
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

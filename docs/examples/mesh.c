@@ -42,6 +42,6 @@ int main(void)
            "beside, %g together\n",
            rank, dims[0], dims[1], from[0], from[1], from[2], from[3], sum);
 
-    catena_neighborhood_free(mesh);
-    return catena_finalize(context) == CATENA_OK ? 0 : 1;
+    catena_neighborhood_free(&mesh);
+    return catena_finalize(&context) == CATENA_OK ? 0 : 1;
 }

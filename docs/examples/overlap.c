@@ -87,6 +87,6 @@ int main(void)
            x);
     catena_free(context, receive);
     catena_free(context, send);
-    check(context, catena_finalize(context), "finalize");
+    check(context, catena_finalize(&context), "finalize");
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

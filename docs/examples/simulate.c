@@ -33,7 +33,7 @@ static int rank_main(const catena_config_t *config, void *argument)
     }
     catena_free(context, send);
     catena_free(context, receive);
-    catena_finalize(context);
+    catena_finalize(&context);
     return status != CATENA_OK;
 }
 

@@ -29,6 +29,6 @@ int main(void)
            catena_group_size(world), catena_group_rank(sharing),
            catena_group_size(sharing), scratch);
 
-    catena_group_free(sharing);
-    return catena_finalize(context) == CATENA_OK ? 0 : 1;
+    catena_group_free(&sharing);
+    return catena_finalize(&context) == CATENA_OK ? 0 : 1;
 }

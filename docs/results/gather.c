@@ -49,7 +49,7 @@ static int rank_main(const catena_config_t *config, void *argument)
     catena_barrier(world);
     catena_free(context, block);
     catena_free(context, all);
-    return catena_finalize(context) != CATENA_OK;
+    return catena_finalize(&context) != CATENA_OK;
 }
 
 static int run(const char *machine, int ranks, gather_t gather)

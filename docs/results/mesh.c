@@ -106,10 +106,10 @@ static int rank_main(const catena_config_t *config, void *argument)
     }
     if (mesh != NULL) {
         catena_neighborhood_get_stats(mesh, &schedule->stats);
-        catena_neighborhood_free(mesh);
+        catena_neighborhood_free(&mesh);
     }
     catena_free(context, blocks);
-    return catena_finalize(context) != CATENA_OK || status != CATENA_OK;
+    return catena_finalize(&context) != CATENA_OK || status != CATENA_OK;
 }
 
 static int run(schedule_t schedule)

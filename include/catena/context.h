@@ -38,12 +38,15 @@ typedef struct catena_config {
 CATENA_API catena_status_t catena_init(const catena_config_t *config,
                                        catena_context_t **context);
 
-/** Leave the job. Collective; all requests must be complete (ERR_STATE on a
- * rank where a persistent request is active or one of the world is not
- * complete). Frees the context, its world and its heap. Free other groups and
- * neighborhoods before; the remaining ones are freed with the context, with a
- * warning. */
-CATENA_API catena_status_t catena_finalize(catena_context_t *context);
+/** Leave the job. Collective; all requests must be complete. Frees the context,
+ * its world and its heap, also if it returns an error of the job. Free other
+ * groups and neighborhoods before; the remaining ones are freed with the
+ * context, with a warning.
+ * @param[in,out] context NULL afterwards, except with ERR_ARG and ERR_STATE
+ * @return CATENA_OK, ERR_ARG (NULL), ERR_STATE (this rank has an active
+ *         persistent request, or a request of the world that is not complete;
+ *         logged; nothing was freed), ERR_NO_MEMORY, ERR_PEER */
+CATENA_API catena_status_t catena_finalize(catena_context_t **context);
 
 /** Return the group of all ranks of the job. Owned by the context. NULL for
  * NULL. */

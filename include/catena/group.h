@@ -160,15 +160,16 @@ CATENA_API catena_status_t catena_group_get_stats(const catena_group_t *group,
 CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
                                             catena_group_t **out);
 
-/** Free a group. Collective, but does not block: the handle is invalid on
- * return, and the memory is released when all members have freed the group.
- * Ranks may free groups in any order. Persistent requests of the group, also
- * active ones, are not affected: their resources are freed with them.
- * @return CATENA_OK, ERR_ARG (the world: it is freed with its context),
+/** Free a group. Collective, but does not block: the handle is NULL on return,
+ * and the memory is released when all members have freed the group. Ranks may
+ * free groups in any order. Persistent requests of the group, also active ones,
+ * are not affected: their resources are freed with them.
+ * @param[in,out] group NULL afterwards, except with ERR_ARG and ERR_STATE
+ * @return CATENA_OK, ERR_ARG (NULL; the world: it is freed with its context),
  *         ERR_STATE (this rank has operations under way; logged; nothing was
  *         freed here, and the group can still be used), ERR_NO_MEMORY,
  *         ERR_PEER */
-CATENA_API catena_status_t catena_group_free(catena_group_t *group);
+CATENA_API catena_status_t catena_group_free(catena_group_t **group);
 
 /** Change how this group's collectives run; all ranks must set the same.
  *

@@ -21,7 +21,11 @@ typedef struct catena_machine catena_machine_t;
  * ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_machine_open(const char *name,
                                                catena_machine_t **machine);
-CATENA_API void catena_machine_close(catena_machine_t *machine);
+
+/** Release a machine.
+ * @param[in,out] machine NULL afterwards
+ * @return CATENA_OK, ERR_ARG (NULL) */
+CATENA_API catena_status_t catena_machine_close(catena_machine_t **machine);
 
 /** Print the names and descriptions of the predefined machines, one a line. */
 CATENA_API catena_status_t catena_machine_list(FILE *stream);

@@ -109,11 +109,13 @@ CATENA_API catena_status_t catena_dist_graph_create(
 
 /** Free it and its group, as catena_group_free; persistent requests are not
  * affected.
- * @return CATENA_OK, ERR_ARG, ERR_STATE (this rank has operations of the
+ * @param[in,out] neighborhood NULL afterwards, except with ERR_ARG and
+ *                             ERR_STATE
+ * @return CATENA_OK, ERR_ARG (NULL), ERR_STATE (this rank has operations of the
  *         neighborhood or of its group under way; logged; nothing was freed
  *         here, and both can still be used), ERR_NO_MEMORY, ERR_PEER */
 CATENA_API catena_status_t
-catena_neighborhood_free(catena_neighborhood_t *neighborhood);
+catena_neighborhood_free(catena_neighborhood_t **neighborhood);
 
 /** Return the group whose ranks the neighborhood's lists name: a separate group
  * of all its ranks, reordered if it was created with reorder. It belongs to the

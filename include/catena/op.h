@@ -85,7 +85,8 @@ CATENA_API catena_status_t catena_op_create(catena_op_function_t function,
 
 /** Free an operation. Reductions under way are not affected.
  * @param[in,out] op NULL afterwards
- * @return CATENA_OK, ERR_ARG (NULL, a predefined one; nothing is done) */
+ * @return CATENA_OK, ERR_ARG (`op` is NULL, or a predefined one; nothing is
+ *         done) */
 CATENA_API catena_status_t catena_op_free(catena_op_t *op);
 
 #ifdef __cplusplus

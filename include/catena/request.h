@@ -77,8 +77,10 @@ CATENA_API catena_status_t catena_request_testsome(
     size_t count, catena_request_t *requests[], size_t *completed,
     size_t indices[], catena_status_t statuses[], int *done);
 
-/** Free an inactive persistent request; does not block. ERR_STATE if it is
- * active. */
+/** Free an inactive persistent request; does not block.
+ * @param[in,out] request NULL afterwards
+ * @return CATENA_OK, ERR_ARG (`request` is NULL), ERR_STATE (it is active, or
+ *         not persistent; nothing is done) */
 CATENA_API catena_status_t catena_request_free(catena_request_t **request);
 
 /** Describe the phase of an operation and the rank (of its group) that it waits

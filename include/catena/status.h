@@ -36,6 +36,12 @@ typedef enum catena_status {
     CATENA_ERR_SYSTEM = -62     /**< the operating system refused */
 } catena_status_t;
 
+/* Handles. An object ends by the verb that matches the one it began with:
+ * catena_init and catena_finalize, _open and _close; every other object ends by
+ * _free. These functions take the address of the handle and set it to NULL; if
+ * they did nothing, they leave it. Where the handle is NULL they do nothing and
+ * return CATENA_OK, as free(3) does. */
+
 /** Return a description of a status in one line; never NULL. The string is
  * constant. */
 CATENA_API const char *catena_status_string(catena_status_t status);

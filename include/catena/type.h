@@ -181,7 +181,8 @@ CATENA_API catena_status_t catena_type_resized(catena_type_t old,
 /** Free a derived type. Types derived from it and operations that use it are
  * not affected.
  * @param[in,out] type NULL afterwards
- * @return CATENA_OK, ERR_ARG (NULL, a fixed type; nothing is done) */
+ * @return CATENA_OK, ERR_ARG (`type` is NULL, or a fixed type; nothing is
+ *         done) */
 CATENA_API catena_status_t catena_type_free(catena_type_t *type);
 
 /** Return the bytes of the data of one element, without gaps; 0 for NULL. */

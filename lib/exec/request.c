@@ -265,8 +265,11 @@ catena_status_t catena_request_testsome(size_t count,
 
 catena_status_t catena_request_free(catena_request_t **request)
 {
-    if (request == NULL || *request == NULL) {
+    if (request == NULL) {
         return CATENA_ERR_ARG;
+    }
+    if (*request == NULL) {
+        return CATENA_OK;
     }
     /* A complete request is active until its status is taken. */
     if (!(*request)->persistent || (*request)->state != CTN_OP_INACTIVE) {

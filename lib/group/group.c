@@ -357,8 +357,17 @@ size_t ctn_groups_release(ctn_exec_t *exec)
     return count;
 }
 
-catena_status_t catena_group_free(catena_group_t *group)
+catena_status_t catena_group_free(catena_group_t **group)
 {
-    return group != NULL && !group->permanent ? ctn_group_free(group, false)
-                                              : CATENA_ERR_ARG;
+    if (group == NULL || (*group != NULL && (*group)->permanent)) {
+        return CATENA_ERR_ARG;
+    }
+    if (*group == NULL) {
+        return CATENA_OK;
+    }
+    catena_status_t status = ctn_group_free(*group, false);
+    if (status != CATENA_ERR_STATE) {
+        *group = NULL;
+    }
+    return status;
 }

@@ -339,9 +339,14 @@ catena_status_t catena_machine_open(const char *name,
                : CATENA_ERR_ARG;
 }
 
-void catena_machine_close(catena_machine_t *machine)
+catena_status_t catena_machine_close(catena_machine_t **machine)
 {
-    ctn_machine_free(machine);
+    if (machine == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_machine_free(*machine);
+    *machine = NULL;
+    return CATENA_OK;
 }
 
 catena_status_t catena_machine_list(FILE *stream)

@@ -161,10 +161,14 @@ catena_status_t catena_neighborhood_create(
 /** The neighborhood is freed with its group: after the teardown of the group no
  * rank puts into links. Messages on links that no operation waits for arrive
  * before. */
-catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
+catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
 {
-    if (neighborhood == NULL) {
+    if (handle == NULL) {
         return CATENA_ERR_ARG;
+    }
+    catena_neighborhood_t *neighborhood = *handle;
+    if (neighborhood == NULL) {
+        return CATENA_OK;
     }
     const ctn_sequence_t *sequence = &neighborhood->sequence;
     uint64_t under_way = ctn_sequence_under_way(sequence) - sequence->detached;
@@ -175,7 +179,11 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
                   (unsigned long long)under_way);
         return CATENA_ERR_STATE;
     }
-    return ctn_group_free(neighborhood->group, true);
+    catena_status_t status = ctn_group_free(neighborhood->group, true);
+    if (status != CATENA_ERR_STATE) {
+        *handle = NULL;
+    }
+    return status;
 }
 
 catena_group_t *

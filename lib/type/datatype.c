@@ -60,10 +60,12 @@ void ctn_type_drop(catena_type_t type)
 
 catena_status_t catena_type_free(catena_type_t *type)
 {
-    if (type == NULL || *type == NULL || !(*type)->derived) {
+    if (type == NULL || (*type != NULL && !(*type)->derived)) {
         return CATENA_ERR_ARG;
     }
-    ctn_type_drop(*type);
+    if (*type != NULL) {
+        ctn_type_drop(*type);
+    }
     *type = NULL;
     return CATENA_OK;
 }

@@ -51,10 +51,12 @@ catena_status_t catena_op_create(catena_op_function_t function, void *argument,
 
 catena_status_t catena_op_free(catena_op_t *op)
 {
-    if (op == NULL || *op == NULL || (*op)->function == NULL) {
+    if (op == NULL || (*op != NULL && (*op)->function == NULL)) {
         return CATENA_ERR_ARG;
     }
-    ctn_op_drop(*op);
+    if (*op != NULL) {
+        ctn_op_drop(*op);
+    }
     *op = NULL;
     return CATENA_OK;
 }

@@ -37,7 +37,7 @@ void peer_start(int *argc, char ***argv, int *rank, int *size)
 
 void peer_stop(void)
 {
-    demand(catena_finalize(context), "catena_finalize");
+    demand(catena_finalize(&context), "catena_finalize");
 }
 
 void peer_abort(const char *what)
@@ -289,7 +289,7 @@ void peer_finish(struct peer_call *call)
 
     call->new_rank = catena_group_rank(p->made);
     call->new_size = catena_group_size(p->made);
-    demand(catena_group_free(p->made), "catena_group_free");
+    demand(catena_group_free(&p->made), "catena_group_free");
 }
 
 void peer_release(struct peer_call *call)
@@ -302,7 +302,7 @@ void peer_release(struct peer_call *call)
     if (p->request != NULL)
         demand(catena_request_free(&p->request), "catena_request_free");
     if (p->mesh != NULL)
-        demand(catena_neighborhood_free(p->mesh), "catena_neighborhood_free");
+        demand(catena_neighborhood_free(&p->mesh), "catena_neighborhood_free");
     free(p->send_counts);
     free(p->send_at);
     free(p->send_types);

@@ -51,7 +51,7 @@ static void idle_ranks(rank_test_t *test)
             oracle_call_close(&test->oracle, &call[i]);
         }
     }
-    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
 /** A member of each node is late for an exchange that the others can complete
@@ -84,7 +84,7 @@ static void late_member(rank_test_t *test)
             catena_free(test->context, blocks[i]);
         }
     }
-    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
 /** A group whose operations are complete may be freed, whatever internal
@@ -96,7 +96,7 @@ static void freed_group(rank_test_t *test)
         RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
         oracle_call_t call = of_one(test, group, 300, calls, 0);
         oracle_call_exercise(&test->oracle, &call, calls);
-        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
     }
 }
 

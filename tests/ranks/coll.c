@@ -49,7 +49,7 @@ static void close_bench(bench_t *bench)
     rank_test_t *test = bench->test;
     for (int g = 0; g < ORACLE_GROUPS; g++) {
         RANK_CHECK(test, bench->group[g] == NULL ||
-                             catena_group_free(bench->group[g]) == CATENA_OK);
+                             catena_group_free(&bench->group[g]) == CATENA_OK);
     }
 }
 

@@ -235,7 +235,7 @@ static void differ(rank_test_t *test, bool built, const char *setting,
         RANK_CHECK(test, catena_group_set(g, setting, then[i]) == CATENA_OK);
         still_works(test, g);
     }
-    RANK_CHECK(test, catena_group_free(g) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&g) == CATENA_OK);
 }
 
 static void settings_differ(rank_test_t *test)

@@ -26,12 +26,14 @@ static void dup_of_dup(rank_test_t *test)
     RANK_CHECK(test, catena_group_rank(a) == catena_group_rank(node));
     RANK_CHECK(test, catena_group_size(a) == catena_group_size(node));
     RANK_CHECK(test, catena_group_rank(b) == test->place.rank);
-    RANK_CHECK(test, catena_group_free(node) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&node) == CATENA_OK);
     rank_exchange(test, b, 74, 5);
     rank_exchange(test, a, 74, 5);
-    RANK_CHECK(test, catena_group_free(b) == CATENA_OK);
-    RANK_CHECK(test, catena_group_free(a) == CATENA_OK);
-    RANK_CHECK(test, catena_group_free(test->world) == CATENA_ERR_ARG);
+    RANK_CHECK(test, catena_group_free(&b) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&a) == CATENA_OK && a == NULL);
+    catena_group_t *world = test->world;
+    RANK_CHECK(test, catena_group_free(&world) == CATENA_ERR_ARG &&
+                         world == test->world);
 }
 
 /** Wait until the memory in use is `expected`, but some seconds at most. */
@@ -54,7 +56,7 @@ static void give_back_memory(rank_test_t *test)
         catena_group_t *group = NULL;
         RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
         rank_exchange(test, group, 74, 5);
-        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
         if (i == 1) { /* the first calls allocate what stays */
             before = in_use_soon(test, 0, test->simulated ? 1e-3 : 0.2);

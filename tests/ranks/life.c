@@ -110,7 +110,7 @@ static bool active(catena_context_t *context)
         catena_bcast_init(&sent, 1, CATENA_INT32, 0, catena_world(context),
                           &request) == CATENA_OK &&
         catena_request_start(request) == CATENA_OK &&
-        catena_finalize(context) == CATENA_ERR_STATE &&
+        catena_finalize(&context) == CATENA_ERR_STATE &&
         catena_request_wait(&request) == CATENA_OK;
     return catena_request_free(&request) == CATENA_OK && good;
 }
@@ -129,10 +129,11 @@ int main(void)
         good &= conclude(world, moves == 0, "affinity stays", life);
         good &= conclude(world, second(), "no second context", life);
         good &= conclude(world, active(context), "active at the end", life);
-        if (catena_finalize(context) != CATENA_OK) {
+        if (catena_finalize(&context) != CATENA_OK) {
             printf("not ok - finalize, life %d\n", life);
             return 1;
         }
+        good &= context == NULL;
     }
     return !good;
 }

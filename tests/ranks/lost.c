@@ -111,8 +111,8 @@ int main(void)
     }
     sleep(LONG); /* ranks that end do not announce it */
     if (complete != NULL) {
-        (void)catena_neighborhood_free(complete);
+        (void)catena_neighborhood_free(&complete);
     }
-    (void)catena_finalize(context); /* they fail, but end */
+    (void)catena_finalize(&context); /* they fail, but end */
     return 0;
 }

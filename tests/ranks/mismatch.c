@@ -260,7 +260,7 @@ static void try_all(rank_test_t *test, unsigned kind)
                 try_size(&m, k);
             }
         }
-        RANK_CHECK(test, catena_group_free(m.group) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&m.group) == CATENA_OK);
     }
 }
 

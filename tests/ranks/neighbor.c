@@ -127,8 +127,8 @@ static void part(rank_test_t *test, uint64_t seed)
         int found = -1;
         RANK_CHECK(test, catena_cart_ndims(kept, &found) == CATENA_OK &&
                              found == ndims);
-        RANK_CHECK(test, catena_neighborhood_free(kept) == CATENA_OK);
-        RANK_CHECK(test, catena_neighborhood_free(whole) == CATENA_OK);
+        RANK_CHECK(test, catena_neighborhood_free(&kept) == CATENA_OK);
+        RANK_CHECK(test, catena_neighborhood_free(&whole) == CATENA_OK);
     }
     oracle_graph_free(&graph);
 }
@@ -238,7 +238,7 @@ static void out_of_order(rank_test_t *test)
             RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
         }
     }
-    RANK_CHECK(test, catena_neighborhood_free(star) == CATENA_OK);
+    RANK_CHECK(test, catena_neighborhood_free(&star) == CATENA_OK);
 }
 
 /* ---- types with long runs, which receivers may read in place ---- */
@@ -323,7 +323,7 @@ static void long_runs(rank_test_t *test)
     for (int i = 0; i < LAYS * LAYS; i++) {
         pass_on(test, ring, before, i);
     }
-    RANK_CHECK(test, catena_neighborhood_free(ring) == CATENA_OK);
+    RANK_CHECK(test, catena_neighborhood_free(&ring) == CATENA_OK);
 }
 
 static const rank_case_t cases[] = {

@@ -14,7 +14,7 @@ enum { CASES = 50, ALL = CATENA_NEIGHBOR_ALL };
 static void drop(rank_test_t *test, catena_neighborhood_t *neighborhood)
 {
     RANK_CHECK(test, neighborhood == NULL ||
-                         catena_neighborhood_free(neighborhood) == CATENA_OK);
+                         catena_neighborhood_free(&neighborhood) == CATENA_OK);
 }
 
 /* ---- inconsistent lists ---- */

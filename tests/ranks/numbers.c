@@ -39,7 +39,7 @@ static void alltoalls(rank_test_t *test, const char *algorithm, size_t bytes)
         }
         collective(test, group, ORACLE_ALLTOALL, bytes, 2 * between + 1);
     }
-    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
 static void run_direct(rank_test_t *test)
@@ -71,7 +71,7 @@ static void run_messages(rank_test_t *test)
         }
         collective(test, group, ORACLE_ALLREDUCE, 4, 2 * between + 1);
     }
-    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
 /** Exchange blocks with both neighbors on a ring; 0 bytes: no blocks. */

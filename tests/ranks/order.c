@@ -21,7 +21,7 @@ static void freed_again_and_again(rank_test_t *test)
     for (int i = 0; i < 500; i++) {
         catena_group_t *made = NULL;
         RANK_CHECK(test, catena_group_dup(test->world, &made) == CATENA_OK);
-        RANK_CHECK(test, catena_group_free(made) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&made) == CATENA_OK);
         if (i == 100) {
             catena_heap_get_stats(test->context, &before);
         }
@@ -128,7 +128,7 @@ static void set_while_active(rank_test_t *test)
             RANK_CHECK(test, out == sum);
         }
         RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
-        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
     }
     RANK_CHECK(test, catena_op_free(&op) == CATENA_OK);
 }
@@ -165,7 +165,7 @@ static void neighbors_freed(rank_test_t *test)
     RANK_CHECK(test, after.node_taken <
                          before.node_taken +
                              200 * 2048 * (size_t)test->place.local_size);
-    RANK_CHECK(test, catena_neighborhood_free(ring) == CATENA_OK);
+    RANK_CHECK(test, catena_neighborhood_free(&ring) == CATENA_OK);
 }
 
 static const rank_case_t cases[] = {

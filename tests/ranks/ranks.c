@@ -51,8 +51,9 @@ static int run_rank(const catena_config_t *config, void *argument)
         rank_suite_run(&test, suites[i]);
     }
     rank_test_close(&test);
-    bool freed = catena_group_free(test.own) == CATENA_OK;
-    if ((catena_finalize(test.context) != CATENA_OK || !freed) && !test.ended) {
+    bool freed = catena_group_free(&test.own) == CATENA_OK;
+    if ((catena_finalize(&test.context) != CATENA_OK || !freed) &&
+        !test.ended) {
         fprintf(stderr, "not ok - catena_finalize\n");
         test.failed++;
     }

@@ -260,7 +260,7 @@ static void errs_about_others(rank_test_t *test)
             RANK_CHECK(test,
                        reported[catena_group_rank(group)] == test->place.rank);
             free(reported);
-            RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+            RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
         }
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
     }

@@ -96,12 +96,12 @@ int main(void)
     fflush(stdout);
     usleep(300000); /* a failed send to a rank that is gone is detected first */
     if (complete != NULL) {
-        (void)catena_neighborhood_free(complete);
+        (void)catena_neighborhood_free(&complete);
     }
     if (group != NULL) {
-        (void)catena_group_free(group);
+        (void)catena_group_free(&group);
     }
-    (void)catena_finalize(context); /* they fail, but end */
+    (void)catena_finalize(&context); /* they fail, but end */
     free(in);
     free(out);
     return 0;

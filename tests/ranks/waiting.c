@@ -128,7 +128,7 @@ static void root_leaves(rank_test_t *test)
         usleep(10000);
     }
     RANK_CHECK(test, test->place.rank != 0 || unlink(path) == 0);
-    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
 static const rank_case_t cases[] = {

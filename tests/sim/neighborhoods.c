@@ -55,7 +55,7 @@ void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
         }
         catena_status_t freed = CATENA_OK;
         if (neighborhood != NULL) {
-            freed = catena_neighborhood_free(neighborhood);
+            freed = catena_neighborhood_free(&neighborhood);
         }
         status = status == CATENA_OK ? freed : status;
         oracle_graph_free(&graph);

@@ -150,9 +150,9 @@ static void groups(rank_test_t *test, draw_t *draw, uint64_t random)
         RANK_CHECK(test, oracle_call_run(&test->oracle, &e) == CATENA_OK);
         check_exchange(test, &e);
     }
-    RANK_CHECK(test, catena_group_free(color) == CATENA_OK);
-    RANK_CHECK(test, catena_group_free(node) == CATENA_OK);
-    RANK_CHECK(test, catena_group_free(dup) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&color) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&node) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&dup) == CATENA_OK);
 }
 
 /** No rank leaves before the last has entered, by the virtual clock. */
@@ -250,7 +250,7 @@ static int run_rank(const catena_config_t *config, void *argument)
     draw->kind->run(&test, draw, draw->seed);
     rank_test_close(&test);
     draw->errors += test.errors;
-    status = catena_finalize(test.context);
+    status = catena_finalize(&test.context);
     draw->through |= status == CATENA_OK;
     return status != CATENA_OK;
 }

@@ -103,7 +103,7 @@ void dying_splits(rank_test_t *test, draw_t *draw, uint64_t random)
         RANK_CHECK(test, group == NULL || status == CATENA_OK);
         if (group != NULL) {
             status = catena_barrier(group);
-            catena_status_t freed = catena_group_free(group);
+            catena_status_t freed = catena_group_free(&group);
             status = status == CATENA_OK ? freed : status;
         }
         oracle_split_close(&split);

@@ -61,7 +61,7 @@ static int run_rank(const catena_config_t *config, void *argument)
     job.size = job.chain->place.size;
     run->first = job.rank == 0;
     run->body(&job);
-    if (catena_finalize(job.context) != CATENA_OK) {
+    if (catena_finalize(&job.context) != CATENA_OK) {
         return 1;
     }
     return job.errors > 0;

@@ -1,4 +1,5 @@
-"""Calls of every public function with one pointer NULL at a time, as C.
+"""Calls of every public function with one pointer NULL at a time, as C; and of
+functions that free, with a NULL handle.
 
 usage: null_calls.py HEADER... > null_calls.h
 The values of all other arguments are members of null_t in test_arguments.c."""
@@ -127,6 +128,10 @@ def main():
                     re.fullmatch(ALWAYS_OPTIONAL, name):
                 how = 'RUNS'
             print(f'    {how}(n, "{name}", {call});')
+        if re.fullmatch(r'catena_\w*(_free|_close|finalize)', function):
+            kind = given[0][0].removesuffix('*').strip()
+            print(f'    {kind} none = NULL;\n'
+                  f'    ACCEPTS(n, {function}(&none));')
         print('}\n')
         cases.append(function)
     print('static const struct {\n    const char *name;\n'

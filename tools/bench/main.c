@@ -27,7 +27,7 @@ static catena_status_t open_bench(struct bench *bench)
      * measured. */
     status = catena_group_set(bench->control, "alltoall_algorithm", "auto");
     if (status != CATENA_OK)
-        catena_group_free(bench->control);
+        catena_group_free(&bench->control);
     return status;
 }
 
@@ -59,7 +59,7 @@ static int run_collective(catena_context_t *context,
     }
     code = run_what_is_asked(&bench);
     if (bench.control != bench.world)
-        status = catena_group_free(bench.control);
+        status = catena_group_free(&bench.control);
     if (status != CATENA_OK)
         bench_die(&bench, "freeing a group", status);
     return code;
@@ -94,7 +94,7 @@ int bench_run_rank(const catena_config_t *config,
         code = run_heap(context, options);
     else
         code = run_collective(context, options, node_area);
-    status = catena_finalize(context);
+    status = catena_finalize(&context);
     if (status != CATENA_OK) {
         fprintf(stderr, "catena-bench: catena_finalize: %s\n",
                 catena_status_string(status));

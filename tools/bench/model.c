@@ -74,6 +74,6 @@ int bench_print_model(const struct bench_options *options)
     for (size_t bytes = min > 0 ? min : 1; bytes <= max && code == BENCH_OK;
          bytes *= 2)
         code = print_size(options, machine, names, count, leaders, bytes);
-    catena_machine_close(machine);
+    catena_machine_close(&machine);
     return code;
 }

@@ -187,7 +187,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
         failed = exchange(own, &contribution, &graph);
         status = ctn_neighborhood_make(own, &graph, info, failed, out);
     } else {
-        (void)catena_group_free(own);
+        (void)catena_group_free(&own);
     }
     free((void *)(uintptr_t)graph.source);
     free((void *)(uintptr_t)graph.target);

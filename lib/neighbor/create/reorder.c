@@ -147,7 +147,7 @@ catena_status_t ctn_neighbor_reorder(catena_neighborhood_t *neighborhood)
     if (status != CATENA_OK) {
         return status;
     }
-    status = catena_group_free(neighborhood->group);
+    status = catena_group_free(&neighborhood->group);
     neighborhood->group = fresh;
     if (neighborhood->grid != NULL) {
         ctn_grid_coords(neighborhood->grid, place, neighborhood->grid->ndims,

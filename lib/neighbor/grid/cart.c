@@ -104,9 +104,9 @@ static catena_status_t first_ranks(catena_group_t *group, int size,
     }
     catena_status_t status = catena_group_split(
         group, rank < size ? 0 : CATENA_UNDEFINED, rank, part);
-    catena_status_t freed = catena_group_free(group);
+    catena_status_t freed = catena_group_free(&group);
     if (status == CATENA_OK && freed != CATENA_OK && *part != NULL) {
-        (void)catena_group_free(*part);
+        (void)catena_group_free(part);
     }
     return status != CATENA_OK ? status : freed;
 }
@@ -121,7 +121,7 @@ static catena_status_t hand_out(catena_group_t *group, catena_status_t status,
     if (status == CATENA_OK) {
         *out = made;
     } else if (made != NULL) {
-        (void)catena_neighborhood_free(made);
+        (void)catena_neighborhood_free(&made);
     }
     return status;
 }
@@ -152,7 +152,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     status = agree_on_size(own, status, size);
     if (status != CATENA_OK) {
         ctn_grid_free(grid);
-        (void)catena_group_free(own);
+        (void)catena_group_free(&own);
         return status;
     }
     status = first_ranks(own, size, &own);

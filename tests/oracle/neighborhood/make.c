@@ -81,7 +81,7 @@ static catena_status_t make_derived(const oracle_graph_t *graph,
         cart, graph->ndirs, graph->displacements,
         graph->weighted ? graph->weights : CATENA_UNWEIGHTED,
         info != NULL && info->reorder, info, neighborhood);
-    catena_status_t freed = catena_neighborhood_free(cart);
+    catena_status_t freed = catena_neighborhood_free(&cart);
     return status != CATENA_OK ? status : freed;
 }
 

@@ -76,9 +76,7 @@ void oracle_group_check(const oracle_t *oracle, catena_group_t *group,
 
 void oracle_group_free(const oracle_t *oracle, catena_group_t *group)
 {
-    if (group != NULL) {
-        ORACLE_CHECK(oracle, catena_group_free(group) == CATENA_OK);
-    }
+    ORACLE_CHECK(oracle, catena_group_free(&group) == CATENA_OK);
 }
 
 /* ---- splits ---- */

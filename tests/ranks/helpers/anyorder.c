@@ -85,14 +85,14 @@ static void make(rank_test_t *test, freed_t *f, uint64_t what)
         RANK_CHECK(test, catena_cart_create(part, 1, dims, periods, 0, NULL,
                                             &f->ring) == CATENA_OK);
         f->group = catena_neighborhood_group(f->ring);
-        RANK_CHECK(test, catena_group_free(part) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&part) == CATENA_OK);
     }
 }
 
 static catena_status_t give_back(freed_t *f)
 {
-    return f->ring != NULL ? catena_neighborhood_free(f->ring)
-                           : catena_group_free(f->group);
+    return f->ring != NULL ? catena_neighborhood_free(&f->ring)
+                           : catena_group_free(&f->group);
 }
 
 /** One member has started a barrier. Its early free is refused locally, and the
@@ -107,8 +107,10 @@ static void too_early(rank_test_t *test, freed_t *f)
             RANK_CHECK(test, catena_ibarrier(f->group, &request) == CATENA_OK);
         }
         if (turn == 0 && early && size > 1) {
+            freed_t kept = *f;
             RANK_CHECK(test, give_back(f) == CATENA_ERR_STATE);
             RANK_CHECK(test, give_back(f) == CATENA_ERR_STATE);
+            RANK_CHECK(test, f->ring == kept.ring && f->group == kept.group);
         }
         add_up(test, test->world);
     }

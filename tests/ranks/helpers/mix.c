@@ -249,7 +249,7 @@ static void check_all(mix_t *mix, const char *what)
 static void close_item(rank_test_t *test, item_t *item)
 {
     if (item->splits) {
-        RANK_CHECK(test, catena_group_free(item->made) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(&item->made) == CATENA_OK);
     } else {
         oracle_call_close(&test->oracle, &item->call);
     }
@@ -270,7 +270,7 @@ static void close_all(mix_t *mix)
     for (int g = 0; g < GROUPS; g++) {
         RANK_CHECK(mix->test,
                    mix->group[g] == NULL ||
-                       catena_group_free(mix->group[g]) == CATENA_OK);
+                       catena_group_free(&mix->group[g]) == CATENA_OK);
     }
 }
 

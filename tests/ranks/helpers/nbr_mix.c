@@ -51,7 +51,7 @@ void nbr_close(nbr_t *nbr)
 {
     RANK_CHECK(nbr->test,
                nbr->neighborhood == NULL ||
-                   catena_neighborhood_free(nbr->neighborhood) == CATENA_OK);
+                   catena_neighborhood_free(&nbr->neighborhood) == CATENA_OK);
     oracle_table_close(&nbr->test->oracle, &nbr->table);
     oracle_graph_free(&nbr->graph);
 }

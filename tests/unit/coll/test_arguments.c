@@ -84,14 +84,14 @@ static void open_null(null_t *n)
 static void close_null(null_t *n)
 {
     fclose(n->stream);
-    catena_machine_close(n->machine);
+    catena_machine_close(&n->machine);
     catena_free(n->context, n->block);
     if (n->op != NULL) {
         ck_assert_int_eq(catena_op_free(&n->op), CATENA_OK);
     }
     ck_assert_int_eq(catena_request_free(&n->persistent), CATENA_OK);
-    ck_assert_int_eq(catena_neighborhood_free(n->cart), CATENA_OK);
-    ck_assert_int_eq(catena_finalize(n->context), CATENA_OK);
+    ck_assert_int_eq(catena_neighborhood_free(&n->cart), CATENA_OK);
+    ck_assert_int_eq(catena_finalize(&n->context), CATENA_OK);
 }
 
 /* ---- NULL ---- */
@@ -107,6 +107,13 @@ static void close_null(null_t *n)
 /* A number that no group, type or clock has. */
 #define SAYS(n, what, call)                                                    \
     ck_assert_msg((call) <= 0 && (n)->world != NULL, "%s", what)
+/* A NULL handle is nothing to free. */
+#define ACCEPTS(n, call)                                                       \
+    do {                                                                       \
+        catena_status_t status = (call);                                       \
+        ck_assert_msg(status == CATENA_OK && (n)->world != NULL,               \
+                      "%s of a NULL handle: %d", __func__, status);            \
+    } while (0)
 /* NULL is allowed, or the function returns nothing. */
 #define RUNS(n, what, call) ((void)(n), (void)(what), (void)(call))
 
@@ -208,7 +215,7 @@ static int work_long(const catena_config_t *config, void *argument)
     }
     double took = catena_time(context) - begun;
     return refused || (longest->work_s <= 1e6 && took < longest->work_s) ||
-           catena_finalize(context) != CATENA_OK;
+           catena_finalize(&context) != CATENA_OK;
 }
 
 START_TEST(refuses_long_times)

@@ -411,7 +411,7 @@ static void build_on_groups(job_t *job)
         get_hierarchy(job, groups[2], "scan"); /* still being built */
     JOB_CHECK(job, late != NULL);
     for (int i = 2; i >= 0; i--) {
-        JOB_CHECK(job, catena_group_free(groups[i]) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(&groups[i]) == CATENA_OK);
     }
 }
 
@@ -434,7 +434,7 @@ static void one_after_the_other(job_t *job)
         if (i % 2 == 0) {
             naive_check(job, group, hierarchy, expected_levels);
         }
-        JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
     }
 }
 
@@ -455,7 +455,7 @@ static void until_death(job_t *job)
         if (catena_group_dup(job->context->world, &group) == CATENA_OK &&
             ctn_hierarchy_of(group, "bcast", &hierarchy) == CATENA_OK) {
             naive_await(job, hierarchy);
-            (void)catena_group_free(group);
+            (void)catena_group_free(&group);
         }
     }
 }

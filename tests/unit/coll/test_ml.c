@@ -205,7 +205,7 @@ static void run_algorithm(job_t *job, const oracle_table_t *table,
     } else if (kind_of == ORACLE_ALLREDUCE) {
         same_bits(job, group);
     }
-    JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
+    JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
     while (job->exec->background != NULL) { /* teardown of the group */
         ctn_exec_poll_or_idle(job->exec, &backoff);
     }
@@ -389,11 +389,11 @@ static void freed_too_early(job_t *job)
                                              &request) == CATENA_OK);
         }
         JOB_CHECK(job, job->rank > 0 || job->size == 1 || turn > 0 ||
-                           catena_group_free(group) == CATENA_ERR_STATE);
+                           catena_group_free(&group) == CATENA_ERR_STATE);
     }
     JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK);
     JOB_CHECK(job, sum == job->size * (job->size - 1) / 2);
-    JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
+    JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
 }
 
 START_TEST(groups_under_way)

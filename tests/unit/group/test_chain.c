@@ -423,7 +423,7 @@ static void two_chains(job_t *job)
         }
     }
     collectives(job, &other->chain, &random);
-    JOB_CHECK(job, catena_group_free(other) == CATENA_OK);
+    JOB_CHECK(job, catena_group_free(&other) == CATENA_OK);
 }
 
 /* ---- errors ---- */

@@ -118,7 +118,7 @@ static catena_status_t grid(job_t *job, catena_group_t **out)
                                                 periods, 1, NULL, &made);
     (void)out;
     if (made != NULL) {
-        (void)catena_neighborhood_free(made);
+        (void)catena_neighborhood_free(&made);
     }
     return status;
 }
@@ -137,10 +137,10 @@ static catena_status_t sub(job_t *job, catena_group_t **out)
         status = catena_cart_sub(whole, remain, &part);
     }
     if (part != NULL) {
-        (void)catena_neighborhood_free(part);
+        (void)catena_neighborhood_free(&part);
     }
     if (whole != NULL) {
-        (void)catena_neighborhood_free(whole);
+        (void)catena_neighborhood_free(&whole);
     }
     return status;
 }
@@ -193,7 +193,7 @@ static void body(job_t *job)
     refusal.armed = --inside > 0;
     found[job->rank] = status == CATENA_OK ? barrier_with_retry(job) : status;
     if (made != NULL) {
-        status = catena_group_free(made);
+        status = catena_group_free(&made);
         JOB_CHECK(job, status == CATENA_OK || found[job->rank] != CATENA_OK);
     }
 }
@@ -276,9 +276,9 @@ static void forget(job_t *job)
     JOB_CHECK(job, catena_alltoall(blocks, 1, CATENA_INT32, blocks + RANKS, 1,
                                    CATENA_INT32, group) == CATENA_OK);
     if (!forgets) {
-        JOB_CHECK(job, catena_neighborhood_free(ring) == CATENA_OK);
-        JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
-        JOB_CHECK(job, catena_group_free(part) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_free(&ring) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(&part) == CATENA_OK);
     }
 }
 

@@ -196,7 +196,7 @@ static void make_one(job_t *job)
         check_maxima(job);
     }
     (void)catena_barrier(job->context->world);
-    JOB_CHECK(job, own == NULL || catena_neighborhood_free(own) == CATENA_OK);
+    JOB_CHECK(job, own == NULL || catena_neighborhood_free(&own) == CATENA_OK);
 }
 
 /** The loop runs over the ways to create a neighborhood. */
@@ -234,7 +234,7 @@ static void bring_together(job_t *job)
         JOB_CHECK(job, own->target[0].rank ==
                            (catena_group_rank(own->group) + size / 2) % size);
         JOB_CHECK(job, own->out[0].peer.local);
-        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
     }
 }
 

@@ -59,7 +59,7 @@ static catena_status_t find_place(catena_group_t *group,
     int place = -1;
     catena_status_t status = ctn_reorder_graph(group, graph, &place);
     status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
-    (void)catena_group_free(group);
+    (void)catena_group_free(&group);
     return status == CATENA_OK && place < 0 ? CATENA_ERR_STATE : status;
 }
 
@@ -82,7 +82,7 @@ static void make(job_t *job)
             : find_place(own, &graph);
     refusal.armed = false; /* until the first rank is done */
     if (made != NULL) {
-        JOB_CHECK(job, catena_neighborhood_free(made) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_free(&made) == CATENA_OK);
     }
     free((void *)(uintptr_t)lists[0]);
     if (creation.grid) {
@@ -289,7 +289,7 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
         check_sent(job, n, 1);
         check_sent(job, n, 2000); /* too long for aggregates */
     }
-    JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&n) == CATENA_OK);
     return refused;
 }
 

@@ -267,7 +267,7 @@ static void make_and_check(job_t *job)
     (void)catena_barrier(job->context->world);
     if (own != NULL) {
         run_all(job, own);
-        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
     }
 }
 
@@ -318,7 +318,7 @@ static void check_moore(job_t *job)
     }
     JOB_CHECK(job, gather->sends == 2u * (unsigned)graph.ndims);
     JOB_CHECK(job, blocks == (unsigned)graph.ndirs);
-    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
 }
 
 START_TEST(diagonals)
@@ -374,7 +374,7 @@ static void check_heavy_mesh(job_t *job)
     JOB_CHECK(job, catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALLGATHER,
                                                8, text, 10) == CATENA_OK);
     JOB_CHECK(job, strcmp(text, "algorithm") == 0);
-    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
 }
 
 START_TEST(heavy_edges)
@@ -429,7 +429,7 @@ static void check_settings(job_t *job)
     JOB_CHECK(job,
               catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALL, 8, text,
                                           sizeof(text)) == CATENA_ERR_ARG);
-    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
 }
 
 /** Usual lengths that do not fit an address count as long ones. */
@@ -452,7 +452,7 @@ static void check_lengths(job_t *job)
                            own, CATENA_NEIGHBOR_ALLTOALL, 0, text[i],
                            sizeof(text[i])) == CATENA_OK);
         *strchr(text[i], ' ') = '\0';
-        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
     }
     JOB_CHECK(job, strcmp(text[0], text[1]) != 0);
     JOB_CHECK(job, strcmp(text[1], text[2]) == 0);
@@ -462,7 +462,7 @@ static void check_lengths(job_t *job)
     config->check = job->rank == 2; /* must be that of all */
     JOB_CHECK(job, catena_cart_derive_graph(grid, 1, moves, NULL, 0, NULL,
                                             &none) == CATENA_ERR_ARG);
-    JOB_CHECK(job, catena_neighborhood_free(grid) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&grid) == CATENA_OK);
 }
 
 /** Ranks of 4 nodes send to the next 6 ranks: the first rank receives from
@@ -500,7 +500,7 @@ static void from_nobody(job_t *job)
     for (int i = 1; i < source_count; i++) {
         JOB_CHECK(job, recv[i] == (uint64_t)sources[i]);
     }
-    JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&n) == CATENA_OK);
 }
 
 START_TEST(choices)
@@ -529,7 +529,7 @@ static void check_costs(job_t *job)
     JOB_CHECK(job, ctn_neighbor_agree(own->group, CATENA_OK, 0, NULL, 2,
                                       most) == CATENA_OK);
     JOB_CHECK(job, most[0] == ~most[1]);
-    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
 }
 
 START_TEST(costs)

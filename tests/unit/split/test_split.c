@@ -146,7 +146,7 @@ static void split_world(job_t *job)
         }
     }
     if (member->status == CATENA_OK || run.in_place) {
-        JOB_CHECK(job, catena_group_free(made) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(&made) == CATENA_OK);
     } else {
         ctn_group_release(made); /* not used yet */
     }
@@ -369,7 +369,7 @@ static void split_until_death(job_t *job)
         JOB_CHECK(job, member->status == CATENA_OK);
         member->status = split(job, job->chain, &made->chain);
         if (member->status == CATENA_OK) {
-            member->status = catena_group_free(made);
+            member->status = catena_group_free(&made);
         } else {
             ctn_group_release(made);
         }

@@ -105,7 +105,7 @@ static int time_barrier(const catena_config_t *config, void *argument)
         return 1;
     }
     shared->times[r.rank] = (catena_time(r.context) - begin) * 1e9;
-    return catena_finalize(r.context) != CATENA_OK;
+    return catena_finalize(&r.context) != CATENA_OK;
 }
 
 static catena_sim_params_t on_round(int nodes, int ppn)
@@ -192,7 +192,7 @@ static int time_copy(const catena_config_t *config, void *argument)
     shared->times[r.rank] = (catena_time(r.context) - begin) * 1e9;
     catena_free(r.context, from);
     catena_free(r.context, to);
-    return catena_finalize(r.context) != CATENA_OK;
+    return catena_finalize(&r.context) != CATENA_OK;
 }
 
 /** Cores 0, 1 are one domain, 2, 3 the other. */
@@ -239,7 +239,7 @@ static int exchange(const catena_config_t *config, void *argument)
     shared->times[r.rank] = catena_time(r.context);
     catena_free(r.context, send);
     catena_free(r.context, receive);
-    return catena_finalize(r.context) != CATENA_OK;
+    return catena_finalize(&r.context) != CATENA_OK;
 }
 
 static uint64_t digest(const shared_t *shared)
@@ -343,7 +343,7 @@ static int skip_barrier(const catena_config_t *config, void *argument)
     catena_status_t status =
         r.rank == shared->skip ? CATENA_OK : catena_barrier(r.world);
     shared->status = status != CATENA_OK ? status : shared->status;
-    (void)catena_finalize(r.context);
+    (void)catena_finalize(&r.context);
     return status != CATENA_OK;
 }
 

@@ -108,7 +108,7 @@ static void body(job_t *job)
             }
         }
     }
-    (void)catena_neighborhood_free(complete);
+    (void)catena_neighborhood_free(&complete);
     free(send);
     free(recv);
 }

@@ -220,11 +220,11 @@ static void close_all(struct calibration *c)
         catena_free(c->bench.context, c->node_area);
     for (int i = 0; i < LANES; i++) {
         calibrate_must(c, "freeing a group",
-                       catena_group_free(c->world_lane[i]));
+                       catena_group_free(&c->world_lane[i]));
         calibrate_must(c, "freeing a group",
-                       catena_group_free(c->node_lane[i]));
+                       catena_group_free(&c->node_lane[i]));
     }
-    calibrate_must(c, "freeing a group", catena_group_free(c->node));
+    calibrate_must(c, "freeing a group", catena_group_free(&c->node));
     free(c->cpu);
 }
 
@@ -332,6 +332,6 @@ int bench_calibrate(catena_context_t *context, const char *path)
     calibrate_must(&c, "group",
                    catena_group_dup(c.bench.world, &c.bench.control));
     code = calibrate(&c, path);
-    calibrate_must(&c, "freeing a group", catena_group_free(c.bench.control));
+    calibrate_must(&c, "freeing a group", catena_group_free(&c.bench.control));
     return code;
 }

@@ -66,7 +66,7 @@ static catena_status_t find_peers(struct bench_call *call, struct words *words)
     status = look_up(bench, words, recv, (int)size);
     free(send);
     if (status == CATENA_OK)
-        status = catena_group_free(node);
+        status = catena_group_free(&node);
     return status;
 }
 

@@ -129,7 +129,7 @@ static catena_status_t make_grid(const struct bench_call *call,
     status = catena_cart_derive_graph(cart, count, vectors, CATENA_UNWEIGHTED,
                                       info->reorder, info, out);
     free(vectors);
-    if (catena_neighborhood_free(cart) != CATENA_OK)
+    if (catena_neighborhood_free(&cart) != CATENA_OK)
         bench_die(call->bench, "freeing a grid", CATENA_ERR_STATE);
     return status;
 }
@@ -179,7 +179,7 @@ static catena_status_t make(const struct bench_call *call,
     if (status != CATENA_OK)
         return status;
     status = (grid ? make_grid : make_lists)(call, graph, group, &info, out);
-    if (options->shuffle && catena_group_free(group) != CATENA_OK)
+    if (options->shuffle && catena_group_free(&group) != CATENA_OK)
         bench_die(call->bench, "freeing a group", CATENA_ERR_STATE);
     return status;
 }
@@ -243,7 +243,7 @@ catena_status_t bench_neighbors_prepare(struct bench_call *call)
 void bench_neighbors_release(struct bench_call *call)
 {
     struct bench_neighbors *state = call->state;
-    catena_status_t status = catena_neighborhood_free(state->neighborhood);
+    catena_status_t status = catena_neighborhood_free(&state->neighborhood);
 
     if (status != CATENA_OK)
         bench_die(call->bench, "freeing a neighborhood", status);

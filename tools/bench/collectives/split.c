@@ -267,7 +267,7 @@ static catena_status_t finish(struct bench_call *call, uint64_t *facts)
     facts[5] = stats.split_bytes;
     facts[6] = stats.split_memory;
     facts[7] = (uint64_t)(split->split_s * 1e9);
-    status = catena_group_free(split->made);
+    status = catena_group_free(&split->made);
     split->made = NULL;
     return status;
 }

@@ -293,7 +293,8 @@ static void open_all(struct exchanging *x)
 static void close_all(struct exchanging *x)
 {
     for (int i = LANES - 1; i >= 0; i--)
-        figure_must(x->bench, "freeing a group", catena_group_free(x->lane[i]));
+        figure_must(x->bench, "freeing a group",
+                    catena_group_free(&x->lane[i]));
     catena_free(x->bench->context, x->send);
     catena_free(x->bench->context, x->recv);
     for (size_t v = 0; v < x->variants; v++) {

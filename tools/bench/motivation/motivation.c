@@ -156,7 +156,8 @@ void figure_node_close(struct figure_node *node)
     figure_must(node->bench, "barrier", catena_barrier(node->group));
     if (node->me == 0)
         catena_free(context, node->node_area);
-    figure_must(node->bench, "freeing a group", catena_group_free(node->group));
+    figure_must(node->bench, "freeing a group",
+                catena_group_free(&node->group));
     free(node->world);
     free(node->numa);
 }
