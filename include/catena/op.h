@@ -10,9 +10,10 @@
 extern "C" {
 #endif
 
-/** The operation of a reduction. The predefined operations are constants of the
- * library; others are created by catena_op_create. */
-typedef const struct catena_op *catena_op_t;
+/** Handle of the operation of a reduction. The predefined operations are
+ * integer constants that never change; others are created by catena_op_create.
+ * NULL is never an operation. */
+typedef struct catena_op *catena_op_t;
 
 /** The predefined operations; all commute. As in MPI, except that logical
  * operations take integers only.
@@ -28,38 +29,22 @@ typedef const struct catena_op *catena_op_t;
  * max(a, b) is a > b ? a : b, where a is of lower ranks, and min likewise: a
  * NaN is the result if it is b and not if it is a, and of -0 and 0 the result
  * is b. Complex products use the textbook formula: infinities may become
- * NaN. */
-#define CATENA_PREDEFINED_OPS(X)                                               \
-    X(max)                                                                     \
-    X(min)                                                                     \
-    X(sum)                                                                     \
-    X(prod)                                                                    \
-    X(land)                                                                    \
-    X(band)                                                                    \
-    X(lor)                                                                     \
-    X(bor)                                                                     \
-    X(lxor)                                                                    \
-    X(bxor)                                                                    \
-    X(minloc)                                                                  \
-    X(maxloc)
-
-#define CATENA_DECLARE_OP(name)                                                \
-    extern CATENA_API const struct catena_op catena_op_##name;
-CATENA_PREDEFINED_OPS(CATENA_DECLARE_OP)
-#undef CATENA_DECLARE_OP
-
-#define CATENA_MAX (&catena_op_max)
-#define CATENA_MIN (&catena_op_min)
-#define CATENA_SUM (&catena_op_sum)
-#define CATENA_PROD (&catena_op_prod)
-#define CATENA_LAND (&catena_op_land)
-#define CATENA_BAND (&catena_op_band)
-#define CATENA_LOR (&catena_op_lor)
-#define CATENA_BOR (&catena_op_bor)
-#define CATENA_LXOR (&catena_op_lxor)
-#define CATENA_BXOR (&catena_op_bxor)
-#define CATENA_MINLOC (&catena_op_minloc)
-#define CATENA_MAXLOC (&catena_op_maxloc)
+ * NaN.
+ *
+ * They may stand in static initializers. 0x200 to 0x2ff are reserved for them:
+ * 0x20x arithmetic, 0x21x logical, 0x22x bitwise, 0x23x location. */
+#define CATENA_MAX ((catena_op_t)0x201)
+#define CATENA_MIN ((catena_op_t)0x202)
+#define CATENA_SUM ((catena_op_t)0x203)
+#define CATENA_PROD ((catena_op_t)0x204)
+#define CATENA_LAND ((catena_op_t)0x210)
+#define CATENA_LOR ((catena_op_t)0x211)
+#define CATENA_LXOR ((catena_op_t)0x212)
+#define CATENA_BAND ((catena_op_t)0x220)
+#define CATENA_BOR ((catena_op_t)0x221)
+#define CATENA_BXOR ((catena_op_t)0x222)
+#define CATENA_MINLOC ((catena_op_t)0x230)
+#define CATENA_MAXLOC ((catena_op_t)0x231)
 
 /** inout[i] = in[i] op inout[i], where `in` is of lower ranks. Called for any
  * part of a rank's elements, in any order of the parts, by the thread that

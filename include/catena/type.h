@@ -10,11 +10,12 @@
 extern "C" {
 #endif
 
-/** The type of an element. The fixed types are constants of the library;
- * derived types are created by catena_type_*. */
-typedef const struct catena_type *catena_type_t;
+/** Handle of a datatype: the type of an element. The fixed types are integer
+ * constants that never change; derived types are created by catena_type_*.
+ * NULL is never a datatype. */
+typedef struct catena_type *catena_type_t;
 
-/* Elements of catena_op_minloc and catena_op_maxloc: a value and its index. */
+/* Elements of CATENA_MINLOC and CATENA_MAXLOC: a value and its index. */
 typedef struct catena_float_int32 {
     float value;
     int32_t index;
@@ -44,65 +45,33 @@ typedef struct catena_int64_int64 {
     int64_t index;
 } catena_int64_int64_t;
 
-/* The fixed types, and the C type of each. */
-#define CATENA_INTEGER_TYPES(X)                                                \
-    X(int8, int8_t)                                                            \
-    X(int16, int16_t)                                                          \
-    X(int32, int32_t)                                                          \
-    X(int64, int64_t)                                                          \
-    X(uint8, uint8_t)                                                          \
-    X(uint16, uint16_t)                                                        \
-    X(uint32, uint32_t)                                                        \
-    X(uint64, uint64_t)
-#define CATENA_FLOAT_TYPES(X)                                                  \
-    X(float, float)                                                            \
-    X(double, double)
-#define CATENA_COMPLEX_TYPES(X)                                                \
-    X(complex_float, float _Complex)                                           \
-    X(complex_double, double _Complex)
-/** A pair is one element, padding included: its size and its extent are those
- * of the struct, while MPI_DOUBLE_INT and others have a smaller size and a gap.
+/** The fixed types. They may stand in static initializers. 0x100 to 0x1ff are
+ * reserved for them: 0x10x no arithmetic, 0x11x signed integers, 0x12x unsigned
+ * integers, 0x13x floats, 0x14x complex (the last digit is the binary logarithm
+ * of the size), 0x15x pairs. */
+#define CATENA_BYTE ((catena_type_t)0x101)
+#define CATENA_INT8 ((catena_type_t)0x110)
+#define CATENA_INT16 ((catena_type_t)0x111)
+#define CATENA_INT32 ((catena_type_t)0x112)
+#define CATENA_INT64 ((catena_type_t)0x113)
+#define CATENA_UINT8 ((catena_type_t)0x120)
+#define CATENA_UINT16 ((catena_type_t)0x121)
+#define CATENA_UINT32 ((catena_type_t)0x122)
+#define CATENA_UINT64 ((catena_type_t)0x123)
+#define CATENA_FLOAT ((catena_type_t)0x132)
+#define CATENA_DOUBLE ((catena_type_t)0x133)
+#define CATENA_COMPLEX_FLOAT ((catena_type_t)0x143)
+#define CATENA_COMPLEX_DOUBLE ((catena_type_t)0x144)
+/* A pair is one element, padding included: its size and its extent are those of
+ * the struct, while MPI_DOUBLE_INT and others have a smaller size and a gap.
  * Padding is copied with its pair. */
-#define CATENA_PAIR_TYPES(X)                                                   \
-    X(float_int32, catena_float_int32_t)                                       \
-    X(double_int32, catena_double_int32_t)                                     \
-    X(int16_int32, catena_int16_int32_t)                                       \
-    X(int32_int32, catena_int32_int32_t)                                       \
-    X(int64_int32, catena_int64_int32_t)                                       \
-    X(double_int64, catena_double_int64_t)                                     \
-    X(int64_int64, catena_int64_int64_t)
-#define CATENA_FIXED_TYPES(X)                                                  \
-    X(byte, unsigned char)                                                     \
-    CATENA_INTEGER_TYPES(X)                                                    \
-    CATENA_FLOAT_TYPES(X)                                                      \
-    CATENA_COMPLEX_TYPES(X)                                                    \
-    CATENA_PAIR_TYPES(X)
-
-#define CATENA_DECLARE_TYPE(name, ctype)                                       \
-    extern CATENA_API const struct catena_type catena_type_##name;
-CATENA_FIXED_TYPES(CATENA_DECLARE_TYPE)
-#undef CATENA_DECLARE_TYPE
-
-#define CATENA_BYTE (&catena_type_byte)
-#define CATENA_INT8 (&catena_type_int8)
-#define CATENA_INT16 (&catena_type_int16)
-#define CATENA_INT32 (&catena_type_int32)
-#define CATENA_INT64 (&catena_type_int64)
-#define CATENA_UINT8 (&catena_type_uint8)
-#define CATENA_UINT16 (&catena_type_uint16)
-#define CATENA_UINT32 (&catena_type_uint32)
-#define CATENA_UINT64 (&catena_type_uint64)
-#define CATENA_FLOAT (&catena_type_float)
-#define CATENA_DOUBLE (&catena_type_double)
-#define CATENA_COMPLEX_FLOAT (&catena_type_complex_float)
-#define CATENA_COMPLEX_DOUBLE (&catena_type_complex_double)
-#define CATENA_FLOAT_INT32 (&catena_type_float_int32)
-#define CATENA_DOUBLE_INT32 (&catena_type_double_int32)
-#define CATENA_INT16_INT32 (&catena_type_int16_int32)
-#define CATENA_INT32_INT32 (&catena_type_int32_int32)
-#define CATENA_INT64_INT32 (&catena_type_int64_int32)
-#define CATENA_DOUBLE_INT64 (&catena_type_double_int64)
-#define CATENA_INT64_INT64 (&catena_type_int64_int64)
+#define CATENA_FLOAT_INT32 ((catena_type_t)0x150)
+#define CATENA_DOUBLE_INT32 ((catena_type_t)0x151)
+#define CATENA_INT16_INT32 ((catena_type_t)0x152)
+#define CATENA_INT32_INT32 ((catena_type_t)0x153)
+#define CATENA_INT64_INT32 ((catena_type_t)0x154)
+#define CATENA_DOUBLE_INT64 ((catena_type_t)0x155)
+#define CATENA_INT64_INT64 ((catena_type_t)0x156)
 
 /* Derived types have MPI's meaning (MPI 4.1, chapter 5): a type is a list of
  * fixed types at byte displacements, and its extent is the distance between
@@ -113,7 +82,7 @@ CATENA_FIXED_TYPES(CATENA_DECLARE_TYPE)
  * share:
  * @param[in]  old type to build from; may be freed after the call
  * @param[out] out set only on CATENA_OK
- * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY */
+ * @return CATENA_OK, ERR_ARG (NULL, no datatype, overflow), ERR_NO_MEMORY */
 
 /** `count` elements, one extent apart. */
 CATENA_API catena_status_t catena_type_contiguous(size_t count,
@@ -185,14 +154,15 @@ CATENA_API catena_status_t catena_type_resized(catena_type_t old,
  *         done) */
 CATENA_API catena_status_t catena_type_free(catena_type_t *type);
 
-/** Return the bytes of the data of one element, without gaps; 0 for NULL. */
+/** Return the bytes of the data of one element, without gaps; 0 for
+ * NULL and for what is no datatype. */
 CATENA_API size_t catena_type_size(catena_type_t type);
 
 /** Return the bounds of one element, gaps included. No padding is added for
  * alignment.
  * @param[out] lower_bound bytes from the element's base
  * @param[out] extent      bytes from one element to the next
- * @return CATENA_OK, ERR_ARG (NULL) */
+ * @return CATENA_OK, ERR_ARG (NULL, no datatype) */
 CATENA_API catena_status_t catena_type_extent(catena_type_t type,
                                               ptrdiff_t *lower_bound,
                                               ptrdiff_t *extent);

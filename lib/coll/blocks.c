@@ -11,7 +11,7 @@ CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
                             size_t *all)
 {
     bool typed = side->types != NULL;
-    catena_type_t type = typed ? side->types[i] : side->type;
+    const ctn_type_t *type = ctn_side_type(side, i);
     size_t bytes;
     if (__builtin_mul_overflow(side->counts[i], type->bytes, &bytes) ||
         __builtin_add_overflow(*all, bytes, all)) {

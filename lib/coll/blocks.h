@@ -14,13 +14,13 @@
 typedef struct ctn_span {
     unsigned char *base;
     size_t bytes;
-    catena_type_t type; /* NULL: contiguous memory */
+    const ctn_type_t *type; /* NULL: contiguous memory */
 } ctn_span_t;
 
 /** The blocks of a buffer. Read-only once set; arrays are the caller's. */
 typedef struct ctn_blocks {
     unsigned char *base;
-    catena_type_t type; /* of all elements; NULL: see types */
+    const ctn_type_t *type; /* of all elements; NULL: see types */
     /* uniform blocks */
     size_t bytes;   /* of each */
     ptrdiff_t step; /* from one to the next */
@@ -37,9 +37,16 @@ typedef struct ctn_coll_side {
     size_t count;
     const size_t *counts;
     const ptrdiff_t *displacements;
-    catena_type_t type;
+    const ctn_type_t *type;
     const catena_type_t *types;
 } ctn_coll_side_t;
+
+/** Return the type of the elements of block i; NULL: the caller's is none. */
+static inline const ctn_type_t *ctn_side_type(const ctn_coll_side_t *side,
+                                              uint32_t i)
+{
+    return side->types != NULL ? ctn_type_of(side->types[i]) : side->type;
+}
 
 /** n blocks of one length, of `count` elements of a type that is not NULL: sets
  * `bytes` and `step`.
@@ -68,14 +75,14 @@ bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i, size_t *all);
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
                                        uint32_t rank)
 {
-    catena_type_t type = blocks->type;
+    const ctn_type_t *type = blocks->type;
     if (blocks->counts == NULL) {
         return (ctn_span_t){blocks->base + (ptrdiff_t)rank * blocks->step,
                             blocks->bytes, type->dense ? NULL : type};
     }
     ptrdiff_t unit = 1;
     if (blocks->types != NULL) {
-        type = blocks->types[rank];
+        type = ctn_type_of(blocks->types[rank]);
     } else {
         unit = type->extent;
     }
@@ -92,8 +99,8 @@ static inline size_t ctn_blocks_bytes(const ctn_blocks_t *blocks, uint32_t rank)
     if (blocks->counts == NULL) {
         return blocks->bytes;
     }
-    catena_type_t type =
-        blocks->types != NULL ? blocks->types[rank] : blocks->type;
+    const ctn_type_t *type =
+        blocks->types != NULL ? ctn_type_of(blocks->types[rank]) : blocks->type;
     return blocks->counts[rank] * type->bytes;
 }
 

@@ -6,16 +6,23 @@
 
 #include "core/log.h"
 
-ctn_type_builder_t ctn_type_builder_begin(const char *name, catena_type_t old,
-                                          size_t levels, size_t bytes)
+const ctn_type_t *ctn_type_to_derive(const char *name, catena_type_t old,
+                                     const catena_type_t *out)
+{
+    const ctn_type_t *type = ctn_type_of(old);
+    if (type == NULL) {
+        ctn_error(NULL, "type %s: " CTN_NO_TYPE, name, "its elements");
+    }
+    return out != NULL ? type : NULL;
+}
+
+ctn_type_builder_t ctn_type_builder_begin(const char *name,
+                                          const ctn_type_t *old, size_t levels,
+                                          size_t bytes)
 {
     ctn_type_builder_t builder = {.type = NULL, .status = CATENA_OK};
-    if (old == NULL) {
-        builder.status = CATENA_ERR_ARG;
-        return builder;
-    }
     size_t head = sizeof(*old) + (old->depth + levels) * sizeof(ctn_level_t);
-    struct catena_type *type = NULL;
+    ctn_type_t *type = NULL;
     if (!__builtin_add_overflow(head, bytes, &bytes)) {
         type = malloc(bytes);
     }
@@ -41,8 +48,8 @@ ctn_type_builder_t ctn_type_builder_begin(const char *name, catena_type_t old,
     return builder;
 }
 
-void *ctn_type_builder_arrays(ctn_type_builder_t *builder, catena_type_t old,
-                              size_t levels)
+void *ctn_type_builder_arrays(ctn_type_builder_t *builder,
+                              const ctn_type_t *old, size_t levels)
 {
     return &builder->type->level[old->depth + levels];
 }
@@ -52,7 +59,7 @@ void ctn_type_builder_clear(ctn_type_builder_t *builder)
     if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_type *type = builder->type;
+    ctn_type_t *type = builder->type;
     type->bytes = 0;
     type->lower = 0;
     type->extent = 0;
@@ -68,7 +75,7 @@ void ctn_type_builder_shift(ctn_type_builder_t *builder, ptrdiff_t offset)
     if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_type *type = builder->type;
+    ctn_type_t *type = builder->type;
     bool overflow = __builtin_add_overflow(type->lower, offset, &type->lower);
     if (type->bytes > 0) {
         overflow |=
@@ -94,8 +101,7 @@ bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride)
 
 /** Update the bounds of the repeated data, and of the markers (lower and upper
  * bound). */
-static bool repeat_bounds(struct catena_type *type, size_t count,
-                          ptrdiff_t stride)
+static bool repeat_bounds(ctn_type_t *type, size_t count, ptrdiff_t stride)
 {
     ctn_bounds_t data = {type->true_low, type->true_high};
     ctn_bounds_t markers = {type->lower, 0};
@@ -130,7 +136,7 @@ void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
     if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_type *type = builder->type;
+    ctn_type_t *type = builder->type;
     if (!repeat_bounds(type, count, stride)) {
         builder->status = CATENA_ERR_ARG;
         return;
@@ -156,7 +162,7 @@ void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
     type->depth++;
 }
 
-void ctn_type_flatten(const struct catena_type *type, uint32_t *depth,
+void ctn_type_flatten(const ctn_type_t *type, uint32_t *depth,
                       ptrdiff_t *stride)
 {
     if (*depth == 0) {
@@ -172,7 +178,7 @@ void ctn_type_flatten(const struct catena_type *type, uint32_t *depth,
 
 /** Return whether the upper bound and the distance of any two bytes fit
  * ptrdiff_t: later sums of displacements are not checked. */
-static bool bounds_fit(const struct catena_type *type)
+static bool bounds_fit(const ctn_type_t *type)
 {
     ptrdiff_t unused;
     return !__builtin_add_overflow(type->lower, type->extent, &unused) &&
@@ -182,7 +188,7 @@ static bool bounds_fit(const struct catena_type *type)
 catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
                                         catena_type_t *out)
 {
-    struct catena_type *type = builder->type;
+    ctn_type_t *type = builder->type;
     if (builder->status == CATENA_OK && !bounds_fit(type)) {
         builder->status = CATENA_ERR_ARG;
     }
@@ -200,6 +206,6 @@ catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
     ctn_type_flatten(type, &type->stream_depth, &type->stream_stride);
     type->dense = type->depth == 0 && type->shift == 0 && type->lower == 0 &&
                   follows(1, (ptrdiff_t)type->bytes, type->extent);
-    *out = type;
+    *out = (catena_type_t)type;
     return CATENA_OK;
 }

@@ -6,7 +6,7 @@
 /* A type under construction. After the first error later steps do nothing, and
  * ctn_type_builder_finish returns it. */
 typedef struct ctn_type_builder {
-    struct catena_type *type;
+    ctn_type_t *type;
     catena_status_t status;
 } ctn_type_builder_t;
 
@@ -16,16 +16,22 @@ typedef struct ctn_bounds {
     ptrdiff_t high;
 } ctn_bounds_t;
 
+/** Check the common arguments of a constructor.
+ * @return the type to derive from; NULL: invalid arguments (logged) */
+const ctn_type_t *ctn_type_to_derive(const char *name, catena_type_t old,
+                                     const catena_type_t *out);
+
 /** Start with a copy of `old`.
  * @param[in] levels that will be added at most
  * @param[in] bytes  for arrays, see ctn_type_builder_arrays */
-ctn_type_builder_t ctn_type_builder_begin(const char *name, catena_type_t old,
-                                          size_t levels, size_t bytes);
+ctn_type_builder_t ctn_type_builder_begin(const char *name,
+                                          const ctn_type_t *old, size_t levels,
+                                          size_t bytes);
 
 /** Return the memory for arrays, aligned for any level's array.
  * @param[in] levels as in ctn_type_builder_begin */
-void *ctn_type_builder_arrays(ctn_type_builder_t *builder, catena_type_t old,
-                              size_t levels);
+void *ctn_type_builder_arrays(ctn_type_builder_t *builder,
+                              const ctn_type_t *old, size_t levels);
 
 /** Remove all data and bounds. */
 void ctn_type_builder_clear(ctn_type_builder_t *builder);
@@ -47,7 +53,7 @@ catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
  * of the upper level are evenly spaced across elements as well, the elements
  * are rows of those bodies. Replaces both by one level less, and by the bodies'
  * stride. */
-void ctn_type_flatten(const struct catena_type *type, uint32_t *depth,
+void ctn_type_flatten(const ctn_type_t *type, uint32_t *depth,
                       ptrdiff_t *stride);
 
 /** Extend the bounds to `count` (1 or more) repetitions, `stride` apart.

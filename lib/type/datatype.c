@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #define DEFINE_TYPE(type_name, ctype)                                          \
-    const struct catena_type catena_type_##type_name = {                       \
+    static const ctn_type_t type_##type_name = {                               \
         .name = #type_name,                                                    \
+        .handle = CTN_HANDLE_##type_name,                                      \
         .bytes = sizeof(ctype),                                                \
         .extent = sizeof(ctype),                                               \
         .true_high = sizeof(ctype),                                            \
@@ -12,16 +13,35 @@
         .element = CTN_FIXED_##type_name,                                      \
         .run = sizeof(ctype),                                                  \
         .stream_stride = sizeof(ctype)};
-CATENA_FIXED_TYPES(DEFINE_TYPE)
+CTN_EACH_FIXED_TYPE(DEFINE_TYPE)
 
-size_t catena_type_size(catena_type_t type)
+const ctn_type_t *const ctn_type_table[CTN_HANDLES] = {
+#define ENTRY(name, ctype) [CTN_HANDLE_##name - CTN_FIRST_TYPE] = &type_##name,
+    CTN_EACH_FIXED_TYPE(ENTRY)
+#undef ENTRY
+};
+
+const ctn_type_t *const ctn_type_fixed[CTN_FIXED_TYPES] = {
+#define ENTRY(name, ctype) [CTN_FIXED_##name] = &type_##name,
+    CTN_EACH_FIXED_TYPE(ENTRY)
+#undef ENTRY
+};
+
+catena_type_t ctn_type_handle(const ctn_type_t *type)
 {
+    return (catena_type_t)(type->derived ? (uintptr_t)type : type->handle);
+}
+
+size_t catena_type_size(catena_type_t handle)
+{
+    const ctn_type_t *type = ctn_type_of(handle);
     return type != NULL ? type->bytes : 0;
 }
 
-catena_status_t catena_type_extent(catena_type_t type, ptrdiff_t *lower_bound,
+catena_status_t catena_type_extent(catena_type_t handle, ptrdiff_t *lower_bound,
                                    ptrdiff_t *extent)
 {
+    const ctn_type_t *type = ctn_type_of(handle);
     if (type == NULL || lower_bound == NULL || extent == NULL) {
         return CATENA_ERR_ARG;
     }
@@ -31,12 +51,12 @@ catena_status_t catena_type_extent(catena_type_t type, ptrdiff_t *lower_bound,
 }
 
 /** A derived type is allocated memory, so const can be cast away. */
-static struct catena_type *writable(catena_type_t type)
+static ctn_type_t *writable(const ctn_type_t *type)
 {
-    return (struct catena_type *)type;
+    return (ctn_type_t *)type;
 }
 
-catena_type_t ctn_type_hold(catena_type_t type)
+const ctn_type_t *ctn_type_hold(const ctn_type_t *type)
 {
     if (type->derived) {
         /* Relaxed: the caller's own reference keeps the type alive. */
@@ -45,27 +65,29 @@ catena_type_t ctn_type_hold(catena_type_t type)
     return type;
 }
 
-void ctn_type_drop(catena_type_t type)
+void ctn_type_drop(const ctn_type_t *type)
 {
     /* Release what this thread has read of the type, acquire what others have
      * read: free must come after all of it. */
     while (type != NULL && type->derived &&
            __atomic_sub_fetch(&writable(type)->references, 1,
                               __ATOMIC_ACQ_REL) == 0) {
-        catena_type_t held = type->held;
+        const ctn_type_t *held = type->held;
         free(writable(type));
         type = held;
     }
 }
 
-catena_status_t catena_type_free(catena_type_t *type)
+catena_status_t catena_type_free(catena_type_t *handle)
 {
-    if (type == NULL || (*type != NULL && !(*type)->derived)) {
+    if (handle == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (*type != NULL) {
-        ctn_type_drop(*type);
+    const ctn_type_t *type = ctn_type_of(*handle);
+    if (*handle != NULL && (type == NULL || !type->derived)) {
+        return CATENA_ERR_ARG;
     }
-    *type = NULL;
+    ctn_type_drop(type);
+    *handle = NULL;
     return CATENA_OK;
 }

@@ -7,6 +7,8 @@
 
 #include <catena/type.h>
 
+#include "type/predefined.h"
+
 /* A type is a run of contiguous bytes, repeated by levels; level[0] repeats the
  * run. The body of a level is what is below it. The stream of a type is its
  * data in the order of MPI, one element after the other. */
@@ -14,14 +16,6 @@
 /* Each level has two bodies or more, so there are fewer levels than `bytes` has
  * bits, and recursion over them fits any stack. */
 enum { CTN_TYPE_LEVELS = 8 * sizeof(size_t) };
-
-/** Numbers of the fixed types. */
-typedef enum ctn_fixed {
-#define CTN_FIXED_NUMBER(name, ctype) CTN_FIXED_##name,
-    CATENA_FIXED_TYPES(CTN_FIXED_NUMBER)
-#undef CTN_FIXED_NUMBER
-        CTN_FIXED_TYPES
-} ctn_fixed_t;
 
 typedef enum ctn_level_kind {
     CTN_LEVEL_STRIDED,   /* body i at i * stride */
@@ -43,7 +37,7 @@ typedef struct ctn_level {
  *   bytes = depth > 0 ? level[depth - 1].bytes : run
  *   no level has 1 body, and no strided level can be merged with the one below
  * Types without data have depth, run, shift and the true bounds 0. */
-struct catena_type {
+typedef struct ctn_type {
     const char *name;
     size_t bytes; /* of the stream, one element */
     ptrdiff_t lower;
@@ -52,6 +46,7 @@ struct catena_type {
     ptrdiff_t true_high; /* from its base */
     bool dense;          /* the stream of any count is the memory at the base */
     bool derived;        /* allocated and reference counted; else a constant */
+    uint16_t handle;     /* of a fixed type */
     ctn_fixed_t element; /* all data is of this fixed type */
     uint32_t depth;
     size_t run;      /* bytes */
@@ -61,17 +56,41 @@ struct catena_type {
     uint32_t stream_depth;
     ptrdiff_t stream_stride;
     size_t references;
-    catena_type_t held; /* owns arrays that levels point to; or NULL */
+    const struct ctn_type *held; /* owns arrays that levels point to; or NULL */
     ctn_level_t level[];
-};
+} ctn_type_t;
+
+/** The fixed types by handle, from CTN_FIRST_TYPE on; NULL: no type. */
+extern CTN_HIDDEN const ctn_type_t *const ctn_type_table[CTN_HANDLES];
+
+/** Return the type of a handle; NULL: it is none. */
+static inline const ctn_type_t *ctn_type_of(catena_type_t handle)
+{
+    uintptr_t value = (uintptr_t)handle;
+    if (value - CTN_FIRST_TYPE < CTN_HANDLES) {
+        return ctn_type_table[value - CTN_FIRST_TYPE];
+    }
+    return value < CTN_FIRST_POINTER ? NULL : (const ctn_type_t *)value;
+}
+
+/** Message for a handle that is no datatype: what it is the type of. */
+#define CTN_NO_TYPE                                                            \
+    "the type of %s is NULL or no datatype; pass a predefined one, such as "   \
+    "CATENA_INT32, or one made by catena_type_*"
+
+/** Return the handle of a type, as its user knows it. */
+catena_type_t ctn_type_handle(const ctn_type_t *type);
+
+/** The fixed types by number. */
+extern CTN_HIDDEN const ctn_type_t *const ctn_type_fixed[CTN_FIXED_TYPES];
 
 /** Take a reference while an operation uses the type. Any thread; does nothing
  * for fixed types.
  * @return type */
-catena_type_t ctn_type_hold(catena_type_t type);
+const ctn_type_t *ctn_type_hold(const ctn_type_t *type);
 
 /** Release one reference of ctn_type_hold. */
-void ctn_type_drop(catena_type_t type);
+void ctn_type_drop(const ctn_type_t *type);
 
 /** Pack a part of the stream. Allocates nothing.
  * @param[in]  base  element i is at base + i * extent
@@ -80,13 +99,13 @@ void ctn_type_drop(catena_type_t type);
  * @param[in]  bytes of the stream
  * @param[out] out   [bytes], not overlapping the elements
  * @return bytes copied: `bytes`, or 0 for a type without data */
-size_t ctn_type_pack(catena_type_t type, const void *base, size_t from,
+size_t ctn_type_pack(const ctn_type_t *type, const void *base, size_t from,
                      size_t bytes, void *out);
 
 /** Unpack a part of the stream; see ctn_type_pack. Gaps between the data are
  * not written.
  * @param[in] in [bytes], not overlapping the elements */
-size_t ctn_type_unpack(catena_type_t type, void *base, size_t from,
+size_t ctn_type_unpack(const ctn_type_t *type, void *base, size_t from,
                        size_t bytes, const void *in);
 
 #endif

@@ -5,9 +5,10 @@
 
 static catena_status_t make_strided(const char *name, size_t count,
                                     size_t blocklength, ptrdiff_t stride_bytes,
-                                    catena_type_t old, catena_type_t *out)
+                                    catena_type_t of, catena_type_t *out)
 {
-    if (old == NULL || out == NULL) {
+    const ctn_type_t *old = ctn_type_to_derive(name, of, out);
+    if (old == NULL) {
         return CATENA_ERR_ARG;
     }
     ctn_type_builder_t builder = ctn_type_builder_begin(name, old, 2, 0);
@@ -27,9 +28,10 @@ catena_status_t catena_type_contiguous(size_t count, catena_type_t old,
 }
 
 catena_status_t catena_type_vector(size_t count, size_t blocklength,
-                                   ptrdiff_t stride, catena_type_t old,
+                                   ptrdiff_t stride, catena_type_t of,
                                    catena_type_t *out)
 {
+    const ctn_type_t *old = ctn_type_to_derive("vector", of, out);
     if (old == NULL) {
         return CATENA_ERR_ARG;
     }
@@ -43,7 +45,7 @@ catena_status_t catena_type_vector(size_t count, size_t blocklength,
                   stride, old->extent);
         return CATENA_ERR_ARG;
     }
-    return make_strided("vector", count, blocklength, bytes, old, out);
+    return make_strided("vector", count, blocklength, bytes, of, out);
 }
 
 catena_status_t catena_type_hvector(size_t count, size_t blocklength,
@@ -53,10 +55,11 @@ catena_status_t catena_type_hvector(size_t count, size_t blocklength,
     return make_strided("hvector", count, blocklength, stride_bytes, old, out);
 }
 
-catena_status_t catena_type_resized(catena_type_t old, ptrdiff_t lower_bound,
+catena_status_t catena_type_resized(catena_type_t of, ptrdiff_t lower_bound,
                                     ptrdiff_t extent, catena_type_t *out)
 {
-    if (out == NULL) {
+    const ctn_type_t *old = ctn_type_to_derive("resized", of, out);
+    if (old == NULL) {
         return CATENA_ERR_ARG;
     }
     ctn_type_builder_t builder = ctn_type_builder_begin("resized", old, 0, 0);
@@ -128,9 +131,10 @@ static void repeat_box(ctn_type_builder_t *builder, const type_box_t *box,
 catena_status_t catena_type_subarray(size_t ndims, const size_t *sizes,
                                      const size_t *subsizes,
                                      const size_t *starts, catena_order_t order,
-                                     catena_type_t old, catena_type_t *out)
+                                     catena_type_t of, catena_type_t *out)
 {
-    if (old == NULL || out == NULL) {
+    const ctn_type_t *old = ctn_type_to_derive("subarray", of, out);
+    if (old == NULL) {
         return CATENA_ERR_ARG;
     }
     type_box_t box = {ndims, sizes, subsizes, starts, order};

@@ -10,7 +10,7 @@ typedef struct blocks {
     const size_t *lengths;
     const ptrdiff_t *displacements;
     ptrdiff_t unit; /* bytes of one unit of displacement */
-    catena_type_t old;
+    const ctn_type_t *old;
     size_t next;
     bool overflow;
 } blocks_t;
@@ -115,9 +115,9 @@ static bool widen(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
 
 /** Set the bounds of all blocks. Once the data is known to span less than
  * PTRDIFF_MAX, differences of displacements need no checks. */
-static bool set_bounds(struct catena_type *type, blocks_t list)
+static bool set_bounds(ctn_type_t *type, blocks_t list)
 {
-    catena_type_t old = list.old;
+    const ctn_type_t *old = list.old;
     ctn_bounds_t marker = {old->lower, old->lower + old->extent};
     ctn_bounds_t datum = {old->true_low, old->true_high};
     ctn_bounds_t markers = {0, 0};
@@ -173,7 +173,7 @@ enum { ADDED_LEVELS = 2 }; /* a block's row, and the blocks */
 static void add_blocks(ctn_type_builder_t *builder, const blocks_t *list,
                        const type_survey_t *survey)
 {
-    struct catena_type *type = builder->type;
+    ctn_type_t *type = builder->type;
     ctn_level_t level = {.kind = CTN_LEVEL_SCATTERED,
                          .count = survey->blocks,
                          .stride = list->old->extent};
@@ -228,10 +228,11 @@ static size_t array_bytes(const type_survey_t *survey)
 static catena_status_t make_indexed(const char *name, size_t count,
                                     const size_t *lengths,
                                     const ptrdiff_t *displacements,
-                                    bool in_bytes, catena_type_t old,
+                                    bool in_bytes, catena_type_t of,
                                     catena_type_t *out)
 {
-    if (old == NULL || out == NULL ||
+    const ctn_type_t *old = ctn_type_to_derive(name, of, out);
+    if (old == NULL ||
         (count > 0 && (lengths == NULL || displacements == NULL))) {
         return CATENA_ERR_ARG;
     }

@@ -59,13 +59,13 @@ typedef uint64_t int64_t_unsigned, uint64_t_unsigned;
     KERNEL(sum, name, ctype, a + b)                                            \
     KERNEL(prod, name, ctype, a *b)
 
-CATENA_INTEGER_TYPES(COMPARE)
-CATENA_INTEGER_TYPES(INTEGER)
-CATENA_INTEGER_TYPES(LOGICAL)
-CATENA_INTEGER_TYPES(BITWISE)
+CTN_EACH_INTEGER_TYPE(COMPARE)
+CTN_EACH_INTEGER_TYPE(INTEGER)
+CTN_EACH_INTEGER_TYPE(LOGICAL)
+CTN_EACH_INTEGER_TYPE(BITWISE)
 BITWISE(byte, unsigned char)
-CATENA_FLOAT_TYPES(COMPARE)
-CATENA_FLOAT_TYPES(FLOAT)
+CTN_EACH_FLOAT_TYPE(COMPARE)
+CTN_EACH_FLOAT_TYPE(FLOAT)
 
 /** a * c - b * d. With fused multiply-add, gcc 12 fuses a difference next to a
  * sum even with -ffp-contract=off, which changes the result; it does not fuse
@@ -101,7 +101,7 @@ CATENA_FLOAT_TYPES(FLOAT)
             outs[2 * i + 1] = imaginary;                                       \
         }                                                                      \
     }
-CATENA_FLOAT_TYPES(COMPLEX)
+CTN_EACH_FLOAT_TYPE(COMPLEX)
 
 /* Whole pairs are selected, so that padding is that of one operand: the same on
  * all ranks. If both are equal in value and index, the left one is taken. */
@@ -130,7 +130,7 @@ CATENA_FLOAT_TYPES(COMPLEX)
 #define PAIR(name, ctype)                                                      \
     LOCATE(minloc, name, ctype, <)                                             \
     LOCATE(maxloc, name, ctype, >)
-CATENA_PAIR_TYPES(PAIR)
+CTN_EACH_PAIR_TYPE(PAIR)
 
 /* A row of the table for each operation, by the types it is defined for. */
 #define ENTRY(op, name) [CTN_FIXED_##name] = op##_##name,
@@ -147,20 +147,20 @@ CATENA_PAIR_TYPES(PAIR)
 #define ENTRY_MINLOC(name, ctype) ENTRY(minloc, name)
 #define ENTRY_MAXLOC(name, ctype) ENTRY(maxloc, name)
 
-#define ORDERED(X) CATENA_INTEGER_TYPES(X) CATENA_FLOAT_TYPES(X)
-#define NUMBERS(X) ORDERED(X) CATENA_COMPLEX_TYPES(X)
-#define BITS(X) X(byte, unsigned char) CATENA_INTEGER_TYPES(X)
+#define ORDERED(X) CTN_EACH_INTEGER_TYPE(X) CTN_EACH_FLOAT_TYPE(X)
+#define NUMBERS(X) ORDERED(X) CTN_EACH_COMPLEX_TYPE(X)
+#define BITS(X) X(byte, unsigned char) CTN_EACH_INTEGER_TYPE(X)
 
 const ctn_kernels_t CTN_KERNELS = {
     [CTN_PREDEFINED_max] = {ORDERED(ENTRY_MAX)},
     [CTN_PREDEFINED_min] = {ORDERED(ENTRY_MIN)},
     [CTN_PREDEFINED_sum] = {NUMBERS(ENTRY_SUM)},
     [CTN_PREDEFINED_prod] = {NUMBERS(ENTRY_PROD)},
-    [CTN_PREDEFINED_land] = {CATENA_INTEGER_TYPES(ENTRY_LAND)},
+    [CTN_PREDEFINED_land] = {CTN_EACH_INTEGER_TYPE(ENTRY_LAND)},
     [CTN_PREDEFINED_band] = {BITS(ENTRY_BAND)},
-    [CTN_PREDEFINED_lor] = {CATENA_INTEGER_TYPES(ENTRY_LOR)},
+    [CTN_PREDEFINED_lor] = {CTN_EACH_INTEGER_TYPE(ENTRY_LOR)},
     [CTN_PREDEFINED_bor] = {BITS(ENTRY_BOR)},
-    [CTN_PREDEFINED_lxor] = {CATENA_INTEGER_TYPES(ENTRY_LXOR)},
+    [CTN_PREDEFINED_lxor] = {CTN_EACH_INTEGER_TYPE(ENTRY_LXOR)},
     [CTN_PREDEFINED_bxor] = {BITS(ENTRY_BXOR)},
-    [CTN_PREDEFINED_minloc] = {CATENA_PAIR_TYPES(ENTRY_MINLOC)},
-    [CTN_PREDEFINED_maxloc] = {CATENA_PAIR_TYPES(ENTRY_MAXLOC)}};
+    [CTN_PREDEFINED_minloc] = {CTN_EACH_PAIR_TYPE(ENTRY_MINLOC)},
+    [CTN_PREDEFINED_maxloc] = {CTN_EACH_PAIR_TYPE(ENTRY_MAXLOC)}};

@@ -13,14 +13,6 @@
  * (lib/meson.build). All give the same bits, so ranks may use different ones
  * (except for which of two NaN is the sum or product of both). */
 
-/** Numbers of the predefined operations. */
-typedef enum ctn_predefined {
-#define CTN_PREDEFINED_NUMBER(name) CTN_PREDEFINED_##name,
-    CATENA_PREDEFINED_OPS(CTN_PREDEFINED_NUMBER)
-#undef CTN_PREDEFINED_NUMBER
-        CTN_PREDEFINED_OPS
-} ctn_predefined_t;
-
 /** As ctn_reduce, for `count` elements of a fixed type. */
 typedef void (*ctn_kernel_t)(const void *left, const void *right, void *out,
                              size_t count);

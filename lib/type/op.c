@@ -7,27 +7,17 @@
 
 #include "type/kernels.h"
 
-struct catena_op {
-    const char *name;
-    ctn_predefined_t number;       /* of a predefined one */
-    catena_op_function_t function; /* NULL: predefined, a constant; else
-                                      allocated and counted */
-    void *argument;
-    bool commutes;
-    size_t references;
-};
-
 #define DEFINE_OP(op_name)                                                     \
-    const struct catena_op catena_op_##op_name = {                             \
-        .name = #op_name,                                                      \
-        .number = CTN_PREDEFINED_##op_name,                                    \
-        .commutes = true};
-CATENA_PREDEFINED_OPS(DEFINE_OP)
+    static const ctn_reduce_op_t op_##op_name = {.name = #op_name,             \
+                                                 .number =                     \
+                                                     CTN_PREDEFINED_##op_name, \
+                                                 .commutes = true};
+CTN_EACH_PREDEFINED_OP(DEFINE_OP)
 
-static const struct catena_type *const fixed_types[CTN_FIXED_TYPES] = {
-#define FIXED_TYPE(name, ctype) [CTN_FIXED_##name] = &catena_type_##name,
-    CATENA_FIXED_TYPES(FIXED_TYPE)
-#undef FIXED_TYPE
+const ctn_reduce_op_t *const ctn_reduce_op_table[CTN_HANDLES] = {
+#define ENTRY(name) [CTN_HANDLE_##name - CTN_FIRST_OP] = &op_##name,
+    CTN_EACH_PREDEFINED_OP(ENTRY)
+#undef ENTRY
 };
 
 catena_status_t catena_op_create(catena_op_function_t function, void *argument,
@@ -36,39 +26,41 @@ catena_status_t catena_op_create(catena_op_function_t function, void *argument,
     if (function == NULL || out == NULL) {
         return CATENA_ERR_ARG;
     }
-    struct catena_op *op = malloc(sizeof(*op));
+    ctn_reduce_op_t *op = malloc(sizeof(*op));
     if (op == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    *op = (struct catena_op){.name = "of a function",
-                             .function = function,
-                             .argument = argument,
-                             .commutes = commute != 0,
-                             .references = 1};
-    *out = op;
+    *op = (ctn_reduce_op_t){.name = "of a function",
+                            .function = function,
+                            .argument = argument,
+                            .commutes = commute != 0,
+                            .references = 1};
+    *out = (catena_op_t)op;
     return CATENA_OK;
 }
 
-catena_status_t catena_op_free(catena_op_t *op)
+catena_status_t catena_op_free(catena_op_t *handle)
 {
-    if (op == NULL || (*op != NULL && (*op)->function == NULL)) {
+    if (handle == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (*op != NULL) {
-        ctn_op_drop(*op);
+    const ctn_reduce_op_t *op = ctn_reduce_op_of(*handle);
+    if (*handle != NULL && (op == NULL || op->function == NULL)) {
+        return CATENA_ERR_ARG;
     }
-    *op = NULL;
+    ctn_op_drop(op);
+    *handle = NULL;
     return CATENA_OK;
 }
 
 /** An operation with a function is allocated memory, so const can be cast
  * away. */
-static struct catena_op *writable(catena_op_t op)
+static ctn_reduce_op_t *writable(const ctn_reduce_op_t *op)
 {
-    return (struct catena_op *)op;
+    return (ctn_reduce_op_t *)op;
 }
 
-catena_op_t ctn_op_hold(catena_op_t op)
+const ctn_reduce_op_t *ctn_op_hold(const ctn_reduce_op_t *op)
 {
     if (op->function != NULL) {
         /* Relaxed: the caller's own reference keeps the operation alive. */
@@ -77,7 +69,7 @@ catena_op_t ctn_op_hold(catena_op_t op)
     return op;
 }
 
-void ctn_op_drop(catena_op_t op)
+void ctn_op_drop(const ctn_reduce_op_t *op)
 {
     /* Release what this thread has read of it, acquire what others have read:
      * free must come after all of it. */
@@ -88,7 +80,7 @@ void ctn_op_drop(catena_op_t op)
     }
 }
 
-bool ctn_op_commutes(catena_op_t op)
+bool ctn_op_commutes(const ctn_reduce_op_t *op)
 {
     return op->commutes;
 }
@@ -112,19 +104,19 @@ const ctn_kernels_t *ctn_kernels(size_t nth)
     return nth < count ? usable[nth] : NULL;
 }
 
-bool ctn_op_valid(catena_op_t op, catena_type_t type)
+bool ctn_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type)
 {
     return type->dense && (op->function != NULL ||
                            ctn_kernels_any[op->number][type->element] != NULL);
 }
 
-catena_type_t ctn_op_unit(catena_op_t op, catena_type_t type)
+const ctn_type_t *ctn_op_unit(const ctn_reduce_op_t *op, const ctn_type_t *type)
 {
-    return op->function == NULL ? fixed_types[type->element] : type;
+    return op->function == NULL ? ctn_type_fixed[type->element] : type;
 }
 
-const char *ctn_op_mismatch(catena_op_t op, catena_type_t type, char *text,
-                            size_t bytes)
+const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,
+                            char *text, size_t bytes)
 {
     if (!type->dense) {
         snprintf(text, bytes,
@@ -136,11 +128,11 @@ const char *ctn_op_mismatch(catena_op_t op, catena_type_t type, char *text,
     size_t at = (size_t)snprintf(text, bytes,
                                  "operation %s does not take elements of type "
                                  "%s, but of",
-                                 op->name, fixed_types[type->element]->name);
+                                 op->name, ctn_type_fixed[type->element]->name);
     for (int i = 0; i < CTN_FIXED_TYPES && at < bytes; i++) {
         if (ctn_kernels_any[op->number][i] != NULL) {
             at += (size_t)snprintf(text + at, bytes - at, " %s",
-                                   fixed_types[i]->name);
+                                   ctn_type_fixed[i]->name);
         }
     }
     return text;
@@ -152,12 +144,12 @@ static bool call(const ctn_reducer_t *by, const char *left, const char *right,
 {
     enum { CHUNK_BYTES = 4096 };
     size_t element = by->type->bytes;
+    catena_type_t handle = ctn_type_handle(by->type);
     if (out != left) {
         if (out != right) {
             memcpy(out, right, bytes);
         }
-        by->op->function(left, out, bytes / element, by->type,
-                         by->op->argument);
+        by->op->function(left, out, bytes / element, handle, by->op->argument);
         return true;
     }
     /* The result replaces the first operand: through a copy, chunk by chunk. */
@@ -171,7 +163,7 @@ static bool call(const ctn_reducer_t *by, const char *left, const char *right,
     for (size_t at = 0; at < bytes; at += most) {
         size_t chunk = bytes - at < most ? bytes - at : most;
         memcpy(copy, right + at, chunk);
-        by->op->function(left + at, copy, chunk / element, by->type,
+        by->op->function(left + at, copy, chunk / element, handle,
                          by->op->argument);
         memcpy(out + at, copy, chunk);
     }
@@ -194,6 +186,6 @@ bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
     }
     ctn_fixed_t element = by->type->element;
     ctn_kernel_t kernel = (*ctn_kernels(0))[by->op->number][element];
-    kernel(left, right, out, bytes / fixed_types[element]->bytes);
+    kernel(left, right, out, bytes / ctn_type_fixed[element]->bytes);
     return true;
 }

@@ -8,10 +8,39 @@
 
 #include "type/datatype.h"
 
+/** The operation of a reduction. (ctn_op_t is an operation of exec.) */
+typedef struct ctn_reduce_op {
+    const char *name;
+    ctn_predefined_t number;       /* of a predefined one */
+    catena_op_function_t function; /* NULL: predefined, a constant; else
+                                      allocated and counted */
+    void *argument;
+    bool commutes;
+    size_t references;
+} ctn_reduce_op_t;
+
+/** The predefined operations by handle, from CTN_FIRST_OP on; NULL: none. */
+extern CTN_HIDDEN const ctn_reduce_op_t *const ctn_reduce_op_table[CTN_HANDLES];
+
+/** Return the operation of a handle; NULL: it is none. */
+static inline const ctn_reduce_op_t *ctn_reduce_op_of(catena_op_t handle)
+{
+    uintptr_t value = (uintptr_t)handle;
+    if (value - CTN_FIRST_OP < CTN_HANDLES) {
+        return ctn_reduce_op_table[value - CTN_FIRST_OP];
+    }
+    return value < CTN_FIRST_POINTER ? NULL : (const ctn_reduce_op_t *)value;
+}
+
+/** Message for a handle that is no operation. */
+#define CTN_NO_REDUCE_OP                                                       \
+    "the operation is NULL or none; pass a predefined one, such as "           \
+    "CATENA_SUM, or one made by catena_op_create"
+
 /** An operation with the type of its elements. */
 typedef struct ctn_reducer {
-    catena_op_t op;
-    catena_type_t type;
+    const ctn_reduce_op_t *op;
+    const ctn_type_t *type;
 } ctn_reducer_t;
 
 /** out[i] = left[i] op right[i]; `left` is of lower ranks. Operands need no
@@ -27,28 +56,29 @@ bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes);
 
 /** Return whether the operation is defined for this type. */
-bool ctn_op_valid(catena_op_t op, catena_type_t type);
+bool ctn_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type);
 
 /** Return the smallest type that may replace a valid one: its fixed type for
  * predefined operations, else the type itself. */
-catena_type_t ctn_op_unit(catena_op_t op, catena_type_t type);
+const ctn_type_t *ctn_op_unit(const ctn_reduce_op_t *op,
+                              const ctn_type_t *type);
 
 /** Describe why it is not defined, in one line without a newline: what was
  * given, what is allowed.
  * @param[out] text [bytes], always terminated
  * @return text */
-const char *ctn_op_mismatch(catena_op_t op, catena_type_t type, char *text,
-                            size_t bytes);
+const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,
+                            char *text, size_t bytes);
 
 /** Return whether the operation is commutative. */
-bool ctn_op_commutes(catena_op_t op);
+bool ctn_op_commutes(const ctn_reduce_op_t *op);
 
 /** Take a reference while a reduction uses the operation. Any thread; does
  * nothing for predefined operations.
  * @return op */
-catena_op_t ctn_op_hold(catena_op_t op);
+const ctn_reduce_op_t *ctn_op_hold(const ctn_reduce_op_t *op);
 
 /** Release one reference of ctn_op_hold. */
-void ctn_op_drop(catena_op_t op);
+void ctn_op_drop(const ctn_reduce_op_t *op);
 
 #endif

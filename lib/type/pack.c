@@ -235,7 +235,7 @@ static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
     }
 }
 
-size_t ctn_type_pack(catena_type_t type, const void *base, size_t from,
+size_t ctn_type_pack(const ctn_type_t *type, const void *base, size_t from,
                      size_t bytes, void *out)
 {
     if (bytes == 0 || type->bytes == 0) {
@@ -251,7 +251,7 @@ size_t ctn_type_pack(catena_type_t type, const void *base, size_t from,
     return bytes;
 }
 
-size_t ctn_type_unpack(catena_type_t type, void *base, size_t from,
+size_t ctn_type_unpack(const ctn_type_t *type, void *base, size_t from,
                        size_t bytes, const void *in)
 {
     if (bytes == 0 || type->bytes == 0) {

@@ -88,6 +88,11 @@ mutable_globals() {
     done | grep -vx 'boot_boot.c.o: process'
 }
 
+# Data in the interface would be copied into programs and freeze its layout.
+exported_data() {
+    nm -D --defined-only "$build/lib/libcatena.so" | awk '$2 != "T" { print $3 }'
+}
+
 long_functions() {
     find lib transports -name '*.c' | while read -r file; do
         awk -v f="$file" '/^\{/ { start = NR }
@@ -140,6 +145,7 @@ report "tools and examples see only public headers and catena_core" \
         grep -vE '^tools/.*"core/(cores)\.h"')"
 report "public headers compile alone" "$(public_headers)"
 report "no mutable globals" "$(mutable_globals)"
+report "the library exports functions only" "$(exported_data)"
 report "no function over 80 lines" "$(long_functions)"
 report "nothing left for later" \
     "$(grep -rnE '\b(TODO|FIXME|XXX|HACK)\b' lib include transports tools \

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <catena/type.h>
-
 #include "oracle/affine.h"
+#include "oracle/elements.h"
 #include "oracle/random.h"
 
 enum { OF_BYTE, OF_INTEGER, OF_FLOAT = 9, OF_COMPLEX = 11, OF_PAIR = 13 };
@@ -41,9 +40,9 @@ static const char *const op_names[ORACLE_OPS] = {
     "none", "max",  "min",  "sum",    "prod",   "land", "band",        "lor",
     "bor",  "lxor", "bxor", "minloc", "maxloc", "user", "ordered user"};
 
-#define NAME(name, ctype) #name,
+#define NAME(name, handle, ctype) #name,
 static const char *const type_names[ORACLE_TYPES] = {
-    CATENA_FIXED_TYPES(NAME) "two uint64",
+    ORACLE_EACH_TYPE(NAME) "two uint64",
     "three uint64",
     "vector",
     "indexed",
@@ -135,7 +134,7 @@ bool oracle_op_takes(unsigned op, unsigned type)
 /* Wraps, computed as unsigned; narrow types through a wide one. For a logical
  * operation the decisive value is rare: otherwise the result is constant with
  * many ranks. */
-#define INTEGER(name, ctype)                                                   \
+#define INTEGER(name, handle, ctype)                                           \
     static void make_##name(op_t op, uint64_t h, void *out)                    \
     {                                                                          \
         bool logical = op == OP_LAND || op == OP_LOR || op == OP_LXOR;         \
@@ -187,7 +186,7 @@ bool oracle_op_takes(unsigned op, unsigned type)
     }
 
 /* Sums of small integers and products of powers of two are exact. */
-#define FLOAT(name, ctype)                                                     \
+#define FLOAT(name, handle, ctype)                                             \
     static void make_##name(op_t op, uint64_t h, void *out)                    \
     {                                                                          \
         static const ctype factors[] = {1, -1, 2, (ctype)0.5};                 \
@@ -208,7 +207,7 @@ bool oracle_op_takes(unsigned op, unsigned type)
         memcpy(out, &c, sizeof(c));                                            \
     }
 
-#define COMPLEX_(name, ctype)                                                  \
+#define COMPLEX_(name, handle, ctype)                                          \
     static void make_##name(op_t op, uint64_t h, void *out)                    \
     {                                                                          \
         static const ctype factors[] = {1, -1, I, -I};                         \
@@ -228,7 +227,7 @@ bool oracle_op_takes(unsigned op, unsigned type)
     }
 
 /* Few values, so that ties are frequent. */
-#define PAIR(name, ctype)                                                      \
+#define PAIR(name, handle, ctype)                                              \
     static void make_##name(op_t op, uint64_t h, void *out)                    \
     {                                                                          \
         (void)op;                                                              \
@@ -253,19 +252,19 @@ bool oracle_op_takes(unsigned op, unsigned type)
         memmove(out, c, sizeof(*c));                                           \
     }
 
-INTEGER(byte, unsigned char)
-CATENA_INTEGER_TYPES(INTEGER)
-CATENA_FLOAT_TYPES(FLOAT)
-CATENA_COMPLEX_TYPES(COMPLEX_)
-CATENA_PAIR_TYPES(PAIR)
+INTEGER(byte, CATENA_BYTE, unsigned char)
+ORACLE_EACH_INTEGER(INTEGER)
+ORACLE_EACH_FLOAT(FLOAT)
+ORACLE_EACH_COMPLEX(COMPLEX_)
+ORACLE_EACH_PAIR(PAIR)
 
 static const struct {
     size_t bytes;
     void (*make)(op_t op, uint64_t h, void *out);
     void (*combine)(op_t op, const void *left, const void *right, void *out);
 } fixed[ORACLE_FIXED] = {
-#define ROW(name, ctype) {sizeof(ctype), make_##name, combine_##name},
-    CATENA_FIXED_TYPES(ROW)
+#define ROW(name, handle, ctype) {sizeof(ctype), make_##name, combine_##name},
+    ORACLE_EACH_TYPE(ROW)
 #undef ROW
 };
 

@@ -40,7 +40,7 @@ bool oracle_own_counts(unsigned kind);
 
 /* ---- datatypes and operations ---- */
 
-/** Fixed types, in the order of CATENA_FIXED_TYPES; then several uint64; from
+/** Fixed types, in the order of ORACLE_EACH_TYPE; then several uint64; from
  * ORACLE_VECTOR on non-contiguous types, or different types of the same data on
  * both sides, not for reductions. */
 enum {
@@ -58,7 +58,7 @@ enum {
 };
 enum { ORACLE_UNIT_BYTES = 24 }; /* maximum, of data */
 
-/** None, CATENA_PREDEFINED_OPS, a commutative user-defined operation, and a
+/** None, ORACLE_EACH_OP, a commutative user-defined operation, and a
  * noncommutative one. */
 enum {
     ORACLE_NO_OP,

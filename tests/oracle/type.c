@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "oracle/affine.h"
+#include "oracle/elements.h"
 #include "oracle/random.h"
 
 enum { MOST_PARTS = 48, MOST_DIMS = 3, FIXED = ORACLE_FIXED };
 
-#define ENTRY(name, ctype) &catena_type_##name,
-static const catena_type_t fixed[] = {CATENA_FIXED_TYPES(ENTRY)};
+#define ENTRY(name, handle, ctype) handle,
+static const catena_type_t fixed[] = {ORACLE_EACH_TYPE(ENTRY)};
 #undef ENTRY
 
 /* ---- types, and the list of their data ---- */
@@ -410,9 +411,9 @@ static void apply_modulo(const void *in, void *inout, size_t count,
 
 void oracle_table_open(const oracle_t *oracle, oracle_table_t *table)
 {
-#define ADDRESS(name) &catena_op_##name,
-    static const catena_op_t predefined[] = {CATENA_PREDEFINED_OPS(ADDRESS)};
-#undef ADDRESS
+#define HANDLE(name, handle) handle,
+    static const catena_op_t predefined[] = {ORACLE_EACH_OP(HANDLE)};
+#undef HANDLE
     *table = (oracle_table_t){.op = {NULL}};
     memcpy(&table->op[1], predefined, sizeof(predefined));
     ORACLE_CHECK(oracle,

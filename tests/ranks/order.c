@@ -93,8 +93,7 @@ static void keep_order(const void *in, void *inout, size_t count,
 {
     const int64_t *from = in;
     int64_t *to = inout;
-    (void)type;
-    (void)argument;
+    RANK_CHECK((rank_test_t *)argument, type == CATENA_INT64);
     for (size_t i = 0; i < count; i++) {
         to[i] += from[i];
     }
@@ -104,7 +103,7 @@ static void set_while_active(rank_test_t *test)
 {
     int64_t sum = (int64_t)test->place.size * (test->place.size + 1) / 2;
     catena_op_t op = NULL;
-    RANK_CHECK(test, catena_op_create(keep_order, NULL, 0, &op) == CATENA_OK);
+    RANK_CHECK(test, catena_op_create(keep_order, test, 0, &op) == CATENA_OK);
     for (int turn = 0; turn < 6; turn++) {
         int64_t in = test->place.rank + 1;
         int64_t out = 0;

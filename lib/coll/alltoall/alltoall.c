@@ -115,7 +115,7 @@ void ctn_alltoall_release(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
     for (uint32_t i = 0; i < call->held_count; i++) {
-        ctn_type_drop(call->held[i]);
+        ctn_type_drop(ctn_type_of(call->held[i]));
     }
     free(call->held);
 }
@@ -162,8 +162,7 @@ static catena_status_t read_vector(const catena_group_t *group,
         return CATENA_ERR_ARG;
     }
     for (uint32_t i = 0; i < p; i++) {
-        catena_type_t type = side->types != NULL ? side->types[i] : side->type;
-        if (type == NULL) {
+        if (ctn_side_type(side, i) == NULL) {
             return CATENA_ERR_ARG;
         }
         if (!ctn_block_fits(side, i, &all)) {
@@ -217,8 +216,10 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
     for (int s = 0; s < 2; s++) {
         catena_type_t *kept = call->held + call->held_count;
         for (uint32_t i = 0; i < each; i++) {
-            kept[i] = ctn_type_hold(sides[s]->types != NULL ? sides[s]->types[i]
-                                                            : sides[s]->type);
+            const ctn_blocks_t *side = sides[s];
+            kept[i] = side->types != NULL ? side->types[i]
+                                          : ctn_type_handle(side->type);
+            (void)ctn_type_hold(ctn_type_of(kept[i]));
         }
         call->held_count += each;
         if (sides[s]->types != NULL) {
@@ -411,9 +412,9 @@ CTN_HOT static catena_status_t
 enter_uniform(UNIFORM_PARAMETERS, call_mode_t mode, catena_request_t **request)
 {
     ctn_coll_side_t from = {
-        .buffer = send, .count = send_count, .type = send_type};
+        .buffer = send, .count = send_count, .type = ctn_type_of(send_type)};
     ctn_coll_side_t to = {
-        .buffer = recv, .count = recv_count, .type = recv_type};
+        .buffer = recv, .count = recv_count, .type = ctn_type_of(recv_type)};
     return enter(&from, &to, group, mode, request);
 }
 
@@ -466,11 +467,11 @@ static catena_status_t enter_v(V_PARAMETERS, call_mode_t mode,
     ctn_coll_side_t from = {.buffer = send,
                             .counts = send_counts,
                             .displacements = send_displacements,
-                            .type = send_type};
+                            .type = ctn_type_of(send_type)};
     ctn_coll_side_t to = {.buffer = recv,
                           .counts = recv_counts,
                           .displacements = recv_displacements,
-                          .type = recv_type};
+                          .type = ctn_type_of(recv_type)};
     return enter_vector(&from, &to, group, mode, request);
 }
 

@@ -59,8 +59,9 @@ static uint32_t rounds_of_digit(const alltoall_bruck_t *b)
  * at intervals of r * step; the last may be shorter. */
 static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
                                  uint64_t j, uint32_t radix,
-                                 catena_type_t *type)
+                                 const ctn_type_t **type)
 {
+    catena_type_t made;
     size_t runs = (size_t)((p - 1 - j * step) / (step * radix) + 1);
     size_t *lengths = calloc(runs, sizeof(*lengths));
     ptrdiff_t *places = calloc(runs, sizeof(*places));
@@ -72,7 +73,9 @@ static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
             lengths[i] = (size_t)length * bytes;
             places[i] = (ptrdiff_t)(first * bytes);
         }
-        status = catena_type_hindexed(runs, lengths, places, CATENA_BYTE, type);
+        status =
+            catena_type_hindexed(runs, lengths, places, CATENA_BYTE, &made);
+        *type = ctn_type_of(made);
     }
     free(lengths);
     free(places);

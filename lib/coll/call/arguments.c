@@ -57,10 +57,10 @@ static catena_status_t check_buffer(const coll_check_t *check, const char *what,
 }
 
 static catena_status_t check_type(const coll_check_t *check, const char *what,
-                                  catena_type_t type)
+                                  const ctn_type_t *type)
 {
     if (type == NULL) {
-        REFUSE(check, "the type of %s is NULL", what);
+        REFUSE(check, CTN_NO_TYPE, what);
         return CATENA_ERR_ARG;
     }
     return CATENA_OK;
@@ -154,23 +154,23 @@ static catena_status_t check_root(const coll_check_t *check)
 
 /** The operation and type of a reduction. */
 static catena_status_t read_reducer(const coll_check_t *check,
-                                    catena_type_t type)
+                                    const ctn_type_t *type)
 {
-    catena_op_t op = check->args->op;
+    const ctn_reduce_op_t *op = check->args->op;
     char reason[256];
     catena_status_t status = check_type(check, "the data", type);
     if (status != CATENA_OK) {
         return status;
     }
     if (op == NULL) {
-        REFUSE(check, "the %s is NULL", "operation");
+        REFUSE(check, "%s", CTN_NO_REDUCE_OP);
         return CATENA_ERR_ARG;
     }
     if (!ctn_op_valid(op, type)) {
         REFUSE(check, "%s", ctn_op_mismatch(op, type, reason, sizeof(reason)));
         return CATENA_ERR_ARG;
     }
-    catena_type_t unit = ctn_op_unit(op, type);
+    const ctn_type_t *unit = ctn_op_unit(op, type);
     if (unit->bytes > CTN_CHUNK_BYTES) {
         REFUSE(check,
                "an element has %zu bytes; user-defined operations allow at "

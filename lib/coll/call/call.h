@@ -8,7 +8,7 @@ typedef struct ctn_coll_args {
     const ctn_composition_t *composition;
     ctn_coll_side_t send;
     ctn_coll_side_t recv;
-    catena_op_t op;
+    const ctn_reduce_op_t *op;
     int root;
     catena_group_t *group;
 } ctn_coll_args_t;

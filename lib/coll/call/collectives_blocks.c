@@ -6,12 +6,12 @@
     .recv = {.buffer = recv,                                                   \
              .counts = recv_counts,                                            \
              .displacements = recv_displacements,                              \
-             .type = recv_type}
+             .type = ctn_type_of(recv_type)}
 #define SEND_BLOCKS                                                            \
     .send = {.buffer = send,                                                   \
              .counts = send_counts,                                            \
              .displacements = send_displacements,                              \
-             .type = send_type}
+             .type = ctn_type_of(send_type)}
 
 PUBLISH(gather,
         (const void *send, size_t send_count, catena_type_t send_type,
@@ -50,10 +50,14 @@ PUBLISH(allgatherv,
 PUBLISH(reduce_scatter,
         (const void *send, void *recv, const size_t recv_counts[],
          catena_type_t type, catena_op_t op),
-        .send = {.buffer = send, .type = type},
-        .recv = {.buffer = recv, .counts = recv_counts, .type = type}, .op = op)
+        .send = {.buffer = send, .type = ctn_type_of(type)},
+        .recv = {.buffer = recv,
+                 .counts = recv_counts,
+                 .type = ctn_type_of(type)},
+        .op = ctn_reduce_op_of(op))
 
 PUBLISH(reduce_scatter_block,
         (const void *send, void *recv, size_t count, catena_type_t type,
          catena_op_t op),
-        .send = {.buffer = send, .type = type}, RECV(count, type), .op = op)
+        .send = {.buffer = send, .type = ctn_type_of(type)}, RECV(count, type),
+        .op = ctn_reduce_op_of(op))

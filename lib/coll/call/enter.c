@@ -75,7 +75,7 @@ CTN_HOT static bool run_args_inline(const ctn_coll_args_t *args,
 {
     const ctn_composition_t *composition = args->composition;
     const ctn_chain_place_t *place = &args->group->chain.place;
-    catena_type_t type = args->recv.type;
+    const ctn_type_t *type = args->recv.type;
     const void *in = args->send.buffer;
     /* Only the root of a reduce has a receive buffer. */
     bool receives = composition->single_level_kind != CTN_REDUCE ||
@@ -113,8 +113,8 @@ CTN_HOT static bool run_args_inline(const ctn_coll_args_t *args,
 /** The caller may free types and the operation before the call ends. */
 static void hold(ctn_call_t *call)
 {
-    catena_type_t types[] = {call->in.type, call->out.type, call->all.type,
-                             call->by.type};
+    const ctn_type_t *types[] = {call->in.type, call->out.type, call->all.type,
+                                 call->by.type};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (types[i] != NULL) {
             (void)ctn_type_hold(types[i]);

@@ -34,8 +34,8 @@
 
 /* Common forms of sides. */
 #define SEND(of_count, of_type)                                                \
-    .send = {.buffer = send, .count = of_count, .type = of_type}
+    .send = {.buffer = send, .count = of_count, .type = ctn_type_of(of_type)}
 #define RECV(of_count, of_type)                                                \
-    .recv = {.buffer = recv, .count = of_count, .type = of_type}
+    .recv = {.buffer = recv, .count = of_count, .type = ctn_type_of(of_type)}
 
 #endif

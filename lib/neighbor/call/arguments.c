@@ -29,7 +29,7 @@ static catena_status_t too_long(const neighbor_check_t *check, size_t count)
 
 static catena_status_t no_type(const neighbor_check_t *check)
 {
-    REFUSE(check->call, "a type of %s is NULL", check->what);
+    REFUSE(check->call, CTN_NO_TYPE, check->what);
     return CATENA_ERR_ARG;
 }
 
@@ -78,11 +78,10 @@ static catena_status_t read_vector(const neighbor_check_t *check,
         return CATENA_ERR_ARG;
     }
     for (uint32_t i = 0; i < check->count; i++) {
-        catena_type_t type = side->types != NULL ? side->types[i] : side->type;
         if (!is_neighbor(check, i)) {
             continue;
         }
-        if (type == NULL) {
+        if (ctn_side_type(side, i) == NULL) {
             return no_type(check);
         }
         if (!ctn_block_fits(side, i, &all)) {
@@ -126,10 +125,14 @@ static catena_status_t read_side(const neighbor_check_t *check,
 static catena_status_t read_reducer(const ctn_neighbor_call_t *call,
                                     ctn_reducer_t *by)
 {
-    catena_type_t type = call->recv.type;
+    const ctn_type_t *type = call->recv.type;
     char reason[256];
-    if (type == NULL || call->op == NULL) {
-        REFUSE(call, "the %s is NULL", type == NULL ? "type" : "operation");
+    if (type == NULL) {
+        REFUSE(call, CTN_NO_TYPE, "the data");
+        return CATENA_ERR_ARG;
+    }
+    if (call->op == NULL) {
+        REFUSE(call, "%s", CTN_NO_REDUCE_OP);
         return CATENA_ERR_ARG;
     }
     if (!ctn_op_valid(call->op, type)) {
@@ -210,7 +213,8 @@ static void hold_side(ctn_exchange_t *x, const ctn_blocks_t *blocks,
     }
     for (uint32_t i = 0; i < count && blocks->types != NULL; i++) {
         if (edge[i].rank != CATENA_PROC_NULL) {
-            x->held[x->held_count++] = ctn_type_hold(blocks->types[i]);
+            x->held[x->held_count++] =
+                ctn_type_hold(ctn_type_of(blocks->types[i]));
         }
     }
 }

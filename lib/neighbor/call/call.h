@@ -8,7 +8,7 @@ typedef struct ctn_neighbor_call {
     const ctn_neighbor_collective_t *collective;
     ctn_coll_side_t send;
     ctn_coll_side_t recv;
-    catena_op_t op;
+    const ctn_reduce_op_t *op;
     catena_neighborhood_t *neighborhood; /* not NULL */
 } ctn_neighbor_call_t;
 

@@ -99,7 +99,7 @@ static inline catena_status_t enter(const ctn_neighbor_call_t *call)
 
 /* Sides that several collectives share. */
 #define ONE(side, of_count, of_type)                                           \
-    .side = {.buffer = side, .count = of_count, .type = of_type}
+    .side = {.buffer = side, .count = of_count, .type = ctn_type_of(of_type)}
 #define VECTOR(side, types_field, of_types)                                    \
     .side = {.buffer = side,                                                   \
              .counts = side##_counts,                                          \
@@ -130,7 +130,8 @@ static const ctn_neighbor_collective_t allgatherv = {
     .recv = CTN_SIDE_VECTOR,
 };
 PUBLISH(allgatherv, (SENT_UNIFORM, RECEIVED_VECTOR, catena_type_t recv_type),
-        ONE(send, send_count, send_type), VECTOR(recv, type, recv_type))
+        ONE(send, send_count, send_type),
+        VECTOR(recv, type, ctn_type_of(recv_type)))
 
 static const ctn_neighbor_collective_t alltoall = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoall"),
@@ -152,7 +153,8 @@ static const ctn_neighbor_collective_t alltoallv = {
 PUBLISH(alltoallv,
         (SENT_VECTOR, catena_type_t send_type, RECEIVED_VECTOR,
          catena_type_t recv_type),
-        VECTOR(send, type, send_type), VECTOR(recv, type, recv_type))
+        VECTOR(send, type, ctn_type_of(send_type)),
+        VECTOR(recv, type, ctn_type_of(recv_type)))
 
 static const ctn_neighbor_collective_t alltoallw = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoallw"),
@@ -177,7 +179,8 @@ static const ctn_neighbor_collective_t reduce = {
 PUBLISH(reduce,
         (const void *send, void *recv, size_t count, catena_type_t type,
          catena_op_t op),
-        ONE(send, count, type), ONE(recv, count, type), .op = op)
+        ONE(send, count, type), ONE(recv, count, type),
+        .op = ctn_reduce_op_of(op))
 
 static const ctn_neighbor_collective_t reducev = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_reducev"),
@@ -188,4 +191,5 @@ static const ctn_neighbor_collective_t reducev = {
 PUBLISH(reducev,
         (SENT_VECTOR, void *recv, size_t recv_count, catena_type_t type,
          catena_op_t op),
-        VECTOR(send, type, type), ONE(recv, recv_count, type), .op = op)
+        VECTOR(send, type, ctn_type_of(type)), ONE(recv, recv_count, type),
+        .op = ctn_reduce_op_of(op))

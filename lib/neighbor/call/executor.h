@@ -140,7 +140,7 @@ typedef struct ctn_exchange {
     ctn_reducer_t by;
     bool in_place;
     /* Held: the types in `held`, and by.op if `holds_op`. */
-    catena_type_t *held;
+    const ctn_type_t **held;
     size_t held_count;
     bool holds_op;
     bool headers; /* messages begin with the lengths of their blocks */

@@ -27,7 +27,7 @@ typedef struct ctn_inline_peer {
  * direct schedule. A call with equal arguments uses the same schedule. */
 typedef struct ctn_inline_call_cache {
     const ctn_neighbor_collective_t *collective; /* NULL: empty */
-    catena_type_t send_type, recv_type;          /* predefined types */
+    const ctn_type_t *send_type, *recv_type;     /* predefined types */
     size_t send_count, recv_count;
     const ctn_schedule_t *ran;
     ctn_inline_small_t small; /* without the buffers */

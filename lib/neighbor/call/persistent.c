@@ -324,11 +324,11 @@ static bool connect(own_links_t *own)
     c->own = own;
     c->x.collective = &connecting;
     c->x.neighborhood = of;
-    c->x.send = (ctn_blocks_t){.type = CATENA_BYTE,
+    c->x.send = (ctn_blocks_t){.type = ctn_type_fixed[CTN_FIXED_byte],
                                .base = (unsigned char *)own->sent,
                                .bytes = sizeof(hello_t),
                                .step = sizeof(hello_t)};
-    c->x.recv = (ctn_blocks_t){.type = CATENA_BYTE,
+    c->x.recv = (ctn_blocks_t){.type = ctn_type_fixed[CTN_FIXED_byte],
                                .base = (unsigned char *)own->came,
                                .bytes = sizeof(hello_t),
                                .step = sizeof(hello_t)};

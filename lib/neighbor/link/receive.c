@@ -220,9 +220,9 @@ CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
 /* ---- what has been received ---- */
 
 /** A datatype for runs at an even stride: an element is one run. */
-static struct catena_type type_of(const ctn_link_layout_t *layout)
+static ctn_type_t type_of(const ctn_link_layout_t *layout)
 {
-    return (struct catena_type){
+    return (ctn_type_t){
         .name = "zero-copy layout",
         .bytes = layout->run,
         .extent = layout->stride,
@@ -258,7 +258,7 @@ CTN_HOT void ctn_link_copy(ctn_op_t *op,
                            const ctn_link_receive_handle_t *receiving,
                            const ctn_span_t *spans, uint32_t count)
 {
-    struct catena_type type = type_of(&receiving->layout);
+    ctn_type_t type = type_of(&receiving->layout);
     ctn_span_t source = {(unsigned char *)(uintptr_t)receiving->data,
                          receiving->bytes,
                          receiving->layout.run > 0 ? &type : NULL};

@@ -138,7 +138,7 @@ static bool is_worth_zcopy(ctn_link_layout_t *layout)
 static bool layout_of(const ctn_span_t *span, ctn_link_layout_t *layout,
                       const unsigned char **start)
 {
-    catena_type_t type = span->type;
+    const ctn_type_t *type = span->type;
     *start = span->base;
     *layout = (ctn_link_layout_t){.run = 0};
     if (type == NULL) {

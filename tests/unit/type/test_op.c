@@ -7,6 +7,7 @@
 
 #include "oracle/affine.h"
 #include "oracle/content.h"
+#include "oracle/elements.h"
 #include "oracle/random.h"
 #include "type/kernels.h"
 #include "type/op.h"
@@ -16,19 +17,29 @@
 enum { MOST = 1000 };
 
 static const catena_op_t ops[] = {
-#define OP(name) &catena_op_##name,
-    CATENA_PREDEFINED_OPS(OP)
+#define OP(name, handle) handle,
+    ORACLE_EACH_OP(OP)
 #undef OP
 };
 static const catena_type_t types[] = {
-#define TYPE(name, ctype) &catena_type_##name,
-    CATENA_FIXED_TYPES(TYPE)
+#define TYPE(name, handle, ctype) handle,
+    ORACLE_EACH_TYPE(TYPE)
 #undef TYPE
 };
 enum {
     OPS = sizeof(ops) / sizeof(ops[0]),
     TYPES = sizeof(types) / sizeof(types[0])
 };
+
+static bool takes(catena_op_t op, catena_type_t type)
+{
+    return ctn_op_valid(ctn_reduce_op_of(op), ctn_type_of(type));
+}
+
+static ctn_reducer_t reducer(catena_op_t op, catena_type_t type)
+{
+    return (ctn_reducer_t){ctn_reduce_op_of(op), ctn_type_of(type)};
+}
 
 static uint64_t random_state;
 
@@ -66,8 +77,8 @@ static void draw_float(unsigned char *out, size_t bytes)
  * @return whether it is a pair */
 static bool draw_pair(catena_type_t of, unsigned char *out)
 {
-#define PAIR(name, ctype)                                                      \
-    if (of == &catena_type_##name) {                                           \
+#define PAIR(name, handle, ctype)                                              \
+    if (of == handle) {                                                        \
         ctype pair;                                                            \
         oracle_fill(random_word(), sizeof(pair), &pair);                       \
         pair.value = (int16_t)(random_word() % 4) - 2;                         \
@@ -75,7 +86,7 @@ static bool draw_pair(catena_type_t of, unsigned char *out)
         memcpy(out, &pair, sizeof(pair));                                      \
         return true;                                                           \
     }
-    CATENA_PAIR_TYPES(PAIR)
+    ORACLE_EACH_PAIR(PAIR)
 #undef PAIR
     return false;
 }
@@ -96,7 +107,7 @@ static void draw(int op, int type, unsigned char *out)
 }
 
 /* Products by their definition, also of infinities. */
-#define MULTIPLY_COMPLEX(name, part)                                           \
+#define MULTIPLY_COMPLEX(name, handle, part)                                   \
     static void multiply_complex_##name(const void *left, const void *right,   \
                                         void *out)                             \
     {                                                                          \
@@ -107,7 +118,7 @@ static void draw(int op, int type, unsigned char *out)
         result[1] = a[0] * b[1] + a[1] * b[0];                                 \
         memcpy(out, result, sizeof(result));                                   \
     }
-CATENA_FLOAT_TYPES(MULTIPLY_COMPLEX)
+ORACLE_EACH_FLOAT(MULTIPLY_COMPLEX)
 
 /** Compute the expected result for two elements. */
 static void expect(int op, int type, const void *left, const void *right,
@@ -218,7 +229,7 @@ START_TEST(every_type)
     for (; ctn_kernels(tables) != NULL; tables++) {
         for (int type = 0; type < TYPES; type++) {
             bool defined = oracle_op_takes((unsigned)_i + 1, (unsigned)type);
-            ck_assert(ctn_op_valid(ops[_i], types[type]) == defined);
+            ck_assert(takes(ops[_i], types[type]) == defined);
             ck_assert(((*ctn_kernels(tables))[_i][type] != NULL) == defined);
             if (defined) {
                 check_forms(ctn_kernels(tables), _i, type);
@@ -232,23 +243,46 @@ END_TEST
 /** The rules of catena/op.h, in numbers. */
 START_TEST(promises)
 {
-    ctn_reducer_t max = {CATENA_MAX, CATENA_DOUBLE};
+    ctn_reducer_t max = reducer(CATENA_MAX, CATENA_DOUBLE);
     double a[] = {NAN, 1, 0.0, -0.0};
     double b[] = {1, NAN, -0.0, 0.0};
     double c[4];
     ck_assert(ctn_reduce(&max, a, b, c, sizeof(c)));
     ck_assert(c[0] == 1 && isnan(c[1]) && signbit(c[2]) && !signbit(c[3]));
 
-    ctn_reducer_t sum = {CATENA_SUM, CATENA_INT64};
+    ctn_reducer_t sum = reducer(CATENA_SUM, CATENA_INT64);
     int64_t most = INT64_MAX;
     ck_assert(ctn_reduce(&sum, &most, &(int64_t){1}, &most, sizeof(most)));
     ck_assert(most == INT64_MIN);
 
-    ctn_reducer_t at = {CATENA_MINLOC, CATENA_DOUBLE_INT32};
+    ctn_reducer_t at = reducer(CATENA_MINLOC, CATENA_DOUBLE_INT32);
     catena_double_int32_t left = {2.5, 7}, right = {2.5, 3};
     ck_assert(ctn_reduce(&at, &left, &right, &left, sizeof(left)));
     ck_assert(left.value == 2.5 && left.index == 3);
     ck_assert_uint_eq(catena_type_size(CATENA_DOUBLE_INT32), sizeof(left));
+}
+END_TEST
+
+/* ---- handles ---- */
+
+/** Every value below the first pointer is a predefined operation or none, and
+ * each operation has one. */
+START_TEST(handles_of_operations)
+{
+    size_t found = 0;
+    for (uintptr_t value = 0; value < CTN_FIRST_POINTER; value++) {
+        const ctn_reduce_op_t *op = ctn_reduce_op_of((catena_op_t)value);
+        for (int i = 0; op != NULL && i < OPS; i++) {
+            if (ops[i] == (catena_op_t)value) {
+                ck_assert_str_eq(op->name, oracle_op_name((unsigned)i + 1));
+                found++;
+                op = NULL;
+            }
+        }
+        ck_assert_ptr_null(op);
+    }
+    ck_assert_uint_eq(found, OPS);
+    ck_assert(ctn_reduce_op_of((catena_op_t)CATENA_INT32) == NULL);
 }
 END_TEST
 
@@ -262,23 +296,23 @@ START_TEST(dense_types)
     ck_assert(catena_type_vector(2, 1, 2, CATENA_INT32, &gaps) == CATENA_OK);
     ck_assert(catena_type_resized(CATENA_INT32, 0, 8, &wide) == CATENA_OK);
     ck_assert(catena_type_contiguous(0, row, &nothing) == CATENA_OK);
-    ck_assert(ctn_op_valid(CATENA_SUM, row) && ctn_op_valid(CATENA_SUM, rows));
-    ck_assert(!ctn_op_valid(CATENA_MINLOC, rows));
-    ck_assert(!ctn_op_valid(CATENA_SUM, gaps));
-    ck_assert(!ctn_op_valid(CATENA_SUM, wide));
+    ck_assert(takes(CATENA_SUM, row) && takes(CATENA_SUM, rows));
+    ck_assert(!takes(CATENA_MINLOC, rows));
+    ck_assert(!takes(CATENA_SUM, gaps));
+    ck_assert(!takes(CATENA_SUM, wide));
 
     int32_t a[84], b[84];
     for (int i = 0; i < 84; i++) {
         a[i] = i;
         b[i] = 1000 * i;
     }
-    ctn_reducer_t by = {CATENA_SUM, rows};
+    ctn_reducer_t by = reducer(CATENA_SUM, rows);
     ck_assert(ctn_reduce(&by, a, b, b, sizeof(b)));
     for (int i = 0; i < 84; i++) {
         ck_assert_int_eq(b[i], 1001 * i);
     }
-    by.type = nothing;
-    ck_assert(ctn_op_valid(by.op, nothing));
+    by.type = ctn_type_of(nothing);
+    ck_assert(ctn_op_valid(by.op, by.type));
     ck_assert(ctn_reduce(&by, a, b, b, 0));
     ck_assert(catena_type_free(&row) == CATENA_OK);
     ck_assert(catena_type_free(&rows) == CATENA_OK);
@@ -292,15 +326,17 @@ START_TEST(mismatches_are_described)
 {
     char text[300];
     const char *said =
-        ctn_op_mismatch(CATENA_PROD, CATENA_BYTE, text, sizeof(text));
+        ctn_op_mismatch(ctn_reduce_op_of(CATENA_PROD), ctn_type_of(CATENA_BYTE),
+                        text, sizeof(text));
     for (int type = 0; type < TYPES; type++) {
-        ck_assert((strstr(said, oracle_type_name((unsigned)type)) != NULL) ==
-                  (types[type] == CATENA_BYTE ||
-                   ctn_op_valid(CATENA_PROD, types[type])));
+        ck_assert(
+            (strstr(said, oracle_type_name((unsigned)type)) != NULL) ==
+            (types[type] == CATENA_BYTE || takes(CATENA_PROD, types[type])));
     }
     for (size_t bytes = 1; bytes < sizeof(text); bytes++) {
         memset(text, 'x', sizeof(text));
-        ctn_op_mismatch(CATENA_SUM, CATENA_BYTE, text, bytes);
+        ctn_op_mismatch(ctn_reduce_op_of(CATENA_SUM), ctn_type_of(CATENA_BYTE),
+                        text, bytes);
         ck_assert_uint_lt(strnlen(text, bytes), bytes);
         ck_assert(text[bytes] == 'x');
     }
@@ -309,13 +345,20 @@ END_TEST
 
 /* ---- functions of the application ---- */
 
+typedef struct composing {
+    catena_type_t type; /* expected */
+    size_t calls;
+} composing_t;
+
 static void compose(const void *in, void *inout, size_t count,
                     catena_type_t type, void *argument)
 {
+    composing_t *composing = argument;
     size_t words = catena_type_size(type) / sizeof(uint64_t);
     const uint64_t *first = in;
     uint64_t *second = inout;
-    *(size_t *)argument += count;
+    ck_assert_ptr_eq(type, composing->type);
+    composing->calls += count;
     for (size_t at = 0; at < count * words; at += words) {
         oracle_affine(first + at, second + at, words, second + at);
     }
@@ -328,12 +371,14 @@ START_TEST(functions_of_users)
     static const size_t words[] = {2, 3, 600};
     static uint64_t left[MOST], right[MOST], expected[MOST];
     size_t n = words[_i];
-    size_t calls = 0;
+    composing_t composing = {.calls = 0};
     catena_op_t op;
-    ctn_reducer_t by;
-    ck_assert(catena_op_create(compose, &calls, 0, &op) == CATENA_OK);
-    ck_assert(catena_type_contiguous(n, CATENA_UINT64, &by.type) == CATENA_OK);
-    by.op = ctn_op_hold(op);
+    catena_type_t type;
+    ck_assert(catena_op_create(compose, &composing, 0, &op) == CATENA_OK);
+    ck_assert(catena_type_contiguous(n, CATENA_UINT64, &type) == CATENA_OK);
+    composing.type = type;
+    ctn_reducer_t by = reducer(op, type);
+    (void)ctn_op_hold(by.op);
     ck_assert(catena_op_free(&op) == CATENA_OK && op == NULL);
     ck_assert(ctn_op_valid(by.op, by.type) && !ctn_op_commutes(by.op));
     for (int on_left = 0; on_left < 2; on_left++) {
@@ -342,14 +387,14 @@ START_TEST(functions_of_users)
         for (size_t at = 0; at + n <= MOST; at += n) {
             oracle_affine(left + at, right + at, n, expected + at);
         }
-        calls = 0;
+        composing.calls = 0;
         size_t bytes = MOST / n * n * sizeof(uint64_t);
         ck_assert(ctn_reduce(&by, left, right, on_left ? left : right, bytes));
         ck_assert_mem_eq(on_left ? left : right, expected, bytes);
-        ck_assert_uint_eq(calls, MOST / n);
+        ck_assert_uint_eq(composing.calls, MOST / n);
     }
     ctn_op_drop(by.op);
-    ck_assert(catena_type_free(&by.type) == CATENA_OK);
+    ck_assert(catena_type_free(&type) == CATENA_OK);
 }
 END_TEST
 
@@ -357,10 +402,11 @@ START_TEST(predefined_operations_stay)
 {
     for (int i = 0; i < OPS; i++) {
         catena_op_t op = ops[i];
-        ck_assert(ctn_op_commutes(op));
-        ck_assert(ctn_op_hold(op) == op);
-        ctn_op_drop(op);
-        ctn_op_drop(op);
+        const ctn_reduce_op_t *constant = ctn_reduce_op_of(op);
+        ck_assert(ctn_op_commutes(constant));
+        ck_assert(ctn_op_hold(constant) == constant);
+        ctn_op_drop(constant);
+        ctn_op_drop(constant);
         ck_assert(catena_op_free(&op) == CATENA_ERR_ARG);
         ck_assert_ptr_eq(op, ops[i]);
     }
@@ -371,6 +417,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, every_type, 0, OPS);
     tcase_add_test(tcase, promises);
+    tcase_add_test(tcase, handles_of_operations);
     tcase_add_test(tcase, dense_types);
     tcase_add_test(tcase, mismatches_are_described);
     tcase_add_loop_test(tcase, functions_of_users, 0, 3);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "oracle/elements.h"
 #include "type/datatype.h"
 
 #include "unit/unit.h"
@@ -18,15 +19,77 @@ static void bounds_are(catena_type_t type, ptrdiff_t lower, ptrdiff_t extent)
     ck_assert_int_eq(extent_found, extent);
 }
 
+/* ---- handles ---- */
+
+/** Predefined handles are constants: they may stand in static initializers. */
+static const struct {
+    catena_type_t type;
+    const char *name;
+} fixed[] = {
+#define ROW(name, handle, ctype) {handle, #name},
+    ORACLE_EACH_TYPE(ROW)
+#undef ROW
+};
+enum { FIXED = sizeof(fixed) / sizeof(fixed[0]) };
+
+/** Every value below the first pointer is a fixed type or none, and each type
+ * has one. A pointer is itself. */
+START_TEST(handles)
+{
+    size_t found = 0;
+    for (uintptr_t value = 0; value < CTN_FIRST_POINTER; value++) {
+        const ctn_type_t *type = ctn_type_of((catena_type_t)value);
+        for (size_t i = 0; type != NULL && i < FIXED; i++) {
+            if (fixed[i].type == (catena_type_t)value) {
+                ck_assert_str_eq(type->name, fixed[i].name);
+                ck_assert_ptr_eq(ctn_type_handle(type), fixed[i].type);
+                found++;
+                type = NULL;
+            }
+        }
+        ck_assert_ptr_null(type);
+    }
+    ck_assert_uint_eq(found, FIXED);
+    catena_type_t derived;
+    ck_assert_int_eq(catena_type_contiguous(2, CATENA_INT8, &derived),
+                     CATENA_OK);
+    ck_assert_ptr_eq(ctn_type_handle(ctn_type_of(derived)), derived);
+    ck_assert_int_eq(catena_type_free(&derived), CATENA_OK);
+}
+END_TEST
+
+/** NULL, an operation, an unused number. */
+START_TEST(bad_handles)
+{
+    static const catena_type_t bad[] = {NULL, (catena_type_t)CATENA_SUM,
+                                        (catena_type_t)0x1ff};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        catena_type_t type = bad[i];
+        catena_type_t out = CATENA_INT16;
+        ptrdiff_t lower, extent;
+        ck_assert_int_eq(catena_type_contiguous(1, type, &out), CATENA_ERR_ARG);
+        ck_assert_int_eq(catena_type_resized(type, 0, 8, &out), CATENA_ERR_ARG);
+        ck_assert_ptr_eq(out, CATENA_INT16);
+        ck_assert_uint_eq(catena_type_size(type), 0);
+        ck_assert_int_eq(catena_type_extent(type, &lower, &extent),
+                         CATENA_ERR_ARG);
+        ck_assert_int_eq(catena_type_free(&type),
+                         bad[i] == NULL ? CATENA_OK : CATENA_ERR_ARG);
+        ck_assert_ptr_eq(type, bad[i]);
+    }
+}
+END_TEST
+
 /* ---- levels ---- */
 
 static void levels_are(catena_status_t made, catena_type_t *type,
                        uint32_t depth, size_t run)
 {
     ck_assert_int_eq(made, CATENA_OK);
-    ck_assert_uint_eq((*type)->depth, depth);
-    ck_assert_uint_eq((*type)->run, run);
-    ck_assert(depth == 0 || (*type)->level[0].kind == CTN_LEVEL_STRIDED);
+    ck_assert_uint_eq(ctn_type_of(*type)->depth, depth);
+    ck_assert_uint_eq(ctn_type_of(*type)->run, run);
+    ck_assert(depth == 0 ||
+              ctn_type_of(*type)->level[0].kind == CTN_LEVEL_STRIDED);
     ck_assert_int_eq(catena_type_free(type), CATENA_OK);
 }
 
@@ -58,8 +121,8 @@ START_TEST(few_levels)
     ck_assert_int_eq(catena_type_resized(CATENA_INT32, -4, 12, &row),
                      CATENA_OK);
     ck_assert_int_eq(catena_type_contiguous(3, row, &type), CATENA_OK);
-    ck_assert_uint_eq(type->stream_depth, 0);
-    ck_assert_int_eq(type->stream_stride, 12);
+    ck_assert_uint_eq(ctn_type_of(type)->stream_depth, 0);
+    ck_assert_int_eq(ctn_type_of(type)->stream_stride, 12);
     ck_assert_int_eq(catena_type_free(&row), CATENA_OK);
     ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
 }
@@ -70,8 +133,8 @@ static void is_empty(catena_type_t type, ptrdiff_t extent)
 {
     ck_assert_uint_eq(catena_type_size(type), 0);
     bounds_are(type, 0, extent);
-    ck_assert_uint_eq(ctn_type_pack(type, NULL, 0, 8, NULL), 0);
-    ck_assert_uint_eq(ctn_type_unpack(type, NULL, 0, 8, NULL), 0);
+    ck_assert_uint_eq(ctn_type_pack(ctn_type_of(type), NULL, 0, 8, NULL), 0);
+    ck_assert_uint_eq(ctn_type_unpack(ctn_type_of(type), NULL, 0, 8, NULL), 0);
     ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
 }
 
@@ -108,7 +171,8 @@ START_TEST(zero_counts)
                      CATENA_OK);
     is_empty(type, 80);
     unsigned char byte;
-    ck_assert_uint_eq(ctn_type_pack(CATENA_INT32, NULL, 7, 0, &byte), 0);
+    ck_assert_uint_eq(
+        ctn_type_pack(ctn_type_of(CATENA_INT32), NULL, 7, 0, &byte), 0);
 }
 END_TEST
 
@@ -136,7 +200,7 @@ START_TEST(freed_while_used)
     ck_assert_int_eq(catena_type_contiguous(2, middle, &outer), CATENA_OK);
     ck_assert_int_eq(catena_type_free(&inner), CATENA_OK);
     ck_assert_int_eq(catena_type_free(&middle), CATENA_OK);
-    catena_type_t operation = ctn_type_hold(outer);
+    const ctn_type_t *operation = ctn_type_hold(ctn_type_of(outer));
     ck_assert_int_eq(catena_type_free(&outer), CATENA_OK);
     ck_assert_ptr_null(outer);
     ck_assert_uint_eq(ctn_type_pack(operation, numbers, 0, sizeof(out), out),
@@ -144,8 +208,8 @@ START_TEST(freed_while_used)
     ck_assert_mem_eq(out, expected, sizeof(out));
     ctn_type_drop(operation);
     /* Predefined types cannot be freed. */
-    outer = ctn_type_hold(CATENA_DOUBLE);
-    ctn_type_drop(outer);
+    outer = CATENA_DOUBLE;
+    ctn_type_drop(ctn_type_hold(ctn_type_of(outer)));
     ck_assert_int_eq(catena_type_free(&outer), CATENA_ERR_ARG);
     ck_assert_ptr_eq(outer, CATENA_DOUBLE);
 }
@@ -256,7 +320,7 @@ START_TEST(overflows)
     /* the largest possible type */
     ck_assert_int_eq(catena_type_contiguous(PTRDIFF_MAX, CATENA_BYTE, &out),
                      CATENA_OK);
-    ck_assert_int_eq(out->true_high, PTRDIFF_MAX);
+    ck_assert_int_eq(ctn_type_of(out)->true_high, PTRDIFF_MAX);
     catena_type_free(&out);
 }
 END_TEST
@@ -272,7 +336,7 @@ START_TEST(deepest)
         ck_assert_int_eq(
             catena_type_hvector(2, 1, depth % 2 ? 3 : 0, type, &next),
             CATENA_OK);
-        ck_assert_uint_eq(next->depth, depth + 1);
+        ck_assert_uint_eq(ctn_type_of(next)->depth, depth + 1);
         catena_type_free(&type);
         type = next;
     }
@@ -280,12 +344,12 @@ START_TEST(deepest)
     refused(catena_type_hvector(2, 1, 3, type, &out), out);
     unsigned char memory[94];
     unsigned char copied[100];
-    ck_assert_int_eq(type->true_high, sizeof(memory));
+    ck_assert_int_eq(ctn_type_of(type)->true_high, sizeof(memory));
     for (size_t i = 0; i < sizeof(memory); i++) {
         memory[i] = (unsigned char)i;
     }
     size_t from = ((size_t)1 << 63) - sizeof(copied);
-    ctn_type_pack(type, memory, from, sizeof(copied), copied);
+    ctn_type_pack(ctn_type_of(type), memory, from, sizeof(copied), copied);
     for (size_t i = 0; i < sizeof(copied); i++) {
         size_t odd_bits = (from + i) & 0xaaaaaaaaaaaaaaaa;
         ck_assert_uint_eq(copied[i], 3 * __builtin_popcountll(odd_bits));
@@ -296,6 +360,8 @@ END_TEST
 
 static void add_cases(TCase *tcase)
 {
+    tcase_add_test(tcase, handles);
+    tcase_add_test(tcase, bad_handles);
     tcase_add_test(tcase, few_levels);
     tcase_add_test(tcase, zero_counts);
     tcase_add_test(tcase, freed_while_used);

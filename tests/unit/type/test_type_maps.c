@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "oracle/elements.h"
 #include "oracle/random.h"
 #include "type/datatype.h"
 
@@ -271,8 +272,8 @@ static bool map_dense(const map_t *map)
     return dense;
 }
 
-/** The invariants of struct catena_type. */
-static void check_levels(catena_type_t type)
+/** The invariants of ctn_type_t. */
+static void check_levels(const ctn_type_t *type)
 {
     size_t bytes = type->run;
     for (uint32_t i = 0; i < type->depth; i++) {
@@ -293,12 +294,13 @@ static void check_levels(catena_type_t type)
     ck_assert_uint_eq(bytes, type->bytes);
 }
 
-static void check_shape(catena_type_t type, const map_t *map)
+static void check_shape(catena_type_t handle, const map_t *map)
 {
+    const ctn_type_t *type = ctn_type_of(handle);
     ptrdiff_t lower;
     ptrdiff_t extent;
-    ck_assert_int_eq(catena_type_extent(type, &lower, &extent), CATENA_OK);
-    ck_assert_uint_eq(catena_type_size(type), map->bytes);
+    ck_assert_int_eq(catena_type_extent(handle, &lower, &extent), CATENA_OK);
+    ck_assert_uint_eq(catena_type_size(handle), map->bytes);
     ck_assert_int_eq(lower, map->lower);
     ck_assert_int_eq(extent, map_extent(map));
     ck_assert_int_eq(type->true_low, true_low(map));
@@ -312,7 +314,7 @@ static void check_shape(catena_type_t type, const map_t *map)
 enum { MOST_ELEMENTS = 4 };
 
 typedef struct elements {
-    catena_type_t type;
+    const ctn_type_t *type;
     const map_t *map;
     size_t count;
     size_t total; /* bytes of the stream */
@@ -328,8 +330,8 @@ static ptrdiff_t oracle(const elements_t *e, size_t at)
            e->map->offset[at % e->map->bytes];
 }
 
-static void elements_make(elements_t *e, catena_type_t type, const map_t *map,
-                          size_t count)
+static void elements_make(elements_t *e, const ctn_type_t *type,
+                          const map_t *map, size_t count)
 {
     ptrdiff_t low = 0;
     ptrdiff_t end = 0;
@@ -401,7 +403,7 @@ static size_t unpack_wrong(const elements_t *e)
 static void check_copies(catena_type_t type, const map_t *map, size_t count)
 {
     elements_t e;
-    elements_make(&e, type, map, count);
+    elements_make(&e, ctn_type_of(type), map, count);
     size_t wrong = pack_wrong(&e, 0, e.total);
     for (size_t from = 0; from < e.total;) {
         size_t bytes = 1 + below(below(3) ? 40 : e.total);
@@ -426,9 +428,9 @@ static void check_all(catena_type_t type, const map_t *map)
 
 static catena_type_t some_fixed(void)
 {
-#define POINTER(name, ctype) &catena_type_##name,
-    const catena_type_t fixed[] = {CATENA_FIXED_TYPES(POINTER)};
-#undef POINTER
+#define HANDLE(name, handle, ctype) handle,
+    const catena_type_t fixed[] = {ORACLE_EACH_TYPE(HANDLE)};
+#undef HANDLE
     return fixed[below(sizeof(fixed) / sizeof(fixed[0]))];
 }
 
@@ -451,7 +453,7 @@ static void random_type(void)
         if (!steps[below(5)](&s)) {
             continue;
         }
-        if (type->derived) {
+        if (ctn_type_of(type)->derived) {
             if (below(2)) {
                 ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
             } else {
@@ -468,7 +470,7 @@ static void random_type(void)
             check_all(type, &map);
         }
     }
-    if (type->derived) {
+    if (ctn_type_of(type)->derived) {
         ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
     }
 }

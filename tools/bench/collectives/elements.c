@@ -6,23 +6,24 @@
 #include <string.h>
 
 #include "oracle/content.h"
+#include "oracle/elements.h"
 
 /* In the order of the oracle's operations, which begin with none. */
-#define TYPE_NUMBER(name, ctype) NUMBER_OF_##name,
-enum { CATENA_FIXED_TYPES(TYPE_NUMBER) TYPES };
-#define OP_NUMBER(name) OP_NUMBER_OF_##name,
-enum { OP_NUMBER_OF_none, CATENA_PREDEFINED_OPS(OP_NUMBER) };
+#define TYPE_NUMBER(name, handle, ctype) NUMBER_OF_##name,
+enum { ORACLE_EACH_TYPE(TYPE_NUMBER) TYPES };
+#define OP_NUMBER(name, handle) OP_NUMBER_OF_##name,
+enum { OP_NUMBER_OF_none, ORACLE_EACH_OP(OP_NUMBER) };
 
-#define TYPE_ROW(shown, ctype)                                                 \
+#define TYPE_ROW(shown, handle, ctype)                                         \
     {.name = #shown,                                                           \
-     .type = &catena_type_##shown,                                             \
+     .type = handle,                                                           \
      .bytes = sizeof(ctype),                                                   \
      .oracle = NUMBER_OF_##shown},
-static const struct bench_type types[] = {CATENA_FIXED_TYPES(TYPE_ROW)};
+static const struct bench_type types[] = {ORACLE_EACH_TYPE(TYPE_ROW)};
 
-#define OP_ROW(shown)                                                          \
-    {.name = #shown, .op = &catena_op_##shown, .oracle = OP_NUMBER_OF_##shown},
-static const struct bench_op ops[] = {CATENA_PREDEFINED_OPS(OP_ROW)};
+#define OP_ROW(shown, handle)                                                  \
+    {.name = #shown, .op = handle, .oracle = OP_NUMBER_OF_##shown},
+static const struct bench_op ops[] = {ORACLE_EACH_OP(OP_ROW)};
 
 enum { OPS = sizeof(ops) / sizeof(ops[0]) };
 
