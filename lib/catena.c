@@ -11,6 +11,7 @@
 #include "context.h"
 #include "core/cache_line.h"
 #include "core/cores.h"
+#include "core/sized.h"
 #include "exec/exec.h"
 #include "group/group.h"
 #include "heap/heap.h"
@@ -374,26 +375,34 @@ static void leave(catena_context_t *context)
     free(context);
 }
 
+static const ctn_sized_t config_struct = CTN_SIZED(catena_config_t, sim);
+
 catena_status_t catena_init(const catena_config_t *config,
                             catena_context_t **out)
 {
     if (out == NULL) {
         return CATENA_ERR_ARG;
     }
+    catena_config_t own = {.size = sizeof(own)};
+    catena_status_t status =
+        config != NULL ? ctn_sized_read(NULL, &config_struct, config, &own)
+                       : CATENA_OK;
+    if (status != CATENA_OK) {
+        return status;
+    }
     catena_context_t *context = calloc(1, sizeof(*context));
     if (context == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     context->log = (ctn_log_t){.level = CTN_LOG_WARN, .rank = -1};
-    catena_status_t status = ctn_config_read(
-        &context->config, ctn_settings,
-        config != NULL ? config->settings : NULL, &context->log);
+    status = ctn_config_read(&context->config, ctn_settings, own.settings,
+                             &context->log);
     if (status != CATENA_OK) {
         free(context);
         return status;
     }
     context->log.level = ctn_job_config(&context->config)->log_level;
-    context->sim = config != NULL ? config->sim : NULL;
+    context->sim = own.sim;
     status = ctn_settings_check(&context->log, &context->config);
     if (status == CATENA_OK) {
         status = join(context);
@@ -522,15 +531,21 @@ catena_status_t catena_compute(catena_context_t *context, double seconds)
     return CATENA_OK;
 }
 
+static const ctn_sized_t sim_stats_struct =
+    CTN_SIZED(catena_sim_stats_t, node_messages);
+
 catena_status_t catena_sim_get_stats(catena_context_t *context,
                                      catena_sim_stats_t *stats)
 {
     if (context == NULL || stats == NULL || context->sim == NULL) {
         return CATENA_ERR_ARG;
     }
-    ctn_sim_rank_stats(context->sim, stats);
-    return CATENA_OK;
+    catena_sim_stats_t own;
+    ctn_sim_rank_stats(context->sim, &own);
+    return ctn_sized_write(&context->log, &sim_stats_struct, &own, stats);
 }
+
+static const ctn_sized_t place_struct = CTN_SIZED(catena_place_t, network);
 
 catena_status_t catena_get_place(catena_context_t *context,
                                  catena_place_t *place)
@@ -539,9 +554,9 @@ catena_status_t catena_get_place(catena_context_t *context,
         return CATENA_ERR_ARG;
     }
     const ctn_topo_t *topo = ctn_topo_of(context->world);
-    *place = (catena_place_t){
+    const catena_place_t own = {
         .rank = (int)context->boot->rank,
-        .size = (int)context->boot->size,
+        .ranks = (int)context->boot->size,
         .node = (int)topo->node_index,
         .nodes = (int)topo->nodes,
         .local_rank = (int)context->boot->local_rank,
@@ -555,7 +570,7 @@ catena_status_t catena_get_place(catena_context_t *context,
                        ? context->network->ops->describe(context->network)
                        : "none",
     };
-    return CATENA_OK;
+    return ctn_sized_write(&context->log, &place_struct, &own, place);
 }
 
 catena_status_t catena_node_fence(catena_context_t *context)

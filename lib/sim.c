@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/sized.h"
 #include "model/machine.h"
 #include "transports/sim/sim.h"
 
@@ -28,7 +29,8 @@ static double wall_clock(void)
 static void run_rank(ctn_sim_rank_t *rank, void *argument)
 {
     context_run_t *run = argument;
-    catena_config_t config = {.settings = run->params->settings, .sim = rank};
+    catena_config_t config = {
+        .size = sizeof(config), .settings = run->params->settings, .sim = rank};
     int code = run->program(&config, run->argument);
     if (code != 0 && run->failed++ == 0) {
         run->code = code;
@@ -166,7 +168,7 @@ static catena_status_t check_cores(const ctn_log_t *log,
 /* ---- running ---- */
 
 static catena_status_t go(const ctn_sim_setup_t *setup, context_run_t *run,
-                          catena_sim_report_t *report)
+                          catena_sim_report_t *report, bool *began)
 {
     ctn_sim_t *sim;
     double begin = wall_clock();
@@ -175,27 +177,24 @@ static catena_status_t go(const ctn_sim_setup_t *setup, context_run_t *run,
         return status;
     }
     status = ctn_sim_go(sim, run_rank, run);
-    if (report != NULL) {
-        *report = (catena_sim_report_t){.failed_ranks = run->failed,
-                                        .exit_code = run->code};
-        ctn_sim_report(sim, report);
-        report->wall_s = wall_clock() - begin;
-        if (ctn_sim_abort_code(sim) != 0) {
-            report->exit_code = ctn_sim_abort_code(sim);
-        }
+    *report = (catena_sim_report_t){.failed_ranks = run->failed,
+                                    .exit_code = run->code};
+    ctn_sim_report(sim, report);
+    report->wall_s = wall_clock() - begin;
+    if (ctn_sim_abort_code(sim) != 0) {
+        report->exit_code = ctn_sim_abort_code(sim);
     }
+    *began = true;
     ctn_sim_destroy(sim);
     return status;
 }
 
-catena_status_t catena_sim_run(const catena_sim_params_t *params,
+/** Check the arguments and run. @param[out] began whether report is filled */
+static catena_status_t run_job(const catena_sim_params_t *params,
                                catena_sim_program_t program, void *argument,
-                               catena_sim_report_t *report)
+                               catena_sim_report_t *report, bool *began)
 {
     static const ctn_log_t log = {.level = CTN_LOG_WARN, .rank = -1};
-    if (params == NULL || program == NULL || params->machine == NULL) {
-        return CATENA_ERR_ARG;
-    }
     ctn_sim_setup_t setup = {.log = &log, .params = params};
     catena_status_t status = check_values(&log, params);
     if (status == CATENA_OK) {
@@ -212,8 +211,41 @@ catena_status_t catena_sim_run(const catena_sim_params_t *params,
         setup.machine = machine;
         context_run_t run = {
             .params = params, .program = program, .argument = argument};
-        status = go(&setup, &run, report);
+        status = go(&setup, &run, report, began);
     }
     ctn_machine_free(machine);
+    return status;
+}
+
+static const ctn_sized_t params_struct =
+    CTN_SIZED(catena_sim_params_t, settings);
+static const ctn_sized_t report_struct =
+    CTN_SIZED(catena_sim_report_t, exit_code);
+
+catena_status_t catena_sim_run(const catena_sim_params_t *params,
+                               catena_sim_program_t program, void *argument,
+                               catena_sim_report_t *report)
+{
+    if (params == NULL || program == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_sim_params_t own_params;
+    catena_sim_report_t own_report;
+    catena_status_t status =
+        ctn_sized_read(NULL, &params_struct, params, &own_params);
+    if (status == CATENA_OK && own_params.machine == NULL) {
+        status = CATENA_ERR_ARG;
+    }
+    if (status == CATENA_OK && report != NULL) {
+        status = ctn_sized_check(NULL, &report_struct, report);
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    bool began = false;
+    status = run_job(&own_params, program, argument, &own_report, &began);
+    if (began && report != NULL) {
+        (void)ctn_sized_write(NULL, &report_struct, &own_report, report);
+    }
     return status;
 }

@@ -40,9 +40,12 @@ static int rank_main(const catena_config_t *config, void *argument)
 int main(void)
 {
     double slowest = 0;
-    catena_sim_params_t params = {
-        .machine = "hpc-b", .nodes = 64, .ppn = 16, .seed = 1};
-    catena_sim_report_t report;
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .machine = "hpc-b",
+                                  .nodes = 64,
+                                  .ppn = 16,
+                                  .seed = 1};
+    catena_sim_report_t report = {.size = sizeof(report)};
     catena_status_t status =
         catena_sim_run(&params, rank_main, &slowest, &report);
     if (status != CATENA_OK || report.failed_ranks > 0) {

@@ -16,7 +16,8 @@ int main(void)
     if (scratch == NULL) {
         scratch = "/tmp";
     }
-    catena_split_t by = {.color = scratch,
+    catena_split_t by = {.size = sizeof(by),
+                         .color = scratch,
                          .color_bytes = strlen(scratch),
                          .flags = CATENA_SPLIT_NO_REORDER};
     catena_group_t *sharing;

@@ -54,9 +54,12 @@ static int rank_main(const catena_config_t *config, void *argument)
 
 static int run(const char *machine, int ranks, gather_t gather)
 {
-    catena_sim_params_t params = {
-        .machine = machine, .nodes = 1, .ppn = ranks, .seed = 1};
-    catena_sim_report_t report;
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .machine = machine,
+                                  .nodes = 1,
+                                  .ppn = ranks,
+                                  .seed = 1};
+    catena_sim_report_t report = {.size = sizeof(report)};
     if (catena_sim_run(&params, rank_main, &gather, &report) != CATENA_OK ||
         report.failed_ranks > 0) {
         return 1;

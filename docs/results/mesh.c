@@ -52,7 +52,8 @@ static catena_status_t make(schedule_t *schedule, catena_group_t *world,
 {
     static const int dims[] = {SIDE, SIDE};
     static const int periods[] = {0, 0};
-    catena_neighborhood_info_t info = {.algorithm = schedule->algorithm};
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .algorithm = schedule->algorithm};
     int list[MOST];
     int weights[MOST];
     if (!schedule->weighted) {
@@ -105,6 +106,7 @@ static int rank_main(const catena_config_t *config, void *argument)
         }
     }
     if (mesh != NULL) {
+        schedule->stats.size = sizeof(schedule->stats);
         catena_neighborhood_get_stats(mesh, &schedule->stats);
         catena_neighborhood_free(&mesh);
     }
@@ -114,9 +116,13 @@ static int rank_main(const catena_config_t *config, void *argument)
 
 static int run(schedule_t schedule)
 {
-    catena_sim_params_t params = {
-        .machine = "hpc-b", .nodes = RANKS, .ppn = 1, .ports = 1, .seed = 1};
-    catena_sim_report_t report;
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .machine = "hpc-b",
+                                  .nodes = RANKS,
+                                  .ppn = 1,
+                                  .ports = 1,
+                                  .seed = 1};
+    catena_sim_report_t report = {.size = sizeof(report)};
     if (catena_sim_run(&params, rank_main, &schedule, &report) != CATENA_OK ||
         report.failed_ranks > 0) {
         fprintf(stderr, "mesh: %s failed\n", schedule.name);

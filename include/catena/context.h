@@ -1,6 +1,7 @@
 #ifndef CATENA_CONTEXT_H
 #define CATENA_CONTEXT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include <catena/status.h>
@@ -18,6 +19,7 @@ typedef struct catena_group catena_group_t;
 
 /** Settings passed by the program. They override the environment. */
 typedef struct catena_config {
+    size_t size; /**< sizeof this struct, set by the caller */
     /** NULL-terminated list of "NAME=VALUE", names without the prefix CATENA_
      * ("HEAP_SIZE=2g"); may be NULL. Read during catena_init only. */
     const char *const *settings;
@@ -72,8 +74,9 @@ CATENA_API catena_status_t catena_compute(catena_context_t *context,
 
 /** The location of this rank, constant over the life of the context. */
 typedef struct catena_place {
+    size_t size;          /**< sizeof this struct, set by the caller */
     int rank;             /**< rank in the world */
-    int size;             /**< ranks in the world */
+    int ranks;            /**< ranks in the world */
     int node;             /**< index of this rank's node, from 0 */
     int nodes;            /**< nodes of the job */
     int local_rank;       /**< rank among the ranks of the node */

@@ -72,6 +72,7 @@ enum {
  * that you do not set. Comparators, argument, algorithm, and flags except
  * UNDEFINED must be the same on all ranks. */
 typedef struct catena_split {
+    size_t size; /**< sizeof this struct, set by the caller */
     const void *color;
     size_t color_bytes;
     /** Whether colors are equal, and their order; NULL: bytewise. */
@@ -98,12 +99,12 @@ typedef struct catena_split {
  *
  * Invalid arguments on one rank fail the split with ERR_ARG on all ranks if
  * ranks exchange their records anyway: if no rank names an algorithm (a rank
- * that passes NULL for split names none), in groups of up to 1,024 ranks, and
- * with allgather-fast. The same holds if ranks differ in the kind of their
- * comparators: none, catena_compare_int64, or one of the application. Other
- * algorithms would need one more round for this: a rank with invalid arguments
- * returns ERR_ARG immediately, and the others wait. They always wait if ranks
- * name different algorithms, or if group is NULL.
+ * that passes NULL for split, or no size in it, names none), in groups of up to
+ * 1,024 ranks, and with allgather-fast. The same holds if ranks differ in the
+ * kind of their comparators: none, catena_compare_int64, or one of the
+ * application. Other algorithms would need one more round for this: a rank with
+ * invalid arguments returns ERR_ARG immediately, and the others wait. They
+ * always wait if ranks name different algorithms, or if group is NULL.
  *
  * @return CATENA_OK, ERR_ARG (algorithm unknown or not applicable; inconsistent
  *         comparator; logged), ERR_NO_MEMORY (on all ranks and permanent: see
@@ -143,6 +144,7 @@ CATENA_API catena_status_t catena_group_split_level(catena_group_t *group,
 
 /** The memory of a group, and the cost of its last split on this rank. */
 typedef struct catena_group_stats {
+    size_t size;         /**< sizeof this struct, set by the caller */
     size_t handle_bytes; /**< of any group */
     size_t block_bytes;  /**< of its control block, in the shared heap */
     const char *split_algorithm; /**< of the last split; NULL: none yet */

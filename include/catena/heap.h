@@ -17,6 +17,7 @@ extern "C" {
 
 /** Statistics of the heap; sizes in bytes. */
 typedef struct catena_heap_stats {
+    size_t size;       /**< sizeof this struct, set by the caller */
     size_t limit;      /**< CATENA_HEAP_SIZE of the node */
     size_t node_taken; /**< taken from the segment by all ranks of the node */
     size_t taken;      /**< taken from the segment by this rank */

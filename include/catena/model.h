@@ -36,6 +36,7 @@ CATENA_API catena_status_t catena_machine_print(const catena_machine_t *machine,
 
 /** The arguments of a formula. */
 typedef struct catena_model_point {
+    size_t size;           /**< sizeof this struct, set by the caller */
     const char *algorithm; /**< direct, l-a2a, mpml, nmpml or onmpml */
     int nodes;             /**< M */
     int ppn;               /**< ranks per node */

@@ -37,8 +37,10 @@ enum {
     CATENA_NEIGHBOR_ALL = 7u
 };
 
-/** Hints for a creation; the same on all ranks. NULL or zeroed: none. */
+/** Hints for a creation; the same on all ranks. NULL, or zero but for the size:
+ * none. */
 typedef struct catena_neighborhood_info {
+    size_t size; /**< sizeof this struct, set by the caller */
     /** "direct", "colored", "combining", "aggregated"; "auto", or an algorithm
      * that is not possible for the graph: selected by the graph, the machine
      * and the lengths of blocks. NULL: as CATENA_NEIGHBOR_ALGORITHM. */
@@ -161,6 +163,7 @@ CATENA_API catena_status_t catena_neighborhood_explain(
  * only for it, with the algorithm that ran last, else with that for blocks of
  * the usual length. */
 typedef struct catena_neighborhood_stats {
+    size_t size;           /**< sizeof this struct, set by the caller */
     const char *algorithm; /**< of the last operation; NULL: none yet */
     uint32_t messages; /**< sent by this rank; an aggregate of ranks of a node
                           is counted at one of them */

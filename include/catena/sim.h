@@ -47,6 +47,7 @@ typedef struct catena_sim_message {
 
 /** A simulated job. Zero selects the default where it makes sense. */
 typedef struct catena_sim_params {
+    size_t size;         /**< sizeof this struct, set by the caller */
     const char *machine; /**< as for catena_machine_open */
     int nodes;
     int ppn;            /**< ranks per node, in blocks of consecutive ranks */
@@ -84,6 +85,7 @@ typedef struct catena_sim_params {
 
 /** The result of a run. */
 typedef struct catena_sim_report {
+    size_t size;            /**< sizeof this struct, set by the caller */
     uint64_t events;        /**< handled by the simulator */
     uint64_t messages;      /**< between nodes */
     uint64_t bytes;         /**< in them, with their words */
@@ -96,6 +98,7 @@ typedef struct catena_sim_report {
 
 /** Counters of the calling rank, to be subtracted between two calls. */
 typedef struct catena_sim_stats {
+    size_t size;       /**< sizeof this struct, set by the caller */
     uint64_t messages; /**< sent to other nodes */
     uint64_t bytes;
     uint64_t node_messages;

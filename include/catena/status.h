@@ -13,6 +13,20 @@ extern "C" {
 #define CATENA_NORETURN
 #endif
 
+/* Structs that a caller passes by pointer, and that may grow, begin with their
+ * size, which the caller sets:
+ *
+ *     catena_split_t split = {.size = sizeof(split), .flags = ...};
+ *
+ * so a program and a library of different releases work together. A struct
+ * grows at its end only. Of a struct that the library reads, members that an
+ * older program does not know have their default, which is zero. A newer
+ * program may pass a longer struct, if the members that the library does not
+ * know are zero: otherwise the call returns CATENA_ERR_UNSUPPORTED. A struct
+ * that the library fills is filled up to the shorter of both sizes; the rest,
+ * and `size`, are not changed. A size below that of the first release, such as
+ * 0, is CATENA_ERR_ARG. */
+
 /** The result of a catena function. Outputs are set only on CATENA_OK.
  *
  * Errors are grouped by the largest thing that is broken afterwards, so that a

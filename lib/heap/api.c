@@ -3,6 +3,7 @@
 #include <catena/heap.h>
 
 #include "context.h"
+#include "core/sized.h"
 #include "exec/exec.h"
 #include "heap/heap.h"
 #include "heap/segment.h"
@@ -48,14 +49,17 @@ void catena_free(catena_context_t *context, void *block)
     }
 }
 
+static const ctn_sized_t stats_struct = CTN_SIZED(catena_heap_stats_t, frees);
+
 catena_status_t catena_heap_get_stats(catena_context_t *context,
                                       catena_heap_stats_t *stats)
 {
     if (context == NULL || stats == NULL) {
         return CATENA_ERR_ARG;
     }
-    ctn_heap_get_stats(context->heap, stats);
-    return CATENA_OK;
+    catena_heap_stats_t own;
+    ctn_heap_get_stats(context->heap, &own);
+    return ctn_sized_write(&context->log, &stats_struct, &own, stats);
 }
 
 catena_status_t catena_heap_offset(catena_context_t *context, const void *block,

@@ -11,6 +11,7 @@
 
 #include <catena/model.h>
 
+#include "core/sized.h"
 #include "model/machine.h"
 
 typedef struct terms {
@@ -100,12 +101,11 @@ static const struct {
     {"onmpml", false, onmpml},
 };
 
-catena_status_t catena_model_alltoall(const catena_machine_t *machine,
-                                      const catena_model_point_t *point,
-                                      double *seconds)
+catena_status_t ctn_model_alltoall(const catena_machine_t *machine,
+                                   const catena_model_point_t *point,
+                                   double *seconds)
 {
-    if (machine == NULL || point == NULL || seconds == NULL ||
-        point->algorithm == NULL || point->nodes < 1 || point->ppn < 1 ||
+    if (point->algorithm == NULL || point->nodes < 1 || point->ppn < 1 ||
         point->leaders < 1 || point->bytes < 1) {
         return CATENA_ERR_ARG;
     }
@@ -130,4 +130,19 @@ catena_status_t catena_model_alltoall(const catena_machine_t *machine,
         }
     }
     return CATENA_ERR_ARG;
+}
+
+static const ctn_sized_t point_struct = CTN_SIZED(catena_model_point_t, bytes);
+
+catena_status_t catena_model_alltoall(const catena_machine_t *machine,
+                                      const catena_model_point_t *point,
+                                      double *seconds)
+{
+    if (machine == NULL || point == NULL || seconds == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_model_point_t own;
+    catena_status_t status = ctn_sized_read(NULL, &point_struct, point, &own);
+    return status == CATENA_OK ? ctn_model_alltoall(machine, &own, seconds)
+                               : status;
 }

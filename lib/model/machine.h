@@ -94,4 +94,9 @@ uint32_t ctn_machine_domain(const catena_machine_t *machine, uint32_t core);
 ctn_distance_t ctn_machine_distance(const catena_machine_t *machine,
                                     uint32_t core, uint32_t other);
 
+/** catena_model_alltoall of a struct of the library's size. */
+catena_status_t ctn_model_alltoall(const catena_machine_t *machine,
+                                   const catena_model_point_t *point,
+                                   double *seconds);
+
 #endif

@@ -15,7 +15,7 @@ static double seconds_of(const ctn_tuning_t *tuning,
     point->algorithm = algorithm;
     point->leaders = (int)leaders;
     /* The arguments were checked, so this succeeds. */
-    (void)catena_model_alltoall(tuning->machine, point, &seconds);
+    (void)ctn_model_alltoall(tuning->machine, point, &seconds);
     return seconds;
 }
 

@@ -111,6 +111,8 @@ static catena_status_t make_from_lists(catena_group_t *group,
     ctn_graph_t graph = {.operations = operations};
     catena_status_t failed =
         out != NULL ? check_operations(group, operations) : CATENA_ERR_ARG;
+    catena_neighborhood_info_t own_info =
+        ctn_neighborhood_read_info(group, info, &failed);
     ctn_edge_t *source = read_list(group, sources, &failed);
     ctn_edge_t *target = read_list(group, targets, &failed);
     if (failed == CATENA_OK) {
@@ -125,7 +127,7 @@ static catena_status_t make_from_lists(catena_group_t *group,
                              ? sources->weight != NULL
                              : targets->count > 0 && targets->weight != NULL;
     }
-    status = ctn_neighborhood_make(own, &graph, info, failed, out);
+    status = ctn_neighborhood_make(own, &graph, &own_info, failed, out);
     free(source);
     free(target);
     return status;

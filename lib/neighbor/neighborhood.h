@@ -113,6 +113,13 @@ typedef struct ctn_graph {
     ctn_grid_t *grid;
 } ctn_graph_t;
 
+/** create.c: reads what the caller passes as info; NULL: no hints.
+ * @param[in,out] failed set if it cannot be read, else unchanged */
+catena_neighborhood_info_t
+ctn_neighborhood_read_info(const catena_group_t *group,
+                           const catena_neighborhood_info_t *given,
+                           catena_status_t *failed);
+
 /** create.c: makes a neighborhood on a group, which it owns from now on (and
  * frees if the creation fails): matches edges, connects links, agrees on the
  * graph facts, builds schedules. Collective. `failed`: this rank's arguments

@@ -73,7 +73,7 @@ static void late_member(rank_test_t *test)
         }
         RANK_CHECK(test, oracle_call_run(&test->oracle, &call) == CATENA_OK);
         for (int i = 0; i < BLOCKS; i++) { /* 8 to 256 bytes a rank */
-            size_t bytes = (size_t)test->place.size << (3 + i);
+            size_t bytes = (size_t)test->place.ranks << (3 + i);
             blocks[i] = catena_malloc(test->context, bytes);
             memset(blocks[i], 1, bytes);
         }

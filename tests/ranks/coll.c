@@ -225,7 +225,7 @@ static void limits(rank_test_t *test)
         }
         for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
             /* With many ranks, only the length above the limit. */
-            size_t bytes = limit[i] + (test->place.size > 16 ? 1 : -1);
+            size_t bytes = limit[i] + (test->place.ranks > 16 ? 1 : -1);
             for (; bytes <= limit[i] + 1; bytes++) {
                 run_length(test, kind, bytes);
             }
@@ -238,7 +238,7 @@ static void limits(rank_test_t *test)
 
 static void bits(rank_test_t *test)
 {
-    size_t p = (size_t)test->place.size;
+    size_t p = (size_t)test->place.ranks;
     static const size_t counts[] = {1, 5, 300, 5000, 20000};
     double *all = calloc(p * 20000, sizeof(*all));
     double *own = calloc(20000, sizeof(*own));
@@ -268,7 +268,7 @@ enum { OPERATIONS = 1000 };
 
 static void thousand(rank_test_t *test)
 {
-    size_t many = (size_t)(test->place.size > 9 ? test->place.size : 9);
+    size_t many = (size_t)(test->place.ranks > 9 ? test->place.ranks : 9);
     rank_mix(test, rank_seed(1), OPERATIONS * 81 / many / many);
 }
 

@@ -21,7 +21,7 @@ static void still_works(rank_test_t *test, catena_group_t *group)
 static void roots(rank_test_t *test)
 {
     catena_group_t *g = test->world;
-    int p = test->place.size;
+    int p = test->place.ranks;
     int32_t a[N] = {0}, *b = calloc((size_t)p * N, sizeof(*b));
     size_t *counts = calloc((size_t)p, sizeof(*counts));
     ptrdiff_t *places = calloc((size_t)p, sizeof(*places));
@@ -59,7 +59,7 @@ static void nulls(rank_test_t *test)
 {
     catena_group_t *g = test->world;
     catena_type_t type = CATENA_INT32;
-    size_t p = (size_t)test->place.size;
+    size_t p = (size_t)test->place.ranks;
     int32_t a[N] = {0}, *b = calloc(p * N, sizeof(*b));
     size_t *counts = calloc(p, sizeof(*counts));
     REFUSED(test, "expected 16 bytes", catena_bcast(NULL, N, type, 0, g));
@@ -84,7 +84,7 @@ static void overflow(rank_test_t *test)
     catena_type_t type = CATENA_DOUBLE;
     const char *words = "not fit the address space";
     size_t much = SIZE_MAX / 4;
-    size_t p = (size_t)test->place.size;
+    size_t p = (size_t)test->place.ranks;
     double a[N] = {0};
     size_t *counts = calloc(p, sizeof(*counts));
     counts[p - 1] = much;
@@ -117,7 +117,7 @@ static void sides(rank_test_t *test)
     catena_group_t *g = test->world;
     const char *words = "a block of send has 4 bytes; expected 8";
     catena_type_t type = CATENA_INT32;
-    size_t p = (size_t)test->place.size;
+    size_t p = (size_t)test->place.ranks;
     int32_t *a = calloc(2 * p, sizeof(*a)), *b = calloc(2 * p, sizeof(*b));
     catena_request_t *request = NULL;
     REFUSED(test, words, catena_alltoall(a, 1, type, b, 2, type, g));
@@ -171,7 +171,7 @@ static void in_place(rank_test_t *test)
     catena_group_t *g = test->world;
     catena_type_t type = CATENA_INT32;
     const char *words = "CATENA_IN_PLACE, which is not allowed";
-    size_t p = (size_t)test->place.size;
+    size_t p = (size_t)test->place.ranks;
     int32_t a[N] = {0}, *b = calloc(p * N, sizeof(*b));
     void *here = CATENA_IN_PLACE;
     REFUSED(test, words, catena_bcast(here, N, type, 0, g));

@@ -7,7 +7,7 @@
 /** Allgather of a value over the world, by rank. The caller frees it. */
 static uint64_t *gather_all(rank_test_t *test, uint64_t value)
 {
-    uint64_t *all = calloc((size_t)test->place.size, sizeof(uint64_t));
+    uint64_t *all = calloc((size_t)test->place.ranks, sizeof(uint64_t));
     RANK_CHECK(test, catena_allgather(&value, 1, CATENA_UINT64, all, 1,
                                       CATENA_UINT64, test->world) == CATENA_OK);
     return all;
@@ -39,7 +39,7 @@ static void dup_of_dup(rank_test_t *test)
 /** Wait until the memory in use is `expected`, but some seconds at most. */
 static size_t in_use_soon(rank_test_t *test, size_t expected, double seconds)
 {
-    catena_heap_stats_t now;
+    catena_heap_stats_t now = {.size = sizeof(now)};
     double until = catena_time(test->context) + seconds;
     do {
         RANK_CHECK(test, catena_progress(test->context) == CATENA_OK);
@@ -77,12 +77,12 @@ static void barrier_holds(rank_test_t *test)
     uint64_t *offsets = gather_all(test, offset);
     uint64_t *nodes = gather_all(test, (uint64_t)test->place.node);
     for (int round = 0; round < 30; round++) {
-        if (round % test->place.size == test->place.rank) {
+        if (round % test->place.ranks == test->place.rank) {
             rank_pause(test, 2000);
         }
         __atomic_store_n(come, (uint64_t)round + 1, __ATOMIC_RELEASE);
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
-        for (int i = 0; i < test->place.size; i++) {
+        for (int i = 0; i < test->place.ranks; i++) {
             void *peer;
             if ((int)nodes[i] == test->place.node &&
                 catena_heap_pointer(test->context, i, offsets[i], &peer) ==
@@ -108,7 +108,7 @@ static void node_memory(rank_test_t *test)
     uint64_t *offsets = gather_all(test, offset);
     uint64_t *nodes = gather_all(test, (uint64_t)test->place.node);
     uint64_t *values = malloc(WORDS * sizeof(*values));
-    for (int i = 0; i < test->place.size; i++) {
+    for (int i = 0; i < test->place.ranks; i++) {
         uint64_t value = 0;
         void *pointer;
         bool here = (int)nodes[i] == test->place.node;
@@ -125,7 +125,7 @@ static void node_memory(rank_test_t *test)
                                              &pointer) == expected);
     }
     RANK_CHECK(test, catena_node_fence(test->context) == CATENA_OK);
-    for (int i = 0; i < test->place.size; i++) {
+    for (int i = 0; i < test->place.ranks; i++) {
         if ((int)nodes[i] != test->place.node) {
             continue;
         }
@@ -151,7 +151,7 @@ static void node_memory(rank_test_t *test)
 static void full_heap(rank_test_t *test)
 {
     enum { BLOCK = 1 << 20 };
-    catena_heap_stats_t stats;
+    catena_heap_stats_t stats = {.size = sizeof(stats)};
     catena_heap_get_stats(test->context, &stats);
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
     RANK_CHECK(test, catena_malloc(test->context, stats.limit) == NULL);

@@ -34,7 +34,7 @@ static catena_status_t init(catena_context_t **context)
 {
     /* More ranks than cores: they yield. */
     static const char *const settings[] = {"HOST_RANKS=4096", NULL};
-    catena_config_t config = {.settings = settings};
+    catena_config_t config = {.size = sizeof(config), .settings = settings};
     return catena_init(&config, context);
 }
 

@@ -69,7 +69,7 @@ static bool gets_of_all(unsigned kind)
 /** The rank that receives the wrong block of an alltoallv. */
 static int victim(const mismatch_t *m)
 {
-    return m->odd > 0 ? m->odd - 1 : m->test->place.size - 1;
+    return m->odd > 0 ? m->odd - 1 : m->test->place.ranks - 1;
 }
 
 static bool must_fail(const mismatch_t *m)
@@ -164,7 +164,7 @@ static void try_once(const mismatch_t *m, bool right)
 
 static size_t segments_of(const mismatch_t *m, size_t bytes)
 {
-    return ((size_t)m->test->place.size * bytes + 32767) / 32768;
+    return ((size_t)m->test->place.ranks * bytes + 32767) / 32768;
 }
 
 /** Whether ranks with these lengths choose different algorithms or numbers of
@@ -191,7 +191,8 @@ static bool ends(const mismatch_t *m)
     }
     return kind == ORACLE_ALLTOALL
                ? led || (m->bytes > 10000 && m->bytes <= 32000)
-               : led && m->bytes >= (m->test->place.size == 3 ? 32000 : 160000);
+               : led &&
+                     m->bytes >= (m->test->place.ranks == 3 ? 32000 : 160000);
 }
 
 /** A twentieth less and more. If no choice depends on the length, also zero,
@@ -205,7 +206,7 @@ static void try_size(mismatch_t *m, size_t number)
     bool any = (others_succeed(kind_of(m)) ||
                 (kind_of(m) == ORACLE_ALLGATHER && !m->whole)) &&
                m->bytes <= 20000;
-    m->odd = (int)(number % (size_t)(m->test->place.size - 1)) + 1;
+    m->odd = (int)(number % (size_t)(m->test->place.ranks - 1)) + 1;
     for (size_t w = 0; w < (any ? 4 : 2); w++) {
         m->wrong = wrongs[w];
         if (ends(m)) {
@@ -248,7 +249,7 @@ static void try_all(rank_test_t *test, unsigned kind)
         RANK_CHECK(test, catena_group_set(m.group, "hierarchy", hierarchy) ==
                              CATENA_OK);
         size_t count = sizeof(sizes) / sizeof(sizes[0]);
-        bool long_ones = kind == ORACLE_ALLTOALLV && test->place.size <= 5;
+        bool long_ones = kind == ORACLE_ALLTOALLV && test->place.ranks <= 5;
         /* alltoallw differs from alltoallv in types only. */
         size_t step = kind == ORACLE_ALLTOALLW ? 3 : 1;
         for (size_t k = 0; k < count - !long_ones; k += step) {

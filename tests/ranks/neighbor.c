@@ -38,8 +38,9 @@ static void run_case(rank_test_t *test, const oracle_case_t *c, uint64_t number)
         return;
     }
     nbr_t nbr;
-    catena_neighborhood_info_t info = {.reorder = oracle_nbr_case_reorders(c)};
-    oracle_nbr_case_graph(c, test->place.size, number, &nbr.graph);
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .reorder = oracle_nbr_case_reorders(c)};
+    oracle_nbr_case_graph(c, test->place.ranks, number, &nbr.graph);
     nbr_open(test, &nbr, &info, number);
     if (nbr.neighborhood != NULL) {
         (void)nbr_choose(&nbr, oracle_nbr_case_algorithm(c));
@@ -100,7 +101,7 @@ static void part(rank_test_t *test, uint64_t seed)
     int here[ORACLE_DIMS];
     int32_t in_whole[2 * ORACLE_DIMS], in_part[2 * ORACLE_DIMS];
     int ndims = 0;
-    oracle_graph_draw_any(&graph, ORACLE_WAY_CART, test->place.size, seed);
+    oracle_graph_draw_any(&graph, ORACLE_WAY_CART, test->place.ranks, seed);
     for (int d = 0; d < graph.ndims; d++) {
         remain[d] = (int)oracle_below(&seed, 2);
     }
@@ -219,9 +220,10 @@ static void out_of_order(rank_test_t *test)
     static const int outer[] = {1, 2};
     static const int center[] = {0};
     int rank = test->place.rank;
-    int degree = test->place.size < 3 ? 0 : rank == 0 ? 2 : rank < 3;
+    int degree = test->place.ranks < 3 ? 0 : rank == 0 ? 2 : rank < 3;
     const int *neighbors = rank == 0 ? outer : center;
-    catena_neighborhood_info_t info = {.algorithm = "direct"};
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .algorithm = "direct"};
     catena_neighborhood_t *star = NULL;
     RANK_CHECK(test, catena_neighborhood_create(test->world, degree, neighbors,
                                                 CATENA_UNWEIGHTED, degree,
@@ -229,7 +231,7 @@ static void out_of_order(rank_test_t *test)
                                                 &info, &star) == CATENA_OK);
     /* If messages without data are sent, no rank completes an operation before
      * all its neighbors have started it. */
-    int turns = test->place.size > 2 && !nbr_checks() ? 8 : 0;
+    int turns = test->place.ranks > 2 && !nbr_checks() ? 8 : 0;
     for (int turn = 0; turn < turns; turn++) {
         if (degree > 0) {
             second_first(test, star);
@@ -313,7 +315,7 @@ static void pass_on(rank_test_t *test, catena_neighborhood_t *ring, int before,
 
 static void long_runs(rank_test_t *test)
 {
-    int size = test->place.size;
+    int size = test->place.ranks;
     int before = (test->place.rank + size - 1) % size;
     int after = (test->place.rank + 1) % size;
     catena_neighborhood_t *ring = NULL;

@@ -37,7 +37,7 @@ static void spoiled(rank_test_t *test, uint64_t seed)
     oracle_graph_t graph;
     static capture_t captured;
     catena_neighborhood_t *neighborhood = NULL;
-    int size = test->place.size;
+    int size = test->place.ranks;
     int rank = test->place.rank;
     bool good = true;
     oracle_graph_draw_any(&graph, ORACLE_WAY_ADJACENT, size, seed);
@@ -69,8 +69,8 @@ static void lists_that_do_not_fit(rank_test_t *test)
     /* The last rank names all, and none names it: it logs that a few times. */
     int all[64];
     catena_neighborhood_t *none = NULL;
-    int p = test->place.size < 64 ? test->place.size : 64;
-    bool last = test->place.rank == test->place.size - 1;
+    int p = test->place.ranks < 64 ? test->place.ranks : 64;
+    bool last = test->place.rank == test->place.ranks - 1;
     for (int i = 0; i < p; i++) {
         all[i] = i;
     }
@@ -92,7 +92,7 @@ typedef struct ring {
 
 static catena_status_t make(rank_test_t *test, ring_t ring)
 {
-    int p = test->place.size;
+    int p = test->place.ranks;
     int before = (test->place.rank + p - 1) % p;
     int after = (test->place.rank + 1) % p;
     return catena_neighborhood_create_for(
@@ -114,12 +114,16 @@ static void arguments(rank_test_t *test)
 {
     static const int one = 1;
     static const int minus = -1;
-    int p = test->place.size;
+    int p = test->place.ranks;
     bool last = test->place.rank == p - 1;
     catena_neighborhood_t *out = NULL;
-    catena_neighborhood_info_t bytes = {.bytes = last ? 8 : 16};
-    catena_neighborhood_info_t other = {.algorithm = last ? "direct" : "auto"};
-    catena_neighborhood_info_t unknown = {.algorithm = last ? "odd" : NULL};
+    catena_neighborhood_info_t bytes = {.size = sizeof(bytes),
+                                        .bytes = last ? 8 : 16};
+    catena_neighborhood_info_t other = {.size = sizeof(other),
+                                        .algorithm = last ? "direct" : "auto"};
+    catena_neighborhood_info_t unknown = {.size = sizeof(unknown),
+                                          .algorithm = last ? "odd" : NULL};
+    catena_neighborhood_info_t unsized = {.size = last ? 8 : sizeof(unsized)};
     const struct {
         const char *words;
         bool differs; /* found by comparison with other ranks; all ranks report
@@ -137,6 +141,9 @@ static void arguments(rank_test_t *test)
         {"bytes must be the same", true, {NULL, NULL, &bytes, ALL, &out}},
         {"algorithm must be the same", true, {NULL, NULL, &other, ALL, &out}},
         {"algorithm is 'odd'", false, {NULL, NULL, &unknown, ALL, &out}},
+        {"size of a catena_neighborhood_info_t is 8",
+         false,
+         {NULL, NULL, &unsized, ALL, &out}},
         {"operations must be the", true, {NULL, NULL, NULL, 1u + last, &out}},
         {"operations are 0x0", false, {NULL, NULL, NULL, last ? 0 : 2, &out}},
         {"operations are 0x9", false, {NULL, NULL, NULL, last ? 9 : 2, &out}},
@@ -159,7 +166,7 @@ static void arguments(rank_test_t *test)
 /** The same for edges that ranks contribute. */
 static void contributions(rank_test_t *test)
 {
-    int p = test->place.size;
+    int p = test->place.ranks;
     bool last = test->place.rank == p - 1;
     static const int zero = 0;
     static const int one = 1;
@@ -193,10 +200,11 @@ static void contributions(rank_test_t *test)
 /** The same for grids. */
 static void grids(rank_test_t *test)
 {
-    int p = test->place.size;
+    int p = test->place.ranks;
     bool last = test->place.rank == p - 1;
     static const int periods[] = {1, 0};
-    catena_neighborhood_info_t sideways = {.algorithm = "sideways"};
+    catena_neighborhood_info_t sideways = {.size = sizeof(sideways),
+                                           .algorithm = "sideways"};
     catena_neighborhood_t *n = NULL;
     catena_neighborhood_t *cart = NULL;
     const int dims[] = {1, p};
@@ -262,7 +270,7 @@ static void grids(rank_test_t *test)
 
 static void still_works(rank_test_t *test, catena_neighborhood_t *ring)
 {
-    int p = test->place.size;
+    int p = test->place.ranks;
     int32_t own = test->place.rank;
     int32_t found = -1;
     RANK_CHECK(test,
@@ -433,7 +441,7 @@ static void one_wrong_length(rank_test_t *test)
         uint64_t random = seed;
         nbr_t nbr;
         oracle_graph_draw_any(&nbr.graph, seed % ORACLE_GRAPH_WAYS,
-                              test->place.size, oracle_random(&random));
+                              test->place.ranks, oracle_random(&random));
         nbr_open(test, &nbr, NULL, 1);
         for (int a = 0; nbr.neighborhood != NULL && a < ORACLE_NBR_ALGORITHMS;
              a++) {
@@ -455,11 +463,11 @@ static void other_length(rank_test_t *test, uint64_t seed)
 {
     uint64_t random = seed;
     nbr_t nbr;
-    oracle_graph_ring(&nbr.graph, test->place.size, 1 + (int)(seed % 2));
+    oracle_graph_ring(&nbr.graph, test->place.ranks, 1 + (int)(seed % 2));
     if (seed % 3 == 0) {
         oracle_graph_free(&nbr.graph);
         oracle_graph_draw(&nbr.graph, ORACLE_WAY_ADJACENT,
-                          ORACLE_SHAPE_COMPLETE, test->place.size, seed);
+                          ORACLE_SHAPE_COMPLETE, test->place.ranks, seed);
     }
     nbr_open(test, &nbr, NULL, 1);
     if (seed % 2 != 0 || !nbr_choose(&nbr, "aggregated")) {
@@ -468,7 +476,7 @@ static void other_length(rank_test_t *test, uint64_t seed)
     bool direct = strcmp(nbr.algorithm, "direct") == 0;
     for (int i = 0; i < 12; i++) {
         static const size_t counts[] = {1, 5, 40, 500, 2000};
-        int wrong = (int)oracle_below(&random, (size_t)test->place.size);
+        int wrong = (int)oracle_below(&random, (size_t)test->place.ranks);
         bool own = test->place.rank == wrong;
         bool near = false;
         oracle_nbr_call_t call = nbr_draw(&nbr, &random, 1);
@@ -520,11 +528,12 @@ static void lengths_together(rank_test_t *test)
 {
     static const int vectors[] = {1, 0, 0, 1, 1, 1};
     static const int periods[] = {1, 1};
-    const int dims[] = {2, test->place.size / 2};
-    catena_neighborhood_info_t info = {.algorithm = "combining"};
+    const int dims[] = {2, test->place.ranks / 2};
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .algorithm = "combining"};
     catena_neighborhood_t *grid = NULL;
     catena_neighborhood_t *diagonals = NULL;
-    int less = test->place.size / 2;
+    int less = test->place.ranks / 2;
     int rank = test->place.rank;
     int source[3], target[3];
     int32_t a[24] = {0}, b[12];
@@ -561,7 +570,7 @@ static void far_too_long(rank_test_t *test)
 {
     enum { FAR = 1 << 21, USUAL = 8 };
     static capture_t captured;
-    int p = test->place.size;
+    int p = test->place.ranks;
     unsigned char *a = oracle_zeros(2, FAR);
     unsigned char b[2 * USUAL];
     uint64_t random = 1;

@@ -11,7 +11,7 @@ enum { EACH = 3, REQUESTS = 2 * EACH, RINGS = 2 };
 
 static void open_ring(rank_test_t *test, nbr_t *ring, int away)
 {
-    oracle_graph_ring(&ring->graph, test->place.size, away);
+    oracle_graph_ring(&ring->graph, test->place.ranks, away);
     nbr_open(test, ring, NULL, (uint64_t)(11 * away + test->place.rank));
     /* If messages share a path, a wrong length affects more ranks than the
      * neighbors. */
@@ -93,7 +93,7 @@ static void same_calls(nbr_t *ring, size_t bytes, uint64_t drawn)
             form < ORACLE_FORMS ? (oracle_form_t)form : ORACLE_FORM_BLOCKING;
         one_call(ring, &call, drawn + (uint64_t)turn,
                  is_wrong && turn == 3
-                     ? (int)((drawn >> 16) % (uint64_t)test->place.size)
+                     ? (int)((drawn >> 16) % (uint64_t)test->place.ranks)
                      : -1,
                  other, oracle_nbr_run_to_end);
     }

@@ -85,7 +85,7 @@ static void in_order_alone_on_some(rank_test_t *test)
     }
     RANK_CHECK(test, catena_allreduce(&rank, &got, 1, CATENA_INT64, right,
                                       group) == CATENA_OK);
-    RANK_CHECK(test, got == test->place.size - 1);
+    RANK_CHECK(test, got == test->place.ranks - 1);
     if (rank != 0) {
         RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
     }
@@ -133,8 +133,9 @@ enum { SOME = 6, FAILS_AT = 4 };
 static size_t start_some(rank_test_t *test, catena_group_t *group,
                          catena_request_t *requests[SOME])
 {
-    static const catena_split_t valid;
-    static const catena_split_t invalid = {.flags = 1u << 30};
+    static const catena_split_t valid = {.size = sizeof(valid)};
+    static const catena_split_t invalid = {.size = sizeof(invalid),
+                                           .flags = 1u << 30};
     static catena_group_t *made; /* by no rank */
     catena_request_t *later[4] = {NULL};
     RANK_CHECK(test, catena_ibarrier(test->world, &requests[1]) == CATENA_OK);

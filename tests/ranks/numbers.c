@@ -98,7 +98,7 @@ static void run_neighbors(rank_test_t *test)
 {
     static const size_t bytes[] = {4, 160, 1200};
     nbr_t ring;
-    oracle_graph_ring(&ring.graph, test->place.size, 1);
+    oracle_graph_ring(&ring.graph, test->place.ranks, 1);
     nbr_open(test, &ring, NULL, 1);
     for (int k = 0; k < 3; k++) {
         for (uint32_t between = NUMBERS - 3; between < NUMBERS; between++) {

@@ -15,9 +15,9 @@ static void freed(rank_test_t *test)
  * after 100 groups the use is at its maximum. */
 static void freed_again_and_again(rank_test_t *test)
 {
-    catena_heap_stats_t before = {0};
-    catena_heap_stats_t after = {0};
-    catena_group_stats_t group = {0};
+    catena_heap_stats_t before = {.size = sizeof(before)};
+    catena_heap_stats_t after = {.size = sizeof(after)};
+    catena_group_stats_t group = {.size = sizeof(group)};
     for (int i = 0; i < 500; i++) {
         catena_group_t *made = NULL;
         RANK_CHECK(test, catena_group_dup(test->world, &made) == CATENA_OK);
@@ -48,10 +48,10 @@ static void little_memory(rank_test_t *test)
 {
     int64_t in[REQUESTS], *out;
     catena_request_t *request[REQUESTS];
-    catena_heap_stats_t before = {0};
-    catena_heap_stats_t after = {0};
+    catena_heap_stats_t before = {.size = sizeof(before)};
+    catena_heap_stats_t after = {.size = sizeof(after)};
     catena_group_t *world = test->world;
-    size_t size = (size_t)test->place.size;
+    size_t size = (size_t)test->place.ranks;
     if (test->place.nodes > 1 || size < 3) {
         return;
     }
@@ -101,7 +101,7 @@ static void keep_order(const void *in, void *inout, size_t count,
 
 static void set_while_active(rank_test_t *test)
 {
-    int64_t sum = (int64_t)test->place.size * (test->place.size + 1) / 2;
+    int64_t sum = (int64_t)test->place.ranks * (test->place.ranks + 1) / 2;
     catena_op_t op = NULL;
     RANK_CHECK(test, catena_op_create(keep_order, test, 0, &op) == CATENA_OK);
     for (int turn = 0; turn < 6; turn++) {
@@ -135,12 +135,12 @@ static void set_while_active(rank_test_t *test)
 /** Freed requests on neighborhoods release all their memory. */
 static void neighbors_freed(rank_test_t *test)
 {
-    int size = test->place.size;
+    int size = test->place.ranks;
     int source = (test->place.rank + size - 1) % size;
     int target = (test->place.rank + 1) % size;
     catena_neighborhood_t *ring = NULL;
-    catena_heap_stats_t before = {0};
-    catena_heap_stats_t after = {0};
+    catena_heap_stats_t before = {.size = sizeof(before)};
+    catena_heap_stats_t after = {.size = sizeof(after)};
     RANK_CHECK(test, catena_neighborhood_create(
                          test->world, 1, &source, CATENA_UNWEIGHTED, 1, &target,
                          CATENA_UNWEIGHTED, NULL, &ring) == CATENA_OK);

@@ -38,11 +38,11 @@ static int run_rank(const catena_config_t *config, void *argument)
     rank_test_open(&test);
     const oracle_layout_t *layout =
         options->layout >= 0 ? &oracle_layouts[options->layout] : NULL;
-    if (layout != NULL && (layout->ranks != test.place.size ||
+    if (layout != NULL && (layout->ranks != test.place.ranks ||
                            layout->nodes != test.place.nodes)) {
         fprintf(stderr,
                 "not ok - %s has %d ranks on %d nodes; found %d on %d\n",
-                layout->name, layout->ranks, layout->nodes, test.place.size,
+                layout->name, layout->ranks, layout->nodes, test.place.ranks,
                 test.place.nodes);
         catena_abort(test.context, 2);
     }
@@ -87,13 +87,14 @@ static int simulate(const char *nodes, rank_options_t *options)
 {
     static const char *const settings[] = {"HEAP_SIZE=4g", NULL};
     catena_sim_params_t params = {
+        .size = sizeof(params),
         .machine = "hpc-b",
         .seed = rank_seed(1),
         .jitter = 0.5,
         .reorder = 1,
         .settings = settings,
     };
-    catena_sim_report_t report = {0};
+    catena_sim_report_t report = {.size = sizeof(report)};
     int *node_of = read_nodes(nodes, &params);
     catena_status_t status =
         catena_sim_run(&params, run_rank, options, &report);

@@ -145,10 +145,10 @@ static void split_by_call(rank_test_t *test, split_call_t call,
                             .left_out = left_out,
                             .key_order = ORACLE_ORDER_INT64,
                             .most_bytes = 1000};
-    oracle_members_t world = oracle_members_world(test->place.size);
+    oracle_members_t world = oracle_members_world(test->place.ranks);
     oracle_members_t turned;
-    oracle_split_open(&turn, test->place.size);
-    oracle_split_open(&split, test->place.size);
+    oracle_split_open(&turn, test->place.ranks);
+    oracle_split_open(&split, test->place.ranks);
     catena_group_t *parent =
         oracle_split_run(&test->oracle, &turn, test->world, &world, &turned);
     oracle_members_t expected =
@@ -242,7 +242,8 @@ static void errs_about_others(rank_test_t *test)
     int64_t key = test->place.rank;
     for (int a = 0; a < ORACLE_SPLIT_ALGORITHMS; a++) {
         catena_group_t *group = NULL;
-        catena_split_t split = {.key = &key,
+        catena_split_t split = {.size = sizeof(split),
+                                .key = &key,
                                 .key_bytes = sizeof(key),
                                 .key_compare = compare_but_others,
                                 .argument = key == 0 ? test : NULL,
@@ -272,7 +273,7 @@ static void stats(rank_test_t *test)
 {
     for (int a = 0; a < ORACLE_SPLIT_ALGORITHMS; a++) {
         const char *name = oracle_split_algorithms[a];
-        catena_group_stats_t stats;
+        catena_group_stats_t stats = {.size = sizeof(stats)};
         catena_group_t *group = NULL;
         char text[400] = "";
         oracle_split_t split = {.algorithm = name,
@@ -281,8 +282,8 @@ static void stats(rank_test_t *test)
                                 .color_order = ORACLE_ORDER_INT64,
                                 .key_order = ORACLE_ORDER_INT64};
         RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
-        oracle_members_t world = oracle_members_world(test->place.size);
-        oracle_split_open(&split, test->place.size);
+        oracle_members_t world = oracle_members_world(test->place.ranks);
+        oracle_split_open(&split, test->place.ranks);
         oracle_group_free(&test->oracle, oracle_split_run(&test->oracle, &split,
                                                           group, &world, NULL));
         RANK_CHECK(test, catena_group_get_stats(group, &stats) == CATENA_OK);
@@ -295,7 +296,7 @@ static void stats(rank_test_t *test)
                         (strcmp(name, "auto") == 0 ||
                          strncmp(stats.split_algorithm, name, 5) == 0);
         /* Within a node allgather-fast may need no messages. */
-        bool counted = test->place.size == 1 ||
+        bool counted = test->place.ranks == 1 ||
                        (stats.split_rounds > 0 &&
                         (strcmp(stats.split_algorithm, "allgather-fast") == 0 ||
                          (stats.split_messages > 0 && stats.split_bytes > 0)));
@@ -337,6 +338,7 @@ static void split_again(rank_test_t *test, int i)
     int64_t color = i / ORACLE_SPLIT_ALGORITHMS % 2 * test->place.rank;
     int64_t key = -test->place.rank;
     catena_split_t call = {
+        .size = sizeof(call),
         .color = &color,
         .color_bytes = sizeof(color),
         .color_compare = catena_compare_int64,
@@ -358,12 +360,12 @@ static void again_and_again(rank_test_t *test)
      * the number depends on timing. */
     enum { SLACK = 4 << 20, KEPT = 24 << 20 };
     bool few =
-        test->place.size == 1 || (test->place.size == 2 && test->simulated);
-    int many = few && !SANITIZED ? 100000 : test->place.size <= 2 ? 5000 : 200;
+        test->place.ranks == 1 || (test->place.ranks == 2 && test->simulated);
+    int many = few && !SANITIZED ? 100000 : test->place.ranks <= 2 ? 5000 : 200;
     size_t resident = 0;
     size_t most_taken = 0;
-    catena_heap_stats_t before = {0};
-    catena_heap_stats_t after = {0};
+    catena_heap_stats_t before = {.size = sizeof(before)};
+    catena_heap_stats_t after = {.size = sizeof(after)};
     for (int i = 0; i < many; i++) {
         split_again(test, i);
         catena_heap_get_stats(test->context, &after);

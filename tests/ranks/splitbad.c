@@ -53,7 +53,7 @@ static oracle_members_t expect_level(rank_test_t *test, catena_level_t level,
                                      const int32_t *nodes,
                                      const int32_t *locals)
 {
-    int p = test->place.size;
+    int p = test->place.ranks;
     oracle_members_t made = {0, calloc((size_t)p, sizeof(int))};
     long own = resource_of(description, level, test->place.local_rank);
     for (int i = p; i-- > 0;) {
@@ -70,7 +70,7 @@ static oracle_members_t expect_level(rank_test_t *test, catena_level_t level,
 static void expect_nested(rank_test_t *test, int32_t *const *group_of,
                           const int32_t *nodes, const int32_t *domains)
 {
-    int p = test->place.size;
+    int p = test->place.ranks;
     int own = test->place.rank;
     for (int i = 0; i < p; i++) {
         RANK_CHECK(test, (group_of[CATENA_LEVEL_NODE][i] ==
@@ -172,7 +172,7 @@ static void refuse_algorithms(rank_test_t *test)
         "cheng:",     "cheng:5",  "cheng:127",   "cheng:8193",  "cheng:1024x",
         "cheng:-128", "radix:2",  "cheng:0x400", "cheng: 1024", "allgather-"};
     oracle_split_t split = {.algorithm = "auto"};
-    oracle_split_open(&split, test->place.size);
+    oracle_split_open(&split, test->place.ranks);
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
         catena_split_t call = oracle_split_call(&split, test->place.rank);
         call.algorithm = unknown[i];
@@ -192,7 +192,7 @@ static void refuse_misfits(rank_test_t *test)
                 .color_order = (oracle_order_t)(orders % ORACLE_ORDERS),
                 .key_order = (oracle_order_t)(orders / ORACLE_ORDERS)};
             if (!oracle_split_fits(&split)) {
-                oracle_split_open(&split, test->place.size);
+                oracle_split_open(&split, test->place.ranks);
                 catena_split_t call =
                     oracle_split_call(&split, test->place.rank);
                 refuse(test, &call, split.algorithm);
@@ -207,7 +207,7 @@ static void refuse_misfits(rank_test_t *test)
 static void refuse_nothing(rank_test_t *test)
 {
     oracle_split_t split = {.algorithm = "auto", .color = ORACLE_COLOR_WORDS};
-    oracle_split_open(&split, test->place.size);
+    oracle_split_open(&split, test->place.ranks);
     catena_split_t call = oracle_split_call(&split, test->place.rank);
     catena_group_t *untouched = test->world;
     refuse(test, NULL, "no split");
@@ -237,7 +237,8 @@ static int own_order(const void *a, size_t a_bytes, const void *b,
 
 static catena_split_t by_numbers(void)
 {
-    return (catena_split_t){.color = &number,
+    return (catena_split_t){.size = sizeof(catena_split_t),
+                            .color = &number,
                             .color_bytes = sizeof(number),
                             .color_compare = catena_compare_int64,
                             .key = &number,
@@ -253,6 +254,7 @@ enum {
     NO_PLACE_FOR_ALL,
     NO_LEVEL,
     NO_SPLIT,
+    NO_SIZE,
     BAD_FLAGS,
     NO_LONG_COLOR,
     NO_COMPARATOR,
@@ -276,12 +278,16 @@ static catena_status_t split_wrongly(catena_group_t *group, int what,
     case NO_LEVEL:
         return catena_group_split_level(
             group, wrong ? (catena_level_t)LEVELS : CATENA_LEVEL_NODE, 0, out);
+    case NO_SIZE:
+        call.size = wrong ? 0 : call.size;
+        break;
     case BAD_FLAGS:
         call.flags = wrong ? 1u << 20 : 0;
         call.algorithm = "allgather-fast";
         break;
     case NO_LONG_COLOR:
-        call = (catena_split_t){.color = wrong ? NULL : color,
+        call = (catena_split_t){.size = sizeof(catena_split_t),
+                                .color = wrong ? NULL : color,
                                 .color_bytes = sizeof(color)};
         break;
     case NO_COMPARATOR:
@@ -292,7 +298,9 @@ static catena_status_t split_wrongly(catena_group_t *group, int what,
         break;
     case COMPARATOR_OF_ONE_LEFT_OUT:
         call.key_compare = own_order;
-        call = wrong ? (catena_split_t){.flags = CATENA_SPLIT_UNDEFINED} : call;
+        call = wrong ? (catena_split_t){.size = sizeof(catena_split_t),
+                                        .flags = CATENA_SPLIT_UNDEFINED}
+                     : call;
         break;
     default:
         break;
@@ -335,7 +343,8 @@ static void refuse_one_request(rank_test_t *test, int one)
 static void accept_left_out(rank_test_t *test)
 {
     catena_group_t *made = NULL;
-    catena_split_t call = {.flags = CATENA_SPLIT_UNDEFINED};
+    catena_split_t call = {.size = sizeof(call),
+                           .flags = CATENA_SPLIT_UNDEFINED};
     if (test->place.rank % 2 == 0) {
         call = by_numbers();
     }
@@ -347,7 +356,7 @@ static void accept_left_out(rank_test_t *test)
 
 static void refuse_on_one(rank_test_t *test)
 {
-    int size = test->place.size;
+    int size = test->place.ranks;
     const int ones[] = {0, size / 2, size - 1};
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < (size > 1 ? WRONGS : NO_COMPARATOR); k++) {

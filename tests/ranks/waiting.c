@@ -47,7 +47,7 @@ static void barrier(rank_test_t *test, int late)
 /** The first rank is a root; the last is not, if its node has others. */
 static void wait_for_the_late(rank_test_t *test)
 {
-    int last = test->place.size - 1;
+    int last = test->place.ranks - 1;
     for (int i = 0; i < 6; i++) {
         int late = i % 2 == 0 ? 0 : last;
         if (test->place.rank == late) {
@@ -82,7 +82,7 @@ static void far_ones_first(rank_test_t *test)
         oracle_call_open(&test->oracle, &call);
         oracle_call_fill(&call, i);
         catena_group_set(test->world, "alltoall_algorithm", "direct");
-        if (test->place.rank == test->place.size - 1) {
+        if (test->place.rank == test->place.ranks - 1) {
             be_late(test, 5);
         }
         RANK_CHECK(test, oracle_call_run(&test->oracle, &call) == CATENA_OK);
@@ -95,7 +95,7 @@ static void far_ones_first(rank_test_t *test)
  * although the root makes no call until a file reports that. */
 static void root_leaves(rank_test_t *test)
 {
-    int last = test->place.size - 1;
+    int last = test->place.ranks - 1;
     char path[200];
     const char *directory = getenv("TMPDIR");
     int64_t data = test->place.rank == 0 ? 17 : 0;

@@ -22,7 +22,8 @@ void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
     for (int made = 0; status == CATENA_OK; made++) {
         oracle_graph_t graph;
         catena_neighborhood_t *neighborhood = NULL;
-        catena_neighborhood_info_t info = {.reorder = made % 3 == 2};
+        catena_neighborhood_info_t info = {.size = sizeof(info),
+                                           .reorder = made % 3 == 2};
         if (made % 2 == 0) {
             oracle_graph_torus(&graph, 1, draw->ranks, false);
         } else {

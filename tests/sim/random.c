@@ -322,6 +322,7 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
     draw.ranks = draw_ranks(&random, limits);
     draw_layout(&draw, &random);
     catena_sim_params_t params = {
+        .size = sizeof(params),
         .machine = draw.machine,
         .nodes = draw.nodes,
         .ranks = draw.ranks,
@@ -338,7 +339,7 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
             1 + rank_random(&random) % ((uint64_t)draw.ranks * 100);
         expected = CATENA_ERR_PEER;
     }
-    catena_sim_report_t report = {0};
+    catena_sim_report_t report = {.size = sizeof(report)};
     catena_status_t status = catena_sim_run(&params, run_rank, &draw, &report);
     bool good = status == expected && draw.errors == 0 &&
                 (draw.kind->kills ? !draw.through : report.failed_ranks == 0);

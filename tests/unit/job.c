@@ -102,6 +102,7 @@ static catena_status_t simulate(uint32_t ranks, int nodes, uint64_t seed,
     /* Tests that take all of the heap need not go through terabytes. */
     static const char *const settings[] = {"HEAP_SIZE=1g", NULL};
     catena_sim_params_t params = {
+        .size = sizeof(params),
         .settings = settings,
         .ranks = (int)ranks,
         .seed = seed,
@@ -120,7 +121,7 @@ static catena_status_t simulate(uint32_t ranks, int nodes, uint64_t seed,
 int job_simulate_nodes(uint32_t ranks, int nodes, uint64_t seed,
                        job_body_t body)
 {
-    catena_sim_report_t report = {0};
+    catena_sim_report_t report = {.size = sizeof(report)};
     catena_status_t status = simulate(ranks, nodes, seed, 0, body, &report);
     return status == CATENA_OK ? report.failed_ranks : -1;
 }
@@ -128,7 +129,7 @@ int job_simulate_nodes(uint32_t ranks, int nodes, uint64_t seed,
 int job_simulate_on(const catena_sim_params_t *params, job_body_t body)
 {
     run_t run = {.body = body, .seed = params->seed};
-    catena_sim_report_t report = {0};
+    catena_sim_report_t report = {.size = sizeof(report)};
     catena_status_t status = catena_sim_run(params, run_rank, &run, &report);
     return status == CATENA_OK ? report.failed_ranks : -1;
 }

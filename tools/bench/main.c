@@ -12,6 +12,7 @@ static catena_status_t open_bench(struct bench *bench)
 {
     catena_status_t status;
 
+    bench->place.size = sizeof(bench->place);
     status = catena_get_place(bench->context, &bench->place);
     if (status != CATENA_OK)
         return status;
@@ -115,7 +116,7 @@ static bool needs_network(const struct bench_options *options)
 static int run_real(const struct bench_options *options)
 {
     static const char *const settings[] = {"NETWORK=y", NULL};
-    catena_config_t config = {0};
+    catena_config_t config = {.size = sizeof(config)};
 
     if (needs_network(options))
         config.settings = settings;

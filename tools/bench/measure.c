@@ -150,7 +150,7 @@ static double measure_value(struct bench_run *run,
     bool check = bench->options->check && variant->row->verify != NULL &&
                  variant->part != BENCH_COMPUTE;
     catena_status_t status = CATENA_OK;
-    catena_sim_stats_t before = {0};
+    catena_sim_stats_t before = {.size = sizeof(before)};
     double begin, end;
 
     if (check)

@@ -33,8 +33,9 @@ static int print_size(const struct bench_options *options,
     if (options->format != BENCH_CSV)
         printf("%-*zu", SIZE_COLUMN, bytes);
     for (size_t i = 0; i < count; i++) {
-        catena_model_point_t point = {names[i], options->sim.nodes,
-                                      options->sim.ppn, leaders, bytes};
+        catena_model_point_t point = {
+            sizeof(point),    names[i], options->sim.nodes,
+            options->sim.ppn, leaders,  bytes};
         double seconds;
 
         if (catena_model_alltoall(machine, &point, &seconds) != CATENA_OK) {

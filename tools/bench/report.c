@@ -55,7 +55,7 @@ static void describe_layout(struct bench *bench, char *text, size_t bytes)
         ranks[place->node] = place->local_size;
     bench_fold(bench, ranks, sizeof(ranks), fold_ranks);
     used = (size_t)snprintf(text, bytes, "%d rank%s on %d node%s (",
-                            place->size, place->size == 1 ? "" : "s",
+                            place->ranks, place->ranks == 1 ? "" : "s",
                             place->nodes, place->nodes == 1 ? "" : "s");
     for (int i = 0; i < place->nodes && i < MAX_NODES_SHOWN && used < bytes;
          i++)
@@ -106,7 +106,7 @@ static void open_json(struct bench_report *report, const char *layout)
         "{s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, "
         "s:o}",
         "catena", catena_version(), "collective", report->row->name, "ranks",
-        bench->place.size, "nodes", bench->place.nodes, "layout", layout,
+        bench->place.ranks, "nodes", bench->place.nodes, "layout", layout,
         "network", bench->place.network, "launcher", bench->place.launcher,
         "host", bench->place.hostname, "buffers", buffers_text(report), "mode",
         mode_text(report), "in_place", (int)bench->options->in_place, "checked",
@@ -313,7 +313,7 @@ static void print_csv_subject(const struct bench_report *report,
     const char *quote = strchr(result->variant, ',') != NULL ? "\"" : "";
 
     printf("%s,%s%s%s,%d,%d,%zu,", report->row->name, quote, result->variant,
-           quote, place->size, place->nodes, result->bytes);
+           quote, place->ranks, place->nodes, result->bytes);
 }
 
 static void print_csv(const struct bench_report *report,

@@ -46,7 +46,7 @@ void bench_node_area_fold(struct bench *bench, void *record, size_t bytes,
     } else {
         fold(shared->record, record, bytes);
     }
-    if (++shared->arrived == bench->place.size)
+    if (++shared->arrived == bench->place.ranks)
         shared->arrived = 0;
     status = catena_barrier(bench->control);
     if (status != CATENA_OK)
@@ -150,7 +150,7 @@ int bench_simulate(const struct bench_options *options)
 {
     struct bench_node_area node_area = {.options = options};
     catena_sim_params_t params = options->sim;
-    catena_sim_report_t report = {0};
+    catena_sim_report_t report = {.size = sizeof(report)};
     size_t ranks = (size_t)params.nodes * (size_t)params.ppn;
     catena_status_t status;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/sized.h"
 #include "neighbor/schedule/aggregate.h"
 #include "neighbor/schedule/select.h"
 
@@ -123,6 +124,9 @@ schedule_to_report(const catena_neighborhood_t *neighborhood)
                                neighborhood->chooser->usual, false);
 }
 
+static const ctn_sized_t stats_struct =
+    CTN_SIZED(catena_neighborhood_stats_t, weight_all);
+
 catena_status_t
 catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
                               catena_neighborhood_stats_t *stats)
@@ -133,7 +137,7 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
     const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
     const ctn_schedule_t *last = neighborhood->last;
     const ctn_schedule_t *schedule = schedule_to_report(neighborhood);
-    *stats = (catena_neighborhood_stats_t){
+    const catena_neighborhood_stats_t own = {
         .algorithm = last != NULL ? last->algorithm : NULL,
         .messages = ctn_schedule_messages(schedule),
         .rounds = ctn_schedule_rounds(schedule),
@@ -142,7 +146,7 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
         .weight_before = graph_facts->weight_before,
         .weight_all = graph_facts->weight_all,
     };
-    return CATENA_OK;
+    return ctn_sized_write(neighborhood->exec->log, &stats_struct, &own, stats);
 }
 
 /* ---- explanations ---- */

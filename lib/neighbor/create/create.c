@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/cache_line.h"
+#include "core/sized.h"
 #include "neighbor/grid/grid.h"
 
 /* ---- what must be the same on all ranks ---- */
@@ -261,15 +262,30 @@ static int find_requested(const catena_group_t *group,
     return requested;
 }
 
+static const ctn_sized_t info_struct =
+    CTN_SIZED(catena_neighborhood_info_t, bytes);
+
+catena_neighborhood_info_t
+ctn_neighborhood_read_info(const catena_group_t *group,
+                           const catena_neighborhood_info_t *given,
+                           catena_status_t *failed)
+{
+    catena_neighborhood_info_t own = {.size = sizeof(own)};
+    if (given != NULL) {
+        catena_status_t status =
+            ctn_sized_read(group->exec->log, &info_struct, given, &own);
+        *failed = status != CATENA_OK ? status : *failed;
+    }
+    return own;
+}
+
 catena_status_t ctn_neighborhood_make(catena_group_t *group,
                                       const ctn_graph_t *graph,
                                       const catena_neighborhood_info_t *info,
                                       catena_status_t failed,
                                       catena_neighborhood_t **out)
 {
-    static const catena_neighborhood_info_t nothing = {NULL, 0, 0};
     bool weighted = false;
-    info = info != NULL ? info : &nothing;
     int requested = find_requested(group, info, &failed);
     catena_neighborhood_t *made = allocate(group, graph, info);
     if (made == NULL && failed == CATENA_OK) {

@@ -185,7 +185,9 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
         weights != NULL, &graph.weighted);
     if (status == CATENA_OK) {
         failed = exchange(own, &contribution, &graph);
-        status = ctn_neighborhood_make(own, &graph, info, failed, out);
+        catena_neighborhood_info_t own_info =
+            ctn_neighborhood_read_info(own, info, &failed);
+        status = ctn_neighborhood_make(own, &graph, &own_info, failed, out);
     } else {
         (void)catena_group_free(&own);
     }

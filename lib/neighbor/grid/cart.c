@@ -29,14 +29,15 @@ static catena_status_t make(catena_group_t *group, unsigned operations,
     return status;
 }
 
-/** The caller's info with this value of `reorder`. */
+/** The caller's info with this value of `reorder`.
+ * @param[in,out] failed set if it cannot be read */
 static catena_neighborhood_info_t
-with_reorder(const catena_neighborhood_info_t *info, int reorder)
+with_reorder(const catena_group_t *group,
+             const catena_neighborhood_info_t *info, int reorder,
+             catena_status_t *failed)
 {
-    catena_neighborhood_info_t own = {NULL, 0, 0};
-    if (info != NULL) {
-        own = *info;
-    }
+    catena_neighborhood_info_t own =
+        ctn_neighborhood_read_info(group, info, failed);
     own.reorder = reorder;
     return own;
 }
@@ -162,9 +163,10 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     }
     catena_neighborhood_t *made = NULL;
     if (own != NULL) {
-        catena_neighborhood_info_t own_info = with_reorder(info, reorder);
+        catena_neighborhood_info_t own_info =
+            with_reorder(own, info, reorder, &status);
         status = make(own, CATENA_NEIGHBOR_ALL, grid, CATENA_UNWEIGHTED,
-                      &own_info, CATENA_OK, &made);
+                      &own_info, status, &made);
     } else { /* beyond the grid */
         ctn_grid_free(grid);
     }
@@ -230,7 +232,8 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
     if (status == CATENA_OK) {
         status = derive(cart->grid, ndirs, displacements, &grid);
     }
-    catena_neighborhood_info_t own_info = with_reorder(info, reorder);
+    catena_neighborhood_info_t own_info =
+        with_reorder(own, info, reorder, &status);
     return make(own, CATENA_NEIGHBOR_ALL, grid, weights, &own_info, status,
                 out);
 }

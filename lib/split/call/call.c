@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "coll/ml/ml.h"
+#include "core/sized.h"
 #include "topo/locality.h"
 
 /** The last split of a group. */
@@ -287,6 +288,23 @@ static catena_status_t check(const catena_group_t *group,
     return CATENA_OK;
 }
 
+static const ctn_sized_t split_struct = CTN_SIZED(catena_split_t, algorithm);
+
+/** Read a caller's struct to `own`. *given: `own`, or NULL if there is none or
+ * it cannot be read. */
+static catena_status_t read_split(const catena_group_t *group,
+                                  const catena_split_t **given,
+                                  catena_split_t *own)
+{
+    if (group == NULL || *given == NULL) {
+        return CATENA_OK; /* refused later */
+    }
+    catena_status_t status =
+        ctn_sized_read(group->exec->log, &split_struct, *given, own);
+    *given = status == CATENA_OK ? own : NULL;
+    return status;
+}
+
 /** Read the significant arguments. */
 static catena_status_t read_arguments(const catena_group_t *group,
                                       const catena_split_t *split,
@@ -412,7 +430,9 @@ catena_status_t catena_group_split_by(catena_group_t *group,
                                       const catena_split_t *split,
                                       catena_group_t **out)
 {
-    return run_split(group, split, CATENA_OK, out);
+    catena_split_t own;
+    catena_status_t status = read_split(group, &split, &own);
+    return run_split(group, split, status, out);
 }
 
 /** A rank with invalid arguments gets the error immediately; the others get it
@@ -423,8 +443,10 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
                                        catena_request_t **request)
 {
     ctn_op_t *op;
-    catena_status_t status = create(
-        group, split, request != NULL ? CATENA_OK : CATENA_ERR_ARG, out, &op);
+    catena_split_t own;
+    catena_status_t status = read_split(group, &split, &own);
+    status = create(group, split, request != NULL ? status : CATENA_ERR_ARG,
+                    out, &op);
     if (status != CATENA_OK) {
         return status;
     }
@@ -446,7 +468,7 @@ catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
                             .key = &key,
                             .key_bytes = sizeof(key),
                             .key_compare = catena_compare_int64};
-    return catena_group_split_by(group, &split, out);
+    return run_split(group, &split, CATENA_OK, out);
 }
 
 catena_status_t catena_group_split(catena_group_t *group, int color, int key,
@@ -487,7 +509,7 @@ catena_status_t catena_group_split_string(catena_group_t *group,
                             .key_compare = catena_compare_int64,
                             .flags =
                                 color == NULL ? CATENA_SPLIT_UNDEFINED : 0};
-    return catena_group_split_by(group, &split, out);
+    return run_split(group, &split, CATENA_OK, out);
 }
 
 catena_status_t catena_group_split_level(catena_group_t *group,
@@ -510,8 +532,11 @@ catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)
 {
     static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
                                                 CATENA_SPLIT_NO_REORDER};
-    return catena_group_split_by(group, &all, out);
+    return run_split(group, &all, CATENA_OK, out);
 }
+
+static const ctn_sized_t stats_struct =
+    CTN_SIZED(catena_group_stats_t, split_memory);
 
 catena_status_t catena_group_get_stats(const catena_group_t *group,
                                        catena_group_stats_t *stats)
@@ -520,16 +545,16 @@ catena_status_t catena_group_get_stats(const catena_group_t *group,
         return CATENA_ERR_ARG;
     }
     const last_t *last = (const last_t *)ctn_group_find(group, &last_key);
-    *stats = (catena_group_stats_t){.handle_bytes = sizeof(catena_group_t),
-                                    .block_bytes = sizeof(ctn_control_block_t)};
+    catena_group_stats_t own = {.handle_bytes = sizeof(catena_group_t),
+                                .block_bytes = sizeof(ctn_control_block_t)};
     if (last != NULL) {
-        stats->split_algorithm = last->choice.name;
-        stats->split_rounds = last->tally.rounds;
-        stats->split_messages = last->tally.messages;
-        stats->split_bytes = last->tally.bytes;
-        stats->split_memory = last->tally.most_memory;
+        own.split_algorithm = last->choice.name;
+        own.split_rounds = last->tally.rounds;
+        own.split_messages = last->tally.messages;
+        own.split_bytes = last->tally.bytes;
+        own.split_memory = last->tally.most_memory;
     }
-    return CATENA_OK;
+    return ctn_sized_write(group->exec->log, &stats_struct, &own, stats);
 }
 
 void ctn_split_explain(const catena_group_t *group, char *text, size_t bytes)

@@ -227,7 +227,7 @@ const char *const oracle_nbr_algorithms[ORACLE_NBR_ALGORITHMS] = {
 /** Whether its ranks are on several nodes. */
 static bool on_several(const oracle_t *oracle, catena_group_t *group)
 {
-    catena_place_t place;
+    catena_place_t place = {.size = sizeof(place)};
     int32_t most[2] = {0, 0};
     (void)catena_get_place(oracle->context, &place);
     int32_t node[] = {place.node, -place.node};

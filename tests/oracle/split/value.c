@@ -452,6 +452,7 @@ catena_split_t oracle_split_call(const oracle_split_t *split, int rank)
 {
     const oracle_item_t *item = &split->item[rank];
     catena_split_t call = {
+        .size = sizeof(call),
         .color_compare = comparators[split->color_order],
         .key_compare = comparators[split->key_order],
         .argument = direction(split),

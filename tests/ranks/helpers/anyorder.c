@@ -258,7 +258,7 @@ static void run_all(rank_test_t *test, started_t *s, size_t count, int turns,
 {
     size_t *order = calloc(count, sizeof(*order));
     for (int turn = 0; turn < turns; turn++) {
-        bool hasty = turn % test->place.size == test->place.rank;
+        bool hasty = turn % test->place.ranks == test->place.rank;
         shuffle(count, order, own);
         for (size_t i = 0; i < count; i++) {
             start(test, &s[order[i]]);

@@ -37,7 +37,7 @@ static void open_groups(mix_t *mix, uint64_t seed)
     int rank = test->place.rank;
     uint64_t some = seed + (uint64_t)rank;
     const int color[GROUPS] = {
-        0, 2 * rank<test->place.size, rank % 2, rank_random(&some) % 3> 0
+        0, 2 * rank<test->place.ranks, rank % 2, rank_random(&some) % 3> 0
                ? 0
                : CATENA_UNDEFINED};
     for (int g = 0; g < GROUPS; g++) {
@@ -78,6 +78,7 @@ static void draw_split(item_t *item)
     item->color = rank % 3;
     item->key = -rank;
     item->by = (catena_split_t){
+        .size = sizeof(catena_split_t),
         .color = &item->color,
         .color_bytes = sizeof(item->color),
         .color_compare = catena_compare_int64,

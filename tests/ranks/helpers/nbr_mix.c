@@ -10,7 +10,7 @@ enum { IN_FLIGHT = 5 };
 static void check_stats(const nbr_t *nbr, bool reordered)
 {
     rank_test_t *test = nbr->test;
-    catena_neighborhood_stats_t stats = {0};
+    catena_neighborhood_stats_t stats = {.size = sizeof(stats)};
     uint64_t all = 0;
     for (int r = 0; r < nbr->graph.size; r++) {
         const oracle_list_t *t = &nbr->graph.targets[r];
@@ -88,7 +88,7 @@ static void maybe_pause(nbr_t *nbr)
 void nbr_check_algorithm(nbr_t *nbr, const oracle_nbr_call_t *call)
 {
     const oracle_list_t *targets = &nbr->graph.targets[call->rank];
-    catena_neighborhood_stats_t stats = {0};
+    catena_neighborhood_stats_t stats = {.size = sizeof(stats)};
     bool any = false;
     for (int i = 0; i < targets->count; i++) {
         any = any || targets->rank[i] != CATENA_PROC_NULL;
@@ -152,9 +152,10 @@ void nbr_mix(rank_test_t *test, oracle_graph_way_t way, uint64_t seed,
 {
     uint64_t random = seed;
     nbr_t nbr;
-    catena_neighborhood_info_t info = {.reorder = oracle_below(&random, 3) == 0,
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .reorder = oracle_below(&random, 3) == 0,
                                        .bytes = oracle_below(&random, 999)};
-    oracle_graph_draw_any(&nbr.graph, way, test->place.size,
+    oracle_graph_draw_any(&nbr.graph, way, test->place.ranks,
                           oracle_random(&random));
     nbr_open(test, &nbr, &info, seed * 77 + (uint64_t)test->place.rank);
     for (int done = 0; nbr.neighborhood != NULL && done < operations;

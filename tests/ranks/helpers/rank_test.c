@@ -29,7 +29,9 @@ static void fail(void *owner, const char *text)
 void rank_test_open(rank_test_t *test)
 {
     test->world = catena_world(test->context);
-    catena_get_place(test->context, &test->place);
+    test->place.size = sizeof(test->place);
+    RANK_CHECK(test,
+               catena_get_place(test->context, &test->place) == CATENA_OK);
     test->oracle = (oracle_t){test->context, fail, test};
 }
 
@@ -62,7 +64,7 @@ uint64_t rank_seed(uint64_t usual)
 /** Errors of all ranks, on all ranks. */
 static unsigned long all_errors(rank_test_t *test)
 {
-    size_t p = (size_t)test->place.size;
+    size_t p = (size_t)test->place.ranks;
     uint64_t *send = calloc(p, sizeof(uint64_t));
     uint64_t *receive = calloc(p, sizeof(uint64_t));
     unsigned long sum = 0;
@@ -130,7 +132,7 @@ static bool suite_fits(const rank_test_t *test, const rank_suite_t *suite)
     if (wanted != NULL ? strcmp(wanted, suite->name) != 0 : suite->named) {
         return false;
     }
-    return test->place.size >= suite->ranks &&
+    return test->place.ranks >= suite->ranks &&
            test->place.nodes >= suite->nodes &&
            !(suite->real && test->simulated) &&
            !(suite->simulated && !test->simulated);

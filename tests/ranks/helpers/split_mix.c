@@ -13,8 +13,8 @@ static void open_group(rank_test_t *test, on_group_t *on, oracle_color_t color,
                        uint64_t seed)
 {
     oracle_split_t split = {.algorithm = "auto", .color = color, .seed = seed};
-    oracle_members_t world = oracle_members_world(test->place.size);
-    oracle_split_open(&split, test->place.size);
+    oracle_members_t world = oracle_members_world(test->place.ranks);
+    oracle_split_open(&split, test->place.ranks);
     on->group = oracle_split_run(&test->oracle, &split, test->world, &world,
                                  &on->members);
     oracle_split_close(&split);
@@ -76,7 +76,7 @@ void split_mix(rank_test_t *test, const char *algorithm, uint64_t random,
     /* Many processes on few cores do not complete requests by repeated tests:
      * each would use its whole time slice. */
     int way = (int)oracle_below(&random, RANK_WAYS);
-    bool many = !test->simulated && test->place.size > 9;
+    bool many = !test->simulated && test->place.ranks > 9;
     rank_complete(test, requests, GROUPS * EACH, many ? 2 * (way % 2) : way);
     for (int i = 0; i < GROUPS * EACH; i++) {
         RANK_CHECK(test, requests[i] == NULL);

@@ -25,8 +25,8 @@ static void exchange(job_t *job)
 {
     oracle_t oracle = job_oracle(job);
     oracle_table_t table;
-    catena_sim_stats_t before = {0};
-    catena_sim_stats_t after = {0};
+    catena_sim_stats_t before = {.size = sizeof(before)};
+    catena_sim_stats_t after = {.size = sizeof(after)};
     catena_group_t *world = job->context->world;
     oracle_table_open(&oracle, &table);
     JOB_CHECK(job, catena_group_set(world, "alltoall_algorithm", "direct") ==
@@ -112,7 +112,8 @@ START_TEST(messages_are_as_many_as_other_nodes)
         nodes++;
     }
     for (uint64_t seed = 1; seed <= 2; seed++) {
-        catena_sim_params_t params = {.machine = "hpc-b",
+        catena_sim_params_t params = {.size = sizeof(params),
+                                      .machine = "hpc-b",
                                       .nodes = nodes,
                                       .ranks = ranks,
                                       .node_of = node_of,

@@ -66,12 +66,25 @@ static void open_null(null_t *n)
         .function = add,
         .program = program,
         .stream = fopen("/dev/null", "w"),
-        .point = {"direct", 2, 2, 1, 8},
-        .params = {.machine = "hpc-b", .nodes = 1, .ppn = 1},
+        .point = {sizeof(catena_model_point_t), "direct", 2, 2, 1, 8},
+        .place.size = sizeof(catena_place_t),
+        .split.size = sizeof(catena_split_t),
+        .group_stats.size = sizeof(catena_group_stats_t),
+        .heap_stats.size = sizeof(catena_heap_stats_t),
+        .info.size = sizeof(catena_neighborhood_info_t),
+        .neighbor_stats.size = sizeof(catena_neighborhood_stats_t),
+        .report.size = sizeof(catena_sim_report_t),
+        .stats.size = sizeof(catena_sim_stats_t),
+        .params = {.size = sizeof(catena_sim_params_t),
+                   .machine = "hpc-b",
+                   .nodes = 1,
+                   .ppn = 1},
     };
     static const char *const settings[] = {"LOG_LEVEL=fatal", NULL};
     ck_assert_int_eq(
-        catena_init(&(catena_config_t){.settings = settings}, &n->context),
+        catena_init(&(catena_config_t){.size = sizeof(catena_config_t),
+                                       .settings = settings},
+                    &n->context),
         CATENA_OK);
     n->world = catena_world(n->context);
     ck_assert_int_eq(catena_barrier_init(n->world, &n->persistent), CATENA_OK);
@@ -235,13 +248,14 @@ START_TEST(refuses_long_times)
         return; /* ranks that never end keep their memory, as after abort(3) */
     }
 #endif
-    catena_sim_params_t params = {.machine = "hpc-b",
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .machine = "hpc-b",
                                   .nodes = 2,
                                   .ppn = 1,
                                   .stack_bytes = longest->stack_bytes,
                                   .delay = delay,
                                   .delay_argument = longest};
-    catena_sim_report_t report = {0};
+    catena_sim_report_t report = {.size = sizeof(report)};
     ck_assert_int_eq(catena_sim_run(&params, work_long, longest, &report),
                      longest->status);
     ck_assert_int_eq(report.failed_ranks, 0);

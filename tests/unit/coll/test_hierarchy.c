@@ -61,6 +61,7 @@ static int run_with(const struct shape *shape, const char *hierarchy,
     snprintf(topology, sizeof(topology), "TOPOLOGY=%s", shape->topology);
     const char *settings[] = {levels, topology, NULL};
     catena_sim_params_t params = {
+        .size = sizeof(params),
         .machine = "hpc-a",
         .nodes = shape->nodes,
         .ppn = shape->ranks,

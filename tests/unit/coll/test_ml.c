@@ -44,6 +44,7 @@ static catena_sim_params_t params_of(const struct shape *shape, uint64_t seed)
     static const char *const settings[] = {topology, NULL};
     snprintf(topology, sizeof(topology), "TOPOLOGY=%s", shape->topology);
     return (catena_sim_params_t){
+        .size = sizeof(catena_sim_params_t),
         .machine = "hpc-a",
         .nodes = shape->nodes,
         .ppn = shape->ranks,

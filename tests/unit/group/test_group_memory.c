@@ -86,7 +86,8 @@ static catena_status_t split_by(job_t *job, catena_group_t **out)
     char color[LONG_COLOR];
     int64_t key = -(int64_t)job->rank;
     memset(color, (int)(job->rank % 2), sizeof(color));
-    catena_split_t by = {.color = color,
+    catena_split_t by = {.size = sizeof(by),
+                         .color = color,
                          .color_bytes = sizeof(color),
                          .key = &key,
                          .key_bytes = sizeof(key),
@@ -98,7 +99,8 @@ static catena_status_t split_by(job_t *job, catena_group_t **out)
 static catena_status_t split_numbers(job_t *job, catena_group_t **out)
 {
     int64_t color = job->rank % 2;
-    catena_split_t by = {.color = &color,
+    catena_split_t by = {.size = sizeof(by),
+                         .color = &color,
                          .color_bytes = sizeof(color),
                          .color_compare = catena_compare_int64,
                          .key = &color,

@@ -145,7 +145,7 @@ END_TEST
 static double seconds(const catena_machine_t *m, const char *algorithm, int M,
                       int ppn, int ln, size_t sz)
 {
-    catena_model_point_t point = {algorithm, M, ppn, ln, sz};
+    catena_model_point_t point = {sizeof(point), algorithm, M, ppn, ln, sz};
     double result = -1;
     ck_assert_int_eq(catena_model_alltoall(m, &point, &result), CATENA_OK);
     return result * 1e9;
@@ -220,7 +220,7 @@ START_TEST(bad_points)
     catena_machine_t *m;
     double result = 0;
     ck_assert_int_eq(ctn_machine_read(&quiet, "dawn", &m), CATENA_OK);
-    catena_model_point_t good = {"direct", 2, 2, 1, 8};
+    catena_model_point_t good = {sizeof(good), "direct", 2, 2, 1, 8};
     catena_model_point_t bad[] = {good, good, good, good, good};
     bad[0].algorithm = "magic";
     bad[1].nodes = 0;

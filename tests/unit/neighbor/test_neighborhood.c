@@ -178,7 +178,8 @@ static void make_one(job_t *job)
 {
     oracle_t oracle = job_oracle(job);
     catena_neighborhood_t *own = NULL;
-    catena_neighborhood_info_t info = {.reorder = reorder};
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .reorder = reorder};
     old_node[job->rank] = job->context->locality.node;
     JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, &info,
                                             &own) == CATENA_OK);
@@ -223,7 +224,7 @@ static void bring_together(job_t *job)
 {
     int size = (int)job->size;
     int peer = ((int)job->rank + size / 2) % size;
-    catena_neighborhood_info_t info = {.reorder = 1};
+    catena_neighborhood_info_t info = {.size = sizeof(info), .reorder = 1};
     catena_neighborhood_t *own = NULL;
     JOB_CHECK(job, catena_neighborhood_create(
                        job->context->world, 1, &peer, CATENA_UNWEIGHTED, 1,
@@ -240,7 +241,8 @@ static void bring_together(job_t *job)
 
 START_TEST(reordering)
 {
-    catena_sim_params_t params = {.machine = "hpc-a",
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .machine = "hpc-a",
                                   .nodes = 4,
                                   .ppn = 4,
                                   .stack_bytes = JOB_STACK_BYTES};

@@ -68,7 +68,8 @@ static catena_status_t find_place(catena_group_t *group,
 static void make(job_t *job)
 {
     ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
-    catena_neighborhood_info_t info = {.algorithm = creation.algorithm};
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .algorithm = creation.algorithm};
     catena_group_t *own = NULL;
     catena_neighborhood_t *made = NULL;
     fill_in(job, &graph);
@@ -173,7 +174,8 @@ catena_status_t __wrap_ctn_schedule_aggregated_uniform(
 /** Each rank with all others, through leaders. */
 static catena_neighborhood_t *make_complete(job_t *job)
 {
-    catena_neighborhood_info_t info = {.algorithm = "aggregated"};
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .algorithm = "aggregated"};
     catena_neighborhood_t *made = NULL;
     int peers = (int)job->size - 1;
     int *peer = calloc(job->size, sizeof(*peer));
@@ -218,7 +220,7 @@ static void exchange(job_t *job, catena_neighborhood_t *complete)
 static void check_sent(job_t *job, catena_neighborhood_t *n, size_t words)
 {
     uint64_t *data = calloc(2 * job->size * words, sizeof(*data));
-    catena_neighborhood_stats_t stats;
+    catena_neighborhood_stats_t stats = {.size = sizeof(stats)};
     uint64_t before = n->exec->tally.messages;
     uint64_t on_node = 0;
     JOB_CHECK(job, catena_neighbor_alltoall(data, words, CATENA_UINT64,
@@ -297,8 +299,9 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
 static void without_aggregates(job_t *job)
 {
     unsigned refused = 0;
-    catena_heap_stats_t before, after;
-    catena_place_t place;
+    catena_heap_stats_t before = {.size = sizeof(before)};
+    catena_heap_stats_t after = {.size = sizeof(after)};
+    catena_place_t place = {.size = sizeof(place)};
     (void)exhaust_heap(job, job->size, 0); /* connects */
     JOB_CHECK(job, catena_heap_get_stats(job->context, &before) == CATENA_OK);
     for (uint32_t exhausted = 0; exhausted < job->size; exhausted++) {

@@ -352,7 +352,7 @@ static void make_heavy_mesh(job_t *job, catena_neighborhood_t **out)
 
 static void check_heavy_mesh(job_t *job)
 {
-    catena_neighborhood_stats_t stats;
+    catena_neighborhood_stats_t stats = {.size = sizeof(stats)};
     catena_neighborhood_t *own = NULL;
     char text[1024];
     make_heavy_mesh(job, &own);
@@ -444,7 +444,8 @@ static void check_lengths(job_t *job)
                                       (const int[]){3, 3}, (const int[]){1, 1},
                                       0, NULL, &grid) == CATENA_OK);
     for (int i = 0; i < 3; i++) {
-        catena_neighborhood_info_t info = {.bytes = bytes[i]};
+        catena_neighborhood_info_t info = {.size = sizeof(info),
+                                           .bytes = bytes[i]};
         catena_neighborhood_t *own = NULL;
         JOB_CHECK(job, catena_cart_derive_graph(grid, 6, moves, weights, 0,
                                                 &info, &own) == CATENA_OK);
@@ -483,7 +484,8 @@ static void from_nobody(job_t *job)
             targets[target_count++] = rank + i;
         }
     }
-    const catena_neighborhood_info_t info = {.bytes = (size_t)1 << 20};
+    const catena_neighborhood_info_t info = {.size = sizeof(info),
+                                             .bytes = (size_t)1 << 20};
     catena_neighborhood_t *n;
     JOB_CHECK(job, catena_neighborhood_create(
                        job->context->world, source_count, sources,

@@ -110,7 +110,8 @@ static int time_barrier(const catena_config_t *config, void *argument)
 
 static catena_sim_params_t on_round(int nodes, int ppn)
 {
-    return (catena_sim_params_t){.machine = TEST_DATA "/round.json",
+    return (catena_sim_params_t){.size = sizeof(catena_sim_params_t),
+                                 .machine = TEST_DATA "/round.json",
                                  .nodes = nodes,
                                  .ppn = ppn,
                                  .seed = 1};
@@ -262,7 +263,9 @@ START_TEST(one_seed_one_run)
     for (int i = 0; i < 4; i++) {
         memset(&runs[i], 0, sizeof(runs[i]));
         runs[i].bytes = 200;
-        catena_sim_params_t params = {.machine = "hpc-b",
+        reports[i].size = sizeof(reports[i]);
+        catena_sim_params_t params = {.size = sizeof(params),
+                                      .machine = "hpc-b",
                                       .nodes = 5,
                                       .ppn = 7,
                                       .seed = seeds[i],
@@ -288,11 +291,13 @@ END_TEST
 START_TEST(sizes_only_changes_no_time)
 {
     shared_t runs[3];
-    catena_sim_report_t reports[3] = {0};
+    catena_sim_report_t reports[3];
     for (int i = 0; i < 3; i++) {
         memset(&runs[i], 0, sizeof(runs[i]));
         runs[i].bytes = 3000;
-        catena_sim_params_t params = {.machine = "hpc-a",
+        reports[i].size = sizeof(reports[i]);
+        catena_sim_params_t params = {.size = sizeof(params),
+                                      .machine = "hpc-a",
                                       .nodes = 4,
                                       .ppn = 6,
                                       .payload = (catena_sim_payload_t)i};
@@ -351,7 +356,7 @@ START_TEST(nobody_can_go_on)
 {
     shared_t shared = {.skip = 3};
     catena_sim_params_t params = on_round(3, 3);
-    catena_sim_report_t report;
+    catena_sim_report_t report = {.size = sizeof(report)};
     ck_assert_int_eq(catena_sim_run(&params, skip_barrier, &shared, &report),
                      CATENA_ERR_STATE);
     ck_assert_int_eq(shared.status, CATENA_ERR_TRANSPORT);
@@ -381,7 +386,7 @@ START_TEST(a_rank_aborts)
     return;
 #endif
     catena_sim_params_t params = on_round(2, 2);
-    catena_sim_report_t report;
+    catena_sim_report_t report = {.size = sizeof(report)};
     ck_assert_int_eq(catena_sim_run(&params, abandon, NULL, &report),
                      CATENA_ERR_SYSTEM);
     ck_assert_int_eq(report.exit_code, 17);

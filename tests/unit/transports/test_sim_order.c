@@ -127,7 +127,8 @@ static bool seen(const ordered_t *c, unsigned breaks)
             (void)!freopen("/dev/null", "w", stderr);
         }
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            catena_sim_params_t params = {.machine = "hpc-b",
+            catena_sim_params_t params = {.size = sizeof(params),
+                                          .machine = "hpc-b",
                                           .nodes = NODES,
                                           .ranks = RANKS,
                                           .node_of = node_of,

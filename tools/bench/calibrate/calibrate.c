@@ -118,7 +118,7 @@ static void read_host(char *id)
 static int check_layout(struct calibration *c)
 {
     const catena_place_t *place = &c->bench.place;
-    size_t size = (size_t)place->size;
+    size_t size = (size_t)place->ranks;
     struct record *send = bench_alloc(&c->bench, 2 * size, sizeof(*send));
     struct record *recv = send + size;
     int local_size;
@@ -149,7 +149,7 @@ static int check_layout(struct calibration *c)
 /* Attach the ranks of rank 0's node to its node area. */
 static void open_node_area(struct calibration *c)
 {
-    size_t size = (size_t)c->bench.place.size;
+    size_t size = (size_t)c->bench.place.ranks;
     uint64_t *send = bench_alloc(&c->bench, 2 * size, sizeof(*send));
     void *block = NULL;
 
@@ -177,7 +177,7 @@ static void open_node_area(struct calibration *c)
 /* Enough for copies, and for LANES small blocks per rank. */
 static void open_buffers(struct calibration *c)
 {
-    size_t bytes = calibrate_most_bytes(c) * (size_t)c->bench.place.size;
+    size_t bytes = calibrate_most_bytes(c) * (size_t)c->bench.place.ranks;
 
     if (bytes < COPY_MOST)
         bytes = COPY_MOST;
@@ -324,7 +324,8 @@ static int calibrate(struct calibration *c, const char *path)
 
 int bench_calibrate(catena_context_t *context, const char *path)
 {
-    struct calibration c = {.bench.context = context};
+    struct calibration c = {.bench.context = context,
+                            .bench.place.size = sizeof(catena_place_t)};
     int code;
 
     calibrate_must(&c, "place", catena_get_place(context, &c.bench.place));

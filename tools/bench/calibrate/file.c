@@ -65,7 +65,7 @@ static json_t *make_document(const struct calibration *c)
     snprintf(description, sizeof(description),
              "%s; network: %s; measured by catena-bench --calibrate with %d "
              "ranks on %d %s",
-             model, place->network, place->size, place->nodes,
+             model, place->network, place->ranks, place->nodes,
              c->emulated ? "virtual nodes" : "nodes");
     document =
         json_pack("{s:s, s:s}", "name", host, "description", description);

@@ -29,7 +29,7 @@ static void spin(double ns)
  * that is late gains what another root loses. */
 static void mean_of_roots(struct calibration *c, double *times, size_t n)
 {
-    size_t size = (size_t)c->bench.place.size;
+    size_t size = (size_t)c->bench.place.ranks;
     double *send = bench_alloc(&c->bench, 2 * size * n, sizeof(*send));
     double *recv = send + size * n;
 
@@ -125,7 +125,7 @@ static double time_wait(struct calibration *c, catena_group_t *group)
 void calibrate_measure_overheads(struct calibration *c)
 {
     double start[2][QUIET_TIMES], wait[2][QUIET_TIMES];
-    int far = c->bench.place.size - c->bench.place.local_size;
+    int far = c->bench.place.ranks - c->bench.place.local_size;
     double send_ns, receive_ns;
 
     bind_root(c);
@@ -191,7 +191,7 @@ size_t calibrate_most_bytes(const struct calibration *c)
 {
     size_t bytes = 1 << 20;
 
-    while (bytes > 1024 && bytes * (size_t)c->bench.place.size > BUSY_MOST)
+    while (bytes > 1024 && bytes * (size_t)c->bench.place.ranks > BUSY_MOST)
         bytes /= 2;
     return bytes;
 }
@@ -199,7 +199,7 @@ size_t calibrate_most_bytes(const struct calibration *c)
 static double time_alltoalls(struct calibration *c, catena_group_t **lane,
                              size_t lanes, size_t bytes)
 {
-    size_t stride = bytes * (size_t)c->bench.place.size;
+    size_t stride = bytes * (size_t)c->bench.place.ranks;
     catena_request_t *request[LANES];
     double begin;
 
@@ -238,7 +238,7 @@ static double messages(const struct calibration *c)
 {
     const catena_place_t *place = &c->bench.place;
 
-    return (double)place->local_size * (place->size - place->local_size);
+    return (double)place->local_size * (place->ranks - place->local_size);
 }
 
 void calibrate_measure_rate(struct calibration *c)

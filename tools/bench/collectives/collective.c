@@ -186,7 +186,7 @@ static struct summary summarize(struct bench *bench,
                           .min_s = variant->times[0],
                           .errors = variant->errors,
                           .sent = variant->sent};
-    catena_heap_stats_t heap;
+    catena_heap_stats_t heap = {.size = sizeof(heap)};
 
     for (size_t i = 1; i < n; i++)
         if (variant->times[i] < all.min_s)
@@ -217,7 +217,7 @@ static uint64_t gather_results(struct bench_run *run,
             .bytes = variant->call.bytes,
             .iterations = n * bench_batch(run, variant),
             .avg_us = all.mean_s * 1e6,
-            .median_us = all.sum_s / run->bench->place.size * 1e6,
+            .median_us = all.sum_s / run->bench->place.ranks * 1e6,
             .min_us = all.min_s * 1e6,
             .errors = all.errors,
             .messages = all.sent.messages / n,
@@ -320,7 +320,7 @@ static uint64_t run_sizes(struct bench_run *run,
     if (row->lay_out == NULL)
         return run_size(run, &buffers, 0);
     find_sizes(bench->options, row, &min, &max);
-    if (max > SIZE_MAX / 16 / (size_t)bench->place.size)
+    if (max > SIZE_MAX / 16 / (size_t)bench->place.ranks)
         bench_die(bench, "size of buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
     buffers_open(run, row, max, &buffers);
@@ -337,7 +337,7 @@ static const char *refusal(const struct bench *bench,
     const struct bench_options *options = bench->options;
     const char *refused = row->refuse != NULL ? row->refuse(bench) : NULL;
 
-    if (refused == NULL && row->rooted && options->root >= bench->place.size)
+    if (refused == NULL && row->rooted && options->root >= bench->place.ranks)
         refused = "--root: expected a lower rank than there are ranks";
     if (refused == NULL && options->flag)
         refused = bench_flag.refuse(bench);
@@ -378,7 +378,7 @@ int bench_collective(struct bench *bench, const struct bench_collective *row)
     if (refused != NULL) {
         if (bench->place.rank == 0)
             fprintf(stderr, "catena-bench: %s, found %d on %d\n", refused,
-                    bench->place.size, bench->place.nodes);
+                    bench->place.ranks, bench->place.nodes);
         return BENCH_USAGE;
     }
     if (!bench_settings_known(bench, row))

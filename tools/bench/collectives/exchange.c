@@ -37,7 +37,7 @@ void bench_exchange(struct bench *bench, catena_group_t *group,
 void bench_fold(struct bench *bench, void *record, size_t bytes,
                 bench_fold_t fold)
 {
-    size_t size = (size_t)bench->place.size;
+    size_t size = (size_t)bench->place.ranks;
     char *send, *recv;
 
     if (bench->node_area != NULL) {
@@ -85,7 +85,7 @@ static void fold_max_times(void *into, const void *from, size_t bytes)
  * to rank 0. So no rank needs memory for all times of all ranks. */
 void bench_max_times(struct bench *bench, double *times, size_t n)
 {
-    size_t size = (size_t)bench->place.size;
+    size_t size = (size_t)bench->place.ranks;
     size_t slice = (n + size - 1) / size;
     double *send, *recv;
 

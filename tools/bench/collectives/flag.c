@@ -18,7 +18,7 @@ struct flag {
 
 static const char *refuse(const struct bench *bench)
 {
-    if (bench->place.size != 2 || bench->place.nodes != 1)
+    if (bench->place.ranks != 2 || bench->place.nodes != 1)
         return "the raw flag exchange needs exactly 2 ranks on one node";
     return NULL;
 }

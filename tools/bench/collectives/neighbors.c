@@ -50,7 +50,7 @@ const char *bench_neighbors_refuse(const struct bench *bench)
 {
     const struct bench_options *options = bench->options;
     struct bench_graph graph = options->neighbors.graph;
-    const char *refused = bench_graph_fit(&graph, bench->place.size);
+    const char *refused = bench_graph_fit(&graph, bench->place.ranks);
 
     if (refused == NULL && options->in_place &&
         strcmp(options->name, bench_neighbor_alltoall.name) == 0 &&
@@ -164,7 +164,8 @@ static catena_status_t make(const struct bench_call *call,
 {
     const struct bench_neighbor_options *options =
         &call->bench->options->neighbors;
-    catena_neighborhood_info_t info = {.algorithm = call->algorithm,
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .algorithm = call->algorithm,
                                        .reorder = options->reorder};
     bool grid = graph->ndims > 0 && graph->weights == BENCH_UNIFORM;
     catena_group_t *group = call->bench->world;
@@ -258,7 +259,7 @@ void bench_neighbors_release(struct bench_call *call)
 
 static catena_neighborhood_stats_t stats_of(const struct bench_call *call)
 {
-    catena_neighborhood_stats_t stats;
+    catena_neighborhood_stats_t stats = {.size = sizeof(stats)};
     catena_status_t status = catena_neighborhood_get_stats(
         bench_neighbors(call)->neighborhood, &stats);
 

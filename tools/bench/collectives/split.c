@@ -145,7 +145,7 @@ static const char *refuse(const struct bench *bench)
 
     (void)read_choice(options, &choice, &found);
     if (options->groups != NULL && choice.groups != BENCH_AUTO &&
-        choice.groups > (size_t)bench->place.size)
+        choice.groups > (size_t)bench->place.ranks)
         return "--groups: expected at least as many ranks as groups";
     return NULL;
 }
@@ -209,6 +209,7 @@ static catena_status_t prepare(struct bench_call *call)
     split->groups = (size_t)call->size;
     if (choice.groups < split->groups) /* the default also suits one rank */
         split->groups = choice.groups;
+    split->by.size = sizeof(split->by);
     split->by.algorithm = call->algorithm;
     split->by.flags = (choice.split ? 0 : CATENA_SPLIT_NO_SPLIT) |
                       (choice.reorder ? 0 : CATENA_SPLIT_NO_REORDER);
@@ -253,7 +254,7 @@ static catena_status_t blocking(struct bench_call *call)
 static catena_status_t finish(struct bench_call *call, uint64_t *facts)
 {
     struct split *split = call->state;
-    catena_group_stats_t stats;
+    catena_group_stats_t stats = {.size = sizeof(stats)};
     catena_status_t status;
 
     status = catena_group_get_stats(call->group, &stats);
@@ -275,7 +276,7 @@ static catena_status_t finish(struct bench_call *call, uint64_t *facts)
 static void describe(const struct bench_call *call, struct bench_report *report)
 {
     const struct split *split = call->state;
-    catena_group_stats_t stats;
+    catena_group_stats_t stats = {.size = sizeof(stats)};
     char order[64] = "keys are a permutation of the ranks (int64)";
     char colors[64] = "colors are int64";
     catena_status_t status = catena_group_get_stats(call->group, &stats);

@@ -191,7 +191,7 @@ static void print_row(struct exchanging *x, const struct variant *v,
     ratio =
         figure_ratio(x->bench, x->variant[0].ns, v->ns, turns) * v->endpoints;
     if (csv)
-        printf("endpoints,%d,", x->bench->place.size);
+        printf("endpoints,%d,", x->bench->place.ranks);
     printf(csv ? "%zu,%d,%.4f,%.1f,%.4f" : "%-10zu%11d%14.2f%16.0f%8.3f",
            x->bytes, v->endpoints, per_s * (double)x->bytes * 1e-6, per_s,
            ratio);
@@ -315,7 +315,7 @@ static int run(struct bench *bench, const struct bench_figure *figure)
                 "catena-bench: endpoints: expected 2 nodes, found %d rank%s "
                 "on %d node%s; use: prun -n 8 --ppn 4 catena-bench "
                 "endpoints\n",
-                bench->place.size, bench->place.size == 1 ? "" : "s",
+                bench->place.ranks, bench->place.ranks == 1 ? "" : "s",
                 bench->place.nodes, bench->place.nodes == 1 ? "" : "s");
         return BENCH_USAGE;
     }

@@ -216,7 +216,7 @@ void figure_head(struct bench *bench, const struct bench_figure *figure,
            figure->help);
     printf("# layout: %d ranks on %d node%s, %d on that of rank 0, launcher "
            "%s, host %s with %u cores\n",
-           place->size, place->nodes, place->nodes == 1 ? "" : "s",
+           place->ranks, place->nodes, place->nodes == 1 ? "" : "s",
            place->local_size, place->launcher, place->hostname,
            ctn_cores_shared(""));
     printf("# network: %s\n", place->network);

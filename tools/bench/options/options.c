@@ -472,6 +472,7 @@ int bench_parse(int argc, char **argv, struct bench_options *options)
                                       .warmup = BENCH_AUTO,
                                       .type = bench_find_type("float"),
                                       .op = bench_find_op("sum"),
+                                      .sim.size = sizeof(catena_sim_params_t),
                                       .sim.seed = 1};
     /* argp's own messages take two lines and do not name the error in a value.
      */

@@ -66,7 +66,7 @@ static void add_way(struct tune *tune, const char *algorithm, int leaders)
                                .call = {.bench = bench,
                                         .group = bench->world,
                                         .rank = bench->place.rank,
-                                        .size = bench->place.size,
+                                        .size = bench->place.ranks,
                                         .bytes = tune->min,
                                         .send = tune->send,
                                         .recv = tune->recv}};
@@ -124,7 +124,7 @@ static void print_head(const struct tune *tune)
     const catena_place_t *place = &tune->run.bench->place;
 
     printf("# catena %s tuning of alltoall\n", catena_version());
-    printf("# layout: %d ranks on %d node%s, %d on the largest\n", place->size,
+    printf("# layout: %d ranks on %d node%s, %d on the largest\n", place->ranks,
            place->nodes, place->nodes == 1 ? "" : "s", tune->ppn);
     printf("# network: %s\n", place->network);
     printf("# measured:");
@@ -257,10 +257,10 @@ static void open_tune(struct tune *tune, struct bench *bench)
         tune->min = tune->max;
     if (options->max == BENCH_AUTO && tune->max < tune->min)
         tune->max = tune->min;
-    if (tune->max > SIZE_MAX / 4 / (size_t)bench->place.size)
+    if (tune->max > SIZE_MAX / 4 / (size_t)bench->place.ranks)
         bench_die(bench, "size of buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
-    bytes = tune->max * (size_t)bench->place.size;
+    bytes = tune->max * (size_t)bench->place.ranks;
     tune->send = open_buffer(bench, bytes);
     tune->recv = open_buffer(bench, bytes + BENCH_GUARD_BYTES);
     tune->ppn = (int)bench_max(bench, (uint64_t)bench->place.local_size);
@@ -307,7 +307,7 @@ int bench_tune(struct bench *bench)
     struct tune *tune;
     int code = BENCH_OK;
 
-    if (bench->place.size == 1) {
+    if (bench->place.ranks == 1) {
         fprintf(stderr, "catena-bench: --tune: expected 2 ranks or more, found "
                         "1; use: prun -n 4 --ppn 2 catena-bench --tune FILE\n");
         return BENCH_USAGE;

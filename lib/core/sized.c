@@ -1,0 +1,74 @@
+#include "core/sized.h"
+
+#include <string.h>
+
+#include <catena/context.h>
+
+/** Find the size that the caller has set. */
+static catena_status_t read_size(const ctn_log_t *log, const ctn_sized_t *sized,
+                                 const void *given, size_t *size)
+{
+    memcpy(size, given, sizeof(*size));
+    if (*size < sized->first_bytes) {
+        ctn_error(log, "the size of a %s is %zu; set .size = sizeof(%s)",
+                  sized->name, *size, sized->name);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** The index of the first byte from `from` to `to` that is not zero; `to`:
+ * none.
+ */
+static size_t first_set(const unsigned char *bytes, size_t from, size_t to)
+{
+    while (from < to && bytes[from] == 0) {
+        from++;
+    }
+    return from;
+}
+
+catena_status_t ctn_sized_check(const ctn_log_t *log, const ctn_sized_t *sized,
+                                const void *given)
+{
+    size_t size;
+    return read_size(log, sized, given, &size);
+}
+
+catena_status_t ctn_sized_read(const ctn_log_t *log, const ctn_sized_t *sized,
+                               const void *given, void *own)
+{
+    size_t size;
+    memset(own, 0, sized->bytes);
+    memcpy(own, &sized->bytes, sizeof(size));
+    catena_status_t status = read_size(log, sized, given, &size);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    size_t set = first_set(given, sized->bytes, size);
+    if (set < size) {
+        ctn_error(
+            log,
+            "byte %zu of a %s of %zu is set; catena %s knows %zu. Set the "
+            "members beyond to zero, or use a newer library",
+            set, sized->name, size, catena_version(), sized->bytes);
+        return CATENA_ERR_UNSUPPORTED;
+    }
+    size = size < sized->bytes ? size : sized->bytes;
+    memcpy((unsigned char *)own + sizeof(size),
+           (const unsigned char *)given + sizeof(size), size - sizeof(size));
+    return CATENA_OK;
+}
+
+catena_status_t ctn_sized_write(const ctn_log_t *log, const ctn_sized_t *sized,
+                                const void *own, void *given)
+{
+    size_t size;
+    catena_status_t status = read_size(log, sized, given, &size);
+    if (status == CATENA_OK) {
+        size = size < sized->bytes ? size : sized->bytes;
+        memcpy((unsigned char *)given + sizeof(size),
+               (const unsigned char *)own + sizeof(size), size - sizeof(size));
+    }
+    return status;
+}
