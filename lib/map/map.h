@@ -1,7 +1,13 @@
 #ifndef CTN_MAP_MAP_H
 #define CTN_MAP_MAP_H
 
-#include "neighbor/neighborhood.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <catena/status.h>
+
+#include "map/grid.h"
 
 /* Maps processes to the vertices of a graph so that little traffic crosses
  * nodes. No communication: neighbor/create/mapping.c gathers and scatters, and

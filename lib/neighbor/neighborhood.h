@@ -4,6 +4,7 @@
 #include <catena/neighbor.h>
 
 #include "group/group.h"
+#include "map/grid.h"
 #include "neighbor/schedule/schedule.h"
 #include "type/op.h"
 
@@ -31,17 +32,6 @@ typedef struct ctn_edge {
 } ctn_edge_t;
 
 #define CTN_NO_LINK UINT32_MAX
-
-/** A Cartesian grid. */
-typedef struct ctn_grid {
-    int ndims;
-    int *dims;
-    int *periods;
-    int *coords;
-    /* Of a derived graph; else NULL and 0. */
-    int ndirs;
-    int *displacements; /* [ndirs][ndims] */
-} ctn_grid_t;
 
 /** Facts about the graph that all ranks agreed on at its creation. */
 typedef struct ctn_graph_facts {

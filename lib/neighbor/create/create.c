@@ -9,7 +9,7 @@
 
 #include "core/cache_line.h"
 #include "core/sized.h"
-#include "neighbor/grid/grid.h"
+#include "neighbor/grid/edges.h"
 
 /* ---- what must be the same on all ranks ---- */
 

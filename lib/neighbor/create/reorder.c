@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "neighbor/grid/grid.h"
+#include "neighbor/grid/edges.h"
 
 /** An edge on its way to the rank that gets the place of its owner. */
 typedef struct moved {

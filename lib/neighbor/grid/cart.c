@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neighbor/grid/grid.h"
+#include "neighbor/grid/edges.h"
 
 /* ---- creation ---- */
 

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "neighbor/grid/displacements.h"
-#include "neighbor/grid/grid.h"
+#include "neighbor/grid/edges.h"
 #include "neighbor/schedule/builder.h"
 
 typedef struct combine {

@@ -8,7 +8,7 @@
 
 #include <catena/catena.h>
 
-#include "neighbor/grid/grid.h"
+#include "neighbor/grid/edges.h"
 #include "neighbor/schedule/aggregate.h"
 #include "unit/capture.h"
 #include "unit/job.h"

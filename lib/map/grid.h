@@ -1,10 +1,20 @@
-#ifndef CTN_NEIGHBOR_GRID_GRID_H
-#define CTN_NEIGHBOR_GRID_GRID_H
+#ifndef CTN_MAP_GRID_H
+#define CTN_MAP_GRID_H
 
-#include "neighbor/create/create.h"
+#include <stdint.h>
 
-/* Grids: ranks, coordinates and edges. Row-major: the last dimension varies
+/* Cartesian grids: ranks and coordinates. Row-major: the last dimension varies
  * fastest. */
+
+typedef struct ctn_grid {
+    int ndims;
+    int *dims;
+    int *periods;
+    int *coords;
+    /* Of a derived graph; else NULL and 0. */
+    int ndirs;
+    int *displacements; /* [ndirs][ndims] */
+} ctn_grid_t;
 
 #define CTN_NOT_DERIVED (-1)
 
@@ -28,14 +38,5 @@ int ctn_grid_rank(const ctn_grid_t *grid, const int *coords, const int *by,
 
 /** The rank at this distance from grid->coords along one dimension. */
 int ctn_grid_along(const ctn_grid_t *grid, int dimension, int64_t distance);
-
-/** The edges of the rank at grid->coords: along each displacement of a derived
- * grid, else two for each dimension. Edges with the same direction have the
- * same label, so both ends match the same edges.
- * @param weights by displacement, or CATENA_UNWEIGHTED
- * @param[out] graph sources and targets, malloc'd; the caller frees them
- * @return ERR_NO_MEMORY */
-catena_status_t ctn_grid_edges(const ctn_grid_t *grid, const int *weights,
-                               ctn_graph_t *graph);
 
 #endif

@@ -1,5 +1,6 @@
-#include "neighbor/grid/grid.h"
+#include "map/grid.h"
 
+#include <catena/neighbor.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,58 +109,4 @@ int ctn_grid_along(const ctn_grid_t *grid, int dimension, int64_t distance)
         rank = rank * grid->dims[d] + (d == dimension ? at : grid->coords[d]);
     }
     return at >= 0 ? (int)rank : CATENA_PROC_NULL;
-}
-
-/* ---- edges ---- */
-
-/** For each dimension the lower neighbor, then the upper one. Messages to lower
- * coordinates have an even label and come from the upper neighbor. */
-static void set_neighbors(const ctn_grid_t *grid, ctn_edge_t *source,
-                          ctn_edge_t *target)
-{
-    for (int d = 0; d < grid->ndims; d++) {
-        uint32_t down = 2 * (uint32_t)d;
-        int lower = ctn_grid_along(grid, d, -1);
-        int upper = ctn_grid_along(grid, d, 1);
-        *target++ = (ctn_edge_t){.rank = lower, .label = down, .weight = 1};
-        *target++ = (ctn_edge_t){.rank = upper, .label = down + 1, .weight = 1};
-        *source++ = (ctn_edge_t){.rank = lower, .label = down + 1, .weight = 1};
-        *source++ = (ctn_edge_t){.rank = upper, .label = down, .weight = 1};
-    }
-}
-
-static void set_directions(const ctn_grid_t *grid, const int *weights,
-                           ctn_edge_t *source, ctn_edge_t *target)
-{
-    for (int i = 0; i < grid->ndirs; i++) {
-        const int *by = grid->displacements + (size_t)i * (size_t)grid->ndims;
-        ctn_edge_t edge = {.label = (uint32_t)i,
-                           .weight = weights != NULL ? weights[i] : 1};
-        edge.rank = ctn_grid_rank(grid, grid->coords, by, 1);
-        target[i] = edge;
-        edge.rank = ctn_grid_rank(grid, grid->coords, by, -1);
-        source[i] = edge;
-    }
-}
-
-catena_status_t ctn_grid_edges(const ctn_grid_t *grid, const int *weights,
-                               ctn_graph_t *graph)
-{
-    bool derived = grid->displacements != NULL;
-    size_t count = derived ? (size_t)grid->ndirs : 2 * (size_t)grid->ndims;
-    ctn_edge_t *source;
-    ctn_edge_t *target;
-    if (ctn_edge_lists(count, &source, &target) != CATENA_OK) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    if (derived) {
-        set_directions(grid, weights, source, target);
-    } else {
-        set_neighbors(grid, source, target);
-    }
-    graph->sources = graph->targets = (uint32_t)count;
-    graph->source = source;
-    graph->target = target;
-    graph->weighted = weights != NULL;
-    return CATENA_OK;
 }

@@ -1,0 +1,15 @@
+#ifndef CTN_NEIGHBOR_GRID_EDGES_H
+#define CTN_NEIGHBOR_GRID_EDGES_H
+
+#include "neighbor/create/create.h"
+
+/** The edges of the rank at grid->coords: along each displacement of a derived
+ * grid, else two for each dimension. Edges with the same direction have the
+ * same label, so both ends match the same edges.
+ * @param weights by displacement, or CATENA_UNWEIGHTED
+ * @param[out] graph sources and targets, malloc'd; the caller frees them
+ * @return ERR_NO_MEMORY */
+catena_status_t ctn_grid_edges(const ctn_grid_t *grid, const int *weights,
+                               ctn_graph_t *graph);
+
+#endif
