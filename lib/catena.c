@@ -223,6 +223,9 @@ static catena_status_t make_exec(catena_context_t *context)
     ctn_exec_set_wait_policy(
         exec, ctn_config_values(&context->config, &ctn_exec_settings));
     catena_status_t status = ctn_exec_init(exec);
+    if (status == CATENA_OK) {
+        status = ctn_groups_open(exec);
+    }
     ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
     if (context->sim != NULL) {
         catena_sim_payload_t payload = ctn_sim_payload(context->sim);
@@ -279,7 +282,8 @@ static catena_status_t make_world(catena_context_t *context)
         ctn_heap_attached(context->heap);
     }
     if (context->sim == NULL) {
-        ctn_exec_set_abort_flag(context->exec, context->world->block);
+        ctn_exec_set_abort_flag(context->exec,
+                                &context->world->block->abort_flag);
     }
     return status;
 }
@@ -466,8 +470,8 @@ catena_status_t catena_finalize(catena_context_t **handle)
             context->exec->started);
         return CATENA_ERR_STATE;
     }
-    uint64_t left =
-        context->exec->groups != context->world || context->exec->requests > 0;
+    uint64_t left = ctn_groups_newest(context->exec) != context->world ||
+                    context->exec->requests > 0;
     catena_status_t status = ctn_group_teardown_sum(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
         return status;

@@ -8,9 +8,9 @@
 
 #include "exec/exec.h"
 
-void ctn_exec_set_abort_flag(ctn_exec_t *exec, const ctn_control_block_t *block)
+void ctn_exec_set_abort_flag(ctn_exec_t *exec, const uint64_t *flag)
 {
-    exec->abort_flag = &block->abort_flag;
+    exec->abort_flag = flag;
     (void)ctn_heap_contains(exec->heap, exec->abort_flag,
                             sizeof(*exec->abort_flag),
                             &exec->abort_flag_offset);

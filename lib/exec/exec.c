@@ -35,8 +35,10 @@ void ctn_exec_release(ctn_exec_t *exec)
         free(kept->block);
         free(kept);
     }
-    while (exec->spares > 0) {
-        ctn_heap_free(exec->heap, exec->spare[--exec->spares]);
+    while (exec->attachments != NULL) {
+        ctn_exec_attachment_t *attachment = exec->attachments;
+        exec->attachments = attachment->next;
+        attachment->release(exec, attachment);
     }
     ctn_staging_release(exec);
     free(exec->endpoints);
@@ -519,9 +521,11 @@ CTN_COLD bool ctn_exec_reclaim(void *argument)
             ctn_exec_pass_time(exec);
         }
     }
-    bool more = exec->background_done != background_done || exec->spares > 0;
-    while (exec->spares > 0) {
-        ctn_heap_free(exec->heap, exec->spare[--exec->spares]);
+    bool more = exec->background_done != background_done;
+    for (ctn_exec_attachment_t *attachment = exec->attachments;
+         attachment != NULL; attachment = attachment->next) {
+        more |= attachment->reclaim != NULL &&
+                attachment->reclaim(exec, attachment);
     }
     return more;
 }

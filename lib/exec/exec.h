@@ -112,10 +112,9 @@ struct catena_request {
     /* Links in exec's list, the sequence's queue, or the pool; else NULL. */
     ctn_op_t *next;
     ctn_op_t *previous;
-    /* For a persistent operation: the group it runs on, which is freed with it,
-     * or NULL. */
-    void *hidden;
-    void (*dispose)(void *hidden);
+    /* For a persistent operation: what is freed with it, or NULL. */
+    void *owned;
+    void (*dispose)(void *owned);
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES];
 };
 
@@ -146,10 +145,6 @@ typedef struct ctn_wait_policy {
     void (*yield)(ctn_exec_t *exec);
 } ctn_wait_policy_t;
 
-/* Blocks of freed groups are kept for new ones: fresh memory costs page faults,
- * and zeroing all of it costs more than zeroing the few used slots. */
-#define CTN_SPARE_BLOCKS 8u
-
 /** Cost counters of operations, for callers that report them. */
 typedef struct ctn_tally {
     uint64_t rounds;   /* rounds of messages, as algorithms count them */
@@ -174,6 +169,17 @@ typedef struct ctn_watch {
     struct ctn_watch *next;
     void (*check)(struct ctn_watch *watch);
 } ctn_watch_t;
+
+/** State that a higher layer keeps with exec; the first member of that
+ * state. */
+typedef struct ctn_exec_attachment {
+    struct ctn_exec_attachment *next;
+    const void *key; /* address of a constant of the layer */
+    /** The heap is exhausted: free memory that is kept for later. Return
+     * whether any was freed; may be NULL. */
+    bool (*reclaim)(ctn_exec_t *exec, struct ctn_exec_attachment *attachment);
+    void (*release)(ctn_exec_t *exec, struct ctn_exec_attachment *attachment);
+} ctn_exec_attachment_t;
 
 /** Memory that outlives its operation. */
 typedef struct ctn_deferred_free {
@@ -226,11 +232,9 @@ struct ctn_exec {
      * calls still run inline; a wait polls them from time to time. */
     ctn_op_t *background;
     uint64_t background_done; /* background operations that have ended */
-    uint32_t requests;        /* whose memory other ranks reach through links */
+    uint32_t requests; /* not freed yet, whose memory other ranks reach */
     ctn_op_t *pool;
     ctn_deferred_free_t *deferred_frees;
-    ctn_control_block_t *spare[CTN_SPARE_BLOCKS];
-    unsigned spares;
     ctn_tally_t tally;
     /* Endpoints by process: a hash table with open addressing that grows with
      * their number. */
@@ -241,21 +245,36 @@ struct ctn_exec {
     unsigned staging_count;
     const uint64_t *abort_flag; /* other ranks write it; NULL: none */
     uint64_t abort_flag_offset; /* in every arena */
-    struct catena_group
-        *groups; /* all groups, newest first; owned by group.c */
+    ctn_exec_attachment_t *attachments;
 };
 
 catena_status_t ctn_exec_init(ctn_exec_t *exec);
 void ctn_exec_release(ctn_exec_t *exec);
+
+static inline void ctn_exec_attach(ctn_exec_t *exec,
+                                   ctn_exec_attachment_t *attachment)
+{
+    attachment->next = exec->attachments;
+    exec->attachments = attachment;
+}
+/** NULL: there is none with this key. */
+static inline ctn_exec_attachment_t *ctn_exec_find(const ctn_exec_t *exec,
+                                                   const void *key)
+{
+    ctn_exec_attachment_t *found = exec->attachments;
+    while (found != NULL && found->key != key) {
+        found = found->next;
+    }
+    return found;
+}
 
 /** This rank cannot do its part: it has no memory, or a peer is gone. All
  * operations end with `status` on this rank and on all ranks that it knows;
  * those pass it on. */
 void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status);
 /** Let long waits poll the abort flag, which other ranks set.
- * @param block the world's, once all ranks know it */
-void ctn_exec_set_abort_flag(ctn_exec_t *exec,
-                             const ctn_control_block_t *block);
+ * @param flag at the same offset in every arena, once all ranks know it */
+void ctn_exec_set_abort_flag(ctn_exec_t *exec, const uint64_t *flag);
 /** Poll the abort flag, and abort if it is set. */
 void ctn_exec_check_abort_flag(ctn_exec_t *exec);
 
@@ -356,7 +375,7 @@ void ctn_exec_defer_free(ctn_exec_t *exec, void *block);
 /** Advance the background operations; true: one made progress. */
 bool ctn_exec_poll_background(ctn_exec_t *exec);
 /** The heap is exhausted: wait for background operations to return memory, and
- * free the spare control blocks. Polls a bounded number of times.
+ * let higher layers free what they keep. Polls a bounded number of times.
  * @param exec  a ctn_exec_t
  * @return whether memory was freed */
 bool ctn_exec_reclaim(void *exec);

@@ -275,11 +275,11 @@ catena_status_t catena_request_free(catena_request_t **request)
     if (!(*request)->persistent || (*request)->state != CTN_OP_INACTIVE) {
         return CATENA_ERR_STATE;
     }
-    void *hidden = (*request)->hidden;
+    void *owned = (*request)->owned;
     void (*dispose)(void *) = (*request)->dispose;
     ctn_op_release(*request);
-    if (hidden != NULL) {
-        dispose(hidden);
+    if (owned != NULL) {
+        dispose(owned);
     }
     *request = NULL;
     return CATENA_OK;

@@ -1,4 +1,4 @@
-/* Control blocks, and the sequences over their slots. */
+/* Sequences over slots. */
 
 #include "exec/sequence.h"
 
@@ -6,26 +6,6 @@
 
 #include "build_constants.h"
 #include "exec/exec.h"
-
-ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec)
-{
-    if (exec->spares == 0 && exec->background != NULL) {
-        (void)ctn_exec_poll_background(exec);
-    }
-    return exec->spares > 0
-               ? exec->spare[--exec->spares]
-               : ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_control_block_t));
-}
-
-void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block)
-{
-    if (block != NULL && exec->spares < CTN_SPARE_BLOCKS &&
-        exec->status == CATENA_OK) {
-        exec->spare[exec->spares++] = block;
-    } else {
-        ctn_exec_free(exec, block);
-    }
-}
 
 void ctn_sequence_clear(const ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
@@ -85,8 +65,8 @@ void ctn_sequence_set(ctn_sequence_t *sequence, ctn_slot_t *slots,
     sequence->synchronized = CTN_FIRST_SEQUENCE + flight;
 }
 
-void ctn_sequence_init(ctn_sequence_t *sequence, ctn_control_block_t *block,
-                       uint32_t base, unsigned flight)
+void ctn_sequence_init(ctn_sequence_t *sequence, void *block, uint32_t base,
+                       unsigned flight)
 {
     ctn_sequence_set(sequence,
                      (ctn_slot_t *)(void *)((unsigned char *)block + base),

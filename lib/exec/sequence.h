@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/address.h"
-#include "exec/control_block.h"
+#include "exec/generations.h"
 
 /* See exec/exec.h. */
 typedef struct ctn_exec ctn_exec_t;
@@ -19,7 +19,7 @@ typedef struct ctn_sequence_hooks {
     /** Make a generation barrier: a synchronizing operation that exec inserts
      * before too many operations in a row do not synchronize, since those give
      * no information on which generations are free. Also makes epoch barriers
-     * (exec/control_block.h). NULL: no memory. */
+     * (exec/generations.h). NULL: no memory. */
     ctn_op_t *(*make_barrier)(ctn_exec_t *exec, ctn_sequence_t *sequence);
     /** At an epoch barrier: zero the flags outside the slots; NULL: there are
      * none. */
@@ -27,7 +27,7 @@ typedef struct ctn_sequence_hooks {
 } ctn_sequence_hooks_t;
 
 /** A numbered sequence of operations of a group. All ranks start the same
- * operations in the same order. See exec/control_block.h for generations; each
+ * operations in the same order. See exec/generations.h for generations; each
  * sequence sets their number. */
 struct ctn_sequence {
     ctn_slot_t *slots; /* in this rank's memory: [slot][generation]; NULL: its
@@ -57,12 +57,6 @@ struct ctn_sequence {
     bool ahead : 1;   /* blocking calls do not wait for the last barrier */
 };
 
-/** A control block with zeroed slots, from the spare ones or the heap; NULL: no
- * memory. */
-ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec);
-/** Free it. No rank may put into it any more, and the slots of its sequences
- * are zero (ctn_sequence_clear). */
-void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block);
 /** Zero the used slots. No effect after an abort: see ctn_exec_free. */
 void ctn_sequence_clear(const ctn_exec_t *exec, ctn_sequence_t *sequence);
 
@@ -74,8 +68,8 @@ void ctn_sequence_set(ctn_sequence_t *sequence, ctn_slot_t *slots,
                       unsigned generations, unsigned flight);
 /** Initialize a sequence of CTN_GENERATIONS generations over the zeroed slots
  * of a block. */
-void ctn_sequence_init(ctn_sequence_t *sequence, ctn_control_block_t *block,
-                       uint32_t base, unsigned flight);
+void ctn_sequence_init(ctn_sequence_t *sequence, void *block, uint32_t base,
+                       unsigned flight);
 
 /** Offset of a slot in the slots of a sequence, in bytes. */
 static inline uint64_t ctn_slot_at(const ctn_sequence_t *sequence, uint64_t seq,
@@ -136,7 +130,7 @@ static inline bool ctn_sequence_has_epochs(const ctn_sequence_t *sequence)
 }
 
 /** Operation `seq` may run when its generation is free on all ranks
- * (exec/control_block.h). All ranks have started operation synchronized - 1, so
+ * (exec/generations.h). All ranks have started operation synchronized - 1, so
  * all have completed all below synchronized - flight. */
 static inline bool ctn_sequence_may_run(const ctn_sequence_t *sequence,
                                         uint64_t seq)
@@ -168,7 +162,7 @@ void ctn_sequence_zero_old(ctn_exec_t *exec, ctn_sequence_t *sequence,
 /** Whether a generation barrier precedes the next operation if that does not
  * synchronize. An operation may use its generation only when one of the
  * generations - flight operations before it synchronizes
- * (exec/control_block.h). If blocking calls do not wait for the last barrier,
+ * (exec/generations.h). If blocking calls do not wait for the last barrier,
  * that must be the one before it. */
 static inline bool ctn_sequence_barrier_due(const ctn_sequence_t *sequence)
 {

@@ -15,8 +15,8 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
                                                make_generation_barrier};
 
-void ctn_chain_init(ctn_chain_t *chain, ctn_control_block_t *block,
-                    ctn_address_t address, uint32_t base)
+void ctn_chain_init(ctn_chain_t *chain, void *block, ctn_address_t address,
+                    uint32_t base)
 {
     memset(&chain->place, 0, sizeof(chain->place));
     chain->place.self = address;

@@ -3,8 +3,10 @@
 
 #include "group/chain_place.h"
 
-/** A chain with the sequence its operations run on. A group has one, and its
- * topology has two more, over other parts of the same control blocks. */
+#define CTN_CHAIN_SLOTS 128u /* 4 per round of an operation: 2^32 ranks */
+
+/** A chain with the sequence its operations run on. A group has one; higher
+ * layers form others, over other parts of the same control blocks. */
 typedef struct ctn_chain {
     ctn_chain_place_t place;
     ctn_sequence_t sequence;
@@ -29,11 +31,11 @@ ctn_op_t *ctn_log_chain_create(ctn_exec_t *exec, ctn_chain_t *chain);
 /** Drop the log-chain; all members must do so at the same point. */
 void ctn_log_chain_drop(ctn_chain_t *chain);
 
-/** Initialize a chain over one of the service sequences of a control block; a
- * split sets its place.
- * @param base offset of the sequence in the control block */
-void ctn_chain_init(ctn_chain_t *chain, ctn_control_block_t *block,
-                    ctn_address_t address, uint32_t base);
+/** Initialize a chain over slots in a block of memory; a split sets its place.
+ * @param block begins at the address of this member
+ * @param base offset of the slots in the block */
+void ctn_chain_init(ctn_chain_t *chain, void *block, ctn_address_t address,
+                    uint32_t base);
 
 /** Release its log-chain; its slots are zeroed. */
 void ctn_chain_release(const ctn_exec_t *exec, ctn_chain_t *chain);

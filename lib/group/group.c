@@ -3,27 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- list of groups ---- */
-
-static void join_list(catena_group_t *group)
-{
-    group->older = group->exec->groups;
-    group->exec->groups = group;
-}
-
-/** Remove a group from the list, if it is still in it. Linear: there are few
- * groups, since each has a control block in the heap. */
-static void leave_list(const catena_group_t *group)
-{
-    catena_group_t **link = &group->exec->groups;
-    while (*link != NULL && *link != group) {
-        link = &(*link)->older;
-    }
-    if (*link != NULL) {
-        *link = group->older;
-    }
-}
-
 /* ---- creation and release ---- */
 
 /** Initialize a handle over a control block. */
@@ -34,9 +13,9 @@ static void set_up(catena_group_t *group, ctn_exec_t *exec, void *block)
     group->exec = exec;
     group->block = block;
     (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
-    ctn_chain_init(&group->chain, block, address, at->service);
+    ctn_chain_init(&group->chain, block, address, at->chain);
     ctn_sequence_init(&group->sequence, block, at->user, CTN_FLIGHT);
-    join_list(group);
+    ctn_groups_add(group);
 }
 
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
@@ -84,13 +63,13 @@ ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group)
 
 /** Return the length of the control block of a hidden duplicate. */
 static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
-                             size_t node_area, bool eager)
+                             size_t shared, bool eager)
 {
     const size_t line = 4096;
     size_t bytes = offsetof(ctn_control_block_t, eager);
     hidden->group.small = members <= CTN_SMALL_MEMBERS;
     if (hidden->group.small) {
-        bytes = offsetof(ctn_small_control_block_t, node_area) + node_area;
+        bytes = offsetof(ctn_small_control_block_t, shared) + shared;
         bytes = (bytes + line - 1) / line * line;
     }
     hidden->eager = bytes;
@@ -99,8 +78,8 @@ static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
            (size_t)CTN_GENERATIONS * CTN_EAGER_SLOTS * hidden->eager_bytes;
 }
 
-catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
-                                  bool eager, ctn_hidden_t **out)
+catena_status_t ctn_hidden_create(catena_group_t *of, size_t shared, bool eager,
+                                  ctn_hidden_t **out)
 {
     ctn_exec_t *exec = of->exec;
     ctn_duplicates_t *requests = ctn_duplicates_of(of);
@@ -109,7 +88,7 @@ catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
     if (requests != NULL && hidden != NULL) {
         hidden->group.hidden = true;
         size_t bytes =
-            lay_out_hidden(hidden, of->chain.place.size, node_area, eager);
+            lay_out_hidden(hidden, of->chain.place.size, shared, eager);
         block = ctn_heap_calloc(exec->heap, 4096, bytes);
     }
     if (block == NULL) {
@@ -129,7 +108,7 @@ catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
 
 void ctn_group_release(catena_group_t *group)
 {
-    leave_list(group);
+    ctn_groups_remove(group);
     while (group->attachments != NULL) {
         ctn_attachment_t *attachment = group->attachments;
         group->attachments = attachment->next;
@@ -310,7 +289,7 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
         return CATENA_ERR_NO_MEMORY;
     }
     ((teardown_t *)ctn_op_state(op))->flush = flush_links;
-    leave_list(group);
+    ctn_groups_remove(group);
     ctn_op_start_background(op, true);
     return exec->status;
 }
@@ -350,9 +329,10 @@ size_t ctn_groups_release(ctn_exec_t *exec)
         op->state = CTN_OP_DONE;
         ctn_op_release(op);
     }
-    while (exec->groups != NULL) { /* a duplicate is newer than its group */
-        count += !exec->groups->hidden;
-        ctn_group_release(exec->groups);
+    catena_group_t *newest; /* a duplicate is newer than its group */
+    while ((newest = ctn_groups_newest(exec)) != NULL) {
+        count += !newest->hidden;
+        ctn_group_release(newest);
     }
     return count;
 }

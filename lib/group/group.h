@@ -4,6 +4,7 @@
 #include <catena/group.h>
 
 #include "group/chain.h"
+#include "group/control_block.h"
 
 /** State that a higher layer attaches to a group; the first member of that
  * state. */
@@ -13,7 +14,7 @@ typedef struct ctn_attachment {
      * included; NULL: it has no operations. */
     bool (*quiet)(const struct ctn_attachment *attachment);
     void (*release)(ctn_exec_t *exec, struct ctn_attachment *attachment);
-    /** Called at an epoch barrier of the user sequence (exec/control_block.h):
+    /** Called at an epoch barrier of the user sequence (exec/generations.h):
      * zero words that hold sequence numbers; may be NULL. */
     void (*clear)(ctn_exec_t *exec, struct ctn_attachment *attachment);
     struct ctn_attachment *next;
@@ -42,7 +43,7 @@ struct catena_group {
     uint8_t barrier;   /* ctn_barrier_algorithm_t of its barriers */
     bool hidden;       /* it is a ctn_hidden_t */
     bool small;        /* its block is a ctn_small_control_block_t */
-    catena_group_t *older; /* in the list of exec */
+    catena_group_t *older; /* in the list of groups */
 };
 
 _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
@@ -117,10 +118,10 @@ static inline catena_group_t *ctn_group_of(ctn_sequence_t *sequence)
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);
 /** Create a hidden duplicate of a group, over a new control block. Its chain is
  * not linked yet: operations wait until ctn_sequence_open.
- * @param node_area bytes of the node area, in small groups
+ * @param shared bytes of shared memory, in small groups
  * @param eager  it has eager buffers */
-catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
-                                  bool eager, ctn_hidden_t **hidden);
+catena_status_t ctn_hidden_create(catena_group_t *of, size_t shared, bool eager,
+                                  ctn_hidden_t **hidden);
 /** Return the duplicates of a group; NULL: no memory. */
 ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group);
 /** As catena_group_free.

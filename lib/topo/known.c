@@ -99,7 +99,7 @@ static catena_status_t link_node(ctn_topo_t *topo,
     }
     topo->oversubscribed = oversubscribed;
     ctn_address_t leader = topo->known[0].member.address;
-    uint32_t node_area = ctn_group_layout(topo->group)->node_area;
+    uint32_t node_area = ctn_group_layout(topo->group)->shared;
     unsigned char *memory =
         ctn_pointer(topo->peer[0], leader.offset + node_area);
     if (memory == NULL) {

@@ -184,7 +184,7 @@ static bool allocate_node_area(ctn_topo_t *topo, bool oversubscribed)
     topo->shared =
         n <= CTN_NODE_AREA_MEMBERS
             ? ctn_group_block_at(topo->group,
-                                 ctn_group_layout(topo->group)->node_area)
+                                 ctn_group_layout(topo->group)->shared)
             : ctn_heap_calloc(topo->group->exec->heap, 128,
                               ctn_node_area_bytes(n, oversubscribed));
     return topo->shared != NULL;
@@ -374,9 +374,9 @@ CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
         topo->group = group;
         const ctn_control_block_layout_t *at = ctn_group_layout(group);
         ctn_chain_init(&topo->node, group->block, group->chain.place.self,
-                       at->node);
+                       at->subchain[0]);
         ctn_chain_init(&topo->leaders, group->block, group->chain.place.self,
-                       at->leaders);
+                       at->subchain[1]);
         ctn_group_attach(group, &topo->attachment);
         group->topo = &topo->attachment;
     }

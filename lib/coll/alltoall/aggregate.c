@@ -8,7 +8,7 @@
  * member i modulo the number of members of that node, so the members receive
  * equal shares. 32 members on 4 nodes send 96 messages instead of 768.
  *
- * Slots and flags are reused by generation (exec/control_block.h). A member has
+ * Slots and flags are reused by generation (exec/generations.h). A member has
  * read all messages of its node when its operation is complete, so a sender
  * need not ask whether a slot is free. */
 

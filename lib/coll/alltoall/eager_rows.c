@@ -3,7 +3,7 @@
  * block, and publishes them with one word in front of them; each member copies
  * its block out of the rows of the others. With few members and bytes, word and
  * data share a cache line. The word holds the length of the blocks. Rows are
- * reused by generation (exec/control_block.h), so no member asks for a free row
+ * reused by generation (exec/generations.h), so no member asks for a free row
  * and none waits at the end. Two cache lines are written, where a slot for each
  * pair would take one for each peer; 16 ranks on 2 cores, 512 B: 16 us instead
  * of 20. */

@@ -5,7 +5,7 @@
  * lengths exchange none. So one cache line tells all members what would
  * otherwise take a CTS for each, and all flags that a member waits for are
  * adjacent. Descriptors and flags are reused by generation
- * (exec/control_block.h). Compared with CTS and slots, 4 KiB: 2 ranks with a
+ * (exec/generations.h). Compared with CTS and slots, 4 KiB: 2 ranks with a
  * core each 0.42 us instead of 0.47, 4 ranks on 2 cores 3.9 instead of 4.6, 16
  * ranks 55 instead of 75. */
 

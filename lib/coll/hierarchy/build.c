@@ -63,17 +63,18 @@ static void fold_facts(void *nearer, const void *farther, int in_is_left)
  * for the subgroup of each level. */
 enum {
     CHAINS = 1 + CTN_MOST_LEVELS,
-    BLOCK_CHAINS = 3, /* the service sequences of a control block */
+    BLOCK_CHAINS = 1 + CTN_SUBCHAINS, /* in a control block */
     BLOCKS = (CHAINS + BLOCK_CHAINS - 1) / BLOCK_CHAINS
 };
 
 static const uint32_t bases[BLOCK_CHAINS] = {
-    offsetof(ctn_control_block_t, service), offsetof(ctn_control_block_t, node),
-    offsetof(ctn_control_block_t, leaders)};
+    offsetof(ctn_control_block_t, chain),
+    offsetof(ctn_control_block_t, subchain[0]),
+    offsetof(ctn_control_block_t, subchain[1])};
 
 /** Many requests may build hierarchies at once, so the chains of small groups
  * take slots only. */
-#define SMALL_CHAIN_BYTES sizeof(((ctn_small_control_block_t *)NULL)->service)
+#define SMALL_CHAIN_BYTES sizeof(((ctn_small_control_block_t *)NULL)->chain)
 
 typedef struct hierarchy_build {
     /* arguments */

@@ -461,7 +461,7 @@ catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
         ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
-    op->hidden = own;
+    op->owned = own;
     op->dispose = dispose;
     return CATENA_OK;
 }

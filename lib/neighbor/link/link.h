@@ -195,7 +195,7 @@ catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
 
 /** Numbers repeat, and no operation that all ranks of a neighborhood run could
  * say when. Therefore a receiver zeroes the words of each generation once in an
- * epoch (exec/control_block.h), at the end of operation `seq` with that
+ * epoch (exec/generations.h), at the end of operation `seq` with that
  * generation. The message of that operation has been received, and the sender
  * writes there again only when it knows that the operation is complete here. */
 static inline bool ctn_link_zeroes(uint64_t seq)

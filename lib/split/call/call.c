@@ -420,7 +420,7 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
 
 void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden)
 {
-    op->hidden = &hidden->group;
+    op->owned = &hidden->group;
     op->dispose = dispose;
 }
 

@@ -22,7 +22,7 @@ typedef struct location {
 
 /** Whether all members are known to have ended operation `seq`: it used the
  * same generation, or it is so old that all ended it before they started the
- * last synchronizing operation (exec/control_block.h). */
+ * last synchronizing operation (exec/generations.h). */
 static bool is_over(const shm_call_t *call, uint64_t seq)
 {
     const ctn_sequence_t *sequence = &call->shm->sequence;

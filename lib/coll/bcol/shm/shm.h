@@ -16,7 +16,7 @@
  * Words hold ctn_flag64(seq) and are written after the data that they publish.
  * Only flags and descriptors contain words, so a word is never read from data,
  * whatever the lengths of the operation that used the generation before. No one
- * checks whether a generation is free (exec/control_block.h). A vector in the
+ * checks whether a generation is free (exec/generations.h). A vector in the
  * shared heap may be zcopy: its descriptor has its offset, and the owner does
  * not end before all readers have set their flags. A descriptor tells the
  * length. A reader that expects another length does not use the data, does what

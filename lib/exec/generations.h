@@ -1,5 +1,5 @@
-#ifndef CTN_EXEC_CONTROL_BLOCK_H
-#define CTN_EXEC_CONTROL_BLOCK_H
+#ifndef CTN_EXEC_GENERATIONS_H
+#define CTN_EXEC_GENERATIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,19 +8,13 @@
 #include "core/address.h"
 #include "core/constants.h"
 
-/* The control block of a group member. Other members put only into it and into
- * buffers that were published for an operation. Its size does not depend on the
- * group.
+/* Slots, their generations, and flags. Members of a sequence put only into its
+ * slots and into buffers that were published for an operation.
  *
- * - A block holds three service sequences (of the group's chain, of the chain
- *   of its members on one node, of the chain of the nodes' first members), the
- *   user sequence, the slots of group teardown, the node area, and the eager
- *   buffers of the user sequence. Each of these addresses a member by the
- *   address of its block.
  * - A sequence has CTN_GENERATIONS generations; operation `seq` uses generation
  *   seq % CTN_GENERATIONS.
- * - A generation has CTN_SLOTS slots (a service sequence: CTN_CHAIN_SLOTS).
- *   Each slot has one writer at a time.
+ * - A generation has a fixed number of slots. Each slot has one writer at a
+ *   time.
  *
  * Why a sender may write into generation seq % CTN_GENERATIONS without asking.
  * Let F be the number of operations that a rank runs at once in a sequence, and
@@ -32,8 +26,7 @@
  * synchronizing operations only this always holds, so starting costs no
  * message. It also holds when at least one of any two consecutive operations is
  * synchronizing: exec inserts a generation barrier between two that are not.
- * (The service sequences have F = 1: a generation barrier precedes the third
- * such operation in a row.)
+ * (With F = 1 a generation barrier precedes the third such operation in a row.)
  *
  * Why a flag of an old operation is never taken for one of a new operation with
  * the same number. Numbers recur after CTN_NUMBERS operations, and a flag stays
@@ -63,17 +56,8 @@
 #define CTN_GENERATIONS 4u
 #define CTN_FLIGHT (CTN_GENERATIONS / 2)
 
-#define CTN_SLOTS 64u /* of the user sequence */
-#define CTN_CHAIN_SLOTS                                                        \
-    128u                       /* 4 per round of a chain operation: 2^32 ranks \
-                                */
-#define CTN_TEARDOWN_SLOTS 64u /* 2 per round of a scan */
-#define CTN_TEARDOWN_GENERATIONS 2u
 #define CTN_INLINE_BYTES 112u  /* payload in a slot */
-#define CTN_EAGER_SLOTS 32u    /* slots that also have an eager buffer */
 #define CTN_EAGER_FRAGMENTS 2u /* of an eager buffer, for pipelining */
-
-#define CTN_NODE_AREA_BYTES (96u * 1024 - 64)
 
 /** A message slot. The flag in word[0] says what has arrived, see ctn_flag. */
 typedef struct ctn_slot {
@@ -87,65 +71,7 @@ typedef struct ctn_slots {
     ctn_slot_t generation[CTN_GENERATIONS];
 } ctn_slots_t;
 
-typedef struct ctn_control_block {
-    ctn_slots_t service[CTN_CHAIN_SLOTS];
-    ctn_slots_t node[CTN_CHAIN_SLOTS];
-    ctn_slots_t leaders[CTN_CHAIN_SLOTS];
-    ctn_slots_t user[CTN_SLOTS];
-    /* For group teardown, which does not depend on the state of the other
-     * sequences. */
-    ctn_slot_t teardown[CTN_TEARDOWN_SLOTS][CTN_TEARDOWN_GENERATIONS];
-    /* Shared by the members of a node, in the block of the first of them. topo
-     * defines its layout. Zero in a new group. */
-    unsigned char node_area[CTN_NODE_AREA_BYTES];
-    /* Used in the blocks of the world group only, which have the same offset on
-     * all ranks; see ctn_exec_abort. */
-    uint64_t abort_flag;
-    unsigned char unused[64 - sizeof(uint64_t)];
-    /* The rest need not be zero. */
-    unsigned char eager[CTN_GENERATIONS][CTN_EAGER_SLOTS][CTN_EAGER_FRAGMENTS]
-                       [CTN_EAGER_FRAGMENT_BYTES];
-} ctn_control_block_t;
-
-/** The control block of a group of up to CTN_SMALL_MEMBERS members that runs
- * operations of one kind, one at a time: the same parts with fewer slots, a
- * node area as long as the members need, and possibly shorter eager buffers. */
-#define CTN_SMALL_MEMBERS 64u
-
-typedef struct ctn_small_control_block {
-    ctn_slots_t service[CTN_CHAIN_SLOTS / 2];
-    ctn_slots_t node[CTN_CHAIN_SLOTS / 4];
-    ctn_slots_t leaders[CTN_CHAIN_SLOTS / 4];
-    ctn_slots_t user[CTN_SLOTS];
-    ctn_slot_t teardown[CTN_TEARDOWN_SLOTS][CTN_TEARDOWN_GENERATIONS];
-    unsigned char node_area[];
-} ctn_small_control_block_t;
-
-/** Offsets of the parts of a block. */
-typedef struct ctn_control_block_layout {
-    uint32_t service, node, leaders, user, teardown, node_area;
-} ctn_control_block_layout_t;
-
-#define CTN_CONTROL_BLOCK_LAYOUT(type)                                         \
-    {                                                                          \
-        offsetof(type, service), offsetof(type, node),                         \
-            offsetof(type, leaders), offsetof(type, user),                     \
-            offsetof(type, teardown), offsetof(type, node_area)                \
-    }
-
 _Static_assert(sizeof(ctn_slot_t) == 128, "a slot is two cache lines");
-_Static_assert(offsetof(ctn_control_block_t, eager) % 4096 == 0,
-               "wide slots start on a page");
-
-static inline uint64_t ctn_eager_offset(ctn_address_t member, uint64_t seq,
-                                        unsigned slot, unsigned fragment)
-{
-    return member.offset + offsetof(ctn_control_block_t, eager) +
-           (((seq % CTN_GENERATIONS) * CTN_EAGER_SLOTS + slot) *
-                CTN_EAGER_FRAGMENTS +
-            fragment) *
-               CTN_EAGER_FRAGMENT_BYTES;
-}
 
 #define CTN_EPOCH_BARRIERS 3u
 
