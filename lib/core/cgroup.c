@@ -7,12 +7,12 @@
 
 enum { PATH_BYTES = 4096 };
 
-typedef struct walk {
+typedef struct cgroup_walk {
     const char *root;
     const char *controller;
     void (*visit)(const char *directory, int version, void *argument);
     void *argument;
-} walk_t;
+} cgroup_walk_t;
 
 /** Whether a list, separated by commas, contains a word. */
 static bool contains(const char *list, const char *word)
@@ -29,8 +29,8 @@ static bool contains(const char *list, const char *word)
 }
 
 /** Visit `group` below `mount`, and its ancestors up to the mount. */
-static void visit_ancestors(const walk_t *walk, int version, const char *mount,
-                            const char *group)
+static void visit_ancestors(const cgroup_walk_t *walk, int version,
+                            const char *mount, const char *group)
 {
     char path[PATH_BYTES];
     size_t length = strlen(group);
@@ -54,7 +54,7 @@ static void visit_ancestors(const walk_t *walk, int version, const char *mount,
 
 /** A line of /proc/self/cgroup: "ID:CONTROLLERS:PATH", without controllers in
  * version 2. */
-static void visit_line(const walk_t *walk, char *line)
+static void visit_line(const cgroup_walk_t *walk, char *line)
 {
     line[strcspn(line, "\n")] = '\0';
     char *list = strchr(line, ':');
@@ -78,7 +78,7 @@ void ctn_cgroup_each(const char *root, const char *controller,
                                    void *argument),
                      void *argument)
 {
-    walk_t walk = {root, controller, visit, argument};
+    cgroup_walk_t walk = {root, controller, visit, argument};
     char path[PATH_BYTES];
     snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
     char *line = NULL;
