@@ -18,7 +18,7 @@ extern "C" {
 #define CATENA_IN_PLACE ((void *)-1)
 
 /** Return when all ranks of the group have called it (MPI_Barrier).
- * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY, ERR_PEER
+ * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY, ERR_ENDED, ERR_PEER
  * @see docs/algorithms.md BAR-1, HIER-1 */
 CATENA_API catena_status_t catena_barrier(catena_group_t *group);
 CATENA_API catena_status_t catena_ibarrier(catena_group_t *group,
@@ -40,7 +40,7 @@ CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
  * once if the receive buffer is in the shared heap. Any other buffers are
  * allowed, and ranks may differ in this.
  * @return CATENA_OK, ERR_ARG (NULL, overflow, blocks of different lengths on
- *         both sides; logged), ERR_NO_MEMORY, ERR_PEER
+ *         both sides; logged), ERR_NO_MEMORY, ERR_ENDED, ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-8; Peng, Liu, Xie, Algorithms 1 to 5 */
 CATENA_API catena_status_t catena_alltoall(const void *send, size_t send_count,
                                            catena_type_t send_type, void *recv,
@@ -82,7 +82,8 @@ CATENA_API catena_status_t catena_alltoall_init(
  *                    arrays belong to catena until the call, the request, or
  *                    the persistent request has ended; types may be freed
  *                    immediately.
- * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
+ * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_ENDED,
+ *         ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-5 and A2A-7 */
 CATENA_API catena_status_t catena_alltoallv(
     const void *send, const size_t send_counts[],
@@ -143,11 +144,13 @@ CATENA_API catena_status_t catena_alltoallw_init(
  * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation, or levels
  *         that do not fit the group; logged), ERR_UNSUPPORTED (an element of a
  *         reduction over 32 KiB; gatherv and scatterv of several levels in a
- *         simulation that moves no data; logged), ERR_NO_MEMORY, ERR_PEER If a
- *         rank has no memory for its part in a collective, it and all ranks
- *         that wait for it return ERR_NO_MEMORY from then on: only
- *         catena_finalize and catena_abort remain. If a call can fail on this
- *         rank alone, it does so; initializing a persistent request cannot.
+ *         simulation that moves no data; logged), ERR_NO_MEMORY (for
+ *         this call; the context still works), ERR_ENDED (a rank
+ *         has no memory for its part in a collective that others wait for, or
+ *         lengths differ such that ranks would wait for each other; it and all
+ *         ranks that wait for it return this from then on), ERR_PEER. Without
+ *         memory a call fails on this rank alone if it can; initializing a
+ *         persistent request cannot
  * @see docs/algorithms.md HIER-1 to HIER-10; Graham, Ladd, Gorentla Venkata,
  * section 3 */
 

@@ -40,7 +40,7 @@ CATENA_API int catena_group_size(const catena_group_t *group);
  * @param[in]  color 0 or more, or CATENA_UNDEFINED
  * @param[out] out   set only on CATENA_OK: NULL for CATENA_UNDEFINED, else free
  *                   with catena_group_free
- * @return CATENA_OK, ERR_ARG (see catena_group_split_by), ERR_NO_MEMORY,
+ * @return CATENA_OK, ERR_ARG (see catena_group_split_by), ERR_ENDED,
  *         ERR_PEER */
 CATENA_API catena_status_t catena_group_split(catena_group_t *group, int color,
                                               int key, catena_group_t **out);
@@ -107,8 +107,8 @@ typedef struct catena_split {
  * always wait if ranks name different algorithms, or if group is NULL.
  *
  * @return CATENA_OK, ERR_ARG (algorithm unknown or not applicable; inconsistent
- *         comparator; logged), ERR_NO_MEMORY (on all ranks and permanent: see
- *         catena/coll.h), ERR_PEER */
+ *         comparator; logged), ERR_ENDED (a rank has no memory for it),
+ *         ERR_PEER */
 CATENA_API catena_status_t catena_group_split_by(catena_group_t *group,
                                                  const catena_split_t *split,
                                                  catena_group_t **out);
@@ -136,7 +136,7 @@ CATENA_API catena_status_t catena_group_split_int64(catena_group_t *group,
  * a split by the resource's name.
  * @param[in]  key   position within the new group, see MPI_Comm_split
  * @param[out] out   the new group; free with catena_group_free
- * @return CATENA_OK, ERR_ARG, ERR_NO_MEMORY, ERR_PEER */
+ * @return CATENA_OK, ERR_ARG, ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_group_split_level(catena_group_t *group,
                                                     catena_level_t level,
                                                     int key,
@@ -169,7 +169,7 @@ CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
  * @param[in,out] group NULL afterwards, except with ERR_ARG and ERR_STATE
  * @return CATENA_OK, ERR_ARG (NULL; the world: it is freed with its context),
  *         ERR_STATE (this rank has operations under way; logged; nothing was
- *         freed here, and the group can still be used), ERR_NO_MEMORY,
+ *         freed here, and the group can still be used), ERR_ENDED,
  *         ERR_PEER */
 CATENA_API catena_status_t catena_group_free(catena_group_t **group);
 

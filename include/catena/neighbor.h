@@ -78,7 +78,8 @@ typedef struct catena_neighborhood_info {
  *                            catena_neighborhood_free
  * @return CATENA_OK, ERR_ARG (NULL, rank outside the group, negative weight,
  *         weights on some ranks only, lists that do not match, different info
- *         or CATENA_CHECK; logged), ERR_NO_MEMORY, ERR_PEER */
+ *         or CATENA_CHECK; logged), ERR_NO_MEMORY (on all ranks),
+ *         ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_neighborhood_create(
     catena_group_t *group, int source_count, const int sources[],
     const int source_weights[], int target_count, const int targets[],
@@ -115,7 +116,7 @@ CATENA_API catena_status_t catena_dist_graph_create(
  *                             ERR_STATE
  * @return CATENA_OK, ERR_ARG (NULL), ERR_STATE (this rank has operations of the
  *         neighborhood or of its group under way; logged; nothing was freed
- *         here, and both can still be used), ERR_NO_MEMORY, ERR_PEER */
+ *         here, and both can still be used), ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t
 catena_neighborhood_free(catena_neighborhood_t **neighborhood);
 
@@ -146,7 +147,8 @@ CATENA_API catena_status_t catena_neighborhood_neighbors(
  * catena_neighborhood_info_t.
  * @return CATENA_OK, ERR_ARG (unknown, not the same on all ranks, or not
  *         possible for this graph; logged with the alternatives), ERR_STATE (on
- *         all ranks: one has operations under way), ERR_NO_MEMORY, ERR_PEER */
+ *         all ranks: one has operations under way), ERR_NO_MEMORY,
+ *         ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_neighborhood_set(
     catena_neighborhood_t *neighborhood, const char *name, const char *value);
 
@@ -264,13 +266,13 @@ CATENA_API catena_status_t catena_cart_derive_graph(
  *                         other expects some, or if different lengths lead to
  *                         different algorithms. If a rank has no memory for its
  *                         part, it and all ranks that wait for it return
- *                         ERR_NO_MEMORY from then on (catena/coll.h). If it has
+ *                         ERR_ENDED from then on (catena/coll.h). If it has
  *                         no memory for a request, nothing is started: only
  *                         that rank gets the error, and it may call again. The
  *                         same holds for invalid arguments: the neighbors wait
  *                         until the rank calls again.
  * @return CATENA_OK, ERR_ARG (NULL, overflow, created for other operations;
- *         logged), ERR_NO_MEMORY, ERR_PEER
+ *         logged), ERR_NO_MEMORY, ERR_ENDED, ERR_PEER
  * @see docs/algorithms.md NBR-1 to NBR-4 and NBR-8 */
 
 /** Send the same block to all targets (MPI_Neighbor_allgather). The same length

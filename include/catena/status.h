@@ -31,20 +31,25 @@ extern "C" {
  *
  * Errors are grouped by the largest thing that is broken afterwards, so that a
  * caller knows what to rebuild:
- *   - the call: arguments were rejected, nothing was done;
- *   - the context: finalize or abort. */
+ *   - the call, codes above -40: it did nothing, or failed alone; the context
+ *     still works;
+ *   - the context, codes from -40 down: all operations have ended, all later
+ *     calls that communicate return the same code, and only catena_finalize and
+ *     catena_abort remain. The other ranks of the job get such a code, too. */
 typedef enum catena_status {
     CATENA_OK = 0,
 
     /* the call */
     CATENA_ERR_ARG = -1,         /**< NULL, overflow, bad value */
     CATENA_ERR_UNSUPPORTED = -2, /**< valid, but not available here */
-    CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full; for
-                                    collectives see catena/coll.h */
+    CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full */
     CATENA_ERR_STATE = -4,       /**< not allowed now (request active, ...) */
 
     /* the context */
     CATENA_ERR_PEER = -40,      /**< a rank of the job is gone */
+    CATENA_ERR_ENDED = -41,     /**< a rank could not do its part of a call that
+                                   others wait for: it had no memory, or lengths
+                                   that differ between ranks; it logged which */
     CATENA_ERR_LAUNCHER = -60,  /**< the PMIx server is gone or refused */
     CATENA_ERR_TRANSPORT = -61, /**< the network failed */
     CATENA_ERR_SYSTEM = -62     /**< the operating system refused */

@@ -23,11 +23,12 @@ static void abandon(ctn_transport_t *transport, catena_status_t status)
     }
 }
 
-void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
+catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
 {
     if (exec->status != CATENA_OK) {
-        return;
+        return exec->status;
     }
+    status = ctn_status_of_call(status) ? CATENA_ERR_ENDED : status;
     exec->status = status;
     abandon(exec->local, status);
     abandon(exec->network, status);
@@ -39,15 +40,14 @@ void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
         }
     }
     ctn_exec_wake(exec);
+    return status;
 }
 
 catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op)
 {
     catena_status_t status = ctn_op_run(op);
-    if (status == CATENA_ERR_NO_MEMORY) {
-        ctn_exec_abort(exec, status);
-    }
-    return status;
+    return status == CATENA_ERR_NO_MEMORY ? ctn_exec_abort(exec, status)
+                                          : status;
 }
 
 void ctn_exec_check_abort_flag(ctn_exec_t *exec)
@@ -55,6 +55,6 @@ void ctn_exec_check_abort_flag(ctn_exec_t *exec)
     uint64_t word =
         exec->abort_flag != NULL ? ctn_word_load(exec->abort_flag) : 0;
     if (word != 0) {
-        ctn_exec_abort(exec, (catena_status_t) - (int64_t)word);
+        (void)ctn_exec_abort(exec, (catena_status_t) - (int64_t)word);
     }
 }

@@ -193,8 +193,9 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     ctn_sequence_t *sequence = op->sequence;
     if (op->status == CATENA_ERR_NO_MEMORY && sequence != NULL &&
         sequence->brittle && !op->clean) {
-        ctn_exec_abort(exec, op->status);
+        (void)ctn_exec_abort(exec, op->status);
     }
+    op->status = ctn_exec_result(exec, op->status);
     if (sequence != NULL) {
         sequence_completed(sequence, op);
     }
@@ -289,7 +290,7 @@ static bool progress_network(ctn_exec_t *exec)
         /* The simulator notifies all ranks. */
         exec->status = (catena_status_t)result;
     } else if (result < 0) {
-        ctn_exec_abort(exec, (catena_status_t)result);
+        (void)ctn_exec_abort(exec, (catena_status_t)result);
     }
     return result != 0;
 }
@@ -364,8 +365,7 @@ CTN_HOT void ctn_op_start(ctn_op_t *op)
     }
     if (!insert_barriers(sequence, op)) {
         /* The numbers differ from those of other ranks now. */
-        ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
-        op->status = CATENA_ERR_NO_MEMORY;
+        op->status = ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         op->state = CTN_OP_DONE;
         return;
     }

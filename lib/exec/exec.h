@@ -268,10 +268,25 @@ static inline ctn_exec_attachment_t *ctn_exec_find(const ctn_exec_t *exec,
     return found;
 }
 
+/** Whether an error is that of a call: the context still works. */
+static inline bool ctn_status_of_call(catena_status_t status)
+{
+    return status < CATENA_OK && status > CATENA_ERR_PEER;
+}
 /** This rank cannot do its part: it has no memory, or a peer is gone. All
- * operations end with `status` on this rank and on all ranks that it knows;
- * those pass it on. */
-void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status);
+ * operations end on this rank and on all ranks that it knows; those pass it on.
+ * @param status an error of a call becomes ERR_ENDED
+ * @return the error that ended the context, which may be an earlier one */
+catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status);
+/** The status that a call returns: once the context has ended, the reason in
+ * place of an error of the call. */
+static inline catena_status_t ctn_exec_result(const ctn_exec_t *exec,
+                                              catena_status_t status)
+{
+    return ctn_status_of_call(status) && exec->status != CATENA_OK
+               ? exec->status
+               : status;
+}
 /** Let long waits poll the abort flag, which other ranks set.
  * @param flag at the same offset in every arena, once all ranks know it */
 void ctn_exec_set_abort_flag(ctn_exec_t *exec, const uint64_t *flag);
@@ -338,7 +353,7 @@ catena_status_t ctn_op_wait(ctn_op_t *op);
 /** A blocking call: start, wait, release. NULL: ERR_NO_MEMORY. */
 catena_status_t ctn_op_run(ctn_op_t *op);
 /** The same for an operation that all ranks of a group run and that is not
- * retried: ERR_NO_MEMORY aborts (ctn_exec_abort). */
+ * retried: without memory it aborts (ctn_exec_abort). */
 catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op);
 /** Describe its phase and the rank that it waits for. */
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);

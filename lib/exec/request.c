@@ -18,7 +18,7 @@ static inline catena_status_t harvest(catena_request_t **request)
     if (op == NULL) {
         return CATENA_OK;
     }
-    catena_status_t status = op->status;
+    catena_status_t status = ctn_exec_result(op->exec, op->status);
     if (op->persistent) {
         op->exec->started -= op->state != CTN_OP_INACTIVE;
         op->state = CTN_OP_INACTIVE;

@@ -285,8 +285,7 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
     ctn_op_t *op = create_teardown(group, 0, 0);
     ctn_exec_t *exec = group->exec;
     if (op == NULL) {
-        ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
     }
     ((teardown_t *)ctn_op_state(op))->flush = flush_links;
     ctn_groups_remove(group);
@@ -303,8 +302,7 @@ catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
     ctn_exec_t *exec = group->exec;
     ctn_op_t *op = create_teardown(group, turn, *sum);
     if (op == NULL) {
-        ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
     }
     teardown_t *teardown = ctn_op_state(op);
     teardown->keep = true;

@@ -91,8 +91,13 @@ int main(void)
     catena_neighborhood_t *complete = NULL;
     catena_status_t status = run(context, in, out, &group, &complete);
     printf("%s - rank %d hears of a rank without memory: %s\n",
-           status == CATENA_ERR_NO_MEMORY ? "ok" : "not ok", rank,
+           status == CATENA_ERR_ENDED ? "ok" : "not ok", rank,
            catena_status_string(status));
+    status = catena_barrier(catena_world(context));
+    printf("%s - rank %d: the context has ended: %s\n",
+           status == CATENA_ERR_ENDED || status == CATENA_ERR_PEER ? "ok"
+                                                                   : "not ok",
+           rank, catena_status_string(status));
     fflush(stdout);
     usleep(300000); /* a failed send to a rank that is gone is detected first */
     if (complete != NULL) {

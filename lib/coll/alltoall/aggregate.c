@@ -280,7 +280,7 @@ bool ctn_aggregate_check_mismatch(const ctn_op_t *op, uint64_t bytes)
                       "alltoall: some ranks have blocks of %llu bytes, this "
                       "rank has another length; all ranks must have the same",
                       (unsigned long long)found);
-            ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+            (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
             return true;
         }
     }

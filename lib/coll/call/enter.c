@@ -216,7 +216,7 @@ CTN_HOT catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing,
         ctn_call_drop(call);
     }
     if (op == NULL && (!nothing || mode == CTN_PERSISTENT)) {
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_result(call->group->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;

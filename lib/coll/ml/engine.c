@@ -89,7 +89,7 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 void ctn_ml_abort(ctn_ml_t *ml)
 {
-    ctn_exec_abort(ml->exec, CATENA_ERR_NO_MEMORY);
+    (void)ctn_exec_abort(ml->exec, CATENA_ERR_NO_MEMORY);
 }
 
 /** Whether a chunk may run: chunks begin in their order. */

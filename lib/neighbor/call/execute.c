@@ -435,7 +435,7 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
     }
     drop_substitutes(op, execution);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for this rank */
-        ctn_exec_abort(op->exec, op->status);
+        (void)ctn_exec_abort(op->exec, op->status);
     }
     if (ctn_link_zeroes(op->seq)) {
         zero_words(x->neighborhood, op->seq);
@@ -494,6 +494,7 @@ static void run_inline(ctn_op_t *op)
     op->status = op->status == CATENA_OK ? exec->status : op->status;
     ctn_op_set_network(op, false);
     ctn_exchange_finish(op);
+    op->status = ctn_exec_result(exec, op->status);
     op->state = CTN_OP_DONE;
 }
 

@@ -289,7 +289,7 @@ static void finish(ctn_op_t *op)
         }
     }
     if (status != CATENA_OK) {
-        ctn_exec_abort(op->exec, status);
+        (void)ctn_exec_abort(op->exec, status);
     }
     ctn_sequence_open(&own->neighborhood.sequence, CTN_LINK_FLIGHT);
 }
@@ -412,7 +412,7 @@ static void dispose(void *what)
     own->request = NULL;
     ctn_op_t *op = ctn_op_create(exec, &closing, &own->neighborhood.sequence);
     if (op == NULL) {
-        ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+        (void)ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
         return;
     }
     *(own_links_t **)ctn_op_state(op) = own;
@@ -443,8 +443,7 @@ catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
     ctn_exchange_t *x = ctn_op_state(op);
     own_links_t *own = ctn_lines_alloc(sizeof(*own));
     if (own == NULL) {
-        ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
     }
     own->of = x->neighborhood;
     own->request = op;
@@ -458,8 +457,7 @@ catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
     if (!copy_links(own) || !take_memory(own) || !make_hello(own) ||
         !connect(own)) {
         release(own);
-        ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
     }
     op->owned = own;
     op->dispose = dispose;

@@ -196,7 +196,7 @@ static void finish_hidden(ctn_op_t *op)
 {
     call_split_t *split = ctn_op_state(op);
     if (op->status != CATENA_OK) {
-        ctn_exec_abort(op->exec, op->status);
+        (void)ctn_exec_abort(op->exec, op->status);
     }
     split->made = NULL;
     ctn_sequence_open(&split->hidden->group.sequence, CTN_FLIGHT);
@@ -211,7 +211,7 @@ static void finish(ctn_op_t *op)
         hand_over(op);
     } else if (op->status ==
                CATENA_ERR_NO_MEMORY) { /* other members wait for it */
-        ctn_exec_abort(op->exec, op->status);
+        (void)ctn_exec_abort(op->exec, op->status);
     }
     ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
                      split->record_bytes);
@@ -359,8 +359,7 @@ static catena_status_t create(catena_group_t *group,
     ctn_op_t *op =
         ctn_op_create(group->exec, &split_algorithm, &group->sequence);
     if (op == NULL) { /* fails on all ranks, wherever it happens */
-        ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     call_split_t *state = ctn_op_state(op);
     state->parent = group;
@@ -377,7 +376,7 @@ static catena_status_t run_split(catena_group_t *group,
                                  const catena_split_t *split,
                                  catena_status_t status, catena_group_t **out)
 {
-    ctn_op_t *op;
+    ctn_op_t *op = NULL;
     status = create(group, split, status, out, &op);
     return status == CATENA_OK ? ctn_op_run(op) : status;
 }
@@ -406,8 +405,7 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
         if (op != NULL) {
             ctn_op_release(op);
         }
-        ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     call_split_t *split = ctn_op_state(op);
     split->parent = group;
@@ -442,7 +440,7 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
                                        catena_group_t **out,
                                        catena_request_t **request)
 {
-    ctn_op_t *op;
+    ctn_op_t *op = NULL;
     catena_split_t own;
     catena_status_t status = read_split(group, &split, &own);
     status = create(group, split, request != NULL ? status : CATENA_ERR_ARG,

@@ -278,7 +278,10 @@ static void exhaust_heap(job_t *job)
     }
     JOB_CHECK(job, ctn_op_run(ctn_barrier_create(world)) == CATENA_OK);
     catena_status_t status = oracle_call_run(&oracle, &call);
-    JOB_CHECK(job, status == CATENA_OK || status == CATENA_ERR_NO_MEMORY);
+    JOB_CHECK(job,
+              status == CATENA_OK || status == (job->exec->status == CATENA_OK
+                                                    ? CATENA_ERR_NO_MEMORY
+                                                    : CATENA_ERR_ENDED));
     if (status == CATENA_OK) {
         oracle_call_check(&oracle, &call, "heap exhausted");
     }

@@ -201,7 +201,7 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
                 op->exec, ctn_topo_local(a->topo, a->descriptors_read)->rank,
                 a->call.group->chain.place.rank, descriptor->bytes,
                 a->call.receive.bytes);
-            ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+            (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
             return CTN_STEP_WAIT;
         }
         read_descriptor(a, a->descriptors_read, descriptor);
@@ -284,7 +284,7 @@ CTN_COLD static void check_mismatch(ctn_op_t *op, ctn_leaders_t *a)
     for (uint32_t l = 0; l < a->layout->leaders; l++) {
         if (ctn_word_load(&ctn_leaders_counter(op, a, l)->mismatch) ==
             ctn_flag64(op->seq)) {
-            ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+            (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
         }
     }
     (void)ctn_aggregate_check_mismatch(op, 0);

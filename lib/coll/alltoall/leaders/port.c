@@ -192,7 +192,7 @@ CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
     ctn_exec_post(op->exec, mismatch, ctn_flag64(op->seq));
     a->mismatch = true;
     if (fragments_of(found->bytes) != fragments_of(in->of.bytes)) {
-        ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+        (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
     }
 }
 

@@ -179,7 +179,7 @@ CTN_COLD static void abort_mismatch(const ctn_op_t *op, uint32_t member)
               call->basic != NULL ? call->basic->bytes : 0,
               call->basic != NULL ? call->basic->chunks : 0,
               sbgp->member[member].rank);
-    ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+    (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
 }
 
 /** Send this member's signature to a member for which it has waited long: that
@@ -377,7 +377,7 @@ static void check_completed(ctn_watch_t *watch)
                       "which its own vector had another length; give the same "
                       "count on all ranks",
                       p2p->module.sbgp->member[p2p->me].rank);
-            ctn_exec_abort(p2p->module.exec, CATENA_ERR_ARG);
+            (void)ctn_exec_abort(p2p->module.exec, CATENA_ERR_ARG);
             return;
         }
     }

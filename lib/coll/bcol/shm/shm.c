@@ -157,7 +157,7 @@ CTN_COLD void shm_report_mismatch(shm_call_t *call, uint32_t i, uint64_t mark)
     }
     call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
     if (other_chunks) {
-        ctn_exec_abort(module->exec, CATENA_ERR_ARG);
+        (void)ctn_exec_abort(module->exec, CATENA_ERR_ARG);
     }
 }
 
