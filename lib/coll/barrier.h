@@ -3,6 +3,13 @@
 
 #include "topo/topo.h"
 
+/** How the barriers of a group run: group->barrier. */
+typedef enum ctn_barrier_algorithm {
+    CTN_BARRIER_UNKNOWN, /* the settings have not been read yet */
+    CTN_BARRIER_NODES,
+    CTN_BARRIER_LEVELS
+} ctn_barrier_algorithm_t;
+
 /** Create an inactive barrier of `group`; NULL: no memory. */
 ctn_op_t *ctn_barrier_create(catena_group_t *group);
 

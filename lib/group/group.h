@@ -20,13 +20,6 @@ typedef struct ctn_attachment {
     struct ctn_attachment *next;
 } ctn_attachment_t;
 
-/** See coll/barrier.c. */
-typedef enum ctn_barrier_algorithm {
-    CTN_BARRIER_UNKNOWN, /* the settings have not been read yet */
-    CTN_BARRIER_NODES,
-    CTN_BARRIER_LEVELS
-} ctn_barrier_algorithm_t;
-
 /** A group: a chain, and two numbered sequences of operations on it. Its size
  * does not depend on the number of ranks. What higher layers know about it
  * (nodes, leaders) is in the attachments, which are created on demand. */
@@ -36,13 +29,14 @@ struct catena_group {
     ctn_chain_t chain; /* the chain, with the sequence of chain operations */
     ctn_sequence_t sequence; /* the application's operations */
     ctn_attachment_t *attachments;
-    ctn_attachment_t
-        *topo;         /* the topology, which is also in attachments; or NULL */
-    uint32_t composed; /* operations under way that have no sequence */
-    bool permanent;    /* the world: freed with its context */
-    uint8_t barrier;   /* ctn_barrier_algorithm_t of its barriers */
-    bool hidden;       /* it is a ctn_hidden_t */
-    bool small;        /* its block is a ctn_small_control_block_t */
+    ctn_attachment_t *frequent; /* the attachment that most calls need, which is
+                                   also in attachments; or NULL */
+    uint32_t composed;          /* operations under way that have no sequence */
+    bool permanent;             /* the world: freed with its context */
+    uint8_t barrier; /* how its barriers run, for the layer that has them; 0
+                        at first */
+    bool hidden;     /* it is a ctn_hidden_t */
+    bool small;      /* its block is a ctn_small_control_block_t */
     catena_group_t *older; /* in the list of groups */
 };
 

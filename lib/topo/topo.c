@@ -347,7 +347,7 @@ static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_topo_t *topo = (ctn_topo_t *)attachment;
-    topo->group->topo = NULL;
+    topo->group->frequent = NULL;
     free(topo->rows);
     ctn_chain_release(exec, &topo->node);
     ctn_chain_release(exec, &topo->leaders);
@@ -378,7 +378,7 @@ CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
         ctn_chain_init(&topo->leaders, group->block, group->chain.place.self,
                        at->subchain[1]);
         ctn_group_attach(group, &topo->attachment);
-        group->topo = &topo->attachment;
+        group->frequent = &topo->attachment;
     }
     return topo;
 }

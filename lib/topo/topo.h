@@ -330,7 +330,7 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group);
 /** Return the topology if there is one, else NULL; does not create it. */
 static inline ctn_topo_t *ctn_topo_known(const catena_group_t *group)
 {
-    return (ctn_topo_t *)group->topo;
+    return (ctn_topo_t *)group->frequent;
 }
 
 /** Link the node's chain of the world from the launcher's list of local ranks.

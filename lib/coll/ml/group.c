@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "coll/barrier.h"
 #include "coll/ml/ml.h"
 
 typedef struct group_state {
