@@ -5,25 +5,28 @@ usage: tests/lint/names.py words|types|layers FILE...
 
 words   identifiers made of words for which docs/architecture.md has another
 types   types and structs that are defined in two files
-layers  identifiers of a higher layer in a file of a lower one
+layers  includes of a higher layer, and names of its things: identifiers,
+        members of structs, strings
 """
-import os
 import re
 import sys
 from collections import defaultdict
 
 # Words of identifiers, between underscores: the old one and what stands for it.
 WORDS = {
-    'alarm': 'abort flag', 'astray': 'preferred core', 'bell': 'doorbell',
+    'alarm': 'abort flag', 'alike': 'uniform', 'astray': 'preferred core',
+    'bag': 'vector', 'bell': 'doorbell',
     'board': 'node area', 'bounce': 'staging', 'bundle': 'aggregate',
     'census': 'facts', 'channel': 'sequence', 'clerk': 'node coordinator',
     'complain': 'report', 'crowded': 'oversubscribed',
-    'hoard': 'exhaust heap', 'joint': 'aggregate', 'lane': 'chain',
+    'grant': 'cts', 'hoard': 'exhaust heap', 'joint': 'aggregate', 'lane': 'chain',
+    'landing': 'staging', 'lend': 'zero-copy', 'lent': 'zero-copy',
+    'letter': 'receive handle',
     'liar': 'inconsistent comparator', 'logchain': 'log_chain',
     'mail': 'message', 'nap': 'sleep', 'notice': 'rts',
     'parcel': 'send handle', 'parting': 'teardown', 'patience': 'backoff',
-    'pile': 'vector', 'remains': 'deferred free', 'roster': 'member table',
-    'scheme': 'algorithm', 'sketch': 'schedule builder', 'site': 'locality',
+    'pile': 'vector', 'quick': 'inline', 'remains': 'deferred free', 'roster': 'member table',
+    'said': 'logged', 'scheme': 'algorithm', 'settle': 'finalize', 'sketch': 'schedule builder', 'site': 'locality',
     'starved': 'heap exhausted', 'unfit': 'mismatch', 'wish': 'posted',
 }
 # Whole identifiers whose words have other meanings, too.
@@ -32,27 +35,73 @@ NAMES = {
     'ctn_part_t', 'ctn_plan_t', 'ctn_post_t', 'ctn_spread_t', 'ctn_transfer_t',
     'ctn_fences_t', 'ctn_grant_t', 'ctn_landing_t', 'ctn_waiting_t',
 }
-# Layers from the bottom up, and what their names begin with.
+
+
+class Layer:
+    """A layer: what names begin with after ctn_, and words that stand for its
+    things anywhere in an identifier or a string of a lower layer. Words with
+    other meanings in lower layers (reduce, scatter, link, level) have no
+    place here."""
+
+    def __init__(self, name, prefixes=(), words=()):
+        self.name = name
+        self.prefix = re.compile(rf'ctn_({"|".join(prefixes)})(_|$)') \
+            if prefixes else None
+        self.words = set(words)
+
+
+# Layers from the bottom up; each may include itself and those before it.
 LAYERS = [
-    ('core', ['config', 'log', 'name', 'copy', 'word', 'locality']),
-    ('heap', ['heap', 'arena', 'slab', 'runs', 'cache', 'segment']),
-    ('transports', ['transport', 'endpoint', 'shm_ops', 'ucx', 'sim']),
-    ('exec', ['exec', 'op', 'sequence', 'message', 'doorbell', 'staging']),
-    ('group', ['group', 'chain', 'log_chain', 'hidden']),
-    ('split', ['split', 'record', 'bin']),
-    ('topo', ['topo', 'member_table', 'leader_ring', 'node_area']),
-    ('coll', ['alltoall', 'ml', 'bcol', 'hierarchy', 'pairwise', 'leader_layout', 'leader_fragment', 'leaders']),
-    ('neighbor', ['neighbor', 'neighborhood', 'schedule', 'link', 'grid']),
+    Layer('core', ['config', 'log', 'name', 'copy', 'word', 'locality']),
+    Layer('model', ['machine', 'tuning', 'formula'], ['tuning']),
+    Layer('map', ['map', 'grid']),
+    Layer('transports', ['transport', 'endpoint', 'shm_ops', 'ucx', 'sim']),
+    Layer('heap', ['heap', 'arena', 'slab', 'runs', 'cache', 'segment']),
+    Layer('exec', ['exec', 'op', 'sequence', 'message', 'doorbell', 'staging']),
+    Layer('group', ['group', 'groups', 'chain', 'log_chain', 'hidden',
+                    'control_block'], ['groups', 'chain', 'hidden']),
+    Layer('split', ['split', 'record', 'bin']),
+    Layer('topo', ['topo', 'member_table', 'leader_ring', 'node_area'],
+          ['topo', 'leader', 'leaders']),
+    Layer('type'),
+    Layer('coll', ['alltoall', 'ml', 'bcol', 'hierarchy', 'pairwise',
+                   'leader_layout', 'leader_fragment', 'leaders', 'select'],
+          ['alltoall', 'alltoallv', 'alltoallw', 'allreduce', 'hierarchy',
+           'hierarchies', 'bcol', 'sbgp', 'pairwise', 'bruck', 'onmpml']),
+    Layer('neighbor', ['neighbor', 'neighborhood', 'schedule', 'link'],
+          ['neighborhood', 'neighborhoods']),
 ]
-SKIP = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'
-                  r"'(?:\\.|[^'\\\n])*'", re.S)
+ORDER = [layer.name for layer in LAYERS]
+# What stands outside the order: the public interface of the layers below, and
+# the list of all settings.
+OUTSIDE = {'lib/catena.c', 'lib/settings.c', 'lib/settings.h', 'lib/sim.c',
+           'lib/context.h', 'lib/heap/api.c'}
+# Words of these higher layers that a folder or file uses all the same: the
+# formulas and rules of the model are about collectives, the sizes of a tiny
+# build are in one place, and chains have an allreduce of their own.
+NAMED_ANYWAY = {'lib/model': {'coll', 'topo'},
+                'lib/core/constants.h': {'coll', 'topo', 'neighbor'},
+                'lib/group/chain_scan.c': {'coll'},
+                'lib/group/chain_coll.h': {'coll'}}
+COMMENT = r'//[^\n]*|/\*.*?\*/'
+STRING = r'"(?:\\.|[^"\\\n])*"'
+CHARACTER = r"'(?:\\.|[^'\\\n])*'"
+SKIP = re.compile(f'{COMMENT}|{STRING}|{CHARACTER}', re.S)
+TOKEN = re.compile(f'{COMMENT}|({STRING})|{CHARACTER}', re.S)
+
+
+def blank(match):
+    return re.sub(r'[^\n]', ' ', match.group(0))
+
+
+def text_of(path):
+    with open(path, encoding='utf-8') as file:
+        return file.read()
 
 
 def code_of(path):
     """A file without comments and strings, its lines kept."""
-    with open(path, encoding='utf-8') as file:
-        text = file.read()
-    return SKIP.sub(lambda m: re.sub(r'[^\n]', ' ', m.group(0)), text)
+    return SKIP.sub(blank, text_of(path))
 
 
 def identifiers(path):
@@ -60,6 +109,17 @@ def identifiers(path):
         if not line.startswith('#include'):
             for name in re.findall(r'[A-Za-z_]\w*', line):
                 yield number, name
+
+
+def strings(path):
+    """Strings that are names, not messages: without a space."""
+    text = text_of(path)
+    for match in TOKEN.finditer(text):
+        value = match.group(1)
+        if value and ' ' not in value:
+            line = text.count('\n', 0, match.start())
+            if not text.split('\n')[line].lstrip().startswith('#include'):
+                yield line + 1, value[1:-1]
 
 
 def words(paths):
@@ -88,21 +148,54 @@ def types(paths):
             print(f'{name} is defined in {", ".join(sorted(where))}')
 
 
-def layers(paths):
-    order = [name for name, _ in LAYERS]
-    for path in paths:
-        parts = path.split(os.sep)
-        layer = parts[0] if parts[0] == 'transports' else parts[1]
-        if path.startswith('lib/split/call/'):
-            layer = 'coll'  # it uses the topology that splits make
-        if layer not in order or path == 'lib/heap/api.c':
+def layer_of(path):
+    """The layer of a file, or of what is included; None: it is in none."""
+    path = path[4:] if path.startswith('lib/') else path
+    if path.startswith('split/call/'):
+        return 'coll'  # beside it: the calls use barriers, and coll uses them
+    folder = path.split('/')[0]
+    return folder if folder in ORDER + ['boot'] else None
+
+
+def includes(path, own):
+    for number, line in enumerate(text_of(path).split('\n'), 1):
+        found = re.match(r'#\s*include\s+"([^"]+)"', line)
+        other = layer_of(found.group(1)) if found else None
+        if other is None or other == own:
             continue
-        above = [(name, p) for name, prefixes in LAYERS[order.index(layer) + 1:]
-                 for p in prefixes]
-        for number, name in identifiers(path):
-            for upper, prefix in above:
-                if re.match(rf'ctn_{prefix}(_|$)', name):
-                    print(f'{path}:{number}: {name} is of {upper}')
+        if other == 'boot' or (own == 'boot' and other != 'core') or \
+                (own != 'boot' and ORDER.index(other) > ORDER.index(own)):
+            print(f'{path}:{number}: {own} includes {found.group(1)}')
+
+
+def named(path, above, names, kind):
+    for number, name in names:
+        for layer in above:
+            if kind == 'identifier' and layer.prefix and \
+                    layer.prefix.match(name):
+                print(f'{path}:{number}: {name} is of {layer.name}')
+                break
+            if layer.words & set(re.split(r'[_\W]+', name.lower())):
+                print(f'{path}:{number}: {kind} "{name}" names what is of '
+                      f'{layer.name}')
+                break
+
+
+def layers(paths):
+    for path in paths:
+        own = layer_of(path)
+        if own is None or path in OUTSIDE:
+            continue
+        includes(path, own)
+        known = set()
+        for where, allowed in NAMED_ANYWAY.items():
+            if path == where or path.startswith(where + '/'):
+                known = allowed
+        first = 0 if own == 'boot' else ORDER.index(own)
+        above = [layer for layer in LAYERS[first + 1:]
+                 if layer.name not in known]
+        named(path, above, identifiers(path), 'identifier')
+        named(path, above, strings(path), 'string')
 
 
 def main():
