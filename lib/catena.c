@@ -379,7 +379,8 @@ static void leave(catena_context_t *context)
     free(context);
 }
 
-static const ctn_sized_t config_struct = CTN_SIZED(catena_config_t, sim);
+static const ctn_sized_t config_struct =
+    CTN_SIZED(catena_config_t, log_argument);
 
 catena_status_t catena_init(const catena_config_t *config,
                             catena_context_t **out)
@@ -398,7 +399,10 @@ catena_status_t catena_init(const catena_config_t *config,
     if (context == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    context->log = (ctn_log_t){.level = CTN_LOG_WARN, .rank = -1};
+    context->log = (ctn_log_t){.level = CATENA_LOG_WARN,
+                               .rank = -1,
+                               .sink = own.log,
+                               .argument = own.log_argument};
     status = ctn_config_read(&context->config, ctn_settings, own.settings,
                              &context->log);
     if (status != CATENA_OK) {
@@ -495,7 +499,7 @@ catena_group_t *catena_world(catena_context_t *context)
 
 void catena_abort(catena_context_t *context, int code)
 {
-    static const ctn_log_t log = {.level = CTN_LOG_WARN, .rank = -1};
+    static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
     char message[64];
     if (context == NULL) {
         ctn_error(&log, "catena_abort(%d) without a context", code);

@@ -14,10 +14,10 @@
 #include "topo/locality.h"
 #include "transports/ucx/settings.h"
 
-/* In the order of ctn_log_level_t. */
+/* In the order of catena_log_level_t. */
 static const char *const log_levels[] = {"fatal", "error", "warn", "info",
                                          "debug", "trace", NULL};
-_Static_assert(CTN_LOG_TRACE == 5, "log_levels follows ctn_log_level_t");
+_Static_assert(CATENA_LOG_TRACE == 5, "log_levels follows catena_log_level_t");
 
 static const ctn_setting_type_t level_type = {.kind = CTN_SETTING_WORD,
                                               .words = log_levels};

@@ -8,8 +8,8 @@ extern ctn_setting_tables_t ctn_settings;
 
 /** Values of the settings of a job and its context, which no layer has. */
 typedef struct ctn_job_config {
-    ctn_log_level_t log_level; /* LOG_LEVEL: fatal..trace, warn */
-    size_t network;            /* NETWORK: on one node, 0 or 1 or auto */
+    catena_log_level_t log_level; /* LOG_LEVEL: fatal..trace, warn */
+    size_t network;               /* NETWORK: on one node, 0 or 1 or auto */
 } ctn_job_config_t;
 
 extern const ctn_setting_table_t ctn_job_settings;

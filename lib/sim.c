@@ -194,7 +194,7 @@ static catena_status_t run_job(const catena_sim_params_t *params,
                                catena_sim_program_t program, void *argument,
                                catena_sim_report_t *report, bool *began)
 {
-    static const ctn_log_t log = {.level = CTN_LOG_WARN, .rank = -1};
+    static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
     ctn_sim_setup_t setup = {.log = &log, .params = params};
     catena_status_t status = check_values(&log, params);
     if (status == CATENA_OK) {

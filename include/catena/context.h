@@ -17,6 +17,25 @@ typedef struct catena_context catena_context_t;
 /** An ordered set of ranks, stored as a chain; see group.h. */
 typedef struct catena_group catena_group_t;
 
+/** What a message of the log is about; a setting, CATENA_LOG_LEVEL, hides the
+ * levels beyond it. */
+typedef enum catena_log_level {
+    CATENA_LOG_FATAL,
+    CATENA_LOG_ERROR, /**< a call fails */
+    CATENA_LOG_WARN,
+    CATENA_LOG_INFO,
+    CATENA_LOG_DEBUG,
+    CATENA_LOG_TRACE
+} catena_log_level_t;
+
+/** Receive one message of the log. Called from within any function of catena by
+ * the thread that called it; must not call catena.
+ * @param argument catena_config_t.log_argument
+ * @param level    a catena_log_level_t
+ * @param message  one line without its end; valid during the call */
+typedef void (*catena_log_function_t)(void *argument, int level,
+                                      const char *message);
+
 /** Settings passed by the program. They override the environment. */
 typedef struct catena_config {
     size_t size; /**< sizeof this struct, set by the caller */
@@ -26,6 +45,10 @@ typedef struct catena_config {
     /** The simulated rank that joins, as passed by catena_sim_run to the rank's
      * program (sim.h); NULL: this process. */
     struct catena_sim_rank *sim;
+    /** Receives the messages of the context that CATENA_LOG_LEVEL does not
+     * hide; NULL: they are written to stderr. */
+    catena_log_function_t log;
+    void *log_argument; /**< passed to `log`; valid until catena_finalize */
 } catena_config_t;
 
 /** Join the job. Collective over all ranks that the launcher started; a program
@@ -94,6 +117,15 @@ CATENA_API catena_status_t catena_get_place(catena_context_t *context,
 /** Print all settings, one `CATENA_NAME=value` a line.
  * @param help nonzero: with description, type and default of each */
 CATENA_API catena_status_t catena_config_print(FILE *stream, int help);
+
+/** Return the text of the last error that the library detected in this thread:
+ * what it expected, what it found, and what to change; also if CATENA_LOG_LEVEL
+ * hides the message. A call that fails only because an argument is NULL may
+ * leave the text of an earlier error. Simulated ranks share the text of their
+ * thread.
+ * @return never NULL; "" before the first error; at most 511 bytes, overwritten
+ *         by the next error in this thread */
+CATENA_API const char *catena_last_error(void);
 
 /** "MAJOR.MINOR.PATCH" of the loaded library. */
 CATENA_API const char *catena_version(void);

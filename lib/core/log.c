@@ -1,6 +1,7 @@
 #include "core/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ static const char *const level_names[] = {"FATAL", "ERROR", "WARN",
 enum { LINE_BYTES = 2048 };
 
 static size_t put_head(char *line, size_t bytes, const ctn_log_t *log,
-                       ctn_log_level_t level)
+                       catena_log_level_t level)
 {
     char host[sizeof(log->host)] = "";
     int length;
@@ -33,26 +34,49 @@ static size_t put_head(char *line, size_t bytes, const ctn_log_t *log,
     return length < 0 ? 0 : (size_t)length;
 }
 
-void ctn_log_write(const ctn_log_t *log, ctn_log_level_t level,
-                   const char *format, ...)
+/* The text of catena_last_error. Of a thread, not of a context: callers ask
+ * after a call that gave them no context. */
+static _Thread_local char last_error[512];
+
+const char *catena_last_error(void)
+{
+    return last_error;
+}
+
+static void write_line(const ctn_log_t *log, catena_log_level_t level,
+                       const char *message)
 {
     char line[LINE_BYTES];
-    size_t used;
-    int length;
-    va_list arguments;
-
-    if (level > (log != NULL ? log->level : CTN_LOG_WARN))
-        return;
-
-    used = put_head(line, sizeof(line), log, level);
-    va_start(arguments, format);
-    length = vsnprintf(line + used, sizeof(line) - used, format, arguments);
-    va_end(arguments);
-    if (length > 0)
-        used += (size_t)length;
+    size_t used = put_head(line, sizeof(line), log, level);
+    int length = snprintf(line + used, sizeof(line) - used, "%s", message);
+    used += length > 0 ? (size_t)length : 0;
     if (used > sizeof(line) - 2)
         used = sizeof(line) - 2;
     line[used] = '\n';
     line[used + 1] = '\0';
     fputs(line, stderr);
+}
+
+void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
+                   const char *format, ...)
+{
+    catena_log_level_t shown = log != NULL ? log->level : CATENA_LOG_WARN;
+    bool kept = level <= CATENA_LOG_ERROR && shown != CTN_LOG_NOTHING;
+    char message[LINE_BYTES] = "";
+    va_list arguments;
+
+    if (level > shown && !kept)
+        return;
+
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    if (kept)
+        (void)snprintf(last_error, sizeof(last_error), "%.511s", message);
+    if (level > shown || shown == CTN_LOG_NOTHING)
+        return;
+    if (log != NULL && log->sink != NULL)
+        log->sink(log->argument, level, message);
+    else
+        write_line(log, level, message);
 }

@@ -11,7 +11,7 @@
 static __attribute__((noreturn, cold, noinline)) void
 die(const ctn_arena_t *arena, const void *block, const char *what)
 {
-    ctn_log_write(arena->params.log, CTN_LOG_FATAL,
+    ctn_log_write(arena->params.log, CATENA_LOG_FATAL,
                   "heap: %p cannot be freed or resized: %s", block, what);
     abort();
 }

@@ -333,7 +333,7 @@ ctn_distance_t ctn_machine_distance(const catena_machine_t *machine,
 catena_status_t catena_machine_open(const char *name,
                                     catena_machine_t **machine)
 {
-    static const ctn_log_t log = {.level = CTN_LOG_WARN, .rank = -1};
+    static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
     return name != NULL && machine != NULL
                ? ctn_machine_read(&log, name, machine)
                : CATENA_ERR_ARG;

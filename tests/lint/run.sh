@@ -34,7 +34,7 @@ public_headers() {
 }
 
 # Mutable data belongs to a context, never to the library; only the existence of a
-# context belongs to the process.
+# context belongs to the process, and the text of catena_last_error to a thread.
 mutable_globals() {
     local object
     for object in "$build"/lib/libcatena_{core,objects}.a.p/*.o; do
@@ -43,7 +43,7 @@ mutable_globals() {
         # Tables of pointers are relocated once and read-only afterwards.
         objdump -t "$object" | awk -v o="$(basename "$object")" \
             '$4 ~ /^\.(data|bss)$/ && $NF !~ /^\./ { print o ": " $NF }'
-    done | grep -vx 'boot_boot.c.o: process'
+    done | grep -vxE 'boot_boot.c.o: process|core_log.c.o: last_error'
 }
 
 # Data in the interface would be copied into programs and freeze its layout.

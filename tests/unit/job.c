@@ -28,9 +28,9 @@ void job_take_heap(job_t *job, job_hoard_t *hoard)
 {
     enum { CRUMB = 16384, MOST = sizeof(hoard->block) / sizeof(void *) };
     ctn_log_t *log = &job->context->log;
-    ctn_log_level_t level = log->level;
+    catena_log_level_t level = log->level;
     hoard->count = 0;
-    log->level = CTN_LOG_ERROR; /* that the heap is full is meant to be so */
+    log->level = CATENA_LOG_ERROR; /* that the heap is full is meant to be so */
     for (size_t bytes = (size_t)1 << 40; bytes >= CRUMB; bytes /= 2) {
         void *block = NULL;
         while (hoard->count < MOST &&

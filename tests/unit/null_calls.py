@@ -21,7 +21,8 @@ OPTIONAL = {
 }
 ALWAYS_OPTIONAL = r'(source_|target_|)weights|info|statuses'
 # Do not return, or have nothing that can be NULL; abort has a test of its own.
-SKIPPED = ['catena_abort', 'catena_version', 'catena_status_string']
+SKIPPED = ['catena_abort', 'catena_version', 'catena_status_string',
+           'catena_last_error']
 # By name, then by type; the rest are members of null_t called as the type is.
 VALUES = {
     'catena_neighborhood_set name': '"algorithm"', 'name': '"hpc-b"',

@@ -94,7 +94,7 @@ catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
 
 bool ctn_hierarchy_names(const ctn_config_t *config, const char *component)
 {
-    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
+    static const ctn_log_t quiet = {.level = CTN_LOG_NOTHING, .rank = -1};
     ctn_hierarchy_levels_t levels;
     for (int i = 0; i <= CTN_COLL_COUNT; i++) {
         const char *text = ctn_hierarchy_setting(config, i, NULL);

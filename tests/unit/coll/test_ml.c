@@ -258,7 +258,7 @@ static void exhaust_heap(job_t *job)
     job_hoard_t *hoard = calloc(1, sizeof(*hoard));
     catena_group_t *world = job->context->world;
     job->context->log.level =
-        CTN_LOG_ERROR; /* no warnings: they are expected */
+        CATENA_LOG_ERROR; /* no warnings: they are expected */
     oracle_table_open(&oracle, &table);
     oracle_call_t call = draw(job, &table, kind_of, hierarchy_of, &random);
     call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm_of;

@@ -1,6 +1,7 @@
 /* Settings: values, names, order of precedence. */
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ START_TEST(defaults)
 
     ck_assert_int_eq(ctn_config_read(&config, ctn_settings, NULL, NULL),
                      CATENA_OK);
-    ck_assert_int_eq(VALUES(job)->log_level, CTN_LOG_WARN);
+    ck_assert_int_eq(VALUES(job)->log_level, CATENA_LOG_WARN);
     ck_assert(VALUES(heap)->size == CTN_CONFIG_AUTO);
     ck_assert(VALUES(heap)->huge_pages == CTN_CONFIG_AUTO);
     ck_assert(VALUES(topo)->host_ranks == CTN_CONFIG_AUTO);
@@ -150,7 +151,7 @@ START_TEST(every_setting)
 
     ck_assert_int_eq(ctn_config_read(&config, ctn_settings, list, NULL),
                      CATENA_OK);
-    ck_assert_int_eq(VALUES(job)->log_level, CTN_LOG_TRACE);
+    ck_assert_int_eq(VALUES(job)->log_level, CATENA_LOG_TRACE);
     ck_assert_uint_eq(VALUES(heap)->size, (size_t)1 << 30);
     ck_assert_uint_eq(VALUES(heap)->huge_pages, 0);
     ck_assert_uint_eq(VALUES(topo)->host_ranks, 16);
@@ -385,7 +386,7 @@ END_TEST
 
 START_TEST(log_level_is_kept)
 {
-    ctn_log_t log = {.level = CTN_LOG_ERROR, .rank = 3, .host = "here"};
+    ctn_log_t log = {.level = CATENA_LOG_ERROR, .rank = 3, .host = "here"};
     capture_t capture;
 
     capture_start(&capture);
@@ -393,6 +394,86 @@ START_TEST(log_level_is_kept)
     ctn_error(&log, "shown %d", 1);
     capture_stop(&capture);
     ck_assert_str_eq(capture.text, "[catena here:3] ERROR shown 1\n");
+}
+END_TEST
+
+typedef struct received {
+    int level, count;
+    char text[64];
+} received_t;
+
+static void receive(void *argument, int level, const char *message)
+{
+    received_t *received = argument;
+    received->level = level;
+    received->count++;
+    snprintf(received->text, sizeof(received->text), "%s", message);
+}
+
+static void *say_error(void *text)
+{
+    ck_assert_str_eq(catena_last_error(), "");
+    ctn_error(NULL, "%s", (char *)text);
+    ck_assert_str_eq(catena_last_error(), text);
+    return NULL;
+}
+
+START_TEST(last_error_and_sink)
+{
+    received_t received = {0};
+    ctn_log_t log = {.level = CATENA_LOG_WARN,
+                     .rank = 3,
+                     .sink = receive,
+                     .argument = &received};
+    capture_t capture;
+    pthread_t other;
+    char longest[600];
+
+    capture_start(&capture);
+    ck_assert_str_eq(catena_last_error(), "");
+    ctn_warn(&log, "warned %d", 1);
+    ctn_info(&log, "hidden");
+    ck_assert_int_eq(received.count, 1);
+    ck_assert_int_eq(received.level, CATENA_LOG_WARN);
+    ck_assert_str_eq(received.text, "warned 1");
+    ck_assert_str_eq(catena_last_error(), "");
+    log.level = CATENA_LOG_FATAL; /* hides errors, which are kept */
+    ctn_error(&log, "expected %d", 7);
+    ck_assert_int_eq(received.count, 1);
+    ck_assert_str_eq(catena_last_error(), "expected 7");
+    log.level = CTN_LOG_NOTHING;
+    ctn_error(&log, "a trial");
+    ck_assert_str_eq(catena_last_error(), "expected 7");
+    capture_stop(&capture);
+    ck_assert_str_eq(capture.text, "");
+
+    capture_start(&capture);
+    ck_assert_int_eq(pthread_create(&other, NULL, say_error, "elsewhere"), 0);
+    ck_assert_int_eq(pthread_join(other, NULL), 0);
+    ck_assert_str_eq(catena_last_error(), "expected 7");
+    memset(longest, 'X', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    ctn_error(NULL, "%s", longest);
+    ck_assert_uint_eq(strlen(catena_last_error()), 511);
+    capture_stop(&capture);
+}
+END_TEST
+
+/** From the configuration of a context to the function. */
+START_TEST(context_logs_to_function)
+{
+    static const char *const settings[] = {"LOG_LEVEL=loud", NULL};
+    received_t received = {0};
+    catena_context_t *context = NULL;
+    catena_config_t config = {.size = sizeof(config),
+                              .settings = settings,
+                              .log = receive,
+                              .log_argument = &received};
+    ck_assert_int_eq(catena_init(&config, &context), CATENA_ERR_ARG);
+    ck_assert_ptr_null(context);
+    ck_assert_int_eq(received.level, CATENA_LOG_ERROR);
+    ck_assert_ptr_nonnull(strstr(received.text, "LOG_LEVEL"));
+    ck_assert_ptr_nonnull(strstr(catena_last_error(), "loud"));
 }
 END_TEST
 
@@ -440,6 +521,8 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, nearest_name, 0, COUNT(names));
     tcase_add_test(tcase, very_long_name);
     tcase_add_test(tcase, log_level_is_kept);
+    tcase_add_test(tcase, last_error_and_sink);
+    tcase_add_test(tcase, context_logs_to_function);
     tcase_add_test(tcase, listing);
     tcase_add_test(tcase, status_strings);
 }

@@ -21,7 +21,7 @@ static ctn_doorbell_t doorbells[RANKS];
 
 static void open_doorbells(void)
 {
-    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
+    static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL};
     ctn_heap_params_t params = {.log = &quiet,
                                 .limit = (size_t)16 << 20,
                                 .local_size = RANKS,
@@ -97,7 +97,7 @@ END_TEST
 /** The name is taken: sleeps are short then, but it can ring others. */
 START_TEST(without_a_name_it_is_not_reliable)
 {
-    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
+    static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL};
     ctn_doorbell_t second;
     ctn_doorbell_open(&second, &quiet, heap, 1, RANKS);
     ck_assert(!ctn_doorbell_reliable(&second));

@@ -8,7 +8,7 @@
 
 #include "core/config.h"
 
-static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = 0};
+static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL, .rank = 0};
 
 ctn_heap_params_t heap_params_of(size_t limit, int local_rank, int local_size)
 {

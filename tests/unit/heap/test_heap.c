@@ -12,7 +12,7 @@
 #include "heap_case.h"
 #include "unit/unit.h"
 
-static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = 0};
+static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL, .rank = 0};
 
 /* --- blocks --- */
 

@@ -12,7 +12,7 @@
 
 #include "unit/unit.h"
 
-static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
+static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL, .rank = -1};
 
 /** Read `text` as a file. */
 static catena_status_t read_text(const char *text, catena_machine_t **machine)

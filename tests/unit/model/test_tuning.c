@@ -13,7 +13,7 @@
 #include "unit/said.h"
 #include "unit/unit.h"
 
-static const ctn_log_t log_errors = {.level = CTN_LOG_ERROR, .rank = -1};
+static const ctn_log_t log_errors = {.level = CATENA_LOG_ERROR, .rank = -1};
 
 /** Read `text` as a file. */
 static catena_status_t read_text(const char *text, ctn_tuning_t **tuning,
@@ -284,7 +284,7 @@ END_TEST
 
 START_TEST(missing_tunings)
 {
-    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
+    static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL, .rank = -1};
     ctn_tuning_t *tuning = NULL;
     ck_assert_int_eq(ctn_tuning_open(&quiet, "best", &tuning), CATENA_ERR_ARG);
     ck_assert_int_eq(ctn_tuning_open(&quiet, "", &tuning), CATENA_ERR_ARG);

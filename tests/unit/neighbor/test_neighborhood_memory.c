@@ -262,10 +262,10 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
         [CTN_PATTERN_ALLGATHER] = "no memory for aggregates of blocks of equal "
                                   "length (allgather)"};
     ctn_log_t *log = &job->context->log;
-    ctn_log_level_t level = log->level;
+    catena_log_level_t level = log->level;
     capture_t output;
     capture_start(&output);
-    log->level = CTN_LOG_INFO;
+    log->level = CATENA_LOG_INFO;
     areas = (struct areas){.armed = job->rank == exhausted, .pattern = pattern};
     catena_neighborhood_t *n = make_complete(job);
     log->level = level;

@@ -8,7 +8,7 @@
 #include "unit/unit.h"
 
 static const char machine[] = TEST_DATA "/two-devices.xml";
-static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
+static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL};
 
 static char *devices_for(const char *setting, uint32_t local_rank)
 {

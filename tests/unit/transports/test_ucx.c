@@ -175,7 +175,7 @@ static void body_killed(rank_t *r)
     const ctn_transport_ops_t *ops = r->transport->ops;
     uint64_t pending = 0;
 
-    r->log.level = CTN_LOG_FATAL;
+    r->log.level = CATENA_LOG_FATAL;
     if (r->rank == 2) {
         NEED(ops->signal(connect_to(r, 0), 64, 1) == CATENA_OK);
         NEED(ops->signal(connect_to(r, 1), 64, 1) == CATENA_OK);
@@ -239,7 +239,7 @@ static void body_killed_get(rank_t *r)
     unsigned char *got = malloc(4 << 20);
     uint64_t pending = 0;
 
-    r->log.level = CTN_LOG_FATAL;
+    r->log.level = CATENA_LOG_FATAL;
     NEED(ops->signal(connect_to(r, 1 - r->rank), 64, 1) == CATENA_OK);
     wait_word(r, 64, 1);
     meet(r);
@@ -287,7 +287,7 @@ static void body_leave_get(rank_t *r)
     meet(r);
     if (r->rank > 0) {
         int progress = 0;
-        r->log.level = CTN_LOG_FATAL;
+        r->log.level = CATENA_LOG_FATAL;
         NEED(ops->get(connect_to(r, 0), got, 4 << 20, FROM, &pending) ==
              CATENA_OK);
         while (pending > 0 && progress >= 0) {
@@ -363,7 +363,7 @@ static void body_outside(rank_t *r)
     uint64_t pending = 0, end = now_ns() + DEADLINE_NS;
     int progress;
 
-    r->log.level = CTN_LOG_FATAL;
+    r->log.level = CATENA_LOG_FATAL;
     if (r->rank == 0) {
         for (int i = 0; i < r->size - 1; i++) {
             const uint64_t *b = bad[r->arena_bytes == ARENA_BYTES ? i : i + 3];
@@ -400,7 +400,7 @@ static void body_ep_addresses(rank_t *r)
     ctn_endpoint_t *endpoint = NULL;
     uint64_t bytes = r->meeting->ep_address_bytes[0];
 
-    r->log.level = CTN_LOG_FATAL;
+    r->log.level = CATENA_LOG_FATAL;
     for (uint64_t n = 0; n < bytes; n++) {
         r->meeting->ep_address_bytes[0] = n;
         NEED(r->transport->ops->connect(r->transport, 0, &endpoint) !=

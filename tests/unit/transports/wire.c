@@ -135,7 +135,7 @@ void run_ranks(int size, int variant, size_t arena_bytes, int victim,
         if (pid == 0) {
             rank_t r = {
                 .meeting = meeting,
-                .log = {.level = CTN_LOG_ERROR, .rank = i, .host = "test"},
+                .log = {.level = CATENA_LOG_ERROR, .rank = i, .host = "test"},
                 .rank = i,
                 .size = size,
                 .mode = wire_variants[variant].mode,
