@@ -2,8 +2,8 @@
  * of each rank. */
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "core/clock.h"
 #include "core/sized.h"
 #include "model/machine.h"
 #include "transports/sim/sim.h"
@@ -18,13 +18,6 @@ typedef struct context_run {
     int failed;
     int code;
 } context_run_t;
-
-static double wall_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void run_rank(ctn_sim_rank_t *rank, void *argument)
 {
@@ -171,7 +164,7 @@ static catena_status_t go(const ctn_sim_setup_t *setup, context_run_t *run,
                           catena_sim_report_t *report, bool *began)
 {
     ctn_sim_t *sim;
-    double begin = wall_clock();
+    uint64_t begin = ctn_clock_now_ns();
     catena_status_t status = ctn_sim_create(setup, &sim);
     if (status != CATENA_OK) {
         return status;
@@ -180,7 +173,7 @@ static catena_status_t go(const ctn_sim_setup_t *setup, context_run_t *run,
     *report = (catena_sim_report_t){.failed_ranks = run->failed,
                                     .exit_code = run->code};
     ctn_sim_report(sim, report);
-    report->wall_s = wall_clock() - begin;
+    report->wall_s = (double)(ctn_clock_now_ns() - begin) * 1e-9;
     if (ctn_sim_abort_code(sim) != 0) {
         report->exit_code = ctn_sim_abort_code(sim);
     }

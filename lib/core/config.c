@@ -1,14 +1,13 @@
 #include "core/config.h"
 
 #include <assert.h>
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "core/suggest.h"
+#include "core/units.h"
 
 #define PREFIX "CATENA_"
 
@@ -80,45 +79,6 @@ void *ctn_config_values(const ctn_config_t *config,
 
 /* ---- values ---- */
 
-/* Shift of a unit: "", k, m, g, t, each with an optional b; -1: none. */
-static int unit_shift(const char *unit)
-{
-    static const char letters[] = "kmgt";
-    const char *at;
-    int shift = 0;
-
-    if (*unit != '\0') {
-        at = strchr(letters, tolower((unsigned char)*unit));
-        if (at != NULL) {
-            shift = 10 * (int)(at - letters + 1);
-            unit++;
-        }
-        if (tolower((unsigned char)*unit) == 'b')
-            unit++;
-    }
-    return *unit == '\0' ? shift : -1;
-}
-
-bool ctn_config_bytes(const char *text, size_t *bytes)
-{
-    unsigned long long number;
-    char *end;
-    int shift;
-
-    if (!isdigit((unsigned char)text[0])) /* strtoull takes "-1" and " 1" */
-        return false;
-    errno = 0;
-    number = strtoull(text, &end, 10);
-    shift = unit_shift(end);
-    if (errno != 0 || shift < 0 || number > (SIZE_MAX >> shift))
-        return false;
-    number <<= shift;
-    if (number >= CTN_CONFIG_INF)
-        return false;
-    *bytes = (size_t)number;
-    return true;
-}
-
 static catena_status_t parse_size(const ctn_setting_type_t *type,
                                   const char *text, size_t *out)
 {
@@ -131,7 +91,7 @@ static catena_status_t parse_size(const ctn_setting_type_t *type,
         *out = CTN_CONFIG_INF;
         return CATENA_OK;
     }
-    if (!ctn_config_bytes(text, &number) ||
+    if (!ctn_units_bytes(text, &number) || number >= CTN_CONFIG_INF ||
         (number == 0 && !(type->accepts & CTN_ACCEPT_ZERO))) {
         return CATENA_ERR_ARG;
     }

@@ -103,10 +103,6 @@ void ctn_config_release(ctn_config_t *config);
 void *ctn_config_values(const ctn_config_t *config,
                         const ctn_setting_table_t *table);
 
-/** Parse a size: bytes, or with unit ("64k", "2mb").
- * @return false: invalid or too large; *bytes is unchanged */
-bool ctn_config_bytes(const char *text, size_t *bytes);
-
 /** Warn about each CATENA_ variable of the environment that is no setting, with
  * the nearest known name. Separate from ctn_config_read so that one rank can do
  * it for the whole job.

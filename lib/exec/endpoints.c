@@ -3,14 +3,13 @@
 
 #include <stdlib.h>
 
+#include "core/hash.h"
 #include "exec/exec.h"
 
 static size_t bucket_of(const ctn_exec_t *exec, uint64_t process)
 {
     size_t mask = exec->endpoint_slots - 1;
-    /* Fibonacci hashing */
-    size_t bucket =
-        (size_t)(process * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    size_t bucket = (size_t)(ctn_hash_fibonacci(process) >> 32) & mask;
     while (exec->endpoints[bucket] != NULL &&
            exec->endpoints[bucket]->process != process) {
         bucket = (bucket + 1) & mask;

@@ -1,6 +1,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include "core/clock.h"
 #include "exec/exec.h"
 #include "exec/yield.h"
 
@@ -103,17 +104,10 @@ void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_exec_config_t *config)
             : SHORT_SLEEP_NS;
 }
 
-static uint64_t wall_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 uint64_t ctn_exec_time(ctn_exec_t *exec)
 {
     return exec->local->ops->time != NULL ? exec->local->ops->time(exec->local)
-                                          : wall_clock();
+                                          : ctn_clock_now_ns();
 }
 
 void ctn_exec_initial_placement(uint32_t index)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/random.h"
+
 /* ORD-1 (docs/algorithms.md): several mappings of a graph to nodes are refined,
  * and the best is taken. */
 
@@ -178,8 +180,7 @@ static void deal_anyhow(const ctn_map_problem_t *problem, uint64_t *state,
                         uint32_t part[])
 {
     for (uint32_t v = 0; v < problem->count; v++) {
-        *state = *state * 6364136223846793005u + 1442695040888963407u;
-        uint32_t with = (uint32_t)((*state >> 33) % (v + 1));
+        uint32_t with = (uint32_t)ctn_random_below(state, v + 1);
         part[v] = part[with];
         part[with] = problem->node[v];
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/config.h"
+#include "core/units.h"
 #include "model/tuning_parts.h"
 
 const char *const ctn_collective_name[CTN_COLLECTIVES] = {"alltoall",
@@ -73,7 +74,7 @@ static bool read_bytes(const struct field *key, const json_t *value,
     (void)key;
     (void)collective;
     if (text != NULL) {
-        return ctn_config_bytes(text, bytes);
+        return ctn_units_bytes(text, bytes);
     }
     if (!json_is_integer(value) || json_integer_value(value) < 0) {
         return false;

@@ -121,24 +121,6 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
                                       catena_status_t failed,
                                       catena_neighborhood_t **out);
 
-/** create/sparse_exchange.c: exchanges records between any ranks of a group, in
- * ceil(log2 p) rounds of its log-chain: records for members 2^d or more away go
- * a step of 2^d. Collective; blocks.
- * @param[in]  count   of records of `bytes`; each begins with the uint32_t rank
- *                     of its target
- * @param[in]  record  [count][bytes]; NULL for some records: this rank has no
- *                     memory
- * @param[out] came    malloc'd; the caller frees it. Ordered by origin, then as
- *                     the origin listed them; each begins with the uint32_t
- *                     rank of its origin
- * @return this rank's status; the ranks still have to agree on it.
- *         ERR_NO_MEMORY on all ranks if a rank has it from the beginning. A
- *         rank that runs out of memory later tells the ranks that miss records
- *         because of it, and maybe others */
-catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
-                                    size_t count, const void *record,
-                                    void **came, size_t *came_count);
-
 /** create/agree.c: the worst status of all ranks, and sums and maxima of words.
  * Collective; blocks. */
 catena_status_t ctn_neighbor_agree(catena_group_t *group,

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "split/algorithms.h"
 #include "split/shift.h"
 #include "split/split.h"
@@ -79,16 +80,6 @@ typedef struct hash_split {
 
 /* ---- hashing ---- */
 
-static uint32_t mix(uint32_t hash, const unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        hash += bytes[i];
-        hash += hash << 10;
-        hash ^= hash >> 6;
-    }
-    return hash;
-}
-
 /** Jenkins's one-at-a-time hash of the color, its bytes rotated by the pass. No
  * color and the empty color have different hashes. */
 static uint32_t hash_color(const ctn_record_t *record, unsigned pass)
@@ -96,12 +87,9 @@ static uint32_t hash_color(const ctn_record_t *record, unsigned pass)
     size_t bytes = ctn_record_color_bytes(record);
     size_t start = bytes > 0 ? pass % bytes : 0;
     uint32_t hash = record->color_bytes == CTN_NO_COLOR;
-    hash = mix(hash, record->data + start, bytes - start);
-    hash = mix(hash, record->data, start);
-    hash += hash << 3;
-    hash ^= hash >> 11;
-    hash += hash << 15;
-    return hash;
+    hash = ctn_hash_jenkins(hash, record->data + start, bytes - start);
+    hash = ctn_hash_jenkins(hash, record->data, start);
+    return ctn_hash_jenkins_end(hash);
 }
 
 /** Each pass uses other bits. */

@@ -4,6 +4,7 @@
  * the sum over all members is 0 if both agree. Rounds: ceil(log2 N), a double
  * scan. Memory: O(1). */
 
+#include "core/hash.h"
 #include "split/algorithms.h"
 
 typedef struct verify {
@@ -13,25 +14,17 @@ typedef struct verify {
     ctn_words_t own, left, right;
 } verify_t;
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    /* Two rounds of the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA
-     * 2014) separate values that differ in few bits. */
-    hash = (hash ^ value) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 30) * UINT64_C(0x94d049bb133111eb);
-    return hash ^ hash >> 31;
-}
-
 uint64_t ctn_split_verify_digest(uint64_t digest, ctn_address_t member)
 {
-    return mix(mix(digest, member.process), member.offset);
+    return ctn_hash_add(ctn_hash_add(digest, member.process), member.offset);
 }
 
 /** Hash the link from the member of rank `left_rank` to the next. */
 static uint64_t link_hash(const verify_t *verify, ctn_address_t left,
                           ctn_address_t right, uint32_t left_rank)
 {
-    uint64_t hash = mix(mix(verify->digest, left_rank), verify->place.size);
+    uint64_t hash = ctn_hash_add(ctn_hash_add(verify->digest, left_rank),
+                                 verify->place.size);
     return ctn_split_verify_digest(ctn_split_verify_digest(hash, left), right);
 }
 

@@ -186,7 +186,7 @@ static oracle_elements_t draw_elements(uint64_t random)
 static void draw_types(side_of_t *s)
 {
     unsigned kind = s->call->view.kind;
-    oracle_elements_t elements = draw_elements(oracle_random(&s->random));
+    oracle_elements_t elements = draw_elements(ctn_random(&s->random));
     if (kind == ORACLE_ALLTOALLW) {
         (void)oracle_side_draw(s->oracle, s->side, &s->random, elements, 0);
     }
@@ -203,15 +203,15 @@ static const oracle_type_t *drawn_type(side_of_t *s, size_t bytes)
     if (s->call->view.kind != ORACLE_ALLTOALLW) {
         return &side->drawn[0];
     }
-    if (bytes == 0 && oracle_below(&s->random, 2) == 0) {
+    if (bytes == 0 && ctn_random_below(&s->random, 2) == 0) {
         return &side->drawn[0];
     }
     if (bytes > 0 && side->drawings < ORACLE_OWN_TYPES &&
-        oracle_below(&s->random, 3) == 0) {
+        ctn_random_below(&s->random, 3) == 0) {
         return oracle_side_draw(s->oracle, s->side, &s->random, ORACLE_DERIVED,
                                 bytes); /* for this block only */
     }
-    return &side->drawn[1 + oracle_below(&s->random, 3)];
+    return &side->drawn[1 + ctn_random_below(&s->random, 3)];
 }
 
 /** The type of a block. In an alltoallw some blocks are of single bytes. */
@@ -241,7 +241,7 @@ static void choose_types(side_of_t *s)
         side->types[b] = side->type[b]->type;
         side->counts[b] = side->type[b]->bytes > 0
                               ? bytes / side->type[b]->bytes
-                              : oracle_below(&s->random, 3);
+                              : ctn_random_below(&s->random, 3);
     }
 }
 

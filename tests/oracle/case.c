@@ -198,7 +198,7 @@ static void follow(oracle_case_t *c, unsigned factor, unsigned keep,
     if (factor == ORACLE_KIND && (keep >> ORACLE_OP & 1) == 0) {
         c->value[ORACLE_OP] =
             oracle_reduces(c->value[ORACLE_KIND])
-                ? (uint8_t)(1 + oracle_below(random, ORACLE_OPS - 1))
+                ? (uint8_t)(1 + ctn_random_below(random, ORACLE_OPS - 1))
                 : ORACLE_NO_OP;
     }
 }
@@ -307,7 +307,7 @@ void oracle_draw(oracle_case_t *c, unsigned kind, bool network,
     do {
         *c = (oracle_case_t){{0}};
         for (unsigned f = 0; f < space->factors; f++) {
-            c->value[f] = (uint8_t)oracle_below(random, space->values[f]);
+            c->value[f] = (uint8_t)ctn_random_below(random, space->values[f]);
         }
         c->value[ORACLE_KIND] = (uint8_t)kind;
         if (!oracle_reduces(kind)) {

@@ -287,16 +287,16 @@ size_t oracle_unit_bytes(unsigned type)
 void oracle_element(unsigned type, unsigned op, uint64_t seed, size_t rank,
                     size_t index, void *element)
 {
-    uint64_t h = oracle_mix(
-        oracle_mix(seed ^ rank * UINT64_C(0xd6e8feb86659fd93) ^
-                   (index % PERIOD + 1) * UINT64_C(0xff51afd7ed558ccd)));
+    uint64_t h = ctn_hash_mix(
+        ctn_hash_mix(seed ^ rank * UINT64_C(0xd6e8feb86659fd93) ^
+                     (index % PERIOD + 1) * UINT64_C(0xff51afd7ed558ccd)));
     if (type < ORACLE_FIXED) {
         fixed[type].make((op_t)(op < ORACLE_COMMUTING ? op : OP_SUM), h,
                          element);
         return;
     }
     /* An even factor would lose the data to its left bit by bit. */
-    uint64_t words[MOST_WORDS] = {h >> 3 | 1, oracle_mix(h), h << 1};
+    uint64_t words[MOST_WORDS] = {h >> 3 | 1, ctn_hash_mix(h), h << 1};
     memcpy(element, words, oracle_unit_bytes(type));
 }
 
@@ -377,11 +377,11 @@ static void fill_from(uint64_t state, size_t bytes, void *out)
 {
     unsigned char *to_byte = out;
     for (; bytes >= 8; bytes -= 8, to_byte += 8) {
-        uint64_t word = oracle_random(&state);
+        uint64_t word = ctn_random(&state);
         memcpy(to_byte, &word, 8);
     }
     if (bytes > 0) {
-        uint64_t word = oracle_random(&state);
+        uint64_t word = ctn_random(&state);
         memcpy(to_byte, &word, bytes);
     }
 }
@@ -389,7 +389,7 @@ static void fill_from(uint64_t state, size_t bytes, void *out)
 void oracle_stream(uint64_t seed, size_t from, size_t to, size_t at,
                    size_t bytes, void *out)
 {
-    fill_from(stream_of(seed, from, to) + at / 8 * ORACLE_STEP, bytes, out);
+    fill_from(stream_of(seed, from, to) + at / 8 * CTN_RANDOM_STEP, bytes, out);
 }
 
 void oracle_fill(uint64_t seed, size_t bytes, void *out)
@@ -406,7 +406,7 @@ size_t oracle_count_wrong(uint64_t seed, size_t bytes, const void *found,
     for (size_t at = 0; at < bytes; at += sizeof(expected)) {
         size_t n =
             bytes - at < sizeof(expected) ? bytes - at : sizeof(expected);
-        fill_from(seed + at / 8 * ORACLE_STEP, n, expected);
+        fill_from(seed + at / 8 * CTN_RANDOM_STEP, n, expected);
         if (memcmp(in + at, expected, n) == 0) {
             continue;
         }

@@ -60,12 +60,12 @@ static void shuffle(const oracle_space_t *space, oracle_case_t *c,
 {
     for (unsigned i = 0; i < 8 * space->factors; i++) {
         oracle_case_t other = *c;
-        unsigned factor = (unsigned)oracle_below(random, space->factors);
+        unsigned factor = (unsigned)ctn_random_below(random, space->factors);
         if ((keep >> factor & 1) != 0) {
             continue;
         }
         other.value[factor] =
-            (uint8_t)oracle_below(random, space->values[factor]);
+            (uint8_t)ctn_random_below(random, space->values[factor]);
         if (space->follow != NULL) {
             space->follow(&other, factor, keep, random);
         }

@@ -133,7 +133,7 @@ uint32_t oracle_layouts_for(const char *name, int least, int most, int nodes)
             }
         }
         if (count > 0) {
-            chosen |= UINT32_C(1) << fit[oracle_below(&random, count)];
+            chosen |= UINT32_C(1) << fit[ctn_random_below(&random, count)];
         }
     }
     return chosen;

@@ -80,11 +80,11 @@ void oracle_side_place_anywhere(oracle_side_t *side, ptrdiff_t step, size_t gap,
                                 bool in_order, uint64_t *random)
 {
     static const ptrdiff_t moves[] = {0, 0, 1, -3, 100, 20000, -20000};
-    bool ordered = in_order || oracle_below(random, 4) == 0;
+    bool ordered = in_order || ctn_random_below(random, 4) == 0;
     size_t *order = oracle_zeros(side->blocks, sizeof(*order));
     ptrdiff_t cursor = 0;
     for (size_t i = 0; i < side->blocks; i++) {
-        size_t j = ordered ? i : oracle_below(random, i + 1);
+        size_t j = ordered ? i : ctn_random_below(random, i + 1);
         order[i] = order[j];
         order[j] = i;
     }
@@ -92,13 +92,13 @@ void oracle_side_place_anywhere(oracle_side_t *side, ptrdiff_t step, size_t gap,
         size_t b = order[i];
         side->displacements[b] = 1000 - (ptrdiff_t)(b * 977 % 2000);
         if (oracle_side_has_data(side, b)) {
-            bool more = !ordered && oracle_below(random, 3) == 0;
-            cursor += more ? (ptrdiff_t)oracle_below(random, 50) : 0;
+            bool more = !ordered && ctn_random_below(random, 3) == 0;
+            cursor += more ? (ptrdiff_t)ctn_random_below(random, 50) : 0;
             place_behind(side, b, step, &cursor);
             cursor += (ptrdiff_t)gap * (step < 0 ? -step : step);
         }
     }
-    ptrdiff_t move = ordered ? 0 : moves[oracle_below(random, 7)];
+    ptrdiff_t move = ordered ? 0 : moves[ctn_random_below(random, 7)];
     for (size_t b = 0; b < side->blocks; b++) {
         side->displacements[b] += move;
         side->place[b] = side->displacements[b] * step;

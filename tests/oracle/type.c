@@ -69,8 +69,8 @@ static void make_rows(const oracle_t *oracle, oracle_type_t *t,
                       uint64_t *random, size_t parts, size_t bytes)
 {
     ptrdiff_t at[MOST_PARTS];
-    ptrdiff_t stride = (ptrdiff_t)(bytes + oracle_below(random, 9));
-    stride = oracle_below(random, 4) == 0 ? -stride : stride;
+    ptrdiff_t stride = (ptrdiff_t)(bytes + ctn_random_below(random, 9));
+    stride = ctn_random_below(random, 4) == 0 ? -stride : stride;
     for (size_t i = 0; i < parts; i++) {
         at[i] = (ptrdiff_t)i * stride;
     }
@@ -89,19 +89,19 @@ static void make_blocks(const oracle_t *oracle, oracle_type_t *t,
     enum { BLOCKS = 9 };
     size_t length[BLOCKS] = {0};
     ptrdiff_t at[BLOCKS];
-    size_t n = 1 + oracle_below(random, BLOCKS);
+    size_t n = 1 + ctn_random_below(random, BLOCKS);
     size_t left = bytes;
-    size_t first = oracle_below(random, n); /* the lowest; then cyclic */
-    ptrdiff_t cursor = (ptrdiff_t)oracle_below(random, 40) - 20;
+    size_t first = ctn_random_below(random, n); /* the lowest; then cyclic */
+    ptrdiff_t cursor = (ptrdiff_t)ctn_random_below(random, 40) - 20;
     oracle_run_t *run = oracle_zeros(BLOCKS, sizeof(*run));
     for (size_t i = 0; i < n; i++) {
-        length[i] = i + 1 == n ? left : oracle_below(random, left + 1);
+        length[i] = i + 1 == n ? left : ctn_random_below(random, left + 1);
         left -= length[i];
     }
     for (size_t k = 0; k < n; k++) {
         size_t i = (first + k) % n;
         at[i] = cursor;
-        cursor += (ptrdiff_t)(length[i] + oracle_below(random, 9));
+        cursor += (ptrdiff_t)(length[i] + ctn_random_below(random, 9));
     }
     ptrdiff_t low = PTRDIFF_MAX;
     ptrdiff_t high = PTRDIFF_MIN;
@@ -129,7 +129,7 @@ static void make_blocks(const oracle_t *oracle, oracle_type_t *t,
 static void make_box(const oracle_t *oracle, oracle_type_t *t, uint64_t *random,
                      size_t parts, size_t bytes)
 {
-    bool fortran = oracle_below(random, 2);
+    bool fortran = ctn_random_below(random, 2);
     size_t planes = parts % 2 == 0 && parts > 0 ? 2 : 1;
     size_t box[MOST_DIMS] = {bytes, parts / planes, planes}; /* fastest first */
     size_t whole[MOST_DIMS];
@@ -137,8 +137,8 @@ static void make_box(const oracle_t *oracle, oracle_type_t *t, uint64_t *random,
     size_t n = planes > 1 ? 3 : 2;
     size_t given[3][MOST_DIMS] = {{0}};
     for (size_t d = 0; d < MOST_DIMS; d++) {
-        start[d] = oracle_below(random, 3);
-        whole[d] = box[d] + start[d] + oracle_below(random, 3);
+        start[d] = ctn_random_below(random, 3);
+        whole[d] = box[d] + start[d] + ctn_random_below(random, 3);
         size_t place = fortran ? d : n - 1 - d;
         if (d < n) {
             given[0][place] = whole[d];
@@ -173,10 +173,10 @@ static void make_box(const oracle_t *oracle, oracle_type_t *t, uint64_t *random,
 static void make_resized(const oracle_t *oracle, oracle_type_t *t,
                          uint64_t *random)
 {
-    ptrdiff_t lower = t->lower - (ptrdiff_t)oracle_below(random, 9);
+    ptrdiff_t lower = t->lower - (ptrdiff_t)ctn_random_below(random, 9);
     ptrdiff_t extent = t->extent < 0 ? -t->extent : t->extent;
-    extent += (ptrdiff_t)oracle_below(random, 17);
-    extent = oracle_below(random, 4) == 0 ? -extent : extent;
+    extent += (ptrdiff_t)ctn_random_below(random, 17);
+    extent = ctn_random_below(random, 4) == 0 ? -extent : extent;
     catena_type_t made = NULL;
     replace(oracle, t, catena_type_resized(t->type, lower, extent, &made),
             &made);
@@ -189,7 +189,7 @@ static void make_nested(const oracle_t *oracle, oracle_type_t *t,
                         uint64_t *random, size_t parts)
 {
     ptrdiff_t at[MOST_PARTS];
-    ptrdiff_t stride = 1 + (ptrdiff_t)oracle_below(random, 2);
+    ptrdiff_t stride = 1 + (ptrdiff_t)ctn_random_below(random, 2);
     for (size_t i = 0; i < parts; i++) {
         at[i] = (ptrdiff_t)i * stride * t->extent;
     }
@@ -203,7 +203,7 @@ static void make_nested(const oracle_t *oracle, oracle_type_t *t,
 static size_t any_parts(uint64_t *random, size_t bytes, size_t most)
 {
     for (int i = 0; i < 4; i++) {
-        size_t parts = 1 + oracle_below(random, most);
+        size_t parts = 1 + ctn_random_below(random, most);
         if (bytes % parts == 0 && parts > 1) {
             return parts;
         }
@@ -215,7 +215,7 @@ static void make_derived(const oracle_t *oracle, oracle_type_t *t,
                          uint64_t *random, size_t bytes)
 {
     size_t outer = any_parts(random, bytes, 6);
-    size_t way = oracle_below(random, 5);
+    size_t way = ctn_random_below(random, 5);
     size_t inside = way == 3 ? bytes / outer : bytes;
     size_t parts = any_parts(random, inside, MOST_PARTS);
     switch (way) {
@@ -236,14 +236,14 @@ static void make_derived(const oracle_t *oracle, oracle_type_t *t,
         make_box(oracle, t, random, parts, bytes / parts);
         make_resized(oracle, t, random);
     }
-    if (oracle_below(random, 3) == 0) {
+    if (ctn_random_below(random, 3) == 0) {
         make_resized(oracle, t, random);
     }
 }
 
 static void make_fixed(oracle_type_t *t, uint64_t *random, size_t bytes)
 {
-    size_t first = oracle_below(random, FIXED);
+    size_t first = ctn_random_below(random, FIXED);
     for (size_t i = 0; i < FIXED; i++) {
         t->type = fixed[(first + i) % FIXED];
         if (catena_type_size(t->type) == bytes) {
@@ -278,7 +278,7 @@ size_t oracle_type_bytes(uint64_t *random, oracle_elements_t elements,
     if (elements == ORACLE_DERIVED) {
         return unit / any_parts(random, unit, 8);
     }
-    size_t first = oracle_below(random, 4);
+    size_t first = ctn_random_below(random, 4);
     for (size_t i = 0; elements == ORACLE_ANY_FIXED && i < 4; i++) {
         if (unit % sizes[(first + i) % 4] == 0) {
             return sizes[(first + i) % 4];

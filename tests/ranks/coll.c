@@ -172,7 +172,7 @@ static void matrix(rank_test_t *test)
     for (unsigned i = VARIED; i > 0;) {
         for (unsigned k = 0; k < sizeof(drawn) / sizeof(drawn[0]); k++) {
             c.value[drawn[k]] =
-                (uint8_t)oracle_below(&state, space->values[drawn[k]]);
+                (uint8_t)ctn_random_below(&state, space->values[drawn[k]]);
         }
         oracle_case_t now = c;
         oracle_repair(&now);
@@ -246,7 +246,7 @@ static void bits(rank_test_t *test)
         uint64_t state = 31u + (uint64_t)test->place.rank;
         size_t n = counts[c];
         for (size_t i = 0; i < n; i++) {
-            own[i] = (double)rank_random(&state) * 1e-7;
+            own[i] = (double)ctn_random(&state) * 1e-7;
         }
         RANK_CHECK(test,
                    catena_allreduce(CATENA_IN_PLACE, own, n, CATENA_DOUBLE,

@@ -103,7 +103,7 @@ static void part(rank_test_t *test, uint64_t seed)
     int ndims = 0;
     oracle_graph_draw_any(&graph, ORACLE_WAY_CART, test->place.ranks, seed);
     for (int d = 0; d < graph.ndims; d++) {
-        remain[d] = (int)oracle_below(&seed, 2);
+        remain[d] = (int)ctn_random_below(&seed, 2);
     }
     RANK_CHECK(test, oracle_neighborhood_make(&graph, test->world, NULL,
                                               &whole) == CATENA_OK);

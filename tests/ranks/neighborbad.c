@@ -354,10 +354,10 @@ static void in_place(rank_test_t *test)
 static int draw_wrong(const oracle_graph_t *graph, uint64_t *random, int *index)
 {
     for (int i = 0; i < 50; i++) {
-        int rank = (int)oracle_below(random, (size_t)graph->size);
+        int rank = (int)ctn_random_below(random, (size_t)graph->size);
         const oracle_list_t *targets = &graph->targets[rank];
         if (targets->count > 0) {
-            *index = (int)oracle_below(random, (size_t)targets->count);
+            *index = (int)ctn_random_below(random, (size_t)targets->count);
             if (targets->rank[*index] != CATENA_PROC_NULL) {
                 return rank;
             }
@@ -402,14 +402,14 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     int wrong = draw_wrong(&nbr->graph, random, &index);
     bool few = nbr->graph.edges <= 4 * nbr->graph.size;
     oracle_nbr_call_t call = nbr_draw(nbr, random, few ? 20000 : 700);
-    call.count = few && oracle_below(random, 3) == 0 ? 20000 : call.count;
-    call.kind = kinds[oracle_below(random, 4)];
+    call.count = few && ctn_random_below(random, 3) == 0 ? 20000 : call.count;
+    call.kind = kinds[ctn_random_below(random, 4)];
     call.form = ORACLE_FORM_BLOCKING;
     call.count += call.count == 0;
     call.uniform = true;
     call.in_place = false;
     oracle_nbr_repair(&call);
-    ptrdiff_t more = by[oracle_below(random, sizeof(by) / sizeof(by[0]))];
+    ptrdiff_t more = by[ctn_random_below(random, sizeof(by) / sizeof(by[0]))];
     ptrdiff_t least = (nbr_checks() ? 0 : 1) - (ptrdiff_t)call.count;
     more = more < least ? least : more;
     if (call.rank == wrong) {
@@ -441,7 +441,7 @@ static void one_wrong_length(rank_test_t *test)
         uint64_t random = seed;
         nbr_t nbr;
         oracle_graph_draw_any(&nbr.graph, seed % ORACLE_GRAPH_WAYS,
-                              test->place.ranks, oracle_random(&random));
+                              test->place.ranks, ctn_random(&random));
         nbr_open(test, &nbr, NULL, 1);
         for (int a = 0; nbr.neighborhood != NULL && a < ORACLE_NBR_ALGORITHMS;
              a++) {
@@ -476,7 +476,7 @@ static void other_length(rank_test_t *test, uint64_t seed)
     bool direct = strcmp(nbr.algorithm, "direct") == 0;
     for (int i = 0; i < 12; i++) {
         static const size_t counts[] = {1, 5, 40, 500, 2000};
-        int wrong = (int)oracle_below(&random, (size_t)test->place.ranks);
+        int wrong = (int)ctn_random_below(&random, (size_t)test->place.ranks);
         bool own = test->place.rank == wrong;
         bool near = false;
         oracle_nbr_call_t call = nbr_draw(&nbr, &random, 1);
@@ -484,9 +484,9 @@ static void other_length(rank_test_t *test, uint64_t seed)
         call.type = 8;
         call.form = ORACLE_FORM_BLOCKING;
         call.in_place = false;
-        call.count = counts[oracle_below(&random, 5)];
+        call.count = counts[ctn_random_below(&random, 5)];
         /* Too few for ranks to choose different algorithms. */
-        size_t more = 1 + (direct ? oracle_below(&random, 99) : 0);
+        size_t more = 1 + (direct ? ctn_random_below(&random, 99) : 0);
         bool less = i % 2 != 0 && call.count > more;
         if (i % 3 == 2 && own) {
             call.count = less ? call.count - more : call.count + more;

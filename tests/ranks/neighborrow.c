@@ -21,7 +21,7 @@ static void open_ring(rank_test_t *test, nbr_t *ring, int away)
 /** Blocks of so many bytes. The ring's `own` draws the values of this rank. */
 static oracle_nbr_call_t call_of(nbr_t *ring, bool gather, size_t bytes)
 {
-    uint64_t mine = oracle_random(&ring->own);
+    uint64_t mine = ctn_random(&ring->own);
     oracle_nbr_call_t call = {
         .graph = &ring->graph,
         .neighborhood = ring->neighborhood,
@@ -113,7 +113,7 @@ static void in_a_row(rank_test_t *test)
         open_ring(test, &rings[i], i + 1);
     }
     for (int i = 0; i < TURNS; i++) {
-        uint64_t drawn = oracle_random(&all);
+        uint64_t drawn = ctn_random(&all);
         same_calls(&rings[drawn % RINGS], lengths[(drawn >> 24) % LENGTHS],
                    drawn);
     }
@@ -225,8 +225,8 @@ static void request_turns(rank_test_t *test, bool are_long)
     requests_t r;
     open_requests(test, &r, are_long);
     for (int turn = 0; turn < turns; turn++) {
-        uint64_t drawn = oracle_random(&all);
-        uint64_t mine = oracle_random(&own);
+        uint64_t drawn = ctn_random(&all);
+        uint64_t mine = ctn_random(&own);
         /* Sometimes a single one, several times in a row. */
         if (turn * 2 * REQUESTS / turns % 2 == 0) {
             int one = turn * REQUESTS / turns;

@@ -13,18 +13,9 @@
 
 enum { MOST_BYTES = 100000 };
 
-/** One-at-a-time: Jenkins, Algorithm Alley, Dr. Dobb's Journal 22(9), 1997. */
 static uint32_t one_at_a_time(const unsigned char *data, size_t bytes)
 {
-    uint32_t hash = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        hash += data[i];
-        hash += hash << 10;
-        hash ^= hash >> 6;
-    }
-    hash += hash << 3;
-    hash ^= hash >> 11;
-    return hash + (hash << 15);
+    return ctn_hash_jenkins_end(ctn_hash_jenkins(0, data, bytes));
 }
 
 /** The colors designed for equal hashes have equal hashes. */

@@ -13,7 +13,7 @@ void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random)
 void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     const oracle_t *oracle = &test->oracle;
-    unsigned kind = (unsigned)oracle_below(&random, ORACLE_ALLTOALL);
+    unsigned kind = (unsigned)ctn_random_below(&random, ORACLE_ALLTOALL);
     catena_status_t status = CATENA_OK;
     RANK_CHECK(test,
                catena_group_set(test->world, "subgroup",

@@ -6,7 +6,7 @@
 void neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     oracle_graph_way_t way =
-        (oracle_graph_way_t)oracle_below(&random, ORACLE_GRAPH_WAYS);
+        (oracle_graph_way_t)ctn_random_below(&random, ORACLE_GRAPH_WAYS);
     bool few = draw->ranks <= 64;
     nbr_mix(test, way, random, few ? 24 : 8, few ? 3000 : 150);
 }
@@ -28,7 +28,7 @@ void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
             oracle_graph_torus(&graph, 1, draw->ranks, false);
         } else {
             oracle_graph_draw_any(&graph, ORACLE_WAY_ADJACENT, draw->ranks,
-                                  oracle_random(&random));
+                                  ctn_random(&random));
         }
         status =
             oracle_neighborhood_make(&graph, test->world, &info, &neighborhood);

@@ -30,8 +30,8 @@ static size_t draw_count(const draw_t *draw, uint64_t *random, int ranks)
 {
     double most = (double)MOST_BYTES / ((double)draw->ranks * ranks);
     size_t limit = most < 1 ? 1 : (size_t)most;
-    size_t count = limit >> rank_random(random) % 20;
-    return rank_random(random) % 16 == 0 ? 0 : count;
+    size_t count = limit >> ctn_random(random) % 20;
+    return ctn_random(random) % 16 == 0 ? 0 : count;
 }
 
 /** An alltoall of bytes, or one of any kind with any types. */
@@ -39,26 +39,27 @@ static void draw_exchange(rank_test_t *test, const draw_t *draw,
                           uint64_t *random, catena_group_t *group,
                           unsigned mode, oracle_call_t *call)
 {
-    bool vector = draw->kind->vectors && rank_random(random) % 5 != 0;
-    unsigned kind = vector ? ORACLE_ALLTOALL + (unsigned)oracle_below(random, 3)
-                           : ORACLE_ALLTOALL;
+    bool vector = draw->kind->vectors && ctn_random(random) % 5 != 0;
+    unsigned kind =
+        vector ? ORACLE_ALLTOALL + (unsigned)ctn_random_below(random, 3)
+               : ORACLE_ALLTOALL;
     *call = (oracle_call_t){.group = group, .table = rank_table(test)};
     oracle_draw(&call->c, kind, true, random);
     uint8_t *value = call->c.value;
     if (!vector) {
         value[ORACLE_TYPE] = ORACLE_BYTE;
-    } else if (rank_random(random) % 2 == 0) {
+    } else if (ctn_random(random) % 2 == 0) {
         value[ORACLE_TYPE] = ORACLE_DRAWN;
     }
-    value[ORACLE_PLACE] = rank_random(random) % 4 == 0;
+    value[ORACLE_PLACE] = ctn_random(random) % 4 == 0;
     value[ORACLE_MODE] = (uint8_t)mode;
     value[ORACLE_SIZE] = 0;
     call->exactly = draw_count(draw, random, catena_group_size(group)) /
                     oracle_unit_bytes(value[ORACLE_TYPE]);
-    call->shape = rank_random(random);
+    call->shape = ctn_random(random);
     oracle_choose_algorithm(&test->oracle, &call->c, group);
     oracle_call_open(&test->oracle, call);
-    oracle_call_fill(call, rank_random(random));
+    oracle_call_fill(call, ctn_random(random));
 }
 
 static void check_exchange(rank_test_t *test, oracle_call_t *call)
@@ -70,8 +71,8 @@ static void check_exchange(rank_test_t *test, oracle_call_t *call)
 void pause_somewhere(rank_test_t *test, uint64_t shared)
 {
     uint64_t own = shared ^ (uint64_t)test->place.rank * 977;
-    if (rank_random(&own) % 3 == 0) {
-        rank_pause(test, (double)(rank_random(&own) % 50));
+    if (ctn_random(&own) % 3 == 0) {
+        rank_pause(test, (double)(ctn_random(&own) % 50));
     }
 }
 
@@ -98,7 +99,7 @@ static void in_flight(rank_test_t *test, draw_t *draw, uint64_t random)
                        oracle_call_run(&test->oracle, &e[i]) == CATENA_OK);
         }
         for (int i = IN_FLIGHT; i-- > 0;) {
-            int done = rank_random(&random) % 2 == 0;
+            int done = ctn_random(&random) % 2 == 0;
             while (!done) {
                 RANK_CHECK(test, catena_request_test(&e[i].request, &done) ==
                                      CATENA_OK);
@@ -116,7 +117,7 @@ static void persistent(rank_test_t *test, draw_t *draw, uint64_t random)
     draw_exchange(test, draw, &random, test->world, ORACLE_PERSISTENT, &e);
     RANK_CHECK(test, oracle_call_run(&test->oracle, &e) == CATENA_OK);
     for (int i = 0; i < 5; i++) {
-        oracle_call_fill(&e, rank_random(&random));
+        oracle_call_fill(&e, ctn_random(&random));
         pause_somewhere(test, random);
         RANK_CHECK(test, catena_request_start(e.request) == CATENA_OK);
         RANK_CHECK(test, catena_request_wait(&e.request) == CATENA_OK);
@@ -132,8 +133,8 @@ static void groups(rank_test_t *test, draw_t *draw, uint64_t random)
     catena_group_t *node = NULL;
     catena_group_t *color = NULL;
     uint64_t own = random + (uint64_t)test->place.rank;
-    int key = (int)(rank_random(&own) % 9);
-    int colors = (int)(rank_random(&random) % 4) + 1;
+    int key = (int)(ctn_random(&own) % 9);
+    int colors = (int)(ctn_random(&random) % 4) + 1;
     RANK_CHECK(test, catena_group_dup(test->world, &dup) == CATENA_OK);
     RANK_CHECK(test, catena_group_split_level(dup, CATENA_LEVEL_NODE, key,
                                               &node) == CATENA_OK);
@@ -160,7 +161,7 @@ static void barriers(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     for (int i = 0; i < 8; i++) {
         double *entered = &draw->entered[i % 2 * draw->ranks];
-        pause_somewhere(test, rank_random(&random));
+        pause_somewhere(test, ctn_random(&random));
         entered[test->place.rank] = catena_time(test->context);
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
         double now = catena_time(test->context);
@@ -258,14 +259,14 @@ static int run_rank(const catena_config_t *config, void *argument)
 /** Equal blocks, unequal ones, or every rank anywhere. */
 static void draw_layout(draw_t *draw, uint64_t *random)
 {
-    draw->nodes = 1 + (int)(rank_random(random) % (uint64_t)draw->ranks);
-    int way = (int)(rank_random(random) % 3);
+    draw->nodes = 1 + (int)(ctn_random(random) % (uint64_t)draw->ranks);
+    int way = (int)(ctn_random(random) % 3);
     int per_node = (draw->ranks + draw->nodes - 1) / draw->nodes;
     for (int r = 0; r < draw->ranks; r++) {
         draw->node_of[r] =
             r < draw->nodes ? r /* none is empty */
             : way == 0      ? r % draw->nodes
-                       : (int)(rank_random(random) % (uint64_t)draw->nodes);
+                            : (int)(ctn_random(random) % (uint64_t)draw->nodes);
     }
     if (way == 1) {
         for (int r = 0; r < draw->ranks; r++) {
@@ -285,7 +286,7 @@ static const kind_t *draw_kind(uint64_t *random, const char *only)
             fit[count++] = &kinds[i];
         }
     }
-    uint64_t drawn = rank_random(random);
+    uint64_t drawn = ctn_random(random);
     return count > 0 ? fit[drawn % count] : NULL;
 }
 
@@ -301,10 +302,10 @@ static int draw_ranks(uint64_t *random, const limits_t *limits)
     int least = limits->least_ranks;
     int most = limits->most_ranks;
     if (least == 0) {
-        most = 1 + (int)(rank_random(random) % (uint64_t)most);
+        most = 1 + (int)(ctn_random(random) % (uint64_t)most);
         least = 1;
     }
-    return least + (int)(rank_random(random) % (uint64_t)(most - least + 1));
+    return least + (int)(ctn_random(random) % (uint64_t)(most - least + 1));
 }
 
 static bool run_seed(uint64_t seed, const limits_t *limits)
@@ -318,7 +319,7 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
         printf("not ok - no kind of runs is named '%s'\n", limits->only);
         return false;
     }
-    draw.machine = machines[rank_random(&random) % 6];
+    draw.machine = machines[ctn_random(&random) % 6];
     draw.ranks = draw_ranks(&random, limits);
     draw_layout(&draw, &random);
     catena_sim_params_t params = {
@@ -327,16 +328,16 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
         .nodes = draw.nodes,
         .ranks = draw.ranks,
         .node_of = node_of,
-        .ports = (int)(rank_random(&random) % 5),
+        .ports = (int)(ctn_random(&random) % 5),
         .seed = seed,
-        .jitter = (double)(rank_random(&random) % 3) * 0.7,
-        .reorder = rank_random(&random) % 4 != 0,
+        .jitter = (double)(ctn_random(&random) % 3) * 0.7,
+        .reorder = ctn_random(&random) % 4 != 0,
     };
     catena_status_t expected = CATENA_OK;
     if (draw.kind->kills) {
-        params.kill_rank = (int)(rank_random(&random) % (uint64_t)draw.ranks);
+        params.kill_rank = (int)(ctn_random(&random) % (uint64_t)draw.ranks);
         params.kill_event =
-            1 + rank_random(&random) % ((uint64_t)draw.ranks * 100);
+            1 + ctn_random(&random) % ((uint64_t)draw.ranks * 100);
         expected = CATENA_ERR_PEER;
     }
     catena_sim_report_t report = {.size = sizeof(report)};

@@ -59,7 +59,7 @@ void splits(rank_test_t *test, draw_t *draw, uint64_t random)
 
 void splits_of_splits(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    int order = (int)(oracle_random(&random) % 4);
+    int order = (int)(ctn_random(&random) % 4);
     oracle_split_deep(&test->oracle, NULL, &random, most_bytes(draw), order);
 }
 
@@ -72,8 +72,8 @@ void splits_by_liars(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     for (int i = 0; i < SPLITS; i++) {
         oracle_split_t split;
-        int way = (int)oracle_below(&random, ORACLE_LIARS);
-        size_t what = oracle_below(&random, 3);
+        int way = (int)ctn_random_below(&random, ORACLE_LIARS);
+        size_t what = ctn_random_below(&random, 3);
         bool color = what != 0;
         bool key = what != 1;
         do {

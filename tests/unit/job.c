@@ -74,17 +74,17 @@ static void draw_layout(uint64_t *random, catena_sim_params_t *params,
 {
     static const char *const machines[] = {"hpc-a",  "hpc-b",  "dawn",
                                            "sierra", "jaguar", "smoky"};
-    uint64_t sort = job_random(random) % 3;
+    uint64_t sort = ctn_random(random) % 3;
     int ranks = params->ranks;
-    int any = (int)(job_random(random) % (unsigned)ranks) + 1;
+    int any = (int)(ctn_random(random) % (unsigned)ranks) + 1;
     nodes = nodes > 0 ? nodes : any;
     for (int r = 0; r < ranks; r++) {
         node_of[r] = sort == 0   ? (int)((long long)r * nodes / ranks)
                      : sort == 1 ? r % nodes
                      : r < nodes ? r
-                                 : (int)(job_random(random) % (unsigned)nodes);
+                                 : (int)(ctn_random(random) % (unsigned)nodes);
     }
-    params->machine = machines[job_random(random) % 6];
+    params->machine = machines[ctn_random(random) % 6];
     params->nodes = nodes;
     params->node_of = node_of;
 }
@@ -107,8 +107,8 @@ static catena_status_t simulate(uint32_t ranks, int nodes, uint64_t seed,
         .ranks = (int)ranks,
         .seed = seed,
         .jitter = 0.5,
-        .reorder = job_random(&random) % 4 != 0,
-        .kill_rank = (int)(job_random(&random) % ranks),
+        .reorder = ctn_random(&random) % 4 != 0,
+        .kill_rank = (int)(ctn_random(&random) % ranks),
         .kill_event = event,
         .stack_bytes = JOB_STACK_BYTES,
     };

@@ -75,6 +75,4 @@ typedef struct job_hoard {
 void job_take_heap(job_t *job, job_hoard_t *hoard);
 void job_give_heap(job_t *job, job_hoard_t *hoard);
 
-#define job_random oracle_random
-
 #endif

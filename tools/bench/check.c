@@ -15,10 +15,10 @@ static uint64_t mix(uint64_t x)
 
 uint64_t bench_seed(uint64_t stamp, int source, int target)
 {
-    uint64_t x = mix(stamp * ORACLE_STEP + 1);
+    uint64_t x = mix(stamp * CTN_RANDOM_STEP + 1);
 
-    x = mix(x + (uint64_t)(unsigned)source * ORACLE_STEP);
-    return mix(x + (uint64_t)(unsigned)target * ORACLE_STEP + 1);
+    x = mix(x + (uint64_t)(unsigned)source * CTN_RANDOM_STEP);
+    return mix(x + (uint64_t)(unsigned)target * CTN_RANDOM_STEP + 1);
 }
 
 void bench_fill(void *block, size_t bytes, uint64_t seed)
@@ -36,7 +36,7 @@ uint64_t bench_compare(const void *block, size_t bytes, uint64_t seed,
     if (wrong > 0) {
         size_t word = first->offset / 8;
 
-        oracle_fill(seed + word * ORACLE_STEP, 8, &expected);
+        oracle_fill(seed + word * CTN_RANDOM_STEP, 8, &expected);
         first->expected = (unsigned char)(expected >> first->offset % 8 * 8);
         first->found = found[first->offset];
     }

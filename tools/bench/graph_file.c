@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/vector.h"
 #include "graph.h"
 
 enum { MOST_RANKS = 4194304 };
@@ -65,14 +66,13 @@ static bool add_edge(struct reader *reader, struct bench_edge edge)
     struct bench_graph *graph = reader->graph;
 
     if (graph->edge_count == reader->room) {
-        size_t room = 2 * reader->room + 64;
-        void *edges = realloc(graph->edges, room * sizeof(*graph->edges));
+        void *edges = ctn_vector_grow(graph->edges, &reader->room, 0,
+                                      sizeof(*graph->edges));
 
         if (edges == NULL)
             return report_wrong(reader,
                                 "fewer edges: there is no memory for more", "");
         graph->edges = edges;
-        reader->room = room;
     }
     graph->edges[graph->edge_count++] = edge;
     if (edge.source >= graph->vertices)

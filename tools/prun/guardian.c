@@ -8,6 +8,7 @@
  *     executed (and is in the pipe) or died.
  * So no rank is missed, whenever prun is killed. */
 #include "guardian.h"
+#include "core/vector.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,12 +34,11 @@ struct prun_groups {
 static void prun_groups_add(struct prun_groups *groups, pid_t group)
 {
     if (groups->count == groups->capacity) {
-        size_t capacity = groups->capacity ? 2 * groups->capacity : 256;
-        pid_t *list = realloc(groups->list, capacity * sizeof *list);
+        pid_t *list =
+            ctn_vector_grow(groups->list, &groups->capacity, 0, sizeof *list);
         if (!list)
             return; /* the sweep finds it */
         groups->list = list;
-        groups->capacity = capacity;
     }
     groups->list[groups->count++] = group;
 }

@@ -1,6 +1,7 @@
 /* How the job ends: the first failure, the report, the change from TERM to
  * KILL. */
 #include "job.h"
+#include "core/clock.h"
 
 #include "guardian.h"
 #include "input.h"
@@ -57,7 +58,7 @@ static void prun_kill_groups(const struct prun_job *job, int signal)
 static void prun_end_ranks(struct prun_job *job, int signal, uint64_t grace_ns)
 {
     job->phase = PRUN_ENDING;
-    job->kill_at_ns = prun_now_ns() + grace_ns;
+    job->kill_at_ns = ctn_clock_now_ns() + grace_ns;
     prun_kill_groups(job, signal);
     /* A stopped process reacts to KILL only. */
     prun_kill_groups(job, SIGCONT);
@@ -66,7 +67,7 @@ static void prun_end_ranks(struct prun_job *job, int signal, uint64_t grace_ns)
 static void prun_kill_ranks(struct prun_job *job)
 {
     job->phase = PRUN_KILLED;
-    job->kill_at_ns = prun_now_ns() + PRUN_KILL_AGAIN_NS;
+    job->kill_at_ns = ctn_clock_now_ns() + PRUN_KILL_AGAIN_NS;
     prun_kill_groups(job, SIGKILL);
 }
 

@@ -1,5 +1,6 @@
 /* The only place where prun waits. */
 #include "loop.h"
+#include "core/clock.h"
 
 #include "input.h"
 #include "job.h"
@@ -54,7 +55,7 @@ static bool prun_watch_rank(struct prun_job *job, struct prun_rank *rank,
 static int prun_wait_ms(const struct prun_job *job, uint64_t limit_ns,
                         uint64_t poll_ns)
 {
-    uint64_t now = prun_now_ns();
+    uint64_t now = ctn_clock_now_ns();
     uint64_t next = prun_job_next_ns(job);
     uint64_t wait_ns = limit_ns;
     if (next != UINT64_MAX && (next < now ? 0 : next - now) < wait_ns)
@@ -90,7 +91,7 @@ static void prun_move_input(struct prun_job *job)
 
 static void prun_move_output(struct prun_job *job)
 {
-    uint64_t now = prun_now_ns();
+    uint64_t now = ctn_clock_now_ns();
     for (uint32_t i = 0; i < job->started; i++)
         for (int j = 0; j < 2; j++)
             prun_stream_age(&job->ranks[i].streams[j], job->options->tag, now);
@@ -142,7 +143,7 @@ void prun_loop_once(struct prun_job *job, uint64_t limit_ns)
     }
     prun_move_input(job);
     prun_move_output(job);
-    prun_job_tick(job, prun_now_ns());
+    prun_job_tick(job, ctn_clock_now_ns());
 }
 
 static bool prun_sinks_pending(const struct prun_job *job)
@@ -156,16 +157,16 @@ void prun_loop_drain(struct prun_job *job)
     for (uint32_t i = 0; i < job->started; i++)
         for (int j = 0; j < 2; j++)
             prun_stream_drain(&job->ranks[i].streams[j], job->options->tag);
-    uint64_t start = prun_now_ns();
+    uint64_t start = ctn_clock_now_ns();
     prun_move_output(job);
     /* A reader may be arbitrarily slow, unless the job has failed or prun must
      * end. */
     while (prun_sinks_pending(job) &&
-           !(job->failed && prun_now_ns() - start > PRUN_DRAIN_NS)) {
+           !(job->failed && ctn_clock_now_ns() - start > PRUN_DRAIN_NS)) {
         bool failed = job->failed;
         prun_loop_once(job, PRUN_POLL_NS);
         if (job->failed && !failed)
-            start = prun_now_ns();
+            start = ctn_clock_now_ns();
     }
 }
 

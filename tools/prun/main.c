@@ -7,6 +7,7 @@
  *   register.c  its keys                    guardian.c, sweep.c  if prun dies
  */
 #include "bind.h"
+#include "core/clock.h"
 #include "guardian.h"
 #include "input.h"
 #include "job.h"
@@ -125,7 +126,7 @@ static void prun_name_job(struct prun_job *job)
             "TMPDIR wants a directory, got '%s' (%m); set it to a writable one",
             parent ? parent : "/tmp");
     if (getrandom(&random, sizeof random, 0) < 0)
-        random = prun_now_ns();
+        random = ctn_clock_now_ns();
     if (gethostname(job->host, sizeof job->host - 1) != 0 || !job->host[0])
         snprintf(job->host, sizeof job->host, "localhost");
     snprintf(job->name_space, sizeof job->name_space, "prun-%d-%08x",
@@ -191,7 +192,7 @@ static void prun_run(struct prun_job *job,
                      const struct prun_inherited *inherited)
 {
     if (job->options->timeout_ns)
-        job->timeout_at_ns = prun_now_ns() + job->options->timeout_ns;
+        job->timeout_at_ns = ctn_clock_now_ns() + job->options->timeout_ns;
     prun_bindings_make(job);
     prun_server_start(job, prun_bindings_topology(job));
     prun_sink_open(&job->sinks[0], STDOUT_FILENO);

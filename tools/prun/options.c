@@ -1,10 +1,10 @@
 #include "options.h"
+#include "core/units.h"
 
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,11 +75,8 @@ static const char prun_doc[] =
 
 static uint32_t prun_parse_count(const char *option, const char *text)
 {
-    char *end = NULL;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (errno || end == text || *end || !isdigit((unsigned char)*text) ||
-        value < 1 || value > PRUN_MAX_RANKS)
+    uint64_t value = 0;
+    if (!ctn_units_count(text, PRUN_MAX_RANKS, &value) || value < 1)
         prun_die(PRUN_EXIT_USAGE,
                  "%s wants a whole number from 1 to %d, got '%s'; "
                  "say for example %s 4",
@@ -137,10 +134,8 @@ static void prun_parse_bind_to(struct prun_options *options, const char *text)
 
 static void prun_parse_timeout(struct prun_options *options, const char *text)
 {
-    char *end = NULL;
-    double seconds = strtod(text, &end);
-    if (end == text || *end || !isfinite(seconds) || seconds <= 0 ||
-        seconds > 1e9)
+    double seconds = 0;
+    if (!ctn_units_real(text, 1e9, &seconds) || seconds <= 0)
         prun_die(PRUN_EXIT_USAGE,
                  "--timeout wants seconds above 0, got '%s'; "
                  "say for example --timeout 60",
@@ -151,15 +146,12 @@ static void prun_parse_timeout(struct prun_options *options, const char *text)
 
 static void prun_parse_stdin(struct prun_options *options, const char *text)
 {
-    char *end = NULL;
-    errno = 0;
-    long value = strtol(text, &end, 10);
+    uint64_t value;
     if (strcmp(text, "all") == 0)
         options->stdin_rank = PRUN_STDIN_ALL;
     else if (strcmp(text, "none") == 0)
         options->stdin_rank = PRUN_STDIN_NONE;
-    else if (!errno && end != text && !*end && value >= 0 &&
-             value < PRUN_MAX_RANKS)
+    else if (ctn_units_count(text, PRUN_MAX_RANKS - 1, &value))
         options->stdin_rank = (int)value;
     else
         prun_die(PRUN_EXIT_USAGE,

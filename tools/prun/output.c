@@ -2,6 +2,7 @@
  * stay whole. Without tags an unfinished line is held for PRUN_HOLD_NS only, so
  * that a prompt appears. */
 #include "output.h"
+#include "core/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,7 +146,7 @@ bool prun_stream_read(struct prun_stream *stream, bool tag)
     struct prun_buffer *line = &stream->line;
     const char *last = memrchr(chunk, '\n', (size_t)got);
     prun_buffer_append(line, chunk, (size_t)got);
-    stream->held_since_ns = prun_now_ns();
+    stream->held_since_ns = ctn_clock_now_ns();
     if (last)
         prun_emit_front(stream, tag,
                         line->used - (size_t)(chunk + got - last - 1));

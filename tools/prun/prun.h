@@ -145,7 +145,6 @@ void prun_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** prun_error and exit. */
 _Noreturn void prun_die(int code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-uint64_t prun_now_ns(void);
 /** Allocate zeroed memory or end prun: it cannot continue without. */
 void *prun_alloc(size_t count, size_t size);
 void *prun_grow(void *old, size_t bytes);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static void prun_error_list(const char *format, va_list list)
@@ -38,13 +37,6 @@ void prun_die(int code, const char *format, ...)
     prun_error_list(format, list);
     va_end(list);
     exit(code);
-}
-
-uint64_t prun_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void *prun_alloc(size_t count, size_t size)

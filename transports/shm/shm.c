@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/clock.h"
+
 typedef struct shm_transport {
     ctn_transport_t base;
     size_t count;
@@ -70,10 +72,7 @@ static int shm_progress(ctn_transport_t *transport)
 static bool shm_sleep(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 {
     (void)transport;
-    struct timespec timeout = {
-        .tv_sec = (time_t)(timeout_ns / 1000000000u),
-        .tv_nsec = (long)(timeout_ns % 1000000000u),
-    };
+    struct timespec timeout = ctn_clock_timespec(timeout_ns);
     struct pollfd event = {.fd = fd, .events = POLLIN};
     return ppoll(&event, 1, &timeout, NULL) > 0;
 }

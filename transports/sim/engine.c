@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/random.h"
+
 /* ---- events ---- */
 
 /* A slab is about 2 MiB: a huge page, if there are many events. */
@@ -104,7 +106,7 @@ void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event)
 {
     uint64_t order = sim->order++;
     if (sim->params.reorder) {
-        order = sim_random(&sim->random);
+        order = ctn_random(&sim->random);
     }
     if (!ctn_queue_push(&sim->queue, time, order, event)) {
         sim_no_memory(sim);
@@ -115,21 +117,11 @@ void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event)
 
 /* ---- random numbers ---- */
 
-/** splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
- * generators, 2014). */
-uint64_t sim_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps)
 {
     double jitter = rank->sim->params.jitter;
     if (jitter > 0) {
-        double drawn = (double)(sim_random(&rank->random) >> 11) * 0x1p-53;
+        double drawn = ctn_random_real(&rank->random);
         ps *= 1 + jitter * drawn;
     }
     return sim_ps(rank->sim, ps + 0.5);

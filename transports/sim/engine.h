@@ -206,7 +206,6 @@ static inline void sim_stay_close(ctn_sim_rank_t *rank)
         sim_catch_up(rank);
     }
 }
-uint64_t sim_random(uint64_t *state);
 /** `ps` as an integer; if it is too large the run ends. */
 uint64_t sim_ps(ctn_sim_t *sim, double ps);
 /** `ps` plus random jitter of the rank. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/random.h"
 #include "transports/sim/engine.h"
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -57,8 +58,8 @@ static uint64_t in_order(ctn_sim_t *sim, const sim_event_t *message,
         (sim->params.breaks & CATENA_SIM_BREAK_WORDS) != 0) {
         return arrival;
     }
-    uint64_t hash = ((uint64_t)message->source << 32 | message->target) *
-                    UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash =
+        ctn_hash_fibonacci((uint64_t)message->source << 32 | message->target);
     uint64_t *last = &sim->pair[hash >> 46];
     *last = later(*last + 1, arrival);
     return *last;
@@ -71,7 +72,7 @@ static uint64_t chance_latency(ctn_sim_rank_t *rank, sim_event_t *message)
     ctn_sim_t *sim = rank->sim;
     double latency = sim->machine->latency_ns * PS;
     if (sim->params.reorder) {
-        latency *= (double)(sim_random(&rank->random) % 64) / 8;
+        latency *= (double)(ctn_random(&rank->random) % 64) / 8;
     }
     if (sim->params.delay != NULL) {
         catena_sim_message_t seen = {
@@ -150,7 +151,7 @@ uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
     message->word = NULL;
     sim->in_flight[message->source]++;
     sim_push(sim, time, word);
-    return time + sim_ps(sim, ps * (double)(sim_random(&sim->random) % 64) / 8);
+    return time + sim_ps(sim, ps * (double)(ctn_random(&sim->random) % 64) / 8);
 }
 
 /** A failed rank frees the sources of unsent data, which are never sent. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/random.h"
 #include "transports/sim/engine.h"
 
 /* ---- copies ---- */
@@ -194,7 +195,7 @@ void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
         store->to_node ? rank : &sim->rank[store->target];
     double after = signal_ps(rank, target);
     if (sim->params.reorder) {
-        after *= (double)(sim_random(&rank->random) % 64) / 8;
+        after *= (double)(ctn_random(&rank->random) % 64) / 8;
     }
     uint64_t time = rank->clock + sim_jitter(rank, after);
     /* The stores of a rank become visible in order. */

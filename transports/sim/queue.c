@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/vector.h"
+
 enum { CHILDREN = 4, FIRST_ROOM = 1024 };
 
 static inline bool before(const ctn_queue_entry_t *a,
@@ -13,14 +15,12 @@ static inline bool before(const ctn_queue_entry_t *a,
 
 static bool grow(ctn_queue_t *queue)
 {
-    size_t capacity = queue->capacity > 0 ? 2 * queue->capacity : FIRST_ROOM;
-    ctn_queue_entry_t *grown =
-        realloc(queue->entry, capacity * sizeof(*queue->entry));
+    ctn_queue_entry_t *grown = ctn_vector_grow(
+        queue->entry, &queue->capacity, FIRST_ROOM, sizeof(*queue->entry));
     if (grown == NULL) {
         return false;
     }
     queue->entry = grown;
-    queue->capacity = capacity;
     return true;
 }
 

@@ -1,7 +1,8 @@
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "core/clock.h"
+#include "core/hash.h"
 #include "transports/ucx/ucx.h"
 
 /* Endpoint addresses and endpoints. An endpoint is created on first use, or
@@ -87,8 +88,7 @@ static bool parse_ep_address(const unsigned char *ep_address, size_t bytes,
 
 static size_t slot_of(uint64_t process, size_t slots)
 {
-    return (size_t)((process * UINT64_C(0x9e3779b97f4a7c15)) >> 32) &
-           (slots - 1);
+    return (size_t)(ctn_hash_fibonacci(process) >> 32) & (slots - 1);
 }
 
 ctn_ucx_endpoint_t *ctn_ucx_find(const ctn_ucx_t *transport, uint64_t process)
@@ -267,13 +267,6 @@ void ctn_ucx_accept(ctn_ucx_t *transport, uint64_t process,
         ctn_ucx_fail(transport, status);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /** Progress until `request` is complete or the time is over; frees it. */
 static void wait_until(ctn_ucx_t *transport, ucs_status_ptr_t request,
                        uint64_t deadline)
@@ -281,7 +274,7 @@ static void wait_until(ctn_ucx_t *transport, ucs_status_ptr_t request,
     if (!UCS_PTR_IS_PTR(request))
         return;
     while (ucp_request_check_status(request) == UCS_INPROGRESS &&
-           now_ns() < deadline)
+           ctn_clock_now_ns() < deadline)
         if (ucp_worker_progress(transport->worker) == 0)
             sched_yield(); /* the awaited peers may need this core */
     ucp_request_free(request);
@@ -302,14 +295,14 @@ static void send_disconnects(ctn_ucx_t *transport)
                                 NULL, 0);
     }
     wait_until(transport, ucp_worker_flush_nbx(transport->worker, &none),
-               now_ns() + DISCONNECT_NS);
+               ctn_clock_now_ns() + DISCONNECT_NS);
 }
 
 void ctn_ucx_disconnect(ctn_ucx_t *transport)
 {
     if (transport->endpoint_count > 0)
         send_disconnects(transport);
-    uint64_t deadline = now_ns() + CLOSE_NS;
+    uint64_t deadline = ctn_clock_now_ns() + CLOSE_NS;
     ucp_request_param_t force = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
         .flags = transport->error_mode == UCP_ERR_HANDLING_MODE_PEER

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/clock.h"
 #include "transports/ucx/settings.h"
 #include "transports/ucx/ucx.h"
 
@@ -378,10 +379,7 @@ static bool ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns, int fd)
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
     if (timeout_ns > LONGEST_SLEEP_NS)
         timeout_ns = LONGEST_SLEEP_NS;
-    struct timespec timeout = {
-        .tv_sec = (time_t)(timeout_ns / 1000000000u),
-        .tv_nsec = (long)(timeout_ns % 1000000000u),
-    };
+    struct timespec timeout = ctn_clock_timespec(timeout_ns);
     /* poll ignores descriptors of -1. */
     struct pollfd event[] = {{.fd = transport->event_fd, .events = POLLIN},
                              {.fd = fd, .events = POLLIN}};

@@ -12,6 +12,7 @@
  * range. */
 
 #include "coll/hierarchy/levels.h"
+#include "core/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,15 +144,6 @@ static facts_t agreed(const hierarchy_build_t *build)
 }
 
 /* ---- settings ---- */
-
-/** FNV-1a of a text with its terminator. */
-static uint64_t digest_text(uint64_t digest, const char *text)
-{
-    do {
-        digest = (digest ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++ != '\0');
-    return digest;
-}
 
 static bool is_automatic(const hierarchy_build_t *build)
 {
@@ -589,8 +581,8 @@ static catena_status_t prepare(hierarchy_build_t *build, ctn_hierarchies_t *all,
     char list[CTN_COLL_COUNT * CTN_SETTING_BYTES];
     catena_status_t status = ctn_hierarchies_write(all, list);
     if (status == CATENA_OK) {
-        build->digest = digest_text(
-            digest_text(UINT64_C(0xcbf29ce484222325), list), hierarchy->text);
+        build->digest =
+            ctn_hash_add_text(ctn_hash_add_text(0, list), hierarchy->text);
     }
     if (status == CATENA_OK && strcmp(hierarchy->text, "auto") != 0) {
         status = ctn_hierarchy_levels_read(all->group->exec->log, "hierarchy",

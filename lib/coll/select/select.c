@@ -6,6 +6,7 @@
 
 #include "coll/barrier.h"
 #include "coll/ml/ml.h"
+#include "core/units.h"
 #include "split/call/call.h"
 
 /* Names and descriptors; also the words of CATENA_ALLTOALL_ALGORITHM. */
@@ -142,12 +143,10 @@ static catena_status_t set_number(catena_group_t *group,
                                   ctn_selector_t *selector,
                                   const number_t *number, const char *value)
 {
-    char *end;
-    unsigned long parsed = strtoul(value, &end, 10);
-    if (strcmp(value, "auto") == 0) {
-        parsed = 0;
-    } else if (*end != '\0' || end == value || parsed < number->least ||
-               parsed > number->most) {
+    uint64_t parsed = 0;
+    if (strcmp(value, "auto") != 0 &&
+        (!ctn_units_count(value, number->most, &parsed) ||
+         parsed < number->least)) {
         ctn_error(group->exec->log, "%s is '%s'; expected auto or %u to %u",
                   number->name, value, number->least, number->most);
         return CATENA_ERR_ARG;

@@ -256,7 +256,7 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
     print(&page, "algorithm=%s rounds=%u messages=%u ", schedule->algorithm,
           ctn_schedule_rounds(schedule), schedule->sends);
     if (schedule->aggregates != NULL) {
-        print(&page, "aggregates=%u ", schedule->aggregates->out.count);
+        print(&page, "aggregates=%zu ", schedule->aggregates->out.count);
     }
     print(&page, "reason=\"");
     print_reason(&page, neighborhood, schedule, length);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "neighbor/create/create.h"
+#include "neighbor/create/sparse_exchange.h"
 
 /** An edge, as its higher end sends it. */
 typedef struct joined {

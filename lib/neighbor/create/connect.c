@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "neighbor/create/create.h"
+#include "neighbor/create/sparse_exchange.h"
 
 /** What one end of a link sends to the other. */
 typedef struct link_record {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/cache_line.h"
+#include "core/hash.h"
 #include "core/sized.h"
 #include "neighbor/grid/edges.h"
 
@@ -30,18 +31,10 @@ static const char *const same_names[SAMES] = {"the operations",
                                               "the grid (or that there is one)",
                                               "CATENA_CHECK"};
 
-/* FNV-1a (Fowler, Noll, Vo) over whole numbers. */
-#define DIGEST_BEGIN UINT64_C(0xcbf29ce484222325)
-
-static uint64_t digest(uint64_t hash, uint32_t value)
-{
-    return (hash ^ value) * UINT64_C(0x100000001b3);
-}
-
 static uint64_t digest_all(uint64_t hash, const int *value, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        hash = digest(hash, (uint32_t)value[i]);
+        hash = ctn_hash_add(hash, (uint32_t)value[i]);
     }
     return hash;
 }
@@ -53,10 +46,10 @@ static uint64_t grid_digest(const ctn_grid_t *grid)
         return 0;
     }
     size_t n = (size_t)grid->ndims;
-    uint64_t hash = digest(DIGEST_BEGIN, (uint32_t)grid->ndims);
+    uint64_t hash = ctn_hash_add(0, (uint32_t)grid->ndims);
     hash = digest_all(hash, grid->dims, n);
     hash = digest_all(hash, grid->periods, n);
-    hash = digest(hash, (uint32_t)grid->ndirs);
+    hash = ctn_hash_add(hash, (uint32_t)grid->ndirs);
     return digest_all(hash, grid->displacements, (size_t)grid->ndirs * n);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "neighbor/create/create.h"
+#include "neighbor/create/sparse_exchange.h"
 
 /** What an end receives of an edge. */
 typedef struct edge_end {

@@ -1,4 +1,5 @@
 #include "map/map.h"
+#include "neighbor/create/sparse_exchange.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "neighbor/create/create.h"
+#include "neighbor/create/sparse_exchange.h"
 
 /** An edge, as one end sends it to the other. */
 typedef struct edge_record {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "neighbor/create/sparse_exchange.h"
 #include "neighbor/grid/edges.h"
 
 /** An edge on its way to the rank that gets the place of its owner. */

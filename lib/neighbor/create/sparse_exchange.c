@@ -12,7 +12,7 @@
 
 #include "exec/message.h"
 #include "group/group.h"
-#include "neighbor/neighborhood.h"
+#include "neighbor/create/sparse_exchange.h"
 
 enum { LEFT, RIGHT };
 
@@ -22,18 +22,11 @@ typedef struct label {
     uint32_t from;
 } label_t;
 
-/** The records at this member. */
-typedef struct record_vector {
-    unsigned char *memory;
-    size_t count;
-    size_t capacity;
-} record_vector_t;
-
 typedef struct sparse_exchange {
     /* arguments */
     const ctn_chain_t *chain;
     size_t bytes; /* of a record with its label */
-    record_vector_t *vector;
+    ctn_vector_t *vector;
     /* state */
     unsigned round; /* counts down: rounds to do */
     bool sent;
@@ -58,21 +51,10 @@ static void give_up(sparse_exchange_t *exchange, catena_status_t status)
     exchange->vector->count = 0;
 }
 
-static bool vector_reserve(record_vector_t *vector, size_t bytes, size_t count)
+static unsigned char *record_at(const ctn_vector_t *vector, size_t bytes,
+                                size_t i)
 {
-    if (vector->count + count <= vector->capacity) {
-        return true;
-    }
-    size_t capacity = vector->capacity + vector->capacity / 2;
-    capacity =
-        capacity < vector->count + count ? vector->count + count : capacity;
-    unsigned char *memory = realloc(vector->memory, capacity * bytes);
-    if (memory == NULL) {
-        return false;
-    }
-    vector->memory = memory;
-    vector->capacity = capacity;
-    return true;
+    return (unsigned char *)vector->item + i * bytes;
 }
 
 static ctn_address_t partner(const sparse_exchange_t *exchange, unsigned side)
@@ -95,10 +77,10 @@ static bool leaves(const sparse_exchange_t *exchange,
 static unsigned char *compose(const sparse_exchange_t *exchange, unsigned side,
                               size_t *bytes)
 {
-    const record_vector_t *vector = exchange->vector;
+    const ctn_vector_t *vector = exchange->vector;
     size_t count = 0;
     for (size_t i = 0; i < vector->count; i++) {
-        count += leaves(exchange, vector->memory + i * exchange->bytes, side);
+        count += leaves(exchange, record_at(vector, exchange->bytes, i), side);
     }
     unsigned char *message = malloc(sizeof(uint64_t) + count * exchange->bytes);
     if (message == NULL) {
@@ -108,7 +90,7 @@ static unsigned char *compose(const sparse_exchange_t *exchange, unsigned side,
     memcpy(message, &status, sizeof(status));
     *bytes = sizeof(status);
     for (size_t i = 0; i < vector->count; i++) {
-        const unsigned char *record = vector->memory + i * exchange->bytes;
+        const unsigned char *record = record_at(vector, exchange->bytes, i);
         if (leaves(exchange, record, side)) {
             memcpy(message + *bytes, record, exchange->bytes);
             *bytes += exchange->bytes;
@@ -120,15 +102,15 @@ static unsigned char *compose(const sparse_exchange_t *exchange, unsigned side,
 /** Closes the gaps between the remaining records. */
 static void keep_rest(const sparse_exchange_t *exchange)
 {
-    record_vector_t *vector = exchange->vector;
+    ctn_vector_t *vector = exchange->vector;
     size_t kept = 0;
     for (size_t i = 0; i < vector->count; i++) {
-        unsigned char *record = vector->memory + i * exchange->bytes;
+        unsigned char *record = record_at(vector, exchange->bytes, i);
         if (leaves(exchange, record, LEFT) || leaves(exchange, record, RIGHT)) {
             continue;
         }
         if (kept < i) {
-            memcpy(vector->memory + kept * exchange->bytes, record,
+            memcpy(record_at(vector, exchange->bytes, kept), record,
                    exchange->bytes);
         }
         kept++;
@@ -189,15 +171,15 @@ static void take(sparse_exchange_t *exchange, unsigned side)
     uint64_t word;
     memcpy(&word, receive_handle->data, sizeof(word));
     size_t count = (receive_handle->bytes - sizeof(word)) / exchange->bytes;
-    record_vector_t *vector = exchange->vector;
+    ctn_vector_t *vector = exchange->vector;
     if (word != 0) {
         give_up(exchange, (catena_status_t) - (int64_t)word);
     } else if (exchange->status == CATENA_OK && count > 0) {
-        if (!vector_reserve(vector, exchange->bytes, count)) {
+        if (!ctn_vector_reserve(vector, count, exchange->bytes)) {
             give_up(exchange, CATENA_ERR_NO_MEMORY);
             return;
         }
-        memcpy(vector->memory + vector->count * exchange->bytes,
+        memcpy(record_at(vector, exchange->bytes, vector->count),
                receive_handle->data + sizeof(word), count * exchange->bytes);
         vector->count += count;
     }
@@ -291,17 +273,16 @@ static const ctn_algorithm_t algorithm = {
 /* ---- input and output ---- */
 
 /** Copies the caller's records and adds their labels. */
-static catena_status_t fill(record_vector_t *vector, uint32_t from,
-                            size_t bytes, size_t count,
-                            const unsigned char *record)
+static catena_status_t fill(ctn_vector_t *vector, uint32_t from, size_t bytes,
+                            size_t count, const unsigned char *record)
 {
     size_t record_bytes = bytes + sizeof(uint32_t);
     if (count > 0 &&
-        (record == NULL || !vector_reserve(vector, record_bytes, count))) {
+        (record == NULL || !ctn_vector_reserve(vector, count, record_bytes))) {
         return CATENA_ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++) {
-        unsigned char *at = vector->memory + i * record_bytes;
+        unsigned char *at = record_at(vector, record_bytes, i);
         memcpy(at, record + i * bytes, sizeof(uint32_t));
         memcpy(at + sizeof(uint32_t), &from, sizeof(from));
         memcpy(at + sizeof(label_t), record + i * bytes + sizeof(uint32_t),
@@ -323,7 +304,7 @@ static int by_value(const void *a, const void *b)
 /** Sorts the records by origin. Those of one origin are still in their order.
  */
 static catena_status_t put_in_order(ctn_exec_t *exec,
-                                    const record_vector_t *vector, size_t bytes,
+                                    const ctn_vector_t *vector, size_t bytes,
                                     void **came)
 {
     size_t record_bytes = bytes + sizeof(uint32_t);
@@ -335,14 +316,14 @@ static catena_status_t put_in_order(ctn_exec_t *exec,
         return CATENA_ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < vector->count; i++) {
-        key[i] = (uint64_t)label_of(vector->memory + i * record_bytes).from
+        key[i] = (uint64_t)label_of(record_at(vector, record_bytes, i)).from
                      << 32 |
                  i;
     }
     qsort(key, vector->count, sizeof(*key), by_value);
     for (size_t i = 0; i < vector->count; i++) {
         const unsigned char *record =
-            vector->memory + (uint32_t)key[i] * record_bytes;
+            record_at(vector, record_bytes, (uint32_t)key[i]);
         memcpy(ordered + i * bytes, record + offsetof(label_t, from), bytes);
     }
     ctn_exec_charge(exec, CTN_WORK_COMPARE, vector->count);
@@ -353,7 +334,7 @@ static catena_status_t put_in_order(ctn_exec_t *exec,
 }
 
 static ctn_op_t *create(catena_group_t *group, size_t record_bytes,
-                        record_vector_t *vector, catena_status_t status)
+                        ctn_vector_t *vector, catena_status_t status)
 {
     ctn_op_t *op =
         ctn_op_create(group->exec, &algorithm, &group->chain.sequence);
@@ -371,7 +352,7 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
                                     size_t count, const void *record,
                                     void **came, size_t *came_count)
 {
-    record_vector_t vector = {NULL, 0, 0};
+    ctn_vector_t vector = {0};
     uint32_t rank = group->chain.place.rank;
     catena_status_t status = ctn_op_run_or_abort(
         group->exec, ctn_log_chain_create(group->exec, &group->chain));
@@ -386,6 +367,25 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
         status = put_in_order(group->exec, &vector, bytes, came);
         *came_count = vector.count;
     }
-    free(vector.memory);
+    ctn_vector_drop(&vector);
     return status;
+}
+
+void ctn_sparse_exchange_vector(catena_group_t *group, catena_status_t *status,
+                                ctn_vector_t *records, size_t bytes,
+                                ctn_vector_t *came)
+{
+    bool good = *status == CATENA_OK;
+    *came = (ctn_vector_t){0};
+    /* NULL instead of records tells all ranks that they are missing. */
+    catena_status_t ran = ctn_sparse_exchange(
+        group, bytes, good ? records->count : 1, good ? records->item : NULL,
+        &came->item, &came->capacity);
+    if (ran == CATENA_OK) {
+        came->count = came->capacity;
+    }
+    if (good) {
+        *status = ran;
+    }
+    ctn_vector_drop(records);
 }

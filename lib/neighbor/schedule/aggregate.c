@@ -2,6 +2,7 @@
 
 #include "neighbor/schedule/aggregate.h"
 
+#include "core/vector.h"
 #include "neighbor/link/protocol.h"
 
 /* Short aggregates lie together with their words: on oversubscribed cores each

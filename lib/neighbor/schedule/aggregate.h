@@ -1,6 +1,7 @@
 #ifndef CTN_NEIGHBOR_SCHEDULE_AGGREGATE_H
 #define CTN_NEIGHBOR_SCHEDULE_AGGREGATE_H
 
+#include "core/vector.h"
 #include "neighbor/call/executor.h"
 #include "neighbor/schedule/aggregated.h"
 

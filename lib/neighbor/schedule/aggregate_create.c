@@ -3,6 +3,7 @@
  * blocks, and tell the ranks at the ends. One sparse exchange, besides those
  * that find the leaders. */
 
+#include "neighbor/create/sparse_exchange.h"
 #include "neighbor/schedule/aggregate.h"
 
 #include <stdlib.h>
@@ -454,7 +455,7 @@ static catena_status_t connect(making_t *m)
     catena_group_t *group = m->leading->neighborhood->group;
     ctn_vector_t came = {0};
     lead(m);
-    ctn_vector_sparse_exchange(group, &m->status, &m->records, sizeof(record_t),
+    ctn_sparse_exchange_vector(group, &m->status, &m->records, sizeof(record_t),
                                &came);
     if (m->status == CATENA_OK) {
         take_records(m, &came);

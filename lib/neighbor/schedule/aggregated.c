@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "core/vector.h"
 #include "neighbor/schedule/aggregate.h"
 #include "neighbor/schedule/builder.h"
 

@@ -1,7 +1,8 @@
 #ifndef CTN_NEIGHBOR_SCHEDULE_AGGREGATED_H
 #define CTN_NEIGHBOR_SCHEDULE_AGGREGATED_H
 
-#include "neighbor/create/vector.h"
+#include "core/vector.h"
+#include "neighbor/neighborhood.h"
 
 /* The leaders of nodes; see aggregated.c. */
 

@@ -4,6 +4,7 @@
  * order of the blocks. Three sparse exchanges; O(degree) memory, at leaders
  * O(edges that they lead for). */
 
+#include "neighbor/create/sparse_exchange.h"
 #include "neighbor/schedule/aggregated.h"
 
 #include <stdlib.h>
@@ -290,7 +291,7 @@ void ctn_leading_find(catena_neighborhood_t *neighborhood,
         }
         ctn_vector_drop(&came);
         if (exchange < EXCHANGES) {
-            ctn_vector_sparse_exchange(group, &leading->status, &records,
+            ctn_sparse_exchange_vector(group, &leading->status, &records,
                                        sizeof(ctn_lead_record_t), &came);
         }
     }

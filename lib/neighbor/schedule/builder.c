@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/vector.h"
+
 /* ---- building ---- */
 
 static void *add(ctn_schedule_builder_t *builder, ctn_vector_t *vector,

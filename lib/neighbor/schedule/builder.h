@@ -1,7 +1,8 @@
 #ifndef CTN_NEIGHBOR_SCHEDULE_BUILDER_H
 #define CTN_NEIGHBOR_SCHEDULE_BUILDER_H
 
-#include "neighbor/create/vector.h"
+#include "core/vector.h"
+#include "neighbor/neighborhood.h"
 
 /* A schedule under construction: messages in any order of rounds, their blocks
  * in order. An out of memory error is kept until the end, when all ranks agree

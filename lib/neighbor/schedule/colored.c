@@ -23,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
+#include "neighbor/create/sparse_exchange.h"
 #include "neighbor/grid/displacements.h"
 #include "neighbor/schedule/builder.h"
 
@@ -154,9 +156,7 @@ static void take_answers(coloring_t *c, const ctn_vector_t *answers)
  * of edges, each of which waits for the one before it. */
 static uint64_t shuffle(const proposal_t *p)
 {
-    uint64_t x = (uint64_t)p->rank << 32 | p->target;
-    x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
-    return x ^ x >> 29;
+    return ctn_hash_mix((uint64_t)p->rank << 32 | p->target);
 }
 
 static int best_first(const void *a, const void *b, void *argument)
@@ -241,13 +241,13 @@ static void iterate(coloring_t *c, uint64_t heaviest)
     if (c->status == CATENA_OK) {
         propose(c, first ? heaviest : (heaviest + 1) / 2, &proposals);
     }
-    ctn_vector_sparse_exchange(group, &c->status, &proposals,
+    ctn_sparse_exchange_vector(group, &c->status, &proposals,
                                sizeof(proposal_t), &came);
     if (c->status == CATENA_OK) {
         answer_proposals(c, &came, &answers);
     }
     ctn_vector_drop(&came);
-    ctn_vector_sparse_exchange(group, &c->status, &answers, sizeof(answer_t),
+    ctn_sparse_exchange_vector(group, &c->status, &answers, sizeof(answer_t),
                                &came);
     if (c->status == CATENA_OK) {
         take_answers(c, &came);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/units.h"
 #include "split/call/call.h"
 
 /** What an algorithm is applicable to. */
@@ -74,11 +75,11 @@ static const split_row_t *find(const char *name, size_t length)
 /** Parse the number after a name. */
 static bool read_most(const char *text, uint32_t *most)
 {
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
+    uint64_t value = 0;
+    bool valid =
+        ctn_units_count(text, CHENG_MOST, &value) && value >= CHENG_LEAST;
     *most = (uint32_t)value;
-    return *text >= '0' && *text <= '9' && *end == '\0' &&
-           value >= CHENG_LEAST && value <= CHENG_MOST;
+    return valid;
 }
 
 static bool is_auto(const char *name)

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "core/hash.h"
 #include "exec/slot.h"
 #include "split/shift.h"
 #include "split/sort/sort.h"
@@ -110,21 +111,14 @@ static ctn_step_t shift_item(ctn_op_t *op)
                                             finalize));
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 static ctn_step_t scan_parts(ctn_op_t *op)
 {
     finalize_t *finalize = ctn_op_state(op);
     const ctn_split_args_t *args = &finalize->args;
     bool begins = finalize->order != 0;
     finalize->own = (part_t){
-        .balance = mix(finalize->item->rank + UINT64_C(1)) -
-                   mix(args->record->rank + UINT64_C(1)),
+        .balance = ctn_hash_mix(finalize->item->rank + UINT64_C(1)) -
+                   ctn_hash_mix(args->record->rank + UINT64_C(1)),
         .wrong = finalize->order > 0,
         .closed = begins,
         .count = {[LEFT] = 1, [RIGHT] = !begins},

@@ -31,7 +31,7 @@ static void swap(int *list, size_t i, size_t j)
 static void shuffle(oracle_list_t *list, uint64_t random)
 {
     for (size_t i = (size_t)list->count; i > 1; i--) {
-        size_t j = oracle_below(&random, i);
+        size_t j = ctn_random_below(&random, i);
         swap(list->rank, i - 1, j);
         swap(list->weight, i - 1, j);
     }
@@ -179,16 +179,16 @@ int oracle_graph_beside(const oracle_graph_t *graph, int rank,
 static void draw_dims(oracle_graph_t *graph, uint64_t *random)
 {
     int left = graph->ranks;
-    graph->ndims = (int)oracle_below(random, ORACLE_DIMS) +
-                   (oracle_below(random, 16) != 0);
+    graph->ndims = (int)ctn_random_below(random, ORACLE_DIMS) +
+                   (ctn_random_below(random, 16) != 0);
     graph->size = 1;
     for (int d = 0; d < graph->ndims; d++) {
         bool last = d + 1 == graph->ndims;
         int most = !last && left > 3 ? 1 + left / 2 : left;
-        graph->dims[d] = last && oracle_below(random, 2)
+        graph->dims[d] = last && ctn_random_below(random, 2)
                              ? left
-                             : 1 + (int)oracle_below(random, (size_t)most);
-        graph->periods[d] = oracle_below(random, 2) == 0;
+                             : 1 + (int)ctn_random_below(random, (size_t)most);
+        graph->periods[d] = ctn_random_below(random, 2) == 0;
         graph->size *= graph->dims[d];
         left /= graph->dims[d];
     }
@@ -196,17 +196,19 @@ static void draw_dims(oracle_graph_t *graph, uint64_t *random)
 
 static void draw_vectors(oracle_graph_t *graph, uint64_t *random)
 {
-    int reach = oracle_below(random, 4) == 0 ? 7 : 2;
-    graph->ndirs = (int)oracle_below(random, 12);
+    int reach = ctn_random_below(random, 4) == 0 ? 7 : 2;
+    graph->ndirs = (int)ctn_random_below(random, 12);
     for (int k = 0; k < graph->ndirs; k++) {
         int *vector = &graph->displacements[k * graph->ndims];
-        bool again = k > 0 && oracle_below(random, 8) == 0;
-        graph->weights[k] = graph->weighted ? (int)oracle_below(random, 9) : 1;
+        bool again = k > 0 && ctn_random_below(random, 8) == 0;
+        graph->weights[k] =
+            graph->weighted ? (int)ctn_random_below(random, 9) : 1;
         for (int d = 0; d < graph->ndims; d++) {
             vector[d] =
-                again ? vector[d - graph->ndims]
-                      : (int)oracle_below(random, 2u * (unsigned)reach + 1) -
-                            reach;
+                again
+                    ? vector[d - graph->ndims]
+                    : (int)ctn_random_below(random, 2u * (unsigned)reach + 1) -
+                          reach;
         }
     }
 }
@@ -285,7 +287,8 @@ void oracle_graph_draw(oracle_graph_t *graph, oracle_graph_way_t way,
     uint64_t random = seed;
     *graph = (oracle_graph_t){
         .way = way, .shape = shape, .ranks = ranks, .size = ranks};
-    graph->weighted = way != ORACLE_WAY_CART && oracle_below(&random, 2) == 0;
+    graph->weighted =
+        way != ORACLE_WAY_CART && ctn_random_below(&random, 2) == 0;
     if (way == ORACLE_WAY_CART || way == ORACLE_WAY_DERIVED) {
         draw_dims(graph, &random);
         take_lists(graph);
@@ -296,10 +299,10 @@ void oracle_graph_draw(oracle_graph_t *graph, oracle_graph_way_t way,
     } else {
         take_lists(graph);
         for (int r = 0; shape == ORACLE_SHAPE_COMPONENTS && r < ranks; r++) {
-            graph->color[r] = (int)oracle_below(&random, 3);
+            graph->color[r] = (int)ctn_random_below(&random, 3);
         }
-        draw_edges(graph, oracle_random(&random));
-        fill_from_edges(graph, oracle_random(&random));
+        draw_edges(graph, ctn_random(&random));
+        fill_from_edges(graph, ctn_random(&random));
     }
     find_components(graph);
 }
@@ -309,7 +312,7 @@ void oracle_graph_draw_any(oracle_graph_t *graph, oracle_graph_way_t way,
 {
     uint64_t random = seed + 77;
     oracle_shape_t shape =
-        (oracle_shape_t)oracle_below(&random, ORACLE_GRAPH_SHAPES);
+        (oracle_shape_t)ctn_random_below(&random, ORACLE_GRAPH_SHAPES);
     oracle_graph_draw(graph, way, shape, ranks, seed);
 }
 
@@ -375,14 +378,15 @@ void oracle_graph_free(oracle_graph_t *graph)
 
 void oracle_graph_spoil(oracle_graph_t *graph, uint64_t seed)
 {
-    size_t rank = oracle_below(&seed, (size_t)graph->size);
-    oracle_list_t *list = oracle_below(&seed, 2) == 0 ? &graph->sources[rank]
-                                                      : &graph->targets[rank];
-    int other = (int)oracle_below(&seed, (size_t)graph->size);
-    int at = (int)oracle_below(&seed, (size_t)list->count + 1);
+    size_t rank = ctn_random_below(&seed, (size_t)graph->size);
+    oracle_list_t *list = ctn_random_below(&seed, 2) == 0
+                              ? &graph->sources[rank]
+                              : &graph->targets[rank];
+    int other = (int)ctn_random_below(&seed, (size_t)graph->size);
+    int at = (int)ctn_random_below(&seed, (size_t)list->count + 1);
     if (at == list->count) {
         append(list, other, 1);
-    } else if (oracle_below(&seed, 2) == 0) {
+    } else if (ctn_random_below(&seed, 2) == 0) {
         list->rank[at] = other;
     } else {
         list->rank[at] = list->rank[--list->count];

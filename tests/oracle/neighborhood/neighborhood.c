@@ -90,15 +90,15 @@ void oracle_nbr_draw(oracle_nbr_call_t *call, uint64_t *random, uint64_t *own,
     static const size_t counts[] = {0,  1,  1,   2,   3,    5,
                                     14, 37, 150, 700, 3000, 20000};
     enum { COUNTS = sizeof(counts) / sizeof(counts[0]) };
-    uint64_t mine = oracle_random(own);
-    call->kind = (oracle_nbr_kind_t)oracle_below(random, ORACLE_NBR_KINDS);
-    call->type = (unsigned)oracle_below(random, ORACLE_TYPES);
-    call->op = 1 + (unsigned)oracle_below(random, ORACLE_OPS - 1);
-    call->count = counts[oracle_below(random, COUNTS)];
+    uint64_t mine = ctn_random(own);
+    call->kind = (oracle_nbr_kind_t)ctn_random_below(random, ORACLE_NBR_KINDS);
+    call->type = (unsigned)ctn_random_below(random, ORACLE_TYPES);
+    call->op = 1 + (unsigned)ctn_random_below(random, ORACLE_OPS - 1);
+    call->count = counts[ctn_random_below(random, COUNTS)];
     call->count = call->count > most ? most : call->count;
-    call->shape = oracle_random(random);
-    call->uniform = oracle_below(random, 3) == 0;
-    call->form = (oracle_form_t)oracle_below(random, ORACLE_FORMS);
+    call->shape = ctn_random(random);
+    call->uniform = ctn_random_below(random, 3) == 0;
+    call->form = (oracle_form_t)ctn_random_below(random, ORACLE_FORMS);
     call->in_place = mine / 4 % 3 == 0;
     call->as_words = mine / 64 % 2 == 0;
     call->send_memory = (oracle_memory_t)(mine / 16 % 2);
@@ -152,7 +152,7 @@ static void content_of(const oracle_nbr_call_t *call, int from, int index,
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        oracle_element(call->type, call->op, call->seed + of * ORACLE_STEP,
+        oracle_element(call->type, call->op, call->seed + of * CTN_RANDOM_STEP,
                        (size_t)from, i, data + i * unit);
     }
 }

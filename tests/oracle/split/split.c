@@ -231,7 +231,7 @@ static uint64_t digest(const unsigned char *data, size_t bytes)
     for (size_t i = 0; i < bytes; i++) {
         state = state * 131 + data[i];
     }
-    return oracle_random(&state);
+    return ctn_random(&state);
 }
 
 int oracle_lie(const void *a, size_t a_bytes, const void *b, size_t b_bytes,
@@ -244,7 +244,7 @@ int oracle_lie(const void *a, size_t a_bytes, const void *b, size_t b_bytes,
     uint64_t y = digest(b, b_bytes);
     switch (liar->way) {
     case 0:
-        return (int)oracle_below(&liar->random, 3) - 1;
+        return (int)ctn_random_below(&liar->random, 3) - 1;
     case 1: /* rock, paper, scissors */
         return ((int)(x % 3) - (int)(y % 3) + 4) % 3 - 1;
     case 2:

@@ -132,7 +132,7 @@ static int64_t color_number(const oracle_split_t *split, int rank)
     case ORACLE_COLOR_SAME:
         return 3;
     case ORACLE_COLOR_DIFFERENT:
-        return (int64_t)((uint64_t)rank * ORACLE_STEP);
+        return (int64_t)((uint64_t)rank * CTN_RANDOM_STEP);
     case ORACLE_COLOR_FEW:
     case ORACLE_COLOR_OR_NOTHING:
         return (int64_t)(value % 3) - 1;
@@ -427,7 +427,7 @@ void oracle_split_draw(oracle_split_t *split, uint64_t *random,
 {
     const char *algorithm = split->algorithm;
     do {
-        uint64_t what = oracle_random(random);
+        uint64_t what = ctn_random(random);
         *split = (oracle_split_t){
             .algorithm =
                 algorithm != NULL
@@ -442,7 +442,7 @@ void oracle_split_draw(oracle_split_t *split, uint64_t *random,
                             : (oracle_left_out_t)((what >> 41) % ORACLE_OUTS),
             .flags = ((what >> 48) % 8 == 0 ? CATENA_SPLIT_NO_SPLIT : 0) |
                      ((what >> 51) % 4 == 0 ? CATENA_SPLIT_NO_REORDER : 0),
-            .seed = oracle_random(random),
+            .seed = ctn_random(random),
             .most_bytes = most_bytes,
         };
     } while (!oracle_split_fits(split));

@@ -9,7 +9,7 @@
 static void shuffle(size_t count, size_t order[], uint64_t *own)
 {
     for (size_t i = 0; i < count; i++) {
-        size_t j = oracle_below(own, i + 1);
+        size_t j = ctn_random_below(own, i + 1);
         order[i] = order[j];
         order[j] = i;
     }
@@ -125,22 +125,22 @@ void freed_in_any_order(rank_test_t *test, uint64_t seed)
     uint64_t shared = seed;
     uint64_t own = own_random(test, seed);
     for (size_t i = 0; i < FREED; i++) {
-        make(test, &freed[i], oracle_random(&shared));
+        make(test, &freed[i], ctn_random(&shared));
     }
     for (size_t i = 0; i < 2 * FREED; i++) {
-        use(test, &freed[i % FREED], oracle_random(&shared));
+        use(test, &freed[i % FREED], ctn_random(&shared));
     }
-    too_early(test, &freed[oracle_below(&shared, FREED)]);
+    too_early(test, &freed[ctn_random_below(&shared, FREED)]);
     shuffle(FREED, order, &own);
     for (size_t i = 0; i < FREED; i++) {
         RANK_CHECK(test, give_back(&freed[order[i]]) == CATENA_OK);
-        switch (oracle_random(&shared) % 4) {
+        switch (ctn_random(&shared) % 4) {
         case 0:
             add_up(test, test->world);
             break;
         case 1:
-            make(test, &fresh, oracle_random(&shared));
-            use(test, &fresh, oracle_random(&shared));
+            make(test, &fresh, ctn_random(&shared));
+            use(test, &fresh, ctn_random(&shared));
             RANK_CHECK(test, give_back(&fresh) == CATENA_OK);
             break;
         default:
@@ -194,7 +194,7 @@ static void open_started(rank_test_t *test, started_t *s, const place_t *place,
     uint64_t own = own_random(test, seed);
     bool few = catena_group_size(place->on.group) <= 20;
     *s = (started_t){.seed = seed};
-    s->near = place->on.ring != NULL && oracle_below(&random, 5) == 0;
+    s->near = place->on.ring != NULL && ctn_random_below(&random, 5) == 0;
     if (s->near) {
         s->nbr = (oracle_nbr_call_t){.graph = &place->ring,
                                      .neighborhood = place->on.ring,
@@ -208,7 +208,7 @@ static void open_started(rank_test_t *test, started_t *s, const place_t *place,
     }
     s->call = (oracle_call_t){
         .group = place->on.group, .table = rank_table(test), .shape = seed};
-    unsigned kind = (unsigned)oracle_below(&random, ORACLE_KINDS);
+    unsigned kind = (unsigned)ctn_random_below(&random, ORACLE_KINDS);
     oracle_draw(&s->call.c, kind, true, &random);
     s->call.c.value[ORACLE_SIZE] %= few ? 9 : 5;
     s->call.c.value[ORACLE_MODE] = ORACLE_PERSISTENT;
@@ -262,7 +262,7 @@ static void run_all(rank_test_t *test, started_t *s, size_t count, int turns,
         shuffle(count, order, own);
         for (size_t i = 0; i < count; i++) {
             start(test, &s[order[i]]);
-            size_t other = order[oracle_below(own, i + 1)];
+            size_t other = order[ctn_random_below(own, i + 1)];
             if (hasty && s[other].active) {
                 complete(test, &s[other]);
             }
@@ -290,12 +290,12 @@ void started_in_any_order(rank_test_t *test, uint64_t seed, int requests,
     uint64_t own = own_random(test, seed);
     started_t *s = calloc((size_t)requests, sizeof(*s));
     open_place(test, &place[1], 2 * 3);
-    open_place(test, &place[2], 2 + oracle_below(&shared, 4));
+    open_place(test, &place[2], 2 + ctn_random_below(&shared, 4));
     for (int i = 0; i < requests; i++) {
-        const place_t *at = &place[oracle_below(&shared, ON)];
-        open_started(test, &s[i], at, oracle_random(&shared));
-        if (oracle_below(&shared, 4) == 0) {
-            add_up(test, place[oracle_below(&shared, ON)].on.group);
+        const place_t *at = &place[ctn_random_below(&shared, ON)];
+        open_started(test, &s[i], at, ctn_random(&shared));
+        if (ctn_random_below(&shared, 4) == 0) {
+            add_up(test, place[ctn_random_below(&shared, ON)].on.group);
         }
     }
     run_all(test, s, (size_t)requests, turns, &own);

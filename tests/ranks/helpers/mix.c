@@ -37,7 +37,7 @@ static void open_groups(mix_t *mix, uint64_t seed)
     int rank = test->place.rank;
     uint64_t some = seed + (uint64_t)rank;
     const int color[GROUPS] = {
-        0, 2 * rank<test->place.ranks, rank % 2, rank_random(&some) % 3> 0
+        0, 2 * rank<test->place.ranks, rank % 2, ctn_random(&some) % 3> 0
                ? 0
                : CATENA_UNDEFINED};
     for (int g = 0; g < GROUPS; g++) {
@@ -58,9 +58,9 @@ static void draw_call(const mix_t *mix, item_t *item, uint64_t *random)
     oracle_case_t *c = &item->call.c;
     bool network = mix->test->simulated || mix->test->place.nodes > 1;
     bool few = catena_group_size(item->group) <= MEMBERS_OF_LONG;
-    unsigned kind = (unsigned)oracle_below(random, ORACLE_KINDS);
+    unsigned kind = (unsigned)ctn_random_below(random, ORACLE_KINDS);
     oracle_draw(c, kind, network, random);
-    bool any = few && rank_random(random) % 32 == 0;
+    bool any = few && ctn_random(random) % 32 == 0;
     c->value[ORACLE_SIZE] %= any ? ORACLE_SIZES : few ? 7 : 5;
     c->value[ORACLE_MODE] =
         item->persistent ? ORACLE_PERSISTENT : ORACLE_NONBLOCKING;
@@ -90,9 +90,9 @@ static void draw_split(item_t *item)
 
 static void draw(mix_t *mix, item_t *item, size_t index, uint64_t *random)
 {
-    item->splits = rank_random(random) % 16 == 0;
-    item->seed = rank_random(random);
-    item->persistent = !item->splits && rank_random(random) % 8 == 0;
+    item->splits = ctn_random(random) % 16 == 0;
+    item->seed = ctn_random(random);
+    item->persistent = !item->splits && ctn_random(random) % 8 == 0;
     item->chooses = !item->splits && index % SETTINGS_LAST == 0;
     if (item->splits) {
         draw_split(item);
@@ -142,7 +142,7 @@ static int next_group(mix_t *mix, const size_t *started)
 {
     int g;
     do {
-        g = (int)(rank_random(&mix->own) % GROUPS);
+        g = (int)(ctn_random(&mix->own) % GROUPS);
     } while (mix->group[g] == NULL || started[g] == mix->each);
     return g;
 }
@@ -156,8 +156,8 @@ static void start_all(mix_t *mix)
     }
     while (mix->count < all) {
         int g = next_group(mix, started);
-        if (rank_random(&mix->own) % 16 == 0) {
-            rank_pause(mix->test, (double)(rank_random(&mix->own) % 4));
+        if (ctn_random(&mix->own) % 16 == 0) {
+            rank_pause(mix->test, (double)(ctn_random(&mix->own) % 4));
         }
         item_t *item = &mix->item[(size_t)g * mix->each + started[g]++];
         mix->order[mix->count] = item;
@@ -174,12 +174,11 @@ static void complete(mix_t *mix)
     for (size_t i = 0; i < mix->count; i++) {
         int done;
         size_t index;
-        size_t from = (size_t)(rank_random(&mix->own) % mix->count);
-        size_t some =
-            (size_t)(rank_random(&mix->own) % (mix->count - from)) + 1;
+        size_t from = (size_t)(ctn_random(&mix->own) % mix->count);
+        size_t some = (size_t)(ctn_random(&mix->own) % (mix->count - from)) + 1;
         catena_request_t **request = mix->request + from;
         catena_status_t status = CATENA_OK;
-        switch (rank_random(&mix->own) % 5) {
+        switch (ctn_random(&mix->own) % 5) {
         case 0:
             RANK_CHECK(test, catena_request_test(request, &done) == CATENA_OK);
             break;

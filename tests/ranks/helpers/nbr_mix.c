@@ -80,8 +80,8 @@ oracle_nbr_call_t nbr_draw(nbr_t *nbr, uint64_t *random, size_t most)
 
 static void maybe_pause(nbr_t *nbr)
 {
-    if (oracle_below(&nbr->own, 4) == 0) {
-        rank_pause(nbr->test, (double)oracle_below(&nbr->own, 40));
+    if (ctn_random_below(&nbr->own, 4) == 0) {
+        rank_pause(nbr->test, (double)ctn_random_below(&nbr->own, 40));
     }
 }
 
@@ -106,7 +106,7 @@ static void one(nbr_t *nbr, uint64_t *random, size_t most)
 {
     oracle_nbr_call_t call = nbr_draw(nbr, random, most);
     maybe_pause(nbr);
-    oracle_nbr_all(&nbr->test->oracle, &call, oracle_random(random),
+    oracle_nbr_all(&nbr->test->oracle, &call, ctn_random(random),
                    nbr->algorithm);
     nbr_check_algorithm(nbr, &call);
 }
@@ -125,7 +125,7 @@ static void several(nbr_t *nbr, uint64_t *random, size_t most)
         call[i].table = table;
         call[i].form += call[i].form == ORACLE_FORM_BLOCKING;
         oracle_nbr_open(&test->oracle, &call[i]);
-        oracle_nbr_fill(&call[i], oracle_random(random));
+        oracle_nbr_fill(&call[i], ctn_random(random));
         maybe_pause(nbr);
         RANK_CHECK(test, oracle_nbr_run(&call[i]) == CATENA_OK);
         RANK_CHECK(test,
@@ -138,7 +138,7 @@ static void several(nbr_t *nbr, uint64_t *random, size_t most)
         request[i] = call[i].request;
     }
     rank_complete(test, request, IN_FLIGHT,
-                  (int)oracle_below(&nbr->own, RANK_WAYS));
+                  (int)ctn_random_below(&nbr->own, RANK_WAYS));
     for (int i = 0; i < IN_FLIGHT; i++) {
         oracle_nbr_check(&test->oracle, &call[i], nbr->algorithm);
         RANK_CHECK(test, call[i].form != ORACLE_FORM_PERSISTENT ||
@@ -153,14 +153,15 @@ void nbr_mix(rank_test_t *test, oracle_graph_way_t way, uint64_t seed,
     uint64_t random = seed;
     nbr_t nbr;
     catena_neighborhood_info_t info = {.size = sizeof(info),
-                                       .reorder = oracle_below(&random, 3) == 0,
-                                       .bytes = oracle_below(&random, 999)};
+                                       .reorder =
+                                           ctn_random_below(&random, 3) == 0,
+                                       .bytes = ctn_random_below(&random, 999)};
     oracle_graph_draw_any(&nbr.graph, way, test->place.ranks,
-                          oracle_random(&random));
+                          ctn_random(&random));
     nbr_open(test, &nbr, &info, seed * 77 + (uint64_t)test->place.rank);
     for (int done = 0; nbr.neighborhood != NULL && done < operations;
          done += 3 + IN_FLIGHT) {
-        (void)nbr_choose(&nbr, oracle_nbr_algorithms[oracle_below(
+        (void)nbr_choose(&nbr, oracle_nbr_algorithms[ctn_random_below(
                                    &random, ORACLE_NBR_ALGORITHMS)]);
         for (int i = 0; i < 3; i++) {
             one(&nbr, &random, most);

@@ -115,7 +115,6 @@ void rank_pause(rank_test_t *test, double microseconds);
 /** RANK_TEST_SEED, or this default. */
 uint64_t rank_seed(uint64_t usual);
 
-#define rank_random oracle_random
 #define rank_hash oracle_hash
 
 #endif

@@ -58,24 +58,24 @@ void split_mix(rank_test_t *test, const char *algorithm, uint64_t random,
     on_group_t on[GROUPS] = {0};
     catena_request_t *requests[GROUPS * EACH];
     for (int g = 0; g < GROUPS; g++) {
-        open_group(test, &on[g], colors[g], oracle_random(&random));
+        open_group(test, &on[g], colors[g], ctn_random(&random));
         for (int i = 0; i < 2; i++) {
             on[g].flight[i].split.algorithm = algorithm;
             oracle_split_draw(&on[g].flight[i].split, &random, most_bytes);
         }
     }
     uint64_t own = random + (uint64_t)test->place.rank;
-    size_t first = oracle_below(&own, GROUPS);
+    size_t first = ctn_random_below(&own, GROUPS);
     for (size_t i = 0; i < GROUPS; i++) {
         size_t g = (first + i) % GROUPS;
-        if (oracle_below(&own, 3) == 0) {
-            rank_pause(test, (double)oracle_below(&own, 50));
+        if (ctn_random_below(&own, 3) == 0) {
+            rank_pause(test, (double)ctn_random_below(&own, 50));
         }
         start(test, &on[g], bytes[g], &requests[EACH * g]);
     }
     /* Many processes on few cores do not complete requests by repeated tests:
      * each would use its whole time slice. */
-    int way = (int)oracle_below(&random, RANK_WAYS);
+    int way = (int)ctn_random_below(&random, RANK_WAYS);
     bool many = !test->simulated && test->place.ranks > 9;
     rank_complete(test, requests, GROUPS * EACH, many ? 2 * (way % 2) : way);
     for (int i = 0; i < GROUPS * EACH; i++) {

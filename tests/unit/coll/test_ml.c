@@ -69,7 +69,7 @@ static oracle_call_t draw(job_t *job, const oracle_table_t *table,
     call.c.value[ORACLE_HIERARCHY] = (uint8_t)hierarchy;
     call.c.value[ORACLE_SIZE] %= SHORT_SIZES;
     oracle_repair(&call.c);
-    call.shape = oracle_random(random);
+    call.shape = ctn_random(random);
     return call;
 }
 
@@ -103,7 +103,7 @@ static void same_bits(job_t *job, catena_group_t *group)
     float sum[COUNT], first[COUNT];
     uint64_t random = job->seed * 100 + job->rank;
     for (size_t i = 0; i < COUNT; i++) {
-        uint64_t x = oracle_random(&random);
+        uint64_t x = ctn_random(&random);
         sum[i] = (float)x / (float)(1 + x % 1000000);
     }
     JOB_CHECK(job, catena_allreduce(CATENA_IN_PLACE, sum, COUNT, CATENA_FLOAT,
@@ -194,7 +194,7 @@ static void run_algorithm(job_t *job, const oracle_table_t *table,
         }
         if (i == 3 && job->size < 10) {
             call.c.value[ORACLE_SIZE] =
-                (uint8_t)oracle_below(random, ORACLE_SIZES);
+                (uint8_t)ctn_random_below(random, ORACLE_SIZES);
             oracle_repair(&call.c);
         }
         oracle_choose_hierarchy(&oracle, &call.c, group);

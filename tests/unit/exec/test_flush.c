@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include "core/clock.h"
 #include "exec/exec.h"
 #include "neighbor/link/protocol.h"
 #include "transports/shm/shm.h"
@@ -67,7 +68,7 @@ static void body_given_up(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
     ctn_endpoint_t *peer = connect_to(r, 1 - r->rank);
-    uint64_t end = now_ns() + DEADLINE_NS;
+    uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
     uint64_t sent = 0;
     uint64_t flushed = 0;
 
@@ -92,7 +93,7 @@ static void body_given_up(rank_t *r)
          CATENA_OK); /* as an abort flag would be */
     while (word(r, WORD) != 3) {
         (void)ops->progress(r->transport);
-        NEED(now_ns() < end);
+        NEED(ctn_clock_now_ns() < end);
         sched_yield();
     }
     NEED(sent == before && flushed == 1);

@@ -271,7 +271,7 @@ static const size_t counts[] = {0, 1, 5, 6, 7, 8, 100, 6250};
 /** Draw a count: lengths that fit a slot and lengths that do not. */
 static size_t draw_count(uint64_t *random)
 {
-    uint64_t x = job_random(random);
+    uint64_t x = ctn_random(random);
     return counts[x % 64 == 0 ? 7 : (x >> 8) % 7];
 }
 
@@ -298,7 +298,7 @@ static void check_rounds(values_t *v)
 static void collectives(job_t *job, ctn_chain_t *chain, uint64_t *random)
 {
     values_t v;
-    uint64_t salt = job_random(random);
+    uint64_t salt = ctn_random(random);
     open_values(&v, job, chain, salt, draw_count(random));
     scans(&v);
     scans_in_place(&v);
@@ -306,16 +306,16 @@ static void collectives(job_t *job, ctn_chain_t *chain, uint64_t *random)
     uint32_t size = chain->place.size;
     uint32_t step = size > 24 ? size / 5 : 1; /* all roots of small chains */
     for (uint32_t root = (uint32_t)(salt % step); root < size; root += step) {
-        size_t most = root % 8 == 7 ? 2000 : job_random(random) % 300;
+        size_t most = root % 8 == 7 ? 2000 : ctn_random(random) % 300;
         reduce_to(&v, root);
         bcast_from(&v, root);
         gather_to(job, chain, root, salt + root, most);
         scatter_from(job, chain, root, salt + root, most);
-        if (job_random(random) % 4 == 0) {
+        if (ctn_random(random) % 4 == 0) {
             run(job, ctn_chain_barrier(job->exec, chain));
         }
     }
-    allgather(job, chain, salt, job_random(random) % 300);
+    allgather(job, chain, salt, ctn_random(random) % 300);
     close_values(&v);
 }
 
@@ -354,13 +354,13 @@ static void many_in_a_row(job_t *job)
     uint64_t random = job->seed;
     open_values(&v, job, job->chain, job->seed, draw_count(&random));
     for (int i = 0; i < IN_A_ROW; i++) {
-        bcast_from(&v, (uint32_t)(job_random(&random) % job->size));
+        bcast_from(&v, (uint32_t)(ctn_random(&random) % job->size));
     }
     for (int i = 0; i < IN_A_ROW; i++) {
-        reduce_to(&v, (uint32_t)(job_random(&random) % job->size));
+        reduce_to(&v, (uint32_t)(ctn_random(&random) % job->size));
     }
     for (int i = 0; i < IN_A_ROW; i++) {
-        uint32_t root = (uint32_t)(job_random(&random) % job->size);
+        uint32_t root = (uint32_t)(ctn_random(&random) % job->size);
         gather_to(job, job->chain, root, random, 50);
         scatter_from(job, job->chain, root, random, 500);
     }
@@ -373,7 +373,7 @@ static void barriers(job_t *job)
 {
     uint64_t random = job->seed;
     for (int i = 0; i < 5; i++) {
-        uint32_t late = (uint32_t)(job_random(&random) % job->size);
+        uint32_t late = (uint32_t)(ctn_random(&random) % job->size);
         double until = 0;
         if (job->rank == late) {
             JOB_CHECK(job, catena_compute(job->context, 1e-3) == CATENA_OK);
@@ -399,7 +399,7 @@ static void two_chains(job_t *job)
     for (int i = 0; i < 4; i++) {
         values_t v[2];
         ctn_op_t *op[2];
-        uint32_t root = (uint32_t)(job_random(&random) % job->size);
+        uint32_t root = (uint32_t)(ctn_random(&random) % job->size);
         size_t count = draw_count(&random);
         for (int k = 0; k < 2; k++) {
             open_values(&v[k], job, chain[k], random + (uint64_t)k, count);

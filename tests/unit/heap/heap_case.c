@@ -40,8 +40,8 @@ catena_heap_stats_t heap_stats_of(ctn_heap_t *heap)
 
 size_t heap_random_size(uint64_t *state, size_t most)
 {
-    size_t bytes = most >> oracle_random(state) % 22;
-    return 1 + oracle_random(state) % (bytes + 1) % most;
+    size_t bytes = most >> ctn_random(state) % 22;
+    return 1 + ctn_random(state) % (bytes + 1) % most;
 }
 
 void heap_fill(unsigned char *block, size_t bytes, uint64_t pattern)
@@ -97,8 +97,8 @@ void heap_expect_success(pid_t child)
 
 void heap_model_step(heap_model_t *model)
 {
-    unsigned i = oracle_random(&model->seed) % HEAP_MODEL_BLOCKS;
-    unsigned action = oracle_random(&model->seed) % 8;
+    unsigned i = ctn_random(&model->seed) % HEAP_MODEL_BLOCKS;
+    unsigned action = ctn_random(&model->seed) % 8;
     size_t bytes = heap_random_size(&model->seed, model->most);
     unsigned char *block = model->live[i].block;
     size_t before = model->live[i].bytes;
@@ -120,7 +120,7 @@ void heap_model_step(heap_model_t *model)
             block = ctn_heap_calloc(model->heap, 1, bytes);
             model->wrong |= block != NULL && !heap_all_zero(block, bytes);
         } else if (action == 2) {
-            size_t alignment = (size_t)1 << oracle_random(&model->seed) % 22;
+            size_t alignment = (size_t)1 << ctn_random(&model->seed) % 22;
             block = ctn_heap_alloc(model->heap, alignment, bytes);
             model->wrong |= (uintptr_t)block % alignment != 0;
         } else {
@@ -129,7 +129,7 @@ void heap_model_step(heap_model_t *model)
     }
     model->live[i].block = block;
     model->live[i].bytes = block != NULL ? bytes : 0;
-    model->live[i].pattern = oracle_random(&model->seed);
+    model->live[i].pattern = ctn_random(&model->seed);
     if (block != NULL) {
         heap_fill(block, bytes, model->live[i].pattern);
     }

@@ -94,12 +94,12 @@ static void *postman(void *argument)
         size_t bytes = 16 + heap_random_size(&self->seed, 40000);
         unsigned char *message = ctn_heap_alloc(post->heap, 1, bytes);
         if (message != NULL) {
-            uint64_t head[2] = {bytes, oracle_random(&self->seed)};
+            uint64_t head[2] = {bytes, ctn_random(&self->seed)};
             size_t body = bytes - 16 < 64 ? bytes - 16 : 64;
             memcpy(message, head, 16);
             heap_fill(message + 16, body, head[1]);
         }
-        unsigned to = oracle_random(&self->seed) % MAILBOXES;
+        unsigned to = ctn_random(&self->seed) % MAILBOXES;
         message =
             __atomic_exchange_n(&post->box[to], message, __ATOMIC_ACQ_REL);
         if (message != NULL) {

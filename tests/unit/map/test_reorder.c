@@ -25,7 +25,7 @@ static problem_t problem;
 
 static uint32_t draw(uint64_t *state, uint32_t below)
 {
-    return (uint32_t)oracle_below(state, below);
+    return (uint32_t)ctn_random_below(state, below);
 }
 
 static void shuffle(uint32_t *values, uint32_t count, uint64_t *state)

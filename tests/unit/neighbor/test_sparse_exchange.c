@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neighbor/create/sparse_exchange.h"
 #include "neighbor/neighborhood.h"
 #include "unit/job.h"
 #include "unit/unit.h"
@@ -17,17 +18,17 @@ static bool exhausted; /* the last rank has no memory for its records */
 static uint32_t count_of(const job_t *job, uint32_t from)
 {
     uint64_t random = job->seed * 131 + from;
-    uint64_t kind = job_random(&random) % 4;
+    uint64_t kind = ctn_random(&random) % 4;
     return kind == 0   ? 0
            : kind == 1 ? 200 /* more than fits a slot */
-                       : (uint32_t)(job_random(&random) % 10);
+                       : (uint32_t)(ctn_random(&random) % 10);
 }
 
 /** The target of record i of a rank. */
 static uint32_t target_of(const job_t *job, uint32_t from, uint32_t i)
 {
     uint64_t random = job->seed * 17 + from * UINT64_C(1000) + i;
-    return (uint32_t)(job_random(&random) % job->size);
+    return (uint32_t)(ctn_random(&random) % job->size);
 }
 
 static void fill(uint32_t *record, uint32_t rank, uint32_t from, uint32_t i)

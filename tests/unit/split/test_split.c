@@ -228,7 +228,7 @@ static void prepare(const algorithm_t *algorithm, uint32_t members,
     run.split.algorithm = algorithm->name;
     oracle_split_draw(&run.split, &random, members > 20 ? 300 : 100000);
     run.split.flags &= ~(unsigned)CATENA_SPLIT_NO_SPLIT; /* set by the caller */
-    run.in_place = oracle_below(&random, 2) == 0;
+    run.in_place = ctn_random_below(&random, 2) == 0;
 }
 
 /** All members end with the given status. */

@@ -22,7 +22,7 @@ START_TEST(queue_is_in_order)
     uint64_t last = 0;
     size_t inside = 0;
     for (int i = 0; i < 20000; i++) {
-        uint64_t drawn = oracle_random(&state);
+        uint64_t drawn = ctn_random(&state);
         if (drawn >> 62 != 0 || inside == 0) {
             /* Never before the last event removed: time increases. */
             uint64_t time = last + (drawn >> 33) % 1000;

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "core/clock.h"
 #include "unit/unit.h"
 #include "wire.h"
 
@@ -91,7 +92,7 @@ static size_t slot(int from, int message)
 static void body_many(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
-    uint64_t pending = 0, end = now_ns() + DEADLINE_NS;
+    uint64_t pending = 0, end = ctn_clock_now_ns() + DEADLINE_NS;
     unsigned char *source = malloc(SLOT_BYTES * MESSAGES);
 
     for (int m = 0; m < MESSAGES; m++) {
@@ -158,10 +159,10 @@ END_TEST
 /** Progress must report ERR_PEER before the deadline. */
 static void need_peer_error(rank_t *r)
 {
-    uint64_t end = now_ns() + DEADLINE_NS;
+    uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
     int progress;
     while ((progress = r->transport->ops->progress(r->transport)) >= 0) {
-        NEED(now_ns() < end);
+        NEED(ctn_clock_now_ns() < end);
         sched_yield();
     }
     NEED(progress == CATENA_ERR_PEER);
@@ -189,10 +190,10 @@ static void body_killed(rank_t *r)
     meet(r);
     if (r->rank == 0) {
         ctn_endpoint_t *dead = connect_to(r, 2);
-        uint64_t end = now_ns() + DEADLINE_NS;
+        uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
         while (ops->put_signal(dead, r->arena + FROM, 1 << 20, 4096, 64, 2,
                                &pending) == CATENA_OK) {
-            NEED(now_ns() < end);
+            NEED(ctn_clock_now_ns() < end);
             if (ops->progress(r->transport) < 0)
                 break;
         }
@@ -218,8 +219,8 @@ static void body_leave(rank_t *r)
     for (int peer = r->rank + 1; peer < r->size; peer++)
         wait_word(r, 64 + 8 * (uint64_t)peer, 1);
     meet(r);
-    uint64_t end = now_ns() + 300000000u * (uint64_t)r->rank;
-    while (now_ns() < end) {
+    uint64_t end = ctn_clock_now_ns() + 300000000u * (uint64_t)r->rank;
+    while (ctn_clock_now_ns() < end) {
         NEED(r->transport->ops->progress(r->transport) >= 0);
         sched_yield();
     }
@@ -253,10 +254,10 @@ static void body_killed_get(rank_t *r)
     if ((r->transport->caps & CTN_CAP_RDMA) == 0)
         NEED(pending == 4);
     need_peer_error(r);
-    uint64_t end = now_ns() + DEADLINE_NS;
+    uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
     while (pending > 0) {
         (void)ops->progress(r->transport);
-        NEED(now_ns() < end);
+        NEED(ctn_clock_now_ns() < end);
     }
     NEED(ops->get(connect_to(r, 1), got, 8, FROM, &pending) != CATENA_OK);
     NEED(pending == 0);
@@ -274,7 +275,7 @@ static void body_leave_get(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
     unsigned char *got = calloc(1, 4 << 20);
-    uint64_t pending = 0, end = now_ns() + DEADLINE_NS;
+    uint64_t pending = 0, end = ctn_clock_now_ns() + DEADLINE_NS;
 
     fill(r->arena + FROM, 4 << 20, (uint64_t)r->rank);
     for (int peer = 0; peer < r->size; peer++)
@@ -292,7 +293,7 @@ static void body_leave_get(rank_t *r)
              CATENA_OK);
         while (pending > 0 && progress >= 0) {
             progress = ops->progress(r->transport);
-            NEED(now_ns() < end);
+            NEED(ctn_clock_now_ns() < end);
         }
         NEED(progress < 0 || filled(got, 4 << 20, 0));
     }
@@ -360,7 +361,7 @@ static void body_outside(rank_t *r)
                                       {4096, UINT64_MAX - 7, 16},
                                       {4096, 65, 16},
                                       {4096, ARENA_BYTES - 4, 300000}};
-    uint64_t pending = 0, end = now_ns() + DEADLINE_NS;
+    uint64_t pending = 0, end = ctn_clock_now_ns() + DEADLINE_NS;
     int progress;
 
     r->log.level = CATENA_LOG_FATAL;
@@ -374,11 +375,12 @@ static void body_outside(rank_t *r)
         wait_pending(r, &pending);
         /* A rank that rejects a message ends; the messages that others are to
          * reject must still be sent. */
-        for (end = now_ns() + LINGER_NS; now_ns() < end; sched_yield())
+        for (end = ctn_clock_now_ns() + LINGER_NS; ctn_clock_now_ns() < end;
+             sched_yield())
             (void)r->transport->ops->progress(r->transport);
     } else {
         while ((progress = r->transport->ops->progress(r->transport)) >= 0) {
-            NEED(now_ns() < end);
+            NEED(ctn_clock_now_ns() < end);
             sched_yield();
         }
         NEED(progress == CATENA_ERR_TRANSPORT);

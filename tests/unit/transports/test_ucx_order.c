@@ -5,6 +5,7 @@
 #include <string.h>
 #include <ucp/api/ucp.h>
 
+#include "core/clock.h"
 #include "unit/unit.h"
 #include "wire.h"
 
@@ -124,7 +125,7 @@ END_TEST
 static void body_order(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
-    uint64_t end = now_ns() + DEADLINE_NS;
+    uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
     uint64_t pending = 0;
     uint64_t *word = (uint64_t *)(void *)(r->arena + WORDS);
     uint64_t seen = 0;

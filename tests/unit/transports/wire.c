@@ -1,4 +1,5 @@
 #include "wire.h"
+#include "core/clock.h"
 
 #include <check.h>
 #include <sched.h>
@@ -6,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "oracle/content.h"
 
@@ -16,13 +16,6 @@ const wire_variant_t wire_variants[VARIANTS] =
         {NULL, CTN_PUT_AUTO},       {NULL, CTN_PUT_RMA},
         {"posix,self", CTN_PUT_AM}, /* UCX reports no deaths here */
 };
-
-uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static catena_status_t lookup(void *context, uint64_t process,
                               void **ep_address, size_t *bytes)
@@ -37,11 +30,11 @@ static catena_status_t lookup(void *context, uint64_t process,
 void meet(rank_t *r)
 {
     uint64_t *arrived = &r->meeting->arrived[r->barriers++];
-    uint64_t end = now_ns() + DEADLINE_NS;
+    uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
     __atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL);
     while (ctn_word_load(arrived) < (uint64_t)r->size) {
         NEED(r->transport->ops->progress(r->transport) >= 0);
-        NEED(now_ns() < end);
+        NEED(ctn_clock_now_ns() < end);
         sched_yield();
     }
 }
@@ -50,21 +43,21 @@ void step(rank_t *r, uint64_t end)
 {
     int progress = r->transport->ops->progress(r->transport);
     NEED(progress >= 0);
-    NEED(now_ns() < end);
+    NEED(ctn_clock_now_ns() < end);
     if (progress == 0)
         sched_yield();
 }
 
 void wait_word(rank_t *r, uint64_t offset, uint64_t value)
 {
-    uint64_t end = now_ns() + DEADLINE_NS;
+    uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
     while (ctn_word_load((uint64_t *)(void *)(r->arena + offset)) != value)
         step(r, end);
 }
 
 void wait_pending(rank_t *r, const uint64_t *pending)
 {
-    uint64_t end = now_ns() + DEADLINE_NS;
+    uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
     while (*pending > 0)
         step(r, end);
 }

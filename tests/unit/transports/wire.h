@@ -57,8 +57,6 @@ typedef struct wire_variant {
 #define VARIANTS_NETWORK (VARIANTS - 1)
 extern const wire_variant_t wire_variants[VARIANTS];
 
-uint64_t now_ns(void);
-
 /** A barrier of all ranks that progresses the network. */
 void meet(rank_t *r);
 

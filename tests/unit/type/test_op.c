@@ -45,7 +45,7 @@ static uint64_t random_state;
 
 static uint64_t random_word(void)
 {
-    return oracle_random(&random_state);
+    return ctn_random(&random_state);
 }
 
 /* ---- elements ---- */

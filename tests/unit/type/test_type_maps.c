@@ -110,7 +110,7 @@ static uint64_t random_state;
 
 static size_t below(size_t limit)
 {
-    return oracle_below(&random_state, limit);
+    return ctn_random_below(&random_state, limit);
 }
 
 /** Usually positive; sometimes 0 or negative. */

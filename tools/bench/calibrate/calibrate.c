@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "calibrate/parts.h"
+#include "core/clock.h"
 
 /* ---- helpers ---- */
 
@@ -24,10 +25,7 @@ static const double settle_s = 0.03; /* until idle ranks sleep */
 
 double calibrate_now_ns(clockid_t clock)
 {
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    return (double)ctn_clock_ns(clock);
 }
 
 double calibrate_wall_ns(void)

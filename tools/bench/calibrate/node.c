@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "calibrate/parts.h"
+#include "core/hash.h"
 
 /* ---- signals: local ranks 0 and 1 of rank 0's node ---- */
 
@@ -336,16 +337,8 @@ static NOINLINE void reduce(unsigned char *to, const unsigned char *from,
 static NOINLINE void hash(unsigned char *to, const unsigned char *from,
                           size_t bytes)
 {
-    uint32_t value = 0;
+    uint32_t value = ctn_hash_jenkins_end(ctn_hash_jenkins(0, from, bytes));
 
-    for (size_t i = 0; i < bytes; i++) {
-        value += from[i];
-        value += value << 10;
-        value ^= value >> 6;
-    }
-    value += value << 3;
-    value ^= value >> 11;
-    value += value << 15;
     memcpy(to, &value, sizeof(value));
 }
 

@@ -1,11 +1,12 @@
 #include "collectives/heap.h"
+#include "core/clock.h"
+#include "core/random.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* catena-bench heap: compares the shared heap with malloc.
  *
@@ -66,21 +67,6 @@ static void glibc_release(catena_context_t *context, void *block)
 static const struct allocator CATENA = {catena_malloc, catena_free};
 static const struct allocator GLIBC = {glibc_allocate, glibc_release};
 
-static double now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static uint64_t random_next(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 static unsigned char *allocate_touched(const struct load *load, size_t bytes)
 {
     unsigned char *block = load->allocator.allocate(load->context, bytes);
@@ -96,7 +82,7 @@ static int replace(const struct load *load, unsigned char **live,
                    uint64_t *seed, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t random = random_next(seed);
+        uint64_t random = ctn_random(seed);
         size_t slot = (size_t)((random & 0xffffffff) * load->window >> 32);
         load->allocator.release(load->context, live[slot]);
         live[slot] =
@@ -122,9 +108,9 @@ static void *work(void *argument)
     }
     failed = failed || replace(load, live, &seed, load->window);
     pthread_barrier_wait(&load->start);
-    double begin = now_ns();
+    uint64_t begin = ctn_clock_now_ns();
     failed = failed || replace(load, live, &seed, load->iterations);
-    double end = now_ns();
+    uint64_t end = ctn_clock_now_ns();
     /* No thread empties the window while another measures. */
     pthread_barrier_wait(&load->start);
     for (size_t i = 0; i < load->window; i++) {
@@ -190,7 +176,7 @@ static void fill_load(struct load *load, size_t bytes, size_t iterations)
     load->window = WINDOW_MAX;
     load->iterations = iterations;
     for (size_t i = 0; i < SIZES; i++) {
-        double position = (double)(random_next(&seed) >> 11) * 0x1p-53;
+        double position = ctn_random_real(&seed);
         load->sizes[i] =
             bytes > 0 ? bytes : SIZE_MIN * (size_t)exp2(position * range);
     }

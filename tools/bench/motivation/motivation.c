@@ -1,6 +1,7 @@
 /* Shared by the benchmarks of the motivation. */
 
 #include "motivation/motivation.h"
+#include "core/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,7 @@ void figure_must(struct bench *bench, const char *what, catena_status_t status)
 
 double figure_now_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    return (double)ctn_clock_now_ns();
 }
 
 double figure_median(double *values, size_t n)

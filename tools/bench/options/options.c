@@ -1,13 +1,13 @@
 /* The command line, in the manner of the OSU benchmarks. */
 
 #include <argp.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/units.h"
 #include "options/options.h"
 
 static const struct argp_option known[] = {
@@ -144,27 +144,11 @@ error_t bench_refuse(struct parse *parse, const char *format, ...)
 
 bool bench_parse_size(const char *text, size_t *bytes)
 {
-    static const char units[] = "kmg";
-    unsigned long long number;
-    const char *unit;
-    int shift = 0;
-    char *end;
+    size_t read;
 
-    if (!isdigit((unsigned char)text[0]))
+    if (!ctn_units_bytes(text, &read) || read > SIZE_MAX / 4)
         return false;
-    errno = 0;
-    number = strtoull(text, &end, 10);
-    if (errno != 0)
-        return false;
-    if (*end != '\0') {
-        unit = strchr(units, tolower((unsigned char)*end));
-        if (unit == NULL || end[1] != '\0')
-            return false;
-        shift = 10 * (int)(unit - units + 1);
-    }
-    if (number > ((SIZE_MAX / 4) >> shift))
-        return false;
-    *bytes = (size_t)number << shift;
+    *bytes = read;
     return true;
 }
 

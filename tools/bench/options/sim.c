@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/units.h"
 #include "options/options.h"
 
 static error_t parse_small(struct parse *parse, const char *option,
@@ -20,15 +21,11 @@ static error_t parse_small(struct parse *parse, const char *option,
 static error_t parse_real(struct parse *parse, const char *option,
                           const char *text, double most, double *number)
 {
-    char *end;
-    double read = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !(read >= 0 && read <= most))
+    if (!ctn_units_real(text, most, number))
         return bench_refuse(parse,
                             "%s: expected a number from 0 to %g, found \"%s\"",
                             option, most, text);
     parse->placed = true;
-    *number = read;
     return 0;
 }
 
