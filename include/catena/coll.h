@@ -130,8 +130,11 @@ CATENA_API catena_status_t catena_alltoallw_init(
  * order and meaning; counts are size_t. All share:
  * @param[in] type of an element. Types may differ between ranks if a rank sends
  *                 as many bytes as their receivers expect. Reductions need the
- *                 same type on all ranks, dense (no gaps, in order), for which
- *                 `op` is defined
+ *                 same type on all ranks, for which `op` is defined. With gaps,
+ *                 or in another order than memory, each rank takes memory for
+ *                 its data without gaps. If an element that a user-defined
+ *                 operation gets has over 32 KiB, a rank takes memory for the
+ *                 data of all ranks that its result depends on
  * @param[in] root rank in the group, the same on all ranks
  * @param[in] group p ranks; all call, in the same order Buffers of a call do
  *                  not overlap, except for CATENA_IN_PLACE. Buffers and arrays
@@ -142,16 +145,16 @@ CATENA_API catena_status_t catena_alltoallw_init(
  *                  some ranks only, the other ranks deadlock. A call is no
  *                  barrier: it returns when this rank's part is done.
  * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation, or levels
- *         that do not fit the group; logged), ERR_UNSUPPORTED (an element of a
- *         reduction over 32 KiB; gatherv and scatterv of several levels in a
- *         simulation that moves no data; logged), ERR_NO_MEMORY (for
+ *         that do not fit the group; logged), ERR_UNSUPPORTED (gatherv and
+ *         scatterv of several levels in a simulation that moves no data;
+ *         logged), ERR_NO_MEMORY (for
  *         this call; the context still works), ERR_ENDED (a rank
  *         has no memory for its part in a collective that others wait for, or
  *         lengths differ such that ranks would wait for each other; it and all
  *         ranks that wait for it return this from then on), ERR_PEER. Without
  *         memory a call fails on this rank alone if it can; initializing a
  *         persistent request cannot
- * @see docs/algorithms.md HIER-1 to HIER-10; Graham, Ladd, Gorentla Venkata,
+ * @see docs/algorithms.md HIER-1 to HIER-12; Graham, Ladd, Gorentla Venkata,
  * section 3 */
 
 /* Each has three forms with the same parameters: blocking (catena_X),

@@ -378,7 +378,7 @@ CATENA_API catena_status_t catena_neighbor_alltoallw_init(
  * ranks connected by edges.
  * @param[in]  send [count] elements, or CATENA_IN_PLACE: they are in recv
  * @param[out] recv [count] elements; unchanged at a rank without sources
- * @param[in]  type dense; the same on all ranks
+ * @param[in]  type any layout; the same on all ranks
  * @param[in]  op   the same on all ranks */
 CATENA_API catena_status_t catena_neighbor_reduce(
     const void *send, void *recv, size_t count, catena_type_t type,

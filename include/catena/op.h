@@ -24,8 +24,8 @@ typedef struct catena_op *catena_op_t;
  *   band bor bxor         integers, byte
  *   minloc maxloc         pairs; of equal values the one with the lower index
  *
- * They also take dense types built from these (catena_type_contiguous), element
- * by element. Sums and products of integers wrap, also signed ones. For floats
+ * They also take derived types of these, element by element; gaps are not
+ * written. Sums and products of integers wrap, also signed ones. For floats
  * max(a, b) is a > b ? a : b, where a is of lower ranks, and min likewise: a
  * NaN is the result if it is b and not if it is a, and of -0 and 0 the result
  * is b. Complex products use the textbook formula: infinities may become
@@ -48,7 +48,9 @@ typedef struct catena_op *catena_op_t;
 
 /** inout[i] = in[i] op inout[i], where `in` is of lower ranks. Called for any
  * part of a rank's elements, in any order of the parts, by the thread that
- * makes progress. It must not call catena.
+ * makes progress. It must not call catena, except catena_type_size and
+ * catena_type_extent. Element i is at base + i * extent, as in a buffer of a
+ * call; gaps have any contents, and what is written there has no effect.
  * @param[in]     in       [count] elements, not overlapping inout
  * @param[in,out] inout    [count] elements
  * @param[in]     count    1 or more
@@ -57,7 +59,7 @@ typedef struct catena_op *catena_op_t;
 typedef void (*catena_op_function_t)(const void *in, void *inout, size_t count,
                                      catena_type_t type, void *argument);
 
-/** Create an operation for any dense type. It must be associative.
+/** Create an operation for any type. It must be associative.
  * @param[in]  function the same meaning on all ranks
  * @param[in]  argument passed to `function`; must stay valid until all
  *                      operations that use it have ended

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "type/kernels.h"
 
@@ -106,8 +105,8 @@ const ctn_kernels_t *ctn_kernels(size_t nth)
 
 bool ctn_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type)
 {
-    return type->dense && (op->function != NULL ||
-                           ctn_kernels_any[op->number][type->element] != NULL);
+    return op->function != NULL ||
+           ctn_kernels_any[op->number][type->element] != NULL;
 }
 
 const ctn_type_t *ctn_op_unit(const ctn_reduce_op_t *op, const ctn_type_t *type)
@@ -118,13 +117,6 @@ const ctn_type_t *ctn_op_unit(const ctn_reduce_op_t *op, const ctn_type_t *type)
 const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,
                             char *text, size_t bytes)
 {
-    if (!type->dense) {
-        snprintf(text, bytes,
-                 "type %s has gaps or another order than memory; operation %s "
-                 "takes dense types",
-                 type->name, op->name);
-        return text;
-    }
     size_t at = (size_t)snprintf(text, bytes,
                                  "operation %s does not take elements of type "
                                  "%s, but of",
@@ -138,41 +130,6 @@ const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,
     return text;
 }
 
-/** Reduce with a function that replaces its second operand. */
-static bool call(const ctn_reducer_t *by, const char *left, const char *right,
-                 char *out, size_t bytes)
-{
-    enum { CHUNK_BYTES = 4096 };
-    size_t element = by->type->bytes;
-    catena_type_t handle = ctn_type_handle(by->type);
-    if (out != left) {
-        if (out != right) {
-            memcpy(out, right, bytes);
-        }
-        by->op->function(left, out, bytes / element, handle, by->op->argument);
-        return true;
-    }
-    /* The result replaces the first operand: through a copy, chunk by chunk. */
-    _Alignas(64) char on_stack[CHUNK_BYTES];
-    char *copy = element <= CHUNK_BYTES ? on_stack : malloc(element);
-    if (copy == NULL) {
-        return false;
-    }
-    size_t most =
-        element <= CHUNK_BYTES ? CHUNK_BYTES - CHUNK_BYTES % element : element;
-    for (size_t at = 0; at < bytes; at += most) {
-        size_t chunk = bytes - at < most ? bytes - at : most;
-        memcpy(copy, right + at, chunk);
-        by->op->function(left + at, copy, chunk / element, handle,
-                         by->op->argument);
-        memcpy(out + at, copy, chunk);
-    }
-    if (copy != on_stack) {
-        free(copy);
-    }
-    return true;
-}
-
 bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes)
 {
@@ -182,7 +139,7 @@ bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
     }
     assert(bytes % by->type->bytes == 0);
     if (by->op->function != NULL) {
-        return call(by, left, right, out, bytes);
+        return ctn_apply(by, left, right, out, bytes);
     }
     ctn_fixed_t element = by->type->element;
     ctn_kernel_t kernel = (*ctn_kernels(0))[by->op->number][element];

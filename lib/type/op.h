@@ -43,17 +43,23 @@ typedef struct ctn_reducer {
     const ctn_type_t *type;
 } ctn_reducer_t;
 
-/** out[i] = left[i] op right[i]; `left` is of lower ranks. Operands need no
- * alignment for predefined operations. Functions of the application get the
- * pointers passed here; the library's own buffers are aligned to 16 bytes.
+/** out[i] = left[i] op right[i]; `left` is of lower ranks. Operands are streams
+ * (see type/datatype.h) and need no alignment for predefined operations.
+ * Functions of the application get the pointers passed here if the type is
+ * dense; the library's own buffers are aligned to 16 bytes. Else they get
+ * copies with the type's layout, with zeros between the data.
  * @param[in]  by    ctn_op_valid must be true
  * @param[out] out   `left`, or `right`, or overlapping neither of them
  * @param[in]  bytes of each operand; a multiple of the type's size
  * @return false: no memory; `out` is undefined. Never for predefined
- *         operations, or if `out` is not `left`, or elements have at most 4
- *         KiB. */
+ *         operations; nor for dense types if `out` is not `left`, or elements
+ *         have at most 4 KiB. */
 bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes);
+
+/** The same for a function of the application; `bytes` is not 0. */
+bool ctn_apply(const ctn_reducer_t *by, const char *left, const char *right,
+               char *out, size_t bytes);
 
 /** Return whether the operation is defined for this type. */
 bool ctn_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type);

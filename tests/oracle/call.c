@@ -1,45 +1,13 @@
-/* Executes one call; see call.h. */
-
-#include "oracle/call.h"
+/* Buffers of one call, and their expected contents; see call.h. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "oracle/call_parts.h"
 #include "oracle/random.h"
 
 enum { MOST_BYTES = 1 << 24 };
-
-static unsigned value(const oracle_call_t *call, unsigned factor)
-{
-    return call->c.value[factor];
-}
-
-static bool is_scatter(unsigned kind)
-{
-    return kind == ORACLE_SCATTER || kind == ORACLE_SCATTERV;
-}
-
-static bool scatters_result(unsigned kind)
-{
-    return kind == ORACLE_REDUCE_SCATTER || kind == ORACLE_REDUCE_SCATTER_BLOCK;
-}
-
-/** Whether this rank's data are in the receive buffer before the call (for a
- * scatter: stay in the send buffer). */
-static bool in_place(const oracle_call_t *call)
-{
-    return value(call, ORACLE_PLACE) == ORACLE_IN_PLACE &&
-           (!oracle_rooted(call->view.kind) ||
-            call->view.rank == call->view.root);
-}
-
-/** Whether the side has a buffer; if not, the call gets CATENA_IN_PLACE. */
-static bool is_there(const oracle_call_t *call, const oracle_side_t *side)
-{
-    return !in_place(call) ||
-           (side == &call->receive) != is_scatter(call->view.kind);
-}
 
 /* ---- settings ---- */
 
@@ -85,7 +53,7 @@ static size_t own_count(const oracle_call_t *call, size_t from, size_t to)
     if (call->apart > 0) {
         return call->count;
     }
-    switch (value(call, ORACLE_COUNTS)) {
+    switch (oracle_value(call, ORACLE_COUNTS)) {
     case ORACLE_MIXED:
         return h % 4 == 0 ? 0 : (h >> 4) % (2 * call->count + 1);
     case ORACLE_SPARSE:
@@ -103,7 +71,8 @@ static size_t between(const oracle_call_t *call, size_t from, size_t to)
     if (call->view.kind == ORACLE_ALLTOALL) {
         return call->count;
     }
-    bool turn = value(call, ORACLE_PLACE) == ORACLE_IN_PLACE && from > to;
+    bool turn =
+        oracle_value(call, ORACLE_PLACE) == ORACLE_IN_PLACE && from > to;
     return turn ? own_count(call, to, from) : own_count(call, from, to);
 }
 
@@ -137,8 +106,9 @@ static size_t usual_elements(const oracle_call_t *call, bool receiving,
         return call->share[receiving ? me : block];
     case ORACLE_REDUCE_SCATTER:
     case ORACLE_REDUCE_SCATTER_BLOCK:
-        return receiving && !in_place(call) ? call->share[me]
-                                            : before(call, call->view.size);
+        return receiving && !oracle_in_place(call)
+                   ? call->share[me]
+                   : before(call, call->view.size);
     default:
         return call->count;
     }
@@ -149,18 +119,27 @@ static size_t elements_in(const oracle_call_t *call, bool receiving,
 {
     unsigned kind = call->view.kind;
     size_t usual = usual_elements(call, receiving, block);
-    bool is_wrong = receiving == is_scatter(kind) &&
+    bool is_wrong = receiving == oracle_is_scatter(kind) &&
                     (!oracle_pairs(kind) || block == call->wrong_to);
     return is_wrong ? usual + (size_t)call->wrong_by : usual;
 }
 
+/** The next multiple of the units of an element. */
+static size_t whole(const oracle_call_t *call, size_t units)
+{
+    return (units + call->units - 1) / call->units * call->units;
+}
+
 static void share_out(oracle_call_t *call)
 {
+    call->count = whole(call, call->count);
     call->share = oracle_zeros(call->view.size, sizeof(*call->share));
+    call->elements = oracle_zeros(call->view.size, sizeof(*call->elements));
     for (size_t r = 0; r < call->view.size; r++) {
         call->share[r] = oracle_own_counts(call->view.kind)
-                             ? own_count(call, r, r)
+                             ? whole(call, own_count(call, r, r))
                              : call->count;
+        call->elements[r] = call->share[r] / call->units;
     }
 }
 
@@ -217,7 +196,7 @@ static const oracle_type_t *drawn_type(side_of_t *s, size_t bytes)
 /** The type of a block. In an alltoallw some blocks are of single bytes. */
 static const oracle_type_t *type_for(side_of_t *s, size_t block, size_t bytes)
 {
-    unsigned type = value(s->call, ORACLE_TYPE);
+    unsigned type = oracle_value(s->call, ORACLE_TYPE);
     const oracle_type_t *table =
         s->receiving ? s->call->table->receive : s->call->table->send;
     if (type == ORACLE_DRAWN) {
@@ -228,16 +207,29 @@ static const oracle_type_t *type_for(side_of_t *s, size_t block, size_t bytes)
     return &table[plain ? ORACLE_BYTE : type];
 }
 
+/** Elements of a reduction: the same type on all ranks. */
+static void draw_element(side_of_t *s)
+{
+    uint64_t shared = oracle_hash(s->call->shape, 72, 1);
+    oracle_element_draw(s->oracle, &s->side->drawn[s->side->drawings++],
+                        &shared, s->call->table,
+                        oracle_value(s->call, ORACLE_TYPE), s->call->units,
+                        oracle_value(s->call, ORACLE_ELEMENT));
+}
+
 static void choose_types(side_of_t *s)
 {
     oracle_side_t *side = s->side;
-    size_t unit = oracle_unit_bytes(value(s->call, ORACLE_TYPE));
-    if (value(s->call, ORACLE_TYPE) == ORACLE_DRAWN) {
+    size_t unit = oracle_unit_bytes(oracle_value(s->call, ORACLE_TYPE));
+    bool drawn = oracle_value(s->call, ORACLE_ELEMENT) != ORACLE_PLAIN;
+    if (oracle_value(s->call, ORACLE_TYPE) == ORACLE_DRAWN) {
         draw_types(s);
+    } else if (drawn) {
+        draw_element(s);
     }
     for (size_t b = 0; b < side->blocks; b++) {
         size_t bytes = unit * elements_in(s->call, s->receiving, b);
-        side->type[b] = type_for(s, b, bytes);
+        side->type[b] = drawn ? &side->drawn[0] : type_for(s, b, bytes);
         side->types[b] = side->type[b]->type;
         side->counts[b] = side->type[b]->bytes > 0
                               ? bytes / side->type[b]->bytes
@@ -271,14 +263,26 @@ static void open_side(const oracle_t *oracle, oracle_call_t *call,
     side_of_t s = {oracle, call, side, receiving, 0};
     s.random = oracle_hash(call->shape, call->view.rank, receiving);
     side->blocks =
-        is_there(call, side) ? oracle_blocks(&call->view, receiving) : 0;
+        oracle_is_there(call, side) ? oracle_blocks(&call->view, receiving) : 0;
     oracle_side_open(side, call->view.size);
     choose_types(&s);
     place_blocks(&s);
-    bool any = oracle_side_take(oracle, side,
-                                value(call, ORACLE_MEMORY) >= ORACLE_ODD);
+    bool any = oracle_side_take(
+        oracle, side, oracle_value(call, ORACLE_MEMORY) >= ORACLE_ODD);
     if (!any && oracle_pairs(call->view.kind) && call->view.rank % 2 == 0) {
         side->base = NULL;
+    }
+}
+
+static void choose_operation(const oracle_t *oracle, oracle_call_t *call)
+{
+    unsigned op = oracle_value(call, ORACLE_OP);
+    call->op = call->table->op[op];
+    if (oracle_value(call, ORACLE_ELEMENT) != ORACLE_PLAIN &&
+        op >= ORACLE_COMMUTING) {
+        call->function = (oracle_function_t){
+            op, oracle_value(call, ORACLE_TYPE), &call->send.drawn[0]};
+        call->op = oracle_function_create(oracle, &call->function);
     }
 }
 
@@ -286,10 +290,10 @@ void oracle_call_open(const oracle_t *oracle, oracle_call_t *call)
 {
     size_t size = (size_t)catena_group_size(call->group);
     size_t rank = (size_t)catena_group_rank(call->group);
-    unsigned root = value(call, ORACLE_ROOT);
-    unsigned kind = value(call, ORACLE_KIND);
-    size_t most =
-        MOST_BYTES / size / size / oracle_unit_bytes(value(call, ORACLE_TYPE));
+    unsigned root = oracle_value(call, ORACLE_ROOT);
+    unsigned kind = oracle_value(call, ORACLE_KIND);
+    size_t most = MOST_BYTES / size / size /
+                  oracle_unit_bytes(oracle_value(call, ORACLE_TYPE));
     call->view = (oracle_view_t){.kind = (oracle_kind_t)kind,
                                  .size = size,
                                  .rank = rank,
@@ -301,21 +305,27 @@ void oracle_call_open(const oracle_t *oracle, oracle_call_t *call)
     if (oracle_pairs(kind) && call->exactly == 0 && call->count > most) {
         call->count = most;
     }
+    call->units = oracle_element_units(oracle_hash(call->shape, 73, 1),
+                                       oracle_value(call, ORACLE_ELEMENT),
+                                       oracle_value(call, ORACLE_TYPE));
     share_out(call);
     bool odd = rank % 2 == 1;
-    unsigned memory = value(call, ORACLE_MEMORY);
+    unsigned memory = oracle_value(call, ORACLE_MEMORY);
     bool heap = memory == 0 || memory == ORACLE_ODD || (memory == 4 && odd);
     call->send.memory = heap || memory == 2 ? ORACLE_HEAP : ORACLE_MALLOC;
     call->receive.memory = heap || memory == 3 ? ORACLE_HEAP : ORACLE_MALLOC;
     open_side(oracle, call, false);
     open_side(oracle, call, true);
+    choose_operation(oracle, call);
 }
 
 void oracle_call_close(const oracle_t *oracle, oracle_call_t *call)
 {
     oracle_side_close(oracle, &call->send);
     oracle_side_close(oracle, &call->receive);
+    oracle_call_release_op(oracle, call);
     free(call->share);
+    free(call->elements);
 }
 
 /* ---- contents ---- */
@@ -324,7 +334,7 @@ void oracle_call_close(const oracle_t *oracle, oracle_call_t *call)
 static void put(const oracle_call_t *call, oracle_side_t *side, size_t block,
                 oracle_datum_t datum, size_t elements)
 {
-    unsigned type = value(call, ORACLE_TYPE);
+    unsigned type = oracle_value(call, ORACLE_TYPE);
     size_t bytes = elements * oracle_unit_bytes(type);
     if (datum.what == ORACLE_NOTHING || bytes == 0) {
         return;
@@ -333,8 +343,9 @@ static void put(const oracle_call_t *call, oracle_side_t *side, size_t block,
     if (datum.what == ORACLE_STREAM) {
         oracle_stream(call->seed, datum.from, datum.to, 0, bytes, data);
     } else {
-        oracle_reduced(type, value(call, ORACLE_OP), call->seed, datum.from,
-                       datum.to, before(call, datum.skip), elements, data);
+        oracle_reduced(type, oracle_value(call, ORACLE_OP), call->seed,
+                       datum.from, datum.to, before(call, datum.skip), elements,
+                       data);
     }
     oracle_side_put(side, block, bytes, data);
     free(data);
@@ -357,7 +368,7 @@ static void fill_receive(oracle_call_t *call)
         }
         return;
     }
-    if (!in_place(call) || is_scatter(kind)) {
+    if (!oracle_in_place(call) || oracle_is_scatter(kind)) {
         return;
     }
     for (size_t b = 0; b < side->blocks; b++) {
@@ -385,8 +396,22 @@ void oracle_call_fill(oracle_call_t *call, uint64_t seed)
 
 static size_t result_elements(const oracle_call_t *call, size_t block)
 {
-    return scatters_result(call->view.kind) ? call->share[call->view.rank]
-                                            : elements_in(call, true, block);
+    return oracle_scatters_result(call->view.kind)
+               ? call->share[call->view.rank]
+               : elements_in(call, true, block);
+}
+
+/** In place a reduce_scatter may leave anything after its result. */
+static void accept_rest(const oracle_call_t *call, oracle_side_t *side)
+{
+    const oracle_type_t *t = side->type[0];
+    size_t used = result_elements(call, 0) / call->units;
+    size_t rest = side->counts[0] - used;
+    ptrdiff_t at = side->origin + (ptrdiff_t)used * t->extent;
+    unsigned char *found = oracle_zeros(rest, t->bytes);
+    oracle_type_get(t, side->block + at, rest, found);
+    oracle_type_put(t, side->image + at, rest, found);
+    free(found);
 }
 
 static void expect(oracle_call_t *call)
@@ -396,19 +421,11 @@ static void expect(oracle_call_t *call)
         put(call, side, b, oracle_expected(&call->view, b),
             result_elements(call, b));
     }
-    if (!oracle_reduces(call->view.kind) || side->blocks == 0) {
-        return;
+    if (oracle_reduces(call->view.kind) && side->blocks > 0) {
+        accept_rest(call, side);
+        oracle_side_normalize(side, oracle_value(call, ORACLE_TYPE),
+                              elements_in(call, true, 0));
     }
-    /* In place a reduce_scatter may leave anything after its result. */
-    size_t extent = (size_t)side->type[0]->extent;
-    size_t used = result_elements(call, 0);
-    size_t rest = elements_in(call, true, 0) - used;
-    memcpy(side->image + side->origin + used * extent,
-           side->block + side->origin + used * extent, rest * extent);
-    oracle_normalize(value(call, ORACLE_TYPE), side->image + side->origin,
-                     used);
-    oracle_normalize(value(call, ORACLE_TYPE), side->block + side->origin,
-                     used);
 }
 
 static void compare(const oracle_t *oracle, const oracle_call_t *call,
@@ -434,165 +451,4 @@ void oracle_call_check_around(const oracle_t *oracle, oracle_call_t *call,
 {
     oracle_side_accept_blocks(&call->receive);
     compare(oracle, call, what);
-}
-
-/* ---- the call ---- */
-
-/* Blocking, nonblocking or prepared, with the same arguments. */
-#define RUN(name, ...)                                                         \
-    (mode == ORACLE_BLOCKING ? catena_##name(__VA_ARGS__)                      \
-     : mode == ORACLE_NONBLOCKING                                              \
-         ? catena_i##name(__VA_ARGS__, &call->request)                         \
-         : catena_##name##_init(__VA_ARGS__, &call->request))
-
-static catena_status_t run_reduction(oracle_call_t *call, const void *send,
-                                     void *recv)
-{
-    unsigned mode = value(call, ORACLE_MODE);
-    catena_type_t type = call->table->send[value(call, ORACLE_TYPE)].type;
-    catena_op_t op = call->table->op[value(call, ORACLE_OP)];
-    catena_group_t *group = call->group;
-    size_t n = call->count;
-    switch (call->view.kind) {
-    case ORACLE_REDUCE:
-        return RUN(reduce, send, recv, n, type, op, (int)call->view.root,
-                   group);
-    case ORACLE_ALLREDUCE:
-        return RUN(allreduce, send, recv, n, type, op, group);
-    case ORACLE_REDUCE_SCATTER:
-        return RUN(reduce_scatter, send, recv, call->share, type, op, group);
-    case ORACLE_REDUCE_SCATTER_BLOCK:
-        return RUN(reduce_scatter_block, send, recv, n, type, op, group);
-    case ORACLE_SCAN:
-        return RUN(scan, send, recv, n, type, op, group);
-    default:
-        return RUN(exscan, send, recv, n, type, op, group);
-    }
-}
-
-/** One type for all blocks; the other side's if this side has none. */
-static catena_type_t type_of(const oracle_side_t *side,
-                             const oracle_side_t *other)
-{
-    return side->blocks > 0    ? side->types[0]
-           : other->blocks > 0 ? other->types[0]
-                               : CATENA_BYTE;
-}
-
-static catena_status_t run_blocks(oracle_call_t *call, const void *send,
-                                  void *recv)
-{
-    unsigned mode = value(call, ORACLE_MODE);
-    const oracle_side_t *in = &call->send;
-    const oracle_side_t *out = &call->receive;
-    catena_type_t from = type_of(in, out);
-    catena_type_t to = type_of(out, in);
-    catena_group_t *group = call->group;
-    int root = (int)call->view.root;
-    switch (call->view.kind) {
-    case ORACLE_BARRIER:
-        return RUN(barrier, group);
-    case ORACLE_BCAST:
-        return RUN(bcast, recv, out->counts[0], to, root, group);
-    case ORACLE_GATHER:
-        return RUN(gather, send, in->counts[0], from, recv, out->counts[0], to,
-                   root, group);
-    case ORACLE_GATHERV:
-        return RUN(gatherv, send, in->counts[0], from, recv, out->counts,
-                   out->displacements, to, root, group);
-    case ORACLE_SCATTER:
-        return RUN(scatter, send, in->counts[0], from, recv, out->counts[0], to,
-                   root, group);
-    case ORACLE_SCATTERV:
-        return RUN(scatterv, send, in->counts, in->displacements, from, recv,
-                   out->counts[0], to, root, group);
-    case ORACLE_ALLGATHER:
-        return RUN(allgather, send, in->counts[0], from, recv, out->counts[0],
-                   to, group);
-    default:
-        return RUN(allgatherv, send, in->counts[0], from, recv, out->counts,
-                   out->displacements, to, group);
-    }
-}
-
-static catena_status_t run_pairs(oracle_call_t *call, const void *send,
-                                 void *recv)
-{
-    unsigned mode = value(call, ORACLE_MODE);
-    const oracle_side_t *in = &call->send;
-    const oracle_side_t *out = &call->receive;
-    catena_group_t *group = call->group;
-    /* In place the send arguments are ignored. */
-    bool there = is_there(call, in);
-    const size_t *counts = there ? in->counts : NULL;
-    const ptrdiff_t *places = there ? in->displacements : NULL;
-    const catena_type_t *types = there ? in->types : NULL;
-    catena_type_t from = there ? type_of(in, out) : NULL;
-    switch (call->view.kind) {
-    case ORACLE_ALLTOALL:
-        return RUN(alltoall, send, there ? in->counts[0] : 7, from, recv,
-                   out->counts[0], out->types[0], group);
-    case ORACLE_ALLTOALLV:
-        return RUN(alltoallv, send, counts, places, from, recv, out->counts,
-                   out->displacements, type_of(out, in), group);
-    default:
-        return RUN(alltoallw, send, counts, places, types, recv, out->counts,
-                   out->displacements, out->types, group);
-    }
-}
-
-/** The argument of a call for a buffer. */
-static void *argument_of(const oracle_call_t *call, const oracle_side_t *side)
-{
-    unsigned kind = call->view.kind;
-    bool matters = !oracle_rooted(kind) || kind == ORACLE_BCAST ||
-                   call->view.rank == call->view.root ||
-                   side == (is_scatter(kind) ? &call->receive : &call->send);
-    return !is_there(call, side) ? CATENA_IN_PLACE
-           : matters             ? side->base
-                                 : NULL;
-}
-
-catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call)
-{
-    void *send = argument_of(call, &call->send);
-    void *recv = argument_of(call, &call->receive);
-    unsigned kind = call->view.kind;
-    catena_status_t status =
-        oracle_reduces(kind) ? run_reduction(call, send, recv)
-        : oracle_pairs(kind) ? run_pairs(call, send, recv)
-                             : run_blocks(call, send, recv);
-    /* A blocking call may execute several times. */
-    if (value(call, ORACLE_MODE) != ORACLE_BLOCKING) {
-        oracle_side_release(oracle, &call->send);
-        oracle_side_release(oracle, &call->receive);
-    }
-    return status;
-}
-
-void oracle_call_exercise(const oracle_t *oracle, oracle_call_t *call,
-                          unsigned times)
-{
-    unsigned mode = value(call, ORACLE_MODE);
-    oracle_call_open(oracle, call);
-    for (unsigned i = 0; i < times; i++) {
-        oracle_call_fill(call, call->shape + i);
-        if (i == 0 || mode == ORACLE_BLOCKING) {
-            ORACLE_CHECK(oracle, oracle_call_run(oracle, call) == CATENA_OK);
-        }
-        if (mode == ORACLE_PERSISTENT) {
-            ORACLE_CHECK(oracle,
-                         catena_request_start(call->request) == CATENA_OK);
-        }
-        if (mode != ORACLE_BLOCKING) {
-            ORACLE_CHECK(oracle,
-                         catena_request_wait(&call->request) == CATENA_OK);
-        }
-        oracle_call_check(oracle, call, i == 0 ? "" : "again: ");
-        times = mode == ORACLE_NONBLOCKING ? 1 : times;
-    }
-    if (mode == ORACLE_PERSISTENT) {
-        ORACLE_CHECK(oracle, catena_request_free(&call->request) == CATENA_OK);
-    }
-    oracle_call_close(oracle, call);
 }

@@ -25,7 +25,11 @@ typedef struct oracle_call {
     oracle_view_t view;
     size_t count;  /* elements, of a block or of all */
     size_t *share; /* [size]: per rank; not for pairs */
-    uint64_t seed; /* of the contents */
+    size_t units;  /* of an element of a reduction; all lengths are in units */
+    size_t *elements;           /* [size]: elements per rank */
+    oracle_function_t function; /* of `op`, if not of the table */
+    catena_op_t op;             /* of a reduction */
+    uint64_t seed;              /* of the contents */
     oracle_side_t send;
     oracle_side_t receive;
     catena_request_t *request;

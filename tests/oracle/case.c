@@ -7,7 +7,7 @@
 
 #include "oracle/random.h"
 
-enum { MOST_ALGORITHMS = 12, HIERARCHIES = 6, MOST_BASES = 3000 };
+enum { MOST_ALGORITHMS = 12, HIERARCHIES = 6, MOST_BASES = 6000 };
 
 /** The collective whose settings select hierarchy and algorithm. */
 static const oracle_kind_t settings[ORACLE_KINDS] = {
@@ -114,15 +114,16 @@ void oracle_describe(const oracle_case_t *c, char *text, size_t bytes)
         snprintf(by, sizeof(by), "hierarchy=%s", hierarchies[h]);
     }
     snprintf(text, bytes,
-             "%s%s algorithm=%s %s%s%s type=\"%s\" op=%s size=%u counts=%s "
+             "%s%s algorithm=%s %s%s%s type=\"%s\"%s op=%s size=%u counts=%s "
              "root=%s memory=%u",
              modes[v[ORACLE_MODE]], oracle_kind_name(v[ORACLE_KIND]),
              oracle_algorithm_name(v[ORACLE_KIND], v[ORACLE_ALGORITHM]), by,
              groups[v[ORACLE_GROUP]],
              v[ORACLE_PLACE] == ORACLE_IN_PLACE ? " in-place" : "",
-             oracle_type_name(v[ORACLE_TYPE]), oracle_op_name(v[ORACLE_OP]),
-             v[ORACLE_SIZE], counts[v[ORACLE_COUNTS]], roots[v[ORACLE_ROOT]],
-             v[ORACLE_MEMORY]);
+             oracle_type_name(v[ORACLE_TYPE]),
+             oracle_element_name(v[ORACLE_ELEMENT]),
+             oracle_op_name(v[ORACLE_OP]), v[ORACLE_SIZE],
+             counts[v[ORACLE_COUNTS]], roots[v[ORACLE_ROOT]], v[ORACLE_MEMORY]);
 }
 
 /** Limits are approached from below and above. */
@@ -164,6 +165,7 @@ static bool is_valid(const oracle_case_t *c)
         (v[ORACLE_ROOT] != ORACLE_FIRST && !oracle_rooted(kind)) ||
         (v[ORACLE_COUNTS] != ORACLE_MIXED && !oracle_own_counts(kind)) ||
         (v[ORACLE_MEMORY] >= ORACLE_ODD && reduces) ||
+        (v[ORACLE_ELEMENT] != ORACLE_PLAIN && !reduces) ||
         (v[ORACLE_SIZE] >= ORACLE_LONG && has_blocks(kind))) {
         return false;
     }
@@ -185,6 +187,8 @@ void oracle_repair(oracle_case_t *c)
     }
     if (oracle_reduces(v[ORACLE_KIND])) {
         v[ORACLE_MEMORY] %= ORACLE_ODD;
+    } else {
+        v[ORACLE_ELEMENT] = ORACLE_PLAIN;
     }
     if (has_blocks(v[ORACLE_KIND])) {
         v[ORACLE_SIZE] %= ORACLE_LONG;
@@ -247,17 +251,20 @@ static size_t list_ways(oracle_way_t *way, unsigned factor, unsigned values,
     return count;
 }
 
-/** Kind, type and operation may contradict each other; value 0 is valid with
- * all values of the other factors. */
+/** Kind, type, operation and element may contradict each other; value 0 is
+ * valid with all values of the other factors. */
 static size_t list_bases(oracle_case_t *base)
 {
     size_t count = 0;
-    for (unsigned i = 0; i < ORACLE_KINDS * ORACLE_TYPES * ORACLE_OPS; i++) {
+    enum { ALL = ORACLE_KINDS * ORACLE_TYPES * ORACLE_OPS };
+    for (unsigned i = 0; i < ALL * ORACLE_ELEMENT_VALUES; i++) {
+        unsigned rest = i / ORACLE_ELEMENT_VALUES;
         oracle_case_t c = {
-            .value = {[ORACLE_KIND] =
-                          (uint8_t)(i / (ORACLE_TYPES * ORACLE_OPS)),
-                      [ORACLE_TYPE] = (uint8_t)(i / ORACLE_OPS % ORACLE_TYPES),
-                      [ORACLE_OP] = (uint8_t)(i % ORACLE_OPS)}};
+            .value = {
+                [ORACLE_ELEMENT] = (uint8_t)(i % ORACLE_ELEMENT_VALUES),
+                [ORACLE_OP] = (uint8_t)(rest % ORACLE_OPS),
+                [ORACLE_TYPE] = (uint8_t)(rest / ORACLE_OPS % ORACLE_TYPES),
+                [ORACLE_KIND] = (uint8_t)(rest / ORACLE_OPS / ORACLE_TYPES)}};
         if (is_valid(&c) && count < MOST_BASES) {
             base[count++] = c;
         }
@@ -283,7 +290,8 @@ const oracle_space_t *oracle_space(void)
                    [ORACLE_SIZE] = ORACLE_SIZES,
                    [ORACLE_COUNTS] = ORACLE_COUNTS_VALUES,
                    [ORACLE_ROOT] = ORACLE_ROOTS,
-                   [ORACLE_MEMORY] = ORACLE_MEMORIES},
+                   [ORACLE_MEMORY] = ORACLE_MEMORIES,
+                   [ORACLE_ELEMENT] = ORACLE_ELEMENT_VALUES},
         .valid = is_valid,
         .base = base,
         .way = way,

@@ -3,6 +3,7 @@
 
 #include "oracle/content.h"
 #include "oracle/cover.h"
+#include "oracle/element.h"
 
 /* Cases of collectives: the values of the factors, and their valid
  * combinations. */
@@ -20,6 +21,7 @@ enum {
     ORACLE_COUNTS,
     ORACLE_ROOT,
     ORACLE_MEMORY,
+    ORACLE_ELEMENT, /* oracle_element_t; of reductions */
     ORACLE_COLL_FACTORS
 };
 

@@ -171,6 +171,28 @@ void oracle_side_accept_blocks(oracle_side_t *side)
     free(inside);
 }
 
+static void normalize(const oracle_side_t *side, unsigned char *memory,
+                      unsigned type, size_t units)
+{
+    unsigned char *base = memory + side->origin;
+    if (side->drawings == 0) { /* the caller may have freed the type */
+        oracle_normalize(type, base, units);
+        return;
+    }
+    unsigned char *data = oracle_zeros(units, oracle_unit_bytes(type));
+    oracle_type_get(&side->drawn[0], base, side->counts[0], data);
+    oracle_normalize(type, data, units);
+    oracle_type_put(&side->drawn[0], base, side->counts[0], data);
+    free(data);
+}
+
+void oracle_side_normalize(const oracle_side_t *side, unsigned type,
+                           size_t units)
+{
+    normalize(side, side->image, type, units);
+    normalize(side, side->block, type, units);
+}
+
 void oracle_side_compare(const oracle_t *oracle, const oracle_side_t *side,
                          const char *name, const char *what)
 {

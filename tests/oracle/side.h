@@ -55,6 +55,12 @@ void oracle_side_put(oracle_side_t *side, size_t block, size_t bytes,
                      const unsigned char *data);
 /** Accept any contents of the blocks: copy them to the image. */
 void oracle_side_accept_blocks(oracle_side_t *side);
+/** Give all zeros of a reduction's only block the same sign, in the buffer and
+ * in the image.
+ * @param type  of content.h
+ * @param units of all elements */
+void oracle_side_normalize(const oracle_side_t *side, unsigned type,
+                           size_t units);
 /** Compare the buffer with the image.
  * @param name of the buffer
  * @param what the call, and when: for the message */

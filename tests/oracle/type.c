@@ -320,6 +320,18 @@ void oracle_type_span(const oracle_type_t *t, size_t count, ptrdiff_t *low,
     *high += last > 0 ? last : 0;
 }
 
+void oracle_type_get(const oracle_type_t *t, const unsigned char *base,
+                     size_t count, unsigned char *data)
+{
+    for (size_t element = 0; element < count; element++) {
+        for (size_t i = 0; i < t->runs; i++) {
+            memcpy(data, base + t->run[i].at, t->run[i].bytes);
+            data += t->run[i].bytes;
+        }
+        base += t->extent;
+    }
+}
+
 void oracle_type_put(const oracle_type_t *t, unsigned char *base, size_t count,
                      const unsigned char *data)
 {

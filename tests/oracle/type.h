@@ -56,6 +56,9 @@ void oracle_type_drop(const oracle_t *oracle, oracle_type_t *t);
  * first. */
 void oracle_type_span(const oracle_type_t *t, size_t count, ptrdiff_t *low,
                       ptrdiff_t *high);
+/** Read the data of `count` elements. */
+void oracle_type_get(const oracle_type_t *t, const unsigned char *base,
+                     size_t count, unsigned char *data);
 /** Write data to the positions of `count` elements. */
 void oracle_type_put(const oracle_type_t *t, unsigned char *base, size_t count,
                      const unsigned char *data);

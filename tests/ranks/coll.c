@@ -160,9 +160,9 @@ static void matrix(rank_test_t *test)
     static const unsigned varied[] = {ORACLE_KIND,      ORACLE_HIERARCHY,
                                       ORACLE_ALGORITHM, ORACLE_TYPE,
                                       ORACLE_OP,        ORACLE_PLACE};
-    static const unsigned drawn[] = {ORACLE_SIZE, ORACLE_COUNTS,
-                                     ORACLE_ROOT, ORACLE_GROUP,
-                                     ORACLE_MODE, ORACLE_MEMORY};
+    static const unsigned drawn[] = {
+        ORACLE_SIZE, ORACLE_COUNTS, ORACLE_ROOT,   ORACLE_GROUP,
+        ORACLE_MODE, ORACLE_MEMORY, ORACLE_ELEMENT};
     enum { VARIED = sizeof(varied) / sizeof(varied[0]) };
     const oracle_space_t *space = oracle_space();
     uint64_t state = 6;

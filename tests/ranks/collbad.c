@@ -101,16 +101,6 @@ static void overflow(rank_test_t *test)
     free(counts);
 }
 
-static void no_reduction(const void *in, void *inout, size_t count,
-                         catena_type_t type, void *argument)
-{
-    (void)in;
-    (void)inout;
-    (void)count;
-    (void)type;
-    (void)argument;
-}
-
 /** The blocks of both sides of an alltoall have one length. */
 static void sides(rank_test_t *test)
 {
@@ -138,14 +128,7 @@ static void sides(rank_test_t *test)
 static void operations(rank_test_t *test)
 {
     catena_group_t *g = test->world;
-    catena_type_t gaps, large;
-    catena_op_t op;
     static int64_t a[N], b[N];
-    bool made =
-        catena_type_vector(2, 1, 2, CATENA_INT32, &gaps) == CATENA_OK &&
-        catena_type_contiguous(40000, CATENA_BYTE, &large) == CATENA_OK &&
-        catena_op_create(no_reduction, NULL, 1, &op) == CATENA_OK;
-    RANK_CHECK(test, made);
     REFUSED(test, "band",
             catena_allreduce(a, b, 1, CATENA_DOUBLE, CATENA_BAND, g));
     REFUSED(test, "max",
@@ -156,14 +139,7 @@ static void operations(rank_test_t *test)
             catena_reduce(a, b, 1, CATENA_INT32, CATENA_MINLOC, 0, g));
     REFUSED(test, "sum",
             catena_reduce_scatter_block(a, b, 1, CATENA_BYTE, CATENA_SUM, g));
-    REFUSED(test, "gap", catena_allreduce(a, b, 1, gaps, CATENA_SUM, g));
-    REFUSED(test, "gap", catena_exscan(a, b, 1, gaps, op, g));
-    FAILS(test, CATENA_ERR_UNSUPPORTED, "40000 bytes",
-          catena_allreduce(a, b, 1, large, op, g));
     still_works(test, g);
-    RANK_CHECK(test, catena_op_free(&op) == CATENA_OK);
-    RANK_CHECK(test, catena_type_free(&gaps) == CATENA_OK);
-    RANK_CHECK(test, catena_type_free(&large) == CATENA_OK);
 }
 
 static void in_place(rank_test_t *test)

@@ -285,6 +285,25 @@ static catena_status_t take_settings(ctn_alltoall_t *call, call_mode_t mode)
     return mode != MODE_BLOCKING ? hold_types(call) : CATENA_OK;
 }
 
+ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
+                               const ctn_blocks_t *receive)
+{
+    ctn_op_t *op = ctn_op_create(group->exec, &alltoallv, &group->sequence);
+    if (op == NULL) {
+        return NULL;
+    }
+    ctn_alltoall_t *call = ctn_op_state(op);
+    call->group = group;
+    call->send = *send;
+    call->receive = *receive;
+    call->vector = true;
+    if (take_settings(call, MODE_BLOCKING) != CATENA_OK) {
+        ctn_op_release(op);
+        return NULL;
+    }
+    return op;
+}
+
 /** Run the operation on a hidden duplicate of its group. */
 static catena_status_t use_hidden_group(ctn_op_t *op)
 {

@@ -54,6 +54,15 @@ extern const ctn_algorithm_t ctn_alltoallv_leaders;
 /** The parameters of an operation that has become a leader algorithm. */
 ctn_leader_params_t *ctn_alltoall_leader_params(ctn_op_t *op);
 
+/** An alltoallv on behalf of another operation of the group, started by all
+ * members in the same order as their other operations.
+ * @param[in] send    with counts; arrays, types and buffers stay valid until it
+ *                    ends
+ * @param[in] receive likewise; bytes are as the senders have them
+ * @return NULL: no memory */
+ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
+                               const ctn_blocks_t *receive);
+
 /** Release function of all of them. */
 void ctn_alltoall_release(ctn_op_t *op);
 

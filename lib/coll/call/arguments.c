@@ -171,15 +171,15 @@ static catena_status_t read_reducer(const coll_check_t *check,
         return CATENA_ERR_ARG;
     }
     const ctn_type_t *unit = ctn_op_unit(op, type);
-    if (unit->bytes > CTN_CHUNK_BYTES) {
-        REFUSE(check,
-               "an element has %zu bytes; user-defined operations allow at "
-               "most %u",
-               unit->bytes, CTN_CHUNK_BYTES);
-        return CATENA_ERR_UNSUPPORTED;
-    }
+    const ctn_composition_t *composition = check->args->composition;
     check->call->by = (ctn_reducer_t){op, unit};
-    check->call->in_order = !ctn_op_commutes(op);
+    check->call->reduction = unit->bytes > CTN_CHUNK_BYTES
+                                 ? CTN_REDUCTION_EXCHANGED
+                             : !type->dense ? CTN_REDUCTION_PACKED
+                                            : CTN_REDUCTION_DIRECT;
+    check->call->in_order =
+        check->call->reduction != CTN_REDUCTION_EXCHANGED &&
+        (!ctn_op_commutes(op) || composition->of == CTN_COLL_SCAN);
     return CATENA_OK;
 }
 
@@ -226,7 +226,6 @@ static catena_status_t validate_reduction(const coll_check_t *check,
     if (status == CATENA_OK) {
         status = read_vectors(check, !rooted || is_root(check), nothing);
     }
-    check->call->in_order |= composition->of == CTN_COLL_SCAN;
     return status;
 }
 
@@ -299,8 +298,9 @@ static catena_status_t validate_reduce_scatter(const coll_check_t *check,
     call->in_place = args->send.buffer == CATENA_IN_PLACE;
     const void *send = call->in_place ? recv.buffer : args->send.buffer;
     status = check_buffer(check, call->in_place ? "recv" : "send", send, all);
-    call->in =
-        (ctn_span_t){.base = (unsigned char *)(uintptr_t)send, .bytes = all};
+    call->in = (ctn_span_t){.base = (unsigned char *)(uintptr_t)send,
+                            .bytes = all,
+                            .type = recv.type->dense ? NULL : recv.type};
     recv.count = recv.counts != NULL
                      ? recv.counts[group_of(check)->chain.place.rank]
                      : recv.count;

@@ -21,6 +21,10 @@ typedef struct ctn_coll_args {
 catena_status_t ctn_ml_validate(const ctn_coll_args_t *args, ctn_call_t *call,
                                 bool *nothing);
 
+/** A reduction that cannot run on the caller's buffers, as an operation, whose
+ * state begins with the call. @return NULL: no memory */
+ctn_op_t *ctn_indirect_create(const ctn_call_t *call);
+
 /** Body of all public functions: validate, and run the call or create a
  * request.
  */

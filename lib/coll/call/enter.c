@@ -154,7 +154,7 @@ static catena_status_t await_order(const ctn_call_t *call)
     return status;
 }
 
-static ctn_op_t *make_op(const ctn_call_t *call)
+ctn_op_t *ctn_ml_create(const ctn_call_t *call)
 {
     ctn_op_t *op =
         ctn_op_create(call->group->exec, &call->composition->algorithm, NULL);
@@ -164,20 +164,29 @@ static ctn_op_t *make_op(const ctn_call_t *call)
     return op;
 }
 
+/** An operation whose state begins with the call. */
+static ctn_op_t *make_op(const ctn_call_t *call)
+{
+    return call->reduction == CTN_REDUCTION_DIRECT ? ctn_ml_create(call)
+                                                   : ctn_indirect_create(call);
+}
+
 /** An operation on a hidden duplicate of the group. */
 static ctn_op_t *make_hidden_op(ctn_call_t *call)
 {
     ctn_op_t *op = make_op(call);
+    bool exchanges = call->reduction == CTN_REDUCTION_EXCHANGED;
     ctn_hidden_t *hidden;
     if (op == NULL) {
         return NULL;
     }
-    if (ctn_hidden_make(call->group, false, &hidden) != CATENA_OK) {
-        ((ctn_ml_t *)ctn_op_state(op))->call.holds = false; /* the caller's */
+    ctn_call_t *own = ctn_op_state(op);
+    if (ctn_hidden_make(call->group, exchanges, &hidden) != CATENA_OK) {
+        own->holds = false; /* the caller's */
         ctn_op_release(op);
         return NULL;
     }
-    ((ctn_ml_t *)ctn_op_state(op))->call.group = &hidden->group;
+    own->group = &hidden->group;
     ctn_hidden_own(op, hidden);
     return op;
 }
@@ -187,6 +196,9 @@ CTN_HOT static catena_status_t run_blocking(ctn_call_t *call)
     catena_status_t status;
     ctn_ml_config_t *config;
     call->blocking = true;
+    if (call->reduction == CTN_REDUCTION_EXCHANGED) { /* without hierarchy */
+        return ctn_op_run(make_op(call));
+    }
     status =
         ctn_ml_config_find(call->group, call->composition->of, false, &config);
     if (status != CATENA_OK || run_call_inline(call, config, &status)) {

@@ -30,6 +30,14 @@ typedef struct ctn_ml ctn_ml_t;
 typedef struct ctn_chunk ctn_chunk_t;
 typedef struct ctn_ml_config ctn_ml_config_t;
 
+/** How a reduction runs; see coll/call/indirect.c. */
+typedef enum ctn_reduction {
+    CTN_REDUCTION_DIRECT,   /* on the caller's buffers */
+    CTN_REDUCTION_PACKED,   /* on a stream: the type is not dense */
+    CTN_REDUCTION_EXCHANGED /* without hierarchy: an element does not fit a
+                               chunk */
+} ctn_reduction_t;
+
 /** One collective as the entry point validated it; read-only from then on.
  * Lengths are in bytes of packed data (see ctn_span_t). */
 typedef struct ctn_call {
@@ -39,6 +47,7 @@ typedef struct ctn_call {
     /** Of reductions. The type is the smallest one that the operation accepts
      * and that the user's type consists of. */
     ctn_reducer_t by;
+    ctn_reduction_t reduction;
     /** This rank's own data. bcast: both are the buffer. Reductions: vectors in
      * plain memory, `in` equals `out` in place (reduce: `out` at the root
      * only). reduce_scatter: `in` is all blocks, contiguous. gather, allgather:
@@ -328,6 +337,9 @@ bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
                     size_t bytes);
 
 /* ---- for entry points: enter.c ---- */
+
+/** A hierarchical collective as an operation. @return NULL: no memory */
+ctn_op_t *ctn_ml_create(const ctn_call_t *call);
 
 /** Release the types and the operation that a call holds, if any. */
 void ctn_call_drop(const ctn_call_t *call);

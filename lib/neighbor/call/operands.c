@@ -2,8 +2,6 @@
  * directly from their messages. An operand that arrives early waits in its
  * message. Data are copied only if there is a single source. */
 
-#include <string.h>
-
 #include "neighbor/call/executor.h"
 
 static ctn_pending_block_t *operand(const ctn_exchange_t *x, uint32_t source)
@@ -11,18 +9,17 @@ static ctn_pending_block_t *operand(const ctn_exchange_t *x, uint32_t source)
     return &x->execution->pending[x->execution->schedule->staged + source];
 }
 
-/** Where the result is computed: in place not at its target, which is still to
- * be sent. NULL: no memory. */
+/** Where the result is computed: not at its target if that is still to be sent
+ * (in place), or has gaps. NULL: no memory. */
 static unsigned char *result_of(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
     if (execution->result == NULL) {
-        ctn_span_t whole = {.base = x->recv.base,
-                            .bytes = ctn_blocks_bytes(&x->recv, 0)};
-        ctn_substitute_t *aside =
-            x->in_place ? ctn_substitute(op, whole) : NULL;
-        execution->result = !x->in_place    ? whole.base
+        ctn_span_t whole = ctn_blocks_at(&x->recv, 0);
+        bool apart = x->in_place || whole.type != NULL;
+        ctn_substitute_t *aside = apart ? ctn_substitute(op, whole) : NULL;
+        execution->result = !apart          ? whole.base
                             : aside != NULL ? aside->data
                                             : NULL;
     }
@@ -37,9 +34,16 @@ static bool is_aligned(const ctn_reducer_t *by, const void *operand)
     return ((uintptr_t)operand & ((divisor < 16 ? divisor : 16) - 1)) == 0;
 }
 
+/** Whether an operand can be read where it lies. A block of the send buffer may
+ * have gaps. */
+static bool is_stream(const ctn_exchange_t *x, const ctn_span_t *operand)
+{
+    return operand->type == NULL && is_aligned(&x->by, operand->base);
+}
+
 /** out = left op right, over the whole length. */
 static catena_status_t combine(ctn_op_t *op, const void *left,
-                               const void *right, void *out)
+                               const ctn_span_t *right, void *out)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     size_t bytes = ctn_blocks_bytes(&x->recv, 0);
@@ -47,15 +51,17 @@ static catena_status_t combine(ctn_op_t *op, const void *left,
     if (op->exec->drop_data) {
         return CATENA_OK;
     }
+    const void *operand = right->base;
     void *copy = NULL;
-    if (!is_aligned(&x->by, right)) {
+    if (!is_stream(x, right)) {
         copy = ctn_scratch_alloc(op->exec, bytes);
         if (copy == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
-        right = memcpy(copy, right, bytes);
+        ctn_span_read(op->exec, right, 0, bytes, copy);
+        operand = copy;
     }
-    bool done = ctn_reduce(&x->by, left, right, out, bytes);
+    bool done = ctn_reduce(&x->by, left, operand, out, bytes);
     ctn_scratch_free(op->exec, copy, bytes);
     return done ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
@@ -68,7 +74,7 @@ static catena_status_t copy_to_result(ctn_op_t *op,
     if (result == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_exec_copy(op->exec, result, pending->span.base, pending->span.bytes);
+    ctn_span_read(op->exec, &pending->span, 0, pending->span.bytes, result);
     return ctn_pending_block_used(op, pending);
 }
 
@@ -84,7 +90,7 @@ static catena_status_t begin_result(ctn_op_t *op,
         return CATENA_ERR_NO_MEMORY;
     }
     catena_status_t status =
-        combine(op, first->span.base, second->span.base, result);
+        combine(op, first->span.base, &second->span, result);
     if (status == CATENA_OK) {
         status = ctn_pending_block_used(op, first);
     }
@@ -104,12 +110,12 @@ static catena_status_t fold(ctn_op_t *op, uint32_t source)
         return begin_result(op, pending);
     }
     if (execution->result != NULL) {
-        catena_status_t status = combine(op, execution->result,
-                                         pending->span.base, execution->result);
+        catena_status_t status =
+            combine(op, execution->result, &pending->span, execution->result);
         return status == CATENA_OK ? ctn_pending_block_used(op, pending)
                                    : status;
     }
-    if (!is_aligned(&x->by, pending->span.base)) {
+    if (!is_stream(x, &pending->span)) {
         return copy_to_result(op, pending);
     }
     execution->first = source;

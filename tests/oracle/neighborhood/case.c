@@ -17,6 +17,7 @@ enum {
     PLACE,
     MEMORY,
     REORDER,
+    ELEMENT,
     FACTORS
 };
 
@@ -63,24 +64,29 @@ static bool valid(const oracle_case_t *c)
                 : v[OP] != ORACLE_NO_OP) {
         return false;
     }
-    return (v[ALGORITHM] != COMBINING || v[GRAPH] >= CART) &&
+    return (reduces || v[ELEMENT] == ORACLE_PLAIN) &&
+           (v[ALGORITHM] != COMBINING || v[GRAPH] >= CART) &&
            (!v[EVEN] || varies(kind)) &&
            (!v[PLACE] || kind == ORACLE_NBR_REDUCE ||
             (exchanges && is_balanced(v[GRAPH])));
 }
 
-/** All valid combinations of dependent factors: kinds, types and operations, on
- * a grid, even or not. */
+/** All valid combinations of dependent factors: kinds, types, operations and
+ * elements, on a grid, even or not. */
 static oracle_case_t *make_bases(size_t *count)
 {
-    enum { ALL = ORACLE_NBR_KINDS * ORACLE_TYPES * ORACLE_OPS * 2 };
+    enum {
+        ALL = ORACLE_NBR_KINDS * ORACLE_TYPES * ORACLE_OPS * 2 *
+              ORACLE_ELEMENT_VALUES
+    };
     oracle_case_t *bases = oracle_zeros(ALL, sizeof(*bases));
     for (unsigned i = 0; i < ALL; i++) {
         oracle_case_t *c = &bases[*count];
-        unsigned rest = i / 2;
+        unsigned rest = i / 2 / ORACLE_ELEMENT_VALUES;
         *c = (oracle_case_t){
             .value = {[GRAPH] = DERIVED,
                       [EVEN] = i % 2,
+                      [ELEMENT] = (uint8_t)(i / 2 % ORACLE_ELEMENT_VALUES),
                       [OP] = (uint8_t)(rest % ORACLE_OPS),
                       [TYPE] = (uint8_t)(rest / ORACLE_OPS % ORACLE_TYPES),
                       [KIND] = (uint8_t)(rest / ORACLE_OPS / ORACLE_TYPES)}};
@@ -91,12 +97,12 @@ static oracle_case_t *make_bases(size_t *count)
 
 const oracle_space_t *oracle_nbr_space(void)
 {
-    static oracle_space_t space = {.factors = FACTORS,
-                                   .values = {GRAPHS, ORACLE_NBR_ALGORITHMS,
-                                              ORACLE_NBR_KINDS, ORACLE_FORMS,
-                                              ORACLE_TYPES, ORACLE_OPS, SIZES,
-                                              2, 2, MEMORIES, 2},
-                                   .valid = valid};
+    static oracle_space_t space = {
+        .factors = FACTORS,
+        .values = {GRAPHS, ORACLE_NBR_ALGORITHMS, ORACLE_NBR_KINDS,
+                   ORACLE_FORMS, ORACLE_TYPES, ORACLE_OPS, SIZES, 2, 2,
+                   MEMORIES, 2, ORACLE_ELEMENT_VALUES},
+        .valid = valid};
     if (space.base == NULL) {
         space.base = make_bases(&space.bases);
     }
@@ -142,6 +148,7 @@ oracle_nbr_call_t oracle_nbr_case_call(const oracle_case_t *c,
         .kind = v[KIND],
         .type = v[TYPE],
         .op = v[OP],
+        .element = v[ELEMENT],
         .count = counts[v[SIZE]] / (graph->edges > MANY_EDGES ? 9 : 1),
         .shape = seed,
         .uniform = v[EVEN],
@@ -180,11 +187,11 @@ void oracle_nbr_case_describe(const oracle_case_t *c, char *text, size_t bytes)
     const uint8_t *v = c->value;
     static const char *const forms[] = {"", "i", "init "};
     snprintf(text, bytes,
-             "%sneighbor_%s on %s%s algorithm=%s%s type=\"%s\" op=%s "
+             "%sneighbor_%s on %s%s algorithm=%s%s type=\"%s\"%s op=%s "
              "count=%zu%s memory=%u",
              forms[v[FORM]], oracle_nbr_kind_name(v[KIND]), graphs[v[GRAPH]],
              v[REORDER] ? " reordered" : "", oracle_nbr_case_algorithm(c),
              v[PLACE] ? " in-place" : "", oracle_type_name(v[TYPE]),
-             oracle_op_name(v[OP]), counts[v[SIZE]], v[EVEN] ? " even" : "",
-             v[MEMORY]);
+             oracle_element_name(v[ELEMENT]), oracle_op_name(v[OP]),
+             counts[v[SIZE]], v[EVEN] ? " even" : "", v[MEMORY]);
 }

@@ -23,9 +23,10 @@ void oracle_nbr_describe(const oracle_nbr_call_t *call, char *text,
                          size_t bytes)
 {
     static const char *const forms[] = {"", "i", "persistent "};
-    snprintf(text, bytes, "%sneighbor_%s%s of %zu %s, %s%s", forms[call->form],
-             kind_names[call->kind], call->in_place ? " in place" : "",
-             call->count, oracle_type_name(call->type),
+    snprintf(text, bytes, "%sneighbor_%s%s of %zu %s%s, %s%s",
+             forms[call->form], kind_names[call->kind],
+             call->in_place ? " in place" : "", call->count,
+             oracle_type_name(call->type), oracle_element_name(call->element),
              oracle_op_name(call->op), call->uniform ? ", even" : "");
 }
 
@@ -73,6 +74,7 @@ void oracle_nbr_repair(oracle_nbr_call_t *call)
         }
     } else {
         call->op = ORACLE_NO_OP;
+        call->element = ORACLE_PLAIN;
     }
     bool may = call->kind == ORACLE_NBR_REDUCE ||
                (call->kind >= ORACLE_NBR_ALLTOALL &&
@@ -96,6 +98,9 @@ void oracle_nbr_draw(oracle_nbr_call_t *call, uint64_t *random, uint64_t *own,
     call->op = 1 + (unsigned)ctn_random_below(random, ORACLE_OPS - 1);
     call->count = counts[ctn_random_below(random, COUNTS)];
     call->count = call->count > most ? most : call->count;
+    call->element = (unsigned)ctn_random_below(
+        random,
+        most < counts[COUNTS - 1] ? ORACLE_LARGE : ORACLE_ELEMENT_VALUES);
     call->shape = ctn_random(random);
     call->uniform = ctn_random_below(random, 3) == 0;
     call->form = (oracle_form_t)ctn_random_below(random, ORACLE_FORMS);
@@ -130,6 +135,14 @@ static size_t length_of(const oracle_nbr_call_t *call, int from, int index,
     default:
         return call->count;
     }
+}
+
+/** The same, in whole elements of a reduction. */
+static size_t whole_length_of(const oracle_nbr_call_t *call, int from,
+                              int index, int to)
+{
+    size_t length = length_of(call, from, index, to);
+    return (length + call->units - 1) / call->units * call->units;
 }
 
 /** The type of that block. */
@@ -171,6 +184,15 @@ static const oracle_type_t *type_at(const oracle_t *oracle,
         *count /= sizeof(uint64_t);
         return &table[UINT64_TYPE];
     }
+    if (call->element != ORACLE_PLAIN) {
+        uint64_t shared = oracle_hash(call->shape, 6, 6);
+        if (side->drawings == 0) {
+            oracle_element_draw(oracle, &side->drawn[side->drawings++], &shared,
+                                call->table, type, call->units, call->element);
+        }
+        *count /= call->units;
+        return &side->drawn[0];
+    }
     if (type != ORACLE_DRAWN) {
         return &table[type];
     }
@@ -202,9 +224,9 @@ static void open_side(const oracle_t *oracle, oracle_nbr_call_t *call,
                     : peer == CATENA_PROC_NULL ? 0
                                                : list->mate[i];
         unsigned type = type_of(call, from, index);
-        size_t count = length_of(call, from, index, to);
+        size_t count = whole_length_of(call, from, index, to);
         if (sends && (int)i == call->wrong_index) {
-            count = (size_t)((ptrdiff_t)count + call->wrong_by);
+            count += (size_t)call->wrong_by * call->units;
         }
         side->type[i] = type_at(oracle, call, side, type, &count);
         side->types[i] = side->type[i]->type;
@@ -223,13 +245,30 @@ static void open_side(const oracle_t *oracle, oracle_nbr_call_t *call,
 
 void oracle_nbr_open(const oracle_t *oracle, oracle_nbr_call_t *call)
 {
+    call->units = oracle_element_units(oracle_hash(call->shape, 5, 5),
+                                       call->element, call->type);
     open_side(oracle, call, &call->send);
     open_side(oracle, call, &call->receive);
     call->request = NULL;
+    call->own_op = NULL;
+    if (call->element != ORACLE_PLAIN && call->op >= ORACLE_COMMUTING) {
+        call->function =
+            (oracle_function_t){call->op, call->type, &call->receive.drawn[0]};
+        call->own_op = oracle_function_create(oracle, &call->function);
+    }
+}
+
+void oracle_nbr_release(const oracle_t *oracle, oracle_nbr_call_t *call)
+{
+    oracle_side_release(oracle, &call->send);
+    oracle_side_release(oracle, &call->receive);
+    ORACLE_CHECK(oracle, call->own_op == NULL ||
+                             catena_op_free(&call->own_op) == CATENA_OK);
 }
 
 void oracle_nbr_close(const oracle_t *oracle, oracle_nbr_call_t *call)
 {
+    oracle_nbr_release(oracle, call);
     oracle_side_close(oracle, &call->send);
     oracle_side_close(oracle, &call->receive);
 }
@@ -250,13 +289,13 @@ static void write_block(const oracle_nbr_call_t *call, oracle_side_t *side,
 }
 
 /** Combine the data of all sources, in their order. */
-static void write_reduced(const oracle_nbr_call_t *call)
+static void write_reduced(oracle_nbr_call_t *call)
 {
     const oracle_list_t *sources = sources_of(call);
-    const oracle_side_t *side = &call->receive;
-    size_t unit = side->type[0]->bytes;
-    size_t count = side->counts[0];
-    unsigned char *out = side->image + side->origin;
+    oracle_side_t *side = &call->receive;
+    size_t unit = oracle_unit_bytes(call->type);
+    size_t count = side->counts[0] * call->units;
+    unsigned char *out = oracle_zeros(count, unit);
     unsigned char *data = oracle_zeros(count, unit);
     bool first = true;
     for (int i = 0; i < sources->count; i++) {
@@ -274,6 +313,8 @@ static void write_reduced(const oracle_nbr_call_t *call)
         }
         first = false;
     }
+    oracle_side_put(side, 0, first ? 0 : count * unit, out);
+    free(out);
     free(data);
 }
 
@@ -321,11 +362,8 @@ void oracle_nbr_check(const oracle_t *oracle, const oracle_nbr_call_t *call,
                       const char *what)
 {
     if (reduces(call)) {
-        const oracle_side_t *side = &call->receive;
-        oracle_normalize(call->type, side->block + side->origin,
-                         side->counts[0]);
-        oracle_normalize(call->type, side->image + side->origin,
-                         side->counts[0]);
+        oracle_side_normalize(&call->receive, call->type,
+                              call->receive.counts[0] * call->units);
     }
     compare(oracle, call, what);
 }
@@ -356,7 +394,8 @@ catena_status_t oracle_nbr_run(oracle_nbr_call_t *call)
     catena_type_t received = r->blocks > 0 ? r->types[0] : byte;
     size_t count = s->blocks > 0 ? s->counts[0] : 0;
     size_t expected = r->blocks > 0 ? r->counts[0] : 0;
-    catena_op_t op = call->table->op[call->op];
+    catena_op_t op =
+        call->own_op != NULL ? call->own_op : call->table->op[call->op];
     const void *send = call->in_place ? CATENA_IN_PLACE : s->base;
     switch (call->kind) {
     case ORACLE_NBR_ALLGATHER:

@@ -1,6 +1,7 @@
 #ifndef ORACLE_NEIGHBORHOOD_H
 #define ORACLE_NEIGHBORHOOD_H
 
+#include "oracle/element.h"
 #include "oracle/neighborhood/graph.h"
 #include "oracle/side.h"
 
@@ -55,9 +56,11 @@ typedef struct oracle_nbr_call {
     oracle_nbr_kind_t kind;
     unsigned type;
     unsigned op;
-    size_t count;   /* elements of a block; in v variants the maximum */
-    uint64_t shape; /* seed of lengths, types and positions */
-    bool uniform;   /* v variants: all blocks have the greatest length */
+    unsigned element; /* oracle_element_t; of reductions */
+    size_t count;     /* elements of a block, or their units; in v variants the
+                         maximum */
+    uint64_t shape;   /* seed of lengths, types and positions */
+    bool uniform;     /* v variants: all blocks have the greatest length */
     oracle_form_t form;
     /* Excess of elements that this rank sends to its target wrong_index over
      * its receiver's expectation, maybe negative; 0: correct. */
@@ -71,8 +74,11 @@ typedef struct oracle_nbr_call {
     /* Filled in by neighborhood.c. */
     int rank;
     uint64_t seed; /* of the contents */
+    size_t units;  /* of an element of a reduction */
     oracle_side_t send;
     oracle_side_t receive;
+    oracle_function_t function; /* of `own_op` */
+    catena_op_t own_op;         /* NULL: the table's */
     catena_request_t *request;
 } oracle_nbr_call_t;
 
@@ -103,6 +109,8 @@ void oracle_nbr_check(const oracle_t *oracle, const oracle_nbr_call_t *call,
 /** After an error: compare everything except the received blocks. */
 void oracle_nbr_check_around(const oracle_t *oracle, oracle_nbr_call_t *call,
                              const char *what);
+/** Free its types and its operation, as a caller may before it completes. */
+void oracle_nbr_release(const oracle_t *oracle, oracle_nbr_call_t *call);
 void oracle_nbr_close(const oracle_t *oracle, oracle_nbr_call_t *call);
 
 /** The whole sequence, three times with new contents: a repeated call may take

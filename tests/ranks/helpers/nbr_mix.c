@@ -132,8 +132,7 @@ static void several(nbr_t *nbr, uint64_t *random, size_t most)
                    call[i].form != ORACLE_FORM_PERSISTENT ||
                        catena_request_start(call[i].request) == CATENA_OK);
         oracle_table_close(&test->oracle, table);
-        oracle_side_release(&test->oracle, &call[i].send);
-        oracle_side_release(&test->oracle, &call[i].receive);
+        oracle_nbr_release(&test->oracle, &call[i]);
         free(table);
         request[i] = call[i].request;
     }

@@ -288,7 +288,8 @@ END_TEST
 
 /* ---- derived types ---- */
 
-START_TEST(dense_types)
+/** Operands are streams, whatever the layout of the type. */
+START_TEST(derived_types)
 {
     catena_type_t row, rows, gaps, wide, nothing;
     ck_assert(catena_type_contiguous(7, CATENA_INT32, &row) == CATENA_OK);
@@ -298,8 +299,9 @@ START_TEST(dense_types)
     ck_assert(catena_type_contiguous(0, row, &nothing) == CATENA_OK);
     ck_assert(takes(CATENA_SUM, row) && takes(CATENA_SUM, rows));
     ck_assert(!takes(CATENA_MINLOC, rows));
-    ck_assert(!takes(CATENA_SUM, gaps));
-    ck_assert(!takes(CATENA_SUM, wide));
+    ck_assert(takes(CATENA_SUM, gaps) && takes(CATENA_SUM, wide));
+    ck_assert(ctn_op_unit(ctn_reduce_op_of(CATENA_SUM), ctn_type_of(gaps)) ==
+              ctn_type_of(CATENA_INT32));
 
     int32_t a[84], b[84];
     for (int i = 0; i < 84; i++) {
@@ -398,6 +400,83 @@ START_TEST(functions_of_users)
 }
 END_TEST
 
+/** A type with gaps, in another order than memory: word 1 before word 0. */
+enum { WORD_0 = 24, WORD_1 = 0, GAP = 8, ELEMENTS = 1500 };
+
+typedef struct laid_out {
+    ptrdiff_t extent;
+    size_t elements;
+    size_t calls;
+    size_t wrong;
+} laid_out_t;
+
+static void compose_laid_out(const void *in, void *inout, size_t count,
+                             catena_type_t type, void *argument)
+{
+    laid_out_t *seen = argument;
+    const unsigned char *left = in;
+    unsigned char *right = inout;
+    ptrdiff_t lower, extent;
+    seen->calls++;
+    seen->elements += count;
+    seen->wrong += catena_type_extent(type, &lower, &extent) != CATENA_OK ||
+                   lower != -8 || extent != seen->extent;
+    seen->wrong += (uintptr_t)left % 16 != 0 || (uintptr_t)right % 16 != 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t a[2], b[2], gap[2];
+        memcpy(&a[0], left + WORD_0, 8);
+        memcpy(&a[1], left + WORD_1, 8);
+        memcpy(&b[0], right + WORD_0, 8);
+        memcpy(&b[1], right + WORD_1, 8);
+        memcpy(&gap[0], left + GAP, 8);
+        memcpy(&gap[1], right + GAP, 8);
+        seen->wrong += gap[0] != 0 || gap[1] != 0;
+        oracle_affine(a, b, 2, b);
+        memcpy(right + WORD_0, &b[0], 8);
+        memcpy(right + WORD_1, &b[1], 8);
+        left += extent;
+        right += extent;
+    }
+}
+
+/** The function gets elements with the layout of the type, in few calls; the
+ * operands and the result are streams. */
+START_TEST(functions_get_the_layout)
+{
+    static const ptrdiff_t extents[] = {48, -48, 1000000};
+    static uint64_t left[2 * ELEMENTS], right[2 * ELEMENTS], out[2 * ELEMENTS],
+        expected[2 * ELEMENTS];
+    static const size_t lengths[] = {1, 1};
+    static const ptrdiff_t at[] = {WORD_0, WORD_1};
+    size_t elements = _i < 2 ? ELEMENTS : 3;
+    laid_out_t seen = {.extent = extents[_i]};
+    catena_type_t words, type;
+    catena_op_t op;
+    ck_assert(catena_op_create(compose_laid_out, &seen, 0, &op) == CATENA_OK);
+    ck_assert(catena_type_hindexed(2, lengths, at, CATENA_UINT64, &words) ==
+              CATENA_OK);
+    ck_assert(catena_type_resized(words, -8, seen.extent, &type) == CATENA_OK);
+    ctn_reducer_t by = {ctn_reduce_op_of(op), ctn_type_of(type)};
+    uint64_t *const results[] = {out, left, right};
+    for (int r = 0; r < 3; r++) {
+        seen.elements = seen.calls = 0;
+        oracle_fill(1, sizeof(left), left);
+        oracle_fill(2, sizeof(right), right);
+        for (size_t i = 0; i < 2 * elements; i += 2) {
+            oracle_affine(left + i, right + i, 2, expected + i);
+        }
+        ck_assert(ctn_reduce(&by, left, right, results[r], elements * 16));
+        ck_assert_mem_eq(results[r], expected, elements * 16);
+        ck_assert_uint_eq(seen.elements, elements);
+        ck_assert_uint_eq(seen.calls, 3);
+    }
+    ck_assert_uint_eq(seen.wrong, 0);
+    ck_assert(catena_op_free(&op) == CATENA_OK);
+    ck_assert(catena_type_free(&words) == CATENA_OK);
+    ck_assert(catena_type_free(&type) == CATENA_OK);
+}
+END_TEST
+
 START_TEST(predefined_operations_stay)
 {
     for (int i = 0; i < OPS; i++) {
@@ -418,9 +497,10 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, every_type, 0, OPS);
     tcase_add_test(tcase, promises);
     tcase_add_test(tcase, handles_of_operations);
-    tcase_add_test(tcase, dense_types);
+    tcase_add_test(tcase, derived_types);
     tcase_add_test(tcase, mismatches_are_described);
     tcase_add_loop_test(tcase, functions_of_users, 0, 3);
+    tcase_add_loop_test(tcase, functions_get_the_layout, 0, 3);
     tcase_add_test(tcase, predefined_operations_stay);
 }
 
