@@ -12,5 +12,6 @@
 #include <catena/sim.h>
 #include <catena/status.h>
 #include <catena/type.h>
+#include <catena/version.h>
 
 #endif

@@ -127,9 +127,6 @@ CATENA_API catena_status_t catena_config_print(FILE *stream, int help);
  *         by the next error in this thread */
 CATENA_API const char *catena_last_error(void);
 
-/** "MAJOR.MINOR.PATCH" of the loaded library. */
-CATENA_API const char *catena_version(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,16 @@ extern "C" {
 #define CATENA_NORETURN
 #endif
 
+/** In front of a declaration that a later release removes: its use is a
+ * warning. @param message what to use instead, a string */
+#if defined(__GNUC__)
+#define CATENA_DEPRECATED(message) __attribute__((deprecated(message)))
+#elif defined(__cplusplus) && __cplusplus >= 201402L
+#define CATENA_DEPRECATED(message) [[deprecated(message)]]
+#else
+#define CATENA_DEPRECATED(message)
+#endif
+
 /* Structs that a caller passes by pointer, and that may grow, begin with their
  * size, which the caller sets:
  *

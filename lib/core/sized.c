@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include <catena/context.h>
+#include <catena/version.h>
 
 /** Find the size that the caller has set. */
 static catena_status_t read_size(const ctn_log_t *log, const ctn_sized_t *sized,

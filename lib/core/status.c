@@ -1,13 +1,7 @@
-#include <catena/context.h>
 #include <catena/status.h>
+#include <catena/version.h>
 
 #include <stddef.h>
-
-/* The build defines the project's version; this one serves compilations by
- * hand. */
-#ifndef CATENA_VERSION
-#define CATENA_VERSION "0.1.0"
-#endif
 
 /* The text of each code of catena/status.h. The compiler warns (-Wswitch) if a
  * code is missing here. */
@@ -37,5 +31,5 @@ const char *catena_status_string(catena_status_t status)
 
 const char *catena_version(void)
 {
-    return CATENA_VERSION;
+    return CATENA_VERSION_STRING;
 }

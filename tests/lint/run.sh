@@ -47,8 +47,10 @@ mutable_globals() {
 }
 
 # Data in the interface would be copied into programs and freeze its layout.
+# The names of symbol versions are absolute.
 exported_data() {
-    nm -D --defined-only "$build/lib/libcatena.so" | awk '$2 != "T" { print $3 }'
+    nm -D --defined-only "$build/lib/libcatena.so" |
+        awk '$2 != "T" && $2 != "A" { print $3 }'
 }
 
 long_functions() {

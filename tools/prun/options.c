@@ -2,6 +2,7 @@
 #include "core/units.h"
 
 #include <argp.h>
+#include <catena/version.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +27,7 @@ enum {
     OPTION_IGNORED,
 };
 
-const char *argp_program_version = "prun (catena) " CATENA_VERSION;
+const char *argp_program_version = "prun (catena) " CATENA_VERSION_STRING;
 
 static const struct argp_option prun_argp_options[] = {
     {"np", 'n', "N", 0, "Start N ranks (default 1)", 0},

@@ -10,11 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The build defines it; a second definition would become stale. */
-#ifndef CATENA_VERSION
-#define CATENA_VERSION "unknown"
-#endif
-
 enum {
     PRUN_EXIT_INTERNAL = 1,
     PRUN_EXIT_USAGE = 2,
