@@ -21,15 +21,35 @@ only_in() {
         --include='*.[ch]' | grep -vE "^($2)"
 }
 
+# Each header is a unit of its own.
 public_headers() {
-    local header
-    for header in include/catena/*.h; do
-        cc -std=c17 -Wall -Wextra -Wundef -Werror -Iinclude -fsyntax-only \
-            -x c "$header" 2>&1
-        if command -v g++ >/dev/null; then
-            g++ -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only \
-                -x c++ "$header" 2>&1
-        fi
+    local standard standards compiler language
+    for compiler in gcc clang g++ clang++; do
+        command -v "$compiler" >/dev/null || continue
+        case $compiler in
+        *++) language=c++ standards="c++11 c++14 c++17 c++20" ;;
+        *) language=c standards="c99 c11 c17 c2x" ;;
+        esac
+        for standard in $standards; do
+            "$compiler" -std="$standard" -pedantic -Wall -Wextra -Wundef \
+                -Werror -Iinclude -fsyntax-only \
+                -x $language include/catena/*.h 2>&1
+        done
+    done
+}
+
+# A deprecated function is a warning in all languages, and nothing else.
+deprecation() {
+    local compiler said
+    for compiler in gcc "gcc -std=c2x" g++ "g++ -std=c++11" clang clang++; do
+        command -v "${compiler%% *}" >/dev/null || continue
+        said=$(printf '%s\n' '#include <catena/status.h>' \
+            'CATENA_API CATENA_DEPRECATED("use g") int f(void);' \
+            'int g(void); int g(void) { return f(); }' |
+            $compiler -Wall -Wextra -pedantic -Iinclude -fsyntax-only \
+                -x "$([[ $compiler == *++* ]] && echo c++ || echo c)" - 2>&1)
+        [ "$(grep -c 'warning: .*use g' <<<"$said")" -eq 1 ] ||
+            echo "$compiler: $said"
     done
 }
 
@@ -103,7 +123,8 @@ report "tools and examples see only public headers and catena_core" \
     "$(grep -rnE "#include \"($folders)/" \
         tools docs tests/ranks --include='*.[ch]' |
         grep -vE '"core/(clock|cores|hash|random|units|vector)\.h"')"
-report "public headers compile alone" "$(public_headers)"
+report "public headers compile alone in all standards" "$(public_headers)"
+report "a deprecated function is a warning" "$(deprecation)"
 report "no mutable globals" "$(mutable_globals)"
 report "the library exports functions only" "$(exported_data)"
 report "no function over 80 lines" "$(long_functions)"
