@@ -13,6 +13,7 @@
 #include "core/cores.h"
 #include "core/sized.h"
 #include "exec/exec.h"
+#include "exec/handshake.h"
 #include "group/group.h"
 #include "heap/heap.h"
 #include "settings.h"
@@ -271,6 +272,10 @@ static catena_status_t make_world(catena_context_t *context)
     context->world->permanent = true;
     ctn_barrier_set_hooks(context->world);
     link_world(context);
+    status = ctn_handshake_open(context->exec, context->boot->size);
+    if (status != CATENA_OK) {
+        return status;
+    }
     status = ctn_topo_link_node(context->world, context->boot->local_ranks);
     if (status != CATENA_OK) {
         return status;
@@ -474,8 +479,13 @@ catena_status_t catena_finalize(catena_context_t **handle)
             context->exec->started);
         return CATENA_ERR_STATE;
     }
-    uint64_t left = ctn_groups_newest(context->exec) != context->world ||
-                    context->exec->requests > 0;
+    uint64_t none = 0;
+    if (context->self != NULL &&
+        ctn_group_teardown_sum(context->self, 0, &none) == CATENA_ERR_STATE) {
+        return CATENA_ERR_STATE;
+    }
+    uint64_t left =
+        ctn_groups_left(context->exec) || context->exec->requests > 0;
     catena_status_t status = ctn_group_teardown_sum(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
         return status;
@@ -484,8 +494,11 @@ catena_status_t catena_finalize(catena_context_t **handle)
         status = part(context, left);
     }
     ctn_exec_end_failed(context->exec);
+    if (context->self != NULL) {
+        ctn_group_release(context->self);
+    }
     ctn_group_release(context->world);
-    context->world = NULL;
+    context->self = context->world = NULL;
     release_groups(context);
     leave(context);
     *handle = NULL;
@@ -495,6 +508,25 @@ catena_status_t catena_finalize(catena_context_t **handle)
 catena_group_t *catena_world(catena_context_t *context)
 {
     return context != NULL ? context->world : NULL;
+}
+
+/** Created when it is first asked for: most programs do not use it, and it has
+ * a control block of its own. Its chain needs no messages. */
+catena_group_t *catena_self(catena_context_t *context)
+{
+    if (context == NULL || context->self != NULL) {
+        return context != NULL ? context->self : NULL;
+    }
+    catena_group_t *self;
+    if (ctn_group_create(context->exec, &self) != CATENA_OK) {
+        return NULL;
+    }
+    self->permanent = true;
+    ctn_barrier_set_hooks(self);
+    self->chain.place.size = 1;
+    self->chain.place.left = self->chain.place.right = CTN_NO_ADDRESS;
+    context->self = self;
+    return self;
 }
 
 void catena_abort(catena_context_t *context, int code)

@@ -21,6 +21,7 @@ struct catena_context {
     struct ctn_transport *network; /* NULL: the job has one node */
     struct ctn_exec *exec;
     catena_group_t *world;
+    catena_group_t *self; /* NULL: not created yet */
 };
 
 #endif

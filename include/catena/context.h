@@ -77,6 +77,10 @@ CATENA_API catena_status_t catena_finalize(catena_context_t **context);
  * NULL. */
 CATENA_API catena_group_t *catena_world(catena_context_t *context);
 
+/** Return the group of this rank alone. Owned by the context, which creates it
+ * at the first call. NULL for NULL, and without memory for it. */
+CATENA_API catena_group_t *catena_self(catena_context_t *context);
+
 /** Abort the whole job with exit code `code`. Does not return. NULL: abort at
  * least this process. */
 CATENA_API CATENA_NORETURN void catena_abort(catena_context_t *context,

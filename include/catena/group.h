@@ -31,8 +31,57 @@ CATENA_API int catena_group_rank(const catena_group_t *group);
 /** Return the number of ranks; 0 for NULL. */
 CATENA_API int catena_group_size(const catena_group_t *group);
 
-/** As color: this rank is in no group. */
+/** As color: this rank is in no group. As rank: not a member. */
 #define CATENA_UNDEFINED (-32766)
+
+/** As rank: no rank. As neighbor: nothing is sent to it or received from it,
+ * and its block is not accessed. */
+#define CATENA_PROC_NULL (-2)
+
+/** Return the world ranks of all members. Collective at the first call on a
+ * group, then local: a member of a chain knows its neighbors only, so the first
+ * call is an allgather; it blocks. Of the world, of groups of one rank and of
+ * groups made by catena_group_create it is always local. Memory: 4 bytes for
+ * each member, on each of them, from the first call on.
+ * @param[out] ranks [size] the world rank of each member; owned by the group
+ * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY (where it is local),
+ *         ERR_ENDED, ERR_PEER */
+CATENA_API catena_status_t catena_group_world_ranks(catena_group_t *group,
+                                                    const int **ranks);
+
+/** Translate ranks of `from` to ranks of `to` (as MPI_Group_translate_ranks).
+ * Local. The world ranks of both groups must be known: those of the world, of
+ * groups of one rank and of groups made by catena_group_create always are,
+ * those of other groups after catena_group_world_ranks. Memory: 8 bytes for
+ * each member of `to`, from the first call on.
+ * @param[in]  ranks      [count] ranks of `from`, or CATENA_PROC_NULL
+ * @param[out] translated [count] the same processes in `to`: CATENA_UNDEFINED
+ *                        for one that is not a member, CATENA_PROC_NULL for
+ *                        CATENA_PROC_NULL; may be `ranks`
+ * @return CATENA_OK, ERR_ARG (NULL; not a rank of `from`; logged), ERR_STATE
+ *         (the world ranks of a group are not known; logged), ERR_NO_MEMORY */
+CATENA_API catena_status_t catena_group_translate_ranks(
+    const catena_group_t *from, size_t count, const int ranks[],
+    const catena_group_t *to, int translated[]);
+
+/** Create a group of listed ranks (as MPI_Comm_create_group, without its tag).
+ * Collective over the listed ranks only, which pass the same list; other ranks
+ * of `parent` need not call, and get NULL if they do. Blocks. Ranks that are
+ * listed in several calls make them in the same order. Ordered with no
+ * operation of the parent.
+ * @param[in]  parent its world ranks must be known: see
+ *                    catena_group_translate_ranks
+ * @param[in]  ranks  [count] ranks of `parent`, each once: rank i of the new
+ *                    group is ranks[i]
+ * @param[out] out    the new group, NULL if this rank is not listed; free with
+ *                    catena_group_free
+ * @return CATENA_OK, ERR_ARG (NULL; not a rank of the parent, or twice;
+ *         logged), ERR_STATE (the world ranks of the parent are not known;
+ *         logged), ERR_NO_MEMORY, ERR_ENDED (a listed rank has no memory, or
+ *         another list; logged), ERR_PEER */
+CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
+                                               size_t count, const int ranks[],
+                                               catena_group_t **out);
 
 /** Split into one group per color, ordered by key, ties by rank (as
  * MPI_Comm_split). Collective; blocks, also until the group's operations under
@@ -167,7 +216,7 @@ CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
  * free groups in any order. Persistent requests of the group, also active ones,
  * are not affected: their resources are freed with them.
  * @param[in,out] group NULL afterwards, except with ERR_ARG and ERR_STATE
- * @return CATENA_OK, ERR_ARG (NULL; the world: it is freed with its context),
+ * @return CATENA_OK, ERR_ARG (NULL; the world or self: freed with its context),
  *         ERR_STATE (this rank has operations under way; logged; nothing was
  *         freed here, and the group can still be used), ERR_ENDED,
  *         ERR_PEER */

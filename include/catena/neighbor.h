@@ -22,10 +22,6 @@ extern "C" {
 /** A graph on a group: lists of sources and of targets at every rank. */
 typedef struct catena_neighborhood catena_neighborhood_t;
 
-/** In place of a neighbor: no rank. Nothing is sent to it or received from it,
- * and its block is not accessed. */
-#define CATENA_PROC_NULL (-2)
-
 /** As weights: all edges have the same weight, at all ranks. */
 #define CATENA_UNWEIGHTED ((const int *)0)
 

@@ -245,6 +245,8 @@ struct ctn_exec {
     unsigned staging_count;
     const uint64_t *abort_flag; /* other ranks write it; NULL: none */
     uint64_t abort_flag_offset; /* in every arena */
+    uint64_t *handshakes;       /* see exec/handshake.h */
+    uint64_t handshakes_offset; /* in every arena */
     ctn_exec_attachment_t *attachments;
 };
 

@@ -318,6 +318,15 @@ catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
     return status;
 }
 
+bool ctn_groups_left(const ctn_exec_t *exec)
+{
+    const catena_group_t *group = ctn_groups_newest(exec);
+    while (group != NULL && group->permanent) {
+        group = group->older;
+    }
+    return group != NULL;
+}
+
 size_t ctn_groups_release(ctn_exec_t *exec)
 {
     size_t count = 0;

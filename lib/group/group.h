@@ -32,7 +32,7 @@ struct catena_group {
     ctn_attachment_t *frequent; /* the attachment that most calls need, which is
                                    also in attachments; or NULL */
     uint32_t composed;          /* operations under way that have no sequence */
-    bool permanent;             /* the world: freed with its context */
+    bool permanent;             /* of the context, and freed with it */
     uint8_t barrier; /* how its barriers run, for the layer that has them; 0
                         at first */
     bool hidden;     /* it is a ctn_hidden_t */
@@ -131,6 +131,8 @@ catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
                                        uint64_t *sum);
 /** Release it locally; no member may put into its control block any more. */
 void ctn_group_release(catena_group_t *group);
+/** Return whether there are groups besides those of the context. */
+bool ctn_groups_left(const ctn_exec_t *exec);
 /** Release all groups and their attachments, including groups in teardown.
  * @return the number of groups that had not been freed */
 size_t ctn_groups_release(ctn_exec_t *exec);

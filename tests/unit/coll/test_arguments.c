@@ -25,6 +25,7 @@ typedef struct null {
     catena_op_t op;
     catena_op_function_t function;
     catena_sim_program_t program;
+    const int *list;
     int zero_each[EACH], one_each[EACH], numbers[EACH], number;
     size_t size;
     catena_status_t status;

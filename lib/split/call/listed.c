@@ -1,0 +1,258 @@
+/* A group of listed ranks, made by these ranks alone.
+ *
+ * Each listed rank allocates its control block and sends its address to the
+ * ranks listed before and after it, as a handshake (exec/handshake.h). With
+ * theirs its place in the chain is complete. A barrier of the new chain
+ * follows.
+ *
+ * Why a handshake is taken before its sender writes to the same peer again. The
+ * call blocks, so a rank is in one of them at a time. When the barrier is
+ * complete on a rank, all members have begun it, hence have taken the
+ * handshakes of both neighbors. So a member that begins another call finds all
+ * handshakes that it has sent taken.
+ *
+ * Which call a handshake belongs to needs no number: of two calls that two
+ * ranks have in common and in which they are neighbors, one is complete on both
+ * before the other begins on either, since all ranks make them in the same
+ * order. A digest of the list finds ranks that do not. Rounds: 1, and
+ * ceil(log2 n) of the barrier. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/barrier.h"
+#include "exec/handshake.h"
+#include "group/chain_coll.h"
+#include "group/world_ranks.h"
+
+typedef struct listed {
+    /* arguments */
+    int *world; /* [count] world ranks, malloc'd; NULL: the group owns them */
+    uint32_t count;
+    uint32_t rank; /* of this rank in the list */
+    catena_group_t **out;
+    /* working */
+    catena_group_t *made;
+    const int *list; /* [count] world ranks */
+    uint64_t digest;
+    bool taken[2]; /* handshakes of both neighbors */
+} listed_t;
+
+/* A handshake: | digest (30 bits, the lowest is 1) | page of the block (34) |.
+ */
+enum { PAGE_BITS = 34 };
+
+static uint64_t digest_of(const int *list, uint32_t count)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ count; /* FNV-1a */
+    for (uint32_t i = 0; i < count; i++) {
+        hash = (hash ^ (uint32_t)list[i]) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 29;
+    }
+    return hash >> PAGE_BITS | 1;
+}
+
+static ctn_chain_place_t *place_of(const listed_t *listed)
+{
+    return &listed->made->chain.place;
+}
+
+/** Return whether there is a neighbor on a side; *process: its world rank. */
+static bool has_neighbor(const listed_t *listed, int side, uint64_t *process)
+{
+    if (side == 0 ? listed->rank == 0 : listed->rank + 1 == listed->count) {
+        return false;
+    }
+    *process =
+        (uint64_t)listed->list[side == 0 ? listed->rank - 1 : listed->rank + 1];
+    return true;
+}
+
+/* ---- phases ---- */
+
+static catena_status_t open_group(ctn_exec_t *exec, listed_t *listed)
+{
+    catena_status_t status = ctn_group_create(exec, &listed->made);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_barrier_set_hooks(listed->made);
+    ctn_chain_place_t *place = place_of(listed);
+    place->size = listed->count;
+    place->rank = listed->rank;
+    place->left = place->right = CTN_NO_ADDRESS;
+    listed->list = listed->world;
+    listed->digest = digest_of(listed->list, listed->count);
+    status = ctn_world_ranks_set(listed->made, listed->world);
+    if (status == CATENA_OK) {
+        listed->world = NULL;
+    }
+    return status;
+}
+
+static ctn_step_t send(ctn_op_t *op)
+{
+    listed_t *listed = ctn_op_state(op);
+    catena_status_t status = open_group(op->exec, listed);
+    for (int side = 0; status == CATENA_OK && side < 2; side++) {
+        uint64_t process;
+        uint64_t page = place_of(listed)->self.offset / CTN_MEMBER_ALIGNMENT;
+        if (has_neighbor(listed, side, &process)) {
+            status = ctn_handshake_send(op->exec, process,
+                                        listed->digest << PAGE_BITS | page);
+        }
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Take the handshake of a neighbor, if it has arrived. */
+static catena_status_t take(ctn_op_t *op, listed_t *listed, int side,
+                            uint64_t process)
+{
+    uint64_t word = ctn_handshake_take(op->exec, process);
+    if (word == 0) {
+        return CATENA_OK;
+    }
+    if (word >> PAGE_BITS != listed->digest) {
+        ctn_error(op->exec->log,
+                  "group create: world rank %llu has another list of ranks; "
+                  "expected the same list, in the same order, on all listed "
+                  "ranks",
+                  (unsigned long long)process);
+        return CATENA_ERR_ARG;
+    }
+    ctn_chain_place_t *place = place_of(listed);
+    *(side == 0 ? &place->left : &place->right) =
+        (ctn_address_t){process, (word & ((UINT64_C(1) << PAGE_BITS) - 1)) *
+                                     CTN_MEMBER_ALIGNMENT};
+    listed->taken[side] = true;
+    return CATENA_OK;
+}
+
+static ctn_step_t receive(ctn_op_t *op)
+{
+    listed_t *listed = ctn_op_state(op);
+    bool all = true;
+    for (int side = 0; side < 2; side++) {
+        uint64_t process;
+        if (listed->taken[side] || !has_neighbor(listed, side, &process)) {
+            continue;
+        }
+        catena_status_t status = take(op, listed, side, process);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+        all = all && listed->taken[side];
+    }
+    return all ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+}
+
+static ctn_step_t meet(ctn_op_t *op)
+{
+    listed_t *listed = ctn_op_state(op);
+    return ctn_op_call(op, ctn_chain_barrier(op->exec, &listed->made->chain));
+}
+
+static void finish(ctn_op_t *op)
+{
+    listed_t *listed = ctn_op_state(op);
+    free(listed->world);
+    if (op->status == CATENA_OK) {
+        *listed->out = listed->made;
+        return;
+    }
+    /* Other members wait for this one, and may still put into its block, which
+     * is kept until the heap is destroyed. */
+    op->status = ctn_exec_abort(op->exec, op->status);
+    if (listed->made != NULL) {
+        listed->made->block = NULL;
+        ctn_group_release(listed->made);
+    }
+}
+
+static const ctn_phase_t phases[] = {
+    {"send", send}, {"receive", receive}, {"barrier", meet}, {NULL, NULL}};
+
+static const ctn_algorithm_t listed_algorithm = {
+    .name = "group create",
+    .state_bytes = sizeof(listed_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+};
+
+/* ---- arguments ---- */
+
+/** Translate the list to world ranks. @return malloc'd; NULL: no memory */
+static int *translate(const catena_group_t *parent, size_t count,
+                      const int ranks[])
+{
+    int *world = malloc(count * sizeof(*world));
+    for (size_t i = 0; world != NULL && i < count; i++) {
+        world[i] = ctn_world_rank(parent, ranks[i]);
+    }
+    return world;
+}
+
+/** Check that the list has ranks of the parent, each once. */
+static catena_status_t check_list(const catena_group_t *parent, size_t count,
+                                  const int ranks[])
+{
+    uint32_t size = parent->chain.place.size;
+    unsigned char *listed = calloc(size, 1);
+    catena_status_t status = listed != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    for (size_t i = 0; status == CATENA_OK && i < count; i++) {
+        bool in_range = ranks[i] >= 0 && (uint32_t)ranks[i] < size;
+        if (!in_range || listed[ranks[i]]) {
+            ctn_error(parent->exec->log,
+                      "group create: rank %d%s; expected ranks of the parent, "
+                      "0 to %u, each once",
+                      ranks[i], in_range ? " again" : "", size - 1);
+            status = CATENA_ERR_ARG;
+        } else {
+            listed[ranks[i]] = 1;
+        }
+    }
+    free(listed);
+    return status;
+}
+
+catena_status_t catena_group_create(catena_group_t *parent, size_t count,
+                                    const int ranks[], catena_group_t **out)
+{
+    if (parent == NULL || out == NULL || (ranks == NULL && count > 0)) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_exec_t *exec = parent->exec;
+    if (!ctn_world_ranks_known(parent)) {
+        ctn_error(exec->log,
+                  "group create: the world ranks of the parent are not known; "
+                  "call catena_group_world_ranks on all its ranks before");
+        return CATENA_ERR_STATE;
+    }
+    catena_status_t status = check_list(parent, count, ranks);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    size_t own = 0;
+    while (own < count && ranks[own] != (int)parent->chain.place.rank) {
+        own++;
+    }
+    if (own == count) {
+        *out = NULL;
+        return CATENA_OK;
+    }
+    int *world = translate(parent, count, ranks);
+    ctn_op_t *op =
+        world != NULL ? ctn_op_create(exec, &listed_algorithm, NULL) : NULL;
+    if (op == NULL) { /* the other ranks wait for this one */
+        free(world);
+        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+    }
+    listed_t *listed = ctn_op_state(op);
+    listed->world = world;
+    listed->count = (uint32_t)count;
+    listed->rank = (uint32_t)own;
+    listed->out = out;
+    return ctn_op_run(op);
+}
