@@ -105,6 +105,8 @@ names() {
 report "names use the words of docs/architecture.md" "$(names words)"
 report "no type is defined twice" "$(names types)"
 report "no layer includes or names what is of a higher one" "$(names layers)"
+report "docs/from-mpi.md has the collectives, and no names that do not exist" \
+    "$(tests/lint/from_mpi.py)"
 report "each mutant's text occurs once" "$(tests/mutants -l | grep '^ERROR')"
 report "only transports/ucx includes UCX" \
     "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/|tests/unit/transports/test_ucx')"
