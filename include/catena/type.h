@@ -121,6 +121,33 @@ CATENA_API catena_status_t catena_type_hindexed(size_t count,
                                                 catena_type_t old,
                                                 catena_type_t *out);
 
+/** As catena_type_indexed, with blocks of one length. */
+CATENA_API catena_status_t catena_type_indexed_block(
+    size_t count, size_t blocklength, const ptrdiff_t *displacements,
+    catena_type_t old, catena_type_t *out);
+
+/** As catena_type_hindexed, with blocks of one length. */
+CATENA_API catena_status_t catena_type_hindexed_block(
+    size_t count, size_t blocklength, const ptrdiff_t *displacements,
+    catena_type_t old, catena_type_t *out);
+
+/** Blocks of elements of different types, in this order. Predefined operations
+ * do not reduce elements of several fixed types. No padding is added at the
+ * end: for an array of C structs resize the type to the size of the struct.
+ * @param[in] blocklengths  [count] elements; blocks of 0 are skipped
+ * @param[in] displacements [count] bytes from the base; may be negative
+ * @param[in] types         [count]; may be freed after the call */
+CATENA_API catena_status_t catena_type_struct(size_t count,
+                                              const size_t *blocklengths,
+                                              const ptrdiff_t *displacements,
+                                              const catena_type_t *types,
+                                              catena_type_t *out);
+
+/** The same type once more, with a lifetime of its own; also of a fixed type.
+ */
+CATENA_API catena_status_t catena_type_dup(catena_type_t old,
+                                           catena_type_t *out);
+
 /** The index of an array that is contiguous in memory. */
 typedef enum catena_order {
     CATENA_ORDER_C,      /**< the last one */
@@ -166,6 +193,26 @@ CATENA_API size_t catena_type_size(catena_type_t type);
 CATENA_API catena_status_t catena_type_extent(catena_type_t type,
                                               ptrdiff_t *lower_bound,
                                               ptrdiff_t *extent);
+
+/** Return the bounds of the data of one element, without gaps at its ends.
+ * @param[out] true_lower_bound bytes from the element's base; 0 without data
+ * @param[out] true_extent      bytes; 0 without data
+ * @return CATENA_OK, ERR_ARG (NULL, no datatype) */
+CATENA_API catena_status_t catena_type_true_extent(catena_type_t type,
+                                                   ptrdiff_t *true_lower_bound,
+                                                   ptrdiff_t *true_extent);
+
+/** The buffer of types whose displacements are addresses (catena_get_address),
+ * made by catena_type_hindexed, _hindexed_block or _struct. All data of the
+ * type must lie above the first page (4096 bytes); else the buffer counts as
+ * NULL. */
+#define CATENA_BOTTOM ((void *)0)
+
+/** Return the address of a location, to be used as a displacement.
+ * @param[in] location any address, also NULL
+ * @return CATENA_OK, ERR_ARG (address is NULL) */
+CATENA_API catena_status_t catena_get_address(const void *location,
+                                              ptrdiff_t *address);
 
 #ifdef __cplusplus
 }

@@ -70,6 +70,21 @@ static inline bool ctn_blocks_read_uniform(const ctn_coll_side_t *side,
  * @return false: it does not fit the address space, or lies outside it */
 bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i, size_t *all);
 
+/** Return whether block i of those with individual lengths and displacements is
+ * missing (ctn_type_is_missing). A buffer outside the first page is taken to be
+ * there. */
+static inline bool ctn_block_is_missing(const ctn_coll_side_t *side, uint32_t i)
+{
+    uintptr_t base = (uintptr_t)side->buffer;
+    if (base >= CTN_FIRST_POINTER) {
+        return false;
+    }
+    const ctn_type_t *type = ctn_side_type(side, i);
+    ptrdiff_t unit = side->types != NULL ? 1 : type->extent;
+    base += (uintptr_t)side->displacements[i] * (uintptr_t)unit;
+    return ctn_type_is_missing(type, (const void *)base, side->counts[i]);
+}
+
 /** Only the length of an empty block may be used: its displacement and the
  * buffer are arbitrary. */
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,

@@ -38,6 +38,7 @@ ctn_type_builder_t ctn_type_builder_begin(const char *name,
     type->derived = true;
     type->references = 1;
     type->held = NULL;
+    type->members = 0;
     for (uint32_t i = 0; i < old->depth; i++) {
         if (old->level[i].kind != CTN_LEVEL_STRIDED) {
             type->held = ctn_type_hold(old);
@@ -97,6 +98,23 @@ bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride)
     }
     ptrdiff_t *moved = reach < 0 ? &bounds->low : &bounds->high;
     return !__builtin_add_overflow(*moved, reach, moved);
+}
+
+bool ctn_bounds_add(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
+                    ptrdiff_t displacement, size_t length, ptrdiff_t extent)
+{
+    if (!ctn_bounds_repeat(&bounds, length, extent) ||
+        __builtin_add_overflow(bounds.low, displacement, &bounds.low) ||
+        __builtin_add_overflow(bounds.high, displacement, &bounds.high)) {
+        return false;
+    }
+    if (first || bounds.low < all->low) {
+        all->low = bounds.low;
+    }
+    if (first || bounds.high > all->high) {
+        all->high = bounds.high;
+    }
+    return true;
 }
 
 /** Update the bounds of the repeated data, and of the markers (lower and upper

@@ -60,4 +60,23 @@ void ctn_type_flatten(const ctn_type_t *type, uint32_t *depth,
  * @return false on overflow */
 bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride);
 
+/** Extend *all by a block of `length` (1 or more) elements that have `bounds`.
+ * @return false on overflow */
+bool ctn_bounds_add(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
+                    ptrdiff_t displacement, size_t length, ptrdiff_t extent);
+
+/** Blocks of consecutive elements. */
+typedef struct ctn_type_blocks {
+    size_t count;
+    const size_t *lengths; /* [count] elements; NULL: all have `length` */
+    size_t length;
+    const ptrdiff_t *displacements; /* [count] */
+    ptrdiff_t unit;                 /* bytes of one unit of displacement */
+} ctn_type_blocks_t;
+
+/** Build blocks of elements of `old`, in this order. */
+ctn_type_builder_t ctn_type_builder_indexed(const char *name,
+                                            const ctn_type_blocks_t *blocks,
+                                            const ctn_type_t *old);
+
 #endif

@@ -50,6 +50,28 @@ catena_status_t catena_type_extent(catena_type_t handle, ptrdiff_t *lower_bound,
     return CATENA_OK;
 }
 
+catena_status_t catena_type_true_extent(catena_type_t handle,
+                                        ptrdiff_t *true_lower_bound,
+                                        ptrdiff_t *true_extent)
+{
+    const ctn_type_t *type = ctn_type_of(handle);
+    if (type == NULL || true_lower_bound == NULL || true_extent == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    *true_lower_bound = type->true_low;
+    *true_extent = type->true_high - type->true_low;
+    return CATENA_OK;
+}
+
+catena_status_t catena_get_address(const void *location, ptrdiff_t *address)
+{
+    if (address == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    *address = (ptrdiff_t)location;
+    return CATENA_OK;
+}
+
 /** A derived type is allocated memory, so const can be cast away. */
 static ctn_type_t *writable(const ctn_type_t *type)
 {
@@ -73,6 +95,9 @@ void ctn_type_drop(const ctn_type_t *type)
            __atomic_sub_fetch(&writable(type)->references, 1,
                               __ATOMIC_ACQ_REL) == 0) {
         const ctn_type_t *held = type->held;
+        for (size_t i = 0; i < type->members; i++) {
+            ctn_type_drop(type->level[0].member[i]);
+        }
         free(writable(type));
         type = held;
     }

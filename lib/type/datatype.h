@@ -20,22 +20,29 @@ enum { CTN_TYPE_LEVELS = 8 * sizeof(size_t) };
 typedef enum ctn_level_kind {
     CTN_LEVEL_STRIDED,   /* body i at i * stride */
     CTN_LEVEL_SCATTERED, /* body i at displacement[i] */
-    CTN_LEVEL_INDEXED    /* body k of block i at displacement[i] + k * stride */
+    CTN_LEVEL_INDEXED,   /* body k of block i at displacement[i] + k * stride */
+    CTN_LEVEL_MEMBERS /* level[0] only, instead of runs: elements of member[i],
+                         the data of the first at displacement[i] */
 } ctn_level_kind_t;
 
 typedef struct ctn_level {
     ctn_level_kind_t kind;
     size_t bytes;                  /* of the stream, all bodies together */
-    size_t count;                  /* bodies; CTN_LEVEL_INDEXED: blocks */
+    size_t count;                  /* bodies; or blocks, or members */
     ptrdiff_t stride;              /* bytes of memory */
     const ptrdiff_t *displacement; /* [count] bytes; displacement[0] is 0 */
     const size_t *start;           /* [count + 1] stream offset of each block */
+    const struct ctn_type *const *member; /* [count] */
 } ctn_level_t;
 
 /* Invariants, while bytes > 0:
  *   level[i].bytes = (all bodies of i) * (i > 0 ? level[i - 1].bytes : run)
+ *     (CTN_LEVEL_MEMBERS: of all members; run is 1 and has no meaning)
  *   bytes = depth > 0 ? level[depth - 1].bytes : run
  *   no level has 1 body, and no strided level can be merged with the one below
+ *   two members or more, not all of one type; a member with members has two
+ *     elements or more, or repeats them by levels: so members are nested less
+ *     deep than `bytes` has bits
  * Types without data have depth, run, shift and the true bounds 0. */
 typedef struct ctn_type {
     const char *name;
@@ -47,7 +54,7 @@ typedef struct ctn_type {
     bool dense;          /* the stream of any count is the memory at the base */
     bool derived;        /* allocated and reference counted; else a constant */
     uint16_t handle;     /* of a fixed type */
-    ctn_fixed_t element; /* all data is of this fixed type */
+    ctn_fixed_t element; /* all data is of this fixed type; or mixed */
     uint32_t depth;
     size_t run;      /* bytes */
     ptrdiff_t shift; /* from the base to the first byte of the stream */
@@ -57,6 +64,7 @@ typedef struct ctn_type {
     ptrdiff_t stream_stride;
     size_t references;
     const struct ctn_type *held; /* owns arrays that levels point to; or NULL */
+    size_t members;              /* holds those of its own level[0] */
     ctn_level_t level[];
 } ctn_type_t;
 
@@ -91,6 +99,16 @@ const ctn_type_t *ctn_type_hold(const ctn_type_t *type);
 
 /** Release one reference of ctn_type_hold. */
 void ctn_type_drop(const ctn_type_t *type);
+
+/** Return whether a buffer of `count` elements is missing: it has data, and the
+ * first of them would lie in the first page. So NULL is no buffer, except for
+ * types with absolute addresses (CATENA_BOTTOM) and for calls without data. */
+static inline bool ctn_type_is_missing(const ctn_type_t *type, const void *base,
+                                       size_t count)
+{
+    uintptr_t first = (uintptr_t)base + (uintptr_t)type->true_low;
+    return first < CTN_FIRST_POINTER && count > 0 && type->bytes > 0;
+}
 
 /** Pack a part of the stream. Allocates nothing.
  * @param[in]  base  element i is at base + i * extent

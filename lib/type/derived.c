@@ -70,6 +70,16 @@ catena_status_t catena_type_resized(catena_type_t of, ptrdiff_t lower_bound,
     return ctn_type_builder_finish(&builder, out);
 }
 
+catena_status_t catena_type_dup(catena_type_t of, catena_type_t *out)
+{
+    const ctn_type_t *old = ctn_type_to_derive("dup", of, out);
+    if (old == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_type_builder_t builder = ctn_type_builder_begin(old->name, old, 0, 0);
+    return ctn_type_builder_finish(&builder, out);
+}
+
 typedef struct type_box {
     size_t ndims;
     const size_t *sizes;

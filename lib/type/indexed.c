@@ -6,10 +6,7 @@
 /** An iterator over the caller's blocks, merged: the next block does not begin
  * where the last one ended, and none is empty. */
 typedef struct blocks {
-    size_t count;
-    const size_t *lengths;
-    const ptrdiff_t *displacements;
-    ptrdiff_t unit; /* bytes of one unit of displacement */
+    ctn_type_blocks_t given;
     const ctn_type_t *old;
     size_t next;
     bool overflow;
@@ -30,19 +27,25 @@ typedef struct type_survey {
     bool overflow;
 } type_survey_t;
 
+static size_t length_of(const ctn_type_blocks_t *blocks, size_t i)
+{
+    return blocks->lengths != NULL ? blocks->lengths[i] : blocks->length;
+}
+
 /** Return the next block that is not empty; false at the end and on
  * overflow. */
 static bool peek(blocks_t *list, type_block_t *block)
 {
-    while (list->next < list->count && list->lengths[list->next] == 0) {
+    const ctn_type_blocks_t *given = &list->given;
+    while (list->next < given->count && length_of(given, list->next) == 0) {
         list->next++;
     }
-    if (list->next >= list->count || list->overflow) {
+    if (list->next >= given->count || list->overflow) {
         return false;
     }
-    block->length = list->lengths[list->next];
-    list->overflow = __builtin_mul_overflow(list->displacements[list->next],
-                                            list->unit, &block->displacement);
+    block->length = length_of(given, list->next);
+    list->overflow = __builtin_mul_overflow(given->displacements[list->next],
+                                            given->unit, &block->displacement);
     return !list->overflow;
 }
 
@@ -94,25 +97,6 @@ static type_survey_t survey_blocks(blocks_t list)
     return survey;
 }
 
-/** Extend *all by one more block of elements that have `bounds`. */
-static bool widen(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
-                  const type_block_t *block, ptrdiff_t extent)
-{
-    if (!ctn_bounds_repeat(&bounds, block->length, extent) ||
-        __builtin_add_overflow(bounds.low, block->displacement, &bounds.low) ||
-        __builtin_add_overflow(bounds.high, block->displacement,
-                               &bounds.high)) {
-        return false;
-    }
-    if (first || bounds.low < all->low) {
-        all->low = bounds.low;
-    }
-    if (first || bounds.high > all->high) {
-        all->high = bounds.high;
-    }
-    return true;
-}
-
 /** Set the bounds of all blocks. Once the data is known to span less than
  * PTRDIFF_MAX, differences of displacements need no checks. */
 static bool set_bounds(ctn_type_t *type, blocks_t list)
@@ -125,9 +109,11 @@ static bool set_bounds(ctn_type_t *type, blocks_t list)
     type_block_t block;
     bool first = true;
     for (; next_block(&list, &block); first = false) {
-        if (!widen(&markers, first, marker, &block, old->extent) ||
+        if (!ctn_bounds_add(&markers, first, marker, block.displacement,
+                            block.length, old->extent) ||
             (old->bytes > 0 &&
-             !widen(&data, first, datum, &block, old->extent))) {
+             !ctn_bounds_add(&data, first, datum, block.displacement,
+                             block.length, old->extent))) {
             return false;
         }
     }
@@ -224,23 +210,11 @@ static size_t array_bytes(const type_survey_t *survey)
     return bytes;
 }
 
-/** @param in_bytes displacements are in bytes; else in extents */
-static catena_status_t make_indexed(const char *name, size_t count,
-                                    const size_t *lengths,
-                                    const ptrdiff_t *displacements,
-                                    bool in_bytes, catena_type_t of,
-                                    catena_type_t *out)
+ctn_type_builder_t ctn_type_builder_indexed(const char *name,
+                                            const ctn_type_blocks_t *blocks,
+                                            const ctn_type_t *old)
 {
-    const ctn_type_t *old = ctn_type_to_derive(name, of, out);
-    if (old == NULL ||
-        (count > 0 && (lengths == NULL || displacements == NULL))) {
-        return CATENA_ERR_ARG;
-    }
-    const blocks_t list = {.count = count,
-                           .lengths = lengths,
-                           .displacements = displacements,
-                           .unit = in_bytes ? 1 : old->extent,
-                           .old = old};
+    const blocks_t list = {.given = *blocks, .old = old};
     type_survey_t survey = survey_blocks(list);
     bool regular = survey.same_length && survey.same_stride;
     ctn_type_builder_t builder = ctn_type_builder_begin(
@@ -249,7 +223,7 @@ static catena_status_t make_indexed(const char *name, size_t count,
         builder.status = CATENA_ERR_ARG;
     }
     if (builder.status != CATENA_OK) {
-        return ctn_type_builder_finish(&builder, out);
+        return builder;
     }
     if (survey.blocks == 0) {
         ctn_type_builder_clear(&builder);
@@ -260,14 +234,47 @@ static catena_status_t make_indexed(const char *name, size_t count,
     } else {
         add_blocks(&builder, &list, &survey);
     }
+    return builder;
+}
+
+/** @param in_bytes displacements are in bytes; else in extents */
+static catena_status_t make_indexed(const char *name, ctn_type_blocks_t blocks,
+                                    bool in_bytes, catena_type_t of,
+                                    catena_type_t *out)
+{
+    const ctn_type_t *old = ctn_type_to_derive(name, of, out);
+    if (old == NULL || (blocks.count > 0 && blocks.displacements == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    blocks.unit = in_bytes ? 1 : old->extent;
+    ctn_type_builder_t builder = ctn_type_builder_indexed(name, &blocks, old);
     return ctn_type_builder_finish(&builder, out);
+}
+
+/** Blocks of individual lengths. */
+static ctn_type_blocks_t blocks_of(size_t count, const size_t *lengths,
+                                   const ptrdiff_t *displacements)
+{
+    return (ctn_type_blocks_t){.count = count,
+                               .lengths = lengths,
+                               .displacements =
+                                   lengths != NULL ? displacements : NULL};
+}
+
+/** Blocks of one length. */
+static ctn_type_blocks_t blocks_like(size_t count, size_t length,
+                                     const ptrdiff_t *displacements)
+{
+    return (ctn_type_blocks_t){
+        .count = count, .length = length, .displacements = displacements};
 }
 
 catena_status_t catena_type_indexed(size_t count, const size_t *blocklengths,
                                     const ptrdiff_t *displacements,
                                     catena_type_t old, catena_type_t *out)
 {
-    return make_indexed("indexed", count, blocklengths, displacements, false,
+    return make_indexed("indexed",
+                        blocks_of(count, blocklengths, displacements), false,
                         old, out);
 }
 
@@ -275,6 +282,26 @@ catena_status_t catena_type_hindexed(size_t count, const size_t *blocklengths,
                                      const ptrdiff_t *displacements,
                                      catena_type_t old, catena_type_t *out)
 {
-    return make_indexed("hindexed", count, blocklengths, displacements, true,
+    return make_indexed("hindexed",
+                        blocks_of(count, blocklengths, displacements), true,
+                        old, out);
+}
+
+catena_status_t catena_type_indexed_block(size_t count, size_t blocklength,
+                                          const ptrdiff_t *displacements,
+                                          catena_type_t old, catena_type_t *out)
+{
+    return make_indexed("indexed_block",
+                        blocks_like(count, blocklength, displacements), false,
+                        old, out);
+}
+
+catena_status_t catena_type_hindexed_block(size_t count, size_t blocklength,
+                                           const ptrdiff_t *displacements,
+                                           catena_type_t old,
+                                           catena_type_t *out)
+{
+    return make_indexed("hindexed_block",
+                        blocks_like(count, blocklength, displacements), true,
                         old, out);
 }

@@ -117,6 +117,13 @@ const ctn_type_t *ctn_op_unit(const ctn_reduce_op_t *op, const ctn_type_t *type)
 const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,
                             char *text, size_t bytes)
 {
+    if (type->element == CTN_FIXED_mixed) {
+        snprintf(text, bytes,
+                 "type %s has elements of several fixed types; operation %s "
+                 "takes one; user-defined operations take any",
+                 type->name, op->name);
+        return text;
+    }
     size_t at = (size_t)snprintf(text, bytes,
                                  "operation %s does not take elements of type "
                                  "%s, but of",

@@ -194,6 +194,26 @@ static void copy_indexed(copier_t *c, uint32_t depth, const ctn_level_t *level,
     }
 }
 
+/** Copy from the members of a struct, each with levels of its own. */
+static void copy_members(copier_t *c, const ctn_level_t *level,
+                         ptrdiff_t offset, size_t from, size_t bytes)
+{
+    const ctn_level_t *levels = c->level;
+    size_t run = c->run;
+    for (size_t i = find_block(level, from); bytes > 0; i++) {
+        const ctn_type_t *member = level->member[i];
+        size_t fragment = smaller(level->start[i + 1] - from, bytes);
+        c->level = member->level;
+        c->run = member->run;
+        copy_row(c, member->stream_depth, offset + level->displacement[i],
+                 member->stream_stride, from - level->start[i], fragment);
+        from += fragment;
+        bytes -= fragment;
+    }
+    c->level = levels;
+    c->run = run;
+}
+
 /** Copy from one body of `depth` (1 or more) levels. */
 static void copy_body(copier_t *c, uint32_t depth, ptrdiff_t offset,
                       size_t from, size_t bytes)
@@ -208,6 +228,9 @@ static void copy_body(copier_t *c, uint32_t depth, ptrdiff_t offset,
         break;
     case CTN_LEVEL_INDEXED:
         copy_indexed(c, depth - 1, level, offset, from, bytes);
+        break;
+    case CTN_LEVEL_MEMBERS:
+        copy_members(c, level, offset, from, bytes);
         break;
     }
 }

@@ -63,7 +63,8 @@ typedef enum ctn_fixed {
 #define CTN_FIXED_NUMBER(name, ctype) CTN_FIXED_##name,
     CTN_EACH_FIXED_TYPE(CTN_FIXED_NUMBER)
 #undef CTN_FIXED_NUMBER
-        CTN_FIXED_TYPES
+        CTN_FIXED_mixed, /* several: no predefined operation takes it */
+    CTN_FIXED_TYPES
 } ctn_fixed_t;
 
 /** Numbers of the predefined operations, in tables of kernels. */

@@ -77,9 +77,12 @@ static void make_rows(const oracle_t *oracle, oracle_type_t *t,
     catena_type_t made = NULL;
     list_one(t, bytes);
     list_copies(t, parts, at);
-    replace(oracle, t,
-            catena_type_hvector(parts, bytes, stride, CATENA_BYTE, &made),
-            &made);
+    replace(
+        oracle, t,
+        ctn_random_below(random, 2)
+            ? catena_type_hvector(parts, bytes, stride, CATENA_BYTE, &made)
+            : catena_type_hindexed_block(parts, bytes, at, CATENA_BYTE, &made),
+        &made);
 }
 
 /** Blocks of unequal lengths, not in memory order. */
@@ -122,6 +125,65 @@ static void make_blocks(const oracle_t *oracle, oracle_type_t *t,
     catena_type_t made = NULL;
     replace(oracle, t, catena_type_hindexed(n, length, at, CATENA_BYTE, &made),
             &made);
+}
+
+/** Add `bytes` at a place to the runs: contiguous, or two halves with a gap.
+ * @return the type of that, at the place; to be freed unless CATENA_BYTE */
+static catena_type_t make_member(const oracle_t *oracle, oracle_type_t *t,
+                                 uint64_t *random, ptrdiff_t at, size_t bytes,
+                                 size_t *length)
+{
+    *length = bytes;
+    if (bytes % 2 == 1 || ctn_random_below(random, 2) == 0) {
+        t->run[t->runs++] = (oracle_run_t){at, bytes};
+        return CATENA_BYTE;
+    }
+    size_t half = bytes / 2;
+    ptrdiff_t stride = (ptrdiff_t)(half + 1 + ctn_random_below(random, 5));
+    catena_type_t made = CATENA_BYTE;
+    t->run[t->runs++] = (oracle_run_t){at, half};
+    t->run[t->runs++] = (oracle_run_t){at + stride, half};
+    ORACLE_CHECK(oracle, catena_type_hvector(2, half, stride, CATENA_BYTE,
+                                             &made) == CATENA_OK);
+    *length = 1;
+    return made;
+}
+
+/** Members of several types, each behind the last one or before all. */
+static void make_struct(const oracle_t *oracle, oracle_type_t *t,
+                        uint64_t *random, size_t bytes)
+{
+    enum { MEMBERS = 5 };
+    size_t length[MEMBERS];
+    ptrdiff_t at[MEMBERS];
+    catena_type_t types[MEMBERS];
+    ptrdiff_t low = (ptrdiff_t)ctn_random_below(random, 40) - 20;
+    ptrdiff_t high = low;
+    size_t n = 0;
+    t->run = oracle_zeros(2 * MEMBERS, sizeof(*t->run));
+    for (size_t left = bytes; left > 0; n++) {
+        size_t more =
+            n + 1 == MEMBERS ? left : 1 + ctn_random_below(random, left);
+        bool before = n > 0 && ctn_random_below(random, 2);
+        ptrdiff_t gap = (ptrdiff_t)ctn_random_below(random, 9);
+        at[n] = before ? low - gap - 2 * (ptrdiff_t)(more + 5)
+                       : high + (n > 0 ? gap : 0);
+        types[n] = make_member(oracle, t, random, at[n], more, &length[n]);
+        const oracle_run_t *last = &t->run[t->runs - 1];
+        ptrdiff_t end = last->at + (ptrdiff_t)last->bytes;
+        low = at[n] < low ? at[n] : low;
+        high = end > high ? end : high;
+        left -= more;
+    }
+    t->bytes = bytes;
+    t->lower = low;
+    t->extent = high - low;
+    catena_type_t made = NULL;
+    replace(oracle, t, catena_type_struct(n, length, at, types, &made), &made);
+    for (size_t i = 0; i < n; i++) {
+        ORACLE_CHECK(oracle, types[i] == CATENA_BYTE ||
+                                 catena_type_free(&types[i]) == CATENA_OK);
+    }
 }
 
 /** A box of `parts` lines of `bytes`, in two or three dimensions, in either
@@ -215,7 +277,7 @@ static void make_derived(const oracle_t *oracle, oracle_type_t *t,
                          uint64_t *random, size_t bytes)
 {
     size_t outer = any_parts(random, bytes, 6);
-    size_t way = ctn_random_below(random, 5);
+    size_t way = ctn_random_below(random, 6);
     size_t inside = way == 3 ? bytes / outer : bytes;
     size_t parts = any_parts(random, inside, MOST_PARTS);
     switch (way) {
@@ -232,9 +294,16 @@ static void make_derived(const oracle_t *oracle, oracle_type_t *t,
         make_rows(oracle, t, random, parts, inside / parts);
         make_nested(oracle, t, random, outer);
         break;
+    case 4:
+        make_struct(oracle, t, random, bytes);
+        break;
     default:
         make_box(oracle, t, random, parts, bytes / parts);
         make_resized(oracle, t, random);
+    }
+    if (ctn_random_below(random, 4) == 0) {
+        catena_type_t made = NULL;
+        replace(oracle, t, catena_type_dup(t->type, &made), &made);
     }
     if (ctn_random_below(random, 3) == 0) {
         make_resized(oracle, t, random);

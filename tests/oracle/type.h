@@ -38,7 +38,7 @@ void oracle_table_close(const oracle_t *oracle, oracle_table_t *table);
 typedef enum oracle_elements {
     ORACLE_BYTES,
     ORACLE_ANY_FIXED, /* of a fitting size */
-    ORACLE_DERIVED    /* vectors, lists of blocks, boxes of arrays, resized */
+    ORACLE_DERIVED    /* vectors, lists of blocks, structs, boxes, resized */
 } oracle_elements_t;
 
 /** Draw a type with so many bytes of data per element; 0: without data. */

@@ -128,6 +128,11 @@ static void sides(rank_test_t *test)
 static void operations(rank_test_t *test)
 {
     catena_group_t *g = test->world;
+    catena_type_t mixed = NULL;
+    RANK_CHECK(test, catena_type_struct(
+                         2, (const size_t[]){1, 1}, (const ptrdiff_t[]){0, 8},
+                         (const catena_type_t[]){CATENA_INT64, CATENA_DOUBLE},
+                         &mixed) == CATENA_OK);
     static int64_t a[N], b[N];
     REFUSED(test, "band",
             catena_allreduce(a, b, 1, CATENA_DOUBLE, CATENA_BAND, g));
@@ -139,6 +144,9 @@ static void operations(rank_test_t *test)
             catena_reduce(a, b, 1, CATENA_INT32, CATENA_MINLOC, 0, g));
     REFUSED(test, "sum",
             catena_reduce_scatter_block(a, b, 1, CATENA_BYTE, CATENA_SUM, g));
+    REFUSED(test, "several fixed types",
+            catena_allreduce(a, b, 1, mixed, CATENA_SUM, g));
+    RANK_CHECK(test, catena_type_free(&mixed) == CATENA_OK);
     still_works(test, g);
 }
 

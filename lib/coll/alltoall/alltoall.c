@@ -150,10 +150,10 @@ static catena_status_t read_uniform(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Blocks of individual lengths; *empty: all are 0. */
+/** Blocks of individual lengths. */
 static catena_status_t read_vector(const catena_group_t *group,
                                    const ctn_coll_side_t *side,
-                                   ctn_blocks_t *blocks, bool *empty)
+                                   ctn_blocks_t *blocks)
 {
     uint32_t p = group->chain.place.size;
     size_t all = 0;
@@ -172,12 +172,14 @@ static catena_status_t read_vector(const catena_group_t *group,
                       side->counts[i], side->displacements[i], i);
             return CATENA_ERR_ARG;
         }
+        if (ctn_block_is_missing(side, i)) {
+            return CATENA_ERR_ARG;
+        }
     }
     blocks->type = side->type;
     blocks->types = side->types;
     blocks->counts = side->counts;
     blocks->displacements = side->displacements;
-    *empty = all == 0;
     return CATENA_OK;
 }
 
@@ -185,17 +187,16 @@ static catena_status_t read_side(const catena_group_t *group,
                                  const ctn_coll_side_t *side,
                                  ctn_blocks_t *blocks)
 {
-    bool empty;
     catena_status_t status;
     if (side->counts != NULL || side->types != NULL ||
         side->displacements != NULL) {
-        status = read_vector(group, side, blocks, &empty);
+        status = read_vector(group, side, blocks);
     } else {
         status = read_uniform(group, side, blocks);
-        empty = blocks->bytes == 0;
-    }
-    if (status == CATENA_OK && side->buffer == NULL && !empty) {
-        status = CATENA_ERR_ARG;
+        if (status == CATENA_OK &&
+            ctn_type_is_missing(side->type, side->buffer, side->count)) {
+            status = CATENA_ERR_ARG;
+        }
     }
     /* The library writes to receive buffers only. */
     blocks->base = (unsigned char *)(uintptr_t)side->buffer;
@@ -266,8 +267,9 @@ static catena_status_t validate(const ctn_coll_side_t *send,
     }
     call->send = call->receive;
     call->send.base = (unsigned char *)(uintptr_t)send->buffer;
-    return send->buffer == NULL && call->receive.bytes > 0 ? CATENA_ERR_ARG
-                                                           : CATENA_OK;
+    return ctn_type_is_missing(send->type, send->buffer, send->count)
+               ? CATENA_ERR_ARG
+               : CATENA_OK;
 }
 
 /** Copy the group's current settings. */

@@ -43,13 +43,14 @@ static catena_status_t too_long(const coll_check_t *check, const char *what,
 }
 
 static catena_status_t check_buffer(const coll_check_t *check, const char *what,
-                                    const void *buffer, size_t bytes)
+                                    const void *buffer, bool missing,
+                                    size_t bytes)
 {
     if (buffer == CATENA_IN_PLACE) {
         REFUSE(check, "%s is CATENA_IN_PLACE, which is not allowed here", what);
         return CATENA_ERR_ARG;
     }
-    if (buffer == NULL && bytes > 0) {
+    if (missing) {
         REFUSE(check, "%s is NULL; expected %zu bytes of data", what, bytes);
         return CATENA_ERR_ARG;
     }
@@ -80,7 +81,9 @@ static catena_status_t read_span(const coll_check_t *check, const char *what,
         __builtin_mul_overflow(side->count, side->type->extent, &reach)) {
         return too_long(check, what, side->count);
     }
-    status = check_buffer(check, what, side->buffer, bytes);
+    status = check_buffer(
+        check, what, side->buffer,
+        ctn_type_is_missing(side->type, side->buffer, side->count), bytes);
     if (status == CATENA_OK) {
         span->base = (unsigned char *)(uintptr_t)side->buffer;
         span->bytes = bytes;
@@ -113,6 +116,15 @@ static catena_status_t read_vector(const coll_check_t *check, const char *what,
     return CATENA_OK;
 }
 
+static bool any_missing(const coll_check_t *check, const ctn_coll_side_t *side)
+{
+    bool missing = false;
+    for (uint32_t i = 0; i < size_of(check) && !missing; i++) {
+        missing = ctn_block_is_missing(side, i);
+    }
+    return missing;
+}
+
 /** A block for each rank. `vector`: of individual lengths.
  * @param[out] all their total bytes */
 static catena_status_t read_blocks(const coll_check_t *check, const char *what,
@@ -132,7 +144,11 @@ static catena_status_t read_blocks(const coll_check_t *check, const char *what,
     status = vector ? read_vector(check, what, side, blocks, all)
                     : read_uniform(check, what, side, blocks, all);
     if (status == CATENA_OK) {
-        status = check_buffer(check, what, side->buffer, *all);
+        status = check_buffer(
+            check, what, side->buffer,
+            vector ? any_missing(check, side)
+                   : ctn_type_is_missing(side->type, side->buffer, side->count),
+            *all);
     }
     blocks->base = (unsigned char *)(uintptr_t)side->buffer;
     blocks->type = side->type;
@@ -297,7 +313,9 @@ static catena_status_t validate_reduce_scatter(const coll_check_t *check,
     }
     call->in_place = args->send.buffer == CATENA_IN_PLACE;
     const void *send = call->in_place ? recv.buffer : args->send.buffer;
-    status = check_buffer(check, call->in_place ? "recv" : "send", send, all);
+    status =
+        check_buffer(check, call->in_place ? "recv" : "send", send,
+                     all > 0 && ctn_type_is_missing(recv.type, send, 1), all);
     call->in = (ctn_span_t){.base = (unsigned char *)(uintptr_t)send,
                             .bytes = all,
                             .type = recv.type->dense ? NULL : recv.type};

@@ -63,9 +63,10 @@ static catena_status_t read_uniform(const neighbor_check_t *check,
 }
 
 static catena_status_t read_vector(const neighbor_check_t *check,
-                                   ctn_blocks_t *blocks, bool *empty)
+                                   ctn_blocks_t *blocks, bool *missing)
 {
     const ctn_coll_side_t *side = check->side;
+    *missing = false;
     size_t all = 0;
     if (check->count > 0 &&
         (side->counts == NULL || side->displacements == NULL ||
@@ -87,11 +88,11 @@ static catena_status_t read_vector(const neighbor_check_t *check,
         if (!ctn_block_fits(side, i, &all)) {
             return too_long(check, side->counts[i]);
         }
+        *missing |= ctn_block_is_missing(side, i);
     }
     blocks->types = side->types;
     blocks->counts = side->counts;
     blocks->displacements = side->displacements;
-    *empty = all == 0;
     return CATENA_OK;
 }
 
@@ -100,8 +101,8 @@ static catena_status_t read_side(const neighbor_check_t *check,
 {
     const ctn_coll_side_t *side = check->side;
     bool vector = check->shape == CTN_SIDE_VECTOR;
-    bool empty;
-    catena_status_t status = vector ? read_vector(check, blocks, &empty)
+    bool missing;
+    catena_status_t status = vector ? read_vector(check, blocks, &missing)
                                     : read_uniform(check, blocks);
     if (status != CATENA_OK) {
         return status;
@@ -111,8 +112,12 @@ static catena_status_t read_side(const neighbor_check_t *check,
                check->what);
         return CATENA_ERR_ARG;
     }
-    if (side->buffer == NULL &&
-        !(vector ? empty : blocks->bytes == 0 || !any_neighbor(check))) {
+    if (!vector) {
+        missing = side->type != NULL &&
+                  ctn_type_is_missing(side->type, side->buffer, side->count) &&
+                  any_neighbor(check);
+    }
+    if (missing) {
         REFUSE(check->call, "%s is NULL, but has data", check->what);
         return CATENA_ERR_ARG;
     }

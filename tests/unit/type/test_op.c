@@ -288,6 +288,9 @@ END_TEST
 
 /* ---- derived types ---- */
 
+static void compose(const void *in, void *inout, size_t count,
+                    catena_type_t type, void *argument);
+
 /** Operands are streams, whatever the layout of the type. */
 START_TEST(derived_types)
 {
@@ -321,6 +324,33 @@ START_TEST(derived_types)
     ck_assert(catena_type_free(&gaps) == CATENA_OK);
     ck_assert(catena_type_free(&wide) == CATENA_OK);
     ck_assert(catena_type_free(&nothing) == CATENA_OK);
+}
+END_TEST
+
+/** Predefined operations take structs of one fixed type only. */
+START_TEST(structs)
+{
+    const size_t lengths[] = {2, 1};
+    const ptrdiff_t places[] = {0, 8};
+    catena_type_t of[] = {CATENA_INT32, CATENA_DOUBLE};
+    catena_type_t mixed, alike, rows;
+    catena_op_t op;
+    char text[300];
+    ck_assert(catena_op_create(compose, NULL, 1, &op) == CATENA_OK);
+    ck_assert(catena_type_struct(2, lengths, places, of, &mixed) == CATENA_OK);
+    of[1] = CATENA_INT32;
+    ck_assert(catena_type_struct(2, lengths, places, of, &alike) == CATENA_OK);
+    ck_assert(catena_type_contiguous(2, mixed, &rows) == CATENA_OK);
+    ck_assert(takes(CATENA_SUM, alike) && takes(op, alike));
+    ck_assert(!takes(CATENA_SUM, mixed) && !takes(CATENA_BOR, mixed));
+    ck_assert(takes(op, mixed) && takes(op, rows) && !takes(CATENA_SUM, rows));
+    (void)ctn_op_mismatch(ctn_reduce_op_of(CATENA_SUM), ctn_type_of(rows), text,
+                          sizeof(text));
+    ck_assert(strstr(text, "several fixed types") != NULL);
+    ck_assert(catena_type_free(&mixed) == CATENA_OK);
+    ck_assert(catena_type_free(&alike) == CATENA_OK);
+    ck_assert(catena_type_free(&rows) == CATENA_OK);
+    ck_assert(catena_op_free(&op) == CATENA_OK);
 }
 END_TEST
 
@@ -498,6 +528,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, promises);
     tcase_add_test(tcase, handles_of_operations);
     tcase_add_test(tcase, derived_types);
+    tcase_add_test(tcase, structs);
     tcase_add_test(tcase, mismatches_are_described);
     tcase_add_loop_test(tcase, functions_of_users, 0, 3);
     tcase_add_loop_test(tcase, functions_get_the_layout, 0, 3);

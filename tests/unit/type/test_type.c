@@ -80,6 +80,14 @@ START_TEST(bad_handles)
 }
 END_TEST
 
+static const catena_type_t untouched = CATENA_INT16;
+
+static void refused(catena_status_t status, catena_type_t out)
+{
+    ck_assert_int_eq(status, CATENA_ERR_ARG);
+    ck_assert_ptr_eq(out, untouched);
+}
+
 /* ---- levels ---- */
 
 static void levels_are(catena_status_t made, catena_type_t *type,
@@ -176,6 +184,110 @@ START_TEST(zero_counts)
 }
 END_TEST
 
+/* ---- structs and addresses ---- */
+
+/** A struct takes the form with the least work. */
+START_TEST(forms_of_structs)
+{
+    static const catena_type_t types[] = {CATENA_INT32, CATENA_DOUBLE,
+                                          CATENA_BYTE};
+    const size_t ones[] = {1, 1, 1};
+    const ptrdiff_t packed[] = {0, 4, 12};
+    const ptrdiff_t aligned[] = {0, 8, 16};
+    catena_type_t type, row, outer;
+    levels_are(catena_type_struct(3, ones, packed, types, &type), &type, 0, 13);
+    /* Bytes at displacements: no type for each member. */
+    ck_assert_int_eq(catena_type_struct(3, ones, aligned, types, &type),
+                     CATENA_OK);
+    ck_assert_int_eq(ctn_type_of(type)->level[0].kind, CTN_LEVEL_INDEXED);
+    ck_assert_uint_eq(ctn_type_of(type)->level[0].count, 2);
+    ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
+    /* A struct in a struct is replaced by its members. */
+    ck_assert_int_eq(catena_type_vector(2, 1, 2, CATENA_INT16, &row),
+                     CATENA_OK);
+    ck_assert_int_eq(
+        catena_type_struct(2, ones, aligned,
+                           (const catena_type_t[]){row, CATENA_INT32}, &type),
+        CATENA_OK);
+    ck_assert_int_eq(catena_type_struct(2, ones, (const ptrdiff_t[]){100, 0},
+                                        (const catena_type_t[]){type, row},
+                                        &outer),
+                     CATENA_OK);
+    ck_assert_int_eq(catena_type_free(&row), CATENA_OK);
+    ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
+    const ctn_type_t *of = ctn_type_of(outer);
+    ck_assert_uint_eq(of->depth, 1);
+    ck_assert_int_eq(of->level[0].kind, CTN_LEVEL_MEMBERS);
+    ck_assert_uint_eq(of->level[0].count, 3);
+    ck_assert_uint_eq(of->level[0].member[1]->depth, 0);
+    ck_assert_int_eq(catena_type_free(&outer), CATENA_OK);
+}
+END_TEST
+
+START_TEST(bad_structs)
+{
+    catena_type_t out = untouched;
+    const size_t lengths[] = {1, SIZE_MAX / 4};
+    const ptrdiff_t far[] = {PTRDIFF_MIN, PTRDIFF_MAX - 8};
+    const ptrdiff_t zeros[] = {0, 0};
+    const size_t ones[] = {1, 1};
+    catena_type_t types[] = {CATENA_INT16, CATENA_DOUBLE};
+    refused(catena_type_struct(2, lengths, zeros, types, &out), out);
+    refused(catena_type_struct(2, ones, far, types, &out), out);
+    types[1] = (catena_type_t)0x1ff;
+    refused(catena_type_struct(2, ones, zeros, types, &out), out);
+}
+END_TEST
+
+/** A type of two variables, from the address 0. */
+START_TEST(absolute_addresses)
+{
+    int32_t first = 7;
+    double second[] = {1.5, 2.5};
+    const size_t lengths[] = {2, 1};
+    const catena_type_t types[] = {CATENA_DOUBLE, CATENA_INT32};
+    ptrdiff_t at[2];
+    unsigned char expected[20], found[20];
+    catena_type_t type;
+    ck_assert_int_eq(catena_get_address(second, &at[0]), CATENA_OK);
+    ck_assert_int_eq(catena_get_address(&first, &at[1]), CATENA_OK);
+    ck_assert_int_eq(catena_type_struct(2, lengths, at, types, &type),
+                     CATENA_OK);
+    memcpy(expected, second, sizeof(second));
+    memcpy(expected + sizeof(second), &first, sizeof(first));
+    ck_assert_uint_eq(
+        ctn_type_pack(ctn_type_of(type), CATENA_BOTTOM, 0, 20, found), 20);
+    ck_assert_mem_eq(found, expected, 20);
+    ck_assert(!ctn_type_is_missing(ctn_type_of(type), CATENA_BOTTOM, 1));
+    ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
+}
+END_TEST
+
+/** NULL is a buffer only of types with addresses, and of no data. */
+START_TEST(missing_buffers)
+{
+    const ctn_type_t *fixed_type = ctn_type_of(CATENA_INT32);
+    catena_type_t near, far, empty;
+    const size_t one = 1;
+    ck_assert_int_eq(
+        catena_type_hindexed(1, &one, &(ptrdiff_t){4095}, CATENA_INT8, &near),
+        CATENA_OK);
+    ck_assert_int_eq(
+        catena_type_hindexed(1, &one, &(ptrdiff_t){4096}, CATENA_INT8, &far),
+        CATENA_OK);
+    ck_assert_int_eq(catena_type_contiguous(0, CATENA_INT8, &empty), CATENA_OK);
+    ck_assert(ctn_type_is_missing(fixed_type, NULL, 1));
+    ck_assert(!ctn_type_is_missing(fixed_type, NULL, 0));
+    ck_assert(!ctn_type_is_missing(fixed_type, &one, 1));
+    ck_assert(ctn_type_is_missing(ctn_type_of(near), NULL, 1));
+    ck_assert(!ctn_type_is_missing(ctn_type_of(far), NULL, 1));
+    ck_assert(!ctn_type_is_missing(ctn_type_of(empty), NULL, 1));
+    ck_assert_int_eq(catena_type_free(&near), CATENA_OK);
+    ck_assert_int_eq(catena_type_free(&far), CATENA_OK);
+    ck_assert_int_eq(catena_type_free(&empty), CATENA_OK);
+}
+END_TEST
+
 /* ---- lifetimes ---- */
 
 /** The types that it is derived from are freed first; it is freed while an
@@ -235,14 +347,6 @@ START_TEST(long_chains_are_dropped)
 END_TEST
 
 /* ---- invalid arguments ---- */
-
-static catena_type_t untouched = CATENA_INT16;
-
-static void refused(catena_status_t status, catena_type_t out)
-{
-    ck_assert_int_eq(status, CATENA_ERR_ARG);
-    ck_assert_ptr_eq(out, untouched);
-}
 
 /** Invalid subarrays; test_arguments.c tests NULL. */
 START_TEST(bad_boxes)
@@ -364,6 +468,10 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, bad_handles);
     tcase_add_test(tcase, few_levels);
     tcase_add_test(tcase, zero_counts);
+    tcase_add_test(tcase, forms_of_structs);
+    tcase_add_test(tcase, bad_structs);
+    tcase_add_test(tcase, absolute_addresses);
+    tcase_add_test(tcase, missing_buffers);
     tcase_add_test(tcase, freed_while_used);
     tcase_add_test(tcase, long_chains_are_dropped);
     tcase_add_test(tcase, bad_boxes);

@@ -74,6 +74,27 @@ static ptrdiff_t true_high(const map_t *map)
     return high;
 }
 
+/** Append one copy of an element. */
+static void map_append(map_t *map, bool first, const map_t *element,
+                       ptrdiff_t at)
+{
+    if (first || at + element->lower < map->lower) {
+        map->lower = at + element->lower;
+    }
+    if (first || at + element->upper > map->upper) {
+        map->upper = at + element->upper;
+    }
+    for (size_t i = 0; i < element->bytes; i++) {
+        map->offset[map->bytes++] = at + element->offset[i];
+    }
+}
+
+static bool map_fits(const map_t *map)
+{
+    return map->lower >= -MOST_SPAN && map->upper <= MOST_SPAN &&
+           true_low(map) >= -MOST_SPAN && true_high(map) <= MOST_SPAN;
+}
+
 /** @return false: too large for this test; *map is unchanged */
 static bool map_copy(map_t *map, const copies_t *copies)
 {
@@ -85,19 +106,9 @@ static bool map_copy(map_t *map, const copies_t *copies)
     map->lower = 0;
     map->upper = 0;
     for (size_t c = 0; c < copies->count; c++) {
-        ptrdiff_t at = copies->at[c];
-        if (c == 0 || at + old.lower < map->lower) {
-            map->lower = at + old.lower;
-        }
-        if (c == 0 || at + old.upper > map->upper) {
-            map->upper = at + old.upper;
-        }
-        for (size_t i = 0; i < old.bytes; i++) {
-            map->offset[map->bytes++] = at + old.offset[i];
-        }
+        map_append(map, c == 0, &old, copies->at[c]);
     }
-    if (map->lower < -MOST_SPAN || map->upper > MOST_SPAN ||
-        true_low(map) < -MOST_SPAN || true_high(map) > MOST_SPAN) {
+    if (!map_fits(map)) {
         *map = old;
         return false;
     }
@@ -200,6 +211,88 @@ static bool step_indexed(step_t *s)
     return true;
 }
 
+static bool step_blocks(step_t *s)
+{
+    enum { MOST = 12 };
+    ptrdiff_t places[MOST];
+    size_t count = below(MOST + 1);
+    size_t length = below(4);
+    bool in_bytes = below(2);
+    ptrdiff_t unit = in_bytes ? 1 : map_extent(s->map);
+    for (size_t i = 0; i < count; i++) {
+        places[i] = any_stride(in_bytes ? 90 : 30);
+        for (size_t j = 0; j < length; j++) {
+            copies_add(&s->copies,
+                       places[i] * unit + (ptrdiff_t)j * map_extent(s->map));
+        }
+    }
+    if (!map_copy(s->map, &s->copies)) {
+        return false;
+    }
+    ck_assert_int_eq(in_bytes ? catena_type_hindexed_block(
+                                    count, length, places, s->old, &s->type)
+                              : catena_type_indexed_block(count, length, places,
+                                                          s->old, &s->type),
+                     CATENA_OK);
+    return true;
+}
+
+static catena_type_t some_fixed(void)
+{
+#define HANDLE(name, handle, ctype) handle,
+    const catena_type_t fixed[] = {ORACLE_EACH_TYPE(HANDLE)};
+#undef HANDLE
+    return fixed[below(sizeof(fixed) / sizeof(fixed[0]))];
+}
+
+/** Members of the old type and of fixed types; often adjacent. */
+static bool step_struct(step_t *s)
+{
+    enum { MOST = 6 };
+    static map_t made, fixed;
+    size_t lengths[MOST];
+    ptrdiff_t places[MOST];
+    catena_type_t types[MOST];
+    size_t count = below(MOST + 1);
+    ptrdiff_t end = 0;
+    bool first = true;
+    made = (map_t){.bytes = 0};
+    for (size_t i = 0; i < count; i++) {
+        types[i] = below(2) ? s->old : some_fixed();
+        const map_t *map = s->map;
+        if (types[i] != s->old) {
+            map_fixed(&fixed, types[i]);
+            map = &fixed;
+        }
+        lengths[i] = below(2) ? 1 : below(4);
+        places[i] = below(2) ? end : any_stride(90);
+        end = places[i] + (ptrdiff_t)lengths[i] * map_extent(map);
+        for (size_t j = 0; j < lengths[i]; j++, first = false) {
+            if (made.bytes + map->bytes > MOST_BYTES) {
+                return false;
+            }
+            map_append(&made, first, map,
+                       places[i] + (ptrdiff_t)j * map_extent(map));
+        }
+    }
+    if (!map_fits(&made)) {
+        return false;
+    }
+    *s->map = made;
+    ck_assert_int_eq(
+        catena_type_struct(count, lengths, places, types, &s->type), CATENA_OK);
+    memset(lengths, 0xff, sizeof(lengths));
+    memset(places, 0xff, sizeof(places));
+    memset(types, 0xff, sizeof(types));
+    return true;
+}
+
+static bool step_dup(step_t *s)
+{
+    ck_assert_int_eq(catena_type_dup(s->old, &s->type), CATENA_OK);
+    return true;
+}
+
 /** Return whether element `linear` of the whole array is within the box. */
 static bool in_box(size_t linear, size_t ndims, const size_t *sizes,
                    const size_t *subsizes, const size_t *starts, bool fortran)
@@ -272,6 +365,26 @@ static bool map_dense(const map_t *map)
     return dense;
 }
 
+static void check_levels(const ctn_type_t *type);
+
+static size_t check_members(const ctn_level_t *l)
+{
+    bool one_type = true;
+    ck_assert_uint_eq(l->start[0], 0);
+    for (size_t i = 0; i < l->count; i++) {
+        const ctn_type_t *member = l->member[i];
+        size_t bytes = l->start[i + 1] - l->start[i];
+        ck_assert_uint_gt(bytes, 0);
+        ck_assert_uint_eq(bytes % member->bytes, 0);
+        ck_assert(bytes > member->bytes || member->depth != 1 ||
+                  member->level[0].kind != CTN_LEVEL_MEMBERS);
+        one_type &= member == l->member[0];
+        check_levels(member);
+    }
+    ck_assert(!one_type);
+    return l->start[l->count];
+}
+
 /** The invariants of ctn_type_t. */
 static void check_levels(const ctn_type_t *type)
 {
@@ -279,6 +392,12 @@ static void check_levels(const ctn_type_t *type)
     for (uint32_t i = 0; i < type->depth; i++) {
         const ctn_level_t *l = &type->level[i];
         ck_assert_uint_gt(l->count, 1);
+        if (l->kind == CTN_LEVEL_MEMBERS) {
+            ck_assert_uint_eq(i, 0);
+            bytes = check_members(l);
+            ck_assert_uint_eq(l->bytes, bytes);
+            continue;
+        }
         if (l->kind == CTN_LEVEL_INDEXED) {
             ck_assert_uint_eq(l->start[0], 0);
             ck_assert_uint_eq(l->start[l->count], l->bytes);
@@ -303,8 +422,10 @@ static void check_shape(catena_type_t handle, const map_t *map)
     ck_assert_uint_eq(catena_type_size(handle), map->bytes);
     ck_assert_int_eq(lower, map->lower);
     ck_assert_int_eq(extent, map_extent(map));
-    ck_assert_int_eq(type->true_low, true_low(map));
-    ck_assert_int_eq(type->true_high, true_high(map));
+    ck_assert_int_eq(catena_type_true_extent(handle, &lower, &extent),
+                     CATENA_OK);
+    ck_assert_int_eq(lower, true_low(map));
+    ck_assert_int_eq(extent, true_high(map) - true_low(map));
     ck_assert_int_eq(type->dense, map_dense(map));
     check_levels(type);
 }
@@ -426,20 +547,12 @@ static void check_all(catena_type_t type, const map_t *map)
     check_copies(type, map, 1 + below(MOST_ELEMENTS));
 }
 
-static catena_type_t some_fixed(void)
-{
-#define HANDLE(name, handle, ctype) handle,
-    const catena_type_t fixed[] = {ORACLE_EACH_TYPE(HANDLE)};
-#undef HANDLE
-    return fixed[below(sizeof(fixed) / sizeof(fixed[0]))];
-}
-
 /** Depth 1 to 6; the inner types are freed before, between and after. */
 static void random_type(void)
 {
-    static bool (*const steps[])(step_t *) = {step_contiguous, step_vector,
-                                              step_indexed, step_subarray,
-                                              step_resized};
+    static bool (*const steps[])(step_t *) = {
+        step_contiguous, step_vector, step_indexed, step_subarray, step_resized,
+        step_blocks,     step_struct, step_struct,  step_dup};
     static map_t map;
     static step_t s;
     catena_type_t later[6];
@@ -450,7 +563,7 @@ static void random_type(void)
         s.map = &map;
         s.old = type;
         s.copies.count = 0;
-        if (!steps[below(5)](&s)) {
+        if (!steps[below(sizeof(steps) / sizeof(steps[0]))](&s)) {
             continue;
         }
         if (ctn_type_of(type)->derived) {
