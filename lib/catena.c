@@ -505,7 +505,7 @@ catena_status_t catena_finalize(catena_context_t **handle)
     return status;
 }
 
-catena_group_t *catena_world(catena_context_t *context)
+catena_group_t *catena_world(const catena_context_t *context)
 {
     return context != NULL ? context->world : NULL;
 }
@@ -551,7 +551,7 @@ catena_status_t catena_progress(catena_context_t *context)
     return context != NULL ? ctn_exec_progress(context->exec) : CATENA_ERR_ARG;
 }
 
-double catena_time(catena_context_t *context)
+double catena_time(const catena_context_t *context)
 {
     return context != NULL ? (double)ctn_exec_time(context->exec) * 1e-9 : 0;
 }
@@ -587,7 +587,7 @@ catena_status_t catena_sim_get_stats(catena_context_t *context,
 
 static const ctn_sized_t place_struct = CTN_SIZED(catena_place_t, network);
 
-catena_status_t catena_get_place(catena_context_t *context,
+catena_status_t catena_get_place(const catena_context_t *context,
                                  catena_place_t *place)
 {
     if (context == NULL || place == NULL) {

@@ -75,7 +75,7 @@ CATENA_API catena_status_t catena_finalize(catena_context_t **context);
 
 /** Return the group of all ranks of the job. Owned by the context. NULL for
  * NULL. */
-CATENA_API catena_group_t *catena_world(catena_context_t *context);
+CATENA_API catena_group_t *catena_world(const catena_context_t *context);
 
 /** Return the group of this rank alone. Owned by the context, which creates it
  * at the first call. NULL for NULL, and without memory for it. */
@@ -91,7 +91,7 @@ CATENA_API catena_status_t catena_progress(catena_context_t *context);
 
 /** Return the seconds since an arbitrary moment, from the context's clock (wall
  * clock on real machines, virtual time in the simulator). 0 for NULL. */
-CATENA_API double catena_time(catena_context_t *context);
+CATENA_API double catena_time(const catena_context_t *context);
 
 /** Compute for the given time, by the wall clock, or by virtual time in the
  * simulator. No operation makes progress.
@@ -115,7 +115,7 @@ typedef struct catena_place {
 } catena_place_t;
 
 /** @param[out] place filled; strings live as long as the context */
-CATENA_API catena_status_t catena_get_place(catena_context_t *context,
+CATENA_API catena_status_t catena_get_place(const catena_context_t *context,
                                             catena_place_t *place);
 
 /** Print all settings, one `CATENA_NAME=value` a line.

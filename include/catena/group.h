@@ -203,6 +203,9 @@ typedef struct catena_group_stats {
     uint64_t split_memory;   /**< peak of memory, without the new group's */
 } catena_group_stats_t;
 
+/** Return the memory of a group, and the cost of its last split here.
+ * @param[out] stats filled; the caller sets its size
+ * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t catena_group_get_stats(const catena_group_t *group,
                                                   catena_group_stats_t *stats);
 

@@ -50,6 +50,9 @@ CATENA_API void *catena_aligned_alloc(catena_context_t *context,
  * heap, or a second free, ends the process with a message. */
 CATENA_API void catena_free(catena_context_t *context, void *block);
 
+/** Return statistics of the heap, as far as this rank knows them.
+ * @param[out] stats filled; the caller sets its size
+ * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t catena_heap_get_stats(catena_context_t *context,
                                                  catena_heap_stats_t *stats);
 

@@ -173,6 +173,9 @@ typedef struct catena_neighborhood_stats {
     uint64_t weight_all;     /**< of all edges */
 } catena_neighborhood_stats_t;
 
+/** Return the cost of an operation of a neighborhood.
+ * @param[out] stats filled; the caller sets its size
+ * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t
 catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
                               catena_neighborhood_stats_t *stats);
@@ -213,6 +216,11 @@ CATENA_API catena_status_t catena_cart_ndims(const catena_neighborhood_t *cart,
 CATENA_API catena_status_t catena_cart_get(const catena_neighborhood_t *cart,
                                            int most, int dims[], int periods[],
                                            int coords[]);
+/** Return the coordinates of a rank of a grid.
+ * @param[in]  rank   rank in the neighborhood's group
+ * @param[in]  most   capacity of coords; at most so many are set
+ * @param[out] coords from 0, by dimension
+ * @return CATENA_OK, ERR_ARG (NULL, not a grid, no such rank) */
 CATENA_API catena_status_t catena_cart_coords(const catena_neighborhood_t *cart,
                                               int rank, int most, int coords[]);
 /** Return the rank at given coordinates. Coordinates outside the grid wrap

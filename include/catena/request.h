@@ -23,6 +23,8 @@ typedef struct catena_request catena_request_t;
 
 /** Start a persistent request. ERR_STATE if it is active. */
 CATENA_API catena_status_t catena_request_start(catena_request_t *request);
+/** Start several persistent requests in their order; all are tried.
+ * @return the first error, as of catena_request_start */
 CATENA_API catena_status_t
 catena_request_startall(size_t count, catena_request_t *requests[]);
 

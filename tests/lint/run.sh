@@ -104,6 +104,10 @@ names() {
 }
 report "names use the words of docs/architecture.md" "$(names words)"
 report "no type is defined twice" "$(names types)"
+report "every public function has a comment" \
+    "$(tests/lint/interface.py documented include/catena/*.h)"
+report "functions that free take the address of the handle" \
+    "$(tests/lint/interface.py freed include/catena/*.h)"
 report "no layer includes or names what is of a higher one" "$(names layers)"
 report "docs/from-mpi.md has the collectives, and no names that do not exist" \
     "$(tests/lint/from_mpi.py)"

@@ -66,6 +66,7 @@ VALUES = {
     'void *': 'n->recv', 'void **': '&n->pointer', 'catena_op_t *': '&n->op',
     'catena_op_function_t': 'n->function',
     'catena_sim_program_t': 'n->program',
+    'const catena_context_t *': 'n->context',
     'catena_context_t *': 'n->context', 'catena_context_t **': '&n->second',
     'const catena_config_t *': 'NULL', 'catena_place_t *': '&n->place',
     'const catena_group_t *': 'n->world', 'catena_group_t *': 'n->world',
