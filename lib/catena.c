@@ -223,10 +223,8 @@ static catena_status_t make_exec(catena_context_t *context)
                       context->sim == NULL ? context->boot->local_size : 1);
     ctn_exec_set_wait_policy(
         exec, ctn_config_values(&context->config, &ctn_exec_settings));
-    catena_status_t status = ctn_exec_init(exec);
-    if (status == CATENA_OK) {
-        status = ctn_groups_open(exec);
-    }
+    ctn_exec_init(exec);
+    catena_status_t status = ctn_groups_open(exec);
     ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
     if (context->sim != NULL) {
         catena_sim_payload_t payload = ctn_sim_payload(context->sim);

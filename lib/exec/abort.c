@@ -32,10 +32,11 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
     exec->status = status;
     abandon(exec->local, status);
     abandon(exec->network, status);
-    for (size_t i = 0; exec->abort_flag != NULL && i < exec->endpoint_slots;
+    for (size_t i = 0; exec->abort_flag != NULL && i < exec->endpoints.slots;
          i++) {
-        if (exec->endpoints[i] != NULL) { /* a failed one needs no notice */
-            (void)ctn_signal(exec->endpoints[i], exec->abort_flag_offset,
+        ctn_endpoint_t *endpoint = exec->endpoints.entry[i].value;
+        if (endpoint != NULL) { /* a failed one needs no notice */
+            (void)ctn_signal(endpoint, exec->abort_flag_offset,
                              (uint64_t)-status);
         }
     }

@@ -6,13 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-catena_status_t ctn_exec_init(ctn_exec_t *exec)
+void ctn_exec_init(ctn_exec_t *exec)
 {
     exec->virtual_time = (exec->local->caps & CTN_CAP_VIRTUAL) != 0;
-    exec->endpoint_slots = 64;
-    exec->endpoint_count = 0;
-    exec->endpoints = calloc(exec->endpoint_slots, sizeof(*exec->endpoints));
-    return exec->endpoints != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
 static void free_operations(ctn_op_t *op)
@@ -41,8 +37,7 @@ void ctn_exec_release(ctn_exec_t *exec)
         attachment->release(exec, attachment);
     }
     ctn_staging_release(exec);
-    free(exec->endpoints);
-    exec->endpoints = NULL;
+    ctn_hash_map_drop(&exec->endpoints);
 }
 
 void ctn_exec_defer_free(ctn_exec_t *exec, void *block)

@@ -9,6 +9,7 @@
 #include <catena/status.h>
 
 #include "core/config.h"
+#include "core/hash_map.h"
 #include "core/locality.h"
 #include "core/log.h"
 #include "exec/doorbell.h"
@@ -236,11 +237,7 @@ struct ctn_exec {
     ctn_op_t *pool;
     ctn_deferred_free_t *deferred_frees;
     ctn_tally_t tally;
-    /* Endpoints by process: a hash table with open addressing that grows with
-     * their number. */
-    ctn_endpoint_t **endpoints;
-    size_t endpoint_slots;
-    size_t endpoint_count;
+    ctn_hash_map_t endpoints;       /* ctn_endpoint_t by process */
     ctn_staging_t *staging_buffers; /* most recently used first */
     unsigned staging_count;
     const uint64_t *abort_flag; /* other ranks write it; NULL: none */
@@ -250,7 +247,8 @@ struct ctn_exec {
     ctn_exec_attachment_t *attachments;
 };
 
-catena_status_t ctn_exec_init(ctn_exec_t *exec);
+/** Set what follows from the members; the struct was zeroed before. */
+void ctn_exec_init(ctn_exec_t *exec);
 void ctn_exec_release(ctn_exec_t *exec);
 
 static inline void ctn_exec_attach(ctn_exec_t *exec,

@@ -6,7 +6,8 @@
 
 #include "bench.h"
 
-/* Not the oracle's generator: other numbers would change the workloads. */
+/* Not ctn_hash_mix, although it differs only in detail: other numbers would
+ * change the workloads, and results would not compare with earlier ones. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ (x >> 32)) * 0xbf58476d1ce4e5b9u;

@@ -107,7 +107,7 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
 static ctn_ucx_partial_t **find_partial(ctn_ucx_t *transport, uint64_t process,
                                         uint64_t message)
 {
-    size_t bucket = (process * 31 + message) % CTN_UCX_PARTIAL_BUCKETS;
+    size_t bucket = ctn_hash_add(process, message) % CTN_UCX_PARTIAL_BUCKETS;
     ctn_ucx_partial_t **link = &transport->partials[bucket];
     while (*link != NULL &&
            ((*link)->process != process || (*link)->message != message))

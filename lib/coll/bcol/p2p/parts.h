@@ -25,7 +25,8 @@ static inline size_t ctn_p2p_blocks_total(const ctn_basic_coll_t *basic,
     return basic->at[size] - basic->at[0];
 }
 
-/** Digest of all lengths; not 0. Each length affects all bits. */
+/** Digest of all lengths; not 0. Each length affects all bits. Not
+ * ctn_hash_add: one multiplication for each length, in every call. */
 static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
                                              uint32_t size)
 {
