@@ -300,9 +300,8 @@ bool ctn_barrier_by_levels(catena_group_t *group)
 static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
                                   catena_request_t **request)
 {
-    const ctn_coll_args_t args = {.composition = &ctn_ml_barrier,
-                                  .group = group};
-    return ctn_ml_run(&args, mode, request);
+    const ctn_arguments_t args = {.collective = &ctn_call_barrier};
+    return ctn_ml_run(&ctn_ml_barrier, &args, group, mode, request);
 }
 
 /** Run a flat barrier inline if no other operation is in progress. False: it
@@ -352,8 +351,11 @@ CTN_TURN_FIRST catena_status_t catena_barrier(catena_group_t *group)
 static catena_status_t barrier_request(catena_group_t *group,
                                        catena_request_t **request)
 {
-    if (group == NULL || request == NULL) {
+    if (group == NULL) {
         return CATENA_ERR_ARG;
+    }
+    if (request == NULL) {
+        return ctn_refuse_request(group->exec, &ctn_call_barrier);
     }
     ctn_op_t *op = ctn_barrier_create(group);
     if (op == NULL) {

@@ -62,19 +62,27 @@ static void nulls(rank_test_t *test)
     size_t p = (size_t)test->place.ranks;
     int32_t a[N] = {0}, *b = calloc(p * N, sizeof(*b));
     size_t *counts = calloc(p, sizeof(*counts));
+    ptrdiff_t *places = calloc(p, sizeof(*places));
     REFUSED(test, "expected 16 bytes", catena_bcast(NULL, N, type, 0, g));
     REFUSED(test, "the type of", catena_bcast(a, N, NULL, 0, g));
     REFUSED(test, "operation is NULL",
             catena_allreduce(a, b, N, type, NULL, g));
     REFUSED(test, "recv is NULL",
             catena_allgather(a, N, type, NULL, N, type, g));
-    REFUSED(test, "are NULL",
+    REFUSED(test, "recv_displacements is NULL; expected [",
             catena_allgatherv(a, 0, type, b, counts, NULL, type, g));
-    REFUSED(test, "counts are NULL",
+    REFUSED(test, "recv_counts is NULL; expected [",
             catena_reduce_scatter(a, b, NULL, type, CATENA_SUM, g));
+    REFUSED(test, "send_counts is NULL; expected [",
+            catena_alltoallv(a, NULL, NULL, type, b, counts, places, type, g));
+    REFUSED(test, "alltoall: recv is NULL",
+            catena_alltoall(b, 1, type, NULL, 1, type, g));
+    REFUSED(test, "request is NULL",
+            catena_ialltoall(b, 1, type, b, 1, type, g, NULL));
     still_works(test, g);
     free(b);
     free(counts);
+    free(places);
 }
 
 /** More bytes than addresses. */
@@ -161,7 +169,7 @@ static void in_place(rank_test_t *test)
     REFUSED(test, words, catena_bcast(here, N, type, 0, g));
     REFUSED(test, words, catena_allreduce(a, here, N, type, CATENA_SUM, g));
     REFUSED(test, words, catena_scan(here, here, N, type, CATENA_SUM, g));
-    REFUSED(test, "", catena_alltoall(b, 1, type, here, 1, type, g));
+    REFUSED(test, words, catena_alltoall(b, 1, type, here, 1, type, g));
     REFUSED(test, words, catena_allgather(a, N, type, here, N, type, g));
     REFUSED(test, words,
             catena_reduce_scatter_block(a, here, N, type, CATENA_SUM, g));

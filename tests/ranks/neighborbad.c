@@ -295,7 +295,7 @@ static void calls(rank_test_t *test)
             catena_neighbor_allgather(NULL, 1, type, b, 1, type, n));
     REFUSED(test, "type of recv is NULL",
             catena_neighbor_allgather(a, 1, type, b, 1, NULL, n));
-    REFUSED(test, "displacements of recv are NULL",
+    REFUSED(test, "recv_displacements is NULL; expected [",
             catena_neighbor_allgatherv(a, 1, type, b, &count, NULL, type, n));
     REFUSED(test, "type of recv is NULL",
             catena_neighbor_alltoallw(a, &count, &at, &type, b, &count, &at,

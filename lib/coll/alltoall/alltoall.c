@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "coll/call/publish.h"
 #include "coll/select/select.h"
 #include "split/call/call.h"
 
@@ -120,88 +121,7 @@ void ctn_alltoall_release(ctn_op_t *op)
     free(call->held);
 }
 
-/* ---- arguments ---- */
-
-/** How the caller waits. */
-typedef enum call_mode {
-    MODE_BLOCKING,
-    MODE_NONBLOCKING,
-    MODE_PERSISTENT
-} call_mode_t;
-
-/** Blocks of one length. */
-static catena_status_t read_uniform(const catena_group_t *group,
-                                    const ctn_coll_side_t *side,
-                                    ctn_blocks_t *blocks)
-{
-    uint32_t p = group->chain.place.size;
-    size_t all;
-    if (side->type == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    if (!ctn_blocks_read_uniform(side, p, blocks, &all)) {
-        ctn_error(group->exec->log,
-                  "alltoall: %zu elements for each of %u ranks do not fit the "
-                  "address space",
-                  side->count, p);
-        return CATENA_ERR_ARG;
-    }
-    blocks->type = side->type;
-    return CATENA_OK;
-}
-
-/** Blocks of individual lengths. */
-static catena_status_t read_vector(const catena_group_t *group,
-                                   const ctn_coll_side_t *side,
-                                   ctn_blocks_t *blocks)
-{
-    uint32_t p = group->chain.place.size;
-    size_t all = 0;
-    if (side->counts == NULL || side->displacements == NULL ||
-        (side->type == NULL && side->types == NULL)) {
-        return CATENA_ERR_ARG;
-    }
-    for (uint32_t i = 0; i < p; i++) {
-        if (ctn_side_type(side, i) == NULL) {
-            return CATENA_ERR_ARG;
-        }
-        if (!ctn_block_fits(side, i, &all)) {
-            ctn_error(group->exec->log,
-                      "alltoallv: %zu elements at displacement %td for rank %u "
-                      "do not fit the address space",
-                      side->counts[i], side->displacements[i], i);
-            return CATENA_ERR_ARG;
-        }
-        if (ctn_block_is_missing(side, i)) {
-            return CATENA_ERR_ARG;
-        }
-    }
-    blocks->type = side->type;
-    blocks->types = side->types;
-    blocks->counts = side->counts;
-    blocks->displacements = side->displacements;
-    return CATENA_OK;
-}
-
-static catena_status_t read_side(const catena_group_t *group,
-                                 const ctn_coll_side_t *side,
-                                 ctn_blocks_t *blocks)
-{
-    catena_status_t status;
-    if (side->counts != NULL || side->types != NULL ||
-        side->displacements != NULL) {
-        status = read_vector(group, side, blocks);
-    } else {
-        status = read_uniform(group, side, blocks);
-        if (status == CATENA_OK &&
-            ctn_type_is_missing(side->type, side->buffer, side->count)) {
-            status = CATENA_ERR_ARG;
-        }
-    }
-    /* The library writes to receive buffers only. */
-    blocks->base = (unsigned char *)(uintptr_t)side->buffer;
-    return status;
-}
+/* ---- calls ---- */
 
 /** The caller may free derived types, and for alltoallw their handles, before
  * the operation ends. */
@@ -230,50 +150,8 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
     return CATENA_OK;
 }
 
-/** An alltoall has one length for all blocks of all ranks. */
-static catena_status_t refuse_lengths(const ctn_alltoall_t *call)
-{
-    ctn_error(call->group->exec->log,
-              "alltoall: a block of send has %zu bytes; expected %zu, as a "
-              "block of recv",
-              call->send.bytes, call->receive.bytes);
-    return CATENA_ERR_ARG;
-}
-
-static catena_status_t validate(const ctn_coll_side_t *send,
-                                const ctn_coll_side_t *receive,
-                                ctn_alltoall_t *call)
-{
-    call->in_place = send->buffer == CATENA_IN_PLACE;
-    call->vector = receive->counts != NULL;
-    if (receive->buffer == CATENA_IN_PLACE) {
-        return CATENA_ERR_ARG;
-    }
-    catena_status_t status = read_side(call->group, receive, &call->receive);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    if (call->in_place) {
-        call->send = call->receive;
-        return CATENA_OK;
-    }
-    if (call->vector || send->type != receive->type ||
-        send->count != receive->count) {
-        status = read_side(call->group, send, &call->send);
-        return status == CATENA_OK && !call->vector &&
-                       call->send.bytes != call->receive.bytes
-                   ? refuse_lengths(call)
-                   : status;
-    }
-    call->send = call->receive;
-    call->send.base = (unsigned char *)(uintptr_t)send->buffer;
-    return ctn_type_is_missing(send->type, send->buffer, send->count)
-               ? CATENA_ERR_ARG
-               : CATENA_OK;
-}
-
 /** Copy the group's current settings. */
-static catena_status_t take_settings(ctn_alltoall_t *call, call_mode_t mode)
+static catena_status_t take_settings(ctn_alltoall_t *call, ctn_mode_t mode)
 {
     ctn_selector_t *selector = ctn_selector_of(call->group);
     if (selector == NULL) {
@@ -284,26 +162,7 @@ static catena_status_t take_settings(ctn_alltoall_t *call, call_mode_t mode)
     call->leaders = selector->leaders;
     call->radix = selector->radix;
     call->window = selector->window;
-    return mode != MODE_BLOCKING ? hold_types(call) : CATENA_OK;
-}
-
-ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
-                               const ctn_blocks_t *receive)
-{
-    ctn_op_t *op = ctn_op_create(group->exec, &alltoallv, &group->sequence);
-    if (op == NULL) {
-        return NULL;
-    }
-    ctn_alltoall_t *call = ctn_op_state(op);
-    call->group = group;
-    call->send = *send;
-    call->receive = *receive;
-    call->vector = true;
-    if (take_settings(call, MODE_BLOCKING) != CATENA_OK) {
-        ctn_op_release(op);
-        return NULL;
-    }
-    return op;
+    return mode != CTN_BLOCKING ? hold_types(call) : CATENA_OK;
 }
 
 /** Run the operation on a hidden duplicate of its group. */
@@ -320,13 +179,13 @@ static catena_status_t use_hidden_group(ctn_op_t *op)
     return status;
 }
 
-/** Create the operation; *op is NULL when there is nothing to do. */
-static catena_status_t prepare(const ctn_coll_side_t *send,
-                               const ctn_coll_side_t *receive,
-                               catena_group_t *group, call_mode_t mode,
-                               ctn_op_t **op)
+/** Create the operation of a call. */
+static catena_status_t make(const ctn_description_t *collective,
+                            const ctn_operands_t *operands,
+                            catena_group_t *group, ctn_mode_t mode,
+                            ctn_op_t **op)
 {
-    bool vector = receive->counts != NULL;
+    bool vector = ctn_has_lengths(collective);
     ctn_op_t *made = ctn_op_create(group->exec, vector ? &alltoallv : &alltoall,
                                    &group->sequence);
     if (made == NULL) {
@@ -334,44 +193,48 @@ static catena_status_t prepare(const ctn_coll_side_t *send,
     }
     ctn_alltoall_t *call = ctn_op_state(made);
     call->group = group;
-    catena_status_t status = validate(send, receive, call);
-    bool nothing = !vector && call->receive.bytes == 0;
-    if (status == CATENA_OK && !nothing) {
-        status = take_settings(call, mode);
-    }
-    if (status == CATENA_OK && !nothing && mode == MODE_PERSISTENT) {
+    call->send = operands->send;
+    call->receive = operands->recv;
+    call->in_place = operands->in_place;
+    call->vector = vector;
+    catena_status_t status = take_settings(call, mode);
+    if (status == CATENA_OK && mode == CTN_PERSISTENT) {
         status = use_hidden_group(made);
     }
-    if (status != CATENA_OK || nothing) {
+    if (status != CATENA_OK) {
         ctn_op_release(made);
-        made = NULL;
+        return status;
     }
     *op = made;
-    return status;
+    return CATENA_OK;
+}
+
+ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
+                               const ctn_blocks_t *receive)
+{
+    const ctn_operands_t operands = {.send = *send, .recv = *receive};
+    ctn_op_t *op = NULL;
+    (void)make(&ctn_call_alltoallv, &operands, group, CTN_BLOCKING, &op);
+    return op;
 }
 
 /** Run a blocking call inline, in eager rows like the last one, when no other
  * operation is in progress. False: it must run as an operation. */
-CTN_HOT static bool run_inline(const ctn_coll_side_t *send,
-                               const ctn_coll_side_t *receive,
+CTN_HOT static bool run_inline(const ctn_operands_t *operands,
                                catena_group_t *group, catena_status_t *status)
 {
     ctn_selector_t *selector = ctn_selector_of(group);
+    ctn_eager_rows_t rows;
     if (selector == NULL || selector->inline_bytes == 0 ||
-        receive->counts != NULL) {
+        operands->recv.counts != NULL ||
+        operands->recv.bytes != selector->inline_bytes ||
+        !ctn_inline_begin(group->exec, &group->sequence, &rows.seq)) {
         return false;
     }
-    ctn_alltoall_t call = {.group = group};
-    ctn_eager_rows_t rows;
-    *status = validate(send, receive, &call);
-    if (*status != CATENA_OK || call.receive.bytes != selector->inline_bytes ||
-        !ctn_inline_begin(group->exec, &group->sequence, &rows.seq)) {
-        return *status != CATENA_OK;
-    }
     rows.topo = selector->topo;
-    rows.send = &call.send;
-    rows.receive = &call.receive;
-    rows.in_place = call.in_place;
+    rows.send = &operands->send;
+    rows.receive = &operands->recv;
+    rows.in_place = operands->in_place;
     ctn_backoff_t backoff = {0};
     ctn_eager_rows_begin(group->exec, &rows);
     while (!ctn_eager_rows_advance(group->exec, &rows)) {
@@ -385,169 +248,59 @@ CTN_HOT static bool run_inline(const ctn_coll_side_t *send,
     return true;
 }
 
-/** All nine entry points: validate, create, and start as requested. */
-CTN_HOT static catena_status_t enter(const ctn_coll_side_t *send,
-                                     const ctn_coll_side_t *receive,
-                                     catena_group_t *group, call_mode_t mode,
-                                     catena_request_t **request)
+/** All nine entry points: check, create, and start as requested. */
+CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
+                                   catena_group_t *group, ctn_mode_t mode,
+                                   catena_request_t **request)
 {
-    if (group == NULL || (mode != MODE_BLOCKING && request == NULL)) {
+    ctn_operands_t operands;
+    if (group == NULL) {
         return CATENA_ERR_ARG;
     }
-    ctn_op_t *op = NULL;
-    catena_status_t status;
-    if (mode == MODE_BLOCKING && run_inline(send, receive, group, &status)) {
+    if (mode != CTN_BLOCKING && request == NULL) {
+        return ctn_refuse_request(group->exec, args->collective);
+    }
+    const ctn_peers_t peers = ctn_peers_of(group);
+    catena_status_t status = ctn_arguments_check(args, &peers, &operands);
+    if (status != CATENA_OK ||
+        (mode == CTN_BLOCKING && run_inline(&operands, group, &status))) {
         return status;
     }
-    status = prepare(send, receive, group, mode, &op);
+    if (ctn_operands_empty(args->collective, &operands)) {
+        return ctn_call_empty(group->exec, mode, request);
+    }
+    ctn_op_t *op = NULL;
+    status = make(args->collective, &operands, group, mode, &op);
     if (status != CATENA_OK) {
         return status;
     }
-    switch (mode) {
-    case MODE_BLOCKING:
-        return op != NULL ? ctn_op_run(op) : CATENA_OK;
-    case MODE_NONBLOCKING:
-        if (op != NULL) {
-            ctn_op_start(op);
-        }
-        break;
-    case MODE_PERSISTENT:
-    default:
-        op = op != NULL ? op : ctn_op_create_empty(group->exec);
-        if (op == NULL) {
-            return CATENA_ERR_NO_MEMORY;
-        }
-        op->persistent = true;
+    if (mode == CTN_BLOCKING) {
+        return ctn_op_run(op);
     }
-    *request = op; /* NULL counts as complete */
+    if (mode == CTN_PERSISTENT) {
+        op->persistent = true;
+    } else {
+        ctn_op_start(op);
+    }
+    *request = op;
     return CATENA_OK;
 }
 
 /* ---- public ---- */
 
-#define UNIFORM_PARAMETERS                                                     \
-    const void *send, size_t send_count, catena_type_t send_type, void *recv,  \
-        size_t recv_count, catena_type_t recv_type, catena_group_t *group
+#define RUN(name, args, mode, request) run(args, group, mode, request)
+#define PUBLISH(name, parameters, ...)                                         \
+    CTN_PUBLISH(CTN_HOT, name, catena_group_t *group, RUN, parameters,         \
+                __VA_ARGS__)
 
-CTN_HOT static catena_status_t
-enter_uniform(UNIFORM_PARAMETERS, call_mode_t mode, catena_request_t **request)
-{
-    ctn_coll_side_t from = {
-        .buffer = send, .count = send_count, .type = ctn_type_of(send_type)};
-    ctn_coll_side_t to = {
-        .buffer = recv, .count = recv_count, .type = ctn_type_of(recv_type)};
-    return enter(&from, &to, group, mode, request);
-}
-
-CTN_HOT catena_status_t catena_alltoall(UNIFORM_PARAMETERS)
-{
-    return enter_uniform(send, send_count, send_type, recv, recv_count,
-                         recv_type, group, MODE_BLOCKING, NULL);
-}
-
-catena_status_t catena_ialltoall(UNIFORM_PARAMETERS, catena_request_t **request)
-{
-    return enter_uniform(send, send_count, send_type, recv, recv_count,
-                         recv_type, group, MODE_NONBLOCKING, request);
-}
-
-catena_status_t catena_alltoall_init(UNIFORM_PARAMETERS,
-                                     catena_request_t **request)
-{
-    return enter_uniform(send, send_count, send_type, recv, recv_count,
-                         recv_type, group, MODE_PERSISTENT, request);
-}
-
-/* The parameters of v and w differ in the types: one, or arrays. */
-#define VECTOR_PARAMETERS(send_type, recv_type)                                \
-    const void *send, const size_t send_counts[],                              \
-        const ptrdiff_t send_displacements[], send_type, void *recv,           \
-        const size_t recv_counts[], const ptrdiff_t recv_displacements[],      \
-        recv_type, catena_group_t *group
-#define V_PARAMETERS                                                           \
-    VECTOR_PARAMETERS(catena_type_t send_type, catena_type_t recv_type)
-#define W_PARAMETERS                                                           \
-    VECTOR_PARAMETERS(const catena_type_t send_types[],                        \
-                      const catena_type_t recv_types[])
-
-static catena_status_t enter_vector(const ctn_coll_side_t *send,
-                                    const ctn_coll_side_t *receive,
-                                    catena_group_t *group, call_mode_t mode,
-                                    catena_request_t **request)
-{
-    if (receive->counts == NULL ||
-        (send->buffer != CATENA_IN_PLACE && send->counts == NULL)) {
-        return CATENA_ERR_ARG;
-    }
-    return enter(send, receive, group, mode, request);
-}
-
-static catena_status_t enter_v(V_PARAMETERS, call_mode_t mode,
-                               catena_request_t **request)
-{
-    ctn_coll_side_t from = {.buffer = send,
-                            .counts = send_counts,
-                            .displacements = send_displacements,
-                            .type = ctn_type_of(send_type)};
-    ctn_coll_side_t to = {.buffer = recv,
-                          .counts = recv_counts,
-                          .displacements = recv_displacements,
-                          .type = ctn_type_of(recv_type)};
-    return enter_vector(&from, &to, group, mode, request);
-}
-
-static catena_status_t enter_w(W_PARAMETERS, call_mode_t mode,
-                               catena_request_t **request)
-{
-    ctn_coll_side_t from = {.buffer = send,
-                            .counts = send_counts,
-                            .displacements = send_displacements,
-                            .types = send_types};
-    ctn_coll_side_t to = {.buffer = recv,
-                          .counts = recv_counts,
-                          .displacements = recv_displacements,
-                          .types = recv_types};
-    return enter_vector(&from, &to, group, mode, request);
-}
-
-catena_status_t catena_alltoallv(V_PARAMETERS)
-{
-    return enter_v(send, send_counts, send_displacements, send_type, recv,
-                   recv_counts, recv_displacements, recv_type, group,
-                   MODE_BLOCKING, NULL);
-}
-
-catena_status_t catena_ialltoallv(V_PARAMETERS, catena_request_t **request)
-{
-    return enter_v(send, send_counts, send_displacements, send_type, recv,
-                   recv_counts, recv_displacements, recv_type, group,
-                   MODE_NONBLOCKING, request);
-}
-
-catena_status_t catena_alltoallv_init(V_PARAMETERS, catena_request_t **request)
-{
-    return enter_v(send, send_counts, send_displacements, send_type, recv,
-                   recv_counts, recv_displacements, recv_type, group,
-                   MODE_PERSISTENT, request);
-}
-
-catena_status_t catena_alltoallw(W_PARAMETERS)
-{
-    return enter_w(send, send_counts, send_displacements, send_types, recv,
-                   recv_counts, recv_displacements, recv_types, group,
-                   MODE_BLOCKING, NULL);
-}
-
-catena_status_t catena_ialltoallw(W_PARAMETERS, catena_request_t **request)
-{
-    return enter_w(send, send_counts, send_displacements, send_types, recv,
-                   recv_counts, recv_displacements, recv_types, group,
-                   MODE_NONBLOCKING, request);
-}
-
-catena_status_t catena_alltoallw_init(W_PARAMETERS, catena_request_t **request)
-{
-    return enter_w(send, send_counts, send_displacements, send_types, recv,
-                   recv_counts, recv_displacements, recv_types, group,
-                   MODE_PERSISTENT, request);
-}
+PUBLISH(alltoall, (CTN_SEND_UNIFORM, CTN_RECV_UNIFORM),
+        CTN_UNIFORM(send, send_count, send_type),
+        CTN_UNIFORM(recv, recv_count, recv_type))
+PUBLISH(alltoallv,
+        (CTN_SEND_LENGTHS, catena_type_t send_type, CTN_RECV_LENGTHS,
+         catena_type_t recv_type),
+        CTN_VECTOR(send, send_type), CTN_VECTOR(recv, recv_type))
+PUBLISH(alltoallw,
+        (CTN_SEND_LENGTHS, const catena_type_t send_types[], CTN_RECV_LENGTHS,
+         const catena_type_t recv_types[]),
+        CTN_TYPED(send), CTN_TYPED(recv))

@@ -1,357 +1,392 @@
-/* Validation of the arguments of hierarchical collectives; lengths become
- * bytes. */
+/* The check of the arguments of all collectives. Lengths become bytes. */
 
-#include <stdint.h>
-
-#include "coll/call/call.h"
+#include "coll/call/arguments.h"
 
 #include <catena/coll.h>
+#include <stdint.h>
 
-/** The arguments being checked, and the result. */
-typedef struct coll_check {
-    const ctn_coll_args_t *args;
-    ctn_call_t *call;
-} coll_check_t;
+/* ---- descriptions ---- */
 
-static catena_group_t *group_of(const coll_check_t *check)
-{
-    return check->args->group;
-}
+#define CTN_CALL(NAME, name, send, recv, traits)                               \
+    const ctn_description_t ctn_call_##name =                                  \
+        CTN_DESCRIPTION(name, send, recv, traits);
+#define CTN_VARIANT(NAME, name, OF, send, recv, traits)                        \
+    CTN_CALL(NAME, name, send, recv, traits)
+#define CTN_ALLTOALL(NAME, name, send, recv, traits)                           \
+    CTN_CALL(NAME, name, send, recv, traits)
+#define CTN_NEIGHBOR(NAME, name, PATTERN, send, recv, traits)                  \
+    CTN_CALL(NAME, name, send, recv, traits)
+#include "coll/call/calls.def"
 
-static uint32_t size_of(const coll_check_t *check)
-{
-    return group_of(check)->chain.place.size;
-}
+/* ---- one side ---- */
 
-static bool is_root(const coll_check_t *check)
-{
-    return (uint32_t)check->args->root == group_of(check)->chain.place.rank;
-}
+/** A side that is significant on this rank. */
+typedef struct side_check {
+    const ctn_arguments_t *args;
+    const ctn_peers_t *peers;
+    const char *what; /* the parameter */
+    const ctn_coll_side_t *side;
+    ctn_side_shape_t shape;
+    bool target;    /* peers are targets */
+    uint32_t count; /* peers */
+} side_check_t;
 
 #define REFUSE(check, format, ...)                                             \
-    ctn_error(group_of(check)->exec->log, "%s: " format,                       \
-              (check)->args->composition->algorithm.name, __VA_ARGS__)
+    (ctn_error((check)->peers->exec->log, "%s: " format,                       \
+               (check)->args->collective->name, __VA_ARGS__),                  \
+     CATENA_ERR_ARG)
 
-/* ---- buffers ---- */
-
-static catena_status_t too_long(const coll_check_t *check, const char *what,
-                                size_t count)
+static bool is_peer(const side_check_t *check, uint32_t i)
 {
-    REFUSE(check, "%s of %zu elements does not fit the address space", what,
-           count);
-    return CATENA_ERR_ARG;
+    const ctn_peers_t *peers = check->peers;
+    return peers->is_null == NULL ||
+           !peers->is_null(peers->of, check->target, i);
 }
 
-static catena_status_t check_buffer(const coll_check_t *check, const char *what,
-                                    const void *buffer, bool missing,
-                                    size_t bytes)
+static bool has_peers(const side_check_t *check)
 {
-    if (buffer == CATENA_IN_PLACE) {
-        REFUSE(check, "%s is CATENA_IN_PLACE, which is not allowed here", what);
-        return CATENA_ERR_ARG;
+    uint32_t i = 0;
+    while (i < check->count && !is_peer(check, i)) {
+        i++;
     }
-    if (missing) {
-        REFUSE(check, "%s is NULL; expected %zu bytes of data", what, bytes);
-        return CATENA_ERR_ARG;
-    }
-    return CATENA_OK;
+    return i < check->count;
 }
 
-static catena_status_t check_type(const coll_check_t *check, const char *what,
-                                  const ctn_type_t *type)
+CTN_COLD static catena_status_t refuse_buffer(const side_check_t *check,
+                                              size_t bytes)
 {
-    if (type == NULL) {
-        REFUSE(check, CTN_NO_TYPE, what);
-        return CATENA_ERR_ARG;
+    if (check->side->buffer == CATENA_IN_PLACE) {
+        return REFUSE(check, "%s is CATENA_IN_PLACE, which is not allowed here",
+                      check->what);
     }
-    return CATENA_OK;
+    return REFUSE(check, "%s is NULL; expected %zu bytes of data", check->what,
+                  bytes);
 }
 
-/** One block: what this rank alone sends or receives. */
-static catena_status_t read_span(const coll_check_t *check, const char *what,
-                                 const ctn_coll_side_t *side, ctn_span_t *span)
-{
-    catena_status_t status = check_type(check, what, side->type);
-    ptrdiff_t reach;
-    size_t bytes;
-    if (status != CATENA_OK) {
-        return status;
-    }
-    if (__builtin_mul_overflow(side->count, side->type->bytes, &bytes) ||
-        __builtin_mul_overflow(side->count, side->type->extent, &reach)) {
-        return too_long(check, what, side->count);
-    }
-    status = check_buffer(
-        check, what, side->buffer,
-        ctn_type_is_missing(side->type, side->buffer, side->count), bytes);
-    if (status == CATENA_OK) {
-        span->base = (unsigned char *)(uintptr_t)side->buffer;
-        span->bytes = bytes;
-        span->type = side->type->dense ? NULL : side->type;
-    }
-    return status;
-}
-
-static catena_status_t read_uniform(const coll_check_t *check, const char *what,
-                                    const ctn_coll_side_t *side,
-                                    ctn_blocks_t *blocks, size_t *all)
-{
-    return ctn_blocks_read_uniform(side, size_of(check), blocks, all)
-               ? CATENA_OK
-               : too_long(check, what, side->count);
-}
-
-static catena_status_t read_vector(const coll_check_t *check, const char *what,
-                                   const ctn_coll_side_t *side,
-                                   ctn_blocks_t *blocks, size_t *all)
-{
-    *all = 0;
-    for (uint32_t i = 0; i < size_of(check); i++) {
-        if (!ctn_block_fits(side, i, all)) {
-            return too_long(check, what, side->counts[i]);
-        }
-    }
-    blocks->counts = side->counts;
-    blocks->displacements = side->displacements;
-    return CATENA_OK;
-}
-
-static bool any_missing(const coll_check_t *check, const ctn_coll_side_t *side)
+/** Whether a block with individual length and displacement is missing. */
+static bool is_block_missing(const side_check_t *check)
 {
     bool missing = false;
-    for (uint32_t i = 0; i < size_of(check) && !missing; i++) {
-        missing = ctn_block_is_missing(side, i);
+    for (uint32_t i = 0; i < check->count && !missing; i++) {
+        missing = is_peer(check, i) && ctn_block_is_missing(check->side, i);
     }
     return missing;
 }
 
-/** A block for each rank. `vector`: of individual lengths.
- * @param[out] all their total bytes */
-static catena_status_t read_blocks(const coll_check_t *check, const char *what,
-                                   const ctn_coll_side_t *side, bool vector,
-                                   size_t *all)
+/** @param bytes of all its data */
+static inline catena_status_t check_buffer(const side_check_t *check,
+                                           size_t bytes)
 {
-    ctn_blocks_t *blocks = &check->call->all;
-    catena_status_t status = check_type(check, what, side->type);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    if (vector && (side->counts == NULL || side->displacements == NULL)) {
-        REFUSE(check, "the %s of %s are NULL",
-               side->counts == NULL ? "counts" : "displacements", what);
-        return CATENA_ERR_ARG;
-    }
-    status = vector ? read_vector(check, what, side, blocks, all)
-                    : read_uniform(check, what, side, blocks, all);
-    if (status == CATENA_OK) {
-        status = check_buffer(
-            check, what, side->buffer,
-            vector ? any_missing(check, side)
-                   : ctn_type_is_missing(side->type, side->buffer, side->count),
-            *all);
-    }
-    blocks->base = (unsigned char *)(uintptr_t)side->buffer;
-    blocks->type = side->type;
-    return status;
+    const ctn_coll_side_t *side = check->side;
+    bool missing =
+        bytes > 0 && (side->displacements != NULL
+                          ? is_block_missing(check)
+                          : ctn_type_is_missing(side->type, side->buffer, 1));
+    return missing || side->buffer == CATENA_IN_PLACE
+               ? refuse_buffer(check, bytes)
+               : CATENA_OK;
 }
 
-static catena_status_t check_root(const coll_check_t *check)
+/** One block, or blocks of one length.
+ * @param[out] blocks and all are 0 before */
+static inline catena_status_t read_uniform(const side_check_t *check,
+                                           ctn_blocks_t *blocks, size_t *all)
 {
-    int root = check->args->root;
-    if (root < 0 || (uint32_t)root >= size_of(check)) {
-        REFUSE(check, "root is %d; expected 0 to %u", root, size_of(check) - 1);
-        return CATENA_ERR_ARG;
+    const ctn_coll_side_t *side = check->side;
+    uint32_t n = check->shape == CTN_SIDE_UNIFORM ? check->count : 1;
+    blocks->type = side->type;
+    if (side->type == NULL) {
+        return check->count > 0 ? REFUSE(check, CTN_NO_TYPE, check->what)
+                                : CATENA_OK;
     }
-    check->call->root = (uint32_t)root;
+    if (!ctn_blocks_read_uniform(side, n, blocks, all)) {
+        return REFUSE(check,
+                      "%u blocks of %s, of %zu elements each, do not fit the "
+                      "address space",
+                      n, check->what, side->count);
+    }
+    if (check->peers->is_null != NULL && !has_peers(check)) {
+        *all = 0;
+    }
     return CATENA_OK;
 }
 
-/* ---- collectives ---- */
-
-/** The operation and type of a reduction. */
-static catena_status_t read_reducer(const coll_check_t *check,
-                                    const ctn_type_t *type)
+static catena_status_t check_arrays(const side_check_t *check)
 {
+    const ctn_coll_side_t *side = check->side;
+    bool packed = check->shape == CTN_SIDE_PACKED;
+    const char *missing =
+        side->counts == NULL                     ? "counts"
+        : side->displacements == NULL && !packed ? "displacements"
+        : side->types == NULL && check->shape == CTN_SIDE_TYPED ? "types"
+                                                                : NULL;
+    return missing == NULL || check->count == 0
+               ? CATENA_OK
+               : REFUSE(check, "%s_%s is NULL; expected [%u] elements",
+                        packed ? "recv" : check->what, missing, check->count);
+}
+
+static catena_status_t read_vector(const side_check_t *check,
+                                   ctn_blocks_t *blocks, size_t *all)
+{
+    const ctn_coll_side_t *side = check->side;
+    catena_status_t status = check_arrays(check);
+    *all = 0;
+    for (uint32_t i = 0; i < check->count && status == CATENA_OK; i++) {
+        if (!is_peer(check, i)) {
+            continue;
+        }
+        if (ctn_side_type(side, i) == NULL) {
+            status = REFUSE(check, CTN_NO_TYPE, check->what);
+        } else if (!ctn_block_fits(side, i, all)) {
+            status = REFUSE(
+                check,
+                "block %u of %s, %zu elements at displacement %td, does not "
+                "fit the address space",
+                i, check->what, side->counts[i],
+                side->displacements != NULL ? side->displacements[i] : 0);
+        }
+    }
+    *blocks = (ctn_blocks_t){.type = side->type,
+                             .types = side->types,
+                             .counts = side->counts,
+                             .displacements = side->displacements};
+    return status;
+}
+
+static inline catena_status_t read_side(const side_check_t *check,
+                                        ctn_blocks_t *blocks, size_t *all)
+{
+    bool vector =
+        check->shape >= CTN_SIDE_VECTOR && check->shape <= CTN_SIDE_PACKED;
+    catena_status_t status = vector ? read_vector(check, blocks, all)
+                                    : read_uniform(check, blocks, all);
+    /* The caller's buffer. catena writes only to receive buffers. */
+    blocks->base = (unsigned char *)(uintptr_t)check->side->buffer;
+    return status == CATENA_OK ? check_buffer(check, *all) : status;
+}
+
+/* ---- the call ---- */
+
+/** A call under check. */
+typedef struct call_check {
+    const ctn_arguments_t *args;
+    const ctn_peers_t *peers;
+    ctn_operands_t *operands;
+    bool sends;    /* the side is significant on this rank */
+    bool receives; /* likewise */
+    bool send_in_place;
+} call_check_t;
+
+CTN_COLD static catena_status_t refuse_root(const call_check_t *check)
+{
+    return REFUSE(check, "root is %d; expected 0 to %u", check->args->root,
+                  check->peers->targets - 1);
+}
+
+/** What the root makes significant. */
+static inline catena_status_t check_root(call_check_t *check)
+{
+    const ctn_arguments_t *args = check->args;
+    unsigned traits = args->collective->traits;
+    uint32_t root = (uint32_t)args->root; /* 0 if there is none */
+    check->operands->root = root;
+    if (root >= check->peers->targets && (traits & CTN_ROOT_ARGUMENT) != 0) {
+        return refuse_root(check);
+    }
+    bool is_root = root == check->peers->rank;
+    check->sends = args->collective->send != CTN_SIDE_NONE &&
+                   (is_root || (traits & CTN_SEND_ROOT_ONLY) == 0);
+    check->receives = args->collective->recv != CTN_SIDE_NONE &&
+                      (is_root || (traits & CTN_RECV_ROOT_ONLY) == 0);
+    return CATENA_OK;
+}
+
+CTN_COLD static catena_status_t refuse_reducer(const call_check_t *check)
+{
+    const ctn_type_t *type = check->args->recv.type;
     const ctn_reduce_op_t *op = check->args->op;
     char reason[256];
-    catena_status_t status = check_type(check, "the data", type);
-    if (status != CATENA_OK) {
-        return status;
+    if (type == NULL) {
+        return REFUSE(check, CTN_NO_TYPE, "the data");
     }
     if (op == NULL) {
-        REFUSE(check, "%s", CTN_NO_REDUCE_OP);
-        return CATENA_ERR_ARG;
+        return REFUSE(check, "%s", CTN_NO_REDUCE_OP);
     }
-    if (!ctn_op_valid(op, type)) {
-        REFUSE(check, "%s", ctn_op_mismatch(op, type, reason, sizeof(reason)));
-        return CATENA_ERR_ARG;
+    return REFUSE(check, "%s",
+                  ctn_op_mismatch(op, type, reason, sizeof(reason)));
+}
+
+/** The operation and the type of a reduction. */
+static inline catena_status_t read_reducer(const call_check_t *check)
+{
+    const ctn_type_t *type = check->args->recv.type;
+    const ctn_reduce_op_t *op = check->args->op;
+    if (type == NULL || op == NULL || !ctn_op_valid(op, type)) {
+        return refuse_reducer(check);
     }
-    const ctn_type_t *unit = ctn_op_unit(op, type);
-    const ctn_composition_t *composition = check->args->composition;
-    check->call->by = (ctn_reducer_t){op, unit};
-    check->call->reduction = unit->bytes > CTN_CHUNK_BYTES
-                                 ? CTN_REDUCTION_EXCHANGED
-                             : !type->dense ? CTN_REDUCTION_PACKED
-                                            : CTN_REDUCTION_DIRECT;
-    check->call->in_order =
-        check->call->reduction != CTN_REDUCTION_EXCHANGED &&
-        (!ctn_op_commutes(op) || composition->of == CTN_COLL_SCAN);
+    check->operands->by = (ctn_reducer_t){op, ctn_op_unit(op, type)};
     return CATENA_OK;
 }
 
-static catena_status_t validate_bcast(const coll_check_t *check, bool *nothing)
+/** Whether a rank's block lies among all in place: the side with that block
+ * alone is not read. */
+static bool is_among_all(ctn_side_shape_t own, ctn_side_shape_t all)
 {
-    ctn_call_t *call = check->call;
-    catena_status_t status = check_root(check);
-    if (status == CATENA_OK) {
-        status = read_span(check, "the buffer", &check->args->recv, &call->in);
-    }
-    call->out = call->in;
-    *nothing = call->in.bytes == 0;
-    return status;
+    return own == CTN_SIDE_ONE && ctn_has_blocks(all);
 }
 
-/** reduce, allreduce, scan, exscan: vectors. `receives`: this rank has a
- * result.
- */
-static catena_status_t read_vectors(const coll_check_t *check, bool receives,
-                                    bool *nothing)
+static catena_status_t read_recv(const call_check_t *check)
 {
-    const ctn_coll_args_t *args = check->args;
-    ctn_call_t *call = check->call;
-    ctn_coll_side_t send = args->send;
-    catena_status_t status = read_reducer(check, send.type);
-    if (status == CATENA_OK && receives) {
-        status = read_span(check, "recv", &args->recv, &call->out);
-        call->in_place = send.buffer == CATENA_IN_PLACE;
-        send.buffer = call->in_place ? args->recv.buffer : send.buffer;
+    const ctn_arguments_t *args = check->args;
+    const ctn_description_t *collective = args->collective;
+    const ctn_peers_t *peers = check->peers;
+    ctn_coll_side_t own;
+    side_check_t recv = {.args = args,
+                         .peers = peers,
+                         .what = collective->send == CTN_SIDE_NONE ? "buffer"
+                                                                   : "recv",
+                         .side = &args->recv,
+                         .shape = collective->recv,
+                         .count = peers->sources};
+    if (recv.shape == CTN_SIDE_OWN) { /* the counts have been checked */
+        own = args->recv;
+        own.count = own.counts[peers->rank];
+        recv.side = &own;
     }
-    if (status == CATENA_OK) {
-        status = read_span(check, "send", &send, &call->in);
-    }
-    *nothing = call->in.bytes == 0;
-    return status;
+    return read_side(&recv, &check->operands->recv,
+                     &check->operands->recv_bytes);
 }
 
-static catena_status_t validate_reduction(const coll_check_t *check,
-                                          bool *nothing)
+/** Whether the send side has the same blocks as the receive side, except for
+ * their base. */
+static inline bool sides_match(const ctn_arguments_t *args,
+                               const ctn_peers_t *peers)
 {
-    const ctn_composition_t *composition = check->args->composition;
-    bool rooted = composition->single_level_kind == CTN_REDUCE;
-    catena_status_t status = rooted ? check_root(check) : CATENA_OK;
-    if (status == CATENA_OK) {
-        status = read_vectors(check, !rooted || is_root(check), nothing);
-    }
-    return status;
+    return args->collective->send == args->collective->recv &&
+           args->collective->send <= CTN_SIDE_UNIFORM &&
+           args->send.type == args->recv.type &&
+           args->send.count == args->recv.count && peers->is_null == NULL;
 }
 
-/** This rank's block, sent or received, of a buffer with all blocks. */
-static catena_status_t read_own(const coll_check_t *check, const char *what,
-                                const ctn_coll_side_t *side,
-                                bool may_be_in_place, ctn_span_t *own)
+CTN_HOT static catena_status_t read_send(const call_check_t *check)
 {
-    ctn_call_t *call = check->call;
-    if (!may_be_in_place || side->buffer != CATENA_IN_PLACE) {
-        return read_span(check, what, side, own);
+    const ctn_arguments_t *args = check->args;
+    ctn_operands_t *operands = check->operands;
+    bool in_place = check->send_in_place; /* the data are in recv */
+    side_check_t send = {.args = args,
+                         .peers = check->peers,
+                         .what = in_place ? "recv" : "send",
+                         .side = in_place ? &args->recv : &args->send,
+                         .shape = args->collective->send,
+                         .target = true,
+                         .count = check->peers->targets};
+    if (check->receives && sides_match(args, check->peers)) {
+        operands->send = operands->recv;
+        operands->send.base = (unsigned char *)(uintptr_t)send.side->buffer;
+        operands->send_bytes = operands->recv_bytes;
+        return check_buffer(&send, operands->send_bytes);
     }
-    call->in_place = true;
-    *own = ctn_blocks_at(&call->all, group_of(check)->chain.place.rank);
+    if (in_place && ctn_has_blocks(args->collective->recv) &&
+        check->peers->targets != check->peers->sources) {
+        return REFUSE(check,
+                      "in place requires as many sources as targets; there are "
+                      "%u and %u",
+                      check->peers->sources, check->peers->targets);
+    }
+    return read_side(&send, &operands->send, &operands->send_bytes);
+}
+
+/** What both sides together must satisfy. */
+static catena_status_t check_lengths(const call_check_t *check)
+{
+    const ctn_description_t *collective = check->args->collective;
+    const ctn_operands_t *operands = check->operands;
+    if (ctn_has_trait(collective, CTN_ONE_LENGTH) &&
+        operands->send.bytes != operands->recv.bytes) {
+        return REFUSE(check,
+                      "a block of send has %zu bytes; expected %zu, as a block "
+                      "of recv",
+                      operands->send.bytes, operands->recv.bytes);
+    }
+    /* Other ranks would wait for it. */
+    if (is_among_all(collective->send, collective->recv) &&
+        (collective->traits & (CTN_ROOT_ARGUMENT | CTN_SEND_IN_PLACE)) ==
+            CTN_SEND_IN_PLACE &&
+        operands->recv_bytes == 0 && operands->send_bytes > 0) {
+        return REFUSE(check, "send has %zu bytes; expected 0, like recv",
+                      operands->send_bytes);
+    }
     return CATENA_OK;
 }
 
-/** gather, allgather, and scatter, which is the inverse of gather: `all` is the
- * side with a block for each rank, `one` that with this rank's block. */
-static catena_status_t
-read_gathering(const coll_check_t *check, const char *all,
-               const ctn_coll_side_t *all_side, const char *one,
-               const ctn_coll_side_t *one_side, ctn_span_t *own, bool *nothing)
+/** Which sides are read, and whether one is in place. */
+static void find_sides(call_check_t *check)
 {
-    const ctn_composition_t *composition = check->args->composition;
-    bool rooted = composition->single_level_kind != CTN_ALLGATHER;
-    size_t bytes = 0;
-    catena_status_t status = rooted ? check_root(check) : CATENA_OK;
-    bool has_all = !rooted || is_root(check);
-    if (status == CATENA_OK && has_all) {
-        status =
-            read_blocks(check, all, all_side, composition->lengths, &bytes);
-    }
-    if (status == CATENA_OK) {
-        status = read_own(check, one, one_side, has_all, own);
-    }
-    if (status == CATENA_OK && !rooted && bytes == 0 && own->bytes > 0) {
-        REFUSE(check, "send has %zu bytes; expected 0, like recv", own->bytes);
-        status = CATENA_ERR_ARG;
-    }
-    /* With individual lengths, the ranks with one block do not know the others.
-     */
-    *nothing = (has_all ? bytes : own->bytes) == 0 &&
-               (!rooted || !composition->lengths);
-    return status;
+    const ctn_arguments_t *args = check->args;
+    const ctn_description_t *collective = args->collective;
+    bool send_in_place = check->receives &&
+                         args->send.buffer == CATENA_IN_PLACE &&
+                         ctn_has_trait(collective, CTN_SEND_IN_PLACE);
+    bool recv_in_place = check->sends && args->recv.buffer == CATENA_IN_PLACE &&
+                         ctn_has_trait(collective, CTN_RECV_IN_PLACE);
+    check->operands->in_place = send_in_place || recv_in_place;
+    check->send_in_place = send_in_place;
+    check->sends &=
+        !(send_in_place && is_among_all(collective->send, collective->recv));
+    check->receives &= !recv_in_place;
 }
 
-static catena_status_t validate_reduce_scatter(const coll_check_t *check,
-                                               bool *nothing)
+CTN_HOT catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
+                                            const ctn_peers_t *peers,
+                                            ctn_operands_t *operands)
 {
-    const ctn_coll_args_t *args = check->args;
-    ctn_call_t *call = check->call;
-    ctn_coll_side_t recv = args->recv;
-    size_t all = 0;
-    catena_status_t status = read_reducer(check, recv.type);
-    if (status == CATENA_OK && args->composition->lengths &&
-        recv.counts == NULL) {
-        REFUSE(check, "the %s are NULL", "counts");
-        status = CATENA_ERR_ARG;
-    }
-    if (status == CATENA_OK) {
-        call->all.type = recv.type;
-        status = args->composition->lengths
-                     ? read_vector(check, "send", &recv, &call->all, &all)
-                     : read_uniform(check, "send", &recv, &call->all, &all);
+    const ctn_description_t *collective = args->collective;
+    call_check_t check = {.args = args, .peers = peers, .operands = operands};
+    *operands = (ctn_operands_t){0};
+    catena_status_t status = check_root(&check);
+    if (status == CATENA_OK && ctn_has_trait(collective, CTN_REDUCES)) {
+        status = read_reducer(&check);
     }
     if (status != CATENA_OK) {
         return status;
     }
-    call->in_place = args->send.buffer == CATENA_IN_PLACE;
-    const void *send = call->in_place ? recv.buffer : args->send.buffer;
-    status =
-        check_buffer(check, call->in_place ? "recv" : "send", send,
-                     all > 0 && ctn_type_is_missing(recv.type, send, 1), all);
-    call->in = (ctn_span_t){.base = (unsigned char *)(uintptr_t)send,
-                            .bytes = all,
-                            .type = recv.type->dense ? NULL : recv.type};
-    recv.count = recv.counts != NULL
-                     ? recv.counts[group_of(check)->chain.place.rank]
-                     : recv.count;
-    *nothing = all == 0;
-    return status == CATENA_OK ? read_span(check, "recv", &recv, &call->out)
-                               : status;
+    find_sides(&check);
+    if (check.sends && collective->send == CTN_SIDE_PACKED) {
+        status = read_send(&check); /* the counts of both sides */
+        check.sends = false;
+    }
+    if (status == CATENA_OK && check.receives) {
+        status = read_recv(&check);
+    }
+    if (status == CATENA_OK && check.sends) {
+        status = read_send(&check);
+    }
+    return status == CATENA_OK ? check_lengths(&check) : status;
 }
 
-catena_status_t ctn_ml_validate(const ctn_coll_args_t *args, ctn_call_t *call,
-                                bool *nothing)
+catena_status_t ctn_call_empty(ctn_exec_t *exec, ctn_mode_t mode,
+                               catena_request_t **request)
 {
-    *call =
-        (ctn_call_t){.composition = args->composition, .group = args->group};
-    coll_check_t check = {args, call};
-    switch (args->composition->single_level_kind) {
-    case CTN_BCAST:
-        return validate_bcast(&check, nothing);
-    case CTN_REDUCE:
-    case CTN_ALLREDUCE:
-    case CTN_SCAN:
-    case CTN_EXSCAN:
-        return validate_reduction(&check, nothing);
-    case CTN_GATHER:
-    case CTN_ALLGATHER:
-        return read_gathering(&check, "recv", &args->recv, "send", &args->send,
-                              &call->in, nothing);
-    case CTN_SCATTER:
-        return read_gathering(&check, "send", &args->send, "recv", &args->recv,
-                              &call->out, nothing);
-    case CTN_REDUCE_SCATTER:
-        return validate_reduce_scatter(&check, nothing);
-    default: /* no data */
-        *nothing = false;
-        return CATENA_OK;
+    ctn_op_t *op = NULL;
+    if (mode == CTN_PERSISTENT) {
+        op = ctn_op_create_empty(exec);
+        if (op == NULL) {
+            return ctn_exec_result(exec, CATENA_ERR_NO_MEMORY);
+        }
+        op->persistent = true;
     }
+    if (mode != CTN_BLOCKING) {
+        *request = op; /* NULL counts as complete */
+    }
+    return CATENA_OK;
+}
+
+catena_status_t ctn_refuse_request(const ctn_exec_t *exec,
+                                   const ctn_description_t *collective)
+{
+    ctn_error(exec->log,
+              "%s: request is NULL; expected where to store the request",
+              collective->name);
+    return CATENA_ERR_ARG;
 }

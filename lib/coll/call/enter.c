@@ -1,6 +1,5 @@
 /* From a call to its execution: inline, as an operation, or as a request. */
 
-#include <catena/coll.h>
 #include <stdint.h>
 
 #include "coll/call/call.h"
@@ -43,71 +42,116 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
                                     basic, status);
 }
 
-CTN_HOT static bool run_call_inline(const ctn_call_t *call,
-                                    ctn_ml_config_t *config,
-                                    catena_status_t *status)
+/** The same for vectors, from the arguments. */
+CTN_HOT static bool run_vector_inline(const ctn_composition_t *composition,
+                                      const catena_group_t *group,
+                                      const ctn_operands_t *operands,
+                                      const ctn_ml_config_t *config,
+                                      bool in_order, catena_status_t *status)
+{
+    const ctn_blocks_t *in = composition->collective->send == CTN_SIDE_NONE
+                                 ? &operands->recv
+                                 : &operands->send;
+    if ((in->type != NULL && !in->type->dense) || in->bytes > CTN_CHUNK_BYTES) {
+        return false;
+    }
+    ctn_basic_coll_t basic = {
+        .root = operands->root, /* members are all ranks in their order */
+        .in = in->base,
+        .out = operands->recv.base,
+        .bytes = in->bytes,
+        .by = operands->by,
+        .chunks = 1,
+    };
+    return run_level_inline(group, composition, config, in_order, &basic,
+                            status);
+}
+
+/** The same for blocks. */
+CTN_HOT static bool run_blocks_inline(const ctn_call_t *call,
+                                      ctn_ml_config_t *config,
+                                      catena_status_t *status)
 {
     const ctn_composition_t *composition = call->composition;
     ctn_basic_coll_t basic = {
-        .root = call->root, /* members are all ranks in their order */
+        .root = call->root,
         .in = call->in.base,
         .out = call->out.base,
         .bytes = call->in.bytes,
         .by = call->by,
         .chunks = 1,
     };
-    if (call->in.type != NULL || call->in.bytes > CTN_CHUNK_BYTES ||
-        (!composition->vector &&
-         (config->hierarchy->levels != 1 ||
-          composition->single_level_basic == NULL ||
-          !composition->single_level_basic(call, config, &basic)))) {
-        return false;
-    }
-    return run_level_inline(call->group, composition, config, call->in_order,
+    return call->in.type == NULL && call->in.bytes <= CTN_CHUNK_BYTES &&
+           config->hierarchy->levels == 1 &&
+           composition->single_level_basic != NULL &&
+           composition->single_level_basic(call, config, &basic) &&
+           run_level_inline(call->group, composition, config, call->in_order,
                             &basic, status);
 }
 
-/** Validate and run the most frequent calls, a few elements of a predefined
- * type between two buffers, if they can run inline. False: the general path
- * runs the call, or rejects it. */
-CTN_HOT static bool run_args_inline(const ctn_coll_args_t *args,
-                                    catena_status_t *status)
+/* ---- from operands to a call ---- */
+
+/** The only block of a side; all 0 if it is not significant. */
+static ctn_span_t span_of(const ctn_blocks_t *side)
 {
-    const ctn_composition_t *composition = args->composition;
-    const ctn_chain_place_t *place = &args->group->chain.place;
-    const ctn_type_t *type = args->recv.type;
-    const void *in = args->send.buffer;
-    /* Only the root of a reduce has a receive buffer. */
-    bool receives = composition->single_level_kind != CTN_REDUCE ||
-                    (uint32_t)args->root == place->rank;
-    void *out = receives ? (void *)(uintptr_t)args->recv.buffer : NULL;
-    bool is_bcast = composition->single_level_kind == CTN_BCAST;
-    bool in_order = composition->of == CTN_COLL_SCAN;
-    ctn_ml_config_t *config;
-    if (!composition->vector || type == NULL || type->derived ||
-        args->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||
-        (receives && out == NULL) || out == CATENA_IN_PLACE ||
-        (uint32_t)args->root >= place->size) {
-        return false;
+    return side->type != NULL ? ctn_blocks_at(side, 0)
+                              : (ctn_span_t){.base = NULL};
+}
+
+/** How a collective with these operands runs. */
+static inline ctn_reduction_t reduction_of(const ctn_operands_t *operands)
+{
+    if (operands->by.op == NULL) {
+        return CTN_REDUCTION_DIRECT;
     }
-    if (is_bcast) {
-        in = out;
-    } else if (in == NULL || in == CATENA_IN_PLACE || args->op == NULL ||
-               !ctn_op_valid(args->op, type)) {
-        return false;
+    return operands->by.type->bytes > CTN_CHUNK_BYTES ? CTN_REDUCTION_EXCHANGED
+           : !operands->send.type->dense              ? CTN_REDUCTION_PACKED
+                                                      : CTN_REDUCTION_DIRECT;
+}
+
+/** Whether only members in rank order may combine. */
+static inline bool is_in_order(const ctn_composition_t *composition,
+                               const ctn_operands_t *operands)
+{
+    return operands->by.op != NULL &&
+           reduction_of(operands) != CTN_REDUCTION_EXCHANGED &&
+           (composition->of == CTN_COLL_SCAN ||
+            !ctn_op_commutes(operands->by.op));
+}
+
+static void set_call(const ctn_composition_t *composition,
+                     catena_group_t *group, const ctn_operands_t *operands,
+                     ctn_call_t *call)
+{
+    const ctn_description_t *collective = composition->collective;
+    uint32_t me = group->chain.place.rank;
+    *call = (ctn_call_t){.composition = composition,
+                         .group = group,
+                         .root = operands->root,
+                         .by = operands->by,
+                         .reduction = reduction_of(operands),
+                         .in_place = operands->in_place,
+                         .in_order = is_in_order(composition, operands)};
+    if (ctn_has_blocks(collective->recv)) {
+        call->all = operands->recv;
+        call->in = call->in_place ? ctn_blocks_at(&call->all, me)
+                                  : span_of(&operands->send);
+    } else if (!ctn_has_blocks(collective->send)) {
+        call->out = span_of(&operands->recv);
+        call->in = collective->send == CTN_SIDE_NONE ? call->out
+                                                     : span_of(&operands->send);
+    } else if (operands->by.op == NULL) {
+        call->all = operands->send;
+        call->out = call->in_place ? ctn_blocks_at(&call->all, me)
+                                   : span_of(&operands->recv);
     } else {
-        in_order |= !ctn_op_commutes(args->op);
+        call->all = operands->send;
+        call->in = (ctn_span_t){
+            .base = operands->send.base,
+            .bytes = operands->send_bytes,
+            .type = operands->send.type->dense ? NULL : operands->send.type};
+        call->out = span_of(&operands->recv);
     }
-    ctn_basic_coll_t basic = {.root = (uint32_t)args->root,
-                              .in = in,
-                              .out = out,
-                              .bytes = args->recv.count * type->bytes,
-                              .by = {args->op, type},
-                              .chunks = 1};
-    *status = ctn_ml_config_find(args->group, composition->of, false, &config);
-    return *status != CATENA_OK ||
-           run_level_inline(args->group, composition, config, in_order, &basic,
-                            status);
 }
 
 /** The caller may free types and the operation before the call ends. */
@@ -191,67 +235,79 @@ static ctn_op_t *make_hidden_op(ctn_call_t *call)
     return op;
 }
 
-CTN_HOT static catena_status_t run_blocking(ctn_call_t *call)
+CTN_HOT static catena_status_t
+run_blocking(const ctn_composition_t *composition, catena_group_t *group,
+             const ctn_operands_t *operands)
 {
     catena_status_t status;
     ctn_ml_config_t *config;
-    call->blocking = true;
-    if (call->reduction == CTN_REDUCTION_EXCHANGED) { /* without hierarchy */
-        return ctn_op_run(make_op(call));
+    ctn_call_t call;
+    if (reduction_of(operands) == CTN_REDUCTION_EXCHANGED) {
+        set_call(composition, group, operands, &call);
+        call.blocking = true;
+        return ctn_op_run(make_op(&call)); /* without hierarchy */
     }
-    status =
-        ctn_ml_config_find(call->group, call->composition->of, false, &config);
-    if (status != CATENA_OK || run_call_inline(call, config, &status)) {
+    bool in_order = is_in_order(composition, operands);
+    status = ctn_ml_config_find(group, composition->of, false, &config);
+    if (status != CATENA_OK ||
+        (composition->vector && run_vector_inline(composition, group, operands,
+                                                  config, in_order, &status))) {
         return status;
     }
-    if (call->in_order) {
-        status = await_order(call);
+    set_call(composition, group, operands, &call);
+    call.blocking = true;
+    if (!composition->vector && run_blocks_inline(&call, config, &status)) {
+        return status;
     }
-    return status == CATENA_OK ? ctn_op_run(make_op(call)) : status;
+    if (in_order) {
+        status = await_order(&call);
+    }
+    return status == CATENA_OK ? ctn_op_run(make_op(&call)) : status;
 }
 
-CTN_HOT catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing,
-                                     ctn_mode_t mode,
-                                     catena_request_t **request)
+static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
+                                    catena_request_t **request)
 {
-    ctn_op_t *op = NULL;
-    if (mode == CTN_BLOCKING) {
-        return nothing ? CATENA_OK : run_blocking(call);
-    }
-    if (!nothing) {
-        hold(call);
-        op = mode == CTN_PERSISTENT ? make_hidden_op(call) : make_op(call);
-    } else if (mode == CTN_PERSISTENT) {
-        op = ctn_op_create_empty(call->group->exec);
-    }
-    if (op == NULL && !nothing) {
+    hold(call);
+    ctn_op_t *op =
+        mode == CTN_PERSISTENT ? make_hidden_op(call) : make_op(call);
+    if (op == NULL) {
         ctn_call_drop(call);
-    }
-    if (op == NULL && (!nothing || mode == CTN_PERSISTENT)) {
         return ctn_exec_result(call->group->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
-    } else if (op != NULL) {
+    } else {
         ctn_op_start(op);
     }
-    *request = op; /* NULL counts as complete */
+    *request = op;
     return CATENA_OK;
 }
 
-CTN_HOT catena_status_t ctn_ml_run(const ctn_coll_args_t *args, ctn_mode_t mode,
+CTN_HOT catena_status_t ctn_ml_run(const ctn_composition_t *composition,
+                                   const ctn_arguments_t *args,
+                                   catena_group_t *group, ctn_mode_t mode,
                                    catena_request_t **request)
 {
+    ctn_operands_t operands;
     ctn_call_t call;
-    bool nothing;
-    if (args->group == NULL || (mode != CTN_BLOCKING && request == NULL)) {
+    if (group == NULL) {
         return CATENA_ERR_ARG;
     }
-    catena_status_t status;
-    if (mode == CTN_BLOCKING && run_args_inline(args, &status)) {
+    if (mode != CTN_BLOCKING && request == NULL) {
+        return ctn_refuse_request(group->exec, args->collective);
+    }
+    const ctn_peers_t peers = ctn_peers_of(group);
+    catena_status_t status = ctn_arguments_check(args, &peers, &operands);
+    if (status != CATENA_OK) {
         return status;
     }
-    status = ctn_ml_validate(args, &call, &nothing);
-    return status == CATENA_OK ? ctn_ml_enter(&call, nothing, mode, request)
-                               : status;
+    if (ctn_operands_empty(args->collective, &operands)) {
+        return ctn_call_empty(group->exec, mode, request);
+    }
+    if (mode == CTN_BLOCKING) {
+        return run_blocking(composition, group, &operands);
+    }
+    set_call(composition, group, &operands, &call);
+    return make_request(&call, mode, request);
 }

@@ -1,41 +1,57 @@
 #ifndef CTN_COLL_CALL_PUBLISH_H
 #define CTN_COLL_CALL_PUBLISH_H
 
-#include <catena/coll.h>
+#include "coll/call/arguments.h"
 
-#include "coll/call/call.h"
-
-/* Defines the three forms of a collective, with the same parameters:
- * PUBLISH(name, (parameters except the group), members of its ctn_coll_args_t).
- */
-#define LIST(...) __VA_ARGS__
-#define PUBLISH(name, parameters, ...)                                         \
-    CTN_HOT catena_status_t catena_##name(LIST parameters,                     \
-                                          catena_group_t *group)               \
+/* Defines the three forms of a collective, which have the same parameters.
+ * `parameters` in parentheses, without the last one, `on`: the group or the
+ * neighborhood; then the members of ctn_arguments_t. `run` is called as
+ * run(name, arguments, mode, request). */
+#define CTN_LIST(...) __VA_ARGS__
+#define CTN_PUBLISH(hot, name, on, run, parameters, ...)                       \
+    hot catena_status_t catena_##name(CTN_LIST parameters, on)                 \
     {                                                                          \
-        const ctn_coll_args_t args = {                                         \
-            .composition = &ctn_ml_##name, .group = group, __VA_ARGS__};       \
-        return ctn_ml_run(&args, CTN_BLOCKING, NULL);                          \
+        const ctn_arguments_t args = {.collective = &ctn_call_##name,          \
+                                      __VA_ARGS__};                            \
+        return run(name, &args, CTN_BLOCKING, NULL);                           \
     }                                                                          \
-    catena_status_t catena_i##name(LIST parameters, catena_group_t *group,     \
+    catena_status_t catena_i##name(CTN_LIST parameters, on,                    \
                                    catena_request_t **request)                 \
     {                                                                          \
-        const ctn_coll_args_t args = {                                         \
-            .composition = &ctn_ml_##name, .group = group, __VA_ARGS__};       \
-        return ctn_ml_run(&args, CTN_NONBLOCKING, request);                    \
+        const ctn_arguments_t args = {.collective = &ctn_call_##name,          \
+                                      __VA_ARGS__};                            \
+        return run(name, &args, CTN_NONBLOCKING, request);                     \
     }                                                                          \
-    catena_status_t catena_##name##_init(                                      \
-        LIST parameters, catena_group_t *group, catena_request_t **request)    \
+    catena_status_t catena_##name##_init(CTN_LIST parameters, on,              \
+                                         catena_request_t **request)           \
     {                                                                          \
-        const ctn_coll_args_t args = {                                         \
-            .composition = &ctn_ml_##name, .group = group, __VA_ARGS__};       \
-        return ctn_ml_run(&args, CTN_PERSISTENT, request);                     \
+        const ctn_arguments_t args = {.collective = &ctn_call_##name,          \
+                                      __VA_ARGS__};                            \
+        return run(name, &args, CTN_PERSISTENT, request);                      \
     }
 
-/* Common forms of sides. */
-#define SEND(of_count, of_type)                                                \
-    .send = {.buffer = send, .count = of_count, .type = ctn_type_of(of_type)}
-#define RECV(of_count, of_type)                                                \
-    .recv = {.buffer = recv, .count = of_count, .type = ctn_type_of(of_type)}
+/* Sides that several collectives share: parameters, and members of
+ * ctn_arguments_t. */
+#define CTN_SEND_UNIFORM                                                       \
+    const void *send, size_t send_count, catena_type_t send_type
+#define CTN_RECV_UNIFORM void *recv, size_t recv_count, catena_type_t recv_type
+#define CTN_SEND_LENGTHS                                                       \
+    const void *send, const size_t send_counts[],                              \
+        const ptrdiff_t send_displacements[]
+#define CTN_RECV_LENGTHS                                                       \
+    void *recv, const size_t recv_counts[], const ptrdiff_t recv_displacements[]
+
+#define CTN_UNIFORM(side, of_count, of_type)                                   \
+    .side = {.buffer = side, .count = of_count, .type = ctn_type_of(of_type)}
+#define CTN_VECTOR(side, of_type)                                              \
+    .side = {.buffer = side,                                                   \
+             .counts = side##_counts,                                          \
+             .displacements = side##_displacements,                            \
+             .type = ctn_type_of(of_type)}
+#define CTN_TYPED(side)                                                        \
+    .side = {.buffer = side,                                                   \
+             .counts = side##_counts,                                          \
+             .displacements = side##_displacements,                            \
+             .types = side##_types}
 
 #endif

@@ -16,17 +16,6 @@ static const ctn_setting_type_t levels_type = {
 static const ctn_setting_type_t algorithm_type = {
     .kind = CTN_SETTING_TEXT, .expected = "auto, or an algorithm's name"};
 
-#define SETTINGS_OF_COLLECTIVE(NAME, name)                                     \
-    {#NAME "_HIERARCHY", "auto",                                               \
-     "Levels of " name "; auto: the value of CATENA_HIERARCHY.",               \
-     offsetof(ctn_hierarchy_config_t, of[CTN_COLL_##NAME].levels),             \
-     &levels_type},                                                            \
-        {#NAME "_ALGORITHM", "auto",                                           \
-         "Algorithm of " name                                                  \
-         ", for the components of its hierarchy that have it.",                \
-         offsetof(ctn_hierarchy_config_t, of[CTN_COLL_##NAME].algorithm),      \
-         &algorithm_type},
-
 static const ctn_setting_t settings[] = {
     {"HIERARCHY", "auto",
      "Levels of collectives. Rules: core, l3, numa, socket, node, network,\n"
@@ -35,14 +24,26 @@ static const ctn_setting_t settings[] = {
      offsetof(ctn_hierarchy_config_t, levels), &levels_type},
     {"SUBGROUP", "", "Name of the subgroup of this rank for the rule \"user\".",
      offsetof(ctn_hierarchy_config_t, subgroup), &ctn_setting_text},
-    CTN_EACH_COLLECTIVE(SETTINGS_OF_COLLECTIVE)};
+#define CTN_CALL(NAME, name, send, recv, traits)                               \
+    {#NAME "_HIERARCHY", "auto",                                               \
+     "Levels of " #name "; auto: the value of CATENA_HIERARCHY.",              \
+     offsetof(ctn_hierarchy_config_t, of[CTN_COLL_##NAME].levels),             \
+     &levels_type},                                                            \
+        {#NAME "_ALGORITHM", "auto",                                           \
+         "Algorithm of " #name                                                 \
+         ", for the components of its hierarchy that have it.",                \
+         offsetof(ctn_hierarchy_config_t, of[CTN_COLL_##NAME].algorithm),      \
+         &algorithm_type},
+#include "coll/call/calls.def"
+};
 
 const ctn_setting_table_t ctn_hierarchy_settings =
     CTN_SETTING_TABLE(settings, ctn_hierarchy_config_t);
 
-#define NAME_OF_COLLECTIVE(NAME, name) name,
 const char *const ctn_collective_names[] = {
-    CTN_EACH_COLLECTIVE(NAME_OF_COLLECTIVE) NULL};
+#define CTN_CALL(NAME, name, send, recv, traits) #name,
+#include "coll/call/calls.def"
+    NULL};
 
 ctn_coll_t ctn_collective_named(const char *name, size_t length)
 {

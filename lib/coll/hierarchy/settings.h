@@ -6,25 +6,13 @@
 /* The collectives that use hierarchies, and their settings in the
  * environment. */
 
-/* Each has settings of its own: CATENA_<NAME>_HIERARCHY and
- * CATENA_<NAME>_ALGORITHM. Variants use the settings of their collective: v
- * variants, and exscan those of scan. This is the only list of them. */
-#define CTN_EACH_COLLECTIVE(DO)                                                \
-    DO(BARRIER, "barrier")                                                     \
-    DO(BCAST, "bcast")                                                         \
-    DO(REDUCE, "reduce")                                                       \
-    DO(ALLREDUCE, "allreduce")                                                 \
-    DO(GATHER, "gather")                                                       \
-    DO(SCATTER, "scatter")                                                     \
-    DO(ALLGATHER, "allgather")                                                 \
-    DO(REDUCE_SCATTER, "reduce_scatter")                                       \
-    DO(SCAN, "scan")
-
-#define CTN_COLL_ENUMERATOR(NAME, name) CTN_COLL_##NAME,
+/** Those with settings of their own: CATENA_<NAME>_HIERARCHY and
+ * CATENA_<NAME>_ALGORITHM. Variants share them; see coll/call/calls.def. */
 typedef enum ctn_coll {
-    CTN_EACH_COLLECTIVE(CTN_COLL_ENUMERATOR) CTN_COLL_COUNT
+#define CTN_CALL(NAME, name, send, recv, traits) CTN_COLL_##NAME,
+#include "coll/call/calls.def"
+    CTN_COLL_COUNT
 } ctn_coll_t;
-#undef CTN_COLL_ENUMERATOR
 
 /** "barrier", "bcast", ... in the order of ctn_coll_t; NULL-terminated. */
 extern const char *const ctn_collective_names[];

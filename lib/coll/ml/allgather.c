@@ -37,7 +37,7 @@ static ctn_span_t own_block(ctn_ml_t *ml)
     ctn_error(ml->exec->log,
               "%s: the block of rank %u has %zu bytes; expected %zu by its "
               "receive count and type",
-              ml->call.composition->algorithm.name, rank, ml->call.in.bytes,
+              ml->call.composition->collective->name, rank, ml->call.in.bytes,
               expected);
     ml->status = CATENA_ERR_ARG;
     ml->mismatch = true;
@@ -49,7 +49,7 @@ static catena_status_t set_lengths(ctn_ml_t *ml, ml_allgather_t *all,
                                    const ctn_span_t *own)
 {
     ctn_cover_t *cover = &all->route.cover;
-    if (ml->call.composition->lengths) {
+    if (ctn_has_lengths(ml->call.composition->collective)) {
         all->at = ctn_route_offsets(ml);
         if (all->at == NULL) {
             return CATENA_ERR_NO_MEMORY;
@@ -191,14 +191,14 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
     }
 }
 
-#define ALLGATHER(its_name, has_lengths)                                       \
+#define ALLGATHER(its_name)                                                    \
     {                                                                          \
-        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_COLL_ALLGATHER,     \
-        .kinds = 1u << CTN_GATHER | 1u << CTN_ALLGATHER | 1u << CTN_BCAST,     \
-        .single_level_kind = CTN_ALLGATHER, .lengths = (has_lengths),          \
-        .single_level_basic = ctn_route_gather_single_level, .plan = plan,     \
-        .compose = compose                                                     \
+        CTN_ML_COLLECTIVE(its_name),                                           \
+            .kinds = 1u << CTN_GATHER | 1u << CTN_ALLGATHER | 1u << CTN_BCAST, \
+            .single_level_kind = CTN_ALLGATHER,                                \
+            .single_level_basic = ctn_route_gather_single_level, .plan = plan, \
+            .compose = compose                                                 \
     }
 
-const ctn_composition_t ctn_ml_allgather = ALLGATHER("allgather", false);
-const ctn_composition_t ctn_ml_allgatherv = ALLGATHER("allgatherv", true);
+const ctn_composition_t ctn_ml_allgather = ALLGATHER(allgather);
+const ctn_composition_t ctn_ml_allgatherv = ALLGATHER(allgatherv);

@@ -27,8 +27,7 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 }
 
 const ctn_composition_t ctn_ml_barrier = {
-    .algorithm = CTN_ML_ALGORITHM("barrier"),
-    .of = CTN_COLL_BARRIER,
+    CTN_ML_COLLECTIVE(barrier),
     .kinds = 1u << CTN_FANIN | 1u << CTN_BARRIER | 1u << CTN_FANOUT,
     .single_level_kind = CTN_BARRIER,
     .vector = true,

@@ -64,8 +64,7 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 }
 
 const ctn_composition_t ctn_ml_bcast = {
-    .algorithm = CTN_ML_ALGORITHM("bcast"),
-    .of = CTN_COLL_BCAST,
+    CTN_ML_COLLECTIVE(bcast),
     .kinds = 1u << CTN_BCAST,
     .single_level_kind = CTN_BCAST,
     .vector = true,

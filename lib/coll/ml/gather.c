@@ -33,14 +33,13 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
     }
 }
 
-#define GATHER(its_name, has_lengths)                                          \
+#define GATHER(its_name)                                                       \
     {                                                                          \
-        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_COLL_GATHER,        \
-        .kinds = 1u << CTN_GATHER, .single_level_kind = CTN_GATHER,            \
-        .lengths = (has_lengths),                                              \
-        .single_level_basic = ctn_route_gather_single_level, .plan = plan,     \
-        .compose = compose                                                     \
+        CTN_ML_COLLECTIVE(its_name),                                           \
+            .kinds = 1u << CTN_GATHER, .single_level_kind = CTN_GATHER,        \
+            .single_level_basic = ctn_route_gather_single_level, .plan = plan, \
+            .compose = compose                                                 \
     }
 
-const ctn_composition_t ctn_ml_gather = GATHER("gather", false);
-const ctn_composition_t ctn_ml_gatherv = GATHER("gatherv", true);
+const ctn_composition_t ctn_ml_gather = GATHER(gather);
+const ctn_composition_t ctn_ml_gatherv = GATHER(gatherv);

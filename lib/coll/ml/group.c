@@ -80,11 +80,9 @@ void ctn_chunk_give(catena_group_t *group, ctn_chunk_t *chunk)
 /* ---- algorithms ---- */
 
 static const ctn_composition_t *const compositions[] = {
-    &ctn_ml_barrier,    &ctn_ml_bcast,          &ctn_ml_reduce,
-    &ctn_ml_allreduce,  &ctn_ml_gather,         &ctn_ml_gatherv,
-    &ctn_ml_scatter,    &ctn_ml_scatterv,       &ctn_ml_allgather,
-    &ctn_ml_allgatherv, &ctn_ml_reduce_scatter, &ctn_ml_reduce_scatter_block,
-    &ctn_ml_scan,       &ctn_ml_exscan,
+#define CTN_CALL(NAME, name, send, recv, traits) &ctn_ml_##name,
+#define CTN_VARIANT(NAME, name, OF, send, recv, traits) &ctn_ml_##name,
+#include "coll/call/calls.def"
 };
 
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };
@@ -301,7 +299,7 @@ bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
 {
     const ctn_composition_t *composition = NULL;
     for (size_t i = 0; i < COMPOSITIONS; i++) {
-        if (strcmp(compositions[i]->algorithm.name, collective) == 0) {
+        if (strcmp(compositions[i]->collective->name, collective) == 0) {
             composition = compositions[i];
         }
     }

@@ -2,6 +2,7 @@
 #define CTN_COLL_ML_ML_H
 
 #include "coll/blocks.h"
+#include "coll/call/arguments.h"
 #include "coll/hierarchy/hierarchy.h"
 
 /* Collectives of a group ([Graham], section 3: ML), composed from the basic
@@ -141,17 +142,18 @@ struct ctn_ml {
     ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is in s % CTN_CHUNKS */
 };
 
-/** The description of one collective. */
+/** How one collective is composed. */
 struct ctn_composition {
-    ctn_algorithm_t algorithm; /* CTN_ML_ALGORITHM("its name") */
-    ctn_coll_t of;             /* whose settings apply */
+    /* CTN_ML_COLLECTIVE(its name) sets these three. */
+    ctn_algorithm_t algorithm;
+    const ctn_description_t *collective;
+    ctn_coll_t of;  /* whose settings apply */
     uint32_t kinds; /* 1 << kind of the basic collectives that it uses */
     /** The basic collective that does all of it on a single level. */
     ctn_basic_kind_t single_level_kind;
     /** That basic collective's arguments follow from the call: `in`, `out`,
      * their length, root and reducer. */
     bool vector;
-    bool lengths; /* blocks have lengths of their own */
     /** Of collectives of blocks: set in, out, bytes and at of that basic
      * collective. False: data must be packed for it. NULL: never possible. */
     bool (*single_level_basic)(const ctn_call_t *call, ctn_ml_config_t *config,
@@ -169,27 +171,23 @@ struct ctn_composition {
 extern const ctn_phase_t ctn_ml_phases[];
 void ctn_ml_finish(ctn_op_t *op);
 void ctn_ml_release(ctn_op_t *op);
-#define CTN_ML_ALGORITHM(its_name)                                             \
-    {                                                                          \
-        .name = its_name, .state_bytes = sizeof(ctn_ml_t),                     \
-        .phases = ctn_ml_phases, .finish = ctn_ml_finish,                      \
-        .release = ctn_ml_release                                              \
-    }
+#define CTN_ML_COLLECTIVE(its_name)                                            \
+    .algorithm = {.name = #its_name,                                           \
+                  .state_bytes = sizeof(ctn_ml_t),                             \
+                  .phases = ctn_ml_phases,                                     \
+                  .finish = ctn_ml_finish,                                     \
+                  .release = ctn_ml_release},                                  \
+    .collective = &ctn_call_##its_name,                                        \
+    .of = (ctn_coll_t)CTN_ML_SETTINGS_##its_name
 
-extern const ctn_composition_t ctn_ml_barrier;
-extern const ctn_composition_t ctn_ml_bcast;
-extern const ctn_composition_t ctn_ml_reduce;
-extern const ctn_composition_t ctn_ml_allreduce;
-extern const ctn_composition_t ctn_ml_gather;
-extern const ctn_composition_t ctn_ml_gatherv;
-extern const ctn_composition_t ctn_ml_scatter;
-extern const ctn_composition_t ctn_ml_scatterv;
-extern const ctn_composition_t ctn_ml_allgather;
-extern const ctn_composition_t ctn_ml_allgatherv;
-extern const ctn_composition_t ctn_ml_reduce_scatter;
-extern const ctn_composition_t ctn_ml_reduce_scatter_block;
-extern const ctn_composition_t ctn_ml_scan;
-extern const ctn_composition_t ctn_ml_exscan;
+/* All compositions, and whose settings they use. */
+#define CTN_CALL(NAME, name, send, recv, traits)                               \
+    extern const ctn_composition_t ctn_ml_##name;                              \
+    enum { CTN_ML_SETTINGS_##name = CTN_COLL_##NAME };
+#define CTN_VARIANT(NAME, name, OF, send, recv, traits)                        \
+    extern const ctn_composition_t ctn_ml_##name;                              \
+    enum { CTN_ML_SETTINGS_##name = CTN_COLL_##OF };
+#include "coll/call/calls.def"
 
 /* ---- for compositions ---- */
 
@@ -336,26 +334,12 @@ bool ctn_ml_is_configured(catena_group_t *group, ctn_coll_t of);
 bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
                     size_t bytes);
 
-/* ---- for entry points: enter.c ---- */
+/* ---- for entry points: call/enter.c ---- */
 
 /** A hierarchical collective as an operation. @return NULL: no memory */
 ctn_op_t *ctn_ml_create(const ctn_call_t *call);
 
 /** Release the types and the operation that a call holds, if any. */
 void ctn_call_drop(const ctn_call_t *call);
-
-/** The kind of call. */
-typedef enum ctn_mode {
-    CTN_BLOCKING,
-    CTN_NONBLOCKING,
-    CTN_PERSISTENT
-} ctn_mode_t;
-
-/** Run a call, or make a request of it, which is started unless persistent.
- * @param[in,out] call    `blocking` and `holds` are set
- * @param[in]     nothing no data are moved: no rank waits for another
- * @param[out]    request if not CTN_BLOCKING */
-catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing, ctn_mode_t mode,
-                             catena_request_t **request);
 
 #endif

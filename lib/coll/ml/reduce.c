@@ -157,8 +157,7 @@ static void compose_reduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
 }
 
 const ctn_composition_t ctn_ml_reduce = {
-    .algorithm = CTN_ML_ALGORITHM("reduce"),
-    .of = CTN_COLL_REDUCE,
+    CTN_ML_COLLECTIVE(reduce),
     .kinds = 1u << CTN_REDUCE | 1u << CTN_SCATTER,
     .single_level_kind = CTN_REDUCE,
     .vector = true,
@@ -197,8 +196,7 @@ static void compose_allreduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
 }
 
 const ctn_composition_t ctn_ml_allreduce = {
-    .algorithm = CTN_ML_ALGORITHM("allreduce"),
-    .of = CTN_COLL_ALLREDUCE,
+    CTN_ML_COLLECTIVE(allreduce),
     .kinds = 1u << CTN_REDUCE | 1u << CTN_ALLREDUCE | 1u << CTN_BCAST,
     .single_level_kind = CTN_ALLREDUCE,
     .vector = true,

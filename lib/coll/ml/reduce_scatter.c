@@ -83,7 +83,7 @@ static catena_status_t plan_packing(ctn_ml_t *ml, reduce_scatter_t *it)
                             .ranges = 1,
                             .bytes = call->all.bytes,
                             .memory = call->in.base};
-    if (call->composition->lengths) {
+    if (ctn_has_lengths(call->composition->collective)) {
         it->all.at = ctn_route_offsets(ml);
         if (it->all.at == NULL) {
             return CATENA_ERR_NO_MEMORY;
@@ -218,18 +218,16 @@ CTN_HOT static bool single_level_basic(const ctn_call_t *call,
     return basic->at != NULL && !call->in_place;
 }
 
-#define REDUCE_SCATTER(its_name, has_lengths)                                  \
+#define REDUCE_SCATTER(its_name)                                               \
     {                                                                          \
-        .algorithm = CTN_ML_ALGORITHM(its_name),                               \
-        .of = CTN_COLL_REDUCE_SCATTER,                                         \
-        .kinds =                                                               \
-            1u << CTN_REDUCE | 1u << CTN_REDUCE_SCATTER | 1u << CTN_SCATTER,   \
-        .single_level_kind = CTN_REDUCE_SCATTER, .lengths = (has_lengths),     \
-        .single_level_basic = single_level_basic, .plan = plan,                \
-        .compose = compose                                                     \
+        CTN_ML_COLLECTIVE(its_name),                                           \
+            .kinds = 1u << CTN_REDUCE | 1u << CTN_REDUCE_SCATTER |             \
+                     1u << CTN_SCATTER,                                        \
+            .single_level_kind = CTN_REDUCE_SCATTER,                           \
+            .single_level_basic = single_level_basic, .plan = plan,            \
+            .compose = compose                                                 \
     }
 
-const ctn_composition_t ctn_ml_reduce_scatter =
-    REDUCE_SCATTER("reduce_scatter", true);
+const ctn_composition_t ctn_ml_reduce_scatter = REDUCE_SCATTER(reduce_scatter);
 const ctn_composition_t ctn_ml_reduce_scatter_block =
-    REDUCE_SCATTER("reduce_scatter_block", false);
+    REDUCE_SCATTER(reduce_scatter_block);

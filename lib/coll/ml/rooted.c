@@ -39,7 +39,7 @@ static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t received,
     if (!rooted->differ) {
         ctn_error(ml->exec->log,
                   "%s: the block of rank %u has %llu bytes; expected %zu",
-                  ml->call.composition->algorithm.name, rank,
+                  ml->call.composition->collective->name, rank,
                   (unsigned long long)received, expected);
     }
     rooted->differ = true;
@@ -111,7 +111,7 @@ static catena_status_t plan_known(ctn_ml_t *ml)
     cover->bytes = ctn_ml_rooted_own(ml)->bytes;
     if (ctn_ml_rooted_is_root(ml)) {
         cover->bytes = ml->call.all.bytes;
-        if (ml->call.composition->lengths) {
+        if (ctn_has_lengths(ml->call.composition->collective)) {
             cover->at = ctn_route_offsets(ml);
             if (cover->at == NULL) {
                 return CATENA_ERR_NO_MEMORY;
@@ -158,7 +158,7 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
         return CATENA_ERR_NO_MEMORY;
     }
     ml->table = rooted;
-    rooted->ahead = ml->call.composition->lengths &&
+    rooted->ahead = ctn_has_lengths(ml->call.composition->collective) &&
                     !ctn_route_is_single_level(ml) && ctn_ml_levels(ml) > 0;
     rooted->differ = false;
     rooted->copy_data = copy_data;
@@ -167,7 +167,7 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
                   "%s: lengths are sent as data through %u levels, but this "
                   "simulation moves no data; expected another payload, or "
                   "hierarchy network:p2p",
-                  ml->call.composition->algorithm.name, ctn_ml_levels(ml));
+                  ml->call.composition->collective->name, ctn_ml_levels(ml));
         return CATENA_ERR_UNSUPPORTED;
     }
     ml->chunks = rooted->ahead ? 2 : 1;

@@ -159,18 +159,12 @@ enum {
 };
 
 const ctn_composition_t ctn_ml_scan = {
-    .algorithm = CTN_ML_ALGORITHM("scan"),
-    .of = CTN_COLL_SCAN,
-    .kinds = KINDS,
-    .single_level_kind = CTN_SCAN,
-    .vector = true,
-    .plan = plan,
-    .compose = compose,
+    CTN_ML_COLLECTIVE(scan), .kinds = KINDS, .single_level_kind = CTN_SCAN,
+    .vector = true,          .plan = plan,   .compose = compose,
 };
 
 const ctn_composition_t ctn_ml_exscan = {
-    .algorithm = CTN_ML_ALGORITHM("exscan"),
-    .of = CTN_COLL_SCAN,
+    CTN_ML_COLLECTIVE(exscan),
     .kinds = KINDS,
     .single_level_kind = CTN_EXSCAN,
     .vector = true,

@@ -48,13 +48,13 @@ CTN_HOT static bool single_level_basic(const ctn_call_t *call,
     return true;
 }
 
-#define SCATTER(its_name, has_lengths)                                         \
+#define SCATTER(its_name)                                                      \
     {                                                                          \
-        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_COLL_SCATTER,       \
-        .kinds = 1u << CTN_SCATTER, .single_level_kind = CTN_SCATTER,          \
-        .lengths = (has_lengths), .single_level_basic = single_level_basic,    \
-        .plan = plan, .compose = compose                                       \
+        CTN_ML_COLLECTIVE(its_name),                                           \
+            .kinds = 1u << CTN_SCATTER, .single_level_kind = CTN_SCATTER,      \
+            .single_level_basic = single_level_basic, .plan = plan,            \
+            .compose = compose                                                 \
     }
 
-const ctn_composition_t ctn_ml_scatter = SCATTER("scatter", false);
-const ctn_composition_t ctn_ml_scatterv = SCATTER("scatterv", true);
+const ctn_composition_t ctn_ml_scatter = SCATTER(scatter);
+const ctn_composition_t ctn_ml_scatterv = SCATTER(scatterv);

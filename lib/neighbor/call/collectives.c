@@ -3,7 +3,7 @@
 
 #include <catena/neighbor.h>
 
-#include "coll/ml/ml.h"
+#include "coll/call/publish.h"
 #include "neighbor/call/call.h"
 #include "neighbor/call/persistent.h"
 
@@ -29,16 +29,20 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 
 /** The common path of all calls: checks the arguments, then runs the operation
  * or makes a request. */
-CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_call_t *call,
-                                            ctn_mode_t mode,
-                                            catena_request_t **request)
+CTN_COLD static catena_status_t
+run_usual(const ctn_neighbor_collective_t *collective,
+          const ctn_arguments_t *args, catena_neighborhood_t *neighborhood,
+          ctn_mode_t mode, catena_request_t **request)
 {
-    ctn_exchange_t x = {.collective = call->collective};
-    if (call->neighborhood == NULL ||
-        (mode != CTN_BLOCKING && request == NULL)) {
+    ctn_exchange_t x = {.collective = collective};
+    if (neighborhood == NULL) {
         return CATENA_ERR_ARG;
     }
-    catena_status_t status = ctn_neighbor_validate(call, &x);
+    if (mode != CTN_BLOCKING && request == NULL) {
+        return ctn_refuse_request(neighborhood->exec, args->collective);
+    }
+    catena_status_t status =
+        ctn_neighbor_validate(collective, args, neighborhood, &x);
     if (status != CATENA_OK ||
         (mode == CTN_BLOCKING && ctn_inline_call(&x, &status))) {
         return status;
@@ -59,137 +63,60 @@ CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_call_t *call,
     return CATENA_OK;
 }
 
-/** A blocking call. Small uniform blocks take the inline path. */
-static inline catena_status_t enter(const ctn_neighbor_call_t *call)
+/** Small uniform blocks of a blocking call take the inline path. */
+static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
+                                  const ctn_arguments_t *args,
+                                  catena_neighborhood_t *neighborhood,
+                                  ctn_mode_t mode, catena_request_t **request)
 {
     catena_status_t status;
-    return call->neighborhood != NULL && ctn_inline_small_call(call, &status)
+    return mode == CTN_BLOCKING && neighborhood != NULL &&
+                   ctn_inline_small_call(collective, args, neighborhood,
+                                         &status)
                ? status
-               : enter_usual(call, CTN_BLOCKING, NULL);
+               : run_usual(collective, args, neighborhood, mode, request);
 }
 
-/* Each collective has three forms with the same parameters: PUBLISH(name,
- * (parameters without the neighborhood), their initializers in
- * ctn_neighbor_call_t). */
-#define LIST(...) __VA_ARGS__
+/* ---- public ---- */
+
+#define CTN_NEIGHBOR(NAME, its_name, PATTERN, send, recv, traits)              \
+    static const ctn_neighbor_collective_t its_name = {                        \
+        .algorithm = CTN_EXCHANGE_ALGORITHM(#its_name),                        \
+        .call = &ctn_call_##its_name,                                          \
+        .operation = CATENA_NEIGHBOR_##PATTERN,                                \
+    };
+#include "coll/call/calls.def"
+
+#define RUN(name, args, mode, request)                                         \
+    run(&name, args, neighborhood, mode, request)
 #define PUBLISH(name, parameters, ...)                                         \
-    CTN_TURN_LAST catena_status_t catena_neighbor_##name(                      \
-        LIST parameters, catena_neighborhood_t *neighborhood)                  \
-    {                                                                          \
-        const ctn_neighbor_call_t call = {                                     \
-            .collective = &name, .neighborhood = neighborhood, __VA_ARGS__};   \
-        return enter(&call);                                                   \
-    }                                                                          \
-    catena_status_t catena_ineighbor_##name(                                   \
-        LIST parameters, catena_neighborhood_t *neighborhood,                  \
-        catena_request_t **request)                                            \
-    {                                                                          \
-        const ctn_neighbor_call_t call = {                                     \
-            .collective = &name, .neighborhood = neighborhood, __VA_ARGS__};   \
-        return enter_usual(&call, CTN_NONBLOCKING, request);                   \
-    }                                                                          \
-    catena_status_t catena_neighbor_##name##_init(                             \
-        LIST parameters, catena_neighborhood_t *neighborhood,                  \
-        catena_request_t **request)                                            \
-    {                                                                          \
-        const ctn_neighbor_call_t call = {                                     \
-            .collective = &name, .neighborhood = neighborhood, __VA_ARGS__};   \
-        return enter_usual(&call, CTN_PERSISTENT, request);                    \
-    }
+    CTN_PUBLISH(CTN_TURN_LAST, name, catena_neighborhood_t *neighborhood, RUN, \
+                parameters, __VA_ARGS__)
 
-/* Sides that several collectives share. */
-#define ONE(side, of_count, of_type)                                           \
-    .side = {.buffer = side, .count = of_count, .type = ctn_type_of(of_type)}
-#define VECTOR(side, types_field, of_types)                                    \
-    .side = {.buffer = side,                                                   \
-             .counts = side##_counts,                                          \
-             .displacements = side##_displacements,                            \
-             .types_field = of_types}
-#define SENT_UNIFORM                                                           \
-    const void *send, size_t send_count, catena_type_t send_type
-#define RECEIVED_UNIFORM void *recv, size_t recv_count, catena_type_t recv_type
-#define SENT_VECTOR                                                            \
-    const void *send, const size_t send_counts[],                              \
-        const ptrdiff_t send_displacements[]
-#define RECEIVED_VECTOR                                                        \
-    void *recv, const size_t recv_counts[], const ptrdiff_t recv_displacements[]
-
-static const ctn_neighbor_collective_t allgather = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_allgather"),
-    .operation = CATENA_NEIGHBOR_ALLGATHER,
-    .send = CTN_SIDE_ONE,
-    .recv = CTN_SIDE_UNIFORM,
-};
-PUBLISH(allgather, (SENT_UNIFORM, RECEIVED_UNIFORM),
-        ONE(send, send_count, send_type), ONE(recv, recv_count, recv_type))
-
-static const ctn_neighbor_collective_t allgatherv = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_allgatherv"),
-    .operation = CATENA_NEIGHBOR_ALLGATHER,
-    .send = CTN_SIDE_ONE,
-    .recv = CTN_SIDE_VECTOR,
-};
-PUBLISH(allgatherv, (SENT_UNIFORM, RECEIVED_VECTOR, catena_type_t recv_type),
-        ONE(send, send_count, send_type),
-        VECTOR(recv, type, ctn_type_of(recv_type)))
-
-static const ctn_neighbor_collective_t alltoall = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoall"),
-    .operation = CATENA_NEIGHBOR_ALLTOALL,
-    .send = CTN_SIDE_UNIFORM,
-    .recv = CTN_SIDE_UNIFORM,
-    .may_be_in_place = true,
-};
-PUBLISH(alltoall, (SENT_UNIFORM, RECEIVED_UNIFORM),
-        ONE(send, send_count, send_type), ONE(recv, recv_count, recv_type))
-
-static const ctn_neighbor_collective_t alltoallv = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoallv"),
-    .operation = CATENA_NEIGHBOR_ALLTOALL,
-    .send = CTN_SIDE_VECTOR,
-    .recv = CTN_SIDE_VECTOR,
-    .may_be_in_place = true,
-};
-PUBLISH(alltoallv,
-        (SENT_VECTOR, catena_type_t send_type, RECEIVED_VECTOR,
+PUBLISH(neighbor_allgather, (CTN_SEND_UNIFORM, CTN_RECV_UNIFORM),
+        CTN_UNIFORM(send, send_count, send_type),
+        CTN_UNIFORM(recv, recv_count, recv_type))
+PUBLISH(neighbor_allgatherv,
+        (CTN_SEND_UNIFORM, CTN_RECV_LENGTHS, catena_type_t recv_type),
+        CTN_UNIFORM(send, send_count, send_type), CTN_VECTOR(recv, recv_type))
+PUBLISH(neighbor_alltoall, (CTN_SEND_UNIFORM, CTN_RECV_UNIFORM),
+        CTN_UNIFORM(send, send_count, send_type),
+        CTN_UNIFORM(recv, recv_count, recv_type))
+PUBLISH(neighbor_alltoallv,
+        (CTN_SEND_LENGTHS, catena_type_t send_type, CTN_RECV_LENGTHS,
          catena_type_t recv_type),
-        VECTOR(send, type, ctn_type_of(send_type)),
-        VECTOR(recv, type, ctn_type_of(recv_type)))
-
-static const ctn_neighbor_collective_t alltoallw = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoallw"),
-    .operation = CATENA_NEIGHBOR_ALLTOALL,
-    .send = CTN_SIDE_VECTOR,
-    .recv = CTN_SIDE_VECTOR,
-    .typed = true,
-    .may_be_in_place = true,
-};
-PUBLISH(alltoallw,
-        (SENT_VECTOR, const catena_type_t send_types[], RECEIVED_VECTOR,
+        CTN_VECTOR(send, send_type), CTN_VECTOR(recv, recv_type))
+PUBLISH(neighbor_alltoallw,
+        (CTN_SEND_LENGTHS, const catena_type_t send_types[], CTN_RECV_LENGTHS,
          const catena_type_t recv_types[]),
-        VECTOR(send, types, send_types), VECTOR(recv, types, recv_types))
-
-static const ctn_neighbor_collective_t reduce = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_reduce"),
-    .operation = CATENA_NEIGHBOR_REDUCE,
-    .send = CTN_SIDE_ONE,
-    .recv = CTN_SIDE_ONE,
-    .may_be_in_place = true,
-};
-PUBLISH(reduce,
+        CTN_TYPED(send), CTN_TYPED(recv))
+PUBLISH(neighbor_reduce,
         (const void *send, void *recv, size_t count, catena_type_t type,
          catena_op_t op),
-        ONE(send, count, type), ONE(recv, count, type),
+        CTN_UNIFORM(send, count, type), CTN_UNIFORM(recv, count, type),
         .op = ctn_reduce_op_of(op))
-
-static const ctn_neighbor_collective_t reducev = {
-    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_reducev"),
-    .operation = CATENA_NEIGHBOR_REDUCE,
-    .send = CTN_SIDE_VECTOR,
-    .recv = CTN_SIDE_ONE,
-};
-PUBLISH(reducev,
-        (SENT_VECTOR, void *recv, size_t recv_count, catena_type_t type,
+PUBLISH(neighbor_reducev,
+        (CTN_SEND_LENGTHS, void *recv, size_t recv_count, catena_type_t type,
          catena_op_t op),
-        VECTOR(send, type, ctn_type_of(type)), ONE(recv, recv_count, type),
+        CTN_VECTOR(send, type), CTN_UNIFORM(recv, recv_count, type),
         .op = ctn_reduce_op_of(op))

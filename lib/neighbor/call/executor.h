@@ -1,6 +1,7 @@
 #ifndef CTN_NEIGHBOR_CALL_EXECUTOR_H
 #define CTN_NEIGHBOR_CALL_EXECUTOR_H
 
+#include "coll/call/arguments.h"
 #include "neighbor/call/inline_small.h"
 #include "neighbor/neighborhood.h"
 
@@ -9,42 +10,32 @@
  * to the result of a reduction, or to further messages (call/arrival.c,
  * operands.c). */
 
-/** The blocks of one side. */
-typedef enum ctn_side_shape {
-    CTN_SIDE_ONE,     /* one for all neighbors, or the result */
-    CTN_SIDE_UNIFORM, /* one for each neighbor, all of one length */
-    CTN_SIDE_VECTOR   /* one for each neighbor, each with its own length */
-} ctn_side_shape_t;
-
-/** Descriptor of a collective. */
+/** How a collective of calls.def runs here. */
 typedef struct ctn_neighbor_collective {
     ctn_algorithm_t algorithm; /* CTN_EXCHANGE_ALGORITHM(its name) */
-    unsigned operation;        /* CATENA_NEIGHBOR_... */
-    ctn_side_shape_t send, recv;
-    bool typed; /* each block has its own type */
-    bool may_be_in_place;
+    const ctn_description_t *call;
+    unsigned operation; /* CATENA_NEIGHBOR_... */
 } ctn_neighbor_collective_t;
 
 static inline ctn_pattern_t
 ctn_neighbor_pattern(const ctn_neighbor_collective_t *collective)
 {
-    return collective->send == CTN_SIDE_ONE ? CTN_PATTERN_ALLGATHER
-                                            : CTN_PATTERN_ALLTOALL;
+    return collective->call->send == CTN_SIDE_ONE ? CTN_PATTERN_ALLGATHER
+                                                  : CTN_PATTERN_ALLTOALL;
 }
 
 /** Whether received blocks are reduced. */
 static inline bool
 ctn_neighbor_reduces(const ctn_neighbor_collective_t *collective)
 {
-    return collective->recv == CTN_SIDE_ONE;
+    return ctn_has_trait(collective->call, CTN_REDUCES);
 }
 
 /** Whether edges may carry different lengths. */
 static inline bool
 ctn_neighbor_varies(const ctn_neighbor_collective_t *collective)
 {
-    return collective->send == CTN_SIDE_VECTOR ||
-           collective->recv == CTN_SIDE_VECTOR;
+    return ctn_has_lengths(collective->call);
 }
 
 /** A block that has arrived and lies in the memory of its message: to be
@@ -198,11 +189,11 @@ void ctn_inline_request(ctn_op_t *op);
 
 /* ---- call/inline_small.c ---- */
 
-struct ctn_neighbor_call;
-
 /** The same for blocks of at most CTN_NEIGHBOR_INLINE_BYTES bytes, if an equal
  * call is in the call cache. */
-bool ctn_inline_small_call(const struct ctn_neighbor_call *call,
+bool ctn_inline_small_call(const ctn_neighbor_collective_t *collective,
+                           const ctn_arguments_t *args,
+                           catena_neighborhood_t *neighborhood,
                            catena_status_t *status);
 
 /** The same for a request with such blocks. x->small is set except for the

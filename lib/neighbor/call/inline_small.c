@@ -50,18 +50,20 @@ copy(unsigned char *target, const unsigned char *source, size_t bytes)
 
 /** The cache entry of a call, or NULL. */
 static inline const ctn_inline_call_cache_t *
-find_cached(const ctn_inline_path_t *path, const ctn_neighbor_call_t *call)
+find_cached(const ctn_inline_path_t *path,
+            const ctn_neighbor_collective_t *collective,
+            const ctn_arguments_t *args)
 {
     const ctn_inline_call_cache_t *cache = path->cache;
-    cache += cache->collective != call->collective;
-    return cache->collective == call->collective &&
-                   cache->send_type == call->send.type &&
-                   cache->recv_type == call->recv.type &&
-                   cache->send_count == call->send.count &&
-                   cache->recv_count == call->recv.count &&
-                   call->send.buffer != NULL && call->recv.buffer != NULL &&
-                   call->send.buffer != CATENA_IN_PLACE &&
-                   call->recv.buffer != CATENA_IN_PLACE
+    cache += cache->collective != collective;
+    return cache->collective == collective &&
+                   cache->send_type == args->send.type &&
+                   cache->recv_type == args->recv.type &&
+                   cache->send_count == args->send.count &&
+                   cache->recv_count == args->recv.count &&
+                   args->send.buffer != NULL && args->recv.buffer != NULL &&
+                   args->send.buffer != CATENA_IN_PLACE &&
+                   args->recv.buffer != CATENA_IN_PLACE
                ? cache
                : NULL;
 }
@@ -135,45 +137,50 @@ static inline uint64_t receive_all(const ctn_inline_small_t *small,
 /* ---- blocking calls ---- */
 
 /** Messages with a mismatch take the general path, which reports it. */
-CTN_COLD static catena_status_t end_mismatch(const ctn_neighbor_call_t *call,
-                                             uint64_t seq, uint64_t mismatch)
+CTN_COLD static catena_status_t
+end_mismatch(const ctn_neighbor_collective_t *collective,
+             const ctn_arguments_t *args, catena_neighborhood_t *neighborhood,
+             uint64_t seq, uint64_t mismatch)
 {
-    ctn_exchange_t x = {.collective = call->collective};
-    catena_status_t status = ctn_neighbor_validate(call, &x);
+    ctn_exchange_t x = {.collective = collective};
+    catena_status_t status =
+        ctn_neighbor_validate(collective, args, neighborhood, &x);
     status =
         status == CATENA_OK ? ctn_exchange_rest(&x, seq, mismatch) : status;
-    ctn_exec_wake(call->neighborhood->exec); /* the peers that were notified */
+    ctn_exec_wake(neighborhood->exec); /* the peers that were notified */
     return status;
 }
 
 /** Whether a call may run inline. */
 static inline const ctn_inline_call_cache_t *
-begin(const ctn_neighbor_call_t *call, ctn_inline_small_t *small, uint64_t *seq)
+begin(const ctn_neighbor_collective_t *collective, const ctn_arguments_t *args,
+      catena_neighborhood_t *neighborhood, ctn_inline_small_t *small,
+      uint64_t *seq)
 {
-    catena_neighborhood_t *neighborhood = call->neighborhood;
     const ctn_inline_path_t *path = neighborhood->path;
     if (path == NULL || neighborhood->requested != path->requested) {
         return NULL;
     }
-    const ctn_inline_call_cache_t *cache = find_cached(path, call);
+    const ctn_inline_call_cache_t *cache = find_cached(path, collective, args);
     if (cache == NULL || !ctn_inline_take_number(neighborhood, path->in, seq)) {
         return NULL;
     }
     *small = cache->small;
-    small->send = call->send.buffer;
+    small->send = args->send.buffer;
     /* The caller's buffer. catena writes only to receive buffers. */
-    small->recv = (unsigned char *)(uintptr_t)call->recv.buffer;
+    small->recv = (unsigned char *)(uintptr_t)args->recv.buffer;
     return cache;
 }
 
-CTN_TURN_LAST bool ctn_inline_small_call(const ctn_neighbor_call_t *call,
-                                         catena_status_t *status)
+CTN_TURN_LAST bool ctn_inline_small_call(
+    const ctn_neighbor_collective_t *collective, const ctn_arguments_t *args,
+    catena_neighborhood_t *neighborhood, catena_status_t *status)
 {
-    catena_neighborhood_t *neighborhood = call->neighborhood;
     ctn_exec_t *exec = neighborhood->exec;
     ctn_inline_small_t small;
     uint64_t seq;
-    const ctn_inline_call_cache_t *cache = begin(call, &small, &seq);
+    const ctn_inline_call_cache_t *cache =
+        begin(collective, args, neighborhood, &small, &seq);
     if (cache == NULL) {
         return false;
     }
@@ -183,7 +190,9 @@ CTN_TURN_LAST bool ctn_inline_small_call(const ctn_neighbor_call_t *call,
     uint64_t mismatch = receive_all(&small, seq, exec, &missing);
     neighborhood->last = cache->ran;
     ctn_inline_all_received(neighborhood, seq);
-    *status = mismatch != 0 ? end_mismatch(call, seq, mismatch) : CATENA_OK;
+    *status = mismatch != 0
+                  ? end_mismatch(collective, args, neighborhood, seq, mismatch)
+                  : CATENA_OK;
     catena_status_t ended = ctn_inline_end_number(neighborhood);
     *status = ended != CATENA_OK ? ended : *status;
     return true;

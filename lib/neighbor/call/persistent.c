@@ -302,14 +302,16 @@ static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"receive ends", receive_ends},
                                      {NULL, NULL}};
 
+static const ctn_description_t connecting_call =
+    CTN_DESCRIPTION(neighbor_request, UNIFORM, UNIFORM, 0);
+
 static const ctn_neighbor_collective_t connecting = {
     .algorithm = {.name = "neighbor request",
                   .state_bytes = sizeof(connecting_t),
                   .phases = phases,
                   .finish = finish,
                   .release = ctn_exchange_release},
-    .send = CTN_SIDE_UNIFORM,
-    .recv = CTN_SIDE_UNIFORM,
+    .call = &connecting_call,
 };
 
 static bool connect(own_links_t *own)
