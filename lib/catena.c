@@ -17,10 +17,11 @@
 #include "group/group.h"
 #include "heap/heap.h"
 #include "settings.h"
+#include "simulated.h"
 #include "topo/locality.h"
 #include "topo/topo.h"
 #include "transports/shm/shm.h"
-#include "transports/sim/sim.h"
+#include "transports/simulator.h"
 
 /* Keys of published values. */
 static const char segment_key[] = "catena.segment";
@@ -138,69 +139,6 @@ static catena_status_t publish(catena_context_t *context)
     return ctn_boot_publish(context->boot);
 }
 
-/* ---- simulated machine ---- */
-
-/** What a launcher would provide. */
-static catena_status_t find_sim_place(catena_context_t *context)
-{
-    ctn_sim_place_t place = ctn_sim_place(context->sim);
-    ctn_boot_t *boot = calloc(1, sizeof(*boot));
-    if (boot == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    context->boot = boot;
-    boot->log = &context->log;
-    boot->rank = place.rank;
-    boot->size = place.ranks;
-    boot->local_rank = place.local_rank;
-    boot->local_size = place.local_size;
-    boot->local_ranks = (uint32_t *)(uintptr_t)place.local_ranks;
-    snprintf(boot->node, sizeof(boot->node), "node%u", place.node);
-    snprintf(boot->node_key, sizeof(boot->node_key), "%s", boot->node);
-    context->log.rank = (int)place.rank;
-    snprintf(context->log.host, sizeof(context->log.host), "node%u",
-             place.node);
-    context->locality = (ctn_locality_t){
-        .process = place.rank,
-        .node = boot->node_key,
-        .local_rank = place.local_rank,
-        .local_size = place.local_size,
-        .numa = place.numa,
-        .oversubscribed = place.oversubscribed,
-        .simulated = true,
-        .resources = &context->resources,
-    };
-    /* A topology description determines locality and splits; the costs of
-     * memory and network are those of the simulated machine. */
-    const char *description = ctn_topo_config(&context->config)->topology;
-    return description != NULL && description[0] != '\0'
-               ? ctn_locality_find(&context->log, description,
-                                   &context->locality)
-               : CATENA_OK;
-}
-
-static catena_status_t join_sim_heap(catena_context_t *context)
-{
-    _Static_assert(CTN_SIM_HEADER_BYTES == CTN_HEAP_HEADER_BYTES,
-                   "the simulator lays out nodes as the heap does");
-    ctn_sim_place_t place = ctn_sim_place(context->sim);
-    ctn_heap_params_t params = {
-        .log = &context->log,
-        .limit = heap_config(context)->size,
-        .local_rank = (int)place.local_rank,
-        .local_size = (int)place.local_size,
-        .numa = -1,
-    };
-    return ctn_heap_adopt(&params, place.memory, place.arena_bytes,
-                          &context->heap);
-}
-
-static catena_status_t join_sim_network(catena_context_t *context)
-{
-    context->node = context->network = ctn_sim_transport(context->sim);
-    return CATENA_OK;
-}
-
 /* ---- exec ---- */
 
 static catena_status_t make_exec(catena_context_t *context)
@@ -227,9 +165,6 @@ static catena_status_t make_exec(catena_context_t *context)
     catena_status_t status = ctn_groups_open(exec);
     ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
     if (context->sim != NULL) {
-        catena_sim_payload_t payload = ctn_sim_payload(context->sim);
-        exec->drop_data = payload != CATENA_SIM_CARRY;
-        exec->drop_tables = payload == CATENA_SIM_COST;
         return status;
     }
     for (uint32_t i = 0; status == CATENA_OK && i < context->boot->local_size;
@@ -343,9 +278,8 @@ static catena_status_t join(catena_context_t *context)
         join_launcher,     find_locality, join_heap, join_node,
         join_network,      publish,       make_exec, make_world,
         initial_placement, NULL};
-    static const step_t simulated[] = {find_sim_place,   join_sim_heap,
-                                       join_sim_network, make_exec,
-                                       make_world,       NULL};
+    static const step_t simulated[] = {ctn_simulated_join, make_exec,
+                                       ctn_simulated_payload, make_world, NULL};
     const step_t *step = context->sim != NULL ? simulated : process;
     catena_status_t status = CATENA_OK;
     for (; status == CATENA_OK && *step != NULL; step++) {
@@ -539,7 +473,7 @@ void catena_abort(catena_context_t *context, int code)
              context->log.rank, code);
     ctn_error(&context->log, "%s", message);
     if (context->sim != NULL) {
-        ctn_sim_abort(context->sim, code);
+        ctn_simulator_of(context->sim)->abort(context->sim, code);
     }
     ctn_boot_abort(context->boot, code, message);
 }
@@ -560,27 +494,13 @@ catena_status_t catena_compute(catena_context_t *context, double seconds)
         return CATENA_ERR_ARG;
     }
     if (context->sim != NULL) {
-        ctn_sim_compute(context->sim, seconds);
+        ctn_simulator_of(context->sim)->compute(context->sim, seconds);
         return CATENA_OK;
     }
     double until = catena_time(context) + seconds;
     while (catena_time(context) < until) {
     }
     return CATENA_OK;
-}
-
-static const ctn_sized_t sim_stats_struct =
-    CTN_SIZED(catena_sim_stats_t, node_messages);
-
-catena_status_t catena_sim_get_stats(catena_context_t *context,
-                                     catena_sim_stats_t *stats)
-{
-    if (context == NULL || stats == NULL || context->sim == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    catena_sim_stats_t own;
-    ctn_sim_rank_stats(context->sim, &own);
-    return ctn_sized_write(&context->log, &sim_stats_struct, &own, stats);
 }
 
 static const ctn_sized_t place_struct = CTN_SIZED(catena_place_t, network);

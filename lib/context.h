@@ -10,11 +10,11 @@
 /* All state of a process in a job; there is no other. lib/catena.c creates and
  * destroys it. */
 struct catena_context {
+    struct catena_sim_rank *sim; /* NULL: not simulated */
     ctn_log_t log;
     ctn_config_t config;
     ctn_locality_t locality;
     ctn_resources_t resources;
-    struct catena_sim_rank *sim; /* NULL: not simulated */
     struct ctn_boot *boot;
     struct ctn_heap *heap;
     struct ctn_transport *node;    /* on-node endpoints: transports/shm */

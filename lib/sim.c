@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "context.h"
 #include "core/clock.h"
 #include "core/sized.h"
 #include "model/machine.h"
@@ -241,4 +242,18 @@ catena_status_t catena_sim_run(const catena_sim_params_t *params,
         (void)ctn_sized_write(NULL, &report_struct, &own_report, report);
     }
     return status;
+}
+
+static const ctn_sized_t sim_stats_struct =
+    CTN_SIZED(catena_sim_stats_t, node_messages);
+
+catena_status_t catena_sim_get_stats(catena_context_t *context,
+                                     catena_sim_stats_t *stats)
+{
+    if (context == NULL || stats == NULL || context->sim == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_sim_stats_t own;
+    ctn_sim_rank_stats(context->sim, &own);
+    return ctn_sized_write(&context->log, &sim_stats_struct, &own, stats);
 }

@@ -1,7 +1,11 @@
 /* An alltoall on a simulated machine: 64 nodes of 16 ranks, in this process.
  * The ranks' program is that of a real rank; only the configuration of
- * catena_init has another source. */
+ * catena_init has another source.
+ *
+ * cc -std=c17 simulate.c -o simulate $(pkg-config --cflags --libs catena-sim)
+ */
 #include <catena/catena.h>
+#include <catena/sim.h>
 #include <stdio.h>
 
 static int rank_main(const catena_config_t *config, void *argument)

@@ -3,6 +3,7 @@
  * spread over it. Prints machine,placement,leaders,bytes,MBps. */
 
 #include <catena/catena.h>
+#include <catena/sim.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
  * at once. Prints schedule,rounds,heavy_rounds,light_bytes,heavy_bytes,us. */
 
 #include <catena/catena.h>
+#include <catena/sim.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,11 +5,9 @@
 #include <catena/context.h>
 #include <catena/group.h>
 #include <catena/heap.h>
-#include <catena/model.h>
 #include <catena/neighbor.h>
 #include <catena/op.h>
 #include <catena/request.h>
-#include <catena/sim.h>
 #include <catena/status.h>
 #include <catena/type.h>
 #include <catena/version.h>

@@ -43,7 +43,7 @@ typedef struct catena_config {
      * ("HEAP_SIZE=2g"); may be NULL. Read during catena_init only. */
     const char *const *settings;
     /** The simulated rank that joins, as passed by catena_sim_run to the rank's
-     * program (sim.h); NULL: this process. */
+     * program (sim.h, in libcatena-sim); NULL: this process. */
     struct catena_sim_rank *sim;
     /** Receives the messages of the context that CATENA_LOG_LEVEL does not
      * hide; NULL: they are written to stderr. */

@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/* Experimental: may change in any release. In the library of the simulator:
+ * compile and link with `pkg-config --cflags --libs catena-sim`. */
+
 /** A machine's cost parameters; see docs/man/catena-machine.5.scd. */
 typedef struct catena_machine catena_machine_t;
 

@@ -11,7 +11,10 @@
 extern "C" {
 #endif
 
-/* Simulated machines: any number of ranks in one process, each on a stack of
+/* Experimental: may change in any release. In a library of its own: compile and
+ * link with `pkg-config --cflags --libs catena-sim`.
+ *
+ * Simulated machines: any number of ranks in one process, each on a stack of
  * its own, run the same groups and algorithms as on real nodes, under a virtual
  * clock and the cost parameters of a machine (model.h). */
 

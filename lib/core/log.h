@@ -22,9 +22,11 @@ typedef struct ctn_log {
  * catena_last_error. */
 #define CTN_LOG_NOTHING ((catena_log_level_t)-1)
 
+/** Exported for libcatena-sim (lib/catena.map): catena_last_error has one text
+ * for both libraries. */
 void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
                    const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4), visibility("default")));
 
 #define ctn_error(log, ...) ctn_log_write(log, CATENA_LOG_ERROR, __VA_ARGS__)
 #define ctn_warn(log, ...) ctn_log_write(log, CATENA_LOG_WARN, __VA_ARGS__)

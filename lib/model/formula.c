@@ -11,7 +11,6 @@
 
 #include <catena/model.h>
 
-#include "core/sized.h"
 #include "model/machine.h"
 
 typedef struct terms {
@@ -130,19 +129,4 @@ catena_status_t ctn_model_alltoall(const catena_machine_t *machine,
         }
     }
     return CATENA_ERR_ARG;
-}
-
-static const ctn_sized_t point_struct = CTN_SIZED(catena_model_point_t, bytes);
-
-catena_status_t catena_model_alltoall(const catena_machine_t *machine,
-                                      const catena_model_point_t *point,
-                                      double *seconds)
-{
-    if (machine == NULL || point == NULL || seconds == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    catena_model_point_t own;
-    catena_status_t status = ctn_sized_read(NULL, &point_struct, point, &own);
-    return status == CATENA_OK ? ctn_model_alltoall(machine, &own, seconds)
-                               : status;
 }

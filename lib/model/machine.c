@@ -328,60 +328,19 @@ ctn_distance_t ctn_machine_distance(const catena_machine_t *machine,
                                            : CTN_DISTANCE_NODE;
 }
 
-/* ---- public ---- */
+/* ---- printing ---- */
 
-catena_status_t catena_machine_open(const char *name,
-                                    catena_machine_t **machine)
+ctn_machine_value_t ctn_machine_value(const catena_machine_t *machine,
+                                      size_t index)
 {
-    static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
-    return name != NULL && machine != NULL
-               ? ctn_machine_read(&log, name, machine)
-               : CATENA_ERR_ARG;
-}
-
-catena_status_t catena_machine_close(catena_machine_t **machine)
-{
-    if (machine == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    ctn_machine_free(*machine);
-    *machine = NULL;
-    return CATENA_OK;
-}
-
-catena_status_t catena_machine_list(FILE *stream)
-{
-    if (stream == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    for (size_t i = 0; i < ctn_builtin_machines; i++) {
-        catena_machine_t *machine;
-        catena_status_t status =
-            catena_machine_open(ctn_builtin_machine[i].name, &machine);
-        if (status != CATENA_OK) {
-            return status;
-        }
-        fprintf(stream, "%-8s %s\n", machine->name, machine->description);
-        ctn_machine_free(machine);
-    }
-    return CATENA_OK;
-}
-
-catena_status_t catena_machine_print(const catena_machine_t *machine,
-                                     FILE *stream)
-{
-    if (machine == NULL || stream == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    fprintf(stream, "# %s: %s\n", machine->name, machine->description);
-    for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
-        const parameter_t *p = &parameters[i];
-        const void *field = (const char *)machine + p->offset;
-        double value = p->kind == COUNT  ? *(const uint32_t *)field
-                       : p->kind == RATE ? rate_of(*(const double *)field)
-                                         : *(const double *)field;
-        fprintf(stream, "%s.%s = %g  # %s\n", p->section, p->name, value,
-                machine->source[i]);
-    }
-    return CATENA_OK;
+    const parameter_t *p = &parameters[index];
+    const void *field = (const char *)machine + p->offset;
+    return (ctn_machine_value_t){
+        .section = p->section,
+        .name = p->name,
+        .value = p->kind == COUNT  ? *(const uint32_t *)field
+                 : p->kind == RATE ? rate_of(*(const double *)field)
+                                   : *(const double *)field,
+        .source = machine->source[index],
+    };
 }

@@ -86,6 +86,18 @@ catena_status_t ctn_machine_read(const ctn_log_t *log, const char *name,
                                  catena_machine_t **machine);
 void ctn_machine_free(catena_machine_t *machine);
 
+/** A parameter as in the file. */
+typedef struct ctn_machine_value {
+    const char *section;
+    const char *name;
+    double value;
+    const char *source;
+} ctn_machine_value_t;
+
+/** @param index below CTN_MACHINE_PARAMETERS */
+ctn_machine_value_t ctn_machine_value(const catena_machine_t *machine,
+                                      size_t index);
+
 /** The core of local rank i of n on a node: evenly distributed, in order; with
  * more ranks than cores, i mod cores. */
 uint32_t ctn_machine_core(const catena_machine_t *machine, uint32_t i,

@@ -7,10 +7,22 @@ set -u
 examples=$here/../../docs/examples
 prefix=$work/prefix
 
-# The only absolute symbol is the version's own.
-only_public_symbols() {
-    ! nm -D --defined-only "$library" | awk '$2 ~ /[B-Z]/ { print $3 }' |
-        grep -v '^catena_.*@@CATENA_0\.1$' | grep .
+# exports LIBRARY PATTERN: it exports symbols, and only such. The only absolute
+# symbols are the versions' own.
+exports() {
+    local symbols
+    symbols=$(nm -D --defined-only "$1" | awk '$2 ~ /[B-Z]/ { print $3 }')
+    [ -n "$symbols" ] && ! grep -vE "^($2)\$" <<<"$symbols"
+}
+
+# What is of the simulator is in its library alone.
+no_simulator() {
+    ! nm -D --defined-only "$library" | grep -E 'catena_(sim|machine|model)_'
+}
+
+# The loader refuses the libcatena of another release.
+needs_release() {
+    readelf -V "$simulator" | grep "Name: CATENA_PRIVATE_$release "
 }
 
 # Without libpng there are no pictures.
@@ -19,11 +31,17 @@ picture_flags() {
         echo "-DHALO_PNG $(pkg-config --cflags --libs libpng)"
 }
 
+package() {
+    PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name catena.pc)") \
+        pkg-config "$@"
+}
+
 # shellcheck disable=SC2046
 compile() {
+    local name=catena
+    grep -q '#include <catena/sim.h>' "$examples/$1.c" && name=catena-sim
     cc -std=c17 "$examples/$1.c" -o "$work/$1" \
-        $(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name catena.pc)") \
-            pkg-config --cflags --libs catena) $(picture_flags)
+        $(package --cflags --libs $name) $(picture_flags)
 }
 
 run() {
@@ -33,6 +51,24 @@ run() {
 
 example() { compile "$1" && run "$1"; }
 
+# Errors of libcatena-sim are those of catena_last_error, too.
+last_error() {
+    cat >"$work/last.c" <<'END'
+#include <catena/catena.h>
+#include <catena/model.h>
+#include <string.h>
+int main(void)
+{
+    catena_machine_t *machine;
+    return catena_machine_open("nowhere", &machine) != CATENA_ERR_ARG ||
+           strstr(catena_last_error(), "nowhere") == NULL;
+}
+END
+    # shellcheck disable=SC2046
+    cc "$work/last.c" -o "$work/last" $(package --cflags --libs catena-sim) &&
+        LD_LIBRARY_PATH=$(dirname "$library") "$work/last"
+}
+
 paints() {
     run halo -s 60x90 -n 50 -o "$work/heat.png" &&
         cmp -n 4 "$work/heat.png" <(printf '\x89PNG')
@@ -41,15 +77,24 @@ paints() {
 try "install" meson install -C "$build" --no-rebuild --quiet \
     --destdir "$work/root"
 mv "$work/root/usr/local" "$prefix"
-find "$prefix" -name catena.pc -exec sed -i "s|^prefix=.*|prefix=$prefix|" {} +
+find "$prefix" -name 'catena*.pc' -exec sed -i "s|^prefix=.*|prefix=$prefix|" {} +
 library=$(find "$prefix" -name libcatena.so.0)
 try "soname libcatena.so.0" test -n "$library"
-try "only catena_ symbols are exported, each with a version" only_public_symbols
+release=$(package --modversion catena-sim)
+simulator=$(find "$prefix" -name "libcatena-sim.so.$release")
+try "soname libcatena-sim.so.$release" test -n "$simulator"
+try "libcatena exports catena_ symbols, each with a version" exports "$library" \
+    "catena_.*@@CATENA_0\.1|ctn_log_write@@CATENA_PRIVATE_${release//./\\.}"
+try "libcatena has nothing of the simulator" no_simulator
+try "libcatena-sim exports the simulator, machines and models" \
+    exports "$simulator" 'catena_(sim|machine|model)_.*@@CATENA_SIM_0\.1'
+try "libcatena-sim needs the libcatena of its release" needs_release
 try "the installed bench finds its library" "$prefix/bin/catena-bench" barrier -i 5
 for program in "$examples"/*.c; do
     name=$(basename "$program" .c)
     try "example $name" example "$name"
 done
+try "errors of libcatena-sim are kept for catena_last_error" last_error
 for options in "-k 5 -x blocking -s 37x51" "-p -x persistent -s 40x31 -g 1x4" \
     "-p -k 5 -r -s 9x8 -n 7"; do
     # shellcheck disable=SC2086

@@ -57,7 +57,7 @@ deprecation() {
 # context belongs to the process, and the text of catena_last_error to a thread.
 mutable_globals() {
     local object
-    for object in "$build"/lib/libcatena_{core,objects}.a.p/*.o; do
+    for object in "$build"/lib/libcatena_{core,both,objects,sim_objects}.a.p/*.o; do
         nm "$object" | awk -v o="$(basename "$object")" \
             '$2 ~ /^[bBcC]$/ { print o ": " $3 }'
         # Tables of pointers are relocated once and read-only afterwards.
@@ -69,8 +69,8 @@ mutable_globals() {
 # Data in the interface would be copied into programs and freeze its layout.
 # The names of symbol versions are absolute.
 exported_data() {
-    nm -D --defined-only "$build/lib/libcatena.so" |
-        awk '$2 != "T" && $2 != "A" { print $3 }'
+    nm -D --defined-only "$build"/lib/libcatena{,-sim}.so |
+        awk 'NF == 3 && $2 != "T" && $2 != "A" { print $3 }'
 }
 
 long_functions() {
@@ -108,6 +108,9 @@ report "every public function has a comment" \
     "$(tests/lint/interface.py documented include/catena/*.h)"
 report "functions that free take the address of the handle" \
     "$(tests/lint/interface.py freed include/catena/*.h)"
+report "libcatena includes nothing of the simulator" \
+    "$(grep -rnE '#include (<catena/sim\.h>|"transports/sim/)' lib transports |
+        grep -vE '^(lib/sim\.c|transports/sim/)')"
 report "no layer includes or names what is of a higher one" "$(names layers)"
 report "docs/from-mpi.md has the collectives, and no names that do not exist" \
     "$(tests/lint/from_mpi.py)"
@@ -132,7 +135,7 @@ report "tools and examples see only public headers and catena_core" \
 report "public headers compile alone in all standards" "$(public_headers)"
 report "a deprecated function is a warning" "$(deprecation)"
 report "no mutable globals" "$(mutable_globals)"
-report "the library exports functions only" "$(exported_data)"
+report "the libraries export functions only" "$(exported_data)"
 report "no function over 80 lines" "$(long_functions)"
 report "nothing left for later" \
     "$(grep -rnE '\b(TODO|FIXME|XXX|HACK)\b' lib include transports tools \

@@ -11,6 +11,7 @@
  * Without --layout every case runs that fits the ranks. RANK_TEST_SEED is the
  * seed of orders. Rank 0 prints "ok - NAME" or "not ok - NAME". */
 
+#include <catena/sim.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * RANKS: at most so many, or "LEAST-MOST"; KIND: only kinds whose name contains
  * it. */
 
+#include <catena/sim.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include <catena/catena.h>
+#include <catena/model.h>
+#include <catena/sim.h>
 
 #include "collectives/blocks.h"
 #include "collectives/elements.h"

@@ -37,7 +37,8 @@ typedef struct sim_flush {
 
 struct catena_sim_rank {
     /* Touched by every event of a rank, in one cache line. */
-    _Alignas(64) ctn_transport_t base;
+    _Alignas(64) const ctn_simulator_t *simulator; /* first: see simulator.h */
+    ctn_transport_t base;
     ctn_fiber_t fiber;
     uint64_t clock; /* its core is busy until then */
     uint8_t state;

@@ -140,7 +140,9 @@ void ctn_fiber_make(ctn_fiber_t *fiber, void *stack, size_t stack_bytes,
 {
     fiber->stack = stack;
     fiber->stack_bytes = stack_bytes;
+#if defined(__SANITIZE_ADDRESS__)
     fiber->fake_stack = NULL;
+#endif
     uintptr_t top = ((uintptr_t)stack + stack_bytes) & ~(uintptr_t)63;
     fiber->stack_pointer = first_frame((unsigned char *)top, entry, argument);
 }

@@ -12,7 +12,9 @@ typedef struct ctn_fiber {
     void *stack_pointer; /* while it does not run */
     unsigned char *stack;
     size_t stack_bytes;
-    void *fake_stack; /* AddressSanitizer's */
+#if defined(__SANITIZE_ADDRESS__)
+    void *fake_stack;
+#endif
 } ctn_fiber_t;
 
 /** Prepare a fiber on a zeroed stack. The first switch to it calls

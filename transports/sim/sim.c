@@ -22,7 +22,8 @@ enum {
 
 static ctn_sim_rank_t *rank_of(ctn_transport_t *transport)
 {
-    return (ctn_sim_rank_t *)(void *)transport;
+    return (ctn_sim_rank_t *)(void *)((unsigned char *)transport -
+                                      offsetof(ctn_sim_rank_t, base));
 }
 
 /** The endpoint leads to the target; the running rank uses it. */
@@ -230,7 +231,7 @@ static void destroy(ctn_transport_t *transport)
     (void)transport; /* belongs to the simulator */
 }
 
-const ctn_transport_ops_t ctn_sim_ops = {
+static const ctn_transport_ops_t operations = {
     .name = "sim",
     .destroy = destroy,
     .connect = connect_rank,
@@ -249,6 +250,57 @@ const ctn_transport_ops_t ctn_sim_ops = {
     .abandon = fail,
     .describe = describe,
 };
+
+/* ---- the table of a rank ---- */
+
+static unsigned char *node_memory(const ctn_sim_t *sim, uint32_t node)
+{
+    uintptr_t first =
+        ((uintptr_t)sim->memory + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+    return (unsigned char *)first + node * sim->node_bytes;
+}
+
+static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
+{
+    const ctn_sim_t *sim = rank->sim;
+    const sim_node_t *node = &sim->node[rank->node];
+    const catena_machine_t *machine = sim->machine;
+    uint32_t cores = sim->params.cores != NULL
+                         ? (uint32_t)sim->params.core_count
+                     : machine->shared_cores > 0 ? machine->shared_cores
+                                                 : machine->cores;
+    uint32_t sharing = machine->shared_cores > 0 ? sim->ranks : node->count;
+    *place = (ctn_sim_place_t){
+        .rank = rank->rank,
+        .ranks = sim->ranks,
+        .node = rank->node,
+        .nodes = sim->nodes,
+        .local_rank = rank->local,
+        .local_size = node->count,
+        .local_ranks = &sim->members[node->first],
+        .numa = machine->numa_domains > 1
+                    ? (int)ctn_machine_domain(machine, rank->core)
+                    : -1,
+        .oversubscribed = sharing > cores,
+        .drop_data = sim->params.payload != CATENA_SIM_CARRY,
+        .drop_tables = sim->params.payload == CATENA_SIM_COST,
+        .memory = node_memory(sim, rank->node),
+        .arena_bytes = sim->arena_bytes,
+        .transport = &rank->base,
+    };
+}
+
+/** The core is busy; what arrives meanwhile is seen afterwards. */
+static void compute(ctn_sim_rank_t *rank, double seconds)
+{
+    rank->clock += sim_jitter(rank, seconds * 1e12);
+    if (rank->status == CATENA_OK) {
+        sim_catch_up(rank);
+    }
+}
+
+static const ctn_simulator_t simulator = {
+    .place = find_place, .compute = compute, .abort = ctn_sim_abort};
 
 /* ---- creation ---- */
 
@@ -273,7 +325,8 @@ static void list_members(ctn_sim_t *sim)
     for (uint32_t r = 0; r < sim->ranks; r++) {
         ctn_sim_rank_t *rank = &sim->rank[r];
         sim_node_t *node = &sim->node[node_of(sim, r)];
-        rank->base = (ctn_transport_t){.ops = &ctn_sim_ops,
+        rank->simulator = &simulator;
+        rank->base = (ctn_transport_t){.ops = &operations,
                                        .caps = CTN_CAP_RDMA | CTN_CAP_VIRTUAL};
         rank->endpoint = (ctn_endpoint_t){&rank->base, NULL, r};
         rank->sim = sim;
@@ -298,13 +351,6 @@ void *sim_reserve(size_t bytes, bool dense)
         (void)madvise(memory, bytes, MADV_HUGEPAGE); /* best effort */
     }
     return memory;
-}
-
-static unsigned char *node_memory(const ctn_sim_t *sim, uint32_t node)
-{
-    uintptr_t first =
-        ((uintptr_t)sim->memory + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
-    return (unsigned char *)first + node * sim->node_bytes;
 }
 
 static catena_status_t reserve_memory(ctn_sim_t *sim)
@@ -396,58 +442,7 @@ void ctn_sim_destroy(ctn_sim_t *sim)
     free(sim);
 }
 
-/* ---- functions for a rank ---- */
-
-ctn_sim_place_t ctn_sim_place(const ctn_sim_rank_t *rank)
-{
-    const ctn_sim_t *sim = rank->sim;
-    const sim_node_t *node = &sim->node[rank->node];
-    const catena_machine_t *machine = sim->machine;
-    uint32_t cores = sim->params.cores != NULL
-                         ? (uint32_t)sim->params.core_count
-                     : machine->shared_cores > 0 ? machine->shared_cores
-                                                 : machine->cores;
-    uint32_t sharing = machine->shared_cores > 0 ? sim->ranks : node->count;
-    return (ctn_sim_place_t){
-        .rank = rank->rank,
-        .ranks = sim->ranks,
-        .node = rank->node,
-        .nodes = sim->nodes,
-        .local_rank = rank->local,
-        .local_size = node->count,
-        .local_ranks = &sim->members[node->first],
-        .numa = machine->numa_domains > 1
-                    ? (int)ctn_machine_domain(machine, rank->core)
-                    : -1,
-        .oversubscribed = sharing > cores,
-        .memory = node_memory(sim, rank->node),
-        .arena_bytes = sim->arena_bytes,
-    };
-}
-
-ctn_transport_t *ctn_sim_transport(ctn_sim_rank_t *rank)
-{
-    return &rank->base;
-}
-
-ctn_sim_t *ctn_sim_of(const ctn_sim_rank_t *rank)
-{
-    return rank->sim;
-}
-
-catena_sim_payload_t ctn_sim_payload(const ctn_sim_rank_t *rank)
-{
-    return rank->sim->params.payload;
-}
-
-/** The core is busy; what arrives meanwhile is seen afterwards. */
-void ctn_sim_compute(ctn_sim_rank_t *rank, double seconds)
-{
-    rank->clock += sim_jitter(rank, seconds * 1e12);
-    if (rank->status == CATENA_OK) {
-        sim_catch_up(rank);
-    }
-}
+/* ---- results ---- */
 
 void ctn_sim_rank_stats(const ctn_sim_rank_t *rank, catena_sim_stats_t *stats)
 {

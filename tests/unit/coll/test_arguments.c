@@ -2,6 +2,8 @@
  * address space. A job of one rank rejects them like any other job. */
 
 #include <catena/catena.h>
+#include <catena/model.h>
+#include <catena/sim.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>

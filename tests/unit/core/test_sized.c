@@ -1,6 +1,8 @@
 /* Public structs that begin with their size. */
 
 #include <catena/catena.h>
+#include <catena/model.h>
+#include <catena/sim.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -190,7 +190,7 @@ static void body(job_t *job)
     catena_group_t *made = NULL;
     catena_status_t status = barrier_with_retry(job);
     JOB_CHECK(job, status == CATENA_OK);
-    machine = ctn_sim_of(job->context->sim);
+    machine = job->context->sim->sim;
     refusal.armed = true;
     inside++;
     status = making.make(job, &made);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <catena/catena.h>
+#include <catena/sim.h>
 
 #include "oracle/random.h"
 #include "transports/sim/queue.h"

@@ -1,0 +1,75 @@
+/* Machines and formulas for programs: a part of libcatena-sim. The library
+ * itself reads machines for CATENA_TUNING=machine:NAME. */
+
+#include <catena/model.h>
+
+#include "core/sized.h"
+#include "model/machine.h"
+#include "model/machines.h"
+
+catena_status_t catena_machine_open(const char *name,
+                                    catena_machine_t **machine)
+{
+    static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
+    return name != NULL && machine != NULL
+               ? ctn_machine_read(&log, name, machine)
+               : CATENA_ERR_ARG;
+}
+
+catena_status_t catena_machine_close(catena_machine_t **machine)
+{
+    if (machine == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_machine_free(*machine);
+    *machine = NULL;
+    return CATENA_OK;
+}
+
+catena_status_t catena_machine_list(FILE *stream)
+{
+    if (stream == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    for (size_t i = 0; i < ctn_builtin_machines; i++) {
+        catena_machine_t *machine;
+        catena_status_t status =
+            catena_machine_open(ctn_builtin_machine[i].name, &machine);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        fprintf(stream, "%-8s %s\n", machine->name, machine->description);
+        ctn_machine_free(machine);
+    }
+    return CATENA_OK;
+}
+
+catena_status_t catena_machine_print(const catena_machine_t *machine,
+                                     FILE *stream)
+{
+    if (machine == NULL || stream == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    fprintf(stream, "# %s: %s\n", machine->name, machine->description);
+    for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
+        ctn_machine_value_t p = ctn_machine_value(machine, i);
+        fprintf(stream, "%s.%s = %g  # %s\n", p.section, p.name, p.value,
+                p.source);
+    }
+    return CATENA_OK;
+}
+
+static const ctn_sized_t point_struct = CTN_SIZED(catena_model_point_t, bytes);
+
+catena_status_t catena_model_alltoall(const catena_machine_t *machine,
+                                      const catena_model_point_t *point,
+                                      double *seconds)
+{
+    if (machine == NULL || point == NULL || seconds == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_model_point_t own;
+    catena_status_t status = ctn_sized_read(NULL, &point_struct, point, &own);
+    return status == CATENA_OK ? ctn_model_alltoall(machine, &own, seconds)
+                               : status;
+}
