@@ -11,20 +11,10 @@ void ctn_exec_init(ctn_exec_t *exec)
     exec->virtual_time = (exec->local->caps & CTN_CAP_VIRTUAL) != 0;
 }
 
-static void free_operations(ctn_op_t *op)
-{
-    while (op != NULL) {
-        ctn_op_t *next = op->next;
-        free(op);
-        op = next;
-    }
-}
-
 void ctn_exec_release(ctn_exec_t *exec)
 {
     ctn_doorbell_close(&exec->doorbell);
-    free_operations(exec->pool);
-    free_operations(exec->active); /* ended by an error */
+    ctn_pool_drop(&exec->pool);
     while (exec->deferred_frees != NULL) {
         ctn_deferred_free_t *kept = exec->deferred_frees;
         exec->deferred_frees = kept->next;
@@ -55,14 +45,9 @@ ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
                         ctn_sequence_t *sequence)
 {
     assert(algorithm->state_bytes <= CTN_OP_STATE_BYTES);
-    ctn_op_t *op = exec->pool;
-    if (op != NULL) {
-        exec->pool = op->next;
-    } else {
-        op = aligned_alloc(64, sizeof(*op));
-        if (op == NULL) {
-            return NULL;
-        }
+    ctn_op_t *op = ctn_pool_get(&exec->pool, sizeof(*op), 1);
+    if (op == NULL) {
+        return NULL;
     }
     memset(op, 0, offsetof(ctn_op_t, memory));
     memset(op->memory, 0, algorithm->state_bytes);
@@ -91,8 +76,7 @@ void ctn_op_release(ctn_op_t *op)
     if (op->algorithm->release != NULL) {
         op->algorithm->release(op);
     }
-    op->next = op->exec->pool;
-    op->exec->pool = op;
+    ctn_pool_put(&op->exec->pool, op);
 }
 
 CTN_HOT void ctn_op_set_network(ctn_op_t *op, bool network)

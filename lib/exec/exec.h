@@ -12,6 +12,7 @@
 #include "core/hash_map.h"
 #include "core/locality.h"
 #include "core/log.h"
+#include "core/pool.h"
 #include "exec/doorbell.h"
 #include "exec/sequence.h"
 #include "exec/yield.h"
@@ -110,7 +111,7 @@ struct catena_request {
     uint64_t pending;  /* puts whose source is still in use */
     int64_t waits_for; /* rank of its group, -1: no particular one */
     ctn_op_t *child;   /* under way; the next phase begins after it */
-    /* Links in exec's list, the sequence's queue, or the pool; else NULL. */
+    /* Links in exec's list or the sequence's queue; else NULL. */
     ctn_op_t *next;
     ctn_op_t *previous;
     /* For a persistent operation: what is freed with it, or NULL. */
@@ -234,7 +235,7 @@ struct ctn_exec {
     ctn_op_t *background;
     uint64_t background_done; /* background operations that have ended */
     uint32_t requests; /* not freed yet, whose memory other ranks reach */
-    ctn_op_t *pool;
+    ctn_pool_t pool;   /* of operations */
     ctn_deferred_free_t *deferred_frees;
     ctn_tally_t tally;
     ctn_hash_map_t endpoints;       /* ctn_endpoint_t by process */

@@ -9,6 +9,7 @@
 #include <catena/heap.h>
 
 #include "core/log.h"
+#include "core/pool.h"
 
 /* The allocator of one rank's arena: a range of addresses whose pages are
  * backed by memory only when they are needed.
@@ -87,7 +88,7 @@ typedef struct ctn_run {
     struct ctn_run *previous;
 } ctn_run_t;
 
-_Static_assert(sizeof(ctn_run_t) <= 64, "a run is one cache line");
+_Static_assert(sizeof(ctn_run_t) == 64, "a run is one cache line");
 
 /* Pages [first, end) and their free runs, binned by size, four bins to each
  * power of two. */
@@ -131,8 +132,6 @@ typedef struct ctn_cache_slot {
     ctn_cache_t *cache;
 } ctn_cache_slot_t;
 
-typedef struct ctn_descriptors ctn_descriptors_t;
-
 typedef struct ctn_arena {
     unsigned char *base;
     size_t bytes;
@@ -144,9 +143,8 @@ typedef struct ctn_arena {
     ctn_arena_params_t params;
     ctn_zone_t *zone[2];             /* usual, huge pages (may be NULL) */
     ctn_run_t *partial[CTN_CLASSES]; /* slabs with a free block */
-    ctn_run_t *spare;                /* descriptors not in use */
-    ctn_descriptors_t *descriptors;
-    uint32_t cache_pages; /* runs that one cache may hold */
+    ctn_pool_t descriptors;          /* of runs */
+    uint32_t cache_pages;            /* runs that one cache may hold */
     size_t taken_pages;
     size_t free_pages; /* of CTN_RUN_FREE runs */
     int64_t in_use;    /* bytes; without what caches have not published */

@@ -11,42 +11,21 @@
  * pages. */
 
 enum {
-    DESCRIPTORS_AT_ONCE = 15, /* 1 KiB with their link */
+    DESCRIPTORS_AT_ONCE = 15, /* 1 KiB with the head of the slab */
     LOOK_IN_BIN = 16,
     SMALL_MAP_BYTES = 128 << 10
 };
 
-struct ctn_descriptors {
-    ctn_descriptors_t *next;
-    struct {
-        _Alignas(64) ctn_run_t run;
-    } item[DESCRIPTORS_AT_ONCE];
-};
-
 static ctn_run_t *descriptor_get(ctn_arena_t *arena)
 {
-    if (arena->spare == NULL) {
-        ctn_descriptors_t *more = aligned_alloc(64, sizeof(*more));
-        if (more == NULL) {
-            return NULL;
-        }
-        more->next = arena->descriptors;
-        arena->descriptors = more;
-        for (unsigned i = 0; i < DESCRIPTORS_AT_ONCE; i++) {
-            more->item[i].run.next = arena->spare;
-            arena->spare = &more->item[i].run;
-        }
-    }
-    ctn_run_t *run = arena->spare;
-    arena->spare = run->next;
-    memset(run, 0, sizeof(*run));
-    return run;
+    ctn_run_t *run =
+        ctn_pool_get(&arena->descriptors, sizeof(*run), DESCRIPTORS_AT_ONCE);
+    return run != NULL ? memset(run, 0, sizeof(*run)) : NULL;
 }
 
 static void descriptor_put(ctn_arena_t *arena, ctn_run_t *run)
 {
-    run->next = arena->spare;
-    arena->spare = run;
+    ctn_pool_put(&arena->descriptors, run);
 }
 
 static ctn_zone_t *zone_of(const ctn_arena_t *arena, uint32_t page)
@@ -474,11 +453,7 @@ bool ctn_runs_init(ctn_arena_t *arena)
 
 void ctn_runs_release(ctn_arena_t *arena)
 {
-    while (arena->descriptors != NULL) {
-        ctn_descriptors_t *next = arena->descriptors->next;
-        free(arena->descriptors);
-        arena->descriptors = next;
-    }
+    ctn_pool_drop(&arena->descriptors);
     free(arena->zone[0]);
     free(arena->zone[1]);
     if (arena->map_bytes <= SMALL_MAP_BYTES) {

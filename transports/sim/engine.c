@@ -70,16 +70,13 @@ static bool more_events(ctn_sim_t *sim)
     slab->next = sim->slabs;
     slab->bytes = bytes;
     sim->slabs = slab;
-    for (size_t i = count; i-- > 0;) {
-        slab->event[i].next = sim->free_events;
-        sim->free_events = &slab->event[i];
-    }
+    ctn_pool_add(&sim->free_events, slab->event, sizeof(sim_event_t), count);
     return true;
 }
 
 sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target)
 {
-    if (sim->free_events == NULL && !more_events(sim)) {
+    if (sim->free_events.free == NULL && !more_events(sim)) {
         sim_no_memory(sim);
         /* Only the engine itself gets here, between two events. The loop ends
          * before it reads this one. */
@@ -87,8 +84,7 @@ sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target)
         sim->spare = none;
         return &sim->spare;
     }
-    sim_event_t *event = sim->free_events;
-    sim->free_events = event->next;
+    sim_event_t *event = ctn_pool_take(&sim->free_events);
     memset(event, 0, offsetof(sim_event_t, small));
     event->kind = (uint8_t)kind;
     event->target = target;
@@ -98,8 +94,7 @@ sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target)
 void sim_recycle(ctn_sim_t *sim, sim_event_t *event)
 {
     free(event->held);
-    event->next = sim->free_events;
-    sim->free_events = event;
+    ctn_pool_put(&sim->free_events, event);
 }
 
 void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event)

@@ -1,6 +1,7 @@
 #ifndef CTN_SIM_ENGINE_H
 #define CTN_SIM_ENGINE_H
 
+#include "core/pool.h"
 #include "transports/sim/fiber.h"
 #include "transports/sim/queue.h"
 #include "transports/sim/sim.h"
@@ -119,9 +120,8 @@ typedef struct sim_event {
     uint64_t value; /* ABORT: the status, negated */
     unsigned char *to;
     size_t bytes;
-    struct sim_event *next;
-    /* The second cache line: large data, and rare kinds. */
     uint64_t *pending;
+    /* The second cache line: large data, and rare kinds. */
     const unsigned char *from;
     unsigned char *held;     /* copy of `from` when the source became free */
     struct sim_event *other; /* SENT: the message whose source it frees */
@@ -154,9 +154,9 @@ struct ctn_sim {
     size_t stacks_bytes;
     size_t stack_bytes;
     ctn_queue_t queue;
-    sim_event_t *free_events;
-    char text[160];    /* description for the user */
-    sim_event_t spare; /* used when there is no memory */
+    ctn_pool_t free_events; /* in `slabs` */
+    char text[160];         /* description for the user */
+    sim_event_t spare;      /* used when there is no memory */
     struct sim_slab *slabs;
     ctn_fiber_t main;
     ctn_sim_rank_t *running;

@@ -2,41 +2,20 @@
 
 #include "transports/ucx/ucx.h"
 
-/* Operations come from slabs, so a message that cannot be sent at once needs no
- * malloc for its header. */
+/* Operations come from a pool, so a message that cannot be sent at once needs
+ * no malloc for its header. */
 
 #define OPS_PER_SLAB 64u
 
-typedef struct slab {
-    struct slab *next;
-    ctn_ucx_op_t ops[OPS_PER_SLAB];
-} slab_t;
-
-static int add_slab(ctn_ucx_t *transport)
-{
-    slab_t *slab = malloc(sizeof(*slab));
-    if (slab == NULL)
-        return -1;
-    slab->next = transport->op_slabs;
-    transport->op_slabs = slab;
-    for (unsigned i = 0; i < OPS_PER_SLAB; i++) {
-        slab->ops[i].transport = transport;
-        slab->ops[i].copy = NULL;
-        slab->ops[i].next = transport->free_ops;
-        transport->free_ops = &slab->ops[i];
-    }
-    return 0;
-}
-
 ctn_ucx_op_t *ctn_ucx_op_get(ctn_ucx_t *transport, ctn_ucx_endpoint_t *endpoint)
 {
-    if (transport->free_ops == NULL && add_slab(transport) != 0) {
+    ctn_ucx_op_t *op = ctn_pool_get(&transport->ops, sizeof(*op), OPS_PER_SLAB);
+    if (op == NULL) {
         ctn_error(transport->params.log,
                   "no memory for a message to the network");
         return NULL;
     }
-    ctn_ucx_op_t *op = transport->free_ops;
-    transport->free_ops = op->next;
+    op->transport = transport;
     op->endpoint = endpoint;
     op->pending = NULL;
     op->fetches = false;
@@ -47,8 +26,7 @@ void ctn_ucx_op_put(ctn_ucx_op_t *op)
 {
     free(op->copy);
     op->copy = NULL;
-    op->next = op->transport->free_ops;
-    op->transport->free_ops = op;
+    ctn_pool_put(&op->transport->ops, op);
 }
 
 static void op_done(void *request, ucs_status_t status, void *user_data)
@@ -99,16 +77,15 @@ catena_status_t ctn_ucx_op_started(ctn_ucx_op_t *op, ucs_status_ptr_t request,
     return ctn_ucx_status(status);
 }
 
+static void free_copy(void *object, void *argument)
+{
+    ctn_ucx_op_t *op = object;
+    (void)argument;
+    free(op->copy);
+}
+
 void ctn_ucx_free_ops(ctn_ucx_t *transport)
 {
-    slab_t *slab = transport->op_slabs;
-    while (slab != NULL) {
-        slab_t *next = slab->next;
-        for (unsigned i = 0; i < OPS_PER_SLAB; i++)
-            free(slab->ops[i].copy);
-        free(slab);
-        slab = next;
-    }
-    transport->op_slabs = NULL;
-    transport->free_ops = NULL;
+    ctn_pool_visit(&transport->ops, free_copy, NULL);
+    ctn_pool_drop(&transport->ops);
 }

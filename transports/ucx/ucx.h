@@ -4,6 +4,7 @@
 #include <ucp/api/ucp.h>
 
 #include "core/hash_map.h"
+#include "core/pool.h"
 #include "transports/transport.h"
 
 /* The network transport, through UCP. Private to this folder.
@@ -69,11 +70,10 @@ typedef struct ctn_ucx_endpoint {
  * that were copied because the source is free on return, and the counter to
  * decrement. */
 typedef struct ctn_ucx_op {
-    struct ctn_ucx_op *next; /* in the free list */
     ctn_ucx_t *transport;
     ctn_ucx_endpoint_t *endpoint; /* NULL: several peers */
     uint64_t *pending;            /* NULL: no waiter */
-    void *copy;                   /* malloc'd; may be NULL */
+    void *copy;                   /* malloc'd; NULL in the pool */
     bool fetches; /* a get: its failure is an error even if the peer sent
                      DISCONNECT */
     ctn_ucx_header_t header;
@@ -141,8 +141,7 @@ struct ctn_ucx {
 
     ctn_hash_map_t endpoints; /* ctn_ucx_endpoint_t by process */
 
-    ctn_ucx_op_t *free_ops;
-    void *op_slabs; /* each begins with a pointer to the next */
+    ctn_pool_t ops; /* ctn_ucx_op_t */
     ctn_ucx_deferred_t *deferred_list;
     ctn_ucx_deferred_t **deferred_end;
     ctn_ucx_sync_t *syncs;

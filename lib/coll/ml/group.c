@@ -12,22 +12,23 @@
 typedef struct group_state {
     ctn_attachment_t attachment;
     ctn_ml_config_t config[CTN_COLL_COUNT];
-    ctn_chunk_t *unused;
-    ctn_chunk_t *all;
+    ctn_pool_t chunks;
     uint32_t changes; /* version of settings that a hidden duplicate has */
 } group_state_t;
 
 static const char key;
 
+static void free_scratch(void *object, void *exec)
+{
+    ctn_chunk_t *chunk = object;
+    ctn_scratch_free(exec, chunk->scratch, chunk->scratch_bytes);
+}
+
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     group_state_t *kept = (group_state_t *)attachment;
-    while (kept->all != NULL) {
-        ctn_chunk_t *chunk = kept->all;
-        kept->all = chunk->older;
-        ctn_scratch_free(exec, chunk->scratch, chunk->scratch_bytes);
-        free(chunk);
-    }
+    ctn_pool_visit(&kept->chunks, free_scratch, exec);
+    ctn_pool_drop(&kept->chunks);
     for (size_t i = 0; i < CTN_COLL_COUNT; i++) {
         free(kept->config[i].block_offsets);
         free(kept->config[i].last_run.explanation);
@@ -55,26 +56,13 @@ CTN_HOT static group_state_t *group_state_of(catena_group_t *group)
 
 ctn_chunk_t *ctn_chunk_take(catena_group_t *group)
 {
-    group_state_t *kept = group_state_of(group);
-    ctn_chunk_t *chunk = kept->unused;
-    if (chunk != NULL) {
-        kept->unused = chunk->next;
-        return chunk;
-    }
-    chunk = malloc(sizeof(*chunk));
-    if (chunk != NULL) {
-        chunk->older = kept->all;
-        kept->all = chunk;
-    }
-    return chunk;
+    return ctn_pool_get(&group_state_of(group)->chunks, sizeof(ctn_chunk_t), 1);
 }
 
 void ctn_chunk_give(catena_group_t *group, ctn_chunk_t *chunk)
 {
-    group_state_t *kept = group_state_of(group);
     chunk->scratch = NULL;
-    chunk->next = kept->unused;
-    kept->unused = chunk;
+    ctn_pool_put(&group_state_of(group)->chunks, chunk);
 }
 
 /* ---- algorithms ---- */

@@ -100,8 +100,6 @@ struct ctn_chunk {
     unsigned at;      /* the running task, or the next one */
     unsigned started; /* tasks that have been numbered */
     size_t scratch_bytes;
-    ctn_chunk_t *next;  /* in the list of free chunks */
-    ctn_chunk_t *older; /* in the list of all chunks of the group */
     ctn_task_t task[CTN_TASKS];
 };
 

@@ -1,0 +1,53 @@
+#include "core/pool.h"
+
+#include <stdlib.h>
+
+#include "core/cache_line.h"
+
+typedef struct ctn_pool_slab {
+    struct ctn_pool_slab *next;
+    size_t bytes; /* of an object */
+    size_t count;
+    _Alignas(CTN_LINE) unsigned char object[]; /* [count][bytes] */
+} ctn_pool_slab_t;
+
+void *ctn_pool_grow(ctn_pool_t *pool, size_t bytes, size_t count)
+{
+    ctn_pool_slab_t *slab = ctn_lines_alloc(sizeof(*slab) + count * bytes);
+    if (slab == NULL) {
+        return NULL;
+    }
+    slab->next = pool->slabs;
+    slab->bytes = bytes;
+    slab->count = count;
+    pool->slabs = slab;
+    ctn_pool_add(pool, slab->object, bytes, count);
+    return ctn_pool_take(pool);
+}
+
+void ctn_pool_add(ctn_pool_t *pool, void *memory, size_t bytes, size_t count)
+{
+    while (count-- > 0) { /* the first is taken first */
+        ctn_pool_put(pool, (unsigned char *)memory + count * bytes);
+    }
+}
+
+void ctn_pool_visit(const ctn_pool_t *pool,
+                    void (*visit)(void *object, void *argument), void *argument)
+{
+    for (ctn_pool_slab_t *slab = pool->slabs; slab != NULL; slab = slab->next) {
+        for (size_t i = 0; i < slab->count; i++) {
+            visit(slab->object + i * slab->bytes, argument);
+        }
+    }
+}
+
+void ctn_pool_drop(ctn_pool_t *pool)
+{
+    while (pool->slabs != NULL) {
+        ctn_pool_slab_t *slab = pool->slabs;
+        pool->slabs = slab->next;
+        free(slab);
+    }
+    pool->free = NULL;
+}

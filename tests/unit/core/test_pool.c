@@ -1,0 +1,113 @@
+/* Pools of objects of one size. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/pool.h"
+
+#include "unit/unit.h"
+
+enum { OBJECTS = 1000, PER_SLAB = 7 };
+
+typedef struct object {
+    uint64_t link;
+    uint64_t value;
+    unsigned char rest[48];
+} object_t;
+
+/** Take OBJECTS objects: all zero but for the link, aligned, and distinct. */
+static void take_all(ctn_pool_t *pool, object_t **object)
+{
+    for (uint64_t i = 0; i < OBJECTS; i++) {
+        object[i] = ctn_pool_get(pool, sizeof(object_t), PER_SLAB);
+        ck_assert_ptr_nonnull(object[i]);
+        ck_assert_uint_eq((uintptr_t)object[i] % 64, 0);
+        ck_assert_uint_eq(object[i]->value, 0);
+        memset(object[i], 0xff, sizeof(*object[i]));
+        object[i]->value = i + 1;
+    }
+    for (uint64_t i = 0; i < OBJECTS; i++) {
+        ck_assert_uint_eq(object[i]->value, i + 1);
+        ck_assert_uint_eq(object[i]->link, UINT64_MAX);
+    }
+}
+
+START_TEST(objects_return)
+{
+    static object_t *object[OBJECTS];
+    ctn_pool_t pool = {0};
+    ck_assert_ptr_null(ctn_pool_take(&pool));
+    take_all(&pool, object);
+    for (size_t i = 0; i < OBJECTS; i++) {
+        ctn_pool_put(&pool, object[i]);
+    }
+    const struct ctn_pool_slab *slabs = pool.slabs;
+    for (size_t i = OBJECTS; i-- > 0;) { /* the last one put is next */
+        object_t *taken = ctn_pool_take(&pool);
+        ck_assert_ptr_eq(taken, object[i]);
+        ck_assert_uint_eq(taken->value, i + 1); /* as it was put */
+    }
+    ck_assert_ptr_eq(pool.slabs, slabs);
+    ctn_pool_drop(&pool);
+    ck_assert_ptr_null(ctn_pool_take(&pool));
+    ctn_pool_drop(&pool);
+}
+END_TEST
+
+static void add_value(void *object, void *argument)
+{
+    *(uint64_t *)argument += ((const object_t *)object)->value;
+}
+
+START_TEST(visits_free_and_used)
+{
+    static object_t *object[OBJECTS];
+    ctn_pool_t pool = {0};
+    uint64_t sum = 0;
+    ctn_pool_visit(&pool, add_value, &sum);
+    ck_assert_uint_eq(sum, 0);
+    take_all(&pool, object);
+    ctn_pool_put(&pool, object[0]);
+    ctn_pool_put(&pool, object[5]);
+    ctn_pool_visit(&pool, add_value, &sum);
+    ck_assert_uint_eq(sum, (uint64_t)OBJECTS * (OBJECTS + 1) / 2);
+    ctn_pool_drop(&pool);
+}
+END_TEST
+
+START_TEST(memory_of_the_caller)
+{
+    object_t memory[3];
+    ctn_pool_t pool = {0};
+    ctn_pool_add(&pool, memory, sizeof(memory[0]), 3);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_ptr_eq(ctn_pool_take(&pool), &memory[i]);
+    }
+    ck_assert_ptr_null(ctn_pool_take(&pool));
+    ck_assert_ptr_null(pool.slabs);
+    ctn_pool_drop(&pool);
+}
+END_TEST
+
+START_TEST(no_memory)
+{
+    ctn_pool_t pool = {0};
+    ck_assert_ptr_null(ctn_pool_get(&pool, 64, SIZE_MAX / 64 / 4));
+    ck_assert_ptr_null(pool.slabs);
+    ck_assert_ptr_null(pool.free);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_test(tcase, objects_return);
+    tcase_add_test(tcase, visits_free_and_used);
+    tcase_add_test(tcase, memory_of_the_caller);
+    tcase_add_test(tcase, no_memory);
+}
+
+int main(void)
+{
+    return unit_main("pool", 60, add_cases);
+}
