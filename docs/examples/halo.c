@@ -481,10 +481,9 @@ static void introduce(const plate_t *plate)
     const options_t *options = plate->options;
     char how[512];
     size_t bytes = (size_t)plate->cells[1] * sizeof(double);
-    check(catena_neighborhood_explain(plate->neighborhood,
-                                      CATENA_NEIGHBOR_ALLTOALL, bytes, how,
-                                      sizeof(how)),
-          "explain");
+    check(catena_neighborhood_estimate(plate->neighborhood, "neighbor_alltoall",
+                                       bytes, how, sizeof(how)),
+          "estimate");
     printf("%d x %d cells, %d steps, %d points, %s sides; ranks %d x %d, %s\n",
            options->cells[0], options->cells[1], options->steps,
            options->nine ? 9 : 5, options->periodic ? "joined" : "cold",

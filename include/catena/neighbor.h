@@ -44,6 +44,9 @@ typedef struct catena_neighborhood_info {
     /** Ranks may be reordered, so that neighbors with heavy edges share a node:
      * see catena_neighborhood_group. */
     int reorder;
+    /** Operations to create it for, CATENA_NEIGHBOR_...; 0: all. No schedules
+     * are built for the others, which fail with ERR_ARG. */
+    unsigned operations;
     /** Usual bytes along an edge of weight 1, for selection if an operation
      * does not say how many bytes all edges carry; 0: unknown. */
     size_t bytes;
@@ -81,16 +84,6 @@ CATENA_API catena_status_t catena_neighborhood_create(
     const int source_weights[], int target_count, const int targets[],
     const int target_weights[], const catena_neighborhood_info_t *info,
     catena_neighborhood_t **out);
-
-/** The same for some operations only: no schedules are built for the others,
- * which fail with ERR_ARG.
- * @param[in] operations CATENA_NEIGHBOR_..., one or more; the same on all
- * ranks */
-CATENA_API catena_status_t catena_neighborhood_create_for(
-    unsigned operations, catena_group_t *group, int source_count,
-    const int sources[], const int source_weights[], int target_count,
-    const int targets[], const int target_weights[],
-    const catena_neighborhood_info_t *info, catena_neighborhood_t **out);
 
 /** Create a neighborhood from edges that any rank may contribute (as
  * MPI_Dist_graph_create). Sources and targets of a rank are ordered by the rank
@@ -148,14 +141,27 @@ CATENA_API catena_status_t catena_neighborhood_neighbors(
 CATENA_API catena_status_t catena_neighborhood_set(
     catena_neighborhood_t *neighborhood, const char *name, const char *value);
 
-/** Describe an operation on blocks of `bytes`: the algorithm and why it is
- * selected, the estimates of the others, rounds. Truncated, always terminated.
- * @param[in] operation one CATENA_NEIGHBOR_... that it is created for
- * @param[in] bytes     0: the usual length, as for blocks of different
- * lengths */
-CATENA_API catena_status_t catena_neighborhood_explain(
-    const catena_neighborhood_t *neighborhood, unsigned operation, size_t bytes,
-    char *text, size_t text_bytes);
+/** Describe how `collective` last ran since the setting changed, and why:
+ * "key=value" pairs separated by blanks, the reason last, as
+ * catena_group_explain. If it has not run: what would be selected for blocks of
+ * the usual length. The keys are algorithm, rounds, messages and aggregates.
+ * Local.
+ * @param[in]  collective by its own name: "neighbor_alltoallv"
+ * @param[out] text       truncated to `bytes`, always terminated
+ * @return CATENA_OK, ERR_ARG (NULL, no such collective, or one that the
+ *         neighborhood is not created for; logged) */
+CATENA_API catena_status_t
+catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
+                            const char *collective, char *text, size_t bytes);
+
+/** Describe what would be selected for blocks of one length: a line as of
+ * catena_neighborhood_explain, then one for each algorithm, with its estimated
+ * time or why it is not possible. Arguments and return value as there, and:
+ * @param[in] block_bytes 0: the usual length; not significant for collectives
+ *                        on blocks of different lengths */
+CATENA_API catena_status_t catena_neighborhood_estimate(
+    const catena_neighborhood_t *neighborhood, const char *collective,
+    size_t block_bytes, char *text, size_t bytes);
 
 /** The cost of one alltoall, or of an allgather if the neighborhood is created
  * only for it, with the algorithm that ran last, else with that for blocks of

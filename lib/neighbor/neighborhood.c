@@ -64,19 +64,6 @@ static ctn_edge_t *read_list(const catena_group_t *group, const list_t *list,
     return edge;
 }
 
-static catena_status_t check_operations(const catena_group_t *group,
-                                        unsigned operations)
-{
-    if (operations == 0 || (operations & ~(unsigned)CATENA_NEIGHBOR_ALL) != 0) {
-        ctn_error(group->exec->log,
-                  "neighborhood: operations are 0x%x; expected "
-                  "CATENA_NEIGHBOR_..., one or more",
-                  operations);
-        return CATENA_ERR_ARG;
-    }
-    return CATENA_OK;
-}
-
 /** Both lists of a rank have weights, or neither has. Empty lists do not count.
  */
 static catena_status_t check_weights(const catena_group_t *group,
@@ -97,7 +84,6 @@ static catena_status_t check_weights(const catena_group_t *group,
 /** A rank with invalid arguments still takes part, so the others do not
  * deadlock. */
 static catena_status_t make_from_lists(catena_group_t *group,
-                                       unsigned operations,
                                        const list_t *sources,
                                        const list_t *targets,
                                        const catena_neighborhood_info_t *info,
@@ -108,9 +94,8 @@ static catena_status_t make_from_lists(catena_group_t *group,
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_graph_t graph = {.operations = operations};
-    catena_status_t failed =
-        out != NULL ? check_operations(group, operations) : CATENA_ERR_ARG;
+    ctn_graph_t graph = {0};
+    catena_status_t failed = out != NULL ? CATENA_OK : CATENA_ERR_ARG;
     catena_neighborhood_info_t own_info =
         ctn_neighborhood_read_info(group, info, &failed);
     ctn_edge_t *source = read_list(group, sources, &failed);
@@ -135,29 +120,18 @@ static catena_status_t make_from_lists(catena_group_t *group,
 
 /* ---- public ---- */
 
-catena_status_t catena_neighborhood_create_for(
-    unsigned operations, catena_group_t *group, int source_count,
-    const int sources[], const int source_weights[], int target_count,
-    const int targets[], const int target_weights[],
-    const catena_neighborhood_info_t *info, catena_neighborhood_t **out)
-{
-    if (group == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    list_t source = {"source", source_count, sources, source_weights};
-    list_t target = {"target", target_count, targets, target_weights};
-    return make_from_lists(group, operations, &source, &target, info, out);
-}
-
 catena_status_t catena_neighborhood_create(
     catena_group_t *group, int source_count, const int sources[],
     const int source_weights[], int target_count, const int targets[],
     const int target_weights[], const catena_neighborhood_info_t *info,
     catena_neighborhood_t **out)
 {
-    return catena_neighborhood_create_for(
-        CATENA_NEIGHBOR_ALL, group, source_count, sources, source_weights,
-        target_count, targets, target_weights, info, out);
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    list_t source = {"source", source_count, sources, source_weights};
+    list_t target = {"target", target_count, targets, target_weights};
+    return make_from_lists(group, &source, &target, info, out);
 }
 
 /** The neighborhood is freed with its group: after the teardown of the group no

@@ -48,6 +48,8 @@ typedef struct ctn_graph_facts {
     bool connected; /* one component, besides ranks without neighbors */
 } ctn_graph_facts_t;
 
+enum { CTN_NEIGHBOR_COLLECTIVES = 7 }; /* with their variants */
+
 struct catena_neighborhood {
     /* The two cache lines that small operations touch. */
     _Alignas(64) struct ctn_inline_path *path; /* the inline path, or NULL */
@@ -79,6 +81,8 @@ struct catena_neighborhood {
     struct ctn_chooser *chooser; /* schedule/select.c's */
     size_t bytes;                /* usual bytes along an edge of weight 1; 0:
                                     unknown */
+    /* How each collective last ran since the setting changed, or NULL. */
+    const ctn_schedule_t *last_of[CTN_NEIGHBOR_COLLECTIVES];
     void *kept;                  /* executions for later operations, or NULL */
     ctn_refcount_t *users;       /* persistent requests */
     ctn_attachment_t attachment; /* to its group, once it is created */
@@ -93,7 +97,6 @@ _Static_assert(offsetof(catena_neighborhood_t, group) == 128 &&
 
 /** The arguments of a creation. */
 typedef struct ctn_graph {
-    unsigned operations;
     uint32_t sources, targets;
     /* Set: rank, label, weight. Copied. */
     const ctn_edge_t *source;

@@ -382,6 +382,12 @@ catena_status_t catena_group_explain(catena_group_t *group,
         ctn_split_explain(group, text, bytes);
         return CATENA_OK;
     }
-    return ctn_ml_explain(group, collective, text, bytes) ? CATENA_OK
-                                                          : CATENA_ERR_ARG;
+    if (!ctn_ml_explain(group, collective, text, bytes)) {
+        ctn_error(group->exec->log,
+                  "a group has no collective '%s'; expected alltoall, barrier, "
+                  "split, or another by its own name, such as gatherv",
+                  collective);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
 }

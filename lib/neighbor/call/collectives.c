@@ -1,6 +1,8 @@
 /* The public collectives: from the arguments to an operation that runs, or to a
  * request. */
 
+#include <string.h>
+
 #include <catena/neighbor.h>
 
 #include "coll/call/publish.h"
@@ -79,10 +81,19 @@ static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
 
 /* ---- public ---- */
 
+enum {
+#define CTN_NEIGHBOR(NAME, its_name, PATTERN, send, recv, traits) NAME,
+#include "coll/call/calls.def"
+    COLLECTIVES
+};
+_Static_assert((int)COLLECTIVES == (int)CTN_NEIGHBOR_COLLECTIVES,
+               "last_of has one for each");
+
 #define CTN_NEIGHBOR(NAME, its_name, PATTERN, send, recv, traits)              \
     static const ctn_neighbor_collective_t its_name = {                        \
         .algorithm = CTN_EXCHANGE_ALGORITHM(#its_name),                        \
         .call = &ctn_call_##its_name,                                          \
+        .index = NAME,                                                         \
         .operation = CATENA_NEIGHBOR_##PATTERN,                                \
     };
 #include "coll/call/calls.def"
@@ -120,3 +131,24 @@ PUBLISH(neighbor_reducev,
          catena_op_t op),
         CTN_VECTOR(send, type), CTN_UNIFORM(recv, recv_count, type),
         .op = ctn_reduce_op_of(op))
+
+const ctn_neighbor_collective_t *
+ctn_neighbor_collective_named(const ctn_log_t *log, const char *name)
+{
+    static const ctn_neighbor_collective_t *const all[] = {
+#define CTN_NEIGHBOR(NAME, its_name, PATTERN, send, recv, traits) &its_name,
+#include "coll/call/calls.def"
+    };
+    for (size_t i = 0; i < COLLECTIVES; i++) {
+        if (strcmp(name, all[i]->algorithm.name) == 0) {
+            return all[i];
+        }
+    }
+    ctn_error(log,
+              "a neighborhood has no collective '%s'; expected "
+              "neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, "
+              "neighbor_alltoallv, neighbor_alltoallw, neighbor_reduce or "
+              "neighbor_reducev",
+              name);
+    return NULL;
+}

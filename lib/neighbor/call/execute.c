@@ -444,9 +444,10 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
         notify_all(op);
     }
     if (execution->schedule->copy_of != NULL) {
-        x->of->last = execution->schedule->copy_of;
+        ctn_neighbor_record(x->of, x->collective, execution->schedule->copy_of);
     } else if (!execution->schedule->is_hello) {
-        x->neighborhood->last = execution->schedule;
+        ctn_neighbor_record(x->neighborhood, x->collective,
+                            execution->schedule);
     }
     if (!op->persistent) {
         ctn_execution_give(x->neighborhood, execution);

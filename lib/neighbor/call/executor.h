@@ -14,8 +14,24 @@
 typedef struct ctn_neighbor_collective {
     ctn_algorithm_t algorithm; /* CTN_EXCHANGE_ALGORITHM(its name) */
     const ctn_description_t *call;
+    uint32_t index;     /* in last_of of a neighborhood */
     unsigned operation; /* CATENA_NEIGHBOR_... */
 } ctn_neighbor_collective_t;
+
+/** collectives.c: the collective of this name ("neighbor_alltoallv"); NULL:
+ * there is none, which is logged. */
+const ctn_neighbor_collective_t *
+ctn_neighbor_collective_named(const ctn_log_t *log, const char *name);
+
+/** Records that a collective ran with this schedule. */
+static inline void
+ctn_neighbor_record(catena_neighborhood_t *neighborhood,
+                    const ctn_neighbor_collective_t *collective,
+                    const ctn_schedule_t *schedule)
+{
+    neighborhood->last = schedule;
+    neighborhood->last_of[collective->index] = schedule;
+}
 
 static inline ctn_pattern_t
 ctn_neighbor_pattern(const ctn_neighbor_collective_t *collective)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/sized.h"
+#include "neighbor/call/executor.h"
 #include "neighbor/schedule/aggregate.h"
 #include "neighbor/schedule/select.h"
 
@@ -18,7 +19,7 @@ static catena_status_t read_setting(const ctn_log_t *log, const char *name,
         return CATENA_ERR_ARG;
     }
     if (strcmp(name, "algorithm") != 0) {
-        ctn_error(log, "a neighborhood has no setting '%s'; there is algorithm",
+        ctn_error(log, "a neighborhood has no setting '%s'; expected algorithm",
                   name);
         return CATENA_ERR_ARG;
     }
@@ -89,8 +90,12 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
         status = read_setting(neighborhood->exec->log, name, value, &requested);
     }
     status = agree_on(neighborhood, status, requested);
-    return status == CATENA_OK ? set_algorithm(neighborhood, requested)
-                               : status;
+    status =
+        status == CATENA_OK ? set_algorithm(neighborhood, requested) : status;
+    if (status == CATENA_OK) {
+        memset(neighborhood->last_of, 0, sizeof(neighborhood->last_of));
+    }
+    return status;
 }
 
 /* ---- statistics ---- */
@@ -171,6 +176,8 @@ __attribute__((format(printf, 2, 3))) static void print(page_t *page,
     page->left -= written;
 }
 
+/** Prints why a schedule is selected. `bytes` of a block; 0: of what it ran
+ * with. */
 static void print_reason(page_t *page,
                          const catena_neighborhood_t *neighborhood,
                          const ctn_schedule_t *schedule, size_t bytes)
@@ -184,20 +191,30 @@ static void print_reason(page_t *page,
         return;
     }
     if (requested >= 0) {
+        const char *refusal = ctn_neighbor_algorithm_refusal(
+            neighborhood, (ctn_neighbor_algorithm_t)requested);
+        if (refusal == NULL) {
+            print(page, "a persistent request keeps its algorithm");
+            return;
+        }
         print(page, "%s is not possible: %s; ",
-              ctn_neighbor_algorithm_words[1 + requested],
-              ctn_neighbor_algorithm_refusal(
-                  neighborhood, (ctn_neighbor_algorithm_t)requested));
+              ctn_neighbor_algorithm_words[1 + requested], refusal);
     }
     if (neighborhood->check) {
         print(page, "lengths are checked");
         return;
     }
+    print(page, "least estimate for ");
+    if (bytes > 0) {
+        print(page, "%zu bytes", bytes);
+    } else {
+        print(page, "its blocks");
+    }
     print(page,
-          "least estimate for %zu bytes; a message %.1f us on a node, %.1f us "
-          "between nodes, %.1f ranks a core",
-          bytes, costs->message[CTN_LOCAL] / 1000,
-          costs->message[CTN_REMOTE] / 1000, costs->share);
+          "; a message %.1f us on a node, %.1f us between nodes, %.1f ranks a "
+          "core",
+          costs->message[CTN_LOCAL] / 1000, costs->message[CTN_REMOTE] / 1000,
+          costs->share);
 }
 
 /** Prints the estimate of an algorithm, or why it is not possible. */
@@ -230,35 +247,86 @@ static void print_algorithm(page_t *page,
           (unsigned long long)facts->most_blocks[CTN_REMOTE]);
 }
 
-catena_status_t
-catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
-                            unsigned operation, size_t bytes, char *text,
-                            size_t text_bytes)
+/** The collective to explain; NULL: invalid arguments. */
+static const ctn_neighbor_collective_t *
+find_collective(const catena_neighborhood_t *neighborhood,
+                const char *collective, char *text, size_t bytes)
 {
-    if (text == NULL || text_bytes == 0) {
-        return CATENA_ERR_ARG;
+    if (neighborhood == NULL || collective == NULL || text == NULL ||
+        bytes == 0) {
+        return NULL;
     }
     *text = '\0';
-    if (neighborhood == NULL || (neighborhood->operations & operation) == 0 ||
-        (operation & (operation - 1)) != 0) {
-        return CATENA_ERR_ARG;
+    const ctn_log_t *log = neighborhood->exec->log;
+    const ctn_neighbor_collective_t *found =
+        ctn_neighbor_collective_named(log, collective);
+    if (found != NULL && (neighborhood->operations & found->operation) == 0) {
+        ctn_error(log,
+                  "%s: the neighborhood is made for other operations (%#x)",
+                  collective, neighborhood->operations);
+        return NULL;
     }
-    page_t page = {text, text_bytes};
-    ctn_pattern_t pattern = operation == CATENA_NEIGHBOR_ALLTOALL
-                                ? CTN_PATTERN_ALLTOALL
-                                : CTN_PATTERN_ALLGATHER;
-    size_t length = bytes > 0 ? bytes : neighborhood->chooser->usual;
-    bool combined = operation == CATENA_NEIGHBOR_REDUCE;
-    const ctn_schedule_t *schedule =
-        ctn_neighbor_choose(neighborhood, pattern, bytes, combined);
-    ctn_block_class_t blocks =
-        ctn_blocks_classify(neighborhood, bytes, combined);
-    print(&page, "algorithm=%s rounds=%u messages=%u ", schedule->algorithm,
+    return found;
+}
+
+/** Prints "key=value" pairs of a schedule, up to the text of the reason. */
+static void print_schedule(page_t *page, const ctn_schedule_t *schedule)
+{
+    print(page, "algorithm=%s rounds=%u messages=%u ", schedule->algorithm,
           ctn_schedule_rounds(schedule), schedule->sends);
     if (schedule->aggregates != NULL) {
-        print(&page, "aggregates=%zu ", schedule->aggregates->out.count);
+        print(page, "aggregates=%zu ", schedule->aggregates->out.count);
     }
-    print(&page, "reason=\"");
+    print(page, "reason=\"");
+}
+
+catena_status_t
+catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
+                            const char *collective, char *text, size_t bytes)
+{
+    const ctn_neighbor_collective_t *found =
+        find_collective(neighborhood, collective, text, bytes);
+    if (found == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    page_t page = {text, bytes};
+    const ctn_schedule_t *last = neighborhood->last_of[found->index];
+    if (last != NULL) {
+        print_schedule(&page, last);
+        print_reason(&page, neighborhood, last, 0);
+    } else {
+        const ctn_schedule_t *schedule =
+            ctn_neighbor_choose(neighborhood, ctn_neighbor_pattern(found), 0,
+                                ctn_neighbor_reduces(found));
+        print_schedule(&page, schedule);
+        print(&page, "has not run yet; ");
+        print_reason(&page, neighborhood, schedule,
+                     neighborhood->chooser->usual);
+    }
+    print(&page, "\"");
+    return CATENA_OK;
+}
+
+catena_status_t
+catena_neighborhood_estimate(const catena_neighborhood_t *neighborhood,
+                             const char *collective, size_t block_bytes,
+                             char *text, size_t bytes)
+{
+    const ctn_neighbor_collective_t *found =
+        find_collective(neighborhood, collective, text, bytes);
+    if (found == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    page_t page = {text, bytes};
+    ctn_pattern_t pattern = ctn_neighbor_pattern(found);
+    bool combined = ctn_neighbor_reduces(found);
+    size_t of_all = ctn_neighbor_varies(found) ? 0 : block_bytes;
+    size_t length = of_all > 0 ? of_all : neighborhood->chooser->usual;
+    const ctn_schedule_t *schedule =
+        ctn_neighbor_choose(neighborhood, pattern, of_all, combined);
+    ctn_block_class_t blocks =
+        ctn_blocks_classify(neighborhood, of_all, combined);
+    print_schedule(&page, schedule);
     print_reason(&page, neighborhood, schedule, length);
     print(&page, "\"");
     for (ctn_neighbor_algorithm_t algorithm = 0;

@@ -495,7 +495,7 @@ CTN_HOT bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status)
     uint64_t missing = ctn_inline_mask(path->receives);
     ctn_backoff_t backoff = {0};
     uint64_t mismatch = receive_all(x, path, seq, &missing, &backoff);
-    neighborhood->last = schedule;
+    ctn_neighbor_record(neighborhood, x->collective, schedule);
     ctn_inline_all_received(neighborhood, seq);
     /* Ranks that wait for the release of a mismatched message wait no longer
      * than this. */

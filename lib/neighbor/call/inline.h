@@ -174,7 +174,7 @@ static inline bool ctn_inline_is_sole(const ctn_op_t *op)
 static inline void ctn_inline_complete(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    x->of->last = x->schedule;
+    ctn_neighbor_record(x->of, x->collective, x->schedule);
     op->exec->active = NULL;
     op->state = CTN_OP_DONE;
     op->status = ctn_inline_end_number(x->neighborhood);

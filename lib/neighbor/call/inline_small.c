@@ -188,7 +188,7 @@ CTN_TURN_LAST bool ctn_inline_small_call(
     ctn_exec_ring_doorbells(exec);
     uint64_t missing = ctn_inline_mask(small.receives);
     uint64_t mismatch = receive_all(&small, seq, exec, &missing);
-    neighborhood->last = cache->ran;
+    ctn_neighbor_record(neighborhood, collective, cache->ran);
     ctn_inline_all_received(neighborhood, seq);
     *status = mismatch != 0
                   ? end_mismatch(collective, args, neighborhood, seq, mismatch)

@@ -70,7 +70,7 @@ agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
                    catena_status_t failed, bool *weighted)
 {
     const uint64_t own[SAMES] = {
-        [SAME_OPERATIONS] = graph->operations,
+        [SAME_OPERATIONS] = info->operations,
         [SAME_ALGORITHM] = (uint64_t)(requested + 1),
         [SAME_REORDER] = info->reorder != 0,
         [SAME_BYTES] = info->bytes,
@@ -174,7 +174,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->users = calloc(1, sizeof(*made->users));
     made->group = group;
     made->exec = group->exec;
-    made->operations = graph->operations;
+    made->operations = info->operations;
     made->sources = graph->sources;
     made->targets = graph->targets;
     made->source = copy_edges(graph->source, graph->sources, graph->weighted);
@@ -258,6 +258,19 @@ static int find_requested(const catena_group_t *group,
 static const ctn_sized_t info_struct =
     CTN_SIZED(catena_neighborhood_info_t, bytes);
 
+static catena_status_t check_operations(const catena_group_t *group,
+                                        unsigned operations)
+{
+    if ((operations & ~(unsigned)CATENA_NEIGHBOR_ALL) != 0) {
+        ctn_error(group->exec->log,
+                  "neighborhood: operations are 0x%x; expected "
+                  "CATENA_NEIGHBOR_..., or 0 for all",
+                  operations);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
 catena_neighborhood_info_t
 ctn_neighborhood_read_info(const catena_group_t *group,
                            const catena_neighborhood_info_t *given,
@@ -267,8 +280,13 @@ ctn_neighborhood_read_info(const catena_group_t *group,
     if (given != NULL) {
         catena_status_t status =
             ctn_sized_read(group->exec->log, &info_struct, given, &own);
+        if (status == CATENA_OK) {
+            status = check_operations(group, own.operations);
+        }
         *failed = status != CATENA_OK ? status : *failed;
     }
+    own.operations =
+        own.operations != 0 ? own.operations : (unsigned)CATENA_NEIGHBOR_ALL;
     return own;
 }
 

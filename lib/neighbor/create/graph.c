@@ -175,7 +175,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
         return status;
     }
     contribution_t contribution = {count, nodes, degrees, targets, weights, 0};
-    ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
+    ctn_graph_t graph = {0};
     catena_status_t failed =
         out != NULL ? check_nodes(group, &contribution) : CATENA_ERR_ARG;
     if (failed == CATENA_OK) {

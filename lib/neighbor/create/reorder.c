@@ -118,8 +118,7 @@ static catena_status_t find_place(catena_neighborhood_t *neighborhood,
                                   int *place)
 {
     if (neighborhood->grid == NULL) {
-        ctn_graph_t graph = {.operations = neighborhood->operations,
-                             .sources = neighborhood->sources,
+        ctn_graph_t graph = {.sources = neighborhood->sources,
                              .targets = neighborhood->targets,
                              .source = neighborhood->source,
                              .target = neighborhood->target,

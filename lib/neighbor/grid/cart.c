@@ -11,12 +11,12 @@
 
 /** Makes a neighborhood of a grid that covers the whole group. Takes over both.
  * @param failed this rank's status so far; if an error, the grid may be NULL */
-static catena_status_t make(catena_group_t *group, unsigned operations,
-                            ctn_grid_t *grid, const int *weights,
+static catena_status_t make(catena_group_t *group, ctn_grid_t *grid,
+                            const int *weights,
                             const catena_neighborhood_info_t *info,
                             catena_status_t failed, catena_neighborhood_t **out)
 {
-    ctn_graph_t graph = {.operations = operations, .grid = grid};
+    ctn_graph_t graph = {.grid = grid};
     if (failed == CATENA_OK) {
         ctn_grid_coords(grid, catena_group_rank(group), grid->ndims,
                         grid->coords);
@@ -165,8 +165,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     if (own != NULL) {
         catena_neighborhood_info_t own_info =
             with_reorder(own, info, reorder, &status);
-        status = make(own, CATENA_NEIGHBOR_ALL, grid, CATENA_UNWEIGHTED,
-                      &own_info, status, &made);
+        status = make(own, grid, CATENA_UNWEIGHTED, &own_info, status, &made);
     } else { /* beyond the grid */
         ctn_grid_free(grid);
     }
@@ -234,8 +233,7 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
     }
     catena_neighborhood_info_t own_info =
         with_reorder(own, info, reorder, &status);
-    return make(own, CATENA_NEIGHBOR_ALL, grid, weights, &own_info, status,
-                out);
+    return make(own, grid, weights, &own_info, status, out);
 }
 
 /* ---- subgrids ---- */
@@ -294,10 +292,10 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
                   ctn_grid_size(grid), catena_group_size(own));
         status = CATENA_ERR_ARG;
     }
-    catena_neighborhood_info_t info = {.bytes = cart->bytes};
+    catena_neighborhood_info_t info = {.operations = cart->operations,
+                                       .bytes = cart->bytes};
     catena_neighborhood_t *made = NULL;
-    status = make(own, cart->operations, grid, CATENA_UNWEIGHTED, &info, status,
-                  &made);
+    status = make(own, grid, CATENA_UNWEIGHTED, &info, status, &made);
     return hand_out(cart->group, status, made, out);
 }
 

@@ -67,8 +67,9 @@ static catena_status_t find_place(catena_group_t *group,
  */
 static void make(job_t *job)
 {
-    ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
+    ctn_graph_t graph = {0};
     catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .operations = CATENA_NEIGHBOR_ALL,
                                        .algorithm = creation.algorithm};
     catena_group_t *own = NULL;
     catena_neighborhood_t *made = NULL;
@@ -244,11 +245,11 @@ static void check_sent(job_t *job, catena_neighborhood_t *n, size_t words)
 }
 
 static bool has_aggregates(job_t *job, catena_neighborhood_t *n,
-                           unsigned operation)
+                           const char *collective)
 {
     char text[2000];
-    JOB_CHECK(job, catena_neighborhood_explain(n, operation, 8, text,
-                                               sizeof(text)) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_estimate(n, collective, 8, text,
+                                                sizeof(text)) == CATENA_OK);
     return strstr(text, "aggregates=") != NULL;
 }
 
@@ -281,9 +282,8 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
     bool usual = n->graph_facts.nodes > 1;
     bool alltoall = usual && !(refused && pattern == CTN_PATTERN_ALLTOALL);
     bool gather = usual && !(refused && pattern == CTN_PATTERN_ALLGATHER);
-    JOB_CHECK(job,
-              has_aggregates(job, n, CATENA_NEIGHBOR_ALLTOALL) == alltoall);
-    JOB_CHECK(job, has_aggregates(job, n, CATENA_NEIGHBOR_ALLGATHER) == gather);
+    JOB_CHECK(job, has_aggregates(job, n, "neighbor_alltoall") == alltoall);
+    JOB_CHECK(job, has_aggregates(job, n, "neighbor_allgather") == gather);
     JOB_CHECK(job, (strstr(output.text, words[pattern]) != NULL) ==
                        (refused && job->rank == 0));
     exchange(job, n);

@@ -364,15 +364,15 @@ static void check_heavy_mesh(job_t *job)
     JOB_CHECK(job, stats.messages == 4);
     JOB_CHECK(job, stats.weight_all == 16 * (9 + 3));
     JOB_CHECK(job,
-              catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALLGATHER, 8,
-                                          text, sizeof(text)) == CATENA_OK);
+              catena_neighborhood_estimate(own, "neighbor_allgather", 8, text,
+                                           sizeof(text)) == CATENA_OK);
     JOB_CHECK(job, strncmp(text, "algorithm=colored ", 18) == 0);
     JOB_CHECK(job, strstr(text, "as asked for") != NULL);
     JOB_CHECK(job, strstr(text, "\ndirect: ") != NULL);
     JOB_CHECK(job, strstr(text, "heavy 1;") != NULL);
     /* truncated, but terminated */
-    JOB_CHECK(job, catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALLGATHER,
-                                               8, text, 10) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_explain(own, "neighbor_allgather", text,
+                                               10) == CATENA_OK);
     JOB_CHECK(job, strcmp(text, "algorithm") == 0);
     JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
 }
@@ -387,6 +387,37 @@ START_TEST(heavy_edges)
 END_TEST
 
 /* ---- settings ---- */
+
+/** A collective is explained by what it last ran with, until the setting
+ * changes; the others are not affected. */
+static void check_what_ran(job_t *job, catena_neighborhood_t *own)
+{
+    int32_t send = job->rank, recv[16] = {0};
+    char text[1024];
+    static const char *const settings[] = {"colored", "auto"};
+    for (int i = 0; i < 2; i++) {
+        JOB_CHECK(job, catena_neighborhood_set(own, "algorithm", settings[i]) ==
+                           CATENA_OK);
+        JOB_CHECK(job,
+                  catena_neighborhood_explain(own, "neighbor_allgather", text,
+                                              sizeof(text)) == CATENA_OK);
+        JOB_CHECK(job, strstr(text, "has not run yet") != NULL);
+        JOB_CHECK(job,
+                  catena_neighbor_allgather(&send, 1, CATENA_INT32, recv, 1,
+                                            CATENA_INT32, own) == CATENA_OK);
+        JOB_CHECK(job,
+                  catena_neighborhood_explain(own, "neighbor_allgather", text,
+                                              sizeof(text)) == CATENA_OK);
+        JOB_CHECK(job, strstr(text, "has not run yet") == NULL);
+        JOB_CHECK(job,
+                  strstr(text, i == 0 ? "reason=\"as asked for\""
+                                      : "estimate for its blocks") != NULL);
+        JOB_CHECK(job,
+                  catena_neighborhood_explain(own, "neighbor_allgatherv", text,
+                                              sizeof(text)) == CATENA_OK);
+        JOB_CHECK(job, strstr(text, "has not run yet") != NULL);
+    }
+}
 
 static void check_settings(job_t *job)
 {
@@ -418,17 +449,18 @@ static void check_settings(job_t *job)
         }
         JOB_CHECK(job,
                   catena_neighborhood_set(own, "algorithm", name) == CATENA_OK);
-        JOB_CHECK(job,
-                  catena_neighborhood_explain(own, CATENA_NEIGHBOR_REDUCE, 64,
-                                              text, sizeof(text)) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_explain(own, "neighbor_reduce", text,
+                                                   sizeof(text)) == CATENA_OK);
         JOB_CHECK(job, strncmp(text + 10, name, strlen(name)) == 0);
     }
     JOB_CHECK(job,
               catena_neighborhood_set(own, "algorithm", "auto") == CATENA_OK);
     JOB_CHECK(job, own->requested == -1);
-    JOB_CHECK(job,
-              catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALL, 8, text,
-                                          sizeof(text)) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_explain(own, "reduce", text,
+                                               sizeof(text)) == CATENA_ERR_ARG);
+    JOB_CHECK(job, strstr(catena_last_error(), "expected neighbor_allgather") !=
+                       NULL);
+    check_what_ran(job, own);
     JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
 }
 
@@ -449,9 +481,9 @@ static void check_lengths(job_t *job)
         catena_neighborhood_t *own = NULL;
         JOB_CHECK(job, catena_cart_derive_graph(grid, 6, moves, weights, 0,
                                                 &info, &own) == CATENA_OK);
-        JOB_CHECK(job, catena_neighborhood_explain(
-                           own, CATENA_NEIGHBOR_ALLTOALL, 0, text[i],
-                           sizeof(text[i])) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_estimate(own, "neighbor_alltoall", 0,
+                                                    text[i], sizeof(text[i])) ==
+                           CATENA_OK);
         *strchr(text[i], ' ') = '\0';
         JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
     }
@@ -545,7 +577,7 @@ START_TEST(settings)
     static const char *const expected[] = {
         "algorithm 'combining' is not possible: it is not a grid",
         "algorithm is 'none'; expected auto, direct, colored",
-        "no setting 'color'; there is algorithm"};
+        "no setting 'color'; expected algorithm"};
     capture_t capture;
     capture_start(&capture);
     int failed = job_simulate_nodes(16, 4, 3, check_settings);

@@ -147,8 +147,8 @@ static catena_status_t make_lists(const struct bench_call *call,
 
     open_ends(call->bench, graph, rank, false, &sources);
     open_ends(call->bench, graph, rank, true, &targets);
-    status = catena_neighborhood_create_for(
-        row_of(call)->neighbors, group, sources.number, sources.ranks,
+    status = catena_neighborhood_create(
+        group, sources.number, sources.ranks,
         weighted ? sources.weights : CATENA_UNWEIGHTED, targets.number,
         targets.ranks, weighted ? targets.weights : CATENA_UNWEIGHTED, info,
         out);
@@ -166,7 +166,8 @@ static catena_status_t make(const struct bench_call *call,
         &call->bench->options->neighbors;
     catena_neighborhood_info_t info = {.size = sizeof(info),
                                        .algorithm = call->algorithm,
-                                       .reorder = options->reorder};
+                                       .reorder = options->reorder,
+                                       .operations = row_of(call)->neighbors};
     bool grid = graph->ndims > 0 && graph->weights == BENCH_UNIFORM;
     catena_group_t *group = call->bench->world;
     catena_status_t status = CATENA_OK;
@@ -297,10 +298,8 @@ catena_status_t bench_neighbors_explain(const struct bench_call *call,
 {
     const struct bench_collective *row = row_of(call);
 
-    /* For unequal blocks the library uses the usual length. */
-    return catena_neighborhood_explain(
-        bench_neighbors(call)->neighborhood, row->neighbors,
-        row->blocks == NULL ? call->bytes : 0, text, bytes);
+    return catena_neighborhood_estimate(bench_neighbors(call)->neighborhood,
+                                        row->name, call->bytes, text, bytes);
 }
 
 const struct bench_fact bench_neighbor_facts[] = {
