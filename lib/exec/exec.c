@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/list.h"
+
 void ctn_exec_init(ctn_exec_t *exec)
 {
     exec->virtual_time = (exec->local->caps & CTN_CAP_VIRTUAL) != 0;
@@ -88,12 +90,7 @@ CTN_HOT void ctn_op_set_network(ctn_op_t *op, bool network)
 CTN_HOT static void op_activate(ctn_op_t *op, ctn_op_t **list)
 {
     op->state = CTN_OP_ACTIVE;
-    op->previous = NULL;
-    op->next = *list;
-    if (*list != NULL) {
-        (*list)->previous = op;
-    }
-    *list = op;
+    CTN_LIST_PUSH(list, op);
 }
 
 CTN_HOT static void sequence_completed(ctn_sequence_t *sequence,
@@ -153,17 +150,7 @@ CTN_HOT static void op_finish(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     ctn_op_set_network(op, false);
-    if (op->previous != NULL) {
-        op->previous->next = op->next;
-    } else if (op->background) {
-        exec->background = op->next;
-    } else {
-        exec->active = op->next;
-    }
-    if (op->next != NULL) {
-        op->next->previous = op->previous;
-    }
-    op->next = op->previous = NULL;
+    CTN_LIST_REMOVE(op->background ? &exec->background : &exec->active, op);
     op->waits_for = -1;
     if (op->algorithm->finish != NULL) {
         op->algorithm->finish(op);

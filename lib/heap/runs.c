@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/list.h"
 #include "heap/arena.h"
 
 /* Runs of pages: good fit from bins by size, split on allocation, merged with
@@ -52,14 +53,8 @@ static void bin_insert(ctn_arena_t *arena, ctn_run_t *run)
 {
     ctn_zone_t *zone = zone_of(arena, run->first);
     unsigned bin = bin_of(run->pages);
-    ctn_run_t **head = bin_head(zone, run->kind, bin);
 
-    run->previous = NULL;
-    run->next = *head;
-    if (run->next != NULL) {
-        run->next->previous = run;
-    }
-    *head = run;
+    CTN_LIST_PUSH(bin_head(zone, run->kind, bin), run);
     zone->filled[run->kind][bin / 64] |= UINT64_C(1) << (bin % 64);
     arena->free_pages += run->kind == CTN_RUN_FREE ? run->pages : 0;
 }
@@ -68,19 +63,12 @@ static void bin_remove(ctn_arena_t *arena, ctn_run_t *run)
 {
     ctn_zone_t *zone = zone_of(arena, run->first);
     unsigned bin = bin_of(run->pages);
+    ctn_run_t **head = bin_head(zone, run->kind, bin);
 
-    if (run->next != NULL) {
-        run->next->previous = run->previous;
+    CTN_LIST_REMOVE(head, run);
+    if (*head == NULL) {
+        zone->filled[run->kind][bin / 64] &= ~(UINT64_C(1) << (bin % 64));
     }
-    if (run->previous != NULL) {
-        run->previous->next = run->next;
-    } else {
-        *bin_head(zone, run->kind, bin) = run->next;
-        if (run->next == NULL) {
-            zone->filled[run->kind][bin / 64] &= ~(UINT64_C(1) << (bin % 64));
-        }
-    }
-    run->next = run->previous = NULL;
     arena->free_pages -= run->kind == CTN_RUN_FREE ? run->pages : 0;
 }
 

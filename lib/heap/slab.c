@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/list.h"
 #include "heap/arena.h"
 
 /* Slabs: runs cut into blocks of one size. A block is in one of three states:
@@ -29,26 +30,12 @@ static uint32_t slab_pages(size_t block_bytes)
 
 static void partial_insert(ctn_arena_t *arena, ctn_run_t *slab)
 {
-    ctn_run_t **head = &arena->partial[slab->class_index];
-    slab->previous = NULL;
-    slab->next = *head;
-    if (slab->next != NULL) {
-        slab->next->previous = slab;
-    }
-    *head = slab;
+    CTN_LIST_PUSH(&arena->partial[slab->class_index], slab);
 }
 
 static void partial_remove(ctn_arena_t *arena, ctn_run_t *slab)
 {
-    if (slab->next != NULL) {
-        slab->next->previous = slab->previous;
-    }
-    if (slab->previous != NULL) {
-        slab->previous->next = slab->next;
-    } else {
-        arena->partial[slab->class_index] = slab->next;
-    }
-    slab->next = slab->previous = NULL;
+    CTN_LIST_REMOVE(&arena->partial[slab->class_index], slab);
 }
 
 static ctn_run_t *slab_new(ctn_arena_t *arena, unsigned class_index)
