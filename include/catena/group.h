@@ -68,7 +68,9 @@ CATENA_API catena_status_t catena_group_translate_ranks(
  * Collective over the listed ranks only, which pass the same list; other ranks
  * of `parent` need not call, and get NULL if they do. Blocks. Ranks that are
  * listed in several calls make them in the same order. Ordered with no
- * operation of the parent.
+ * operation of the parent. ERR_ARG and ERR_STATE are of the rank that returns
+ * them alone: if other listed ranks' arguments are right, these wait for it
+ * until it calls again.
  * @param[in]  parent its world ranks must be known: see
  *                    catena_group_translate_ranks
  * @param[in]  ranks  [count] ranks of `parent`, each once: rank i of the new
@@ -77,8 +79,8 @@ CATENA_API catena_status_t catena_group_translate_ranks(
  *                    catena_group_free
  * @return CATENA_OK, ERR_ARG (NULL; not a rank of the parent, or twice;
  *         logged), ERR_STATE (the world ranks of the parent are not known;
- *         logged), ERR_NO_MEMORY, ERR_ENDED (a listed rank has no memory, or
- *         another list; logged), ERR_PEER */
+ *         logged), ERR_NO_MEMORY (this rank is not listed), ERR_ENDED (a listed
+ *         rank has no memory; another list, which is logged), ERR_PEER */
 CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
                                                size_t count, const int ranks[],
                                                catena_group_t **out);

@@ -221,6 +221,26 @@ static void refused(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
+/** A rank that is refused alone, and calls again: the other one waits. */
+static void refused_alone(rank_test_t *test)
+{
+    const int pair[] = {1, 0};
+    const int beyond[] = {1, test->place.ranks};
+    int own = test->place.rank;
+    catena_group_t *group = NULL;
+    if (test->place.ranks == 1 || own > 1) {
+        return;
+    }
+    if (own == 0) {
+        REFUSED(test, "expected ranks of the parent",
+                catena_group_create(test->world, 2, beyond, &group));
+    }
+    RANK_CHECK(test,
+               catena_group_create(test->world, 2, pair, &group) == CATENA_OK);
+    RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
+}
+
 /* ---- the group of one rank ---- */
 
 static void self(rank_test_t *test)
@@ -254,6 +274,7 @@ static const rank_case_t cases[] = {{"world_ranks", world_ranks},
                                     {"listed", listed},
                                     {"listed_pairs", listed_pairs},
                                     {"refused", refused},
+                                    {"refused_alone", refused_alone},
                                     {"self", self},
                                     {NULL, NULL}};
 const rank_suite_t rank_suite_members = {.name = "members", .cases = cases};

@@ -217,6 +217,17 @@ static catena_status_t check_list(const catena_group_t *parent, size_t count,
     return status;
 }
 
+/** Return where this rank is in the list; `count`: nowhere. */
+static size_t own_place(const catena_group_t *parent, size_t count,
+                        const int ranks[])
+{
+    size_t own = 0;
+    while (own < count && ranks[own] != (int)parent->chain.place.rank) {
+        own++;
+    }
+    return own;
+}
+
 catena_status_t catena_group_create(catena_group_t *parent, size_t count,
                                     const int ranks[], catena_group_t **out)
 {
@@ -230,13 +241,13 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
                   "call catena_group_world_ranks on all its ranks before");
         return CATENA_ERR_STATE;
     }
+    size_t own = own_place(parent, count, ranks);
     catena_status_t status = check_list(parent, count, ranks);
+    if (status == CATENA_ERR_NO_MEMORY && own < count) {
+        return ctn_exec_abort(exec, status); /* the other ranks wait for it */
+    }
     if (status != CATENA_OK) {
         return status;
-    }
-    size_t own = 0;
-    while (own < count && ranks[own] != (int)parent->chain.place.rank) {
-        own++;
     }
     if (own == count) {
         *out = NULL;
@@ -245,7 +256,7 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
     int *world = translate(parent, count, ranks);
     ctn_op_t *op =
         world != NULL ? ctn_op_create(exec, &listed_algorithm, NULL) : NULL;
-    if (op == NULL) { /* the other ranks wait for this one */
+    if (op == NULL) {
         free(world);
         return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
     }

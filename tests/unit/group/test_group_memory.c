@@ -110,6 +110,21 @@ static catena_status_t split_numbers(job_t *job, catena_group_t **out)
     return catena_group_split_by(job->context->world, &by, out);
 }
 
+/** Three ranks, in another order; the others do not call. */
+static catena_status_t listed(job_t *job, catena_group_t **out)
+{
+    static const int list[] = {3, 0, 4};
+    return job->rank == 1 || job->rank == 2
+               ? CATENA_OK
+               : catena_group_create(job->context->world, 3, list, out);
+}
+
+static catena_status_t listed_all(job_t *job, catena_group_t **out)
+{
+    static const int list[RANKS] = {2, 4, 1, 3, 0};
+    return catena_group_create(job->context->world, RANKS, list, out);
+}
+
 /** The last rank is beyond the grid. */
 static catena_status_t grid(job_t *job, catena_group_t **out)
 {
@@ -158,6 +173,8 @@ static const making_t all[] = {
     {split_by, "hash"},
     {split_by, "hash64"},
     {split_numbers, "radix"},
+    {listed, NULL},
+    {listed_all, NULL},
     {grid, NULL},
     {sub, NULL},
 };
