@@ -158,8 +158,9 @@ typedef struct catena_split {
  * always wait if ranks name different algorithms, or if group is NULL.
  *
  * @return CATENA_OK, ERR_ARG (algorithm unknown or not applicable; inconsistent
- *         comparator; logged), ERR_ENDED (a rank has no memory for it),
- *         ERR_PEER */
+ *         comparator; logged), ERR_UNSUPPORTED (this rank set a member that
+ *         the library does not know; the others get ERR_ARG), ERR_ENDED (a rank
+ *         has no memory for it), ERR_PEER */
 CATENA_API catena_status_t catena_group_split_by(catena_group_t *group,
                                                  const catena_split_t *split,
                                                  catena_group_t **out);

@@ -255,6 +255,7 @@ enum {
     NO_LEVEL,
     NO_SPLIT,
     NO_SIZE,
+    NEWER,
     BAD_FLAGS,
     NO_LONG_COLOR,
     NO_COMPARATOR,
@@ -263,11 +264,25 @@ enum {
     WRONGS
 };
 
+/** A struct of a later release, whose new member is set. */
+typedef struct newer_split {
+    catena_split_t known;
+    int64_t member;
+} newer_split_t;
+
+static newer_split_t newer_split(void)
+{
+    newer_split_t newer = {by_numbers(), 1};
+    newer.known.size = sizeof(newer);
+    return newer;
+}
+
 static catena_status_t split_wrongly(catena_group_t *group, int what,
                                      bool wrong, catena_group_t **out)
 {
     static const char color[1000];
     catena_split_t call = by_numbers();
+    const newer_split_t newer = newer_split();
     switch (what) {
     case BAD_COLOR:
         return catena_group_split(group, wrong ? -5 : 0, 0, out);
@@ -281,6 +296,8 @@ static catena_status_t split_wrongly(catena_group_t *group, int what,
     case NO_SIZE:
         call.size = wrong ? 0 : call.size;
         break;
+    case NEWER:
+        return catena_group_split_by(group, wrong ? &newer.known : &call, out);
     case BAD_FLAGS:
         call.flags = wrong ? 1u << 20 : 0;
         call.algorithm = "allgather-fast";
@@ -313,28 +330,37 @@ static catena_status_t split_wrongly(catena_group_t *group, int what,
 static void refuse_alone(rank_test_t *test, int what, int one)
 {
     catena_group_t *untouched = test->world;
+    bool wrong = test->place.rank == one;
+    catena_status_t expected =
+        wrong && what == NEWER ? CATENA_ERR_UNSUPPORTED : CATENA_ERR_ARG;
     catena_status_t status =
-        split_wrongly(test->world, what, test->place.rank == one, &untouched);
-    if (status != CATENA_ERR_ARG || untouched != test->world) {
+        split_wrongly(test->world, what, wrong, &untouched);
+    if (status != expected || untouched != test->world) {
         rank_fail(test, "error %d on rank %d: %s", what, one,
                   catena_status_string(status));
     }
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
 }
 
-static void refuse_one_request(rank_test_t *test, int one)
+/** @param newer the one rank sets an unknown member; else it passes no place
+ *         for the request */
+static void refuse_one_request(rank_test_t *test, int one, bool newer)
 {
     catena_group_t *untouched = test->world;
     catena_request_t *request = NULL;
     catena_split_t call = by_numbers();
+    const newer_split_t unknown = newer_split();
     bool wrong = test->place.rank == one;
+    catena_status_t expected =
+        wrong && newer ? CATENA_ERR_UNSUPPORTED : CATENA_ERR_ARG;
     catena_status_t status = catena_group_isplit_by(
-        test->world, &call, &untouched, wrong ? NULL : &request);
+        test->world, wrong && newer ? &unknown.known : &call, &untouched,
+        wrong && !newer ? NULL : &request);
     if (!wrong) {
         RANK_CHECK(test, status == CATENA_OK);
         status = catena_request_wait(&request);
     }
-    RANK_CHECK(test, status == CATENA_ERR_ARG && untouched == test->world);
+    RANK_CHECK(test, status == expected && untouched == test->world);
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
 }
 
@@ -362,7 +388,8 @@ static void refuse_on_one(rank_test_t *test)
         for (int k = 0; k < (size > 1 ? WRONGS : NO_COMPARATOR); k++) {
             refuse_alone(test, k, ones[i]);
         }
-        refuse_one_request(test, ones[i]);
+        refuse_one_request(test, ones[i], false);
+        refuse_one_request(test, ones[i], true);
         accept_left_out(test);
     }
 }

@@ -30,8 +30,8 @@ typedef struct call_split {
     catena_split_t by;
     ctn_split_choice_t choice;
     catena_group_t **out;
-    bool wrong; /* invalid arguments: it only reports them to the others */
-    ctn_hidden_t *hidden; /* the hidden duplicate that it links, or NULL */
+    catena_status_t wrong; /* of the arguments; it only reports to the others */
+    ctn_hidden_t *hidden;  /* the hidden duplicate that it links, or NULL */
     /* working */
     catena_group_t *made;
     bool known; /* other members may know its address */
@@ -130,10 +130,11 @@ static ctn_step_t run(ctn_op_t *op)
         .every_bit = split->choice.every_bit,
     };
     split->known = true;
-    return ctn_op_call(op, split->choice.make != NULL
-                               ? split->choice.make(&args)
-                               : ctn_split_fast(op, split->parent, split->made,
-                                                &args, split->wrong));
+    return ctn_op_call(op,
+                       split->choice.make != NULL
+                           ? split->choice.make(&args)
+                           : ctn_split_fast(op, split->parent, split->made,
+                                            &args, split->wrong != CATENA_OK));
 }
 
 /** Members without a color have formed a chain as well: release it when all of
@@ -334,7 +335,7 @@ static void set_invalid(const ctn_log_t *log, catena_split_t *by,
 
 /** Create a split, inactive. If the arguments are invalid, it fails on all
  * ranks; it is not created if the other ranks cannot be notified.
- * @param status ERR_ARG: already known to be invalid */
+ * @param status not CATENA_OK: already known to be invalid */
 static catena_status_t create(catena_group_t *group,
                               const catena_split_t *split,
                               catena_status_t status, catena_group_t **out,
@@ -348,12 +349,11 @@ static catena_status_t create(catena_group_t *group,
     if (status == CATENA_OK) {
         status = read_arguments(group, split, out, &by, &choice);
     }
-    bool wrong = status != CATENA_OK;
-    if (wrong &&
+    if (status != CATENA_OK &&
         (group->exec->drop_tables || !ctn_split_can_report(group, split))) {
         return status;
     }
-    if (wrong) {
+    if (status != CATENA_OK) {
         set_invalid(group->exec->log, &by, &choice);
     }
     ctn_op_t *op =
@@ -366,7 +366,7 @@ static catena_status_t create(catena_group_t *group,
     state->by = by;
     state->choice = choice;
     state->out = out;
-    state->wrong = wrong;
+    state->wrong = status;
     *made = op;
     return CATENA_OK;
 }
@@ -378,7 +378,12 @@ static catena_status_t run_split(catena_group_t *group,
 {
     ctn_op_t *op = NULL;
     status = create(group, split, status, out, &op);
-    return status == CATENA_OK ? ctn_op_run(op) : status;
+    if (status != CATENA_OK) {
+        return status;
+    }
+    catena_status_t wrong = ((const call_split_t *)ctn_op_state(op))->wrong;
+    status = ctn_op_run(op);
+    return status == CATENA_ERR_ARG && wrong != CATENA_OK ? wrong : status;
 }
 
 /* ---- hidden duplicates ---- */
@@ -448,9 +453,10 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
     if (status != CATENA_OK) {
         return status;
     }
-    if (((const call_split_t *)ctn_op_state(op))->wrong) {
+    status = ((const call_split_t *)ctn_op_state(op))->wrong;
+    if (status != CATENA_OK) {
         ctn_op_start_detached(op);
-        return CATENA_ERR_ARG;
+        return status;
     }
     ctn_op_start(op);
     *request = op;
