@@ -33,8 +33,10 @@ start() {
         [ $side = catena ] ||
             run=(timeout 60 mpirun.openmpi --allow-run-as-root --oversubscribe
                 --mca pml ob1 -n "$2")
+        # Open MPI's jobs may fail that create one session directory at once.
+        mkdir "$work/tmp/$1_$side.$2"
         {
-            "${run[@]}" "$work/$1_$side" >"$work/$1_$side.$2" \
+            TMPDIR=$work/tmp/$1_$side.$2 "${run[@]}" "$work/$1_$side" >"$work/$1_$side.$2" \
                 2>"$work/$1_$side.$2.err"
             echo $? >"$work/$1_$side.$2.status"
         } &
