@@ -247,7 +247,7 @@ catena_status_t catena_sim_run(const catena_sim_params_t *params,
 static const ctn_sized_t sim_stats_struct =
     CTN_SIZED(catena_sim_stats_t, node_messages);
 
-catena_status_t catena_sim_get_stats(catena_context_t *context,
+catena_status_t catena_sim_get_stats(const catena_context_t *context,
                                      catena_sim_stats_t *stats)
 {
     if (context == NULL || stats == NULL || context->sim == NULL) {

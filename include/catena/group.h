@@ -273,7 +273,7 @@ CATENA_API catena_status_t catena_group_set(catena_group_t *group,
  * segments and segment_bytes. Small blocking calls of these, which run inline,
  * are not recorded. Truncated to `bytes`, always terminated.
  * @return CATENA_OK, ERR_ARG (NULL, no such collective) */
-CATENA_API catena_status_t catena_group_explain(catena_group_t *group,
+CATENA_API catena_status_t catena_group_explain(const catena_group_t *group,
                                                 const char *collective,
                                                 char *text, size_t bytes);
 

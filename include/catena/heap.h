@@ -53,8 +53,8 @@ CATENA_API void catena_free(catena_context_t *context, void *block);
 /** Return statistics of the heap, as far as this rank knows them.
  * @param[out] stats filled; the caller sets its size
  * @return CATENA_OK, ERR_ARG (NULL) */
-CATENA_API catena_status_t catena_heap_get_stats(catena_context_t *context,
-                                                 catena_heap_stats_t *stats);
+CATENA_API catena_status_t catena_heap_get_stats(
+    const catena_context_t *context, catena_heap_stats_t *stats);
 
 /** Return the address, in this process, of a block from another rank's heap on
  * this node.
@@ -62,13 +62,13 @@ CATENA_API catena_status_t catena_heap_get_stats(catena_context_t *context,
  * @param[in]  offset the owner's catena_heap_offset of the block
  * @param[out] local  valid until the owner frees the block
  * @return CATENA_OK, ERR_ARG (not on this node, offset outside the heap) */
-CATENA_API catena_status_t catena_heap_pointer(catena_context_t *context,
+CATENA_API catena_status_t catena_heap_pointer(const catena_context_t *context,
                                                int rank, uint64_t offset,
                                                void **local);
 
 /** Return the offset of a block in this rank's heap, for a peer's
  * catena_heap_pointer. ERR_ARG if `block` is not in the heap. */
-CATENA_API catena_status_t catena_heap_offset(catena_context_t *context,
+CATENA_API catena_status_t catena_heap_offset(const catena_context_t *context,
                                               const void *block,
                                               uint64_t *offset);
 

@@ -126,7 +126,7 @@ CATENA_API catena_status_t catena_sim_run(const catena_sim_params_t *params,
                                           catena_sim_report_t *report);
 
 /** @return ERR_ARG if the context is not of a simulated rank */
-CATENA_API catena_status_t catena_sim_get_stats(catena_context_t *context,
+CATENA_API catena_status_t catena_sim_get_stats(const catena_context_t *context,
                                                 catena_sim_stats_t *stats);
 
 #ifdef __cplusplus

@@ -108,27 +108,27 @@ CATENA_API catena_status_t catena_type_hvector(size_t count, size_t blocklength,
  * @param[in] displacements [count] extents of `old` from the base; may be
  *                          negative */
 CATENA_API catena_status_t catena_type_indexed(size_t count,
-                                               const size_t *blocklengths,
-                                               const ptrdiff_t *displacements,
+                                               const size_t blocklengths[],
+                                               const ptrdiff_t displacements[],
                                                catena_type_t old,
                                                catena_type_t *out);
 
 /** As catena_type_indexed.
  * @param[in] displacements [count] bytes from the base */
 CATENA_API catena_status_t catena_type_hindexed(size_t count,
-                                                const size_t *blocklengths,
-                                                const ptrdiff_t *displacements,
+                                                const size_t blocklengths[],
+                                                const ptrdiff_t displacements[],
                                                 catena_type_t old,
                                                 catena_type_t *out);
 
 /** As catena_type_indexed, with blocks of one length. */
 CATENA_API catena_status_t catena_type_indexed_block(
-    size_t count, size_t blocklength, const ptrdiff_t *displacements,
+    size_t count, size_t blocklength, const ptrdiff_t displacements[],
     catena_type_t old, catena_type_t *out);
 
 /** As catena_type_hindexed, with blocks of one length. */
 CATENA_API catena_status_t catena_type_hindexed_block(
-    size_t count, size_t blocklength, const ptrdiff_t *displacements,
+    size_t count, size_t blocklength, const ptrdiff_t displacements[],
     catena_type_t old, catena_type_t *out);
 
 /** Blocks of elements of different types, in this order. Predefined operations
@@ -138,9 +138,9 @@ CATENA_API catena_status_t catena_type_hindexed_block(
  * @param[in] displacements [count] bytes from the base; may be negative
  * @param[in] types         [count]; may be freed after the call */
 CATENA_API catena_status_t catena_type_struct(size_t count,
-                                              const size_t *blocklengths,
-                                              const ptrdiff_t *displacements,
-                                              const catena_type_t *types,
+                                              const size_t blocklengths[],
+                                              const ptrdiff_t displacements[],
+                                              const catena_type_t types[],
                                               catena_type_t *out);
 
 /** The same type once more, with a lifetime of its own; also of a fixed type.
@@ -161,10 +161,10 @@ typedef enum catena_order {
  * @param[in] subsizes [ndims] elements of the box
  * @param[in] starts   [ndims] where the box begins, from 0 in both orders
  * @return also ERR_ARG: the box is not within the array */
-CATENA_API catena_status_t
-catena_type_subarray(size_t ndims, const size_t *sizes, const size_t *subsizes,
-                     const size_t *starts, catena_order_t order,
-                     catena_type_t old, catena_type_t *out);
+CATENA_API catena_status_t catena_type_subarray(
+    size_t ndims, const size_t sizes[], const size_t subsizes[],
+    const size_t starts[], catena_order_t order, catena_type_t old,
+    catena_type_t *out);
 
 /** The same data with other bounds.
  * @param[in] lower_bound bytes from the base; may be negative

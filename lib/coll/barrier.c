@@ -272,10 +272,11 @@ ctn_op_t *ctn_publish_fence_create(catena_group_t *group)
 
 /* ---- public ---- */
 
-void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
+void ctn_barrier_explain(const catena_group_t *group, char *text, size_t bytes)
 {
-    const ctn_topo_t *topo = ctn_topo_of(group);
-    if (topo == NULL || topo->state != CTN_BUILT) {
+    const ctn_topo_t *topo = ctn_topo_known(group);
+    if (group->barrier == CTN_BARRIER_UNKNOWN || topo == NULL ||
+        topo->state != CTN_BUILT) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }

@@ -30,6 +30,6 @@ ctn_op_t *ctn_publish_fence_create(catena_group_t *group);
 bool ctn_barrier_by_levels(catena_group_t *group);
 
 /** Describe the last barrier, for catena_group_explain. */
-void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes);
+void ctn_barrier_explain(const catena_group_t *group, char *text, size_t bytes);
 
 #endif

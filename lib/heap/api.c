@@ -51,7 +51,7 @@ void catena_free(catena_context_t *context, void *block)
 
 static const ctn_sized_t stats_struct = CTN_SIZED(catena_heap_stats_t, frees);
 
-catena_status_t catena_heap_get_stats(catena_context_t *context,
+catena_status_t catena_heap_get_stats(const catena_context_t *context,
                                       catena_heap_stats_t *stats)
 {
     if (context == NULL || stats == NULL) {
@@ -62,8 +62,8 @@ catena_status_t catena_heap_get_stats(catena_context_t *context,
     return ctn_sized_write(&context->log, &stats_struct, &own, stats);
 }
 
-catena_status_t catena_heap_offset(catena_context_t *context, const void *block,
-                                   uint64_t *offset)
+catena_status_t catena_heap_offset(const catena_context_t *context,
+                                   const void *block, uint64_t *offset)
 {
     uint64_t found;
     if (context == NULL || offset == NULL ||
@@ -76,7 +76,7 @@ catena_status_t catena_heap_offset(catena_context_t *context, const void *block,
 
 /** The address of [offset, offset + bytes) of a rank's heap; NULL: not on this
  * node, or beyond the heap. */
-static void *reach(catena_context_t *context, int rank, uint64_t offset,
+static void *reach(const catena_context_t *context, int rank, uint64_t offset,
                    size_t bytes)
 {
     ctn_endpoint_t *endpoint;
@@ -96,7 +96,7 @@ static void *reach(catena_context_t *context, int rank, uint64_t offset,
     return ctn_pointer(endpoint, offset);
 }
 
-catena_status_t catena_heap_pointer(catena_context_t *context, int rank,
+catena_status_t catena_heap_pointer(const catena_context_t *context, int rank,
                                     uint64_t offset, void **local)
 {
     void *found = context != NULL && local != NULL

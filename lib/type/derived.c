@@ -138,10 +138,11 @@ static void repeat_box(ctn_type_builder_t *builder, const type_box_t *box,
     }
 }
 
-catena_status_t catena_type_subarray(size_t ndims, const size_t *sizes,
-                                     const size_t *subsizes,
-                                     const size_t *starts, catena_order_t order,
-                                     catena_type_t of, catena_type_t *out)
+catena_status_t catena_type_subarray(size_t ndims, const size_t sizes[],
+                                     const size_t subsizes[],
+                                     const size_t starts[],
+                                     catena_order_t order, catena_type_t of,
+                                     catena_type_t *out)
 {
     const ctn_type_t *old = ctn_type_to_derive("subarray", of, out);
     if (old == NULL) {

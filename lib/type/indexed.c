@@ -269,8 +269,8 @@ static ctn_type_blocks_t blocks_like(size_t count, size_t length,
         .count = count, .length = length, .displacements = displacements};
 }
 
-catena_status_t catena_type_indexed(size_t count, const size_t *blocklengths,
-                                    const ptrdiff_t *displacements,
+catena_status_t catena_type_indexed(size_t count, const size_t blocklengths[],
+                                    const ptrdiff_t displacements[],
                                     catena_type_t old, catena_type_t *out)
 {
     return make_indexed("indexed",
@@ -278,8 +278,8 @@ catena_status_t catena_type_indexed(size_t count, const size_t *blocklengths,
                         old, out);
 }
 
-catena_status_t catena_type_hindexed(size_t count, const size_t *blocklengths,
-                                     const ptrdiff_t *displacements,
+catena_status_t catena_type_hindexed(size_t count, const size_t blocklengths[],
+                                     const ptrdiff_t displacements[],
                                      catena_type_t old, catena_type_t *out)
 {
     return make_indexed("hindexed",
@@ -288,7 +288,7 @@ catena_status_t catena_type_hindexed(size_t count, const size_t *blocklengths,
 }
 
 catena_status_t catena_type_indexed_block(size_t count, size_t blocklength,
-                                          const ptrdiff_t *displacements,
+                                          const ptrdiff_t displacements[],
                                           catena_type_t old, catena_type_t *out)
 {
     return make_indexed("indexed_block",
@@ -297,7 +297,7 @@ catena_status_t catena_type_indexed_block(size_t count, size_t blocklength,
 }
 
 catena_status_t catena_type_hindexed_block(size_t count, size_t blocklength,
-                                           const ptrdiff_t *displacements,
+                                           const ptrdiff_t displacements[],
                                            catena_type_t old,
                                            catena_type_t *out)
 {

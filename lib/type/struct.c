@@ -230,9 +230,9 @@ static ctn_type_builder_t build(const members_t *m)
     return builder;
 }
 
-catena_status_t catena_type_struct(size_t count, const size_t *blocklengths,
-                                   const ptrdiff_t *displacements,
-                                   const catena_type_t *types,
+catena_status_t catena_type_struct(size_t count, const size_t blocklengths[],
+                                   const ptrdiff_t displacements[],
+                                   const catena_type_t types[],
                                    catena_type_t *out)
 {
     if (out == NULL ||

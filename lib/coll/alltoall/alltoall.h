@@ -67,6 +67,7 @@ ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
 void ctn_alltoall_release(ctn_op_t *op);
 
 /** Describe the group's last alltoall. */
-void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes);
+void ctn_alltoall_explain(const catena_group_t *group, char *text,
+                          size_t bytes);
 
 #endif

@@ -282,8 +282,8 @@ void ctn_ml_keep_explanation(const catena_group_t *hidden)
     }
 }
 
-bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
-                    size_t bytes)
+bool ctn_ml_explain(const catena_group_t *group, const char *collective,
+                    char *text, size_t bytes)
 {
     const ctn_composition_t *composition = NULL;
     for (size_t i = 0; i < COMPOSITIONS; i++) {

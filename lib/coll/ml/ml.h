@@ -329,8 +329,8 @@ bool ctn_ml_is_configured(catena_group_t *group, ctn_coll_t of);
 
 /** Explain how a collective last ran, for catena_group_explain.
  * @return false: it is not one of these */
-bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
-                    size_t bytes);
+bool ctn_ml_explain(const catena_group_t *group, const char *collective,
+                    char *text, size_t bytes);
 
 /* ---- for entry points: call/enter.c ---- */
 

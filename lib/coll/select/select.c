@@ -338,9 +338,10 @@ catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
 
 /* ---- explanation ---- */
 
-void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
+void ctn_alltoall_explain(const catena_group_t *group, char *text, size_t bytes)
 {
-    const ctn_selector_t *selector = ctn_selector_of(group);
+    const ctn_selector_t *selector =
+        (const ctn_selector_t *)ctn_group_find(group, &selector_key);
     if (selector == NULL || selector->last.family == NULL) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
@@ -363,7 +364,7 @@ void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
              s->reason);
 }
 
-catena_status_t catena_group_explain(catena_group_t *group,
+catena_status_t catena_group_explain(const catena_group_t *group,
                                      const char *collective, char *text,
                                      size_t bytes)
 {
@@ -374,7 +375,8 @@ catena_status_t catena_group_explain(catena_group_t *group,
         ctn_alltoall_explain(group, text, bytes);
         return CATENA_OK;
     }
-    if (strcmp(collective, "barrier") == 0 && !ctn_barrier_by_levels(group)) {
+    if (strcmp(collective, "barrier") == 0 &&
+        group->barrier != CTN_BARRIER_LEVELS) {
         ctn_barrier_explain(group, text, bytes);
         return CATENA_OK;
     }
