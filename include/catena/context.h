@@ -46,7 +46,8 @@ typedef struct catena_config {
      * program (sim.h, in libcatena-sim); NULL: this process. */
     struct catena_sim_rank *sim;
     /** Receives the messages of the context that CATENA_LOG_LEVEL does not
-     * hide; NULL: they are written to stderr. */
+     * hide; NULL: they are written to stderr. Functions without a context
+     * (types, operations, dims_create) write to stderr. */
     catena_log_function_t log;
     void *log_argument; /**< passed to `log`; valid until catena_finalize */
 } catena_config_t;

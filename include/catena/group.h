@@ -80,7 +80,9 @@ CATENA_API catena_status_t catena_group_translate_ranks(
  * @return CATENA_OK, ERR_ARG (NULL; not a rank of the parent, or twice;
  *         logged), ERR_STATE (the world ranks of the parent are not known;
  *         logged), ERR_NO_MEMORY (this rank is not listed), ERR_ENDED (a listed
- *         rank has no memory; another list, which is logged), ERR_PEER */
+ *         rank has no memory; or the rank listed before or after it has another
+ *         list, which is logged; other differences between lists make ranks
+ *         wait), ERR_PEER */
 CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
                                                size_t count, const int ranks[],
                                                catena_group_t **out);

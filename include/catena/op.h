@@ -50,7 +50,10 @@ typedef struct catena_op *catena_op_t;
  * part of a rank's elements, in any order of the parts, by the thread that
  * makes progress. It must not call catena, except catena_type_size and
  * catena_type_extent. Element i is at base + i * extent, as in a buffer of a
- * call; gaps have any contents, and what is written there has no effect.
+ * call; gaps have any contents, and what is written there has no effect. For
+ * types with gaps the library copies elements, at least one at a time, to
+ * memory of twice the true extent of an element: an element must not span
+ * unrelated memory.
  * @param[in]     in       [count] elements, not overlapping inout
  * @param[in,out] inout    [count] elements
  * @param[in]     count    1 or more

@@ -97,5 +97,6 @@ void ctn_groups_remove(const catena_group_t *group)
 
 catena_group_t *ctn_groups_newest(const ctn_exec_t *exec)
 {
-    return groups_of(exec)->newest;
+    const groups_t *groups = groups_of(exec);
+    return groups != NULL ? groups->newest : NULL; /* init ran out of memory */
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "type/builder.h"
 #include "type/op.h"
 
@@ -76,6 +77,10 @@ static bool apply_laid_out(const ctn_reducer_t *by, const char *left,
     size_t most = layout.elements * type->bytes;
     char *memory = calloc(2, layout.bytes);
     if (memory == NULL) {
+        ctn_error(NULL,
+                  "reduction: no memory for two elements of a type that spans "
+                  "%zu bytes; use a type without such gaps",
+                  layout.bytes);
         return false;
     }
     char *in = (char *)((uintptr_t)memory + layout.base);

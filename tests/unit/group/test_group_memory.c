@@ -185,7 +185,7 @@ static ctn_sim_t *machine; /* runs the ranks */
 
 bool refusal_applies(void)
 {
-    return machine->running != NULL;
+    return machine == NULL || machine->running != NULL;
 }
 
 /** A rank without memory for the barrier itself may call again. */
@@ -269,6 +269,47 @@ START_TEST(groups)
 }
 END_TEST
 
+/* ---- a job that is joined without memory ---- */
+
+static int join(const catena_config_t *config, void *argument)
+{
+    catena_status_t *joined = argument;
+    catena_context_t *context;
+    refusal.taken = 0;
+    refusal.armed = true;
+    *joined = catena_init(config, &context);
+    refusal.armed = false;
+    return *joined == CATENA_OK && catena_finalize(&context) != CATENA_OK;
+}
+
+static catena_status_t run_join(unsigned long refused)
+{
+    capture_t capture;
+    catena_status_t joined = CATENA_ERR_SYSTEM;
+    catena_sim_params_t params = {
+        .size = sizeof(params), .machine = "hpc-b", .nodes = 1, .ppn = 1};
+    refusal.which = refused;
+    capture_start(&capture);
+    (void)catena_sim_run(&params, join, &joined, NULL);
+    capture_stop(&capture);
+    return joined;
+}
+
+START_TEST(joining)
+{
+    ck_assert_int_eq(run_join(0), CATENA_OK);
+    unsigned long most = refusal.taken;
+    unsigned failed = 0;
+    for (unsigned long k = 1; k <= most; k++) {
+        catena_status_t joined = run_join(k);
+        failed += joined != CATENA_OK; /* some memory is not essential */
+        ck_assert_msg(joined == CATENA_OK || joined == CATENA_ERR_NO_MEMORY,
+                      "%lu refused: %s", k, catena_status_string(joined));
+    }
+    ck_assert_uint_gt(failed, 10);
+}
+END_TEST
+
 /* ---- groups that exist at the end ---- */
 
 static bool forgets;
@@ -345,6 +386,7 @@ END_TEST
 
 static void add_cases(TCase *tcase)
 {
+    tcase_add_test(tcase, joining);
     tcase_add_loop_test(tcase, forgotten, 0, 8);
     tcase_add_loop_test(tcase, groups, 0, MAKINGS * SEEDS);
 }
