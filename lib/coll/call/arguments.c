@@ -258,18 +258,7 @@ static catena_status_t read_recv(const call_check_t *check)
                      &check->operands->recv_bytes);
 }
 
-/** Whether the send side has the same blocks as the receive side, except for
- * their base. */
-static inline bool sides_match(const ctn_arguments_t *args,
-                               const ctn_peers_t *peers)
-{
-    return args->collective->send == args->collective->recv &&
-           args->collective->send <= CTN_SIDE_UNIFORM &&
-           args->send.type == args->recv.type &&
-           args->send.count == args->recv.count && peers->is_null == NULL;
-}
-
-CTN_HOT static catena_status_t read_send(const call_check_t *check)
+static catena_status_t read_send(const call_check_t *check)
 {
     const ctn_arguments_t *args = check->args;
     ctn_operands_t *operands = check->operands;
@@ -281,12 +270,6 @@ CTN_HOT static catena_status_t read_send(const call_check_t *check)
                          .shape = args->collective->send,
                          .target = true,
                          .count = check->peers->targets};
-    if (check->receives && sides_match(args, check->peers)) {
-        operands->send = operands->recv;
-        operands->send.base = (unsigned char *)(uintptr_t)send.side->buffer;
-        operands->send_bytes = operands->recv_bytes;
-        return check_buffer(&send, operands->send_bytes);
-    }
     if (in_place && ctn_has_blocks(args->collective->recv) &&
         check->peers->targets != check->peers->sources) {
         return REFUSE(check,
@@ -298,7 +281,7 @@ CTN_HOT static catena_status_t read_send(const call_check_t *check)
 }
 
 /** What both sides together must satisfy. */
-static catena_status_t check_lengths(const call_check_t *check)
+static inline catena_status_t check_lengths(const call_check_t *check)
 {
     const ctn_description_t *collective = check->args->collective;
     const ctn_operands_t *operands = check->operands;
@@ -321,7 +304,7 @@ static catena_status_t check_lengths(const call_check_t *check)
 }
 
 /** Which sides are read, and whether one is in place. */
-static void find_sides(call_check_t *check)
+static inline void find_sides(call_check_t *check)
 {
     const ctn_arguments_t *args = check->args;
     const ctn_description_t *collective = args->collective;
@@ -337,32 +320,99 @@ static void find_sides(call_check_t *check)
     check->receives &= !recv_in_place;
 }
 
+/** Sides of any shape. */
+static catena_status_t read_sides(call_check_t *check)
+{
+    ctn_operands_t *operands = check->operands;
+    catena_status_t status = CATENA_OK;
+    operands->send = operands->recv = (ctn_blocks_t){0};
+    operands->send_bytes = operands->recv_bytes = 0;
+    if (check->sends && check->args->collective->send == CTN_SIDE_PACKED) {
+        status = read_send(check); /* the counts of both sides */
+        check->sends = false;
+    }
+    if (status == CATENA_OK && check->receives) {
+        status = read_recv(check);
+    }
+    if (status == CATENA_OK && check->sends) {
+        status = read_send(check);
+    }
+    return status == CATENA_OK ? check_lengths(check) : status;
+}
+
+static inline bool is_plain_buffer(const ctn_coll_side_t *side, size_t bytes)
+{
+    return side->buffer != CATENA_IN_PLACE &&
+           (bytes == 0 || !ctn_type_is_missing(side->type, side->buffer, 1));
+}
+
+/** One side with blocks of one length. @return as read_plain_sides */
+static inline bool read_plain_side(const ctn_coll_side_t *side,
+                                   ctn_side_shape_t shape, uint32_t peers,
+                                   ctn_blocks_t *blocks, size_t *all)
+{
+    *blocks = (ctn_blocks_t){.base = (unsigned char *)(uintptr_t)side->buffer,
+                             .type = side->type};
+    return side->type != NULL &&
+           ctn_blocks_read_uniform(side, shape == CTN_SIDE_UNIFORM ? peers : 1,
+                                   blocks, all) &&
+           is_plain_buffer(side, *all);
+}
+
+/** read_sides for the usual case, blocks of one length and nothing in place, in
+ * half the instructions. Equal sides are read once.
+ * @return false: it is another case, or an error */
+static inline bool read_plain_sides(const call_check_t *check)
+{
+    const ctn_arguments_t *args = check->args;
+    const ctn_side_shape_t send = args->collective->send;
+    const ctn_side_shape_t recv = args->collective->recv;
+    const ctn_peers_t *peers = check->peers;
+    ctn_operands_t *to = check->operands;
+    if (send > CTN_SIDE_UNIFORM || recv > CTN_SIDE_UNIFORM ||
+        peers->is_null != NULL || to->in_place) {
+        return false;
+    }
+    if (!check->receives) {
+        to->recv = (ctn_blocks_t){0};
+        to->recv_bytes = 0;
+    } else if (!read_plain_side(&args->recv, recv, peers->sources, &to->recv,
+                                &to->recv_bytes)) {
+        return false;
+    }
+    if (check->sends && check->receives && send == recv &&
+        args->send.type == args->recv.type &&
+        args->send.count == args->recv.count) {
+        to->send = to->recv;
+        to->send.base = (unsigned char *)(uintptr_t)args->send.buffer;
+        to->send_bytes = to->recv_bytes;
+        return is_plain_buffer(&args->send, to->send_bytes);
+    }
+    if (!check->sends) {
+        to->send = (ctn_blocks_t){0};
+        to->send_bytes = 0;
+        return true;
+    }
+    return read_plain_side(&args->send, send, peers->targets, &to->send,
+                           &to->send_bytes);
+}
+
 CTN_HOT catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
                                             const ctn_peers_t *peers,
                                             ctn_operands_t *operands)
 {
-    const ctn_description_t *collective = args->collective;
     call_check_t check = {.args = args, .peers = peers, .operands = operands};
-    *operands = (ctn_operands_t){0};
     catena_status_t status = check_root(&check);
-    if (status == CATENA_OK && ctn_has_trait(collective, CTN_REDUCES)) {
+    operands->by = (ctn_reducer_t){0};
+    if (status == CATENA_OK && ctn_has_trait(args->collective, CTN_REDUCES)) {
         status = read_reducer(&check);
     }
     if (status != CATENA_OK) {
         return status;
     }
     find_sides(&check);
-    if (check.sends && collective->send == CTN_SIDE_PACKED) {
-        status = read_send(&check); /* the counts of both sides */
-        check.sends = false;
-    }
-    if (status == CATENA_OK && check.receives) {
-        status = read_recv(&check);
-    }
-    if (status == CATENA_OK && check.sends) {
-        status = read_send(&check);
-    }
-    return status == CATENA_OK ? check_lengths(&check) : status;
+    return read_plain_sides(&check) ? check_lengths(&check)
+                                    : read_sides(&check);
 }
 
 catena_status_t ctn_call_empty(ctn_exec_t *exec, ctn_mode_t mode,
