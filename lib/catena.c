@@ -215,7 +215,7 @@ static catena_status_t make_world(catena_context_t *context)
     }
     /* A first barrier builds the topology and shows that all ranks have
      * started. */
-    status = ctn_op_run(ctn_barrier_create(context->world));
+    status = ctn_op_run(context->exec, ctn_barrier_create(context->world));
     if (status == CATENA_OK && context->boot->local_rank == 0) {
         ctn_heap_attached(context->heap);
     }
@@ -536,5 +536,5 @@ catena_status_t catena_node_fence(catena_context_t *context)
     if (context == NULL) {
         return CATENA_ERR_ARG;
     }
-    return ctn_op_run(ctn_fence_create(context->world));
+    return ctn_op_run(context->exec, ctn_fence_create(context->world));
 }

@@ -335,8 +335,9 @@ CTN_COLD static catena_status_t run_operation(catena_group_t *group)
     if (group == NULL) {
         return CATENA_ERR_ARG;
     }
-    return ctn_barrier_by_levels(group) ? run_levels(group, CTN_BLOCKING, NULL)
-                                        : ctn_op_run(ctn_barrier_create(group));
+    return ctn_barrier_by_levels(group)
+               ? run_levels(group, CTN_BLOCKING, NULL)
+               : ctn_op_run(group->exec, ctn_barrier_create(group));
 }
 
 CTN_TURN_FIRST catena_status_t catena_barrier(catena_group_t *group)
@@ -360,7 +361,7 @@ static catena_status_t barrier_request(catena_group_t *group,
     }
     ctn_op_t *op = ctn_barrier_create(group);
     if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_result(group->exec, CATENA_ERR_NO_MEMORY);
     }
     *request = op;
     return CATENA_OK;

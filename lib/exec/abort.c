@@ -46,7 +46,7 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
 
 catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op)
 {
-    catena_status_t status = ctn_op_run(op);
+    catena_status_t status = ctn_op_run(exec, op);
     return status == CATENA_ERR_NO_MEMORY ? ctn_exec_abort(exec, status)
                                           : status;
 }

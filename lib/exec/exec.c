@@ -587,10 +587,10 @@ void ctn_exec_deliver(ctn_exec_t *exec)
     }
 }
 
-catena_status_t ctn_op_run(ctn_op_t *op)
+catena_status_t ctn_op_run(ctn_exec_t *exec, ctn_op_t *op)
 {
     if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_result(exec, CATENA_ERR_NO_MEMORY);
     }
     ctn_op_start(op);
     catena_status_t status = ctn_op_wait(op);

@@ -351,8 +351,9 @@ static inline void ctn_op_let_go(ctn_op_t *op)
 }
 /** Block until it is done. All other operations progress, too. */
 catena_status_t ctn_op_wait(ctn_op_t *op);
-/** A blocking call: start, wait, release. NULL: ERR_NO_MEMORY. */
-catena_status_t ctn_op_run(ctn_op_t *op);
+/** A blocking call: start, wait, release. NULL: ERR_NO_MEMORY, or the reason
+ * why the context has ended. */
+catena_status_t ctn_op_run(ctn_exec_t *exec, ctn_op_t *op);
 /** The same for an operation that all ranks of a group run and that is not
  * retried: without memory it aborts (ctn_exec_abort). */
 catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op);

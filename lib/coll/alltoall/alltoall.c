@@ -272,10 +272,10 @@ CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
     ctn_op_t *op = NULL;
     status = make(args->collective, &operands, group, mode, &op);
     if (status != CATENA_OK) {
-        return status;
+        return ctn_exec_result(group->exec, status);
     }
     if (mode == CTN_BLOCKING) {
-        return ctn_op_run(op);
+        return ctn_op_run(group->exec, op);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;

@@ -245,13 +245,15 @@ run_blocking(const ctn_composition_t *composition, catena_group_t *group,
     if (reduction_of(operands) == CTN_REDUCTION_EXCHANGED) {
         set_call(composition, group, operands, &call);
         call.blocking = true;
-        return ctn_op_run(make_op(&call)); /* without hierarchy */
+        return ctn_op_run(group->exec, make_op(&call)); /* without hierarchy */
     }
     bool in_order = is_in_order(composition, operands);
     status = ctn_ml_config_find(group, composition->of, false, &config);
-    if (status != CATENA_OK ||
-        (composition->vector && run_vector_inline(composition, group, operands,
-                                                  config, in_order, &status))) {
+    if (status != CATENA_OK) {
+        return ctn_exec_result(group->exec, status);
+    }
+    if (composition->vector && run_vector_inline(composition, group, operands,
+                                                 config, in_order, &status)) {
         return status;
     }
     set_call(composition, group, operands, &call);
@@ -262,7 +264,8 @@ run_blocking(const ctn_composition_t *composition, catena_group_t *group,
     if (in_order) {
         status = await_order(&call);
     }
-    return status == CATENA_OK ? ctn_op_run(make_op(&call)) : status;
+    return status == CATENA_OK ? ctn_op_run(group->exec, make_op(&call))
+                               : status;
 }
 
 static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,

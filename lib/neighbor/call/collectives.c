@@ -51,7 +51,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
     }
     ctn_op_t *op = make(&x, mode);
     if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_result(neighborhood->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_BLOCKING) {
         return ctn_exchange_run(op);

@@ -529,7 +529,7 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
 CTN_HOT catena_status_t ctn_exchange_run(ctn_op_t *op)
 {
     if (!ctn_inline_begin(op->exec, op->sequence, &op->seq)) {
-        return ctn_op_run(op);
+        return ctn_op_run(op->exec, op);
     }
     run_inline(op);
     (void)ctn_inline_end(op->exec, op->sequence);

@@ -361,8 +361,8 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
     }
     catena_status_t own = fill(&vector, rank, bytes, count, record);
     ctn_op_t *op = create(group, bytes + sizeof(uint32_t), &vector, own);
-    status =
-        op != NULL ? ctn_op_run(op) : ctn_op_run_or_abort(group->exec, NULL);
+    status = op != NULL ? ctn_op_run(group->exec, op)
+                        : ctn_op_run_or_abort(group->exec, NULL);
     if (status == CATENA_OK) {
         status = put_in_order(group->exec, &vector, bytes, came);
         *came_count = vector.count;

@@ -382,7 +382,7 @@ static catena_status_t run_split(catena_group_t *group,
         return status;
     }
     catena_status_t wrong = ((const call_split_t *)ctn_op_state(op))->wrong;
-    status = ctn_op_run(op);
+    status = ctn_op_run(group->exec, op);
     return status == CATENA_ERR_ARG && wrong != CATENA_OK ? wrong : status;
 }
 

@@ -200,7 +200,9 @@ static catena_status_t check_list(const catena_group_t *parent, size_t count,
 {
     uint32_t size = parent->chain.place.size;
     unsigned char *listed = calloc(size, 1);
-    catena_status_t status = listed != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    catena_status_t status =
+        listed != NULL ? CATENA_OK
+                       : ctn_exec_result(parent->exec, CATENA_ERR_NO_MEMORY);
     for (size_t i = 0; status == CATENA_OK && i < count; i++) {
         bool in_range = ranks[i] >= 0 && (uint32_t)ranks[i] < size;
         if (!in_range || listed[ranks[i]]) {
@@ -265,5 +267,5 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
     listed->count = (uint32_t)count;
     listed->rank = (uint32_t)own;
     listed->out = out;
-    return ctn_op_run(op);
+    return ctn_op_run(exec, op);
 }

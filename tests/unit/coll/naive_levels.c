@@ -163,9 +163,11 @@ static uint32_t share_names(job_t *job, catena_group_t *group)
 {
     ctn_words_t own = {{0}}, left, right;
     own.word[0] = job->rank;
-    JOB_CHECK(job, ctn_op_run(ctn_scan_create(
-                       job->exec, &group->chain, ctn_fold_farthest, &own, &left,
-                       &right, sizeof(own))) == CATENA_OK);
+    JOB_CHECK(job,
+              ctn_op_run(group->exec,
+                         ctn_scan_create(job->exec, &group->chain,
+                                         ctn_fold_farthest, &own, &left, &right,
+                                         sizeof(own))) == CATENA_OK);
     uint32_t slot =
         (uint32_t)(group->chain.place.rank == 0 ? own.word[0] : left.word[0]);
     for (unsigned i = 0; ctn_sbgp_rules[i] != NULL; i++) {
@@ -175,7 +177,8 @@ static uint32_t share_names(job_t *job, catena_group_t *group)
                       CATENA_OK);
     }
     /* Not hierarchical: the test components have no collectives. */
-    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) == CATENA_OK);
+    JOB_CHECK(job,
+              ctn_op_run(group->exec, ctn_barrier_create(group)) == CATENA_OK);
     return slot;
 }
 
@@ -208,7 +211,7 @@ void naive_check(job_t *job, catena_group_t *group,
             check_sbgp(job, hierarchy->level[i]->sbgp, e, i, n, me);
         }
     }
-    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) ==
+    JOB_CHECK(job, ctn_op_run(group->exec, ctn_barrier_create(group)) ==
                        CATENA_OK); /* names are valid until here */
     free(e);
 }

@@ -241,7 +241,8 @@ static void differ(job_t *job)
     JOB_CHECK(job,
               catena_group_set(group, "scan_hierarchy", "auto") == CATENA_OK);
     two = get_hierarchy(job, group, "scan"); /* as before */
-    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) == CATENA_OK);
+    JOB_CHECK(job,
+              ctn_op_run(group->exec, ctn_barrier_create(group)) == CATENA_OK);
     naive_await(job, two);
     JOB_CHECK(job, two->status == CATENA_OK && two->turns == before->turns);
 }

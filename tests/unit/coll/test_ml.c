@@ -272,11 +272,13 @@ static void exhaust_heap(job_t *job)
     oracle_call_exercise(&oracle, &before, 1);
     oracle_call_open(&oracle, &call);
     oracle_call_fill(&call, 1);
-    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(world)) == CATENA_OK);
+    JOB_CHECK(job,
+              ctn_op_run(job->exec, ctn_barrier_create(world)) == CATENA_OK);
     if (job->rank % 2 == job->seed % 2) {
         job_take_heap(job, hoard);
     }
-    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(world)) == CATENA_OK);
+    JOB_CHECK(job,
+              ctn_op_run(job->exec, ctn_barrier_create(world)) == CATENA_OK);
     catena_status_t status = oracle_call_run(&oracle, &call);
     JOB_CHECK(job,
               status == CATENA_OK || status == (job->exec->status == CATENA_OK
@@ -285,10 +287,10 @@ static void exhaust_heap(job_t *job)
     if (status == CATENA_OK) {
         oracle_call_check(&oracle, &call, "heap exhausted");
     }
-    status = ctn_op_run(ctn_barrier_create(world));
+    status = ctn_op_run(job->exec, ctn_barrier_create(world));
     job_give_heap(job, hoard);
     if (status == CATENA_OK &&
-        ctn_op_run(ctn_barrier_create(world)) == CATENA_OK) {
+        ctn_op_run(job->exec, ctn_barrier_create(world)) == CATENA_OK) {
         oracle_call_exercise(&oracle, &after, 1);
     }
     oracle_call_close(&oracle, &call);

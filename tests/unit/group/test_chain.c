@@ -110,7 +110,7 @@ static bool holds(values_t *v, const unsigned char *values, int64_t first,
 
 static void run(job_t *job, ctn_op_t *op)
 {
-    JOB_CHECK(job, ctn_op_run(op) == CATENA_OK);
+    JOB_CHECK(job, ctn_op_run(job->exec, op) == CATENA_OK);
 }
 
 /* ---- scans and reductions ---- */
@@ -434,7 +434,8 @@ static void bad_roots(job_t *job)
 {
     int value = 0;
     for (uint32_t root = job->size; root < job->size + 3; root++) {
-        JOB_CHECK(job, ctn_op_run(ctn_chain_bcast(job->exec, job->chain, root,
+        JOB_CHECK(job, ctn_op_run(job->exec,
+                                  ctn_chain_bcast(job->exec, job->chain, root,
                                                   &value, sizeof(value))) ==
                            CATENA_ERR_ARG);
     }
@@ -460,7 +461,7 @@ static void until_death(job_t *job)
                 : ctn_chain_allgather(job->exec, job->chain,
                                       (ctn_rank_block_t){v.own, v.bytes},
                                       &blocks);
-        status = ctn_op_run(op);
+        status = ctn_op_run(job->exec, op);
         if (status == CATENA_OK && i % 3 == 2) {
             ctn_rank_blocks_release(job->exec, &blocks);
         }

@@ -384,9 +384,86 @@ START_TEST(forgotten)
 }
 END_TEST
 
+/* ---- calls after the context has ended ---- */
+
+enum { CALLS = 10 };
+static int mistaken;
+
+/** Calls without memory for their operation. */
+static catena_status_t call(job_t *job, catena_neighborhood_t *ring, int which)
+{
+    static int in[2 * RANKS], out[2 * RANKS];
+    catena_group_t *world = job->context->world;
+    catena_request_t *request;
+    switch (which) {
+    case 0:
+        return catena_barrier(world);
+    case 1:
+        return catena_ibarrier(world, &request);
+    case 2:
+        return catena_barrier_init(world, &request);
+    case 3:
+        return catena_node_fence(job->context);
+    case 4:
+        return catena_alltoall(in, 1, CATENA_INT32, out, 1, CATENA_INT32,
+                               world);
+    case 5:
+        return catena_alltoall_init(in, 1, CATENA_INT32, out, 1, CATENA_INT32,
+                                    world, &request);
+    case 6:
+        return catena_bcast(out, 1, CATENA_INT32, 0, world);
+    case 7:
+        return catena_igather(in, 1, CATENA_INT32, out, 1, CATENA_INT32, 0,
+                              world, &request);
+    case 8:
+        return catena_neighbor_allgather(in, 1, CATENA_INT32, out, 1,
+                                         CATENA_INT32, ring);
+    default:
+        return catena_ineighbor_allgather(in, 1, CATENA_INT32, out, 1,
+                                          CATENA_INT32, ring, &request);
+    }
+}
+
+static void end(job_t *job)
+{
+    static const int dims[] = {RANKS};
+    static const int periods[] = {1};
+    catena_neighborhood_t *ring = NULL;
+    JOB_CHECK(job, catena_cart_create(job->context->world, 1, dims, periods, 0,
+                                      NULL, &ring) == CATENA_OK);
+    JOB_CHECK(job, call(job, ring, 6) == CATENA_OK); /* makes hierarchies */
+    JOB_CHECK(job, call(job, ring, 0) == CATENA_OK);
+    machine = job->context->sim->sim;
+    (void)ctn_exec_abort(job->exec, CATENA_ERR_NO_MEMORY);
+    for (int i = 0; i < CALLS; i++) {
+        job->exec->pool.free = NULL; /* slabs are freed at the end */
+        refusal.taken = 0;
+        refusal.which = 1;
+        refusal.armed = true;
+        catena_status_t status = call(job, ring, i);
+        refusal.armed = false;
+        if (refusal.taken == 0 || status != CATENA_ERR_ENDED) {
+            fprintf(stderr, "call %d, %lu refused: %s\n", i, refusal.taken,
+                    catena_status_string(status));
+            mistaken++;
+        }
+    }
+    (void)catena_neighborhood_free(&ring);
+}
+
+/** No call returns an error that says that the context still works. */
+START_TEST(ended)
+{
+    mistaken = 0;
+    ck_assert_int_ge(job_simulate(RANKS, (uint64_t)_i + 1, end), 0);
+    ck_assert_int_eq(mistaken, 0);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, joining);
+    tcase_add_loop_test(tcase, ended, 0, 4);
     tcase_add_loop_test(tcase, forgotten, 0, 8);
     tcase_add_loop_test(tcase, groups, 0, MAKINGS * SEEDS);
 }

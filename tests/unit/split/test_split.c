@@ -103,7 +103,8 @@ static catena_status_t split(job_t *job, ctn_chain_t *parent,
         .most = run.algorithm->most,
         .every_bit = strcmp(run.algorithm->name, "radix-plain") == 0,
     };
-    catena_status_t status = ctn_op_run(run.algorithm->create(&args));
+    catena_status_t status =
+        ctn_op_run(job->exec, run.algorithm->create(&args));
     free(record);
     return status;
 }
@@ -114,9 +115,10 @@ static void check_chain(job_t *job, ctn_chain_t *chain)
     ctn_words_t left, right;
     for (int i = 0; i < SCANS; i++) {
         ctn_words_t own = {{1}};
-        JOB_CHECK(job, ctn_op_run(ctn_scan_create(
-                           job->exec, chain, ctn_fold_sum, &own, &left, &right,
-                           sizeof(own))) == CATENA_OK);
+        JOB_CHECK(job, ctn_op_run(job->exec, ctn_scan_create(
+                                                 job->exec, chain, ctn_fold_sum,
+                                                 &own, &left, &right,
+                                                 sizeof(own))) == CATENA_OK);
         JOB_CHECK(job, left.word[0] == chain->place.rank);
         JOB_CHECK(job, left.word[0] + 1 + right.word[0] == chain->place.size);
     }
