@@ -409,6 +409,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     call.count += call.count == 0;
     call.uniform = true;
     call.in_place = false;
+    call.element = ORACLE_PLAIN; /* its length changes by single elements */
     oracle_nbr_repair(&call);
     ptrdiff_t more = by[ctn_random_below(random, sizeof(by) / sizeof(by[0]))];
     ptrdiff_t least = (nbr_checks() ? 0 : 1) - (ptrdiff_t)call.count;
