@@ -1,5 +1,6 @@
 /* From a call to its execution: inline, as an operation, or as a request. */
 
+#include <catena/coll.h>
 #include <stdint.h>
 
 #include "coll/call/call.h"
@@ -287,6 +288,50 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
     return CATENA_OK;
 }
 
+/** Run a few elements of a predefined type between two buffers inline. This
+ * accepts the most frequent calls in fewer instructions than the check takes,
+ * and rejects nothing. Without it, in paired runs of 2 ranks up to 256 B, bcast
+ * takes 1.18 times as long, allreduce 1.1 times.
+ * @return false: the check says what the call is */
+CTN_HOT static bool run_plain_inline(const ctn_composition_t *composition,
+                                     const ctn_arguments_t *args,
+                                     catena_group_t *group,
+                                     catena_status_t *status)
+{
+    const ctn_chain_place_t *place = &group->chain.place;
+    const ctn_type_t *type = args->recv.type;
+    const void *in = args->send.buffer;
+    unsigned traits = composition->collective->traits;
+    bool receives = (traits & CTN_RECV_ROOT_ONLY) == 0 ||
+                    (uint32_t)args->root == place->rank;
+    void *out = receives ? (void *)(uintptr_t)args->recv.buffer : NULL;
+    bool in_order = composition->of == CTN_COLL_SCAN;
+    ctn_ml_config_t *config;
+    if (!composition->vector || type == NULL || type->derived ||
+        args->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||
+        (receives && (uintptr_t)out < CTN_FIRST_POINTER) ||
+        out == CATENA_IN_PLACE || (uint32_t)args->root >= place->size) {
+        return false;
+    }
+    if ((traits & CTN_REDUCES) == 0) {
+        in = out;
+    } else if ((uintptr_t)in < CTN_FIRST_POINTER || in == CATENA_IN_PLACE ||
+               args->op == NULL || !ctn_op_valid(args->op, type)) {
+        return false;
+    } else {
+        in_order |= !ctn_op_commutes(args->op);
+    }
+    ctn_basic_coll_t basic = {.root = (uint32_t)args->root,
+                              .in = in,
+                              .out = out,
+                              .bytes = args->recv.count * type->bytes,
+                              .by = {args->op, type},
+                              .chunks = 1};
+    *status = ctn_ml_config_find(group, composition->of, false, &config);
+    return *status == CATENA_OK && run_level_inline(group, composition, config,
+                                                    in_order, &basic, status);
+}
+
 CTN_HOT catena_status_t ctn_ml_run(const ctn_composition_t *composition,
                                    const ctn_arguments_t *args,
                                    catena_group_t *group, ctn_mode_t mode,
@@ -300,8 +345,13 @@ CTN_HOT catena_status_t ctn_ml_run(const ctn_composition_t *composition,
     if (mode != CTN_BLOCKING && request == NULL) {
         return ctn_refuse_request(group->exec, args->collective);
     }
+    catena_status_t status;
+    if (mode == CTN_BLOCKING &&
+        run_plain_inline(composition, args, group, &status)) {
+        return status;
+    }
     const ctn_peers_t peers = ctn_peers_of(group);
-    catena_status_t status = ctn_arguments_check(args, &peers, &operands);
+    status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK) {
         return status;
     }
