@@ -20,11 +20,12 @@ CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
     if (bytes == 0 || side->displacements == NULL) {
         return true;
     }
-    /* Addresses of the first and the last element. CATENA_IN_PLACE, which is
-     * refused elsewhere, is -1. */
-    intptr_t at = (intptr_t)side->buffer;
+    /* Addresses of the data of the first and the last element; the buffer may
+     * be CATENA_BOTTOM. CATENA_IN_PLACE, which is refused elsewhere, is -1. */
+    intptr_t at;
     ptrdiff_t reach;
     return !(
+        __builtin_add_overflow((intptr_t)side->buffer, type->true_low, &at) ||
         __builtin_mul_overflow(side->displacements[i], typed ? 1 : type->extent,
                                &reach) ||
         __builtin_add_overflow(at, reach, &at) || at < -1 ||

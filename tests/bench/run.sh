@@ -328,7 +328,7 @@ END
         verdict "refused: a line '$line' of a graph" $?
     done
     try "in place not where sources are more than targets" sources_and_targets
-    for name in gather gatherv alltoall alltoallv alltoallw reduce reducev; do
+    for name in allgather allgatherv alltoall alltoallv alltoallw reduce reducev; do
         checked < <(sed "s/NAME/neighbor_$name/" <<END
 12 real 6 3 NAME -m 4:8192 -i 2
 12 simulated 3 3 NAME -m 4:8192 -i 2 --neighborhood stencil:9:auto:periodic --nonblocking --buffers mixed

@@ -114,6 +114,7 @@ report "libcatena includes nothing of the simulator" \
 report "no layer includes or names what is of a higher one" "$(names layers)"
 report "docs/from-mpi.md has the collectives, and no names that do not exist" \
     "$(tests/lint/from_mpi.py)"
+report "manual pages list the collectives of calls.def" "$(tests/lint/calls.py)"
 report "each mutant's text occurs once" "$(tests/mutants -l | grep '^ERROR')"
 report "only transports/ucx includes UCX" \
     "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/|tests/unit/transports/test_ucx')"
