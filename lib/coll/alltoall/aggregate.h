@@ -11,9 +11,9 @@
 /* Count in the word of a message: this flag and the length of a block. */
 #define CTN_AGGREGATE_FLAG (UINT32_C(1) << 31)
 
-/** A message that a member receives, by its sender. */
+/** The sender of a message that this member is to receive. */
 typedef struct ctn_aggregate_cursor {
-    uint32_t node; /* number of nodes: none */
+    uint32_t node; /* the number of nodes if there is none */
     uint32_t member;
 } ctn_aggregate_cursor_t;
 
@@ -30,7 +30,8 @@ typedef struct ctn_aggregate {
     uint32_t stride; /* slots from one node's messages to the next node's */
     uint32_t sent;   /* nodes whose message has been sent */
     ctn_aggregate_cursor_t awaited; /* next message to this member */
-    uint64_t open; /* members of the node whose messages have not been read */
+    uint64_t open; /* mask of the members of the awaited node whose messages
+                      have not been read */
     uint32_t peer_checks;   /* exec's, at the start or the last check */
     catena_status_t status; /* the final status */
 } ctn_aggregate_t;

@@ -1,6 +1,7 @@
 /* NBR-8. Reductions: reduces the operands of the sources in their order,
  * directly from their messages. An operand that arrives early waits in its
- * message. Data are copied only if there is a single source. */
+ * message. Data are copied if there is a single source, and if an operand has
+ * gaps or is not aligned. */
 
 #include "neighbor/call/executor.h"
 

@@ -13,10 +13,10 @@
 /* On a node: from this length on a zero-copy send costs less than a second
  * copy. 2 ranks with a core each, us: 512 bytes 0.4 eager and 0.36 zero-copy, 1
  * KiB 0.6 and 0.36. On oversubscribed cores the sender has to wait until the
- * receiver has run: 16 ranks on 2 cores with 4 neighbors each, one exchange
- * after a barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange
- * after exchange, where the next one waits anyway: 21 and 19, 8 KiB 35 and 24.
- */
+ * receiver has run: 16 ranks on 2 cores with 4 neighbors each, us eager and
+ * zero-copy: one exchange after a barrier, 2 KiB 18 and 28, 4 KiB 22 and 31, 8
+ * KiB 31 and 36; exchange after exchange, where the next one waits anyway, 2
+ * KiB 21 and 19, 8 KiB 35 and 24. */
 #define EAGER_LOCAL CTN_LINK_EAGER_LOCAL
 #define EAGER_OVERSUBSCRIBED CTN_LINK_EAGER_OVERSUBSCRIBED
 
@@ -90,7 +90,8 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
 {
     ctn_link_note_sent(in);
     /* The sender may be in an operation up to reported + CTN_LINK_GENERATIONS -
-     * 1. */
+     * 1. It needs the next report before it begins a later one, so one report
+     * for each CTN_LINK_FLIGHT operations suffices. */
     if (complete < in->reported + CTN_LINK_FLIGHT) {
         return CATENA_OK;
     }

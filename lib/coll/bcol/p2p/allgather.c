@@ -17,7 +17,7 @@ typedef struct p2p_bruck {
     unsigned char *packed;
     size_t packed_bytes;
     size_t packed_used;
-    bool spare; /* `packed` is spare eager buffers */
+    bool spare; /* `packed` is eager buffers of slots without messages */
 } p2p_bruck_t;
 
 /** `count` members from `first` on, then `again` members from 0 on. */
@@ -95,7 +95,7 @@ static ctn_step_t begin(ctn_op_t *op)
     if (bruck->packed_bytes > 0) {
         bruck->packed = ctn_scratch_alloc(op->exec, bruck->packed_bytes);
         bruck->spare = bruck->packed == NULL;
-        if (bruck->spare) { /* each message of a round has a spare one */
+        if (bruck->spare) { /* slots `rounds` to 2 * rounds - 1 are not used */
             bruck->packed =
                 ctn_op_eager(op, p2p->rounds, p2p->rounds, bruck->packed_bytes);
         }

@@ -12,8 +12,9 @@
  * with the logarithm of the subgroup, and is mostly reserved addresses: an
  * eager buffer takes memory when a message first arrives in it. What has
  * arrived in an eager buffer belongs to the receiver until the operation ends.
- * Reductions leave their results there and send them from there, so they need
- * no other memory. */
+ * Most reductions leave their partial results there and send them from there,
+ * without other memory; reduce_scatter needs scratch memory or staging
+ * buffers. */
 
 #define CTN_P2P_GENERATIONS 16u
 #define CTN_P2P_FLIGHT 4u
@@ -48,7 +49,7 @@ typedef struct ctn_p2p_call {
     ctn_p2p_t *p2p;
     const ctn_basic_coll_t *basic;
     uint16_t signature; /* see below; messages carry it as their turn */
-    size_t found;       /* length of the last message with an unexpected one */
+    size_t found;       /* length of the last message whose length was wrong */
     catena_status_t status; /* that the operation will end with */
     uint32_t peer_checks;   /* of exec, at the begin or at the last check */
     uint32_t queried;       /* 1 + member that got the signature last; or 0 */
@@ -67,7 +68,8 @@ typedef enum ctn_p2p_vector_algorithm {
 } ctn_p2p_vector_algorithm_t;
 
 /* A signature tells whether a message's sender runs the same algorithm on the
- * same lengths. Bits from the lowest: one that changes every two passes, the
+ * same lengths. An operation sends its messages in passes (rounds, or chunks
+ * of a ring), which reuse slots. Bits from the lowest: pass / 2 modulo 2, the
  * algorithm, and facts about the lengths. For vectors these are the number of
  * chunks; for blocks a digest of all lengths, and above it the number of
  * passes. */
@@ -135,7 +137,8 @@ ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
  * set *status, once. */
 bool ctn_p2p_check_length(ctn_op_t *op, catena_status_t *status,
                           uint32_t member, size_t bytes, size_t expected);
-/** The last step of an operation that has a finish and nothing under way to or
+/** The last step of an operation whose algorithm has a finish function and that
+ * has nothing under way to or
  * from any member: end with a status. */
 ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status);
 /** The last phase of an operation that exchanges vectors. */
