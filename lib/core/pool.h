@@ -17,7 +17,7 @@ typedef struct ctn_pool {
  * @return NULL: no memory */
 void *ctn_pool_grow(ctn_pool_t *pool, size_t bytes, size_t count);
 
-/** Add free objects that lie in memory of the caller, who frees it. */
+/** Add free objects that lie in memory of the caller. The caller frees it. */
 void ctn_pool_add(ctn_pool_t *pool, void *memory, size_t bytes, size_t count);
 
 /** Take a free object; NULL: there is none. */

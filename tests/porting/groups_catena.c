@@ -38,7 +38,7 @@ static void translate(const char *name, catena_group_t *from,
     free(translated);
 }
 
-/** Print who is in a group, in its order. */
+/** Print the members of a group, in its order. */
 static void print_members(const char *name, catena_group_t *comm)
 {
     int sum;

@@ -41,7 +41,7 @@ static void translate(const char *name, MPI_Comm from, MPI_Comm to)
     MPI_Group_free(&group_to);
 }
 
-/** Print who is in a group, in its order. */
+/** Print the members of a group, in its order. */
 static void print_members(const char *name, MPI_Comm comm)
 {
     int own, count, sum;

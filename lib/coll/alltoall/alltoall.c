@@ -257,11 +257,6 @@ static inline ctn_blocks_t plain_blocks(const void *buffer,
                           .step = (ptrdiff_t)bytes};
 }
 
-static inline bool is_buffer(const void *buffer)
-{
-    return (uintptr_t)buffer >= CTN_FIRST_POINTER && buffer != CATENA_IN_PLACE;
-}
-
 /** The most frequent arguments, blocks of a predefined type that both sides
  * share between two buffers, without the check; see run_plain_inline of
  * call/enter.c.
@@ -273,8 +268,8 @@ static inline bool read_plain(const ctn_arguments_t *args, uint32_t ranks,
     size_t count = args->recv.count;
     if (args->collective != &ctn_call_alltoall || type == NULL ||
         type->derived || args->send.type != type || args->send.count != count ||
-        count > CTN_STAGING_BYTES || !is_buffer(args->send.buffer) ||
-        !is_buffer(args->recv.buffer)) {
+        count > CTN_STAGING_BYTES || !ctn_is_buffer(args->send.buffer) ||
+        !ctn_is_buffer(args->recv.buffer)) {
         return false;
     }
     size_t bytes = count * type->bytes;

@@ -78,6 +78,14 @@ catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
                                     const ctn_peers_t *peers,
                                     ctn_operands_t *operands);
 
+/** Whether a buffer that has data is neither missing nor CATENA_IN_PLACE, for a
+ * type whose data begin at its base. */
+static inline bool ctn_is_buffer(const void *buffer)
+{
+    return (uintptr_t)buffer >= CTN_FIRST_POINTER &&
+           (uintptr_t)buffer != UINTPTR_MAX;
+}
+
 /** Whether no data move on any rank, as far as each rank alone can tell; so
  * none waits for another. */
 static inline bool ctn_operands_empty(const ctn_description_t *collective,

@@ -1,6 +1,5 @@
 /* From a call to its execution: inline, as an operation, or as a request. */
 
-#include <catena/coll.h>
 #include <stdint.h>
 
 #include "coll/call/call.h"
@@ -309,14 +308,14 @@ CTN_HOT static bool run_plain_inline(const ctn_composition_t *composition,
     ctn_ml_config_t *config;
     if (!composition->vector || type == NULL || type->derived ||
         args->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||
-        (receives && (uintptr_t)out < CTN_FIRST_POINTER) ||
-        out == CATENA_IN_PLACE || (uint32_t)args->root >= place->size) {
+        (receives && !ctn_is_buffer(out)) ||
+        (uint32_t)args->root >= place->size) {
         return false;
     }
     if ((traits & CTN_REDUCES) == 0) {
         in = out;
-    } else if ((uintptr_t)in < CTN_FIRST_POINTER || in == CATENA_IN_PLACE ||
-               args->op == NULL || !ctn_op_valid(args->op, type)) {
+    } else if (!ctn_is_buffer(in) || args->op == NULL ||
+               !ctn_op_valid(args->op, type)) {
         return false;
     } else {
         in_order |= !ctn_op_commutes(args->op);

@@ -77,11 +77,6 @@ catena_status_t ctn_fragmented_recv_consumed(ctn_op_t *op,
 ctn_step_t ctn_fragmented_recv_take(ctn_op_t *op,
                                     ctn_fragmented_recv_t *transfer,
                                     unsigned char *target, size_t bytes);
-static inline bool
-ctn_fragmented_recv_ended(const ctn_fragmented_recv_t *transfer)
-{
-    return transfer->taken == transfer->fragments;
-}
 /** Release what a transfer holds; also for finish, and for a zeroed one. */
 void ctn_fragmented_recv_close(const ctn_op_t *op,
                                ctn_fragmented_recv_t *transfer);
