@@ -52,7 +52,7 @@ static void raise_word(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
 
 /** Whether all missing members, from barrier->arrived on, last ran on other
  * cores. */
-CTN_TURN static bool all_elsewhere(const group_barrier_t *barrier)
+CTN_HOT_POLL static bool all_elsewhere(const group_barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
     for (uint32_t i = barrier->arrived; i < ctn_topo_local_size(topo); i++) {
@@ -95,8 +95,8 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /** Whether all members have arrived; polls a missing member's word this often.
  */
-CTN_TURN static bool all_arrived(ctn_exec_t *exec, group_barrier_t *barrier,
-                                 uint32_t loads)
+CTN_HOT_POLL static bool all_arrived(ctn_exec_t *exec, group_barrier_t *barrier,
+                                     uint32_t loads)
 {
     const ctn_topo_t *topo = barrier->topo;
     uint32_t n = ctn_topo_local_size(topo);
@@ -307,7 +307,8 @@ static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
 
 /** Run a flat barrier inline if no other operation is in progress. False: it
  * must run as an operation. */
-CTN_TURN static bool run_inline(catena_group_t *group, catena_status_t *status)
+CTN_HOT_POLL static bool run_inline(catena_group_t *group,
+                                    catena_status_t *status)
 {
     ctn_exec_t *exec = group->exec;
     group_barrier_t barrier = {.topo = ctn_topo_known(group)};
@@ -340,7 +341,7 @@ CTN_COLD static catena_status_t run_operation(catena_group_t *group)
                : ctn_op_run(group->exec, ctn_barrier_create(group));
 }
 
-CTN_TURN_FIRST catena_status_t catena_barrier(catena_group_t *group)
+CTN_HOT_POLL_FIRST catena_status_t catena_barrier(catena_group_t *group)
 {
     catena_status_t status;
     return group != NULL && group->barrier == CTN_BARRIER_NODES &&

@@ -523,8 +523,8 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec)
 }
 
 /** Called after all operations were polled; `moved`: there was progress. */
-CTN_TURN static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
-                             bool moved)
+CTN_HOT_POLL static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
+                                 bool moved)
 {
     /* Progressing the network costs system calls: do it in every poll if an
      * operation waits for it, otherwise in every eighth. */
@@ -554,7 +554,7 @@ CTN_HOT catena_status_t ctn_op_wait(ctn_op_t *op)
     return op->status;
 }
 
-CTN_TURN bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff)
+CTN_HOT_POLL bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     ctn_exec_wake(exec);
     wait_on(exec, backoff, false);

@@ -32,12 +32,12 @@
 /** Code that ranks that share a core run in every turn, from a barrier to the
  * next small call and back: contiguous in one or two pages, without calls out
  * of it except to yield the core. */
-#define CTN_TURN __attribute__((section(".text.sorted.catena.1")))
+#define CTN_HOT_POLL __attribute__((section(".text.sorted.catena.1")))
 /** The same, at the beginning of a page. One function only. */
-#define CTN_TURN_FIRST                                                         \
+#define CTN_HOT_POLL_FIRST                                                     \
     __attribute__((section(".text.sorted.catena.0"), aligned(4096)))
 /** The same, after all others, in the remainder of that page. */
-#define CTN_TURN_LAST __attribute__((section(".text.sorted.catena.2")))
+#define CTN_HOT_POLL_LAST __attribute__((section(".text.sorted.catena.2")))
 /** Cold paths, kept out of the hot pages. */
 #define CTN_COLD __attribute__((cold, noinline))
 

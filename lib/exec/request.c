@@ -30,7 +30,7 @@ static inline catena_status_t harvest(catena_request_t **request)
     return status;
 }
 
-CTN_TURN catena_status_t catena_request_start(catena_request_t *request)
+CTN_HOT_POLL catena_status_t catena_request_start(catena_request_t *request)
 {
     if (request == NULL) {
         return CATENA_ERR_ARG;
@@ -71,7 +71,7 @@ catena_status_t catena_request_test(catena_request_t **request, int *done)
     return *done ? harvest(request) : CATENA_OK;
 }
 
-CTN_TURN catena_status_t catena_request_wait(catena_request_t **request)
+CTN_HOT_POLL catena_status_t catena_request_wait(catena_request_t **request)
 {
     if (request == NULL) {
         return CATENA_ERR_ARG;

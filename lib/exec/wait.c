@@ -239,7 +239,7 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
     return false;
 }
 
-CTN_TURN void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
+CTN_HOT_POLL void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     if (exec->virtual_time) {
         if (exec->local->ops->sleep(exec->local, UINT64_MAX, -1)) {

@@ -211,7 +211,7 @@ static ctn_step_t await_flush(ctn_op_t *op)
 static void release_group(ctn_op_t *op)
 {
     teardown_t *teardown = ctn_op_state(op);
-    if (!teardown->keep) { /* other members may be at the next turn already */
+    if (!teardown->keep) { /* other members may be at the second scan already */
         ctn_sequence_clear(op->exec, &teardown->sequence);
         ctn_group_release(teardown->group);
     }
@@ -233,7 +233,7 @@ static const ctn_algorithm_t teardown_algorithm = {
 };
 
 /** Create the teardown scan. NULL: no memory. */
-static ctn_op_t *create_teardown(catena_group_t *group, unsigned turn,
+static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
                                  uint64_t value)
 {
     ctn_op_t *op = ctn_op_create(group->exec, &teardown_algorithm, NULL);
@@ -247,8 +247,8 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned turn,
                      CTN_TEARDOWN_GENERATIONS, 1);
     sequence->base = at;
     sequence->brittle = true;
-    sequence->complete += turn;
-    sequence->started += turn;
+    sequence->complete += scan;
+    sequence->started += scan;
     teardown->group = group;
     teardown->own.word[0] = value;
     teardown->scan.place = &group->chain.place;
@@ -293,14 +293,14 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
     return exec->status;
 }
 
-catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
+catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned scan,
                                        uint64_t *sum)
 {
     if (is_busy(group)) {
         return CATENA_ERR_STATE;
     }
     ctn_exec_t *exec = group->exec;
-    ctn_op_t *op = create_teardown(group, turn, *sum);
+    ctn_op_t *op = create_teardown(group, scan, *sum);
     if (op == NULL) {
         return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
     }

@@ -124,10 +124,10 @@ ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group);
 catena_status_t ctn_group_free(catena_group_t *group, bool flush);
 /** The last operation of the world, or of a group that is freed right after it:
  * blocks until all members have called it, and sums `*sum` over them.
- * @param turn 0, or 1 for a second one
+ * @param scan 0, or 1 for a second one
  * @return ERR_STATE: this rank has operations under way; then it does
  * nothing */
-catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
+catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned scan,
                                        uint64_t *sum);
 /** Release it locally; no member may put into its control block any more. */
 void ctn_group_release(catena_group_t *group);

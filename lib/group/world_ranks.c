@@ -75,7 +75,7 @@ static size_t table_bytes(const catena_group_t *group)
 }
 
 /** The allgather runs on the group's chain, one operation after the other. */
-static ctn_step_t wait_turn(ctn_op_t *op)
+static ctn_step_t wait_until_oldest(ctn_op_t *op)
 {
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
@@ -127,8 +127,10 @@ static void finish(ctn_op_t *op)
     ctn_scratch_free(op->exec, fetch->gathered, table_bytes(fetch->group));
 }
 
-static const ctn_phase_t phases[] = {
-    {"wait", wait_turn}, {"gather", gather}, {"keep", keep}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"wait", wait_until_oldest},
+                                     {"gather", gather},
+                                     {"keep", keep},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t fetch_algorithm = {
     .name = "world ranks",

@@ -32,7 +32,7 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
     if (hierarchy == NULL || hierarchy->levels != 1 ||
         hierarchy->level[0]->sbgp->size != group->chain.place.size ||
         hierarchy->status != CATENA_OK ||
-        hierarchy->turns->started != hierarchy->turns->turn) {
+        hierarchy->tickets->next != hierarchy->tickets->serving) {
         return false;
     }
     ctn_module_t *module = hierarchy->level[0];

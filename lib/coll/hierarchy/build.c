@@ -242,7 +242,7 @@ enum {
 
 /** Wait until this operation is the group's oldest. Child operations run on the
  * group's chain, one at a time. */
-static ctn_step_t wait_turn(ctn_op_t *op)
+static ctn_step_t wait_until_oldest(ctn_op_t *op)
 {
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
@@ -545,7 +545,7 @@ static void release(ctn_op_t *op)
     free(build);
 }
 
-static const ctn_phase_t phases[] = {{"wait", wait_turn},
+static const ctn_phase_t phases[] = {{"wait", wait_until_oldest},
                                      {"agree", agree_before},
                                      {"decide", decide},
                                      {"split", split_by_name},

@@ -258,16 +258,16 @@ bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b)
            strcmp(a->text, b->text) == 0;
 }
 
-/** The turns of the first equal hierarchy, whatever its status: its modules may
- * be shared. */
-static ctn_turns_t *find_turns(const ctn_hierarchies_t *all,
-                               ctn_hierarchy_t *hierarchy)
+/** The tickets of the first equal hierarchy, whatever its status: its modules
+ * may be shared. */
+static ctn_tickets_t *find_tickets(const ctn_hierarchies_t *all,
+                                   ctn_hierarchy_t *hierarchy)
 {
     const ctn_hierarchy_t *same = all->first;
     while (same != NULL && !ctn_hierarchy_same(same, hierarchy)) {
         same = same->next;
     }
-    return same != NULL ? same->turns : &hierarchy->own;
+    return same != NULL ? same->tickets : &hierarchy->own;
 }
 
 /** Make a new hierarchy and start building it. Its contents are set when all
@@ -290,7 +290,7 @@ static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
         settings != NULL ? settings->subgroup_version : 0;
     hierarchy->subgroup_version =
         strstr(text, "user:") != NULL ? 1 + subgroup_version : 0;
-    hierarchy->turns = find_turns(all, hierarchy);
+    hierarchy->tickets = find_tickets(all, hierarchy);
     hierarchy->next = all->first;
     all->first = hierarchy;
     catena_status_t status = ctn_hierarchy_build(all, hierarchy);

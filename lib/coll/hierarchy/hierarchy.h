@@ -13,12 +13,13 @@
 
 #define CTN_MOST_LEVELS 8u
 
-/* Operations of the group that use the same modules take turns in starting
- * their basic collectives, so that all ranks start them in the same order. */
-typedef struct ctn_turns {
-    uint64_t started; /* numbers given to operations */
-    uint64_t turn;    /* the number whose turn it is */
-} ctn_turns_t;
+/* A ticket lock. Each operation of the group that uses the same modules takes
+ * a ticket when it starts. It starts its basic collectives when its ticket is
+ * served, so all ranks start them in the same order. */
+typedef struct ctn_tickets {
+    uint64_t next;    /* the ticket of the next operation */
+    uint64_t serving; /* the operation that may start its basic collectives */
+} ctn_tickets_t;
 
 typedef struct ctn_hierarchy {
     struct ctn_hierarchy *next; /* of the group */
@@ -37,9 +38,9 @@ typedef struct ctn_hierarchy {
     bool oversubscribed; /* some host has more ranks than cores */
     bool one_node;       /* all ranks share a heap */
     /* Hierarchies of a group with the same text have the same modules, and
-     * share their turns. */
-    ctn_turns_t *turns;
-    ctn_turns_t own;
+     * share their tickets. */
+    ctn_tickets_t *tickets;
+    ctn_tickets_t own;
 } ctn_hierarchy_t;
 
 /** The hierarchy of a collective ("barrier", "bcast", ...: see

@@ -241,7 +241,7 @@ static void start_down(ctn_ml_t *ml, uint64_t end)
 }
 
 /** Start the chunks that there is a place for. When all are started, the next
- * operation takes its turn. */
+ * operation's ticket is served. */
 static bool start_chunks(ctn_ml_t *ml)
 {
     bool moved = false;
@@ -263,17 +263,18 @@ static bool start_chunks(ctn_ml_t *ml)
     }
     if (ml->composed == ml->chunks) {
         start_down(ml, ml->chunks);
-        ml->hierarchy->turns->turn++;
-        ml->turn_passed = true;
+        ml->hierarchy->tickets->serving++;
+        ml->ticket_passed = true;
     }
     return moved;
 }
 
 /* ---- phases ---- */
 
-static bool is_turn(const ctn_hierarchy_t *hierarchy, uint64_t number)
+static bool is_served(const ctn_hierarchy_t *hierarchy, uint64_t ticket)
 {
-    return hierarchy->state == CTN_BUILT && hierarchy->turns->turn == number;
+    return hierarchy->state == CTN_BUILT &&
+           hierarchy->tickets->serving == ticket;
 }
 
 /** Whether the flat hierarchy may be needed. If so, all ranks must request it
@@ -327,43 +328,44 @@ static ctn_step_t assign_numbers(ctn_op_t *op)
     }
     ml->algorithm = ml->config->algorithm;
     ml->main = ml->config->hierarchy;
-    ml->number[0] = ml->main->turns->started++;
-    if (flat && ml->config->flat->turns != ml->main->turns) {
+    ml->ticket[0] = ml->main->tickets->next++;
+    if (flat && ml->config->flat->tickets != ml->main->tickets) {
         ml->flat = ml->config->flat;
-        ml->number[1] = ml->flat->turns->started++;
+        ml->ticket[1] = ml->flat->tickets->next++;
     }
     call->group->composed++;
-    ml->numbered = true;
+    ml->has_tickets = true;
     return CTN_STEP_NEXT;
 }
 
-static ctn_step_t await_turn(ctn_op_t *op)
+static ctn_step_t await_ticket(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
-    if (!is_turn(ml->main, ml->number[0])) {
+    if (!is_served(ml->main, ml->ticket[0])) {
         return CTN_STEP_WAIT;
     }
     ml->hierarchy = ml->main;
     if (ml->flat != NULL && !ml->main->in_order &&
         ml->main->status == CATENA_OK) {
         ml->hierarchy = ml->flat;
-        ml->main->turns->turn++;
+        ml->main->tickets->serving++;
     }
     return CTN_STEP_NEXT;
 }
 
-/** Take the turn in the flat hierarchy as well, whether it is needed or not. */
+/** Wait for the ticket of the flat hierarchy as well. An operation that does
+ * not use it passes it on. */
 static ctn_step_t await_flat(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     if (ml->flat == NULL) {
         return CTN_STEP_NEXT;
     }
-    if (!is_turn(ml->flat, ml->number[1])) {
+    if (!is_served(ml->flat, ml->ticket[1])) {
         return CTN_STEP_WAIT;
     }
     if (ml->hierarchy != ml->flat) {
-        ml->flat->turns->turn++;
+        ml->flat->tickets->serving++;
     }
     return CTN_STEP_NEXT;
 }
@@ -372,8 +374,8 @@ static ctn_step_t await_flat(ctn_op_t *op)
 static ctn_step_t refuse(ctn_op_t *op, catena_status_t status)
 {
     ctn_ml_t *ml = ctn_op_state(op);
-    ml->hierarchy->turns->turn++;
-    ml->turn_passed = true;
+    ml->hierarchy->tickets->serving++;
+    ml->ticket_passed = true;
     return ctn_op_fail(op, status);
 }
 
@@ -410,7 +412,7 @@ static int64_t missing(ctn_ml_t *ml)
 static ctn_step_t run(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
-    bool moved = !ml->turn_passed && start_chunks(ml);
+    bool moved = !ml->ticket_passed && start_chunks(ml);
     for (uint64_t s = ml->completed; s < ml->composed; s++) {
         ctn_chunk_t *chunk = chunk_of(ml, s);
         moved |= advance(ml, chunk);
@@ -420,7 +422,7 @@ static ctn_step_t run(ctn_op_t *op)
             moved = true;
         }
     }
-    if (ml->completed == ml->chunks && ml->turn_passed) {
+    if (ml->completed == ml->chunks && ml->ticket_passed) {
         return ml->status == CATENA_OK ? CTN_STEP_NEXT
                                        : ctn_op_fail(op, ml->status);
     }
@@ -430,8 +432,8 @@ static ctn_step_t run(ctn_op_t *op)
 
 const ctn_phase_t ctn_ml_phases[] = {{"prepare", prepare},
                                      {"assign numbers", assign_numbers},
-                                     {"await turn", await_turn},
-                                     {"await turn", await_flat},
+                                     {"await ticket", await_ticket},
+                                     {"await ticket", await_flat},
                                      {"plan", plan},
                                      {"run", run},
                                      {NULL, NULL}};
@@ -463,7 +465,7 @@ void ctn_ml_finish(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     bool orphans = false;
-    for (unsigned i = 0; i < CTN_CHUNKS && ml->numbered; i++) {
+    for (unsigned i = 0; i < CTN_CHUNKS && ml->has_tickets; i++) {
         ctn_chunk_t *chunk = ml->chunk[i];
         if (chunk == NULL) {
             continue;
@@ -475,7 +477,7 @@ void ctn_ml_finish(ctn_op_t *op)
         ctn_scratch_free(ml->exec, chunk->scratch, chunk->scratch_bytes);
         ctn_chunk_give(ml->call.group, chunk);
     }
-    while (ml->numbered && ml->kept != NULL) {
+    while (ml->has_tickets && ml->kept != NULL) {
         ctn_kept_t *kept = ml->kept;
         ml->kept = kept->next;
         if (orphans) {
@@ -485,9 +487,9 @@ void ctn_ml_finish(ctn_op_t *op)
             free(kept);
         }
     }
-    if (ml->numbered) {
+    if (ml->has_tickets) {
         ml->call.group->composed--;
-        ml->numbered = false;
+        ml->has_tickets = false;
     }
 }
 

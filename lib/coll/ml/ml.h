@@ -14,8 +14,8 @@
  * way at once, each at another task (a pipeline). All members of a module must
  * start the same operations in the same order. So the tasks of a chunk are
  * started (numbered) early, held, and released when the task before has ended;
- * and operations of a group take turns in starting theirs (see
- * ctn_hierarchy_t). Tasks are started in the order
+ * and operations of a group start theirs in the order of their tickets (see
+ * ctn_tickets_t). Tasks are started in the order
  *     up(0) up(1) ... up(LAG) down(0) up(LAG + 1) down(1) ...
  * where up(s) and down(s) are the two parts of chunk s. If all of a chunk were
  * started before the next chunk, little would overlap, since a sequence runs
@@ -128,13 +128,13 @@ struct ctn_ml {
     const char *algorithm;  /* when the operation was started */
     ctn_hierarchy_t *main;  /* as the settings have it */
     ctn_hierarchy_t *flat;  /* if in_order may need it; or NULL */
-    uint64_t number[2];     /* of this operation in these two */
+    uint64_t ticket[2];     /* of this operation in these two */
     uint64_t composed;      /* chunks */
     uint64_t down_started;  /* chunks whose second part was started */
     uint64_t completed;     /* chunks 0 to completed - 1 have ended */
     uint64_t begun;         /* chunks that have begun */
-    bool numbered;          /* the operation has its numbers */
-    bool turn_passed;       /* other operations may take their turn */
+    bool has_tickets;       /* the operation has its tickets */
+    bool ticket_passed;     /* the next ticket is served */
     catena_status_t status; /* first error of a task */
     bool mismatch;          /* this rank's data are invalid from now on */
     ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is in s % CTN_CHUNKS */

@@ -101,8 +101,8 @@ _Static_assert((int)COLLECTIVES == (int)CTN_NEIGHBOR_COLLECTIVES,
 #define RUN(name, args, mode, request)                                         \
     run(&name, args, neighborhood, mode, request)
 #define PUBLISH(name, parameters, ...)                                         \
-    CTN_PUBLISH(CTN_TURN_LAST, name, catena_neighborhood_t *neighborhood, RUN, \
-                parameters, __VA_ARGS__)
+    CTN_PUBLISH(CTN_HOT_POLL_LAST, name, catena_neighborhood_t *neighborhood,  \
+                RUN, parameters, __VA_ARGS__)
 
 PUBLISH(neighbor_allgather, (CTN_SEND_UNIFORM, CTN_RECV_UNIFORM),
         CTN_UNIFORM(send, send_count, send_type),

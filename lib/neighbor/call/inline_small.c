@@ -33,7 +33,7 @@ static inline void copy_short(unsigned char *target,
 
 /** Copies a block that is not empty. One loop, not unrolled: its code takes few
  * cache lines. */
-__attribute__((noinline)) CTN_TURN static void
+__attribute__((noinline)) CTN_HOT_POLL static void
 copy(unsigned char *target, const unsigned char *source, size_t bytes)
 {
     enum { VECTOR = 16 };
@@ -172,7 +172,7 @@ begin(const ctn_neighbor_collective_t *collective, const ctn_arguments_t *args,
     return cache;
 }
 
-CTN_TURN_LAST bool ctn_inline_small_call(
+CTN_HOT_POLL_LAST bool ctn_inline_small_call(
     const ctn_neighbor_collective_t *collective, const ctn_arguments_t *args,
     catena_neighborhood_t *neighborhood, catena_status_t *status)
 {
@@ -200,7 +200,7 @@ CTN_TURN_LAST bool ctn_inline_small_call(
 
 /* ---- requests ---- */
 
-CTN_TURN static bool start_small(ctn_op_t *op)
+CTN_HOT_POLL static bool start_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     if (!x->rests ||
@@ -212,7 +212,7 @@ CTN_TURN static bool start_small(ctn_op_t *op)
     return true;
 }
 
-CTN_TURN static bool wait_small(ctn_op_t *op)
+CTN_HOT_POLL static bool wait_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     if (!ctn_inline_is_sole(op)) {

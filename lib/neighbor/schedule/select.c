@@ -1,8 +1,9 @@
 /* NBR-7. Selects a schedule. The estimate: the work of the busiest rank,
  * message by message (LogGP), and for each round the time until the next can
  * begin; or, if ranks share cores and that is more, the work of all ranks of a
- * core, and a turn for each of them in each round. The estimate uses facts that
- * the ranks agreed on when the schedule was built, so all find the same. */
+ * core, and a switch of process for each of them in each round. The estimate
+ * uses facts that the ranks agreed on when the schedule was built, so all find
+ * the same. */
 
 #include "neighbor/schedule/select.h"
 
@@ -96,7 +97,7 @@ static const ctn_neighbor_costs_t usual_costs = {
     .message = {[CTN_LOCAL] = 250, [CTN_REMOTE] = 1000},
     .byte = {[CTN_LOCAL] = 0.15, [CTN_REMOTE] = 0.1},
     .packed = 0.2,
-    .turn = 1700,
+    .switching = 1700,
     .share = 1,
 };
 
@@ -126,7 +127,7 @@ static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
     costs->byte[CTN_LOCAL] = machine->copy_per_byte_ns;
     costs->byte[CTN_REMOTE] = machine->gap_per_byte_ns;
     costs->packed = 2 * machine->copy_per_byte_ns;
-    costs->turn = machine->switch_ns;
+    costs->switching = machine->switch_ns;
     ctn_machine_free(machine);
     return CATENA_OK;
 }
@@ -162,7 +163,7 @@ static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
         &costs->byte[CTN_LOCAL],
         &costs->byte[CTN_REMOTE],
         &costs->packed,
-        &costs->turn,
+        &costs->switching,
         &costs->share,
     };
     enum { COSTS = sizeof(cost) / sizeof(*cost) };
@@ -204,9 +205,9 @@ double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
     double remote = outline->facts.remote_rounds;
     double way = most + remote * costs->round[CTN_REMOTE] +
                  (outline->rounds - remote) * costs->round[CTN_LOCAL];
-    double work =
-        costs->share * (all / neighborhood->group->chain.place.size +
-                        (costs->share > 1 ? outline->rounds * costs->turn : 0));
+    double work = costs->share *
+                  (all / neighborhood->group->chain.place.size +
+                   (costs->share > 1 ? outline->rounds * costs->switching : 0));
     return way > work ? way : work;
 }
 

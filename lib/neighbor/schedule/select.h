@@ -12,10 +12,10 @@ typedef struct ctn_neighbor_costs {
     double message[CTN_REACHES]; /* at both ends together */
     double byte[CTN_REACHES];
     double
-        packed;   /* for each byte that shares a message: copied at both ends */
-    double turn;  /* until a rank runs again, for each rank that shares its
-                     core */
-    double share; /* ranks of a core, at least 1 */
+        packed; /* for each byte that shares a message: copied at both ends */
+    double switching; /* until a rank runs again, for each rank that shares its
+                    core */
+    double share;     /* ranks of a core, at least 1 */
 } ctn_neighbor_costs_t;
 
 /** Lengths of blocks, by powers of two. */

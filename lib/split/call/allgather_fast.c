@@ -53,7 +53,7 @@ typedef struct fast {
     entry_t *own;     /* a record that does not fit the node area */
     size_t own_bytes;
     bool long_records; /* a member of the node has one */
-    unsigned turn;     /* which half of the published records */
+    unsigned half;     /* which half of the published records */
     ctn_bytes_t
         node; /* leader of one of several nodes: the records of its node */
     ctn_bytes_t all; /* and the records of all nodes */
@@ -87,7 +87,7 @@ static ctn_published_record_t *published_record_of(const fast_t *fast,
                                                    uint32_t i)
 {
     return &fast->topo->node_area
-                .published_record[fast->turn * ctn_topo_local_size(fast->topo) +
+                .published_record[fast->half * ctn_topo_local_size(fast->topo) +
                                   i];
 }
 
@@ -153,7 +153,7 @@ static ctn_step_t publish_own(ctn_op_t *op)
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    fast->turn = fast->topo->splits++ % 2;
+    fast->half = fast->topo->splits++ % 2;
     catena_status_t status = publish_record(op, fast);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
@@ -239,7 +239,7 @@ static ctn_step_t publish(ctn_op_t *op)
     if (topo->nodes == 1) {
         return CTN_STEP_NEXT;
     }
-    ctn_gathered_records_t *gathered = &topo->node_area.gathered[fast->turn];
+    ctn_gathered_records_t *gathered = &topo->node_area.gathered[fast->half];
     if (is_leader(fast)) {
         gathered->offset = ctn_offset_of(op->exec, fast->all.memory);
         gathered->bytes = fast->all.bytes;

@@ -52,7 +52,7 @@ static bool undefined(const call_split_t *split)
 /* ---- phases ---- */
 
 /** Child operations run on the group's chain, one operation after the other. */
-static ctn_step_t wait_turn(ctn_op_t *op)
+static ctn_step_t wait_until_oldest(ctn_op_t *op)
 {
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
@@ -228,7 +228,7 @@ static void finish(ctn_op_t *op)
     ctn_group_release(split->made);
 }
 
-static const ctn_phase_t phases[] = {{"wait", wait_turn},
+static const ctn_phase_t phases[] = {{"wait", wait_until_oldest},
                                      {"prepare", prepare},
                                      {"split", run},
                                      {"drop undefined", drop_undefined},

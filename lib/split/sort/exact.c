@@ -4,17 +4,17 @@
  * MPI_Comm_split Algorithm for Exascale Computing, EuroMPI 2010.
  *
  * With P members and N records, member k searches the splitter between its own
- * records and those of the next member, all splitters at once. In each turn
+ * records and those of the next member, all splitters at once. In each round
  * every member bids, for every splitter, the middle one of its records still in
  * question, and their number. The weighted median of the bids is the pivot: at
- * least a quarter of the records in question is eliminated with every turn.
+ * least a quarter of the records in question is eliminated with every round.
  * Then each member fetches its blocks of all tables and merges them. Rounds: 2
- * a turn, at most log4/3(N) turns, about log2(N); then 1 for the blocks,
+ * a round, at most log4/3(N) rounds, about log2(N); then 1 for the blocks,
  * ceil(log2 P) + 1 before and ceil(log2 P) after. Messages: 2 P per member and
- * turn. Memory: three times the table, and O(P). Differs from the paper: when a
- * bid is made, the side of the last pivot on which the splitter lies is not
+ * round. Memory: three times the table, and O(P). Differs from the paper: when
+ * a bid is made, the side of the last pivot on which the splitter lies is not
  * known yet, so there is one bid for either side, and one exchange less in each
- * turn; members that are done take no further part. Numbers of records decide,
+ * round; members that are done take no further part. Numbers of records decide,
  * never comparisons alone, so the sort terminates for any comparator. */
 
 #include <assert.h>
@@ -103,12 +103,12 @@ static ctn_step_t prepare(ctn_op_t *op)
         };
     }
     x->open = x->peers - 1;
-    x->turn = 1;
-    /* (3/4)^n of the records are in question after n turns, unless the
+    x->round = 1;
+    /* (3/4)^n of the records are in question after n rounds, unless the
      * comparator is inconsistent: less than one after 2.41 log2 of them. */
-    x->turns_max = 4;
+    x->rounds_max = 4;
     for (; total > 0; total /= 2) {
-        x->turns_max += 3;
+        x->rounds_max += 3;
     }
     const ctn_record_t *record = (const void *)x->table->records;
     for (uint32_t i = 0; i < x->count; i++) {

@@ -69,7 +69,7 @@ catena_status_t ctn_exact_send(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
     return ctn_put_signal(endpoint, data, bytes,
-                          at + offsetof(ctn_slot_t, data), at, x->turn,
+                          at + offsetof(ctn_slot_t, data), at, x->round,
                           &op->pending);
 }
 
@@ -82,7 +82,7 @@ const void *ctn_exact_message(const ctn_exact_t *x, unsigned side,
 bool ctn_exact_has_message(const ctn_exact_t *x, unsigned side, uint32_t from)
 {
     const ctn_slot_t *slot = &x->slots[(size_t)side * x->peers + from];
-    return ctn_word_load(&slot->word[0]) == x->turn;
+    return ctn_word_load(&slot->word[0]) == x->round;
 }
 
 bool ctn_exact_has_all(ctn_exact_t *x, unsigned side)

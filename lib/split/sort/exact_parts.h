@@ -3,8 +3,8 @@
 
 #include "split/sort/exact.h"
 
-/* Shared by the files of the exact sort: exact.c has its phases, exact_turn.c
- * the turns that find the splitters, exact_messages.c messages and memory. */
+/* Shared by the files of the exact sort: exact.c has its phases, exact_round.c
+ * the rounds that find the splitters, exact_messages.c messages and memory. */
 
 /** Sent by each member to all others first. */
 typedef struct ctn_exact_peer {
@@ -35,8 +35,8 @@ typedef struct ctn_exact_verdict {
     unsigned char record[CTN_PIVOT_BYTES]; /* or its offset */
 } ctn_exact_verdict_t;
 
-/* Each side has a slot for each member. The words are turns. No member writes a
- * slot again before its reader has answered. */
+/* Each side has a slot for each member. The words are rounds. No member writes
+ * a slot again before its reader has answered. */
 enum { CTN_EXACT_BIDS, CTN_EXACT_VERDICTS, CTN_EXACT_SIDES };
 
 /** A member's view of a splitter: where it cuts its own table. */
@@ -72,8 +72,8 @@ typedef struct ctn_exact {
     uint32_t peers; /* their number, including this member */
     uint32_t count; /* own records */
     uint32_t open;  /* splitters */
-    uint32_t turn;
-    uint32_t turns_max;
+    uint32_t round;
+    uint32_t rounds_max;
     uint32_t seen;   /* messages received in this round */
     uint64_t target; /* records below the own splitter */
     bool contradiction;
@@ -92,7 +92,7 @@ typedef struct ctn_exact {
     ctn_words_t words[3];
 } ctn_exact_t;
 
-/** Phases that turns jump to. */
+/** Phases that rounds jump to. */
 enum { CTN_EXACT_PHASE_BIDS = 2, CTN_EXACT_PHASE_SYNCHRONIZE = 10 };
 
 /* ---- messages and memory ---- */
@@ -128,13 +128,13 @@ static inline ctn_step_t ctn_exact_next(ctn_op_t *op, catena_status_t status)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/* ---- phases of a turn ---- */
+/* ---- phases of a round ---- */
 
 ctn_step_t ctn_exact_send_bids(ctn_op_t *op);
 ctn_step_t ctn_exact_receive_bids(ctn_op_t *op);
 ctn_step_t ctn_exact_send_verdict(ctn_op_t *op);
 ctn_step_t ctn_exact_receive_verdicts(ctn_op_t *op);
-/** Go to the next turn, or on. */
+/** Go to the next round, or on. */
 ctn_step_t ctn_exact_narrow(ctn_op_t *op);
 
 #endif

@@ -244,7 +244,7 @@ static void differ(job_t *job)
     JOB_CHECK(job,
               ctn_op_run(group->exec, ctn_barrier_create(group)) == CATENA_OK);
     naive_await(job, two);
-    JOB_CHECK(job, two->status == CATENA_OK && two->turns == before->turns);
+    JOB_CHECK(job, two->status == CATENA_OK && two->tickets == before->tickets);
 }
 
 START_TEST(settings_that_differ)
@@ -300,9 +300,9 @@ static void set_and_get(job_t *job)
     naive_check(job, group, other, "node:shm,network:ucx");
     naive_check(job, group, first, "node:shm,network:ucx");
     /* The same levels use the same modules and share their turns. */
-    JOB_CHECK(job, first->turns == third->turns &&
-                       first->turns == other->turns &&
-                       first->turns != second->turns);
+    JOB_CHECK(job, first->tickets == third->tickets &&
+                       first->tickets == other->tickets &&
+                       first->tickets != second->tickets);
     JOB_CHECK(job,
               memcmp(first->level, third->level, sizeof(first->level)) == 0);
     JOB_CHECK(job, first->levels == 0 || first->level[0] != second->level[0]);
@@ -356,7 +356,7 @@ static void change_subgroups(job_t *job)
     naive_check(job, group, third, "user:p2p,network:p2p");
     split_users(job);
     naive_check(job, group, second, "user:p2p,network:p2p");
-    JOB_CHECK(job, first->turns != second->turns);
+    JOB_CHECK(job, first->tickets != second->tickets);
 }
 
 START_TEST(subgroups_change)

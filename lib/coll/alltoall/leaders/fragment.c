@@ -75,7 +75,7 @@ ctn_leader_fragment_t ctn_leader_fragment_at(const ctn_geometry_t *g,
         fragment_bytes(message_of(g, node, outgoing).bytes, number)};
 }
 
-uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
+uint32_t ctn_own_rounds(const ctn_geometry_t *g, uint32_t leader)
 {
     uint32_t nodes = g->member_table->nodes;
     return leader < nodes ? (nodes - leader + g->leaders - 1) / g->leaders : 0;
@@ -83,9 +83,9 @@ uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
 
 uint32_t ctn_opening(const ctn_geometry_t *g, uint32_t leader)
 {
-    uint32_t turns = ctn_turns(g, leader);
-    return turns > 0 && turns < CTN_LEADER_STAGING_SLOTS
-               ? CTN_LEADER_STAGING_SLOTS / turns
+    uint32_t rounds = ctn_own_rounds(g, leader);
+    return rounds > 0 && rounds < CTN_LEADER_STAGING_SLOTS
+               ? CTN_LEADER_STAGING_SLOTS / rounds
                : 1;
 }
 

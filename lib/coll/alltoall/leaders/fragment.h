@@ -14,16 +14,16 @@
  * belongs to virtual leader (i + n) mod L: messages of small blocks, which have
  * one fragment each, are distributed over the leaders, and long messages are
  * striped over all leaders and their ports. Rounds l, l + L, l + 2L ... are
- * turns 0, 1, 2 ... of leader l. Its fragments have an order: first the
+ * own rounds 0, 1, 2 ... of leader l. Its fragments have an order: first the
  * opening, which has the first fragment of each of the first
- * CTN_LEADER_STAGING_SLOTS turns, or the first few when there are fewer turns;
- * then all others, round by round. Both nodes of a pair reach the same round
- * with the same fragments in the same order, whatever the lengths of their
- * messages with other nodes; so there is no cyclic wait.
+ * CTN_LEADER_STAGING_SLOTS own rounds, or the first few when it has fewer
+ * rounds; then all others, round by round. Both nodes of a pair reach the same
+ * round with the same fragments in the same order, whatever the lengths of
+ * their messages with other nodes; so there is no cyclic wait.
  *
  * The fragments of the opening are sent without a CTS and use the staging slots
- * turn by turn. All others use the slots in rotation, in the receiver's order,
- * after its CTS.
+ * own round by own round. All others use the slots in rotation, in the
+ * receiver's order, after its CTS.
  *
  * In place, a block is overwritten by the one from its destination. Both nodes
  * then order the pairs in the same way, [member of the lower node][member of
@@ -42,11 +42,11 @@ typedef struct ctn_geometry {
     bool drop_data; /* sizes only: nothing is copied */
 } ctn_geometry_t;
 
-/** Turns of a virtual leader, including the one in which a node would exchange
- * with itself. */
-uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader);
+/** Own rounds of a virtual leader, including the one in which a node would
+ * exchange with itself. */
+uint32_t ctn_own_rounds(const ctn_geometry_t *g, uint32_t leader);
 
-/** Fragments of each turn in the opening. */
+/** Fragments of each own round in the opening. */
 uint32_t ctn_opening(const ctn_geometry_t *g, uint32_t leader);
 
 /** Staging slot of a fragment of the opening. */

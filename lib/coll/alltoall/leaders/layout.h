@@ -86,8 +86,8 @@ typedef struct ctn_leader_posted {
 
 /** State of one operation at one virtual leader of this member. Outgoing
  * fragments are counted in their order and staged in rotation. Incoming
- * fragments have places: the turns of the opening come first, then the count
- * continues; place v uses slot v mod CTN_LEADER_STAGING_SLOTS. */
+ * fragments have places: the fragments of the opening come first, then the
+ * count continues; place v uses slot v mod CTN_LEADER_STAGING_SLOTS. */
 typedef struct ctn_port_run {
     ctn_cursor_t gather;                        /* next to be gathered */
     ctn_cursor_t out[CTN_LEADER_STAGING_SLOTS]; /* gathered and not yet sent */

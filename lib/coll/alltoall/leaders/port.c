@@ -431,8 +431,8 @@ static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 
 /* ---- progress ---- */
 
-/** Assign the places of the opening; a turn without fragments leaves its place
- * free. */
+/** Assign the places of the opening; an own round without fragments leaves its
+ * place free. */
 static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
                                   ctn_port_t *port)
 {
@@ -441,9 +441,9 @@ static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
     memset(run, 0, sizeof(*run));
     run->gather = ctn_cursor_first(g, port->leader, true);
     run->assign = ctn_cursor_first(g, port->leader, false);
-    uint32_t turns = ctn_turns(g, port->leader);
-    run->ahead = turns < CTN_LEADER_STAGING_SLOTS
-                     ? turns * ctn_opening(g, port->leader)
+    uint32_t rounds = ctn_own_rounds(g, port->leader);
+    run->ahead = rounds < CTN_LEADER_STAGING_SLOTS
+                     ? rounds * ctn_opening(g, port->leader)
                      : CTN_LEADER_STAGING_SLOTS;
     run->scattered = (1u << run->ahead) - 1;
     while (!ctn_cursor_ended(&run->assign) && run->assign.opening) {

@@ -1,4 +1,4 @@
-/* One turn of the exact sort: bids for all splitters, verdicts on them. See
+/* One round of the exact sort: bids for all splitters, verdicts on them. See
  * exact.c. */
 
 #include <string.h>
@@ -319,11 +319,11 @@ ctn_step_t ctn_exact_narrow(ctn_op_t *op)
         }
     }
     ctn_exact_pool_close(op, x);
-    x->turn++;
+    x->round++;
     if (x->open == 0) {
         return CTN_STEP_NEXT;
     }
-    x->contradiction = x->turn > x->turns_max; /* the same on all members */
+    x->contradiction = x->round > x->rounds_max; /* the same on all members */
     return ctn_op_jump(op, x->contradiction ? CTN_EXACT_PHASE_SYNCHRONIZE
                                             : CTN_EXACT_PHASE_BIDS);
 }
