@@ -240,6 +240,15 @@ static uint64_t block_errors(const struct peer_call *call, unsigned number)
 
 /* ---- vectors ---- */
 
+/* Small whole numbers: their sums are exact in any order. Cheaper than elements
+ * of the oracle: a fill that takes longer than the call changes when ranks
+ * arrive. With the oracle's elements a reduce of 512 B takes 1.2 times as
+ * long. */
+static double element(unsigned number, int rank, size_t i)
+{
+    return (double)((number * 7 + (unsigned)rank * 13 + i) % 1000);
+}
+
 static void fill_vector(struct peer_call *call, unsigned number)
 {
     double *vector = (double *)(void *)call->send;
@@ -248,8 +257,7 @@ static void fill_vector(struct peer_call *call, unsigned number)
     if (call->kind == PEER_REDUCE_SCATTER)
         n *= (size_t)call->size;
     for (size_t i = 0; i < n; i++)
-        oracle_element(ORACLE_DOUBLE, ORACLE_SUM, number, (size_t)call->rank, i,
-                       &vector[i]);
+        vector[i] = element(number, call->rank, i);
 }
 
 static uint64_t vector_errors(const struct peer_call *call, unsigned number)
@@ -264,10 +272,10 @@ static uint64_t vector_errors(const struct peer_call *call, unsigned number)
     if (call->kind == PEER_REDUCE && call->rank != call->root)
         return 0;
     for (size_t i = 0; i < n; i++) {
-        double sum;
+        double sum = 0;
 
-        oracle_reduced(ORACLE_DOUBLE, ORACLE_SUM, number, 0, (size_t)last,
-                       first + i, 1, &sum);
+        for (int rank = 0; rank <= last; rank++)
+            sum += element(number, rank, first + i);
         errors += !(sum <= result[i] && sum >= result[i]); /* NaN, too */
     }
     return errors;
