@@ -12,20 +12,23 @@
  * members and no group number. Members without a color form a chain as well,
  * which is discarded.
  *
- * `chain` may be the parent itself, which then becomes one of its own parts.
- * The algorithms run on the parent's sequence as long as it is the parent's.
- * They may deliver the results on the sequence of `chain`, whose sequence
- * numbers are the same on all members of the parent. No member completes before
- * all members of the parent have started. */
+ * `chain` may be `parent` itself: its place then changes from that in the whole
+ * chain to that in the new one. An algorithm runs on the parent's sequence at
+ * first. It may send the new places on the sequence of `chain`, and run there
+ * once `chain` has one; so before the split the sequence numbers of `chain` are
+ * the same on all members of the parent. No member completes before all members
+ * of the parent have started. */
 
 typedef struct ctn_split_args {
-    ctn_chain_t *parent;
-    ctn_chain_t *chain; /* its place.self is set */
-    ctn_order_by_t by;
+    ctn_chain_t *parent;        /* the chain that is split */
+    ctn_chain_t *chain;         /* gets the place; its place.self is set */
+    ctn_order_by_t by;          /* the comparators */
     const ctn_record_t *record; /* this member's own; must stay valid */
-    bool reorder;               /* false: keys are empty */
-    uint32_t most;              /* cheng: records at a sorter */
-    bool every_bit;             /* radix: by every bit, as in the paper */
+    bool reorder;               /* order by key; false: keys are empty */
+    uint32_t most;              /* cheng: largest number of records that one
+                                   member sorts */
+    bool every_bit; /* radix: divide by every bit, as in the paper; false: by
+                       the bits that vary */
 } ctn_split_args_t;
 
 /* `args` is copied, but not what it points to. NULL: no memory. With an
@@ -38,27 +41,28 @@ ctn_op_t *ctn_split_allgather(const ctn_split_args_t *args);
 /** Records are merged up a tree; results are sent down (3.2, GatherScatter).
  * Memory O(N) at the root. */
 ctn_op_t *ctn_split_gather_scatter(const ctn_split_args_t *args);
-/** Cheng's sort on N / most members (3.2, ChengM). */
+/** Cheng's sort on about N / most members (3.2, ChengM). */
 ctn_op_t *ctn_split_cheng(const ctn_split_args_t *args);
 /** Batcher's bitonic sort (3.2, Bitonic). */
 ctn_op_t *ctn_split_bitonic(const ctn_split_args_t *args);
 /** Divide and conquer by bits of integer colors and keys (3.2, Radix): both
  * compared by catena_compare_int64 and 8 bytes, or of no bytes. O(1) memory. */
 ctn_op_t *ctn_split_radix(const ctn_split_args_t *args);
-/** Bins of hashed colors until one color is left (3.3, Hash), then bitonic to
- * reorder. O(1) memory when not reordering. */
+/** Divides chains into bins by a hash of the color until each has one color
+ * (3.3, Hash); then bitonic sort, if keys are not in order. O(1) memory when not
+ * reordering. */
 ctn_op_t *ctn_split_hash(const ctn_split_args_t *args);
 /** The same, finished by allgather below 64 members (3.3, Hash64). */
 ctn_op_t *ctn_split_hash64(const ctn_split_args_t *args);
 
-/** The last part of the parallel sorts. The records are in order, and this
- * member of the parent holds the one whose position is its rank; `item` must
- * stay valid. Finds the limits of the parts, scans, and sends each record's
- * owner its place. */
+/** The last part of the parallel sorts. The records are in order, and each
+ * member of the parent holds the one whose position is its rank: `item`, which
+ * must stay valid. Finds where the color changes, scans, and sends each
+ * record's owner (the member that brought it) its place. */
 ctn_op_t *ctn_split_finalize_create(const ctn_split_args_t *args,
                                     const ctn_record_t *item);
 
-/** Return whether it uses a comparator of the application, which may be
+/** Return whether the split uses a comparator of the application, which may be
  * inconsistent. */
 static inline bool ctn_split_may_be_inconsistent(const ctn_split_args_t *args)
 {
@@ -69,11 +73,14 @@ static inline bool ctn_split_may_be_inconsistent(const ctn_split_args_t *args)
 
 /** Verify, by a double scan of the parent, that the places which members found
  * locally fit together; fails with CATENA_ERR_ARG on all members if not.
- * @param digest of other data that the members of a chain must agree on */
+ * @param place this member's
+ * @param digest of other data that the members of a new chain must agree on; 0:
+ * of none */
 ctn_op_t *ctn_split_verify_create(const ctn_split_args_t *args,
                                   ctn_chain_place_t place, uint64_t digest);
 
-/** Extend the digest of a list by `member`; an empty list has digest 0. */
+/** Return the digest of a list of members that is extended by `member`; an
+ * empty list has digest 0. */
 uint64_t ctn_split_verify_digest(uint64_t digest, ctn_address_t member);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPL-1: split by an allgather of all records. Moody, Ahn, de Supinski:
  * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.1
  * (AllgatherGroup), the algorithm of MPI libraries. Rounds: ceil(log2 N).
- * Messages: two per member and round. Memory: O(N) at each member. Time: O(N),
- * and O(n log n) for the n members of the own color, which alone are sorted. */
+ * Messages: two per member and round. Memory: O(N) at each member. Time: O(N)
+ * to find the n records of the own color, and O(n log n) to sort them. */
 
 #include "group/chain_coll.h"
 #include "split/algorithms.h"
@@ -10,10 +10,11 @@
 
 typedef struct split_allgather {
     ctn_split_args_t args; /* argument */
-    ctn_rank_blocks_t blocks;
-    ctn_shared_table_t
-        *shared; /* the table of a simulation that carries no data */
-    ctn_chain_place_t place;
+    /* working */
+    ctn_rank_blocks_t blocks;   /* the records of all members */
+    ctn_shared_table_t *shared; /* in their place in simulations without data;
+                                   else NULL */
+    ctn_chain_place_t place;    /* of this member in its new chain */
 } split_allgather_t;
 
 static ctn_step_t gather(ctn_op_t *op)
@@ -50,12 +51,14 @@ static ctn_step_t sort(ctn_op_t *op)
     for (uint32_t i = 0; i < n; i++) {
         list[i] = a->blocks.block[i].data;
     }
-    uint32_t kept = ctn_records_own_part(&s->by, s->record, list, n);
-    a->place = ctn_records_place(s->record, list, kept);
+    uint32_t own_color = ctn_records_own_part(&s->by, s->record, list, n);
+    a->place = ctn_records_place(s->record, list, own_color);
     ctn_scratch_free(op->exec, list, bytes);
     return CTN_STEP_NEXT;
 }
 
+/** Check that neighbors in a new chain have found each other. The library's own
+ * comparators need no check. */
 static ctn_step_t compare_links(ctn_op_t *op)
 {
     split_allgather_t *a = ctn_op_state(op);

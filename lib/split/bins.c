@@ -10,7 +10,7 @@ ctn_bin_t ctn_bin_of_one(ctn_address_t member)
     return (ctn_bin_t){1, {(uint32_t)packed, (uint32_t)(packed >> 32)}};
 }
 
-/** A zeroed table has no members. */
+/** Return the nearest member of a bin, which has none if it is zeroed. */
 static ctn_address_t nearest(const ctn_bin_t *bin)
 {
     return bin->count > 0 ? ctn_address_unpack((uint64_t)bin->nearest[1] << 32 |
@@ -43,7 +43,7 @@ ctn_chain_place_t ctn_bin_place(const ctn_bin_t *left, const ctn_bin_t *right,
 
 void ctn_fold_bins(void *inout, const void *in, int in_is_left)
 {
-    (void)in_is_left; /* the nearest member is the same for both directions */
+    (void)in_is_left; /* in both directions the nearer bin is `inout` */
     ctn_bins_t *a = inout;
     const ctn_bins_t *b = in;
     ctn_bins_join(a->bin, b->bin, CTN_BINS);

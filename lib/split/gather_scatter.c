@@ -4,9 +4,10 @@
  * log-chain unless it exists, and l each up and down a binomial tree. Messages:
  * two per member. Memory: O(p) at the root, O(2^d) at a member with a subtree
  * of 2^d; time O(p) at the root. Differs from the paper: the root, which has
- * all records in order, finds all places in one pass and scatters them by old
- * rank. The paper scatters the records; members then find neighbors, limits and
- * owners with a double scan and three messages each. */
+ * all records in order, finds all places in one pass and scatters them by rank
+ * in the parent. The paper scatters the records; with a double scan and three
+ * messages each, members then find the ends of their chain and their neighbors,
+ * and tell each record's owner. */
 
 #include "split/sort/sort.h"
 
@@ -15,10 +16,12 @@ typedef struct gather_scatter_sort {
     const ctn_split_args_t *args;
     /* working */
     ctn_split_tree_t tree;
-    ctn_record_table_t table;
-    ctn_owner_place_t *places; /* root only: by rank */
+    ctn_record_table_t table;  /* records gathered so far, in order */
+    ctn_owner_place_t *places; /* root only: of all members, by rank in parent */
     size_t places_bytes;
-    const unsigned char *data; /* what is scattered */
+    /* What is scattered: the places of this member's subtree, in the end its
+     * own. No bytes: the comparator is inconsistent. */
+    const unsigned char *data;
     size_t bytes;
 } gather_scatter_sort_t;
 
@@ -43,7 +46,10 @@ static ctn_step_t gather(ctn_op_t *op)
 
 /* ---- the root ---- */
 
-/** Set the size of a complete part at the owners of its `count` records. */
+/* A part is the records of one color: they are consecutive in the table. */
+
+/** Set the size of a complete part in the places of the owners of its `count`
+ * records, of which `record` is the first. */
 static void close_part(ctn_owner_place_t *places, const ctn_record_t *record,
                        uint32_t count)
 {
@@ -53,8 +59,8 @@ static void close_part(ctn_owner_place_t *places, const ctn_record_t *record,
     }
 }
 
-/** Set the places of all records. @return false: the comparator contradicts the
- * order that it has produced */
+/** Set the places of the owners of all records.
+ * @return false: the comparator contradicts the order that it has produced */
 static bool link_parts(const ctn_order_by_t *by,
                        const ctn_record_table_t *table,
                        ctn_owner_place_t *places)
@@ -111,6 +117,8 @@ static ctn_step_t find_parts(ctn_op_t *op)
 
 /* ---- all members ---- */
 
+/** Return the bytes of the places of `members` members
+ * (ctn_split_tree_share_t). */
 static size_t share(const unsigned char *data, uint32_t members)
 {
     (void)data;

@@ -7,8 +7,8 @@
 int ctn_compare_bytes(const void *a, size_t a_bytes, const void *b,
                       size_t b_bytes)
 {
-    size_t both = a_bytes < b_bytes ? a_bytes : b_bytes;
-    int order = both > 0 ? memcmp(a, b, both) : 0;
+    size_t common = a_bytes < b_bytes ? a_bytes : b_bytes;
+    int order = common > 0 ? memcmp(a, b, common) : 0;
     return order != 0 ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
 }
 
@@ -20,8 +20,10 @@ int catena_compare_int64(const void *a, size_t a_bytes, const void *b,
     (void)argument;
     a_bytes = a != NULL ? a_bytes : 0;
     b_bytes = b != NULL ? b_bytes : 0;
-    /* Without this, a byte string between two integers could order them the
-     * other way. */
+    /* Shorter data precede all integers, longer data follow them. If they were
+     * compared with integers bytewise, the order would not be transitive: as
+     * bytes integers have another order than as numbers. a_length, b_length:
+     * -1 shorter than an integer, 0 an integer, 1 longer. */
     int a_length = (a_bytes > sizeof(x)) - (a_bytes < sizeof(x));
     int b_length = (b_bytes > sizeof(y)) - (b_bytes < sizeof(y));
     if (a_length != b_length) {
@@ -68,7 +70,8 @@ int ctn_record_compare(const ctn_order_by_t *by, const ctn_record_t *a,
     return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/** Merge runs of `width` from `from` into `to`. */
+/** Merge each two adjacent sorted runs of `width` records of `from` into one run
+ * of `to`. Both have `count` records. */
 static void merge_runs(const ctn_order_by_t *by, const ctn_record_t **from,
                        const ctn_record_t **to, uint32_t count, uint64_t width)
 {
@@ -78,10 +81,10 @@ static void merge_runs(const ctn_order_by_t *by, const ctn_record_t **from,
         uint64_t a = start;
         uint64_t b = middle;
         for (uint64_t i = start; i < end; i++) {
-            bool first =
+            bool a_first =
                 b == end ||
                 (a < middle && ctn_record_compare(by, from[a], from[b]) <= 0);
-            to[i] = first ? from[a++] : from[b++];
+            to[i] = a_first ? from[a++] : from[b++];
         }
     }
 }

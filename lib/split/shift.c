@@ -4,10 +4,10 @@
 
 typedef struct shift {
     /* arguments */
-    const ctn_chain_place_t *place;
-    const ctn_record_t *own;
+    const ctn_chain_place_t *place; /* of this member in the chain */
+    const ctn_record_t *own;        /* the record to send */
     ctn_shift_receive_t receive;
-    void *context;
+    void *context; /* argument of `receive` */
     /* working */
     ctn_send_handle_t send_handle;
     ctn_receive_handle_t receive_handle;
