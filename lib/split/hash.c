@@ -7,20 +7,21 @@
  * Rounds: ceil(log2 p) a pass, where p is the length of the chain at that pass.
  * Passes, expected: log8 of the number of colors, plus one or two. Messages:
  * two per member and round, of at most 112 bytes for any length of the color.
- * Memory: O(1), and that of bitonic when it has to reorder.
+ * Memory: O(1), and that of bitonic sort where keys must be sorted.
  *
  * Differs from the paper:
  * - The test for a single color needs no allreduce: neighbors exchange color
  *   and key in the first round of the scan, and whether any differ travels with
- *   the scan. Of a color of more than 80 bytes only the hash is exchanged; if
- *   these are equal in the end, members send their records to their right
- *   neighbors once (one message, one scan).
+ *   the scan. Of a color of more than 80 bytes only the hash is exchanged. If
+ *   all hashes are equal in the end, members compare the colors themselves:
+ *   each sends its record to its right neighbor once (one message, one scan).
  * - The same exchange finds whether keys are in order already: then nothing is
- *   sorted. With a comparator of the application bitonic sort does everything.
- * - Time is bounded, not only in expectation: passes that leave a chain longer
- *   than half are counted, and after too many of them (colliding colors)
- *   bitonic sort takes over. So passes are always O(log p). In this case the
- *   paper sorts only to reorder. */
+ *   sorted. If the application compares keys by a function of its own, bitonic
+ *   sort of the whole parent replaces all passes after the first.
+ * - Time is bounded, not only in expectation: passes that leave more than half
+ *   of a chain together are counted, and after too many of them (colliding
+ *   colors) bitonic sort takes over. So passes are always O(log p). The paper
+ *   has no such bound, and uses bitonic sort only to reorder. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,32 +33,40 @@
 
 enum { LEFT, RIGHT };
 
-/* Facts about the members of a chain. */
+/* Flags of a member; the scan forms their bitwise or over a chain. */
 enum {
-    DIFFER = 1u << 0,      /* the colors of two neighbors differ */
-    LONG = 1u << 1,        /* a color that is compared by its hash only */
-    REORDER = 1u << 2,     /* some member reorders */
-    DISORDER = 1u << 3,    /* the keys of two neighbors are not in order */
-    OMITTED = 1u << 4,     /* a key that is not sent to neighbors */
-    KEY_BYTES = 1u << 5,   /* how keys are compared; the same on all members */
-    KEY_INT64 = 1u << 6,   /* unless the arguments are wrong */
-    KEY_CALLBACK = 1u << 7 /* by a comparator of the application */
+    DIFFER = 1u << 0,   /* its color and a neighbor's differ */
+    LONG = 1u << 1,     /* its color is compared by its hash only */
+    REORDER = 1u << 2,  /* it reorders */
+    DISORDER = 1u << 3, /* its key and a neighbor's are not in order */
+    OMITTED = 1u << 4,  /* its key is not sent to neighbors */
+    /* One of these says how it compares keys. Valid arguments are the same on
+     * all members, so two of them in one chain are an error of the caller. */
+    KEY_BYTES = 1u << 5,
+    KEY_INT64 = 1u << 6,   /* by catena_compare_int64 */
+    KEY_CALLBACK = 1u << 7 /* by another comparator of the application */
 };
 
 enum { KEY_COMPARISONS = KEY_BYTES | KEY_INT64 | KEY_CALLBACK };
 
-/* Values of the length fields that are not lengths. */
-enum { IS_LONG = 254, IS_NONE = 255, COLOR_MOST = 80, KEY_OMITTED = 255 };
+/* The longest color in an opening: 8 bytes are left for an integer key. */
+enum { COLOR_MOST = 80 };
+/* Values of hash_opening_t.color_bytes that are not lengths: the color is too
+ * long; there is no color. */
+enum { IS_LONG = 254, IS_NONE = 255 };
+/* The value of hash_opening_t.key_bytes for a key that does not fit. */
+enum { KEY_OMITTED = 255 };
 
-/** Exchanged by neighbors: color and key, if they fit. */
+/** What neighbors exchange in the first round of a scan: color and key, if they
+ * fit. */
 typedef struct hash_opening {
-    uint64_t member; /* packed: the control block it brings */
-    uint32_t hash;   /* of this pass */
-    uint8_t color_bytes;
-    uint8_t key_bytes;
+    uint64_t member;     /* packed address of the member's new control block */
+    uint32_t hash;       /* of the color in this pass */
+    uint8_t color_bytes; /* or IS_LONG, IS_NONE: `data` has no color */
+    uint8_t key_bytes;   /* or KEY_OMITTED: `data` has no key */
     uint8_t flags;
     uint8_t unused;
-    unsigned char data[CTN_SCAN_BYTES - 16];
+    unsigned char data[CTN_SCAN_BYTES - 16]; /* color, then key */
 } hash_opening_t;
 
 _Static_assert(sizeof(hash_opening_t) == CTN_SCAN_BYTES, "fills a scan");
@@ -65,17 +74,18 @@ _Static_assert(sizeof(hash_opening_t) == CTN_SCAN_BYTES, "fills a scan");
 typedef struct hash_split {
     /* arguments */
     ctn_split_args_t args;
-    uint32_t below;     /* shorter chains are left to allgather */
-    ctn_record_t *made; /* the record, if it was allocated here */
+    uint32_t below;     /* chains of fewer members are left to allgather */
+    ctn_record_t *made; /* the record, if ctn_split_create allocated it */
     /* working */
     ctn_chain_t *chain; /* the chain to split: the parent, then the new one */
-    unsigned pass;
-    unsigned wasted;
-    hash_opening_t opening;
-    ctn_bins_t own;
-    ctn_bins_t left;
-    ctn_bins_t right;
-    uint32_t left_flags; /* what the left neighbor's record differs in */
+    unsigned pass;          /* its number, from 0 */
+    unsigned wasted;        /* cost of passes that helped little: WASTE_MOST */
+    hash_opening_t opening; /* this member's */
+    ctn_bins_t own;         /* this member's table; its flags later those of the
+                               chain */
+    ctn_bins_t left;        /* exclusive scan of the tables to the left */
+    ctn_bins_t right;       /* of those to the right */
+    uint32_t left_flags;    /* flags that compare_left has found */
 } hash_split_t;
 
 /* ---- hashing ---- */
@@ -92,7 +102,8 @@ static uint32_t hash_color(const ctn_record_t *record, unsigned pass)
     return ctn_hash_jenkins_end(hash);
 }
 
-/** Each pass uses other bits. */
+/** Return the bin of a color with this hash. Successive passes use different
+ * bits of the hash. */
 static unsigned hash_to_bin(uint32_t hash, unsigned pass)
 {
     return hash >> (CTN_BIN_BITS * (pass % (32 / CTN_BIN_BITS))) &
@@ -144,11 +155,12 @@ static size_t opening_bytes(const hash_opening_t *opening)
     return offsetof(hash_opening_t, data) + inline_color_bytes(opening) + key;
 }
 
-/** Compare two neighbors. Both compute this and get the same result, because
- * only the library's own comparisons are used. */
-static uint32_t compare_neighbours(const hash_split_t *split,
-                                   const hash_opening_t *a,
-                                   const hash_opening_t *b)
+/** Compare two neighbors, `a` the left one. @return DIFFER, DISORDER or 0. Both
+ * compute this and get the same result, because only the library's own
+ * comparisons are used. */
+static uint32_t compare_neighbors(const hash_split_t *split,
+                                  const hash_opening_t *a,
+                                  const hash_opening_t *b)
 {
     ctn_exec_t *exec = split->args.by.exec;
     size_t bytes = inline_color_bytes(a);
@@ -169,15 +181,17 @@ static uint32_t compare_neighbours(const hash_split_t *split,
     return order > 0 ? DISORDER : 0;
 }
 
-/** Fold the opening of a neighbor: its table, and how it differs. */
+/** Fold the opening of the neighbor on `side` into the scan: the table that the
+ * neighbor did not send, and the flags that follow from comparing the two
+ * (`edge`). See ctn_scan_t. */
 static void fold_opening(ctn_scan_t *scan, int side, const void *data)
 {
     hash_split_t *split = scan->context;
     hash_opening_t theirs;
     memcpy(&theirs, data, sizeof(theirs));
     const hash_opening_t *ours = &split->opening;
-    uint32_t edge = side == LEFT ? compare_neighbours(split, &theirs, ours)
-                                 : compare_neighbours(split, ours, &theirs);
+    uint32_t edge = side == LEFT ? compare_neighbors(split, &theirs, ours)
+                                 : compare_neighbors(split, ours, &theirs);
     ctn_bins_t others;
     ctn_bins_set(&others, hash_to_bin(theirs.hash, split->pass),
                  ctn_address_unpack(theirs.member));
@@ -190,7 +204,7 @@ static void fold_opening(ctn_scan_t *scan, int side, const void *data)
     split->own.flags |= edge;
 }
 
-/** Compare with the left neighbor's record. */
+/** Compare with the left neighbor's record: color and key in full. */
 static void compare_left(void *context, const ctn_record_t *left)
 {
     hash_split_t *split = context;
@@ -213,9 +227,11 @@ static void compare_left(void *context, const ctn_record_t *left)
 enum { PHASE_PASS = 1, PHASE_LINK, PHASE_SHIFT, PHASE_SHARE, PHASE_DECIDE };
 enum { PHASE_END = PHASE_DECIDE + 1 };
 
-/* A pass that leaves a chain longer than half of it costs 1, one that leaves it
- * unchanged costs 3. A color that most members have needs log8 p passes to
- * separate all others: 11 for 2^32. */
+/* Passes may waste so much before bitonic sort takes over. A pass that leaves
+ * more than half of a chain together costs 1, one that leaves it unchanged
+ * costs 3. A color that most members have costs 1 a pass without any collision,
+ * until log8 p passes have separated it from all others: 11 for p = 2^32. The
+ * limit is about twice that. */
 enum { WASTE_MOST = 24 };
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -271,13 +287,13 @@ static ctn_step_t pass(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
-/** There are several colors: run another pass on the chain, unless it has one
- * member, or passes do not help. */
+/** There were several colors in the chain before this pass: run another pass on
+ * what is left of it, unless that is one member, or passes do not help. */
 static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
 {
     hash_split_t *split = ctn_op_state(op);
     ctn_chain_place_t *place = &split->chain->place;
-    if (size_before == 2) {
+    if (size_before == 2) { /* two colors: each member is alone */
         *place = (ctn_chain_place_t){.size = 1,
                                      .self = place->self,
                                      .left = CTN_NO_ADDRESS,
@@ -293,7 +309,8 @@ static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
                                       : leave_to(op, ctn_split_bitonic);
 }
 
-/** There is one color as far as is known. */
+/** The chain has one color, unless long colors with the same hash differ: sort
+ * it, compare the records in full, or end. */
 static ctn_step_t conclude(ctn_op_t *op, uint32_t flags)
 {
     bool reorder = (flags & REORDER) != 0;
@@ -304,9 +321,10 @@ static ctn_step_t conclude(ctn_op_t *op, uint32_t flags)
     return ctn_op_jump(op, doubtful ? PHASE_SHIFT : PHASE_END);
 }
 
-/** If any comparator may be inconsistent, all members must find out: so all
- * records are sorted together. The same if members use different
- * comparators. */
+/** Return whether keys matter and are compared by a function of the
+ * application, or differently on different members. Such a comparison may
+ * contradict itself, and then all members of the parent must get the error: so
+ * bitonic sort sorts all records together. */
 static bool may_be_inconsistent(uint32_t flags)
 {
     uint32_t comparisons = flags & KEY_COMPARISONS;
@@ -343,7 +361,8 @@ static ctn_step_t shift_record(ctn_op_t *op)
                                             split));
 }
 
-/** All members get the flags that any member has found. */
+/** All members of the chain get the flags that any of them has found in
+ * compare_left. */
 static ctn_step_t share_flags(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);

@@ -4,27 +4,30 @@
  * by itself, and the sorted parts are joined again.
  *
  * A pass divides a chain into four bins by two bits, with a double exclusive
- * scan as in the split by hash. Color precedes key, so first the groups are
- * found; from then on a member counts the members of its group in lower bins,
- * which is its rank. Bins keep the old order: ties need no bits.
+ * scan as in the split by hash. Color precedes key, so the first passes find
+ * the groups (the members of one color). In the later ones a member adds up how
+ * many members of its group are in lower bins; with its rank in the last chain
+ * this makes its rank in the group. Members of a bin keep their order in the
+ * parent, so equal keys need no further bits.
  *
  * All sorted parts are joined at the same time, when their members are done.
- * The limit between two bins of a chain belongs to that chain's first member,
- * the agent, which all members learn in the same scan. A member of a bin thus
- * knows the limits to the left and to the right of it (the chain's own if it is
- * the lowest or highest bin). In the end the last member of the part to the
- * left and the first of the part to the right report to the agent, and each is
- * sent the address of the other. An agent may have limits of many nested
- * chains: it has a box for each level, limit and side, which is written by one
- * member and once.
+ * The limit between two bins of a chain is managed by that chain's first
+ * member, the agent, whose address all members learn in the same scan. A member
+ * of a bin thus knows the limits of its bin to the left and to the right (the
+ * limit of the whole chain, if the bin is the lowest or the highest). In the
+ * end the last member of the part to the left of a limit and the first of the
+ * part to the right report to its agent, which sends each the address of the
+ * other one. An agent may manage limits of many nested chains: it has a box for
+ * each level of nesting, limit and side, which one member writes once.
  *
  * Rounds: ceil(log2 p) to find the bits that matter, as many a pass, where p is
  * the length of the chain at that pass, and two. Passes: at most half the bits
  * in which members differ; about log4 p for evenly distributed values.
  * Messages: two per member and round; two to four more in the end. Memory:
- * O(1): boxes, and the slots of a sequence of its own (parts take different
- * numbers of passes, while the sequence numbers of `chain` must be the same): 2
- * ceil(log2 p) of them, at most 39 KiB.
+ * O(1): boxes and the slots of a sequence, 39 KiB, of which only the slots of
+ * ceil(log2 p) rounds are touched. The passes do not run on the sequence of
+ * `chain`, since parts take different numbers of passes, and the sequence
+ * numbers of `chain` must be the same on all members of the new group.
  *
  * Differs from the paper: bits that are the same in a whole chain are skipped
  * (the bits in which neighbors differ travel with the scan; radix-plain takes
@@ -39,22 +42,26 @@
 
 enum { LEFT, RIGHT };
 
-/* What is compared, in this order; each of 64 bits, the first two of color. An
- * empty value is below all others, no color above. */
+/* Color and key as four numbers of 64 bits (limbs), which are compared in this
+ * order. The kind puts an empty value below all integers, and a member without
+ * a color above all others. */
 enum { COLOR_KIND, COLOR, KEY_KIND, KEY, LIMBS };
+/* The values of a kind; KIND_BITS is the mask of their bits. */
 enum { KIND_EMPTY, KIND_INTEGER, KIND_NONE, KIND_BITS };
 _Static_assert(KIND_BITS == 3, "kinds are two bits");
 
 /* Bins of a pass, and limits between them. A limit is numbered by the bin to
  * the right of it. */
 enum { BINS = 4, LIMITS = BINS - 1 };
-/* Passes within a group: for the kinds of keys, and two bits of keys each. */
+/* The most passes within a group, each of which adds a level of nested chains:
+ * one for the kind of the key, 32 for two bits of the key each. */
 enum { LEVELS = 1 + 32 };
 
-/** Two bits of a limb; high is 0: none, low is 0: one only. */
+/** The bits that a pass divides by: up to two bits of one limb. */
 typedef struct window {
-    unsigned limb;
-    uint64_t high, low;
+    unsigned limb;      /* index */
+    uint64_t high, low; /* the bits as masks. `low` is 0: one bit only; both
+                           are 0: none */
 } window_t;
 
 /** The value that a pass scans. */
@@ -62,39 +69,40 @@ typedef struct table {
     ctn_bin_t bin[BINS];
     uint32_t wrong; /* a value is not an integer of 8 bytes */
     uint32_t unused;
-    uint64_t first;       /* packed: the first member of all to the left */
-    uint64_t vary[LIMBS]; /* bits in which any two neighbours differ */
+    uint64_t first; /* packed address of the leftmost member scanned; from the
+                       left: of the chain's first member */
+    uint64_t vary[LIMBS]; /* bits in which any two neighbors differ */
 } table_t;
 
 _Static_assert(sizeof(table_t) <= CTN_SCAN_BYTES, "tables fit a scan");
 
-/** Exchanged by neighbors first. */
+/** What neighbors exchange in the first round of a scan. */
 typedef struct radix_opening {
-    uint64_t member; /* packed */
+    uint64_t member; /* packed address of the member's mailbox */
     uint64_t limb[LIMBS];
-    uint64_t wrong;
+    uint64_t wrong; /* 1: a value is not an integer of 8 bytes */
 } radix_opening_t;
 
-/** The report of one end of a limit. The word is 1 + the packed address of the
- * control block that the reporter brings, its address in the new group. */
+/** The report of the member on one side of a limit. */
 typedef struct split_box {
-    uint64_t word;
-    uint64_t reporter; /* packed: where to send the answer */
+    uint64_t word; /* 1 + the packed address of the reporter's new control
+                      block; 0: no report yet */
+    uint64_t reporter; /* packed address of its mailbox, for the answer */
 } split_box_t;
 
 /** Memory that other members write into; it starts on a page. */
 typedef struct mailbox {
-    split_box_t report[LEVELS][LIMITS][2];
-    uint64_t neighbour[2]; /* in the group: 1 + packed address */
+    split_box_t report[LEVELS][LIMITS][2]; /* to this agent; by side last */
+    uint64_t neighbor[2]; /* in the group: 1 + packed address; 0: not known */
     _Alignas(64) ctn_slots_t slots[];
 } mailbox_t;
 
-/** Where an end of a part reports. */
+/** A limit of this member's part on one side: the box to report to. */
 typedef struct limit {
-    uint64_t agent; /* packed */
-    unsigned level;
-    unsigned index;
-    bool exists;
+    uint64_t agent; /* packed address of its mailbox */
+    unsigned level; /* of the chain that the limit divides */
+    unsigned index; /* of the limit in that chain */
+    bool exists;    /* false: the part ends where the group ends */
 } limit_t;
 
 typedef struct radix {
@@ -103,26 +111,27 @@ typedef struct radix {
     ctn_chain_t *chain; /* the chain that is divided: the parent, then `work` */
     ctn_chain_t work;   /* over the mailbox */
     mailbox_t *mailbox;
-    void *scratch;
+    void *scratch; /* the memory of the mailbox */
     size_t scratch_bytes;
     uint64_t vary[LIMBS]; /* at most these bits vary in the chain */
-    uint64_t rest[LIMBS]; /* bits to divide by */
-    bool begun;           /* `vary` is known */
-    window_t window;
-    unsigned bin; /* selected by the window */
+    uint64_t rest[LIMBS]; /* bits that are still to divide by */
+    bool begun;           /* the first pass is over: `vary` is known */
+    window_t window;      /* of this pass */
+    unsigned bin;         /* this member's in this pass */
     radix_opening_t opening;
-    table_t own, left, right;
-    uint32_t size; /* of the group; 0: not known yet */
-    uint32_t base; /* rank of the part's first member in it */
-    unsigned level;
-    limit_t limit[2];
-    uint8_t awaits[LEVELS]; /* limits whose reports are due here */
+    table_t own, left, right; /* of the scan: this member's table, its results */
+    uint32_t size;            /* of the group; 0: not known yet */
+    uint32_t base;            /* rank of the part's first member in the group */
+    unsigned level;           /* passes that have divided the group so far */
+    limit_t limit[2];         /* of the part, to the left and to the right */
+    uint8_t awaits[LEVELS];   /* as agent: a bit for each limit of a level that
+                                 has not been joined */
 } radix_t;
 
 /* ---- values ---- */
 
-/** Convert an integer so that unsigned comparison orders it. @return whether it
- * is an integer */
+/** Convert an integer so that unsigned comparison orders it.
+ * @return whether the data are an integer, or empty */
 static bool read_integer(const unsigned char *data, size_t bytes,
                          uint64_t *kind, uint64_t *value)
 {
@@ -157,7 +166,8 @@ static uint64_t top_bit(uint64_t bits)
     return bits != 0 ? UINT64_C(1) << (63 - __builtin_clzll(bits)) : 0;
 }
 
-/** Return the two highest remaining bits. */
+/** Return the window of the two highest bits of the first limb in which bits
+ * remain. */
 static window_t next_window(const uint64_t *rest)
 {
     window_t window = {0, 0, 0};
@@ -192,6 +202,7 @@ static void fold(void *inout_table, const void *in_table, int in_is_left)
     }
 }
 
+/** Return the table with the one member that sent `opening`. */
 static table_t table_of(const window_t *window, const radix_opening_t *opening)
 {
     table_t table = {.wrong = (uint32_t)opening->wrong,
@@ -201,6 +212,8 @@ static table_t table_of(const window_t *window, const radix_opening_t *opening)
     return table;
 }
 
+/** Fold the opening of the neighbor on `side` into the scan: its table, and the
+ * bits in which the two members differ. See ctn_scan_t. */
 static void fold_opening(ctn_scan_t *scan, int side, const void *data)
 {
     radix_t *radix = scan->context;
@@ -217,12 +230,13 @@ static void fold_opening(ctn_scan_t *scan, int side, const void *data)
     }
 }
 
-/* Rounds of the longest possible chain. */
+/* Rounds of a scan of 2^32 members, the longest possible chain. */
 enum { MOST_ROUNDS = 32 };
 
-/** Set up a sequence of its own, in memory that no other member knows before
- * the first scan. The size is the same for any number of members, but only the
- * slots of the necessary rounds are touched. */
+/** Allocate the mailbox, and set up the chain `work` over its slots. No other
+ * member knows this memory before the first scan. Its size does not depend on
+ * the number of members, but only the slots of the necessary rounds are
+ * touched. */
 static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
 {
     uint32_t size = radix->args.parent->place.size;
@@ -259,8 +273,8 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** In the first pass no bit is known to vary; the pass finds the bits that
- * do. */
+/** Scan the tables of the chain's members. In the first pass no bit is known to
+ * vary, so all members are in one bin; the pass finds the bits that do. */
 static ctn_step_t pass(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
@@ -280,15 +294,15 @@ static ctn_step_t pass(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
-/** Return the number of members of the chain in a bin. */
+/** Return the number of the chain's members in a bin. */
 static uint32_t count_of(const radix_t *radix, unsigned bin)
 {
     return radix->own.bin[bin].count + radix->left.bin[bin].count +
            radix->right.bin[bin].count;
 }
 
-/** A part of a group has been divided: find where the own bin begins, and the
- * nearest limits. */
+/** A part of a group has been divided into bins: find the rank in the group at
+ * which the own bin begins, and the limits of that bin. */
 static void find_limits(radix_t *radix)
 {
     const ctn_chain_place_t *part = &radix->chain->place;
@@ -299,7 +313,7 @@ static void find_limits(radix_t *radix)
         .exists = true,
     };
     assert(radix->level < LEVELS);
-    uint32_t before = part->size;
+    uint32_t before = part->size; /* members in the bins below `bin` */
     bool divided = false;
     for (unsigned bin = BINS - 1; bin > 0; bin--) {
         uint32_t count = count_of(radix, bin);
@@ -345,8 +359,8 @@ static uint64_t rest_of(const radix_t *radix, unsigned limb)
 
 enum { PHASE_PASS = 1 };
 
-/** Make the bin a chain of its own; run another pass unless all its members are
- * equal. */
+/** Make the own bin the chain to divide; run another pass unless all its
+ * members have the same color and key. */
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
@@ -382,9 +396,10 @@ static ctn_step_t link_bin(ctn_op_t *op)
 
 /* ---- joining ---- */
 
-/** Send a member the address of its neighbor on `side`. */
+/** Send a member, whose mailbox is at `to`, the address of its neighbor on
+ * `side`, as 1 + packed address. */
 static catena_status_t introduce(ctn_op_t *op, ctn_address_t to, unsigned side,
-                                 uint64_t neighbour)
+                                 uint64_t neighbor)
 {
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
@@ -393,12 +408,13 @@ static catena_status_t introduce(ctn_op_t *op, ctn_address_t to, unsigned side,
     }
     op->exec->tally.messages++;
     return ctn_signal(endpoint,
-                      to.offset + offsetof(mailbox_t, neighbour) +
+                      to.offset + offsetof(mailbox_t, neighbor) +
                           side * sizeof(uint64_t),
-                      neighbour);
+                      neighbor);
 }
 
-/** Report to the limit on `side`, as an end of a part. */
+/** Report to the agent of the limit on `side`, as the part's last member on that
+ * side. `self`: 1 + packed address of this member in its group. */
 static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
                               uint64_t self)
 {
@@ -443,7 +459,8 @@ static ctn_step_t introduce_neighbors(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Introduce the two ends of a limit to each other when both have reported. */
+/** Introduce the members on both sides of a limit to each other, if both have
+ * reported. */
 static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
                             unsigned index)
 {
@@ -464,7 +481,7 @@ static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
     return status;
 }
 
-/** Serve the limits of all levels as their agent. */
+/** As agent, join the parts at the limits of all levels. */
 static ctn_step_t join_parts(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
@@ -494,9 +511,9 @@ static ctn_step_t take_place(ctn_op_t *op)
         .left = CTN_NO_ADDRESS,
         .right = CTN_NO_ADDRESS,
     };
-    const uint64_t *neighbour = radix->mailbox->neighbour;
-    uint64_t left = ctn_word_load(&neighbour[LEFT]);
-    uint64_t right = ctn_word_load(&neighbour[RIGHT]);
+    const uint64_t *neighbor = radix->mailbox->neighbor;
+    uint64_t left = ctn_word_load(&neighbor[LEFT]);
+    uint64_t right = ctn_word_load(&neighbor[RIGHT]);
     if ((place.rank > 0 && left == 0) ||
         (place.rank + 1 < place.size && right == 0)) {
         return CTN_STEP_WAIT;

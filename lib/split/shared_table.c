@@ -1,3 +1,5 @@
+/* One table of records for all simulated ranks, see split/shared_table.h. */
+
 #include "split/shared_table.h"
 
 #include <stdlib.h>
@@ -7,11 +9,12 @@
 
 /* Shared by all simulated ranks, which run one at a time. */
 struct ctn_shared_table {
-    uint32_t count;
-    uint32_t users;
-    bool linked;
-    const ctn_record_t **list; /* [2 * count]; by rank, then in order */
-    ctn_chain_place_t *place;  /* [count], by rank */
+    uint32_t count; /* of records: one for each rank */
+    uint32_t users; /* members that have opened the table and not closed it */
+    bool linked;    /* `place` is set */
+    const ctn_record_t **list; /* [2 * count], for ctn_records_sort; by rank,
+                                  once linked by color and key */
+    ctn_chain_place_t *place; /* [count]: the new places, by rank in the parent */
 };
 
 /* ---- the table ---- */
@@ -66,7 +69,8 @@ static ctn_address_t address_at(const ctn_shared_table_t *shared, uint32_t i)
     return ctn_record_address(shared->list[i]);
 }
 
-/** Set the places of the members from `first` to before `end`. */
+/** Set the places of the members with the records from `first` to before `end`,
+ * which are those of one color. */
 static void link_color(ctn_shared_table_t *shared, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
@@ -80,8 +84,9 @@ static void link_color(ctn_shared_table_t *shared, uint32_t first, uint32_t end)
     }
 }
 
-/** Sort and link once, at the first member that asks, because records may be
- * released later. Not charged: each member is charged for its own. */
+/** Sort the records and set all places, when the first member asks for its own:
+ * later some member may have released its record. No simulated time passes
+ * here; ctn_shared_table_place charges each member for its own work. */
 static void link_once(ctn_shared_table_t *shared, ctn_order_by_t by)
 {
     if (shared->linked) {
@@ -106,6 +111,7 @@ ctn_chain_place_t ctn_shared_table_place(ctn_shared_table_t *shared,
 {
     link_once(shared, args->by);
     ctn_chain_place_t place = shared->place[args->record->rank];
+    /* of a merge sort: ceil(log2) of the number of records */
     unsigned passes =
         place.size > 1 ? 32u - (unsigned)__builtin_clz(place.size - 1) : 0;
     ctn_exec_charge(args->by.exec, CTN_WORK_COMPARE,
@@ -113,28 +119,28 @@ ctn_chain_place_t ctn_shared_table_place(ctn_shared_table_t *shared,
     return place;
 }
 
-/* ---- messages of sizes only ---- */
+/* ---- an allgather on a chain (CH-4) whose messages have no content ---- */
 
 enum { LEFT, RIGHT };
 
 enum { PHASE_RTS = 1, PHASE_END = 5 };
 
-/** Precedes a message: the next partner on the sender's other side, and the
- * length. */
+/** Precedes a message. */
 typedef struct split_rts {
-    ctn_address_t beyond;
-    uint64_t bytes;
+    ctn_address_t beyond; /* the sender's partner on its other side: the
+                             receiver's partner in the next round */
+    uint64_t bytes;       /* of the message */
 } split_rts_t;
 
 typedef struct split_gather {
     /* arguments */
-    const ctn_chain_place_t *place;
+    const ctn_chain_place_t *place; /* of this member in the parent */
     size_t record_bytes;
     /* working */
-    ctn_address_t partner[2];
-    ctn_address_t beyond[2];
+    ctn_address_t partner[2]; /* the members 2^round away on both sides */
+    ctn_address_t beyond[2];  /* the partners of the next round */
     unsigned round;
-    uint64_t pending;
+    uint64_t pending; /* gets that are not complete */
 } split_gather_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -145,14 +151,15 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Return the number of records that a member has of those to one side of it,
- * itself included. */
+/** Return the number of records that member `rank` has, in this round, of its
+ * own and those on one side of it: those of 2^round members, as far as they
+ * exist. */
 static uint64_t records(const split_gather_t *gather, uint32_t rank, int side)
 {
-    uint64_t there =
+    uint64_t existing =
         side == LEFT ? (uint64_t)rank + 1 : gather->place->size - rank;
     uint64_t reach = UINT64_C(1) << gather->round;
-    return reach < there ? reach : there;
+    return reach < existing ? reach : existing;
 }
 
 static ctn_step_t send_rts(ctn_op_t *op)
@@ -181,6 +188,8 @@ static ctn_step_t send_rts(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Let the time of fetching `bytes` from the partner on `side` pass: of a copy
+ * on the node, of a get without data over the network. */
 static catena_status_t fetch(ctn_op_t *op, split_gather_t *gather, int side,
                              size_t bytes)
 {
@@ -225,7 +234,8 @@ static ctn_step_t fetch_both(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Slots of the second half are for acknowledgements. */
+/** Return the slot for the acknowledgement of the message to `side`: the second
+ * half of the slots is for these. */
 static unsigned acknowledgement(const split_gather_t *gather, int side)
 {
     return CTN_CHAIN_SLOTS / 2 + 2 * gather->round + (unsigned)side;

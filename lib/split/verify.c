@@ -1,17 +1,20 @@
-/* Verifies that places which members found locally fit together, and any other
- * data that the members of a chain must agree on. Every link is seen from both
- * its ends; each end adds its hash of the link, one with the opposite sign, and
- * the sum over all members is 0 if both agree. Rounds: ceil(log2 N), a double
- * scan. Memory: O(1). */
+/* Verifies that places which members found locally fit together, and that the
+ * members of each new chain agree on a digest of other data. Two neighbors of a
+ * chain both hash the link between them: ranks, size, addresses and digest, as
+ * each knows them. The left one adds its hash to a sum over all members, the
+ * right one subtracts its own: the sum is 0 if they agree on every link. Rounds:
+ * ceil(log2 N), a double scan. Memory: O(1). */
 
 #include "core/hash.h"
 #include "split/algorithms.h"
 
 typedef struct verify {
-    ctn_chain_t *parent; /* arguments */
-    ctn_chain_place_t place;
+    /* arguments */
+    ctn_chain_t *parent;
+    ctn_chain_place_t place; /* to verify, in the new chain */
     uint64_t digest;
-    ctn_words_t own, left, right;
+    /* working */
+    ctn_words_t own, left, right; /* of the scan; word 0 is the sum */
 } verify_t;
 
 uint64_t ctn_split_verify_digest(uint64_t digest, ctn_address_t member)

@@ -1,45 +1,49 @@
-/* Batcher's bitonic sort, a record at each member. Moody, Ahn, de Supinski:
+/* Batcher's bitonic sort with one record at each member. Moody, Ahn, de Supinski:
  * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
  * (Bitonic); K. E. Batcher: Sorting Networks and Their Applications, AFIPS
  * 1968; for any number of members: H. W. Lang: Bitonic Sorting Network for n
- * Not a Power of 2, where a merge of n compares at the greatest power of two
- * below n, so that all partners are in the log-chain. Rounds: with l =
- * ceil(log2 p), l for the log-chain unless it exists, l (l + 1) / 2 here, l + 2
- * to finalize. Messages: one per member and round here. Memory: two records and
- * O(log p). Differs from the paper, which does not describe other numbers of
- * members than powers of two: both partners compare, in the same sense, and
- * each keeps one record, so that no round waits for an answer; what they keep
- * is checked when the places are found. */
+ * Not a Power of 2, where a merge of n positions first compares positions that
+ * are the greatest power of two below n apart, so that all partners are in the
+ * log-chain. Rounds: with l = ceil(log2 p), l for the log-chain unless it
+ * exists, l (l + 1) / 2 here, l + 2 to finalize. Messages: one per member and
+ * round here. Memory: two records and O(log p).
+ *
+ * Differs from the paper, which describes powers of two only. Partners exchange
+ * their records; both compare them, and one keeps the lower, the other the
+ * higher, so no round waits for an answer. With an inconsistent comparator both
+ * may keep the same record; finalizing (split/sort/finalize.c) detects this. */
 
 #include "split/sort/sort.h"
 
 enum { LEFT, RIGHT, ROUNDS_MAX = 32 };
 
-/** The positions that a sort or a merge covers. */
+/** The positions that a sort or a merge covers; a position is a member's rank in
+ * the parent. */
 typedef struct split_range {
-    uint32_t low;
+    uint32_t low; /* the first */
     uint32_t count;
-    bool descending;
+    bool descending; /* the highest record goes to the first position */
 } split_range_t;
 
 typedef struct bitonic_sort {
     /* arguments */
     const ctn_split_args_t *args;
-    ctn_record_buffer_t
-        *item; /* the own record; in the end that of this position */
+    ctn_record_buffer_t *item; /* the record held here: at first the own one, in
+                                  the end that of this position */
     /* working */
-    unsigned depth;      /* of the recursion: merges of ranges at this depth */
-    split_range_t range; /* the rest of the merge */
-    unsigned round;      /* the partner is 2^round away */
-    unsigned side;
-    unsigned sends;
-    uint32_t exchanges[ROUNDS_MAX][2]; /* with each partner */
-    ctn_send_handle_t send_handle[2];
+    unsigned depth;      /* of the recursion: ranges at this depth are merged */
+    split_range_t range; /* the part of the merge that is left to do here */
+    unsigned round;      /* the partner is 2^round away, ... */
+    unsigned side;       /* ... on this side */
+    unsigned sends;      /* number of sends so far */
+    uint32_t exchanges[ROUNDS_MAX][2]; /* completed, with each partner: by round
+                                          and side */
+    ctn_send_handle_t send_handle[2];  /* used in alternation */
     ctn_receive_handle_t receive_handle;
 } bitonic_sort_t;
 
-/** Return the range around `place` at `depth`: halves of halves, the lower ones
- * sorted in the opposite order. */
+/** Return the range that contains position `place` at `depth` of the recursion:
+ * each range is halved, and its lower half is sorted in the opposite order. */
 static split_range_t range_at(uint32_t place, uint32_t size, unsigned depth)
 {
     split_range_t range = {0, size, false};
@@ -56,8 +60,9 @@ static split_range_t range_at(uint32_t place, uint32_t size, unsigned depth)
     return range;
 }
 
-/** Take the next step of the merge, which continues in this position's part of
- * the range. @return whether this position has a partner in this step */
+/** Set the partner of position `place` in the next step of the merge, and reduce
+ * the range to the part in which the merge goes on for this position.
+ * @return whether this position has a partner in this step */
 static bool merge_step(bitonic_sort_t *sort, uint32_t place)
 {
     split_range_t *range = &sort->range;
@@ -86,6 +91,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 enum { PHASE_SEEK = 1, PHASE_END = 4 };
 
+/** Go to the next step of a merge in which this position has a partner. */
 static ctn_step_t seek(ctn_op_t *op)
 {
     bitonic_sort_t *sort = ctn_op_state(op);
@@ -108,7 +114,8 @@ static ctn_address_t partner(const bitonic_sort_t *sort)
     return sort->args->parent->log->round[sort->round].side[sort->side];
 }
 
-/** Slots of messages from `side` alternate. */
+/** Return the slot for the message from the partner on `side`. Successive
+ * exchanges with one partner alternate between two slots (exec/message.h). */
 static unsigned slot_of(const bitonic_sort_t *sort, unsigned side,
                         uint32_t exchange)
 {
@@ -132,8 +139,9 @@ static ctn_step_t send(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Keep the lower or the higher record. Both partners call the comparator with
- * the same arguments: unless it is inconsistent, each record is kept by one. */
+/** Receive the partner's record; keep the lower or the higher one. Both partners
+ * call the comparator with the same arguments, so each of the two records is
+ * kept by one of them, unless the comparator is inconsistent. */
 static ctn_step_t receive(ctn_op_t *op)
 {
     bitonic_sort_t *sort = ctn_op_state(op);

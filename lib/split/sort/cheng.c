@@ -1,15 +1,19 @@
-/* Sorts at some of the members. Moody, Ahn, de Supinski: Exascale Algorithms
- * for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2 (ChengM); P. Sack,
- * W. Gropp: A Scalable MPI_Comm_split Algorithm for Exascale Computing, EuroMPI
- * 2010. Each block of M consecutive members sends its records to the first of
- * them. These sorters sort as in split/sort/exact.c, and send each member of
- * their blocks the record of its position. Rounds: with l = ceil(log2 p), l for
- * the log-chain unless it exists, log2(M) each up and down, those of the exact
- * sort among p / M, l + 2 to finalize. Memory: O(M + p / M) at a sorter, O(2^d)
- * at a member with a subtree of 2^d. Differs from the paper: blocks have the
- * greatest power of two up to M (all of the paper's M are), so that the
- * sorters' neighbors are in the log-chain; records are merged on the way up
- * instead of sorted there. */
+/* Sorts at some of the members, the sorters. Moody, Ahn, de Supinski: Exascale
+ * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
+ * (ChengM); P. Sack, W. Gropp: A Scalable MPI_Comm_split Algorithm for Exascale
+ * Computing, EuroMPI 2010. Each M consecutive members form a block, whose first
+ * member is its sorter: it gets the records of the block. The sorters sort all
+ * records as in split/sort/exact.c. Each then sends the members of its block
+ * one record each: member i of the parent gets the record at position i of the
+ * order. Rounds: with l = ceil(log2 p), l for the log-chain unless it exists,
+ * log2(M) each up and down, those of the exact sort among p / M sorters, l + 2
+ * to finalize. Memory: O(M + p / M) at a sorter, O(2^d) at a member with a
+ * subtree of 2^d.
+ *
+ * Differs from the paper: the number of members of a block is M rounded down to
+ * a power of two (the paper uses only such M), so that neighboring sorters find
+ * each other in the log-chain. Records are merged on the way up; the paper
+ * sorts them at the sorter. */
 
 #include <string.h>
 
@@ -18,7 +22,8 @@
 
 enum { LEFT, RIGHT };
 
-/* Sorters exchange addresses in slots that the tree does not use. */
+/* Sorters exchange addresses in slots that the tree does not use: this one for
+ * the address from the left, the next for that from the right. */
 enum { ADDRESS_SLOT = CTN_SPLIT_TREE_SLOTS };
 
 typedef struct cheng_sort {
@@ -26,19 +31,24 @@ typedef struct cheng_sort {
     const ctn_split_args_t *args;
     ctn_record_buffer_t *item; /* the result: the record of this position */
     /* working */
-    ctn_split_tree_t tree;
-    ctn_record_table_t table;
-    ctn_chain_t sorters;  /* the chain of the sorters */
-    unsigned char *slots; /* of its sequence */
+    ctn_split_tree_t tree;    /* of the block */
+    ctn_record_table_t table; /* records gathered so far; at a sorter, those of
+                                 its block, then those of its positions */
+    ctn_chain_t sorters;      /* the chain of the sorters */
+    unsigned char *slots;     /* the slots of that chain; NULL: no such chain */
+    /* What is scattered: the records of this member's subtree, in the end the
+     * one of its position. No bytes: the comparator is inconsistent. */
     const unsigned char *data;
     size_t bytes;
 } cheng_sort_t;
 
-/* Members' memory starts on a page, wherever the heap allocates it. */
+/* The slots of a chain, and what it takes to start them on a page, as the
+ * address of a member must. */
 #define CHAIN_BYTES                                                            \
     (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) + CTN_MEMBER_ALIGNMENT)
 
-/** Return the levels of the blocks' trees. */
+/** Return the levels of the blocks' trees: log2 of M rounded down, at most those
+ * of a tree of all members. */
 static unsigned levels_of(const ctn_split_args_t *args)
 {
     uint32_t most = args->most > 0 ? args->most : 1;
@@ -75,12 +85,15 @@ static bool sorts_with_others(const cheng_sort_t *sort)
            sort->tree.levels < sort->args->parent->log->rounds;
 }
 
+/** Return the addresses of the sorters of the blocks to the left and to the
+ * right, in the parent. */
 static const ctn_address_t *next_sorters(const cheng_sort_t *sort)
 {
     return sort->args->parent->log->round[sort->tree.levels].side;
 }
 
-/** Create the chain of the sorters. */
+/** Create this sorter's end of the chain of the sorters; its neighbors'
+ * addresses there are not known yet. */
 static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
 {
     const ctn_chain_place_t *place = &sort->args->parent->place;
@@ -91,15 +104,15 @@ static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
     memset(sort->slots, 0, CHAIN_BYTES);
     ctn_address_t self = {.process = place->self.process};
     (void)ctn_heap_contains(exec->heap, sort->slots, 1, &self.offset);
-    uint64_t up = -self.offset % CTN_MEMBER_ALIGNMENT;
-    self.offset += up;
-    ctn_chain_init(&sort->sorters, (void *)(sort->slots + up), self, 0);
+    uint64_t skip = -self.offset % CTN_MEMBER_ALIGNMENT; /* to the next page */
+    self.offset += skip;
+    ctn_chain_init(&sort->sorters, (void *)(sort->slots + skip), self, 0);
     sort->sorters.place.rank = place->rank >> sort->tree.levels;
     sort->sorters.place.size = ((place->size - 1) >> sort->tree.levels) + 1;
     return CATENA_OK;
 }
 
-/** Send its address to the neighbors. */
+/** Send the address of the own slots to the neighboring sorters. */
 static ctn_step_t exchange_addresses(ctn_op_t *op)
 {
     cheng_sort_t *sort = ctn_op_state(op);
@@ -108,10 +121,10 @@ static ctn_step_t exchange_addresses(ctn_op_t *op)
     }
     catena_status_t status = make_chain(op->exec, sort);
     for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
-        ctn_address_t neighbour = next_sorters(sort)[side];
-        if (ctn_address_exists(neighbour)) {
+        ctn_address_t neighbor = next_sorters(sort)[side];
+        if (ctn_address_exists(neighbor)) {
             status =
-                ctn_op_send(op, neighbour, ADDRESS_SLOT + !side,
+                ctn_op_send(op, neighbor, ADDRESS_SLOT + !side,
                             &sort->sorters.place.self, sizeof(ctn_address_t));
         }
     }
@@ -125,7 +138,7 @@ static ctn_step_t sort_tables(ctn_op_t *op)
     if (!sorts_with_others(sort)) {
         return CTN_STEP_NEXT;
     }
-    ctn_address_t neighbour[2] = {CTN_NO_ADDRESS, CTN_NO_ADDRESS};
+    ctn_address_t neighbor[2] = {CTN_NO_ADDRESS, CTN_NO_ADDRESS};
     for (unsigned side = LEFT; side <= RIGHT; side++) {
         if (!ctn_address_exists(next_sorters(sort)[side])) {
             continue;
@@ -133,17 +146,18 @@ static ctn_step_t sort_tables(ctn_op_t *op)
         if (!ctn_op_arrived(op, ADDRESS_SLOT + side)) {
             return CTN_STEP_WAIT;
         }
-        memcpy(&neighbour[side], ctn_op_slot(op, ADDRESS_SLOT + side)->data,
-               sizeof(neighbour[side]));
+        memcpy(&neighbor[side], ctn_op_slot(op, ADDRESS_SLOT + side)->data,
+               sizeof(neighbor[side]));
     }
-    sort->sorters.place.left = neighbour[LEFT];
-    sort->sorters.place.right = neighbour[RIGHT];
+    sort->sorters.place.left = neighbor[LEFT];
+    sort->sorters.place.right = neighbor[RIGHT];
     return ctn_op_call(
         op, ctn_exact_create(&sort->args->by, &sort->sorters, &sort->table));
 }
 
 /* ---- back ---- */
 
+/** Return the bytes of the first `members` records (ctn_split_tree_share_t). */
 static size_t share(const unsigned char *data, uint32_t members)
 {
     const ctn_record_t *record = (const void *)data;
@@ -161,7 +175,7 @@ static ctn_step_t prepare_scatter(ctn_op_t *op)
         ctn_chain_release(op->exec, &sort->sorters);
         ctn_scratch_free(op->exec, sort->slots, CHAIN_BYTES);
     }
-    /* a sorter without records has found a contradiction */
+    /* The exact sort leaves no records if the comparator is inconsistent. */
     sort->data = sort->table.bytes > 0 ? sort->table.records : nothing;
     sort->bytes = sort->table.bytes;
     return CTN_STEP_NEXT;

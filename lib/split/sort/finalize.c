@@ -1,13 +1,19 @@
 /* From sorted records to places: the end of the parallel sorts. Moody, Ahn, de
  * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
  * section 3.2; after Mellor-Crummey et al., A New Vision for Coarray Fortran,
- * PGAS 2009. Rounds: ceil(log2 p) + 2. Messages: two per member and round of
- * the scan, and two. Memory: O(1). Differs from the paper: records are sent one
- * way only. The receiver alone decides whether its part begins with it, and the
- * others learn that from the double scan, which is segmented and carries the
- * neighbors' addresses as well; so parts fit together even with a comparator
- * that answers differently on different members. The scan also tells all
- * members whether the records that are held are those that were brought. */
+ * PGAS 2009. Each member of the parent holds one record, the item, in the order
+ * of ranks. A part is a range of members whose items have one color. Items are
+ * sent to the right neighbor; a double scan, segmented by part, then gives each
+ * item the place of its owner (the member that brought the record), and a
+ * message tells the owner. Rounds: ceil(log2 p) + 2. Messages: two per member
+ * and round of the scan, and two. Memory: O(1).
+ *
+ * Differs from the paper: items are sent in one direction only. Whether a part
+ * begins at a member is decided by this member alone, and the double scan tells
+ * the others. So parts fit together even with a comparator that answers
+ * differently on different members. The scan also carries the addresses of the
+ * owners, and tells all members whether the items are the records that members
+ * have brought, each of them once. */
 
 #include <string.h>
 
@@ -18,22 +24,27 @@
 
 enum { LEFT, RIGHT };
 
-/** A contiguous range of members, as seen from one end. */
+/** The value that the scan folds: about the members scanned so far, on one side
+ * of a member. */
 typedef struct part {
-    uint64_t balance; /* records held minus those brought: 0 over all members */
-    uint32_t wrong;   /* members whose left neighbor's color is above theirs */
-    uint32_t closed;  /* a part begins among them */
-    uint32_t
-        count[2]; /* members of the part to the left (0) or to the right (1) */
-    ctn_address_t nearest; /* the first of these */
+    uint64_t balance; /* sum of hashes of the items minus those of the records
+                         brought: 0 over all members if they are the same */
+    uint32_t wrong; /* items whose color is below that of the item to the left */
+    uint32_t closed; /* 1: the part ends among these members */
+    uint32_t count[2]; /* how many of them belong to the part; [LEFT] if they are
+                          to the left, [RIGHT] if to the right */
+    ctn_address_t nearest; /* owner of the item of the nearest of them */
 } part_t;
 
 typedef struct finalize {
+    /* arguments */
     ctn_split_args_t args;
-    const ctn_record_t *item;
-    int order; /* compares the left neighbor's color with the item's */
-    part_t own;
-    part_t from[2];
+    const ctn_record_t *item; /* the record that this member holds */
+    /* working */
+    int order;      /* the left item's color compared with this item's: != 0 if a
+                       part begins here */
+    part_t own;     /* of the scan: this member's value */
+    part_t from[2]; /* its results */
 } finalize_t;
 
 static void fold(void *inout_part, const void *in_part, int in_is_left)
@@ -56,8 +67,8 @@ static void fold(void *inout_part, const void *in_part, int in_is_left)
 /* ---- each owner gets its place ---- */
 
 typedef struct notification {
-    ctn_chain_t *chain;
-    ctn_address_t owner;
+    ctn_chain_t *chain;      /* this member's, whose place is received */
+    ctn_address_t owner;     /* of the item; `place` is sent there */
     ctn_owner_place_t place; /* of the owner */
 } notification_t;
 
@@ -94,6 +105,7 @@ static const ctn_algorithm_t notification_algorithm = {
 
 /* ---- the operation ---- */
 
+/** Compare with the left neighbor's item (ctn_shift_receive_t). */
 static void compare_left(void *context, const ctn_record_t *left)
 {
     finalize_t *finalize = context;

@@ -1,3 +1,5 @@
+/* Copies and tables of records, see split/sort/sort.h. */
+
 #include "split/sort/sort.h"
 
 #include <string.h>
@@ -40,12 +42,13 @@ void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place)
     chain->place.right = place->right;
 }
 
-/** The rest of a range of records. */
+/** The records of a table that are not merged yet. */
 typedef struct rest {
-    const unsigned char *at;
+    const unsigned char *at; /* the first of them */
     size_t bytes;
 } rest_t;
 
+/** Return whether the next record to take is that of `a`. */
 static bool is_lower(const ctn_order_by_t *by, const rest_t *a, const rest_t *b)
 {
     return b->bytes == 0 ||

@@ -5,13 +5,13 @@
 #include "split/algorithms.h"
 
 /* Shared by the parallel sorts of a split: the record that a member holds for
- * another one, tables of records, the trees that these travel on, and the
- * message to a record's owner. */
+ * another one, tables of records, the trees on which tables travel, and the
+ * place of a record's owner (the member that brought the record). */
 
 /** A copy of a record of any length; zeroed before the first use. */
 typedef struct ctn_record_buffer {
-    void *memory;    /* if it does not fit inline_data */
-    size_t capacity; /* of that */
+    void *memory;    /* the copy, if inline_data is too short; else NULL */
+    size_t capacity; /* bytes of `memory` */
     _Alignas(8) unsigned char inline_data[CTN_INLINE_BYTES];
 } ctn_record_buffer_t;
 
@@ -22,7 +22,7 @@ ctn_record_buffer_record(const ctn_record_buffer_t *item)
                                 : (const void *)item->inline_data;
 }
 
-/** Copy `record`, which is not the buffer's own. */
+/** Copy `record`, which does not lie in the buffer itself. */
 catena_status_t ctn_record_buffer_set(ctn_exec_t *exec,
                                       ctn_record_buffer_t *item,
                                       const ctn_record_t *record);
@@ -39,7 +39,7 @@ typedef struct ctn_owner_place {
 /** Set the place of `chain`; its log-chain is dropped. */
 void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place);
 
-/** Consecutive records, in order; zeroed before the first use. */
+/** Records that lie one behind the other, sorted; zeroed before the first use. */
 typedef struct ctn_record_table {
     unsigned char *records;
     size_t bytes;
@@ -52,29 +52,30 @@ static inline const ctn_record_t *ctn_record_next(const ctn_record_t *record)
                           ctn_record_bytes(record));
 }
 
-/** Merge two ranges of records into `to`, which has room for both. Every record
- * is kept for any comparator. */
+/** Merge two sorted tables of records into `to`, which has room for both. With
+ * any comparator, also an inconsistent one, every record is kept. */
 void ctn_records_merge(const ctn_order_by_t *by, const void *a, size_t a_bytes,
                        const void *b, size_t b_bytes, void *to);
-/** Merge more records, in order, into the table. */
+/** Merge further records, which are sorted, into the table. */
 catena_status_t ctn_record_table_merge(const ctn_order_by_t *by,
                                        ctn_record_table_t *table,
                                        const void *records, size_t bytes);
 void ctn_record_table_release(ctn_exec_t *exec, ctn_record_table_t *table);
 
-/** Binomial trees over a chain with a log-chain, one for each block of 2^levels
- * consecutive members; the first of a block is the root. The subtree of a
- * member at level l has the 2^l members from itself on, as far as they exist.
- * Uses slots up to CTN_SPLIT_TREE_SLOTS. */
+/** Binomial trees over a chain with a log-chain: one tree for each 2^levels
+ * consecutive members (here a block), whose first member is the root. The
+ * subtree of a member at level l has the 2^l members from itself on, as far as
+ * they exist. Uses slots 0 to CTN_SPLIT_TREE_SLOTS - 1. */
 typedef struct ctn_split_tree {
     /* arguments */
     const ctn_chain_t *chain;
     unsigned levels; /* at most the log-chain's rounds */
     /* working */
-    unsigned level; /* in the end the member's own; `levels` at the root */
+    unsigned level; /* from 0 up to that of the member's subtree, which is
+                       `levels` at the root */
     ctn_receive_handle_t receive_handle;
-    ctn_send_handle_t up;
-    ctn_send_handle_t down[32];
+    ctn_send_handle_t up;       /* the message to the parent */
+    ctn_send_handle_t down[32]; /* the messages to the children, by level */
 } ctn_split_tree_t;
 
 #define CTN_SPLIT_TREE_SLOTS 64u
@@ -84,28 +85,31 @@ static inline bool ctn_split_tree_is_root(const ctn_split_tree_t *tree)
     return (tree->chain->place.rank & ((UINT64_C(1) << tree->levels) - 1)) == 0;
 }
 
-/* Three phases; they return what phases return. */
+/* Three steps for phases of an operation, which run in this order and return
+ * what phases return. */
 
-/** Merge tables on the way up. `table` is the member's own; in the end it is
- * the block's at the root, and empty elsewhere. */
+/** Merge tables on the way up. `table` is the member's own at first. In the end
+ * it is that of the whole block at the root, and empty at other members. */
 ctn_step_t ctn_split_tree_gather(ctn_op_t *op, ctn_split_tree_t *tree,
                                  const ctn_order_by_t *by,
                                  ctn_record_table_t *table);
 
-/** Return the bytes of the data of the first `members`. */
+/** Return how many bytes of `data`, which are those of a subtree, are for its
+ * first `members` members. */
 typedef size_t (*ctn_split_tree_share_t)(const unsigned char *data,
                                          uint32_t members);
 
-/** Send data down. At the root, *data, of *bytes, is for the block, in the
- * order of its members; in the end it is this member's. No bytes at the root:
- * none at any member. */
+/** Send data down. At the root *data, of *bytes bytes, is for all members of
+ * the block, in their order. In the end *data and *bytes are this member's
+ * part. If *bytes is 0 at the root, it becomes 0 at all members. */
 ctn_step_t ctn_split_tree_scatter(ctn_op_t *op, ctn_split_tree_t *tree,
                                   ctn_split_tree_share_t share,
                                   const unsigned char **data, size_t *bytes);
 
-/** Wait until all messages have been read. */
+/** Wait until the receivers have read all messages of this member. */
 ctn_step_t ctn_split_tree_end(ctn_op_t *op, ctn_split_tree_t *tree);
-/** Release it, in finish; *data becomes invalid. */
+/** Release the tree; the algorithm's `finish` calls it. The *data of a scatter
+ * become invalid. */
 void ctn_split_tree_release(ctn_op_t *op, ctn_split_tree_t *tree);
 
 #endif

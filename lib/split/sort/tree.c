@@ -1,22 +1,24 @@
-/* Messages up and down binomial trees, whose edges are in the log-chain: at
- * level d members 2^d apart are joined. */
+/* Messages up and down the binomial trees of split/sort/sort.h. An edge of
+ * level d joins two members 2^d apart, which know each other's address from the
+ * log-chain. */
 
 #include "split/sort/sort.h"
 
 enum { LEFT, RIGHT };
 
-/* Slots: one for each level on the way up, then one for each on the way down,
- * so that no two messages of a member use one slot at a time. */
+/* The first slot of the messages down. Slots below are for those up. Each level
+ * has one of both, so no two messages to a member use one slot. */
 enum { DOWN = CTN_SPLIT_TREE_SLOTS / 2 };
 
+/** Return the member 2^level away on `side`. */
 static ctn_address_t joined(const ctn_split_tree_t *tree, unsigned level,
                             int side)
 {
     return tree->chain->log->round[level].side[side];
 }
 
-/** A member that has a parent at its current level is done with its
- * children. */
+/** Return whether the member's parent is 2^level to the left: then all its
+ * children are at lower levels. */
 static bool is_child(const ctn_split_tree_t *tree)
 {
     return tree->level < tree->levels &&
@@ -62,8 +64,9 @@ ctn_step_t ctn_split_tree_gather(ctn_op_t *op, ctn_split_tree_t *tree,
     return CTN_STEP_NEXT;
 }
 
-/** Send each child the data of its subtree, the largest first: it is at the
- * end. */
+/** Send each child the data of its subtree, and reduce *bytes to those that are
+ * left for this member. The child with the largest subtree comes first, because
+ * its data are at the end. */
 static catena_status_t hand_down(ctn_op_t *op, ctn_split_tree_t *tree,
                                  ctn_split_tree_share_t share,
                                  const unsigned char *data, size_t *bytes)
@@ -74,10 +77,10 @@ static catena_status_t hand_down(ctn_op_t *op, ctn_split_tree_t *tree,
         if (!ctn_address_exists(child)) {
             continue;
         }
-        size_t split_at = *bytes > 0 ? share(data, UINT32_C(1) << d) : 0;
-        status = ctn_message_send(op, child, DOWN + d, 0, data + split_at,
-                                  *bytes - split_at, &tree->down[d]);
-        *bytes = split_at;
+        size_t own_bytes = *bytes > 0 ? share(data, UINT32_C(1) << d) : 0;
+        status = ctn_message_send(op, child, DOWN + d, 0, data + own_bytes,
+                                  *bytes - own_bytes, &tree->down[d]);
+        *bytes = own_bytes;
         op->exec->tally.rounds++;
     }
     return status;
@@ -104,11 +107,11 @@ ctn_step_t ctn_split_tree_scatter(ctn_op_t *op, ctn_split_tree_t *tree,
 
 ctn_step_t ctn_split_tree_end(ctn_op_t *op, ctn_split_tree_t *tree)
 {
-    bool taken = ctn_message_send_done(op, &tree->up);
+    bool done = ctn_message_send_done(op, &tree->up);
     for (unsigned d = 0; d < tree->level; d++) {
-        taken &= ctn_message_send_done(op, &tree->down[d]);
+        done &= ctn_message_send_done(op, &tree->down[d]);
     }
-    return taken ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    return done ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
 void ctn_split_tree_release(ctn_op_t *op, ctn_split_tree_t *tree)
