@@ -1,41 +1,46 @@
+/* ORD-1: an initial mapping by greedy growth, and the repair of a mapping that
+ * exceeds the capacity of a node. */
+
 #include "map/map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ORD-1: an initial mapping by greedy growth, and the repair of a mapping that
- * exceeds the capacity of a node. */
+#define NONE UINT32_MAX /* no vertex, or no node */
 
-#define NONE UINT32_MAX
-
-/* At most so many candidates are compared for each vertex: a hub has too
- * many. */
-enum { FRONTIER = 4096 };
+/* At most so many vertices of the frontier are compared before one is taken.
+ * Around a vertex with very many neighbors the frontier would be too large. */
+enum { FRONTIER_MOST = 4096 };
 
 typedef struct growth {
     const ctn_map_problem_t *problem;
-    uint32_t *part;
-    uint64_t *here; /* weight of a vertex's edges to the node being filled */
-    uint64_t *open; /* to vertices without a node */
-    uint32_t *frontier; /* vertices with edges to the node being filled */
-    uint32_t frontiers;
-    uint32_t left;  /* all lower vertices have a node */
-    bool scattered; /* no two vertices without a node share an edge */
+    uint32_t *part; /* the mapping; NONE: the vertex has no node yet */
+    uint64_t
+        *here; /* by vertex: weight of its edges to the node being filled */
+    uint64_t *open;     /* by vertex: weight of its edges to vertices without a
+                           node */
+    uint32_t *frontier; /* the vertices without a node that have edges to the
+                           node being filled */
+    uint32_t frontier_size;
+    uint32_t lowest; /* all vertices below this one have a node */
+    bool scattered;  /* no two vertices without a node share an edge */
 } growth_t;
 
-/** Return the vertex with the most weight to the node being filled, then with
- * the least to vertices without a node; it is removed from the frontier. */
+/** Remove a vertex from the frontier and return it: the one with the most
+ * weight to the node being filled; of equals the one with the least weight to
+ * vertices without a node. NONE: the frontier is empty. */
 static uint32_t take_next(growth_t *growth)
 {
-    uint32_t best = NONE;
-    uint32_t looked =
-        growth->frontiers < FRONTIER ? growth->frontiers : FRONTIER;
-    for (uint32_t i = 0; i < looked; i++) {
+    uint32_t best = NONE; /* index in the frontier */
+    uint32_t compared = growth->frontier_size < FRONTIER_MOST
+                            ? growth->frontier_size
+                            : FRONTIER_MOST;
+    for (uint32_t i = 0; i < compared; i++) {
         uint32_t v = growth->frontier[i];
-        uint32_t than = best == NONE ? v : growth->frontier[best];
-        if (best == NONE || growth->here[v] > growth->here[than] ||
-            (growth->here[v] == growth->here[than] &&
-             growth->open[v] < growth->open[than])) {
+        uint32_t best_v = best == NONE ? v : growth->frontier[best];
+        if (best == NONE || growth->here[v] > growth->here[best_v] ||
+            (growth->here[v] == growth->here[best_v] &&
+             growth->open[v] < growth->open[best_v])) {
             best = i;
         }
     }
@@ -43,18 +48,20 @@ static uint32_t take_next(growth_t *growth)
         return NONE;
     }
     uint32_t v = growth->frontier[best];
-    growth->frontier[best] = growth->frontier[--growth->frontiers];
+    growth->frontier[best] = growth->frontier[--growth->frontier_size];
     return v;
 }
 
-/** Return a vertex to start with: a corner of the rest. */
+/** Return the vertex to begin a node with, or to go on with if the frontier is
+ * empty: a corner of what is left, that is, the vertex with the least weight to
+ * vertices without a node, but some. */
 static uint32_t take_corner(growth_t *growth)
 {
     const uint32_t *part = growth->part;
-    while (part[growth->left] != NONE) {
-        growth->left++;
+    while (part[growth->lowest] != NONE) {
+        growth->lowest++;
     }
-    uint32_t best = growth->left;
+    uint32_t best = growth->lowest;
     for (uint32_t v = best; !growth->scattered && v < growth->problem->count;
          v++) {
         if (part[v] == NONE && growth->open[v] > 0 &&
@@ -66,6 +73,7 @@ static uint32_t take_corner(growth_t *growth)
     return best;
 }
 
+/** Put vertex v on the node being filled. */
 static void join(growth_t *growth, uint32_t v, uint32_t node)
 {
     const ctn_map_problem_t *problem = growth->problem;
@@ -75,21 +83,22 @@ static void join(growth_t *growth, uint32_t v, uint32_t node)
         growth->open[to] -= problem->weight[i];
         if (growth->part[to] == NONE) {
             if (growth->here[to] == 0) {
-                growth->frontier[growth->frontiers++] = to;
+                growth->frontier[growth->frontier_size++] = to;
             }
             growth->here[to] += problem->weight[i];
         }
     }
 }
 
+/** Fill a node; then empty the frontier. */
 static void fill(growth_t *growth, uint32_t node)
 {
     for (uint32_t taken = 0; taken < growth->problem->capacity[node]; taken++) {
         uint32_t v = take_next(growth);
         join(growth, v != NONE ? v : take_corner(growth), node);
     }
-    while (growth->frontiers > 0) {
-        growth->here[growth->frontier[--growth->frontiers]] = 0;
+    while (growth->frontier_size > 0) {
+        growth->here[growth->frontier[--growth->frontier_size]] = 0;
     }
 }
 
@@ -106,6 +115,7 @@ static uint32_t largest(const ctn_map_problem_t *problem, const bool filled[])
     return best;
 }
 
+/** Fill all nodes. filled[] is false for every node before. */
 static void grow(growth_t *growth, bool filled[])
 {
     const ctn_map_problem_t *problem = growth->problem;
@@ -143,8 +153,9 @@ catena_status_t ctn_map_grow(const ctn_map_problem_t *problem, uint32_t part[])
     return status;
 }
 
-/** Return the node with free capacity to which `v` has the most weight.
- * `adjacent` is 0 for every node before and after. */
+/** Return the node with free capacity to which vertex v has the most weight.
+ * @param held     number of vertices on each node
+ * @param adjacent [nodes] working memory, 0 before and after */
 static uint32_t nearest_free_node(const ctn_map_problem_t *problem,
                                   const uint32_t part[], const uint32_t held[],
                                   uint64_t adjacent[], uint32_t v)

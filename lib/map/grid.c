@@ -1,3 +1,5 @@
+/* Cartesian grids, see map/grid.h. */
+
 #include "map/grid.h"
 
 #include <catena/neighbor.h>
@@ -7,6 +9,7 @@
 
 /* ---- creation ---- */
 
+/** Return a copy of `count` integers (NULL: zeros); NULL: no memory. */
 static int *copy_of(const int *from, size_t count)
 {
     int *copy = calloc(count + 1, sizeof(*copy));
@@ -76,7 +79,8 @@ void ctn_grid_coords(const ctn_grid_t *grid, int rank, int most, int *coords)
     }
 }
 
-/** A coordinate within the grid; -1: beyond an open border. */
+/** Return the coordinate in dimension `d` that `at` means: `at` modulo the
+ * extent if the dimension is periodic, else `at`; -1: outside of the grid. */
 static int64_t within(const ctn_grid_t *grid, int d, int64_t at)
 {
     int64_t size = grid->dims[d];
@@ -91,8 +95,8 @@ int ctn_grid_rank(const ctn_grid_t *grid, const int *coords, const int *by,
 {
     int64_t rank = 0;
     for (int d = 0; d < grid->ndims; d++) {
-        int64_t remote = by != NULL ? (int64_t)sign * by[d] : 0;
-        int64_t at = within(grid, d, coords[d] + remote);
+        int64_t distance = by != NULL ? (int64_t)sign * by[d] : 0;
+        int64_t at = within(grid, d, coords[d] + distance);
         if (at < 0) {
             return CATENA_PROC_NULL;
         }

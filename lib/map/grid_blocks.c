@@ -1,36 +1,41 @@
+/* ORD-3: a grid is divided into blocks (boxes of cells), one for each node of
+ * the machine if the sizes fit. The cells are numbered block by block, in a
+ * serpentine order within each and from one to the next, and the nodes take
+ * consecutive cells, the largest node first. So this also works if blocks do
+ * not fill the grid or nodes differ in size. The shapes of a block that are
+ * tried have about as many cells as the largest node has ranks, and the least
+ * weight of edges that leave the block (its surface). */
+
 #include "map/map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ORD-3: a grid is divided into blocks, one for each node if the sizes fit.
- * Otherwise the cells are numbered block by block, and in a serpentine order
- * within each, and the nodes take consecutive cells, the largest node first.
- * The shapes tried are those with as many cells as a node has ranks and the
- * least weighted surface. */
-
 enum { SHAPES = 8 }; /* number of shapes tried */
 
+/** The shape of a block. */
 typedef struct map_shape {
     uint64_t surface; /* weight that leaves the block, per cell, in 1/65536 */
-    int *side;        /* [ndims] */
+    int *side;        /* [ndims]: extents */
 } map_shape_t;
 
+/** The search for the best shapes. */
 typedef struct cutting {
     const ctn_grid_t *grid;
-    const int *weights;
-    uint64_t cells; /* of a block */
-    map_shape_t best[SHAPES];
-    uint32_t shapes;
-    int *side; /* [ndims] of the current shape */
+    const int *weights;       /* as of ctn_map_grid */
+    uint64_t cells;           /* that a block should have */
+    map_shape_t best[SHAPES]; /* those with the least surface, in order */
+    uint32_t shapes;          /* their number */
+    int *side;                /* [ndims] of the current shape */
 } cutting_t;
 
+/** Return the number of edges that leave a cell; these are the directions. */
 static int directions(const ctn_grid_t *grid)
 {
     return grid->displacements != NULL ? grid->ndirs : 2 * grid->ndims;
 }
 
-/** Return the distance that direction `k` goes along a dimension. */
+/** Return how far an edge of direction k leads along a dimension. */
 static int step_of(const ctn_grid_t *grid, int k, int dimension)
 {
     if (grid->displacements != NULL) {
@@ -39,14 +44,15 @@ static int step_of(const ctn_grid_t *grid, int k, int dimension)
     return k / 2 != dimension ? 0 : k % 2 == 0 ? -1 : 1;
 }
 
+/** Return the weight of the edges of direction k. */
 static uint64_t weight_of(const int weights[], int k)
 {
     return weights == NULL ? 1 : (uint64_t)weights[k];
 }
 
-/** Return the weight that leaves a block with the given sides, per cell.
- * Nothing leaves along a side that spans the dimension: it is periodic, or ends
- * there. */
+/** Return the weight that leaves a block of the current shape, per cell, in
+ * 1/65536. No edge leaves it along a dimension that it spans: there the edges
+ * lead back into the block, or end at the border of the grid. */
 static uint64_t surface_of(const cutting_t *cutting)
 {
     const ctn_grid_t *grid = cutting->grid;
@@ -56,7 +62,7 @@ static uint64_t surface_of(const cutting_t *cutting)
         all *= (uint64_t)cutting->side[d];
     }
     for (int k = 0; k < directions(grid); k++) {
-        uint64_t within = 1;
+        uint64_t within = 1; /* cells whose edge of direction k stays inside */
         for (int d = 0; d < grid->ndims; d++) {
             int side = cutting->side[d];
             int64_t step = llabs((long long)step_of(grid, k, d));
@@ -71,7 +77,7 @@ static uint64_t surface_of(const cutting_t *cutting)
     return surface;
 }
 
-/** Keep the current shape if it is among the best. */
+/** Insert the current shape into best[] if it is among the best. */
 static void offer(cutting_t *cutting)
 {
     size_t bytes = (size_t)cutting->grid->ndims * sizeof(int);
@@ -85,7 +91,7 @@ static void offer(cutting_t *cutting)
     } else {
         cutting->shapes++;
     }
-    /* its memory is reused for the new shape */
+    /* the memory of this entry's side[] is used for the new shape */
     map_shape_t shape = cutting->best[at];
     while (at > 0 && surface < cutting->best[at - 1].surface) {
         cutting->best[at] = cutting->best[at - 1];
@@ -96,8 +102,9 @@ static void offer(cutting_t *cutting)
     cutting->best[at] = shape;
 }
 
-/** Try all shapes with the given sides below `dimension`, which make `cells`
- * cells. The last side follows from the others, rounded down and up. */
+/** Try all shapes with the current sides in the dimensions below `dimension`;
+ * `cells` is the product of these. The last side follows from the others,
+ * rounded down and up. */
 static void try_sides(cutting_t *cutting, int dimension, uint64_t cells)
 {
     const ctn_grid_t *grid = cutting->grid;
@@ -119,8 +126,8 @@ static void try_sides(cutting_t *cutting, int dimension, uint64_t cells)
     }
 }
 
-/** Return the k-th cell of a serpentine walk through a box of `extent`:
- * consecutive cells are adjacent. */
+/** Set at[] to the k-th cell of a serpentine walk through a box with the
+ * extents extent[]: consecutive cells are adjacent. */
 static void walk(int ndims, const int extent[], uint64_t k, int at[])
 {
     for (int d = ndims; d-- > 0;) {
@@ -131,6 +138,7 @@ static void walk(int ndims, const int extent[], uint64_t k, int at[])
     }
 }
 
+/** Return the number of cells of a box. */
 static uint64_t volume(int ndims, const int extent[])
 {
     uint64_t cells = 1;
@@ -140,7 +148,7 @@ static uint64_t volume(int ndims, const int extent[])
     return cells;
 }
 
-/** Sort the nodes, the largest first, so that blocks of one size follow each
+/** Sort the nodes, the largest first, so that nodes of one size follow each
  * other. */
 static void order_nodes(const ctn_map_problem_t *problem, uint32_t sorted[])
 {
@@ -158,11 +166,12 @@ static void order_nodes(const ctn_map_problem_t *problem, uint32_t sorted[])
 /** An iterator: the node of the next cell. */
 typedef struct dealing {
     const ctn_map_problem_t *problem;
-    const uint32_t *sorted;
-    uint32_t node;  /* in sorted */
-    uint32_t taken; /* by it */
+    const uint32_t *sorted; /* [nodes]: the largest first */
+    uint32_t node;          /* index in `sorted` of the node being filled */
+    uint32_t taken;         /* number of cells that it has */
 } dealing_t;
 
+/** Return the node of the next cell. */
 static uint32_t deal(dealing_t *dealing)
 {
     while (dealing->taken ==
@@ -174,7 +183,9 @@ static uint32_t deal(dealing_t *dealing)
     return dealing->sorted[dealing->node];
 }
 
-/** Assign the cells of one block, whose corner is `at`. `work`: [3][ndims] */
+/** Assign the cells of one block to nodes.
+ * @param at   which block, counted in blocks along each dimension
+ * @param work [2][ndims] working memory */
 static void deal_block(const ctn_grid_t *grid, const int side[], const int at[],
                        int work[], dealing_t *dealing, uint32_t part[])
 {
@@ -182,8 +193,8 @@ static void deal_block(const ctn_grid_t *grid, const int side[], const int at[],
     int *extent = work;
     int *within = work + ndims;
     for (int d = 0; d < ndims; d++) {
-        int left = grid->dims[d] - at[d] * side[d];
-        extent[d] = left < side[d] ? left : side[d];
+        int rest = grid->dims[d] - at[d] * side[d]; /* up to the border */
+        extent[d] = rest < side[d] ? rest : side[d];
     }
     uint64_t cells = volume(ndims, extent);
     for (uint64_t k = 0; k < cells; k++) {
@@ -197,8 +208,8 @@ static void deal_block(const ctn_grid_t *grid, const int side[], const int at[],
     }
 }
 
-/** Assign the cells block by block, then the vertices beyond the grid. `work`:
- * [4][ndims] */
+/** Assign the cells to nodes block by block, then the vertices outside of the
+ * grid. `work`: [4][ndims] working memory. */
 static void deal_all(const ctn_map_problem_t *problem, const ctn_grid_t *grid,
                      const int side[], const uint32_t sorted[], int work[],
                      uint32_t part[])
@@ -220,7 +231,8 @@ static void deal_all(const ctn_map_problem_t *problem, const ctn_grid_t *grid,
     }
 }
 
-/** Assign the cells with each of the shapes, and keep the best. */
+/** Assign the cells to nodes with each of the best shapes, and keep the mapping
+ * with the least weight between nodes. */
 static catena_status_t deal_best(const ctn_map_problem_t *problem,
                                  const cutting_t *cutting, uint32_t part[])
 {
@@ -249,8 +261,8 @@ static catena_status_t deal_best(const ctn_map_problem_t *problem,
     return status;
 }
 
-/** Return the cells of a block: those of the largest node, because all or most
- * nodes have this size. */
+/** Return how many cells a block should have: as many as the largest node has
+ * ranks, because all or most nodes have this size. */
 static uint64_t cells_of(const ctn_map_problem_t *problem)
 {
     uint32_t most = 1;
@@ -286,7 +298,9 @@ catena_status_t ctn_map_blocks(const ctn_map_problem_t *problem,
     return status;
 }
 
-/** Find the neighbor of `at` in direction k. @return false: beyond a border */
+/** Find the neighbor of the cell with coordinates at[] in direction k.
+ * @param[out] cell its rank in the grid
+ * @return false: it is outside of the grid */
 static bool neighbor_of(const ctn_grid_t *grid, const int at[], int k,
                         uint32_t *cell)
 {
@@ -305,7 +319,8 @@ static bool neighbor_of(const ctn_grid_t *grid, const int at[], int k,
     return true;
 }
 
-/** List all edges of the grid. @return their number */
+/** List all edges of the grid. `at`: [ndims] working memory. @return their
+ * number */
 static size_t list_edges(const ctn_grid_t *grid, const int weights[], int at[],
                          ctn_map_edge_t edge[])
 {

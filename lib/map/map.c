@@ -5,11 +5,14 @@
 
 #include "core/random.h"
 
-/* ORD-1 (docs/algorithms.md): several mappings of a graph to nodes are refined,
- * and the best is taken. */
+/* The steps of ORD-1 to ORD-4 in their order: several mappings of a graph to
+ * nodes are refined, and the best is taken. */
 
-/** Fill the rows with both directions of every edge, in any order; `first` has
- * their counts. */
+/* The row of vertex v is to[first[v]] to to[first[v + 1] - 1] of a problem. */
+
+/** Put every edge into the rows of both its ends.
+ * @param cursor [count]: where the next entry of a row goes; first[v] at the
+ *               beginning */
 static void fill_rows(ctn_map_problem_t *problem, size_t edges,
                       const ctn_map_edge_t edge[], size_t cursor[])
 {
@@ -25,8 +28,9 @@ static void fill_rows(ctn_map_problem_t *problem, size_t edges,
     }
 }
 
-/** Merge multiple edges between two vertices. `seen` is 0 for every vertex
- * before and after. */
+/** Merge the entries of a row for the same neighbor.
+ * @param seen [count]: 1 + index of a vertex's entry in the current row, or 0;
+ *             all 0 before and after */
 static void merge_rows(ctn_map_problem_t *problem, size_t seen[])
 {
     size_t filled = 0;
@@ -51,6 +55,8 @@ static void merge_rows(ctn_map_problem_t *problem, size_t seen[])
     problem->first[problem->count] = filled;
 }
 
+/** Build the rows from a list of edges. Edges from a vertex to itself and
+ * without weight are left out. */
 static catena_status_t make_rows(ctn_map_problem_t *problem, size_t edges,
                                  const ctn_map_edge_t edge[])
 {
@@ -128,17 +134,21 @@ uint64_t ctn_map_cut_weight(const ctn_map_problem_t *problem,
     return between;
 }
 
-/** Assign vertices to processes. A process keeps its previous vertex if
- * possible; the others take the remaining ones of their node, in order. */
+/** Assign vertices to processes. A process keeps its initial vertex if that is
+ * on its node; the other processes take the remaining vertices of their node,
+ * in order. */
 static catena_status_t place_all(const ctn_map_problem_t *problem,
                                  const uint32_t part[], uint32_t place[])
 {
-    /* The vertices left on a node begin at the node's offset. */
+    /* remaining[]: the remaining vertices, by node; those of node b end where
+     * its range of capacity[b] entries ends. next[b + 1]: where the first one
+     * of node b is that no process has taken. */
     uint32_t *next = calloc((size_t)problem->nodes + 1, sizeof(*next));
-    uint32_t *left = malloc(((size_t)problem->count + 1) * sizeof(*left));
-    if (next == NULL || left == NULL) {
+    uint32_t *remaining =
+        malloc(((size_t)problem->count + 1) * sizeof(*remaining));
+    if (next == NULL || remaining == NULL) {
         free(next);
-        free(left);
+        free(remaining);
         return CATENA_ERR_NO_MEMORY;
     }
     for (uint32_t b = 0; b < problem->nodes; b++) {
@@ -146,19 +156,20 @@ static catena_status_t place_all(const ctn_map_problem_t *problem,
     }
     for (uint32_t v = problem->count; v-- > 0;) {
         if (part[v] != problem->node[v]) {
-            left[--next[part[v] + 1]] = v;
+            remaining[--next[part[v] + 1]] = v;
         }
     }
     for (uint32_t i = 0; i < problem->count; i++) {
         uint32_t b = problem->node[i];
-        place[i] = part[i] == b ? i : left[next[b + 1]++];
+        place[i] = part[i] == b ? i : remaining[next[b + 1]++];
     }
     free(next);
-    free(left);
+    free(remaining);
     return CATENA_OK;
 }
 
-/** Refine `part`, and copy it to `best` if it is better. */
+/** Refine `part`, and copy it to `best` if it is better.
+ * @param[in,out] least weight between nodes of `best` */
 static catena_status_t try_mapping(const ctn_map_problem_t *problem,
                                    uint32_t part[], uint32_t best[],
                                    uint64_t *least)
@@ -172,12 +183,14 @@ static catena_status_t try_mapping(const ctn_map_problem_t *problem,
     return status;
 }
 
-/** Small graphs are tried from many starting points. */
-enum { BEGINNINGS = 32, WORK = 16384 /* vertices and edges of all tries */ };
+/* Random mappings of small graphs are tried, too: at most this many, and so
+ * many that their vertices and edges together are not more than this. */
+enum { RANDOM_TRIES = 32, RANDOM_WORK = 16384 };
 
-/** Assign vertices randomly, with the same seed every time. */
-static void deal_anyhow(const ctn_map_problem_t *problem, uint64_t *state,
-                        uint32_t part[])
+/** Assign vertices to nodes randomly: a shuffle of the initial mapping.
+ * @param state of the random numbers */
+static void shuffle(const ctn_map_problem_t *problem, uint64_t *state,
+                    uint32_t part[])
 {
     for (uint32_t v = 0; v < problem->count; v++) {
         uint32_t with = (uint32_t)ctn_random_below(state, v + 1);
@@ -186,16 +199,18 @@ static void deal_anyhow(const ctn_map_problem_t *problem, uint64_t *state,
     }
 }
 
-static catena_status_t try_anyhow(const ctn_map_problem_t *problem,
+/** Try random mappings, the same ones every time. */
+static catena_status_t try_random(const ctn_map_problem_t *problem,
                                   uint32_t part[], uint32_t best[],
                                   uint64_t *least)
 {
-    size_t times = WORK / (problem->count + problem->first[problem->count] + 1);
+    size_t times =
+        RANDOM_WORK / (problem->count + problem->first[problem->count] + 1);
+    times = times < RANDOM_TRIES ? times : RANDOM_TRIES;
     uint64_t state = 1;
     catena_status_t status = CATENA_OK;
-    for (size_t i = 0;
-         i < times && i<BEGINNINGS && * least> 0 && status == CATENA_OK; i++) {
-        deal_anyhow(problem, &state, part);
+    for (size_t i = 0; i<times && * least> 0 && status == CATENA_OK; i++) {
+        shuffle(problem, &state, part);
         status = try_mapping(problem, part, best, least);
     }
     return status;
@@ -227,7 +242,7 @@ catena_status_t ctn_map_place(const ctn_map_problem_t *problem, uint32_t hint[],
         status = try_mapping(problem, part, best, after);
     }
     if (status == CATENA_OK) {
-        status = try_anyhow(problem, part, best, after);
+        status = try_random(problem, part, best, after);
     }
     if (status == CATENA_OK && ctn_map_scotch(problem, part)) {
         status = ctn_map_fit(problem, part);

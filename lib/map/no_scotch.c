@@ -1,6 +1,6 @@
-#include "map/map.h"
+/* Compiled in place of scotch.c if catena is built without SCOTCH. */
 
-/* Compiled in place of scotch.c if SCOTCH is not available. */
+#include "map/map.h"
 
 bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[])
 {

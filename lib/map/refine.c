@@ -1,34 +1,42 @@
+/* ORD-2: Kernighan, Lin, An Efficient Heuristic Procedure for Partitioning
+ * Graphs, Bell System Technical Journal 49(2), 1970, on one pair of nodes (of
+ * the machine) after the other. The vertices of the two nodes are exchanged in
+ * pairs, each time those whose exchange reduces the weight between nodes most,
+ * or raises it least; then all exchanges after the best point are taken back.
+ * Differences from the paper: nodes may have different sizes, and the exchanges
+ * of a pair of nodes end when many in a row have not led to a new best point.
+ * O(n^2 + edges) for a pair of nodes with n vertices each. */
+
 #include "map/map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ORD-2: Kernighan, Lin, An Efficient Heuristic Procedure for Partitioning
- * Graphs, Bell System Technical Journal 49(2), 1970, on one pair of nodes after
- * the other. Differences: nodes may have different sizes, and a pass ends when
- * many consecutive exchanges have not helped. O(n^2 + edges) for a pair of
- * nodes with n vertices each. */
-
 enum {
-    PASSES = 16, /* over all pairs; few are needed */
-    UNHELPFUL_MOST = 32
+    PASSES = 16,        /* over all pairs of nodes; few are needed */
+    UNHELPFUL_MOST = 32 /* exchanges in a row without a new best point */
 };
 
+/** An exchange: the vertex of node a that moves to node b, and the vertex of
+ * node b that moves to node a. */
 typedef struct swap {
-    uint32_t first, second; /* vertices */
+    uint32_t first, second;
 } swap_t;
 
 typedef struct work {
     const ctn_map_problem_t *problem;
-    uint32_t *part;
-    uint32_t *begin;  /* offset of a node's vertices in member; [nodes + 1] */
-    uint32_t *member; /* vertices by node */
-    uint32_t *at;     /* index of a vertex in member */
-    int64_t *gain;    /* of a vertex's move to the other node of the pair */
-    uint64_t *mutual; /* weight of the edges to one vertex, or 0 */
-    bool *moved;      /* in this pass */
-    bool *met;        /* nodes adjacent to the current one */
-    swap_t *swap;
+    uint32_t *part;   /* the mapping */
+    uint32_t *begin;  /* [nodes + 1]: where the vertices of a node begin in
+                         `member` */
+    uint32_t *member; /* the vertices, by node */
+    uint32_t *at;     /* by vertex: its index in `member` */
+    int64_t *gain; /* by vertex of the pair: by how much its move to the other
+                      node reduces the weight between nodes */
+    uint64_t *mutual; /* by vertex: weight of its edge to the vertex that was
+                         marked last, or 0 */
+    bool *moved;      /* by vertex: exchanged already in this refine_pair */
+    bool *met;        /* by node: adjacent to the node of refine_with */
+    swap_t *swap;     /* the exchanges of this refine_pair */
 } work_t;
 
 /** Return the weight of the edges of `v` to node b minus that to node a. */
@@ -47,9 +55,10 @@ static int64_t gain_of(const work_t *work, uint32_t v, uint32_t a, uint32_t b)
     return gain;
 }
 
-#define NONE UINT32_MAX
+#define NONE UINT32_MAX /* no vertex */
 
-/** Return the vertex of node b with the largest gain; NONE: all are moved. */
+/** Return the vertex of a node with the largest gain; NONE: all are moved. If a
+ * vertex is marked, the gain is that of an exchange with it. */
 static uint32_t best_of(const work_t *work, uint32_t b)
 {
     uint32_t best = NONE;
@@ -86,7 +95,7 @@ static void move(work_t *work, uint32_t v, uint32_t part)
     work->moved[v] = true;
 }
 
-/** Set or clear the weights of the edges of `v` at their other ends. */
+/** Mark vertex v: set mutual[] of its neighbors. Or clear that. */
 static void mark(work_t *work, uint32_t v, bool set)
 {
     const ctn_map_problem_t *problem = work->problem;
@@ -95,7 +104,9 @@ static void mark(work_t *work, uint32_t v, bool set)
     }
 }
 
-/** Make the next exchange between nodes a and b, helpful or not.
+/** Make the best exchange between nodes a and b, even if it raises the weight
+ * between nodes.
+ * @param[out] gain by how much the weight is reduced
  * @return false: all vertices of one node have been exchanged */
 static bool exchange(work_t *work, uint32_t a, uint32_t b, swap_t *swap,
                      int64_t *gain)
@@ -119,7 +130,7 @@ static bool exchange(work_t *work, uint32_t a, uint32_t b, swap_t *swap,
     return found;
 }
 
-/** Exchange the positions of both in member. */
+/** Exchange the positions of the two vertices in work->member. */
 static void commit(work_t *work, const swap_t *swap)
 {
     uint32_t first = work->at[swap->first];
@@ -130,7 +141,8 @@ static void commit(work_t *work, const swap_t *swap)
     work->at[swap->second] = first;
 }
 
-/** Run one pass over a pair of nodes. @return the gain */
+/** Refine a pair of nodes. @return by how much the weight between nodes is
+ * reduced */
 static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
 {
     const uint32_t pair[2] = {a, b};
@@ -142,11 +154,11 @@ static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
             work->moved[v] = false;
         }
     }
-    int64_t sum = 0;
-    int64_t best = 0;
-    int64_t gain = 0;
-    uint32_t made = 0;
-    uint32_t kept = 0;
+    int64_t sum = 0;   /* of the gains of all exchanges made */
+    int64_t best = 0;  /* its largest value so far */
+    int64_t gain = 0;  /* of the last exchange */
+    uint32_t made = 0; /* number of exchanges */
+    uint32_t kept = 0; /* number of exchanges up to the best point */
     while (made - kept < UNHELPFUL_MOST &&
            exchange(work, a, b, &work->swap[made], &gain)) {
         made++;
@@ -168,7 +180,8 @@ static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
     return best;
 }
 
-/** Refine node a with all later nodes that share edges with it. */
+/** Refine the pairs of node a with all later nodes that share edges with it.
+ * @return by how much the weight between nodes is reduced */
 static int64_t refine_with(work_t *work, uint32_t a)
 {
     const ctn_map_problem_t *problem = work->problem;
@@ -217,7 +230,7 @@ static void free_memory(work_t *work)
     free(work->swap);
 }
 
-/** List the vertices of each node. */
+/** List the vertices of each node in work->member. */
 static void list_members(work_t *work)
 {
     const ctn_map_problem_t *problem = work->problem;

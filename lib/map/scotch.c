@@ -1,3 +1,8 @@
+/* ORD-4: Pellegrini, Roman, SCOTCH: A Software Package for Static Mapping by
+ * Dual Recursive Bipartitioning of Process and Architecture Graphs, HPCN 1996.
+ * The target architecture is a complete graph of the machine's nodes, weighted
+ * by their capacities. */
+
 #include "map/map.h"
 
 #include <pthread.h>
@@ -6,15 +11,11 @@
 
 #include <scotch/scotch.h>
 
-/* ORD-4: Pellegrini, Roman, SCOTCH: A Software Package for Static Mapping by
- * Dual Recursive Bipartitioning of Process and Architecture Graphs, HPCN 1996.
- * The nodes are a complete graph, weighted by their capacities. */
-
 typedef struct mapping {
     const ctn_map_problem_t *problem;
-    SCOTCH_Num *part; /* [count] */
+    SCOTCH_Num *part; /* [count]: the result, if `done` */
     bool done;
-    /* the same in SCOTCH's types */
+    /* members of the problem in SCOTCH's types */
     SCOTCH_Num *first;
     SCOTCH_Num *to;
     SCOTCH_Num *weight;
@@ -45,8 +46,9 @@ static void free_memory(mapping_t *mapping)
     free(mapping->capacity);
 }
 
-/** SCOTCH sums all weights in an integer that may have 32 bits. They are scaled
- * to half of its range; none becomes 0. */
+/** Convert the problem. SCOTCH sums all weights in an integer that may have 32
+ * bits. So they are scaled down if their sum is more than half of its range;
+ * none becomes 0. */
 static void fill_in(mapping_t *mapping)
 {
     const ctn_map_problem_t *problem = mapping->problem;
@@ -70,8 +72,8 @@ static void fill_in(mapping_t *mapping)
     }
 }
 
-/** Map within a context of its own: no other threads, and the same result every
- * time. */
+/** Map within a SCOTCH context of its own, which is set to one thread and to
+ * the same random numbers every time. */
 static bool map_within(mapping_t *mapping, SCOTCH_Context *context,
                        SCOTCH_Graph *graph, SCOTCH_Arch *arch,
                        SCOTCH_Strat *strategy)
@@ -100,6 +102,7 @@ static bool map_within(mapping_t *mapping, SCOTCH_Context *context,
     return done;
 }
 
+/** The thread of ctn_map_scotch. */
 static void *map_graph(void *argument)
 {
     mapping_t *mapping = argument;
@@ -126,8 +129,8 @@ bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[])
     if (problem->nodes < 2 || edges == 0 || edges > INT32_MAX / 4) {
         return false;
     }
-    /* SCOTCH recurses and has large variables; stacks of simulated ranks are
-     * too small for it. */
+    /* SCOTCH recurses and has large variables. The stack of a simulated rank is
+     * too small for it, so it runs in a thread of its own. */
     pthread_t thread;
     if (allocate(&mapping)) {
         fill_in(&mapping);

@@ -49,8 +49,8 @@ ctn_op_t *ctn_split_bitonic(const ctn_split_args_t *args);
  * compared by catena_compare_int64 and 8 bytes, or of no bytes. O(1) memory. */
 ctn_op_t *ctn_split_radix(const ctn_split_args_t *args);
 /** Divides chains into bins by a hash of the color until each has one color
- * (3.3, Hash); then bitonic sort, if keys are not in order. O(1) memory when not
- * reordering. */
+ * (3.3, Hash); then bitonic sort, if keys are not in order. O(1) memory when
+ * not reordering. */
 ctn_op_t *ctn_split_hash(const ctn_split_args_t *args);
 /** The same, finished by allgather below 64 members (3.3, Hash64). */
 ctn_op_t *ctn_split_hash64(const ctn_split_args_t *args);

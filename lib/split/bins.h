@@ -10,9 +10,9 @@
 /** One bin, as a scan from one side sees it. */
 typedef struct ctn_bin {
     uint32_t count;      /* of its members among those scanned */
-    uint32_t nearest[2]; /* packed address of the nearest of them: low half, high
-                            half. With a uint64_t a bin would take 16 bytes, and
-                            eight bins would not fit a slot. */
+    uint32_t nearest[2]; /* packed address of the nearest of them: low half,
+                            high half. With a uint64_t a bin would take 16
+                            bytes, and eight bins would not fit a slot. */
 } ctn_bin_t;
 
 /** A bin with one member. */

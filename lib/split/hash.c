@@ -78,8 +78,8 @@ typedef struct hash_split {
     ctn_record_t *made; /* the record, if ctn_split_create allocated it */
     /* working */
     ctn_chain_t *chain; /* the chain to split: the parent, then the new one */
-    unsigned pass;          /* its number, from 0 */
-    unsigned wasted;        /* cost of passes that helped little: WASTE_MOST */
+    unsigned pass;      /* its number, from 0 */
+    unsigned wasted;    /* cost of passes that helped little: WASTE_MOST */
     hash_opening_t opening; /* this member's */
     ctn_bins_t own;         /* this member's table; its flags later those of the
                                chain */

@@ -85,8 +85,8 @@ typedef struct radix_opening {
 
 /** The report of the member on one side of a limit. */
 typedef struct split_box {
-    uint64_t word; /* 1 + the packed address of the reporter's new control
-                      block; 0: no report yet */
+    uint64_t word;     /* 1 + the packed address of the reporter's new control
+                          block; 0: no report yet */
     uint64_t reporter; /* packed address of its mailbox, for the answer */
 } split_box_t;
 
@@ -119,13 +119,14 @@ typedef struct radix {
     window_t window;      /* of this pass */
     unsigned bin;         /* this member's in this pass */
     radix_opening_t opening;
-    table_t own, left, right; /* of the scan: this member's table, its results */
-    uint32_t size;            /* of the group; 0: not known yet */
-    uint32_t base;            /* rank of the part's first member in the group */
-    unsigned level;           /* passes that have divided the group so far */
-    limit_t limit[2];         /* of the part, to the left and to the right */
-    uint8_t awaits[LEVELS];   /* as agent: a bit for each limit of a level that
-                                 has not been joined */
+    table_t own, left,
+        right;              /* of the scan: this member's table, its results */
+    uint32_t size;          /* of the group; 0: not known yet */
+    uint32_t base;          /* rank of the part's first member in the group */
+    unsigned level;         /* passes that have divided the group so far */
+    limit_t limit[2];       /* of the part, to the left and to the right */
+    uint8_t awaits[LEVELS]; /* as agent: a bit for each limit of a level that
+                               has not been joined */
 } radix_t;
 
 /* ---- values ---- */
@@ -413,8 +414,8 @@ static catena_status_t introduce(ctn_op_t *op, ctn_address_t to, unsigned side,
                       neighbor);
 }
 
-/** Report to the agent of the limit on `side`, as the part's last member on that
- * side. `self`: 1 + packed address of this member in its group. */
+/** Report to the agent of the limit on `side`, as the part's last member on
+ * that side. `self`: 1 + packed address of this member in its group. */
 static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
                               uint64_t self)
 {

@@ -70,8 +70,8 @@ int ctn_record_compare(const ctn_order_by_t *by, const ctn_record_t *a,
     return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/** Merge each two adjacent sorted runs of `width` records of `from` into one run
- * of `to`. Both have `count` records. */
+/** Merge each two adjacent sorted runs of `width` records of `from` into one
+ * run of `to`. Both have `count` records. */
 static void merge_runs(const ctn_order_by_t *by, const ctn_record_t **from,
                        const ctn_record_t **to, uint32_t count, uint64_t width)
 {

@@ -10,7 +10,7 @@
  * bytes. With 80 bytes of color and 8 of key it fills the 112 bytes of one
  * slot. */
 typedef struct ctn_record {
-    uint32_t rank; /* in the parent */
+    uint32_t rank;    /* in the parent */
     uint32_t process; /* with `offset`: the address of the control block that
                          the member brings for its new chain */
     uint64_t offset;

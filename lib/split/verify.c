@@ -2,8 +2,8 @@
  * members of each new chain agree on a digest of other data. Two neighbors of a
  * chain both hash the link between them: ranks, size, addresses and digest, as
  * each knows them. The left one adds its hash to a sum over all members, the
- * right one subtracts its own: the sum is 0 if they agree on every link. Rounds:
- * ceil(log2 N), a double scan. Memory: O(1). */
+ * right one subtracts its own: the sum is 0 if they agree on every link.
+ * Rounds: ceil(log2 N), a double scan. Memory: O(1). */
 
 #include "core/hash.h"
 #include "split/algorithms.h"

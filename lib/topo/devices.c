@@ -1,6 +1,8 @@
-/* Selects the network devices of a rank. Each leader is a process with its own
- * worker. If every leader uses the devices local to it, a node has as many
- * ports as leaders ([Peng], section 4 and Algorithm 4). */
+/* Selects the network devices of a rank. Each leader of an alltoall is a
+ * process with its own UCX worker. If every leader uses the devices local to
+ * it, the leaders of a node together use all of its network ports ([Peng],
+ * section 4 and Algorithm 4). Local to a process means here: attached to the
+ * NUMA domain that it is bound to. */
 
 #include <hwloc.h>
 #include <stdio.h>
@@ -11,10 +13,10 @@
 
 /* ---- by setting ---- */
 
-/** Return this rank's list from "a,b/c/d". Lists are assigned to local ranks
- * round-robin. */
-static catena_status_t dealt(const ctn_log_t *log, const char *lists,
-                             uint32_t local_rank, char **devices)
+/** Set *devices to this rank's list of the lists in the setting, such as
+ * "a,b/c/d". Lists are assigned to local ranks round-robin. */
+static catena_status_t select_list(const ctn_log_t *log, const char *lists,
+                                   uint32_t local_rank, char **devices)
 {
     uint32_t count = 1;
     for (const char *at = lists; *at != '\0'; at++) {
@@ -39,8 +41,8 @@ static catena_status_t dealt(const ctn_log_t *log, const char *lists,
 
 /* ---- local devices ---- */
 
-/** Append the device's active ports. hwloc reports the state of each port; 4 is
- * active. UCX names a port device:number. */
+/** Append the device's active ports to the list in `text`. hwloc reports the
+ * state of each port; 4 is active. UCX names a port device:number. */
 static void add_ports(hwloc_obj_t device, char *text, size_t bytes)
 {
     for (unsigned i = 0; i < device->infos_count; i++) {
@@ -67,8 +69,8 @@ static bool is_local(hwloc_topology_t topology, hwloc_obj_t device, int numa)
            hwloc_bitmap_isset(place->nodeset, (unsigned)numa);
 }
 
-/** List the ports local to a NUMA domain. Empty if the node has fewer than two
- * RDMA devices or none of them is local. */
+/** List the ports local to a NUMA domain. The list is empty if the node has
+ * fewer than two RDMA devices, or none of them is local. */
 static void find_local(hwloc_topology_t topology, int numa, char *text,
                        size_t bytes)
 {
@@ -88,12 +90,15 @@ static void find_local(hwloc_topology_t topology, int numa, char *text,
     }
 }
 
-static catena_status_t nearest(const char *description,
-                               const ctn_locality_t *locality, char **devices)
+/** Set *devices to the ports local to this process; NULL: all. */
+static catena_status_t local_ports(const char *description,
+                                   const ctn_locality_t *locality,
+                                   char **devices)
 {
     char text[512] = "";
     hwloc_topology_t topology;
-    /* Loading the hwloc topology takes milliseconds: skip it for one domain. */
+    /* Not bound to one of several domains. Loading the hwloc topology takes
+     * milliseconds, so skip it. */
     if (locality->numa < 0) {
         return CATENA_OK;
     }
@@ -122,6 +127,6 @@ catena_status_t ctn_locality_devices(const ctn_log_t *log,
         return CATENA_OK;
     }
     return strcmp(setting, "auto") == 0
-               ? nearest(description, locality, devices)
-               : dealt(log, setting, locality->local_rank, devices);
+               ? local_ports(description, locality, devices)
+               : select_list(log, setting, locality->local_rank, devices);
 }

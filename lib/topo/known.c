@@ -1,6 +1,6 @@
-/* Builds the topology of a group whose members are all known, as they are after
- * an allgather split. Local: no messages. Memory: as in topo.c, and a table of
- * the node at each member. */
+/* Builds the topology of a group without messages, on a rank that knows all its
+ * members with their nodes: as after a split by allgather-fast. Memory: as in
+ * topo.c, and at each member a table of the members of its node. */
 
 #include "topo/topo.h"
 
@@ -17,6 +17,7 @@ static bool is_first(const ctn_known_member_t *member, uint32_t i)
     return true;
 }
 
+/** Return how many of the `n` members are on a node. */
 static uint32_t count_on(const ctn_known_member_t *member, uint32_t n,
                          uint32_t node)
 {
@@ -40,8 +41,9 @@ bool ctn_topo_linkable(const ctn_known_member_t *member, uint32_t n)
 
 /* ---- the node ---- */
 
-/** List the node's members in a table owned by this member, because the node
- * leader's table may not be ready yet. Sets the node's chain. */
+/** List the node's members in a table of this member (topo->known), because the
+ * node leader's table may not be ready yet; set the place in the node's chain.
+ * @return false: no memory */
 static bool list_node(ctn_topo_t *topo, const ctn_known_member_t *member)
 {
     const ctn_chain_place_t *all = &topo->group->chain.place;
@@ -71,8 +73,9 @@ static bool list_node(ctn_topo_t *topo, const ctn_known_member_t *member)
     return true;
 }
 
-/** Fill the leader's table, which the other members complete (see members.c).
- * Fields that members write are left alone. */
+/** At the node leader: fill in its table. The members themselves write `ready`
+ * and `cts_table` of their entries later (members.c), maybe even now, so these
+ * are not touched. */
 static void fill_node_area(ctn_topo_t *topo)
 {
     ctn_local_member_t *local = topo->shared;
@@ -85,6 +88,7 @@ static void fill_node_area(ctn_topo_t *topo)
     topo->local = local;
 }
 
+/** Set what concerns this node: its chain, endpoints and node area. */
 static catena_status_t link_node(ctn_topo_t *topo,
                                  const ctn_known_member_t *member,
                                  bool oversubscribed)
@@ -103,7 +107,7 @@ static catena_status_t link_node(ctn_topo_t *topo,
     unsigned char *memory =
         ctn_pointer(topo->peer[0], leader.offset + node_area);
     if (memory == NULL) {
-        return CATENA_ERR_LAUNCHER; /* as in topo.c, which has logged it */
+        return CATENA_ERR_LAUNCHER; /* topo.c has logged it for the parent */
     }
     ctn_node_area_map(topo, memory, oversubscribed);
     topo->local = topo->known;
@@ -116,6 +120,9 @@ static catena_status_t link_node(ctn_topo_t *topo,
 
 /* ---- node leaders ---- */
 
+/* leader[]: the group ranks of the node leaders, by number of the node. */
+
+/** Return the leader of a node, whose number is taken modulo that of nodes. */
 static ctn_node_leader_t leader_at(const ctn_topo_t *topo,
                                    const ctn_known_member_t *member,
                                    const uint32_t *leader, uint32_t node)
@@ -124,7 +131,8 @@ static ctn_node_leader_t leader_at(const ctn_topo_t *topo,
     return (ctn_node_leader_t){.address = member[rank].address, .rank = rank};
 }
 
-/** Link the chain of node leaders and this leader's partners. */
+/** At a node leader: set its place in the chain of leaders and its partners in
+ * the leader ring. @return false: no memory */
 static bool link_leaders(ctn_topo_t *topo, const ctn_known_member_t *member,
                          const uint32_t *leader)
 {
@@ -150,7 +158,8 @@ static bool link_leaders(ctn_topo_t *topo, const ctn_known_member_t *member,
     return topo->leader_ring != NULL;
 }
 
-/** Number the nodes by their first members, which are the node leaders. */
+/** Number the nodes in the order of their first members, which are the node
+ * leaders. @return false: no memory */
 static bool find_nodes(ctn_topo_t *topo, const ctn_known_member_t *member)
 {
     const ctn_chain_place_t *all = &topo->group->chain.place;

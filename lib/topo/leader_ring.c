@@ -1,8 +1,9 @@
-/* Builds the ring of node leaders: the partner of each leader in round d. The
- * chain of leaders is closed at its ends; then, as on a log-chain (Moody, Ahn,
- * de Supinski, section 2), partners send each other the address beyond. Rounds:
- * ceil(log2 nodes) here, and as many in the scan that finds the ends. Memory:
- * O(log nodes) at a leader. */
+/* Builds the leader ring: the partners of each node leader in round d. First
+ * the two ends of the chain of leaders become neighbors. Then, as on a
+ * log-chain ([Moody], section 2), each leader sends its partner on one side the
+ * address of its partner on the other side, round by round. Rounds: ceil(log2
+ * nodes) here, and as many in the scan that finds the ends. Memory: O(log
+ * nodes) at a leader. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +13,21 @@
 
 enum { LEFT, RIGHT };
 
+/** State of the operation that finds the partners. */
 typedef struct closing {
-    ctn_topo_t *topo; /* argument */
-    ctn_address_t neighbour[2];
+    /* arguments */
+    ctn_topo_t *topo;
+    ctn_address_t neighbor[2]; /* on the ring */
+    /* working */
     unsigned round;
-    bool sent;
+    bool sent; /* in this round */
 } closing_t;
 
+/** State of the operation around it. */
 typedef struct leader_ring {
     ctn_topo_t *topo; /* argument */
+    /* Addresses, of the scan: this leader's, the chain's first leader's, the
+     * last one's. */
     ctn_words_t own;
     ctn_words_t first;
     ctn_words_t last;
@@ -35,6 +42,7 @@ static ctn_address_t address_in(const ctn_words_t *words)
 
 /* ---- the ends ---- */
 
+/** Allocate the ring; find the first and the last leader of the chain. */
 static ctn_step_t find_ends(ctn_op_t *op)
 {
     leader_ring_t *leader_ring = ctn_op_state(op);
@@ -54,8 +62,9 @@ static ctn_step_t find_ends(ctn_op_t *op)
 
 /* ---- the rounds ---- */
 
-/** In round 0, send this leader's record to both neighbors. In later rounds,
- * send each partner of the round before the leader 2^(round - 1) beyond. */
+/** In round 0 send address and rank of this leader to the neighbor on `side`.
+ * In a later round send to the partner of the previous round on `side` that
+ * round's partner on the other side: it is 2^round away from the receiver. */
 static catena_status_t send_to(ctn_op_t *op, const closing_t *closing, int side)
 {
     const ctn_topo_t *topo = closing->topo;
@@ -64,7 +73,7 @@ static catena_status_t send_to(ctn_op_t *op, const closing_t *closing, int side)
     if (closing->round == 0) {
         content = (ctn_node_leader_t){.address = topo->leaders.place.self,
                                       .rank = topo->group->chain.place.rank};
-        to = closing->neighbour[side];
+        to = closing->neighbor[side];
     } else {
         const ctn_leader_ring_round_t *before =
             &topo->leader_ring[closing->round - 1];
@@ -108,9 +117,9 @@ static ctn_step_t exchange(ctn_op_t *op)
 static const ctn_phase_t closing_phases[] = {{"exchange", exchange},
                                              {NULL, NULL}};
 
-/* The preceding scan is synchronizing, and so is the next operation on the
- * leaders' chain. Hence two non-synchronizing operations never follow each
- * other. */
+/* Not synchronizing. This is allowed, since the scan before it is
+ * synchronizing, and so is the next operation on the leaders' chain: two
+ * operations that do not synchronize never follow each other. */
 static const ctn_algorithm_t closing_algorithm = {
     .name = "chain/leader ring",
     .state_bytes = sizeof(closing_t),
@@ -128,12 +137,12 @@ static ctn_step_t close_ring(ctn_op_t *op)
     }
     closing_t *closing = ctn_op_state(child);
     closing->topo = leader_ring->topo;
-    closing->neighbour[LEFT] = chain->place.rank > 0
-                                   ? chain->place.left
-                                   : address_in(&leader_ring->last);
-    closing->neighbour[RIGHT] = chain->place.rank + 1 < chain->place.size
-                                    ? chain->place.right
-                                    : address_in(&leader_ring->first);
+    closing->neighbor[LEFT] = chain->place.rank > 0
+                                  ? chain->place.left
+                                  : address_in(&leader_ring->last);
+    closing->neighbor[RIGHT] = chain->place.rank + 1 < chain->place.size
+                                   ? chain->place.right
+                                   : address_in(&leader_ring->first);
     return ctn_op_call(op, child);
 }
 

@@ -1,4 +1,5 @@
-/* Names the machine's resources, the colors of splits by shared resource. */
+/* Names the resources of the machine on which this process runs. The names are
+ * the colors of catena_group_split_level. */
 
 #include <hwloc.h>
 #include <stdio.h>
@@ -6,7 +7,8 @@
 
 #include "topo/locality.h"
 
-/* From the smallest up; levels nest. */
+/* The levels within a node, from the smallest resource to the largest. A name
+ * is HOST/<name><number>, such as HOST/numa1. */
 static const struct {
     catena_level_t level;
     hwloc_obj_type_t type;
@@ -23,8 +25,8 @@ enum { RESOURCE_TYPES = sizeof(resource_types) / sizeof(resource_types[0]) };
 _Static_assert(RESOURCE_TYPES == CTN_RESOURCES,
                "one for each level within a node");
 
-/** Return the only object of a type that contains all of `cpuset`; NULL if
- * there is none, or if several contain parts of it. */
+/** Return the object of a type that contains all of `cpuset`; NULL: none does,
+ * for example because several contain parts of it. */
 static hwloc_obj_t covering(hwloc_topology_t topology, hwloc_obj_type_t type,
                             hwloc_const_cpuset_t cpuset)
 {
@@ -38,9 +40,10 @@ static hwloc_obj_t covering(hwloc_topology_t topology, hwloc_obj_type_t type,
     return NULL;
 }
 
-/** Find the covering resources, from the largest type down. A resource that is
- * not contained in the next larger one (a domain over several packages) is
- * skipped, because levels nest. */
+/** Find the resources of each level that contain all of `cpuset`, from the
+ * largest type down. A resource that is not contained in the next larger one
+ * found (such as a NUMA domain over several sockets) is ignored, so that levels
+ * nest. */
 static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
                         ctn_resources_t *found)
 {
@@ -55,7 +58,9 @@ static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
     }
 }
 
-/** Return the CPUs this process may run on; the caller frees the set. */
+/** Return the CPUs on which this process may run; the caller frees the set.
+ * @param described the machine is a description in place of the real one: the
+ * process counts as bound to the processing unit of its local rank */
 static hwloc_cpuset_t own_cpuset(hwloc_topology_t topology, bool described,
                                  const ctn_locality_t *locality)
 {
@@ -75,6 +80,7 @@ static hwloc_cpuset_t own_cpuset(hwloc_topology_t topology, bool described,
     return cpuset;
 }
 
+/** Find the resources of this process by hwloc. */
 static catena_status_t find_all(const char *description,
                                 const ctn_locality_t *locality,
                                 ctn_resources_t *found)
@@ -97,8 +103,8 @@ static catena_status_t find_all(const char *description,
     return status;
 }
 
-/** A simulated machine without a description has NUMA domains, and one core for
- * each rank. */
+/** Find the resources on a simulated machine without a description: it has one
+ * core for each rank, and all larger resources are the NUMA domains. */
 static void find_simulated(const ctn_locality_t *locality,
                            ctn_resources_t *found)
 {
@@ -115,7 +121,7 @@ catena_status_t ctn_locality_resource(const ctn_log_t *log,
                                       catena_level_t level, char *name)
 {
     ctn_resources_t *found = locality->resources;
-    unsigned type_index = 0;
+    unsigned type_index = 0; /* RESOURCE_TYPES: the whole node */
     while (type_index < RESOURCE_TYPES &&
            resource_types[type_index].level != level) {
         type_index++;
@@ -136,7 +142,7 @@ catena_status_t ctn_locality_resource(const ctn_log_t *log,
         found->known = true;
     }
     while (type_index < RESOURCE_TYPES && found->index[type_index] < 0) {
-        type_index++; /* spans several: use the next larger type */
+        type_index++; /* on several of this type: take the next larger one */
     }
     if (type_index == RESOURCE_TYPES) {
         snprintf(name, CTN_RESOURCE_BYTES, "%s", locality->node);

@@ -1,3 +1,5 @@
+/* The settings of lib/topo, and the NUMA domain of this process. */
+
 #include "topo/locality.h"
 
 #include <hwloc.h>
@@ -24,8 +26,8 @@ static const ctn_setting_t settings[] = {
 const ctn_setting_table_t ctn_topo_settings =
     CTN_SETTING_TABLE(settings, ctn_topo_config_t);
 
-/** Return the only NUMA domain that covers `cpuset`, or -1 if several do or the
- * machine has only one. */
+/** Return the NUMA domain that contains all of `cpuset`; -1: several contain
+ * parts of it, or the machine has only one. */
 static int domain_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset)
 {
     int domains = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
@@ -44,6 +46,8 @@ static int domain_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset)
     return found;
 }
 
+/** Return the NUMA domain of this process on a described machine: that of the
+ * processing unit whose index is the local rank, modulo their number. */
 static int described_domain(hwloc_topology_t topology, unsigned local_rank)
 {
     int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
@@ -55,6 +59,8 @@ static int described_domain(hwloc_topology_t topology, unsigned local_rank)
     return domain_of(topology, unit->cpuset);
 }
 
+/** Return the NUMA domain to which this process is bound on the real machine;
+ * -1: none. */
 static int bound_domain(hwloc_topology_t topology)
 {
     int domain = -1;
@@ -67,6 +73,7 @@ static int bound_domain(hwloc_topology_t topology)
     return domain;
 }
 
+/** Return whether a description is the path of an XML file. */
 static bool is_file(const char *description)
 {
     size_t length = strlen(description);
@@ -85,7 +92,8 @@ int ctn_locality_load(hwloc_topology_t topology, const char *description,
     if (result != 0) {
         return -1;
     }
-    /* Packages and groups separate the domains and must be loaded. */
+    /* Do not load what is not asked for. hwloc keeps packages and groups, which
+     * the NUMA domains need. */
     if ((what & CTN_LOAD_CACHES) == 0) {
         hwloc_topology_set_cache_types_filter(topology,
                                               HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -106,8 +114,8 @@ catena_status_t ctn_locality_find(const ctn_log_t *log, const char *description,
     if (description != NULL && description[0] == '\0') {
         description = NULL;
     }
-    /* Loading the hwloc topology takes milliseconds on each rank: skip it for
-     * one domain. */
+    /* Loading the hwloc topology takes milliseconds on each rank: skip it if
+     * the machine has one domain. */
     if (description == NULL && (numa_available() < 0 || numa_max_node() == 0)) {
         return CATENA_OK;
     }

@@ -1,8 +1,9 @@
 /* Builds the member table: what a node knows of all members of a group, for
  * algorithms in which every member communicates with every other. Rounds: 2
  * ceil(log2 nodes) among the node leaders, a few times ceil(log2 members) on
- * the node. Memory: O(p) per node, in the shared heap, and a CTS for each pair,
- * of which only written pages are backed by memory. */
+ * the node. Memory: O(p) per node for the member table, and at each member a
+ * CTS table of O(p), both in the shared heap. Only pages that are written use
+ * memory. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,11 @@
 
 typedef struct members_build {
     ctn_topo_t *topo; /* argument */
-    ctn_words_t outgoing;
-    ctn_words_t received;
-    uint32_t *counts; /* leader: members of each node */
-    uint32_t collected;
+    /* working */
+    ctn_words_t outgoing; /* leader: what it broadcasts on the node */
+    ctn_words_t received; /* from this broadcast */
+    uint32_t *counts;     /* leader: number of members of each node */
+    uint32_t collected;   /* leader: local members that are ready */
 } members_build_t;
 
 static bool is_leader(const ctn_topo_t *topo)
@@ -22,21 +24,24 @@ static bool is_leader(const ctn_topo_t *topo)
     return ctn_topo_local_rank(topo) == 0;
 }
 
-/* ---- CTS table ---- */
+/* ---- CTS table and eager rows ---- */
 
-/** Return whether each member of the node polls the words of all others. */
+/** Return whether the node is small enough for eager rows and `delivered`
+ * words: each member polls the words of all others. */
 static bool is_small(const ctn_topo_t *topo)
 {
     return ctn_topo_local_size(topo) <= CTN_EAGER_ROWS_MEMBERS;
 }
 
-/** Return whether there are eager rows at the given location. */
+/** Return whether there are eager rows in one of the two locations: all of a
+ * node side by side in the leader's memory, or each member's behind its CTS
+ * table. */
 static bool has_rows(const ctn_topo_t *topo, bool side_by_side)
 {
     return is_small(topo) && topo->oversubscribed == side_by_side;
 }
 
-/** Return the bytes of the rows of so many writers. */
+/** Return the bytes of the eager rows of so many writers. */
 static size_t rows_bytes(const ctn_topo_t *topo, uint32_t writers)
 {
     uint32_t n = ctn_topo_local_size(topo);
@@ -52,7 +57,8 @@ static size_t cts_table_bytes(const ctn_topo_t *topo)
            (has_rows(topo, false) ? rows_bytes(topo, 1) : 0);
 }
 
-/** Allocate this member's CTS table and complete its record at the leader. */
+/** Allocate this member's CTS table, and complete its entry in the leader's
+ * table of the node. */
 static ctn_step_t open_cts_table(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
@@ -74,6 +80,7 @@ static ctn_step_t open_cts_table(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/** The leader broadcasts where its table of the node lies. */
 static ctn_step_t publish_offset(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
@@ -86,6 +93,8 @@ static ctn_step_t publish_offset(ctn_op_t *op)
                                              &build->received));
 }
 
+/** The leader waits until all members of its node have completed their
+ * entries. */
 static ctn_step_t collect(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
@@ -101,6 +110,8 @@ static ctn_step_t collect(ctn_op_t *op)
 
 /* ---- all members, among the node leaders ---- */
 
+/** Run an allgather among the node leaders; arguments as in
+ * ctn_table_allgather_t. */
 static ctn_step_t gather_among_leaders(ctn_op_t *op, void *table,
                                        size_t record_bytes,
                                        const uint32_t *first)
@@ -136,8 +147,8 @@ static ctn_step_t gather_counts(ctn_op_t *op)
     return gather_among_leaders(op, build->counts, sizeof(uint32_t), NULL);
 }
 
-/* The leader's memory: | members | first | by_rank | delivered | rows |. */
-
+/** The leader's memory: | member | first | by_rank | delivered | rows |. These
+ * are the offsets of the parts, and the size of all. */
 typedef struct member_table_layout {
     size_t first, by_rank, delivered, rows, bytes;
 } member_table_layout_t;
@@ -165,6 +176,7 @@ static member_table_layout_t lay_out(const ctn_topo_t *topo)
     return at;
 }
 
+/** Set this member's pointers into the leader's memory. */
 static void point_into(ctn_topo_t *topo, unsigned char *memory)
 {
     member_table_layout_t at = lay_out(topo);
@@ -179,6 +191,7 @@ static void point_into(ctn_topo_t *topo, unsigned char *memory)
     topo->side_by_side = has_rows(topo, true) ? memory + at.rows : NULL;
 }
 
+/** Fill in first[], and the members of this node. */
 static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
 {
     unsigned char *memory = topo->shared_member_table;
@@ -210,6 +223,8 @@ static ctn_step_t gather_members(ctn_op_t *op)
                                 sizeof(ctn_member_t), topo->member_table.first);
 }
 
+/** The leader fills in by_rank[], and broadcasts where the member table lies.
+ * */
 static ctn_step_t publish(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
@@ -227,7 +242,8 @@ static ctn_step_t publish(ctn_op_t *op)
                                              &build->received));
 }
 
-/** Look up the address of each local member's rows. */
+/** Look up the address of each local member's eager rows, if they follow its
+ * CTS table. @return false: no memory */
 static bool find_rows(ctn_topo_t *topo)
 {
     uint32_t members = ctn_topo_local_size(topo);

@@ -1,33 +1,38 @@
-/* The node area: memory of the node leader that all members of the node read
- * and write. */
+/* The memory of the node leader that all members of the node read and write:
+ * the leader's table of the node (local), then the node area. */
 
 #include "topo/topo.h"
 
 #include <stdlib.h>
 
-/* | local | arrived | released | ... | */
+/** The offsets of the parts of this memory, in the order | local | arrived |
+ * released | fenced | descriptor | departed | cpu | published | gathered |
+ * published_record |. For the parts see ctn_node_area_t. */
 typedef struct topo_layout {
     size_t arrived, released, fenced, descriptor, departed, cpu, published,
         published_record, gathered;
-    size_t bytes;
-    size_t stride;         /* of words, in words */
-    size_t arrived_stride; /* in words */
+    size_t bytes;          /* of all parts */
+    size_t stride;         /* see ctn_node_area_t */
+    size_t arrived_stride; /* likewise */
 } topo_layout_t;
 
-/** Lay out the node area. On oversubscribed hosts each poll follows a context
- * switch, so few cache lines are best. Otherwise every writer has lines of its
- * own (two, because the prefetcher fetches pairs). Two members share one line:
- * a member that takes the line to write gets the other's word with it, which
- * makes barriers of two ranks 0.07 us instead of 0.18 us. Successive barriers
- * use different lines, because the other member may still poll the previous one
- * (0.19 us instead of 0.23 us). */
+/** Lay out the memory. On oversubscribed hosts each poll follows a context
+ * switch, so few cache lines are best: the words of all members are contiguous.
+ * Otherwise every writer has lines of its own (two, because the prefetcher
+ * fetches pairs). An exception is a node of two members, whose words share one
+ * line: a member that fetches the line to write its word gets the other's word
+ * with it, so a barrier takes 0.07 us instead of 0.18 us. There and on
+ * oversubscribed hosts successive barriers use different lines, because the
+ * other member may still poll the line of the previous one (0.19 us instead of
+ * 0.23 us). */
 static topo_layout_t lay_out(size_t members, bool oversubscribed)
 {
     topo_layout_t at;
     at.stride = oversubscribed || members == 2 ? 1 : 16;
     size_t words = ctn_line_up(members * at.stride * sizeof(uint64_t));
     at.arrived = ctn_line_up(members * sizeof(ctn_local_member_t));
-    /* A member with lines of its own keeps the words of all generations
+    /* The words of the generations are on different lines if members share
+     * lines. A member with lines of its own has the words of all generations
      * there. */
     at.arrived_stride =
         at.stride == 1 ? words / sizeof(uint64_t) : at.stride / CTN_GENERATIONS;

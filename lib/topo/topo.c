@@ -1,7 +1,10 @@
-/* Builds the topology of a group. Rounds: a few times ceil(log2 p), plus as
- * many for each pass of the split by hash, which takes log8(nodes) + 1 or 2
- * passes in expectation. Memory: O(1) at a member; O(members on the node + log
- * nodes) at a node leader. */
+/* Builds the topology of a group by messages. A split by the name of the node
+ * makes the chain of the node's members; a scan of the group makes the chain of
+ * the node leaders. Then the members of each node fill in the leader's table
+ * and map its node area. Rounds: a few times ceil(log2 p), plus ceil(log2 p)
+ * for each pass of the split by hash, which takes log8(nodes) + 1 or 2 passes
+ * in expectation. Memory: O(1) at a member; O(members on the node + log nodes)
+ * at a node leader. */
 
 #include "topo/topo.h"
 
@@ -16,14 +19,15 @@ typedef struct topo_build {
     /* argument */
     ctn_topo_t *topo;
     /* working */
-    ctn_bins_t own;
+    ctn_bins_t own; /* of the scan that finds the node leaders, as the next */
     ctn_bins_t left;
     ctn_bins_t right;
-    ctn_words_t outgoing;
-    ctn_words_t received;
-    uint32_t collected;
+    ctn_words_t outgoing; /* leader: what it broadcasts on the node: WORD_... */
+    ctn_words_t received; /* from this broadcast */
+    uint32_t collected;   /* leader: members that have filled in their entry */
 } topo_build_t;
 
+/** Return the topology that an operation builds. */
 static ctn_topo_t *building(ctn_op_t *op)
 {
     return ((topo_build_t *)ctn_op_state(op))->topo;
@@ -47,7 +51,7 @@ ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     *state = CTN_BUILDING;
-    /* Call it, and return to this phase when it is done. */
+    /* MOVED instead of NEXT: this phase runs again when the child is done. */
     (void)ctn_op_call(op, child);
     return CTN_STEP_MOVED;
 }
@@ -56,12 +60,13 @@ ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
 
 typedef struct node_bcast {
     ctn_topo_t *topo;
-    ctn_words_t outgoing;
-    ctn_words_t left;
-    ctn_words_t right;
-    ctn_words_t *received;
+    ctn_words_t outgoing;  /* this member's; only the leader's matter */
+    ctn_words_t left;      /* of the scan: the leader's, at other members */
+    ctn_words_t right;     /* of the scan; not used */
+    ctn_words_t *received; /* the result */
 } node_bcast_t;
 
+/** Broadcast from the first member of the node's chain, the leader. */
 static ctn_step_t scan(ctn_op_t *op)
 {
     node_bcast_t *node_bcast = ctn_op_state(op);
@@ -72,7 +77,7 @@ static ctn_step_t scan(ctn_op_t *op)
                                        sizeof(ctn_words_t)));
 }
 
-/** The scan result excludes the leader's own words. */
+/** Set the result. The scan is exclusive, so at the leader it has no result. */
 static ctn_step_t receive(ctn_op_t *op)
 {
     node_bcast_t *node_bcast = ctn_op_state(op);
@@ -128,11 +133,12 @@ catena_status_t ctn_topo_link_node(catena_group_t *group,
     return CATENA_OK;
 }
 
+/** Make the chain of the node's members. */
 static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_topo_t *topo = building(op);
     catena_group_t *group = topo->group;
-    if (topo->node.place.size > 0) { /* already linked */
+    if (topo->node.place.size > 0) { /* the world's, by ctn_topo_link_node */
         return CTN_STEP_NEXT;
     }
     return ctn_op_call(op,
@@ -153,6 +159,8 @@ static ctn_step_t find_leaders(ctn_op_t *op)
                                        &build->right, sizeof(ctn_bins_t)));
 }
 
+/** At a leader: set its place in the chain of leaders; build the leader ring.
+ * */
 static ctn_step_t link_leaders(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
@@ -172,11 +180,12 @@ static ctn_step_t link_leaders(ctn_op_t *op)
 
 /* ---- the node's members ---- */
 
-/** The words that the leader broadcasts. */
+/** The words that the leader broadcasts: process and offset of its memory,
+ * number of the node, number of nodes, oversubscribed. */
 enum { WORD_PROCESS, WORD_OFFSET, WORD_NODE, WORD_NODES, WORD_OVERSUBSCRIBED };
 
-/** Allocate the node area: in the control block, or separately on large
- * nodes. */
+/** At the leader: allocate the memory that the node shares (node.c): in the
+ * control block, or separately on large nodes. @return false: no memory */
 static bool allocate_node_area(ctn_topo_t *topo, bool oversubscribed)
 {
     uint32_t n = ctn_topo_local_size(topo);
@@ -200,6 +209,7 @@ static void release_node_area(ctn_exec_t *exec, ctn_topo_t *topo)
     }
 }
 
+/** The leader broadcasts where members fill in their entries. */
 static ctn_step_t open_enrolment(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
@@ -222,6 +232,7 @@ static ctn_step_t open_enrolment(ctn_op_t *op)
                                              &build->received));
 }
 
+/** Put this member's entry into the leader's table. */
 static ctn_step_t enrol(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
@@ -249,6 +260,7 @@ static ctn_step_t enrol(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/** The leader waits for the entries of all members. */
 static ctn_step_t collect(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
@@ -266,7 +278,7 @@ static ctn_step_t collect(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Broadcast the same words again: the table is complete. */
+/** Broadcast the same words again: now they say that the table is complete. */
 static ctn_step_t publish(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
@@ -275,8 +287,9 @@ static ctn_step_t publish(ctn_op_t *op)
                                                  &build->received));
 }
 
-/* ---- ready ---- */
+/* ---- the result ---- */
 
+/** Map the leader's memory, and connect to the members of the node. */
 static ctn_step_t finalize(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
@@ -333,7 +346,8 @@ static const ctn_algorithm_t build_algorithm = {
     .finish = finish,
 };
 
-/** Clear the CTS table. No other shared words hold sequence numbers. */
+/** Called at an epoch barrier: zero the words of the CTS table. The other words
+ * of the topology hold no numbers that repeat. */
 static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;

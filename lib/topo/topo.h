@@ -4,12 +4,14 @@
 #include "group/group.h"
 
 /* Topology: where the members of a group are. It is built by splits when an
- * operation first needs it. The members of a node form a chain, and the first
- * members of all nodes, the node leaders, form another one. Its memory does not
- * grow with the group: a member has a handle and its control block; a leader
- * also has a table of its node and of its log2(nodes) partners. Direct and
- * leader algorithms need all members: the member table (members.c) is kept once
- * per node in the shared heap and built only for them. */
+ * operation first needs it (topo.c), or without messages by the split that made
+ * the group (known.c). The members of a node form a chain, and the first
+ * members of all nodes, the node leaders, form another one. The memory of the
+ * topology does not grow with the group: every member has a ctn_topo_t; a node
+ * leader also has a table of the members of its node, and of its log2(nodes)
+ * partners in the leader ring. Algorithms in which each member communicates
+ * with all others also need the member table (members.c), which is built only
+ * for them, once per node in the shared heap. */
 
 /** A member of a group, as all others see it. */
 typedef struct ctn_member {
@@ -19,12 +21,13 @@ typedef struct ctn_member {
     int32_t numa;       /* domain it is bound to; -1: none */
 } ctn_member_t;
 
-_Static_assert(sizeof(ctn_member_t) == 32, "records of fixed size");
+_Static_assert(sizeof(ctn_member_t) == 32, "entries of fixed size");
 
-/** A member of this node in the table of its leader. */
+/** A member of this node in the table of its leader. The member puts its entry
+ * there (in known.c the leader fills in most of it). */
 typedef struct ctn_local_member {
-    uint64_t ready; /* written by the member: how often it has filled in this
-                       entry */
+    uint64_t ready; /* word, written by the member. 1: all but member.cts_table
+                       is set; 2: all is set */
     uint64_t unused;
     ctn_member_t member;
 } ctn_local_member_t;
@@ -36,7 +39,7 @@ typedef struct ctn_node_leader {
 } ctn_node_leader_t;
 
 /** The partners of a node leader in round d of a dissemination: the leaders 2^d
- * nodes away on the ring of leaders. */
+ * nodes away on the leader ring. */
 typedef struct ctn_leader_ring_round {
     ctn_node_leader_t to;   /* to the right */
     ctn_node_leader_t from; /* to the left */
@@ -48,21 +51,24 @@ typedef struct ctn_leader_ring_round {
  * written use no memory, but count against the heap's limit. */
 typedef struct ctn_cts {
     uint64_t word;
-    uint64_t offset; /* the peer's buffer, or CTN_STAGED */
-    uint64_t bytes;  /* capacity that the peer has posted */
+    uint64_t offset; /* of the peer's buffer in its arena, or CTN_STAGED */
+    uint64_t bytes;  /* that the peer's buffer takes */
 } ctn_cts_t;
 
+/** In place of the offset of a buffer: it is not in the arena, or other ranks
+ * must not access it, so the data go through an eager or staging buffer. */
 #define CTN_STAGED UINT64_MAX
 
-/* Eager rows: small blocks for the members of a node, see
- * coll/alltoall/eager_rows.c. There are classes of row lengths, and each class
- * has a row for each generation and writer. A member's rows follow its CTS
- * table. On oversubscribed hosts all rows of a node are contiguous in the
- * leader's memory: each poll follows a context switch, which may have flushed
- * the TLB, so few pages are best. Classes do not overlap, so that memory read
- * as a word has only ever been a word. */
+/* Eager rows: a member's small blocks for all members of its node, see
+ * coll/alltoall/eager_rows.c. A row begins with a word. There are classes of
+ * row lengths, and each class has a row for each generation and writer. A
+ * member's rows follow its CTS table. On oversubscribed hosts all rows of a
+ * node are contiguous in the leader's memory: each poll follows a context
+ * switch, which may have flushed the TLB, so few pages are best. Rows of
+ * different classes do not overlap, so a location that holds a word never holds
+ * data. */
 #define CTN_EAGER_ROWS_BYTES 65536u /* limit for all blocks of a row */
-/* Limits for one block: */
+/* Limits for one block, if the node has: */
 #define CTN_EAGER_ROWS_PAIR_BYTES 256u /* two members with a core each */
 #define CTN_EAGER_ROWS_NODE_BYTES 512u /* more members with a core each */
 #define CTN_EAGER_ROWS_OVERSUBSCRIBED_BYTES 1024u /* more ranks than cores */
@@ -107,13 +113,16 @@ static inline size_t ctn_eager_rows_class_offset(unsigned class, size_t writers)
            (((size_t)64 << class) - 64 + class * 64);
 }
 
-/** Distance between the words of one reader, in words: a line each unless few
- * lines are better, as in the node area. */
+/** Return the distance between the words that one reader polls
+ * (ctn_topo_delivered), in words. Each has a cache line to itself, unless few
+ * lines are better, as in the node area (node.c). */
 static inline size_t ctn_delivered_stride(uint32_t members, bool oversubscribed)
 {
     return oversubscribed || members == 2 ? 1 : 8;
 }
 
+/** Return the memory for these words of one reader, in words: whole pairs of
+ * cache lines. */
 static inline size_t ctn_delivered_words(uint32_t members, bool oversubscribed)
 {
     return (members * ctn_delivered_stride(members, oversubscribed) + 15) &
@@ -133,110 +142,125 @@ static inline size_t ctn_eager_rows_offset(uint32_t size)
 typedef struct ctn_member_table {
     uint32_t nodes;
     uint32_t size;
-    const uint32_t *first;      /* nodes + 1 */
-    const ctn_member_t *member; /* size */
-    const uint32_t *by_rank;    /* size: group rank to index in member */
+    const uint32_t *first;      /* [nodes + 1] */
+    const ctn_member_t *member; /* [size] */
+    const uint32_t *by_rank;    /* [size]: index in `member`, by group rank */
 } ctn_member_table_t;
 
-/** A cache line written by one member and read by all members of its node: the
- * member has started an operation, and its buffers are here. */
+/** Buffer descriptor: a cache line that one member writes and all members of
+ * its node read. It says that the member has started an operation, and where
+ * its buffers are. */
 typedef struct ctn_buffer_descriptor {
-    uint64_t word;
-    uint64_t send; /* offset in its arena, or CTN_STAGED */
-    uint64_t receive;
-    uint64_t
-        rows; /* offset of the array that describes each block, or CTN_STAGED */
-    uint64_t direct_receive; /* receive, or CTN_STAGED if that holds data still
-                                to be sent */
+    uint64_t word;    /* announces the rest */
+    uint64_t send;    /* offset of the send buffer in the member's arena, or
+                         CTN_STAGED */
+    uint64_t receive; /* of the receive buffer, likewise */
+    uint64_t rows;    /* of the array that describes each block, likewise */
+    uint64_t direct_receive; /* as `receive`, but CTN_STAGED if that buffer
+                                still holds data to be sent */
     uint64_t bytes;          /* of each block, if all have the same length */
     uint64_t unused[2];
 } ctn_buffer_descriptor_t;
 
-_Static_assert(sizeof(ctn_buffer_descriptor_t) == 64, "a post is a cache line");
+_Static_assert(sizeof(ctn_buffer_descriptor_t) == 64,
+               "a buffer descriptor is a cache line");
 
-/** A member's record during a split: the record, or the offset of a longer one
- * (see split/call/allgather_fast.c). */
+/** What a member publishes in a split: its record with its location
+ * (split/call/allgather_fast.c), or where these lie if they are longer. */
 typedef struct ctn_published_record {
-    uint64_t bytes; /* of the record */
-    uint64_t
-        offset; /* in the member's arena; CTN_STAGED: the record is in data */
+    uint64_t bytes;
+    uint64_t offset; /* in the member's arena; CTN_STAGED: they are in `data` */
     unsigned char data[112];
 } ctn_published_record_t;
 
 _Static_assert(sizeof(ctn_published_record_t) == 128,
-               "a card is two cache lines");
+               "a published record is two cache lines");
 
-/** The gathered records of all nodes; written by the leader. */
+/** Where the leader has the records of all nodes in a split. */
 typedef struct ctn_gathered_records {
-    uint64_t word; /* number of the split */
-    uint64_t offset;
+    uint64_t word;   /* number of the split, from 1 */
+    uint64_t offset; /* in the leader's arena */
     uint64_t bytes;
     uint64_t unused[5];
 } ctn_gathered_records_t;
 
-/** Words shared by the members of a node, in the heap of its leader. Each has
- * one writer; i is the local rank. */
+/** Words and descriptors that the members of a node share, in the heap of its
+ * leader. Each has one writer: the member with local rank i, unless another is
+ * named. */
 typedef struct ctn_node_area {
-    /* barrier: [generation * arrived_stride + i * stride], increases with each
-     * operation */
+    /* Barrier: the member has arrived. Increases with each operation.
+     * [generation * arrived_stride + i * stride] */
     uint64_t *arrived;
     size_t arrived_stride;
-    size_t stride;      /* in words: one line, or dense (node.c) */
-    uint64_t *released; /* barrier: written by the leader */
+    size_t stride;      /* from the word of one member to that of the next, in
+                           words (node.c) */
+    uint64_t *released; /* barrier: the leader lets all members leave */
     uint64_t *fenced;   /* node fence: [i * stride] */
     ctn_buffer_descriptor_t *descriptor; /* [generation][i] */
-    uint64_t *departed; /* [generation][i * stride]: i no longer accesses
-                           others' buffers */
-    /* Splits, two of which may be read at a time: */
-    uint64_t *published; /* records: [i * stride], increases with each split */
+    uint64_t *departed; /* the member no longer accesses other members' buffers:
+                           [generation][i * stride] */
+    /* Splits. Records of two consecutive ones may be read at a time: */
+    uint64_t *published; /* the member's record is published. Increases with
+                            each split: [i * stride] */
     ctn_published_record_t *published_record; /* [split % 2][i] */
-    ctn_gathered_records_t *gathered;         /* [split % 2] */
-    uint32_t *cpu; /* [i]: 1 + the CPU it last ran on; 0: not published */
+    ctn_gathered_records_t *gathered; /* [split % 2], written by the leader */
+    uint32_t *cpu; /* [i]: 1 + the CPU on which the member last ran; 0: not
+                      published */
 } ctn_node_area_t;
 
+/** Whether something that is built on demand exists. */
 typedef enum ctn_built { CTN_NEW, CTN_BUILDING, CTN_BUILT } ctn_built_t;
 
+/** The topology of a group, as one member has it. */
 typedef struct ctn_topo {
     ctn_attachment_t attachment;
     catena_group_t *group;
     ctn_built_t state;
-    ctn_chain_t node;    /* the members on this node */
-    ctn_chain_t leaders; /* the leaders of all nodes; leaders only */
-    uint32_t node_index;
-    uint32_t nodes;
+    ctn_chain_t node;    /* the group's members on this node */
+    ctn_chain_t leaders; /* the leaders of all nodes; set at leaders only */
+    uint32_t
+        node_index; /* number of this node: its leader's rank in `leaders` */
+    uint32_t nodes; /* number of nodes of the group */
     bool oversubscribed; /* more ranks than cores on the host: as the leader
                             found, so that all members of the node select the
                             same algorithms */
-    const ctn_local_member_t
-        *local; /* the members on this node, in the leader's heap */
+    /* The members on this node, by local rank: the leader's table, or `known`.
+     * */
+    const ctn_local_member_t *local;
     ctn_node_area_t node_area;
-    /* The last values this member has written to the node area. */
+    /* The last values that this member has written to the node area. */
     uint64_t released; /* leader */
     uint64_t fenced;
     uint64_t published;
-    uint64_t splits; /* started by publishing records */
+    uint64_t splits; /* number of splits that have published records */
     uint32_t cpu;
-    ctn_endpoint_t **peer;     /* to the members on this node */
-    ctn_local_member_t *known; /* `local`, of a member that knows all members */
+    ctn_endpoint_t **peer;     /* to the members on this node, by local rank */
+    ctn_local_member_t *known; /* this member's own table of the node, if the
+                                  topology was built by known.c; else NULL */
     /* The member table and the memory that belongs to it. */
     ctn_built_t member_table_state;
     ctn_member_table_t member_table;
-    ctn_cts_t *cts_table; /* this member's, [generation][size]; then its rows */
-    unsigned char **rows; /* of the members on this node, or NULL */
+    ctn_cts_t *cts_table; /* this member's, [generation][size]; its rows follow
+                             unless the host is oversubscribed */
+    unsigned char **rows; /* eager rows of the members on this node, by local
+                             rank; or NULL */
     unsigned char
         *side_by_side;   /* all their rows, if oversubscribed; or NULL */
-    uint64_t *delivered; /* or NULL, see ctn_topo_delivered */
+    uint64_t *delivered; /* see ctn_topo_delivered; or NULL */
     /* Owned by the leader, NULL elsewhere. */
     ctn_leader_ring_round_t *leader_ring; /* [log2 of the number of nodes] */
-    void *shared; /* local and node area; may be in the control block */
-    void *shared_member_table;
+    void *shared; /* the leader's table and the node area; may be in the control
+                     block */
+    void *shared_member_table; /* memory of the member table */
 } ctn_topo_t;
 
+/** Return the number of the group's members on this node. */
 static inline uint32_t ctn_topo_local_size(const ctn_topo_t *topo)
 {
     return topo->node.place.size;
 }
 
+/** Return the rank of this member among them. */
 static inline uint32_t ctn_topo_local_rank(const ctn_topo_t *topo)
 {
     return topo->node.place.rank;
@@ -259,8 +283,9 @@ static inline uint64_t *ctn_topo_departed(const ctn_topo_t *topo, uint64_t seq,
     return &topo->node_area.departed[at * topo->node_area.stride];
 }
 
-/** Return the word that member `from` writes when its block is in the buffer of
- * member `to`; only with up to CTN_EAGER_ROWS_MEMBERS on the node. */
+/** Return the word that local rank `from` writes when its block is in the
+ * buffer of local rank `to`; only with up to CTN_EAGER_ROWS_MEMBERS on the
+ * node. */
 static inline uint64_t *ctn_topo_delivered(const ctn_topo_t *topo, uint64_t seq,
                                            uint32_t to, uint32_t from)
 {
@@ -279,7 +304,8 @@ static inline uint64_t *ctn_topo_arrived(const ctn_topo_t *topo, uint64_t seq,
                                     i * topo->node_area.stride];
 }
 
-/** Return the group rank of local rank i. */
+/** Return the group rank of local rank i; with several nodes the member table
+ * must exist. */
 static inline uint32_t ctn_topo_local_to_group(const ctn_topo_t *topo,
                                                uint32_t i)
 {
@@ -300,7 +326,8 @@ static inline void ctn_topo_publish_cpu(ctn_exec_t *exec, ctn_topo_t *topo)
     }
 }
 
-/** Return whether member i last ran on another CPU; see ctn_exec_elsewhere. */
+/** Return whether local rank i last ran on another CPU; see
+ * ctn_exec_on_other_core. */
 static inline bool ctn_topo_elsewhere(const ctn_topo_t *topo, uint32_t i)
 {
     return ctn_exec_on_other_core(topo->cpu, &topo->node_area.cpu[i]);
@@ -312,12 +339,14 @@ static inline unsigned ctn_rounds(uint32_t n)
     return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
+/** Return the number of members on a node. */
 static inline uint32_t
 ctn_member_table_count(const ctn_member_table_t *member_table, uint32_t node)
 {
     return member_table->first[node + 1] - member_table->first[node];
 }
 
+/** Return the member with local rank i. */
 static inline const ctn_member_t *ctn_topo_local(const ctn_topo_t *topo,
                                                  uint32_t i)
 {
@@ -333,10 +362,11 @@ static inline ctn_topo_t *ctn_topo_known(const catena_group_t *group)
     return (ctn_topo_t *)group->frequent;
 }
 
-/** Link the node's chain of the world from the launcher's list of local ranks.
- * All ranks take their control blocks at the same point, hence at the same
- * offsets, so no split is needed. Call it right after the group is created.
- * @param local_ranks of this node, ascending
+/** Set the places in the chain of the node's members of the world. No split is
+ * needed: the launcher lists the ranks of the node, and all ranks allocate the
+ * control block of the world at the same point of their start, hence at the
+ * same offset. Call it right after the world is created.
+ * @param local_ranks world ranks of this node, ascending
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_topo_link_node(catena_group_t *group,
                                    const uint32_t *local_ranks);
@@ -344,9 +374,9 @@ catena_status_t ctn_topo_link_node(catena_group_t *group,
 /** A member of a new group, known to a rank that has seen all members. */
 typedef struct ctn_known_member {
     ctn_address_t address;
-    uint32_t
-        node; /* any number; equal if and only if members are on one node */
-    int32_t numa;
+    uint32_t node; /* any numbers that are equal if and only if the members are
+                      on one node */
+    int32_t numa;  /* domain; -1: none */
 } ctn_known_member_t;
 
 /** Build the topology of a group from its known members, without messages. All
@@ -361,9 +391,11 @@ catena_status_t ctn_topo_link(catena_group_t *group,
  * CTN_NODE_AREA_MEMBERS. O(n * nodes). */
 bool ctn_topo_linkable(const ctn_known_member_t *member, uint32_t n);
 
-/** Build the topology from within a phase. Sets *topo and returns NEXT when it
- * is ready, else starts or awaits the build. All operations of a group start in
- * the same order, so all members build at the same point. */
+/** Called by a phase that needs the topology, each time that it runs. Sets
+ * *topo and returns NEXT when the topology is built; otherwise starts or awaits
+ * this, and returns what the phase must return. Only the oldest operation of a
+ * group builds, and operations start in the same order on all members, so all
+ * members build in the same operation. */
 ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group,
                          ctn_topo_t **topo);
 
@@ -373,8 +405,8 @@ ctn_step_t ctn_member_table_need(ctn_op_t *op, catena_group_t *group,
 
 /* Internal to this folder. */
 
-/** Create an operation that builds the ring of node leaders; NULL: no
- * memory. */
+/** Create an operation of the node leaders that builds the leader ring; NULL:
+ * no memory. */
 ctn_op_t *ctn_leader_ring_create(ctn_exec_t *exec, ctn_topo_t *topo);
 /** Create an operation that broadcasts words from the node leader to all
  * members of the node; NULL: no memory. `received` is set on all members, the
@@ -382,17 +414,20 @@ ctn_op_t *ctn_leader_ring_create(ctn_exec_t *exec, ctn_topo_t *topo);
 ctn_op_t *ctn_node_bcast_create(ctn_exec_t *exec, ctn_topo_t *topo,
                                 const ctn_words_t *outgoing,
                                 ctn_words_t *received);
-/** Run `child` (just created, or NULL for no memory) to build something, and
- * return to the calling phase: sets *state to BUILDING. */
+/** Run `child` (just created; NULL: no memory) to build something, and set
+ * *state to BUILDING. When the child is done, the calling phase runs again.
+ * @return what that phase must return */
 ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state);
-/** Map the node area in the leader's memory. */
+/** Set the pointers of topo->node_area and topo->local into the leader's
+ * memory, as this member has mapped it. */
 void ctn_node_area_map(ctn_topo_t *topo, unsigned char *memory,
                        bool oversubscribed);
+/** Return the bytes of that memory: the leader's table and the node area. */
 size_t ctn_node_area_bytes(uint32_t members, bool oversubscribed);
-/** Connect to the members of this node. @return ERR_NO_MEMORY, or as
- * ctn_exec_connect */
+/** Connect to the members of this node: set topo->peer from topo->local.
+ * @return ERR_NO_MEMORY, or as ctn_exec_connect */
 catena_status_t ctn_topo_connect(ctn_topo_t *topo);
-/** Return the offset of memory in the shared heap. */
+/** Return the offset of memory of the heap in this member's arena. */
 uint64_t ctn_offset_of(const ctn_exec_t *exec, const void *memory);
 /** Round up to pairs of cache lines. */
 static inline size_t ctn_line_up(size_t bytes)

@@ -1,14 +1,13 @@
-/* SPL-2: split by gathering through the node. It takes the place of
- * AllgatherMPI of Moody, Ahn, de Supinski (Exascale Algorithms for Generalized
- * MPI_Comm_split, EuroMPI 2011, section 3.1), which uses the best allgather
- * there is. The members of a node publish their records in shared memory, and
- * the node leaders gather those of all nodes. A member that has seen all
- * records also knows the nodes of the new group, so it builds the topology,
- * which otherwise takes messages at the first collective. Rounds: one on the
- * node, ceil(log2 nodes) between nodes. Memory: the records once per node, and
- * lists of O(N) at each member, 40 bytes for each member of the parent. Differs
- * from the paper: only records of the own color are sorted (as in MPI
- * libraries). */
+/* SPL-2: split by gathering through the memory of the node. It takes the place
+ * of AllgatherMPI of Moody, Ahn, de Supinski (Exascale Algorithms for
+ * Generalized MPI_Comm_split, EuroMPI 2011, section 3.1), which gathers the
+ * records by MPI_Allgather. The members of a node publish their records in the
+ * node area, and the node leaders gather those of all nodes. A member that has
+ * seen all records also knows the nodes of the new group, so it builds its
+ * topology here without messages. Rounds: one on the node, ceil(log2 nodes)
+ * between nodes. Memory: the records once per node, and lists of O(N) at each
+ * member, 40 bytes for each member of the parent. Differs from the paper: only
+ * records of the own color are sorted (as in MPI libraries). */
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +16,14 @@
 #include "split/call/call.h"
 #include "split/shared_table.h"
 
-/** What members must agree on: a bit is set on all or on none. A member without
- * a group compares nothing, but must know what the others will do. */
+/** What a member publishes about its call. In a valid split no member sets
+ * FLAG_INVALID, and all members set the same of the other bits, except that
+ * those without a color, which compare nothing, set none of FLAG_COMPARATORS.
+ * */
 enum {
-    FLAG_INVALID = 1 << 0,      /* invalid arguments: on no member */
-    FLAG_INCONSISTENT = 1 << 1, /* ctn_split_may_be_inconsistent */
+    FLAG_INVALID = 1 << 0,      /* invalid arguments */
+    FLAG_INCONSISTENT = 1 << 1, /* ctn_split_may_be_inconsistent: a scan
+                                   follows, in which all members take part */
     FLAG_COLOR_INT64 = 1 << 2,
     FLAG_COLOR_CALLBACK = 1 << 3,
     FLAG_KEY_INT64 = 1 << 4,
@@ -32,43 +34,47 @@ enum {
 
 /** A published record with the location of its owner. */
 typedef struct entry {
-    uint32_t node; /* in the parent */
-    int16_t numa;
-    uint16_t call_flags;
+    uint32_t node;       /* its number in the parent */
+    int16_t numa;        /* NUMA domain; -1: none */
+    uint16_t call_flags; /* FLAG_... */
     ctn_record_t record;
 } entry_t;
 
-/* Up to so many members need no memory besides the operation's. */
+/* For parents of up to so many members the lists are in the operation's own
+ * memory. */
 enum { FEW = 16 };
 
 typedef struct fast {
     /* arguments */
-    ctn_op_t *slot_owner;
+    ctn_op_t *slot_owner; /* as in ctn_split_fast, as are the others */
     catena_group_t *parent;
     catena_group_t *made;
     ctn_split_args_t args;
     bool wrong;
     /* working */
     ctn_topo_t *topo; /* of the parent */
-    entry_t *own;     /* a record that does not fit the node area */
+    entry_t *own; /* this member's entry, if it does not fit the node area */
     size_t own_bytes;
-    bool long_records; /* a member of the node has one */
-    unsigned half;     /* which half of the published records */
-    ctn_bytes_t
-        node; /* leader of one of several nodes: the records of its node */
-    ctn_bytes_t all; /* and the records of all nodes */
+    bool long_records; /* some member of the node has such an entry */
+    unsigned half;     /* 0 or 1: which half of published_record[] in the node
+                          area. Consecutive splits alternate */
+    /* With several nodes, at the node leaders: */
+    ctn_bytes_t node; /* the entries of its node, one behind the other */
+    ctn_bytes_t all;  /* the entries of all nodes */
+    /* With several nodes, at all members: the leader's `all` */
     const unsigned char *table;
     size_t table_bytes;
-    ctn_shared_table_t
-        *shared;        /* the table of a simulation that carries no data */
-    uint16_t any_flags; /* bits that some members have set */
-    uint16_t all_flags; /* bits that all members have set */
-    uint32_t wrong_rank;
-    /* the members of the own color */
-    uint32_t members;
-    const ctn_record_t **list;
-    ctn_known_member_t *known;
-    void *memory; /* of both lists, unless few */
+    ctn_shared_table_t *shared; /* in place of the lists in simulations without
+                                   data; else NULL */
+    uint16_t any_flags;         /* bits that some members have set */
+    uint16_t all_flags;         /* bits that all members have set */
+    uint32_t wrong_rank;        /* a member with FLAG_INVALID */
+    /* The members of the own color: */
+    uint32_t members;          /* their number */
+    const ctn_record_t **list; /* their records, in order; at first those of all
+                                  members. [2 * members of the parent] */
+    ctn_known_member_t *known; /* their nodes and NUMA domains, in this order */
+    void *memory;              /* of both lists; NULL: few, few_known */
     size_t memory_bytes;
     const ctn_record_t *few[2 * FEW];
     ctn_known_member_t few_known[FEW];
@@ -83,6 +89,7 @@ static bool is_leader(const fast_t *fast)
 
 /* ---- publishing ---- */
 
+/** Return where the member with local rank i publishes its entry. */
 static ctn_published_record_t *published_record_of(const fast_t *fast,
                                                    uint32_t i)
 {
@@ -162,6 +169,7 @@ static ctn_step_t publish_own(ctn_op_t *op)
     return ctn_op_call(op, ctn_publish_fence_create(fast->parent));
 }
 
+/** Return the entry that the member with local rank i has published. */
 static const entry_t *entry_on(const fast_t *fast, uint32_t i)
 {
     const ctn_published_record_t *published_record =
@@ -173,6 +181,8 @@ static const entry_t *entry_on(const fast_t *fast, uint32_t i)
 
 /* ---- between nodes ---- */
 
+/** Copy the entries of the node's members into one table. @return false: no
+ * memory */
 static bool collect_node(ctn_op_t *op, fast_t *fast)
 {
     uint32_t n = ctn_topo_local_size(fast->topo);
@@ -189,7 +199,7 @@ static bool collect_node(ctn_op_t *op, fast_t *fast)
     return fast->node.memory != NULL;
 }
 
-/** The same in a simulation with one table for all ranks. */
+/** Gather without data, in a simulation with one table for all ranks. */
 static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
 {
     uint32_t n = ctn_topo_local_size(fast->topo);
@@ -231,7 +241,8 @@ static ctn_step_t gather(ctn_op_t *op)
                                                   &fast->node, &fast->all));
 }
 
-/** The leader publishes the offset of the table; the others read it there. */
+/** The leader publishes where the table of all nodes lies; the other members
+ * read it there. */
 static ctn_step_t publish(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -255,8 +266,9 @@ static ctn_step_t publish(ctn_op_t *op)
 
 /* ---- the own color's members ---- */
 
-/** Return the next entry; `at` starts at 0: the local rank of a record or an
- * offset in the table. */
+/** Iterate over the entries of all members. @return the next one; NULL: no more
+ * @param[in,out] at 0 at first; with one node a local rank, otherwise an offset
+ * in the table */
 static const entry_t *next_entry(const fast_t *fast, size_t *at)
 {
     if (fast->topo->nodes == 1) {
@@ -289,6 +301,7 @@ static bool allocate_lists(ctn_op_t *op, fast_t *fast)
     return fast->memory != NULL;
 }
 
+/** Return the entry that contains `record`. */
 static const entry_t *entry_of(const ctn_record_t *record)
 {
     return (const void *)((const unsigned char *)record -
@@ -306,8 +319,8 @@ static void add_flags(fast_t *fast, const entry_t *entry)
     }
 }
 
-/** Return whether the published records are no valid split; all members find
- * the same. */
+/** Return whether the flags of all members show an invalid split; all members
+ * get the same result. */
 static bool refused(const fast_t *fast)
 {
     return (fast->any_flags & FLAG_INVALID) != 0 ||
@@ -349,8 +362,8 @@ static ctn_step_t sort(ctn_op_t *op)
 
 /* ---- the end ---- */
 
-/** Every member has sorted by itself: with a comparator of the application,
- * verify that all agree before the topology is built. */
+/** Every member has sorted by itself. With a comparator of the application,
+ * verify that neighbors agree on their links and on the list of members. */
 static ctn_step_t compare_lists(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -365,8 +378,10 @@ static ctn_step_t compare_lists(ctn_op_t *op)
     return ctn_op_call(op, ctn_split_verify_create(s, s->chain->place, digest));
 }
 
-/** With an inconsistent comparator members may agree about their links and
- * still have different lists: then the topology is built by messages. */
+/** Build the topology of the new group from the list of its members. With an
+ * inconsistent comparator members may agree on their links and still have
+ * different lists, so with a comparator of the application the topology is left
+ * to the first collective, which builds it with messages. */
 static ctn_step_t link(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -394,8 +409,9 @@ static void log_refusal(const ctn_op_t *op, const fast_t *fast)
     }
 }
 
-/** Memory that other members read is kept until they have read it; records in
- * the node area stay until the split after the next. */
+/** Wait until the node's members have read this member's memory: the table, or
+ * an entry that did not fit the node area. Entries in the node area need no
+ * wait, because only the split after the next overwrites them. */
 static ctn_step_t close_records(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -414,8 +430,8 @@ static ctn_step_t judge(ctn_op_t *op)
     return ctn_op_fail(op, CATENA_ERR_ARG);
 }
 
-/** If this member has failed alone, others may still read its memory, which is
- * kept until the heap is destroyed. */
+/** After other errors, which this member may have alone, other members may
+ * still read `own` and `all`, which are kept until the heap is destroyed. */
 static void finish(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);

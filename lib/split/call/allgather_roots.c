@@ -1,9 +1,10 @@
-/* Allgather among the node leaders, of tables of any length: dissemination
- * (Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for all-to-all
- * communications in multiport message-passing systems, IEEE TPDS 8, 1997) over
- * the leader ring. Rounds: ceil(log2 nodes), one message in each: up to 16 KiB
- * are sent eagerly to the eager buffers of the operation that runs it; longer
- * ones are read by the receiver. Memory: O(N) at a leader. */
+/* Allgather among the node leaders (roots), of tables of any length:
+ * dissemination (Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for
+ * all-to-all communications in multiport message-passing systems, IEEE TPDS 8,
+ * 1997) over the leader ring. Rounds: ceil(log2 nodes), one message in each.
+ * Messages of up to 16 KiB are sent eagerly to the eager buffers of the split
+ * call (slot_owner); longer ones are read by the receiver. Memory: O(N) at a
+ * leader. */
 
 #include <string.h>
 
@@ -12,24 +13,26 @@
 #include "split/call/call.h"
 
 enum {
-    MOST_ROUNDS = 32,
-    COUNT_EAGER =
-        -1 /* count in the flag of an eager message; not used by messages */
+    MOST_ROUNDS = 32, /* with 2^32 nodes */
+    /* The count in the sequence flag of an eager message. exec/message.h never
+     * uses this count. */
+    COUNT_EAGER = -1
 };
 
-_Static_assert(MOST_ROUNDS <= CTN_EAGER_SLOTS, "a wide slot for each round");
+_Static_assert(MOST_ROUNDS <= CTN_EAGER_SLOTS,
+               "a slot with an eager buffer for each round");
 
 typedef struct allgather_roots {
     /* arguments */
-    ctn_op_t *slot_owner;
+    ctn_op_t *slot_owner; /* see ctn_allgather_roots_create */
     const ctn_topo_t *topo;
-    ctn_bytes_t *all;
+    ctn_bytes_t *all; /* the result */
     /* working */
     unsigned round;
-    bool sent;
-    uint32_t nodes;                   /* whose blocks are here */
-    ctn_bytes_t held;                 /* their blocks, the own first */
-    ctn_bytes_t message[MOST_ROUNDS]; /* sent; kept until the end */
+    bool sent;        /* in this round */
+    uint32_t nodes;   /* number of nodes whose blocks are here */
+    ctn_bytes_t held; /* their blocks, the own first */
+    ctn_bytes_t message[MOST_ROUNDS]; /* sent, by round; kept until the end */
     ctn_send_handle_t send_handle;
     ctn_receive_handle_t receive_handle;
 } allgather_roots_t;
@@ -50,8 +53,9 @@ void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table)
     *table = (ctn_bytes_t){NULL, 0};
 }
 
-/* A block is a node's table preceded by its length. */
+/* A block is here the table of a node, preceded by its length. */
 
+/** Return the bytes of a block, its length field included. */
 static size_t block_bytes(const unsigned char *block)
 {
     uint64_t bytes;
@@ -69,8 +73,9 @@ static size_t prefix_bytes(const ctn_bytes_t *blocks, uint32_t n)
     return at;
 }
 
-/* ---- messages: their length, then blocks ---- */
+/* ---- messages: the bytes of all blocks in it, then the blocks ---- */
 
+/** Send the first `count` blocks that are here to this round's partner. */
 static catena_status_t send(ctn_op_t *op, allgather_roots_t *x, uint32_t count)
 {
     const ctn_node_leader_t *to = &x->topo->leader_ring[x->round].to;
@@ -102,6 +107,8 @@ static catena_status_t send(ctn_op_t *op, allgather_roots_t *x, uint32_t count)
                           ctn_flag(seq, (uint32_t)COUNT_EAGER), &op->pending);
 }
 
+/** Append the blocks of a message to those that are here. @return false: no
+ * memory */
 static bool append(ctn_op_t *op, allgather_roots_t *x,
                    const unsigned char *message)
 {
@@ -119,6 +126,7 @@ static bool append(ctn_op_t *op, allgather_roots_t *x,
     return true;
 }
 
+/** Receive this round's message: an eager one, or one of exec/message.h. */
 static ctn_step_t receive(ctn_op_t *op, allgather_roots_t *x)
 {
     const ctn_node_leader_t *from = &x->topo->leader_ring[x->round].from;
@@ -175,7 +183,8 @@ static ctn_step_t rounds(ctn_op_t *op)
     return ctn_op_jump(op, PHASE_TAKEN);
 }
 
-/** A long message must have been read before its slot is used again. */
+/** Wait until the receiver has read the message of this round, if it was not
+ * eager: there is one send handle for all rounds. */
 static ctn_step_t await_taken(ctn_op_t *op)
 {
     allgather_roots_t *x = ctn_op_state(op);
@@ -187,7 +196,7 @@ static ctn_step_t await_taken(ctn_op_t *op)
                                      : CTN_STEP_NEXT;
 }
 
-/** Copy the blocks without their lengths. */
+/** Copy the blocks to the result, without their lengths. */
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     allgather_roots_t *x = ctn_op_state(op);
@@ -213,8 +222,9 @@ static void finish(ctn_op_t *op)
     ctn_send_handle_release(x->slot_owner, &x->send_handle);
     ctn_receive_handle_release(x->slot_owner, &x->receive_handle);
     ctn_bytes_close(op->exec, &x->held);
-    /* After an error the network may still read these messages, and others may
-     * take other data for them: they are kept until the heap is destroyed. */
+    /* After an error the network may still read these messages. If their memory
+     * were used again, other data would be sent in their place. So they are
+     * kept until the heap is destroyed. */
     for (unsigned i = 0; i < MOST_ROUNDS && op->pending == 0; i++) {
         ctn_bytes_close(op->exec, &x->message[i]);
     }

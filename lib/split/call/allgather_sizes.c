@@ -1,34 +1,38 @@
 /* The messages of allgather_roots.c without content: for simulations of costs
- * only, in which all nodes have tables of the same length. */
+ * only (--cost-only), in which the tables of all nodes have one length. */
 
 #include "exec/slot.h"
 #include "split/call/call.h"
 
 typedef struct allgather_sizes {
     /* arguments */
-    ctn_op_t *slot_owner;
+    ctn_op_t *slot_owner; /* see ctn_allgather_roots_create */
     const ctn_topo_t *topo;
     size_t bytes; /* of a node's table */
     /* working */
     unsigned round;
-    uint32_t nodes; /* whose tables would be here */
-    uint64_t pending;
+    uint32_t nodes;   /* number of nodes whose tables would be here */
+    uint64_t pending; /* gets that are not complete */
 } allgather_sizes_t;
 
 enum { PHASE_SEND, PHASE_END = 4 };
 
-/** Slots of the second half are for acknowledgements. */
+/** Return the slot for the acknowledgement of this round's message: the second
+ * half of the slots is for these. */
 static unsigned acknowledgement(const allgather_sizes_t *x)
 {
     return CTN_SLOTS / 2 + x->round;
 }
 
+/** Return the number of tables in a message of this round. */
 static uint32_t count(const allgather_sizes_t *x)
 {
-    uint32_t rest = x->topo->nodes - x->nodes;
-    return x->nodes < rest ? x->nodes : rest;
+    uint32_t missing = x->topo->nodes - x->nodes;
+    return x->nodes < missing ? x->nodes : missing;
 }
 
+/** Return the bytes of a message of this round: its length, then each table
+ * with its length. */
 static size_t message_bytes(const allgather_sizes_t *x)
 {
     return sizeof(uint64_t) + count(x) * (sizeof(uint64_t) + x->bytes);
@@ -92,7 +96,7 @@ static ctn_step_t acknowledge(ctn_op_t *op)
                              x->topo->leader_ring[x->round].from.address,
                              acknowledgement(x), NULL, 0);
     }
-    /* Appending copies all of it. */
+    /* The receiver would append the message to what it has: a copy. */
     ctn_exec_charge(op->exec, CTN_WORK_COPY, message_bytes(x));
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }

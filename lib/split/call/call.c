@@ -12,38 +12,40 @@
 #include "core/sized.h"
 #include "topo/locality.h"
 
-/** The last split of a group. */
+/** What a group keeps about its last split, for statistics. */
 typedef struct last {
     ctn_attachment_t attachment;
     ctn_split_choice_t choice;
-    ctn_tally_t tally;
+    ctn_tally_t tally; /* costs of that split alone */
 } last_t;
 
 static const char last_key;
 
-/* Records up to here need no memory besides the operation's. */
+/* Records up to so many bytes need no memory besides the operation's. */
 enum { INLINE_RECORD = 256 };
 
 typedef struct call_split {
     /* arguments */
-    catena_group_t *parent;
-    catena_split_t by;
-    ctn_split_choice_t choice;
-    catena_group_t **out;
-    catena_status_t wrong; /* of the arguments; it only reports to the others */
-    ctn_hidden_t *hidden;  /* the hidden duplicate that it links, or NULL */
+    catena_group_t *parent;    /* the group that is split */
+    catena_split_t by;         /* the significant arguments of the call */
+    ctn_split_choice_t choice; /* of the algorithm */
+    catena_group_t **out;      /* where the caller wants the new group */
+    catena_status_t wrong;     /* the error of the arguments: this member takes
+                                  part only to report it to the others */
+    ctn_hidden_t *hidden;      /* the hidden duplicate to make, or NULL */
     /* working */
-    catena_group_t *made;
-    bool known; /* other members may know its address */
-    ctn_record_t *record;
-    size_t record_bytes;
-    ctn_tally_t before;
-    ctn_words_t own, left, right;
+    catena_group_t *made; /* the new group; NULL once handed over */
+    bool known;           /* other members may know the address of its block */
+    ctn_record_t *record; /* this member's */
+    size_t record_bytes;  /* of its memory; 0: it is in inline_record */
+    ctn_tally_t before;   /* the tally when the split started */
+    ctn_words_t own, left, right; /* of the scan of drop_undefined */
     _Alignas(8) unsigned char inline_record[INLINE_RECORD];
 } call_split_t;
 
 _Static_assert(sizeof(call_split_t) <= CTN_OP_STATE_BYTES, "fits an operation");
 
+/** Return whether this member has no color: it joins no group. */
 static bool undefined(const call_split_t *split)
 {
     return (split->by.flags & CATENA_SPLIT_UNDEFINED) != 0;
@@ -51,7 +53,8 @@ static bool undefined(const call_split_t *split)
 
 /* ---- phases ---- */
 
-/** Child operations run on the group's chain, one operation after the other. */
+/** The algorithms run on the chain of the group, which only the oldest
+ * operation of the group uses. */
 static ctn_step_t wait_until_oldest(ctn_op_t *op)
 {
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
@@ -157,7 +160,7 @@ static void release_last(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(attachment);
 }
 
-/** Record what the split took; skipped without memory. */
+/** Record what the split has cost. Without memory nothing is recorded. */
 static void remember(ctn_op_t *op, const call_split_t *split)
 {
     last_t *last = (last_t *)ctn_group_find(split->parent, &last_key);
@@ -180,7 +183,7 @@ static void remember(ctn_op_t *op, const call_split_t *split)
     };
 }
 
-/** Runs last: before, the split may still fail. */
+/** Give the new group to the caller. Called when nothing can fail any more. */
 static void hand_over(ctn_op_t *op)
 {
     call_split_t *split = ctn_op_state(op);
@@ -191,8 +194,8 @@ static void hand_over(ctn_op_t *op)
     }
 }
 
-/** Start the operations of a hidden duplicate, or fail the whole context: a
- * request cannot be taken back. */
+/** Let operations of the hidden duplicate begin. If the split has failed, end
+ * the context: the request exists already and can no longer fail alone. */
 static void finish_hidden(ctn_op_t *op)
 {
     call_split_t *split = ctn_op_state(op);
@@ -210,8 +213,8 @@ static void finish(ctn_op_t *op)
         finish_hidden(op);
     } else if (op->status == CATENA_OK) {
         hand_over(op);
-    } else if (op->status ==
-               CATENA_ERR_NO_MEMORY) { /* other members wait for it */
+    } else if (op->status == CATENA_ERR_NO_MEMORY) {
+        /* other members wait for this one */
         (void)ctn_exec_abort(op->exec, op->status);
     }
     ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
@@ -221,8 +224,8 @@ static void finish(ctn_op_t *op)
     }
     if (split->known && op->status != CATENA_OK &&
         op->status != CATENA_ERR_ARG) {
-        /* Members that have not failed may still put into its control block,
-         * which is kept until the heap is destroyed. */
+        /* Members that have not failed may still put into the new control
+         * block, which is kept until the heap is destroyed. */
         split->made->block = NULL;
     }
     ctn_group_release(split->made);
@@ -291,18 +294,20 @@ static catena_status_t check(const catena_group_t *group,
 
 static const ctn_sized_t split_struct = CTN_SIZED(catena_split_t, algorithm);
 
-/** Read a caller's struct to `own`. *given: `own`, or NULL if there is none or
- * it cannot be read. */
+/** Copy the caller's struct *split, which may be of another version of the
+ * library, to `own`.
+ * @param[in,out] split becomes `own`, or NULL if it cannot be read; NULL stays
+ * */
 static catena_status_t read_split(const catena_group_t *group,
-                                  const catena_split_t **given,
+                                  const catena_split_t **split,
                                   catena_split_t *own)
 {
-    if (group == NULL || *given == NULL) {
+    if (group == NULL || *split == NULL) {
         return CATENA_OK; /* refused later */
     }
     catena_status_t status =
-        ctn_sized_read(group->exec->log, &split_struct, *given, own);
-    *given = status == CATENA_OK ? own : NULL;
+        ctn_sized_read(group->exec->log, &split_struct, *split, own);
+    *split = status == CATENA_OK ? own : NULL;
     return status;
 }
 
@@ -333,9 +338,11 @@ static void set_invalid(const ctn_log_t *log, catena_split_t *by,
     (void)ctn_split_named(log, by, choice);
 }
 
-/** Create a split, inactive. If the arguments are invalid, it fails on all
- * ranks; it is not created if the other ranks cannot be notified.
- * @param status not CATENA_OK: already known to be invalid */
+/** Create the operation of a split call, inactive. If the arguments are
+ * invalid, the operation reports this and fails on all ranks; if it cannot
+ * report to the other ranks, it is not created.
+ * @param status not CATENA_OK: the arguments are already known to be invalid
+ * @param[out] made the operation */
 static catena_status_t create(catena_group_t *group,
                               const catena_split_t *split,
                               catena_status_t status, catena_group_t **out,
@@ -371,7 +378,7 @@ static catena_status_t create(catena_group_t *group,
     return CATENA_OK;
 }
 
-/** @param status as above */
+/** Run a split to completion. `status` as in create. */
 static catena_status_t run_split(catena_group_t *group,
                                  const catena_split_t *split,
                                  catena_status_t status, catena_group_t **out)
@@ -388,6 +395,7 @@ static catena_status_t run_split(catena_group_t *group,
 
 /* ---- hidden duplicates ---- */
 
+/** Free a hidden duplicate with the request that owns it. */
 static void dispose(void *hidden)
 {
     ctn_ml_keep_explanation(hidden);
@@ -438,8 +446,9 @@ catena_status_t catena_group_split_by(catena_group_t *group,
     return run_split(group, split, status, out);
 }
 
-/** A rank with invalid arguments gets the error immediately; the others get it
- * when it makes progress. */
+/** A rank with invalid arguments gets the error immediately. It reports it by a
+ * detached operation, so the other ranks get it when this rank has made
+ * progress. */
 catena_status_t catena_group_isplit_by(catena_group_t *group,
                                        const catena_split_t *split,
                                        catena_group_t **out,

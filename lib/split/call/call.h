@@ -4,23 +4,29 @@
 #include "split/algorithms.h"
 #include "topo/topo.h"
 
-/** allgather-fast: an operation that splits `parent` into `made`, and builds
- * its topology if possible; otherwise as those of split/algorithms.h. Fails
- * with CATENA_ERR_ARG on all members if they do not use the same comparators,
- * as far as members can compare these, or if one had invalid arguments.
- * @param slot_owner the split itself, whose slots on the user sequence it uses
+/** Create the operation of allgather-fast (SPL-2). Like the algorithms of
+ * split/algorithms.h, it sets the place of args->chain, the chain of `made`,
+ * the new group. If possible it also builds the topology of `made`. It fails
+ * with CATENA_ERR_ARG on all members if their comparators are of different
+ * kinds (none, catena_compare_int64, another one), or if one member had invalid
+ * arguments. NULL: no memory.
+ * @param slot_owner the operation of the split call, of which this is a child.
+ * It has a number on the user sequence, and its messages use the slots of that
+ * number
  * @param wrong this member had invalid arguments: its record is empty */
 ctn_op_t *ctn_split_fast(ctn_op_t *slot_owner, catena_group_t *parent,
                          catena_group_t *made, const ctn_split_args_t *args,
                          bool wrong);
 
-/** Create a hidden duplicate of a group for a persistent operation. It is
- * linked by a detached operation of the group, so requests match in the order
- * in which they are initialized. Without memory the context is aborted.
- * @param eager it runs alltoalls */
+/** Create a hidden duplicate of a group for a persistent request. A detached
+ * operation of the group sets its place in its chain. That operation is
+ * numbered with the others of the group, so all members combine the duplicates
+ * of the same request if they initialize requests in the same order. Without
+ * memory the context is aborted.
+ * @param eager the request runs alltoalls, which need eager buffers */
 catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
                                 ctn_hidden_t **hidden);
-/** Have a request own it: it is freed with the request. */
+/** Make a request the owner of a hidden duplicate, which is freed with it. */
 void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden);
 
 /** Bytes in the shared heap. */
@@ -29,50 +35,58 @@ typedef struct ctn_bytes {
     size_t bytes;
 } ctn_bytes_t;
 
+/** Allocate `bytes`. @return the memory; NULL: no memory */
 unsigned char *ctn_bytes_open(ctn_exec_t *exec, ctn_bytes_t *table,
                               size_t bytes);
 void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table);
 
-/** Create an allgather among the node leaders: each gets the tables of all
- * nodes, in any order.
+/** Create an allgather among the node leaders (here roots): each gets the
+ * tables of all nodes, in any order. NULL: no memory.
  * @param slot_owner as above
- * @param all  allocated by it */
+ * @param own  the table of this node
+ * @param[out] all the tables of all nodes, one behind the other; allocated by
+ *             the operation */
 ctn_op_t *ctn_allgather_roots_create(ctn_op_t *slot_owner,
                                      const ctn_topo_t *topo,
                                      const ctn_bytes_t *own, ctn_bytes_t *all);
 
-/** Messages up to here are sent to eager buffers. */
+/** Messages among the node leaders up to so many bytes are sent to eager
+ * buffers. */
 #define CTN_ALLGATHER_ROOTS_EAGER_BYTES                                        \
     (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
 
-/** The same messages without content, `bytes` at each node: for simulations of
- * costs only. */
+/** Create the operation that sends the same messages without content, as if
+ * the table of each node had `bytes`: for simulations of costs only. NULL: no
+ * memory. */
 ctn_op_t *ctn_allgather_sizes_create(ctn_op_t *slot_owner,
                                      const ctn_topo_t *topo, size_t bytes);
 
 /** The selected algorithm, and the reason. */
 typedef struct ctn_split_choice {
-    const char *name;
-    /** NULL: allgather-fast */
+    const char *name; /* NULL: not selected yet */
+    /** Creates its operation; NULL: allgather-fast, see ctn_split_fast */
     ctn_op_t *(*make)(const ctn_split_args_t *args);
-    uint32_t most;  /* of cheng */
-    bool every_bit; /* of radix */
-    const char *reason;
+    uint32_t most;      /* of cheng, see ctn_split_args_t */
+    bool every_bit;     /* of radix, likewise */
+    const char *reason; /* text for ctn_split_explain */
 } ctn_split_choice_t;
 
-/** Look up an algorithm by name; "auto" or NULL: selected later. Logs errors.
+/** Look up the algorithm that split->algorithm names. "auto" or NULL:
+ * choice->name stays NULL, for ctn_split_choose. Logs errors.
  * @return ERR_ARG: unknown, or not applicable to such colors and keys */
 catena_status_t ctn_split_named(const ctn_log_t *log,
                                 const catena_split_t *split,
                                 ctn_split_choice_t *choice);
 
-/** Return whether a member with invalid arguments can report this to the
- * others: whatever it was to run, they run allgather-fast.
- * @param split its arguments, or NULL */
+/** Return whether a member with invalid arguments can report them to the other
+ * members. It can if these run allgather-fast, which carries such reports, as
+ * far as this member's group and arguments tell.
+ * @param split the arguments of this member, or NULL */
 bool ctn_split_can_report(const catena_group_t *group,
                           const catena_split_t *split);
 
-/** Select by facts that all members share. */
+/** Select an algorithm by what all members know: the size of the group, the
+ * flags and the comparators. */
 void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,
                       ctn_split_choice_t *choice);
 

@@ -6,14 +6,17 @@
 #include "core/units.h"
 #include "split/call/call.h"
 
-/** What an algorithm is applicable to. */
+/** An algorithm, and the colors and keys to which it is applicable. */
 typedef struct split_row {
     const char *name;
-    ctn_op_t *(*make)(const ctn_split_args_t *args);
-    bool integers;   /* colors and keys only of catena_compare_int64 */
-    bool same_bytes; /* colors are equal if and only if their bytes are */
-    bool takes_most; /* a number may follow, as in cheng:1024 */
-    bool every_bit;  /* as in the paper */
+    ctn_op_t *(*make)(const ctn_split_args_t *args); /* NULL: ctn_split_fast */
+    bool integers;   /* needs colors and keys that catena_compare_int64
+                        compares, or none */
+    bool same_bytes; /* needs colors that are equal if and only if their bytes
+                        are */
+    bool takes_most; /* a number may follow the name, as in cheng:1024: see
+                        ctn_split_args_t.most */
+    bool every_bit;  /* see ctn_split_args_t.every_bit */
 } split_row_t;
 
 static const split_row_t rows[] = {
@@ -29,14 +32,17 @@ static const split_row_t rows[] = {
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+/* Records at a sorter of cheng: smallest number that a name may give, number
+ * without one, largest number. */
 enum { CHENG_LEAST = 128, CHENG_USUAL = 1024, CHENG_MOST = 8192 };
 
 static const char names[] =
     "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:128 to "
     "cheng:8192, bitonic, radix, radix-plain, hash, hash64";
 
-/** Lengths may be wrong on one rank only: the algorithm detects that on all
- * ranks. */
+/** Return whether colors (or keys) are integers, or absent. The length of an
+ * integer is not checked here: it may be wrong on this rank only, and radix
+ * detects that on all ranks. */
 static bool is_integer(catena_compare_t compare, size_t bytes)
 {
     return compare == catena_compare_int64 || (compare == NULL && bytes == 0);
@@ -72,7 +78,7 @@ static const split_row_t *find(const char *name, size_t length)
     return NULL;
 }
 
-/** Parse the number after a name. */
+/** Parse the number after the name of cheng. @return whether it is valid */
 static bool read_most(const char *text, uint32_t *most)
 {
     uint64_t value = 0;
@@ -119,8 +125,8 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
     return CATENA_OK;
 }
 
-/** Size up to which allgather-fast is fastest; docs/tuning.md has the
- * measurements. */
+/** Size of the group up to which allgather-fast is selected; docs/tuning.md has
+ * the measurements. */
 enum { GATHER_TO = 1024 };
 
 bool ctn_split_can_report(const catena_group_t *group,
@@ -131,6 +137,7 @@ bool ctn_split_can_report(const catena_group_t *group,
                          : strcmp(name, "allgather-fast") == 0;
 }
 
+/** Set the choice to the algorithm `name`. */
 static void take(ctn_split_choice_t *choice, const char *name,
                  const char *reason)
 {

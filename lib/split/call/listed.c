@@ -1,21 +1,22 @@
 /* A group of listed ranks, made by these ranks alone.
  *
- * Each listed rank allocates its control block and sends its address to the
- * ranks listed before and after it, as a handshake (exec/handshake.h). With
- * theirs its place in the chain is complete. A barrier of the new chain
- * follows.
+ * Each listed rank allocates its control block and sends the block's address to
+ * the ranks listed before and after it, as a handshake (exec/handshake.h). With
+ * the handshakes of these two its place in the chain is complete. A barrier of
+ * the new chain ends the call.
  *
  * Why a handshake is taken before its sender writes to the same peer again. The
- * call blocks, so a rank is in one of them at a time. When the barrier is
+ * call blocks, so a rank is in one such call at a time. When the barrier is
  * complete on a rank, all members have begun it, hence have taken the
- * handshakes of both neighbors. So a member that begins another call finds all
- * handshakes that it has sent taken.
+ * handshakes of both neighbors. So when a member begins another call, all
+ * handshakes that it has sent are taken.
  *
- * Which call a handshake belongs to needs no number: of two calls that two
- * ranks have in common and in which they are neighbors, one is complete on both
- * before the other begins on either, since all ranks make them in the same
- * order. A digest of the list finds ranks that do not. Rounds: 1, and
- * ceil(log2 n) of the barrier. */
+ * Why a handshake need not say to which call it belongs. Take two calls in
+ * which the same two ranks are neighbors. All ranks make their common calls in
+ * the same order, and a call ends with a barrier. So each of the two ranks
+ * takes the other's handshake of the first call before it begins the second. If
+ * ranks make them in different orders, a digest of the list in the handshake
+ * shows it. Rounds: 1, and ceil(log2 n) of the barrier. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,24 +28,27 @@
 
 typedef struct listed {
     /* arguments */
-    int *world; /* [count] world ranks, malloc'd; NULL: the group owns them */
+    int *world; /* [count] world ranks of the list, malloc'd; NULL once the new
+                   group owns them */
     uint32_t count;
-    uint32_t rank; /* of this rank in the list */
-    catena_group_t **out;
+    uint32_t rank;        /* of this rank in the list and in the new group */
+    catena_group_t **out; /* where the caller wants the new group */
     /* working */
-    catena_group_t *made;
-    const int *list; /* [count] world ranks */
-    uint64_t digest;
-    bool taken[2]; /* handshakes of both neighbors */
+    catena_group_t *made; /* the new group */
+    const int *list;      /* the same world ranks, whoever owns them */
+    uint64_t digest;      /* of the list */
+    bool taken[2];        /* the handshakes of the left and right neighbor */
 } listed_t;
 
-/* A handshake: | digest (30 bits, the lowest is 1) | page of the block (34) |.
- */
+/* A handshake has the digest in the upper 30 bits, of which the lowest is 1, so
+ * that the word is not 0; and in the lower 34 bits the number of the page in
+ * the sender's arena at which its control block starts. */
 enum { PAGE_BITS = 34 };
 
 static uint64_t digest_of(const int *list, uint32_t count)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ count; /* FNV-1a */
+    /* the offset and the prime of FNV-1a */
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ count;
     for (uint32_t i = 0; i < count; i++) {
         hash = (hash ^ (uint32_t)list[i]) * UINT64_C(0x100000001b3);
         hash ^= hash >> 29;
@@ -57,7 +61,8 @@ static ctn_chain_place_t *place_of(const listed_t *listed)
     return &listed->made->chain.place;
 }
 
-/** Return whether there is a neighbor on a side; *process: its world rank. */
+/** Return whether this rank has a neighbor on `side` (0: left, 1: right).
+ * @param[out] process the neighbor's world rank */
 static bool has_neighbor(const listed_t *listed, int side, uint64_t *process)
 {
     if (side == 0 ? listed->rank == 0 : listed->rank + 1 == listed->count) {
@@ -70,6 +75,7 @@ static bool has_neighbor(const listed_t *listed, int side, uint64_t *process)
 
 /* ---- phases ---- */
 
+/** Create the new group, without neighbors in its chain. */
 static catena_status_t open_group(ctn_exec_t *exec, listed_t *listed)
 {
     catena_status_t status = ctn_group_create(exec, &listed->made);
@@ -105,7 +111,8 @@ static ctn_step_t send(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Take the handshake of a neighbor, if it has arrived. */
+/** Take the handshake of the neighbor on `side`, if it has arrived, and link to
+ * this neighbor. */
 static catena_status_t take(ctn_op_t *op, listed_t *listed, int side,
                             uint64_t process)
 {
@@ -132,7 +139,7 @@ static catena_status_t take(ctn_op_t *op, listed_t *listed, int side,
 static ctn_step_t receive(ctn_op_t *op)
 {
     listed_t *listed = ctn_op_state(op);
-    bool all = true;
+    bool linked = true;
     for (int side = 0; side < 2; side++) {
         uint64_t process;
         if (listed->taken[side] || !has_neighbor(listed, side, &process)) {
@@ -142,12 +149,12 @@ static ctn_step_t receive(ctn_op_t *op)
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
-        all = all && listed->taken[side];
+        linked = linked && listed->taken[side];
     }
-    return all ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    return linked ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-static ctn_step_t meet(ctn_op_t *op)
+static ctn_step_t barrier(ctn_op_t *op)
 {
     listed_t *listed = ctn_op_state(op);
     return ctn_op_call(op, ctn_chain_barrier(op->exec, &listed->made->chain));
@@ -171,7 +178,7 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"send", send}, {"receive", receive}, {"barrier", meet}, {NULL, NULL}};
+    {"send", send}, {"receive", receive}, {"barrier", barrier}, {NULL, NULL}};
 
 static const ctn_algorithm_t listed_algorithm = {
     .name = "group create",
@@ -219,7 +226,7 @@ static catena_status_t check_list(const catena_group_t *parent, size_t count,
     return status;
 }
 
-/** Return where this rank is in the list; `count`: nowhere. */
+/** Return the index of this rank in the list; `count`: it is not listed. */
 static size_t own_place(const catena_group_t *parent, size_t count,
                         const int ranks[])
 {

@@ -1,12 +1,12 @@
-/* Batcher's bitonic sort with one record at each member. Moody, Ahn, de Supinski:
- * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
- * (Bitonic); K. E. Batcher: Sorting Networks and Their Applications, AFIPS
- * 1968; for any number of members: H. W. Lang: Bitonic Sorting Network for n
- * Not a Power of 2, where a merge of n positions first compares positions that
- * are the greatest power of two below n apart, so that all partners are in the
- * log-chain. Rounds: with l = ceil(log2 p), l for the log-chain unless it
- * exists, l (l + 1) / 2 here, l + 2 to finalize. Messages: one per member and
- * round here. Memory: two records and O(log p).
+/* Batcher's bitonic sort with one record at each member. Moody, Ahn, de
+ * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
+ * section 3.2 (Bitonic); K. E. Batcher: Sorting Networks and Their
+ * Applications, AFIPS 1968; for any number of members: H. W. Lang: Bitonic
+ * Sorting Network for n Not a Power of 2, where a merge of n positions first
+ * compares positions that are the greatest power of two below n apart, so that
+ * all partners are in the log-chain. Rounds: with l = ceil(log2 p), l for the
+ * log-chain unless it exists, l (l + 1) / 2 here, l + 2 to finalize. Messages:
+ * one per member and round here. Memory: two records and O(log p).
  *
  * Differs from the paper, which describes powers of two only. Partners exchange
  * their records; both compare them, and one keeps the lower, the other the
@@ -17,8 +17,8 @@
 
 enum { LEFT, RIGHT, ROUNDS_MAX = 32 };
 
-/** The positions that a sort or a merge covers; a position is a member's rank in
- * the parent. */
+/** The positions that a sort or a merge covers; a position is a member's rank
+ * in the parent. */
 typedef struct split_range {
     uint32_t low; /* the first */
     uint32_t count;
@@ -60,8 +60,8 @@ static split_range_t range_at(uint32_t place, uint32_t size, unsigned depth)
     return range;
 }
 
-/** Set the partner of position `place` in the next step of the merge, and reduce
- * the range to the part in which the merge goes on for this position.
+/** Set the partner of position `place` in the next step of the merge, and
+ * reduce the range to the part in which the merge goes on for this position.
  * @return whether this position has a partner in this step */
 static bool merge_step(bitonic_sort_t *sort, uint32_t place)
 {
@@ -139,9 +139,9 @@ static ctn_step_t send(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Receive the partner's record; keep the lower or the higher one. Both partners
- * call the comparator with the same arguments, so each of the two records is
- * kept by one of them, unless the comparator is inconsistent. */
+/** Receive the partner's record; keep the lower or the higher one. Both
+ * partners call the comparator with the same arguments, so each of the two
+ * records is kept by one of them, unless the comparator is inconsistent. */
 static ctn_step_t receive(ctn_op_t *op)
 {
     bitonic_sort_t *sort = ctn_op_state(op);

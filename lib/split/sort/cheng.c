@@ -47,8 +47,8 @@ typedef struct cheng_sort {
 #define CHAIN_BYTES                                                            \
     (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) + CTN_MEMBER_ALIGNMENT)
 
-/** Return the levels of the blocks' trees: log2 of M rounded down, at most those
- * of a tree of all members. */
+/** Return the levels of the blocks' trees: log2 of M rounded down, at most
+ * those of a tree of all members. */
 static unsigned levels_of(const ctn_split_args_t *args)
 {
     uint32_t most = args->most > 0 ? args->most : 1;

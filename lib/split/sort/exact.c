@@ -3,32 +3,41 @@
  * Contemporary Architectures, 2006; as used by P. Sack and W. Gropp: A Scalable
  * MPI_Comm_split Algorithm for Exascale Computing, EuroMPI 2010.
  *
- * With P members and N records, member k searches the splitter between its own
- * records and those of the next member, all splitters at once. In each round
- * every member bids, for every splitter, the middle one of its records still in
- * question, and their number. The weighted median of the bids is the pivot: at
- * least a quarter of the records in question is eliminated with every round.
- * Then each member fetches its blocks of all tables and merges them. Rounds: 2
- * a round, at most log4/3(N) rounds, about log2(N); then 1 for the blocks,
- * ceil(log2 P) + 1 before and ceil(log2 P) after. Messages: 2 P per member and
- * round. Memory: three times the table, and O(P). Differs from the paper: when
- * a bid is made, the side of the last pivot on which the splitter lies is not
- * known yet, so there is one bid for either side, and one exchange less in each
- * round; members that are done take no further part. Numbers of records decide,
- * never comparisons alone, so the sort terminates for any comparator. */
+ * P members have N records. Splitter k is the border, in the order of all N
+ * records, between those that member k has in the end and those of the next
+ * member. Member k searches it; all splitters are searched at once. In a search
+ * round every member bids, for every splitter, the middle one of its records in
+ * question (those that may be on either side of the splitter), and their
+ * number. For its splitter member k chooses the weighted median of the bids as
+ * the pivot, and sends it to all members as its verdict. This eliminates at
+ * least a quarter of the records in question. When all splitters are found,
+ * each member fetches its range of every table (here a block) and merges these
+ * ranges.
+ *
+ * Rounds: 2 a search round, at most log4/3(N) search rounds, about log2(N);
+ * then 1 for the blocks, ceil(log2 P) + 1 before and ceil(log2 P) after.
+ * Messages: 2 P per member and search round. Memory: three times the table, and
+ * O(P).
+ *
+ * Differs from the paper: a member bids before it knows on which side of the
+ * last pivot the splitter lies. So it makes a bid for each side, which saves
+ * one exchange a search round. No bids are sent for a splitter that is found.
+ * The number of records and a limit of search rounds end the search, never
+ * comparisons alone, so the sort terminates for any comparator. */
 
 #include <assert.h>
 #include <string.h>
 
 #include "split/sort/exact_parts.h"
 
+/** Tells a member where its block of the sender's table lies. */
 typedef struct split_block {
-    uint64_t offset;
+    uint64_t offset; /* in the sender's arena */
     uint64_t bytes;
-    uint64_t contradiction; /* the splitters are not in order */
+    uint64_t contradiction; /* 1: the sender's splitters are not in order */
 } split_block_t;
 
-_Static_assert(sizeof(split_block_t) <= CTN_INLINE_BYTES, "pieces fit slots");
+_Static_assert(sizeof(split_block_t) <= CTN_INLINE_BYTES, "blocks fit slots");
 
 /* ---- the beginning ---- */
 
@@ -45,7 +54,7 @@ static uint32_t count_records(const ctn_record_table_t *table)
 
 static size_t slots_bytes(const ctn_exact_t *x)
 {
-    return CTN_EXACT_SIDES * (size_t)x->peers * sizeof(ctn_slot_t);
+    return CTN_EXACT_KINDS * (size_t)x->peers * sizeof(ctn_slot_t);
 }
 
 static catena_status_t take_memory(ctn_exec_t *exec, ctn_exact_t *x)
@@ -104,8 +113,9 @@ static ctn_step_t prepare(ctn_op_t *op)
     }
     x->open = x->peers - 1;
     x->round = 1;
-    /* (3/4)^n of the records are in question after n rounds, unless the
-     * comparator is inconsistent: less than one after 2.41 log2 of them. */
+    /* Unless the comparator is inconsistent, at most (3/4)^n of the records are
+     * in question after n search rounds: less than one after 2.41 log2(total)
+     * search rounds. So 3 search rounds for each bit of `total` suffice. */
     x->rounds_max = 4;
     for (; total > 0; total /= 2) {
         x->rounds_max += 3;
@@ -120,7 +130,8 @@ static ctn_step_t prepare(ctn_op_t *op)
 
 /* ---- the blocks ---- */
 
-/** Return the own records for member `k`: those between its splitters. */
+/** Return the block of the own table for member `k`: from splitter k - 1 to
+ * splitter k. */
 static split_block_t block_for(const ctn_op_t *op, const ctn_exact_t *x,
                                uint32_t k)
 {
@@ -163,13 +174,13 @@ static ctn_step_t fetch_blocks(ctn_op_t *op)
     if (!ctn_exact_has_all(x, CTN_EXACT_BIDS)) {
         return CTN_STEP_WAIT;
     }
-    x->run[0] = 0;
+    x->run[0] = 0; /* the blocks are the first runs */
     for (uint32_t i = 0; i < x->peers; i++) {
         const split_block_t *block = ctn_exact_message(x, CTN_EXACT_BIDS, i);
         x->run[i + 1] = x->run[i] + block->bytes;
         x->contradiction |= block->contradiction != 0;
     }
-    if (x->contradiction) { /* all members have seen it */
+    if (x->contradiction) { /* the sender has told all members */
         return ctn_op_jump(op, CTN_EXACT_PHASE_SYNCHRONIZE);
     }
     catena_status_t status = ctn_exact_pool_open(op, x, x->run[x->peers]);
@@ -184,22 +195,23 @@ static ctn_step_t fetch_blocks(ctn_op_t *op)
     return ctn_exact_next(op, status);
 }
 
-/** Merge pairs of neighboring runs. @return the number of runs left */
+/** Merge each two adjacent runs (sorted ranges of records) of `from` into one
+ * run of `to`. @return the number of runs left */
 static uint32_t merge_pairs(ctn_exact_t *x, uint32_t runs,
                             const unsigned char *from, unsigned char *to)
 {
     size_t *run = x->run;
-    uint32_t left = 0;
+    uint32_t merged = 0;
     for (uint32_t i = 0; i < runs; i += 2) {
         size_t start = run[i];
         size_t middle = run[i + 1];
         size_t end = i + 2 <= runs ? run[i + 2] : middle;
         ctn_records_merge(x->by, from + start, middle - start, from + middle,
                           end - middle, to + start);
-        run[left++] = start;
-        run[left] = end;
+        run[merged++] = start;
+        run[merged] = end;
     }
-    return left;
+    return merged;
 }
 
 static ctn_step_t merge(ctn_op_t *op)

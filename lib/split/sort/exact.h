@@ -3,13 +3,13 @@
 
 #include "split/sort/sort.h"
 
-/** Create an operation that sorts the tables of the members of `chain`, at
- * least two, as one sequence: each ends with as many records as it had, the
- * first ones at rank 0. Synchronizing on the chain; no put to this member is
+/** Create an operation that sorts all records in the tables of the members of
+ * `chain`, at least two. Each member ends with as many records as it had, the
+ * lowest ones at rank 0. Synchronizing on the chain; no put to this member is
  * under way when it completes. NULL: no memory.
  * @param[in]     by    must stay valid until it completes
- * @param[in,out] table in order; without records on all members if the
- *                      comparator contradicts itself */
+ * @param[in,out] table sorted before and after; in the end empty on all members
+ *                      if the comparator is found to be inconsistent */
 ctn_op_t *ctn_exact_create(const ctn_order_by_t *by, ctn_chain_t *chain,
                            ctn_record_table_t *table);
 

@@ -1,4 +1,4 @@
-/* Messages of the exact sort, and the memory that it fetches into. */
+/* Messages of the exact sort (exact.c), and the memory that it fetches into. */
 
 #include "split/sort/exact_parts.h"
 
@@ -56,7 +56,7 @@ catena_status_t ctn_exact_fetch(ctn_op_t *op, ctn_exact_t *x, uint32_t from,
 }
 
 catena_status_t ctn_exact_send(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
-                               unsigned side, const void *data, size_t bytes)
+                               unsigned kind, const void *data, size_t bytes)
 {
     ctn_endpoint_t *endpoint;
     catena_status_t status =
@@ -64,7 +64,7 @@ catena_status_t ctn_exact_send(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
     if (status != CATENA_OK) {
         return status;
     }
-    uint64_t slot = (uint64_t)side * x->peers + x->chain->place.rank;
+    uint64_t slot = (uint64_t)kind * x->peers + x->chain->place.rank;
     uint64_t at = x->peer[to].slots + slot * sizeof(ctn_slot_t);
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
@@ -73,21 +73,21 @@ catena_status_t ctn_exact_send(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
                           &op->pending);
 }
 
-const void *ctn_exact_message(const ctn_exact_t *x, unsigned side,
+const void *ctn_exact_message(const ctn_exact_t *x, unsigned kind,
                               uint32_t from)
 {
-    return x->slots[(size_t)side * x->peers + from].data;
+    return x->slots[(size_t)kind * x->peers + from].data;
 }
 
-bool ctn_exact_has_message(const ctn_exact_t *x, unsigned side, uint32_t from)
+bool ctn_exact_has_message(const ctn_exact_t *x, unsigned kind, uint32_t from)
 {
-    const ctn_slot_t *slot = &x->slots[(size_t)side * x->peers + from];
+    const ctn_slot_t *slot = &x->slots[(size_t)kind * x->peers + from];
     return ctn_word_load(&slot->word[0]) == x->round;
 }
 
-bool ctn_exact_has_all(ctn_exact_t *x, unsigned side)
+bool ctn_exact_has_all(ctn_exact_t *x, unsigned kind)
 {
-    while (x->seen < x->peers && ctn_exact_has_message(x, side, x->seen)) {
+    while (x->seen < x->peers && ctn_exact_has_message(x, kind, x->seen)) {
         x->seen++;
     }
     return x->seen == x->peers;

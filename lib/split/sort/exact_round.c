@@ -1,5 +1,5 @@
-/* One round of the exact sort: bids for all splitters, verdicts on them. See
- * exact.c. */
+/* One search round of the exact sort: bids for all splitters, verdicts on them.
+ * Explained in exact.c; the structs are in exact_parts.h. */
 
 #include <string.h>
 
@@ -22,7 +22,8 @@ static void pack_record(const ctn_op_t *op, const ctn_record_t *record,
     }
 }
 
-/** Bid the middle one of the records from `low` to before `high`. */
+/** Bid the middle one of the own records from `low` to before `high`, in case
+ * that the splitter is below the last pivot (`above` is 0) or above it (1). */
 static void bid_middle(const ctn_op_t *op, const ctn_exact_t *x,
                        ctn_exact_bid_t *bid, int above, uint32_t low,
                        uint32_t high)
@@ -58,7 +59,8 @@ ctn_step_t ctn_exact_send_bids(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Decide on which side of the last pivot the own splitter is. */
+/** Decide on which side of the last pivot the own splitter is, from the number
+ * of all records below the pivot. */
 static void judge(ctn_exact_t *x)
 {
     uint64_t below = 0;
@@ -68,10 +70,12 @@ static void judge(ctn_exact_t *x)
                 ->below;
     }
     x->verdict.above = below < x->target;
+    /* the splitter is just below the pivot, or just above it */
     x->verdict.done = below == x->target || below + 1 == x->target;
 }
 
-/** List the bids of the members that have records on that side. */
+/** List the bids of the members that have records in question on the splitter's
+ * side of the last pivot. @return the bytes of the records to fetch */
 static size_t list_candidates(ctn_exact_t *x)
 {
     size_t long_bytes = 0;
@@ -114,6 +118,7 @@ static catena_status_t fetch_candidates(ctn_op_t *op, ctn_exact_t *x,
     return status;
 }
 
+/** Return whether the own splitter is not found yet. */
 static bool own_is_open(const ctn_exact_t *x)
 {
     return x->splitter[x->chain->place.rank].open;
@@ -141,8 +146,9 @@ static void swap(ctn_exact_candidate_t *a, ctn_exact_candidate_t *b)
     *b = c;
 }
 
-/** Move the candidates below the first of `list` in front of it. @return its
- * new index; *below: the weight of those */
+/** Move the candidates that are below the first of `list` in front of it.
+ * @param[out] below the sum of their weights
+ * @return the new index of the one that was first */
 static uint32_t partition(const ctn_order_by_t *by, ctn_exact_candidate_t *list,
                           uint32_t count, uint64_t *below)
 {
@@ -158,9 +164,10 @@ static uint32_t partition(const ctn_order_by_t *by, ctn_exact_candidate_t *list,
     return edge;
 }
 
-/** Return a candidate such that those below it weigh at most half of all, as do
- * those above it: quickselect. The list gets shorter each time and is never
- * empty, for any comparator. */
+/** Return a candidate such that those below it have at most half of all weight,
+ * and so do those above it (quickselect). With any comparator, also an
+ * inconsistent one, the list gets shorter in each iteration and is never
+ * empty. */
 static const ctn_exact_candidate_t *weighted_median(const ctn_order_by_t *by,
                                                     ctn_exact_candidate_t *list,
                                                     uint32_t count)
@@ -169,7 +176,7 @@ static const ctn_exact_candidate_t *weighted_median(const ctn_order_by_t *by,
     for (uint32_t i = 0; i < count; i++) {
         total += list[i].weight;
     }
-    uint64_t before = 0;
+    uint64_t before = 0; /* weight of the candidates in front of the list */
     for (;;) {
         uint64_t below;
         swap(&list[0], &list[count / 2]);
@@ -193,7 +200,7 @@ static void choose_pivot(const ctn_order_by_t *by, ctn_exact_t *x)
     ctn_exact_verdict_t *verdict = &x->verdict;
     verdict->source = median->source;
     verdict->bytes = median->bytes;
-    if (median->bytes > CTN_PIVOT_BYTES) { /* the offset that was bid */
+    if (median->bytes > CTN_PIVOT_BYTES) { /* the bid has the offset, too */
         memcpy(verdict->record, median->bid, sizeof(uint64_t));
     } else {
         memcpy(verdict->record, median->record, median->bytes);
@@ -221,8 +228,8 @@ ctn_step_t ctn_exact_send_verdict(ctn_op_t *op)
     return ctn_exact_next(op, status);
 }
 
-/** Return whether the pivot of an open splitter must be fetched. Own records
- * are found by their index. */
+/** Return whether the pivot of an open splitter must be fetched. A pivot from
+ * the own table is not: its index is known, see apply_verdict. */
 static bool is_remote(const ctn_exact_t *x, const ctn_exact_verdict_t *verdict)
 {
     return !verdict->done && verdict->bytes > CTN_PIVOT_BYTES &&
@@ -269,7 +276,8 @@ ctn_step_t ctn_exact_receive_verdicts(ctn_op_t *op)
     return ctn_exact_next(op, fetch_pivots(op, x));
 }
 
-/** Return the number of records in question below the pivot. */
+/** Return the index of the first record in question that is not below the
+ * pivot. */
 static uint32_t search(const ctn_exact_t *x,
                        const ctn_exact_splitter_t *splitter)
 {
@@ -286,6 +294,8 @@ static uint32_t search(const ctn_exact_t *x,
     return low;
 }
 
+/** Reduce the own records in question to one side of the last pivot, and find
+ * where the new pivot divides them. */
 static void apply_verdict(ctn_exact_t *x, ctn_exact_splitter_t *splitter,
                           const ctn_exact_verdict_t *verdict)
 {
@@ -298,7 +308,7 @@ static void apply_verdict(ctn_exact_t *x, ctn_exact_splitter_t *splitter,
         splitter->low = splitter->cut[verdict->above];
         splitter->open = false;
         x->open--;
-    } else if (verdict->source == x->chain->place.rank) {
+    } else if (verdict->source == x->chain->place.rank) { /* the record bid */
         splitter->cut[0] = splitter->low + (splitter->high - splitter->low) / 2;
         splitter->cut[1] = splitter->cut[0] + 1;
     } else {

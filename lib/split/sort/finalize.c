@@ -29,10 +29,11 @@ enum { LEFT, RIGHT };
 typedef struct part {
     uint64_t balance; /* sum of hashes of the items minus those of the records
                          brought: 0 over all members if they are the same */
-    uint32_t wrong; /* items whose color is below that of the item to the left */
-    uint32_t closed; /* 1: the part ends among these members */
-    uint32_t count[2]; /* how many of them belong to the part; [LEFT] if they are
-                          to the left, [RIGHT] if to the right */
+    uint32_t
+        wrong; /* items whose color is below that of the item to the left */
+    uint32_t closed;   /* 1: the part ends among these members */
+    uint32_t count[2]; /* how many of them belong to the part; [LEFT] if they
+                          are to the left, [RIGHT] if to the right */
     ctn_address_t nearest; /* owner of the item of the nearest of them */
 } part_t;
 
@@ -41,9 +42,9 @@ typedef struct finalize {
     ctn_split_args_t args;
     const ctn_record_t *item; /* the record that this member holds */
     /* working */
-    int order;      /* the left item's color compared with this item's: != 0 if a
-                       part begins here */
-    part_t own;     /* of the scan: this member's value */
+    int order;  /* the left item's color compared with this item's: != 0 if a
+                   part begins here */
+    part_t own; /* of the scan: this member's value */
     part_t from[2]; /* its results */
 } finalize_t;
 
