@@ -15,10 +15,10 @@ enum { FRONTIER_MOST = 4096 };
 typedef struct growth {
     const ctn_map_problem_t *problem;
     uint32_t *part; /* the mapping; NONE: the vertex has no node yet */
-    uint64_t
-        *here; /* by vertex: weight of its edges to the node being filled */
-    uint64_t *open;     /* by vertex: weight of its edges to vertices without a
-                           node */
+    uint64_t *here; /* by vertex: weight of its edges to the node that is being
+                       filled */
+    uint64_t *open; /* by vertex: weight of its edges to vertices without a
+                       node */
     uint32_t *frontier; /* the vertices without a node that have edges to the
                            node being filled */
     uint32_t frontier_size;

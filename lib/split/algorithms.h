@@ -45,8 +45,9 @@ ctn_op_t *ctn_split_gather_scatter(const ctn_split_args_t *args);
 ctn_op_t *ctn_split_cheng(const ctn_split_args_t *args);
 /** Batcher's bitonic sort (3.2, Bitonic). */
 ctn_op_t *ctn_split_bitonic(const ctn_split_args_t *args);
-/** Divide and conquer by bits of integer colors and keys (3.2, Radix): both
- * compared by catena_compare_int64 and 8 bytes, or of no bytes. O(1) memory. */
+/** Divide and conquer by the bits of colors and keys (3.2, Radix), which must
+ * be integers of 8 bytes, compared by catena_compare_int64, or empty. O(1)
+ * memory. */
 ctn_op_t *ctn_split_radix(const ctn_split_args_t *args);
 /** Divides chains into bins by a hash of the color until each has one color
  * (3.3, Hash); then bitonic sort, if keys are not in order. O(1) memory when

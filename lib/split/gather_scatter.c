@@ -16,9 +16,9 @@ typedef struct gather_scatter_sort {
     const ctn_split_args_t *args;
     /* working */
     ctn_split_tree_t tree;
-    ctn_record_table_t table; /* records gathered so far, in order */
-    ctn_owner_place_t
-        *places; /* root only: of all members, by rank in parent */
+    ctn_record_table_t table;  /* records gathered so far, in order */
+    ctn_owner_place_t *places; /* root only: of all members, by rank in the
+                                  parent */
     size_t places_bytes;
     /* What is scattered: the places of this member's subtree, in the end its
      * own. No bytes: the comparator is inconsistent. */

@@ -14,8 +14,8 @@ struct ctn_shared_table {
     bool linked;    /* `place` is set */
     const ctn_record_t **list; /* [2 * count], for ctn_records_sort; by rank,
                                   once linked by color and key */
-    ctn_chain_place_t
-        *place; /* [count]: the new places, by rank in the parent */
+    ctn_chain_place_t *place;  /* [count]: the new places, by rank in the
+                                  parent */
 };
 
 /* ---- the table ---- */

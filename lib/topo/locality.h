@@ -9,9 +9,9 @@
 
 /** Values of the settings of lib/topo; locality.c explains them. */
 typedef struct ctn_topo_config {
-    size_t
-        host_ranks; /* HOST_RANKS: ranks that share this host's cores; auto */
-    char *topology; /* TOPOLOGY: description of another machine; or empty */
+    size_t host_ranks; /* HOST_RANKS: number of ranks that share this host's
+                          cores; or auto */
+    char *topology;    /* TOPOLOGY: description of another machine; or empty */
     char *net_devices; /* NET_DEVICES: auto, all, or lists */
 } ctn_topo_config_t;
 

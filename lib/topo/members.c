@@ -223,8 +223,7 @@ static ctn_step_t gather_members(ctn_op_t *op)
                                 sizeof(ctn_member_t), topo->member_table.first);
 }
 
-/** The leader fills in by_rank[], and broadcasts where the member table lies.
- * */
+/** The leader fills in by_rank[], then broadcasts where the table lies. */
 static ctn_step_t publish(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);

@@ -159,8 +159,8 @@ static ctn_step_t find_leaders(ctn_op_t *op)
                                        &build->right, sizeof(ctn_bins_t)));
 }
 
-/** At a leader: set its place in the chain of leaders; build the leader ring.
- * */
+/** A leader sets its place in the chain of leaders and builds the leader
+ * ring. */
 static ctn_step_t link_leaders(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);

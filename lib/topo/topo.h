@@ -50,7 +50,7 @@ typedef struct ctn_leader_ring_round {
  * because peers may run any number of rounds ahead. Pages that are never
  * written use no memory, but count against the heap's limit. */
 typedef struct ctn_cts {
-    uint64_t word;
+    uint64_t word;   /* sequence flag */
     uint64_t offset; /* of the peer's buffer in its arena, or CTN_STAGED */
     uint64_t bytes;  /* that the peer's buffer takes */
 } ctn_cts_t;
@@ -166,9 +166,9 @@ _Static_assert(sizeof(ctn_buffer_descriptor_t) == 64,
                "a buffer descriptor is a cache line");
 
 /** What a member publishes in a split: its record with its location
- * (split/call/allgather_fast.c), or where these lie if they are longer. */
+ * (split/call/allgather_fast.c), or where they lie if `data` is too short. */
 typedef struct ctn_published_record {
-    uint64_t bytes;
+    uint64_t bytes;  /* of both */
     uint64_t offset; /* in the member's arena; CTN_STAGED: they are in `data` */
     unsigned char data[112];
 } ctn_published_record_t;
@@ -218,15 +218,14 @@ typedef struct ctn_topo {
     ctn_built_t state;
     ctn_chain_t node;    /* the group's members on this node */
     ctn_chain_t leaders; /* the leaders of all nodes; set at leaders only */
-    uint32_t
-        node_index; /* number of this node: its leader's rank in `leaders` */
-    uint32_t nodes; /* number of nodes of the group */
+    uint32_t node_index; /* number of this node: its leader's rank in
+                            `leaders` */
+    uint32_t nodes;      /* number of nodes of the group */
     bool oversubscribed; /* more ranks than cores on the host: as the leader
                             found, so that all members of the node select the
                             same algorithms */
-    /* The members on this node, by local rank: the leader's table, or `known`.
-     * */
-    const ctn_local_member_t *local;
+    const ctn_local_member_t *local; /* the members on this node, by local rank:
+                                        the leader's table, or `known` */
     ctn_node_area_t node_area;
     /* The last values that this member has written to the node area. */
     uint64_t released; /* leader */
@@ -244,9 +243,9 @@ typedef struct ctn_topo {
                              unless the host is oversubscribed */
     unsigned char **rows; /* eager rows of the members on this node, by local
                              rank; or NULL */
-    unsigned char
-        *side_by_side;   /* all their rows, if oversubscribed; or NULL */
-    uint64_t *delivered; /* see ctn_topo_delivered; or NULL */
+    unsigned char *side_by_side; /* all their rows, contiguous, if the host is
+                                    oversubscribed; or NULL */
+    uint64_t *delivered;         /* see ctn_topo_delivered; or NULL */
     /* Owned by the leader, NULL elsewhere. */
     ctn_leader_ring_round_t *leader_ring; /* [log2 of the number of nodes] */
     void *shared; /* the leader's table and the node area; may be in the control

@@ -17,9 +17,8 @@
 #include "split/shared_table.h"
 
 /** What a member publishes about its call. In a valid split no member sets
- * FLAG_INVALID, and all members set the same of the other bits, except that
- * those without a color, which compare nothing, set none of FLAG_COMPARATORS.
- * */
+ * FLAG_INVALID, and all members set the same of the other bits. Exception:
+ * members without a color compare nothing and set none of FLAG_COMPARATORS. */
 enum {
     FLAG_INVALID = 1 << 0,      /* invalid arguments */
     FLAG_INCONSISTENT = 1 << 1, /* ctn_split_may_be_inconsistent: a scan

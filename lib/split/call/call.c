@@ -296,8 +296,8 @@ static const ctn_sized_t split_struct = CTN_SIZED(catena_split_t, algorithm);
 
 /** Copy the caller's struct *split, which may be of another version of the
  * library, to `own`.
- * @param[in,out] split becomes `own`, or NULL if it cannot be read; NULL stays
- * */
+ * @param[in,out] split becomes `own`, or NULL if it cannot be read; may be
+ *                NULL */
 static catena_status_t read_split(const catena_group_t *group,
                                   const catena_split_t **split,
                                   catena_split_t *own)

@@ -92,8 +92,8 @@ typedef struct ctn_exact {
     ctn_exact_candidate_t *candidate; /* [peers], for the own splitter */
     uint32_t candidates;              /* their number */
     ctn_exact_verdict_t verdict;      /* on the own splitter */
-    size_t *run;               /* [peers + 1]: where the runs to merge start, as
-                                  offsets in the pool, and where the last ends */
+    size_t *run;               /* [peers + 1]: where the runs to merge start in
+                                  the pool, and where the last one ends */
     ctn_exact_pool_t *pool;    /* NULL: nothing is fetched */
     size_t pool_bytes;         /* of the allocation */
     size_t pool_used;          /* of pool->data */

@@ -29,9 +29,9 @@ enum { LEFT, RIGHT };
 typedef struct part {
     uint64_t balance; /* sum of hashes of the items minus those of the records
                          brought: 0 over all members if they are the same */
-    uint32_t
-        wrong; /* items whose color is below that of the item to the left */
-    uint32_t closed;   /* 1: the part ends among these members */
+    uint32_t wrong;  /* number of items whose color is below that of the item to
+                        the left */
+    uint32_t closed; /* 1: the part ends among these members */
     uint32_t count[2]; /* how many of them belong to the part; [LEFT] if they
                           are to the left, [RIGHT] if to the right */
     ctn_address_t nearest; /* owner of the item of the nearest of them */

@@ -39,8 +39,7 @@ typedef struct ctn_owner_place {
 /** Set the place of `chain`; its log-chain is dropped. */
 void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place);
 
-/** Records that lie one behind the other, sorted; zeroed before the first use.
- * */
+/** Sorted records, one behind the other; zeroed before the first use. */
 typedef struct ctn_record_table {
     unsigned char *records;
     size_t bytes;
