@@ -8,8 +8,9 @@
 
 #define NONE UINT32_MAX /* no vertex, or no node */
 
-/* At most so many vertices of the frontier are compared before one is taken.
- * Around a vertex with very many neighbors the frontier would be too large. */
+/* At most so many vertices of the frontier are compared before one is taken: a
+ * vertex with very many neighbors makes the frontier so large that comparing
+ * all of it each time would take too long. */
 enum { FRONTIER_MOST = 4096 };
 
 typedef struct growth {
@@ -52,9 +53,10 @@ static uint32_t take_next(growth_t *growth)
     return v;
 }
 
-/** Return the vertex to begin a node with, or to go on with if the frontier is
- * empty: a corner of what is left, that is, the vertex with the least weight to
- * vertices without a node, but some. */
+/** Return the vertex to take while the frontier is empty, as at the beginning
+ * of a node. It is a corner of what is left: of the vertices that have edges to
+ * others without a node, the one with the least weight of these edges. If none
+ * has such edges, it is the lowest vertex. */
 static uint32_t take_corner(growth_t *growth)
 {
     const uint32_t *part = growth->part;

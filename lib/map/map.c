@@ -140,9 +140,9 @@ uint64_t ctn_map_cut_weight(const ctn_map_problem_t *problem,
 static catena_status_t place_all(const ctn_map_problem_t *problem,
                                  const uint32_t part[], uint32_t place[])
 {
-    /* remaining[]: the remaining vertices, by node; those of node b end where
-     * its range of capacity[b] entries ends. next[b + 1]: where the first one
-     * of node b is that no process has taken. */
+    /* remaining[] has capacity[b] entries for node b; the remaining vertices of
+     * the node are the last of these. next[b + 1]: index of the first of them
+     * that no process has taken yet. */
     uint32_t *next = calloc((size_t)problem->nodes + 1, sizeof(*next));
     uint32_t *remaining =
         malloc(((size_t)problem->count + 1) * sizeof(*remaining));
@@ -209,7 +209,7 @@ static catena_status_t try_random(const ctn_map_problem_t *problem,
     times = times < RANDOM_TRIES ? times : RANDOM_TRIES;
     uint64_t state = 1;
     catena_status_t status = CATENA_OK;
-    for (size_t i = 0; i<times && * least> 0 && status == CATENA_OK; i++) {
+    for (size_t i = 0; i < times && *least != 0 && status == CATENA_OK; i++) {
         shuffle(problem, &state, part);
         status = try_mapping(problem, part, best, least);
     }

@@ -15,7 +15,7 @@ typedef struct ctn_bin {
                             bytes, and eight bins would not fit a slot. */
 } ctn_bin_t;
 
-/** A bin with one member. */
+/** Return a bin with one member. */
 ctn_bin_t ctn_bin_of_one(ctn_address_t member);
 /** Fold a table of `bins` bins, `in`, into the table of the members nearer to
  * this one, `inout`; the same in both directions. */
@@ -25,15 +25,16 @@ void ctn_bins_join(ctn_bin_t *inout, const ctn_bin_t *in, unsigned bins);
 ctn_chain_place_t ctn_bin_place(const ctn_bin_t *left, const ctn_bin_t *right,
                                 ctn_address_t member);
 
-/* The table that splits by hash scan, and the topology to find the node
- * leaders. */
+/* A table of eight bins: scanned by the split by hash, and by the topology to
+ * find the node leaders. */
 
 #define CTN_BIN_BITS 3u
 #define CTN_BINS (1u << CTN_BIN_BITS)
 
 typedef struct ctn_bins {
     ctn_bin_t bin[CTN_BINS];
-    uint32_t flags; /* of the caller's; the scan forms their bitwise or */
+    uint32_t flags; /* with a meaning for the caller; the scan forms their
+                       bitwise or */
     uint32_t unused;
 } ctn_bins_t;
 

@@ -21,7 +21,7 @@
  * - Time is bounded, not only in expectation: passes that leave more than half
  *   of a chain together are counted, and after too many of them (colliding
  *   colors) bitonic sort takes over. So passes are always O(log p). The paper
- *   has no such bound, and uses bitonic sort only to reorder. */
+ *   bounds time in probability only, and uses bitonic sort only to reorder. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +112,7 @@ static unsigned hash_to_bin(uint32_t hash, unsigned pass)
 
 /* ---- neighbors ---- */
 
+/** Return the flag that says how this member compares keys. */
 static unsigned key_comparison(const ctn_order_by_t *by)
 {
     return by->key == NULL                   ? KEY_BYTES
@@ -144,6 +145,7 @@ static void prepare(hash_split_t *split)
     }
 }
 
+/** Return the bytes of the color in the opening itself. */
 static size_t inline_color_bytes(const hash_opening_t *opening)
 {
     return opening->color_bytes <= COLOR_MOST ? opening->color_bytes : 0;
@@ -262,6 +264,7 @@ static ctn_op_t *scan_bins(hash_split_t *split)
                            sizeof(ctn_bins_t));
 }
 
+/** Begin a pass: scan the bins. */
 static ctn_step_t pass(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);
@@ -332,7 +335,7 @@ static bool may_be_inconsistent(uint32_t flags)
            comparisons != KEY_INT64;
 }
 
-/** Make the bin a chain of its own. */
+/** Make the own bin the chain to split, and decide what to do with it. */
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);
@@ -353,6 +356,7 @@ static ctn_step_t link_bin(ctn_op_t *op)
                                  : conclude(op, flags);
 }
 
+/** Compare the records of neighbors in full. */
 static ctn_step_t shift_record(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);

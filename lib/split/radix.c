@@ -50,8 +50,8 @@ enum { COLOR_KIND, COLOR, KEY_KIND, KEY, LIMBS };
 enum { KIND_EMPTY, KIND_INTEGER, KIND_NONE, KIND_BITS };
 _Static_assert(KIND_BITS == 3, "kinds are two bits");
 
-/* Bins of a pass, and limits between them. A limit is numbered by the bin to
- * the right of it. */
+/* Bins of a pass, and limits between them. Limit i is the lower end of bin
+ * i + 1. */
 enum { BINS = 4, LIMITS = BINS - 1 };
 /* The most passes within a group, each of which adds a level of nested chains:
  * one for the kind of the key, 32 for two bits of the key each. */
@@ -119,8 +119,8 @@ typedef struct radix {
     window_t window;      /* of this pass */
     unsigned bin;         /* this member's in this pass */
     radix_opening_t opening;
-    table_t own, left,
-        right;              /* of the scan: this member's table, its results */
+    table_t own;            /* of the scan: this member's table, ... */
+    table_t left, right;    /* ... and the results */
     uint32_t size;          /* of the group; 0: not known yet */
     uint32_t base;          /* rank of the part's first member in the group */
     unsigned level;         /* passes that have divided the group so far */
@@ -180,6 +180,7 @@ static window_t next_window(const uint64_t *rest)
     return window;
 }
 
+/** Return the bin of a member with these limbs. */
 static unsigned bin_of(const window_t *window, const uint64_t *limb)
 {
     unsigned high = (limb[window->limb] & window->high) != 0;
@@ -189,6 +190,7 @@ static unsigned bin_of(const window_t *window, const uint64_t *limb)
 
 /* ---- a pass ---- */
 
+/** The fold of the scan (ctn_fold_t). */
 static void fold(void *inout_table, const void *in_table, int in_is_left)
 {
     table_t *inout = inout_table;

@@ -12,8 +12,8 @@ struct ctn_shared_table {
     uint32_t count; /* of records: one for each rank */
     uint32_t users; /* members that have opened the table and not closed it */
     bool linked;    /* `place` is set */
-    const ctn_record_t **list; /* [2 * count], for ctn_records_sort; by rank,
-                                  once linked by color and key */
+    const ctn_record_t **list; /* [2 * count], for ctn_records_sort: in order of
+                                  ranks; once linked, of colors and keys */
     ctn_chain_place_t *place;  /* [count]: the new places, by rank in the
                                   parent */
 };

@@ -234,8 +234,8 @@ static const ctn_algorithm_t sort_algorithm = {
 /* ---- the operation ---- */
 
 typedef struct cheng {
-    ctn_split_args_t args;
-    ctn_record_buffer_t item;
+    ctn_split_args_t args;    /* argument */
+    ctn_record_buffer_t item; /* see cheng_sort_t */
 } cheng_t;
 
 static ctn_step_t log_chain(ctn_op_t *op)

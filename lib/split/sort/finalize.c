@@ -48,6 +48,8 @@ typedef struct finalize {
     part_t from[2]; /* its results */
 } finalize_t;
 
+/** The fold of the scan (ctn_fold_t): members beyond an end of the part are not
+ * counted. */
 static void fold(void *inout_part, const void *in_part, int in_is_left)
 {
     part_t *inout = inout_part;
