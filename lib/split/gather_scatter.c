@@ -96,6 +96,7 @@ static bool link_parts(const ctn_order_by_t *by,
     return true;
 }
 
+/** At the root: make the places of all members. */
 static ctn_step_t find_parts(ctn_op_t *op)
 {
     gather_scatter_sort_t *sort = ctn_op_state(op);

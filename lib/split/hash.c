@@ -375,6 +375,7 @@ static ctn_step_t share_flags(ctn_op_t *op)
     return ctn_op_call(op, scan_bins(split));
 }
 
+/** If the comparison in full has found a difference, sort the chain. */
 static ctn_step_t decide(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);

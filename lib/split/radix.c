@@ -145,6 +145,7 @@ static bool read_integer(const unsigned char *data, size_t bytes,
     return bytes == 0 || bytes == sizeof(integer);
 }
 
+/** Set the limbs of this member's record. */
 static void read_record(radix_t *radix)
 {
     const ctn_record_t *record = radix->args.record;
@@ -503,6 +504,7 @@ static ctn_step_t join_parts(ctn_op_t *op)
     return waits ? CTN_STEP_WAIT : CTN_STEP_NEXT;
 }
 
+/** Wait for the addresses of both neighbors; set the place in the new chain. */
 static ctn_step_t take_place(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);

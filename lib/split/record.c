@@ -37,6 +37,7 @@ int catena_compare_int64(const void *a, size_t a_bytes, const void *b,
     return (x > y) - (x < y);
 }
 
+/** Compare two colors or two keys by the comparator `with`; NULL: bytewise. */
 static int compare(const ctn_order_by_t *by, catena_compare_t with,
                    const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 {

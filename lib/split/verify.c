@@ -31,6 +31,7 @@ static uint64_t link_hash(const verify_t *verify, ctn_address_t left,
     return ctn_split_verify_digest(ctn_split_verify_digest(hash, left), right);
 }
 
+/** Sum up the hashes of this member's links over all members. */
 static ctn_step_t compare(ctn_op_t *op)
 {
     verify_t *verify = ctn_op_state(op);

@@ -35,6 +35,7 @@ typedef struct leader_ring {
 
 _Static_assert(sizeof(ctn_node_leader_t) <= CTN_INLINE_BYTES, "fits a slot");
 
+/** Return the address that the first two words hold. */
 static ctn_address_t address_in(const ctn_words_t *words)
 {
     return (ctn_address_t){words->word[0], words->word[1]};
@@ -84,6 +85,7 @@ static catena_status_t send_to(ctn_op_t *op, const closing_t *closing, int side)
                        sizeof(content));
 }
 
+/** Run one round: send to both sides, then receive from both. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     closing_t *closing = ctn_op_state(op);
@@ -126,6 +128,7 @@ static const ctn_algorithm_t closing_algorithm = {
     .phases = closing_phases,
 };
 
+/** Join the ends of the chain; find the partners of all rounds. */
 static ctn_step_t close_ring(ctn_op_t *op)
 {
     leader_ring_t *leader_ring = ctn_op_state(op);

@@ -131,6 +131,7 @@ static ctn_step_t gather_among_leaders(ctn_op_t *op, void *table,
     return ctn_op_call(op, child);
 }
 
+/** The leaders gather how many members each node has. */
 static ctn_step_t gather_counts(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
@@ -205,6 +206,7 @@ static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
     }
 }
 
+/** The leaders gather the members of all nodes into the member table. */
 static ctn_step_t gather_members(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);

@@ -97,6 +97,7 @@ static ctn_published_record_t *published_record_of(const fast_t *fast,
                                   i];
 }
 
+/** Return what this member publishes about its call. */
 static uint16_t call_flags(const fast_t *fast)
 {
     const ctn_order_by_t *by = &fast->args.by;
@@ -128,6 +129,8 @@ static void fill_entry(const fast_t *fast, entry_t *entry)
     memcpy(&entry->record, record, ctn_record_bytes(record));
 }
 
+/** Write this member's entry to the node area, or to memory of its own if it is
+ * longer. */
 static catena_status_t publish_record(ctn_op_t *op, fast_t *fast)
 {
     ctn_published_record_t *published_record =
@@ -152,6 +155,7 @@ static catena_status_t publish_record(ctn_op_t *op, fast_t *fast)
     return CATENA_OK;
 }
 
+/** Publish this member's entry; wait for those of the whole node. */
 static ctn_step_t publish_own(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -307,6 +311,7 @@ static const entry_t *entry_of(const ctn_record_t *record)
                           offsetof(entry_t, record));
 }
 
+/** Add the flags of one member to those of all. */
 static void add_flags(fast_t *fast, const entry_t *entry)
 {
     bool compares = entry->record.color_bytes != CTN_NO_COLOR;
@@ -326,6 +331,8 @@ static bool refused(const fast_t *fast)
            (fast->any_flags & ~fast->all_flags) != 0;
 }
 
+/** Find the members of the own color, in order, and the own place among them.
+ */
 static ctn_step_t sort(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -419,6 +426,7 @@ static ctn_step_t close_records(ctn_op_t *op)
                : CTN_STEP_NEXT;
 }
 
+/** Fail on all members if the split is invalid. */
 static ctn_step_t judge(ctn_op_t *op)
 {
     const fast_t *fast = ctn_op_state(op);

@@ -153,6 +153,7 @@ static ctn_step_t receive(ctn_op_t *op, allgather_roots_t *x)
 
 enum { PHASE_ROUNDS, PHASE_TAKEN };
 
+/** Send and receive the messages of one round. */
 static ctn_step_t rounds(ctn_op_t *op)
 {
     allgather_roots_t *x = ctn_op_state(op);

@@ -96,6 +96,7 @@ static catena_status_t open_group(ctn_exec_t *exec, listed_t *listed)
     return status;
 }
 
+/** Create the group; send both neighbors a handshake. */
 static ctn_step_t send(ctn_op_t *op)
 {
     listed_t *listed = ctn_op_state(op);
@@ -136,6 +137,7 @@ static catena_status_t take(ctn_op_t *op, listed_t *listed, int side,
     return CATENA_OK;
 }
 
+/** Wait for the handshakes of both neighbors. */
 static ctn_step_t receive(ctn_op_t *op)
 {
     listed_t *listed = ctn_op_state(op);

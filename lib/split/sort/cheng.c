@@ -132,6 +132,7 @@ static ctn_step_t exchange_addresses(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/** Receive the addresses of the neighboring sorters; sort with all sorters. */
 static ctn_step_t sort_tables(ctn_op_t *op)
 {
     cheng_sort_t *sort = ctn_op_state(op);
@@ -167,6 +168,7 @@ static size_t share(const unsigned char *data, uint32_t members)
     return (size_t)((const unsigned char *)record - data);
 }
 
+/** At a sorter: scatter the sorted table. Free the chain of the sorters. */
 static ctn_step_t prepare_scatter(ctn_op_t *op)
 {
     static const unsigned char nothing[1];

@@ -57,6 +57,7 @@ static size_t slots_bytes(const ctn_exact_t *x)
     return CTN_EXACT_KINDS * (size_t)x->peers * sizeof(ctn_slot_t);
 }
 
+/** Allocate all arrays of ctn_exact_t; `finish` frees them. */
 static catena_status_t take_memory(ctn_exec_t *exec, ctn_exact_t *x)
 {
     size_t n = x->peers;
@@ -74,6 +75,7 @@ static catena_status_t take_memory(ctn_exec_t *exec, ctn_exact_t *x)
     return CATENA_OK;
 }
 
+/** Exchange addresses of slots and numbers of records. */
 static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
@@ -96,6 +98,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
+/** Put all own records in question for every splitter. */
 static ctn_step_t prepare(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
@@ -149,6 +152,7 @@ static split_block_t block_for(const ctn_op_t *op, const ctn_exact_t *x,
     return block;
 }
 
+/** Tell each member where its block of the own table lies. */
 static ctn_step_t publish_blocks(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
@@ -168,6 +172,7 @@ static ctn_step_t publish_blocks(ctn_op_t *op)
     return ctn_exact_next(op, status);
 }
 
+/** Fetch the own block of each table, into the pool. */
 static ctn_step_t fetch_blocks(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
@@ -214,6 +219,7 @@ static uint32_t merge_pairs(ctn_exact_t *x, uint32_t runs,
     return merged;
 }
 
+/** Merge the fetched blocks, pairwise, until there is one run. */
 static ctn_step_t merge(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);

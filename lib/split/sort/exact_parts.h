@@ -40,7 +40,8 @@ typedef struct ctn_exact_verdict {
 
 /* The slots of a member: for each kind of message one from each member. The
  * word of a slot is the number of the search round. No member writes a slot
- * again before the owner has sent it what it computed from the last message. */
+ * again before the owner has answered: a bid is answered by a verdict, a
+ * verdict by a bid of the next search round. */
 enum { CTN_EXACT_BIDS, CTN_EXACT_VERDICTS, CTN_EXACT_KINDS };
 
 /** Where a splitter divides this member's own table; indices of records. */

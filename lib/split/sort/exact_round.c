@@ -100,6 +100,7 @@ static size_t list_candidates(ctn_exact_t *x)
     return long_bytes;
 }
 
+/** Start to fetch the records bid that did not fit their bids. */
 static catena_status_t fetch_candidates(ctn_op_t *op, ctn_exact_t *x,
                                         size_t bytes)
 {
@@ -193,6 +194,7 @@ static const ctn_exact_candidate_t *weighted_median(const ctn_order_by_t *by,
     }
 }
 
+/** Write the weighted median of the bids into the verdict. */
 static void choose_pivot(const ctn_order_by_t *by, ctn_exact_t *x)
 {
     const ctn_exact_candidate_t *median =
@@ -236,6 +238,7 @@ static bool is_remote(const ctn_exact_t *x, const ctn_exact_verdict_t *verdict)
            verdict->source != x->chain->place.rank;
 }
 
+/** Start to fetch the pivots that did not fit their verdicts. */
 static catena_status_t fetch_pivots(ctn_op_t *op, ctn_exact_t *x)
 {
     size_t bytes = 0;

@@ -126,6 +126,8 @@ static ctn_step_t shift_item(ctn_op_t *op)
                                             finalize));
 }
 
+/** Scan. If a part begins here, no member to the left belongs to it, so the
+ * result from the left starts closed. */
 static ctn_step_t scan_parts(ctn_op_t *op)
 {
     finalize_t *finalize = ctn_op_state(op);
@@ -146,6 +148,7 @@ static ctn_step_t scan_parts(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
+/** Check the sums over all members; send the item's owner its place. */
 static ctn_step_t notify_owner(ctn_op_t *op)
 {
     finalize_t *finalize = ctn_op_state(op);

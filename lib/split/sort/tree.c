@@ -25,6 +25,7 @@ static bool is_child(const ctn_split_tree_t *tree)
            (tree->chain->place.rank >> tree->level & 1) != 0;
 }
 
+/** Send the table of this member's subtree to its parent. */
 static ctn_step_t hand_up(ctn_op_t *op, ctn_split_tree_t *tree,
                           ctn_record_table_t *table)
 {
