@@ -62,6 +62,7 @@ static bool is_rdma(hwloc_obj_t device)
     return device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
 }
 
+/** Return whether a device is attached to NUMA domain `numa`. */
 static bool is_local(hwloc_topology_t topology, hwloc_obj_t device, int numa)
 {
     hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, device);
@@ -74,7 +75,7 @@ static bool is_local(hwloc_topology_t topology, hwloc_obj_t device, int numa)
 static void find_local(hwloc_topology_t topology, int numa, char *text,
                        size_t bytes)
 {
-    unsigned all = 0;
+    unsigned all = 0; /* number of RDMA devices of the node */
     text[0] = '\0';
     for (hwloc_obj_t device = hwloc_get_next_osdev(topology, NULL);
          device != NULL; device = hwloc_get_next_osdev(topology, device)) {

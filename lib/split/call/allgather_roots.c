@@ -53,7 +53,7 @@ void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table)
     *table = (ctn_bytes_t){NULL, 0};
 }
 
-/* A block is here the table of a node, preceded by its length. */
+/* Here a block is the table of a node, preceded by its length. */
 
 /** Return the bytes of a block, its length field included. */
 static size_t block_bytes(const unsigned char *block)

@@ -1,18 +1,18 @@
 /* Sorts at some of the members, the sorters. Moody, Ahn, de Supinski: Exascale
  * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
  * (ChengM); P. Sack, W. Gropp: A Scalable MPI_Comm_split Algorithm for Exascale
- * Computing, EuroMPI 2010. Each M consecutive members form a block, whose first
- * member is its sorter: it gets the records of the block. The sorters sort all
- * records as in split/sort/exact.c. Each then sends the members of its block
- * one record each: member i of the parent gets the record at position i of the
- * order. Rounds: with l = ceil(log2 p), l for the log-chain unless it exists,
- * log2(M) each up and down, those of the exact sort among p / M sorters, l + 2
- * to finalize. Memory: O(M + p / M) at a sorter, O(2^d) at a member with a
- * subtree of 2^d.
+ * Computing, EuroMPI 2010. Each M consecutive members form a section, whose
+ * first member is its sorter: it gets the records of the section. The sorters
+ * sort all records as in split/sort/exact.c. Each then sends the members of its
+ * section one record each: member i of the parent gets the record at position i
+ * of the order. Rounds: with l = ceil(log2 p), l for the log-chain unless it
+ * exists, log2(M) each up and down, those of the exact sort among p / M
+ * sorters, l + 2 to finalize. Memory: O(M + p / M) at a sorter, O(2^d) at a
+ * member with a subtree of 2^d.
  *
- * Differs from the paper: the number of members of a block is M rounded down to
- * a power of two (the paper uses only such M), so that neighboring sorters find
- * each other in the log-chain. Records are merged on the way up; the paper
+ * Differs from the paper: the number of members of a section is M rounded down
+ * to a power of two (the paper uses only such M), so that neighboring sorters
+ * find each other in the log-chain. Records are merged on the way up; the paper
  * sorts them at the sorter. */
 
 #include <string.h>
@@ -31,9 +31,9 @@ typedef struct cheng_sort {
     const ctn_split_args_t *args;
     ctn_record_buffer_t *item; /* the result: the record of this position */
     /* working */
-    ctn_split_tree_t tree;    /* of the block */
+    ctn_split_tree_t tree;    /* of the section */
     ctn_record_table_t table; /* records gathered so far; at a sorter, those of
-                                 its block, then those of its positions */
+                                 its section, then those of its positions */
     ctn_chain_t sorters;      /* the chain of the sorters */
     unsigned char *slots;     /* the slots of that chain; NULL: no such chain */
     /* What is scattered: the records of this member's subtree, in the end the
@@ -47,7 +47,7 @@ typedef struct cheng_sort {
 #define CHAIN_BYTES                                                            \
     (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) + CTN_MEMBER_ALIGNMENT)
 
-/** Return the levels of the blocks' trees: log2 of M rounded down, at most
+/** Return the levels of the sections' trees: log2 of M rounded down, at most
  * those of a tree of all members. */
 static unsigned levels_of(const ctn_split_args_t *args)
 {
@@ -85,7 +85,7 @@ static bool sorts_with_others(const cheng_sort_t *sort)
            sort->tree.levels < sort->args->parent->log->rounds;
 }
 
-/** Return the addresses of the sorters of the blocks to the left and to the
+/** Return the addresses of the sorters of the sections to the left and to the
  * right, in the parent. */
 static const ctn_address_t *next_sorters(const cheng_sort_t *sort)
 {
@@ -224,7 +224,7 @@ static const ctn_phase_t sort_phases[] = {
     {NULL, NULL}};
 
 /* Synchronizing: every sorter receives from all others, and they from their
- * blocks. */
+ * sections. */
 static const ctn_algorithm_t sort_algorithm = {
     .name = "split/cheng sort",
     .state_bytes = sizeof(cheng_sort_t),

@@ -11,8 +11,7 @@
  * number. For its splitter member k chooses the weighted median of the bids as
  * the pivot, and sends it to all members as its verdict. This eliminates at
  * least a quarter of the records in question. When all splitters are found,
- * each member fetches its range of every table (here a block) and merges these
- * ranges.
+ * each member fetches its block of every table and merges the blocks.
  *
  * Rounds: 2 a search round, at most log4/3(N) search rounds, about log2(N);
  * then 1 for the blocks, ceil(log2 P) + 1 before and ceil(log2 P) after.

@@ -22,7 +22,7 @@ ctn_record_buffer_record(const ctn_record_buffer_t *item)
                                 : (const void *)item->inline_data;
 }
 
-/** Copy `record`, which does not lie in the buffer itself. */
+/** Copy `record`, which does not lie in the buffer itself, into the buffer. */
 catena_status_t ctn_record_buffer_set(ctn_exec_t *exec,
                                       ctn_record_buffer_t *item,
                                       const ctn_record_t *record);
@@ -63,7 +63,7 @@ catena_status_t ctn_record_table_merge(const ctn_order_by_t *by,
 void ctn_record_table_release(ctn_exec_t *exec, ctn_record_table_t *table);
 
 /** Binomial trees over a chain with a log-chain: one tree for each 2^levels
- * consecutive members (here a block), whose first member is the root. The
+ * consecutive members (a section), whose first member is the root. The
  * subtree of a member at level l has the 2^l members from itself on, as far as
  * they exist. Uses slots 0 to CTN_SPLIT_TREE_SLOTS - 1. */
 typedef struct ctn_split_tree {
@@ -74,7 +74,7 @@ typedef struct ctn_split_tree {
     unsigned level; /* from 0 up to that of the member's subtree, which is
                        `levels` at the root */
     ctn_receive_handle_t receive_handle;
-    ctn_send_handle_t up;       /* the message to the parent */
+    ctn_send_handle_t up;       /* the message to the tree parent */
     ctn_send_handle_t down[32]; /* the messages to the children, by level */
 } ctn_split_tree_t;
 
@@ -89,7 +89,7 @@ static inline bool ctn_split_tree_is_root(const ctn_split_tree_t *tree)
  * what phases return. */
 
 /** Merge tables on the way up. `table` is the member's own at first. In the end
- * it is that of the whole block at the root, and empty at other members. */
+ * it is that of the whole section at the root, and empty at other members. */
 ctn_step_t ctn_split_tree_gather(ctn_op_t *op, ctn_split_tree_t *tree,
                                  const ctn_order_by_t *by,
                                  ctn_record_table_t *table);
@@ -100,7 +100,7 @@ typedef size_t (*ctn_split_tree_share_t)(const unsigned char *data,
                                          uint32_t members);
 
 /** Send data down. At the root *data, of *bytes bytes, is for all members of
- * the block, in their order. In the end *data and *bytes are this member's
+ * the section, in their order. In the end *data and *bytes are this member's
  * part. If *bytes is 0 at the root, it becomes 0 at all members. */
 ctn_step_t ctn_split_tree_scatter(ctn_op_t *op, ctn_split_tree_t *tree,
                                   ctn_split_tree_share_t share,

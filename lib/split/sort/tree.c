@@ -17,15 +17,15 @@ static ctn_address_t joined(const ctn_split_tree_t *tree, unsigned level,
     return tree->chain->log->round[level].side[side];
 }
 
-/** Return whether the member's parent is 2^level to the left: then all its
- * children are at lower levels. */
+/** Return whether the member's parent in the tree is 2^level to the left: then
+ * all its children are at lower levels. */
 static bool is_child(const ctn_split_tree_t *tree)
 {
     return tree->level < tree->levels &&
            (tree->chain->place.rank >> tree->level & 1) != 0;
 }
 
-/** Send the table of this member's subtree to its parent. */
+/** Send the table of this member's subtree to its parent in the tree. */
 static ctn_step_t hand_up(ctn_op_t *op, ctn_split_tree_t *tree,
                           ctn_record_table_t *table)
 {
