@@ -1,14 +1,14 @@
-/* BAR-1: barrier. On the node, flags: with few members, or when oversubscribed,
- * every member writes one word and reads all (flat: one step, no member depends
- * on another one being scheduled again); else the root reads all words and
- * writes one that all read. Across nodes the roots run a dissemination barrier
- * (Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, IJPP
- * 17, 1988) between gather and release. Rounds between nodes: ceil(log2 nodes).
- * Messages between nodes: one per root and round. Graham, Ladd, Gorentla
- * Venkata describe the two levels (figure 2). If settings name a hierarchy or
- * an algorithm for barriers, barriers that the user calls are composed of its
- * levels (coll/ml/barrier.c); by default they run here, on nodes and network.
- */
+/* BAR-1: barrier. On one node with few members, or with more ranks than cores,
+ * every member writes one word and reads the words of all (flat: one step, in
+ * which no member depends on another one being scheduled twice). Otherwise each
+ * node has a root, its node leader, which reads the words of its members
+ * (gather) and writes one word that all of them read (release). Between gather
+ * and release the roots of all nodes run a dissemination barrier (Hensgen,
+ * Finkel, Manber: Two algorithms for barrier synchronization, IJPP 17, 1988).
+ * Rounds between nodes: ceil(log2 nodes). Messages between nodes: one per root
+ * and round. The two levels, node and network, are those of [Graham], figure 2.
+ * If settings name a hierarchy or an algorithm for barriers, the barriers that
+ * users call run in coll/ml/barrier.c instead. */
 
 #include "coll/barrier.h"
 #include "split/call/call.h"
@@ -19,18 +19,19 @@
 #include "coll/call/call.h"
 #include "exec/slot.h"
 
+/** State of a barrier or of a node fence. */
 typedef struct group_barrier {
     /* argument */
     catena_group_t *group;
     /* working */
     ctn_topo_t *topo;
-    uint64_t *words;  /* the members' words */
-    uint64_t value;   /* of the words once their members have arrived */
-    uint32_t arrived; /* members known to have arrived */
-    bool flat;
-    bool publishes; /* fence: the one that publishes records */
-    unsigned round;
-    bool sent;
+    uint64_t *words;  /* in the node area: one for each member of the node */
+    uint64_t value;   /* a member has arrived when its word is at least this */
+    uint32_t arrived; /* the members below this local rank have arrived */
+    bool flat;        /* every member reads all words; else only the root */
+    bool publishes;   /* the node fence of a split */
+    unsigned round;   /* of the dissemination */
+    bool sent;        /* the message of this round has been sent */
 } group_barrier_t;
 
 static bool is_flat(const ctn_topo_t *topo)
@@ -39,8 +40,10 @@ static bool is_flat(const ctn_topo_t *topo)
            ctn_topo_local_size(topo) <= CTN_FLAT_MEMBERS;
 }
 
-/** Raise a word to a value. Words only grow: of several barriers in progress a
- * later one may get here first, which also completes the earlier ones. */
+/** Store `value` to a word that all generations share, unless the last value
+ * stored is higher. Such a word only grows: when several barriers are in
+ * progress, a later one may come first, and its value also completes the
+ * earlier ones. */
 static void raise_word(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
                        uint64_t value)
 {
@@ -50,8 +53,7 @@ static void raise_word(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
     }
 }
 
-/** Whether all missing members, from barrier->arrived on, last ran on other
- * cores. */
+/** Whether all members that have not arrived last ran on other cores. */
 CTN_HOT_POLL static bool all_elsewhere(const group_barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
@@ -65,7 +67,7 @@ CTN_HOT_POLL static bool all_elsewhere(const group_barrier_t *barrier)
     return true;
 }
 
-/** Signal that this member has arrived. */
+/** Signal to the node that this member has arrived. */
 static inline void arrive(ctn_exec_t *exec, group_barrier_t *barrier,
                           uint64_t seq)
 {
@@ -93,15 +95,16 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Whether all members have arrived; polls a missing member's word this often.
- */
+/** Whether all members have arrived. On an oversubscribed host, let the rank
+ * spin if none of the missing members needs this core.
+ * @param loads how often a missing member's word is read */
 CTN_HOT_POLL static bool all_arrived(ctn_exec_t *exec, group_barrier_t *barrier,
                                      uint32_t loads)
 {
     const ctn_topo_t *topo = barrier->topo;
     uint32_t n = ctn_topo_local_size(topo);
     while (barrier->arrived < n) {
-        /* A later barrier's value implies that this one was reached. */
+        /* The value of a later barrier is higher, and counts as well. */
         const uint64_t *word =
             &barrier->words[barrier->arrived * topo->node_area.stride];
         if (!ctn_word_reaches(word, barrier->value, loads)) {
@@ -115,8 +118,8 @@ CTN_HOT_POLL static bool all_arrived(ctn_exec_t *exec, group_barrier_t *barrier,
     return true;
 }
 
-/** The flat barrier waits here for all members; otherwise only the root does.
- */
+/** Wait for the members of the node: in a flat barrier every member does, in
+ * others only the root. */
 static ctn_step_t gather(ctn_op_t *op)
 {
     group_barrier_t *barrier = ctn_op_state(op);
@@ -129,6 +132,7 @@ static ctn_step_t gather(ctn_op_t *op)
     return CTN_STEP_WAIT;
 }
 
+/** The roots only: run the dissemination barrier between the nodes. */
 static ctn_step_t disseminate(ctn_op_t *op)
 {
     group_barrier_t *barrier = ctn_op_state(op);
@@ -158,6 +162,7 @@ static ctn_step_t disseminate(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** The root releases the members of its node, and these wait for it. */
 static ctn_step_t release(ctn_op_t *op)
 {
     group_barrier_t *barrier = ctn_op_state(op);
@@ -199,19 +204,21 @@ ctn_op_t *ctn_barrier_create(catena_group_t *group)
     return op;
 }
 
+/** Hook: make a generation barrier or an epoch barrier. */
 static ctn_op_t *make_barrier(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
     (void)exec;
     return ctn_barrier_create(ctn_group_of(sequence));
 }
 
-/** Clear what the group's layers keep besides the slots. */
+/** Hook: at an epoch barrier, zero the flags that the group's attachments keep
+ * outside the slots. */
 static void clear(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
-    ctn_attachment_t *a = ctn_group_of(sequence)->attachments;
-    for (; a != NULL; a = a->next) {
-        if (a->clear != NULL) {
-            a->clear(exec, a);
+    ctn_attachment_t *attachment = ctn_group_of(sequence)->attachments;
+    for (; attachment != NULL; attachment = attachment->next) {
+        if (attachment->clear != NULL) {
+            attachment->clear(exec, attachment);
         }
     }
 }
@@ -223,7 +230,7 @@ void ctn_barrier_set_hooks(catena_group_t *group)
     group->sequence.hooks = &hooks;
 }
 
-/* ---- fence of the node ---- */
+/* ---- node fence ---- */
 
 static ctn_step_t begin_fence(ctn_op_t *op)
 {
@@ -298,6 +305,7 @@ bool ctn_barrier_by_levels(catena_group_t *group)
     return group->barrier == CTN_BARRIER_LEVELS;
 }
 
+/** Run a barrier through hierarchy levels, or create its request. */
 static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
                                   catena_request_t **request)
 {
@@ -321,7 +329,7 @@ CTN_HOT_POLL static bool run_inline(catena_group_t *group,
     ctn_backoff_t backoff = {0};
     arrive(exec, &barrier, seq);
     ctn_exec_wake(exec);
-    uint32_t loads = exec->wait_policy.loads;
+    uint32_t loads = exec->wait_policy.loads; /* for the first attempt */
     while (!all_arrived(exec, &barrier, loads) &&
            ctn_inline_yield(exec, &backoff)) {
         loads = 1;
@@ -330,7 +338,7 @@ CTN_HOT_POLL static bool run_inline(catena_group_t *group,
     return true;
 }
 
-/** Run a group's first barrier, or one that cannot run inline. */
+/** Run a barrier that cannot run inline, such as the first one of a group. */
 CTN_COLD static catena_status_t run_operation(catena_group_t *group)
 {
     if (group == NULL) {

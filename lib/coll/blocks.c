@@ -4,7 +4,7 @@
 
 #include "topo/topo.h"
 
-/* Of copies between two non-contiguous blocks. */
+/* A copy between two non-contiguous blocks goes through this much stack. */
 enum { STAGING_BYTES = 2048 };
 
 CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
@@ -20,10 +20,11 @@ CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
     if (bytes == 0 || side->displacements == NULL) {
         return true;
     }
-    /* Addresses of the data of the first and the last element; the buffer may
-     * be CATENA_BOTTOM. CATENA_IN_PLACE, which is refused elsewhere, is -1. */
-    intptr_t at;
-    ptrdiff_t reach;
+    /* Neither the first nor the last element may begin below address 0. The
+     * buffer may be CATENA_BOTTOM (0). -1 passes here: CATENA_IN_PLACE is -1,
+     * and is refused elsewhere. */
+    intptr_t at;     /* address of the data of the element */
+    ptrdiff_t reach; /* distance to it, in bytes */
     return !(
         __builtin_add_overflow((intptr_t)side->buffer, type->true_low, &at) ||
         __builtin_mul_overflow(side->displacements[i], typed ? 1 : type->extent,

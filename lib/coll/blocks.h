@@ -4,34 +4,35 @@
 #include "exec/exec.h"
 #include "type/datatype.h"
 
-/* The contents of one buffer of an exchange: a block for each member of the
- * group. Sizes and positions within a block are those of its stream, the
- * concatenated bytes of its data; only these functions know the memory layout.
- */
+/* The blocks of a send or receive buffer: one for each member of the group.
+ * Lengths and positions within a block count the bytes of its stream, its data
+ * without gaps; only these functions know the memory layout. */
 
 /** A block, or other data of one rank. Its stream is the memory at `base`,
  * unless `type` describes the layout. */
 typedef struct ctn_span {
     unsigned char *base;
-    size_t bytes;
+    size_t bytes;           /* of its stream */
     const ctn_type_t *type; /* NULL: contiguous memory */
 } ctn_span_t;
 
-/** The blocks of a buffer. Read-only once set; arrays are the caller's. */
+/** The blocks of a buffer. Read-only once set; the arrays belong to the caller
+ * of the collective. */
 typedef struct ctn_blocks {
     unsigned char *base;
     const ctn_type_t *type; /* of all elements; NULL: see types */
     /* uniform blocks */
-    size_t bytes;   /* of each */
-    ptrdiff_t step; /* from one to the next */
-    /* or individual blocks: counts is not NULL */
-    const size_t *counts; /* elements */
-    const ptrdiff_t *displacements;
-    const catena_type_t *types; /* if set, displacements are in bytes */
+    size_t bytes;   /* of the data of each block */
+    ptrdiff_t step; /* in bytes, from one block to the next */
+    /* or blocks of individual lengths, if counts is not NULL */
+    const size_t *counts;           /* of each block, in elements */
+    const ptrdiff_t *displacements; /* in extents of `type`, or in bytes */
+    const catena_type_t *types;     /* of each block; then displacements are in
+                                       bytes */
 } ctn_blocks_t;
 
-/** The arguments of one side of a collective: one count, or arrays. Those that
- * it does not have are 0. */
+/** The arguments of one side of a collective, send or receive: one count, or
+ * arrays. Arguments that the collective does not have are 0. */
 typedef struct ctn_coll_side {
     const void *buffer;
     size_t count;
@@ -41,16 +42,17 @@ typedef struct ctn_coll_side {
     const catena_type_t *types;
 } ctn_coll_side_t;
 
-/** Return the type of the elements of block i; NULL: the caller's is none. */
+/** Return the type of the elements of block i; NULL: the argument is not a
+ * type. */
 static inline const ctn_type_t *ctn_side_type(const ctn_coll_side_t *side,
                                               uint32_t i)
 {
     return side->types != NULL ? ctn_type_of(side->types[i]) : side->type;
 }
 
-/** n blocks of one length, of `count` elements of a type that is not NULL: sets
- * `bytes` and `step`.
- * @param[out] all total bytes
+/** Set `bytes` and `step` of n uniform blocks, of side->count elements each.
+ * side->type is not NULL.
+ * @param[out] all bytes of all blocks
  * @return false: they do not fit the address space */
 static inline bool ctn_blocks_read_uniform(const ctn_coll_side_t *side,
                                            uint32_t n, ctn_blocks_t *blocks,
@@ -65,14 +67,15 @@ static inline bool ctn_blocks_read_uniform(const ctn_coll_side_t *side,
              __builtin_mul_overflow(blocks->step, (ptrdiff_t)n, &reach));
 }
 
-/** Check block i of those with individual lengths, of a type that is not NULL,
- * and add its bytes to *all. Without displacements the blocks are contiguous.
- * @return false: it does not fit the address space, or lies outside it */
+/** Check block i of a side with individual lengths, and add its bytes to *all.
+ * The block's type is not NULL. Without displacements the blocks are
+ * contiguous.
+ * @return false: the block does not fit the address space, or *all overflows */
 bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i, size_t *all);
 
-/** Return whether block i of those with individual lengths and displacements is
- * missing (ctn_type_is_missing). A buffer outside the first page is taken to be
- * there. */
+/** Return whether block i of a side with individual lengths and displacements
+ * is missing (ctn_type_is_missing). Only a buffer in the first page, such as
+ * NULL, can have missing blocks. */
 static inline bool ctn_block_is_missing(const ctn_coll_side_t *side, uint32_t i)
 {
     uintptr_t base = (uintptr_t)side->buffer;
@@ -85,8 +88,8 @@ static inline bool ctn_block_is_missing(const ctn_coll_side_t *side, uint32_t i)
     return ctn_type_is_missing(type, (const void *)base, side->counts[i]);
 }
 
-/** Only the length of an empty block may be used: its displacement and the
- * buffer are arbitrary. */
+/** Return the block of a rank. Of an empty block only the length may be used,
+ * since its displacement and the buffer are arbitrary. */
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
                                        uint32_t rank)
 {
@@ -109,6 +112,7 @@ static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
                         type->dense ? NULL : type};
 }
 
+/** Return the length of a rank's block. */
 static inline size_t ctn_blocks_bytes(const ctn_blocks_t *blocks, uint32_t rank)
 {
     if (blocks->counts == NULL) {
@@ -119,12 +123,13 @@ static inline size_t ctn_blocks_bytes(const ctn_blocks_t *blocks, uint32_t rank)
     return blocks->counts[rank] * type->bytes;
 }
 
-/** Copy `bytes` of the block's stream from position `from`. */
+/** Copy `bytes` of the block's stream, from position `from` on, to `out`; or
+ * write them from `in`. */
 void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
                    size_t bytes, void *out);
 void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
                     size_t bytes, const void *in);
-/** Copy a block to another of the same length; they do not overlap. */
+/** Copy a block to another one of the same length. They do not overlap. */
 void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
                    const ctn_span_t *source);
 
@@ -134,13 +139,13 @@ catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
                                            uint32_t from, uint32_t to,
                                            uint64_t found, uint64_t expected);
 
-/** Offset of a block in this process's heap, or CTN_STAGED: some of it lies
- * elsewhere, or it is not contiguous. */
+/** Return the offset of a block in this rank's arena; CTN_STAGED: the block is
+ * not contiguous, or not entirely in the arena. */
 uint64_t ctn_span_offset(const ctn_exec_t *exec, const ctn_span_t *block);
 
-/** Base of the blocks of n members, as an offset in this process's heap: the
- * first block if they are uniform, else the start of the arena. CTN_STAGED: not
- * all blocks are contiguous memory in the heap. */
+/** Return the offset in this rank's arena that the places of n blocks count
+ * from: that of the first block if they are uniform, else 0. CTN_STAGED: some
+ * block is not contiguous, or not in the arena. */
 uint64_t ctn_blocks_base(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
                          uint32_t n);
 

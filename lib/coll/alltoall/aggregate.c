@@ -1,27 +1,31 @@
-/* Aggregation of short blocks between nodes. A member sends its blocks for all
- * members of another node as one message, if the message is not too long. The
- * message is written to one member of that node, the receiving member: into a
- * slot of its own, or into the eager buffers of a few consecutive slots. The
- * other members share the heap and copy their blocks from there, so nothing is
- * forwarded. The receiving member checks that its messages have arrived and
- * sets one flag for the node when all of them have. Messages of member i go to
- * member i modulo the number of members of that node, so the members receive
- * equal shares. 32 members on 4 nodes send 96 messages instead of 768.
+/* Aggregates of short blocks between nodes. A member sends its blocks for all
+ * members of another node as one message, if that is not too long. It is
+ * written to one member of that node, the receiving member: into a slot, or
+ * into the eager buffers of a few consecutive slots. All members of the node
+ * copy their blocks from there through the shared heap, so nothing is
+ * forwarded. When all its messages have arrived, the receiving member sets one
+ * flag for the node. Member i sends to member i modulo the number of members of
+ * that node, so that the members receive equal shares. 32 members on 4 nodes
+ * send 96 messages instead of 768.
  *
  * Slots and flags are reused by generation (exec/generations.h). A member has
  * read all messages of its node when its operation is complete, so a sender
- * need not ask whether a slot is free. */
+ * need not ask whether a slot is free.
+ *
+ * In this file a message is an aggregate, and x is the state of all of them. */
 
 #include "coll/alltoall/aggregate.h"
 
 #include "exec/slot.h"
 
-/* Words of pairwise rounds in the same slots never look like a message. */
+/* The words of pairwise rounds in the same slots never have the aggregates'
+ * bit. */
 _Static_assert((uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_AGGREGATE_FLAG,
                "turns leave the highest bit of a count");
 
 /* ---- senders and receivers ---- */
 
+/** The smallest and the largest number of members on a node. */
 typedef struct alltoall_range {
     uint32_t least, most;
 } alltoall_range_t;
@@ -43,8 +47,8 @@ static uint32_t most_at_one(alltoall_range_t n)
     return (n.most + n.least - 1) / n.least;
 }
 
-/** Slots that the blocks within a node may need: none where they use eager rows
- * on every node. */
+/** Slots that the blocks within a node may need: none if they use eager rows on
+ * every node. The limit of rows is lowest for two members with a core each. */
 static uint32_t slots_of_node(alltoall_range_t n, size_t bytes)
 {
     return ctn_eager_rows_fit(bytes, 2, false) ? 0 : n.most;
@@ -65,14 +69,14 @@ bool ctn_aggregate_suits(const ctn_topo_t *topo, size_t bytes)
         return false;
     }
     alltoall_range_t n = members_of_nodes(member_table);
-    size_t all = n.most * bytes;
-    uint32_t slots =
-        all <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_EAGER_SLOTS;
+    size_t message = n.most * bytes; /* the longest one */
+    uint32_t slots = message <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS
+                                                 : CTN_PAIRWISE_EAGER_SLOTS;
     return n.most > 1 && n.most <= CTN_EAGER_ROWS_MEMBERS &&
-           all <= CTN_AGGREGATE_BYTES &&
+           message <= CTN_AGGREGATE_BYTES &&
            slots_of_node(n, bytes) + (member_table->nodes - 1) *
                                          most_at_one(n) *
-                                         slots_of_message(topo, all) <=
+                                         slots_of_message(topo, message) <=
                slots;
 }
 
@@ -81,7 +85,9 @@ _Static_assert(CTN_AGGREGATE_BYTES <= CTN_STAGING_BYTES &&
                        CTN_EAGER_ROWS_BYTES,
                "messages can be packed, and small blocks are in rows");
 
-/** The first existing message to member `at`, from this position on. */
+/** Return the first sender to member `at` of this node, from the position
+ * `cursor` on. These are the members at, at + n, at + 2n ... of each other
+ * node, where n is the number of members of this node. */
 static ctn_aggregate_cursor_t skip_missing(const ctn_topo_t *topo, uint32_t at,
                                            ctn_aggregate_cursor_t cursor)
 {
@@ -96,11 +102,13 @@ static ctn_aggregate_cursor_t skip_missing(const ctn_topo_t *topo, uint32_t at,
     return cursor;
 }
 
+/** The first sender to member `at` of this node. */
 static ctn_aggregate_cursor_t first_at(const ctn_topo_t *topo, uint32_t at)
 {
     return skip_missing(topo, at, (ctn_aggregate_cursor_t){0, at});
 }
 
+/** The sender after `cursor`. */
 static ctn_aggregate_cursor_t next_at(const ctn_topo_t *topo, uint32_t at,
                                       ctn_aggregate_cursor_t cursor)
 {
@@ -116,7 +124,8 @@ static const ctn_member_t *sender(const ctn_topo_t *topo,
                 ->member[member_table->first[cursor.node] + cursor.member];
 }
 
-/** Slot on node `to` of the message that a member sends there. */
+/** First slot on node `to` of the message that a member sends there. Node `to`
+ * itself is not counted among the sending nodes. */
 static unsigned slot_for(const ctn_aggregate_t *x, ctn_aggregate_cursor_t from,
                          uint32_t to)
 {
@@ -125,7 +134,8 @@ static unsigned slot_for(const ctn_aggregate_t *x, ctn_aggregate_cursor_t from,
            from.member / n * x->span;
 }
 
-/** Offset of a message in the arena of the member that receives it. */
+/** Offset of a message of `bytes` in the arena of the receiving member, whose
+ * control block is at `at`. */
 static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
                           ctn_address_t at, unsigned slot, size_t bytes)
 {
@@ -170,6 +180,7 @@ static unsigned char *contiguous_blocks(const ctn_aggregate_t *x, uint32_t node)
                : NULL;
 }
 
+/** Copy the blocks for a node to `to`. */
 static void pack(ctn_exec_t *exec, const ctn_aggregate_t *x, uint32_t node,
                  unsigned char *to)
 {
@@ -182,6 +193,8 @@ static void pack(ctn_exec_t *exec, const ctn_aggregate_t *x, uint32_t node,
     }
 }
 
+/** Put the blocks for a node, which are contiguous at `data`.
+ * @param pending counter of the sources that the network still reads */
 static catena_status_t put(ctn_op_t *op, const ctn_aggregate_t *x,
                            uint32_t node, const void *data, uint64_t *pending)
 {
@@ -206,7 +219,8 @@ static catena_status_t put(ctn_op_t *op, const ctn_aggregate_t *x,
         ctn_flag(op->seq, CTN_AGGREGATE_FLAG | x->send->bytes), pending);
 }
 
-/** 1: sent, 0: all staging buffers are with the network, < 0: status. */
+/** Send the blocks for a node. 1: sent, 0: the network still uses all staging
+ * buffers, < 0: status. */
 static int send_to(ctn_op_t *op, ctn_aggregate_t *x, uint32_t node)
 {
     size_t bytes =
@@ -237,7 +251,8 @@ static bool all_sent(const ctn_aggregate_t *x)
     return x->sent + 1 == x->topo->nodes;
 }
 
-/** Sends to the nodes in turn, beginning with the next one. */
+/** Send to the other nodes, beginning with the one after this node. 1: sent to
+ * some, 0: to none, < 0: status. */
 static int send_all(ctn_op_t *op, ctn_aggregate_t *x)
 {
     int moved = 0;
@@ -261,7 +276,8 @@ static bool all_arrived(const ctn_aggregate_t *x)
     return x->awaited.node == x->topo->nodes;
 }
 
-/** Whether a slot holds a message, of blocks of any length. */
+/** Whether a slot holds a message of this operation; its blocks may have any
+ * length. */
 static bool has_arrived(const ctn_op_t *op, const ctn_slot_t *slot)
 {
     uint64_t word = ctn_word_load(&slot->word[0]);
@@ -287,8 +303,10 @@ bool ctn_aggregate_check_mismatch(const ctn_op_t *op, uint64_t bytes)
     return false;
 }
 
-/** Check for the messages to this member; when all have arrived, notify the
- * node. */
+/** Check for the messages to this member. When all have arrived, notify the
+ * node by this member's word `departed`, which the exchange on the node does
+ * not use.
+ */
 static void poll_arrivals(ctn_op_t *op, ctn_aggregate_t *x)
 {
     const ctn_topo_t *topo = x->topo;
@@ -311,12 +329,12 @@ static void unpack_from(ctn_op_t *op, ctn_aggregate_t *x, uint32_t i)
     const ctn_topo_t *topo = x->topo;
     uint32_t node = topo->node_index;
     size_t bytes = x->receive->bytes;
-    size_t all = ctn_topo_local_size(topo) * bytes;
+    size_t message_bytes = ctn_topo_local_size(topo) * bytes;
     ctn_aggregate_cursor_t from = first_at(topo, i);
     for (; from.node < topo->nodes; from = next_at(topo, i, from)) {
         unsigned slot = slot_for(x, from, node);
         ctn_address_t where = ctn_topo_local(topo, i)->address;
-        uint64_t at = offset_of(op, topo, where, slot, all);
+        uint64_t at = offset_of(op, topo, where, slot, message_bytes);
         const uint64_t *word =
             ctn_pointer(topo->peer[i], ctn_slot_word_offset(op->sequence, where,
                                                             op->seq, slot, 0));
@@ -344,7 +362,8 @@ static bool has_all(const ctn_op_t *op, const ctn_aggregate_t *x, uint32_t i)
                      ctn_flag64(op->seq);
 }
 
-/** In place, nothing may be overwritten before all blocks have been packed. */
+/** Copy this member's blocks out of the messages that have arrived. In place,
+ * none may be overwritten before all of them have been packed. */
 static bool unpack(ctn_op_t *op, ctn_aggregate_t *x)
 {
     bool moved = false;
@@ -379,7 +398,8 @@ ctn_step_t ctn_aggregate_advance(ctn_op_t *op, ctn_aggregate_t *x)
         if (x->open == 0) {
             return CTN_STEP_NEXT;
         }
-        ctn_op_set_network(op, false);
+        ctn_op_set_network(op,
+                           false); /* only members of the node are missing */
     }
     if (!moved && op->exec->peer_checks != x->peer_checks) {
         x->peer_checks = op->exec->peer_checks;

@@ -4,19 +4,23 @@
 #include "coll/blocks.h"
 #include "topo/topo.h"
 
-/* Aggregation of blocks of one length between nodes: a member's blocks for all
- * members of another node are one message, if that is not too long; see
- * aggregate.c. Longer blocks travel one by one. */
+/* Aggregates of the direct alltoall: if all blocks have one length, a member
+ * sends its blocks for all members of another node as one message, provided
+ * that it is not too long; see aggregate.c. Longer blocks are sent one by one.
+ */
 
-/* Count in the word of a message: this flag and the length of a block. */
+/* The count in the sequence flag of an aggregate: this bit, and the length of
+ * one block. */
 #define CTN_AGGREGATE_FLAG (UINT32_C(1) << 31)
 
-/** The sender of a message that this member is to receive. */
+/** The sender of an aggregate, as a position among all senders to one member.
+ */
 typedef struct ctn_aggregate_cursor {
-    uint32_t node; /* the number of nodes if there is none */
-    uint32_t member;
+    uint32_t node;   /* the number of nodes: no further sender */
+    uint32_t member; /* on that node */
 } ctn_aggregate_cursor_t;
 
+/** State of the aggregates of one operation. */
 typedef struct ctn_aggregate {
     /* arguments */
     ctn_topo_t *topo;
@@ -24,15 +28,16 @@ typedef struct ctn_aggregate {
     const ctn_blocks_t *receive;
     bool in_place;
     /* working */
-    bool packed;    /* the network may hold data in staging buffers */
-    uint32_t first; /* first slot of the messages */
-    uint32_t span;  /* slots of a message: their eager buffers are contiguous */
-    uint32_t stride; /* slots from one node's messages to the next node's */
-    uint32_t sent;   /* nodes whose message has been sent */
-    ctn_aggregate_cursor_t awaited; /* next message to this member */
-    uint64_t open; /* mask of the members of the awaited node whose messages
-                      have not been read */
-    uint32_t peer_checks;   /* exec's, at the start or the last check */
+    bool packed;     /* the network may hold data in staging buffers */
+    uint32_t first;  /* first slot that aggregates use */
+    uint32_t span;   /* number of consecutive slots that each aggregate takes;
+                        their eager buffers are contiguous */
+    uint32_t stride; /* slots from one node's aggregates to the next node's */
+    uint32_t sent;   /* nodes to which this member has sent its aggregate */
+    ctn_aggregate_cursor_t awaited; /* sender that this member waits for */
+    uint64_t open; /* bit i: the aggregates that member i of this node receives
+                      have not been read yet */
+    uint32_t peer_checks;   /* exec->peer_checks at the start or last check */
     catena_status_t status; /* the final status */
 } ctn_aggregate_t;
 
@@ -43,15 +48,15 @@ bool ctn_aggregate_suits(const ctn_topo_t *topo, size_t bytes);
 void ctn_aggregate_begin(ctn_aggregate_t *aggregate);
 
 /** For long waits: whether an aggregate has arrived whose blocks do not have
- * the length `bytes` (0: none is expected). Then the members run algorithms
- * that cannot complete together, and the job is aborted. */
+ * the length `bytes` (0: this operation expects no aggregates). If so, the
+ * members run algorithms that cannot complete together: abort the job. */
 bool ctn_aggregate_check_mismatch(const ctn_op_t *op, uint64_t bytes);
 
-/** Send and receive what is possible. NEXT: all is sent and received, and the
- * network holds nothing except what the operation's `pending` counts. */
+/** Send and receive what is possible. NEXT: all is sent and received; the
+ * network may still read sources that the operation's `pending` counts. */
 ctn_step_t ctn_aggregate_advance(ctn_op_t *op, ctn_aggregate_t *aggregate);
 
-/** For the finish function of an algorithm. */
+/** Free staging buffers; for the finish function of an algorithm. */
 void ctn_aggregate_finish(const ctn_op_t *op, ctn_aggregate_t *aggregate);
 
 #endif

@@ -12,9 +12,9 @@
 
 /* ---- the operation: select an algorithm and become it ---- */
 
-/** Whether a call made now selects the same algorithm: the settings have not
- * changed since this call was made, and it did not fall back because it is in
- * place. */
+/** Whether the next call will select the same algorithm: the settings have not
+ * changed since this call was made, and this call did not fall back to another
+ * algorithm because it is in place. */
 static bool is_reusable(const ctn_alltoall_t *call,
                         const ctn_selection_t *selection)
 {
@@ -27,8 +27,9 @@ static bool is_reusable(const ctn_alltoall_t *call,
            (!call->in_place || requested == selection->family);
 }
 
-/** Block length for which a call like this can run inline; 0: none. Other
- * members may have to run it as an operation, so it must be the same on all. */
+/** Return the block length for which the next call can run inline, in eager
+ * rows; 0: none. Other members may have to run that call as an operation, so
+ * the conditions are those under which an operation uses eager rows, too. */
 static size_t inline_bytes(const ctn_alltoall_t *call,
                            const ctn_selection_t *selection)
 {
@@ -43,10 +44,12 @@ static size_t inline_bytes(const ctn_alltoall_t *call,
                : 0;
 }
 
+/** Get the topology, select the algorithm, and become it. A hidden duplicate
+ * has a topology of its own. */
 static ctn_step_t choose(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
-    ctn_selector_t *selector = call->selector; /* of the caller's group */
+    ctn_selector_t *selector = call->selector;
     bool hidden = call->group->hidden;
     if (hidden || selector->topo == NULL) {
         ctn_step_t found = ctn_member_table_need(op, call->group, &call->topo);
@@ -123,8 +126,8 @@ void ctn_alltoall_release(ctn_op_t *op)
 
 /* ---- calls ---- */
 
-/** The caller may free derived types, and for alltoallw their handles, before
- * the operation ends. */
+/** Hold a reference of each type, and for alltoallw copy the arrays of their
+ * handles: the caller may free both before the operation ends. */
 static catena_status_t hold_types(ctn_alltoall_t *call)
 {
     ctn_blocks_t *sides[] = {&call->send, &call->receive};
@@ -150,7 +153,8 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
     return CATENA_OK;
 }
 
-/** Copy the group's current settings. */
+/** Copy the group's current settings; unless the call blocks, hold its types.
+ */
 static catena_status_t take_settings(ctn_alltoall_t *call, ctn_mode_t mode)
 {
     ctn_selector_t *selector = ctn_selector_of(call->group);
@@ -218,8 +222,9 @@ ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
     return op;
 }
 
-/** Run a blocking call inline, in eager rows like the last one, when no other
- * operation is in progress. False: it must run as an operation. */
+/** Run a blocking call inline, in eager rows, if the last call allows it
+ * (inline_bytes) and no other operation is in progress. False: it must run as
+ * an operation. */
 CTN_HOT static bool run_inline(const ctn_operands_t *operands,
                                catena_group_t *group, catena_status_t *status)
 {
@@ -248,6 +253,7 @@ CTN_HOT static bool run_inline(const ctn_operands_t *operands,
     return true;
 }
 
+/** Blocks of a predefined type in a contiguous buffer. */
 static inline ctn_blocks_t plain_blocks(const void *buffer,
                                         const ctn_type_t *type, size_t bytes)
 {
@@ -257,10 +263,10 @@ static inline ctn_blocks_t plain_blocks(const void *buffer,
                           .step = (ptrdiff_t)bytes};
 }
 
-/** The most frequent arguments, blocks of a predefined type that both sides
- * share between two buffers, without the check; see run_plain_inline of
- * call/enter.c.
- * @return false: the check says what they are */
+/** Read the most frequent arguments without ctn_arguments_check: an alltoall
+ * from one buffer to another, with the same predefined type and count on both
+ * sides. The limit of the count keeps the products below an overflow.
+ * @return false: these are other arguments; ctn_arguments_check reads them */
 static inline bool read_plain(const ctn_arguments_t *args, uint32_t ranks,
                               ctn_operands_t *operands)
 {
@@ -282,7 +288,8 @@ static inline bool read_plain(const ctn_arguments_t *args, uint32_t ranks,
     return true;
 }
 
-/** All nine entry points: check, create, and start as requested. */
+/** Body of all nine entry points: check the arguments, create the operation,
+ * and start it as `mode` says. */
 CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
                                    catena_group_t *group, ctn_mode_t mode,
                                    catena_request_t **request)

@@ -11,27 +11,31 @@ typedef struct ctn_alltoall {
     ctn_blocks_t send; /* the receive blocks when in place */
     ctn_blocks_t receive;
     bool in_place;
-    bool vector; /* blocks of different lengths, known to sender and receiver */
-    /* The group's settings when the operation was created: it may wait for
-     * earlier operations while settings change. */
-    struct ctn_selector *selector;   /* the group's */
+    bool vector; /* alltoallv or alltoallw: only its sender and its receiver
+                    know the length of a block */
+    struct ctn_selector *selector; /* of the caller's group, which is not
+                                      `group` on a hidden duplicate */
+    /* The settings of that group when the operation was created: they may
+     * change while it waits for earlier operations. */
     const struct ctn_family *family; /* NULL: auto */
     uint32_t leaders;                /* 0: auto */
     uint32_t radix;                  /* of Bruck; 0: auto */
     uint32_t window;                 /* concurrent rounds; 0: auto */
     ctn_round_order_t order;         /* of the direct algorithms */
-    catena_type_t *held;             /* types with a reference */
+    catena_type_t *held;             /* types that it holds a reference of */
     uint32_t held_count;
-    void *kept; /* the algorithm's data, kept between starts; or NULL */
+    void *kept; /* data that the algorithm keeps between the starts of a
+                   persistent request, or NULL */
 } ctn_alltoall_t;
 
 /** Parameters of the leader algorithms. */
 typedef struct ctn_leader_params {
-    uint32_t leaders;
+    uint32_t leaders; /* on each node */
     ctn_placement_t placement;
     bool overlap;        /* send each fragment when gathered, scatter each when
                             received */
-    size_t direct_above; /* larger blocks of different lengths go directly */
+    size_t direct_above; /* alltoallv, alltoallw: blocks of more bytes are sent
+                            from member to member */
 } ctn_leader_params_t;
 
 /* The algorithms that an alltoall becomes once the topology is known. Their
@@ -54,16 +58,16 @@ extern const ctn_algorithm_t ctn_alltoallv_leaders;
 /** The parameters of an operation that has become a leader algorithm. */
 ctn_leader_params_t *ctn_alltoall_leader_params(ctn_op_t *op);
 
-/** An alltoallv on behalf of another operation of the group, started by all
- * members in the same order as their other operations.
- * @param[in] send    with counts; arrays, types and buffers stay valid until it
- *                    ends
- * @param[in] receive likewise; bytes are as the senders have them
+/** Create an alltoallv that is a part of another operation of the group. All
+ * members start it in the same order as their other operations.
+ * @param[in] send    with counts; arrays, types and buffers stay valid until
+ *                    the alltoallv ends
+ * @param[in] receive likewise; each block has the length that its sender has
  * @return NULL: no memory */
 ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
                                const ctn_blocks_t *receive);
 
-/** Release function of all of them. */
+/** The release function of all these algorithms. */
 void ctn_alltoall_release(ctn_op_t *op);
 
 /** Describe the group's last alltoall. */

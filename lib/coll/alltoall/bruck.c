@@ -1,10 +1,11 @@
 /* A2A-6: Bruck. Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for
  * all-to-all communications in multiport message-passing systems, IEEE TPDS 8
  * (11), 1997, the index algorithm with radix r, for any number of members.
- * Rounds: ceil(log_r p), of up to r - 1 concurrent messages; bytes: each block
- * is sent once for each nonzero digit of its distance. Memory: a copy of all
- * blocks. Differs from the paper: messages are not packed; each is a derived
- * type on the copy. */
+ * It runs ceil(log_r p) digits, each with up to r - 1 concurrent messages. The
+ * distance of a block is that from its sender to its receiver, in ranks modulo
+ * p; a block is sent once for each nonzero digit of its distance to the base r.
+ * Memory: a copy of all blocks. Differs from the paper: messages are not
+ * packed; each is a derived type on the copy. */
 
 #include <catena/type.h>
 #include <stdlib.h>
@@ -14,20 +15,23 @@
 
 enum { DEFAULT_RADIX = 2 };
 
-/** Created once and kept between starts. */
+/** What a persistent request keeps between starts. A round is one message in
+ * each direction; the rounds of a digit run concurrently. */
 typedef struct tables {
     uint32_t radix;
     uint32_t count;
-    ctn_round_t *rounds; /* [count], digit by digit */
-    unsigned char
-        copy[]; /* [p] blocks: block i is for, later from, distance i */
+    ctn_round_t *rounds;  /* [count], digit by digit */
+    unsigned char copy[]; /* [p] blocks: before the exchange block i is for the
+                             member at distance i, after it from the one at
+                             distance -i */
 } tables_t;
 
+/** State of the operation. */
 typedef struct alltoall_bruck {
     ctn_alltoall_t call;
     uint32_t p;
     uint32_t me;
-    uint32_t digit_step; /* r^k of the current digit */
+    uint32_t digit_step; /* weight of the current digit: a power of r */
     ctn_pairwise_t exchange;
 } alltoall_bruck_t;
 
@@ -36,6 +40,7 @@ static tables_t *tables_of(const alltoall_bruck_t *b)
     return b->call.kept;
 }
 
+/** Number of rounds of all digits. */
 static uint32_t count_rounds(uint32_t p, uint32_t radix)
 {
     uint32_t rounds = 0;
@@ -47,7 +52,7 @@ static uint32_t count_rounds(uint32_t p, uint32_t radix)
     return rounds;
 }
 
-/** Messages of one digit. */
+/** Number of rounds of the current digit. */
 static uint32_t rounds_of_digit(const alltoall_bruck_t *b)
 {
     uint32_t most = (b->p - 1) / b->digit_step;
@@ -55,8 +60,9 @@ static uint32_t rounds_of_digit(const alltoall_bruck_t *b)
     return most < radix - 1 ? most : radix - 1;
 }
 
-/** The blocks whose distance has digit j at r^k = step: runs of `step` blocks
- * at intervals of r * step; the last may be shorter. */
+/** Make the type of one round's message: the blocks whose distance has digit j
+ * at the place of weight `step`, which is a power of r. These are runs of
+ * `step` blocks, at intervals of r * step; the last run may be shorter. */
 static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
                                  uint64_t j, uint32_t radix,
                                  const ctn_type_t **type)
@@ -82,6 +88,7 @@ static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
     return status;
 }
 
+/** Add the round of digit j to the tables. */
 static catena_status_t make_round(const alltoall_bruck_t *b, tables_t *t,
                                   uint64_t step, uint64_t j)
 {
@@ -149,7 +156,8 @@ static catena_status_t make_tables(alltoall_bruck_t *b)
     return status;
 }
 
-/** Copy between the caller's blocks and the copy. */
+/** Copy the send blocks to the copy, in the order of their distance (`out`), or
+ * the copy to the receive blocks. */
 static void rotate(ctn_op_t *op, alltoall_bruck_t *b, bool out)
 {
     size_t bytes = b->call.send.bytes;
@@ -185,7 +193,7 @@ static ctn_step_t begin(ctn_op_t *op)
         .n = tables_of(b)->count,
         .me = b->me,
         .list = tables_of(b)->rounds,
-        .in_place = true,
+        .in_place = true, /* a received block replaces the sent one */
         .order = CTN_ORDER_LISTED,
     };
     ctn_pairwise_begin(&b->exchange);

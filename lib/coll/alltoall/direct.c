@@ -1,29 +1,31 @@
 /* A2A-1: direct alltoall. Peng, Liu, Xie: GLEX-Alltoall, section 6.2
- * (pairwise). Rounds: p; messages: one per pair and direction, and a CTS for
- * each large block and for each round beyond the slots; staged blocks take one
- * per fragment. Memory: one CTS entry per pair.
+ * (pairwise). Rounds: p. Messages: one per pair and direction, and a CTS for
+ * each large block and for each round beyond the first of its slot; staged
+ * blocks take one per fragment. Memory: one CTS entry per pair.
  * Differs from the paper: round j pairs member i with j - i instead of shifting
- * by j, so that CATENA_IN_PLACE needs no second buffer; as many rounds as there
- * are slots run concurrently; small blocks for the members of another node are
- * aggregated (aggregate.c).
+ * by j, so that CATENA_IN_PLACE needs no second buffer; as many rounds run
+ * concurrently as there are slots; small blocks for the members of another node
+ * are aggregated (aggregate.c).
  *
- * A2A-7: linear shift exchange. The paper's reference 6: in round j member i
- * sends to i + j and receives from i - j. The same messages in another order,
- * at most `window` rounds concurrently. Not in place: a block would arrive
- * before the one in its place has been sent. */
+ * A2A-7: linear shift exchange (reference 6 of the same paper): in round j
+ * member i sends to i + j and receives from i - j. The messages are those of
+ * A2A-1 in another order; at most `window` rounds run concurrently. It cannot
+ * run in place: a block would arrive before the one in its place has been sent.
+ */
 
 #include "coll/alltoall/aggregate.h"
 #include "coll/alltoall/alltoall.h"
 
 typedef struct direct {
     ctn_alltoall_t call;
-    bool aggregated; /* blocks for other nodes are */
-    ctn_aggregate_t remote;
-    ctn_pairwise_t exchange; /* of all members, or of the node's */
+    bool aggregated;         /* the blocks for other nodes are aggregated */
+    ctn_aggregate_t remote;  /* these aggregates */
+    ctn_pairwise_t exchange; /* with all members, or with those of the node */
 } direct_t;
 
-/** All members must aggregate the same blocks. Rounds whose order or number was
- * requested are not aggregated. */
+/** Whether the blocks for other nodes are aggregated: the same on all members.
+ * An alltoall whose order or window of rounds was requested does not aggregate.
+ */
 static bool is_aggregated(const ctn_alltoall_t *call)
 {
     return !call->vector && call->order == CTN_ORDER_PAIRED &&
@@ -66,6 +68,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Advance the aggregates and the exchange. NEXT: both are over. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);

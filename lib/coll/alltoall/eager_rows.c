@@ -4,9 +4,9 @@
  * its block out of the rows of the others. With few members and bytes, word and
  * data share a cache line. The word holds the length of the blocks. Rows are
  * reused by generation (exec/generations.h), so no member asks for a free row
- * and none waits at the end. Two cache lines are written, where a slot for each
- * pair would take one for each peer; 16 ranks on 2 cores, 512 B: 16 us instead
- * of 20. */
+ * and none waits at the end. A row of the shortest class takes two cache lines,
+ * where a slot for each pair would take one line for each peer; 16 ranks on 2
+ * cores, 512 B: 16 us instead of 20. */
 
 #include "coll/alltoall/eager_rows.h"
 
@@ -20,13 +20,14 @@ enum { ROW_LENGTHS = 4096 };
 _Static_assert(CTN_EAGER_ROWS_OVERSUBSCRIBED_BYTES < ROW_LENGTHS,
                "a length fits its bits");
 
-/** Word of a row for operation `seq`. It is unique over all operations, since a
- * size class may be unused for long. */
+/** Word of a row for operation `seq`. No other operation has the same: a row of
+ * a class that is seldom used keeps an old word for long. */
 static inline uint64_t row_word(uint64_t seq, size_t bytes)
 {
     return ctn_flag64(seq) * ROW_LENGTHS + bytes;
 }
 
+/** The row of member i in one class, for operation `seq`. */
 static inline alltoall_row_t *row_at(const ctn_topo_t *topo, uint64_t seq,
                                      unsigned class, uint32_t i)
 {
@@ -41,6 +42,7 @@ static inline alltoall_row_t *row_at(const ctn_topo_t *topo, uint64_t seq,
                     (generation * n + i) * stride);
 }
 
+/** The row of member i in this exchange. */
 static alltoall_row_t *row_of(const ctn_eager_rows_t *r, uint32_t i)
 {
     return row_at(r->topo, r->seq, r->class, i);
@@ -54,6 +56,7 @@ bool ctn_eager_rows_find(const ctn_topo_t *topo, uint64_t seq, uint32_t i,
     if (topo->rows == NULL && topo->side_by_side == NULL) {
         return false;
     }
+    /* The longest blocks that may be in rows here have the highest class. */
     while (!ctn_eager_rows_fit(most, n, topo->oversubscribed)) {
         most--;
     }
@@ -81,7 +84,7 @@ uint32_t ctn_eager_rows_missing(const ctn_eager_rows_t *r)
     return ctn_topo_local_to_group(r->topo, (uint32_t)__builtin_ctzll(r->open));
 }
 
-/** Whether all missing members last ran on other cores. */
+/** Whether all members whose row is missing last ran on other cores. */
 static bool all_elsewhere(const ctn_eager_rows_t *r)
 {
     for (uint64_t left = r->open; left != 0; left &= left - 1) {
@@ -142,7 +145,9 @@ CTN_HOT void ctn_eager_rows_begin(ctn_exec_t *exec, ctn_eager_rows_t *r)
     }
 }
 
-/** For long waits: do not wait for members whose blocks have another length. */
+/** For long waits: stop waiting for members whose blocks have another length.
+ * Such blocks are in rows or, if they are longer, announced by a buffer
+ * descriptor. */
 CTN_COLD static void check_mismatch(ctn_exec_t *exec, ctn_eager_rows_t *r)
 {
     r->peer_checks = exec->peer_checks;

@@ -7,6 +7,7 @@
 /* Exchange of small blocks of one length among all members of a node; see
  * eager_rows.c. topo/topo.h defines which blocks are small. */
 
+/** State of one exchange on this member. */
 typedef struct ctn_eager_rows {
     /* arguments */
     ctn_topo_t *topo;
@@ -15,17 +16,17 @@ typedef struct ctn_eager_rows {
     uint64_t seq; /* of the operation */
     bool in_place;
     /* working */
-    uint8_t class;
-    uint64_t open;          /* missing members */
-    uint32_t peer_checks;   /* exec's, at the start */
+    uint8_t class;          /* of row lengths, see topo/topo.h */
+    uint64_t open;          /* mask of the members whose row is missing */
+    uint32_t peer_checks;   /* exec->peer_checks at the start or last check */
     catena_status_t status; /* the final status */
 } ctn_eager_rows_t;
 
-/** Write this member's row. */
+/** Write and publish this member's row. */
 void ctn_eager_rows_begin(ctn_exec_t *exec, ctn_eager_rows_t *rows);
 /** Receive the blocks that have arrived. True: all have. */
 bool ctn_eager_rows_advance(ctn_exec_t *exec, ctn_eager_rows_t *rows);
-/** Group rank of a missing member. */
+/** Group rank of a member whose row is missing. */
 uint32_t ctn_eager_rows_missing(const ctn_eager_rows_t *rows);
 
 /** Whether member i has written a row for operation `seq`, of blocks of any

@@ -1,10 +1,11 @@
 /* A2A-8: all blocks of a node in Morton order. Li, Zhang, Hoefler:
  * Cache-oblivious MPI all-to-all communications based on Morton order, IEEE
- * TPDS 29 (3), 2018. The p x p blocks, [receiver][sender], are traversed along
- * a Z curve, which is divided into p shares; each member copies its share from
- * buffer to buffer, so that few senders and few receivers are accessed at a
- * time. One copy per byte, two barriers, no memory. It requires one node and
- * buffers in the heap; otherwise the operation becomes the direct alltoall. */
+ * TPDS 29 (3), 2018. A Z curve passes through the p x p blocks, [receiver]
+ * [sender], and is divided into p shares. Each member copies the blocks of its
+ * share from send buffers to receive buffers, so that it accesses few senders
+ * and few receivers at a time. Cost: one copy per byte, two waits for all
+ * members, no memory. It requires one node, and all buffers in the heap and
+ * contiguous; otherwise the operation becomes the direct alltoall. */
 
 #include <string.h>
 
@@ -13,8 +14,9 @@
 typedef struct morton {
     ctn_alltoall_t call;
     ctn_topo_t *topo;
-    uint32_t next;
-    bool in_reach; /* all buffers */
+    uint32_t next; /* the member to wait for, by local rank */
+    bool in_reach; /* of the members read, all buffers are in the heap and
+                      contiguous */
     catena_status_t status;
 } morton_t;
 
@@ -30,7 +32,9 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** All members read the same descriptors, so they take the same decision. */
+/** Wait for the buffer descriptors of all members. All members read the same
+ * descriptors, so all of them copy, or all of them become the direct alltoall.
+ */
 static ctn_step_t gather(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
@@ -50,7 +54,8 @@ static ctn_step_t gather(ctn_op_t *op)
         m->in_reach &=
             descriptor->send != CTN_STAGED && descriptor->receive != CTN_STAGED;
     }
-    if (m->status != CATENA_OK) { /* on all members: nothing is copied */
+    if (m->status !=
+        CATENA_OK) { /* so on all members, and none of them copies */
         return ctn_op_fail(op, m->status);
     }
     return m->in_reach ? CTN_STEP_NEXT
@@ -71,11 +76,13 @@ static void copy_block(ctn_op_t *op, const morton_t *m, uint32_t receiver,
                   from + ctn_topo_local(topo, receiver)->rank * bytes, bytes);
 }
 
-/** A square of the Z curve. */
+/** A part of the p x p blocks that the curve passes through in one piece: row
+ * and column of its first block, and its side. */
 typedef struct square {
     uint32_t row, column, side;
 } square_t;
 
+/** Blocks of a square that exist: those within the first n rows and columns. */
 static uint64_t blocks_within(const square_t *s, uint32_t n)
 {
     uint64_t rows = s->row >= n ? 0 : n - s->row;
@@ -84,8 +91,8 @@ static uint64_t blocks_within(const square_t *s, uint32_t n)
            (columns < s->side ? columns : s->side);
 }
 
-/** Copy the square's blocks that are numbered [first, end) on the curve;
- * *number blocks have been passed before it. */
+/** Copy the square's blocks with the numbers [first, end) on the curve. *number
+ * is the number of the square's first block, then of the one after its last. */
 static void walk(ctn_op_t *op, const morton_t *m, square_t s, uint64_t first,
                  uint64_t end, uint64_t *number)
 {
@@ -107,6 +114,7 @@ static void walk(ctn_op_t *op, const morton_t *m, square_t s, uint64_t first,
     }
 }
 
+/** Copy this member's share, and tell the other members. */
 static ctn_step_t copy(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
@@ -124,6 +132,7 @@ static ctn_step_t copy(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Wait until all members have copied their shares. */
 static ctn_step_t wait_for_all(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);

@@ -1,3 +1,6 @@
+/* The rounds of an exchange: which slots have something to send or to receive;
+ * and the choice of the shorter paths on a node. See pairwise.h. */
+
 #include "coll/alltoall/pairwise_stream.h"
 
 #include <stdlib.h>
@@ -8,6 +11,8 @@
 
 /* ---- beginning and end ---- */
 
+/** Number of slots to use (W). Only blocks that are inline everywhere can use
+ * the slots that have no eager buffer. */
 static uint32_t slots_for(const ctn_pairwise_t *x)
 {
     bool small = x->list == NULL && x->receive->counts == NULL &&
@@ -25,8 +30,8 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
     x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
 }
 
-/** Blocks of one length among all members of a node, too large for eager rows.
- */
+/** Whether the exchange takes the path of posted.c: blocks of one length among
+ * all members of a node, too long for eager rows. */
 static bool goes_by_posted(const ctn_pairwise_t *x)
 {
     return x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
@@ -86,8 +91,8 @@ static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
 
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
-    /* After a failure of another rank, peers may still write to the staging
-     * buffers. */
+    /* Not after a failure, since peers may still write to the staging buffers;
+     * if it is clean, they do not. */
     for (uint32_t slot = 0; x->staging != NULL && slot < x->slots &&
                             (op->status == CATENA_OK || op->clean);
          slot++) {
@@ -119,7 +124,8 @@ static inline bool goes_to_posted(const ctn_pairwise_t *x, uint32_t round)
            !ctn_posted_is_staged(&x->posted, peer);
 }
 
-/** Whether a stream has another round to send in; *turn is advanced to it. */
+/** Whether a slot has another round with something to send; *turn is advanced
+ * to it. */
 static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
                             uint32_t *turn)
 {
@@ -142,14 +148,15 @@ static inline bool is_mismatched(const ctn_pairwise_t *x, uint32_t round)
                                &x->posted, pairwise_receive_peer(x, round));
 }
 
+/** Prepare for the next round to receive in. */
 static void forget_round(ctn_pairwise_stream_t *stream)
 {
     stream->fragments_received = 0;
     stream->prepared = false;
 }
 
-/** Whether a stream has another round to receive in; *turn is advanced to it.
- */
+/** Whether a slot has another round with something to receive; *turn is
+ * advanced to it. */
 static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
 {
     uint32_t round = pairwise_round_of(x, slot, *turn);
@@ -167,6 +174,8 @@ static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
     return round < x->limit;
 }
 
+/** Send and receive what is possible in one slot. NEXT: it has no more rounds.
+ */
 static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
@@ -205,9 +214,8 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-/** Send what other ranks wait for first: every CTS, before any copy. If two
- * members copied first and sent their CTS then, one would wait for the other to
- * end. */
+/** Send every CTS of the first rounds. This comes before any copy, since other
+ * ranks wait for it: a member that copied first would hold up its senders. */
 static ctn_step_t send_all_cts(ctn_op_t *op, ctn_pairwise_t *x)
 {
     for (uint64_t left = x->open; left != 0; left &= left - 1) {
@@ -220,6 +228,7 @@ static ctn_step_t send_all_cts(ctn_op_t *op, ctn_pairwise_t *x)
     return CTN_STEP_NEXT;
 }
 
+/** Advance all slots with unfinished rounds. */
 static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
 {
     ctn_step_t result = CTN_STEP_WAIT;
@@ -239,9 +248,9 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
     if (x->open != 0) {
         if (result == CTN_STEP_WAIT &&
             op->exec->peer_checks != x->peer_checks) {
-            x->peer_checks =
-                op->exec->peer_checks; /* the streams have sent a late CTS */
-            if (x->by_rank != NULL) {  /* else this operation has aggregates */
+            /* advance_stream has sent the late CTS. */
+            x->peer_checks = op->exec->peer_checks;
+            if (x->by_rank != NULL) { /* else the operation may aggregate */
                 (void)ctn_aggregate_check_mismatch(op, 0);
             }
         }
@@ -257,8 +266,8 @@ static ctn_step_t advance_eager_rows(ctn_op_t *op, ctn_pairwise_t *x)
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_eager_rows_missing(&x->rows);
-    /* All arrived rows have been read: an immediate second poll would find
-     * nothing. */
+    /* Not MOVED, although some rows may have been read: an immediate second
+     * poll would find nothing. */
     return CTN_STEP_WAIT;
 }
 
@@ -279,7 +288,7 @@ static ctn_step_t advance_posted(ctn_op_t *op, ctn_pairwise_t *x)
 {
     const ctn_posted_t *posted = &x->posted;
     bool moved = ctn_posted_advance(op, &x->posted);
-    ctn_step_t rest = CTN_STEP_NEXT;
+    ctn_step_t rest = CTN_STEP_NEXT; /* of the blocks that use slots */
     if (posted->staged != 0 || posted->out_of_reach) {
         rest = advance_all(op, x);
     }
@@ -322,7 +331,8 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
         ctn_eager_rows_begin(op->exec, &x->rows);
         return advance_eager_rows(op, x);
     }
-    /* An unexpected block may lie in any of the slots. */
+    /* Mark all slots as used, so that they are cleared between operations: a
+     * block of unexpected length may arrive in any of them. */
     (void)ctn_op_slot(op, x->slots > 0 ? x->slots - 1 : 0);
     if (x->by_posted) {
         open_posted(op, x);

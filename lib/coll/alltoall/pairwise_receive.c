@@ -1,5 +1,5 @@
-/* The receiving side of an exchange in rounds: CTS, and receiving by the
- * protocol that both sides know. */
+/* The receiving side of an exchange in rounds: sending CTS, and receiving
+ * blocks by the protocol that both sides know. */
 
 #include "coll/alltoall/pairwise_stream.h"
 
@@ -8,8 +8,8 @@
 
 #include "exec/slot.h"
 
-/** Send a peer a CTS: the slot is ready for its block; where the block goes;
- * how many fragments have been taken. */
+/** Send a CTS to member `from`: the slot is ready for its block, which goes to
+ * `offset`, and `taken` fragments of it have been taken. Returns MOVED. */
 static ctn_step_t send_cts(ctn_op_t *op, ctn_pairwise_t *x,
                            const ctn_member_t *from, uint64_t offset,
                            uint64_t bytes, uint32_t taken)
@@ -31,9 +31,10 @@ static ctn_step_t send_cts(ctn_op_t *op, ctn_pairwise_t *x,
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** In place, a fragment may be overwritten when it has been sent and the
- * transport no longer holds it. The fragments of the two directions may differ
- * in size. */
+/** Whether the next incoming fragment may be copied to its place. In place, it
+ * overwrites a part of the outgoing block, which must have been sent and no
+ * longer be in use by the transport. The fragments of the two directions may
+ * differ in size. */
 static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
                           const ctn_pairwise_stream_t *stream)
 {
@@ -59,6 +60,7 @@ static uint32_t expected_count(const ctn_pairwise_stream_t *stream,
                : pairwise_eager_count(stream->receive_turn, bytes);
 }
 
+/** Whether the block, or its next fragment, has arrived and may be copied. */
 static bool has_arrived(const ctn_op_t *op, const ctn_pairwise_t *x,
                         uint32_t slot, pairwise_protocol_t protocol,
                         size_t bytes)
@@ -71,7 +73,8 @@ static bool has_arrived(const ctn_op_t *op, const ctn_pairwise_t *x,
            may_overwrite(op, x, stream);
 }
 
-/** Whether the block has arrived with another length, or was refused. */
+/** Whether the block has arrived with another length, or was refused.
+ * @param[out] found its length, or PAIRWISE_NOTHING */
 static bool has_mismatch(const ctn_op_t *op, const ctn_pairwise_t *x,
                          uint32_t slot, size_t expected, uint64_t *found)
 {
@@ -79,7 +82,7 @@ static bool has_mismatch(const ctn_op_t *op, const ctn_pairwise_t *x,
     const ctn_slot_t *own = ctn_op_slot(op, slot);
     uint64_t word = ctn_word_load(&own->word[0]);
     uint32_t count = ctn_flag_count(word);
-    uint32_t what = count & PAIRWISE_REFUSED;
+    uint32_t what = count & PAIRWISE_REFUSED; /* without the turn */
     if (!ctn_flag_matches(word, op->seq) || stream->fragments_received > 0 ||
         (count & ~0xfffffu) != pairwise_turn(stream->receive_turn) ||
         (what == expected && what < PAIRWISE_FRAGMENT)) {
@@ -92,6 +95,7 @@ static bool has_mismatch(const ctn_op_t *op, const ctn_pairwise_t *x,
     return what < PAIRWISE_FRAGMENT || what == PAIRWISE_REFUSED;
 }
 
+/** A fragment in the eager buffer of this member's slot. */
 static const unsigned char *own_eager(const ctn_op_t *op,
                                       const ctn_pairwise_t *x, uint32_t slot,
                                       uint32_t fragment)
@@ -102,8 +106,9 @@ static const unsigned char *own_eager(const ctn_op_t *op,
            fragment * (ctn_group_eager_bytes(group) / CTN_EAGER_FRAGMENTS);
 }
 
-/** Offset of the memory in which a slot stages large fragments; CTN_STAGED:
- * there is none, so the eager buffer is used, with more messages. */
+/** Offset for a CTS of the memory in which a slot stages large fragments,
+ * allocated if need be; CTN_STAGED: there is no memory, so the eager buffer is
+ * used, with more messages. */
 static uint64_t staging_at(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     uint64_t offset;
@@ -140,6 +145,7 @@ static uint64_t target_for(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
     return offset;
 }
 
+/** Where an incoming staged fragment is. */
 static const unsigned char *staging_of(const ctn_op_t *op,
                                        const ctn_pairwise_t *x, uint32_t slot,
                                        uint32_t fragment)
@@ -149,6 +155,8 @@ static const unsigned char *staging_of(const ctn_op_t *op,
                : x->staging[slot] +
                      fragment % CTN_EAGER_FRAGMENTS * CTN_LARGE_FRAGMENT_BYTES;
 }
+
+/* Handlers of posted receives; see post_fragment. */
 
 static void copy_plain(void *context, const void *data, size_t bytes)
 {
@@ -182,10 +190,10 @@ static ctn_pairwise_posted_t *record_posted(const ctn_op_t *op,
     return expected;
 }
 
-/** Post a fragment from another node, so that it is written to its place on
- * arrival: this saves a copy and memory that is no longer in the cache. All
- * fragments have `size` bytes, the last one at most.
- * @param count what its word will hold */
+/** Post a receive for a fragment from another node, so that it is written to
+ * its place on arrival: this saves the copy from staging, which by then may
+ * have left the cache. All fragments have `size` bytes, the last one at most.
+ * @param count that of the word which signals the fragment */
 static void post_fragment(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                           uint32_t slot, const ctn_span_t *block, size_t size,
                           uint32_t fragment, uint32_t count)
@@ -211,7 +219,8 @@ static void post_fragment(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     }
 }
 
-/** Post the first fragments of a staged block, before its CTS is sent. */
+/** Post receives for the first fragments of a staged block, before its CTS is
+ * sent. */
 static void post_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                        uint32_t slot, const ctn_span_t *block)
 {
@@ -225,7 +234,8 @@ static void post_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     }
 }
 
-/** Copy an arrived fragment to its place, unless it was posted. */
+/** Copy an arrived fragment to its place, unless a posted receive has done so.
+ */
 static void place_fragment(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
                            const ctn_span_t *block, size_t size,
                            uint32_t fragment)
@@ -276,13 +286,13 @@ ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     pairwise_protocol_t protocol = pairwise_protocol_of(
         x, pairwise_bytes_of(x, x->receive, round, peer), peer);
     ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
-    bool send_late_cts =
+    bool needs_cts =
         protocol == PAIRWISE_RENDEZVOUS || stream->receive_turn > 0;
     stream->prepared = true;
     if (stream->receive_turn > 0) {
-        /* Counts repeat after many turns, all of which may have been empty; no
-         * peer writes here before it has the CTS. In the first turn a block of
-         * another length may have arrived eagerly. */
+        /* Clear the words: counts repeat after many turns, and the turns since
+         * may have been empty. No peer writes here before it has the CTS. Not
+         * in turn 0, whose eager block may have arrived already. */
         ctn_slot_t *own = ctn_op_slot(op, slot);
         ctn_word_store(&own->word[0], 0);
         ctn_word_store(&own->word[1], 0);
@@ -298,12 +308,13 @@ ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
             post_first(op, x, peer, slot, &block);
         }
     }
-    return send_late_cts ? send_cts(op, x, pairwise_member(x, peer), offset,
-                                    block.bytes, 0)
-                         : CTN_STEP_WAIT;
+    return needs_cts ? send_cts(op, x, pairwise_member(x, peer), offset,
+                                block.bytes, 0)
+                     : CTN_STEP_WAIT;
 }
 
-/** A block did not arrive as expected. */
+/** A block has another length or was refused: cancel the receives posted for
+ * it, and report it. */
 static ctn_step_t receive_mismatch(ctn_op_t *op, ctn_pairwise_t *x,
                                    uint32_t peer, uint64_t found,
                                    uint64_t expected)
@@ -322,7 +333,8 @@ static ctn_step_t receive_mismatch(ctn_op_t *op, ctn_pairwise_t *x,
     return CTN_STEP_NEXT;
 }
 
-/** Puts to another node are complete there before the operation ends. */
+/** Flush: the operation does not end before its puts have reached other nodes.
+ */
 static ctn_step_t flush(ctn_op_t *op)
 {
     catena_status_t status = ctn_op_flush(op);

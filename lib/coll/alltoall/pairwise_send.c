@@ -6,18 +6,18 @@
 typedef struct put {
     const ctn_member_t *to;
     const ctn_span_t *block;
-    size_t from;
+    size_t from; /* position in the stream */
     size_t bytes;
     uint64_t offset; /* in the target's arena */
     uint32_t slot;
-    uint32_t fragment;
-    uint32_t word; /* index in the slot */
-    uint32_t count;
+    uint32_t fragment; /* number */
+    uint32_t word;     /* index in the slot */
+    uint32_t count;    /* of that word, see pairwise_stream.h */
 } put_t;
 
-/** Send non-contiguous data: packed directly into the target if that is within
- * reach, else through a staging buffer. 1: sent, 0: all staging buffers are
- * with the network, < 0: status. */
+/** Send non-contiguous data: packed into the target's memory if this process
+ * can write there, else through a staging buffer. 1: sent, 0: all staging
+ * buffers are in use by the network, < 0: status. */
 static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
                       const put_t *p, uint64_t word_offset, uint64_t value)
 {
@@ -41,6 +41,7 @@ static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
     return status == CATENA_OK ? 1 : status;
 }
 
+/** Do a put. 1: sent, 0: not now, < 0: status. */
 static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
 {
     ctn_endpoint_t *endpoint;
@@ -61,7 +62,7 @@ static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
     return status == CATENA_OK ? 1 : status;
 }
 
-/** An inline or eager block. */
+/** Send an inline or eager block; as put. */
 static int put_eager(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
                      const ctn_span_t *block, uint32_t slot,
                      pairwise_protocol_t protocol)
@@ -81,9 +82,10 @@ static int put_eager(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
     return put(op, x, &p);
 }
 
-/** Send the fragments of a block below number `end`, from `offset` in the
- * target's arena: staged in rotation, or contiguously. 1: something was sent,
- * 0: nothing, < 0: status. */
+/** Send the fragments of a block with numbers below `end`. They are written
+ * from `offset` in the target's arena on: if staged, to CTN_EAGER_FRAGMENTS
+ * places in rotation, else one after the other. 1: something was sent, 0:
+ * nothing, < 0: status. */
 static int put_fragments(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
                          uint64_t offset, uint32_t end)
 {
@@ -100,7 +102,8 @@ static int put_fragments(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
         p.from = fragment * size;
         p.bytes = pairwise_bytes_of_fragment(p.block->bytes, size, fragment);
         p.offset = offset + place * size;
-        /* In a buffer the receiver waits for the last fragment only. */
+        /* If they go to its buffer, the receiver only waits for the last one,
+         * by word 0 and the count of fragment 0. */
         p.word = staged ? place : last ? 0 : 1;
         p.count = pairwise_fragment_count(stream->send_turn,
                                           staged || !last ? fragment : 0);
@@ -114,8 +117,9 @@ static int put_fragments(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
     return sent;
 }
 
-/** Write a block into the receiver's buffer: in one put if it is contiguous or
- * the buffer is within reach, else in fragments. */
+/** Write a block into the receiver's buffer, at offset `at` of its arena: in
+ * one put if the block is contiguous here or this process can write to the
+ * buffer, else in fragments. */
 static int put_to_buffer(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
 {
     ctn_pairwise_stream_t *stream = &x->stream[p.slot];
@@ -136,6 +140,7 @@ static int put_to_buffer(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
     return put(op, x, &p);
 }
 
+/** Where the CTS wants the block. */
 static ctn_pairwise_target_t target_of(const ctn_cts_t *cts)
 {
     return cts->offset == CTN_STAGED                  ? CTN_TARGET_EAGER
@@ -143,7 +148,7 @@ static ctn_pairwise_target_t target_of(const ctn_cts_t *cts)
                                                       : CTN_TARGET_BUFFER;
 }
 
-/** Send what the CTS allows. */
+/** Send what the CTS allows; as put_fragments. */
 static int put_rendezvous(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
                           const ctn_cts_t *cts)
 {
@@ -176,7 +181,8 @@ static const ctn_cts_t *cts_of(const ctn_op_t *op, const ctn_pairwise_t *x,
 }
 
 /** Refuse to send: the receiver expects another length, or this member did not
- * receive what it has to forward. The receiver gets the length only. */
+ * receive a block that it has to forward. The receiver only gets `bytes`, the
+ * length of the block or PAIRWISE_NOTHING. */
 static ctn_step_t refuse(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                          uint32_t slot, uint64_t bytes)
 {

@@ -3,12 +3,14 @@
 
 #include "coll/alltoall/pairwise.h"
 
-/* Rounds and blocks of an exchange, for both directions; only for pairwise.c,
- * pairwise_send.c and pairwise_receive.c, of which pairwise.c calls the other
- * two. Inline, since every poll goes through it. */
+/* Members, rounds, fragments and words of an exchange, for both directions.
+ * Included by pairwise.c, pairwise_send.c and pairwise_receive.c only;
+ * pairwise.c calls the functions of the other two. The functions here are
+ * inline, since every poll calls them. */
 
 /* ---- members ---- */
 
+/** Index of member i of the exchange in the member table. */
 static inline uint32_t pairwise_index_of(const ctn_pairwise_t *x, uint32_t i)
 {
     const ctn_member_table_t *member_table = &x->topo->member_table;
@@ -22,13 +24,14 @@ static inline const ctn_member_t *pairwise_member(const ctn_pairwise_t *x,
     return &x->topo->member_table.member[pairwise_index_of(x, i)];
 }
 
-/** Group rank of a member. Polls need no more of most members, so the member
- * table is read only if the rank is not known. */
+/** Group rank of member i. Most polls need nothing else of a member, so the
+ * member table is read only where i is not the rank. */
 static inline uint32_t pairwise_rank_of(const ctn_pairwise_t *x, uint32_t i)
 {
     return x->by_rank != NULL ? i : pairwise_member(x, i)->rank;
 }
 
+/** Whether member i is on another node. */
 static inline bool pairwise_is_remote(const ctn_pairwise_t *x, uint32_t i)
 {
     const ctn_member_table_t *member_table = &x->topo->member_table;
@@ -37,6 +40,7 @@ static inline bool pairwise_is_remote(const ctn_pairwise_t *x, uint32_t i)
            index >= member_table->first[x->topo->node_index + 1];
 }
 
+/** The protocols of pairwise.h. */
 typedef enum pairwise_protocol {
     PAIRWISE_INLINE,
     PAIRWISE_EAGER,
@@ -63,13 +67,14 @@ pairwise_protocol_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
 
 /* ---- rounds ---- */
 
-/** The round of a slot's turn; n or more: there is none. */
+/** The round of a turn of a slot; n or more: there is none. */
 static inline uint32_t pairwise_round_of(const ctn_pairwise_t *x, uint32_t slot,
                                          uint32_t turn)
 {
     return slot + turn * x->slots;
 }
 
+/** The member to which this one sends in a round. */
 static inline uint32_t pairwise_send_peer(const ctn_pairwise_t *x,
                                           uint32_t round)
 {
@@ -84,6 +89,7 @@ static inline uint32_t pairwise_send_peer(const ctn_pairwise_t *x,
     }
 }
 
+/** The member from which this one receives in a round. */
 static inline uint32_t pairwise_receive_peer(const ctn_pairwise_t *x,
                                              uint32_t round)
 {
@@ -98,6 +104,7 @@ static inline uint32_t pairwise_receive_peer(const ctn_pairwise_t *x,
     }
 }
 
+/** The block of a round in one direction: for, or from, member `peer`. */
 static inline ctn_span_t pairwise_block_of(const ctn_pairwise_t *x,
                                            const ctn_blocks_t *blocks,
                                            uint32_t round, uint32_t peer)
@@ -128,10 +135,11 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
  */
 
 #define PAIRWISE_AT_STAGING (UINT64_C(1) << 63)
-/** No target: the block was to arrive by another path. */
+/** In a CTS: there is no target, since the receiver expected the block through
+ * leaders. The sender does not send it. */
 #define PAIRWISE_NOWHERE (UINT64_MAX - 1)
 
-/** Bytes of a fragment by its target. */
+/** Bytes of a fragment that is written to such a target. */
 static inline size_t pairwise_fragment_size(const ctn_pairwise_t *x,
                                             ctn_pairwise_target_t target)
 {
@@ -156,19 +164,22 @@ static inline size_t pairwise_bytes_of_fragment(size_t bytes,
 
 /* ---- words ---- */
 
-/* The count in a word: the turn, and the length of an inline or eager block or
- * the number of a fragment. It need only differ from the slot's previous one.
- */
+/* The count in a slot's word: the turn from bit 20 on; below, the length of an
+ * inline or eager block, or PAIRWISE_FRAGMENT and the number of a fragment. A
+ * count need only differ from the previous one in the same word. */
 
 #define PAIRWISE_FRAGMENT 0x80000u
-/** The block does not have the length in the CTS; its length is in the slot. */
+/** In place of the length: the sender does not send the block, since its length
+ * is not that in the CTS. The slot's data hold the length. */
 #define PAIRWISE_REFUSED 0xfffffu
-/** It has no length: another block that it contains was refused. */
+/** In the slot's data, in place of the length: the sender did not receive a
+ * block that is a part of this one. */
 #define PAIRWISE_NOTHING UINT64_MAX
 
-/** Turns repeat in groups with more than CTN_PAIRWISE_TURNS times as many
- * members as slots. A receiver clears its words before it sends a CTS, and only
- * the first turn needs no CTS, so repeated turns are safe. */
+/** The bits of a turn in a count. They repeat in groups with more than
+ * CTN_PAIRWISE_TURNS times as many members as slots. A receiver clears its
+ * words before it sends a CTS, and only turn 0 needs no CTS, so repeated turns
+ * are safe. */
 static inline uint32_t pairwise_turn(uint32_t turn)
 {
     return turn % CTN_PAIRWISE_TURNS << 20;
@@ -189,16 +200,17 @@ _Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_FRAGMENT,
 
 /* ---- directions ---- */
 
-/** Send what is possible of the slot's round. MOVED: something was sent; NEXT:
- * the round is over. */
+/** Send what is possible in the slot's send_turn. MOVED: something was sent;
+ * NEXT: the round is over. */
 ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
 
-/** Send the CTS of a slot's round if it needs one and has none. WAIT: nothing
- * was sent. */
+/** Send the CTS of the slot's receive_turn if it needs one and has none. WAIT:
+ * nothing was sent. */
 ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x,
                                  uint32_t slot);
 
-/** Receive what has arrived of the slot's round, after its CTS if it needs one.
+/** Receive what has arrived in the slot's receive_turn, after its CTS if it
+ * needs one.
  * MOVED: something was done; NEXT: the round is over. */
 ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
 

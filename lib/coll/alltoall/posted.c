@@ -1,8 +1,8 @@
 /* Exchange of larger blocks among the members of a node. Each member publishes
  * a descriptor of its receive buffer, copies its blocks directly into the
  * buffers of the others as their descriptors appear, and sets a flag for each
- * pair. A descriptor holds the length of the blocks: members with different
- * lengths exchange none. So one cache line tells all members what would
+ * pair. A descriptor holds the length of the blocks, and members with different
+ * lengths exchange no block. One cache line tells all members what would
  * otherwise take a CTS for each, and all flags that a member waits for are
  * adjacent. Descriptors and flags are reused by generation
  * (exec/generations.h). Compared with CTS and slots, 4 KiB: 2 ranks with a
@@ -76,7 +76,8 @@ CTN_COLD static void drop_member(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
         x->topo->group->chain.place.rank, bytes, x->receive->bytes);
 }
 
-/** For long waits: some members may have shorter blocks, in eager rows. */
+/** For long waits: exclude members that have sent shorter blocks, in eager
+ * rows. True: there were some. */
 CTN_COLD static bool check_mismatch(ctn_op_t *op, ctn_posted_t *x)
 {
     uint64_t mismatched = x->mismatched;
@@ -118,6 +119,7 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
     return true;
 }
 
+/** Send to each of these members whose descriptor is published. */
 static bool send_to_all(ctn_op_t *op, ctn_posted_t *x, uint64_t members)
 {
     bool moved = false;
@@ -127,6 +129,7 @@ static bool send_to_all(ctn_op_t *op, ctn_posted_t *x, uint64_t members)
     return moved;
 }
 
+/** Check which awaited blocks have arrived. True: some have. */
 static bool take(ctn_op_t *op, ctn_posted_t *x)
 {
     uint32_t me = ctn_topo_local_rank(x->topo);
@@ -156,9 +159,9 @@ static uint64_t elsewhere(const ctn_topo_t *topo, uint64_t members)
 
 bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *x)
 {
-    /* First the members that are running now, since the others cannot act
-     * before this member waits. Each pass starts with the next member, so that
-     * not all write to the same one. */
+    /* First the members on other cores, since those on this core cannot act
+     * before this member waits. Each of the two sets is served from the member
+     * after this one on, so that not all members write to the same one. */
     uint64_t before = (UINT64_C(1) << ctn_topo_local_rank(x->topo)) - 1;
     uint64_t first =
         op->exec->oversubscribed ? elsewhere(x->topo, x->unsent) : 0;

@@ -21,8 +21,8 @@ static const ctn_member_t *members_of(const ctn_geometry_t *g, uint32_t node)
 }
 
 /** Digest of the length of one block; the sum over all blocks of a message is
- * the same on both nodes. Not ctn_hash_mix: this is
- * cheaper, as there is one for each block, and an empty block adds 0. */
+ * the same on both nodes. It is cheaper than ctn_hash_mix, since it is computed
+ * for each block, and an empty block adds 0. */
 static inline uint64_t digest_of(uint32_t sender, uint32_t receiver,
                                  size_t bytes)
 {
@@ -89,6 +89,7 @@ uint32_t ctn_opening(const ctn_geometry_t *g, uint32_t leader)
                : 1;
 }
 
+/** The node with which this one exchanges in a round. */
 static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
 {
     uint64_t nodes = g->member_table->nodes;
@@ -103,7 +104,7 @@ static ctn_fragment_header_t message_of_round(const ctn_geometry_t *g,
                            : message_of(g, node, outgoing);
 }
 
-/** The first fragment of a round that belongs to a leader. */
+/** Number of the first fragment of a round that belongs to a leader. */
 static uint32_t first_number(const ctn_geometry_t *g, uint32_t leader,
                              uint32_t round)
 {
@@ -183,22 +184,25 @@ uint64_t ctn_leader_fragment_count(const ctn_geometry_t *g, uint32_t leader,
 
 /* ---- copying ---- */
 
-/** Traversal of a fragment over the pairs of members of two nodes. */
+/** Traversal of a fragment, over pairs of a member of this node and one of the
+ * other node. A message has the pairs in the order of two nested loops. */
 typedef struct walk {
-    const ctn_member_t *there;
-    uint32_t outer, inner; /* the current pair */
-    uint32_t inner_count;
-    bool here_outer; /* this node's members are the outer loop */
+    const ctn_member_t *there; /* members of the other node */
+    uint32_t outer, inner;     /* the current pair, by local ranks */
+    uint32_t inner_count;      /* members in the inner loop */
+    bool here_outer;           /* this node's members are the outer loop */
     bool outgoing;
     size_t within; /* position in the pair's block */
-    size_t left;   /* bytes */
+    size_t left;   /* bytes of the fragment from here on */
 } walk_t;
 
+/** Local rank of the pair's member of this node. */
 static uint32_t here_of(const walk_t *walk)
 {
     return walk->here_outer ? walk->outer : walk->inner;
 }
 
+/** Group rank of the pair's member of the other node. */
 static uint32_t rank_there(const walk_t *walk)
 {
     return walk->there[walk->here_outer ? walk->inner : walk->outer].rank;
@@ -235,13 +239,14 @@ static void seek(const ctn_geometry_t *g, walk_t *walk, size_t position)
     }
 }
 
+/** Begin the traversal of a fragment. */
 static walk_t walk_of(const ctn_geometry_t *g,
                       const ctn_leader_fragment_t *fragment, bool outgoing)
 {
     walk_t walk = {.there = members_of(g, fragment->node),
                    .outgoing = outgoing,
                    .left = fragment->bytes};
-    /* [receiver][sender]; in place [lower node][higher node]. */
+    /* The outer loop: receivers; in place, members of the lower node. */
     walk.here_outer = g->in_place ? g->node < fragment->node : !outgoing;
     walk.inner_count = ctn_member_table_count(
         g->member_table, walk.here_outer ? fragment->node : g->node);
@@ -249,16 +254,18 @@ static walk_t walk_of(const ctn_geometry_t *g,
     return walk;
 }
 
-/** The next contiguous bytes of a traversal: their members and block. */
+/** The next contiguous bytes of a traversal, and the pair that they belong to.
+ */
 typedef struct alltoall_stretch {
-    uint32_t here;
-    uint32_t there; /* rank */
-    size_t from;
+    uint32_t here;  /* local rank on this node */
+    uint32_t there; /* group rank of the member of the other node */
+    size_t from;    /* position in the pair's block */
     size_t bytes;
 } alltoall_stretch_t;
 
-/** If this node's members are the outer loop, consecutive ranks of the other
- * node have consecutive blocks in one buffer, which are one stretch. */
+/** Return the next stretch. If this node's members are the outer loop, the
+ * blocks of consecutive ranks of the other node are contiguous in one buffer,
+ * so they are one stretch. */
 static alltoall_stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
 {
     alltoall_stretch_t s = {here_of(walk), rank_there(walk), walk->within, 0};
@@ -281,7 +288,8 @@ static alltoall_stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
     return s;
 }
 
-/** Most blocks are small and have one of a few sizes. */
+/** Copy a stretch. Most have one of a few lengths, whose copies the compiler
+ * inlines. */
 static inline void copy(unsigned char *target, const unsigned char *source,
                         size_t bytes)
 {

@@ -16,10 +16,10 @@
  * striped over all leaders and their ports. Rounds l, l + L, l + 2L ... are
  * own rounds 0, 1, 2 ... of leader l. Its fragments have an order: first the
  * opening, which has the first fragment of each of the first
- * CTN_LEADER_STAGING_SLOTS own rounds, or the first few when it has fewer
- * rounds; then all others, round by round. Both nodes of a pair reach the same
- * round with the same fragments in the same order, whatever the lengths of
- * their messages with other nodes; so there is no cyclic wait.
+ * CTN_LEADER_STAGING_SLOTS own rounds or, if there are fewer own rounds, the
+ * first few fragments of each; then all others, round by round. Both nodes of a
+ * pair reach the same round with the same fragments in the same order, whatever
+ * the lengths of their messages with other nodes; so there is no cyclic wait.
  *
  * The fragments of the opening are sent without a CTS and use the staging slots
  * own round by own round. All others use the slots in rotation, in the
@@ -30,16 +30,17 @@
  * the higher]: an incoming fragment replaces exactly what the outgoing fragment
  * of the same number contained. */
 
+/** What determines the fragments of a node's leaders. Parameter g below. */
 typedef struct ctn_geometry {
     const ctn_member_table_t *member_table;
     uint32_t node;    /* this one */
     uint32_t me;      /* this member on it */
     uint32_t leaders; /* L */
-    size_t bytes;     /* of each block, or */
+    size_t bytes;     /* of each block, if rows is NULL */
     const ctn_leader_block_t *const
-        *rows; /* [member]: length of each, else NULL */
+        *rows; /* [member of this node][rank]: lengths that differ */
     bool in_place;
-    bool drop_data; /* sizes only: nothing is copied */
+    bool drop_data; /* a simulation without data: nothing is copied */
 } ctn_geometry_t;
 
 /** Own rounds of a virtual leader, including the one in which a node would
@@ -96,8 +97,10 @@ ctn_leader_fragment_t ctn_leader_fragment_at(const ctn_geometry_t *g,
 /** The send or the receive buffers of all members of a node. */
 typedef struct ctn_leader_side {
     unsigned char *const
-        *base; /* [member], NULL: out of reach. Base of the rows or ranks */
-    const ctn_blocks_t *own; /* this member's, if it copies its own blocks */
+        *base; /* [member of this node]: the address that the places of its
+                  blocks count from; NULL: out of reach */
+    const ctn_blocks_t *own; /* this member's blocks: it copies these itself
+                                if they are out of reach */
 } ctn_leader_side_t;
 
 /** Copy a fragment between staging and the members' buffers: outgoing into

@@ -7,7 +7,7 @@ static const char layout_key;
 
 /* ---- placement ---- */
 
-/** Without domains: Algorithm 4, every dist-th member. */
+/** Without domains: every `distance`-th member ([Peng], Algorithm 4). */
 static uint32_t spread_evenly(uint32_t n, uint32_t count, uint32_t i)
 {
     uint32_t distance = n / count > 0 ? n / count : 1;
@@ -29,14 +29,14 @@ static bool is_first_of_domain(const int32_t *domains, uint32_t member)
 static uint32_t spread_over_domains(const int32_t *domains, uint32_t n,
                                     uint32_t i)
 {
-    for (uint32_t turn = 0;; turn++) {
-        for (uint32_t d = 0; d < n; d++) {
+    for (uint32_t nth = 0;; nth++) {       /* of each domain */
+        for (uint32_t d = 0; d < n; d++) { /* the first member of a domain */
             if (!is_first_of_domain(domains, d)) {
                 continue;
             }
             uint32_t found = 0;
             for (uint32_t m = d; m < n; m++) {
-                if (domains[m] == domains[d] && found++ == turn && i-- == 0) {
+                if (domains[m] == domains[d] && found++ == nth && i-- == 0) {
                     return m;
                 }
             }
@@ -71,6 +71,7 @@ static int32_t *domains_of(const ctn_topo_t *topo)
     return domains;
 }
 
+/** Choose the leaders of this node, and count the ports of this member. */
 static void place_leaders(ctn_leader_layout_t *layout)
 {
     ctn_topo_t *topo = layout->topo;
@@ -87,6 +88,7 @@ static void place_leaders(ctn_leader_layout_t *layout)
     free(domains);
 }
 
+/** Allocate this member's ports. */
 static catena_status_t open_ports(ctn_exec_t *exec, ctn_leader_layout_t *layout)
 {
     ctn_topo_t *topo = layout->topo;
@@ -113,14 +115,19 @@ static catena_status_t open_ports(ctn_exec_t *exec, ctn_leader_layout_t *layout)
 
 /* ---- building ---- */
 
+/** State of the operation that builds a layout. */
 typedef struct layout_build {
     ctn_leader_layout_t *layout; /* argument */
-    ctn_words_t sent, received;
-    uint32_t ready;
+    ctn_words_t sent, received;  /* of the broadcast on the node */
+    uint32_t ready;              /* ports of this node known to be open */
 } layout_build_t;
 
+/** Offsets in the memory that the members of a node share (`shared`). The
+ * addresses of all ports come first. */
 typedef struct layout_offsets {
-    size_t ready, counter, answer, bytes;
+    size_t ready; /* [leader]: words, 1: the port is open */
+    size_t counter, answer;
+    size_t bytes; /* of all */
 } layout_offsets_t;
 
 static layout_offsets_t offsets_of(const ctn_leader_layout_t *layout)
@@ -138,11 +145,15 @@ static layout_offsets_t offsets_of(const ctn_leader_layout_t *layout)
     return at;
 }
 
+/** Whether this member is the node leader, the root of the node. */
 static bool is_root(const ctn_leader_layout_t *layout)
 {
     return ctn_topo_local_rank(layout->topo) == 0;
 }
 
+/** Two phases broadcast the offset of `shared` on the node: the first so that
+ * the members write the addresses of their ports there, the second when the
+ * addresses of all nodes are there. */
 static ctn_step_t broadcast_node(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
@@ -191,6 +202,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return broadcast_node(op);
 }
 
+/** Open this member's ports and write their addresses to the shared memory. */
 static ctn_step_t open_own_ports(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
@@ -217,6 +229,7 @@ static ctn_step_t open_own_ports(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** The root: wait for the addresses of all ports of the node. */
 static ctn_step_t collect(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
@@ -235,6 +248,8 @@ static ctn_step_t collect(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** The root: gather the addresses of the ports of all nodes, from their roots.
+ */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
@@ -328,13 +343,14 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(layout);
 }
 
+/** Find a layout of the group, or attach a new one. NULL: no memory. */
 static ctn_leader_layout_t *find(ctn_topo_t *topo, uint32_t leaders,
                                  ctn_placement_t placement)
 {
-    ctn_attachment_t *a = topo->group->attachments;
-    for (; a != NULL; a = a->next) {
-        ctn_leader_layout_t *layout = (ctn_leader_layout_t *)a;
-        if (a->key == &layout_key && layout->leaders == leaders &&
+    ctn_attachment_t *attachment = topo->group->attachments;
+    for (; attachment != NULL; attachment = attachment->next) {
+        ctn_leader_layout_t *layout = (ctn_leader_layout_t *)attachment;
+        if (attachment->key == &layout_key && layout->leaders == leaders &&
             layout->placement == placement) {
             return layout;
         }

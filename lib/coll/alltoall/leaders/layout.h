@@ -4,59 +4,66 @@
 #include "topo/topo.h"
 
 /* The leaders of each node. A layout has L virtual leaders on every node, with
- * the same L everywhere; member l mod min(L, members) of the node's list of
- * leaders acts as virtual leader l, so nodes of any size work together. Each
- * virtual leader has a port: staging for what it sends and receives, to which
- * its peers on other nodes write. A layout is built once for each group, number
- * of leaders and placement, and kept. */
+ * the same L everywhere. Virtual leader l is hosted by entry l mod min(L, n) of
+ * the list of leaders of a node with n members, so nodes of any size work
+ * together. Each virtual leader has a port: staging slots for what it sends,
+ * and others for what it receives, to which the same virtual leader of other
+ * nodes writes. A layout is built once for each group, number of leaders and
+ * placement, and kept. */
 
-#define CTN_MAX_LEADERS 64u
+#define CTN_MAX_LEADERS 64u /* on each node */
 
-/* A fragment is preceded by its header. */
+/* In a staging slot the header precedes the data of the fragment, at the end of
+ * a cache line of its own. */
 #define CTN_LEADER_STAGING_STRIDE (CTN_LEADER_STAGING_BYTES + 64u)
 
-/** Precedes the data of each fragment; describes its message. */
+/** The header of a fragment; describes its message. */
 typedef struct ctn_fragment_header {
     uint64_t bytes;  /* of the message */
     uint64_t digest; /* of the lengths of its blocks */
 } ctn_fragment_header_t;
 
+/** Which members of a node are its leaders. */
 typedef enum ctn_placement {
     CTN_PLACEMENT_FIRST, /* the node's first members ([Peng], Algorithm 2) */
-    CTN_PLACEMENT_SPREAD /* over its NUMA domains ([Peng], Algorithm 4) */
+    CTN_PLACEMENT_SPREAD /* over its NUMA domains; if some member has none, at
+                            equal distances ([Peng], Algorithm 4) */
 } ctn_placement_t;
 
-/** A member's description of the blocks that it exchanges with one rank, when
- * lengths vary. It publishes a row with one for each rank, which its leaders
- * read. */
+/** alltoallv and alltoallw: the two blocks that a member exchanges with one
+ * rank. The member publishes its row, an array with an entry for each rank,
+ * which its leaders read. */
 typedef struct ctn_leader_block {
     size_t send_bytes; /* 0: nothing that leaders send */
     size_t receive_bytes;
-    uint64_t send_at; /* in the member's arena, if its buffers are there */
+    uint64_t send_at; /* offset in the member's arena, or CTN_STAGED */
     uint64_t receive_at;
 } ctn_leader_block_t;
 
-/** The part of a port in its leader's heap; offsets by the functions below. */
+/** The memory of a port, in the arena of its leader; the functions below
+ * compute the offsets. The staging slots follow these words. */
 typedef struct ctn_port_block {
-    /* the fragment in the slot, see ctn_leaders_arrival */
+    /* which fragment is in the slot, see ctn_leaders_arrival */
     uint64_t arrived[CTN_GENERATIONS][CTN_LEADER_STAGING_SLOTS];
     /* then [generation][node]: the CTS of that node's leader */
     uint64_t cts[];
 } ctn_port_block_t;
 
-/** Shared by a virtual leader and the members of its node whose buffers are
- * outside the heap; in the heap of the node's root, one for each generation and
- * virtual leader. The counts carry the number of the operation. */
+/** Written by a virtual leader, and read by the members of its node whose
+ * buffers are out of its reach: outside the heap, or not contiguous. One for
+ * each generation and virtual leader, in the arena of the node leader. `opened`
+ * and `delivered` are sequence flags. */
 typedef struct ctn_counter {
     uint64_t opened;    /* fragments open for the members to fill */
     uint64_t delivered; /* fragments received, ready for the members to copy */
     uint64_t mismatch;  /* a message had other lengths: the operation fails */
     uint64_t unused[5];
-    /* the last delivered: node, number and staging slot */
+    /* the last ones delivered, in rotation: node, number and staging slot */
     uint64_t fragment[CTN_LEADER_STAGING_SLOTS];
 } ctn_counter_t;
 
-/** A member's progress; one for each generation, member and virtual leader. */
+/** Written by such a member: its progress. One for each generation, member and
+ * virtual leader. Both words are sequence flags. */
 typedef struct ctn_answer {
     uint64_t pushed; /* opened fragments that it has filled */
     uint64_t taken;  /* delivered fragments that it has copied from */
@@ -64,30 +71,31 @@ typedef struct ctn_answer {
 
 /** A fragment of a message to or from a node; see fragment.h. */
 typedef struct ctn_leader_fragment {
-    uint32_t node;
-    uint32_t number;
-    size_t bytes; /* 0: it does not exist */
+    uint32_t node;   /* the other one */
+    uint32_t number; /* in the message */
+    size_t bytes;    /* 0: it does not exist */
 } ctn_leader_fragment_t;
 
-/** Position in the order of a virtual leader's fragments. */
+/** Position in the order of a virtual leader's fragments; see fragment.h. */
 typedef struct ctn_cursor {
-    ctn_leader_fragment_t at;
+    ctn_leader_fragment_t at; /* the fragment there */
     uint32_t round;
-    bool opening;
+    bool opening;             /* the position is in the opening */
     ctn_fragment_header_t of; /* the round's message */
 } ctn_cursor_t;
 
-/** A posted fragment, which is scattered on arrival. */
+/** A fragment with a posted receive, which scatters it on arrival. */
 typedef struct ctn_leader_posted {
     ctn_op_t *op;
     struct ctn_port *port;
     uint64_t slot;
 } ctn_leader_posted_t;
 
-/** State of one operation at one virtual leader of this member. Outgoing
- * fragments are counted in their order and staged in rotation. Incoming
- * fragments have places: the fragments of the opening come first, then the
- * count continues; place v uses slot v mod CTN_LEADER_STAGING_SLOTS. */
+/** State of one operation at one virtual leader that this member hosts.
+ * Outgoing fragments are numbered in their order; number i is staged in send
+ * slot i mod CTN_LEADER_STAGING_SLOTS. Incoming fragments are numbered by
+ * places: the opening has the first places, the fragments after it the
+ * following ones; place v uses receive slot v mod CTN_LEADER_STAGING_SLOTS. */
 typedef struct ctn_port_run {
     ctn_cursor_t gather;                        /* next to be gathered */
     ctn_cursor_t out[CTN_LEADER_STAGING_SLOTS]; /* gathered and not yet sent */
@@ -97,82 +105,89 @@ typedef struct ctn_port_run {
     uint64_t base;       /* places below have been scattered */
     uint64_t ahead;      /* places below have been assigned */
     uint64_t drain_end;  /* without overlap: places that may be scattered */
-    uint32_t scattered;  /* bit v: the fragment in slot v has been */
+    uint32_t scattered;  /* bit v: the fragment of slot v has been scattered */
     uint32_t notified;   /* bit v: its receivers have been notified */
-    uint32_t received;   /* bit v: it was posted and needed no staging */
+    uint32_t received;   /* bit v: a posted receive has scattered it */
     ctn_leader_posted_t posted[CTN_LEADER_STAGING_SLOTS];
-    uint64_t delivered;
+    uint64_t delivered; /* fragments of which the members were notified */
     ctn_cursor_t
         in[CTN_LEADER_STAGING_SLOTS]; /* the fragment that has the slot */
-    uint64_t entry[CTN_LEADER_STAGING_SLOTS]; /* delivery number of the slot */
-    uint64_t pending[CTN_LEADER_STAGING_SLOTS]; /* send slots that the network
-                                                   still holds */
+    uint64_t entry[CTN_LEADER_STAGING_SLOTS];   /* `delivered` before it */
+    uint64_t pending[CTN_LEADER_STAGING_SLOTS]; /* not 0: the network still
+                                                   reads the send slot */
     bool done;
 } ctn_port_run_t;
 
+/** A port of this member. */
 typedef struct ctn_port {
     uint32_t leader; /* virtual leader of this port */
-    uint64_t offset; /* of the block in this arena */
+    uint64_t offset; /* of `block` in this arena */
     ctn_port_block_t *block;
-    ctn_port_run_t run[CTN_FLIGHT];
+    ctn_port_run_t run[CTN_FLIGHT]; /* of operation seq: [seq % CTN_FLIGHT] */
 } ctn_port_t;
 
 /** Progress of this member with a virtual leader for which it fills, or from
  * which it copies, its share of the fragments. */
 typedef struct ctn_service {
-    ctn_cursor_t push; /* the next fragment to be opened */
-    uint64_t pushed;
-    uint64_t to_push;
-    uint64_t taken;
-    uint64_t to_take;
+    ctn_cursor_t push; /* the next fragment to fill */
+    uint64_t pushed;   /* fragments filled */
+    uint64_t to_push;  /* fragments to fill in all */
+    uint64_t taken;    /* fragments copied from */
+    uint64_t to_take;  /* fragments to copy from in all */
 } ctn_service_t;
 
+/** A leader layout, as a member of the group keeps it. */
 typedef struct ctn_leader_layout {
     ctn_attachment_t attachment;
     ctn_topo_t *topo;
-    uint32_t leaders;
+    uint32_t leaders; /* L */
     ctn_placement_t placement;
     enum {
         CTN_LEADER_LAYOUT_NEW,
         CTN_LEADER_LAYOUT_BUILDING,
         CTN_LEADER_LAYOUT_READY
     } state;
-    uint32_t *leader_member;          /* [leaders]: member of this node */
-    ctn_endpoint_t **leader_endpoint; /* [leaders] */
-    uint32_t ports;
-    ctn_port_t *port; /* [ports], of this member */
-    /* In the heap of the node's root. */
+    uint32_t *leader_member;          /* [leaders]: its host on this node */
+    ctn_endpoint_t **leader_endpoint; /* [leaders]: to the host */
+    uint32_t ports;   /* virtual leaders that this member hosts */
+    ctn_port_t *port; /* [ports] */
+    /* In the arena of the node leader. */
     const ctn_address_t *address; /* [node][leader]: process, port block */
     ctn_counter_t *counter;       /* [generation][leader] */
     ctn_answer_t *answer;         /* [generation][member][leader] */
-    void *shared; /* all of this memory, at the root; else NULL */
-    /* In this member's heap, allocated on first use: its blocks,
+    void *shared; /* all of this memory, at the node leader; else NULL */
+    /* In this member's arena, allocated on first use: its rows,
      * [generation][rank]. Others may read them until the generation is reused.
      */
     ctn_leader_block_t *own_blocks;
-    /* Working memory of the operations in progress. */
+    /* Working memory of the operations in progress: [seq % CTN_FLIGHT]. */
     ctn_service_t *service[CTN_FLIGHT]; /* [leaders] */
-    /* [member]: base address of its buffers, NULL when out of reach */
+    /* [member of this node]: base address of its send and of its receive
+     * buffer, NULL if out of reach; its row */
     unsigned char **source[CTN_FLIGHT];
     unsigned char **target[CTN_FLIGHT];
     const ctn_leader_block_t **rows[CTN_FLIGHT];
-    unsigned char **unreachable; /* [member]: NULL */
+    unsigned char **unreachable; /* [member of this node]: NULL, in place of
+                                    source or target */
 } ctn_leader_layout_t;
 
-/** Get a layout in a phase, like ctn_topo_need. The member table must be built.
- */
+/** From within a phase: get a layout, and build it first if there is none. Like
+ * ctn_topo_need. The member table must be built. */
 ctn_step_t ctn_leader_layout_need(ctn_op_t *op, ctn_topo_t *topo,
                                   uint32_t leaders, ctn_placement_t placement,
                                   ctn_leader_layout_t **layout);
 
-/** The i-th leader of a node of n members, of `count` leaders.
- * @param domains NUMA domain of each member, or NULL when not all have one */
+/** Return entry i of the list of leaders of a node: a local rank.
+ * @param domains NUMA domain of each member, or NULL when not all have one
+ * @param n       members of the node
+ * @param count   leaders in the list */
 uint32_t ctn_leader_layout_member(const int32_t *domains, uint32_t n,
                                   uint32_t count, ctn_placement_t placement,
                                   uint32_t i);
 
 /* Offsets within a port block. */
 
+/** The first staging slot. */
 static inline size_t ctn_port_staging_start(uint32_t nodes)
 {
     size_t words = sizeof(ctn_port_block_t) +
@@ -180,7 +195,7 @@ static inline size_t ctn_port_staging_start(uint32_t nodes)
     return (words + 4095) & ~(size_t)4095;
 }
 
-/** Receive staging, by generation and slot. */
+/** The data in a receive slot of a generation. */
 static inline size_t ctn_port_receive_at(uint32_t nodes, uint64_t generation,
                                          uint64_t slot)
 {
@@ -190,7 +205,7 @@ static inline size_t ctn_port_receive_at(uint32_t nodes, uint64_t generation,
            CTN_LEADER_STAGING_BYTES;
 }
 
-/** Send staging, by operation in progress and slot. */
+/** The data in a send slot of an operation; `set` is seq % CTN_FLIGHT. */
 static inline size_t ctn_port_send_at(uint32_t nodes, uint64_t set,
                                       uint64_t slot)
 {
@@ -198,11 +213,13 @@ static inline size_t ctn_port_send_at(uint32_t nodes, uint64_t set,
            (set * CTN_LEADER_STAGING_SLOTS + slot) * CTN_LEADER_STAGING_STRIDE;
 }
 
+/** The end of the port block. */
 static inline size_t ctn_port_bytes(uint32_t nodes)
 {
     return ctn_port_send_at(nodes, CTN_FLIGHT, 0);
 }
 
+/** The CTS of a node in a generation. */
 static inline size_t ctn_port_cts_at(uint32_t nodes, uint64_t generation,
                                      uint32_t node)
 {

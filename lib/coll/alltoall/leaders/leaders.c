@@ -2,17 +2,17 @@
  * Peng, Liu, Xie: GLEX-Alltoall, Algorithms 1 to 5; one implementation with the
  * number of leaders, their placement and the overlap as parameters. Messages
  * between nodes: one for each pair of nodes and CTN_LEADER_STAGING_BYTES.
- * Memory: CTN_LEADER_STAGING_SLOTS fragments per virtual leader, for each
- * generation that it receives on and each operation that it sends for,
- * independent of the size of the message; alltoallv: 4 p table entries of 32
- * bytes at each member.
+ * Memory, whatever the length of the messages: for each virtual leader
+ * CTN_LEADER_STAGING_SLOTS fragments in each generation to receive, and as many
+ * for each operation at once to send. alltoallv: also p entries of 32 bytes in
+ * each of 4 generations, at each member.
  * Differs from the paper: virtual leaders, so nodes of any size work; nodes are
  * paired, so that CATENA_IN_PLACE needs no second buffer; blocks are transposed
  * in the gather, so that received data are copied once; blocks within a node do
- * not go through a leader; flags replace the two barriers, and only the members
- * that need them wait for them. Without overlap the steps (gather, send,
- * receive, scatter) run one after the other for as many fragments as there are
- * staging slots, then again.
+ * not go through a leader; flags replace the paper's two barriers, and only the
+ * members that need them wait for them. Without overlap the steps (gather,
+ * send, receive, scatter) run one after the other for as many fragments as
+ * there are staging slots, then again.
  *
  * The leaders read and write buffers in the heap. A member with a buffer
  * elsewhere copies its share into each opened fragment and out of each
@@ -34,8 +34,11 @@ static ctn_step_t need_layout(ctn_op_t *op)
                                   a->params.placement, &a->layout);
 }
 
-/** Whether leaders send a block: it is for another node and not too large. */
-static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
+/** Whether leaders send a block: it goes between this node and another one, and
+ * is not too long.
+ * @param index of the other member in the member table */
+static bool goes_by_leaders(const ctn_leaders_t *a, uint32_t index,
+                            size_t bytes)
 {
     const uint32_t *first = a->topo->member_table.first;
     uint32_t node = a->topo->node_index;
@@ -43,7 +46,7 @@ static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
            (index < first[node] || index >= first[node + 1]);
 }
 
-/** Describe each block to the leaders. */
+/** Fill in this member's row, for the leaders. */
 static void fill_blocks(ctn_op_t *op, ctn_leaders_t *a,
                         ctn_leader_block_t *rows)
 {
@@ -54,20 +57,21 @@ static void fill_blocks(ctn_op_t *op, ctn_leaders_t *a,
         ctn_span_t in = ctn_blocks_at(&call->receive, rank);
         ctn_leader_block_t *row = &rows[rank];
         *row = (ctn_leader_block_t){0};
-        if (led(a, index, out.bytes)) {
+        if (goes_by_leaders(a, index, out.bytes)) {
             row->send_bytes = out.bytes;
             row->send_at = ctn_span_offset(op->exec, &out);
         }
-        if (led(a, index, in.bytes)) {
+        if (goes_by_leaders(a, index, in.bytes)) {
             row->receive_bytes = in.bytes;
             row->receive_at = ctn_span_offset(op->exec, &in);
         }
     }
 }
 
-/** Write this operation's table of blocks; *offset is its place in the arena.
- * It stays valid for late readers: a member that copies its share itself reads
- * the tables of all members of its node. */
+/** Write this member's row for this operation; *offset is its place in the
+ * arena. It stays valid until the generation is reused, for members that read
+ * late: besides leaders, a member that copies its share itself reads the rows
+ * of all members of its node. */
 static catena_status_t write_blocks(ctn_op_t *op, ctn_leaders_t *a,
                                     uint64_t *offset)
 {
@@ -141,7 +145,7 @@ static ctn_step_t begin(ctn_op_t *op)
     a->descriptors_read = 0;
     a->departed = 0;
     a->peer_checks = op->exec->peer_checks;
-    a->local_done = a->led = a->known = a->mismatch = false;
+    a->local_done = a->ports_done = a->known = a->mismatch = false;
     a->any_staged_send = a->any_staged_receive = false;
     if (publish(op, a) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
@@ -168,15 +172,15 @@ static void read_descriptor(ctn_leaders_t *a, uint32_t i,
     a->layout->rows[a->set][i] = descriptor->rows != CTN_STAGED
                                      ? ctn_pointer(peer, descriptor->rows)
                                      : NULL;
-    if (!own) { /* our own buffers are always within reach */
+    if (!own) { /* this member's own buffers are always within its reach */
         a->any_staged_send |= *source == NULL;
         a->any_staged_receive |= *target == NULL;
     }
 }
 
 /** Read the buffer descriptors of the node's members, and the lengths of their
- * blocks. For leaders, and for members that do a share of their work. NEXT:
- * done. */
+ * blocks. Leaders need both, and so do members that copy their share themselves
+ * in an alltoallv. Then begin the work of ports and members. NEXT: done. */
 static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
 {
     bool leads = a->layout->ports > 0;
@@ -194,7 +198,7 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
             return CTN_STEP_WAIT;
         }
         if (a->call.vector && descriptor->rows == CTN_STAGED) {
-            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* like that member */
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
         }
         if (descriptor->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
             (void)ctn_blocks_report_mismatch(
@@ -236,11 +240,12 @@ static ctn_step_t advance_ports(ctn_op_t *op, ctn_leaders_t *a)
     return done ? CTN_STEP_NEXT : moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-/** A leader announces that it no longer needs the buffers of its node. */
+/** The work of this member's ports is over. If it has any, announce that it no
+ * longer needs the buffers of its node. */
 static void depart(ctn_op_t *op, ctn_leaders_t *a)
 {
     uint32_t me = ctn_topo_local_rank(a->topo);
-    a->led = true;
+    a->ports_done = true;
     if (a->layout->ports > 0) {
         ctn_op_set_network(op, a->call.vector);
         ctn_exec_post(op->exec, ctn_topo_departed(a->topo, op->seq, me),
@@ -248,7 +253,9 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
     }
 }
 
-/** Advance the leaders' work, and this member's share of it. */
+/** Advance the blocks that leaders send: this member's ports, and its own
+ * copies.
+ */
 static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
 {
     if (!a->known) {
@@ -259,18 +266,18 @@ static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
         a->known = true;
     }
     bool moved = false;
-    if (!a->led) {
-        ctn_step_t led = advance_ports(op, a);
-        if (led == CTN_STEP_FAIL) {
-            return led;
+    if (!a->ports_done) {
+        ctn_step_t step = advance_ports(op, a);
+        if (step == CTN_STEP_FAIL) {
+            return step;
         }
-        if (led == CTN_STEP_NEXT) {
+        if (step == CTN_STEP_NEXT) {
             depart(op, a);
         }
-        moved = led != CTN_STEP_WAIT;
+        moved = step != CTN_STEP_WAIT;
     }
     ctn_step_t served = ctn_service_advance(op, a);
-    if (a->led && served == CTN_STEP_NEXT) {
+    if (a->ports_done && served == CTN_STEP_NEXT) {
         return CTN_STEP_NEXT;
     }
     return moved || served == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;

@@ -5,29 +5,33 @@
 #include "coll/alltoall/leaders/fragment.h"
 
 /* One alltoall through leaders: leaders.c runs it, port.c is the work of a
- * virtual leader, service.c that of a member with buffers outside the heap. */
+ * virtual leader, service.c that of a member with buffers out of reach of the
+ * leaders: outside the heap, or not contiguous. Parameter a is the state of the
+ * operation. */
 
+/** State of an alltoall through leaders on a member. */
 typedef struct ctn_leaders {
     ctn_alltoall_t call;
     ctn_leader_params_t params;
     ctn_topo_t *topo;
     ctn_leader_layout_t *layout;
     ctn_geometry_t geometry;
-    unsigned set; /* working memory: operation modulo CTN_FLIGHT */
+    unsigned set; /* index of its working memory: seq % CTN_FLIGHT */
     uint32_t
-        descriptors_read; /* members whose buffer descriptor has been read */
-    bool local_done;
-    bool led;             /* this member's ports are done */
-    bool any_staged_send; /* of some other member of the node */
-    bool any_staged_receive;
-    bool push;       /* our send buffer is outside the heap or not contiguous */
-    bool take;       /* our receive buffer is */
-    bool known;      /* the buffer descriptors have been read */
-    bool has_posted; /* some fragments may be posted */
-    bool mismatch;   /* some message had other lengths */
-    uint32_t peer_checks; /* exec's, at the start or the last check */
-    uint32_t departed;    /* virtual leaders known to be done */
-    ctn_pairwise_t local;
+        descriptors_read;    /* members whose buffer descriptor has been read */
+    bool local_done;         /* the exchange `local` is over */
+    bool ports_done;         /* the work of this member's ports is over */
+    bool any_staged_send;    /* some other member of the node has a send buffer
+                                out of reach */
+    bool any_staged_receive; /* the same for receive buffers */
+    bool push;               /* this member's send buffer is out of reach */
+    bool take;               /* this member's receive buffer is out of reach */
+    bool known;              /* the buffer descriptors have been read */
+    bool has_posted;         /* receives may be posted at the network */
+    bool mismatch;           /* some message had other lengths */
+    uint32_t peer_checks;    /* exec->peer_checks at the start or last check */
+    uint32_t departed;       /* virtual leaders known to be done */
+    ctn_pairwise_t local;    /* the blocks that leaders do not send */
 } ctn_leaders_t;
 
 /* Words of this node, of this operation's generation. */
@@ -62,8 +66,10 @@ static inline uint64_t ctn_leaders_count(const ctn_op_t *op,
     return ctn_flag_matches(value, op->seq) ? ctn_flag_count(value) : 0;
 }
 
-/** Value that signals a fragment. A slot never holds equal values in
- * succession. `node` is the sender's. */
+/** Value of the word that signals a fragment from `node`. Values may repeat in
+ * a slot, so the receiver clears the word before another fragment gets the
+ * slot.
+ */
 static inline uint64_t ctn_leaders_arrival(const ctn_op_t *op, uint32_t node,
                                            uint32_t number)
 {
@@ -80,15 +86,16 @@ ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
 
 /** Initialize this member's ports and assign the first places. */
 catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a);
-/** Cancel all posted fragments: for an operation that failed. */
+/** Cancel all posted receives: for an operation that failed. */
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a);
 /** Do what is possible at one of this member's ports. 1: something was done, 0:
  * nothing, < 0: status. */
 int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port);
 
-/** Initialize this member's copies for its own buffers. */
+/** Initialize this member's own copies to and from its buffers, if these are
+ * out of reach. */
 void ctn_service_begin(ctn_leaders_t *a);
-/** Copy what is possible; NEXT: nothing is left. */
+/** Copy what is possible. NEXT: nothing is left. */
 ctn_step_t ctn_service_advance(ctn_op_t *op, ctn_leaders_t *a);
 
 #endif

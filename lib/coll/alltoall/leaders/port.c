@@ -1,5 +1,7 @@
-/* The work of a virtual leader: gather fragments from its node and send them to
- * its peers, receive theirs and scatter them. */
+/* The work of a virtual leader: gather fragments from the buffers of its node
+ * and send them to the same virtual leader of other nodes; receive fragments
+ * from these and scatter them to the buffers of its node. Parameter a is the
+ * state of the operation, run that of its port. */
 
 #include "coll/alltoall/leaders/leaders.h"
 
@@ -15,7 +17,7 @@ static unsigned char *send_staging(const ctn_leaders_t *a,
                             fragment % CTN_LEADER_STAGING_SLOTS);
 }
 
-/** The next fragment to be sent. */
+/** The next fragment to be sent, which may not be gathered yet. */
 static const ctn_cursor_t *next_out(const ctn_port_run_t *run)
 {
     return run->sent < run->opened
@@ -23,6 +25,7 @@ static const ctn_cursor_t *next_out(const ctn_port_run_t *run)
                : &run->gather;
 }
 
+/** Gather the next fragment, if a send slot is free. True: it was gathered. */
 static bool gather_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
@@ -46,8 +49,8 @@ static bool gather_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     return true;
 }
 
-/** Whether the members with buffers outside the heap have filled the next
- * fragment. */
+/** Whether the members with send buffers out of reach have filled their shares
+ * of the next fragment to be sent. */
 static bool filled_in(ctn_op_t *op, const ctn_leaders_t *a,
                       const ctn_port_t *port)
 {
@@ -83,7 +86,7 @@ static uint64_t cts_for(uint32_t number, uint64_t slot)
     return ((uint64_t)number + 1) * CTN_LEADER_STAGING_SLOTS + slot;
 }
 
-/** Receive slot of the next fragment to be sent; -1: no CTS yet. */
+/** Slot at the receiver of the next fragment to be sent; -1: no CTS yet. */
 static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
                       const ctn_port_t *port)
 {
@@ -97,14 +100,17 @@ static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
                                                ctn_leaders_generation(op),
                                                fragment->at.node));
     uint64_t value = ctn_leaders_count(op, cts);
-    uint64_t named = value / CTN_LEADER_STAGING_SLOTS; /* number + 1; 0: none */
+    /* 1 + the number of the last fragment that may be sent; 0: no CTS */
+    uint64_t named = value / CTN_LEADER_STAGING_SLOTS;
     if (named <= fragment->at.number) {
         return -1;
     }
+    /* this leader's fragments from this one to the last one */
     uint64_t ahead = (named - 1 - fragment->at.number) / a->geometry.leaders;
     return (int)((value - ahead) % CTN_LEADER_STAGING_SLOTS);
 }
 
+/** Put the next fragment into a slot at the receiver. */
 static catena_status_t put_fragment(ctn_op_t *op, ctn_leaders_t *a,
                                     ctn_port_t *port, uint64_t slot)
 {
@@ -196,7 +202,9 @@ CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
     }
 }
 
-/** @param data after the header */
+/** Scatter the fragment that has a slot; in staging, or in a buffer of the
+ * network.
+ * @param data after the header */
 static void scatter_fragment(ctn_op_t *op, ctn_leaders_t *a,
                              const ctn_port_t *port, uint64_t slot,
                              const unsigned char *data)
@@ -216,11 +224,12 @@ static void scatter_fragment(ctn_op_t *op, ctn_leaders_t *a,
     ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
 }
 
+/** Handler of a posted receive. */
 static void receive_posted(void *context, const void *data, size_t bytes)
 {
     const ctn_leader_posted_t *posted = context;
     ctn_leaders_t *a = ctn_op_state(posted->op);
-    (void)bytes; /* those of the fragment */
+    (void)bytes; /* the length is that of the fragment */
     scatter_fragment(posted->op, a, posted->port, posted->slot,
                      (const unsigned char *)data +
                          sizeof(ctn_fragment_header_t));
@@ -233,9 +242,9 @@ static const uint64_t *arrival_word(const ctn_op_t *op, const ctn_port_t *port,
     return &port->block->arrived[ctn_leaders_generation(op)][slot];
 }
 
-/** Post the fragment that has been assigned a slot, so that it is scattered on
- * arrival, if all its receivers are within reach and no order has to be kept.
- */
+/** Post a receive for the fragment that has been assigned a slot, so that it is
+ * scattered on arrival. Only if all receive buffers are within reach and
+ * fragments may be scattered in any order. */
 static void post_receive(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                          uint64_t slot)
 {
@@ -262,7 +271,8 @@ void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)
     }
 }
 
-/** Notify the members with buffers outside the heap of a fragment in staging.
+/** Notify the members with receive buffers out of reach of the fragment in a
+ * slot.
  */
 static void notify_members(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                            uint64_t slot)
@@ -279,6 +289,8 @@ static void notify_members(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                   ctn_flag(op->seq, run->delivered));
 }
 
+/** Whether these members have copied their shares of the fragment that was
+ * delivered as number `entry`. */
 static bool taken_by_all(ctn_op_t *op, const ctn_leaders_t *a,
                          const ctn_port_t *port, uint64_t entry)
 {
@@ -296,6 +308,7 @@ static bool taken_by_all(ctn_op_t *op, const ctn_leaders_t *a,
     return true;
 }
 
+/** Whether the fragment of a slot has arrived and may be scattered. */
 static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
                         const ctn_port_t *port, uint64_t slot)
 {
@@ -311,9 +324,9 @@ static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
     return false;
 }
 
-/** Without overlap, scattering starts when all fragments with a place have
- * arrived and all that may be sent have been. Sending does not wait for
- * scattering. */
+/** Whether the fragment of a place may be scattered already. Without overlap,
+ * scattering starts when all fragments with a place have arrived, and all that
+ * may be sent have been sent. Sending does not wait for scattering. */
 static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
                         uint64_t place)
 {
@@ -336,7 +349,9 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
     return true;
 }
 
-/** Advance one place of the window. True: something was done. */
+/** Advance the fragment of one place: scatter it, notify the members with
+ * buffers out of reach, wait until they have taken their shares. True:
+ * something was done. */
 static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                           uint64_t place)
 {
@@ -371,6 +386,7 @@ static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
     return true;
 }
 
+/** Send a CTS for a fragment and those before it. */
 static catena_status_t send_cts(ctn_op_t *op, ctn_leaders_t *a,
                                 ctn_port_t *port,
                                 const ctn_leader_fragment_t *fragment,
@@ -389,7 +405,8 @@ static catena_status_t send_cts(ctn_op_t *op, ctn_leaders_t *a,
                       ctn_flag(op->seq, cts_for(fragment->number, slot)));
 }
 
-/** Assign the places that have become free to the next fragments. */
+/** Assign the places that have become free to the next fragments, and send a
+ * CTS for each. */
 static catena_status_t assign_places(ctn_op_t *op, ctn_leaders_t *a,
                                      ctn_port_t *port)
 {
@@ -403,7 +420,7 @@ static catena_status_t assign_places(ctn_op_t *op, ctn_leaders_t *a,
            run->ahead < run->base + CTN_LEADER_STAGING_SLOTS) {
         uint64_t slot = run->ahead++ % CTN_LEADER_STAGING_SLOTS;
         run->in[slot] = run->assign;
-        /* Arrivals differ in a few bits only: clear the word. */
+        /* Values repeat, see ctn_leaders_arrival: clear the word. */
         ctn_word_store(&port->block->arrived[ctn_leaders_generation(op)][slot],
                        0);
         post_receive(op, a, port, slot);
@@ -416,8 +433,9 @@ static catena_status_t assign_places(ctn_op_t *op, ctn_leaders_t *a,
     return CATENA_OK;
 }
 
-/** 1: moved, 0: not, < 0: status. Fragments are scattered in any order; slots
- * are freed in the order of places. */
+/** Scatter what has arrived. Fragments are scattered in any order; slots are
+ * freed in the order of places. 1: something was done, 0: nothing, < 0: status.
+ */
 static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
@@ -431,8 +449,8 @@ static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 
 /* ---- progress ---- */
 
-/** Assign the places of the opening; an own round without fragments leaves its
- * place free. */
+/** Initialize a port and assign the places of the opening. An own round without
+ * fragments leaves its place free, so it counts as scattered. */
 static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
                                   ctn_port_t *port)
 {

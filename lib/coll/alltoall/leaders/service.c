@@ -1,28 +1,31 @@
-/* Buffers outside the heap are out of the leaders' reach: their member copies
- * its share into the opened fragments and out of the delivered ones. */
+/* Leaders cannot use buffers outside the heap, or of types with gaps. A member
+ * with such a buffer copies its share of each fragment itself: into the staging
+ * slots that a leader has opened, and out of those that it has delivered. */
 
 #include "coll/alltoall/leaders/leaders.h"
 
-/** For the virtual leaders on other members, copy between our buffers and their
- * fragments if our buffers are out of their reach. */
+/* Virtual leaders that this member hosts are left out: they can use its
+ * buffers.
+ */
 void ctn_service_begin(ctn_leaders_t *a)
 {
     uint32_t me = ctn_topo_local_rank(a->topo);
     for (uint32_t l = 0; (a->push || a->take) && l < a->layout->leaders; l++) {
-        bool ours = a->layout->leader_member[l] == me;
+        bool own = a->layout->leader_member[l] == me;
         ctn_service_t *service = &a->layout->service[a->set][l];
         *service = (ctn_service_t){0};
-        if (a->push && !ours) {
+        if (a->push && !own) {
             service->push = ctn_cursor_first(&a->geometry, l, true);
             service->to_push = ctn_leader_fragment_count(&a->geometry, l, true);
         }
-        if (a->take && !ours) {
+        if (a->take && !own) {
             service->to_take =
                 ctn_leader_fragment_count(&a->geometry, l, false);
         }
     }
 }
 
+/** Address of offset `at` in the port of a leader of this node. */
 static unsigned char *leader_memory(const ctn_leaders_t *a, uint32_t leader,
                                     size_t at)
 {
@@ -31,7 +34,7 @@ static unsigned char *leader_memory(const ctn_leaders_t *a, uint32_t leader,
     return ctn_pointer(a->layout->leader_endpoint[leader], port->offset + at);
 }
 
-/** Fill our share of the fragments that the leader has opened. */
+/** Fill this member's share of the fragments that the leader has opened. */
 static bool push_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
 {
     ctn_service_t *service = &a->layout->service[a->set][leader];
@@ -56,7 +59,7 @@ static bool push_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     return moved;
 }
 
-/** Copy our share of the fragments that the leader has delivered. */
+/** Copy this member's share of the fragments that the leader has delivered. */
 static bool take_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
 {
     ctn_service_t *service = &a->layout->service[a->set][leader];
@@ -88,7 +91,6 @@ static bool take_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     return moved;
 }
 
-/** MOVED, WAIT, or NEXT when nothing is left to push or take. */
 ctn_step_t ctn_service_advance(ctn_op_t *op, ctn_leaders_t *a)
 {
     bool moved = false;
