@@ -1,4 +1,5 @@
-/* The check of the arguments of all collectives. Lengths become bytes. */
+/* The check of the arguments of all collectives, which also converts lengths
+ * from elements to bytes. */
 
 #include "coll/call/arguments.h"
 
@@ -20,22 +21,26 @@
 
 /* ---- one side ---- */
 
-/** A side that is significant on this rank. */
+/** The check of a side that is significant on this rank. */
 typedef struct side_check {
     const ctn_arguments_t *args;
     const ctn_peers_t *peers;
-    const char *what; /* the parameter */
+    const char *what; /* name of the parameter, for messages */
     const ctn_coll_side_t *side;
     ctn_side_shape_t shape;
-    bool target;    /* peers are targets */
-    uint32_t count; /* peers */
+    bool target;    /* the peers of this side are targets, not sources */
+    uint32_t count; /* peers of this side */
 } side_check_t;
+
+/** Log a message that begins with the name of the collective. Value: ERR_ARG.
+ * `check` is a side_check_t or a call_check_t. */
 
 #define REFUSE(check, format, ...)                                             \
     (ctn_error((check)->peers->exec->log, "%s: " format,                       \
                (check)->args->collective->name, __VA_ARGS__),                  \
      CATENA_ERR_ARG)
 
+/** Whether peer i is a rank, not CATENA_PROC_NULL. */
 static bool is_peer(const side_check_t *check, uint32_t i)
 {
     const ctn_peers_t *peers = check->peers;
@@ -43,6 +48,7 @@ static bool is_peer(const side_check_t *check, uint32_t i)
            !peers->is_null(peers->of, check->target, i);
 }
 
+/** Whether any peer is a rank. */
 static bool has_peers(const side_check_t *check)
 {
     uint32_t i = 0;
@@ -63,7 +69,8 @@ CTN_COLD static catena_status_t refuse_buffer(const side_check_t *check,
                   bytes);
 }
 
-/** Whether a block with individual length and displacement is missing. */
+/** Whether some block of a side with individual lengths and displacements is
+ * missing. */
 static bool is_block_missing(const side_check_t *check)
 {
     bool missing = false;
@@ -73,7 +80,8 @@ static bool is_block_missing(const side_check_t *check)
     return missing;
 }
 
-/** @param bytes of all its data */
+/** Check that the buffer is there.
+ * @param bytes of all data of the side */
 static inline catena_status_t check_buffer(const side_check_t *check,
                                            size_t bytes)
 {
@@ -87,8 +95,9 @@ static inline catena_status_t check_buffer(const side_check_t *check,
                : CATENA_OK;
 }
 
-/** One block, or blocks of one length.
- * @param[out] blocks and all are 0 before */
+/** Read a side with one block, or with blocks of one length. Before the call,
+ * *blocks and *all are 0.
+ * @param[out] all bytes of all blocks */
 static inline catena_status_t read_uniform(const side_check_t *check,
                                            ctn_blocks_t *blocks, size_t *all)
 {
@@ -111,6 +120,7 @@ static inline catena_status_t read_uniform(const side_check_t *check,
     return CATENA_OK;
 }
 
+/** Check that the arrays of a side with individual lengths are there. */
 static catena_status_t check_arrays(const side_check_t *check)
 {
     const ctn_coll_side_t *side = check->side;
@@ -126,6 +136,7 @@ static catena_status_t check_arrays(const side_check_t *check)
                         packed ? "recv" : check->what, missing, check->count);
 }
 
+/** Read a side whose blocks have individual lengths. */
 static catena_status_t read_vector(const side_check_t *check,
                                    ctn_blocks_t *blocks, size_t *all)
 {
@@ -154,6 +165,7 @@ static catena_status_t read_vector(const side_check_t *check,
     return status;
 }
 
+/** Read a side of any shape. */
 static inline catena_status_t read_side(const side_check_t *check,
                                         ctn_blocks_t *blocks, size_t *all)
 {
@@ -161,20 +173,20 @@ static inline catena_status_t read_side(const side_check_t *check,
         check->shape >= CTN_SIDE_VECTOR && check->shape <= CTN_SIDE_PACKED;
     catena_status_t status = vector ? read_vector(check, blocks, all)
                                     : read_uniform(check, blocks, all);
-    /* The caller's buffer. catena writes only to receive buffers. */
+    /* Losing `const` is safe: catena writes only to receive buffers. */
     blocks->base = (unsigned char *)(uintptr_t)check->side->buffer;
     return status == CATENA_OK ? check_buffer(check, *all) : status;
 }
 
 /* ---- the call ---- */
 
-/** A call under check. */
+/** The check of a call. */
 typedef struct call_check {
     const ctn_arguments_t *args;
     const ctn_peers_t *peers;
     ctn_operands_t *operands;
-    bool sends;    /* the side is significant on this rank */
-    bool receives; /* likewise */
+    bool sends;    /* the send side is still to be read on this rank */
+    bool receives; /* the same for recv */
     bool send_in_place;
 } call_check_t;
 
@@ -184,7 +196,7 @@ CTN_COLD static catena_status_t refuse_root(const call_check_t *check)
                   check->peers->targets - 1);
 }
 
-/** What the root makes significant. */
+/** Check the root, and find which sides are significant on this rank. */
 static inline catena_status_t check_root(call_check_t *check)
 {
     const ctn_arguments_t *args = check->args;
@@ -217,7 +229,7 @@ CTN_COLD static catena_status_t refuse_reducer(const call_check_t *check)
                   ctn_op_mismatch(op, type, reason, sizeof(reason)));
 }
 
-/** The operation and the type of a reduction. */
+/** Read the operation and the type of a reduction. */
 static inline catena_status_t read_reducer(const call_check_t *check)
 {
     const ctn_type_t *type = check->args->recv.type;
@@ -229,13 +241,15 @@ static inline catena_status_t read_reducer(const call_check_t *check)
     return CATENA_OK;
 }
 
-/** Whether a rank's block lies among all in place: the side with that block
- * alone is not read. */
+/** Whether side `own` has this rank's block only and side `all` a block for
+ * each rank. In place, the former block is one of the latter, so `own` is not
+ * read. */
 static bool is_among_all(ctn_side_shape_t own, ctn_side_shape_t all)
 {
     return own == CTN_SIDE_ONE && ctn_has_blocks(all);
 }
 
+/** Read the recv side. */
 static catena_status_t read_recv(const call_check_t *check)
 {
     const ctn_arguments_t *args = check->args;
@@ -249,7 +263,7 @@ static catena_status_t read_recv(const call_check_t *check)
                          .side = &args->recv,
                          .shape = collective->recv,
                          .count = peers->sources};
-    if (recv.shape == CTN_SIDE_OWN) { /* the counts have been checked */
+    if (recv.shape == CTN_SIDE_OWN) { /* read_send has checked the counts */
         own = args->recv;
         own.count = own.counts[peers->rank];
         recv.side = &own;
@@ -258,6 +272,7 @@ static catena_status_t read_recv(const call_check_t *check)
                      &check->operands->recv_bytes);
 }
 
+/** Read the send side, from recv's buffer if it is in place. */
 static catena_status_t read_send(const call_check_t *check)
 {
     const ctn_arguments_t *args = check->args;
@@ -280,7 +295,7 @@ static catena_status_t read_send(const call_check_t *check)
     return read_side(&send, &operands->send, &operands->send_bytes);
 }
 
-/** What both sides together must satisfy. */
+/** Check the lengths of both sides against each other. */
 static inline catena_status_t check_lengths(const call_check_t *check)
 {
     const ctn_description_t *collective = check->args->collective;
@@ -292,7 +307,8 @@ static inline catena_status_t check_lengths(const call_check_t *check)
                       "of recv",
                       operands->send.bytes, operands->recv.bytes);
     }
-    /* Other ranks would wait for it. */
+    /* allgather: with an empty recv this rank would do nothing, and the other
+     * ranks would wait for its data. */
     if (is_among_all(collective->send, collective->recv) &&
         (collective->traits & (CTN_ROOT_ARGUMENT | CTN_SEND_IN_PLACE)) ==
             CTN_SEND_IN_PLACE &&
@@ -303,7 +319,7 @@ static inline catena_status_t check_lengths(const call_check_t *check)
     return CATENA_OK;
 }
 
-/** Which sides are read, and whether one is in place. */
+/** Find which sides are read, and whether one is in place. */
 static inline void find_sides(call_check_t *check)
 {
     const ctn_arguments_t *args = check->args;
@@ -320,7 +336,7 @@ static inline void find_sides(call_check_t *check)
     check->receives &= !recv_in_place;
 }
 
-/** Sides of any shape. */
+/** Read the sides, of any shape. */
 static catena_status_t read_sides(call_check_t *check)
 {
     ctn_operands_t *operands = check->operands;
@@ -328,7 +344,7 @@ static catena_status_t read_sides(call_check_t *check)
     operands->send = operands->recv = (ctn_blocks_t){0};
     operands->send_bytes = operands->recv_bytes = 0;
     if (check->sends && check->args->collective->send == CTN_SIDE_PACKED) {
-        status = read_send(check); /* the counts of both sides */
+        status = read_send(check); /* first: recv uses the same counts */
         check->sends = false;
     }
     if (status == CATENA_OK && check->receives) {
@@ -340,13 +356,14 @@ static catena_status_t read_sides(call_check_t *check)
     return status == CATENA_OK ? check_lengths(check) : status;
 }
 
+/** Whether a buffer is there and not CATENA_IN_PLACE. */
 static inline bool is_plain_buffer(const ctn_coll_side_t *side, size_t bytes)
 {
     return side->buffer != CATENA_IN_PLACE &&
            (bytes == 0 || !ctn_type_is_missing(side->type, side->buffer, 1));
 }
 
-/** One side with blocks of one length. @return as read_plain_sides */
+/** Read one side with blocks of one length. @return as read_plain_sides */
 static inline bool read_plain_side(const ctn_coll_side_t *side,
                                    ctn_side_shape_t shape, uint32_t peers,
                                    ctn_blocks_t *blocks, size_t *all)
@@ -359,9 +376,9 @@ static inline bool read_plain_side(const ctn_coll_side_t *side,
            is_plain_buffer(side, *all);
 }
 
-/** read_sides for the usual case, blocks of one length and nothing in place, in
- * half the instructions. Equal sides are read once.
- * @return false: it is another case, or an error */
+/** Read the sides in the usual case, blocks of one length and nothing in place:
+ * half the instructions of read_sides. Equal sides are read once.
+ * @return false: another case, or an error; read_sides must read them */
 static inline bool read_plain_sides(const call_check_t *check)
 {
     const ctn_arguments_t *args = check->args;

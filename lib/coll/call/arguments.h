@@ -6,8 +6,8 @@
 #include "group/group.h"
 #include "type/op.h"
 
-/* The arguments of all collectives, of groups and of neighborhoods, and their
- * only check. */
+/* The arguments of all collectives, of groups and of neighborhoods, and the
+ * check that all of them share. */
 
 /** ctn_call_<name> describes catena_<name>. */
 #define CTN_CALL(NAME, name, send, recv, traits)                               \
@@ -20,14 +20,15 @@
     extern const ctn_description_t ctn_call_##name;
 #include "coll/call/calls.def"
 
-/** The kind of call. */
+/** The form of a call. */
 typedef enum ctn_mode {
     CTN_BLOCKING,
     CTN_NONBLOCKING,
     CTN_PERSISTENT
 } ctn_mode_t;
 
-/** The arguments as the caller gave them. Those that it does not have are 0. */
+/** The arguments as the caller gave them. Those that the collective does not
+ * have are 0. */
 typedef struct ctn_arguments {
     const ctn_description_t *collective;
     ctn_coll_side_t send;
@@ -39,15 +40,16 @@ typedef struct ctn_arguments {
 /** The ranks that blocks go to and come from. */
 typedef struct ctn_peers {
     const ctn_exec_t *exec;
-    uint32_t targets;
-    uint32_t sources;
-    uint32_t rank; /* this rank, in a group */
-    /** Whether peer i of `of` is none (CATENA_PROC_NULL): arguments for its
-     * block are not significant. NULL: all are ranks. */
+    uint32_t targets; /* number of ranks that blocks go to */
+    uint32_t sources; /* number of ranks that blocks come from */
+    uint32_t rank;    /* this rank, in a group */
+    /** Whether target or source i is CATENA_PROC_NULL: the arguments for its
+     * block are then not significant. NULL: all of them are ranks. */
     bool (*is_null)(const void *of, bool target, uint32_t i);
-    const void *of;
+    const void *of; /* passed to is_null: the neighborhood */
 } ctn_peers_t;
 
+/** The peers of a collective on a group: all its ranks. */
 static inline ctn_peers_t ctn_peers_of(const catena_group_t *group)
 {
     uint32_t size = group->chain.place.size;
@@ -58,16 +60,17 @@ static inline ctn_peers_t ctn_peers_of(const catena_group_t *group)
 }
 
 /** The checked arguments; lengths are in bytes. A side that is not significant
- * on this rank is all 0. In place a side describes the other side's buffer,
- * unless one side has a block of each rank and the other this rank's (gather,
- * allgather, scatter): then the latter is all 0. */
+ * on this rank is all 0. A side that is CATENA_IN_PLACE describes the buffer of
+ * the other side. Exception: if the other side has a block for each rank and
+ * the side in place has only this rank's (gather, allgather, scatter), the side
+ * in place is all 0. */
 typedef struct ctn_operands {
     ctn_blocks_t send; /* one block: block 0 */
     ctn_blocks_t recv;
-    size_t send_bytes; /* of all blocks of ranks */
-    size_t recv_bytes;
-    ctn_reducer_t by;
-    uint32_t root;
+    size_t send_bytes; /* of all blocks, except those of CATENA_PROC_NULL */
+    size_t recv_bytes; /* likewise */
+    ctn_reducer_t by;  /* of a reduction: operation and type */
+    uint32_t root;     /* 0 if there is none */
     bool in_place;
 } ctn_operands_t;
 
@@ -78,16 +81,17 @@ catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
                                     const ctn_peers_t *peers,
                                     ctn_operands_t *operands);
 
-/** Whether a buffer that has data is neither missing nor CATENA_IN_PLACE, for a
- * type whose data begin at its base. */
+/** Whether a buffer with data is neither missing nor CATENA_IN_PLACE. Its type
+ * is one whose data begin at the base. */
 static inline bool ctn_is_buffer(const void *buffer)
 {
     return (uintptr_t)buffer >= CTN_FIRST_POINTER &&
            (uintptr_t)buffer != UINTPTR_MAX;
 }
 
-/** Whether no data move on any rank, as far as each rank alone can tell; so
- * none waits for another. */
+/** Whether this call moves no data on any rank. Each rank must come to the same
+ * result from its own arguments, since none may wait for another one then. So
+ * false where the lengths of other ranks are not known here. */
 static inline bool ctn_operands_empty(const ctn_description_t *collective,
                                       const ctn_operands_t *operands)
 {
@@ -96,7 +100,7 @@ static inline bool ctn_operands_empty(const ctn_description_t *collective,
          (ctn_has_trait(collective, CTN_ROOT_ARGUMENT) ||
           ctn_has_blocks(collective->send)) &&
          !ctn_has_trait(collective, CTN_REDUCES))) {
-        return false; /* ranks do not know the lengths of the others */
+        return false;
     }
     if (ctn_has_blocks(collective->recv) && operands->recv.type != NULL) {
         return operands->recv_bytes == 0;
@@ -106,7 +110,8 @@ static inline bool ctn_operands_empty(const ctn_description_t *collective,
             (ctn_has_blocks(collective->send) && operands->send.type != NULL));
 }
 
-/** End such a call. A persistent request is created in any case. */
+/** End a call that moves no data. A persistent request is created in any case.
+ */
 catena_status_t ctn_call_empty(ctn_exec_t *exec, ctn_mode_t mode,
                                catena_request_t **request);
 

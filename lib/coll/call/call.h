@@ -4,8 +4,9 @@
 #include "coll/call/arguments.h"
 #include "coll/ml/ml.h"
 
-/** A reduction that cannot run on the caller's buffers, as an operation, whose
- * state begins with the call. @return NULL: no memory */
+/** Create an operation for a reduction that cannot run on the caller's buffers
+ * (HIER-12). Its state begins with a copy of the call.
+ * @return NULL: no memory */
 ctn_op_t *ctn_indirect_create(const ctn_call_t *call);
 
 /** Body of the public functions of a hierarchical collective: check the

@@ -17,6 +17,9 @@ PUBLISH(bcast, (void *buffer, size_t count, catena_type_t type, int root),
 
 /* ---- reductions ---- */
 
+/* REDUCED: the parameters of all reductions; BOTH: their two sides, which have
+ * the same count and type. */
+
 #define REDUCED                                                                \
     const void *send, void *recv, size_t count, catena_type_t type,            \
         catena_op_t op

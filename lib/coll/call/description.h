@@ -3,45 +3,51 @@
 
 #include <stdbool.h>
 
-/* What a collective's arguments are. Depends on nothing of the library, so
- * tests and tools use it, too. calls.def lists all of them. */
+/* Descriptions of collectives: what their arguments are. calls.def has one row
+ * for each collective. This header depends on nothing in the library, so that
+ * tests and tools can use it, too. */
 
-/** The blocks of one side, and the arguments that describe them. A peer of a
- * group is each of its ranks, of a neighborhood each target (send) or source
- * (recv). */
+/** The blocks of one side, send or recv, and the arguments that describe them.
+ * The peers are the ranks of a group; in a neighborhood the targets (send) or
+ * the sources (recv). */
 typedef enum ctn_side_shape {
     CTN_SIDE_NONE,
     CTN_SIDE_ONE,     /* one block: buffer, count, type */
-    CTN_SIDE_UNIFORM, /* a block for each peer, of one length: the same */
-    CTN_SIDE_VECTOR,  /* of individual lengths: buffer, counts, displacements,
-                         type */
-    CTN_SIDE_TYPED,   /* and types; displacements are in bytes */
-    CTN_SIDE_PACKED,  /* of individual lengths, contiguous: buffer, counts,
-                         type */
-    CTN_SIDE_OWN      /* this rank's one of these */
+    CTN_SIDE_UNIFORM, /* a block for each peer, all of one length: buffer,
+                         count, type */
+    CTN_SIDE_VECTOR,  /* a block for each peer, of individual lengths: buffer,
+                         counts, displacements, type */
+    CTN_SIDE_TYPED,   /* a block for each peer, of individual types: buffer,
+                         counts, displacements in bytes, types */
+    CTN_SIDE_PACKED,  /* a block for each peer, of individual lengths, one after
+                         the other: buffer, counts, type */
+    CTN_SIDE_OWN      /* one block: this rank's of CTN_SIDE_PACKED */
 } ctn_side_shape_t;
 
-/** The rest, as a mask. */
+/** Other properties of a collective; a description has a mask of them. */
 typedef enum ctn_trait {
-    CTN_ROOT_ARGUMENT = 1u << 0,
-    CTN_SEND_ROOT_ONLY = 1u << 1, /* the side is significant at the root only */
-    CTN_RECV_ROOT_ONLY = 1u << 2,
-    CTN_REDUCES = 1u << 3,       /* there is an operation */
-    CTN_SEND_IN_PLACE = 1u << 4, /* send may be CATENA_IN_PLACE where recv is
-                                    significant: its data are in recv */
-    CTN_RECV_IN_PLACE = 1u << 5, /* and the other way round */
-    CTN_ONE_LENGTH = 1u << 6     /* blocks of both sides have equal bytes */
+    CTN_ROOT_ARGUMENT = 1u << 0,  /* there is a root */
+    CTN_SEND_ROOT_ONLY = 1u << 1, /* send is significant at the root only */
+    CTN_RECV_ROOT_ONLY = 1u << 2, /* recv is significant at the root only */
+    CTN_REDUCES = 1u << 3,        /* there is a reduction operation */
+    CTN_SEND_IN_PLACE = 1u << 4,  /* send may be CATENA_IN_PLACE where recv is
+                                     significant: its data are in recv */
+    CTN_RECV_IN_PLACE = 1u << 5,  /* the same with send and recv exchanged */
+    CTN_ONE_LENGTH = 1u << 6      /* the blocks of both sides have one length */
 } ctn_trait_t;
 
+/* The traits of rooted collectives: both sides are significant on all ranks, or
+ * one at the root only. */
 #define CTN_ROOTED CTN_ROOT_ARGUMENT
 #define CTN_SEND_AT_ROOT (CTN_ROOT_ARGUMENT | CTN_SEND_ROOT_ONLY)
 #define CTN_RECV_AT_ROOT (CTN_ROOT_ARGUMENT | CTN_RECV_ROOT_ONLY)
 
+/** A collective: its row of calls.def. */
 typedef struct ctn_description {
     const char *name; /* of catena_<name> */
     ctn_side_shape_t send;
     ctn_side_shape_t recv;
-    unsigned traits;
+    unsigned traits; /* mask of ctn_trait_t */
 } ctn_description_t;
 
 /** An initializer, from a row of calls.def. */
@@ -63,7 +69,7 @@ static inline bool ctn_has_blocks(ctn_side_shape_t shape)
     return shape >= CTN_SIDE_UNIFORM && shape <= CTN_SIDE_PACKED;
 }
 
-/** Whether blocks have individual lengths. */
+/** Whether the blocks of a side have individual lengths. */
 static inline bool ctn_has_lengths(const ctn_description_t *collective)
 {
     return collective->send >= CTN_SIDE_VECTOR ||

@@ -1,11 +1,13 @@
-/* From a call to its execution: inline, as an operation, or as a request. */
+/* From the arguments of a hierarchical collective to its execution: inline, as
+ * an operation that the caller waits for, or as a request. */
 
 #include <stdint.h>
 
 #include "coll/call/call.h"
 #include "split/call/call.h"
 
-/** The hierarchy for a blocking call if it is built, else NULL. */
+/** The hierarchy that a blocking call uses, if it is built, else NULL.
+ * @param in_order only ranks in their order may be combined */
 static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
                                     bool in_order)
 {
@@ -18,10 +20,12 @@ static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
                                                               : NULL;
 }
 
-/** On a single level, without other operations, and for a short message, the
- * component may run the collective inline. The level must have all ranks: the
- * level of a rank that is the only one in its subgroup below may have other
- * members. */
+/** Let the component run the collective inline, if the hierarchy has a single
+ * level, no other operation uses it, and the component can. The level must have
+ * all ranks of the group: levels in which a rank is alone are left out, so a
+ * single level may also be one above others.
+ * @param status that of the collective, if it ran
+ * @return false: it did not run */
 CTN_HOT static bool run_level_inline(const catena_group_t *group,
                                      const ctn_composition_t *composition,
                                      const ctn_ml_config_t *config,
@@ -42,7 +46,7 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
                                     basic, status);
 }
 
-/** The same for vectors, from the arguments. */
+/** The same for a collective of a vector that is one short chunk. */
 CTN_HOT static bool run_vector_inline(const ctn_composition_t *composition,
                                       const catena_group_t *group,
                                       const ctn_operands_t *operands,
@@ -56,7 +60,7 @@ CTN_HOT static bool run_vector_inline(const ctn_composition_t *composition,
         return false;
     }
     ctn_basic_coll_t basic = {
-        .root = operands->root, /* members are all ranks in their order */
+        .root = operands->root, /* member i is rank i, see run_level_inline */
         .in = in->base,
         .out = operands->recv.base,
         .bytes = in->bytes,
@@ -67,7 +71,7 @@ CTN_HOT static bool run_vector_inline(const ctn_composition_t *composition,
                             status);
 }
 
-/** The same for blocks. */
+/** The same for a collective of blocks. */
 CTN_HOT static bool run_blocks_inline(const ctn_call_t *call,
                                       ctn_ml_config_t *config,
                                       catena_status_t *status)
@@ -91,14 +95,14 @@ CTN_HOT static bool run_blocks_inline(const ctn_call_t *call,
 
 /* ---- from operands to a call ---- */
 
-/** The only block of a side; all 0 if it is not significant. */
+/** The only block of a side; all 0 if the side is not significant. */
 static ctn_span_t span_of(const ctn_blocks_t *side)
 {
     return side->type != NULL ? ctn_blocks_at(side, 0)
                               : (ctn_span_t){.base = NULL};
 }
 
-/** How a collective with these operands runs. */
+/** How a reduction with these operands runs; other collectives: DIRECT. */
 static inline ctn_reduction_t reduction_of(const ctn_operands_t *operands)
 {
     if (operands->by.op == NULL) {
@@ -109,7 +113,8 @@ static inline ctn_reduction_t reduction_of(const ctn_operands_t *operands)
                                                       : CTN_REDUCTION_DIRECT;
 }
 
-/** Whether only members in rank order may combine. */
+/** Whether operands must be combined in the order of ranks, by the hierarchy.
+ */
 static inline bool is_in_order(const ctn_composition_t *composition,
                                const ctn_operands_t *operands)
 {
@@ -119,6 +124,7 @@ static inline bool is_in_order(const ctn_composition_t *composition,
             !ctn_op_commutes(operands->by.op));
 }
 
+/** Set the members of a call; see ctn_call_t for in, out and all. */
 static void set_call(const ctn_composition_t *composition,
                      catena_group_t *group, const ctn_operands_t *operands,
                      ctn_call_t *call)
@@ -154,7 +160,8 @@ static void set_call(const ctn_composition_t *composition,
     }
 }
 
-/** The caller may free types and the operation before the call ends. */
+/** Hold references to the types and the operation: the caller may free them
+ * before the call ends. */
 static void hold(ctn_call_t *call)
 {
     const ctn_type_t *types[] = {call->in.type, call->out.type, call->all.type,
@@ -181,9 +188,10 @@ void ctn_call_drop(const ctn_call_t *call)
     }
 }
 
-/** Wait until it is known whether the order of ranks needs a separate
- * hierarchy: the caller starts nothing else meanwhile, so all ranks request
- * that hierarchy, if needed, at the same point. */
+/** Wait until the hierarchy is built, so that it is known whether it keeps the
+ * order of ranks; if not, the call requests the flat hierarchy. All ranks then
+ * do so at the same point in the order of operations, since a rank starts
+ * nothing else while it waits here. */
 static catena_status_t await_order(const ctn_call_t *call)
 {
     ctn_exec_t *exec = call->group->exec;
@@ -208,14 +216,15 @@ ctn_op_t *ctn_ml_create(const ctn_call_t *call)
     return op;
 }
 
-/** An operation whose state begins with the call. */
+/** Make the operation of a call. Its state begins with a copy of the call. */
 static ctn_op_t *make_op(const ctn_call_t *call)
 {
     return call->reduction == CTN_REDUCTION_DIRECT ? ctn_ml_create(call)
                                                    : ctn_indirect_create(call);
 }
 
-/** An operation on a hidden duplicate of the group. */
+/** Make the operation of a persistent request, on a hidden duplicate of the
+ * group. */
 static ctn_op_t *make_hidden_op(ctn_call_t *call)
 {
     ctn_op_t *op = make_op(call);
@@ -226,7 +235,7 @@ static ctn_op_t *make_hidden_op(ctn_call_t *call)
     }
     ctn_call_t *own = ctn_op_state(op);
     if (ctn_hidden_make(call->group, exchanges, &hidden) != CATENA_OK) {
-        own->holds = false; /* the caller's */
+        own->holds = false; /* make_request drops the references */
         ctn_op_release(op);
         return NULL;
     }
@@ -235,6 +244,7 @@ static ctn_op_t *make_hidden_op(ctn_call_t *call)
     return op;
 }
 
+/** Run a blocking call, inline if possible. */
 CTN_HOT static catena_status_t
 run_blocking(const ctn_composition_t *composition, catena_group_t *group,
              const ctn_operands_t *operands)
@@ -268,6 +278,8 @@ run_blocking(const ctn_composition_t *composition, catena_group_t *group,
                                : status;
 }
 
+/** Create the request of a nonblocking or persistent call, and start the
+ * former. */
 static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
                                     catena_request_t **request)
 {
@@ -287,11 +299,11 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
     return CATENA_OK;
 }
 
-/** Run a few elements of a predefined type between two buffers inline. This
- * accepts the most frequent calls in fewer instructions than the check takes,
- * and rejects nothing. Without it, in paired runs of 2 ranks up to 256 B, bcast
+/** Run a short blocking call inline without ctn_arguments_check: a vector of a
+ * predefined type, and no CATENA_IN_PLACE. This takes fewer instructions than
+ * the check. Without it, in paired runs of 2 ranks up to 256 B, bcast
  * takes 1.18 times as long, allreduce 1.1 times.
- * @return false: the check says what the call is */
+ * @return false: another call, or an error; ctn_arguments_check says which */
 CTN_HOT static bool run_plain_inline(const ctn_composition_t *composition,
                                      const ctn_arguments_t *args,
                                      catena_group_t *group,

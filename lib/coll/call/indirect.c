@@ -1,25 +1,27 @@
 /* HIER-12: reductions that cannot run on the caller's buffers. An operation
- * stages the data and runs another collective on them:
+ * stages the data and runs another collective on them, in one of two cases:
  *
- * - The type has gaps or another order than memory. This rank's data are
- * packed, the same collective replaces them by the result, and the result is
- * unpacked.
- * - An element of a function of the application does not fit a chunk. Ranks
- * send their data straight to the ranks whose results depend on them
- * (alltoallv), and each of these reduces in rank order what it has received. */
+ * - Packed: the data of the type are not contiguous, or not in the order of
+ *   memory. Each rank packs its data, the same collective replaces them by the
+ *   result, and the rank unpacks the result.
+ * - Exchanged: the operation is a function of the application, and an element
+ *   does not fit a chunk. An alltoallv sends the data of each rank to the ranks
+ *   whose results depend on them, and these reduce, in rank order, what they
+ *   have received. */
 
 #include <stdlib.h>
 
 #include "coll/alltoall/alltoall.h"
 #include "coll/call/call.h"
 
+/** State of the operation. */
 typedef struct indirect {
-    ctn_call_t call; /* first */
-    /* of one start */
-    unsigned char *data; /* in the shared heap */
-    size_t bytes;
-    size_t *counts; /* of an exchange: [p] sent, [p] received */
-    ptrdiff_t *displacements;
+    ctn_call_t call; /* first, as ctn_indirect_create promises */
+    /* from a start until the operation ends: */
+    unsigned char *data; /* packed data or received operands, in the heap */
+    size_t bytes;        /* of data */
+    size_t *counts;      /* of the alltoallv: [p] sent, then [p] received */
+    ptrdiff_t *displacements; /* likewise; in the same memory */
 } indirect_t;
 
 static uint32_t size_of(const ctn_call_t *call)
@@ -32,7 +34,8 @@ static uint32_t rank_of(const ctn_call_t *call)
     return call->group->chain.place.rank;
 }
 
-/** The result of a rank depends on the data of ranks 0 to this number - 1. */
+/** Number of operands of a rank's result: these are the data of the ranks below
+ * that number. 0: the rank has no result. */
 static uint32_t operands_of(const ctn_call_t *call, uint32_t rank)
 {
     switch (call->composition->single_level_kind) {
@@ -47,18 +50,19 @@ static uint32_t operands_of(const ctn_call_t *call, uint32_t rank)
     }
 }
 
+/** Whether each rank gets another block of the result (reduce_scatter). */
 static bool scatters(const ctn_call_t *call)
 {
     return call->composition->single_level_kind == CTN_REDUCE_SCATTER;
 }
 
-/** Bytes of the result of a rank that has one. */
+/** Bytes of the result of a rank, if it has one. */
 static size_t result_bytes(const ctn_call_t *call, uint32_t rank)
 {
     return scatters(call) ? ctn_blocks_bytes(&call->all, rank) : call->in.bytes;
 }
 
-/** Take memory for `count` times `bytes`. @return false: no memory */
+/** Allocate `count` times `bytes` for the data. @return false: no memory */
 static bool take(ctn_op_t *op, size_t count, size_t bytes)
 {
     indirect_t *it = ctn_op_state(op);
@@ -69,7 +73,7 @@ static bool take(ctn_op_t *op, size_t count, size_t bytes)
     return it->data != NULL;
 }
 
-/** Run `child`. Without memory for it this rank cannot do its part. */
+/** Run `child`. NULL: there was no memory, so this rank cannot do its part. */
 static ctn_step_t run(ctn_op_t *op, ctn_op_t *child)
 {
     return child != NULL
@@ -104,6 +108,8 @@ static void release(ctn_op_t *op)
 
 /* ---- packed ---- */
 
+/** Pack the data and run the collective on them, in place where this rank has a
+ * result. */
 static ctn_step_t pack(ctn_op_t *op)
 {
     const ctn_call_t *call = ctn_op_state(op);
@@ -144,7 +150,8 @@ static const ctn_algorithm_t packed_reduction = {
 
 /* ---- exchanged ---- */
 
-/** Set what this rank sends: all its data to each rank, or a block to each. */
+/** Set what this rank sends: reduce_scatter: one block to each rank; else all
+ * its data to each rank whose result needs them. */
 static void set_sent(const indirect_t *it)
 {
     const ctn_call_t *call = &it->call;
@@ -157,7 +164,8 @@ static void set_sent(const indirect_t *it)
     }
 }
 
-/** Set what this rank receives: its operands, one after the other. */
+/** Set what this rank receives: its operands of `each` bytes, one after the
+ * other. */
 static void set_received(const indirect_t *it, size_t each)
 {
     const ctn_call_t *call = &it->call;
@@ -169,12 +177,13 @@ static void set_received(const indirect_t *it, size_t each)
     }
 }
 
+/** Run the alltoallv. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     indirect_t *it = ctn_op_state(op);
     const ctn_call_t *call = &it->call;
     size_t p = size_of(call);
-    size_t each = result_bytes(call, rank_of(call));
+    size_t each = result_bytes(call, rank_of(call)); /* bytes of an operand */
     it->counts = malloc(2 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
     if (it->counts == NULL ||
         !take(op, operands_of(call, rank_of(call)), each)) {
@@ -194,7 +203,8 @@ static ctn_step_t exchange(ctn_op_t *op)
     return run(op, ctn_alltoallv_create(call->group, &sent, &received));
 }
 
-/** Each operand is replaced by its reduction with all before it. */
+/** Replace each operand by its reduction with all operands before it. The last
+ * one is then the result. */
 static ctn_step_t reduce(ctn_op_t *op)
 {
     const indirect_t *it = ctn_op_state(op);

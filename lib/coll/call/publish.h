@@ -3,10 +3,15 @@
 
 #include "coll/call/arguments.h"
 
-/* Defines the three forms of a collective, which have the same parameters.
- * `parameters` in parentheses, without the last one, `on`: the group or the
- * neighborhood; then the members of ctn_arguments_t. `run` is called as
- * run(name, arguments, mode, request). */
+/* CTN_PUBLISH defines the three public functions of a collective: blocking,
+ * nonblocking and persistent.
+ *
+ *   hot         attributes of the blocking function
+ *   on          the declaration of the last parameter that all three have: the
+ *               group or the neighborhood
+ *   run         called as run(name, arguments, mode, request)
+ *   parameters  the parameters before it, in parentheses
+ *   ...         initializers of the members of ctn_arguments_t */
 #define CTN_LIST(...) __VA_ARGS__
 #define CTN_PUBLISH(hot, name, on, run, parameters, ...)                       \
     hot catena_status_t catena_##name(CTN_LIST parameters, on)                 \
@@ -30,8 +35,9 @@
         return run(name, &args, CTN_PERSISTENT, request);                      \
     }
 
-/* Sides that several collectives share: parameters, and members of
- * ctn_arguments_t. */
+/* Sides that several collectives have: their parameters (CTN_SEND_...,
+ * CTN_RECV_...), and their initializers in ctn_arguments_t, by the shape of the
+ * side. */
 #define CTN_SEND_UNIFORM                                                       \
     const void *send, size_t send_count, catena_type_t send_type
 #define CTN_RECV_UNIFORM void *recv, size_t recv_count, catena_type_t recv_type

@@ -4,11 +4,12 @@
  * Levels are built from the lowest up. The participants of a level (all ranks,
  * then the leaders of the level below) are split by the name of their resource.
  * The members of a subgroup exchange the addresses of their modules' memory and
- * the ranks that they represent. The leaders form a chain of their own. Before
- * and after, all ranks of the group agree on the settings and on the outcome.
- * Rounds: a few times ceil(log2 n) for each level of n participants, and a
- * split by hash. Memory: the modules', the tables of this rank's subgroups, and
- * on leaders the ranges of ranks that they represent; consecutive ranks are one
+ * the ranks that they represent. The leaders form a chain of their own, for the
+ * next level. Before the first level all ranks of the group agree on the
+ * settings, and after the last one on the outcome. Rounds: a few times
+ * ceil(log2 n) for each level of n participants, and those of a split by hash
+ * (SPL-7). Memory: the modules, the tables of this rank's subgroups, and on
+ * leaders the ranges of ranks that they represent; consecutive ranks are one
  * range. */
 
 #include "coll/hierarchy/levels.h"
@@ -27,23 +28,26 @@ static const char default_levels_oversubscribed[] = "node:shm,network:ucx";
 
 /* ---- agreement ---- */
 
-/* Flags: set if true on any participant. */
+/* Flags of facts: set if true on any participant. */
 enum {
-    DIFFER = 1u << 0,         /* digests differ */
+    DIFFER = 1u << 0,         /* digests of two ranks differ */
     OVERSUBSCRIBED = 1u << 1, /* a host has more ranks than cores */
     APART = 1u << 2,          /* two consecutive ranks share no heap */
     DISORDER = 1u << 3        /* a subgroup is not in the order of ranks */
 };
 
-/** The facts of one rank, or of several combined. All zero: of none. */
+/** The facts of one rank, or of consecutive ranks combined. All 0: of no rank.
+ */
 typedef struct facts {
-    uint64_t digest; /* of the nearest rank */
-    uint32_t ranks;
+    uint64_t digest; /* of the settings, on the rank nearest to this one */
+    uint32_t ranks;  /* number */
     uint32_t flags;
     int32_t status; /* the worst */
     uint32_t unused;
 } facts_t;
 
+/** Combine function of the double scan: add the facts of ranks that are farther
+ * from this one to those of nearer ranks. */
 static void fold_facts(void *nearer, const void *farther, int in_is_left)
 {
     facts_t *a = nearer;
@@ -60,45 +64,50 @@ static void fold_facts(void *nearer, const void *farther, int in_is_left)
 
 /* ---- state ---- */
 
-/* Temporary chains: one for the participants from the second level on, and one
- * for the subgroup of each level. */
+/* Temporary chains: number 0 for the participants from the second level on, and
+ * 1 + level for the subgroup of each level. */
 enum {
     CHAINS = 1 + CTN_MOST_LEVELS,
-    BLOCK_CHAINS = 1 + CTN_SUBCHAINS, /* in a control block */
+    BLOCK_CHAINS = 1 + CTN_SUBCHAINS, /* chains that a control block serves */
     BLOCKS = (CHAINS + BLOCK_CHAINS - 1) / BLOCK_CHAINS
 };
 
+/* Offsets of their slots in a control block. */
 static const uint32_t bases[BLOCK_CHAINS] = {
     offsetof(ctn_control_block_t, chain),
     offsetof(ctn_control_block_t, subchain[0]),
     offsetof(ctn_control_block_t, subchain[1])};
 
-/** Many requests may build hierarchies at once, so the chains of small groups
- * take slots only. */
+/* Slots of one chain of a small group (ctn_small_control_block_t). A hidden
+ * duplicate with few members is such a group. Many of them may build
+ * hierarchies at once, so their temporary chains get slots without control
+ * blocks. */
 #define SMALL_CHAIN_BYTES sizeof(((ctn_small_control_block_t *)NULL)->chain)
 
+/** State of the operation that builds a hierarchy. */
 typedef struct hierarchy_build {
     /* arguments */
-    ctn_hierarchies_t *all;
-    ctn_hierarchy_t *hierarchy;
-    ctn_hierarchy_levels_t levels; /* auto: none yet */
+    ctn_hierarchies_t *all;        /* of the group */
+    ctn_hierarchy_t *hierarchy;    /* the one to build */
+    ctn_hierarchy_levels_t levels; /* auto: none before the ranks agree */
     /* The names of this rank's subgroups when the hierarchy was requested:
      * settings may change before it is built. */
     char name[CTN_MOST_LEVELS][CTN_SBGP_NAME_BYTES];
     uint64_t digest; /* of all settings */
     /* working */
-    catena_status_t status;
+    catena_status_t status;      /* the worst on this rank so far */
     bool agreed;                 /* the status is the same on all ranks */
     const ctn_hierarchy_t *same; /* an equal hierarchy that is built; or NULL */
-    unsigned used;               /* chains */
-    unsigned level;
-    ctn_control_block_t *block[BLOCKS];
-    unsigned char *slots; /* of all chains of a small hidden group */
+    unsigned used;               /* chains [0, used) have been opened */
+    unsigned level;              /* the current one */
+    ctn_control_block_t *block[BLOCKS]; /* of the chains */
+    unsigned char *slots;               /* of the chains, in a small group */
     ctn_chain_t chain[CHAINS];
     ctn_member_record_t *record; /* of this rank */
-    ctn_module_t *module;        /* of this level, not in use yet */
-    ctn_module_entry_t *modules;
-    ctn_rank_blocks_t blocks;
+    ctn_module_t *module;        /* of this level, not in `modules` yet */
+    ctn_module_entry_t *modules; /* of the levels built */
+    ctn_rank_blocks_t blocks;    /* records of the subgroup's members */
+    /* Double scans: of this rank, of the ranks before and after it. */
     facts_t own, left, right;
     ctn_bins_t own_bins, left_bins, right_bins;
 } hierarchy_build_t;
@@ -108,11 +117,13 @@ static hierarchy_build_t *build_of(ctn_op_t *op)
     return *(hierarchy_build_t **)ctn_op_state(op);
 }
 
+/** Keep the worst status of this rank. */
 static void note(hierarchy_build_t *build, catena_status_t status)
 {
     build->status = status < build->status ? status : build->status;
 }
 
+/** The members of this rank's subgroup in this level. */
 static ctn_chain_t *chain_of_subgroup(hierarchy_build_t *build)
 {
     return &build->chain[1 + build->level];
@@ -124,6 +135,7 @@ static ctn_chain_t *chain_of_level(hierarchy_build_t *build)
     return build->level == 0 ? &build->all->group->chain : &build->chain[0];
 }
 
+/** Combine the facts of all participants of a chain, by a double scan. */
 static ctn_step_t agree(ctn_op_t *op, ctn_chain_t *chain, uint64_t digest,
                         uint32_t flags)
 {
@@ -135,7 +147,8 @@ static ctn_step_t agree(ctn_op_t *op, ctn_chain_t *chain, uint64_t digest,
                                            &build->right, sizeof(facts_t)));
 }
 
-static facts_t agreed(const hierarchy_build_t *build)
+/** The facts of all participants, when that scan has ended. */
+static facts_t agreed_facts(const hierarchy_build_t *build)
 {
     facts_t facts = build->own;
     fold_facts(&facts, &build->left, 1);
@@ -145,12 +158,13 @@ static facts_t agreed(const hierarchy_build_t *build)
 
 /* ---- settings ---- */
 
+/** Whether the levels are "auto", and not chosen yet. */
 static bool is_automatic(const hierarchy_build_t *build)
 {
     return build->levels.count == 0;
 }
 
-/** Of two consecutive ranks with different settings, the higher one logs it. */
+/** Log that this rank and the one before it have different settings, if so. */
 static void report_different_settings(const hierarchy_build_t *build)
 {
     const catena_group_t *group = build->all->group;
@@ -175,6 +189,7 @@ static void report_different_settings(const hierarchy_build_t *build)
  * can then still report that to the others. */
 static catena_status_t take_control_blocks(hierarchy_build_t *build)
 {
+    /* 3: the levels of default_levels */
     unsigned levels = is_automatic(build) ? 3 : build->levels.count;
     if (build->same != NULL || build->all->group->chain.place.size == 1) {
         return CATENA_OK;
@@ -193,6 +208,7 @@ static catena_status_t take_control_blocks(hierarchy_build_t *build)
     return CATENA_OK;
 }
 
+/** Initialize chain i, with this rank alone. */
 static void open_chain(hierarchy_build_t *build, unsigned i)
 {
     const catena_group_t *group = build->all->group;
@@ -208,9 +224,10 @@ static void open_chain(hierarchy_build_t *build, unsigned i)
     build->used = i + 1 > build->used ? i + 1 : build->used;
 }
 
-/** Free the control blocks. All members have agreed since they used them, so no
- * one accesses them. If the network failed, a member may still put, and the
- * blocks stay until the heap is released. */
+/** Free the control blocks. All ranks have agreed on the outcome after the last
+ * use of the temporary chains, so no rank accesses the blocks any more. This is
+ * not called if the network failed: a rank may then still put into a block, so
+ * the blocks stay until the heap is released. */
 static void free_control_blocks(hierarchy_build_t *build)
 {
     for (unsigned i = 0; i < build->used; i++) {
@@ -224,8 +241,9 @@ static void free_control_blocks(hierarchy_build_t *build)
     }
 }
 
-/* ---- before ---- */
+/* ---- before the first level ---- */
 
+/* Indices in `phases`. */
 enum {
     PHASE_WAIT,
     PHASE_AGREE,
@@ -240,16 +258,16 @@ enum {
     PHASE_HAND_OVER
 };
 
-/** Wait until this operation is the group's oldest. Child operations run on the
- * group's chain, one at a time. */
+/** Wait until this operation is the group's oldest: its child operations run on
+ * the group's chain, which serves one operation at a time. */
 static ctn_step_t wait_until_oldest(ctn_op_t *op)
 {
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-/** An earlier hierarchy that equals this one. All operations begun before this
- * one are complete, and all ranks agreed on what was built, so all ranks find
- * the same. */
+/** An earlier hierarchy with the same levels, or NULL. All operations begun
+ * before this one are complete, and all ranks agreed on what was built, so all
+ * ranks find the same one. */
 static const ctn_hierarchy_t *find_same(const hierarchy_build_t *build)
 {
     const ctn_hierarchy_t *same = build->all->first;
@@ -261,6 +279,7 @@ static const ctn_hierarchy_t *find_same(const hierarchy_build_t *build)
     return same;
 }
 
+/** Find the names of this rank's subgroups by the rules of all levels. */
 static void find_names(hierarchy_build_t *build)
 {
     for (unsigned i = 0; i < build->levels.count; i++) {
@@ -269,8 +288,8 @@ static void find_names(hierarchy_build_t *build)
     }
 }
 
-/** Whether this rank and the one before it share no heap. If no two consecutive
- * ranks are apart, all ranks share one heap. */
+/** Whether this rank and the one before it are apart: they share no heap. If no
+ * two consecutive ranks are apart, all ranks share one heap. */
 static bool is_apart(const catena_group_t *group)
 {
     ctn_address_t left = group->chain.place.left;
@@ -281,6 +300,7 @@ static bool is_apart(const catena_group_t *group)
             ctn_pointer(endpoint, left.offset) == NULL);
 }
 
+/** All ranks agree on the settings, the memory and the machine. */
 static ctn_step_t agree_before(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
@@ -304,7 +324,8 @@ static void take_over(ctn_hierarchy_t *hierarchy, const ctn_hierarchy_t *same)
     hierarchy->one_node = same->one_node;
 }
 
-/** End the operation. All ranks end here, for the same reason. */
+/** End the operation with a status. Called on all ranks, with the same status.
+ */
 static ctn_step_t end_on_all(ctn_op_t *op, catena_status_t status)
 {
     hierarchy_build_t *build = build_of(op);
@@ -313,11 +334,12 @@ static ctn_step_t end_on_all(ctn_op_t *op, catena_status_t status)
     return ctn_op_jump(op, PHASE_HAND_OVER + 1);
 }
 
+/** What follows from these facts: an error, nothing to build, or the levels. */
 static ctn_step_t decide(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
     ctn_hierarchy_t *hierarchy = build->hierarchy;
-    facts_t facts = agreed(build);
+    facts_t facts = agreed_facts(build);
     if ((facts.flags & DIFFER) != 0) {
         report_different_settings(build);
         return end_on_all(op, CATENA_ERR_ARG);
@@ -342,7 +364,7 @@ static ctn_step_t decide(ctn_op_t *op)
                                            ? default_levels_oversubscribed
                                            : default_levels,
                                        &build->levels));
-        if (build->status != CATENA_OK) { /* on all ranks */
+        if (build->status != CATENA_OK) { /* so on all ranks */
             return end_on_all(op, build->status);
         }
         find_names(build);
@@ -353,6 +375,7 @@ static ctn_step_t decide(ctn_op_t *op)
 
 /* ---- a level ---- */
 
+/** Split the participants of the level into subgroups. */
 static ctn_step_t split_by_name(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
@@ -363,7 +386,8 @@ static ctn_step_t split_by_name(ctn_op_t *op)
                                             strlen(name)));
 }
 
-/** The members of a subgroup agree on what their modules depend on. */
+/** The members of a subgroup agree on what their modules depend on. A rank that
+ * is alone in its subgroup needs no module. */
 static ctn_step_t agree_in_subgroup(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
@@ -374,6 +398,7 @@ static ctn_step_t agree_in_subgroup(ctn_op_t *op)
                  op->exec->oversubscribed ? OVERSUBSCRIBED : 0);
 }
 
+/** Make this rank's module and exchange records with the other members. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
@@ -383,12 +408,13 @@ static ctn_step_t exchange(ctn_op_t *op)
     ctn_member_record_t *record = build->record;
     record->memory.process = place->self.process;
     record->memory.offset = 0;
-    note(build, (catena_status_t)agreed(build).status);
+    note(build, (catena_status_t)agreed_facts(build).status);
     if (build->status == CATENA_OK) {
-        note(build, bcol->create(op->exec, place->size, place->rank,
-                                 (agreed(build).flags & OVERSUBSCRIBED) != 0,
-                                 build->all->group->hidden, &build->module,
-                                 &record->memory.offset));
+        note(build,
+             bcol->create(op->exec, place->size, place->rank,
+                          (agreed_facts(build).flags & OVERSUBSCRIBED) != 0,
+                          build->all->group->hidden, &build->module,
+                          &record->memory.offset));
     }
     record->status = build->status;
     ctn_rank_block_t block = {record, ctn_member_record_bytes(record->ranges)};
@@ -396,7 +422,7 @@ static ctn_step_t exchange(ctn_op_t *op)
         op, ctn_chain_allgather(op->exec, chain, block, &build->blocks));
 }
 
-/** The leader represents all ranks of its subgroup from now on. */
+/** The leader of a subgroup represents all its ranks in the levels above. */
 static catena_status_t represent_all(hierarchy_build_t *build,
                                      const ctn_module_entry_t *entry)
 {
@@ -409,12 +435,14 @@ static catena_status_t represent_all(hierarchy_build_t *build,
     return CATENA_OK;
 }
 
+/** Link the module with those of the other members, and add it to the
+ * hierarchy. */
 static catena_status_t add_module(hierarchy_build_t *build)
 {
     ctn_module_entry_t *entry = ctn_module_entry_create(
         &build->blocks, build->levels.level[build->level].rule,
         chain_of_subgroup(build)->place.rank,
-        (agreed(build).flags & OVERSUBSCRIBED) != 0);
+        (agreed_facts(build).flags & OVERSUBSCRIBED) != 0);
     if (entry == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -433,6 +461,7 @@ static catena_status_t add_module(hierarchy_build_t *build)
     return entry->sbgp.me == 0 ? represent_all(build, entry) : CATENA_OK;
 }
 
+/** Add the module if all members have made theirs. */
 static ctn_step_t take(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
@@ -444,7 +473,9 @@ static ctn_step_t take(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Bin 1 holds the leaders. The other bins are only counted. */
+/** Find the leaders' neighbors in their chain, by a scan with bins
+ * (split/bins.h): leaders are in bin 1, the other participants in bin 0. If the
+ * subgroup has all participants, this level is the last one. */
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
@@ -462,6 +493,7 @@ static ctn_step_t find_leaders(ctn_op_t *op)
                                        &build->right_bins, sizeof(ctn_bins_t)));
 }
 
+/** Leaders go on with the next level; the other ranks are done. */
 static ctn_step_t climb(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
@@ -486,8 +518,9 @@ static ctn_step_t climb(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/* ---- after ---- */
+/* ---- after the last level ---- */
 
+/** All ranks agree on the outcome. */
 static ctn_step_t report(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
@@ -495,17 +528,18 @@ static ctn_step_t report(ctn_op_t *op)
                  build->hierarchy->in_order ? 0 : DISORDER);
 }
 
+/** Store the outcome; finish gives the modules to the group. */
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
-    facts_t facts = agreed(build);
+    facts_t facts = agreed_facts(build);
     build->hierarchy->in_order = (facts.flags & DISORDER) == 0;
     build->status = (catena_status_t)facts.status;
     build->agreed = true;
     return CTN_STEP_NEXT;
 }
 
-/** Destroy the modules of a hierarchy that could not be built. Nobody uses
+/** Destroy the modules of a hierarchy that could not be built. No rank uses
  * them. */
 static void drop_modules(hierarchy_build_t *build)
 {
@@ -519,20 +553,21 @@ static void finish(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
     ctn_hierarchy_t *hierarchy = build->hierarchy;
-    bool quiet = build->agreed && op->status == CATENA_OK;
-    hierarchy->status = quiet ? build->status : op->status;
-    if (build->module != NULL) { /* not used before all ranks report */
+    /* All ranks have ended, so nothing is in transit to this one. */
+    bool ended_together = build->agreed && op->status == CATENA_OK;
+    hierarchy->status = ended_together ? build->status : op->status;
+    if (build->module != NULL) { /* no other rank uses it before the report */
         build->module->bcol->destroy(build->module);
     }
     if (build->blocks.block != NULL) {
         ctn_rank_blocks_release(op->exec, &build->blocks);
     }
-    if (quiet && hierarchy->status != CATENA_OK) {
+    if (ended_together && hierarchy->status != CATENA_OK) {
         drop_modules(build);
     } else {
         ctn_module_entries_move(&build->all->modules, &build->modules);
     }
-    if (quiet) {
+    if (ended_together) {
         free_control_blocks(build);
     }
     hierarchy->state = CTN_BUILT;
@@ -569,6 +604,7 @@ static const ctn_algorithm_t build_algorithm = {
 
 /* ---- starting ---- */
 
+/** Set the arguments, by the settings as they are now. */
 static catena_status_t prepare(hierarchy_build_t *build, ctn_hierarchies_t *all,
                                ctn_hierarchy_t *hierarchy)
 {

@@ -12,11 +12,12 @@
 static const char hierarchies_key;
 static const char automatic[] = "auto";
 
-/* Keeps the order of ranks, on any nodes. */
+/* The flat hierarchy, which keeps the order of ranks on any nodes. */
 static const char flat_text[] = "network:p2p";
 
-/* ---- of a group ---- */
+/* ---- the hierarchies of a group ---- */
 
+/** Whether no module has an operation under way; see ctn_attachment_t. */
 static bool quiet(const ctn_attachment_t *attachment)
 {
     const ctn_hierarchies_t *all = (const ctn_hierarchies_t *)attachment;
@@ -48,7 +49,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(all);
 }
 
-/** @return NULL: no memory */
+/** The hierarchies of a group, made on first use. NULL: no memory. */
 CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &hierarchies_key);
@@ -66,7 +67,8 @@ CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
     return all;
 }
 
-/** The settings that hold for a group; NULL: none. */
+/** The settings that hold for a group: those of its original, if it is a hidden
+ * duplicate. NULL: none have been set. */
 static const ctn_hierarchies_t *settings_of(const catena_group_t *group)
 {
     return (const ctn_hierarchies_t *)ctn_group_find(ctn_group_original(group),
@@ -104,6 +106,7 @@ static catena_status_t replace(char **text, const char *by)
     return CATENA_OK;
 }
 
+/** Set a text of levels; "auto" removes it. */
 static catena_status_t set_levels(const ctn_log_t *log, const char *name,
                                   const char *value, char **text)
 {
@@ -156,9 +159,9 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
                   ? set_subgroup(all, value)
                   : set_levels(group->exec->log, name, value,
                                is_all ? &all->levels : &all->levels_of[of]);
-    /* All ranks agree again, also those whose value was invalid or did not
-     * change anything. Otherwise the ranks would not start the same
-     * operations. */
+    /* Also if the value was invalid or is the old one: on other ranks it may
+     * not be, and all ranks must start the same operations, here those that
+     * build the hierarchies again. */
     ctn_hierarchy_forget(group);
     return true;
 }
@@ -184,8 +187,8 @@ const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of)
 
 /* ---- selection ---- */
 
-/** The hierarchy of a collective by its settings: "auto", or as
- * ctn_hierarchy_levels_write writes it. */
+/** Find the levels of a collective by the settings. *text is "auto", or as
+ * ctn_hierarchy_levels_write writes them. */
 static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_coll_t of,
                                char text[CTN_HIERARCHY_LEVELS_BYTES])
 {
@@ -258,8 +261,8 @@ bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b)
            strcmp(a->text, b->text) == 0;
 }
 
-/** The tickets of the first equal hierarchy, whatever its status: its modules
- * may be shared. */
+/** The tickets of an earlier hierarchy with the same levels, whatever its
+ * status, since its modules may be shared; or else the hierarchy's own. */
 static ctn_tickets_t *find_tickets(const ctn_hierarchies_t *all,
                                    ctn_hierarchy_t *hierarchy)
 {
@@ -270,8 +273,7 @@ static ctn_tickets_t *find_tickets(const ctn_hierarchies_t *all,
     return same != NULL ? same->tickets : &hierarchy->own;
 }
 
-/** Make a new hierarchy and start building it. Its contents are set when all
- * ranks have agreed, and do not change then. */
+/** Make a new hierarchy and start to build it. */
 static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
                                          const char *text,
                                          ctn_hierarchy_t **out)

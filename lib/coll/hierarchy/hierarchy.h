@@ -8,31 +8,32 @@
 /* A hierarchy is a list of levels ([Graham], section 3). A level is a rule that
  * forms subgroups and a component that serves them. All ranks are in subgroups
  * of the first level, the leaders of these in subgroups of the second, and so
- * on until one subgroup is left. Subgroups of one member do nothing and are
- * left out. */
+ * on until one subgroup is left. A rank leaves out the levels in which it is
+ * alone in its subgroup: there is nothing to do. */
 
 #define CTN_MOST_LEVELS 8u
 
-/* A ticket lock. Each operation of the group that uses the same modules takes
- * a ticket when it starts. It starts its basic collectives when its ticket is
- * served, so all ranks start them in the same order. */
+/** A ticket lock for operations of the group that use the same modules. Each of
+ * them takes a ticket when it starts, and starts its basic collectives when its
+ * ticket is served. So all ranks start them in the same order. */
 typedef struct ctn_tickets {
     uint64_t next;    /* the ticket of the next operation */
     uint64_t serving; /* the operation that may start its basic collectives */
 } ctn_tickets_t;
 
+/** A hierarchy of a group, as one rank knows it. */
 typedef struct ctn_hierarchy {
-    struct ctn_hierarchy *next; /* of the group */
+    struct ctn_hierarchy *next; /* in the list of the group's hierarchies */
     char *text;                 /* "numa:shm,node:shm", or "auto" */
     uint32_t subgroup_version;  /* version of the subgroup names that the rule
                                    "user" divides by; 0: the rule is not used */
     ctn_built_t state;
     catena_status_t status; /* why building failed; the same on all ranks unless
                                the network failed */
-    /* The subgroups of this rank, the lowest level first. None if the rank is
-     * alone in the group. */
+    /* The modules of this rank's subgroups, the lowest level first. None if the
+     * rank is alone in the group. */
     unsigned levels;
-    ctn_module_t *level[CTN_MOST_LEVELS]; /* owned by the group */
+    ctn_module_t *level[CTN_MOST_LEVELS]; /* [levels]; owned by the group */
     bool top;                             /* the last level joins all ranks */
     bool in_order; /* all subgroups on all ranks are in order: see ctn_sbgp_t */
     bool oversubscribed; /* some host has more ranks than cores */
@@ -40,48 +41,54 @@ typedef struct ctn_hierarchy {
     /* Hierarchies of a group with the same text have the same modules, and
      * share their tickets. */
     ctn_tickets_t *tickets;
-    ctn_tickets_t own;
+    ctn_tickets_t own; /* where `tickets` points if this is the first one */
 } ctn_hierarchy_t;
 
-/** The hierarchy of a collective ("barrier", "bcast", ...: see
- * ctn_collective_names) in a group. The group's settings decide, then
- * CATENA_<COLLECTIVE>_HIERARCHY, then CATENA_HIERARCHY; "auto" defers to the
- * next. The first call, and the first call after a change of the group's
- * settings, starts an operation that builds the hierarchy. So all ranks must
- * call in the same order. The hierarchy may not be built when this returns.
- * Once built, it does not change and lives as long as the group.
+/** Get the hierarchy of a collective ("barrier", "bcast", ...: see
+ * ctn_collective_names) in a group. It is named by the group's settings or,
+ * where these are "auto", by CATENA_<COLLECTIVE>_HIERARCHY or, where that is
+ * "auto", by CATENA_HIERARCHY. The first call of this function, and the first
+ * one after a change of the group's settings, starts an operation that builds
+ * the hierarchy. So all ranks must call it at the same point in the order of
+ * operations. The hierarchy may not be built yet when the function returns.
+ * Once built, it does not change, and lives as long as the group.
  * @return ERR_ARG (invalid setting; logged with the reason and the valid
  * values), ERR_NO_MEMORY */
 catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
                                  ctn_hierarchy_t **hierarchy);
 
-/** Settings have changed: the next call of ctn_hierarchy_of builds anew. */
+/** Settings have changed: the next ctn_hierarchy_of builds a hierarchy again.
+ */
 void ctn_hierarchy_forget(catena_group_t *group);
 
-/** Whether a setting other than "auto" names the hierarchy. */
+/** Whether a setting names the hierarchy of these collectives: a collective
+ * with settings of its own, and its variants. */
 bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of);
 
-/** A hierarchy of one level, all ranks, p2p. It serves collectives that need
- * the order of ranks when the group's hierarchy does not keep it. */
+/** Get the flat hierarchy: one level with all ranks and the component p2p. It
+ * serves collectives that must combine in the order of ranks when their own
+ * hierarchy does not keep that order. Otherwise as ctn_hierarchy_of. */
 catena_status_t ctn_hierarchy_flat(catena_group_t *group,
                                    ctn_hierarchy_t **hierarchy);
 
 /** Set "hierarchy", "<collective>_hierarchy" or "subgroup" of a group.
- * @return false: `name` is none of them. *status: as catena_group_set. */
+ * @param[out] status as of catena_group_set
+ * @return false: `name` is none of these settings */
 bool ctn_hierarchy_set(catena_group_t *group, const char *name,
                        const char *value, catena_status_t *status);
 
-/** Set the algorithm of these collectives for a group. NULL leaves it as it is.
- * In either case the ranks agree on the settings again at the next of these
- * collectives. @return ERR_NO_MEMORY */
+/** Set the name of the algorithm of these collectives for a group; NULL: do not
+ * change it. In both cases the ranks compare their settings again at the next
+ * of these collectives.
+ * @return ERR_NO_MEMORY */
 catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group,
                                             ctn_coll_t of, const char *name);
 
-/** The algorithm that the group's settings name, else
- * CATENA_<COLLECTIVE>_ALGORITHM; or "auto". */
+/** Return the name of the algorithm by the group's settings, or else by
+ * CATENA_<COLLECTIVE>_ALGORITHM; it may be "auto". */
 const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of);
 
-/** The name of this rank's subgroup for the rule "user". */
+/** Return the name of this rank's subgroup under the rule "user". */
 const char *ctn_hierarchy_subgroup(const catena_group_t *group);
 
 /** Write this rank's levels and their sizes: "numa:shm(6) node:shm(2)". */

@@ -9,15 +9,18 @@
 
 #include "core/suggest.h"
 
-enum { LIST_BYTES = 256 }; /* of names, for messages */
+enum {
+    LIST_BYTES = 256
+}; /* of a list of names, or another part of a message */
 
+/** What messages about a text say. */
 typedef struct hierarchy_reading {
     const ctn_log_t *log;
-    const char *what;
-    const char *text;
+    const char *what; /* name of the setting */
+    const char *text; /* all of it */
 } hierarchy_reading_t;
 
-/** Log a reason, which the caller has composed. */
+/** Refuse the text: log the reason, which the caller has composed. */
 static catena_status_t refuse(const hierarchy_reading_t *reading,
                               const char *reason)
 {
@@ -25,6 +28,8 @@ static catena_status_t refuse(const hierarchy_reading_t *reading,
               reason);
     return CATENA_ERR_ARG;
 }
+
+/* Names by index; NULL: there are no more. */
 
 static const char *rule_name(size_t i)
 {
@@ -36,8 +41,9 @@ static const char *component_name(size_t i)
     return ctn_bcols[i] != NULL ? ctn_bcols[i]->name : NULL;
 }
 
-/** Index of the name that is the first `length` characters of `typed`; -1:
- * none. */
+/** Index of the name that equals the first `length` characters of `typed`; -1:
+ * there is none.
+ * @param name returns the name with an index */
 static int find(const char *(*name)(size_t i), const char *typed, size_t length)
 {
     for (int i = 0; name((size_t)i) != NULL; i++) {
@@ -49,6 +55,7 @@ static int find(const char *(*name)(size_t i), const char *typed, size_t length)
     return -1;
 }
 
+/** Refuse a name that is not among the names of this kind. */
 static catena_status_t unknown(const hierarchy_reading_t *reading,
                                const char *kind, const char *(*name)(size_t i),
                                const char *typed, size_t length)
@@ -74,7 +81,8 @@ static catena_status_t unknown(const hierarchy_reading_t *reading,
     return refuse(reading, reason);
 }
 
-/** Check that a level joins more ranks than those below it. */
+/** Check that the next level, of rule number `rule`, may join more ranks than
+ * the levels below it. */
 static catena_status_t check_order(const hierarchy_reading_t *reading,
                                    const ctn_hierarchy_levels_t *levels,
                                    int rule)
@@ -102,7 +110,8 @@ static catena_status_t check_order(const hierarchy_reading_t *reading,
     return CATENA_OK;
 }
 
-/** Parse "rule:component", without a comma. */
+/** Parse the first `length` characters of `text`, "rule:component", and append
+ * the level. */
 static catena_status_t read_level(const hierarchy_reading_t *reading,
                                   const char *text, size_t length,
                                   ctn_hierarchy_levels_t *levels)

@@ -8,6 +8,7 @@
 
 /* ---- levels as text ---- */
 
+/** The levels that a text names. */
 typedef struct ctn_hierarchy_levels {
     unsigned count;
     struct {
@@ -16,10 +17,10 @@ typedef struct ctn_hierarchy_levels {
     } level[CTN_MOST_LEVELS];
 } ctn_hierarchy_levels_t;
 
-#define CTN_HIERARCHY_LEVELS_BYTES 256u /* of a text, with its terminator */
+#define CTN_HIERARCHY_LEVELS_BYTES 256u /* of a text, with its final NUL */
 
 /** Parse "rule:component,rule:component,...".
- * @param what name of the setting in messages: "CATENA_HIERARCHY"
+ * @param what name of the setting in messages, such as "CATENA_HIERARCHY"
  * @return ERR_ARG: invalid; logged with the reason and the valid values */
 catena_status_t ctn_hierarchy_levels_read(const ctn_log_t *log,
                                           const char *what, const char *text,
@@ -29,46 +30,48 @@ catena_status_t ctn_hierarchy_levels_read(const ctn_log_t *log,
 void ctn_hierarchy_levels_write(const ctn_hierarchy_levels_t *levels,
                                 char text[CTN_HIERARCHY_LEVELS_BYTES]);
 
-/* ---- of a group ---- */
+/* ---- the hierarchies of a group ---- */
 
 /** A module and the subgroup that it serves. */
 typedef struct ctn_module_entry {
     struct ctn_module_entry *next;
     ctn_module_t *module;
     ctn_sbgp_t sbgp;
-    ctn_sbgp_member_t member[]; /* the members' ranges follow */
+    ctn_sbgp_member_t
+        member[]; /* [sbgp.size]; then the ranges of all members */
 } ctn_module_entry_t;
 
 /** All hierarchies of a group. */
 typedef struct ctn_hierarchies {
     ctn_attachment_t attachment;
     catena_group_t *group;
-    ctn_hierarchy_t *first;    /* the latest */
+    ctn_hierarchy_t *first;    /* list, the latest one first */
     uint32_t subgroup_version; /* incremented when the subgroup's name is set */
     ctn_module_entry_t *modules; /* of all hierarchies */
-    /* Settings of the group, as ctn_hierarchy_levels_write writes them. NULL:
-     * auto. */
-    char *levels;
-    char *levels_of[CTN_COLL_COUNT];
-    char *algorithm_of[CTN_COLL_COUNT]; /* NULL: as the environment sets it */
-    char *subgroup;                     /* likewise */
+    /* Settings of the group; levels as ctn_hierarchy_levels_write writes them.
+     * NULL: as the environment sets it. */
+    char *levels;                    /* of all collectives */
+    char *levels_of[CTN_COLL_COUNT]; /* of one of them; NULL: `levels` */
+    char *algorithm_of[CTN_COLL_COUNT];
+    char *subgroup; /* the name under the rule "user" */
     /* The hierarchies in use under these settings. NULL: not requested yet. */
     ctn_hierarchy_t *of[CTN_COLL_COUNT];
     ctn_hierarchy_t *flat;
 } ctn_hierarchies_t;
 
+/* For one collective in the text below: name, levels and algorithm. */
 #define CTN_SETTING_BYTES (CTN_HIERARCHY_LEVELS_BYTES + 128u)
 
 /** Write the hierarchies of all collectives with the algorithms that the
- * settings name: "barrier=auto bcast=node:shm,network:ucx(lent) ...".
+ * settings name: "barrier=auto bcast=node:shm,network:ucx(staged) ...".
  * @return as ctn_hierarchy_levels_read */
 catena_status_t
 ctn_hierarchies_write(const ctn_hierarchies_t *all,
                       char text[CTN_COLL_COUNT * CTN_SETTING_BYTES]);
 
-/** Start an operation of the group that builds a hierarchy. It takes the
- * modules of an earlier hierarchy if that is the same. Nobody waits for the
- * operation.
+/** Start an operation of the group that builds a hierarchy. It takes over the
+ * modules of an earlier hierarchy that is the same, if there is one. The
+ * operation is detached.
  * @return ERR_NO_MEMORY, ERR_ARG */
 catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
                                     ctn_hierarchy_t *hierarchy);
@@ -82,10 +85,10 @@ bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b);
 typedef struct ctn_member_record {
     ctn_address_t memory; /* of its module */
     uint32_t rank;
-    int32_t status; /* whether it has a module */
+    int32_t status; /* CATENA_OK: it has made its module */
     uint32_t ranges;
     uint32_t unused;
-    ctn_range_t range[]; /* that it represents */
+    ctn_range_t range[]; /* [ranges]: the ranks that it represents */
 } ctn_member_record_t;
 
 static inline size_t ctn_member_record_bytes(uint32_t ranges)
@@ -93,20 +96,23 @@ static inline size_t ctn_member_record_bytes(uint32_t ranges)
     return sizeof(ctn_member_record_t) + ranges * sizeof(ctn_range_t);
 }
 
-/** The record of a rank that represents itself. Release it with free. @return
- * NULL: no memory */
+/** Make the record of a rank that represents only itself. Release it with free.
+ * @return NULL: no memory */
 ctn_member_record_t *ctn_member_record_of_rank(uint32_t rank);
-/** The record of a subgroup's leader, which represents all ranks that its
- * members represent. */
+/** Make the record of a subgroup's leader for the next level: it represents all
+ * ranks that the members represent. Otherwise as the previous function. */
 ctn_member_record_t *ctn_member_record_of_leader(const ctn_sbgp_t *sbgp);
 
 /** The worst status among records. */
 catena_status_t ctn_member_records_status(const ctn_rank_blocks_t *records);
-/** Make the table of a subgroup, without a module. @return NULL: no memory */
+/** Make the entry of a subgroup, without its module, from the records of all
+ * its members.
+ * @param me index of this rank among the members
+ * @return NULL: no memory */
 ctn_module_entry_t *ctn_module_entry_create(const ctn_rank_blocks_t *records,
                                             const ctn_sbgp_rule_t *rule,
                                             uint32_t me, bool oversubscribed);
-/** Destroy all modules of a list with their subgroups. */
+/** Destroy all entries of a list, and their modules. */
 void ctn_module_entries_destroy(ctn_module_entry_t **list);
 /** Move all entries of a list to another list. */
 void ctn_module_entries_move(ctn_module_entry_t **to,

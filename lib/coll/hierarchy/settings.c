@@ -9,6 +9,7 @@
 
 #include "coll/hierarchy/levels.h"
 
+/* Types of settings. */
 static const ctn_setting_type_t levels_type = {
     .kind = CTN_SETTING_TEXT,
     .expected = "auto, or levels from the lowest up: "
@@ -95,6 +96,7 @@ catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
 
 bool ctn_hierarchy_names(const ctn_config_t *config, const char *component)
 {
+    /* Errors have been logged by ctn_hierarchy_check. */
     static const ctn_log_t quiet = {.level = CTN_LOG_NOTHING, .rank = -1};
     ctn_hierarchy_levels_t levels;
     for (int i = 0; i <= CTN_COLL_COUNT; i++) {

@@ -6,8 +6,9 @@
 /* The collectives that use hierarchies, and their settings in the
  * environment. */
 
-/** Those with settings of their own: CATENA_<NAME>_HIERARCHY and
- * CATENA_<NAME>_ALGORITHM. Variants share them; see coll/call/calls.def. */
+/** The collectives with settings of their own: CATENA_<NAME>_HIERARCHY and
+ * CATENA_<NAME>_ALGORITHM. Variants, such as gatherv of gather, share these
+ * settings; see coll/call/calls.def. */
 typedef enum ctn_coll {
 #define CTN_CALL(NAME, name, send, recv, traits) CTN_COLL_##NAME,
 #include "coll/call/calls.def"
@@ -17,16 +18,17 @@ typedef enum ctn_coll {
 /** "barrier", "bcast", ... in the order of ctn_coll_t; NULL-terminated. */
 extern const char *const ctn_collective_names[];
 
-/** Return the collective of a name. CTN_COLL_COUNT: there is none. */
+/** Return the collective with this name of `length` characters; CTN_COLL_COUNT:
+ * there is none. */
 ctn_coll_t ctn_collective_named(const char *name, size_t length);
 
 /** Values of the settings of hierarchies. */
 typedef struct ctn_hierarchy_config {
-    char *levels;   /* HIERARCHY: auto, or levels */
-    char *subgroup; /* SUBGROUP: of the rule "user", empty */
+    char *levels;   /* HIERARCHY: "auto", or levels */
+    char *subgroup; /* SUBGROUP: name under the rule "user"; default "" */
     struct {
-        char *levels;    /* <NAME>_HIERARCHY; auto: those above */
-        char *algorithm; /* <NAME>_ALGORITHM: auto */
+        char *levels; /* <NAME>_HIERARCHY: "auto" (as HIERARCHY), or levels */
+        char *algorithm; /* <NAME>_ALGORITHM: "auto", or a name */
     } of[CTN_COLL_COUNT];
 } ctn_hierarchy_config_t;
 
@@ -43,15 +45,16 @@ ctn_hierarchy_config(const ctn_config_t *config)
 catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
                                     const ctn_config_t *config);
 
-/** Whether any setting names a component. */
+/** Whether the levels of any setting name this component. */
 bool ctn_hierarchy_names(const ctn_config_t *config, const char *component);
 
 #define CTN_HIERARCHY_NAME_BYTES 64u /* of a setting's name in messages */
 
-/** Setting `i` of the environment, of ctn_coll_t; CTN_COLL_COUNT: that for all
- * collectives.
- * @param[out] name of the setting, unless NULL
- * @return its text; NULL: auto */
+/** Read the setting of the environment for the levels of a collective.
+ * @param i    a ctn_coll_t; CTN_COLL_COUNT: CATENA_HIERARCHY, for all
+ *             collectives
+ * @param name set to the name of the setting, unless NULL
+ * @return the levels as text; NULL: auto */
 const char *ctn_hierarchy_setting(const ctn_config_t *config, int i,
                                   char name[CTN_HIERARCHY_NAME_BYTES]);
 

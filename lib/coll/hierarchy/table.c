@@ -1,11 +1,12 @@
-/* Tables of subgroups: the ranks that each member represents. Part of
- * HIER-11. */
+/* Member records and tables of subgroups (HIER-11): which ranks each member
+ * represents, as ranges of consecutive ranks. */
 
 #include "coll/hierarchy/levels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/** Allocate a record with room for so many ranges. NULL: no memory. */
 static ctn_member_record_t *new_record(uint32_t rank, uint32_t ranges)
 {
     ctn_member_record_t *record = malloc(ctn_member_record_bytes(ranges));
@@ -40,6 +41,9 @@ catena_status_t ctn_member_records_status(const ctn_rank_blocks_t *records)
     return (catena_status_t)worst;
 }
 
+/** Set a member from its record.
+ * @param before ranks that the members before it represent
+ * @param ranges memory for its ranges */
 static void fill_member(const ctn_member_record_t *record, uint32_t before,
                         ctn_range_t *ranges, ctn_sbgp_member_t *member)
 {
@@ -56,6 +60,8 @@ static void fill_member(const ctn_member_record_t *record, uint32_t before,
     }
 }
 
+/** Whether a member represents one range, which begins where the range of the
+ * member before it ends. */
 static bool follows(const ctn_sbgp_member_t *member,
                     const ctn_sbgp_member_t *before)
 {
@@ -136,7 +142,8 @@ ctn_member_record_t *ctn_member_record_of_leader(const ctn_sbgp_t *sbgp)
     if (record == NULL) {
         return NULL;
     }
-    /* Members' ranges are contiguous. */
+    /* The ranges of all members are one array in the entry. Sort them, and join
+     * those that are adjacent. */
     ctn_range_t *range = record->range;
     memcpy(range, sbgp->member->range, ranges * sizeof(*range));
     qsort(range, ranges, sizeof(*range), compare_ranges);

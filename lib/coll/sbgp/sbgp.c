@@ -2,7 +2,8 @@
 
 #include "topo/locality.h"
 
-/* Rules of the machine come first, from the smallest resource up. They nest. */
+/* Rules of the machine come first, from the smallest resource up. Each resource
+ * lies within one of the next rule. */
 const ctn_sbgp_rule_t *const ctn_sbgp_rules[] = {
     &ctn_sbgp_core, &ctn_sbgp_l3,      &ctn_sbgp_numa, &ctn_sbgp_socket,
     &ctn_sbgp_node, &ctn_sbgp_network, &ctn_sbgp_user, NULL};
@@ -19,8 +20,9 @@ catena_status_t ctn_sbgp_resource(const catena_group_t *group,
                                  group->exec->locality, level, name);
 }
 
-/** The index of the last number that is not above `rank`. Numbers ascend and
- * lie `stride` bytes apart. @return `count` if all are above */
+/** Return the index of the last of `count` numbers that is not above `rank`;
+ * `count`: all are above. The numbers ascend; they begin at `first` and are
+ * `stride` bytes apart. */
 static uint32_t last_not_above(uint32_t rank, const uint32_t *first,
                                size_t stride, uint32_t count)
 {
@@ -38,7 +40,8 @@ static uint32_t last_not_above(uint32_t rank, const uint32_t *first,
     return low > 0 ? low - 1 : count;
 }
 
-static bool stands_for(const ctn_sbgp_member_t *member, uint32_t rank)
+/** Whether a member represents a rank. */
+static bool represents(const ctn_sbgp_member_t *member, uint32_t rank)
 {
     uint32_t i = last_not_above(rank, &member->range->first,
                                 sizeof(*member->range), member->ranges);
@@ -56,7 +59,7 @@ uint32_t ctn_sbgp_find(const ctn_sbgp_t *sbgp, uint32_t rank)
     if (i == sbgp->size) {
         return i;
     }
-    while (!stands_for(&sbgp->member[i], rank)) {
+    while (!represents(&sbgp->member[i], rank)) {
         if (i == 0 || sbgp->in_order) {
             return sbgp->size;
         }

@@ -3,16 +3,18 @@
 
 #include "group/group.h"
 
-/* Subgroups ([Graham], section 3: SBGP). A rule gives each rank the name of a
- * resource; ranks with the same name form a subgroup. A new rule takes one file
- * in coll/sbgp and one line in coll/sbgp/sbgp.c. */
+/* Subgroups ([Graham], section 3: SBGP). A rule gives each rank the name of
+ * something that it shares, such as a NUMA domain; ranks with the same name
+ * form a subgroup. A new rule takes one file in coll/sbgp, its declaration
+ * below and one line in coll/sbgp/sbgp.c. */
 
 #define CTN_SBGP_NAME_BYTES 512u
 
+/** A rule. */
 typedef struct ctn_sbgp_rule {
     const char *name; /* as in CATENA_HIERARCHY */
-    const char *help;
-    /** Write the name of this rank's resource to `name`.
+    const char *help; /* which ranks form a subgroup, for users */
+    /** Write the name of this rank's subgroup to `name`.
      * @return as ctn_locality_resource; logged */
     catena_status_t (*find)(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES]);
@@ -26,11 +28,12 @@ extern const ctn_sbgp_rule_t ctn_sbgp_node;
 extern const ctn_sbgp_rule_t ctn_sbgp_network; /* all of the group */
 extern const ctn_sbgp_rule_t ctn_sbgp_user;    /* named by CATENA_SUBGROUP */
 
-/** NULL-terminated. Rules of the machine come first, from the smallest resource
- * up to the network. */
+/** All rules; NULL-terminated. Rules of the machine come first, from the
+ * smallest resource up to the network. */
 extern const ctn_sbgp_rule_t *const ctn_sbgp_rules[];
 
-/** The name of this rank's resource at a level; see ctn_locality_resource. */
+/** Write the name of this rank's resource at a level of the machine, such as
+ * its NUMA domain. @return as ctn_locality_resource */
 catena_status_t ctn_sbgp_resource(const catena_group_t *group,
                                   catena_level_t level,
                                   char name[CTN_SBGP_NAME_BYTES]);
@@ -44,30 +47,33 @@ typedef struct ctn_range {
 /** A member of a subgroup. Above the lowest level, a member is the leader of a
  * subgroup below and represents all ranks of it. */
 typedef struct ctn_sbgp_member {
-    ctn_address_t memory;     /* in the component's memory, in its arena */
+    ctn_address_t memory;     /* of its module, in its arena */
     uint32_t rank;            /* in the group */
-    uint32_t ranks;           /* that it represents, itself included */
-    uint32_t before;          /* ranks that the members before it represent */
-    uint32_t ranges;          /* of ranks that it represents */
-    const ctn_range_t *range; /* [ranges], ascending */
+    uint32_t ranks;           /* number that it represents, itself included */
+    uint32_t before;          /* number that the members before it represent */
+    uint32_t ranges;          /* number of entries in range */
+    const ctn_range_t *range; /* [ranges]: the ranks that it represents,
+                                 ascending */
 } ctn_sbgp_member_t;
 
 /** A subgroup, as its members know it. Member 0 is the leader: the only member
  * that also takes part in the next level. */
 typedef struct ctn_sbgp {
     const ctn_sbgp_rule_t *rule;
-    uint32_t size;
-    uint32_t me;
-    uint32_t ranks; /* that all members represent */
+    uint32_t size;  /* members */
+    uint32_t me;    /* index of this rank among them */
+    uint32_t ranks; /* number that all members represent */
     /** Each member represents one range, which begins where the range of the
      * member before it ends. A reduction in the order of members is then a
      * reduction in the order of ranks. */
     bool in_order;
-    bool oversubscribed;       /* some host of it has more ranks than cores */
+    bool oversubscribed;       /* the host of some member has more ranks than
+                                  cores */
     ctn_sbgp_member_t *member; /* [size] */
 } ctn_sbgp_t;
 
-/** The member that represents a rank of the group; `size` if there is none. */
+/** Return the index of the member that represents a rank of the group; `size`:
+ * there is none. */
 uint32_t ctn_sbgp_find(const ctn_sbgp_t *sbgp, uint32_t rank);
 
 #endif

@@ -1,3 +1,6 @@
+/* The algorithms of alltoall, their settings, and their selection. Also
+ * catena_group_set and catena_group_explain, for all collectives. */
+
 #include "coll/select/select.h"
 
 #include <stdio.h>
@@ -9,7 +12,8 @@
 #include "core/units.h"
 #include "split/call/call.h"
 
-/* Names and descriptors; also the words of CATENA_ALLTOALL_ALGORITHM. */
+/* All algorithms: the name, which CATENA_ALLTOALL_ALGORITHM accepts, and
+ * members of ctn_family_t. */
 #define EACH_FAMILY(DO)                                                        \
     DO("direct", .kind = CTN_ALLTOALL_DIRECT)                                  \
     DO("shift", .kind = CTN_ALLTOALL_SHIFT)                                    \
@@ -27,7 +31,7 @@
 
 static const ctn_family_t families[] = {EACH_FAMILY(FAMILY)};
 
-/* 0: auto; else 1 + the index of a family. */
+/* Index 0: auto; else 1 + the index in families. */
 static const char *const family_words[] = {"auto",
                                            EACH_FAMILY(FAMILY_NAME) NULL};
 
@@ -76,7 +80,7 @@ static const char selector_key;
 
 _Static_assert(CTN_TUNING_LEADERS == CTN_MAX_LEADERS &&
                    CTN_TUNING_WINDOW == CTN_EAGER_SLOTS,
-               "tunings know what a group takes");
+               "the limits of tunings are those of a group");
 
 static void release_selector(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
@@ -85,6 +89,7 @@ static void release_selector(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(attachment);
 }
 
+/** Set what the environment says. */
 static void set_defaults(ctn_selector_t *selector, const ctn_config_t *config)
 {
     const ctn_select_config_t *set =
@@ -125,7 +130,7 @@ static catena_status_t set_family(catena_group_t *group,
     return CATENA_OK;
 }
 
-/** A numeric setting; auto is 0. */
+/** A numeric setting of a group, and its limits; auto is stored as 0. */
 typedef struct number {
     const char *name;
     size_t offset; /* in ctn_selector_t */
@@ -163,6 +168,7 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         return CATENA_ERR_ARG;
     }
     catena_status_t status;
+    /* Persistent requests apply the new settings at their next start. */
     ctn_duplicates_t *requests = ctn_duplicates_of(group);
     if (requests == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -201,9 +207,9 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
 
 /* ---- selection ---- */
 
-/** Default number of leaders per node: one for each NUMA domain that members
- * are bound to, as in [Peng] (6.1), at least one. All members have the same
- * member table, so all get the same number. */
+/** Default number of leaders on each node: the number of NUMA domains, up to
+ * the highest that a member is bound to, as in [Peng] (6.1); at least one. All
+ * members have the same member table, so all get the same number. */
 static uint32_t default_leaders(const ctn_topo_t *topo)
 {
     const ctn_member_table_t *member_table = &topo->member_table;
@@ -216,7 +222,7 @@ static uint32_t default_leaders(const ctn_topo_t *topo)
     return domains < CTN_MAX_LEADERS ? domains : CTN_MAX_LEADERS;
 }
 
-/** Why an algorithm cannot run here; NULL: it can. */
+/** Return the reason why an algorithm cannot run here; NULL: it can. */
 static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
                            const ctn_family_t *family)
 {
@@ -240,6 +246,7 @@ static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
     }
 }
 
+/** Members on the node that has most. */
 static uint32_t members_on_largest(const ctn_member_table_t *member_table)
 {
     uint32_t most = 0;
@@ -250,7 +257,8 @@ static uint32_t members_on_largest(const ctn_member_table_t *member_table)
     return most;
 }
 
-/** Look up the tuning; the result is kept, since the same size often recurs. */
+/** Look up the call in the tuning, into selector->tuned. The result is kept,
+ * since calls in a row often have the same length. */
 static catena_status_t look_up(ctn_selector_t *selector,
                                const ctn_alltoall_t *call)
 {
@@ -296,7 +304,7 @@ static catena_status_t look_up(ctn_selector_t *selector,
     return CATENA_OK;
 }
 
-/** Replace a requested algorithm that cannot run by the direct one. */
+/** Replace an algorithm that cannot run here by the direct one. */
 static void refuse(const ctn_alltoall_t *call, ctn_selection_t *s)
 {
     const char *reason = refusal(call, call->topo, s->family);

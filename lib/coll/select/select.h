@@ -4,30 +4,34 @@
 #include "coll/alltoall/alltoall.h"
 #include "model/tuning.h"
 
-/* Selection of the algorithm of an alltoall: the one that the group's settings
- * request, or the best one by facts that all members share; and the reason. */
+/* Selection of the algorithm of an alltoall, with the reason: the algorithm
+ * that the group's settings request, or the one that the tuning names for facts
+ * that all members share. */
 
+/** The implementation of an algorithm. */
 typedef enum ctn_alltoall_kind {
-    CTN_ALLTOALL_DIRECT,
-    CTN_ALLTOALL_SHIFT,
-    CTN_ALLTOALL_BRUCK,
-    CTN_ALLTOALL_MORTON,
-    CTN_ALLTOALL_LEADERS
+    CTN_ALLTOALL_DIRECT, /* A2A-1 */
+    CTN_ALLTOALL_SHIFT,  /* A2A-7 */
+    CTN_ALLTOALL_BRUCK,  /* A2A-6 */
+    CTN_ALLTOALL_MORTON, /* A2A-8 */
+    CTN_ALLTOALL_LEADERS /* A2A-2 to A2A-5, which differ in the parameters */
 } ctn_alltoall_kind_t;
 
+/** An algorithm as users name it. */
 typedef struct ctn_family {
     const char *name;
     ctn_alltoall_kind_t kind;
-    /* of leader algorithms */
-    bool one_leader;
+    /* of leader algorithms, see ctn_leader_params_t: */
+    bool one_leader; /* on each node, whatever the settings say */
     ctn_placement_t placement;
     bool overlap;
 } ctn_family_t;
 
-/** Values of the settings of this selection. */
+/** Values of the settings of the environment. */
 typedef struct ctn_select_config {
-    size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
-    unsigned family; /* ALLTOALL_ALGORITHM: 0 auto, else 1 + its index */
+    size_t leaders;  /* ALLTOALL_LEADERS: on each node; CTN_CONFIG_AUTO */
+    unsigned family; /* ALLTOALL_ALGORITHM: 0 auto, else 1 + its index in the
+                        list of algorithms */
 } ctn_select_config_t;
 
 extern const ctn_setting_table_t ctn_select_settings;
@@ -37,51 +41,53 @@ extern const ctn_setting_table_t ctn_select_settings;
 catena_status_t ctn_select_check(const ctn_log_t *log,
                                  const ctn_config_t *config);
 
-/** NULL: no algorithm has this name. */
+/** Return the algorithm of this name; NULL: there is none. */
 const ctn_family_t *ctn_family_named(const char *name);
 
 /** The selected algorithm, its parameters and the reason. */
 typedef struct ctn_selection {
     const ctn_family_t *family; /* NULL: none yet */
-    uint32_t leaders;
+    uint32_t leaders; /* the rest as in ctn_alltoall_t; 0: the default */
     uint32_t radix;
     uint32_t window;
-    size_t direct_above; /* leaders: larger vector blocks are sent directly */
+    size_t direct_above; /* see ctn_leader_params_t */
     const char *reason;  /* valid as long as the selector */
 } ctn_selection_t;
 
-/** The tuning's result for one size, kept for the next call. */
+/** What the tuning says about one block length, kept for the next call. */
 typedef struct ctn_tuned {
-    bool vector;
-    size_t bytes;
+    bool vector;  /* for alltoallv and alltoallw */
+    size_t bytes; /* of a block; 0 if lengths differ */
     ctn_selection_t selection;
-    size_t direct_above_w; /* alltoallw: the same limit */
-    char reason[80];
+    size_t direct_above_w; /* direct_above of alltoallw */
+    char reason[80];       /* of the selection */
 } ctn_tuned_t;
 
-/** The settings of a group by catena_group_set, and the last selection. */
+/** The settings of a group, from catena_group_set or else the environment; and
+ * its last selection. */
 typedef struct ctn_selector {
     ctn_attachment_t attachment;
     const ctn_family_t *family; /* NULL: auto */
     uint32_t leaders;           /* 0: auto */
-    uint32_t radix;
-    uint32_t window;
-    ctn_topo_t *topo;     /* with its member table, once it exists */
+    uint32_t radix;             /* 0: auto */
+    uint32_t window;            /* 0: auto */
+    ctn_topo_t *topo;     /* of the group, with its member table; NULL before
+                             the first alltoall */
     ctn_tuning_t *tuning; /* NULL: not opened yet */
     ctn_tuned_t tuned;
     ctn_selection_t last;
-    uint32_t nodes; /* of the last run */
-    /* A blocking call with blocks of this length, like the last call, can run
-     * inline on one node; 0: none can. */
+    uint32_t nodes; /* of the group, for catena_group_explain */
+    /* The next blocking call can run inline if its blocks have this length;
+     * 0: it cannot. */
     size_t inline_bytes;
 } ctn_selector_t;
 
-/** The selector of a group; NULL: no memory. */
+/** Return the selector of a group, made on first use; NULL: no memory. */
 ctn_selector_t *ctn_selector_of(catena_group_t *group);
 
-/** Select the algorithm for a call, by facts that all members share, into
- * selector->last. The call's topology exists. @return ERR_NO_MEMORY, ERR_ARG
- * (tuning) */
+/** Select the algorithm for a call, by facts that all members share, and store
+ * it in selector->last. The topology of the call is known.
+ * @return ERR_NO_MEMORY, ERR_ARG (the tuning is invalid) */
 catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
                                     const ctn_alltoall_t *call);
 
