@@ -69,6 +69,8 @@ bool ctn_aggregate_suits(const ctn_topo_t *topo, size_t bytes)
         return false;
     }
     alltoall_range_t n = members_of_nodes(member_table);
+    /* The messages to one member must fit its slots, beside what the blocks
+     * within the node need. */
     size_t message = n.most * bytes; /* the longest one */
     uint32_t slots = message <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS
                                                  : CTN_PAIRWISE_EAGER_SLOTS;
@@ -116,6 +118,7 @@ static ctn_aggregate_cursor_t next_at(const ctn_topo_t *topo, uint32_t at,
     return skip_missing(topo, at, cursor);
 }
 
+/** The member at a position. */
 static const ctn_member_t *sender(const ctn_topo_t *topo,
                                   ctn_aggregate_cursor_t cursor)
 {

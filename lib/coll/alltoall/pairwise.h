@@ -23,8 +23,9 @@
  *               the eager buffer or, for large blocks, in memory that the
  *               receiver allocates
  * Words and CTS hold the length of the block. If sender and receiver have
- * different lengths, nothing is written; the exchange goes on and ends with an
- * error on the receiver, and on a sender that receives the CTS and refuses. In
+ * different lengths, no data reach the receive buffer; the exchange goes on and
+ * ends with an error on the receiver, and also on the sender if it gets a CTS:
+ * it then refuses to send. In
  * a long wait for an eager block the receiver sends a CTS: if its sender has a
  * longer block, it is waiting for one.
  *
@@ -42,11 +43,12 @@
  * exchange: the group rank if all members of the group take part, else the
  * local rank. */
 
-/* The longest eager block between nodes. Eager costs a second copy, which is
- * cheaper than a CTS: that takes a round trip and, between
- * nodes, one more message. Two ranks on two cores, 1 KiB: 0.47 us with a CTS,
- * 0.55 eager; eight ranks there: 8.9 eager, 14.8 with a CTS; 2 KiB 10.2 and
- * 15.2. */
+/* The longest eager block between nodes: what an eager buffer holds. An eager
+ * block is copied twice, but needs no CTS, which takes a round trip and,
+ * between nodes, one more message. The copy costs less where ranks share cores:
+ * eight ranks on two cores, 1 KiB: 8.9 us eager, 14.8 with a CTS; 2 KiB: 10.2
+ * and 15.2. With a core each it costs more: two ranks, 1 KiB: 0.55 us and 0.47.
+ */
 #define CTN_REMOTE_EAGER_BYTES (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
 
 /* The longest inline block on a node: what fits the cache line of the slot's
@@ -61,7 +63,8 @@ _Static_assert(CTN_LOCAL_EAGER_BYTES <= CTN_SMALL_EAGER_BYTES &&
 
 /* CTN_LARGE_FRAGMENT_BYTES, the fragments of large staged blocks: long enough
  * for few messages, short enough that two stay in a cache. */
-_Static_assert(CTN_LARGE_FRAGMENT_BYTES <= CTN_STAGING_BYTES, "are packed");
+_Static_assert(CTN_LARGE_FRAGMENT_BYTES <= CTN_STAGING_BYTES,
+               "a large fragment fits a staging buffer");
 
 /** The partners in each round. */
 typedef enum ctn_round_order {
@@ -70,7 +73,7 @@ typedef enum ctn_round_order {
     CTN_ORDER_PAIRED,
     /* In round j member i sends to i + j and receives from i - j. */
     CTN_ORDER_SHIFT,
-    CTN_ORDER_LISTED /* from a list */
+    CTN_ORDER_LISTED /* the caller gives a list of rounds */
 } ctn_round_order_t;
 
 /** A round of a list. The received block replaces the sent one. */
@@ -119,7 +122,7 @@ typedef struct ctn_pairwise {
     uint32_t me;              /* this member */
     const ctn_blocks_t *send; /* by group rank; receive when in place */
     const ctn_blocks_t *receive;
-    const ctn_round_t *list; /* of CTN_ORDER_LISTED */
+    const ctn_round_t *list; /* [n] for CTN_ORDER_LISTED; else NULL */
     bool in_place;
     ctn_round_order_t order;
     uint32_t window;     /* concurrent rounds; 0: as many as there are slots */
@@ -143,8 +146,8 @@ typedef struct ctn_pairwise {
     ctn_pairwise_posted_t *expected; /* [slots][CTN_EAGER_FRAGMENTS], or NULL;
                                         allocated on first use */
     ctn_pairwise_stream_t stream[CTN_PAIRWISE_SLOTS];
-    ctn_eager_rows_t rows;
-    ctn_posted_t posted;
+    ctn_eager_rows_t rows; /* if by_eager_rows */
+    ctn_posted_t posted;   /* if by_posted */
 } ctn_pairwise_t;
 
 /** Initialize what ctn_pairwise_finish releases: for algorithms that may end

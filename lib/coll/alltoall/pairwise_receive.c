@@ -9,7 +9,7 @@
 #include "exec/slot.h"
 
 /** Send a CTS to member `from`: the slot is ready for its block, which goes to
- * `offset`, and `taken` fragments of it have been taken. Returns MOVED. */
+ * `offset`, and `taken` fragments of it have been taken. MOVED: sent. */
 static ctn_step_t send_cts(ctn_op_t *op, ctn_pairwise_t *x,
                            const ctn_member_t *from, uint64_t offset,
                            uint64_t bytes, uint32_t taken)
@@ -41,6 +41,7 @@ static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
     if (!x->in_place) {
         return true;
     }
+    /* of the incoming fragment, in the block */
     size_t end = (stream->fragments_received + 1) *
                  pairwise_fragment_size(x, stream->target);
     return (stream->send_turn > stream->receive_turn ||

@@ -148,12 +148,14 @@ static inline size_t pairwise_fragment_size(const ctn_pairwise_t *x,
                : CTN_LARGE_FRAGMENT_BYTES;
 }
 
+/** Number of fragments of a block. */
 static inline uint32_t pairwise_fragments_of(size_t bytes,
                                              size_t fragment_bytes)
 {
     return (uint32_t)((bytes + fragment_bytes - 1) / fragment_bytes);
 }
 
+/** Bytes of a fragment of a block, of which the last may be shorter. */
 static inline size_t pairwise_bytes_of_fragment(size_t bytes,
                                                 size_t fragment_bytes,
                                                 uint32_t fragment)

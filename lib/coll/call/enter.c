@@ -7,7 +7,7 @@
 #include "split/call/call.h"
 
 /** The hierarchy that a blocking call uses, if it is built, else NULL.
- * @param in_order only ranks in their order may be combined */
+ * @param in_order operands must be combined in the order of ranks */
 static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
                                     bool in_order)
 {
@@ -21,9 +21,9 @@ static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
 }
 
 /** Let the component run the collective inline, if the hierarchy has a single
- * level, no other operation uses it, and the component can. The level must have
- * all ranks of the group: levels in which a rank is alone are left out, so a
- * single level may also be one above others.
+ * level, no other operation uses it, and the component can. All ranks of the
+ * group must be members of this level. Otherwise there is a lower level, which
+ * this rank has left out because it is alone there.
  * @param status that of the collective, if it ran
  * @return false: it did not run */
 CTN_HOT static bool run_level_inline(const catena_group_t *group,
@@ -46,7 +46,7 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
                                     basic, status);
 }
 
-/** The same for a collective of a vector that is one short chunk. */
+/** As run_level_inline, for a collective of a vector that fits one chunk. */
 CTN_HOT static bool run_vector_inline(const ctn_composition_t *composition,
                                       const catena_group_t *group,
                                       const ctn_operands_t *operands,
@@ -71,7 +71,7 @@ CTN_HOT static bool run_vector_inline(const ctn_composition_t *composition,
                             status);
 }
 
-/** The same for a collective of blocks. */
+/** As run_level_inline, for a collective of blocks. */
 CTN_HOT static bool run_blocks_inline(const ctn_call_t *call,
                                       ctn_ml_config_t *config,
                                       catena_status_t *status)

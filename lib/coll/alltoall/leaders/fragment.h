@@ -10,7 +10,8 @@
  * receiver are contiguous. It is cut into fragments of
  * CTN_LEADER_STAGING_BYTES.
  *
- * In round i node A exchanges with node (i - A) mod M. Fragment n of round i
+ * In round i of M, the number of nodes, node A exchanges with node (i - A) mod
+ * M. Fragment n of round i
  * belongs to virtual leader (i + n) mod L: messages of small blocks, which have
  * one fragment each, are distributed over the leaders, and long messages are
  * striped over all leaders and their ports. Rounds l, l + L, l + 2L ... are
@@ -65,6 +66,7 @@ ctn_cursor_t ctn_cursor_first(const ctn_geometry_t *g, uint32_t leader,
 /** Advance to the next fragment. */
 void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                      ctn_cursor_t *cursor);
+/** Whether there are no more fragments. */
 static inline bool ctn_cursor_ended(const ctn_cursor_t *cursor)
 {
     return cursor->at.bytes == 0;

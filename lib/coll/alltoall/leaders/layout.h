@@ -104,18 +104,19 @@ typedef struct ctn_port_run {
     ctn_cursor_t assign; /* next to be assigned a place */
     uint64_t base;       /* places below have been scattered */
     uint64_t ahead;      /* places below have been assigned */
-    uint64_t drain_end;  /* without overlap: places that may be scattered */
-    uint32_t scattered;  /* bit v: the fragment of slot v has been scattered */
-    uint32_t notified;   /* bit v: its receivers have been notified */
-    uint32_t received;   /* bit v: a posted receive has scattered it */
+    uint64_t drain_end;  /* without overlap: places below may be scattered */
+    uint32_t scattered;  /* bit i: the fragment of slot i has been scattered */
+    uint32_t notified;   /* bit i: the members have been notified of it */
+    uint32_t received;   /* bit i: a posted receive has scattered it */
     ctn_leader_posted_t posted[CTN_LEADER_STAGING_SLOTS];
     uint64_t delivered; /* fragments of which the members were notified */
     ctn_cursor_t
         in[CTN_LEADER_STAGING_SLOTS]; /* the fragment that has the slot */
-    uint64_t entry[CTN_LEADER_STAGING_SLOTS];   /* `delivered` before it */
+    uint64_t entry[CTN_LEADER_STAGING_SLOTS];   /* number delivered before the
+                                                   fragment in the slot */
     uint64_t pending[CTN_LEADER_STAGING_SLOTS]; /* not 0: the network still
                                                    reads the send slot */
-    bool done;
+    bool done; /* nothing is left to send, to receive or to scatter */
 } ctn_port_run_t;
 
 /** A port of this member. */

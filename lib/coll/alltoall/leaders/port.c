@@ -9,6 +9,7 @@
 
 /* ---- a port: gather and send ---- */
 
+/** Data of an outgoing fragment, by its number in the order. */
 static unsigned char *send_staging(const ctn_leaders_t *a,
                                    const ctn_port_t *port, uint64_t fragment)
 {
@@ -81,6 +82,7 @@ static uint32_t first_rank(const ctn_leaders_t *a, uint32_t node)
  * this leader's fragments before it, except the opening, use the preceding
  * slots. */
 
+/** The count of a CTS for fragment `number`, which gets `slot`. */
 static uint64_t cts_for(uint32_t number, uint64_t slot)
 {
     return ((uint64_t)number + 1) * CTN_LEADER_STAGING_SLOTS + slot;
@@ -162,6 +164,7 @@ static int send_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 
 /* ---- a port: receive and scatter ---- */
 
+/** Data of the incoming fragment in a slot. */
 static unsigned char *receive_staging(const ctn_op_t *op,
                                       const ctn_leaders_t *a,
                                       const ctn_port_t *port, uint64_t slot)
@@ -171,6 +174,7 @@ static unsigned char *receive_staging(const ctn_op_t *op,
                                ctn_leaders_generation(op), slot);
 }
 
+/** Number of fragments of a message. */
 static uint64_t fragments_of(uint64_t bytes)
 {
     return (bytes + CTN_LEADER_STAGING_BYTES - 1) / CTN_LEADER_STAGING_BYTES;
@@ -236,6 +240,7 @@ static void receive_posted(void *context, const void *data, size_t bytes)
     posted->port->run[a->set].received |= 1u << posted->slot;
 }
 
+/** The word that signals the fragment in a slot. */
 static const uint64_t *arrival_word(const ctn_op_t *op, const ctn_port_t *port,
                                     uint64_t slot)
 {
