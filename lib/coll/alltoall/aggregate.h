@@ -13,8 +13,7 @@
  * one block. */
 #define CTN_AGGREGATE_FLAG (UINT32_C(1) << 31)
 
-/** The sender of an aggregate, as a position among all senders to one member.
- */
+/** A sender of aggregates, by its place on its node. */
 typedef struct ctn_aggregate_cursor {
     uint32_t node;   /* the number of nodes: no further sender */
     uint32_t member; /* on that node */
@@ -47,9 +46,10 @@ bool ctn_aggregate_suits(const ctn_topo_t *topo, size_t bytes);
 /** Initialize the working part. */
 void ctn_aggregate_begin(ctn_aggregate_t *aggregate);
 
-/** For long waits: whether an aggregate has arrived whose blocks do not have
- * the length `bytes` (0: this operation expects no aggregates). If so, the
- * members run algorithms that cannot complete together: abort the job. */
+/** For long waits: check whether an aggregate has arrived whose blocks do not
+ * have the length `bytes` (0: this operation expects no aggregates). Then the
+ * members run algorithms that cannot complete together, so abort the job.
+ * @return whether that is so */
 bool ctn_aggregate_check_mismatch(const ctn_op_t *op, uint64_t bytes);
 
 /** Send and receive what is possible. NEXT: all is sent and received; the

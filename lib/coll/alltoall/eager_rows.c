@@ -2,11 +2,11 @@
  * blocks that it sends into its eager row, contiguously and without its own
  * block, and publishes them with one word in front of them; each member copies
  * its block out of the rows of the others. With few members and bytes, word and
- * data share a cache line. The word holds the length of the blocks. Rows are
- * reused by generation (exec/generations.h), so no member asks for a free row
- * and none waits at the end. A row of the shortest class takes two cache lines,
- * where a slot for each pair would take one line for each peer; 16 ranks on 2
- * cores, 512 B: 16 us instead of 20. */
+ * data share a cache line. The word also holds the length of the blocks. Rows
+ * are reused by generation (exec/generations.h), so no member asks for a free
+ * row and none waits at the end. A row of the shortest class takes two cache
+ * lines, where a slot for each pair would take one line for each peer; 16 ranks
+ * on 2 cores, 512 B: 16 us instead of 20. */
 
 #include "coll/alltoall/eager_rows.h"
 
@@ -16,6 +16,8 @@ typedef struct alltoall_row {
     unsigned char block[]; /* [other member] of this exchange's bytes */
 } alltoall_row_t;
 
+/* The lower bits of a row's word hold a length below this, the upper ones the
+ * operation. */
 enum { ROW_LENGTHS = 4096 };
 _Static_assert(CTN_EAGER_ROWS_OVERSUBSCRIBED_BYTES < ROW_LENGTHS,
                "a length fits its bits");
@@ -116,6 +118,7 @@ static void fill_blocks(ctn_exec_t *exec, const ctn_eager_rows_t *r,
     }
 }
 
+/** Copy this member's block for itself. */
 static void copy_own_block(ctn_exec_t *exec, const ctn_eager_rows_t *r,
                            uint32_t me)
 {

@@ -74,6 +74,7 @@ void ctn_pairwise_mismatch(ctn_pairwise_t *x, uint32_t other, bool sends,
     }
 }
 
+/** Copy this member's block for itself. */
 static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
 {
     if (x->in_place || x->list != NULL) {
@@ -92,7 +93,7 @@ static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
     /* Not after a failure, since peers may still write to the staging buffers;
-     * if it is clean, they do not. */
+     * but after a failure that is clean (op->clean) they do not. */
     for (uint32_t slot = 0; x->staging != NULL && slot < x->slots &&
                             (op->status == CATENA_OK || op->clean);
          slot++) {
@@ -114,7 +115,7 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     }
 }
 
-/* ---- streams ---- */
+/* ---- the rounds of a slot ---- */
 
 /** Whether the block of a round has been sent to a posted buffer. */
 static inline bool goes_to_posted(const ctn_pairwise_t *x, uint32_t round)

@@ -10,9 +10,8 @@ typedef struct put {
     size_t bytes;
     uint64_t offset; /* in the target's arena */
     uint32_t slot;
-    uint32_t fragment; /* number */
-    uint32_t word;     /* index in the slot */
-    uint32_t count;    /* of that word, see pairwise_stream.h */
+    uint32_t word;  /* index in the slot */
+    uint32_t count; /* of that word, see pairwise_stream.h */
 } put_t;
 
 /** Send non-contiguous data: packed into the target's memory if this process
@@ -41,7 +40,7 @@ static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
     return status == CATENA_OK ? 1 : status;
 }
 
-/** Do a put. 1: sent, 0: not now, < 0: status. */
+/** Do a put. 1: sent, 0: all staging buffers are in use, < 0: status. */
 static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
 {
     ctn_endpoint_t *endpoint;
@@ -98,12 +97,11 @@ static int put_fragments(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
         uint32_t fragment = stream->fragments_sent;
         uint32_t place = staged ? fragment % CTN_EAGER_FRAGMENTS : fragment;
         bool last = fragment + 1 == fragments;
-        p.fragment = fragment;
         p.from = fragment * size;
         p.bytes = pairwise_bytes_of_fragment(p.block->bytes, size, fragment);
         p.offset = offset + place * size;
-        /* If they go to its buffer, the receiver only waits for the last one,
-         * by word 0 and the count of fragment 0. */
+        /* Of fragments in its buffer the receiver only awaits the last one, by
+         * word 0 and the count of fragment 0. */
         p.word = staged ? place : last ? 0 : 1;
         p.count = pairwise_fragment_count(stream->send_turn,
                                           staged || !last ? fragment : 0);

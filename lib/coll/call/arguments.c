@@ -34,7 +34,6 @@ typedef struct side_check {
 
 /** Log a message that begins with the name of the collective. Value: ERR_ARG.
  * `check` is a side_check_t or a call_check_t. */
-
 #define REFUSE(check, format, ...)                                             \
     (ctn_error((check)->peers->exec->log, "%s: " format,                       \
                (check)->args->collective->name, __VA_ARGS__),                  \

@@ -65,7 +65,7 @@ static inline ctn_peers_t ctn_peers_of(const catena_group_t *group)
  * the side in place has only this rank's (gather, allgather, scatter), the side
  * in place is all 0. */
 typedef struct ctn_operands {
-    ctn_blocks_t send; /* one block: block 0 */
+    ctn_blocks_t send; /* if there is only one block, it is block 0 */
     ctn_blocks_t recv;
     size_t send_bytes; /* of all blocks, except those of CATENA_PROC_NULL */
     size_t recv_bytes; /* likewise */
@@ -91,7 +91,7 @@ static inline bool ctn_is_buffer(const void *buffer)
 
 /** Whether this call moves no data on any rank. Each rank must come to the same
  * result from its own arguments, since none may wait for another one then. So
- * false where the lengths of other ranks are not known here. */
+ * it returns false if a rank does not know the lengths of the other ranks. */
 static inline bool ctn_operands_empty(const ctn_description_t *collective,
                                       const ctn_operands_t *operands)
 {

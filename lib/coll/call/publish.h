@@ -7,6 +7,7 @@
  * nonblocking and persistent.
  *
  *   hot         attributes of the blocking function
+ *   name        of the collective
  *   on          the declaration of the last parameter that all three have: the
  *               group or the neighborhood
  *   run         called as run(name, arguments, mode, request)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char hierarchies_key;
+static const char hierarchies_key; /* its address identifies the attachment */
 static const char automatic[] = "auto";
 
 /* The flat hierarchy, which keeps the order of ranks on any nodes. */

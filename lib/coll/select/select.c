@@ -76,7 +76,7 @@ const ctn_family_t *ctn_family_named(const char *name)
 
 /* ---- settings of a group ---- */
 
-static const char selector_key;
+static const char selector_key; /* its address identifies the attachment */
 
 _Static_assert(CTN_TUNING_LEADERS == CTN_MAX_LEADERS &&
                    CTN_TUNING_WINDOW == CTN_EAGER_SLOTS,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char layout_key;
+static const char layout_key; /* its address identifies the attachments */
 
 /* ---- placement ---- */
 
@@ -162,6 +162,7 @@ static ctn_step_t broadcast_node(ctn_op_t *op)
                                              &build->sent, &build->received));
 }
 
+/** Allocate the private memory of a layout. */
 static catena_status_t allocate(ctn_leader_layout_t *layout)
 {
     size_t n = ctn_topo_local_size(layout->topo);
