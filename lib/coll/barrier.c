@@ -34,6 +34,7 @@ typedef struct group_barrier {
     bool sent;        /* the message of this round has been sent */
 } group_barrier_t;
 
+/** Whether the barrier on one node is flat. */
 static bool is_flat(const ctn_topo_t *topo)
 {
     return topo->oversubscribed ||

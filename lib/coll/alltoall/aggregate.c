@@ -30,6 +30,7 @@ typedef struct alltoall_range {
     uint32_t least, most;
 } alltoall_range_t;
 
+/** The range of all nodes. */
 static alltoall_range_t members_of_nodes(const ctn_member_table_t *member_table)
 {
     alltoall_range_t n = {ctn_member_table_count(member_table, 0), 0};

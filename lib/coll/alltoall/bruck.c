@@ -1,9 +1,10 @@
 /* A2A-6: Bruck. Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for
  * all-to-all communications in multiport message-passing systems, IEEE TPDS 8
  * (11), 1997, the index algorithm with radix r, for any number of members.
- * It runs ceil(log_r p) digits, each with up to r - 1 concurrent messages. The
- * distance of a block is that from its sender to its receiver, in ranks modulo
- * p; a block is sent once for each nonzero digit of its distance to the base r.
+ * The distance of a block is that from its sender to its receiver, in ranks
+ * modulo p; in base r it has ceil(log_r p) digits. For one digit after the
+ * other, a member sends up to r - 1 concurrent messages; a block is sent once
+ * for each nonzero digit of its distance.
  * Memory: a copy of all blocks. Differs from the paper: messages are not
  * packed; each is a derived type on the copy. */
 
@@ -29,8 +30,8 @@ typedef struct tables {
 /** State of the operation. */
 typedef struct alltoall_bruck {
     ctn_alltoall_t call;
-    uint32_t p;
-    uint32_t me;
+    uint32_t p;          /* ranks of the group */
+    uint32_t me;         /* this rank */
     uint32_t digit_step; /* weight of the current digit: a power of r */
     ctn_pairwise_t exchange;
 } alltoall_bruck_t;

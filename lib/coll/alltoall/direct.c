@@ -16,6 +16,7 @@
 #include "coll/alltoall/aggregate.h"
 #include "coll/alltoall/alltoall.h"
 
+/** State of the operation. */
 typedef struct direct {
     ctn_alltoall_t call;
     bool aggregated;         /* the blocks for other nodes are aggregated */

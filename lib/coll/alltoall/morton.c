@@ -11,6 +11,7 @@
 
 #include "coll/alltoall/alltoall.h"
 
+/** State of the operation. */
 typedef struct morton {
     ctn_alltoall_t call;
     ctn_topo_t *topo;
@@ -20,6 +21,7 @@ typedef struct morton {
     catena_status_t status;
 } morton_t;
 
+/** Publish this member's buffers. */
 static ctn_step_t begin(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
@@ -62,6 +64,7 @@ static ctn_step_t gather(ctn_op_t *op)
                        : ctn_op_become(op, &ctn_alltoall_direct);
 }
 
+/** Copy one block from the sender's to the receiver's buffer. */
 static void copy_block(ctn_op_t *op, const morton_t *m, uint32_t receiver,
                        uint32_t sender)
 {

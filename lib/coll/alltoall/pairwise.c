@@ -260,6 +260,7 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
     return x->packed && ctn_staging_busy(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
 }
 
+/** Advance an exchange in eager rows. */
 static ctn_step_t advance_eager_rows(ctn_op_t *op, ctn_pairwise_t *x)
 {
     if (ctn_eager_rows_advance(op->exec, &x->rows)) {
@@ -272,6 +273,7 @@ static ctn_step_t advance_eager_rows(ctn_op_t *op, ctn_pairwise_t *x)
     return CTN_STEP_WAIT;
 }
 
+/** Begin an exchange through posted buffers (posted.c). */
 static void open_posted(ctn_op_t *op, ctn_pairwise_t *x)
 {
     x->posted = (ctn_posted_t){.topo = x->topo,
@@ -285,6 +287,7 @@ static void open_posted(ctn_op_t *op, ctn_pairwise_t *x)
     ctn_posted_begin(op, &x->posted);
 }
 
+/** Advance such an exchange, and the blocks that it leaves to the slots. */
 static ctn_step_t advance_posted(ctn_op_t *op, ctn_pairwise_t *x)
 {
     const ctn_posted_t *posted = &x->posted;

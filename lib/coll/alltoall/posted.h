@@ -54,6 +54,7 @@ static inline bool ctn_posted_is_staged(const ctn_posted_t *posted, uint32_t i)
     return (posted->staged >> i & 1) != 0;
 }
 
+/** Whether the blocks of member i have another length. */
 static inline bool ctn_posted_is_mismatched(const ctn_posted_t *posted,
                                             uint32_t i)
 {

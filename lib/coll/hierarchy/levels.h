@@ -91,6 +91,7 @@ typedef struct ctn_member_record {
     ctn_range_t range[]; /* [ranges]: the ranks that it represents */
 } ctn_member_record_t;
 
+/** Bytes of a record with so many ranges. */
 static inline size_t ctn_member_record_bytes(uint32_t ranges)
 {
     return sizeof(ctn_member_record_t) + ranges * sizeof(ctn_range_t);

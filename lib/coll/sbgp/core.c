@@ -1,3 +1,5 @@
+/* The rule "core": a subgroup has the ranks of one core. */
+
 #include "coll/sbgp/sbgp.h"
 
 static catena_status_t find(const catena_group_t *group,

@@ -1,3 +1,5 @@
+/* The rule "l3": a subgroup has the ranks of one third-level cache. */
+
 #include "coll/sbgp/sbgp.h"
 
 static catena_status_t find(const catena_group_t *group,

@@ -1,3 +1,5 @@
+/* The rule "network": a subgroup has the ranks of the whole group. */
+
 #include "coll/sbgp/sbgp.h"
 
 /** All ranks at this level are in one subgroup. */

@@ -1,3 +1,5 @@
+/* The rule "numa": a subgroup has the ranks of one NUMA domain. */
+
 #include "coll/sbgp/sbgp.h"
 
 static catena_status_t find(const catena_group_t *group,

@@ -1,3 +1,5 @@
+/* The rule "socket": a subgroup has the ranks of one package. */
+
 #include "coll/sbgp/sbgp.h"
 
 static catena_status_t find(const catena_group_t *group,

@@ -1,3 +1,6 @@
+/* The rule "user": ranks choose their subgroup by its name, a setting of the
+ * group or CATENA_SUBGROUP. */
+
 #include <stdio.h>
 #include <string.h>
 
@@ -6,13 +9,13 @@
 static catena_status_t find(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES])
 {
-    const char *value_text = ctn_hierarchy_subgroup(group);
-    int length = snprintf(name, CTN_SBGP_NAME_BYTES, "%s", value_text);
+    const char *chosen = ctn_hierarchy_subgroup(group);
+    int length = snprintf(name, CTN_SBGP_NAME_BYTES, "%s", chosen);
     if (length < 0 || (size_t)length >= CTN_SBGP_NAME_BYTES) {
         ctn_error(group->exec->log,
                   "the name of this rank's subgroup has %zu bytes; expected "
                   "less than %u",
-                  strlen(value_text), CTN_SBGP_NAME_BYTES);
+                  strlen(chosen), CTN_SBGP_NAME_BYTES);
         return CATENA_ERR_ARG;
     }
     return CATENA_OK;

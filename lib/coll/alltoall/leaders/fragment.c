@@ -96,6 +96,7 @@ static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
     return (uint32_t)((round + nodes - g->node) % nodes);
 }
 
+/** The message of a round; empty if the node would exchange with itself. */
 static ctn_fragment_header_t message_of_round(const ctn_geometry_t *g,
                                               uint32_t round, bool outgoing)
 {

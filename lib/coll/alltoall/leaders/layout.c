@@ -130,6 +130,7 @@ typedef struct layout_offsets {
     size_t bytes; /* of all */
 } layout_offsets_t;
 
+/** The offsets, and the length, of the memory of a layout. */
 static layout_offsets_t offsets_of(const ctn_leader_layout_t *layout)
 {
     const ctn_topo_t *topo = layout->topo;
@@ -184,6 +185,7 @@ static catena_status_t allocate(ctn_leader_layout_t *layout)
     return failed ? CATENA_ERR_NO_MEMORY : CATENA_OK;
 }
 
+/** The root: allocate the memory that the node shares. */
 static ctn_step_t begin(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
