@@ -64,8 +64,8 @@ static ctn_edge_t *read_list(const catena_group_t *group, const list_t *list,
     return edge;
 }
 
-/** Both lists of a rank have weights, or neither has. Empty lists do not count.
- */
+/** Checks that both lists of a rank have weights, or neither has. An empty list
+ * may differ. */
 static catena_status_t check_weights(const catena_group_t *group,
                                      const list_t *sources,
                                      const list_t *targets)
@@ -81,8 +81,8 @@ static catena_status_t check_weights(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** A rank with invalid arguments still takes part, so the others do not
- * deadlock. */
+/** Makes a neighborhood from the caller's lists. A rank with invalid arguments
+ * still takes part, so the others do not deadlock. */
 static catena_status_t make_from_lists(catena_group_t *group,
                                        const list_t *sources,
                                        const list_t *targets,
@@ -134,9 +134,9 @@ catena_status_t catena_neighborhood_create(
     return make_from_lists(group, &source, &target, info, out);
 }
 
-/** The neighborhood is freed with its group: after the teardown of the group no
- * rank puts into links. Messages on links that no operation waits for arrive
- * before. */
+/** Frees the group of the neighborhood, and the neighborhood at the end of the
+ * group's teardown: then all puts to its links have landed, also those that no
+ * operation waits for. */
 catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
 {
     if (handle == NULL) {
@@ -180,6 +180,7 @@ catena_neighborhood_counts(const catena_neighborhood_t *neighborhood,
     return CATENA_OK;
 }
 
+/** Copies the first `most` edges to the caller's arrays; weight may be NULL. */
 static void copy_list(const ctn_edge_t *edge, uint32_t count, int most,
                       int *rank, int *weight)
 {

@@ -24,46 +24,51 @@ typedef struct ctn_edge {
                        matched with each other: in a grid the direction, else
                        0 */
     int weight;     /* the larger of both ends' weights; 1 if unweighted */
-    uint32_t node;  /* of the other end: the lowest rank of the group there */
-    uint32_t peer_index; /* of this edge in the other end's list */
-    uint32_t link;       /* in out[] or in[]; CTN_NO_LINK: to itself or to
-                            CATENA_PROC_NULL */
-    uint32_t round;      /* color; set by the colored schedule */
+    uint32_t node;  /* of the other end, named by the group's lowest rank there
+                     */
+    uint32_t peer_index; /* index of this edge in the other end's list */
+    uint32_t link;       /* index in out[] or in[]; CTN_NO_LINK: to the rank
+                            itself or to CATENA_PROC_NULL */
+    uint32_t round;      /* its color in NBR-2; else unused */
 } ctn_edge_t;
 
 #define CTN_NO_LINK UINT32_MAX
 
 /** Facts about the graph that all ranks agreed on at its creation. */
 typedef struct ctn_graph_facts {
-    uint32_t nodes;        /* of the group's ranks */
-    uint32_t most_degree;  /* greatest number of sources or targets */
-    uint32_t most_remote;  /* the same for edges between nodes */
-    uint32_t most_on_node; /* of a node */
-    uint64_t weight_all;
-    uint64_t weight_between; /* nodes */
-    uint64_t weight_before;  /* between nodes, in the order of the parent
-                                group */
-    int greatest_weight;
-    bool weighted;
-    bool connected; /* one component, besides ranks without neighbors */
+    uint32_t nodes;        /* number of nodes that hold ranks of the group */
+    uint32_t most_degree;  /* greatest number of sources or targets of a rank */
+    uint32_t most_remote;  /* the same, of edges between nodes only */
+    uint32_t most_on_node; /* greatest number of ranks on a node */
+    uint64_t weight_all;   /* sum of the weights of all edges */
+    uint64_t weight_between; /* the same, of edges between nodes only */
+    uint64_t weight_before;  /* weight_between before the ranks were reordered
+                              */
+    int greatest_weight;     /* of an edge */
+    bool weighted;           /* the callers gave weights */
+    bool connected; /* edges connect all ranks that have neighbors */
 } ctn_graph_facts_t;
 
-enum { CTN_NEIGHBOR_COLLECTIVES = 7 }; /* with their variants */
+enum { CTN_NEIGHBOR_COLLECTIVES = 7 }; /* rows of calls.def */
 
+/** A neighborhood on one rank. */
 struct catena_neighborhood {
     /* The two cache lines that small operations touch. */
     _Alignas(64) struct ctn_inline_path *path; /* the inline path, or NULL */
-    const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
+    const ctn_link_in_t *ran; /* schedule->in of the last operation if its
+                                 senders know all that is complete here; else
+                                 NULL */
     uint64_t begun;           /* 1 + the last operation that has begun */
-    uint64_t allowed; /* inline messages of operations below this number have
-                         a free generation */
-    bool ahead;       /* the links do not know `allowed` yet */
+    uint64_t allowed; /* operations below this number have a free generation
+                         in all links of `path` */
+    bool ahead;       /* out[].complete still lags behind `allowed`; see
+                         ctn_inline_sync */
     int requested;    /* ctn_neighbor_algorithm_t, or -1: auto */
     const ctn_schedule_t *last; /* schedule of the last operation, or NULL */
     ctn_exec_t *exec;
     ctn_sequence_t sequence; /* numbers the operations; has no slots */
-    catena_group_t *group;   /* its own */
-    unsigned operations;     /* that it supports */
+    catena_group_t *group;   /* its own: a duplicate, or reordered */
+    unsigned operations;     /* CATENA_NEIGHBOR_...: those it was made for */
     bool check;              /* CATENA_CHECK: empty messages are sent, too */
     uint32_t sources, targets;
     ctn_edge_t *source; /* [sources] */
@@ -81,10 +86,12 @@ struct catena_neighborhood {
     struct ctn_chooser *chooser; /* schedule/select.c's */
     size_t bytes;                /* usual bytes along an edge of weight 1; 0:
                                     unknown */
-    /* How each collective last ran since the setting changed, or NULL. */
+    /* The schedule that each collective last used since the algorithm was set,
+     * or NULL. */
     const ctn_schedule_t *last_of[CTN_NEIGHBOR_COLLECTIVES];
-    void *kept;                  /* executions for later operations, or NULL */
-    ctn_refcount_t *users;       /* persistent requests */
+    void *kept;                  /* list of ctn_execution_t that later
+                                    operations reuse, or NULL */
+    ctn_refcount_t *users;       /* counts persistent requests on it */
     ctn_attachment_t attachment; /* to its group, once it is created */
 };
 
@@ -92,13 +99,14 @@ _Static_assert(offsetof(catena_neighborhood_t, group) == 128 &&
                    offsetof(catena_neighborhood_t, sequence.started) == 64,
                "a cache line, then the sequence");
 
-/* ---- the functions of this folder; each returns a status that is the same on
- * all ranks, unless it says otherwise ---- */
+/* ---- functions of create/ and schedule/. Each returns a status that is the
+ * same on all ranks, unless its comment says otherwise. ---- */
 
-/** The arguments of a creation. */
+/** The graph of a neighborhood that is being created, as one rank gives it. */
 typedef struct ctn_graph {
     uint32_t sources, targets;
-    /* Set: rank, label, weight. Copied. */
+    /* Lists that the creation copies. Of each edge rank, label and weight are
+     * set. */
     const ctn_edge_t *source;
     const ctn_edge_t *target;
     bool weighted;
@@ -106,41 +114,49 @@ typedef struct ctn_graph {
     ctn_grid_t *grid;
 } ctn_graph_t;
 
-/** create.c: reads what the caller passes as info; NULL: no hints.
- * @param[in,out] failed set if it cannot be read, else unchanged */
+/** create/create.c: reads what the caller passes as info; NULL: no hints.
+ * @param[in,out] failed set to an error if the info is invalid, else unchanged
+ */
 catena_neighborhood_info_t
 ctn_neighborhood_read_info(const catena_group_t *group,
                            const catena_neighborhood_info_t *given,
                            catena_status_t *failed);
 
-/** create.c: makes a neighborhood on a group, which it owns from now on (and
- * frees if the creation fails): matches edges, connects links, agrees on the
- * graph facts, builds schedules. Collective. `failed`: this rank's arguments
- * are invalid; then all ranks fail, with ERR_ARG on the ranks with valid
- * arguments. */
+/** create/create.c: makes a neighborhood on a group: matches edges, agrees on
+ * the graph facts, connects links, builds schedules. The neighborhood owns the
+ * group from now on; if the creation fails, the group is freed. Collective.
+ * @param failed CATENA_OK, or why this rank's arguments are invalid: then all
+ *               ranks fail */
 catena_status_t ctn_neighborhood_make(catena_group_t *group,
                                       const ctn_graph_t *graph,
                                       const catena_neighborhood_info_t *info,
                                       catena_status_t failed,
                                       catena_neighborhood_t **out);
 
-/** create/agree.c: the worst status of all ranks, and sums and maxima of words.
- * Collective; blocks. */
+/** create/agree.c: the worst status of all ranks, and sums and maxima of words
+ * over all ranks. Collective; blocks.
+ * @param[in,out] sums   [count] this rank's words, then the sums
+ * @param[in,out] maxima [max_count] this rank's words, then the maxima */
 catena_status_t ctn_neighbor_agree(catena_group_t *group,
                                    catena_status_t status, size_t count,
                                    uint64_t sums[], size_t max_count,
                                    uint64_t maxima[]);
 
-/** Connects further links, for a schedule: this rank sends to `to` and receives
- * from `from`. Both ends of a pair list it; the k-th entries match. Collective.
+/** create/connect.c: makes links for a schedule that does not use those of the
+ * edges: this rank sends to the ranks in `to` and receives from those in
+ * `from`. The k-th entry for a rank in `to` matches the k-th entry for this
+ * rank in the `from` of that rank. Collective.
  * @param[out] schedule its links are set; it owns them */
 catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
                                      uint32_t outs, const uint32_t to[],
                                      uint32_t ins, const uint32_t from[],
                                      ctn_schedule_t *schedule);
 
-/* The algorithms, each in a file: *schedule is NULL if the graph is not suited
- * (the same on all ranks). Collective. */
+/* The schedule builders: each algorithm has a file in schedule/. *schedule is
+ * NULL on all ranks if the algorithm is not possible for the graph. Collective.
+ */
+
+/** All messages at once, one for each edge. */
 catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
                                     ctn_pattern_t pattern,
                                     ctn_schedule_t **schedule);
@@ -162,19 +178,21 @@ catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
 
 /** schedule/select.c: builds the schedules that operations may use: the direct
  * ones, and those of the `requested` algorithm or, if that is auto, of all
- * candidates. `requested`, `bytes`, graph facts and links are set. An algorithm
- * that is not possible for the graph counts as auto. Collective. */
+ * algorithms that may be faster. The caller has set `requested`, `bytes`, graph
+ * facts and links. An algorithm that is not possible for the graph counts as
+ * auto. Collective. */
 catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood);
 /** Frees the schedules and the selection; also partly built ones. */
 void ctn_schedules_free(catena_neighborhood_t *neighborhood);
 
-/** schedule/select.c: the schedule for an operation. All ranks that edges join
- * find the same one, since they have the same graph facts and the same bytes.
- * @param bytes    along an edge, if uniform; else 0
+/** schedule/select.c: the schedule for an operation. Ranks joined by edges find
+ * the same one, since they have the same schedule facts and the same bytes.
+ * @param bytes    length of each block if all are equally long; else 0
  * @param combined blocks are operands of a reduction */
 const ctn_schedule_t *
 ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
                     ctn_pattern_t pattern, size_t bytes, bool combined);
+
 /** Values of the settings of neighborhoods. */
 typedef struct ctn_neighbor_config {
     unsigned algorithm; /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + algorithm */
@@ -189,22 +207,22 @@ ctn_neighbor_config(const ctn_config_t *config)
     return ctn_config_values(config, &ctn_neighbor_settings);
 }
 
-/** "auto", then their names: that of an algorithm is at 1 + algorithm;
- * NULL-terminated. */
+/** "auto", then the names of the algorithms: the name of an algorithm is at 1 +
+ * algorithm; NULL-terminated. */
 extern const char *const ctn_neighbor_algorithm_words[];
 
-/** -1: auto; -2: unknown (logged, with the known names). */
+/** The algorithm of this name. -1: auto; -2: unknown, which is logged. */
 int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name);
 
-/** call/execution_memory.c: frees kept executions. No operation is under way.
- */
+/** call/execution_memory.c: frees what operations keep for later ones: `kept`
+ * and `path`. No operation is under way. */
 void ctn_neighbor_forget(catena_neighborhood_t *neighborhood);
 
-/** create/mapping.c: rank reordering for a graph: places heavy neighbors on one
- * node. Rank 0 computes the places. The rank with place r becomes rank r, and
- * takes over the edges of the old rank r. Collective over `group`.
- * @param[in]  graph targets of all ranks within the group, with the weights on
- *                   which both ends agree; its sources are ignored
+/** create/mapping.c: rank reordering for a graph: puts ranks that share heavy
+ * edges on one node. Rank 0 computes the places. The rank with place r becomes
+ * rank r, and takes over the edges of the old rank r. Collective over `group`.
+ * @param[in]  graph this rank's targets, with the weights that both ends have
+ *                   agreed on; its sources are ignored
  * @param[out] place this rank's new rank
  * @return this rank's status; the ranks still have to agree on it: CATENA_OK,
  *         ERR_NO_MEMORY, ERR_PEER */

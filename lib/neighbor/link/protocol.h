@@ -4,26 +4,28 @@
 #include "neighbor/link/link.h"
 
 /* The protocol between both ends of a link; for link/send.c, link/receive.c and
- * the inline path.
+ * the inline path (call/inline.h).
  *
- * Word 0 of a slot carries the message: its count is a length, or one of these,
- * and an RTS stands in the slot. */
-#define CTN_LINK_ZCOPY                                                         \
-    (UINT32_C(1) << 31)                  /* zero-copy: the data lie at the     \
-                                            sender */
-#define CTN_LINK_RTS (UINT32_C(1) << 30) /* the data wait for a CTS */
-#define CTN_LINK_PUT                                                           \
-    (UINT32_C(3) << 30) /* the data are in the posted                          \
-                           buffer */
-/* Before the message comes, the receiver may write word 0: this flag and a
- * length from CTN_LINK_POSTED_MIN on. Word 1 is then the offset of the posted
- * buffer in its arena. */
+ * Word 0 of a slot is the sequence flag of the message. Its count is the length
+ * of an inline or eager message, or one of the next three values. With
+ * CTN_LINK_ZCOPY and CTN_LINK_RTS a ctn_link_rts_t stands in the slot. */
+
+/* Zero-copy: the data lie at the sender. */
+#define CTN_LINK_ZCOPY (UINT32_C(1) << 31)
+/* Rendezvous: the sender waits for a CTS. */
+#define CTN_LINK_RTS (UINT32_C(1) << 30)
+/* The data are in the posted buffer. */
+#define CTN_LINK_PUT (UINT32_C(3) << 30)
+/* Before the message comes, the receiver may write word 0 itself: its count is
+ * then this bit and the length that the receiver expects, which is at least
+ * CTN_LINK_POSTED_MIN. Word 1 is the offset of the posted buffer in the
+ * receiver's arena. */
 #define CTN_LINK_POSTED (UINT32_C(1) << 29)
-/* Between nodes word 1 belongs to a rendezvous: this count says that all data
- * are there. */
+/* Between nodes word 1 is a sequence flag that belongs to a rendezvous. Its
+ * count is 0 with all fragments but the last, which has this count. */
 #define CTN_LINK_ARRIVED 1u
 
-/** The header of a rendezvous or a zero-copy message, in the slot. */
+/** RTS: the header of a rendezvous or a zero-copy message, in the slot. */
 typedef struct ctn_link_rts {
     uint64_t bytes;
     uint64_t offset; /* in the sender's arena, or CTN_LINK_NOWHERE */
@@ -40,13 +42,13 @@ static inline unsigned ctn_link_generation(uint64_t seq)
     return seq % CTN_LINK_GENERATIONS;
 }
 
-/** Index in the link control for an operation under way. */
+/** Index of an operation's entries in the link control. */
 static inline unsigned ctn_link_entry(uint64_t seq)
 {
     return seq % CTN_LINK_FLIGHT;
 }
 
-/** Offsets in the receiver's arena: of the words of a slot, and of its data. */
+/** Offset of a word of the operation's slot in the receiver's arena. */
 static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq,
                                         unsigned word)
 {
@@ -54,18 +56,21 @@ static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq,
            word * sizeof(uint64_t);
 }
 
+/** The same for the data of the slot. */
 static inline uint64_t ctn_link_data_at(const ctn_link_out_t *out, uint64_t seq)
 {
     return ctn_link_word_at(out, seq, 0) + offsetof(ctn_slot_t, data);
 }
 
-/** Operations that are complete at a peer that has begun operation `seq`. */
+/** Least number of operations complete at a peer that has begun operation
+ * `seq`: at most CTN_LINK_FLIGHT are under way there. */
 static inline uint64_t ctn_link_completed_before(uint64_t seq)
 {
     return seq + 1 > CTN_LINK_FLIGHT ? seq + 1 - CTN_LINK_FLIGHT : 0;
 }
 
-/** The peer of a link (or NULL) has begun operation `seq`. */
+/** Notes that the peer has begun operation `seq`.
+ * @param out a link to the peer, or NULL */
 static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
 {
     uint64_t complete = ctn_link_completed_before(seq);
@@ -74,13 +79,11 @@ static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
     }
 }
 
-/* Below CTN_LINK_POSTED_MIN bytes two copies cost less than posting a buffer.
- */
-
-/** Whether receivers post buffers and senders look for them. Only on
- * oversubscribed cores: two ranks with a core each copy at the same time what
- * they receive, and looking first costs 60 ns. The simulator cannot swap words.
- */
+/** Whether receivers post buffers for messages of this length, and senders look
+ * for them. Below CTN_LINK_POSTED_MIN bytes the two copies of an eager message
+ * cost less than posting. Only on oversubscribed cores: of two ranks with a
+ * core each, both copy what they receive at the same time, and to look for a
+ * posted buffer costs 60 ns. The simulator has no compare-and-swap. */
 static inline bool ctn_link_uses_posted(const ctn_exec_t *exec, size_t bytes)
 {
     return bytes >= CTN_LINK_POSTED_MIN && bytes < CTN_LINK_POSTED &&
@@ -95,14 +98,15 @@ static inline bool ctn_link_may_post(const ctn_exec_t *exec, const void *into,
            ctn_heap_contains(exec->heap, into, bytes, offset);
 }
 
-/** Whether a word of an operation was written by the receiver. */
+/** Whether word 0 of a slot was written by the receiver, which posted a buffer.
+ */
 static inline bool ctn_link_word_is_posted(uint64_t word)
 {
     return (ctn_flag_count(word) & ~(CTN_LINK_POSTED - 1)) == CTN_LINK_POSTED;
 }
 
-/** Receiver, before the message arrives: posts a buffer. False: the message has
- * arrived in the meantime. */
+/** Receiver: posts a buffer in the slot. False: the message has arrived already.
+ */
 static inline bool ctn_link_post(ctn_slot_t *slot, uint64_t seq,
                                  uint64_t offset, size_t bytes)
 {
@@ -129,7 +133,7 @@ static inline bool ctn_link_is_posted(const ctn_exec_t *exec,
     return true;
 }
 
-/** Whether the generation of an operation is free. */
+/** Sender: whether the generation of an operation is free. */
 static inline bool ctn_link_has_credit(ctn_link_out_t *out, uint64_t seq)
 {
     if (seq < out->complete + CTN_LINK_GENERATIONS) {
@@ -142,7 +146,7 @@ static inline bool ctn_link_has_credit(ctn_link_out_t *out, uint64_t seq)
     return seq < out->complete + CTN_LINK_GENERATIONS;
 }
 
-/** A message has been sent in operation `seq`. */
+/** Sender: notes that a message has been sent in operation `seq`. */
 static inline void ctn_link_has_sent(ctn_link_out_t *out, uint64_t seq)
 {
     if (seq >= out->sent) {
@@ -150,7 +154,8 @@ static inline void ctn_link_has_sent(ctn_link_out_t *out, uint64_t seq)
     }
 }
 
-/** Updates what the sender knows from the messages in the other direction. */
+/** Receiver: the own messages on the link in the other direction have told the
+ * sender how many operations are complete here: updates in->reported. */
 static inline void ctn_link_note_sent(ctn_link_in_t *in)
 {
     const ctn_link_out_t *reverse = in->reverse;
@@ -160,6 +165,7 @@ static inline void ctn_link_note_sent(ctn_link_in_t *in)
     }
 }
 
+/** Connects to the peer if there is no endpoint yet. */
 static inline catena_status_t ctn_link_reach(ctn_exec_t *exec,
                                              ctn_link_peer_t *peer)
 {
@@ -168,6 +174,8 @@ static inline catena_status_t ctn_link_reach(ctn_exec_t *exec,
                : ctn_exec_connect(exec, peer->process, &peer->endpoint);
 }
 
+/** WAIT. If the peer is on another node, this rank polls the network while the
+ * operation waits. */
 static inline ctn_step_t ctn_link_wait(ctn_op_t *op,
                                        const ctn_link_peer_t *peer)
 {
