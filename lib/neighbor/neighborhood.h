@@ -46,7 +46,7 @@ typedef struct ctn_graph_facts {
                               */
     int greatest_weight;     /* of an edge */
     bool weighted;           /* the callers gave weights */
-    bool connected; /* edges connect all ranks that have neighbors */
+    bool connected;          /* edges connect all ranks that have neighbors */
 } ctn_graph_facts_t;
 
 enum { CTN_NEIGHBOR_COLLECTIVES = 7 }; /* rows of calls.def */

@@ -1,28 +1,29 @@
-/* Links: their memory and their credits. */
+/* NBR-6. Links: the memory of link ends, and the counts that give credit. */
 
 #include "neighbor/link/protocol.h"
 
-/* Between nodes: up to 64 KiB, while all links of a rank stay within 4 MiB. A
- * CTS costs a message, which over TCP takes longer than a second copy: 16 ranks
- * on 4 emulated hosts with 4 neighbors each, 64 KiB, on a busy machine: 1.25 ms
- * eager, 1.5 ms with a CTS. */
+/* Bytes of an eager buffer between nodes: at most EAGER_MOST, and less, down to
+ * EAGER_LEAST, while the eager buffers of all such links of a rank would take
+ * more than EAGER_ALL. Over TCP the CTS of a rendezvous takes longer than the
+ * second copy of an eager message: 16 ranks on 4 emulated hosts with 4
+ * neighbors each exchange 64 KiB in 1.25 ms eager, in 1.5 ms with a CTS. */
 #define EAGER_MOST CTN_LINK_EAGER_MAX
 #define EAGER_LEAST CTN_LINK_EAGER_MIN
 #define EAGER_ALL ((size_t)4 << 20)
 
-/* On a node: from this length on a zero-copy send costs less than a second
- * copy. 2 ranks with a core each, us: 512 bytes 0.4 eager and 0.36 zero-copy, 1
- * KiB 0.6 and 0.36. On oversubscribed cores the sender has to wait until the
- * receiver has run: 16 ranks on 2 cores with 4 neighbors each, us eager and
- * zero-copy: one exchange after a barrier, 2 KiB 18 and 28, 4 KiB 22 and 31, 8
- * KiB 31 and 36; exchange after exchange, where the next one waits anyway, 2
- * KiB 21 and 19, 8 KiB 35 and 24. */
+/* The same on a node: longer messages are zero-copy sends, which save the
+ * second copy. Time in us, eager and zero-copy:
+ *   2 ranks with a core each: 512 bytes 0.4 and 0.36, 1 KiB 0.6 and 0.36.
+ *   16 ranks on 2 cores with 4 neighbors each, where the sender of a zero-copy
+ *   message has to wait until the receiver has run: one exchange after a
+ *   barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange after
+ *   exchange: 2 KiB 21 and 19, 8 KiB 35 and 24. */
 #define EAGER_LOCAL CTN_LINK_EAGER_LOCAL
 #define EAGER_OVERSUBSCRIBED CTN_LINK_EAGER_OVERSUBSCRIBED
 
 _Static_assert(EAGER_MOST <= CTN_STAGING_BYTES,
-               "is packed into one staging buffer");
-_Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "slots come first");
+               "an eager message is packed into one staging buffer");
+_Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "shorter ones are inline");
 
 /* ---- memory ---- */
 
@@ -47,6 +48,7 @@ static size_t eager_start(const ctn_link_in_t *in, size_t at)
     return (at + alignment - 1) & ~(alignment - 1);
 }
 
+/** Bytes of the slots and link controls, which come first in the memory. */
 static size_t slots_and_controls(uint32_t outs, uint32_t ins)
 {
     return ins * CTN_LINK_GENERATIONS * sizeof(ctn_slot_t) +
@@ -89,9 +91,9 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
                                           uint64_t complete)
 {
     ctn_link_note_sent(in);
-    /* The sender may be in an operation up to reported + CTN_LINK_GENERATIONS -
-     * 1. It needs the next report before it begins a later one, so one report
-     * for each CTN_LINK_FLIGHT operations suffices. */
+    /* The sender needs no new report for operations below reported +
+     * CTN_LINK_GENERATIONS, and runs CTN_LINK_FLIGHT operations at once. So one
+     * report for each CTN_LINK_FLIGHT operations suffices. */
     if (complete < in->reported + CTN_LINK_FLIGHT) {
         return CATENA_OK;
     }

@@ -36,7 +36,8 @@
  * not tell the sender enough. */
 
 #define CTN_LINK_GENERATIONS 4u
-#define CTN_LINK_FLIGHT 2u /* operations of a neighborhood under way at once */
+#define CTN_LINK_FLIGHT 2u /* operations of a neighborhood under way at once   \
+                            */
 
 /** The locality of a link. */
 typedef enum ctn_link_kind {
@@ -73,8 +74,8 @@ _Static_assert(sizeof(ctn_link_control_t) == 192, "three cache lines");
 
 /** What either end of a link knows of the other end. */
 typedef struct ctn_link_peer {
-    uint32_t rank;    /* in the neighborhood's group */
-    uint64_t process; /* for ctn_exec_connect */
+    uint32_t rank;            /* in the neighborhood's group */
+    uint64_t process;         /* for ctn_exec_connect */
     ctn_endpoint_t *endpoint; /* NULL: not connected yet */
     bool local;               /* on this node */
 } ctn_link_peer_t;
@@ -83,8 +84,8 @@ typedef struct ctn_link_peer {
 typedef struct ctn_link_out {
     ctn_link_peer_t peer;
     ctn_link_control_t *control; /* in the own arena */
-    uint64_t slots; /* [generation]: offset in the peer's arena */
-    uint64_t eager; /* [generation][eager_bytes]: likewise */
+    uint64_t slots;              /* [generation]: offset in the peer's arena */
+    uint64_t eager;              /* [generation][eager_bytes]: likewise */
     uint32_t eager_bytes;
     uint64_t complete; /* number of operations known to be complete at the peer;
                           control->complete may be greater */

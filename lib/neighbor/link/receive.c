@@ -1,25 +1,28 @@
-/* Links, the receiver. Inline and eager messages are used where they arrived.
- * Zero-copy messages on the node are copied once, from the sender's memory to
- * their target, or written to a posted buffer, by the rank that comes second.
- * Rendezvous messages arrive in the memory that a CTS named. */
+/* NBR-6. Links, the receiver. Inline and eager messages are used where they
+ * arrived. A longer message on the node is copied once, by the rank that comes
+ * second: the sender copies it to the posted buffer, or the receiver copies a
+ * zero-copy message from the sender's memory. Rendezvous messages arrive in the
+ * memory that a CTS named. */
 
 #include <assert.h>
 #include <string.h>
 
 #include "neighbor/link/protocol.h"
 
+/* States of a receive handle. */
 enum {
     RECEIVING_NEW,
-    CTS_UNSOLICITED,
-    CTS_SOLICITED,
+    CTS_UNSOLICITED, /* a CTS was sent before an RTS came */
+    CTS_SOLICITED,   /* an RTS was answered */
     ARRIVED,
-    ARRIVED_ZCOPY,
-    RECEIVED
+    ARRIVED_ZCOPY, /* the RTS has arrived; the data are at the sender */
+    RECEIVED       /* released by ctn_link_done */
 };
 
 /* ---- the receiver ---- */
 
-/** Takes memory for a message, unless it can go to `into`. */
+/** Sets r->buffer: `into` if that lies in the heap, else new memory.
+ * @param[out] offset of the buffer in the own arena */
 static catena_status_t take_buffer(ctn_op_t *op, size_t bytes, void *into,
                                    ctn_link_receive_handle_t *r,
                                    uint64_t *offset)
@@ -39,13 +42,15 @@ static catena_status_t take_buffer(ctn_op_t *op, size_t bytes, void *into,
     return CATENA_OK;
 }
 
+/** Frees the memory that the handle owns, if any. */
 static void give_back(ctn_op_t *op, ctn_link_receive_handle_t *r)
 {
     ctn_scratch_free(op->exec, r->copy, r->copy_bytes);
     r->copy = NULL;
 }
 
-/** Takes memory and sends a CTS. `at`: its offset in the link control. */
+/** Takes memory and sends a CTS.
+ * @param at offset in the link control of the array that the CTS goes to */
 static catena_status_t send_cts(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
                                 void *into, size_t at,
                                 ctn_link_receive_handle_t *r)
@@ -64,12 +69,14 @@ static catena_status_t send_cts(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
                           ctn_flag64(op->seq), &op->pending);
 }
 
+/** For ctn_post_receive: the network calls it with the data of the message. */
 static void copy_to_posted(void *into, const void *data, size_t bytes)
 {
     memcpy(into, data, bytes);
 }
 
-/** Lets the network deliver an eager message directly to its target. */
+/** Posts a receive at the network transport, which then copies an eager message
+ * directly to its target. */
 static void post_eager(const ctn_op_t *op, const ctn_link_in_t *in,
                        size_t bytes, void *into, ctn_link_receive_handle_t *r)
 {
@@ -96,8 +103,9 @@ static void post(const ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
     }
 }
 
-/** Whether the message went to the posted buffer. A message of another length
- * did not. */
+/** Whether the network has delivered an eager message to the buffer that was
+ * posted there. A message of another length went to the eager buffer. Cancels
+ * the posted receive. */
 static bool took_posted(const ctn_op_t *op, size_t bytes,
                         ctn_link_receive_handle_t *r)
 {
@@ -128,8 +136,8 @@ catena_status_t ctn_link_post_receive(ctn_op_t *op, ctn_link_in_t *in,
                     offsetof(ctn_link_control_t, unsolicited), receiving);
 }
 
-/** Answers an RTS. The sender has not seen an unsolicited CTS yet, or that has
- * another length; then it never uses it. */
+/** Answers an RTS, unless a CTS of this length has been sent. The sender never
+ * uses a CTS of another length. */
 static catena_status_t send_solicited_cts(ctn_op_t *op, ctn_link_in_t *in,
                                           size_t bytes,
                                           ctn_link_receive_handle_t *r)
@@ -143,6 +151,7 @@ static catena_status_t send_solicited_cts(ctn_op_t *op, ctn_link_in_t *in,
                     offsetof(ctn_link_control_t, solicited), r);
 }
 
+/** The message has arrived at `data`. */
 CTN_HOT static ctn_step_t has_arrived(ctn_link_in_t *in, const ctn_op_t *op,
                                       const unsigned char *data, size_t bytes,
                                       ctn_link_receive_handle_t *r)
@@ -154,6 +163,7 @@ CTN_HOT static ctn_step_t has_arrived(ctn_link_in_t *in, const ctn_op_t *op,
     return CTN_STEP_NEXT;
 }
 
+/** A zero-copy message has arrived: finds its data in the sender's memory. */
 static ctn_step_t take_zcopy(ctn_op_t *op, ctn_link_in_t *in,
                              const ctn_link_rts_t *rts,
                              ctn_link_receive_handle_t *r)
@@ -172,6 +182,8 @@ static ctn_step_t take_zcopy(ctn_op_t *op, ctn_link_in_t *in,
     return CTN_STEP_NEXT;
 }
 
+/** A message has come whose data are not in the slot or its eager buffer.
+ * @param kind CTN_LINK_PUT, CTN_LINK_ZCOPY or CTN_LINK_RTS */
 static ctn_step_t receive_rts(ctn_op_t *op, ctn_link_in_t *in,
                               const ctn_slot_t *slot, uint32_t kind,
                               ctn_link_receive_handle_t *r)
@@ -219,7 +231,7 @@ CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
 
 /* ---- what has been received ---- */
 
-/** A datatype for runs at an even stride: an element is one run. */
+/** A datatype whose elements are the runs of a layout, one run each. */
 static ctn_type_t type_of(const ctn_link_layout_t *layout)
 {
     return (ctn_type_t){
@@ -231,7 +243,8 @@ static ctn_type_t type_of(const ctn_link_layout_t *layout)
     };
 }
 
-/** Copies from position `at` of a message to a span. */
+/** Copies the bytes from position `at` of a message to a span, unless they lie
+ * there. */
 CTN_HOT static void copy_span(ctn_exec_t *exec, const ctn_span_t *source,
                               size_t at, const ctn_span_t *span)
 {

@@ -1,25 +1,37 @@
-/* Links, the sender. Inline and eager messages are one put_signal, or on the
- * node a copy and a store. For a longer message on the node the slot says where
- * the data lie; if the receiver has posted a buffer the sender writes there.
- * Between nodes a rendezvous puts the spans to the memory that a CTS names, one
- * after the other: contiguous spans directly, others packed in fragments of 64
- * KiB. Without a CTS of the right length the sender sends an RTS. */
+/* NBR-6. Links, the sender. Inline and eager messages are one put with a
+ * signal, or on the node a copy and a store. For a longer message on the node
+ * the slot says where the data lie; if the receiver has posted a buffer, the
+ * sender writes there. Between nodes a rendezvous puts the spans to the memory
+ * that a CTS names, one after the other: contiguous spans directly, others
+ * packed in fragments of up to CTN_STAGING_BYTES. Without a CTS of the right
+ * length the sender sends an RTS. */
 
 #include <assert.h>
 
 #include "neighbor/link/protocol.h"
 
-enum { SENDING_NEW, SENDING_RTS, SENDING_STREAM, SENDING_ZCOPY, SENT };
+/* States of a send handle. */
+enum {
+    SENDING_NEW,
+    SENDING_RTS,    /* an RTS was sent; waits for a CTS */
+    SENDING_STREAM, /* puts fragments, or waits until all puts have read their
+                       staging buffers */
+    SENDING_ZCOPY,  /* waits until the receiver has read the data */
+    SENT
+};
 
 enum {
-    RUN_LEAST = 256,          /* bytes: shorter runs are packed, not
-                                 zero-copy */
-    CONTIGUOUS_LEAST = 16384, /* the same for spans that are put directly */
-    SPINS_MOST = 200          /* for an unsolicited CTS */
+    /* Shorter runs, in bytes, are packed instead of read by the receiver. */
+    RUN_LEAST = 256,
+    /* Shorter contiguous spans, in bytes, are packed instead of put directly,
+     * unless the message is one span. */
+    CONTIGUOUS_LEAST = 16384,
+    SPINS_MOST = 200 /* polls for an unsolicited CTS before an RTS is sent */
 };
 
 /* ---- inline and eager ---- */
 
+/** Copies the data of all spans to `to`, one after the other. */
 static void pack_spans(ctn_exec_t *exec, const ctn_span_t *spans,
                        uint32_t count, unsigned char *to)
 {
@@ -31,7 +43,8 @@ static void pack_spans(ctn_exec_t *exec, const ctn_span_t *spans,
     }
 }
 
-/** Packs spans that are not one contiguous span into `memory` and puts them. */
+/** Packs spans into `memory` and puts them from there to offset `to` of the
+ * receiver's arena, with the sequence flag of the slot. */
 static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
                                   const ctn_span_t *spans, uint32_t count,
                                   size_t bytes, uint64_t to,
@@ -43,8 +56,8 @@ static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
                           ctn_flag(op->seq, bytes), pending);
 }
 
-/** The same between nodes, through a staging buffer. *wait: none is free now.
- */
+/** The same between nodes, through a staging buffer.
+ * @param[out] wait no staging buffer is free now; nothing was sent */
 static catena_status_t put_staged(ctn_op_t *op, const ctn_link_out_t *out,
                                   const ctn_span_t *spans, uint32_t count,
                                   size_t bytes, uint64_t to, bool *wait)
@@ -58,7 +71,8 @@ static catena_status_t put_staged(ctn_op_t *op, const ctn_link_out_t *out,
                : status;
 }
 
-/** Puts a message into the slot or its eager buffer. */
+/** Puts a message into the slot or its eager buffer.
+ * @param[out] wait set if no staging buffer is free now */
 CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
                                          const ctn_span_t *spans,
                                          uint32_t count, size_t bytes,
@@ -67,9 +81,9 @@ CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
     ctn_exec_t *exec = op->exec;
     ctn_endpoint_t *endpoint = out->peer.endpoint;
     uint64_t word = ctn_link_word_at(out, op->seq, 0);
-    uint64_t tag = ctn_flag(op->seq, bytes);
+    uint64_t flag = ctn_flag(op->seq, bytes);
     if (bytes == 0) {
-        return ctn_signal(endpoint, word, tag);
+        return ctn_signal(endpoint, word, flag);
     }
     uint64_t to =
         bytes <= CTN_INLINE_BYTES
@@ -77,11 +91,11 @@ CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
             : out->eager + ctn_link_generation(op->seq) * out->eager_bytes;
     if (count == 1 && spans->type == NULL) {
         return ctn_put_signal(endpoint, ctn_exec_data(exec, spans->base), bytes,
-                              to, word, tag, &op->pending);
+                              to, word, flag, &op->pending);
     }
     if (out->peer.local) {
         pack_spans(exec, spans, count, ctn_pointer(endpoint, to));
-        return ctn_signal(endpoint, word, tag);
+        return ctn_signal(endpoint, word, flag);
     }
     if (bytes <= CTN_INLINE_BYTES) {
         unsigned char memory[CTN_INLINE_BYTES];
@@ -91,6 +105,7 @@ CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
     return put_staged(op, out, spans, count, bytes, to, wait);
 }
 
+/** Puts an RTS into the slot. @param kind CTN_LINK_ZCOPY or CTN_LINK_RTS */
 static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
                                uint32_t kind, const ctn_link_rts_t *rts)
 {
@@ -124,7 +139,9 @@ static bool put_posted(ctn_op_t *op, ctn_link_out_t *out,
 
 /* ---- zero-copy ---- */
 
-/** A peer reads short runs slower than this rank packs them. */
+/** Whether the receiver should read these runs; if they adjoin, the layout
+ * becomes contiguous. A receiver reads short runs slower than this rank packs
+ * them. */
 static bool is_worth_zcopy(ctn_link_layout_t *layout)
 {
     if (layout->stride == (ptrdiff_t)layout->run) {
@@ -134,7 +151,8 @@ static bool is_worth_zcopy(ctn_link_layout_t *layout)
     return layout->run >= RUN_LEAST && layout->stride > (ptrdiff_t)layout->run;
 }
 
-/** The layout of a span. False: it is not runs at an even stride. */
+/** The layout of a span. False: it is not runs at an even stride, or they are
+ * too short. */
 static bool layout_of(const ctn_span_t *span, ctn_link_layout_t *layout,
                       const unsigned char **start)
 {
@@ -159,7 +177,8 @@ static bool layout_of(const ctn_span_t *span, ctn_link_layout_t *layout,
     return is_worth_zcopy(layout);
 }
 
-/** The same for several spans: contiguous ones of one length. */
+/** The same for several spans: each is one run. False also if one is not
+ * contiguous, or their lengths or distances differ. */
 static bool layout_of_all(const ctn_span_t *spans, uint32_t count,
                           ctn_link_layout_t *layout,
                           const unsigned char **start)
@@ -179,7 +198,8 @@ static bool layout_of_all(const ctn_span_t *spans, uint32_t count,
     return is_worth_zcopy(layout);
 }
 
-/** Whether the peer can read the spans where they lie. */
+/** Whether the receiver can read the spans where they lie. Sets the layout, and
+ * the offset in the own arena, in the RTS. */
 static bool can_zcopy(const ctn_exec_t *exec, const ctn_span_t *spans,
                       uint32_t count, ctn_link_rts_t *rts)
 {
@@ -195,6 +215,8 @@ static bool can_zcopy(const ctn_exec_t *exec, const ctn_span_t *spans,
     return ctn_heap_contains(exec->heap, start, bytes, &rts->offset);
 }
 
+/** Begins a zero-copy send: of the spans where they lie, or of a packed copy.
+ */
 static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
                              const ctn_span_t *spans, uint32_t count,
                              size_t bytes, ctn_link_send_handle_t *sending)
@@ -216,7 +238,7 @@ static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
                           CTN_STEP_WAIT);
 }
 
-/** Whether the zero-copy data have been read. */
+/** Whether the receiver has read the zero-copy data. */
 static bool zcopy_is_read(const ctn_op_t *op, const ctn_link_out_t *out)
 {
     return ctn_word_load(&out->control->zcopy_read[ctn_link_entry(op->seq)]) ==
@@ -231,14 +253,17 @@ static void drop_copy(ctn_exec_t *exec, ctn_link_send_handle_t *sending)
 
 /* ---- rendezvous ---- */
 
+/** Whether this CTS is for the operation and for a message of this length. */
 static bool has_cts(const ctn_op_t *op, const ctn_link_cts_t *cts, size_t bytes)
 {
     return ctn_word_load(&cts->word) == ctn_flag64(op->seq) &&
            cts->bytes == bytes;
 }
 
-/** The next fragment of a message: from the current span on, as many bytes as
- * can be sent at once. */
+/** Length of the next fragment of a message: the rest of the current span if
+ * that is put directly, else as many bytes as fit a staging buffer before the
+ * next span that is put directly.
+ * @param[out] contiguous the fragment is put directly */
 static size_t next_bytes(const ctn_span_t *spans, uint32_t count,
                          const ctn_link_send_handle_t *s, bool *contiguous)
 {
@@ -261,7 +286,8 @@ static size_t next_bytes(const ctn_span_t *spans, uint32_t count,
     return bytes < CTN_STAGING_BYTES ? bytes : CTN_STAGING_BYTES;
 }
 
-/** Advances by `bytes`, and packs them into `memory` if that is not NULL. */
+/** Advances the handle by `bytes`, and packs these bytes into `memory` if that
+ * is not NULL. */
 static void advance(ctn_exec_t *exec, const ctn_span_t *spans, size_t bytes,
                     ctn_link_send_handle_t *s, unsigned char *memory)
 {
@@ -283,7 +309,8 @@ static void advance(ctn_exec_t *exec, const ctn_span_t *spans, size_t bytes,
     }
 }
 
-/** Puts the next fragment; false in *moved: no staging buffer is free now. */
+/** Puts the next fragment.
+ * @param[out] moved false: no staging buffer is free now */
 static catena_status_t put_fragment(ctn_op_t *op, ctn_link_out_t *out,
                                     const ctn_span_t *spans, uint32_t count,
                                     size_t bytes, ctn_link_send_handle_t *s,
@@ -316,8 +343,9 @@ static catena_status_t put_fragment(ctn_op_t *op, ctn_link_out_t *out,
         ctn_flag(op->seq, s->done == bytes ? CTN_LINK_ARRIVED : 0), pending);
 }
 
-/** The words of a pair of ranks keep their order, and none arrives before its
- * data: with the last word all data are there. */
+/** Puts the fragments that are left. Words that this rank sends to a peer
+ * become visible in order, and none before its data; so with the last word all
+ * data are there. */
 static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
                          const ctn_span_t *spans, uint32_t count, size_t bytes,
                          ctn_link_send_handle_t *s)
@@ -330,7 +358,7 @@ static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    /* packed data leave only while this rank polls the network */
+    /* data in staging buffers leave only while this rank polls the network */
     if (s->done < bytes || ctn_staging_busy(op)) {
         return ctn_link_wait(op, &out->peer);
     }
@@ -338,6 +366,7 @@ static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
     return CTN_STEP_NEXT;
 }
 
+/** Sends to the memory that the CTS names. */
 static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
                                const ctn_link_cts_t *cts,
                                const ctn_span_t *spans, uint32_t count,
@@ -349,9 +378,9 @@ static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
     return stream(op, out, spans, count, bytes, sending);
 }
 
-/** Whether to send an RTS now. If the last message got an unsolicited CTS, the
- * sender spins for one first. Not in virtual time, which passes only when
- * something happens. */
+/** Whether to send an RTS now. If the last long message got an unsolicited CTS,
+ * the sender first polls for one SPINS_MOST times. Not in virtual time, which
+ * does not pass while a rank polls. */
 static bool shall_send_rts(const ctn_op_t *op, const ctn_link_out_t *out,
                            ctn_link_send_handle_t *sending)
 {
@@ -363,8 +392,9 @@ static bool shall_send_rts(const ctn_op_t *op, const ctn_link_out_t *out,
     return false;
 }
 
-/** Sends a long message between nodes. A CTS with another length is ignored:
- * the receiver gets the right length with the RTS and sends another CTS. */
+/** Sends a message between nodes that is longer than an eager buffer. A CTS
+ * with another length is ignored: the receiver gets the right length with the
+ * RTS and sends another CTS. */
 static ctn_step_t send_rendezvous(ctn_op_t *op, ctn_link_out_t *out,
                                   const ctn_span_t *spans, uint32_t count,
                                   size_t bytes, ctn_link_send_handle_t *sending)
