@@ -1,9 +1,11 @@
-/* Arguments of neighborhood collectives as those of an exchange. */
+/* Checks the arguments of neighborhood collectives, and stores them in an
+ * exchange. */
 
 #include <stdlib.h>
 
 #include "neighbor/call/call.h"
 
+/** For ctn_peers_t: whether target or source i is CATENA_PROC_NULL. */
 static bool is_null(const void *of, bool target, uint32_t i)
 {
     const catena_neighborhood_t *n = of;
@@ -41,6 +43,7 @@ CTN_HOT catena_status_t ctn_neighbor_validate(
 
 /* ---- for requests ---- */
 
+/** Holds the types of the send blocks or of the receive blocks. */
 static void hold_side(ctn_exchange_t *x, const ctn_blocks_t *blocks,
                       const ctn_edge_t *edge, uint32_t count)
 {
@@ -58,7 +61,7 @@ static void hold_side(ctn_exchange_t *x, const ctn_blocks_t *blocks,
 catena_status_t ctn_neighbor_hold(ctn_exchange_t *x)
 {
     const catena_neighborhood_t *n = x->neighborhood;
-    size_t most = x->collective->call->send == CTN_SIDE_TYPED
+    size_t most = x->collective->call->send == CTN_SIDE_TYPED /* alltoallw */
                       ? (size_t)n->sources + n->targets
                       : 2;
     x->held = malloc((most + 1) * sizeof(*x->held));

@@ -1,4 +1,5 @@
-/* Processes messages that have arrived, and blocks that stay on the rank. */
+/* Processes messages that have arrived, and local copies. In this file m is the
+ * index of a message in schedule->receive, and k that of a block in it. */
 
 #include <string.h>
 
@@ -10,6 +11,7 @@ static ctn_incoming_t *incoming(const ctn_op_t *op, uint32_t m)
     return &x->execution->receive[m];
 }
 
+/** Releases a message to its link. */
 static catena_status_t release_message(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
@@ -18,8 +20,8 @@ static catena_status_t release_message(ctn_op_t *op, uint32_t m)
                          &incoming(op, m)->receiving);
 }
 
-/** Ends the last use of a message. The network may still read a message that
- * was forwarded. */
+/** Ends the last use of a message: releases it, or marks it `ended` if the
+ * network may still read blocks of it that were forwarded. */
 static catena_status_t end_message(ctn_op_t *op, uint32_t m)
 {
     ctn_execution_t *execution =
@@ -88,8 +90,8 @@ ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target)
     return made;
 }
 
-/** Whether a received block would overwrite a block that is still to be sent.
- */
+/** Whether a block from this source would overwrite data that are still to be
+ * sent, in place. */
 static bool is_blocked(const ctn_op_t *op, uint32_t source)
 {
     const ctn_exchange_t *x = (const void *)op->memory;
@@ -97,7 +99,10 @@ static bool is_blocked(const ctn_op_t *op, uint32_t source)
            (x->execution->still_sent[source] > 0 || op->pending != 0);
 }
 
-/** Sets where a block from `source` is written. @return false: no memory */
+/** Sets where a block from `source` is written.
+ * @param[in,out] target in the receive buffer; changed if that still holds data
+ *                       to be sent
+ * @return false: no memory */
 static bool select_target(ctn_op_t *op, uint32_t source, ctn_span_t *target)
 {
     if (!is_blocked(op, source)) {
@@ -110,8 +115,8 @@ static bool select_target(ctn_op_t *op, uint32_t source, ctn_span_t *target)
     return aside != NULL;
 }
 
-/** Reports a block whose length differs from the expected one. Everything has
- * been sent and received: the operation goes on and fails at its end. */
+/** Reports a block whose length differs from the expected one. The operation
+ * goes on, so that other ranks can complete it, and fails at its end. */
 static void report_mismatch(ctn_op_t *op, uint32_t source, size_t bytes,
                             size_t expected)
 {
@@ -125,8 +130,8 @@ static void report_mismatch(ctn_op_t *op, uint32_t source, size_t bytes,
     x->execution->status = CATENA_ERR_ARG;
 }
 
-/** Reports a block that a forwarding rank dropped, because it expects another
- * length. */
+/** Reports a block whose length differs from what a rank that forwarded it
+ * expects. */
 static void report_forward_mismatch(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -168,7 +173,7 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
 }
 
 /** Takes a message that holds one block for this rank and nothing else: copies
- * it from where it lies to its place. */
+ * the block from where it lies to its target. */
 static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -189,6 +194,8 @@ static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
 
 /* ---- pending blocks ---- */
 
+/** Sets a pending block that lies in message m, or CTN_NO_MESSAGE.
+ * @param uses how often it will be read */
 static void set_pending(ctn_op_t *op, ctn_pending_block_t *pending, uint32_t m,
                         uint32_t uses, ctn_span_t span)
 {
@@ -200,7 +207,8 @@ static void set_pending(ctn_op_t *op, ctn_pending_block_t *pending, uint32_t m,
     }
 }
 
-/** An operand has one use more than its forwards. */
+/** Sets a pending block that is an operand: the reduction reads it, besides its
+ * readers. */
 static void set_operand(ctn_op_t *op, uint32_t source,
                         ctn_pending_block_t *pending, uint32_t m,
                         ctn_span_t span)
@@ -214,14 +222,14 @@ static void set_operand(ctn_op_t *op, uint32_t source,
     set_pending(op, pending, m, pending->readers + 1, span);
 }
 
-/** Lengths of the blocks of a message, in order. */
+/** The lengths of the blocks of a message, read in order. */
 typedef struct lengths {
-    const unsigned char *header; /* or NULL: all uniform */
+    const unsigned char *header; /* NULL: all blocks have the length `each` */
     size_t each;
-    size_t left;
+    size_t left; /* bytes of the message behind the blocks read so far */
 } lengths_t;
 
-/** @return false: the header is invalid */
+/** Begins to read the lengths. @return false: the header is invalid */
 static bool read_lengths(const ctn_exchange_t *x,
                          const ctn_link_receive_handle_t *receiving,
                          uint32_t count, lengths_t *lengths)
@@ -238,6 +246,9 @@ static bool read_lengths(const ctn_exchange_t *x,
     return true;
 }
 
+/** The length of block k, at most what is left of the message. Without a header
+ * the last block has all that is left.
+ * @param[out] mismatch as in ctn_pending_block_t */
 static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
                           bool *mismatch)
 {
@@ -253,7 +264,8 @@ static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
     return (size_t)bytes;
 }
 
-/** Takes block k of a message of any kind. */
+/** Takes block k of a message: copies it to its target, or makes it a pending
+ * block. */
 static catena_status_t take_any_block(ctn_op_t *op, uint32_t m, uint32_t k,
                                       const unsigned char *data, size_t bytes,
                                       bool mismatch)
@@ -262,7 +274,7 @@ static catena_status_t take_any_block(ctn_op_t *op, uint32_t m, uint32_t k,
     const ctn_schedule_t *schedule = x->execution->schedule;
     ctn_block_ref_t block = schedule->block[schedule->receive[m].first + k];
     ctn_pending_block_t *pending = ctn_pending_block_of(x, block);
-    /* Read only, although a span may be written. */
+    /* The data are only read; spans have no const. */
     ctn_span_t span = {.base = (unsigned char *)(uintptr_t)data,
                        .bytes = bytes};
     if (pending == NULL) {
@@ -278,7 +290,8 @@ static catena_status_t take_any_block(ctn_op_t *op, uint32_t m, uint32_t k,
     return CATENA_OK;
 }
 
-/** Takes a message of several blocks, or one that stays until it is used. */
+/** Takes all blocks of a message; the message stays until they have been read.
+ */
 static catena_status_t take_blocks(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
@@ -322,7 +335,9 @@ catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
 
 /* ---- local copies ---- */
 
-/** A block becomes a pending block without a copy. */
+/** Makes the target of a local copy a pending block that lies where the source
+ * lies, so no data move.
+ * @param from the source, if it is a pending block, else NULL */
 static catena_status_t keep_as_pending(ctn_op_t *op, const ctn_local_copy_t *t,
                                        const ctn_pending_block_t *from,
                                        ctn_pending_block_t *to,
@@ -334,7 +349,6 @@ static catena_status_t keep_as_pending(ctn_op_t *op, const ctn_local_copy_t *t,
     } else {
         set_pending(op, to, m, to->readers, source);
     }
-    /* A block in a buffer of the caller is read there later. */
     return from != NULL ? ctn_pending_block_used(op, from) : CATENA_OK;
 }
 

@@ -29,8 +29,8 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
     return op;
 }
 
-/** The common path of all calls: checks the arguments, then runs the operation
- * or makes a request. */
+/** Runs a call that ctn_inline_small_call did not run: checks the arguments,
+ * then runs the operation or makes a request. */
 CTN_COLD static catena_status_t
 run_usual(const ctn_neighbor_collective_t *collective,
           const ctn_arguments_t *args, catena_neighborhood_t *neighborhood,
@@ -65,7 +65,8 @@ run_usual(const ctn_neighbor_collective_t *collective,
     return CATENA_OK;
 }
 
-/** Small uniform blocks of a blocking call take the inline path. */
+/** Runs a call. Small uniform blocks of a blocking call take the inline path.
+ */
 static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
                                   const ctn_arguments_t *args,
                                   catena_neighborhood_t *neighborhood,

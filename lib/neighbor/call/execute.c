@@ -1,4 +1,5 @@
-/* One operation from start to end: its blocks, its path, and the completion
+/* One operation from start to end: which messages its blocks go into, whether
+ * it takes the inline path, its phases, and the count of complete operations
  * that it reports to senders. */
 
 #include <stdlib.h>
@@ -19,8 +20,8 @@ static size_t bytes_along(const ctn_exchange_t *x)
                                               : ctn_blocks_bytes(&x->send, 0);
 }
 
-/** Sets the span of a block that lies in a buffer of the caller. False: it does
- * not lie there. */
+/** Sets the span of a block that lies in a buffer of the caller. False: it is a
+ * pending block; only the bytes of the span are set. */
 static bool set_block(const ctn_exchange_t *x, ctn_block_ref_t block,
                       ctn_span_t *span)
 {
@@ -39,6 +40,7 @@ static bool set_block(const ctn_exchange_t *x, ctn_block_ref_t block,
     return false;
 }
 
+/** Sets the spans of all messages and local copies. */
 static void set_messages(ctn_exchange_t *x)
 {
     ctn_execution_t *execution = x->execution;
@@ -71,16 +73,17 @@ static void set_messages(ctn_exchange_t *x)
     }
 }
 
-/** Whether a message is contiguous and not empty. @param[in,out] most the
- * longest so far */
+/** Whether the block of a message is contiguous and not empty.
+ * @param[in,out] most length of the longest block so far */
 static bool is_contiguous(const ctn_span_t *block, size_t *most)
 {
     *most = block->bytes > *most ? block->bytes : *most;
     return block->bytes > 0 && block->type == NULL;
 }
 
-/** Selects the inline path if all messages are short or can be zero-copy sends.
- * A blocking call may take it for longer messages, too. */
+/** Selects the inline path if all messages fit eager buffers or can be
+ * zero-copy sends. Also notes for later blocking calls that uniform blocks of
+ * this length use a direct schedule. */
 static void set_inline_path(ctn_exchange_t *x)
 {
     ctn_execution_t *execution = x->execution;
@@ -137,7 +140,8 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
 
 /* ---- begin ---- */
 
-/** Counts how often each block is read before it may be overwritten. */
+/** In place: counts how often each block of the send buffer is to be read
+ * before it may be overwritten. */
 static void count_still_sent(ctn_exchange_t *x)
 {
     ctn_execution_t *execution = x->execution;
@@ -160,6 +164,7 @@ static void count_still_sent(ctn_exchange_t *x)
     }
 }
 
+/** Marks all pending blocks as not arrived. */
 static void forget_pending(ctn_exchange_t *x)
 {
     uint32_t operands = ctn_neighbor_reduces(x->collective) || x->headers
@@ -186,7 +191,7 @@ static catena_status_t notify_senders(const catena_neighborhood_t *neighborhood,
     return status;
 }
 
-/** Marks all rounds as begun. */
+/** Marks all rounds as begun, since the inline path has sent all messages. */
 static void skip_rounds(ctn_execution_t *execution)
 {
     execution->round = execution->schedule->rounds;
@@ -195,6 +200,7 @@ static void skip_rounds(ctn_execution_t *execution)
     execution->next_local_copy = execution->schedule->local_copies;
 }
 
+/** Sets the state of a start. */
 static void begin_execution(ctn_execution_t *execution)
 {
     execution->round = 0;
@@ -207,8 +213,8 @@ static void begin_execution(ctn_execution_t *execution)
     execution->status = CATENA_OK;
 }
 
-/** Links that were not used by the last operations do not know what is
- * complete: reports it to their senders first. */
+/** If the last operation used other links, the senders of these links may not
+ * know which operations are complete here: tells them. */
 static catena_status_t notify_first(catena_neighborhood_t *neighborhood,
                                     const ctn_schedule_t *schedule)
 {
@@ -220,7 +226,7 @@ static catena_status_t notify_first(catena_neighborhood_t *neighborhood,
                           neighborhood->sequence.complete);
 }
 
-/** Sends all messages, which are short or zero-copy sends. */
+/** Sends all messages on the inline path. */
 CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -291,8 +297,8 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Receives short messages. A message of an unexpected length takes the general
- * path, which reports the mismatch. */
+/** Receives the messages of the inline path. A message of an unexpected length
+ * takes the general path, which reports the mismatch. */
 CTN_HOT static ctn_step_t receive_inline(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -325,14 +331,15 @@ CTN_HOT static ctn_step_t receive_inline(ctn_op_t *op)
     }
     const ctn_schedule_t *schedule = x->execution->schedule;
     uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
-    x->sole = false; /* its phases, which clear this, have to end it */
+    x->sole = false; /* from now on only the phases end the operation */
     op->waits_for = schedule->in[schedule->receive[m].link].peer.rank;
     return CTN_STEP_WAIT;
 }
 
-/** Waits until zero-copy sends have been read. In place, copies the substitutes
- * to their targets when nothing reads there any more. Only now may an error be
- * reported that does not concern other ranks. */
+/** Waits until the zero-copy sends of the inline path have been read. Copies
+ * the substitutes to their targets when no data there are still to be sent. An
+ * error of this rank alone is reported only now, when no other rank needs its
+ * messages. */
 static ctn_step_t finalize(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -364,6 +371,7 @@ const ctn_phase_t ctn_exchange_phases[] = {{"begin", begin},
                                            {"finalize", finalize},
                                            {NULL, NULL}};
 
+/** Frees all substitutes. */
 static void drop_substitutes(ctn_op_t *op, ctn_execution_t *execution)
 {
     while (execution->substitute != NULL) {
@@ -373,7 +381,7 @@ static void drop_substitutes(ctn_op_t *op, ctn_execution_t *execution)
     }
 }
 
-/** All operations below this number are complete when this one is. */
+/** The number below which all operations are complete when this one is. */
 static uint64_t complete_with(const ctn_op_t *op)
 {
     const ctn_sequence_t *sequence = op->sequence;
@@ -381,9 +389,9 @@ static uint64_t complete_with(const ctn_op_t *op)
     return sequence->complete + (unsigned)__builtin_ctz(~done);
 }
 
-/** Senders of inline messages learn from the messages in the other direction
- * that this operation is complete, but not that a later one completed before
- * it. */
+/** Reports to the senders what is complete with this operation. After inline
+ * messages they learn from the messages in the other direction that this
+ * operation is complete, but not that a later one completed before it. */
 static void notify_all(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
@@ -402,8 +410,9 @@ static void notify_all(ctn_op_t *op)
     }
 }
 
-/** See ctn_link_zeroes. Every link belongs to a schedule. The neighborhood of a
- * request has only the request's schedule, with links of its own. */
+/** Zeroes the words of all links of a neighborhood, see ctn_link_zeroes. Every
+ * link belongs to a schedule. The neighborhood of a persistent request has only
+ * the request's schedule, with links of its own. */
 CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
                                 uint64_t seq)
 {
@@ -434,7 +443,7 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
         ctn_link_receive_handle_drop(op, &execution->receive[m].receiving);
     }
     drop_substitutes(op, execution);
-    if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for this rank */
+    if (op->status == CATENA_ERR_NO_MEMORY) { /* else neighbors deadlock */
         (void)ctn_exec_abort(op->exec, op->status);
     }
     if (ctn_link_zeroes(op->seq)) {
@@ -465,15 +474,16 @@ void ctn_exchange_release(ctn_op_t *op)
     if (x->holds_op) {
         ctn_op_drop(x->by.op);
     }
-    /* Of a persistent operation: the neighborhood may be freed already. */
+    /* Only a persistent operation still has one. It does not go back to the
+     * neighborhood, which may have been freed. */
     free(x->execution);
     x->execution = NULL;
 }
 
 /* ---- blocking calls ---- */
 
-/** Runs the same phases inline, without entering the operation into the lists.
- */
+/** Runs the phases of an operation to their end without entering it into the
+ * lists of exec. */
 static void run_inline(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
@@ -516,7 +526,7 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
         op->phase = CTN_EXCHANGE_SHORT;
         begin_execution(rest->execution);
         skip_rounds(rest->execution);
-        rest->path = neighborhood->path; /* also in place */
+        rest->path = neighborhood->path; /* NULL so far if in place */
         rest->went_inline = true;
         rest->missing = missing;
         run_inline(op);

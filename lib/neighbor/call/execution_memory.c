@@ -1,19 +1,21 @@
-/* Memory of executions. It depends only on the schedule. The neighborhood keeps
- * it for later operations: as many as were ever under way at once. */
+/* Memory of executions. Its size depends only on the schedule. The neighborhood
+ * keeps executions for later operations: as many as were ever under way at
+ * once. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "neighbor/schedule/aggregate.h"
 
-/** Sizes of the arrays behind an execution, in order. */
+/** Lengths of the arrays that follow an execution in its memory. */
 typedef struct neighbor_sizes {
     size_t spans;
     size_t lengths;
     size_t pending_blocks;
-    size_t bytes;
+    size_t bytes; /* of the execution and all its arrays */
 } neighbor_sizes_t;
 
+/** Number of blocks in these messages. */
 static size_t blocks_of(const ctn_schedule_message_t *message, uint32_t count)
 {
     size_t blocks = 0;
@@ -23,6 +25,7 @@ static size_t blocks_of(const ctn_schedule_message_t *message, uint32_t count)
     return blocks;
 }
 
+/** Number of aggregates that this rank receives. */
 static uint32_t aggregates_of(const ctn_schedule_t *schedule)
 {
     return schedule->aggregates != NULL ? schedule->aggregates->in.count : 0;
@@ -50,6 +53,7 @@ static neighbor_sizes_t measure(const catena_neighborhood_t *neighborhood,
     return sizes;
 }
 
+/** Takes the next array of this many bytes. */
 static void *cut(unsigned char **at, size_t bytes)
 {
     void *array = *at;
@@ -57,8 +61,8 @@ static void *cut(unsigned char **at, size_t bytes)
     return array;
 }
 
-/** Assigns spans to messages. If messages have headers, each has a span for the
- * header in front of its blocks. */
+/** Assigns spans to local copies and messages. In schedules that forward, each
+ * message has a span for the header in front of its blocks. Sets `remote`. */
 static void deal_spans(ctn_execution_t *execution, ctn_span_t *span,
                        uint64_t *length)
 {
@@ -81,7 +85,8 @@ static void deal_spans(ctn_execution_t *execution, ctn_span_t *span,
     }
 }
 
-static void count_readers(ctn_execution_t *execution, ctn_block_ref_t block)
+/** Counts one reader of a block that may be pending. */
+static void count_reader(ctn_execution_t *execution, ctn_block_ref_t block)
 {
     const ctn_schedule_t *schedule = execution->schedule;
     if (block.of == CTN_BLOCK_STAGED) {
@@ -97,11 +102,11 @@ static void count_all_readers(ctn_execution_t *execution)
     for (uint32_t m = 0; m < schedule->sends; m++) {
         const ctn_schedule_message_t *message = &schedule->send[m];
         for (uint32_t k = 0; k < message->count; k++) {
-            count_readers(execution, schedule->block[message->first + k]);
+            count_reader(execution, schedule->block[message->first + k]);
         }
     }
     for (uint32_t t = 0; t < schedule->local_copies; t++) {
-        count_readers(execution, schedule->local_copy[t].from);
+        count_reader(execution, schedule->local_copy[t].from);
     }
 }
 

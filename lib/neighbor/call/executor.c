@@ -18,7 +18,7 @@ static bool sends_empty(const ctn_exchange_t *x)
 
 /* ---- sending ---- */
 
-/** Sets the spans that were not known before the round. */
+/** Sets the spans of pending blocks, which were not known before the round. */
 static void fill_late(ctn_exchange_t *x, uint32_t m)
 {
     const ctn_schedule_t *schedule = x->execution->schedule;
@@ -35,6 +35,7 @@ static void fill_late(ctn_exchange_t *x, uint32_t m)
     }
 }
 
+/** Sets the header of a message: the lengths of its blocks. */
 static void set_header(const ctn_exchange_t *x, uint32_t m)
 {
     const ctn_schedule_t *schedule = x->execution->schedule;
@@ -51,6 +52,7 @@ static void set_header(const ctn_exchange_t *x, uint32_t m)
                                   .bytes = count * sizeof(uint64_t)};
 }
 
+/** Advances a send. NEXT: it is done. */
 static ctn_step_t send_message(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -122,7 +124,7 @@ static ctn_step_t advance_sends(ctn_op_t *op)
 
 /* ---- receiving ---- */
 
-/** Where a message may be received directly. NULL: nowhere. */
+/** The target of a message if it may be received directly there, else NULL. */
 static void *place_of(const ctn_exchange_t *x, const ctn_incoming_t *in,
                       const ctn_schedule_message_t *message)
 {
@@ -218,14 +220,15 @@ static ctn_step_t open_round(ctn_op_t *op)
     return CTN_STEP_MOVED;
 }
 
-/** There may be local copies after the last round. */
+/** Whether all rounds have begun, and the local copies after the last one have
+ * been made. */
 static bool all_begun(const ctn_execution_t *execution)
 {
     return execution->round >= execution->schedule->rounds &&
            execution->next_local_copy == execution->schedule->local_copies;
 }
 
-/** Sets the rank that this rank waits for. */
+/** WAIT. Sets the rank that the operation waits for, for reports. */
 static ctn_step_t await(ctn_op_t *op)
 {
     const ctn_execution_t *execution =

@@ -8,18 +8,19 @@
 /* The executor: runs one neighborhood collective as its schedule says. Data
  * move from blocks to messages (call/executor.c), and from messages to blocks,
  * to the result of a reduction, or to further messages (call/arrival.c,
- * operands.c). */
+ * call/operands.c). */
 
 /** How a collective of calls.def runs here. */
 typedef struct ctn_neighbor_collective {
     ctn_algorithm_t algorithm; /* CTN_EXCHANGE_ALGORITHM(its name) */
     const ctn_description_t *call;
-    uint32_t index;     /* in last_of of a neighborhood */
-    unsigned operation; /* CATENA_NEIGHBOR_... */
+    uint32_t index;     /* in neighborhood->last_of */
+    unsigned operation; /* CATENA_NEIGHBOR_...: the bit that a neighborhood must
+                           be made for */
 } ctn_neighbor_collective_t;
 
-/** collectives.c: the collective of this name ("neighbor_alltoallv"); NULL:
- * there is none, which is logged. */
+/** call/collectives.c: the collective of this name ("neighbor_alltoallv");
+ * NULL: there is none, which is logged. */
 const ctn_neighbor_collective_t *
 ctn_neighbor_collective_named(const ctn_log_t *log, const char *name);
 
@@ -33,6 +34,8 @@ ctn_neighbor_record(catena_neighborhood_t *neighborhood,
     neighborhood->last_of[collective->index] = schedule;
 }
 
+/** The pattern of its schedule: reduce has that of allgather, reducev that of
+ * alltoall. */
 static inline ctn_pattern_t
 ctn_neighbor_pattern(const ctn_neighbor_collective_t *collective)
 {
@@ -54,20 +57,19 @@ ctn_neighbor_varies(const ctn_neighbor_collective_t *collective)
     return ctn_has_lengths(collective->call);
 }
 
-/** A block that has arrived and lies in the memory of its message: to be
- * forwarded, or an operand of a reduction. */
+/** A block that stays in the message that brought it, or in the send buffer: a
+ * block to be forwarded, or an operand of a reduction. */
 typedef struct ctn_pending_block {
-    ctn_span_t span;
+    ctn_span_t span;  /* where it lies; if `here` */
     uint32_t from;    /* message in execution->receive, or CTN_NO_MESSAGE */
-    uint32_t readers; /* messages and local copies made of it, in the
-                         schedule */
-    bool here;
-    bool mismatch; /* an operand, or a block to be forwarded, whose length
-                      differs from what a rank on its way expects */
+    uint32_t readers; /* messages and local copies of the schedule that contain
+                         it */
+    bool here;        /* it has arrived */
+    bool mismatch;    /* its length differs from what this rank, or a rank that
+                         forwarded it, expects */
 } ctn_pending_block_t;
 
-/** Flag of a length in the header of a message: the block has a length
- * mismatch. */
+/** Flag of a length in the header of a message: `mismatch` of the block. */
 #define CTN_LENGTH_MISMATCH (UINT64_C(1) << 63)
 
 typedef struct ctn_inline_path ctn_inline_path_t;
@@ -75,78 +77,94 @@ typedef struct ctn_inline_path ctn_inline_path_t;
 #define CTN_NO_MESSAGE UINT32_MAX
 #define CTN_NO_OPERAND UINT32_MAX
 
+/** A message of the schedule that this rank sends; `count` is its number of
+ * blocks. If blocks may differ in length, a message of a schedule that forwards
+ * begins with a header: the lengths of its blocks. */
 typedef struct ctn_outgoing {
     ctn_link_send_handle_t sending;
-    ctn_span_t *block; /* [count]; in schedules that forward, the span before
-                          it is the header */
-    uint64_t *length;  /* [count], of schedules that forward: the header */
+    ctn_span_t *block; /* [count]; in schedules that forward, block[-1] is the
+                          span of the header */
+    uint64_t *length;  /* [count]; in schedules that forward: the header */
     size_t bytes;      /* without the header */
     bool late;         /* it contains pending blocks */
 } ctn_outgoing_t;
 
+/** A message of the schedule that this rank receives. */
 typedef struct ctn_incoming {
     ctn_link_receive_handle_t receiving;
-    ctn_span_t *block;
-    size_t bytes;  /* expected; unknown for blocks to be forwarded */
-    uint32_t uses; /* uses that are still to come */
-    bool ended;    /* no use is left, but the network may still read it */
+    ctn_span_t *block; /* [count]: where its blocks go */
+    size_t bytes;      /* expected; unknown for blocks to be forwarded */
+    uint32_t uses;     /* reads of its pending blocks that are still to come */
+    bool ended;        /* no read is left, but the network may still send data
+                          from it */
 } ctn_incoming_t;
 
-/** Holds a block, or a result, whose target is still to be sent. */
+/** Memory for a received block or a result that cannot go to its target yet: in
+ * place, where the target still holds data to be sent, or where the target has
+ * gaps. */
 typedef struct ctn_substitute {
     struct ctn_substitute *next;
     ctn_span_t target;
-    size_t taken; /* bytes of memory */
+    size_t taken; /* bytes of this struct with its data */
     _Alignas(64) unsigned char data[];
 } ctn_substitute_t;
 
-/** Memory of one operation. It belongs to a schedule and is used again. */
+/** Execution: the memory of one operation. It belongs to a schedule, and later
+ * operations with that schedule reuse it. */
 typedef struct ctn_execution {
-    struct ctn_execution *next; /* of those kept */
+    struct ctn_execution *next; /* in neighborhood->kept */
     const ctn_schedule_t *schedule;
     bool remote;             /* some of its links lead to other nodes */
     ctn_outgoing_t *send;    /* [schedule->sends] */
     ctn_incoming_t *receive; /* [schedule->receives] */
-    ctn_span_t *local_copy;  /* [schedule->local_copies] from, to */
-    uint32_t *open_send;     /* messages under way */
-    uint32_t *open_receive;
+    ctn_span_t *local_copy;  /* [schedule->local_copies][2]: from, to */
+    uint32_t *open_send;    /* [sends_open]: indices in `send` of messages under
+                               way */
+    uint32_t *open_receive; /* [receives_open]: indices in `receive` */
     ctn_pending_block_t *pending; /* [schedule->staged], then [sources] */
-    uint32_t *still_sent; /* [targets] in place: reads of each block that are
-                             still to come */
-    uint32_t *open_aggregate; /* aggregates that have not arrived */
+    uint32_t *still_sent;     /* [targets] in place: how often each block of the
+                                 send buffer is still to be read */
+    uint32_t *open_aggregate; /* [aggregates_open]: indices in aggregates->in of
+                                 those that have not arrived */
     /* From here on: state of one start. */
-    uint32_t round;
-    uint32_t next_send, next_receive, next_local_copy;
+    uint32_t round; /* the next round to begin */
+    uint32_t next_send, next_receive, next_local_copy; /* not begun yet */
     uint32_t sends_open, receives_open, aggregates_open;
-    uint64_t use;    /* number of the aggregates */
-    uint32_t ended;  /* messages with `ended` */
-    uint32_t folded; /* operands 0 to folded - 1 are in the result, */
-    uint32_t first;  /* or are this one operand only; or CTN_NO_OPERAND */
-    unsigned char *result;
-    ctn_substitute_t *substitute;
-    catena_status_t status; /* that the operation ends with */
+    uint64_t use;    /* number of the aggregates; see schedule/aggregate.h */
+    uint32_t ended;  /* number of messages with `ended` */
+    uint32_t folded; /* operands 0 to folded - 1 have been taken */
+    uint32_t first;  /* the only operand with data among these, not yet in the
+                        result; or CTN_NO_OPERAND */
+    unsigned char *result; /* memory of the result; NULL: not chosen yet */
+    ctn_substitute_t *substitute; /* list */
+    catena_status_t status;       /* that the operation ends with */
 } ctn_execution_t;
 
-/** The state of the operation of a validated call. */
+/** Exchange: the operation of a validated call; its arguments and state. */
 typedef struct ctn_exchange {
     /* The two cache lines that requests with small, uniform, contiguous blocks
      * touch. */
     _Alignas(64) ctn_inline_small_t small;
-    catena_neighborhood_t *neighborhood;
-    uint64_t missing;               /* messages; if `went_inline` */
-    const ctn_schedule_t *schedule; /* of its execution, or the one it is a
-                                       copy of */
-    const ctn_link_in_t *in;        /* the links of that schedule */
-    catena_neighborhood_t *of;      /* of a request: the caller's
-                                       neighborhood */
-    bool rests; /* its execution is as an inline start leaves it */
-    bool sole;  /* it started when no other operation was under way */
+    catena_neighborhood_t *neighborhood; /* of a persistent request: its own
+                                            copy, see call/persistent.c */
+    uint64_t missing; /* if `went_inline`: mask of the messages that have not
+                         arrived */
+    /* Only of a persistent request. */
+    const ctn_schedule_t *schedule; /* the neighborhood's, of which the request
+                                       has a copy with links of its own */
+    const ctn_link_in_t *in;        /* the links of that copy */
+    catena_neighborhood_t *of;      /* the caller's neighborhood */
+    bool rests; /* the last start went inline, so the next one may leave the
+                   execution as it is */
+    bool sole;  /* it started inline when no other operation was under way */
+    /* The arguments. */
     const ctn_neighbor_collective_t *collective;
     ctn_blocks_t send; /* by target, or one for all */
     ctn_blocks_t recv; /* by source, or the result */
-    ctn_reducer_t by;
+    ctn_reducer_t by;  /* of a reduction: operation and type */
     bool in_place;
-    /* Held: the types in `held`, and by.op if `holds_op`. */
+    /* What ctn_neighbor_hold holds: the types in `held`, and by.op if
+     * `holds_op`. */
     const ctn_type_t **held;
     size_t held_count;
     bool holds_op;
@@ -154,13 +172,14 @@ typedef struct ctn_exchange {
     ctn_execution_t *execution;
     ctn_inline_path_t *path; /* the inline path that it may take, or NULL */
     bool went_inline;        /* this start took the inline path */
-    bool zcopy; /* its messages are zero-copy sends: offset in the own arena,
-                   and a mask of those that are still to be read */
-    uint64_t zcopy_offset;
-    uint64_t zcopied;
+    bool zcopy;              /* on the inline path its messages are zero-copy
+                                sends */
+    uint64_t zcopy_offset;   /* of the first block in the own arena */
+    uint64_t zcopied;        /* mask of the messages still to be read */
 } ctn_exchange_t;
 
-/* Phases of an exchange. */
+/* Indices in ctn_exchange_phases: the phase that receives inline messages, and
+ * the end of the list. */
 enum { CTN_EXCHANGE_SHORT = 1, CTN_EXCHANGE_END = 4 };
 extern const ctn_phase_t ctn_exchange_phases[];
 void ctn_exchange_finish(ctn_op_t *op);
@@ -172,8 +191,8 @@ void ctn_exchange_release(ctn_op_t *op);
         .release = ctn_exchange_release                                        \
     }
 
-/** Takes memory for a call whose arguments are set, and sets what stays the
- * same over all starts. */
+/** Takes an execution for a call whose arguments are set, and sets what stays
+ * the same over all starts. */
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x);
 /** The same, for this schedule. */
 catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
@@ -183,8 +202,8 @@ const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x);
 /** Runs a prepared operation to its end and releases it: a blocking call. */
 catena_status_t ctn_exchange_run(ctn_op_t *op);
 
-/** Runs the rest of a blocking inline call, number `seq`: receives the messages
- * in the mask `missing`. */
+/** Runs the rest of a blocking inline call, number `seq`, through the phases:
+ * receives the messages in the mask `missing`. */
 catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
                                   uint64_t missing);
 
@@ -192,7 +211,7 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
 
 /** A phase: all rounds of a schedule. */
 ctn_step_t ctn_exchange_rounds(ctn_op_t *op);
-/** Begins to receive receive[m]. */
+/** Begins to receive message receive[m] of the schedule. */
 catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
 
 /* ---- call/inline.c ---- */
@@ -200,50 +219,54 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
 /** Runs a blocking call inline. False: nothing has been done. */
 bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status);
 
-/** Sets op->start and op->wait of a request that can always run inline. */
+/** Sets op->start and op->wait of a persistent request that may run inline. */
 void ctn_inline_request(ctn_op_t *op);
 
 /* ---- call/inline_small.c ---- */
 
-/** The same for blocks of at most CTN_NEIGHBOR_INLINE_BYTES bytes, if an equal
- * call is in the call cache. */
+/** Like ctn_inline_call for blocks of at most CTN_NEIGHBOR_INLINE_BYTES bytes,
+ * if an equal call is in the call cache. */
 bool ctn_inline_small_call(const ctn_neighbor_collective_t *collective,
                            const ctn_arguments_t *args,
                            catena_neighborhood_t *neighborhood,
                            catena_status_t *status);
 
-/** The same for a request with such blocks. x->small is set except for the
- * buffers. */
+/** Like ctn_inline_request for a request with such blocks. x->small is set
+ * except for the buffers. */
 void ctn_inline_small_request(ctn_op_t *op);
 
 /* ---- call/execution_memory.c: memory ---- */
 
-/** A kept execution of the schedule, or a new one. NULL: no memory. */
+/** An execution of the schedule from neighborhood->kept, or a new one. NULL: no
+ * memory. */
 ctn_execution_t *ctn_execution_take(catena_neighborhood_t *neighborhood,
                                     const ctn_schedule_t *schedule);
+/** Puts an execution into neighborhood->kept. */
 void ctn_execution_give(catena_neighborhood_t *neighborhood,
                         ctn_execution_t *execution);
 
 /* ---- call/arrival.c: messages that have arrived ---- */
 
-/** Takes receive[m], which has arrived, from its link. */
+/** Processes message receive[m] of the schedule, which has arrived. */
 catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m);
 /** Makes local_copy[index] of the schedule. */
-catena_status_t ctn_make_local_copy(ctn_op_t *op, uint32_t t);
-/** Takes a block for this rank that lies in contiguous memory. If the block is
- * forwarded, too, the next ranks learn of a length mismatch.
- * @param block    where it goes
- * @param mismatch a rank on its way found a length mismatch */
+catena_status_t ctn_make_local_copy(ctn_op_t *op, uint32_t index);
+/** Copies a block of this rank from contiguous memory to its target, or reports
+ * a length mismatch. If the block is forwarded, too, the ranks behind learn of
+ * the mismatch.
+ * @param block    the target
+ * @param mismatch a rank that forwarded the block found a length mismatch */
 catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
                                const ctn_span_t *block,
                                const unsigned char *data, size_t bytes,
                                bool mismatch);
-/** A message or a local copy that contains `block` has been made. */
+/** Notes that a message or a local copy with `block` has been made. */
 catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t block);
-/** Releases messages that the network no longer reads. */
+/** Releases messages with `ended`: the network no longer reads them. */
 catena_status_t ctn_give_ended(ctn_op_t *op);
 
-/** The state of a block that is not in the send buffer. */
+/** The entry in execution->pending of a staged block or of a block of the
+ * receive buffer. */
 static inline ctn_pending_block_t *
 ctn_pending_block_at(const ctn_execution_t *execution, ctn_block_ref_t block)
 {
@@ -263,16 +286,17 @@ static inline ctn_pending_block_t *ctn_pending_block_of(const ctn_exchange_t *x,
                : NULL;
 }
 
-/** Memory for data that go to `target` when nothing reads there any more. NULL:
+/** Memory for data that `finalize` (call/execute.c) copies to `target`. NULL:
  * no memory. */
 ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target);
 /** Ends one use of the message of a pending block. */
 catena_status_t ctn_pending_block_used(ctn_op_t *op,
                                        const ctn_pending_block_t *pending);
 
-/* ---- operands.c: reductions ---- */
+/* ---- call/operands.c: reductions ---- */
 
-/** Reduces the operands that have arrived, in order. */
+/** Reduces the operands that have arrived, up to the first one that is missing.
+ */
 catena_status_t ctn_fold_arrived(ctn_op_t *op);
 
 #endif

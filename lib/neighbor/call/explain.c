@@ -11,7 +11,7 @@
 
 /* ---- settings ---- */
 
-/** Reads the algorithm that this rank is asked to use. */
+/** Reads a setting. @param[out] requested algorithm, or -1: auto */
 static catena_status_t read_setting(const ctn_log_t *log, const char *name,
                                     const char *value, int *requested)
 {
@@ -27,8 +27,8 @@ static catena_status_t read_setting(const ctn_log_t *log, const char *name,
     return *requested < -1 ? CATENA_ERR_ARG : CATENA_OK;
 }
 
-/** Ranks with different settings would create different schedules and deadlock.
- */
+/** Checks that all ranks have set the same algorithm: else they would create
+ * different schedules and deadlock. */
 static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
                                 catena_status_t status, int requested)
 {
@@ -46,7 +46,7 @@ static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
     return status;
 }
 
-/** Creates the schedules that do not exist yet. */
+/** Sets the algorithm, and creates its schedules if they do not exist yet. */
 static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
                                      int requested)
 {
@@ -80,7 +80,7 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
     int requested = -1;
     catena_status_t status = CATENA_ERR_STATE;
     ctn_backoff_t backoff = {0};
-    /* Requests are being connected. */
+    /* Detached operations connect persistent requests: waits for them. */
     while (ctn_sequence_under_way(&neighborhood->sequence) > 0 &&
            ctn_sequence_under_way(&neighborhood->sequence) ==
                neighborhood->sequence.detached) {
@@ -100,9 +100,10 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
 
 /* ---- statistics ---- */
 
-/** The schedule of the last operation. If that had the other pattern, the
- * schedule of the same algorithm; if there was none, the schedule for usual
- * blocks. */
+/** The schedule that the statistics describe, of the alltoall pattern if the
+ * neighborhood uses it: that of the last operation. If that had the other
+ * pattern, the one of the same algorithm; if no operation has run, the one for
+ * blocks of the usual length. */
 static const ctn_schedule_t *
 schedule_to_report(const catena_neighborhood_t *neighborhood)
 {
@@ -156,10 +157,10 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
 
 /* ---- explanations ---- */
 
-/** A text that is truncated at the end of its buffer. */
+/** The rest of a caller's text buffer; text that does not fit is truncated. */
 typedef struct page {
-    char *at;
-    size_t left; /* with the terminating 0 */
+    char *at;    /* where the next text goes */
+    size_t left; /* bytes from there, with the terminating 0 */
 } page_t;
 
 __attribute__((format(printf, 2, 3))) static void print(page_t *page,
@@ -176,8 +177,8 @@ __attribute__((format(printf, 2, 3))) static void print(page_t *page,
     page->left -= written;
 }
 
-/** Prints why a schedule is selected. `bytes` of a block; 0: of what it ran
- * with. */
+/** Prints why a schedule is selected.
+ * @param bytes length of a block; 0: that of the last call */
 static void print_reason(page_t *page,
                          const catena_neighborhood_t *neighborhood,
                          const ctn_schedule_t *schedule, size_t bytes)
@@ -320,12 +321,12 @@ catena_neighborhood_estimate(const catena_neighborhood_t *neighborhood,
     page_t page = {text, bytes};
     ctn_pattern_t pattern = ctn_neighbor_pattern(found);
     bool combined = ctn_neighbor_reduces(found);
-    size_t of_all = ctn_neighbor_varies(found) ? 0 : block_bytes;
-    size_t length = of_all > 0 ? of_all : neighborhood->chooser->usual;
+    size_t uniform = ctn_neighbor_varies(found) ? 0 : block_bytes;
+    size_t length = uniform > 0 ? uniform : neighborhood->chooser->usual;
     const ctn_schedule_t *schedule =
-        ctn_neighbor_choose(neighborhood, pattern, of_all, combined);
+        ctn_neighbor_choose(neighborhood, pattern, uniform, combined);
     ctn_block_class_t blocks =
-        ctn_blocks_classify(neighborhood, of_all, combined);
+        ctn_blocks_classify(neighborhood, uniform, combined);
     print_schedule(&page, schedule);
     print_reason(&page, neighborhood, schedule, length);
     print(&page, "\"");

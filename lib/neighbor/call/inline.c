@@ -1,4 +1,5 @@
-/* Messages of the inline path; see call/inline.h. */
+/* The inline path (call/inline.h): its creation, its credit, its messages, and
+ * the calls and requests that run on it. */
 
 #include "neighbor/call/inline.h"
 
@@ -10,7 +11,8 @@
 
 /* ---- creation ---- */
 
-/** Whether each peer has links in both directions. Others would need counts. */
+/** Whether each peer has links in both directions. Else receivers would have to
+ * send counts of complete operations. */
 static bool leads_both_ways(const ctn_schedule_t *schedule)
 {
     for (uint32_t i = 0; i < schedule->ins; i++) {
@@ -31,6 +33,7 @@ static bool leads_both_ways(const ctn_schedule_t *schedule)
     return true;
 }
 
+/** Whether all peers are on this node and connected. */
 static bool all_local(const ctn_schedule_t *schedule)
 {
     bool local = true;
@@ -45,6 +48,7 @@ static bool all_local(const ctn_schedule_t *schedule)
     return local;
 }
 
+/** Whether a schedule may use the inline path. */
 static bool suits(const catena_neighborhood_t *neighborhood,
                   const ctn_schedule_t *schedule)
 {
@@ -69,8 +73,9 @@ static uint32_t next_linked(const ctn_edge_t *edge, uint32_t i)
 }
 
 _Static_assert(CTN_STAGING_BYTES / CTN_LINE <= UINT16_MAX,
-               "no eager buffer has more lines");
+               "eager_lines of an eager buffer has two bytes");
 
+/** The end of a link with slots and eager buffers at these addresses. */
 static ctn_inline_end_t end_of(void *slots, const void *eager,
                                uint32_t eager_bytes, uint32_t neighbor)
 {
@@ -147,7 +152,8 @@ ctn_inline_path_t *ctn_inline_path_of(catena_neighborhood_t *neighborhood,
     return neighborhood->path;
 }
 
-/** An exchange of small blocks through these link ends, without its buffers. */
+/** What an exchange of small blocks on the inline path needs, without the
+ * buffers. */
 static ctn_inline_small_t small_through(const ctn_inline_path_t *path,
                                         const ctn_schedule_t *schedule,
                                         size_t bytes)
@@ -162,8 +168,8 @@ static ctn_inline_small_t small_through(const ctn_inline_path_t *path,
         .bytes = (uint32_t)bytes};
 }
 
-/** Does not cache derived types: they may be freed, and others may take their
- * address. */
+/** Enters a call with small blocks into the call cache. Not with derived types:
+ * they may be freed, and others may take their address. */
 static void fill_cache(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
                        size_t bytes, ctn_inline_path_t *path)
 {
@@ -180,7 +186,7 @@ static void fill_cache(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
         .recv_type = x->recv.type,
         .send_count = bytes / x->send.type->bytes,
         .recv_count = bytes / x->recv.type->bytes,
-        .ran = schedule,
+        .schedule = schedule,
         .small = small_through(path, schedule, bytes),
     };
 }
@@ -201,6 +207,7 @@ void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
 
 /* ---- credits ---- */
 
+/** Operations below this number have a free generation in this link. */
 static uint64_t allowed_by(const ctn_link_out_t *out)
 {
     uint64_t stored = ctn_word_load(&out->control->complete);
@@ -208,7 +215,8 @@ static uint64_t allowed_by(const ctn_link_out_t *out)
            CTN_LINK_GENERATIONS;
 }
 
-/** The links may know more if the general path has used them. */
+/** Raises neighborhood->allowed to what all links allow: the general path may
+ * have raised their counts. */
 static void ask_links(catena_neighborhood_t *neighborhood)
 {
     const ctn_inline_path_t *path = neighborhood->path;
@@ -355,7 +363,7 @@ static bool is_uniform(const ctn_exchange_t *x)
            x->recv.type->dense;
 }
 
-/** The target of message m. */
+/** Where the block of message m goes in the receive buffer. */
 static unsigned char *block_of(const ctn_exchange_t *x,
                                const ctn_inline_path_t *path, uint32_t m)
 {
@@ -363,6 +371,8 @@ static unsigned char *block_of(const ctn_exchange_t *x,
     return x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step;
 }
 
+/** Posts the receive buffers of all messages if they are long enough, and the
+ * call is not in place. */
 static void post_all(const ctn_exchange_t *x, const ctn_inline_path_t *path,
                      uint64_t seq)
 {
@@ -463,7 +473,7 @@ static uint64_t receive_all(const ctn_exchange_t *x,
 
 /* ---- blocking calls ---- */
 
-/** Whether the path suits a call. */
+/** Whether a call is known to use the schedule of the path. */
 static bool serves(const ctn_inline_path_t *path, const ctn_exchange_t *x)
 {
     ctn_pattern_t pattern = ctn_neighbor_pattern(x->collective);
@@ -497,8 +507,8 @@ CTN_HOT bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status)
     uint64_t mismatch = receive_all(x, path, seq, &missing, &backoff);
     ctn_neighbor_record(neighborhood, x->collective, schedule);
     ctn_inline_all_received(neighborhood, seq);
-    /* Ranks that wait for the release of a mismatched message wait no longer
-     * than this. */
+    /* Releases messages with a mismatch before this rank waits for its own
+     * zero-copy sends, since their senders may wait for the release. */
     *status = mismatch != 0 ? ctn_exchange_rest(x, seq, mismatch) : CATENA_OK;
     while ((zcopied = ctn_inline_still_zcopied(path, seq, zcopied)) != 0 &&
            ctn_inline_wait(exec, &backoff)) {
@@ -511,6 +521,8 @@ CTN_HOT bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status)
 
 /* ---- requests ---- */
 
+/** op->start of a persistent request with blocks that are not small. False:
+ * nothing was done; the phases have to run. */
 CTN_HOT static bool start_long(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -525,6 +537,7 @@ CTN_HOT static bool start_long(ctn_op_t *op)
     return true;
 }
 
+/** Its op->wait. False: the phases have to end the operation. */
 CTN_HOT static bool wait_long(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);

@@ -1,9 +1,9 @@
-/* Blocking calls of small blocks that are in the call cache: direct schedules
- * with all links on the node. On oversubscribed cores such a call takes as long
- * as all ranks of a core take turns. In a turn the cost is in pages of code and
- * data and in jumps between them, not in instructions. Therefore this file
- * repeats the path in one place, without calls of other functions. Its messages
- * are those of call/inline.h. */
+/* The inline path (call/inline.h) for small blocks: blocking calls that are in
+ * the call cache, and persistent requests. On oversubscribed cores such a call
+ * lasts until each rank of the core has run. What delays a rank then is pages
+ * of code and data that it touches and jumps between them, not instructions.
+ * Therefore this file has code of its own for the messages of call/inline.c, in
+ * one place and with few calls of other functions. */
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ static inline void copy_short(unsigned char *target,
         memcpy(target + bytes - 8, &last, 8);
         return;
     }
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++) { /* volatile: not a call of memcpy */
         *(volatile unsigned char *)&target[i] = source[i];
     }
 }
@@ -80,6 +80,7 @@ CTN_COLD static void make_local_copies(const ctn_inline_small_t *small)
     }
 }
 
+/** Sends all messages and makes the local copies. */
 static inline void send_all(const ctn_inline_small_t *small, uint64_t seq)
 {
     size_t bytes = small->bytes;
@@ -151,7 +152,8 @@ end_mismatch(const ctn_neighbor_collective_t *collective,
     return status;
 }
 
-/** Whether a call may run inline. */
+/** Begins a call if it may run inline: takes its number. @return its cache
+ * entry, or NULL: nothing was done */
 static inline const ctn_inline_call_cache_t *
 begin(const ctn_neighbor_collective_t *collective, const ctn_arguments_t *args,
       catena_neighborhood_t *neighborhood, ctn_inline_small_t *small,
@@ -188,7 +190,7 @@ CTN_HOT_POLL_LAST bool ctn_inline_small_call(
     ctn_exec_ring_doorbells(exec);
     uint64_t missing = ctn_inline_mask(small.receives);
     uint64_t mismatch = receive_all(&small, seq, exec, &missing);
-    ctn_neighbor_record(neighborhood, collective, cache->ran);
+    ctn_neighbor_record(neighborhood, collective, cache->schedule);
     ctn_inline_all_received(neighborhood, seq);
     *status = mismatch != 0
                   ? end_mismatch(collective, args, neighborhood, seq, mismatch)
@@ -200,6 +202,8 @@ CTN_HOT_POLL_LAST bool ctn_inline_small_call(
 
 /* ---- requests ---- */
 
+/** op->start of a persistent request with small blocks. False: nothing was
+ * done; the phases have to run. */
 CTN_HOT_POLL static bool start_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -212,6 +216,7 @@ CTN_HOT_POLL static bool start_small(ctn_op_t *op)
     return true;
 }
 
+/** Its op->wait. False: the phases have to end the operation. */
 CTN_HOT_POLL static bool wait_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -229,7 +234,8 @@ CTN_HOT_POLL static bool wait_small(ctn_op_t *op)
     return true;
 }
 
-/** A request copies the link ends behind its state if there is space. */
+/** Copies the link ends behind the request's state if there is space, so that a
+ * start touches few pages. */
 static void keep_ends(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);

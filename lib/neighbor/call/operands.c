@@ -1,17 +1,18 @@
-/* NBR-8. Reductions: reduces the operands of the sources in their order,
- * directly from their messages. An operand that arrives early waits in its
- * message. Data are copied if there is a single source, and if an operand has
- * gaps or is not aligned. */
+/* NBR-8. Reductions: reduces the blocks of the sources, the operands, in the
+ * order of the sources, and reads them in the messages that brought them. An
+ * operand that arrives early waits in its message. An operand is copied only if
+ * it is the only one, or has gaps, or is not aligned. */
 
 #include "neighbor/call/executor.h"
 
+/** The operand of a source. */
 static ctn_pending_block_t *operand(const ctn_exchange_t *x, uint32_t source)
 {
     return &x->execution->pending[x->execution->schedule->staged + source];
 }
 
-/** Where the result is computed: not at its target if that is still to be sent
- * (in place), or has gaps. NULL: no memory. */
+/** Where the result is computed: at its target, or in a substitute if the
+ * target has gaps or, in place, holds data to be sent. NULL: no memory. */
 static unsigned char *result_of(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -27,16 +28,16 @@ static unsigned char *result_of(ctn_op_t *op)
     return execution->result;
 }
 
-/** User functions get operands aligned to the greatest power of two that
- * divides the size of an element, up to 16 bytes. */
+/** Whether an operand is aligned as user functions may expect: to the greatest
+ * power of two that divides the size of an element, up to 16 bytes. */
 static bool is_aligned(const ctn_reducer_t *by, const void *operand)
 {
     size_t divisor = by->type->bytes & -by->type->bytes;
     return ((uintptr_t)operand & ((divisor < 16 ? divisor : 16) - 1)) == 0;
 }
 
-/** Whether an operand can be read where it lies. A block of the send buffer may
- * have gaps. */
+/** Whether an operand can be read where it lies: it has no gaps, which only a
+ * block of the send buffer may have, and is aligned. */
 static bool is_stream(const ctn_exchange_t *x, const ctn_span_t *operand)
 {
     return operand->type == NULL && is_aligned(&x->by, operand->base);
@@ -98,7 +99,8 @@ static catena_status_t begin_result(ctn_op_t *op,
     return status == CATENA_OK ? ctn_pending_block_used(op, second) : status;
 }
 
-/** Reduces the next operand. The first one waits for the second. */
+/** Takes the next operand. The first one waits for the second, unless it has to
+ * be copied. */
 static catena_status_t fold(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);

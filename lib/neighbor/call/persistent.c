@@ -1,13 +1,15 @@
 /* Persistent requests. Ranks may start several requests in any order, so each
- * request has links of its own: as many as its schedule has, with their own
- * slots, counts and sequence.
+ * request has links of its own: a copy of each link of its schedule, with slots
+ * and counts of its own, and a sequence of its own.
  *
- * They are connected through the links of the schedule, with one message along
- * each. The sender tells where its link control and its link end are; the
- * receiver writes the position of its slots into that link end. When the
- * request is freed, both ends of a link notify each other that they send
- * nothing more; then the memory is released. So no rank waits for a rank that
- * it has no link to. */
+ * A detached operation connects these links through the links of the schedule,
+ * with one message (hello_t) along each. Each end of a link has a block of
+ * words (end_words_t) that the other end writes. The hello tells the receiver
+ * where the sender's link control and words are; the receiver then writes where
+ * its slots and words are into the words of the sender. When the request is
+ * freed, both ends of a link write to each other that they send nothing more;
+ * then the memory is released. So no rank waits for a rank that it has no link
+ * to. */
 
 #include "neighbor/call/persistent.h"
 
@@ -17,50 +19,59 @@
 #include "core/cache_line.h"
 #include "neighbor/link/protocol.h"
 
-/** The data of a link that the other end writes; in the heap. */
-typedef struct link_end {
-    uint64_t word; /* the three members behind it are set */
+/** The words at one end of a link that the other end writes; in the own arena.
+ * All but the first and `closed` are offsets and lengths at the receiver, which
+ * writes them. */
+typedef struct end_words {
+    uint64_t word; /* not 0: the next four members are set */
     uint64_t slots;
     uint64_t eager;
     uint64_t eager_bytes;
-    uint64_t end;    /* of the receiver */
-    uint64_t closed; /* the other end sends nothing more */
+    uint64_t words;  /* the end_words_t of the receiver */
+    uint64_t closed; /* not 0: the other end sends nothing more */
     uint64_t unused[2];
-} link_end_t;
+} end_words_t;
 
-_Static_assert(sizeof(link_end_t) == 64, "a cache line");
+_Static_assert(sizeof(end_words_t) == 64, "a cache line");
 
-/** The message along a link. */
+/** The message along a link: offsets in the sender's arena. */
 typedef struct hello {
-    uint64_t control;
-    uint64_t end; /* of the sender */
+    uint64_t control; /* the link control */
+    uint64_t words;   /* the end_words_t */
 } hello_t;
 
+/** The links of a persistent request, and the neighborhood that it runs on. */
 typedef struct own_links {
-    catena_neighborhood_t neighborhood; /* first; what the request runs on */
-    catena_neighborhood_t *of;
-    ctn_op_t *request; /* NULL: it has been freed */
-    const ctn_schedule_t *original;
-    ctn_schedule_t schedule; /* the original, with the own links */
-    ctn_schedule_t *hello;   /* one message along each link of the original */
-    hello_t *sent;           /* [outs] */
-    hello_t *came;           /* [ins] */
-    void *memory;            /* links and link ends, in the heap */
-    link_end_t *out_end;     /* [outs] */
-    link_end_t *in_end;      /* [ins] */
-    uint64_t *other;         /* [outs + ins]: link ends of the peers */
+    catena_neighborhood_t neighborhood; /* first: a copy of `of`, with these
+                                           links and a sequence of its own */
+    catena_neighborhood_t *of;          /* the caller's neighborhood */
+    ctn_op_t *request;                  /* NULL: it has been freed */
+    const ctn_schedule_t *original;     /* the schedule of `of` */
+    ctn_schedule_t schedule;            /* a copy of it, with these links */
+    ctn_schedule_t *hello; /* the schedule that connects: one message along each
+                              link of the original */
+    hello_t *sent;         /* [outs] */
+    hello_t *came;         /* [ins] */
+    void *memory;          /* slots, link controls, eager buffers and words, in
+                              the heap */
+    end_words_t *out_words; /* [outs] */
+    end_words_t *in_words;  /* [ins] directly behind out_words */
+    uint64_t *peer_words;   /* [outs + ins]: offsets of the peers' words in
+                               their arenas */
 } own_links_t;
 
 /** State of the operation that connects. */
 typedef struct connecting {
-    ctn_exchange_t x; /* first: its phases run here */
+    ctn_exchange_t x; /* first: the phases of an exchange run on it */
     own_links_t *own;
 } connecting_t;
 
-/** Limit of the eager buffers of all links of a request. */
+/* Limit of the eager buffers of all links of a request, in bytes, while each
+ * has EAGER_LEAST. */
 #define EAGER_ALL ((size_t)256 << 10)
 #define EAGER_LEAST ((size_t)1 << 10)
 
+/** The offset of memory in the own arena. */
 static uint64_t offset_of(const own_links_t *own, const void *memory)
 {
     uint64_t offset = 0;
@@ -70,8 +81,8 @@ static uint64_t offset_of(const own_links_t *own, const void *memory)
 
 /* ---- creation ---- */
 
-/** Copies the link ends: at other addresses, without state. False: no memory.
- */
+/** Copies the link ends of the original: only their peers and the lengths of
+ * eager buffers. False: no memory. */
 static bool copy_links(own_links_t *own)
 {
     const ctn_schedule_t *original = own->original;
@@ -100,6 +111,7 @@ static bool copy_links(own_links_t *own)
     return true;
 }
 
+/** Takes the memory of the links from the heap. False: there is none. */
 static bool take_memory(own_links_t *own)
 {
     ctn_schedule_t *schedule = &own->schedule;
@@ -109,21 +121,22 @@ static bool take_memory(own_links_t *own)
         ctn_link_memory(schedule->outs, schedule->in, schedule->ins, &zero);
     bytes = (bytes + 63) & ~(size_t)63;
     own->memory = ctn_heap_alloc(own->of->exec->heap, CTN_MEMBER_ALIGNMENT,
-                                 bytes + ends * sizeof(link_end_t) + 1);
-    own->other = calloc(ends + 1, sizeof(*own->other));
-    if (own->memory == NULL || own->other == NULL) {
+                                 bytes + ends * sizeof(end_words_t) + 1);
+    own->peer_words = calloc(ends + 1, sizeof(*own->peer_words));
+    if (own->memory == NULL || own->peer_words == NULL) {
         return false;
     }
-    own->out_end = (void *)((unsigned char *)own->memory + bytes);
-    own->in_end = own->out_end + schedule->outs;
+    own->out_words = (void *)((unsigned char *)own->memory + bytes);
+    own->in_words = own->out_words + schedule->outs;
     memset(own->memory, 0, zero);
-    memset(own->out_end, 0, ends * sizeof(link_end_t));
+    memset(own->out_words, 0, ends * sizeof(end_words_t));
     ctn_link_place(own->memory, schedule->out, schedule->outs, schedule->in,
                    schedule->ins, own->neighborhood.sequence.started);
     return true;
 }
 
-/** The schedule that connects: one round, through the original links. */
+/** Makes the schedule that connects: one round, through the links of the
+ * original. False: no memory. */
 static bool make_hello(own_links_t *own)
 {
     const ctn_schedule_t *original = own->original;
@@ -149,7 +162,7 @@ static bool make_hello(own_links_t *own)
         hello->send[o] =
             (ctn_schedule_message_t){.link = o, .first = o, .count = 1};
         own->sent[o] = (hello_t){offset_of(own, own->schedule.out[o].control),
-                                 offset_of(own, &own->out_end[o])};
+                                 offset_of(own, &own->out_words[o])};
     }
     for (uint32_t i = 0; i < ins; i++) {
         hello->block[outs + i] = (ctn_block_ref_t){CTN_BLOCK_RECV, i};
@@ -159,37 +172,39 @@ static bool make_hello(own_links_t *own)
     return true;
 }
 
-/** Copies the original neighborhood except for what differs. */
+/** Copies the caller's neighborhood and the original schedule, and sets what
+ * differs. */
 static void set_up(own_links_t *own)
 {
-    catena_neighborhood_t *view = &own->neighborhood;
+    catena_neighborhood_t *copy = &own->neighborhood;
     const ctn_schedule_t *original = own->original;
-    *view = *own->of;
-    view->path = NULL;
-    view->ran = NULL;
-    view->begun = view->allowed = 0;
-    view->ahead = false;
-    view->kept = NULL;
-    view->memory = NULL;
-    memset(view->schedule, 0, sizeof(view->schedule));
+    *copy = *own->of;
+    copy->path = NULL;
+    copy->ran = NULL;
+    copy->begun = copy->allowed = 0;
+    copy->ahead = false;
+    copy->kept = NULL;
+    copy->memory = NULL;
+    memset(copy->schedule, 0, sizeof(copy->schedule));
     for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         if (own->of->schedule[algorithm][original->pattern] == original) {
-            view->schedule[algorithm][original->pattern] = &own->schedule;
+            copy->schedule[algorithm][original->pattern] = &own->schedule;
         }
     }
-    ctn_sequence_set(&view->sequence, NULL, CTN_LINK_GENERATIONS,
+    ctn_sequence_set(&copy->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
-    view->sequence.without_generations = true;
-    view->sequence.flight = 0; /* until it is connected */
+    copy->sequence.without_generations = true;
+    copy->sequence.flight = 0; /* until the links are connected */
     own->schedule = *original;
     own->schedule.copy_of = original;
     own->schedule.uniform = NULL;
     own->schedule.aggregates = NULL;
     own->schedule.memory = NULL;
-    own->schedule.out = NULL; /* set later */
+    own->schedule.out = NULL; /* set by copy_links */
     own->schedule.in = NULL;
 }
 
+/** Frees the links of a request. No rank puts into them any more. */
 static void release(own_links_t *own)
 {
     ctn_neighbor_forget(&own->neighborhood);
@@ -198,19 +213,21 @@ static void release(own_links_t *own)
     ctn_refcount_put(own->neighborhood.users);
     ctn_schedule_free(own->hello);
     free(own->sent);
-    free(own->other);
+    free(own->peer_words);
     free(own->schedule.out);
     free(own->schedule.in);
     free(own);
 }
 
-/* ---- connecting ---- */
+/* ---- connecting: the phases of an exchange with the schedule own->hello, then
+ * send_ends and receive_ends ---- */
 
 static ctn_step_t begin(ctn_op_t *op)
 {
     return ctn_exchange_phases[0].run(op);
 }
 
+/** In place of receive_inline: the hello does not take the inline path. */
 static ctn_step_t pass(ctn_op_t *op)
 {
     (void)op;
@@ -227,25 +244,26 @@ static ctn_step_t finalize(ctn_op_t *op)
     return ctn_exchange_phases[3].run(op);
 }
 
-/** Tells the senders where they may write. */
+/** Receiver: the hello of each sender has arrived; tells the senders where they
+ * may write. */
 static ctn_step_t send_ends(ctn_op_t *op)
 {
     own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
     ctn_schedule_t *schedule = &own->schedule;
     for (uint32_t i = 0; i < schedule->ins; i++) {
         ctn_link_in_t *in = &schedule->in[i];
-        link_end_t own_end = {.slots = offset_of(own, in->slots),
-                              .eager = offset_of(own, in->eager),
-                              .eager_bytes = in->eager_bytes,
-                              .end = offset_of(own, &own->in_end[i])};
-        uint64_t at = own->came[i].end;
+        end_words_t here = {.slots = offset_of(own, in->slots),
+                            .eager = offset_of(own, in->eager),
+                            .eager_bytes = in->eager_bytes,
+                            .words = offset_of(own, &own->in_words[i])};
+        uint64_t at = own->came[i].words;
         in->control = own->came[i].control;
-        own->other[schedule->outs + i] = at;
+        own->peer_words[schedule->outs + i] = at;
         catena_status_t status = ctn_link_reach(op->exec, &in->peer);
         if (status == CATENA_OK) {
             status = ctn_put_signal(
-                in->peer.endpoint, &own_end.slots, 4 * sizeof(uint64_t),
-                at + offsetof(link_end_t, slots), at, 1, &op->pending);
+                in->peer.endpoint, &here.slots, 4 * sizeof(uint64_t),
+                at + offsetof(end_words_t, slots), at, 1, &op->pending);
         }
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
@@ -254,25 +272,27 @@ static ctn_step_t send_ends(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Sender: waits for the answers of all receivers. */
 static ctn_step_t receive_ends(ctn_op_t *op)
 {
     own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
     for (uint32_t o = 0; o < own->schedule.outs; o++) {
         ctn_link_out_t *out = &own->schedule.out[o];
-        const link_end_t *end = &own->out_end[o];
-        if (ctn_word_load(&end->word) == 0) {
+        const end_words_t *words = &own->out_words[o];
+        if (ctn_word_load(&words->word) == 0) {
             op->waits_for = out->peer.rank;
             return ctn_link_wait(op, &out->peer);
         }
-        out->slots = end->slots;
-        out->eager = end->eager;
-        out->eager_bytes = (uint32_t)end->eager_bytes;
-        own->other[o] = end->end;
+        out->slots = words->slots;
+        out->eager = words->eager;
+        out->eager_bytes = (uint32_t)words->eager_bytes;
+        own->peer_words[o] = words->words;
     }
     return CTN_STEP_NEXT;
 }
 
-/** The first start may begin. Other ranks depend on it: a failure aborts. */
+/** Prepares the request, and lets its first start begin. Other ranks depend on
+ * that start: a failure aborts all operations. */
 static void finish(ctn_op_t *op)
 {
     own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
@@ -314,6 +334,7 @@ static const ctn_neighbor_collective_t connecting = {
     .call = &connecting_call,
 };
 
+/** Starts the operation that connects the links. False: no memory. */
 static bool connect(own_links_t *own)
 {
     catena_neighborhood_t *of = own->of;
@@ -334,8 +355,8 @@ static bool connect(own_links_t *own)
                                .base = (unsigned char *)own->came,
                                .bytes = sizeof(hello_t),
                                .step = sizeof(hello_t)};
-    op->persistent = true; /* its execution is not kept: its schedule is
-                              freed */
+    op->persistent = true; /* so its execution is freed with it: the schedule
+                              of that is freed, too */
     if (ctn_exchange_prepare_for(&c->x, own->hello) != CATENA_OK) {
         ctn_op_release(op);
         return false;
@@ -344,23 +365,26 @@ static bool connect(own_links_t *own)
     return true;
 }
 
-/* ---- freeing ---- */
+/* ---- freeing: an operation of the request's sequence ---- */
 
+/** Whether the freeing may begin: the links are connected, and no other
+ * operation is under way. */
 static bool is_over(const ctn_op_t *op)
 {
     own_links_t *const *own = (const void *)op->memory;
     const ctn_sequence_t *sequence = &(*own)->neighborhood.sequence;
-    /* The freeing itself has a number. */
     return sequence->flight > 0 && ctn_sequence_under_way(sequence) == 1;
 }
 
+/** Tells the other end of a link that this end sends nothing more.
+ * @param words offset of the peer's words in its arena */
 static catena_status_t close_end(ctn_exec_t *exec, ctn_link_peer_t *peer,
-                                 uint64_t end)
+                                 uint64_t words)
 {
     catena_status_t status = ctn_link_reach(exec, peer);
     return status == CATENA_OK
-               ? ctn_signal(peer->endpoint, end + offsetof(link_end_t, closed),
-                            1)
+               ? ctn_signal(peer->endpoint,
+                            words + offsetof(end_words_t, closed), 1)
                : status;
 }
 
@@ -370,21 +394,23 @@ static ctn_step_t close_all(ctn_op_t *op)
     ctn_schedule_t *schedule = &own->schedule;
     catena_status_t status = CATENA_OK;
     for (uint32_t o = 0; o < schedule->outs && status == CATENA_OK; o++) {
-        status = close_end(op->exec, &schedule->out[o].peer, own->other[o]);
+        status =
+            close_end(op->exec, &schedule->out[o].peer, own->peer_words[o]);
     }
     for (uint32_t i = 0; i < schedule->ins && status == CATENA_OK; i++) {
         status = close_end(op->exec, &schedule->in[i].peer,
-                           own->other[schedule->outs + i]);
+                           own->peer_words[schedule->outs + i]);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/** Waits until the other ends of all links send nothing more. */
 static ctn_step_t await_all(ctn_op_t *op)
 {
     const own_links_t *own = *(own_links_t **)ctn_op_state(op);
     uint32_t ends = own->schedule.outs + own->schedule.ins;
     for (uint32_t e = 0; e < ends; e++) {
-        if (ctn_word_load(&own->out_end[e].closed) == 0) {
+        if (ctn_word_load(&own->out_words[e].closed) == 0) {
             return CTN_STEP_WAIT;
         }
     }
@@ -407,9 +433,10 @@ static const ctn_algorithm_t closing = {
     .ready = is_over,
 };
 
-static void dispose(void *what)
+/** op->dispose of the request: starts the operation that frees the links. */
+static void dispose(void *owned)
 {
-    own_links_t *own = what;
+    own_links_t *own = owned;
     ctn_exec_t *exec = own->neighborhood.exec;
     own->request = NULL;
     ctn_op_t *op = ctn_op_create(exec, &closing, &own->neighborhood.sequence);
@@ -423,8 +450,8 @@ static void dispose(void *what)
 
 /* ---- the request ---- */
 
-/** The schedule for a call. Not one with aggregates, which have numbers of
- * their own. */
+/** The schedule for a call. Not one with aggregates, which are numbered by the
+ * operations of the neighborhood: instead the general one of that algorithm. */
 static const ctn_schedule_t *schedule_for(const ctn_exchange_t *x)
 {
     const ctn_schedule_t *chosen = ctn_exchange_choose(x);
