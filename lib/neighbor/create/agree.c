@@ -9,12 +9,14 @@
 
 enum { MOST_WORDS = 32 };
 
-/** The first word is the status, negated; then sums, then maxima. */
+/** Layout of the words that are reduced: first the status, negated, of which
+ * the maximum is the worst; then this many sums, then this many maxima. */
 typedef struct neighbor_shape {
     size_t sums;
     size_t maxima;
 } neighbor_shape_t;
 
+/** The operator of the double scan: local = local combined with remote. */
 static void combine(void *local, const void *remote, size_t bytes,
                     bool remote_is_left, void *argument)
 {

@@ -1,8 +1,6 @@
-/* Whether edges connect all ranks that have neighbors. From each of these ranks
- * a path leads to lower and lower neighbors, down to a rank without a lower
- * one. If there is only one such rank, as in grids and rings, the graph is
- * connected, and a sum shows it. Otherwise rank 0 gathers the graph: O(edges)
- * memory there. */
+/* NBR-5. Counts the connected components of a graph: rank 0 gathers the edges,
+ * with O(edges) memory there. Only needed if several ranks have neighbors but
+ * no lower one; see ctn_neighbor_graph_facts in create/facts.c. */
 
 #include <stdlib.h>
 
@@ -15,7 +13,8 @@ typedef struct joined {
     uint32_t lower;
 } joined_t;
 
-/** The neighbors below this rank, each once. NULL: no memory. */
+/** The neighbors with a lower rank, at most once as source and once as target.
+ * NULL: no memory. */
 static joined_t *list_lower(const catena_neighborhood_t *neighborhood,
                             size_t *count)
 {
@@ -46,7 +45,8 @@ static joined_t *list_lower(const catena_neighborhood_t *neighborhood,
 
 /* ---- at rank 0 ---- */
 
-/** The representative of a rank's component (union-find with path halving). */
+/** The representative of a rank's component (union-find with path halving).
+ * @param above parent of each rank: a representative is its own */
 static uint32_t find(uint32_t *above, uint32_t rank)
 {
     while (above[rank] != rank) {
@@ -56,6 +56,8 @@ static uint32_t find(uint32_t *above, uint32_t rank)
     return rank;
 }
 
+/** Makes a rank that has not appeared yet a component of its own.
+ * @return the number of new components */
 static uint32_t enter(uint32_t *above, uint32_t rank)
 {
     if (above[rank] != UINT32_MAX) {
@@ -65,6 +67,7 @@ static uint32_t enter(uint32_t *above, uint32_t rank)
     return 1;
 }
 
+/** Counts the components of these edges. Ranks without an edge have none. */
 static catena_status_t count_components(uint32_t size, const joined_t *joined,
                                         size_t count, uint64_t *components)
 {

@@ -1,6 +1,7 @@
-/* Connects links: each rank takes memory for its link ends, and tells the ranks
- * at the other ends where it is, in one sparse exchange of a record for each
- * end. Endpoints to other nodes are connected by the first message. */
+/* NBR-5. Connects links: each rank takes memory for its link ends, and tells
+ * the ranks at the other ends where that is, in one sparse exchange of a record
+ * for each end. Endpoints on the node are connected now, those to other nodes
+ * by the first message. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,29 +11,30 @@
 
 /** What one end of a link sends to the other. */
 typedef struct link_record {
-    uint32_t rank; /* for ctn_sparse_exchange: target, then origin */
-    uint32_t is_receiver;
-    uint64_t process;
+    uint32_t rank;        /* for ctn_sparse_exchange: target, then origin */
+    uint32_t is_receiver; /* the origin is the receiver of the link */
+    uint64_t process;     /* of the origin, for ctn_exec_connect */
+    /* Offsets in the arena of the origin. */
     uint64_t offset; /* of the receiver's slots, or of the sender's link
                         control */
     uint64_t eager;  /* of the receiver's eager buffers */
     uint64_t eager_bytes;
 } link_record_t;
 
-/** Link ends, and the order in which the other ends find them. */
+/** The link ends of this rank that are being connected. */
 typedef struct links {
     catena_neighborhood_t *neighborhood;
     uint32_t outs, ins;
-    const ctn_edge_key_t *to; /* [outs] in order; index: of the link */
-    const ctn_edge_key_t *from;
+    const ctn_edge_key_t *to;   /* [outs] in order; key.index: index in `out` */
+    const ctn_edge_key_t *from; /* [ins] in order; key.index: index in `in` */
     ctn_link_out_t *out;
     ctn_link_in_t *in;
-    void *memory;
+    void *memory; /* slots, link controls and eager buffers, in the heap */
 } links_t;
 
 /* ---- memory ---- */
 
-/** Sets the longest messages for eager buffers. */
+/** Sets the length of the eager buffers of each link. */
 static void set_eager_bytes(links_t *links)
 {
     ctn_link_kind_t local_kind = links->neighborhood->exec->oversubscribed
@@ -53,6 +55,7 @@ static void set_eager_bytes(links_t *links)
     }
 }
 
+/** Takes the memory of the link ends. */
 static catena_status_t take_memory(links_t *links)
 {
     ctn_heap_t *heap = links->neighborhood->exec->heap;
@@ -74,7 +77,8 @@ static catena_status_t take_memory(links_t *links)
     return CATENA_OK;
 }
 
-static void give_memory(links_t *links)
+/** Frees what take_memory has taken. */
+static void free_memory(links_t *links)
 {
     free(links->out);
     free(links->in);
@@ -83,6 +87,7 @@ static void give_memory(links_t *links)
 
 /* ---- records ---- */
 
+/** The offset of memory in the own arena. */
 static uint64_t offset_of(const links_t *links, const void *memory)
 {
     uint64_t offset = 0;
@@ -91,6 +96,7 @@ static uint64_t offset_of(const links_t *links, const void *memory)
     return offset;
 }
 
+/** Writes a record for each link end. */
 static void fill_records(const links_t *links, link_record_t *record)
 {
     link_record_t common = {
@@ -114,6 +120,7 @@ static void fill_records(const links_t *links, link_record_t *record)
     }
 }
 
+/** Sets what a link end knows of its other end; connects it on this node. */
 static catena_status_t set_peer(const links_t *links, ctn_link_peer_t *peer,
                                 const link_record_t *record)
 {
@@ -126,8 +133,8 @@ static catena_status_t set_peer(const links_t *links, ctn_link_peer_t *peer,
                        : CATENA_OK;
 }
 
-/** Received records are in the order of the keys: by rank, then as that rank
- * listed them. */
+/** Sets the link ends from the received records. These are in the order of the
+ * keys: by rank, then as that rank listed them. */
 static catena_status_t take_records(links_t *links, const link_record_t *record,
                                     size_t count)
 {
@@ -156,8 +163,8 @@ static catena_status_t take_records(links_t *links, const link_record_t *record,
                : status;
 }
 
-/** Pairs the k-th link from a peer with the k-th link to it. Both ends find the
- * same pairs. */
+/** Sets in[].reverse: pairs the k-th link from a peer with the k-th link to it.
+ * Both ends find the same pairs. */
 static void pair(links_t *links)
 {
     uint32_t i = 0;
@@ -201,14 +208,15 @@ static catena_status_t connect(links_t *links)
     if (status == CATENA_OK) {
         pair(links);
     } else {
-        give_memory(links);
+        free_memory(links);
     }
     return status;
 }
 
 /* ---- links of edges and of schedules ---- */
 
-/** Reduces the keys to edges that have a link; index: of the link. */
+/** Keeps only the keys of edges that have a link, and sets key.index to the
+ * index of the link. @return their number */
 static uint32_t linked(const ctn_edge_t *edge, ctn_edge_key_t *key,
                        uint32_t count)
 {
@@ -249,7 +257,7 @@ catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood)
     return status;
 }
 
-/** Keys of a list of ranks. */
+/** Keys of a list of ranks, in order. */
 static ctn_edge_key_t *keys_of(const uint32_t *rank, uint32_t ranks)
 {
     uint32_t count;

@@ -14,6 +14,7 @@
 
 /* ---- what must be the same on all ranks ---- */
 
+/* Indices of the values that the ranks compare. */
 enum {
     SAME_OPERATIONS,
     SAME_ALGORITHM,
@@ -31,6 +32,7 @@ static const char *const same_names[SAMES] = {"the operations",
                                               "the grid (or that there is one)",
                                               "CATENA_CHECK"};
 
+/** Adds values to a hash. */
 static uint64_t digest_all(uint64_t hash, const int *value, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -39,7 +41,7 @@ static uint64_t digest_all(uint64_t hash, const int *value, size_t count)
     return hash;
 }
 
-/** 0: no grid. */
+/** A hash of a grid; 0: no grid. */
 static uint64_t grid_digest(const ctn_grid_t *grid)
 {
     if (grid == NULL) {
@@ -140,8 +142,10 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
     free(neighborhood);
 }
 
+/* Its address is the key of the attachment to the group. */
 static const char neighborhood_key;
 
+/** For ctn_attachment_t: frees the neighborhood with its group. */
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
@@ -150,6 +154,8 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
                  offsetof(catena_neighborhood_t, attachment)));
 }
 
+/** For ctn_attachment_t: no operation and no persistent request uses the
+ * neighborhood. */
 static bool quiet(const ctn_attachment_t *attachment)
 {
     const catena_neighborhood_t *neighborhood =
@@ -159,7 +165,8 @@ static bool quiet(const ctn_attachment_t *attachment)
            neighborhood->users->count == 0;
 }
 
-/** NULL: no memory; then the grid is still the caller's. */
+/** Creates a neighborhood without graph facts, links and schedules. NULL: no
+ * memory; then the grid is still the caller's. */
 static catena_neighborhood_t *allocate(catena_group_t *group,
                                        const ctn_graph_t *graph,
                                        const catena_neighborhood_info_t *info)
@@ -220,6 +227,7 @@ static catena_status_t find_facts(catena_neighborhood_t *neighborhood)
     return status;
 }
 
+/** All steps after the agreement on arguments. */
 static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
 {
     catena_status_t status = find_facts(neighborhood);
@@ -239,7 +247,8 @@ static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
     return status == CATENA_OK ? ctn_schedules_make(neighborhood) : status;
 }
 
-/** The algorithm that this rank is asked to use. -1: auto. */
+/** The algorithm that the info or the settings of this rank ask for; -1: auto.
+ * @param[in,out] failed set to ERR_ARG if the name is unknown */
 static int find_requested(const catena_group_t *group,
                           const catena_neighborhood_info_t *info,
                           catena_status_t *failed)

@@ -3,40 +3,43 @@
 
 #include "neighbor/neighborhood.h"
 
-/* The steps of the creation of a neighborhood, which create.c runs. */
+/* The steps of the creation of a neighborhood, which create/create.c runs. */
 
-/** create.c: space for `count` sources and as many targets, all zeros.
- * malloc'd; the caller frees them. */
+/** create/create.c: space for `count` sources and as many targets, all zeros.
+ * The caller frees both.
+ * @return CATENA_OK or ERR_NO_MEMORY */
 catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
                                ctn_edge_t **target);
 
-/** The order in which both ends find an edge: by the rank at the other end,
- * then by label, then by position in the list. */
+/** The key by which each end sorts its edges, so that both ends find the same
+ * order: by the rank at the other end, then by label, then by position in the
+ * list. */
 typedef struct ctn_edge_key {
     uint32_t rank;
     uint32_t label;
     uint32_t index; /* in the list */
 } ctn_edge_key_t;
 
-/** Keys of a list in order, without edges of CATENA_PROC_NULL. malloc'd; the
- * caller frees them. NULL: no memory. */
+/** create/match.c: the keys of a list in order, without edges to
+ * CATENA_PROC_NULL. The caller frees them. NULL: no memory. */
 ctn_edge_key_t *ctn_edge_keys(const ctn_edge_t *edge, uint32_t edges,
                               uint32_t *count);
 
 /** The nodes of a group. */
 typedef struct ctn_nodes {
     uint32_t own;     /* lowest rank of the group on this node */
-    uint32_t on_node; /* ranks on this node */
-    uint32_t nodes;
+    uint32_t on_node; /* number of ranks on this node */
+    uint32_t nodes;   /* number of nodes */
 } ctn_nodes_t;
 
 /** create/facts.c: finds the nodes. Collective; blocks. */
 catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes);
 
-/** Whether a rank is on this node. ctn_neighbor_nodes has run. */
+/** create/facts.c: whether a rank is on this node. ctn_neighbor_nodes has run.
+ */
 bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank);
 
-/** create/facts.c: finds the facts about a graph whose edges are matched.
+/** create/facts.c: sets neighborhood->graph_facts. The edges are matched.
  * Collective; blocks.
  * @param status this rank's so far
  * @return the worst status of all ranks */
@@ -44,39 +47,41 @@ catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
                                          const ctn_nodes_t *nodes,
                                          catena_status_t status);
 
-/** create/components.c: number of connected components, without ranks that have
- * no neighbors. Collective; blocks. */
+/** create/components.c: number of connected components of the graph; ranks
+ * without neighbors do not count. Collective; blocks. */
 catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
                                         uint64_t *components);
 
 /** create/agree.c: checks that all ranks give weights to their edges, or none
  * does. A rank without edges does not count. Collective; blocks.
- * @param status this rank's so far
- * @param any    this rank has edges
- * @return the worst status of all ranks, or ERR_ARG (logged) */
+ * @param status            this rank's so far
+ * @param any               this rank has edges
+ * @param weighted          this rank gives weights
+ * @param[out] all_weighted the edges of the graph have weights
+ * @return the worst status of all ranks, or ERR_ARG, which is logged */
 catena_status_t ctn_neighbor_agree_weights(catena_group_t *group,
                                            catena_status_t status, bool any,
                                            bool weighted, bool *all_weighted);
 
 /** create/match.c: matches both ends of each edge: sets peer_index, node and
- * the weight that counts. Collective; blocks.
- * @return ERR_ARG if the lists of this rank and of a peer differ (logged); the
- *         caller tells all ranks
- */
+ * the larger of both weights. Collective; blocks.
+ * @param node of this rank, as in ctn_edge_t
+ * @return this rank's status; the ranks still have to agree on it. ERR_ARG,
+ *         which is logged: the lists of this rank and of a peer differ */
 catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,
                                    uint32_t node);
 
-/** create/connect.c: connects the links of all edges. Their numbers are set.
- * Collective; blocks. */
+/** create/connect.c: makes and connects the links of all edges. edge->link is
+ * set. Collective; blocks. */
 catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood);
 
-/** create/reorder.c: reorders the ranks to suit the graph. The group is
- * replaced, and this rank gets the edges of its new rank. The edges are
- * matched. Collective; blocks. */
+/** create/reorder.c: reorders the ranks to suit the graph, whose edges are
+ * matched: replaces the group, and gives this rank the edges of its new rank.
+ * Collective; blocks. */
 catena_status_t ctn_neighbor_reorder(catena_neighborhood_t *neighborhood);
 
-/** Releases a neighborhood except for its group. No rank may put into its links
- * any more. */
+/** create/create.c: frees a neighborhood except for its group. No rank may put
+ * into its links any more. */
 void ctn_neighborhood_release(catena_neighborhood_t *neighborhood);
 
 #endif

@@ -1,4 +1,5 @@
-/* Facts about a neighborhood that all ranks know: its nodes and edges. */
+/* NBR-5. The graph facts: what all ranks know of the nodes and edges of a
+ * neighborhood. */
 
 #include <stdlib.h>
 
@@ -7,9 +8,10 @@
 
 /* ---- nodes ---- */
 
+/** State of the operation that finds the nodes. */
 typedef struct query {
-    catena_group_t *group; /* arguments */
-    ctn_nodes_t *nodes;
+    catena_group_t *group; /* argument */
+    ctn_nodes_t *nodes;    /* the result */
     ctn_topo_t *topo;
 } query_t;
 
@@ -19,7 +21,7 @@ static ctn_step_t need_topo(ctn_op_t *op)
     return ctn_topo_need(op, query->group, &query->topo);
 }
 
-/** The first rank of a node represents it. */
+/** The lowest rank on a node names it. */
 static ctn_step_t read_topo(ctn_op_t *op)
 {
     const query_t *query = ctn_op_state(op);
@@ -72,15 +74,19 @@ bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank)
 
 /* ---- edges ---- */
 
+/* Indices of the words that ctn_neighbor_agree reduces. SUM_LOWEST: number of
+ * ranks that have neighbors, but none below them. */
 enum { SUM_WEIGHT, SUM_BETWEEN, SUM_LOWEST, SUMS };
 enum { MAX_DEGREE, MAX_REMOTE, MAX_ON_NODE, MAX_WEIGHT, MAXIMA };
 
+/** Raises *most to `value`. */
 static void at_least(uint64_t *most, uint64_t value)
 {
     *most = *most > value ? *most : value;
 }
 
-/** Whether this rank has neighbors, and whether one of them is below it. */
+/** Whether this rank has neighbors, and whether one of them has a lower rank.
+ */
 static void check_neighbors(const ctn_edge_t *edge, uint32_t edges,
                             uint32_t own, bool *any, bool *below)
 {
@@ -92,6 +98,7 @@ static void check_neighbors(const ctn_edge_t *edge, uint32_t edges,
     }
 }
 
+/** Number of edges to or from other nodes. */
 static uint64_t count_remote(const ctn_edge_t *edge, uint32_t edges,
                              uint32_t node)
 {
@@ -160,6 +167,9 @@ catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
                                 maxima);
     if (status == CATENA_OK) {
         fill_in(&neighborhood->graph_facts, nodes, sums, maxima);
+        /* From each rank with neighbors a path leads to lower and lower
+         * neighbors, down to a rank without a lower one. If there is only one
+         * such rank, as in grids and rings, the graph is connected. */
         neighborhood->graph_facts.connected = sums[SUM_LOWEST] <= 1;
     }
     if (status == CATENA_OK && !neighborhood->graph_facts.connected) {

@@ -1,7 +1,8 @@
-/* Graphs whose edges any rank may contribute: one sparse exchange sends each
- * edge to both of its ends. The lists have the order of that exchange: by the
- * contributing rank, then as it listed them. So both ends find the same order
- * of parallel edges. Memory: O(edges contributed and edges at this rank). */
+/* NBR-5. catena_dist_graph_create: any rank may contribute any edges of the
+ * graph. One sparse exchange sends each edge to both of its ends. Each end
+ * lists its edges by the rank that contributed them, then as that rank listed
+ * them, so both ends find the same order of parallel edges. Memory: O(edges
+ * contributed and edges at this rank). */
 
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "neighbor/create/create.h"
 #include "neighbor/create/sparse_exchange.h"
 
-/** What an end receives of an edge. */
+/** An edge, as it is sent to one of its ends. */
 typedef struct edge_end {
     uint32_t rank;      /* for ctn_sparse_exchange: target, then contributor */
     uint32_t is_target; /* the edge leads to `peer`, else it comes from there */
@@ -18,14 +19,15 @@ typedef struct edge_end {
     int32_t weight;
 } edge_end_t;
 
-/** What a rank contributes. */
+/** What a rank contributes: degrees[i] edges from rank nodes[i] to the next
+ * ranks of `targets`. */
 typedef struct contribution {
-    int count;
-    const int *nodes;
+    int count;        /* of nodes and degrees */
+    const int *nodes; /* ranks of the group, as in MPI_Dist_graph_create */
     const int *degrees;
     const int *targets;
-    const int *weights;
-    size_t edges; /* set by the check */
+    const int *weights; /* or CATENA_UNWEIGHTED */
+    size_t edges;       /* sum of the degrees; set by check_nodes */
 } contribution_t;
 
 /* ---- arguments ---- */
@@ -96,7 +98,7 @@ static catena_status_t check_targets(const catena_group_t *group,
 
 /* ---- exchange ---- */
 
-/** Both ends of each edge. NULL: no memory. */
+/** The records for both ends of each contributed edge. NULL: no memory. */
 static edge_end_t *list_ends(const contribution_t *contribution)
 {
     edge_end_t *edge_end =
@@ -119,7 +121,7 @@ static edge_end_t *list_ends(const contribution_t *contribution)
     return edge_end;
 }
 
-/** The lists of this rank. */
+/** Makes this rank's lists of the received records. */
 static catena_status_t fill(const edge_end_t *edge_end, size_t count,
                             ctn_graph_t *graph)
 {

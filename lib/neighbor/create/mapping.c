@@ -1,36 +1,38 @@
-#include "map/map.h"
-#include "neighbor/create/sparse_exchange.h"
+/* The places of rank reordering (ORD-1 to ORD-4): rank 0 gathers the graph,
+ * computes the place of each rank (lib/map) and sends it. */
 
 #include <stdlib.h>
 
+#include "map/map.h"
 #include "neighbor/create/create.h"
+#include "neighbor/create/sparse_exchange.h"
 
-/* Rank 0 gathers the graph, computes the places and sends them. */
-
-/** What a rank sends: first its node, then each edge. */
+/** What a rank sends to rank 0: a record with its node, then one for each edge.
+ * A rank without memory sends one record with NO_MEMORY. */
 typedef struct graph_record {
     uint32_t rank; /* 0; when received: the origin */
-    uint32_t of;   /* lowest rank on the node, or target; NO_MEMORY */
+    uint32_t of;   /* lowest rank on the node; of an edge: the target */
     uint64_t weight;
 } graph_record_t;
 
-#define NO_MEMORY UINT32_MAX
+#define NO_MEMORY UINT32_MAX /* as graph_record_t.of */
 
-/** What a rank receives. */
+/** What rank 0 sends to each rank. */
 typedef struct place_record {
-    uint32_t rank;
-    uint32_t place;
-    uint64_t status;
+    uint32_t rank;   /* for ctn_sparse_exchange */
+    uint32_t place;  /* the new rank */
+    uint64_t status; /* of rank 0 */
 } place_record_t;
 
 /** The graph at rank 0. */
 typedef struct gathered {
-    uint32_t *node; /* [size], counted from 0 */
+    uint32_t *node; /* [size]: node of each rank; nodes count from 0 */
     size_t edges;
-    ctn_map_edge_t *edge;
+    ctn_map_edge_t *edge; /* [edges] */
 } gathered_t;
 
-/** Sends this rank's node and its edges: those of `graph`, or none. */
+/** Sends this rank's node and its edges to rank 0.
+ * @param graph NULL: no edges */
 static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
                               graph_record_t **came, size_t *came_count)
 {
@@ -61,9 +63,9 @@ static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
     return status;
 }
 
-/** Separates the records into nodes and edges. The first rank of a node refers
- * to itself and comes before the others of the node, so nodes are numbered in
- * the order of their first ranks. */
+/** Separates the records into nodes and edges. Nodes are numbered in the order
+ * of their lowest ranks: the record of such a rank names the rank itself, and
+ * comes before those of the other ranks of its node. */
 static catena_status_t sort_out(uint32_t size, const graph_record_t *came,
                                 size_t came_count, gathered_t *gathered)
 {
@@ -120,7 +122,7 @@ static catena_status_t send_places(catena_group_t *group,
     return status;
 }
 
-/** At rank 0. */
+/** Computes the places, at rank 0. */
 static catena_status_t map(const gathered_t *gathered, uint32_t size,
                            const ctn_grid_t *grid, const int weights[],
                            uint32_t place[])
@@ -135,8 +137,8 @@ static catena_status_t map(const gathered_t *gathered, uint32_t size,
                          place, &before, &after);
 }
 
-/** Reorders a graph or a grid. All ranks take part to the end, whatever their
- * status.
+/** Finds this rank's place for a graph or, if `grid` is not NULL, for a grid.
+ * All ranks take part to the end, whatever their status.
  * @return this rank's status */
 static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
                                const ctn_grid_t *grid, const int weights[],

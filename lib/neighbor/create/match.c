@@ -20,12 +20,13 @@ typedef struct edge_record {
     uint32_t node;
 } edge_record_t;
 
-/* Further differences are only counted. */
+/* Of more differences only the number is reported. */
 enum { MOST_REPORTS = 4 };
 
+/** A matching of the lists of this rank. */
 typedef struct match {
     catena_neighborhood_t *neighborhood;
-    uint32_t reports;
+    uint32_t reports; /* differences found so far */
 } match_t;
 
 /* ---- order ---- */
@@ -91,7 +92,10 @@ static void report(match_t *match, uint32_t from, uint32_t to, uint32_t named,
 }
 
 /** Reports that this rank and `peer` differ in the edges between them in one
- * direction. Edges to itself are in both lists of a rank: reported once. */
+ * direction. A rank has edges to itself in both lists; they are reported once.
+ * @param is_target they are targets of this rank
+ * @param mine      number of these edges in the own list
+ * @param theirs    the same in the peer's list */
 static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
                    uint32_t theirs)
 {
@@ -105,7 +109,7 @@ static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
 
 /* ---- comparison ---- */
 
-/** One of the own lists, and what it is compared with. */
+/** One of the own two lists, and the records that it is compared with. */
 typedef struct side {
     bool is_target; /* the own list is that of targets */
     ctn_edge_t *edge;
@@ -115,6 +119,7 @@ typedef struct side {
     uint32_t count;
 } side_t;
 
+/** Whether `count` edges have the same labels at both ends. */
 static bool same_labels(const ctn_edge_key_t *key, const edge_record_t *record,
                         uint32_t count)
 {
@@ -126,6 +131,7 @@ static bool same_labels(const ctn_edge_key_t *key, const edge_record_t *record,
     return true;
 }
 
+/** Completes an edge from what its other end has sent. */
 static void join(ctn_edge_t *edge, const edge_record_t *record)
 {
     edge->peer_index = record->index;
@@ -134,6 +140,7 @@ static void join(ctn_edge_t *edge, const edge_record_t *record)
         edge->weight > record->weight ? edge->weight : record->weight;
 }
 
+/** Compares a list with its records, peer by peer. */
 static void compare(match_t *match, const side_t *side)
 {
     uint32_t i = 0;
@@ -166,8 +173,8 @@ static void compare(match_t *match, const side_t *side)
     }
 }
 
-/** Moves records about targets to the front, both kinds in the order they came.
- */
+/** Moves records with `is_target` to the front. They and the rest keep their
+ * order. @return their number */
 static uint32_t partition(edge_record_t *record, uint32_t count,
                           edge_record_t *buffer)
 {
@@ -186,6 +193,7 @@ static uint32_t partition(edge_record_t *record, uint32_t count,
 
 /* ---- records ---- */
 
+/** Writes a record for each edge of a list. */
 static void fill_records(const side_t *side, uint32_t node,
                          edge_record_t *record)
 {
@@ -200,6 +208,7 @@ static void fill_records(const side_t *side, uint32_t node,
     }
 }
 
+/** Exchanges the records and compares them with both lists. */
 static catena_status_t exchange(match_t *match, side_t *source, side_t *target,
                                 uint32_t node)
 {

@@ -1,15 +1,17 @@
-/* Rank reordering: heavy neighbors get places on one node. The ranks are
- * renumbered, the graph is not: the rank that gets a place gets the lists of
- * the rank that had this number. Two sparse exchanges and a split. */
+/* Rank reordering: puts ranks that share heavy edges on one node. The graph
+ * stays as it is; the processes get new ranks. The place of a process
+ * (create/mapping.c) is its new rank, and it takes over the lists of the
+ * process that had this rank. Two sparse exchanges and a split, besides those
+ * that find the places. */
 
 #include <stdlib.h>
 
 #include "neighbor/create/sparse_exchange.h"
 #include "neighbor/grid/edges.h"
 
-/** An edge on its way to the rank that gets the place of its owner. */
+/** An edge on its way to the process that takes it over. */
 typedef struct moved {
-    uint32_t rank; /* for ctn_sparse_exchange */
+    uint32_t rank; /* for ctn_sparse_exchange: target, then origin */
     uint32_t is_target;
     int32_t peer;
     uint32_t label;
@@ -18,6 +20,8 @@ typedef struct moved {
 
 /* ---- lists ---- */
 
+/** Appends the edges of a list to records for rank `to`.
+ * @return where the next record goes */
 static moved_t *pack(moved_t *at, const ctn_edge_t *edge, uint32_t count,
                      bool is_target, uint32_t to)
 {
@@ -28,6 +32,7 @@ static moved_t *pack(moved_t *at, const ctn_edge_t *edge, uint32_t count,
     return at;
 }
 
+/** Replaces this rank's lists by the received edges. */
 static catena_status_t unpack(catena_neighborhood_t *neighborhood,
                               const moved_t *moved, size_t count)
 {
@@ -52,7 +57,8 @@ static catena_status_t unpack(catena_neighborhood_t *neighborhood,
     return CATENA_OK;
 }
 
-/** Finds the rank that gets the place of this rank's number. */
+/** Finds the process whose place is this process's old rank.
+ * @param[out] successor its old rank */
 static catena_status_t find_successor(catena_group_t *group, uint32_t place,
                                       uint32_t *successor)
 {
@@ -68,7 +74,7 @@ static catena_status_t find_successor(catena_group_t *group, uint32_t place,
     return status;
 }
 
-/** Sends the own lists to that rank, and receives those of the new place. */
+/** Sends the own lists to the successor, and receives those of the place. */
 static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t place)
 {
     catena_group_t *group = neighborhood->group;
@@ -114,6 +120,7 @@ static int *direction_weights(const catena_neighborhood_t *neighborhood)
     return weights;
 }
 
+/** Finds this rank's place. */
 static catena_status_t find_place(catena_neighborhood_t *neighborhood,
                                   int *place)
 {

@@ -1,6 +1,6 @@
 /* NBR-5. Sparse exchange: records from any members of a chain to any others,
- * along its log-chain. In round d, the greatest distance first, records for
- * members 2^d or more away go a step of 2^d. Moody, Ahn, de Supinski: Exascale
+ * along its log-chain. d counts down; in round d records for members 2^d or
+ * more away go a step of 2^d. Moody, Ahn, de Supinski: Exascale
  * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2, describes
  * the log-chain. Rounds: ceil(log2 p). Messages: two per member and round.
  * Bytes: every record travels one step for each bit that is set in its
@@ -14,37 +14,41 @@
 #include "group/group.h"
 #include "neighbor/create/sparse_exchange.h"
 
+/* The two sides of a member in the chain: indices of side[]. */
 enum { LEFT, RIGHT };
 
-/** The start of a record on its way; the data follow. */
-typedef struct label {
+/** The start of a record on its way: target and origin; the data follow. */
+typedef struct route {
     uint32_t to;
     uint32_t from;
-} label_t;
+} route_t;
 
+/** State of the operation. */
 typedef struct sparse_exchange {
     /* arguments */
     const ctn_chain_t *chain;
-    size_t bytes; /* of a record with its label */
-    ctn_vector_t *vector;
+    size_t bytes;         /* of a record with its route */
+    ctn_vector_t *vector; /* records that are at this member */
     /* state */
-    unsigned round; /* counts down: rounds to do */
-    bool sent;
-    bool here[2];
-    /* A member without memory sends this status on instead of records: its own,
+    unsigned round; /* rounds to do, with this one: the step is 2^(round - 1) */
+    bool sent;      /* the messages of this round have been sent */
+    bool here[2];   /* the message of this round from that side has arrived, or
+                       no member is there */
+    /* After an error a member sends this status instead of records: its own,
      * or one that it received. */
     catena_status_t status;
     ctn_send_handle_t send_handle[2];
     ctn_receive_handle_t receive_handle[2];
 } sparse_exchange_t;
 
-static label_t label_of(const unsigned char *record)
+static route_t route_of(const unsigned char *record)
 {
-    label_t label;
-    memcpy(&label, record, sizeof(label));
-    return label;
+    route_t route;
+    memcpy(&route, record, sizeof(route));
+    return route;
 }
 
+/** Drops all records: from now on only the status is sent. */
 static void give_up(sparse_exchange_t *exchange, catena_status_t status)
 {
     exchange->status = status;
@@ -57,6 +61,7 @@ static unsigned char *record_at(const ctn_vector_t *vector, size_t bytes,
     return (unsigned char *)vector->item + i * bytes;
 }
 
+/** The member that is 2^(round - 1) away on that side. */
 static ctn_address_t partner(const sparse_exchange_t *exchange, unsigned side)
 {
     return exchange->chain->log->round[exchange->round - 1].side[side];
@@ -68,7 +73,7 @@ static bool leaves(const sparse_exchange_t *exchange,
 {
     uint32_t step = UINT32_C(1) << (exchange->round - 1);
     uint32_t rank = exchange->chain->place.rank;
-    uint32_t to = label_of(record).to;
+    uint32_t to = route_of(record).to;
     return side == RIGHT ? to >= rank + step : to + step <= rank;
 }
 
@@ -139,6 +144,7 @@ static catena_status_t send(ctn_op_t *op, sparse_exchange_t *exchange,
     return status;
 }
 
+/** Sends the messages of a round to both sides. */
 static ctn_step_t send_both(ctn_op_t *op, sparse_exchange_t *exchange)
 {
     if (!ctn_message_send_done(op, &exchange->send_handle[LEFT]) ||
@@ -185,6 +191,7 @@ static void take(sparse_exchange_t *exchange, unsigned side)
     }
 }
 
+/** Receives the message of a round from one side. */
 static ctn_step_t receive(ctn_op_t *op, sparse_exchange_t *exchange,
                           unsigned side)
 {
@@ -259,9 +266,9 @@ static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"status", end_with_status},
                                      {NULL, NULL}};
 
-/* A status that a member has from the beginning reaches all others, whatever
- * lies between them: each distance is a sum of steps in falling order. A later
- * status goes where records would have gone that the member dropped. */
+/* An error that a member has from the beginning reaches all others, since each
+ * distance is a sum of steps in falling order. A later error goes where the
+ * records that the member drops would have gone. */
 static const ctn_algorithm_t algorithm = {
     .name = "neighborhood/sparse_exchange",
     .state_bytes = sizeof(sparse_exchange_t),
@@ -272,7 +279,7 @@ static const ctn_algorithm_t algorithm = {
 
 /* ---- input and output ---- */
 
-/** Copies the caller's records and adds their labels. */
+/** Copies the caller's records and adds their origin. */
 static catena_status_t fill(ctn_vector_t *vector, uint32_t from, size_t bytes,
                             size_t count, const unsigned char *record)
 {
@@ -285,7 +292,7 @@ static catena_status_t fill(ctn_vector_t *vector, uint32_t from, size_t bytes,
         unsigned char *at = record_at(vector, record_bytes, i);
         memcpy(at, record + i * bytes, sizeof(uint32_t));
         memcpy(at + sizeof(uint32_t), &from, sizeof(from));
-        memcpy(at + sizeof(label_t), record + i * bytes + sizeof(uint32_t),
+        memcpy(at + sizeof(route_t), record + i * bytes + sizeof(uint32_t),
                bytes - sizeof(uint32_t));
     }
     vector->count = count;
@@ -301,8 +308,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Sorts the records by origin. Those of one origin are still in their order.
- */
+/** Sorts the records by origin. Those of one origin have kept their order. */
 static catena_status_t put_in_order(ctn_exec_t *exec,
                                     const ctn_vector_t *vector, size_t bytes,
                                     void **came)
@@ -316,7 +322,7 @@ static catena_status_t put_in_order(ctn_exec_t *exec,
         return CATENA_ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < vector->count; i++) {
-        key[i] = (uint64_t)label_of(record_at(vector, record_bytes, i)).from
+        key[i] = (uint64_t)route_of(record_at(vector, record_bytes, i)).from
                      << 32 |
                  i;
     }
@@ -324,7 +330,7 @@ static catena_status_t put_in_order(ctn_exec_t *exec,
     for (size_t i = 0; i < vector->count; i++) {
         const unsigned char *record =
             record_at(vector, record_bytes, (uint32_t)key[i]);
-        memcpy(ordered + i * bytes, record + offsetof(label_t, from), bytes);
+        memcpy(ordered + i * bytes, record + offsetof(route_t, from), bytes);
     }
     ctn_exec_charge(exec, CTN_WORK_COMPARE, vector->count);
     ctn_exec_charge(exec, CTN_WORK_COPY, vector->count * bytes);
@@ -377,7 +383,7 @@ void ctn_sparse_exchange_vector(catena_group_t *group, catena_status_t *status,
 {
     bool good = *status == CATENA_OK;
     *came = (ctn_vector_t){0};
-    /* NULL instead of records tells all ranks that they are missing. */
+    /* NULL instead of records gives all ranks an error. */
     catena_status_t ran = ctn_sparse_exchange(
         group, bytes, good ? records->count : 1, good ? records->item : NULL,
         &came->item, &came->capacity);
