@@ -9,7 +9,8 @@
 
 /* ---- creation ---- */
 
-/** Makes a neighborhood of a grid that covers the whole group. Takes over both.
+/** Makes a neighborhood of a grid with as many places as the group has ranks.
+ * The neighborhood owns grid and group; if it is not made, both are freed.
  * @param failed this rank's status so far; if an error, the grid may be NULL */
 static catena_status_t make(catena_group_t *group, ctn_grid_t *grid,
                             const int *weights,
@@ -30,7 +31,7 @@ static catena_status_t make(catena_group_t *group, ctn_grid_t *grid,
 }
 
 /** The caller's info with this value of `reorder`.
- * @param[in,out] failed set if it cannot be read */
+ * @param[in,out] failed set to an error if the info is invalid */
 static catena_neighborhood_info_t
 with_reorder(const catena_group_t *group,
              const catena_neighborhood_info_t *info, int reorder,
@@ -60,6 +61,8 @@ static catena_status_t check_dims(const ctn_log_t *log, int ndims,
     return CATENA_OK;
 }
 
+/** Checks that the grid is not larger than the group.
+ * @param[out] size number of places of the grid */
 static catena_status_t check_size(const catena_group_t *group,
                                   const ctn_grid_t *grid, int *size)
 {
@@ -94,7 +97,8 @@ static catena_status_t agree_on_size(catena_group_t *group,
     return status;
 }
 
-/** The first `size` ranks of a group, which is freed. NULL on other ranks. */
+/** A group of the first `size` ranks of a group, which is freed or, if it has
+ * no other ranks, returned. NULL on other ranks. */
 static catena_status_t first_ranks(catena_group_t *group, int size,
                                    catena_group_t **part)
 {
@@ -112,8 +116,9 @@ static catena_status_t first_ranks(catena_group_t *group, int size,
     return status != CATENA_OK ? status : freed;
 }
 
-/** Ranks of a group have made neighborhoods of parts of it: all of them
- * succeed, or none does. */
+/** Agrees on the status when parts of a group have made neighborhoods: all
+ * ranks get theirs, or none does.
+ * @param made this rank's neighborhood, or NULL */
 static catena_status_t hand_out(catena_group_t *group, catena_status_t status,
                                 catena_neighborhood_t *made,
                                 catena_neighborhood_t **out)
@@ -195,6 +200,7 @@ static catena_status_t check_directions(const ctn_log_t *log, int ndims,
     return CATENA_OK;
 }
 
+/** A grid like `from` with displacement vectors. */
 static catena_status_t derive(const ctn_grid_t *from, int ndirs,
                               const int *displacements, ctn_grid_t **grid)
 {
@@ -238,7 +244,7 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
 
 /* ---- subgrids ---- */
 
-/** The grid of the remaining dimensions. NULL: no memory. */
+/** The grid of the dimensions d with remain[d] != 0. NULL: no memory. */
 static ctn_grid_t *remaining(const ctn_grid_t *grid, const int *remain)
 {
     ctn_grid_t *part = ctn_grid_create(grid->ndims, grid->dims, grid->periods,
@@ -255,7 +261,8 @@ static ctn_grid_t *remaining(const ctn_grid_t *grid, const int *remain)
     return part;
 }
 
-/** The subgrid of this rank: its place in the dropped dimensions. */
+/** The number of this rank's subgrid: the row-major index of its coordinates in
+ * the dropped dimensions. */
 static int part_of(const ctn_grid_t *grid, const int *remain)
 {
     int part = 0;

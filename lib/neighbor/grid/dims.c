@@ -1,13 +1,16 @@
-/* Dimensions of a grid, as even as possible: the smallest difference between
- * the largest and the smallest dimension; among those, the smallest largest
- * one, then the smallest next one, and so on. */
+/* catena_dims_create: dimensions of a grid, as even as possible. Of all
+ * factorizations, in falling order of their factors: those with the smallest
+ * difference between the first and the last factor; of those, the one with the
+ * smallest first factor, then the smallest second, and so on. */
 
 #include <catena/neighbor.h>
 #include <stdbool.h>
 #include <string.h>
 
-enum { MOST_DIVISORS = 1600 }; /* of a number below 2^31: 2095133040 */
+/* 1600: of 2095133040; no number below 2^31 has more divisors. */
+enum { MOST_DIVISORS = 1600 };
 
+/** All divisors of a number. */
 typedef struct divisors {
     int count;
     int value[MOST_DIVISORS]; /* ascending */
@@ -40,7 +43,8 @@ static int64_t power(int d, int count, int n)
 }
 
 /** Writes n as a product of `count` factors from `least` to `most` in falling
- * order. Tries the first factor in ascending order. */
+ * order, with the smallest first factor, then the smallest second, and so on.
+ * @return false: there is no such product */
 static bool factor(const divisors_t *divisors, int n, int count, int least,
                    int most, int *factors)
 {
@@ -61,12 +65,13 @@ static bool factor(const divisors_t *divisors, int n, int count, int least,
     return false;
 }
 
-/** At most this many factors are above 1. The others are 1. */
+/** Of a number below 2^31, at most this many factors are above 1. */
 enum { MOST_FACTORS = 31 };
 
-/** Tries the largest factor in ascending order. The smallest factor is at most
- * the root of n, so the search ends when even the root would be too far away.
- */
+/** Finds the factors of n. Tries the largest factor d in ascending order. The
+ * smallest factor is at most the count-th root of n, so the search ends when
+ * even that root differs from d by more than the best difference so far.
+ * @return false: there are none, since `count` is 0 and n is not 1 */
 static bool most_even(const divisors_t *divisors, int n, int count, int *best)
 {
     int factors[MOST_FACTORS];
@@ -101,8 +106,8 @@ catena_status_t catena_dims_create(int ranks, int ndims, int dims[])
 {
     divisors_t divisors;
     int factors[MOST_FACTORS];
-    int open = 0;
-    int rest = ranks;
+    int open = 0;     /* dimensions to be found */
+    int rest = ranks; /* their product */
     if (ranks < 1 || ndims < 0 || (dims == NULL && ndims > 0)) {
         return CATENA_ERR_ARG;
     }

@@ -1,3 +1,5 @@
+/* The displacements of a grid's edges; see displacements.h. */
+
 #include "neighbor/grid/displacements.h"
 
 #include <stdlib.h>
@@ -33,7 +35,8 @@ static void set_hops(ctn_displacements_t *displacements)
     }
 }
 
-/** Open borders cut edges at some ranks, so the ranks agree on the weights. */
+/** Agrees on the weights, AT_ONCE displacements in each agreement: a rank at an
+ * open border lacks some of the edges, so it does not know their weights. */
 static catena_status_t agree_weights(const catena_neighborhood_t *neighborhood,
                                      ctn_displacements_t *displacements,
                                      catena_status_t status)

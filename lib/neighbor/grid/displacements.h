@@ -3,25 +3,29 @@
 
 #include "neighbor/neighborhood.h"
 
-/* The displacements of a grid's edges, the same on all ranks; open borders cut
- * some of the edges. Along a ring of n places there are n different
- * displacements. */
+/* The displacements of a grid's edges: displacement i leads from each rank to
+ * its target i. They are the same on all ranks; where it would cross an open
+ * border, the target is CATENA_PROC_NULL. Along a periodic dimension of n
+ * places a displacement is reduced to the shortest one to the same place. */
 
 typedef struct ctn_displacements {
     const ctn_grid_t *grid;
-    uint32_t count; /* targets of each rank, and sources */
+    uint32_t count; /* number of targets of each rank, and of sources */
     int ndims;
-    int *hop;    /* [count][ndims] along rings from -(n - 1) / 2 to n / 2 */
-    int *weight; /* [count] agreed: that of the heaviest edge */
+    int *hop;    /* [count][ndims]; along a periodic dimension of n places from
+                    -(n - 1) / 2 to n / 2 */
+    int *weight; /* [count]: that of the heaviest edge of any rank */
 } ctn_displacements_t;
 
-/** Collective. @return ERR_NO_MEMORY on all ranks; free with
- * ctn_displacements_free */
+/** Finds the displacements, and agrees on their weights; free them with
+ * ctn_displacements_free. Collective.
+ * @return the worst status of all ranks */
 catena_status_t
 ctn_displacements_make(const catena_neighborhood_t *neighborhood,
                        ctn_displacements_t *displacements);
 void ctn_displacements_free(ctn_displacements_t *displacements);
 
+/** The hops of displacement i by dimension. */
 static inline const int *
 ctn_displacement(const ctn_displacements_t *displacements, uint32_t i)
 {
@@ -32,8 +36,9 @@ ctn_displacement(const ctn_displacements_t *displacements, uint32_t i)
 static inline uint32_t
 ctn_displacement_source(const ctn_displacements_t *displacements, uint32_t i)
 {
-    /* In plain grids a message to the upper neighbor comes from its lower one,
-     * and the other way round. */
+    /* In a grid that is not derived, targets and sources are listed as lower
+     * and upper neighbor of each dimension. A message to the upper neighbor
+     * comes there from the lower one, and the other way round. */
     return displacements->grid->ndirs == 0 ? i ^ 1u : i;
 }
 
@@ -41,12 +46,12 @@ ctn_displacement_source(const ctn_displacements_t *displacements, uint32_t i)
 bool ctn_displacement_is_zero(const ctn_displacements_t *displacements,
                               uint32_t i);
 
-/** Whether there is a rank at `coords`, which are in the grid, plus
- * displacement i. */
+/** Whether displacement i leads from the rank at `coords` to a place in the
+ * grid. */
 bool ctn_displacement_fits(const ctn_displacements_t *displacements, uint32_t i,
                            const int coords[]);
 
-/** Whether displacement i joins any two ranks of the grid. */
+/** Whether displacement i joins two ranks anywhere in the grid. */
 bool ctn_displacement_fits_anywhere(const ctn_displacements_t *displacements,
                                     uint32_t i);
 

@@ -2,8 +2,9 @@
 
 #include "neighbor/grid/edges.h"
 
-/** For each dimension the lower neighbor, then the upper one. Messages to lower
- * coordinates have an even label and come from the upper neighbor. */
+/** Edges of a grid: for each dimension the lower neighbor, then the upper one.
+ * A message to the lower neighbor has an even label; it comes there from the
+ * upper neighbor. */
 static void set_neighbors(const ctn_grid_t *grid, ctn_edge_t *source,
                           ctn_edge_t *target)
 {
@@ -18,6 +19,7 @@ static void set_neighbors(const ctn_grid_t *grid, ctn_edge_t *source,
     }
 }
 
+/** Edges of a derived graph. */
 static void set_directions(const ctn_grid_t *grid, const int *weights,
                            ctn_edge_t *source, ctn_edge_t *target)
 {

@@ -3,12 +3,13 @@
 
 #include "neighbor/create/create.h"
 
-/** The edges of the rank at grid->coords: along each displacement of a derived
- * grid, else two for each dimension. Edges with the same direction have the
- * same label, so both ends match the same edges.
- * @param weights by displacement, or CATENA_UNWEIGHTED
- * @param[out] graph sources and targets, malloc'd; the caller frees them
- * @return ERR_NO_MEMORY */
+/** The edges of the rank at grid->coords. Of a derived graph
+ * (catena_cart_derive_graph): one for each displacement vector; of a grid: to
+ * both neighbors in each dimension. Edges with the same direction of travel
+ * have the same label, so both ends match the same edges.
+ * @param weights    by displacement, or CATENA_UNWEIGHTED
+ * @param[out] graph sources and targets are set; the caller frees them
+ * @return CATENA_OK or ERR_NO_MEMORY */
 catena_status_t ctn_grid_edges(const ctn_grid_t *grid, const int *weights,
                                ctn_graph_t *graph);
 
