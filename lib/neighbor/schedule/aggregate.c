@@ -1,45 +1,51 @@
-/* NBR-4, uniform blocks: sends and receives aggregates. */
+/* NBR-4, uniform blocks: adds blocks to aggregates, sends and consumes
+ * aggregates; see aggregate.h. */
 
 #include "neighbor/schedule/aggregate.h"
 
 #include "core/vector.h"
 #include "neighbor/link/protocol.h"
 
-/* Short aggregates lie together with their words: on oversubscribed cores each
- * page costs. */
+/* Aggregates of up to SHORT_BYTES lie directly behind their head, since on
+ * oversubscribed cores a rank misses the TLB for each page that it touches. An
+ * area first has the head and SHORT_BYTES of each generation, then pages for
+ * the long aggregate of each generation. */
 #define SHORT_BYTES ((size_t)1 << 10)
 
-/** The count in the word of an aggregate without data: its contributors had
- * blocks of different lengths, or too long ones. */
+/** Instead of the length of blocks: contributors had blocks of different
+ * lengths, or too long ones, so the aggregate has no data. */
 #define MISMATCH (UINT32_C(1) << 31)
 
-/** The start of a slot. Where an aggregate arrives, the first word is the
- * sequence flag with the number and the length of the blocks. Every use of a
- * slot writes its words anew, so no old flag is ever compared. */
-typedef struct slot {
-    uint64_t contributed; /* contributors, in all operations that used this
-                             slot */
-    uint32_t bytes[];     /* of their blocks: [contributors] */
-} slot_t;
+/** The head of a generation. Where an aggregate is composed, it contains these
+ * members. Where an aggregate arrives, it is one word: a sequence flag with the
+ * number `use` and the length of the blocks. Every use of a generation replaces
+ * the flag, so no flag of an older use with an equal number is left. */
+typedef struct head {
+    uint64_t contributed; /* contributions, of all uses of this generation */
+    uint32_t bytes[];     /* [contributors]: length of their blocks */
+} head_t;
 
+/** Rounded up to cache lines. */
 static size_t lines(size_t bytes)
 {
     return (bytes + 63) & ~(size_t)63;
 }
 
+/** Rounded up to pages. */
 static size_t pages(size_t bytes)
 {
     return (bytes + 4095) & ~(size_t)4095;
 }
 
-/* ---- layout of an area ---- */
+/* ---- layout of an area: offsets in it ---- */
 
 static size_t head_bytes(const ctn_neighbor_aggregate_area_t *area)
 {
-    return lines(sizeof(slot_t) + area->contributors * sizeof(uint32_t));
+    return lines(sizeof(head_t) + area->contributors * sizeof(uint32_t));
 }
 
-static size_t slot_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use)
+/** The head of aggregate `use`. */
+static size_t head_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use)
 {
     return use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS *
            (head_bytes(area) + SHORT_BYTES);
@@ -48,11 +54,12 @@ static size_t slot_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use)
 size_t
 ctn_neighbor_aggregate_area_zero(const ctn_neighbor_aggregate_area_t *area)
 {
-    return pages(slot_at(area, CTN_NEIGHBOR_AGGREGATE_GENERATIONS - 1) +
+    return pages(head_at(area, CTN_NEIGHBOR_AGGREGATE_GENERATIONS - 1) +
                  head_bytes(area) + SHORT_BYTES);
 }
 
-/** The data of a long aggregate, in a slot for this many bytes. */
+/** The data of a long aggregate.
+ * @param room bytes of the memory for a long aggregate */
 static size_t long_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
                       size_t room)
 {
@@ -60,11 +67,12 @@ static size_t long_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
            use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS * room;
 }
 
+/** The data of an aggregate of blocks of this length. */
 static size_t data_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
                       size_t bytes, size_t most_bytes)
 {
     return bytes * area->blocks <= SHORT_BYTES
-               ? slot_at(area, use) + head_bytes(area)
+               ? head_at(area, use) + head_bytes(area)
                : long_at(area, use, pages(most_bytes * area->blocks));
 }
 
@@ -78,10 +86,11 @@ ctn_neighbor_aggregate_area_bytes(const ctn_neighbor_aggregate_area_t *area,
 
 /* ---- operations ---- */
 
+/** The sequence flag of an aggregate that may have arrived. */
 static uint64_t word_of(const ctn_neighbor_aggregate_in_t *in, uint64_t use)
 {
     return ctn_word_load(
-        (uint64_t *)(void *)(in->area.base + slot_at(&in->area, use)));
+        (uint64_t *)(void *)(in->area.base + head_at(&in->area, use)));
 }
 
 bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
@@ -100,18 +109,18 @@ bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
     return true;
 }
 
-/** All contributions are there: sends the aggregate. */
+/** Sends an aggregate to which all contributors have added their blocks. */
 static catena_status_t send_aggregate(ctn_op_t *op,
                                       ctn_neighbor_aggregate_out_t *out,
-                                      const slot_t *slot)
+                                      const head_t *head)
 {
     const ctn_execution_t *execution =
         ((ctn_exchange_t *)ctn_op_state(op))->execution;
     size_t most = execution->schedule->aggregates->most_bytes;
     const ctn_neighbor_aggregate_area_t there = {.blocks = out->area.blocks};
-    uint32_t count = slot->bytes[0];
+    uint32_t count = head->bytes[0];
     for (uint32_t i = 1; i < out->area.contributors; i++) {
-        count = slot->bytes[i] == count ? count : MISMATCH;
+        count = head->bytes[i] == count ? count : MISMATCH;
     }
     size_t bytes = count != MISMATCH ? count : 0;
     size_t all = bytes * out->area.blocks;
@@ -121,7 +130,7 @@ static catena_status_t send_aggregate(ctn_op_t *op,
         out->there,
         out->area.base + data_at(&out->area, execution->use, bytes, most), all,
         out->offset + data_at(&there, execution->use, bytes, most),
-        out->offset + slot_at(&there, execution->use),
+        out->offset + head_at(&there, execution->use),
         ctn_flag(execution->use, count), &op->pending);
     if (op->pending != 0) {
         ctn_op_set_network(op, true);
@@ -129,6 +138,8 @@ static catena_status_t send_aggregate(ctn_op_t *op,
     return status;
 }
 
+/** Adds this rank's blocks to an aggregate, and sends it if they are the last.
+ */
 CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
                                           ctn_neighbor_aggregate_out_t *out)
 {
@@ -137,7 +148,7 @@ CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
         x->execution->schedule->aggregates;
     size_t bytes = x->send.bytes;
     uint64_t use = x->execution->use;
-    slot_t *slot = (void *)(out->area.base + slot_at(&out->area, use));
+    head_t *head = (void *)(out->area.base + head_at(&out->area, use));
     unsigned char *data = out->area.base + data_at(&out->area, use, bytes,
                                                    aggregates->most_bytes);
     const ctn_neighbor_aggregate_block_t *entry = aggregates->contributed.item;
@@ -147,11 +158,11 @@ CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
         ctn_span_read(op->exec, &block, 0, bytes,
                       data + entry[k].position * bytes);
     }
-    slot->bytes[out->contributor] = fits ? (uint32_t)bytes : MISMATCH;
+    head->bytes[out->contributor] = fits ? (uint32_t)bytes : MISMATCH;
     uint64_t all =
         (use / CTN_NEIGHBOR_AGGREGATE_GENERATIONS + 1) * out->area.contributors;
-    return __atomic_add_fetch(&slot->contributed, 1, __ATOMIC_ACQ_REL) == all
-               ? send_aggregate(op, out, slot)
+    return __atomic_add_fetch(&head->contributed, 1, __ATOMIC_ACQ_REL) == all
+               ? send_aggregate(op, out, head)
                : CATENA_OK;
 }
 
@@ -167,7 +178,8 @@ CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
     return status;
 }
 
-/** Takes this rank's blocks of an aggregate that has arrived. */
+/** Takes this rank's blocks of an aggregate that has arrived.
+ * @param bytes length of the blocks, or MISMATCH */
 CTN_HOT static catena_status_t
 take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_in_t *in, uint32_t bytes)
 {
@@ -204,8 +216,8 @@ CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
             execution->open_aggregate[left++] = b;
             continue;
         }
-        /* Other ranks of the node may sleep, and the network does not wake
-         * them. */
+        /* Lets exec wake other ranks of the node, which may sleep: the network
+         * wakes only the leader. */
         op->exec->local->stored |= aggregates->leads;
         catena_status_t status = take_blocks(op, &in[b], ctn_flag_count(word));
         if (status != CATENA_OK) {

@@ -6,70 +6,78 @@
 #include "neighbor/schedule/aggregated.h"
 
 /* NBR-4 for uniform blocks. Everything from one node to another is one
- * aggregate. It is composed in memory of the leader, which all ranks of the
- * node can write. The rank that contributes the last block sends it to the
- * leader on the other node. There the consumers read their blocks where the
- * aggregate has arrived. So leaders only have to poll the network; no message
- * waits for a leader to run.
+ * aggregate. It is composed in an area: memory of the leader, which all ranks
+ * of the node can write. The rank that contributes last sends it to the area of
+ * the leader on the other node. There the consumers read their blocks where the
+ * aggregate has arrived. So a leader only has to poll the network; besides,
+ * nothing waits until it runs.
  *
  *   node A                                     node B
  *   block block block                          block block block
  *      \    |    /                                /\   |   /\
  *    area at A's leader for B  == network ==>  area at B's leader for A
  *
- * An area has CTN_NEIGHBOR_AGGREGATE_GENERATIONS slots; aggregate number `use`
- * has slot use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS. No message is needed to
- * say that a slot is free. At most two operations are under way at a rank, so a
- * contributor of number `use` has completed number use - 2 and has read the
- * aggregate in the other direction. All ranks there had contributed to that
- * one, so had completed number use - 4, and read the aggregate from here. This
- * requires that the contributors of an aggregate consume the one in the other
- * direction, and the other way round; other graphs have no aggregates. A rank
- * that cannot read one, for lack of memory, aborts (call/execute.c). The ranks
- * must number operations in the same order, even if two begin at once. */
+ * The operations of a schedule with aggregates are numbered by `use`. An area
+ * has CTN_NEIGHBOR_AGGREGATE_GENERATIONS generations; aggregate number `use`
+ * has generation use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS. No message is needed
+ * to say that a generation is free. At most two operations are under way at a
+ * rank, so a contributor to aggregate `use` has completed operation use - 2,
+ * and has read the aggregate use - 2 that came the other way. All contributors
+ * to that one had completed operation use - 4, and read the aggregate use - 4
+ * that came from here. This requires that the contributors to an aggregate are
+ * the consumers of the one that comes the other way; other graphs have no
+ * aggregates. A rank that cannot read an aggregate, for lack of memory, aborts
+ * (call/execute.c). All ranks number operations in the same order, even if two
+ * begin at once (ctn_neighbor_aggregates_begin). */
 
 #define CTN_NEIGHBOR_AGGREGATE_GENERATIONS 4u
 
 /** A block that a rank contributes to an aggregate, or consumes. */
 typedef struct ctn_neighbor_aggregate_block {
     uint32_t position; /* of the block, in the aggregate */
-    uint32_t index;    /* in the send buffer; of a source */
+    uint32_t index;    /* contributed: in the send buffer; consumed: in the
+                          receive buffer */
 } ctn_neighbor_aggregate_block_t;
 
-/** An area: the slots of the aggregates between two nodes. */
+/** An area: the generations of the aggregates from one node to another, at one
+ * of the two leaders. */
 typedef struct ctn_neighbor_aggregate_area {
-    unsigned char *base; /* as mapped here */
-    uint32_t blocks;
-    uint32_t contributors; /* ranks; 0 where the aggregate arrives */
+    unsigned char *base;   /* as mapped here */
+    uint32_t blocks;       /* of an aggregate */
+    uint32_t contributors; /* their number; 0 where the aggregate arrives */
 } ctn_neighbor_aggregate_area_t;
 
+/** An aggregate that this rank contributes to. Its blocks of this rank are
+ * contributed[first] to contributed[first + blocks - 1]. */
 typedef struct ctn_neighbor_aggregate_out {
     ctn_neighbor_aggregate_area_t area;
     uint32_t node;        /* the other node, as in ctn_edge_t */
-    uint32_t contributor; /* index of this rank among them */
+    uint32_t contributor; /* index of this rank among the contributors */
     uint32_t first, blocks;
-    ctn_endpoint_t *there; /* the leader on that node */
-    uint64_t offset;       /* of the area in its arena */
+    ctn_endpoint_t *there; /* the leader on the other node */
+    uint64_t offset;       /* of that leader's area in its arena */
 } ctn_neighbor_aggregate_out_t;
 
+/** An aggregate that this rank consumes. Its blocks of this rank are
+ * consumed[first] to consumed[first + blocks - 1]. */
 typedef struct ctn_neighbor_aggregate_in {
     ctn_neighbor_aggregate_area_t area;
-    uint32_t node;
+    uint32_t node;   /* the other node */
     uint32_t leader; /* rank whose area it is */
     uint32_t first, blocks;
 } ctn_neighbor_aggregate_in_t;
 
 /** The aggregates of a schedule, as one rank sees them. */
 typedef struct ctn_neighbor_aggregates {
-    size_t most_bytes;        /* of a block */
-    uint64_t begun;           /* operations of the schedule */
-    uint32_t led;             /* aggregates that are composed at this rank */
-    bool leads;               /* some arrive at this rank */
+    size_t most_bytes;        /* longest block that the areas can hold */
+    uint64_t begun;           /* operations of the schedule begun so far */
+    uint32_t led;             /* aggregates composed in areas of this rank */
+    bool leads;               /* aggregates arrive in areas of this rank */
     ctn_vector_t out;         /* ctn_neighbor_aggregate_out_t */
     ctn_vector_t in;          /* ctn_neighbor_aggregate_in_t */
-    ctn_vector_t contributed; /* ctn_neighbor_aggregate_block_t, of all that
-                                 it contributes to */
-    ctn_vector_t consumed;    /* the same for all that it consumes */
+    ctn_vector_t contributed; /* ctn_neighbor_aggregate_block_t of all in
+                                 `out` */
+    ctn_vector_t consumed; /* ctn_neighbor_aggregate_block_t of all in `in` */
     void *memory; /* areas of this rank as a leader, in the heap, or NULL */
 } ctn_neighbor_aggregates_t;
 
@@ -82,25 +90,25 @@ catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
                                                 ctn_pattern_t pattern,
                                                 ctn_schedule_t **schedule);
 
-/** Frees them, except for their memory in the heap. NULL: nothing. */
+/** Frees the aggregates of a schedule, except for `memory`. NULL: nothing. */
 void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *aggregates);
 
 /* ---- schedule/aggregate.c ---- */
 
-/** Takes the number of an operation. False: not yet, an earlier operation has
- * not begun. */
+/** Takes `use` for an operation. False: an earlier operation of the
+ * neighborhood has not begun yet; try again. */
 bool ctn_neighbor_aggregates_begin(const ctn_op_t *op);
-/** Contributes this rank's blocks, and sends the aggregates that are complete.
- */
+/** Adds this rank's blocks to the aggregates, and sends each aggregate to which
+ * this rank is the last contributor. */
 catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op);
-/** Takes the blocks of aggregates that have arrived. MOVED: some have. */
+/** Consumes the aggregates that have arrived. MOVED: there were some. */
 ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op);
 
 /** Bytes of an area for blocks of at most `most_bytes`. */
 size_t
 ctn_neighbor_aggregate_area_bytes(const ctn_neighbor_aggregate_area_t *area,
                                   size_t most_bytes);
-/** Bytes at its start that must be zero before the first use. */
+/** Bytes at the start of an area that must be zero before the first use. */
 size_t
 ctn_neighbor_aggregate_area_zero(const ctn_neighbor_aggregate_area_t *area);
 

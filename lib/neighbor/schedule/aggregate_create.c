@@ -1,54 +1,60 @@
-/* NBR-4, uniform blocks: creates the aggregates. Leaders know all edges that
- * they lead for, in both directions. They take memory for areas, number the
- * blocks, and tell the ranks at the ends. One sparse exchange, besides those
- * that find the leaders. */
-
-#include "neighbor/create/sparse_exchange.h"
-#include "neighbor/schedule/aggregate.h"
+/* NBR-4, uniform blocks: creates the aggregates (aggregate.h). Each leader
+ * knows all edges that it leads for, in both directions. It takes memory for
+ * areas, numbers the blocks of each aggregate, and tells the contributors and
+ * consumers of its node. One sparse exchange, besides those that find the
+ * leaders. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "neighbor/create/create.h"
+#include "neighbor/create/sparse_exchange.h"
+#include "neighbor/schedule/aggregate.h"
 #include "neighbor/schedule/builder.h"
 
 /* An aggregate has up to 64 KiB, which is one message of the network. The areas
- * of a leader take up to 4 MiB each way. */
+ * of a leader take up to 4 MiB each way, long aggregates in all generations
+ * counted. */
 #define AGGREGATE_MOST ((size_t)64 << 10)
 #define AREAS_MOST ((size_t)4 << 20)
 
+/* What a record tells its receiver. */
 enum {
-    CONTRIBUTES, /* to a source: the position of its block in an aggregate */
-    CONSUMES,
-    ARRIVES /* to a contributor: where the aggregate arrives */
+    CONTRIBUTES, /* the position of its block in an aggregate of its node */
+    CONSUMES,    /* the position of a block for it in an aggregate */
+    ARRIVES      /* where an aggregate that it contributes to will arrive */
 };
 
+/** A record from a leader. */
 typedef struct record {
-    uint32_t rank;
-    uint32_t what;
-    uint32_t node;  /* the other node, as the receiver of the record sees it */
-    uint32_t index; /* of the target, or of the source */
+    uint32_t rank;  /* for ctn_sparse_exchange: target, then origin */
+    uint32_t what;  /* CONTRIBUTES, CONSUMES or ARRIVES */
+    uint32_t node;  /* the other node, seen from the receiver of the record */
+    uint32_t index; /* of the edge in the receiver's list */
+    /* As in ctn_neighbor_aggregate_block_t, _area_t and _out_t. */
     uint32_t position;
     uint32_t blocks;
     uint32_t contributors;
     uint32_t contributor;
-    uint64_t process; /* the owner of the area, */
-    uint64_t offset;  /* and the offset in its arena */
+    uint64_t process; /* the owner of the area, for ctn_exec_connect */
+    uint64_t offset;  /* of the area in the arena of that process */
 } record_t;
 
+/** The aggregates of a schedule under construction. */
 typedef struct making {
     ctn_leading_t *leading;
     ctn_pattern_t pattern;
     catena_status_t status; /* this rank's */
     ctn_neighbor_aggregates_t *aggregates;
-    ctn_schedule_builder_t builder; /* messages on the node */
-    ctn_vector_t records;
+    ctn_schedule_builder_t builder; /* for the messages on the node */
+    ctn_vector_t records;           /* record_t, to be sent */
 } making_t;
 
-/* ---- leaders: blocks ---- */
+/* ---- leaders: blocks. In a vector `leds` of ctn_led_t, either led_out or
+ * led_in, the edges with one node form one aggregate. ---- */
 
-/** Edges between two nodes are contiguous, in an order that both leaders find.
- */
+/** Sorts edges by the other node, so that those of one aggregate are
+ * contiguous, then by source, so that both leaders find the same order. */
 static int by_source(const void *a, const void *b)
 {
     const ctn_lead_record_t *x = &((const ctn_led_t *)a)->edge;
@@ -89,7 +95,7 @@ static uint32_t scan_aggregate(const making_t *m, const ctn_vector_t *leds,
     return i;
 }
 
-/** The longest blocks that fit the aggregates of this leader. */
+/** Length of the longest blocks that fit all aggregates of this leader. */
 static size_t most_bytes_of(const making_t *m, const ctn_vector_t *leds)
 {
     ctn_neighbor_aggregate_area_t area;
@@ -107,7 +113,8 @@ static size_t most_bytes_of(const making_t *m, const ctn_vector_t *leds)
     return (most < AGGREGATE_MOST ? most : AGGREGATE_MOST) / blocks;
 }
 
-/** Whether this rank has edges from all nodes that it has edges to. */
+/** Whether the list `other` of this rank has edges with all nodes that the list
+ * `edge` has edges with. */
 static bool covers(const ctn_leading_t *leading, const ctn_edge_t *edge,
                    uint32_t edges, const ctn_edge_t *other, uint32_t others)
 {
@@ -124,7 +131,9 @@ static bool covers(const ctn_leading_t *leading, const ctn_edge_t *edge,
     return true;
 }
 
-/** Whether aggregates are possible, and the longest blocks. Collective. */
+/** Agrees on whether aggregates are possible, and on the longest blocks. Each
+ * contributor to an aggregate must consume the one that comes the other way,
+ * and vice versa. Collective. */
 static catena_status_t agree(making_t *m, bool *possible)
 {
     const catena_neighborhood_t *n = m->leading->neighborhood;
@@ -145,6 +154,8 @@ static catena_status_t agree(making_t *m, bool *possible)
 
 /* ---- leaders: areas ---- */
 
+/** Bytes of all areas of this leader one way.
+ * @param in the aggregates arrive here */
 static size_t bytes_of_areas(const making_t *m, const ctn_vector_t *leds,
                              bool in)
 {
@@ -169,8 +180,12 @@ static void add_record(making_t *m, record_t record)
     }
 }
 
-/** Tells the ranks of this node at the ends of an aggregate's edges, and the
- * contributors of the one in the other direction where theirs arrives. */
+/** Adds the records about one aggregate: to its contributors or consumers on
+ * this node; if it arrives here, also to its contributors on the other node,
+ * which learn where it arrives.
+ * @param led    [edges]: the edges of the aggregate
+ * @param in     the aggregate arrives here
+ * @param common what the records have in common */
 static void describe_aggregate(making_t *m, const ctn_led_t *led,
                                uint32_t edges, bool in, record_t common)
 {
@@ -195,8 +210,9 @@ static void describe_aggregate(making_t *m, const ctn_led_t *led,
     }
 }
 
-/** @param memory of the first area; then behind the last one
- * @param at     its offset in this rank's arena */
+/** Adds the records about all aggregates one way, and zeroes the areas.
+ * @param[in,out] memory of the first area; then behind the last one
+ * @param[in,out] at     offset of `memory` in this rank's arena */
 static void describe_aggregates(making_t *m, const ctn_vector_t *leds, bool in,
                                 unsigned char **memory, uint64_t *at)
 {
@@ -220,7 +236,8 @@ static void describe_aggregates(making_t *m, const ctn_vector_t *leds, bool in,
     }
 }
 
-/** Takes memory for areas and tells where they are. */
+/** Takes memory for the areas that this rank leads, and adds the records about
+ * them. */
 static void lead(making_t *m)
 {
     ctn_heap_t *heap = m->leading->neighborhood->exec->heap;
@@ -245,7 +262,7 @@ static void lead(making_t *m)
 
 /* ---- all ranks: contributed and consumed blocks ---- */
 
-/** Finds where an area of the node is mapped here. */
+/** Sets an area of a leader on this node, which sent the record. */
 static catena_status_t find_area(const making_t *m, const record_t *record,
                                  ctn_neighbor_aggregate_area_t *area)
 {
@@ -254,8 +271,7 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     catena_status_t status = CATENA_OK;
     area->blocks = record->blocks;
     area->contributors = record->contributors;
-    if (record->rank == m->leading->rank) { /* its own mapping, which it uses
-                                               everywhere else */
+    if (record->rank == m->leading->rank) { /* own memory: no endpoint */
         uint64_t own = 0;
         unsigned char *memory = m->aggregates->memory;
         (void)ctn_heap_contains(exec->heap, memory, 1, &own);
@@ -269,6 +285,7 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     return status;
 }
 
+/** Adds the block of a record, and counts it in *count. */
 static catena_status_t add_block_entry(ctn_vector_t *blocks,
                                        const record_t *record, uint32_t *count)
 {
@@ -282,6 +299,8 @@ static catena_status_t add_block_entry(ctn_vector_t *blocks,
     return CATENA_OK;
 }
 
+/** Processes a record CONTRIBUTES. Those of one aggregate come one after the
+ * other. */
 static catena_status_t take_contribution(const making_t *m,
                                          const record_t *record)
 {
@@ -308,6 +327,7 @@ static catena_status_t take_contribution(const making_t *m,
                                : status;
 }
 
+/** Processes a record CONSUMES, likewise. */
 static catena_status_t take_consumption(const making_t *m,
                                         const record_t *record)
 {
@@ -330,8 +350,9 @@ static catena_status_t take_consumption(const making_t *m,
                : status;
 }
 
-/** Any contributor may be the one that sends the aggregate: connects now, while
- * all ranks poll the network. */
+/** Processes a record ARRIVES. Any contributor may be the one that sends the
+ * aggregate, so each connects to the leader on the other node, and does it now,
+ * while all ranks poll the network. */
 static catena_status_t take_arrival(const making_t *m, const record_t *record)
 {
     ctn_neighbor_aggregate_out_t *out = m->aggregates->out.item;
@@ -347,6 +368,7 @@ static catena_status_t take_arrival(const making_t *m, const record_t *record)
                             &out[i].there);
 }
 
+/** Processes the received records. */
 static void take_records(making_t *m, const ctn_vector_t *came)
 {
     const record_t *record = came->item;
@@ -364,7 +386,7 @@ static void take_records(making_t *m, const ctn_vector_t *came)
     }
 }
 
-/* ---- messages on the node ---- */
+/* ---- messages on the node, and local copies ---- */
 
 static void build_sends(making_t *m)
 {
@@ -436,7 +458,7 @@ static void build_receives(making_t *m)
     ctn_vector_drop(&senders);
 }
 
-/* ---- */
+/* ---- all steps ---- */
 
 void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *aggregates)
 {
@@ -449,7 +471,8 @@ void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *aggregates)
     }
 }
 
-/** Collective; all ranks agree on the status. */
+/** Makes the areas and connects all ranks to them. Collective; all ranks agree
+ * on the status. */
 static catena_status_t connect(making_t *m)
 {
     catena_group_t *group = m->leading->neighborhood->group;
@@ -467,8 +490,8 @@ static catena_status_t connect(making_t *m)
     return ctn_neighbor_agree(group, m->status, 0, NULL, 0, NULL);
 }
 
-/** Adds what the aggregates take: contributed blocks, and messages between
- * leaders. */
+/** Adds the aggregates to the facts of the schedule: contributed blocks, and
+ * messages between leaders. Collective. */
 static catena_status_t agree_facts(const making_t *m, ctn_schedule_t *schedule)
 {
     enum { CONTRIBUTED, AGGREGATES, BLOCKS, COUNTS };
@@ -500,7 +523,7 @@ static catena_status_t agree_facts(const making_t *m, ctn_schedule_t *schedule)
     return status;
 }
 
-/** The schedule around the aggregates. */
+/** Makes the schedule: messages on the node, and the aggregates. Collective. */
 static catena_status_t finish(making_t *m, ctn_schedule_t **schedule)
 {
     m->builder.rounds = 1;
@@ -518,8 +541,9 @@ static catena_status_t finish(making_t *m, ctn_schedule_t **schedule)
     return status;
 }
 
-/** If a rank has no memory all ranks go without aggregates, since they agree on
- * each status: the general schedule is used. An abort has another cause. */
+/** After ERR_NO_MEMORY, on which all ranks have agreed: they all use the
+ * general schedule, without aggregates. If operations were aborted, the error
+ * stays. */
 static catena_status_t go_without_aggregates(const making_t *m)
 {
     const catena_group_t *group = m->leading->neighborhood->group;

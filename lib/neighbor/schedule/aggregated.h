@@ -4,50 +4,55 @@
 #include "core/vector.h"
 #include "neighbor/neighborhood.h"
 
-/* The leaders of nodes; see aggregated.c. */
+/* NBR-4. The leaders of each node: for each other node with which a node has
+ * edges, one of its ranks is the leader, which sends and receives for all edges
+ * between the two nodes; it *leads for* that node and for these edges. */
 
-/** The records of the sparse exchanges: target, then origin. */
+/** A record of the sparse exchanges that find the leaders. */
 typedef struct ctn_lead_record {
-    uint32_t rank;
-    uint32_t what;
-    uint32_t node;   /* the other node */
-    uint32_t number; /* edges, or a leader */
+    uint32_t rank;   /* for ctn_sparse_exchange: target, then origin */
+    uint32_t what;   /* HAS_EDGES ... EDGE_IN of aggregated_leaders.c */
+    uint32_t node;   /* the other node, as in ctn_edge_t */
+    uint32_t number; /* of edges; or the rank of a leader; depends on `what` */
     /* An edge. */
     uint32_t source;       /* rank */
-    uint32_t source_index; /* in its targets */
+    uint32_t source_index; /* in the list of targets of the source */
     uint32_t target;       /* rank */
-    uint32_t target_index; /* in its sources */
+    uint32_t target_index; /* in the list of sources of the target */
     int32_t weight;
     uint32_t unused;
 } ctn_lead_record_t;
 
-/** An edge, as the leader of one of its ends sees it. */
+/** An edge between nodes, at the leader on one of them. */
 typedef struct ctn_led {
     ctn_lead_record_t edge;
-    ctn_block_ref_t where; /* location of its block */
+    ctn_block_ref_t where; /* where its block lies at this leader */
 } ctn_led_t;
 
+/** The leaders that a rank knows, and what it leads for itself. The first three
+ * vectors contain ctn_lead_record_t: `number` is the leader for `node`. */
 typedef struct ctn_leading {
     catena_neighborhood_t *neighborhood;
     catena_status_t status; /* this rank's */
-    uint32_t rank;
-    ctn_vector_t leaders; /* ctn_lead_record_t: the leaders on this node, for
-                             each other node that this rank has edges with */
-    ctn_vector_t chosen;  /* the same for all ranks of the node, at its
-                             coordinator */
-    ctn_vector_t others;  /* the leaders for this node on the nodes that this
-                             rank leads for */
-    ctn_vector_t led_out; /* ctn_led_t: edges that it leads for,
-                             from its node */
-    ctn_vector_t led_in;  /* to its node */
+    uint32_t rank;          /* this rank */
+    ctn_vector_t leaders; /* the leaders on this node, for each other node that
+                             this rank has edges with */
+    ctn_vector_t chosen;  /* only at the node coordinator: the leaders on this
+                             node, for all other nodes */
+    ctn_vector_t others;  /* for each node that this rank leads for: the leader
+                             on that node for this node */
+    ctn_vector_t
+        led_out;         /* ctn_led_t: edges from this node that it leads for */
+    ctn_vector_t led_in; /* ctn_led_t: edges to this node that it leads for */
 } ctn_leading_t;
 
 /** Finds the leaders. Collective; leading->status is this rank's only. */
 void ctn_leading_find(catena_neighborhood_t *neighborhood,
                       ctn_leading_t *leading);
+/** Frees the vectors. */
 void ctn_leading_drop(ctn_leading_t *leading);
 
-/** Whether an edge leads to another node. */
+/** Whether an edge joins this node and another one. */
 static inline bool ctn_leading_is_remote(const ctn_leading_t *leading,
                                          const ctn_edge_t *edge)
 {
@@ -55,7 +60,7 @@ static inline bool ctn_leading_is_remote(const ctn_leading_t *leading,
            edge->node != leading->neighborhood->node;
 }
 
-/** The leader for a node, which is in the list. */
+/** The leader for a node. The node has a record in the vector. */
 uint32_t ctn_leading_for(const ctn_vector_t *leaders, uint32_t node);
 
 #endif

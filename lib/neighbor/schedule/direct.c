@@ -1,7 +1,7 @@
 /* NBR-1. Each edge has a message of its own, and all are under way at once: one
- * round, as many messages as a rank has targets, no scratch memory. A program
- * with nonblocking sends and receives does the same ([Hoefler]: "start all
- * isend, irecv + waitall"). */
+ * round, as many messages as a rank has targets, no memory besides that of the
+ * links. A program with nonblocking sends and receives does the same
+ * ([Hoefler]: "start all isend, irecv + waitall"). */
 
 #include "neighbor/neighborhood.h"
 
@@ -20,6 +20,7 @@ static uint32_t count_edges(const ctn_edge_t *edge, uint32_t count,
     return others;
 }
 
+/** Sets a local copy for each edge from this rank to itself. */
 static void set_local_copies(const catena_neighborhood_t *neighborhood,
                              ctn_schedule_t *schedule)
 {
@@ -39,10 +40,11 @@ static void set_local_copies(const catena_neighborhood_t *neighborhood,
 /** The schedule being filled in. */
 typedef struct filling {
     const ctn_schedule_t *schedule;
-    ctn_schedule_message_t *message; /* the next of its list */
-    ctn_block_ref_t *block;          /* the next */
+    ctn_schedule_message_t *message; /* where the next message goes */
+    ctn_block_ref_t *block;          /* where the next block reference goes */
 } filling_t;
 
+/** Adds a message of one block. */
 static void add_message(filling_t *filling, uint32_t link,
                         ctn_block_ref_t block)
 {
@@ -106,7 +108,7 @@ catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
     made->ins = neighborhood->ins;
     set_local_copies(neighborhood, made);
     filling_t filling = {made, made->send, made->block};
-    add_sends(neighborhood, &filling, false); /* they take longer */
+    add_sends(neighborhood, &filling, false); /* first: they take longer */
     add_sends(neighborhood, &filling, true);
     filling.message = made->receive;
     add_receives(neighborhood, &filling);

@@ -1,8 +1,11 @@
-#include "neighbor/schedule/aggregate.h"
+/* Creating, freeing and counting a schedule; see schedule.h. */
 
 #include <stdlib.h>
 
-/** Cuts an array from the memory of the schedule. */
+#include "neighbor/schedule/aggregate.h"
+
+/** Takes the next array from the memory of the schedule.
+ * @param[in,out] at where the next array begins */
 static void *cut(unsigned char **at, size_t count, size_t bytes)
 {
     void *array = *at;

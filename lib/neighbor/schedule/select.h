@@ -6,52 +6,55 @@
 /* The selection of a schedule: the one with the least estimated time, from
  * facts that all ranks have agreed on. */
 
-/** Costs in ns, by reach. */
+/** Costs in ns. */
 typedef struct ctn_neighbor_costs {
-    double round[CTN_REACHES];   /* until what is sent can be used */
+    double round[CTN_REACHES];   /* from a send until the data can be used */
     double message[CTN_REACHES]; /* at both ends together */
     double byte[CTN_REACHES];
-    double
-        packed; /* for each byte that shares a message: copied at both ends */
-    double switching; /* until a rank runs again, for each rank that shares its
-                    core */
-    double share;     /* ranks of a core, at least 1 */
+    /* A byte of a block that shares a message: it is copied at both ends. */
+    double packed;
+    /* A switch of process, for each rank that shares the core. */
+    double switching;
+    double share; /* no cost: number of ranks on a core, at least 1 */
 } ctn_neighbor_costs_t;
 
-/** Lengths of blocks, by powers of two. */
+/** Number of lengths of blocks for which the best schedule is stored: 0, and
+ * powers of two. */
 #define CTN_NEIGHBOR_SIZES 41u
 
-/** The numbers of a schedule; they stay when it is dropped. */
+/** What the estimate needs to know of a schedule; it stays when the schedule is
+ * dropped. */
 typedef struct ctn_schedule_outline {
     bool possible;
-    size_t most_bytes; /* of a block */
+    size_t most_bytes; /* longest block that the schedule can carry */
     uint32_t rounds;
     uint32_t heavy_rounds;
     ctn_schedule_facts_t facts;
 } ctn_schedule_outline_t;
 
-/** The blocks of an operation: of any length, or operands of a reduction; or
- * uniform and not reduced, for which an algorithm may have another schedule. */
+/** The blocks of an operation. */
 typedef enum ctn_block_class {
-    CTN_BLOCKS_ANY,
-    CTN_BLOCKS_UNIFORM,
+    CTN_BLOCKS_ANY,     /* of any lengths, or operands of a reduction */
+    CTN_BLOCKS_UNIFORM, /* of one length, and not reduced: an algorithm may
+                           have another schedule for them */
     CTN_BLOCK_CLASSES
 } ctn_block_class_t;
 
+/** What the choice of a schedule needs. The same on all ranks. */
 typedef struct ctn_chooser {
     ctn_neighbor_costs_t costs;
-    size_t usual; /* bytes of a block if the caller gives none */
-    bool
-        tried[CTN_NEIGHBOR_ALGORITHMS]; /* whether they are possible is known */
+    size_t usual; /* usual bytes of a block, for blocks of unknown length */
+    /* Schedules of the algorithm were built, or found impossible. */
+    bool tried[CTN_NEIGHBOR_ALGORITHMS];
+    /* Outlines of schedule[algorithm][pattern] and of its `uniform`. */
     ctn_schedule_outline_t outline[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
-    ctn_schedule_outline_t uniform[CTN_NEIGHBOR_ALGORITHMS]
-                                  [CTN_PATTERNS]; /* of the schedules for
-                                                     uniform blocks */
-    /* The best for blocks of 2^(i-1) to 2^i - 1 bytes. */
+    ctn_schedule_outline_t uniform[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
+    /* The best algorithm: entry i for blocks of 2^(i-1) to 2^i - 1 bytes, entry
+     * 0 for empty blocks. */
     uint8_t algorithm[CTN_BLOCK_CLASSES][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
 } ctn_chooser_t;
 
-/** Estimated time of an exchange with blocks of this length, in ns. */
+/** Estimated time of an operation with blocks of this length, in ns. */
 double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
                              const ctn_schedule_outline_t *outline,
                              size_t bytes);
@@ -83,8 +86,9 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
 catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
                                        ctn_neighbor_algorithm_t algorithm);
 
-/** Builds the schedules of the requested algorithm, or of all candidates, and
- * finds the best. Collective. */
+/** Builds the schedules of the requested algorithm or, if that is auto or not
+ * possible, of all algorithms that may be the fastest. Finds the best for each
+ * length. Collective. */
 catena_status_t
 ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood);
 
