@@ -217,7 +217,7 @@ CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
             continue;
         }
         /* Lets exec wake other ranks of the node, which may sleep: the network
-         * wakes only the leader. */
+         * does not wake them. */
         op->exec->local->stored |= aggregates->leads;
         catena_status_t status = take_blocks(op, &in[b], ctn_flag_count(word));
         if (status != CATENA_OK) {

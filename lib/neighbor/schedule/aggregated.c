@@ -1,13 +1,13 @@
 /* NBR-4. Everything from one node to another is one message. For each other
- * node with edges, every node has one leader, a rank that has such edges: so a
- * node has several leaders, each for other nodes, and every leader takes part
- * in the operation, provided that the graph is connected.
+ * node with which a node has edges, one of the ranks that have these edges is
+ * the leader. So a node may have several leaders, each for different nodes.
+ * Since a leader has edges, it runs the operation if the graph is connected.
  *
  * Rounds: 3. To the leaders on the node, together with messages on the node;
  * between leaders; from the leaders. Messages between nodes: one for each pair
  * of nodes with edges from one to the other. Blocks between nodes: one for each
- * edge, or if all targets get the same block, one for each node with targets.
- * Scratch: the blocks that a leader forwards. */
+ * edge, or if all targets get the same block, one for each source and node with
+ * targets of it. Memory: the blocks that a leader forwards. */
 
 #include <stdlib.h>
 
@@ -15,6 +15,7 @@
 #include "neighbor/schedule/aggregate.h"
 #include "neighbor/schedule/builder.h"
 
+/** The schedule under construction. */
 typedef struct aggregation {
     const catena_neighborhood_t *neighborhood;
     ctn_pattern_t pattern;
@@ -24,16 +25,20 @@ typedef struct aggregation {
 
 /* ---- messages ---- */
 
-/** A block in a message: of an edge, or of several edges that share it. */
+/** What one edge adds to a message. If all targets get the same block, the
+ * items of one message with the same source share a block. */
 typedef struct item {
-    uint32_t peer; /* of this rank, in the message */
-    uint32_t source;
-    uint32_t source_index;
-    int weight;
-    bool ends; /* at this rank: in block `index` of the receive buffer */
-    uint32_t index;
-    ctn_block_ref_t *where; /* its location; NULL: not needed later */
-    ctn_block_ref_t from;   /* its location if `where` is NULL */
+    uint32_t peer;         /* rank at the other end of the message */
+    uint32_t source;       /* of the edge */
+    uint32_t source_index; /* of the edge in the source's list of targets */
+    int weight;            /* of the edge */
+    bool ends;      /* of a receive: the block is for this rank, which is the
+                       target of the edge */
+    uint32_t index; /* if it ends: block of the receive buffer */
+    /* Where the block lies at this rank: set by a receive, used by the send of
+     * a later round. NULL: a receive need not keep it, a send uses `from`. */
+    ctn_block_ref_t *where;
+    ctn_block_ref_t from;
 } item_t;
 
 static int by_message(const void *a, const void *b)
@@ -50,8 +55,9 @@ static int by_message(const void *a, const void *b)
            (x->source_index < y->source_index);
 }
 
-/** The location of a received block that several items share: its target, with
- * local copies for further targets here; or staged, to be forwarded. */
+/** Chooses where a received block goes that `count` items share: to the receive
+ * buffer, with local copies if several of its edges end at this rank; or to a
+ * staged block if none does. */
 static ctn_block_ref_t place_block(aggregation_t *a, const item_t *item,
                                    uint32_t count, uint32_t round)
 {
@@ -77,6 +83,7 @@ static ctn_block_ref_t place_block(aggregation_t *a, const item_t *item,
     return first;
 }
 
+/** Adds the block that `count` items share to the last message. */
 static void add_block(aggregation_t *a, ctn_message_end_t way, uint32_t round,
                       const item_t *item, uint32_t count)
 {
@@ -91,7 +98,8 @@ static void add_block(aggregation_t *a, ctn_message_end_t way, uint32_t round,
     ctn_schedule_builder_block(&a->builder, block, weight);
 }
 
-/** Builds all messages of a round at one end, and drops the items. */
+/** Builds the messages that this rank sends, or those that it receives, in a
+ * round. Frees the items. Both ends find the same order of blocks. */
 static void add_messages(aggregation_t *a, ctn_message_end_t way,
                          uint32_t round, ctn_vector_t *items)
 {
@@ -115,6 +123,7 @@ static void add_messages(aggregation_t *a, ctn_message_end_t way,
     ctn_vector_drop(items);
 }
 
+/** Adds an item. */
 static void add(aggregation_t *a, ctn_vector_t *items, item_t item)
 {
     item_t *added = ctn_vector_add(items, sizeof(*added));
@@ -125,6 +134,7 @@ static void add(aggregation_t *a, ctn_vector_t *items, item_t item)
     }
 }
 
+/** The block of the send buffer for target `index`. */
 static ctn_block_ref_t own_block(const aggregation_t *a, uint32_t index)
 {
     bool gathers = a->pattern == CTN_PATTERN_ALLGATHER;
@@ -164,6 +174,7 @@ static void send_on_node(aggregation_t *a)
     add_messages(a, CTN_SENDS, 0, &items);
 }
 
+/** What this rank receives from its node: from its sources, and as leader. */
 static void receive_on_node(aggregation_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
@@ -199,6 +210,8 @@ static void receive_on_node(aggregation_t *a)
 
 /* ---- round 1: between leaders ---- */
 
+/** The messages of this rank as leader: sends for led_out, receives for led_in.
+ */
 static void exchange(aggregation_t *a, ctn_message_end_t way,
                      ctn_vector_t *leds)
 {
@@ -238,6 +251,7 @@ static void send_from_leader(aggregation_t *a)
     add_messages(a, CTN_SENDS, 2, &items);
 }
 
+/** What this rank receives from leaders on its node. */
 static void receive_from_leaders(aggregation_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
@@ -261,7 +275,7 @@ static void receive_from_leaders(aggregation_t *a)
     add_messages(a, CTN_RECEIVES, 2, &items);
 }
 
-/* ---- */
+/* ---- all rounds ---- */
 
 static void build(aggregation_t *a)
 {
@@ -295,7 +309,8 @@ catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
     }
     catena_status_t status = ctn_schedule_builder_finish(
         &a.builder, CTN_NEIGHBOR_AGGREGATED, pattern, false, schedule);
-    /* Not in virtual time: ranks cannot contribute to what others send. */
+    /* Not in virtual time: there a rank cannot write into a message that
+     * another rank sends. */
     if (status == CATENA_OK && !neighborhood->exec->virtual_time) {
         status = ctn_schedule_aggregated_uniform(&a.leading, pattern,
                                                  &(*schedule)->uniform);

@@ -1,24 +1,32 @@
-/* Selects the leaders of each node for the others, see aggregated.c. The lowest
- * rank of each node, its coordinator, decides. Both leaders of a pair of nodes
- * get all edges between them from the ranks at their ends, and find the same
- * order of the blocks. Three sparse exchanges; O(degree) memory, at leaders
- * O(edges that they lead for). */
+/* NBR-4. Selects the leaders of each node for the other nodes, see
+ * aggregated.h. The lowest rank of each node, its coordinator, decides. Each
+ * rank then sends its edges to their leaders, so that both leaders of a pair of
+ * nodes know all edges between the two nodes. Three sparse exchanges; O(degree)
+ * memory, at leaders O(edges that they lead for). */
+
+#include <stdlib.h>
 
 #include "neighbor/create/sparse_exchange.h"
 #include "neighbor/schedule/aggregated.h"
 
-#include <stdlib.h>
-
+/* Values of ctn_lead_record_t.what, in the order of the exchanges; `node` and
+ * `number` are members of the record. */
 enum {
-    HAS_EDGES, /* to a coordinator: `number` edges with that node */
-    LEADER,    /* from the coordinator to those ranks: the leader for that
-                  node is `number` */
-    OTHER,     /* to the coordinator of the other node, and on to the leader
-                  there: `number` is the leader at that node */
-    EDGE_OUT,  /* to a leader: an edge from its node */
-    EDGE_IN    /* an edge to its node */
+    /* To the coordinator: the sender has `number` edges with `node`. */
+    HAS_EDGES,
+    /* From the coordinator to the ranks that have edges with `node`: `number`
+     * is the leader on their node for `node`. */
+    LEADER,
+    /* To the coordinator of another node, and on to the leader there for
+     * `node`: `number` is the leader on `node` for that other node. */
+    OTHER,
+    /* To a leader: an edge from its node to `node`, or from `node` to its node.
+     */
+    EDGE_OUT,
+    EDGE_IN
 };
 
+/** Adds a record. NULL: no memory. */
 static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_vector_t *vector,
                               ctn_lead_record_t record)
 {
@@ -50,6 +58,7 @@ uint32_t ctn_leading_for(const ctn_vector_t *leaders, uint32_t node)
 
 /* ---- selection ---- */
 
+/** Counts the edges of a list with each other node, in one record for each. */
 static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
                        uint32_t count, ctn_vector_t *nodes)
 {
@@ -88,12 +97,13 @@ static int by_node(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/** The load of a leader, as its coordinator counts it. */
+/** The load of a possible leader, as its coordinator counts it. */
 typedef struct load {
     uint32_t rank;
-    uint64_t edges;
+    uint64_t edges; /* that it leads for so far */
 } load_t;
 
+/** The load of a rank; NULL: the rank is not in the vector. */
 static load_t *load_of(const ctn_vector_t *loads, uint32_t rank)
 {
     load_t *load = loads->item;
@@ -105,6 +115,7 @@ static load_t *load_of(const ctn_vector_t *loads, uint32_t rank)
     return NULL;
 }
 
+/** Adds a load for each rank that has sent a request, a record HAS_EDGES. */
 static void add_loads(ctn_leading_t *leading, const ctn_vector_t *requests,
                       ctn_vector_t *loads)
 {
@@ -122,9 +133,10 @@ static void add_loads(ctn_leading_t *leading, const ctn_vector_t *requests,
     }
 }
 
-/** Selects the least loaded rank of those with edges to a node, on
- * oversubscribed cores the most loaded one. All of them learn of it, and the
- * other node's coordinator. */
+/** Selects a leader of the ranks that have edges with a node: the least loaded
+ * one; on oversubscribed cores the most loaded one, so that few ranks poll the
+ * network. All these ranks and the other node's coordinator learn of it.
+ * @param record [count] the requests of these ranks */
 static void choose_leader(ctn_leading_t *leading,
                           const ctn_lead_record_t *record, uint32_t count,
                           const ctn_vector_t *loads, ctn_vector_t *answers)
@@ -156,7 +168,7 @@ static void choose_leader(ctn_leading_t *leading,
                             .number = best->rank});
 }
 
-/** Runs at the coordinator. */
+/** Selects all leaders, at the coordinator. */
 static void decide(ctn_leading_t *leading, ctn_vector_t *requests,
                    ctn_vector_t *answers)
 {
@@ -180,8 +192,9 @@ static void decide(ctn_leading_t *leading, ctn_vector_t *requests,
 
 /* ---- edges of leaders ---- */
 
-/** Keeps the leaders on this node; a coordinator forwards the leaders
- * elsewhere. */
+/** Takes the leaders on this node. A coordinator has also received the leaders
+ * on other nodes for this node, and forwards each to the leader that this node
+ * has for that node. */
 static void take_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
                          ctn_vector_t *records)
 {
@@ -233,6 +246,8 @@ static void send_edges(ctn_leading_t *leading, ctn_vector_t *records)
     }
 }
 
+/** Takes what a leader has received: its edges, and the leaders on the other
+ * nodes. */
 static void take_edges(ctn_leading_t *leading, const ctn_vector_t *came)
 {
     const ctn_lead_record_t *record = came->item;
@@ -252,8 +267,8 @@ static void take_edges(ctn_leading_t *leading, const ctn_vector_t *came)
     }
 }
 
-/** The records of each sparse exchange, from those received in the one before.
- */
+/** Processes the records received in the sparse exchange before this one, and
+ * makes those to be sent in this one; the last call only receives. */
 static void fill_records(ctn_leading_t *leading, int exchange,
                          ctn_vector_t *came, ctn_vector_t *records)
 {

@@ -1,3 +1,5 @@
+/* The schedule builder; see builder.h. */
+
 #include "neighbor/schedule/builder.h"
 
 #include <stdlib.h>
@@ -7,6 +9,7 @@
 
 /* ---- building ---- */
 
+/** Adds an item to a vector. NULL: no memory, which `status` keeps. */
 static void *add(ctn_schedule_builder_t *builder, ctn_vector_t *vector,
                  size_t bytes)
 {
@@ -99,6 +102,8 @@ static void copy(void *to, const ctn_vector_t *vector, size_t bytes)
     }
 }
 
+/** Makes a schedule without links and facts of what was added. NULL: no memory.
+ */
 static ctn_schedule_t *pack(const ctn_schedule_builder_t *builder)
 {
     ctn_schedule_t *schedule =
@@ -123,8 +128,9 @@ static ctn_schedule_t *pack(const ctn_schedule_builder_t *builder)
     return schedule;
 }
 
-/** Which of some rounds carry an edge of the greatest weight, or a message
- * between nodes, at this rank. */
+/** For rounds `from` to from + count - 1: sets heavy[] to 1 for those in which
+ * this rank has a block of an edge of the greatest weight, and remote[] for
+ * those in which it sends to another node. */
 static void scan_rounds(const ctn_schedule_builder_t *builder,
                         const ctn_schedule_t *schedule, uint32_t from,
                         uint32_t count, uint64_t *heavy, uint64_t *remote)
@@ -146,6 +152,8 @@ static void scan_rounds(const ctn_schedule_builder_t *builder,
     }
 }
 
+/** Counts heavy rounds and rounds with messages between nodes. Collective: all
+ * ranks agree on AT_ONCE rounds at a time. */
 static catena_status_t count_rounds(const ctn_schedule_builder_t *builder,
                                     ctn_schedule_t *schedule)
 {
@@ -168,7 +176,7 @@ static catena_status_t count_rounds(const ctn_schedule_builder_t *builder,
     return CATENA_OK;
 }
 
-/* Counters of messages at one end, by reach. */
+/* Indices of counters: MESSAGES and BLOCKS have one for each reach. */
 enum {
     MESSAGES,
     BLOCKS = MESSAGES + CTN_REACHES,
@@ -176,6 +184,7 @@ enum {
     COUNTS
 };
 
+/** Counts a message. */
 static void count(uint64_t *counts, const ctn_schedule_message_t *message,
                   bool local)
 {
@@ -214,7 +223,7 @@ ctn_schedule_agree_facts(const catena_neighborhood_t *neighborhood,
     return status;
 }
 
-/** The links are set. */
+/** Sets the facts and the number of heavy rounds. The links are set. */
 static catena_status_t find_facts(const ctn_schedule_builder_t *builder,
                                   ctn_schedule_t *schedule)
 {
@@ -224,6 +233,7 @@ static catena_status_t find_facts(const ctn_schedule_builder_t *builder,
                : status;
 }
 
+/** Sets the links of a schedule: those of the edges, or new ones. */
 static catena_status_t give_links(const ctn_schedule_builder_t *builder,
                                   ctn_schedule_t *schedule)
 {
@@ -265,7 +275,7 @@ catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *builder,
     uint64_t maxima[] = {impossible, builder->rounds};
     catena_status_t status = ctn_neighbor_agree(
         builder->neighborhood->group, builder->status, 0, NULL, 2, maxima);
-    bool none = status != CATENA_OK || maxima[0] > 0;
+    bool none = status != CATENA_OK || maxima[0] > 0; /* no schedule */
     if (!none) {
         made->algorithm = ctn_neighbor_algorithm_words[1 + algorithm];
         made->pattern = pattern;

@@ -5,20 +5,20 @@
  * end do not hinder each other; heavy ones should share rounds, since a round
  * takes as long as its heaviest message.
  *
- * Grids: a color for each direction, heaviest first. All ranks send one way and
- * receive from the other, so on rings the number of rounds, and of heavy
- * rounds, is minimal. Between open borders directions share a round if no rank
- * has edges along both.
+ * Grids: a color for each direction, heaviest first. In a round all ranks send
+ * in one direction and receive from the opposite one, so in periodic dimensions
+ * the number of rounds, and of heavy rounds, is minimal. Between open borders
+ * directions share a round if no rank has edges along both.
  *
  * Other graphs: greedily, the heaviest edges first, then those at least half as
  * heavy as the heaviest left, and so on. Each sender proposes different colors
  * for its edges, each the lowest that it does not know to be taken at either
- * end. Each receiver accepts the best proposal for a color and answers all
- * proposals with the colors it has taken. The best of all proposals is
- * accepted, so the iteration ends: at most one iteration for each color an edge
- * may be refused, mostly a few. At most 2 d - 1 colors for degree d; d if all
- * ranks list their targets in the same order of directions. Memory O(degree),
- * and a bit for each edge and color. */
+ * end. Each receiver accepts the best proposal for a color, that of the
+ * heaviest edge, and answers all proposals with the colors that are taken at
+ * it. In each iteration at least the best of all proposals is accepted, so
+ * there is an end; mostly after a few iterations. At most 2 d - 1 colors for
+ * degree d; d if all ranks list their targets in the same order of directions.
+ * Memory O(degree), and a bit for each edge and color. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,41 +30,46 @@
 
 #define NO_COLOR UINT32_MAX
 
+/** The coloring of a graph. A set of colors is [words] with a bit for each
+ * color. */
 typedef struct coloring {
     catena_neighborhood_t *neighborhood;
     catena_status_t status; /* this rank's */
-    uint32_t words;         /* of each set of colors: a bit for each color */
-    uint64_t *memory;       /* of all sets */
-    uint64_t *sends;        /* [words]: taken at this rank */
-    uint64_t *receives;
-    uint64_t *known; /* [target][words]: taken at the edge's other end */
-    uint64_t *tried; /* [words]: proposed in this iteration */
-    uint32_t *order; /* targets, the heaviest first */
+    uint32_t words;
+    uint64_t *memory;   /* of all sets */
+    uint64_t *sends;    /* set: taken by edges from this rank */
+    uint64_t *receives; /* set: taken by edges to this rank */
+    uint64_t *known;    /* [target], sets: known to be taken by edges to that
+                           target */
+    uint64_t *tried;    /* set: proposed in this iteration */
+    uint32_t *order;    /* [targets]: indices of targets, the heaviest first */
 } coloring_t;
 
-/** From a sender. */
+/** A proposal, from the sender of an edge to its receiver. */
 typedef struct proposal {
-    uint32_t rank;
-    uint32_t source; /* in the receiver's list */
-    uint32_t target; /* in the sender's */
+    uint32_t rank;   /* for ctn_sparse_exchange: target, then origin */
+    uint32_t source; /* index of the edge in the receiver's list of sources */
+    uint32_t target; /* index of the edge in the sender's list of targets */
     uint32_t color;
 } proposal_t;
 
-/** From a receiver: the 64 colors around the proposed one that are taken there.
- */
+/** The answer to it. */
 typedef struct answer {
-    uint32_t rank;
-    uint32_t target;
+    uint32_t rank;   /* for ctn_sparse_exchange: target, then origin */
+    uint32_t target; /* index of the edge in the sender's list of targets */
     uint32_t color;
-    uint32_t accepted;
-    uint64_t taken;
+    uint32_t accepted; /* 0 or 1 */
+    uint64_t taken;    /* the word of the receiver's set `receives` that
+                          contains the color */
 } answer_t;
 
+/** Whether a set has a color. */
 static bool has(const uint64_t *set, uint32_t color)
 {
     return set[color / 64] >> color % 64 & 1u;
 }
 
+/** Adds a color to a set. */
 static void take(uint64_t *set, uint32_t color)
 {
     set[color / 64] |= UINT64_C(1) << color % 64;
@@ -72,6 +77,7 @@ static void take(uint64_t *set, uint32_t color)
 
 /* ---- senders ---- */
 
+/** Whether an edge has no color yet, but needs one. */
 static bool is_open(const ctn_edge_t *edge)
 {
     return edge->link != CTN_NO_LINK && edge->round == NO_COLOR;
@@ -104,6 +110,7 @@ static uint64_t heaviest_left(const coloring_t *c)
     return 0;
 }
 
+/** The lowest color to propose for an edge. @param known its set in c->known */
 static uint32_t lowest_free(const coloring_t *c, const uint64_t *known)
 {
     for (uint32_t w = 0; w < c->words; w++) {
@@ -115,7 +122,7 @@ static uint32_t lowest_free(const coloring_t *c, const uint64_t *known)
     return NO_COLOR; /* impossible: there are more colors than edges */
 }
 
-/** Proposes colors for all open edges that are heavy enough. */
+/** Proposes colors for all open edges of at least the weight `least`. */
 static void propose(coloring_t *c, uint64_t least, ctn_vector_t *proposals)
 {
     memset(c->tried, 0, c->words * sizeof(*c->tried));
@@ -137,6 +144,7 @@ static void propose(coloring_t *c, uint64_t least, ctn_vector_t *proposals)
     }
 }
 
+/** Processes the answers. */
 static void take_answers(coloring_t *c, const ctn_vector_t *answers)
 {
     const answer_t *answer = answers->item;
@@ -152,7 +160,7 @@ static void take_answers(coloring_t *c, const ctn_vector_t *answers)
 
 /* ---- receivers ---- */
 
-/** Breaks ties differently everywhere: otherwise there would be long sequences
+/** A hash that breaks ties: in the order of ranks there would be long sequences
  * of edges, each of which waits for the one before it. */
 static uint64_t shuffle(const proposal_t *p)
 {
@@ -175,7 +183,7 @@ static int best_first(const void *a, const void *b, void *argument)
                   : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/** Accepts or refuses proposals, best first, and answers them. */
+/** Accepts or refuses all proposals, the best first, and makes the answers. */
 static void answer_proposals(coloring_t *c, ctn_vector_t *proposals,
                              ctn_vector_t *answers)
 {
@@ -205,7 +213,7 @@ static void answer_proposals(coloring_t *c, ctn_vector_t *proposals,
     }
 }
 
-/* ---- both ---- */
+/* ---- iterations ---- */
 
 static catena_status_t prepare(coloring_t *c)
 {
@@ -230,6 +238,9 @@ static catena_status_t prepare(coloring_t *c)
     return CATENA_OK;
 }
 
+/** One iteration: the heaviest edges only as long as one of the greatest weight
+ * is open, then all that are at least half as heavy as the heaviest open one.
+ * @param heaviest weight of the heaviest open edge of all ranks */
 static void iterate(coloring_t *c, uint64_t heaviest)
 {
     catena_group_t *group = c->neighborhood->group;
@@ -277,8 +288,8 @@ static catena_status_t color_graph(catena_neighborhood_t *neighborhood)
 
 /* ---- grids ---- */
 
-/** Whether some rank has an edge along both displacements: sends, or with
- * `sign` -1 receives. */
+/** Whether some rank sends along both displacements; with `sign` -1, whether
+ * some rank receives along both. */
 static bool share_a_rank(const ctn_displacements_t *displacements, uint32_t i,
                          uint32_t j, int sign)
 {
@@ -289,8 +300,7 @@ static bool share_a_rank(const ctn_displacements_t *displacements, uint32_t i,
         int b = sign * y[d];
         int low = a < b ? a : b;
         int high = a < b ? b : a;
-        /* There must be a place between the borders from which both lead to a
-         * rank. */
+        /* From a place between `least` and `most` both stay in the grid. */
         int least = low < 0 ? -low : 0;
         int most = displacements->grid->dims[d] - 1 - (high > 0 ? high : 0);
         if (!displacements->grid->periods[d] && least > most) {
@@ -300,14 +310,17 @@ static bool share_a_rank(const ctn_displacements_t *displacements, uint32_t i,
     return true;
 }
 
+/** Whether messages go along a displacement. */
 static bool is_used(const ctn_displacements_t *displacements, uint32_t i)
 {
     return !ctn_displacement_is_zero(displacements, i) &&
            ctn_displacement_fits_anywhere(displacements, i);
 }
 
-/** The first round in which no rank has two messages to send, or to receive.
- * @param order [count]; all but the last have their rounds */
+/** The first round in which no rank would have two messages to send, or two to
+ * receive, if displacement order[count - 1] were added to it.
+ * @param order [count] displacements; all but the last have their rounds
+ * @param round by displacement */
 static uint32_t first_round(const ctn_displacements_t *displacements,
                             const uint32_t *order, uint32_t count,
                             const uint32_t *round)
@@ -327,8 +340,8 @@ static uint32_t first_round(const ctn_displacements_t *displacements,
     return found;
 }
 
-/** Rounds for the directions in use, the heaviest first, then in the order of
- * the list. */
+/** Sets the rounds of all edges. Takes the displacements in the order of their
+ * weights, the heaviest first, and equal ones in the order of the list. */
 static catena_status_t
 color_directions(const catena_neighborhood_t *neighborhood,
                  const ctn_displacements_t *displacements)
@@ -375,6 +388,8 @@ static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
 
 /* ---- the schedule ---- */
 
+/** Adds a message for each edge of a list.
+ * @param same_block all targets get the same block */
 static void add_edges(ctn_schedule_builder_t *builder, ctn_message_end_t way,
                       const ctn_edge_t *edge, uint32_t count, bool same_block)
 {

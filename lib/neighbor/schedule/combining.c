@@ -3,19 +3,21 @@
  * arXiv 1606.07676, 2016, sections 3 and 4.
  *
  * All ranks have edges along the same displacement vectors. A block for vector
- * v travels along one dimension after the other, v_d in dimension d. All blocks
- * at a rank with the same v_d in a dimension are one message. Rounds: one per
- * dimension. Messages: the different v_d of each dimension, so 4 in two
- * dimensions and 6 in three, with or without diagonals. Blocks sent: the number
- * of nonzero v_d, over all vectors; if all targets get the same block, one for
- * each edge of the tree of the vectors' prefixes. Scratch: the blocks that are
- * forwarded.
+ * v travels along one dimension after the other, v_d in dimension d; each
+ * dimension in which blocks move is a step. All blocks at a rank that have the
+ * same v_d in a step are one message. Rounds: one per step. Messages: the
+ * different nonzero v_d of each dimension, so 4 in two dimensions and 6 in
+ * three for neighbors at distance 1, with or without diagonals. Blocks sent:
+ * the number of nonzero v_d, over all vectors; if all targets get the same
+ * block, one for each edge of the tree of the vectors' prefixes. Memory: the
+ * blocks that are forwarded.
  *
- * Unlike in the paper, borders may be open: then the blocks of some origins are
- * missing, which both ends of a message know. If a vector fits into a box, so
- * does all of its path. Vectors that are equal along a ring travel as one.
- * Forwarding ranks must take part in the operation, so the algorithm requires
- * graphs in which they do. */
+ * Unlike in the paper, borders may be open. Then the blocks of some origins are
+ * missing, and both ends of a message can tell which: if origin and target of a
+ * block are in the grid, so is all of its way. Vectors that lead to the same
+ * place in periodic dimensions travel as one. Forwarding ranks must run the
+ * operation, so the algorithm requires that edges connect all ranks with edges,
+ * and that no rank without edges forwards. */
 
 #include <stdlib.h>
 
@@ -23,31 +25,35 @@
 #include "neighbor/grid/edges.h"
 #include "neighbor/schedule/builder.h"
 
+/** The schedule under construction. A `place` is an index in `order`, and
+ * stands for a vector; vectors that share a block are adjacent places. */
 typedef struct combine {
     ctn_schedule_builder_t builder;
     ctn_displacements_t displacements;
     ctn_pattern_t pattern;
-    int *dimension; /* [steps] in the order of travel */
-    int steps;      /* dimensions with a nonzero displacement */
+    int *dimension; /* [steps]: the dimension of each step */
+    int steps;      /* number of dimensions with a nonzero displacement */
     uint32_t places;
-    uint32_t *order;  /* [places] vectors that fit anywhere, those with the
-                         same prefix together */
-    uint32_t *shared; /* [place in order]: length of the prefix it shares
-                         with the one before */
-    ctn_block_ref_t *where; /* [place in order]: location of its block, of
-                               this rank or of another rank */
-    int *origin;            /* [ndims], scratch */
+    uint32_t *order;  /* [places]: the displacements that fit anywhere in the
+                         grid, those with the same prefix together */
+    uint32_t *shared; /* [places]: length, in steps, of the prefix that the
+                         vector shares with the one before */
+    ctn_block_ref_t *where; /* [places]: where a block that travels along the
+                               vector lies at this rank after the steps so far;
+                               it is of this rank or of another one */
+    int *origin;            /* [ndims]: coordinates for a function to use */
 } combine_t;
 
 /* ---- order ---- */
 
+/** v_d of a displacement in a step. */
 static int hop_of(const combine_t *c, uint32_t displacement, int step)
 {
     return ctn_displacement(&c->displacements,
                             displacement)[c->dimension[step]];
 }
 
-/** Different displacements along a dimension. */
+/** Number of different nonzero displacements along a dimension. */
 static uint32_t count_hops(const combine_t *c, int dimension)
 {
     uint32_t count = 0;
@@ -103,6 +109,7 @@ static int compare_displacements(const void *a, const void *b, void *argument)
     return x < y ? -1 : 1;
 }
 
+/** Sets the arrays except for `where`. */
 static catena_status_t prepare(combine_t *c)
 {
     size_t count = (size_t)c->displacements.count + 1;
@@ -150,9 +157,9 @@ static void release(combine_t *c)
 
 /* ---- blocks ---- */
 
-/** If all targets get the same block, vectors with the same prefix up to and
- * including `step` share a block. Returns the place where the next block
- * begins. */
+/** The place where the next block begins after the block at `place`. If all
+ * targets get the same block, vectors with the same prefix up to and including
+ * `step` share a block. */
 static uint32_t next_block(const combine_t *c, uint32_t place, int step)
 {
     do {
@@ -162,9 +169,9 @@ static uint32_t next_block(const combine_t *c, uint32_t place, int step)
     return place;
 }
 
-/** Whether a block that travels along the vectors from `place` up to `end` is
- * at this rank after `steps` steps: whether it has an origin and a target in
- * the grid. */
+/** Whether a block that travels along the vectors at `place` to `end` - 1 is at
+ * this rank after `steps` steps: whether its origin and at least one of its
+ * targets are in the grid. */
 static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
 {
     const ctn_grid_t *grid = c->displacements.grid;
@@ -190,7 +197,8 @@ static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
     return false;
 }
 
-/** Whether a vector is complete after `steps` steps. */
+/** Whether the vector at `place` ends after `steps` steps: whether the rest of
+ * it is zero. */
 static bool is_final(const combine_t *c, uint32_t place, int steps)
 {
     for (int step = steps; step < c->steps; step++) {
@@ -201,6 +209,7 @@ static bool is_final(const combine_t *c, uint32_t place, int steps)
     return true;
 }
 
+/** The block of the receive buffer for the vector at `place`. */
 static ctn_block_ref_t received(const combine_t *c, uint32_t place)
 {
     return (ctn_block_ref_t){
@@ -208,8 +217,9 @@ static ctn_block_ref_t received(const combine_t *c, uint32_t place)
         ctn_displacement_source(&c->displacements, c->order[place])};
 }
 
-/** The location of a block that this rank receives in step `steps`. If vectors
- * end here, one receives it and the others get local copies. */
+/** Chooses where a block goes that this rank receives and that has then made
+ * `steps` steps: to the receive buffer, with local copies if several of its
+ * vectors end here; or to a staged block if none does. */
 static ctn_block_ref_t place_block(combine_t *c, uint32_t place, uint32_t end,
                                    int steps)
 {
@@ -233,8 +243,8 @@ static ctn_block_ref_t place_block(combine_t *c, uint32_t place, uint32_t end,
     return first;
 }
 
-/** Locations before the first step. Blocks that stay at this rank are copied.
- */
+/** Sets where the blocks of this rank lie before the first step, and adds local
+ * copies for blocks that stay at this rank. */
 static void start(combine_t *c)
 {
     for (uint32_t i = 0; i < c->places; i++) {
@@ -263,6 +273,7 @@ static uint32_t rank_away(const combine_t *c, int step, int64_t hop)
     return (uint32_t)ctn_grid_rank(grid, c->origin, NULL, 1);
 }
 
+/** The greatest weight of the vectors at `place` to `end` - 1. */
 static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
 {
     int most = 0;
@@ -298,7 +309,8 @@ static void add_message(combine_t *c, ctn_message_end_t way, int step, int hop)
     }
 }
 
-/** Whether a displacement appears first at this place of the order. */
+/** Whether the hop of a vector in a step is not zero and appears at no earlier
+ * place. */
 static bool is_new(const combine_t *c, uint32_t place, int step)
 {
     int hop = hop_of(c, c->order[place], step);
@@ -310,7 +322,8 @@ static bool is_new(const combine_t *c, uint32_t place, int step)
     return hop != 0;
 }
 
-/** The sends of a step come first: their blocks are here before it. */
+/** Builds the messages of a step. The sends come first, since receives change
+ * `where`. */
 static void add_step(combine_t *c, int step)
 {
     for (ctn_message_end_t way = CTN_SENDS; way <= CTN_RECEIVES; way++) {
@@ -322,10 +335,11 @@ static void add_step(combine_t *c, int step)
     }
 }
 
-/* ---- */
+/* ---- all steps ---- */
 
-/** Whether blocks pass this rank although it has no edge to another: it may
- * never start the operation. With edges it does, if the graph is connected. */
+/** Whether this rank forwards blocks, but may not start the operation while
+ * others wait for it: it has no edges, or edges do not connect all ranks that
+ * have edges. */
 static bool is_in_the_way(const combine_t *c)
 {
     const catena_neighborhood_t *neighborhood = c->builder.neighborhood;

@@ -105,9 +105,9 @@ typedef struct ctn_schedule {
     const struct ctn_schedule *copy_of; /* the neighborhood's schedule of which
                                            this is a request's copy, or NULL */
     bool is_hello;                      /* it connects the links of a request */
-    struct ctn_schedule *uniform;       /* the schedule of this algorithm for
-                                           uniform blocks that are not reduced; NULL:
-                                           this one */
+    /* The schedule of this algorithm for uniform blocks that are not reduced,
+     * if it differs from this one; else NULL. */
+    struct ctn_schedule *uniform;
 } ctn_schedule_t;
 
 /** A schedule with arrays of these sizes, and these counts; all else is 0.

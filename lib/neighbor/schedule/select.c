@@ -1,9 +1,9 @@
-/* NBR-7. Selects a schedule. The estimate: the work of the busiest rank,
- * message by message (LogGP), and for each round the time until the next can
- * begin; or, if ranks share cores and that is more, the work of all ranks of a
- * core, and a switch of process for each of them in each round. The estimate
- * uses facts that the ranks agreed on when the schedule was built, so all find
- * the same. */
+/* NBR-7. Selects a schedule: the one with the least estimated time. The
+ * estimate is the work of the busiest rank, message by message (LogGP), and for
+ * each round the time until the next can begin; or, if ranks share cores and
+ * that is more, the work of all ranks of a core, and a switch of process for
+ * each of them in each round. It uses facts that the ranks agreed on when the
+ * schedule was built, so all ranks find the same schedule. */
 
 #include "neighbor/schedule/select.h"
 
@@ -22,7 +22,7 @@ const char *const ctn_neighbor_algorithm_words[] = {
 _Static_assert(sizeof(ctn_neighbor_algorithm_words) /
                        sizeof(*ctn_neighbor_algorithm_words) ==
                    CTN_NEIGHBOR_ALGORITHMS + 2,
-               "a name for each");
+               "\"auto\", a name for each algorithm, NULL");
 
 static const ctn_setting_type_t algorithm_type = {
     .kind = CTN_SETTING_WORD, .words = ctn_neighbor_algorithm_words};
@@ -42,10 +42,12 @@ static const ctn_setting_t settings[] = {
 const ctn_setting_table_t ctn_neighbor_settings =
     CTN_SETTING_TABLE(settings, ctn_neighbor_config_t);
 
+/** A schedule builder. */
 typedef catena_status_t (*maker_t)(catena_neighborhood_t *neighborhood,
                                    ctn_pattern_t pattern,
                                    ctn_schedule_t **schedule);
 
+/** The builder of direct schedules, with agreement and facts. */
 static catena_status_t make_direct(catena_neighborhood_t *neighborhood,
                                    ctn_pattern_t pattern,
                                    ctn_schedule_t **schedule)
@@ -87,11 +89,12 @@ int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name)
 
 /* ---- costs ---- */
 
-/* Without a machine model: a node, and a usual RDMA network, or TCP. From 16
- * ranks on 2 cores. 4 nodes with TCP between them, a mesh with a row on each
- * node, 8 B: these give for direct 114 us (measured 122), aggregated 75 (82);
- * 16 KiB with diagonals: combining 793 (803). All on one node, with diagonals,
- * 8 B: direct 30 us (23), combining 35 (35). */
+/* Costs without a machine model, of a node and of a network with RDMA; those of
+ * TCP are below. Estimates with them, and in parentheses measurements, of 16
+ * ranks on 2 cores in a mesh, in us:
+ *   4 nodes with TCP, a row of the mesh on each: blocks of 8 bytes: direct 114
+ *   (122), aggregated 75 (82); 16 KiB with diagonals: combining 793 (803).
+ *   One node, with diagonals, 8 bytes: direct 30 (23), combining 35 (35). */
 static const ctn_neighbor_costs_t usual_costs = {
     .round = {[CTN_LOCAL] = 200, [CTN_REMOTE] = 2000},
     .message = {[CTN_LOCAL] = 250, [CTN_REMOTE] = 1000},
@@ -104,7 +107,8 @@ static const ctn_neighbor_costs_t usual_costs = {
 enum { TCP_ROUND_NS = 25000, TCP_MESSAGE_NS = 6000 };
 #define TCP_BYTE_NS 0.3
 
-/** From the machine model that the tuning names, if any. */
+/** Takes the costs from the machine model that the setting TUNING names, if it
+ * names one. */
 static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
                                         ctn_neighbor_costs_t *costs)
 {
@@ -132,7 +136,7 @@ static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
     return CATENA_OK;
 }
 
-/** As this rank sees them. */
+/** Sets the costs as this rank sees them. */
 static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
                                   ctn_neighbor_costs_t *costs)
 {
@@ -150,7 +154,7 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
     return costs_of_machine(neighborhood, costs);
 }
 
-/** The maximum over the ranks, in thousandths. */
+/** Agrees on the costs: the maxima of all ranks, in thousandths. */
 static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
                                    ctn_neighbor_costs_t *costs)
 {
@@ -203,6 +207,7 @@ double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
                 block * (double)facts->most_blocks[reach];
     }
     double remote = outline->facts.remote_rounds;
+    /* `way` and `work` as in docs/algorithms.md, NBR-7. */
     double way = most + remote * costs->round[CTN_REMOTE] +
                  (outline->rounds - remote) * costs->round[CTN_LOCAL];
     double work = costs->share *
@@ -238,7 +243,7 @@ ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
 bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
                          ctn_pattern_t pattern)
 {
-    /* Reductions have either pattern: reduce, reducev. */
+    /* neighbor_reduce has the pattern allgather, neighbor_reducev alltoall. */
     unsigned operations = neighborhood->operations;
     return (operations & CATENA_NEIGHBOR_REDUCE) != 0 ||
            (operations &
@@ -308,9 +313,9 @@ catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
     return status;
 }
 
-/** Whether an algorithm may be best: there is something to combine. Rounds with
- * one message a rank are better where messages hinder each other, which the
- * estimate does not know. */
+/** Whether to estimate an algorithm beside direct: one that combines messages,
+ * where there are some to combine. Not colored: that is better where messages
+ * hinder each other, which the estimate does not know. */
 static bool is_candidate(const catena_neighborhood_t *neighborhood,
                          ctn_neighbor_algorithm_t algorithm)
 {
@@ -328,6 +333,7 @@ static bool is_candidate(const catena_neighborhood_t *neighborhood,
     }
 }
 
+/** Frees a schedule and its `uniform`, with their memory in the heap. */
 static void drop_schedules(catena_neighborhood_t *neighborhood,
                            ctn_schedule_t **schedule)
 {
@@ -421,7 +427,8 @@ ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood)
         return status;
     }
     for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
-        size_t bytes = i > 0 ? (size_t)3 << i >> 2 : 0;
+        size_t bytes = i > 0 ? (size_t)3 << i >> 2 : 0; /* in the middle of
+                                                           2^(i-1) and 2^i */
         for (int k = 0; k < CTN_BLOCK_CLASSES * CTN_PATTERNS; k++) {
             ctn_pattern_t pattern = (ctn_pattern_t)(k / CTN_BLOCK_CLASSES);
             ctn_block_class_t blocks =
@@ -433,7 +440,8 @@ ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood)
     return CATENA_OK;
 }
 
-/** Bytes of a block, as far as known; else a page. */
+/** Sets the usual length of a block: `bytes` of the info times the mean weight
+ * of an edge, else 4 KiB. Collective. */
 static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
 {
     uint64_t edges = 0;
@@ -491,9 +499,10 @@ void ctn_schedules_free(catena_neighborhood_t *neighborhood)
 
 /* ---- selection ---- */
 
-/** Selects the algorithm. Under CATENA_CHECK it must not depend on the length:
- * ranks whose lengths differ would run different schedules and deadlock. And
- * only direct messages tell whose block has the wrong length. */
+/** Selects the algorithm. With CATENA_CHECK=on it must not depend on the
+ * length, since ranks whose lengths differ would run different schedules and
+ * deadlock. It is then direct, whose messages have one block each, so that the
+ * mismatched one is known. */
 static ctn_neighbor_algorithm_t
 choose(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
        ctn_block_class_t blocks, size_t bytes)
