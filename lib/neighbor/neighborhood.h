@@ -24,7 +24,7 @@ typedef struct ctn_edge {
                        matched with each other: in a grid the direction, else
                        0 */
     int weight;     /* the larger of both ends' weights; 1 if unweighted */
-    uint32_t node;  /* of the other end, named by the group's lowest rank there
+    uint32_t node;  /* of the other end: lowest rank of the group on that node
                      */
     uint32_t peer_index; /* index of this edge in the other end's list */
     uint32_t link;       /* index in out[] or in[]; CTN_NO_LINK: to the rank
@@ -42,14 +42,13 @@ typedef struct ctn_graph_facts {
     uint32_t most_on_node; /* greatest number of ranks on a node */
     uint64_t weight_all;   /* sum of the weights of all edges */
     uint64_t weight_between; /* the same, of edges between nodes only */
-    uint64_t weight_before;  /* weight_between before the ranks were reordered
-                              */
+    uint64_t weight_before;  /* weight_between before rank reordering */
     int greatest_weight;     /* of an edge */
     bool weighted;           /* the callers gave weights */
     bool connected;          /* edges connect all ranks that have neighbors */
 } ctn_graph_facts_t;
 
-enum { CTN_NEIGHBOR_COLLECTIVES = 7 }; /* rows of calls.def */
+enum { CTN_NEIGHBOR_COLLECTIVES = 7 }; /* their number in calls.def */
 
 /** A neighborhood on one rank. */
 struct catena_neighborhood {
@@ -83,7 +82,7 @@ struct catena_neighborhood {
     void *memory; /* slots, eager buffers and link controls, in the heap */
     /* By algorithm and pattern; NULL: not built, or not possible. */
     ctn_schedule_t *schedule[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
-    struct ctn_chooser *chooser; /* schedule/select.c's */
+    struct ctn_chooser *chooser; /* schedule/select.h */
     size_t bytes;                /* usual bytes along an edge of weight 1; 0:
                                     unknown */
     /* The schedule that each collective last used since the algorithm was set,
@@ -182,7 +181,7 @@ catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
  * facts and links. An algorithm that is not possible for the graph counts as
  * auto. Collective. */
 catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood);
-/** Frees the schedules and the selection; also partly built ones. */
+/** Frees the schedules and the chooser, also if ctn_schedules_make failed. */
 void ctn_schedules_free(catena_neighborhood_t *neighborhood);
 
 /** schedule/select.c: the schedule for an operation. Ranks joined by edges find

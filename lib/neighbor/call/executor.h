@@ -182,6 +182,7 @@ typedef struct ctn_exchange {
  * the end of the list. */
 enum { CTN_EXCHANGE_SHORT = 1, CTN_EXCHANGE_END = 4 };
 extern const ctn_phase_t ctn_exchange_phases[];
+/* For the ctn_algorithm_t of a collective. */
 void ctn_exchange_finish(ctn_op_t *op);
 void ctn_exchange_release(ctn_op_t *op);
 #define CTN_EXCHANGE_ALGORITHM(its_name)                                       \

@@ -12,14 +12,14 @@
  *
  * The receiver holds CTN_LINK_GENERATIONS slots and as many eager buffers, the
  * sender a link control that the receiver writes. The sender selects the
- * protocol, by length and locality:
+ * protocol by the length, and by whether the receiver is on its node:
  *   inline      in the slot                      (<= CTN_INLINE_BYTES)
  *   eager       in the slot's eager buffer       (<= eager_bytes)
  *   zero-copy   on a node: the slot tells where the data lie in the sender's
- *               heap; the receiver reads them there and acknowledges it
- *   posted      on an oversubscribed node: the receiver came first and has
- *               written into the slot where its buffer is; the sender writes to
- *               that buffer
+ *               arena; the receiver reads them there and acknowledges it
+ *   put         on an oversubscribed node: the receiver came first and has
+ *               posted a buffer: has written into the slot where that is; the
+ *               sender writes the data there
  *   rendezvous  between nodes: to the receive buffer, or to memory taken for
  *               the message, which a CTS in the link control names. The CTS is
  *               unsolicited if the receiver knew the length, else it answers an
@@ -36,14 +36,14 @@
  * not tell the sender enough. */
 
 #define CTN_LINK_GENERATIONS 4u
-#define CTN_LINK_FLIGHT 2u /* operations of a neighborhood under way at once   \
-                            */
+/* Operations of a neighborhood that a rank runs at once. */
+#define CTN_LINK_FLIGHT 2u
 
-/** The locality of a link. */
+/** Where the ends of a link are. */
 typedef enum ctn_link_kind {
-    CTN_LINK_REMOTE, /* ranks on different nodes */
-    CTN_LINK_LOCAL,
-    CTN_LINK_OVERSUBSCRIBED /* ranks on a node with more ranks than cores */
+    CTN_LINK_REMOTE,        /* on different nodes */
+    CTN_LINK_LOCAL,         /* on one node */
+    CTN_LINK_OVERSUBSCRIBED /* on one node with more ranks than cores */
 } ctn_link_kind_t;
 
 /** Size of the eager buffers of a link, at a receiver with this many links of

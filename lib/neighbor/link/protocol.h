@@ -105,9 +105,7 @@ static inline bool ctn_link_word_is_posted(uint64_t word)
     return (ctn_flag_count(word) & ~(CTN_LINK_POSTED - 1)) == CTN_LINK_POSTED;
 }
 
-/** Receiver: posts a buffer in the slot. False: the message has arrived
- * already.
- */
+/** Receiver: posts a buffer in the slot. False: the message came first. */
 static inline bool ctn_link_post(ctn_slot_t *slot, uint64_t seq,
                                  uint64_t offset, size_t bytes)
 {

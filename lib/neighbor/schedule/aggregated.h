@@ -29,8 +29,9 @@ typedef struct ctn_led {
     ctn_block_ref_t where; /* where its block lies at this leader */
 } ctn_led_t;
 
-/** The leaders that a rank knows, and what it leads for itself. The first three
- * vectors contain ctn_lead_record_t: `number` is the leader for `node`. */
+/** The leaders that a rank knows, and the edges that it leads for itself. The
+ * first three vectors contain ctn_lead_record_t: `node` is the other node and
+ * `number` the rank of the leader. */
 typedef struct ctn_leading {
     catena_neighborhood_t *neighborhood;
     catena_status_t status; /* this rank's */
@@ -41,9 +42,10 @@ typedef struct ctn_leading {
                              node, for all other nodes */
     ctn_vector_t others;  /* for each node that this rank leads for: the leader
                              on that node for this node */
-    ctn_vector_t
-        led_out;         /* ctn_led_t: edges from this node that it leads for */
-    ctn_vector_t led_in; /* ctn_led_t: edges to this node that it leads for */
+    /* ctn_led_t: the edges from this node, and those to this node, that this
+     * rank leads for. */
+    ctn_vector_t led_out;
+    ctn_vector_t led_in;
 } ctn_leading_t;
 
 /** Finds the leaders. Collective; leading->status is this rank's only. */

@@ -30,6 +30,7 @@ typedef struct ctn_schedule_builder {
 typedef enum ctn_message_end { CTN_SENDS, CTN_RECEIVES } ctn_message_end_t;
 
 /** Begins a message; its blocks follow.
+ * @param way  whether this rank sends or receives it
  * @param peer with own_links the peer's rank, else the index of the link */
 void ctn_schedule_builder_message(ctn_schedule_builder_t *builder,
                                   ctn_message_end_t way, uint32_t peer,
