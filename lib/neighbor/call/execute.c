@@ -260,6 +260,8 @@ CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Begins an operation: selects its path, and sends all messages if that is the
+ * inline path. */
 CTN_HOT static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);

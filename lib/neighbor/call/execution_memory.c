@@ -31,6 +31,7 @@ static uint32_t aggregates_of(const ctn_schedule_t *schedule)
     return schedule->aggregates != NULL ? schedule->aggregates->in.count : 0;
 }
 
+/** The lengths of all arrays of an execution. */
 static neighbor_sizes_t measure(const catena_neighborhood_t *neighborhood,
                                 const ctn_schedule_t *schedule)
 {

@@ -88,6 +88,7 @@ static ctn_inline_end_t end_of(void *slots, const void *eager,
                               .neighbor = (uint16_t)neighbor};
 }
 
+/** Sets the link ends of a path. */
 static void set_ends(const catena_neighborhood_t *neighborhood,
                      const ctn_schedule_t *schedule, ctn_inline_path_t *path)
 {
@@ -114,6 +115,7 @@ static void set_ends(const catena_neighborhood_t *neighborhood,
     }
 }
 
+/** Creates the inline path of a schedule that suits it. NULL: no memory. */
 static ctn_inline_path_t *make(const catena_neighborhood_t *neighborhood,
                                const ctn_schedule_t *schedule)
 {

@@ -66,8 +66,8 @@ typedef struct connecting {
     own_links_t *own;
 } connecting_t;
 
-/* Limit of the eager buffers of all links of a request, in bytes, while each
- * has EAGER_LEAST. */
+/* Eager buffers are as long as those of the original, halved until those of all
+ * links of a request fit EAGER_ALL, but at least EAGER_LEAST bytes. */
 #define EAGER_ALL ((size_t)256 << 10)
 #define EAGER_LEAST ((size_t)1 << 10)
 
@@ -388,6 +388,7 @@ static catena_status_t close_end(ctn_exec_t *exec, ctn_link_peer_t *peer,
                : status;
 }
 
+/** Tells the other ends of all links that this rank sends nothing more. */
 static ctn_step_t close_all(ctn_op_t *op)
 {
     own_links_t *own = *(own_links_t **)ctn_op_state(op);

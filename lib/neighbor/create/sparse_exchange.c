@@ -123,6 +123,8 @@ static void keep_rest(const sparse_exchange_t *exchange)
     vector->count = kept;
 }
 
+/** Sends the message of a round to one side: the status and records, or the
+ * status alone if there is no memory for the message. */
 static catena_status_t send(ctn_op_t *op, sparse_exchange_t *exchange,
                             unsigned side)
 {
@@ -244,6 +246,7 @@ static ctn_step_t rounds(ctn_op_t *op)
     return CTN_STEP_MOVED;
 }
 
+/** Ends the operation with the status. */
 static ctn_step_t end_with_status(ctn_op_t *op)
 {
     sparse_exchange_t *exchange = ctn_op_state(op);

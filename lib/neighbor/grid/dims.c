@@ -16,6 +16,7 @@ typedef struct divisors {
     int value[MOST_DIVISORS]; /* ascending */
 } divisors_t;
 
+/** Finds the divisors up to the root of n, then those above it. */
 static void find_divisors(int n, divisors_t *divisors)
 {
     divisors->count = 0;

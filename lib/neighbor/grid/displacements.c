@@ -23,6 +23,7 @@ static int raw_displacement(const ctn_grid_t *grid, uint32_t i, int dimension)
     return !own_dimension ? 0 : i % 2 == 0 ? -1 : 1;
 }
 
+/** Sets the hops of all displacements. */
 static void set_hops(ctn_displacements_t *displacements)
 {
     const ctn_grid_t *grid = displacements->grid;

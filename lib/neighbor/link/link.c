@@ -2,9 +2,9 @@
 
 #include "neighbor/link/protocol.h"
 
-/* Bytes of an eager buffer between nodes: at most EAGER_MOST, and less, down to
- * EAGER_LEAST, while the eager buffers of all such links of a rank would take
- * more than EAGER_ALL. Over TCP the CTS of a rendezvous takes longer than the
+/* Bytes of an eager buffer between nodes: EAGER_MOST, halved until the eager
+ * buffers of all such links of a rank fit EAGER_ALL, but at least EAGER_LEAST.
+ * Over TCP the CTS of a rendezvous takes longer than the
  * second copy of an eager message: 16 ranks on 4 emulated hosts with 4
  * neighbors each exchange 64 KiB in 1.25 ms eager, in 1.5 ms with a CTS. */
 #define EAGER_MOST CTN_LINK_EAGER_MAX

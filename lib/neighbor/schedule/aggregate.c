@@ -39,6 +39,7 @@ static size_t pages(size_t bytes)
 
 /* ---- layout of an area: offsets in it ---- */
 
+/** Bytes of a head. */
 static size_t head_bytes(const ctn_neighbor_aggregate_area_t *area)
 {
     return lines(sizeof(head_t) + area->contributors * sizeof(uint32_t));

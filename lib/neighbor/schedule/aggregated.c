@@ -41,6 +41,7 @@ typedef struct item {
     ctn_block_ref_t from;
 } item_t;
 
+/** Sorts items by message, then by source, then by target of the source. */
 static int by_message(const void *a, const void *b)
 {
     const item_t *x = a;

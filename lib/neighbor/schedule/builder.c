@@ -76,6 +76,7 @@ void ctn_schedule_builder_local_copy(ctn_schedule_builder_t *builder,
 
 /* ---- finishing ---- */
 
+/** Sorts messages by round, then in the order in which they were added. */
 static int by_round(const void *a, const void *b)
 {
     const ctn_schedule_message_t *x = a;

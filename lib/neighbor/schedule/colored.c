@@ -167,6 +167,7 @@ static uint64_t shuffle(const proposal_t *p)
     return ctn_hash_mix((uint64_t)p->rank << 32 | p->target);
 }
 
+/** Sorts proposals: those for the heaviest edges first, equal ones by hash. */
 static int best_first(const void *a, const void *b, void *argument)
 {
     const coloring_t *c = argument;
@@ -215,6 +216,7 @@ static void answer_proposals(coloring_t *c, ctn_vector_t *proposals,
 
 /* ---- iterations ---- */
 
+/** Takes memory for the sets, and sorts the targets by weight. */
 static catena_status_t prepare(coloring_t *c)
 {
     catena_neighborhood_t *neighborhood = c->neighborhood;

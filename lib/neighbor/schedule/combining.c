@@ -94,6 +94,7 @@ static catena_status_t order_dimensions(combine_t *c)
     return CATENA_OK;
 }
 
+/** Sorts displacements by their hops in the order of the steps. */
 static int compare_displacements(const void *a, const void *b, void *argument)
 {
     const combine_t *c = argument;
