@@ -106,7 +106,7 @@ static ctn_step_t advance_sends(ctn_op_t *op)
     ctn_execution_t *execution =
         ((ctn_exchange_t *)ctn_op_state(op))->execution;
     ctn_step_t result = CTN_STEP_WAIT;
-    uint32_t left = 0;
+    uint32_t still_open = 0;
     for (uint32_t i = 0; i < execution->sends_open; i++) {
         uint32_t m = execution->open_send[i];
         ctn_step_t step = send_message(op, m);
@@ -114,11 +114,11 @@ static ctn_step_t advance_sends(ctn_op_t *op)
             return step;
         }
         if (step != CTN_STEP_NEXT) {
-            execution->open_send[left++] = m;
+            execution->open_send[still_open++] = m;
         }
         result = step == CTN_STEP_WAIT ? result : CTN_STEP_MOVED;
     }
-    execution->sends_open = left;
+    execution->sends_open = still_open;
     return result;
 }
 
@@ -162,7 +162,7 @@ static ctn_step_t advance_receives(ctn_op_t *op)
         ((ctn_exchange_t *)ctn_op_state(op))->execution;
     const ctn_schedule_t *schedule = execution->schedule;
     ctn_step_t result = CTN_STEP_WAIT;
-    uint32_t left = 0;
+    uint32_t still_open = 0;
     for (uint32_t i = 0; i < execution->receives_open; i++) {
         uint32_t m = execution->open_receive[i];
         ctn_step_t step =
@@ -176,11 +176,11 @@ static ctn_step_t advance_receives(ctn_op_t *op)
             return step;
         }
         if (step != CTN_STEP_NEXT) {
-            execution->open_receive[left++] = m;
+            execution->open_receive[still_open++] = m;
         }
         result = step == CTN_STEP_WAIT ? result : CTN_STEP_MOVED;
     }
-    execution->receives_open = left;
+    execution->receives_open = still_open;
     return result;
 }
 

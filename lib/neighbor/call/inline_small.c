@@ -14,7 +14,7 @@
 _Static_assert(CTN_NEIGHBOR_INLINE_BYTES < CTN_LINK_POSTED_MIN,
                "messages here are never posted");
 
-/** Copies a short block of at least 1 byte. */
+/** Copies a block of 1 to 15 bytes. */
 static inline void copy_short(unsigned char *target,
                               const unsigned char *source, size_t bytes)
 {
@@ -31,8 +31,9 @@ static inline void copy_short(unsigned char *target,
     }
 }
 
-/** Copies a block that is not empty. One loop, not unrolled: its code takes few
- * cache lines. */
+/** Copies a block that is not empty. One loop, unrolled only twice, so that its
+ * code takes few cache lines. The last 16 bytes are copied apart and may
+ * overlap those before. */
 __attribute__((noinline)) CTN_HOT_POLL static void
 copy(unsigned char *target, const unsigned char *source, size_t bytes)
 {
@@ -48,7 +49,7 @@ copy(unsigned char *target, const unsigned char *source, size_t bytes)
     memcpy(target + bytes - VECTOR, source + bytes - VECTOR, VECTOR);
 }
 
-/** The cache entry of a call, or NULL. */
+/** The cache entry of a call, of the two for both patterns, or NULL. */
 static inline const ctn_inline_call_cache_t *
 find_cached(const ctn_inline_path_t *path,
             const ctn_neighbor_collective_t *collective,

@@ -4,10 +4,12 @@
 #include "neighbor/neighborhood.h"
 
 /* The displacements of a grid's edges: displacement i leads from each rank to
- * its target i. They are the same on all ranks; where it would cross an open
- * border, the target is CATENA_PROC_NULL. Along a periodic dimension of n
- * places a displacement is reduced to the shortest one to the same place. */
+ * its target i. Its component along a dimension is a *hop*. Displacements are
+ * the same on all ranks; where one would cross an open border, the target is
+ * CATENA_PROC_NULL. Along a periodic dimension of n places a hop is reduced to
+ * the shortest one to the same place. */
 
+/** The displacements of a neighborhood's grid. */
 typedef struct ctn_displacements {
     const ctn_grid_t *grid;
     uint32_t count; /* number of targets of each rank, and of sources */

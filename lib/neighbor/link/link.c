@@ -4,9 +4,9 @@
 
 /* Bytes of an eager buffer between nodes: EAGER_MOST, halved until the eager
  * buffers of all such links of a rank fit EAGER_ALL, but at least EAGER_LEAST.
- * Over TCP the CTS of a rendezvous takes longer than the
- * second copy of an eager message: 16 ranks on 4 emulated hosts with 4
- * neighbors each exchange 64 KiB in 1.25 ms eager, in 1.5 ms with a CTS. */
+ * Over TCP the CTS of a rendezvous takes longer than the second copy of an
+ * eager message: 16 ranks on 4 emulated hosts with 4 neighbors each exchange 64
+ * KiB in 1.25 ms eager, in 1.5 ms with a CTS. */
 #define EAGER_MOST CTN_LINK_EAGER_MAX
 #define EAGER_LEAST CTN_LINK_EAGER_MIN
 #define EAGER_ALL ((size_t)4 << 20)

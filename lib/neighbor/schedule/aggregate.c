@@ -209,25 +209,26 @@ CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
     const ctn_neighbor_aggregates_t *aggregates =
         execution->schedule->aggregates;
     const ctn_neighbor_aggregate_in_t *in = aggregates->in.item;
-    uint32_t left = 0;
+    uint32_t still_open = 0;
     for (uint32_t i = 0; i < execution->aggregates_open; i++) {
-        uint32_t b = execution->open_aggregate[i];
-        uint64_t word = word_of(&in[b], execution->use);
+        uint32_t index = execution->open_aggregate[i];
+        uint64_t word = word_of(&in[index], execution->use);
         if (!ctn_flag_matches(word, execution->use)) {
-            execution->open_aggregate[left++] = b;
+            execution->open_aggregate[still_open++] = index;
             continue;
         }
         /* Lets exec wake other ranks of the node, which may sleep: the network
          * does not wake them. */
         op->exec->local->stored |= aggregates->leads;
-        catena_status_t status = take_blocks(op, &in[b], ctn_flag_count(word));
+        catena_status_t status =
+            take_blocks(op, &in[index], ctn_flag_count(word));
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
     }
-    bool moved = left < execution->aggregates_open;
-    execution->aggregates_open = left;
-    if (left == 0 && op->pending == 0) {
+    bool moved = still_open < execution->aggregates_open;
+    execution->aggregates_open = still_open;
+    if (still_open == 0 && op->pending == 0) {
         ctn_op_set_network(op, false);
     }
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;

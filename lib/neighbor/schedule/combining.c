@@ -15,7 +15,7 @@
  * Unlike in the paper, borders may be open. Then the blocks of some origins are
  * missing, and both ends of a message can tell which: if origin and target of a
  * block are in the grid, so is all of its way. Vectors that lead to the same
- * place in periodic dimensions travel as one. Forwarding ranks must run the
+ * rank in periodic dimensions travel as one. Forwarding ranks must run the
  * operation, so the algorithm requires that edges connect all ranks with edges,
  * and that no rank without edges forwards. */
 
@@ -31,9 +31,9 @@ typedef struct combine {
     ctn_schedule_builder_t builder;
     ctn_displacements_t displacements;
     ctn_pattern_t pattern;
-    int *dimension; /* [steps]: the dimension of each step */
-    int steps;      /* number of dimensions with a nonzero displacement */
-    uint32_t places;
+    int *dimension;   /* [steps]: the dimension of each step */
+    int steps;        /* number of dimensions with a nonzero displacement */
+    uint32_t places;  /* their number */
     uint32_t *order;  /* [places]: the displacements that fit anywhere in the
                          grid, those with the same prefix together */
     uint32_t *shared; /* [places]: length, in steps, of the prefix that the
@@ -46,7 +46,7 @@ typedef struct combine {
 
 /* ---- order ---- */
 
-/** v_d of a displacement in a step. */
+/** The hop v_d of a displacement v in a step. */
 static int hop_of(const combine_t *c, uint32_t displacement, int step)
 {
     return ctn_displacement(&c->displacements,

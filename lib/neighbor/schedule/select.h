@@ -50,7 +50,7 @@ typedef struct ctn_chooser {
     ctn_schedule_outline_t outline[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
     ctn_schedule_outline_t uniform[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
     /* The best algorithm: entry i for blocks of 2^(i-1) to 2^i - 1 bytes, entry
-     * 0 for empty blocks. */
+     * 0 for empty blocks, the last entry also for longer ones. */
     uint8_t algorithm[CTN_BLOCK_CLASSES][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
 } ctn_chooser_t;
 
