@@ -3,7 +3,7 @@
  * and counts of its own, and a sequence of its own.
  *
  * A detached operation connects these links through the links of the schedule,
- * with one message (hello_t) along each. Each end of a link has a block of
+ * with one message (hello_t) along each. Each end of a link has a cache line of
  * words (end_words_t) that the other end writes. The hello tells the receiver
  * where the sender's link control and words are; the receiver then writes where
  * its slots and words are into the words of the sender. When the request is

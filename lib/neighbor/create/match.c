@@ -15,9 +15,9 @@ typedef struct edge_record {
     uint32_t is_target; /* the origin lists the other rank as target, else as
                            source */
     uint32_t label;
-    uint32_t index; /* in its list */
+    uint32_t index; /* in the origin's list */
     int32_t weight;
-    uint32_t node;
+    uint32_t node; /* of the origin */
 } edge_record_t;
 
 /* Of more differences only the number is reported. */
@@ -113,9 +113,9 @@ static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
 typedef struct side {
     bool is_target; /* the own list is that of targets */
     ctn_edge_t *edge;
-    const ctn_edge_key_t *key; /* in order */
+    const ctn_edge_key_t *key; /* [keys] in order */
     uint32_t keys;
-    const edge_record_t *record; /* from the other ends, in order */
+    const edge_record_t *record; /* [count] from the other ends, in order */
     uint32_t count;
 } side_t;
 
@@ -140,7 +140,8 @@ static void join(ctn_edge_t *edge, const edge_record_t *record)
         edge->weight > record->weight ? edge->weight : record->weight;
 }
 
-/** Compares a list with its records, peer by peer. */
+/** Compares a list with its records, peer by peer: the edges with a peer are
+ * key[i] to key[i + mine - 1] and record[j] to record[j + theirs - 1]. */
 static void compare(match_t *match, const side_t *side)
 {
     uint32_t i = 0;

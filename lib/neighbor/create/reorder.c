@@ -11,9 +11,9 @@
 
 /** An edge on its way to the process that takes it over. */
 typedef struct moved {
-    uint32_t rank; /* for ctn_sparse_exchange: target, then origin */
-    uint32_t is_target;
-    int32_t peer;
+    uint32_t rank;      /* for ctn_sparse_exchange: target, then origin */
+    uint32_t is_target; /* it is of the list of targets */
+    int32_t peer;       /* rank at the other end, or CATENA_PROC_NULL */
     uint32_t label;
     int32_t weight;
 } moved_t;

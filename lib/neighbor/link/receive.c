@@ -151,7 +151,8 @@ static catena_status_t send_solicited_cts(ctn_op_t *op, ctn_link_in_t *in,
                     offsetof(ctn_link_control_t, solicited), r);
 }
 
-/** The message has arrived at `data`. */
+/** Notes that the message has arrived at `data`, so that its sender has begun
+ * the operation. */
 CTN_HOT static ctn_step_t has_arrived(ctn_link_in_t *in, const ctn_op_t *op,
                                       const unsigned char *data, size_t bytes,
                                       ctn_link_receive_handle_t *r)

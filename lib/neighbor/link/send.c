@@ -268,7 +268,7 @@ static size_t next_bytes(const ctn_span_t *spans, uint32_t count,
                          const ctn_link_send_handle_t *s, bool *contiguous)
 {
     const ctn_span_t *span = &spans[s->span];
-    size_t left = span->bytes - s->within;
+    size_t left = span->bytes - s->within; /* of the span */
     *contiguous =
         span->type == NULL && (left >= CONTIGUOUS_LEAST || count == 1);
     if (*contiguous) {
@@ -294,8 +294,8 @@ static void advance(ctn_exec_t *exec, const ctn_span_t *spans, size_t bytes,
     s->done += bytes;
     while (bytes > 0) {
         const ctn_span_t *span = &spans[s->span];
-        size_t left = span->bytes - s->within;
-        size_t now = left < bytes ? left : bytes;
+        size_t left = span->bytes - s->within;    /* of the span */
+        size_t now = left < bytes ? left : bytes; /* taken of it */
         if (memory != NULL && now > 0) {
             ctn_span_read(exec, span, s->within, now, memory);
             memory += now;
@@ -316,12 +316,12 @@ static catena_status_t put_fragment(ctn_op_t *op, ctn_link_out_t *out,
                                     size_t bytes, ctn_link_send_handle_t *s,
                                     bool *moved)
 {
-    while (s->within == spans[s->span].bytes) { /* it is done, or empty */
+    while (s->within == spans[s->span].bytes) { /* span is done, or empty */
         s->span++;
         s->within = 0;
     }
     bool contiguous;
-    size_t now = next_bytes(spans, count, s, &contiguous);
+    size_t now = next_bytes(spans, count, s, &contiguous); /* bytes of it */
     uint64_t to = s->target + s->done;
     uint64_t *pending = &op->pending;
     const unsigned char *data = spans[s->span].base + s->within;
