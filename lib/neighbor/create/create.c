@@ -101,6 +101,7 @@ agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
 
 /* ---- memory ---- */
 
+/** Copies a list of edges. Without `weighted` their weights become 1. */
 static ctn_edge_t *copy_edges(const ctn_edge_t *edge, uint32_t count,
                               bool weighted)
 {

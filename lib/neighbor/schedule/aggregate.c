@@ -68,7 +68,8 @@ static size_t long_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
            use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS * room;
 }
 
-/** The data of an aggregate of blocks of this length. */
+/** The data of an aggregate of blocks of this length, in an area for blocks of
+ * at most `most_bytes`. */
 static size_t data_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
                       size_t bytes, size_t most_bytes)
 {

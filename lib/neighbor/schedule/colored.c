@@ -88,6 +88,7 @@ static const ctn_edge_t *target_of(const coloring_t *c, uint32_t i)
     return &c->neighborhood->target[i];
 }
 
+/** Sorts indices of targets. */
 static int heaviest_first(const void *a, const void *b, void *argument)
 {
     const coloring_t *c = argument;

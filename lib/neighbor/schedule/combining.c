@@ -41,7 +41,8 @@ typedef struct combine {
     ctn_block_ref_t *where; /* [places]: where a block that travels along the
                                vector lies at this rank after the steps so far;
                                it is of this rank or of another one */
-    int *origin;            /* [ndims]: coordinates for a function to use */
+    int *coords;            /* [ndims]: of another rank; is_here and rank_away
+                               use it */
 } combine_t;
 
 /* ---- order ---- */
@@ -116,11 +117,11 @@ static catena_status_t prepare(combine_t *c)
     size_t count = (size_t)c->displacements.count + 1;
     size_t ndims = (size_t)c->displacements.ndims + 1;
     c->dimension = malloc(ndims * sizeof(*c->dimension));
-    c->origin = malloc(ndims * sizeof(*c->origin));
+    c->coords = malloc(ndims * sizeof(*c->coords));
     c->order = malloc(count * sizeof(*c->order));
     c->shared = malloc(count * sizeof(*c->shared));
     c->where = malloc(count * sizeof(*c->where));
-    if (c->dimension == NULL || c->origin == NULL || c->order == NULL ||
+    if (c->dimension == NULL || c->coords == NULL || c->order == NULL ||
         c->shared == NULL || c->where == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -150,7 +151,7 @@ static void release(combine_t *c)
 {
     ctn_displacements_free(&c->displacements);
     free(c->dimension);
-    free(c->origin);
+    free(c->coords);
     free(c->order);
     free(c->shared);
     free(c->where);
@@ -177,7 +178,7 @@ static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
 {
     const ctn_grid_t *grid = c->displacements.grid;
     for (int d = 0; d < grid->ndims; d++) {
-        c->origin[d] = grid->coords[d];
+        c->coords[d] = grid->coords[d];
     }
     for (int step = 0; step < steps; step++) {
         int d = c->dimension[step];
@@ -186,12 +187,12 @@ static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
         if (!grid->periods[d] && (at < 0 || at >= grid->dims[d])) {
             return false;
         }
-        c->origin[d] =
+        c->coords[d] =
             (int)((at % grid->dims[d] + grid->dims[d]) % grid->dims[d]);
     }
     for (; place < end; place++) {
         if (ctn_displacement_fits(&c->displacements, c->order[place],
-                                  c->origin)) {
+                                  c->coords)) {
             return true;
         }
     }
@@ -267,11 +268,11 @@ static uint32_t rank_away(const combine_t *c, int step, int64_t hop)
     const ctn_grid_t *grid = c->displacements.grid;
     int d = c->dimension[step];
     for (int i = 0; i < grid->ndims; i++) {
-        c->origin[i] = grid->coords[i];
+        c->coords[i] = grid->coords[i];
     }
     int64_t at = (grid->coords[d] + hop) % grid->dims[d];
-    c->origin[d] = (int)(at < 0 ? at + grid->dims[d] : at);
-    return (uint32_t)ctn_grid_rank(grid, c->origin, NULL, 1);
+    c->coords[d] = (int)(at < 0 ? at + grid->dims[d] : at);
+    return (uint32_t)ctn_grid_rank(grid, c->coords, NULL, 1);
 }
 
 /** The greatest weight of the vectors at `place` to `end` - 1. */
@@ -285,8 +286,7 @@ static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
     return most;
 }
 
-/** Builds one end of the message of all blocks with displacement `hop` in a
- * step. */
+/** Builds one end of the message of all blocks with this hop in a step. */
 static void add_message(combine_t *c, ctn_message_end_t way, int step, int hop)
 {
     bool begun = false;
