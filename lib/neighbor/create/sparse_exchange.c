@@ -1,8 +1,9 @@
 /* NBR-5. Sparse exchange: records from any members of a chain to any others,
- * along its log-chain. d counts down; in round d records for members 2^d or
- * more away go a step of 2^d. Moody, Ahn, de Supinski: Exascale
- * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2, describes
- * the log-chain. Rounds: ceil(log2 p). Messages: two per member and round.
+ * along its log-chain. The number d of a round counts down to 0; in round d
+ * records for members 2^d or more away go a step of 2^d. Moody, Ahn, de
+ * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
+ * section 2, describes the log-chain. Rounds: ceil(log2 p). Messages: two per
+ * member and round.
  * Bytes: every record travels one step for each bit that is set in its
  * distance. Memory: the records on their way through a member, and once more
  * those that move in a round. */
@@ -30,7 +31,7 @@ typedef struct sparse_exchange {
     size_t bytes;         /* of a record with its route */
     ctn_vector_t *vector; /* records that are at this member */
     /* state */
-    unsigned round; /* rounds to do, with this one: the step is 2^(round - 1) */
+    unsigned round; /* 1 + d; 0: all rounds are over */
     bool sent;      /* the messages of this round have been sent */
     bool here[2];   /* the message of this round from that side has arrived, or
                        no member is there */
