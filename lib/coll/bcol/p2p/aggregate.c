@@ -4,19 +4,25 @@
 
 #include "exec/slot.h"
 
-/* Up to this many members, all send to the root directly: one step, and no more
- * messages than in a tree. 4 ranks on 4 hosts and 2 cores, gather of 16 KiB
- * each and a barrier: 28 us, binomial 48. */
-enum { LINEAR_MEMBERS = 8, AGGREGATE_RADIX = 4 };
+/* With up to this many members the tree is linear: all are children of the
+ * root. That takes one step, and no more messages than another tree. 4 ranks on
+ * 4 hosts and 2 cores, gather of 16 KiB each and a barrier: 28 us, binomial 48.
+ */
+enum { LINEAR_MEMBERS = 8 };
 
-/* Blocks up to this length are aggregated, though each level copies them: a
- * transfer takes one message and one step more (4 ranks as above, gather of 16
- * KiB each, aggregated: 28 us; 32 KiB, not aggregated: 53). */
+/* Radix of the tree for more members. */
+enum { AGGREGATE_RADIX = 4 };
+
+/* Blocks up to this length are always aggregated, though each level of the tree
+ * copies them. A long block instead takes a message (its CTS) and a step more
+ * (4 ranks as above, gather of 16 KiB each, aggregated: 28 us; 32 KiB, not
+ * aggregated: 53). */
 enum { SHORT_BLOCK = 2048 };
 
 const char *const ctn_p2p_aggregation_shapes[] = {"binomial", "linear", NULL};
 
-/** The most children of a root: aggregates need eager buffers. */
+/** The most children that a root may have: each aggregate that it receives
+ * needs an eager buffer. */
 static unsigned most_children(const ctn_p2p_t *p2p)
 {
     unsigned slots = ctn_p2p_eager_slots(p2p->rounds);
@@ -38,11 +44,11 @@ static uint32_t choose_radix(const ctn_p2p_t *p2p,
     return AGGREGATE_RADIX;
 }
 
-/** The longest block such that aggregates fit their slots, unless there are
- * very many blocks. */
+/** The longest block that is aggregated: if all blocks are that long, each
+ * aggregate just fits a slot, but at least SHORT_BLOCK. */
 static size_t longest_short(const ctn_ktree_t *tree)
 {
-    uint64_t span = 1;
+    uint64_t span = 1; /* members of the largest subtree below the root */
     while (span * tree->radix < tree->size) {
         span *= tree->radix;
     }
@@ -64,7 +70,8 @@ void ctn_p2p_aggregation_set(ctn_p2p_aggregation_t *aggregation,
 
 /* ---- records ---- */
 
-/* A record begins with a word: the length, and the slot above it. */
+/* A record begins with 64 bits: the block's length in the lower 56, the slot
+ * above them. */
 enum { SLOT_SHIFT = 56 };
 
 unsigned char *ctn_p2p_aggregate_record_put(

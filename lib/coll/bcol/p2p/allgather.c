@@ -1,10 +1,11 @@
 /* P2P-8: allgather over messages, Bruck. Bruck, Ho, Kipnis, Upfal, Weathersby:
  * Efficient algorithms for all-to-all communications in multiport
  * message-passing systems, IEEE TPDS 8 (11), 1997. In round r a member has its
- * own block and those of the next 2^r - 1 members. It sends as many of them as
- * are missing to the member 2^r before it. Rounds: ceil(log2 m). Messages: one
- * per member and round. Memory: for messages that take blocks from both ends of
- * the result. Every block is received in its place, so no rotation follows. */
+ * own block and those of the next 2^r - 1 members. It sends all of them to the
+ * member 2^r before it, in the last round only those which that member does not
+ * have yet. Rounds: ceil(log2 m). Messages: one per member and round. Memory:
+ * for messages that take blocks from both ends of the receive buffer. Every
+ * block is copied to its place there, so no rotation follows. */
 
 #include "coll/bcol/p2p/parts.h"
 
@@ -13,14 +14,15 @@
 typedef struct p2p_bruck {
     ctn_p2p_call_t call; /* first */
     unsigned round;
-    bool sent;
-    unsigned char *packed;
-    size_t packed_bytes;
-    size_t packed_used;
-    bool spare; /* `packed` is eager buffers of slots without messages */
+    bool sent;             /* this member has sent in this round */
+    unsigned char *packed; /* messages that take blocks from both ends */
+    size_t packed_bytes;   /* of all these messages */
+    size_t packed_used;    /* bytes of those packed so far */
+    bool spare; /* `packed` lies in eager buffers that receive no message */
 } p2p_bruck_t;
 
-/** `count` members from `first` on, then `again` members from 0 on. */
+/** The blocks of one message: those of `count` members from `first` on, then
+ * those of `again` members from 0 on. */
 typedef struct p2p_stretch {
     uint32_t first;
     uint32_t count; /* up to the last member */
@@ -34,12 +36,14 @@ static p2p_stretch_t stretch_from(uint32_t size, uint32_t first, uint32_t count)
                          : (p2p_stretch_t){first, rest, count - rest};
 }
 
+/** Bytes of a message that lie before the end of the receive buffer. */
 static size_t bytes_before(const ctn_basic_coll_t *basic,
                            const p2p_stretch_t *s)
 {
     return basic->at[s->first + s->count] - basic->at[s->first];
 }
 
+/** Bytes of a message that lie at the beginning of the receive buffer. */
 static size_t bytes_again(const ctn_basic_coll_t *basic, const p2p_stretch_t *s)
 {
     return basic->at[s->again] - basic->at[0];
@@ -52,6 +56,7 @@ static uint32_t blocks_in(uint32_t size, unsigned round)
     return have < size - have ? have : size - have;
 }
 
+/** The member `away` after this one. */
 static uint32_t ahead(const ctn_p2p_t *p2p, uint32_t away)
 {
     uint32_t rest = p2p->size - p2p->me;
@@ -63,7 +68,7 @@ static uint32_t behind(const ctn_p2p_t *p2p, uint32_t away)
     return away <= p2p->me ? p2p->me - away : p2p->me + (p2p->size - away);
 }
 
-/** Bytes of the messages that take blocks from both ends. */
+/** Bytes of the messages that take blocks from both ends, each padded to 16. */
 static size_t bytes_to_pack(const p2p_bruck_t *bruck)
 {
     const ctn_p2p_t *p2p = bruck->call.p2p;
@@ -108,7 +113,8 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The data of one message: in place, or packed if they lie at both ends. */
+/** The data of one message: in the receive buffer, or packed if they lie at
+ * both ends of it. */
 static const unsigned char *gathered(ctn_op_t *op, p2p_bruck_t *bruck,
                                      const p2p_stretch_t *s, size_t *bytes)
 {
@@ -126,6 +132,7 @@ static const unsigned char *gathered(ctn_op_t *op, p2p_bruck_t *bruck,
     return packed;
 }
 
+/** Receive the message of this round, and copy its blocks to their places. */
 static ctn_step_t take(ctn_op_t *op, const p2p_bruck_t *bruck)
 {
     const ctn_p2p_t *p2p = bruck->call.p2p;
@@ -176,7 +183,7 @@ static ctn_step_t rounds(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     p2p_bruck_t *bruck = ctn_op_state(op);
-    /* After a failure the network may still read it. */
+    /* After a failure the network may still read the packed messages. */
     if (op->status == CATENA_OK && !bruck->spare) {
         ctn_scratch_free(op->exec, bruck->packed, bruck->packed_bytes);
     }
@@ -200,9 +207,10 @@ static const ctn_algorithm_t algorithm = {
 
 const char *const ctn_p2p_allgathers[] = {"bruck", "ring", NULL};
 
-/** Whether all messages fit their slots; the largest one contains consecutive
- * blocks. Fewer messages then outweigh the copies: 4 ranks on 4 hosts and 2
- * cores, 16 KiB each: 33 us, ring 66. */
+/** Whether all messages of Bruck's algorithm fit their slots: each contains up
+ * to `most` consecutive blocks. If they fit, fewer messages than the ring has
+ * outweigh the copies: 4 ranks on 4 hosts and 2 cores, 16 KiB each: 33 us, ring
+ * 66. */
 static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
 {
     uint32_t most = 1;

@@ -3,32 +3,36 @@
  * 2005, section 3.1. Every member sends to the next one its own block, then the
  * blocks that it receives from the one before, in fragments of up to 64 KiB,
  * each as soon as it has arrived. If the result is in the heap, fragments are
- * put to their places directly. Rounds: m - 1. Messages: one per member and
- * fragment of each other block (an empty block counts as one fragment, so that
- * a member ends only when all have begun), and a CTS. Memory: none, else two
- * fragments, in spare eager buffers if there is no other memory. */
+ * put to their places directly; if not, they go through two staging buffers.
+ * Rounds: m - 1. Messages: one per member and fragment of each other block (an
+ * empty block counts as one fragment, so that a member ends only when all have
+ * begun), and a CTS; with staging buffers one for each further fragment.
+ * Memory: none, or the two staging buffers, which lie in eager buffers if there
+ * is no other memory. */
 
 #include "coll/bcol/p2p/parts.h"
 #include "coll/bcol/p2p/vector.h"
 
-/* Slots: where fragments are counted, and where CTS arrive. */
+/* Slots: one counts the fragments that arrived, one receives CTS (vector.h). */
 enum { FRAGMENTS, CTS };
 
-/** A fragment of the block of the member `step` before. */
+/** A fragment: of the block of the member `step` before this one, from byte
+ * `from` of that block on. */
 typedef struct allgather_ring_cursor {
     uint32_t step;
     size_t from;
 } allgather_ring_cursor_t;
 
 typedef struct allgather_ring {
-    ctn_p2p_call_t call; /* first */
-    ctn_fragmented_recv_t in;
-    ctn_fragmented_send_t out;
+    ctn_p2p_call_t call;              /* first */
+    ctn_fragmented_recv_t in;         /* from the left neighbor in the ring */
+    ctn_fragmented_send_t out;        /* to the right neighbor */
     allgather_ring_cursor_t received; /* the next fragment to receive */
     allgather_ring_cursor_t sent;     /* the next fragment to send */
     ctn_fragmented_mismatch_t mismatch;
 } allgather_ring_t;
 
+/** The member whose block the cursor is in. */
 static uint32_t member_at(const ctn_p2p_t *p2p,
                           const allgather_ring_cursor_t *cursor)
 {
@@ -36,6 +40,7 @@ static uint32_t member_at(const ctn_p2p_t *p2p,
                                    : p2p->me + (p2p->size - cursor->step);
 }
 
+/** Bytes of the fragment at the cursor. */
 static size_t fragment_at(const allgather_ring_t *ring,
                           const allgather_ring_cursor_t *cursor)
 {
@@ -44,7 +49,9 @@ static size_t fragment_at(const allgather_ring_t *ring,
                               cursor->from);
 }
 
-static void pass(const allgather_ring_t *ring, allgather_ring_cursor_t *cursor)
+/** Advance to the next fragment. */
+static void advance(const allgather_ring_t *ring,
+                    allgather_ring_cursor_t *cursor)
 {
     uint32_t member = member_at(ring->call.p2p, cursor);
     cursor->from += fragment_at(ring, cursor);
@@ -53,7 +60,7 @@ static void pass(const allgather_ring_t *ring, allgather_ring_cursor_t *cursor)
     }
 }
 
-/** What is received from `left`. */
+/** What is received from the left neighbor, whose memory is at `left`. */
 static ctn_fragmented_recv_params_t params_of(const allgather_ring_t *ring,
                                               ctn_address_t left)
 {
@@ -114,12 +121,13 @@ static ctn_step_t receive(ctn_op_t *op, allgather_ring_t *ring)
         op, &ring->in, ctn_p2p_block_at(basic, member) + ring->received.from,
         fragment_at(ring, &ring->received));
     if (step == CTN_STEP_NEXT) {
-        pass(ring, &ring->received);
+        advance(ring, &ring->received);
         step = CTN_STEP_MOVED;
     }
     return step;
 }
 
+/** Whether a fragment is in this member's receive buffer. */
 static bool is_here(const allgather_ring_t *ring,
                     const allgather_ring_cursor_t *cursor)
 {
@@ -141,12 +149,12 @@ static ctn_step_t send(ctn_op_t *op, allgather_ring_t *ring)
     catena_status_t status = ctn_fragmented_send_put(
         op, &ring->out, ctn_p2p_block_at(basic, member) + ring->sent.from,
         fragment_at(ring, &ring->sent), at, &op->pending);
-    pass(ring, &ring->sent);
+    advance(ring, &ring->sent);
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** Lengths differ: receive the fragments that still arrive, and forward counts
- * of steps instead of fragments. */
+/** Lengths differ: receive the fragments that still arrive, and send counts of
+ * steps instead of fragments (vector.h). */
 static ctn_step_t go_round_mismatch(ctn_op_t *op, allgather_ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;
@@ -162,11 +170,12 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, allgather_ring_t *ring)
                                            ring->received.step - 1, steps);
 }
 
+/** Send or receive one fragment. NEXT: all are sent and received. */
 static ctn_step_t go_round(ctn_op_t *op)
 {
     allgather_ring_t *ring = ctn_op_state(op);
     uint32_t size = ring->call.p2p->size;
-    bool more = ring->sent.step + 1 < size;
+    bool more = ring->sent.step + 1 < size; /* fragments to send */
     if (ring->call.status != CATENA_OK && size > 1) {
         return go_round_mismatch(op, ring);
     }

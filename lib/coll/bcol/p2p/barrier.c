@@ -9,7 +9,7 @@
 typedef struct p2p_barrier {
     ctn_p2p_call_t call; /* first */
     unsigned round;
-    bool sent;
+    bool sent; /* this member has sent in this round */
 } p2p_barrier_t;
 
 static ctn_step_t begin(ctn_op_t *op)

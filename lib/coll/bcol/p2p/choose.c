@@ -1,8 +1,8 @@
-/* Selects the algorithm unless the caller requests one. It depends on facts
- * that all members share: their number, the bytes, and whether some host has
- * more ranks than cores.
+/* Selects the algorithm unless the caller requests one. The choice depends on
+ * facts that all members share: their number m, the bytes, and whether some
+ * host is oversubscribed. Times below are of one collective.
  *
- * If some host has more ranks than cores, the number of messages decides, since
+ * If some host is oversubscribed, the number of messages decides, since
  * few cores do the work of all ranks. With few members a linear tree is best,
  * and up and down a tree, 2(m - 1) messages, beats algorithms with m log2 m
  * messages. 8 hosts on 2 cores over tcp, 8 B and 32 KiB: allreduce up and down
@@ -12,23 +12,25 @@
  * can: bcast of 8 B to 64 KiB, time of binomial / linear, 4 hosts of 4 ranks
  * 1.1 to 1.5, 6 and 8 hosts of 2 ranks 1.0 to 1.9, but once 0.94.
  *
- * If each rank has a core, the number of rounds decides, and then the bytes of
- * the busiest member. Simulated machines hpc-a, hpc-b, sierra, one rank on each
- * of 4 to 64 nodes: Rabenseifner's allreduce of 32 KiB takes 0.37 to 0.94 of
- * the time of recursive doubling, of 1 KiB 1.4 to 1.9 times as much; they are
- * equal at about 8 KiB. A whole chunk is mostly one of many, so throughput
- * counts: a bcast of 1 MiB in chunks of 32 KiB, 4 at a time, takes by chains
- * 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to 0.97 with
- * 16, up to 2.3 times as much with 64. */
+ * If each rank has a core, the number of rounds decides for short vectors, and
+ * the bytes that the busiest member sends for long ones. Simulated machines
+ * hpc-a, hpc-b, sierra (lib/model/machines), one rank on each of 4 to 64 nodes:
+ * Rabenseifner's allreduce of 32 KiB takes 0.37 to 0.94 of the time of
+ * recursive doubling, of 1 KiB 1.4 to 1.9 times as much; they are equal at
+ * about 8 KiB. A vector of exactly one chunk is mostly part of a longer one, so
+ * throughput counts: a bcast of 1 MiB in chunks of 32 KiB, 4 at a time, takes
+ * by chains 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to
+ * 0.97 with 16, up to 2.3 times as much with 64. */
 
 #include "coll/bcol/p2p/p2p.h"
 
 enum {
-    CHAIN_MEMBERS = 8,          /* at most, of whole chunks */
-    LINEAR_MEMBERS = 4,         /* at most, to the root */
-    OVERSUBSCRIBED_MEMBERS = 8, /* at most, if oversubscribed */
-    HALVING_BYTES = 8192 + 1,   /* at least */
-    HALVING_MEMBERS = 4
+    CHAIN_MEMBERS = 8,  /* at most, for a chain; only for whole chunks */
+    LINEAR_MEMBERS = 4, /* at most, for a linear tree; only to the root */
+    OVERSUBSCRIBED_MEMBERS =
+        8,                    /* at most, for a linear tree if oversubscribed */
+    HALVING_BYTES = 8192 + 1, /* at least, for Rabenseifner's allreduce */
+    HALVING_MEMBERS = 4       /* at least, for Rabenseifner's allreduce */
 };
 
 const char *const ctn_p2p_shapes[] = {
@@ -54,11 +56,13 @@ static bool fits_linear(const ctn_p2p_t *p2p)
     return p2p->size <= p2p->sequence.eager_slots + 1u;
 }
 
+/** Whether a vector has the length of a whole chunk. */
 static bool is_chunk(size_t bytes)
 {
     return bytes == CTN_CHUNK_BYTES;
 }
 
+/** @param up data go to the root */
 static ctn_p2p_shape_t best_shape(const ctn_p2p_t *p2p, bool up, size_t bytes)
 {
     bool oversubscribed = is_oversubscribed(p2p);

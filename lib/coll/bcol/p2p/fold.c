@@ -1,6 +1,7 @@
 #include "coll/bcol/p2p/fold.h"
 
-/* After the slots of the rounds, of which there are twice as many at most. */
+/* Folding uses the slots after those of the rounds. Algorithms use at most two
+ * slots for each round. */
 static unsigned slot_in(const ctn_p2p_fold_t *fold)
 {
     return 2 * fold->call.p2p->rounds;

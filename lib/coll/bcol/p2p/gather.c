@@ -1,12 +1,12 @@
-/* P2P-6: gather over messages. Aggregates of short blocks go up a tree:
- * binomial, of radix 4, or with all members as children of the root. The owner
- * of a long block puts it directly to its place, when the root has sent a CTS.
- * Thakur, Rabenseifner, Gropp: Optimization of collective communication
- * operations in MPICH, IJHPCA 19 (1), 2005, section 3 describe the tree.
- * Rounds: the depth of the tree; for long blocks two more. Messages: one per
- * member; for a long block a CTS, and one for each 64 KiB of it. Memory: on a
- * member, the short blocks of its subtree. Only the root and the owner need to
- * know the length of a block. */
+/* P2P-6: gather over messages. Aggregates of short blocks (aggregate.h) go up a
+ * tree: binomial, of radix 4, or with all members as children of the root. The
+ * tree is that of Thakur, Rabenseifner, Gropp: Optimization of collective
+ * communication operations in MPICH, IJHPCA 19 (1), 2005, section 3. A member
+ * with a long block puts it directly to its place at the root, when the root
+ * has sent a CTS. Rounds: the depth of the tree; for long blocks two more.
+ * Messages: one per member; for a long block a CTS, and one for each 64 KiB of
+ * it. Memory: on each member, the short blocks of its subtree. The length of a
+ * block need be known only to the root and to the member that sends it. */
 
 #include "coll/bcol/p2p/aggregate.h"
 
@@ -14,19 +14,20 @@
 
 /** A child, and what was received from it. */
 typedef struct child {
-    ctn_receive_handle_t handle;
-    const unsigned char *at; /* the next record; NULL: none received yet */
-    uint32_t place;          /* of that record */
-    uint32_t end;
+    ctn_receive_handle_t handle; /* of its aggregate */
+    const unsigned char *at;     /* the next record; NULL: none received yet */
+    uint32_t place; /* in the tree, of the member whose record that is */
+    uint32_t end;   /* the place after the last one of the child's subtree */
 } child_t;
 
 typedef struct p2p_gather {
     ctn_p2p_call_t call; /* first */
     ctn_p2p_aggregation_t aggregation;
     catena_status_t status; /* that the operation will end with */
-    ctn_p2p_block_recv_t block[CTN_P2P_LONG_BLOCKS]; /* of the root */
-    ctn_p2p_block_send_t own;                        /* a long block */
-    ctn_p2p_aggregate_t aggregate;
+    /* At the root: long blocks being received; 0 bytes: entry is free. */
+    ctn_p2p_block_recv_t block[CTN_P2P_LONG_BLOCKS];
+    ctn_p2p_block_send_t own; /* this member's block if long, else 0 bytes */
+    ctn_p2p_aggregate_t aggregate; /* that this member sends to its parent */
     child_t child[CTN_P2P_AGGREGATE_CHILDREN];
 } p2p_gather_t;
 
@@ -35,12 +36,13 @@ static ctn_address_t address_of(const p2p_gather_t *gather, uint32_t member)
     return gather->call.p2p->module.sbgp->member[member].memory;
 }
 
-static unsigned char *place_of(const ctn_basic_coll_t *basic, uint32_t member)
+/** Where a member's block lies in the root's receive buffer. */
+static unsigned char *block_at(const ctn_basic_coll_t *basic, uint32_t member)
 {
     return (unsigned char *)basic->out + basic->at[member];
 }
 
-/** Whether the block of a member has the expected length. Else it is not
+/** Whether the block of a member has the expected length. If not, it is not
  * copied. */
 static bool check_length(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
                          size_t bytes)
@@ -50,13 +52,14 @@ static bool check_length(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
                                 at[1] - at[0]);
 }
 
-static void move_own(ctn_op_t *op, p2p_gather_t *gather)
+/** At the root: copy its own block, unless it is in place. */
+static void copy_own(ctn_op_t *op, p2p_gather_t *gather)
 {
     const ctn_basic_coll_t *basic = gather->call.basic;
-    unsigned char *place = place_of(basic, basic->root);
+    unsigned char *target = block_at(basic, basic->root);
     if (check_length(op, gather, basic->root, basic->bytes) &&
-        basic->bytes > 0 && basic->in != place) {
-        ctn_exec_copy(op->exec, place, basic->in, basic->bytes);
+        basic->bytes > 0 && basic->in != target) {
+        ctn_exec_copy(op->exec, target, basic->in, basic->bytes);
     }
 }
 
@@ -83,7 +86,7 @@ static ctn_step_t begin(ctn_op_t *op)
                              address_of(gather, basic->root),
                              aggregation->slots);
     if (aggregation->tree.place == 0) {
-        move_own(op, gather);
+        copy_own(op, gather);
     } else if (basic->bytes > aggregation->limit &&
                gather->call.status == CATENA_OK) {
         gather->own.bytes = basic->bytes;
@@ -113,7 +116,8 @@ static ctn_step_t receive_aggregate(ctn_op_t *op, p2p_gather_t *gather,
 
 /* ---- the root ---- */
 
-/** Refuse a long block. */
+/** Refuse a long block, which has the wrong length or for which there is no
+ * memory: its sender must not wait for a CTS. */
 static ctn_step_t refuse(ctn_op_t *op, const p2p_gather_t *gather,
                          uint32_t member)
 {
@@ -122,7 +126,7 @@ static ctn_step_t refuse(ctn_op_t *op, const p2p_gather_t *gather,
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Request a long block. WAIT: the most are under way. */
+/** Send a CTS for a long block. WAIT: CTN_P2P_LONG_BLOCKS are under way. */
 static ctn_step_t request_block(ctn_op_t *op, p2p_gather_t *gather,
                                 uint32_t member, size_t bytes)
 {
@@ -136,8 +140,8 @@ static ctn_step_t request_block(ctn_op_t *op, p2p_gather_t *gather,
     unsigned slots = gather->aggregation.slots;
     catena_status_t status = ctn_p2p_block_recv_post(
         op, &gather->block[i], address_of(gather, member), slots + i, slots,
-        place_of(gather->call.basic, member), bytes);
-    if (status == CATENA_ERR_NO_MEMORY) { /* its owner must not wait for it */
+        block_at(gather->call.basic, member), bytes);
+    if (status == CATENA_ERR_NO_MEMORY) {
         gather->status = status;
         gather->block[i].bytes = 0;
         return refuse(op, gather, member);
@@ -145,8 +149,8 @@ static ctn_step_t request_block(ctn_op_t *op, p2p_gather_t *gather,
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Copy a block to its place, or request it if it is long. A block of another
- * length is dropped. */
+/** Copy a short block to its place, or send a CTS for a long one. A block of
+ * the wrong length is dropped. */
 static ctn_step_t take(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
                        const ctn_p2p_aggregate_record_t *record)
 {
@@ -160,13 +164,14 @@ static ctn_step_t take(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
                     : refuse(op, gather, member);
     }
     if (fits && record->bytes > 0) {
-        ctn_exec_copy(op->exec, place_of(gather->call.basic, member),
+        ctn_exec_copy(op->exec, block_at(gather->call.basic, member),
                       record->data, record->bytes);
     }
     return CTN_STEP_NEXT;
 }
 
-/** Take the blocks of an aggregate. NEXT: all are in place or requested. */
+/** Take the blocks of a child's aggregate. NEXT: the short ones are in place,
+ * and a CTS was sent for each long one. */
 static ctn_step_t unpack(ctn_op_t *op, p2p_gather_t *gather, child_t *child)
 {
     while (child->place < child->end) {
@@ -210,8 +215,8 @@ static ctn_step_t receive_blocks(ctn_op_t *op, p2p_gather_t *gather)
 
 /* ---- all ---- */
 
-/** Receive from the children: the root takes blocks as they arrive, others wait
- * for whole aggregates. */
+/** Receive from the children: the root takes the blocks of each aggregate as it
+ * arrives, other members wait for the aggregates of all children. */
 static ctn_step_t collect(ctn_op_t *op)
 {
     p2p_gather_t *gather = ctn_op_state(op);
@@ -234,7 +239,7 @@ static ctn_step_t collect(ctn_op_t *op)
     return result;
 }
 
-/** Lay this member's block and the children's aggregates end to end. */
+/** Lay this member's record and the children's aggregates end to end. */
 static catena_status_t fill_aggregate(ctn_op_t *op, p2p_gather_t *gather)
 {
     const ctn_p2p_aggregation_t *aggregation = &gather->aggregation;
@@ -262,7 +267,8 @@ static catena_status_t fill_aggregate(ctn_op_t *op, p2p_gather_t *gather)
     return CATENA_OK;
 }
 
-static ctn_step_t pass_on(ctn_op_t *op)
+/** Send the aggregate to the parent. */
+static ctn_step_t send_up(ctn_op_t *op)
 {
     p2p_gather_t *gather = ctn_op_state(op);
     const ctn_ktree_t *tree = &gather->aggregation.tree;
@@ -279,6 +285,7 @@ static ctn_step_t pass_on(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/** Send this member's block to the root if it is long. */
 static ctn_step_t send_block(ctn_op_t *op)
 {
     p2p_gather_t *gather = ctn_op_state(op);
@@ -310,7 +317,7 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin},           {"collect", collect}, {"pass on", pass_on},
+    {"begin", begin},           {"collect", collect}, {"pass on", send_up},
     {"long block", send_block}, {"end", end},         {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {

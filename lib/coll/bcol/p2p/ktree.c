@@ -1,12 +1,13 @@
 #include "coll/bcol/p2p/ktree.h"
 
-/** Distance of child `index` from its parent, and the places of a subtree at
- * that distance. */
+/** Distance of child `index` from its parent, in places.
+ * @param[out] below places of the child's subtree, unless the tree ends
+ * earlier */
 static uint64_t distance(const ctn_ktree_t *tree, unsigned index,
                          uint64_t *below)
 {
-    uint64_t weight = 1;
-    unsigned others = tree->radix - 1;
+    uint64_t weight = 1;               /* k^d, see ktree.h */
+    unsigned others = tree->radix - 1; /* children for each d */
     for (; index >= others && weight < tree->size; index -= others) {
         weight *= tree->radix;
     }
@@ -32,8 +33,8 @@ void ctn_ktree_set(ctn_ktree_t *tree, uint32_t size, uint32_t me, uint32_t root,
     uint32_t place = me >= root ? me - root : me + (size - root);
     *tree = (ctn_ktree_t){
         .size = size, .root = root, .radix = radix, .place = place};
-    uint64_t weight = 1;
-    unsigned level = 0;
+    uint64_t weight = 1; /* k^level */
+    unsigned level = 0;  /* l, see ktree.h */
     while (place == 0 ? weight < size : place / weight % radix == 0) {
         weight *= radix;
         level++;

@@ -3,29 +3,33 @@
 
 #include <stdint.h>
 
-/* Trees of members, numbered by places from the root on: place p is member
- * (root + p) mod size. With radix k, place p = q * k^l, where q is no multiple
- * of k, has a child at p + j * k^d for each d < l and 0 < j < k. The places
- * from a child to the next child are that child's subtree, so a subtree is a
- * range of places. Radix 2 is the binomial tree; with radix `size` all places
- * are children of the root. */
+/* Trees of members. A member's *place* is its distance from the root: place p
+ * is member (root + p) mod size. With radix k, place p = q * k^l, where q is no
+ * multiple of k, has a child at p + j * k^d for each d < l and 0 < j < k; place
+ * 0 has all of those below `size`. The places from a child up to the next child
+ * are the first one's subtree, so a subtree is a range of places. Radix 2 is
+ * the binomial tree; with radix `size` all other places are children of the
+ * root. */
 
+/** A tree, and the place of this member in it. */
 typedef struct ctn_ktree {
-    uint32_t size;
-    uint32_t root;   /* a member */
-    uint32_t radix;  /* at least 2 */
-    uint32_t place;  /* this member's */
-    uint32_t span;   /* places of its subtree, its own included */
-    uint32_t parent; /* a member; of the root: itself */
-    unsigned index;  /* among the children of the parent */
-    unsigned children;
+    uint32_t size;     /* number of members */
+    uint32_t root;     /* a member */
+    uint32_t radix;    /* at least 2 */
+    uint32_t place;    /* this member's */
+    uint32_t span;     /* places of its subtree, its own included */
+    uint32_t parent;   /* a member; of the root: itself */
+    unsigned index;    /* among the children of the parent */
+    unsigned children; /* number of them */
 } ctn_ktree_t;
 
+/** A child's subtree. */
 typedef struct ctn_branch {
-    uint32_t place;
-    uint32_t span;
+    uint32_t place; /* of the child, the first one of the subtree */
+    uint32_t span;  /* number of places */
 } ctn_branch_t;
 
+/** The member at a place. */
 static inline uint32_t ctn_ktree_member(const ctn_ktree_t *tree, uint32_t place)
 {
     uint32_t before_end = tree->size - tree->root;
@@ -36,7 +40,7 @@ static inline uint32_t ctn_ktree_member(const ctn_ktree_t *tree, uint32_t place)
  * child. */
 ctn_branch_t ctn_ktree_child(const ctn_ktree_t *tree, unsigned index);
 
-/** Set all of a tree. */
+/** Set a tree for member `me`. */
 void ctn_ktree_set(ctn_ktree_t *tree, uint32_t size, uint32_t me, uint32_t root,
                    uint32_t radix);
 

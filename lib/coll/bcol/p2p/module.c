@@ -74,9 +74,10 @@ static uint16_t signature_of(unsigned algorithm, uint64_t lengths)
 }
 
 /* A signature has the number of chunks (vectors) or of passes (blocks, in the
- * bits above the digest of lengths), modulo a prime. The ratio of different
- * numbers is often a power of two, and such numbers have different remainders:
- * all whose ratio is below 2^1019, or 2^60. */
+ * bits above the digest of lengths), modulo a prime. Lengths that differ by
+ * mistake often differ by a factor that is a power of two, and so do then the
+ * numbers of chunks or passes. The remainders of two such numbers differ for
+ * any factor below 2^1019 (chunks) or 2^60 (passes). */
 enum { CHUNKS_MODULUS = 2039, PASSES_MODULUS = 61, PASSES_SHIFT = 5 };
 
 _Static_assert(CHUNKS_MODULUS < 1 << CTN_P2P_LENGTHS_BITS &&
@@ -119,8 +120,8 @@ static unsigned algorithm_of(uint16_t signature)
            ((1u << (CTN_P2P_LENGTHS_SHIFT - CTN_P2P_ALGORITHM_SHIFT)) - 1);
 }
 
-/** The bits of a signature that differ if only lengths differ. Members then
- * exchange the same number of messages, with other lengths. */
+/** The bits of a signature, as a mask, that may differ while members still
+ * exchange the same number of messages, only with other lengths. */
 static uint16_t lengths_in(uint16_t signature)
 {
     unsigned algorithm = algorithm_of(signature);
@@ -134,6 +135,8 @@ static uint16_t lengths_in(uint16_t signature)
 static bool mismatches(const ctn_sequence_t *sequence, uint64_t seq,
                        unsigned slot, uint16_t signature)
 {
+    /* The word of a vector's message has a signature where others have a
+     * turn. */
     uint32_t turn;
     uint16_t same = (uint16_t) ~(lengths_in(signature) | CTN_P2P_PASS);
     return ctn_message_turn(sequence, seq, slot, &turn) &&
@@ -152,8 +155,8 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
                      call->signature);
 }
 
-/** The same for any slot whose words hold turns. In a ring algorithm only the
- * last slot does; the others hold counts. */
+/** Whether any slot holds such a message. In a ring algorithm only the last
+ * slot receives signatures; the words of the others hold counts. */
 static bool any_mismatches(const ctn_p2p_t *p2p, uint64_t seq,
                            uint16_t signature)
 {
@@ -182,9 +185,10 @@ CTN_COLD static void abort_mismatch(const ctn_op_t *op, uint32_t member)
     (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
 }
 
-/** Send this member's signature to a member for which it has waited long: that
- * member may itself wait for a message of another signature from this one. If
- * several members send theirs to one member, it may see any of them. */
+/** Send this member's signature to a member for which it has waited long. That
+ * member may itself wait for this one, and learns so that their signatures
+ * differ. If several members send theirs to one member, it may see any of
+ * them. */
 CTN_COLD static void query(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
 {
     unsigned slot = ctn_p2p_slots(call->p2p->rounds) - 1;
@@ -195,7 +199,8 @@ CTN_COLD static void query(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
     }
 }
 
-/** Nothing has arrived from a member, and maybe never will. */
+/** Nothing has arrived in a slot from a member. If its signature differs, the
+ * message never will: abort. In long waits also query the member. */
 static void look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
@@ -212,8 +217,8 @@ static void look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
     }
 }
 
-/** The counts of a member differ from those of this one: log it once, and end
- * with ERR_ARG. */
+/** The counts that a member gave in the call differ from those of this one: log
+ * it once, and end with ERR_ARG. */
 CTN_COLD static void refuse_blocks(ctn_op_t *op, uint32_t member)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
@@ -320,7 +325,7 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
     if (status == CATENA_OK) {
         return CTN_STEP_NEXT;
     }
-    if (!op->clean) { /* members may wait for this member's last words */
+    if (!op->clean) { /* members may wait for what this member sent last */
         op->clean = true;
         (void)ctn_op_flush(op);
     }
@@ -328,7 +333,8 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
         return CTN_STEP_WAIT;
     }
     if (op->algorithm->finish != NULL) {
-        op->algorithm->finish(op); /* while it may release all it holds */
+        op->algorithm->finish(op); /* before the operation has failed, after
+                                      which it would free nothing */
     }
     return ctn_op_fail(op, status);
 }
@@ -360,12 +366,13 @@ void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
 
 /* ---- modules ---- */
 
-/** Check completed operations for messages of another signature. Their senders
- * had vectors of other lengths, and may still wait. */
+/** Check the slots of completed operations for messages of another signature.
+ * The senders of such messages had vectors of other lengths, and may still
+ * wait. */
 static void check_completed(ctn_watch_t *watch)
 {
-    unsigned char *at = (unsigned char *)watch - offsetof(ctn_p2p_t, watch);
-    ctn_p2p_t *p2p = (ctn_p2p_t *)(void *)at;
+    unsigned char *base = (unsigned char *)watch - offsetof(ctn_p2p_t, watch);
+    ctn_p2p_t *p2p = (ctn_p2p_t *)(void *)base;
     const ctn_sequence_t *sequence = &p2p->sequence;
     for (uint64_t age = 1; age <= CTN_P2P_GENERATIONS; age++) {
         uint64_t seq = sequence->started - age;
@@ -395,7 +402,7 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
                                                make_generation_barrier};
 
-/** Where eager buffers begin: on the first page after the slots. */
+/** Bytes of the slots, rounded up to a page: eager buffers follow. */
 static size_t slots_bytes(const ctn_p2p_t *p2p)
 {
     size_t bytes = (size_t)ctn_p2p_slots(p2p->rounds) * CTN_P2P_GENERATIONS *
@@ -403,9 +410,10 @@ static size_t slots_bytes(const ctn_p2p_t *p2p)
     return (bytes + CTN_MEMBER_ALIGNMENT - 1) & ~(CTN_MEMBER_ALIGNMENT - 1);
 }
 
-/** Allocate a module's memory. Slots have to be zero, eager buffers do not.
- * Zeroed allocation would clear all of reused memory, so only the simulator
- * asks for that: it has many ranks, and nearly always fresh memory. */
+/** Allocate a module's memory. Slots have to be zero, eager buffers do not. A
+ * zeroed allocation clears all of the memory if it is reused, and touches
+ * nothing if it is fresh. So only the simulator asks for one: it has many
+ * ranks, and nearly always fresh memory. */
 static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
 {
     size_t bytes = slots_bytes(p2p) + (size_t)CTN_P2P_GENERATIONS *

@@ -4,36 +4,40 @@
 #include "coll/bcol/bcol.h"
 #include "exec/message.h"
 
-/* Basic collectives over messages, by stores or the network, whichever leads to
- * a member; the component "ucx" always uses the network.
+/* Basic collectives over messages. A message to a member on the same node is
+ * stored there, any other one goes through the network. The component "ucx" is
+ * this code, too, but sends all messages through the network.
  *
- * A member's memory is a sequence of its own: slots, followed by an eager
- * buffer for each of the first slots, so any vector is one message. It grows
- * with the logarithm of the subgroup, and is mostly reserved addresses: an
- * eager buffer takes memory when a message first arrives in it. What has
- * arrived in an eager buffer belongs to the receiver until the operation ends.
- * Most reductions leave their partial results there and send them from there,
- * without other memory; reduce_scatter needs scratch memory or staging
- * buffers. */
+ * Each member of a module has slots, followed by an eager buffer for each of
+ * the first slots. An eager buffer holds the longest vector, so any vector is
+ * one message. This memory grows with the logarithm of the subgroup's size. It
+ * is mostly reserved addresses: an eager buffer takes memory when a message
+ * first arrives in it. What has arrived in an eager buffer belongs to the
+ * receiver until the operation ends. Most reductions leave their partial
+ * results there and send them from there, without other memory; reduce_scatter
+ * needs scratch memory or staging buffers. */
 
+/* Of a module's sequence: generations, and operations that run at once. */
 #define CTN_P2P_GENERATIONS 16u
 #define CTN_P2P_FLIGHT 4u
 
+/** A module of the component p2p or ucx. */
 typedef struct ctn_p2p {
     ctn_module_t module; /* first */
     ctn_sequence_t sequence;
-    void *memory; /* slots and eager buffers */
-    uint32_t size;
-    uint32_t me;
-    unsigned rounds; /* ceil(log2 size) */
-    bool remote;     /* some members are reached through the network */
-    ctn_watch_t watch;
+    void *memory;      /* slots and eager buffers */
+    uint32_t size;     /* number of members */
+    uint32_t me;       /* number of this member */
+    unsigned rounds;   /* ceil(log2 size) */
+    bool remote;       /* some members are reached through the network */
+    ctn_watch_t watch; /* calls check_completed of module.c */
     uint16_t signature[CTN_P2P_GENERATIONS]; /* of the last operation of each
-                                                generation */
+                                                generation; see below */
 } ctn_p2p_t;
 
 /** Slots of a module: 4 * rounds + 8. The first 2 * rounds + 4 have an eager
- * buffer. The last slot receives messages without data. */
+ * buffer. The last slot receives the signatures that members send in long waits
+ * (see query in module.c). */
 static inline unsigned ctn_p2p_slots(unsigned rounds)
 {
     return 4 * rounds + 8;
@@ -46,35 +50,41 @@ static inline unsigned ctn_p2p_eager_slots(unsigned rounds)
 
 /** First member of the state of an operation. */
 typedef struct ctn_p2p_call {
-    ctn_p2p_t *p2p;
-    const ctn_basic_coll_t *basic;
-    uint16_t signature; /* see below; messages carry it as their turn */
-    size_t found;       /* length of the last message whose length was wrong */
+    ctn_p2p_t *p2p;                /* the module */
+    const ctn_basic_coll_t *basic; /* arguments; NULL: generation barrier */
+    uint16_t signature;            /* see below; messages carry it as turn */
+    size_t found; /* length of the last message of a vector or of blocks */
     catena_status_t status; /* that the operation will end with */
-    uint32_t peer_checks;   /* of exec, at the begin or at the last check */
-    uint32_t queried;       /* 1 + member that got the signature last; or 0 */
+    uint32_t peer_checks;   /* exec->peer_checks when it was last compared */
+    uint32_t queried; /* 1 + member that got the signature last; 0: none */
 } ctn_p2p_call_t;
 
 /** Algorithms that exchange vectors or blocks, for the signature. Smaller
  * values are shapes of trees, ctn_p2p_shape_t. */
 typedef enum ctn_p2p_vector_algorithm {
-    CTN_P2P_NOTHING = 3,
-    CTN_P2P_DOUBLING,
-    CTN_P2P_HALVING,
-    CTN_P2P_SCAN,
-    CTN_P2P_BRUCK,
-    CTN_P2P_REDUCE_SCATTER,
-    CTN_P2P_RING
+    CTN_P2P_NOTHING = 3,    /* dissemination barrier: no data */
+    CTN_P2P_DOUBLING,       /* allreduce, recursive doubling */
+    CTN_P2P_HALVING,        /* allreduce, Rabenseifner */
+    CTN_P2P_SCAN,           /* scan and exscan */
+    CTN_P2P_BRUCK,          /* allgather, Bruck */
+    CTN_P2P_REDUCE_SCATTER, /* reduce_scatter, recursive halving */
+    CTN_P2P_RING            /* allgather or reduce_scatter, ring */
 } ctn_p2p_vector_algorithm_t;
 
 /* A signature tells whether a message's sender runs the same algorithm on the
- * same lengths. An operation sends its messages in passes (rounds, or chunks
- * of a ring), which reuse slots. Bits from the lowest: pass / 2 modulo 2, the
- * algorithm, and facts about the lengths. For vectors these are the number of
- * chunks; for blocks a digest of all lengths, and above it the number of
- * passes. */
+ * same lengths. Messages of vectors and blocks carry it in place of a turn.
+ *
+ * A *pass*: recursive halving (reduce_scatter.c) cuts long blocks into chunks,
+ * and runs all of its rounds once for each chunk. One such run is a pass.
+ * Passes alternate between two sets of slots, so pass / 2 modulo 2
+ * distinguishes two consecutive uses of a slot. Other algorithms have a single
+ * pass.
+ *
+ * Bits from the lowest: pass / 2 modulo 2, the algorithm, and facts about the
+ * lengths. For vectors these facts are the number of chunks; for blocks a
+ * digest of all lengths, and above it the number of passes. */
 enum {
-    CTN_P2P_PASS = 1,
+    CTN_P2P_PASS = 1, /* the lowest bit */
     CTN_P2P_ALGORITHM_SHIFT = 1,
     CTN_P2P_LENGTHS_SHIFT = 5, /* facts about the lengths */
     CTN_P2P_LENGTHS_BITS = 11
@@ -82,7 +92,7 @@ enum {
 /** The signature of an operation without vectors or blocks. */
 #define CTN_P2P_NO_SIGNATURE UINT16_MAX
 
-/** Make an operation of a module, whose state begins with ctn_p2p_call_t.
+/** Make an operation of a module. Its state begins with a ctn_p2p_call_t.
  * @return NULL: no memory */
 ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
                          const ctn_basic_coll_t *basic);
@@ -90,16 +100,18 @@ ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
 /** Whether the caller requested the algorithm of this name. */
 bool ctn_p2p_requested(const ctn_basic_coll_t *basic, const char *name);
 
-/** To be called first in the first phase. */
+/* One of these is called first in the first phase. */
+
+/** Set the call of an operation that has no signature. */
 void ctn_p2p_begin(ctn_op_t *op);
 /** The same for operations that exchange vectors. */
 void ctn_p2p_begin_vector(ctn_op_t *op, unsigned algorithm);
 /** The same for operations that exchange blocks whose lengths all members know.
- * @param passes number of passes in which blocks are sent */
+ * @param passes number of passes (see above) */
 void ctn_p2p_begin_blocks(ctn_op_t *op, unsigned algorithm, uint32_t passes);
 /** The same for a ring algorithm, which sends blocks as fragments. */
 void ctn_p2p_begin_ring(ctn_op_t *op);
-/** To be called before the first message of each pass. */
+/** To be called before the first message of pass number `pass`. */
 void ctn_p2p_begin_pass(ctn_op_t *op, uint32_t pass);
 
 /** Send `bytes` of user data, which must not change until op->pending is 0.
@@ -113,33 +125,35 @@ ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
                            uint32_t turn, ctn_receive_handle_t *handle);
 
 /* Messages of vectors or fragments of them: each fits its slot, and the
- * receiver knows its length. On another length the operation goes on without
- * the data, so that no member waits, and ends with ERR_ARG on all members that
- * receive anything derived from it. Members whose vectors have such other
- * lengths that they run another algorithm wait for messages that never come;
- * when a message with another signature arrives, the job aborts. */
+ * receiver knows its length. If a message has another length, the operation
+ * goes on without its data, so that no member waits in vain. It ends with
+ * ERR_ARG on all members that receive anything derived from these data. If
+ * lengths differ so much that members run different algorithms, these members
+ * wait for messages that never come; when a message with another signature
+ * arrives, the job aborts. */
 
-/** Send `bytes` of a vector; after a mismatch, a message that only tells
- * that. */
+/** Send `bytes` of a vector. If this member's data are invalid after a length
+ * mismatch, send a message without data that says so. */
 catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
                                     unsigned slot, const void *data,
                                     size_t bytes);
 
-/** Receive from a vector. @param[out] data of the message, writable */
+/** Receive `bytes` of a vector. @param[out] data of the message, writable */
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data);
 
-/** The same for messages of any length. `handle` must be released. */
+/** The same for messages that need not fit the slot. The caller releases
+ * `handle`. */
 ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, ctn_receive_handle_t *handle);
 
-/** Whether the block of a member has the expected length. If not, log it and
- * set *status, once. */
+/** Whether the block of a member has the expected length. If not, and *status
+ * is still OK, log it and set *status. */
 bool ctn_p2p_check_length(ctn_op_t *op, catena_status_t *status,
                           uint32_t member, size_t bytes, size_t expected);
-/** The last step of an operation whose algorithm has a finish function and that
- * has nothing under way to or
- * from any member: end with a status. */
+/** The last step of an operation that neither sends nor receives any more: end
+ * with `status`. After an error the finish function of the algorithm, if it has
+ * one, runs first. */
 ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status);
 /** The last phase of an operation that exchanges vectors. */
 ctn_step_t ctn_p2p_end_vector(ctn_op_t *op);
@@ -157,10 +171,12 @@ void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes);
 
 /* ---- trees ---- */
 
-/* A tree of members, for any root. Subtrees are ranges of members. Children are
- * listed so that reducing them one after the other keeps the order: on either
- * side, the nearest to this member comes first. */
+/* A tree of members, for any root. Each subtree is a range of members. Children
+ * are listed so that reducing them one after the other keeps the order of
+ * members: of the children on one side, the nearest to this member comes
+ * first. */
 
+/* At most: one on each side for each of 32 bits of a distance. */
 #define CTN_P2P_CHILDREN 64u
 
 typedef enum ctn_p2p_shape {
@@ -169,28 +185,31 @@ typedef enum ctn_p2p_shape {
     CTN_P2P_LINEAR    /* all are children of the root */
 } ctn_p2p_shape_t;
 
+/** This member's place in a tree. */
 typedef struct ctn_p2p_tree {
-    uint32_t parent; /* size: this member is the root */
-    unsigned slot;   /* of this member, at its parent */
-    unsigned children;
+    uint32_t parent;   /* a member; p2p->size: this member is the root */
+    unsigned slot;     /* of this member, at its parent */
+    unsigned children; /* number of them */
     struct ctn_p2p_child {
         uint32_t member;
         unsigned slot; /* of the child, at this member */
     } child[CTN_P2P_CHILDREN];
 } ctn_p2p_tree_t;
 
+/** Set *tree to this member's place in the tree with that root. */
 void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
                       uint32_t root, ctn_p2p_tree_t *tree);
 /* ---- algorithms ---- */
 
-/* One algorithm each. The functions below select among them. */
+/* One algorithm each; ctn_p2p_barrier and ctn_p2p_allreduce select among
+ * them. */
 ctn_op_t *ctn_p2p_dissemination(ctn_module_t *module,
                                 const ctn_basic_coll_t *basic);
 ctn_op_t *ctn_p2p_doubling(ctn_module_t *module, const ctn_basic_coll_t *basic);
 ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_coll_t *basic);
 ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module,
                               const ctn_basic_coll_t *basic);
-/** Up and down a tree without data. */
+/** A barrier: up and down a tree, without data. */
 ctn_op_t *ctn_p2p_tree_barrier(ctn_module_t *module,
                                const ctn_basic_coll_t *basic);
 

@@ -4,7 +4,8 @@
 #include "coll/bcol/p2p/p2p.h"
 #include "coll/bcol/p2p/vector.h"
 
-/* Blocks whose lengths all members know. */
+/* For allgather and reduce_scatter, in which all members know the lengths of
+ * all blocks. */
 
 static inline size_t ctn_p2p_block_bytes(const ctn_basic_coll_t *basic,
                                          uint32_t member)
@@ -12,7 +13,7 @@ static inline size_t ctn_p2p_block_bytes(const ctn_basic_coll_t *basic,
     return basic->at[member + 1] - basic->at[member];
 }
 
-/** The place of a member's block in the output. */
+/** The place of a member's block in the receive buffer of an allgather. */
 static inline unsigned char *ctn_p2p_block_at(const ctn_basic_coll_t *basic,
                                               uint32_t member)
 {
@@ -25,12 +26,13 @@ static inline size_t ctn_p2p_blocks_total(const ctn_basic_coll_t *basic,
     return basic->at[size] - basic->at[0];
 }
 
-/** Digest of all lengths; not 0. Each length affects all bits. Not
- * ctn_hash_add: one multiplication for each length, in every call. */
+/** Digest of all lengths; not 0. Each length affects all bits. Every call of a
+ * collective computes this, so it takes one multiplication for each length,
+ * fewer than ctn_hash_add. */
 static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
                                              uint32_t size)
 {
-    const uint64_t factor = UINT64_C(0x5851f42d4c957f2d);
+    const uint64_t factor = UINT64_C(0x5851f42d4c957f2d); /* odd, arbitrary */
     uint64_t digest = 1;
     for (uint32_t i = 0; i < size; i++) {
         digest = digest * factor + ctn_p2p_block_bytes(basic, i);
@@ -44,13 +46,13 @@ static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
 extern const char *const ctn_p2p_allgathers[];
 extern const char *const ctn_p2p_reduce_scatters[];
 
-/** For a ring algorithm that waits: look whether the lengths of a neighbor
- * differ, or it has no valid data, and if so set the operation's status.
+/** For a ring algorithm that waits: check whether a neighbor in the ring has
+ * other lengths or no valid data. If so, set the operation's status.
  * @return whether there is such a mismatch */
 bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
                            const ctn_fragmented_send_t *out);
 
-/* For long blocks. */
+/* The ring algorithms, for long blocks. */
 ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,
                                  const ctn_basic_coll_t *basic);
 ctn_op_t *ctn_p2p_reduce_scatter_ring(ctn_module_t *module,

@@ -2,28 +2,30 @@
  * Optimization of Collective Communication Operations in MPICH, IJHPCA 19,
  * 2005, section 4.5.
  * A reduce-scatter by recursive halving, then an allgather by recursive
- * doubling. Rounds: 2 log2 m, and two more unless m is a power of two. A member
- * sends 2n bytes in all; recursive doubling sends n log2 m. Memory: none;
- * fragments lie in the result.
- * Differs from the paper: the nearest partners exchange first, so each fragment
- * is of consecutive members, and operations need not commute. */
+ * doubling. Rounds: 2 floor(log2 m), and two more unless m is a power of two
+ * (fold.h). A member sends 2n bytes of a vector of n bytes in all; in recursive
+ * doubling it sends n log2 m. Memory: none; partial results lie in the receive
+ * buffer.
+ * Differs from the paper: the nearest partners exchange first, so a partial
+ * result is always that of consecutive members, and operations need not
+ * commute. */
 
 #include "coll/bcol/p2p/fold.h"
 
-/* Members are uint32_t. */
+/* At most: member numbers have 32 bits. */
 enum { ROUNDS = 32 };
 
 /** A range of the vector, in bytes. */
-typedef struct span {
+typedef struct range {
     size_t begin;
     size_t end;
-} span_t;
+} range_t;
 
 typedef struct rabenseifner_halving {
-    ctn_p2p_fold_t fold; /* first */
-    unsigned round;
-    bool sent;
-    span_t span[ROUNDS + 1]; /* this member's span before each round */
+    ctn_p2p_fold_t fold;       /* first */
+    unsigned round;            /* the allgather counts it down again */
+    bool sent;                 /* this member has sent in this round */
+    range_t range[ROUNDS + 1]; /* that this member reduces, before each round */
 } rabenseifner_halving_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -33,29 +35,29 @@ static ctn_step_t begin(ctn_op_t *op)
     halving->sent = false;
     ctn_step_t step = ctn_p2p_fold_begin(op, CTN_P2P_HALVING);
     const ctn_basic_coll_t *basic = halving->fold.call.basic;
-    halving->span[0] = (span_t){0, basic->bytes};
+    halving->range[0] = (range_t){0, basic->bytes};
     return step;
 }
 
-/** Split the span before a round into the halves that this member and its
- * partner keep. */
+/** Split this member's range before a round into the halves that it and its
+ * partner of the round keep. */
 static void split(const rabenseifner_halving_t *halving, unsigned round,
-                  span_t *mine, span_t *theirs)
+                  range_t *mine, range_t *theirs)
 {
     size_t element = halving->fold.call.basic->by.type->bytes;
-    span_t whole = halving->span[round];
+    range_t whole = halving->range[round];
     size_t middle =
         whole.begin + (whole.end - whole.begin) / element / 2 * element;
-    span_t half[2] = {{whole.begin, middle}, {middle, whole.end}};
+    range_t half[2] = {{whole.begin, middle}, {middle, whole.end}};
     unsigned upper = halving->fold.worker >> round & 1;
     *mine = half[upper];
     *theirs = half[!upper];
 }
 
-/** Send a fragment of a vector in slot `slot` and receive one of `bytes`. NEXT:
- * it has arrived. */
+/** Send the partner of this round a fragment of `vector`, and receive one of
+ * `bytes`, both in slot `slot`. NEXT: it has arrived, at *data. */
 static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
-                           span_t fragment, size_t bytes, unsigned char **data)
+                           range_t fragment, size_t bytes, unsigned char **data)
 {
     rabenseifner_halving_t *halving = ctn_op_state(op);
     const ctn_p2p_fold_t *fold = &halving->fold;
@@ -77,15 +79,16 @@ static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
     return step;
 }
 
-/** The half that is sent is not written, so no send needs to complete first. */
+/** The reduce-scatter. A round writes only the half that this member keeps, so
+ * it need not wait until the other half has been sent. */
 static ctn_step_t halve(ctn_op_t *op)
 {
     rabenseifner_halving_t *halving = ctn_op_state(op);
     ctn_p2p_fold_t *fold = &halving->fold;
     unsigned char *out = fold->call.basic->out;
     for (; halving->round < fold->rounds && !fold->idle; halving->round++) {
-        span_t mine;
-        span_t give;
+        range_t mine;
+        range_t give;
         split(halving, halving->round, &mine, &give);
         size_t bytes = mine.end - mine.begin;
         unsigned char *theirs;
@@ -104,7 +107,7 @@ static ctn_step_t halve(ctn_op_t *op)
             return ctn_op_fail(op, status);
         }
         fold->value = out;
-        halving->span[halving->round + 1] = mine;
+        halving->range[halving->round + 1] = mine;
     }
     if (fold->rounds == 0) { /* the only member */
         ctn_p2p_copy(op, out, fold->value, fold->call.basic->bytes);
@@ -112,21 +115,22 @@ static ctn_step_t halve(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The allgather overwrites what was sent: wait for that. */
+/** The allgather overwrites the halves that were sent: wait until all sends
+ * have completed. */
 static ctn_step_t await_sends(ctn_op_t *op)
 {
     return op->pending == 0 ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-/** halving->round counts down to 0. */
+/** The allgather: the rounds of the reduce-scatter in reverse order. */
 static ctn_step_t gather(ctn_op_t *op)
 {
     rabenseifner_halving_t *halving = ctn_op_state(op);
     const ctn_p2p_fold_t *fold = &halving->fold;
     unsigned char *out = fold->call.basic->out;
     while (!fold->idle && halving->round > 0) {
-        span_t mine;
-        span_t get;
+        range_t mine;
+        range_t get;
         unsigned char *theirs;
         halving->round--;
         split(halving, halving->round, &mine, &get);

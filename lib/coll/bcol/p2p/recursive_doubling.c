@@ -1,9 +1,10 @@
 /* P2P-3: allreduce of short vectors, recursive doubling. Thakur, Rabenseifner,
  * Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
  * 19, 2005, section 4.5.
- * Rounds: log2 m, and two more unless m is a power of two. Messages: one per
- * member and round. Memory: none; each round's result replaces the message of
- * the round. Both partners of a round reduce the same two vectors, that of the
+ * Rounds: floor(log2 m), and two more unless m is a power of two (fold.h).
+ * Messages: one per member and round. Memory: none; the result of a round
+ * overwrites the message received in it, the last one goes to the receive
+ * buffer. Both partners of a round reduce the same two vectors, that of the
  * lower members on the left, so all members get the same bits. */
 
 #include "coll/bcol/p2p/fold.h"
@@ -11,7 +12,7 @@
 typedef struct doubling {
     ctn_p2p_fold_t fold; /* first */
     unsigned round;
-    bool sent;
+    bool sent; /* this member has sent in this round */
 } doubling_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -22,7 +23,8 @@ static ctn_step_t begin(ctn_op_t *op)
     return ctn_p2p_fold_begin(op, CTN_P2P_DOUBLING);
 }
 
-/** MOVED: the round has ended. */
+/** One round: exchange partial results with the partner, and reduce them.
+ * MOVED: the round has ended. */
 static ctn_step_t exchange(ctn_op_t *op, doubling_t *doubling)
 {
     ctn_p2p_fold_t *fold = &doubling->fold;

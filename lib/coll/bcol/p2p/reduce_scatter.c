@@ -1,64 +1,71 @@
 /* P2P-10: reduce_scatter over messages, recursive halving. Thakur,
  * Rabenseifner, Gropp: Optimization of collective communication operations in
- * MPICH, IJHPCA 19 (1), 2005, section 3.3. In round r two partners, 2^r apart,
- * each send the half of their blocks that the other one keeps. Rounds: log2 m.
- * If m is no power of 2, some members first send their vector to a neighbor,
- * and receive their block from it in the end. Messages: one per member and
- * round. Memory: the vector, or what fits the slots of it: longer ones are cut
- * into chunks, one for each pass.
- * Differs from the paper: near partners exchange first and far ones last, so
- * values are always of consecutive members, and operations need not commute.
- * For that, blocks are laid out in the order of their members' reversed
- * bits. */
+ * MPICH, IJHPCA 19 (1), 2005, section 3.3. A *partner* is one member, or a pair
+ * of neighboring members of which only the first takes part in the rounds;
+ * there are 2^k partners, k = floor(log2 m). If m is no power of two, the
+ * second member of each pair first sends its vector to the first one, and
+ * receives its block from it in the end. In round r two partners, 2^r apart,
+ * each send the half of their blocks that the other one keeps. Rounds: k, and
+ * two more if there are pairs. Messages: one per member and round. Passes: if
+ * the vector is longer than a slot takes, each block is cut into chunks. A pass
+ * runs all rounds for one chunk of each block. Memory: the chunks of one pass.
+ * Differs from the paper: near partners exchange first and far ones last, so a
+ * partial result is always that of consecutive members, and operations need not
+ * commute. For that, blocks are laid out in the order of the reversed bits of
+ * their partners' numbers. */
 
 #include "coll/bcol/p2p/parts.h"
 
 #include "exec/slot.h"
 
+/* Limits: bytes of a chunk, even if messages then do not fit their slots;
+ * passes; rounds (member numbers have 32 bits). */
 enum { LEAST_CHUNK = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
 
-/* Slots, two of each, used alternately: for the vector of a neighbor, for the
- * block returned to it, and for the rounds. */
+/* Slots, two of each, which passes use alternately: for the vector that the
+ * second member of a pair sends, for the block returned to it, and for each
+ * round. */
 enum { VECTOR = 0, RESULT = 2, ROUND = 4 };
 
 typedef struct reduce_scatter_halving {
     ctn_p2p_call_t call; /* first */
-    /* A partner is member `first` and, for the lower partners, the next
-     * member. */
-    unsigned rounds;  /* there are 2^rounds of them */
-    uint32_t paired;  /* partners of two members */
-    uint32_t partner; /* that this member belongs to */
-    bool passive;     /* the second of two members */
-    size_t chunk;     /* of each block, in a pass */
-    uint32_t passes;
-    uint32_t pass;
-    /* The chunks of partner p, its bits reversed, begin at start[p]. */
-    size_t *start; /* [2^rounds + 1], then the vector */
-    unsigned char *vector;
-    size_t memory_bytes;
-    bool spare;         /* it is spare eager buffers */
-    uint32_t low, high; /* partners whose blocks are kept so far */
+    unsigned rounds;     /* there are 2^rounds partners */
+    uint32_t paired;     /* the first `paired` partners are pairs */
+    uint32_t partner;    /* that this member belongs to */
+    bool passive;        /* this member is the second of a pair */
+    size_t chunk;        /* bytes of each block in a pass, at most */
+    uint32_t passes;     /* number of them */
+    uint32_t pass;       /* the current one */
+    /* The chunks of partner p begin at start[reversed(p)] of `vector`. */
+    size_t *start;         /* [2^rounds + 1] */
+    unsigned char *vector; /* partial result; in the memory after `start` */
+    size_t memory_bytes;   /* of `start` and `vector` */
+    bool spare;            /* they lie in eager buffers without messages */
+    uint32_t low, high;    /* entries of `start` whose chunks are kept so far */
     unsigned round;
-    bool sent;
-    size_t sent_bytes[MOST_ROUNDS];
-    size_t result_bytes; /* bytes of the result sent to the next member */
-    ctn_receive_handle_t handle;
+    bool sent;                      /* this member has sent in this round */
+    size_t sent_bytes[MOST_ROUNDS]; /* in each round of this pass */
+    size_t result_bytes; /* of the block returned to the passive member */
+    ctn_receive_handle_t handle; /* of the message being received */
 } reduce_scatter_halving_t;
 
-/* ---- members, partners, places ---- */
+/* ---- members and partners ---- */
 
+/** The first member of a partner. */
 static uint32_t first_of(const reduce_scatter_halving_t *halving,
                          uint32_t partner)
 {
     return partner < halving->paired ? 2 * partner : partner + halving->paired;
 }
 
+/** Members of a partner. */
 static uint32_t count_of(const reduce_scatter_halving_t *halving,
                          uint32_t partner)
 {
     return partner < halving->paired ? 2 : 1;
 }
 
+/** The lowest `count` bits in reverse order. */
 static uint32_t reversed(uint32_t bits, unsigned count)
 {
     uint32_t result = 0;
@@ -91,8 +98,8 @@ static void pair_up(reduce_scatter_halving_t *halving)
     halving->passive = pair && p2p->me % 2 == 1;
 }
 
-/** Set the bytes of each block in a pass: whole elements, such that messages
- * fit their slots. */
+/** Set the bytes of a chunk, and the number of passes: whole elements, such
+ * that messages fit their slots unless a limit above prevents that. */
 static void cut(reduce_scatter_halving_t *halving)
 {
     const ctn_p2p_t *p2p = halving->call.p2p;
@@ -133,9 +140,9 @@ static size_t lay_out(reduce_scatter_halving_t *halving)
     return at;
 }
 
-/** Eager buffers that receive no message: those of VECTOR and RESULT if each
- * partner is one member, else the two after those of the rounds, since there
- * are slots for as many rounds as if every member were a partner. */
+/** Eager buffers that receive no message: those of VECTOR and RESULT if there
+ * are no pairs; else the two after those of the rounds, since a module has
+ * slots for ceil(log2 m) rounds, and only floor(log2 m) are needed. */
 static void *find_spare(const ctn_op_t *op,
                         const reduce_scatter_halving_t *halving)
 {
@@ -175,6 +182,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /* ---- a pass ---- */
 
+/** Begin a pass: copy this member's chunks to the vector. */
 static ctn_step_t pack(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
@@ -200,13 +208,16 @@ static ctn_step_t pack(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Bytes of the chunks of entries `low` to `high` - 1. */
 static size_t bytes_between(const reduce_scatter_halving_t *halving,
                             uint32_t low, uint32_t high)
 {
     return halving->start[high] - halving->start[low];
 }
 
-/** @param[out] sent bytes whose send must complete before the vector is free */
+/** Send data from the vector.
+ * @param[out] sent bytes of a send that must complete before the vector is
+ * written; 0 after a mismatch */
 static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
                             const void *data, size_t bytes, size_t *sent)
 {
@@ -216,7 +227,7 @@ static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
                                bytes);
 }
 
-/** NEXT: it is in halving->handle. */
+/** Receive `bytes`. NEXT: they are in halving->handle. */
 static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
                           size_t bytes)
 {
@@ -225,7 +236,8 @@ static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
                                   &halving->handle);
 }
 
-/** Reduce what has arrived with what is kept. */
+/** Reduce what has arrived with what is kept.
+ * @param from_the_left it is of lower members */
 static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
@@ -238,7 +250,7 @@ static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** The second of two members sends its vector to the first. */
+/** The second member of a pair sends its vector to the first. */
 static ctn_step_t give_vector(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
@@ -257,7 +269,8 @@ static ctn_step_t give_vector(ctn_op_t *op)
 }
 
 /** Send the half that the partner of this round keeps, and keep the other
- * half. */
+ * half.
+ * @param upper this member keeps the upper half */
 static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
@@ -271,6 +284,7 @@ static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
                 &halving->sent_bytes[halving->round]);
 }
 
+/** The rounds. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
@@ -300,8 +314,8 @@ static ctn_step_t exchange(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** All rounds are done: the second of two members receives its block from the
- * first. */
+/** All rounds are done: copy this member's chunk to its receive buffer. The
+ * second member of a pair receives its chunk from the first. */
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
@@ -331,7 +345,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
 }
 
 /** Whether all sends from the vector have completed. */
-static bool all_left(const ctn_op_t *op,
+static bool all_sent(const ctn_op_t *op,
                      const reduce_scatter_halving_t *halving)
 {
     unsigned odd = halving->pass % 2;
@@ -351,13 +365,13 @@ static bool all_left(const ctn_op_t *op,
                                   halving->result_bytes);
 }
 
-/* Index of a phase. */
+/* Index in `phases`. */
 enum { PACK = 1 };
 
 static ctn_step_t end_pass(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
-    if (!all_left(op, halving)) {
+    if (!all_sent(op, halving)) {
         return CTN_STEP_WAIT;
     }
     return ++halving->pass < halving->passes ? ctn_op_jump(op, PACK)
@@ -368,7 +382,7 @@ static void finish(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
     ctn_receive_handle_release(op, &halving->handle);
-    /* After a failure other members may still read it. */
+    /* After a failure other members may still read the vector. */
     if (op->status == CATENA_OK && !halving->spare) {
         ctn_scratch_free(op->exec, halving->start, halving->memory_bytes);
     }
@@ -397,8 +411,8 @@ static const ctn_algorithm_t algorithm = {
 const char *const ctn_p2p_reduce_scatters[] = {"recursive-halving", "ring",
                                                NULL};
 
-/* Longer vectors use the ring. 4 ranks on 4 hosts and 2 cores, 32 KiB each:
- * halving 81 us, ring 88; 64 KiB: 168 and 141. */
+/* Longer vectors, in bytes, use the ring. 4 ranks on 4 hosts and 2 cores,
+ * blocks of 32 KiB: halving 81 us, ring 88; of 64 KiB: 168 and 141. */
 enum { SHORT_VECTOR = 131072 };
 
 ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,

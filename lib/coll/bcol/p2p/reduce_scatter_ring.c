@@ -2,64 +2,71 @@
  * Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of
  * workstations, JPDC 69 (2), 2009. The block of member i starts at member i + 1
  * and goes round the ring; each member reduces its own data into it. Blocks are
- * cut into fragments of up to 64 KiB, two of which are under way in each step.
+ * cut into fragments of up to 64 KiB, two of which travel round the ring
+ * together, step by step, before the next two begin.
  * Rounds: m - 1. Messages: one per member and fragment of each other block (an
  * empty block counts as one fragment, so that a member ends only when all have
- * begun), and a CTS for most fragments. Memory: four fragments. The order of
- * reduction, and so the result, depends on the member alone. */
+ * begun), and a CTS for most fragments. Memory: four fragments. The order in
+ * which a block is reduced depends only on its owner's number, so the result
+ * has the same bits in each run. */
 
 #include "coll/bcol/p2p/parts.h"
 #include "coll/bcol/p2p/vector.h"
 
-/* Slots: where fragments are counted, and where CTS arrive. */
+/* Slots: one counts the fragments that arrived, one receives CTS (vector.h). */
 enum { FRAGMENTS, CTS };
 
-/* Fragments of a block that travel together. A member empties a staging buffer
- * when it has a place for the result. There is one such place, besides the two
- * staging buffers of the next member: with one more fragment under way, each
- * member could wait for the next one in a cycle. */
+/* Fragments of a block that travel together. A member receives a fragment in
+ * one of two staging buffers, and frees that one by reducing the fragment into
+ * the buffer `ready`, from which it sends to the staging buffers of the next
+ * member. With three fragments of each block under way, all these buffers could
+ * be full on all members, each of which would wait for the next one. */
 enum { TOGETHER = CTN_STAGING_FRAGMENTS };
 
-/** A fragment under way: the number of `step`s that it has made. */
+/** A fragment under way, at one member. */
 typedef struct reduce_scatter_ring_cursor {
-    uint32_t group; /* of TOGETHER fragments */
-    uint32_t step;
+    uint32_t group; /* number of its group of TOGETHER fragments of a block */
+    uint32_t step;  /* steps along the ring that it has made */
     uint32_t index; /* in the group */
 } reduce_scatter_ring_cursor_t;
 
 typedef struct reduce_scatter_ring {
-    ctn_p2p_call_t call; /* first */
-    size_t fragment;     /* bytes: whole elements */
-    uint32_t fragments;  /* of the longest block */
-    ctn_fragmented_recv_t in;
-    ctn_fragmented_send_t out;
+    ctn_p2p_call_t call;      /* first */
+    size_t fragment;          /* bytes of a fragment, at most: whole elements */
+    uint32_t fragments;       /* number of fragments of the longest block */
+    ctn_fragmented_recv_t in; /* from the previous member */
+    ctn_fragmented_send_t out;             /* to the next member */
     reduce_scatter_ring_cursor_t received; /* the next fragment to receive */
     reduce_scatter_ring_cursor_t sent;     /* the next fragment to send */
-    ctn_staging_t *ready; /* that fragment, reduced with this member's data */
+    ctn_staging_t *ready; /* the fragment to send, reduced with this member's
+                             data; NULL: not received yet */
     ctn_fragmented_mismatch_t mismatch;
 } reduce_scatter_ring_t;
 
-/** The member `away` before this one; at most twice round the ring. */
+/** The member `away` before this one; `away` is at most twice the size. */
 static uint32_t before(const ctn_p2p_t *p2p, uint32_t away)
 {
-    uint64_t at = (uint64_t)p2p->me + 2 * (uint64_t)p2p->size - away;
-    return (uint32_t)(at % p2p->size);
+    uint64_t member = (uint64_t)p2p->me + 2 * (uint64_t)p2p->size - away;
+    return (uint32_t)(member % p2p->size);
 }
 
-/** The owner of a fragment's block. Fragments to be received belong to the
- * member before that. */
+/** The owner of a fragment's block: the member that gets its result.
+ * @param incoming the fragment is to be received here, not to be sent: at equal
+ * steps its owner is one member further back */
 static uint32_t owner(const reduce_scatter_ring_t *ring,
                       const reduce_scatter_ring_cursor_t *cursor, bool incoming)
 {
     return before(ring->call.p2p, cursor->step + 1 + incoming);
 }
 
+/** Offset of a fragment in its block. */
 static size_t offset_of(const reduce_scatter_ring_t *ring,
                         const reduce_scatter_ring_cursor_t *cursor)
 {
     return ((size_t)cursor->group * TOGETHER + cursor->index) * ring->fragment;
 }
 
+/** Bytes of a fragment. */
 static size_t bytes_of(const reduce_scatter_ring_t *ring,
                        const reduce_scatter_ring_cursor_t *cursor,
                        bool incoming)
@@ -71,20 +78,21 @@ static size_t bytes_of(const reduce_scatter_ring_t *ring,
     return rest < ring->fragment ? rest : ring->fragment;
 }
 
+/** Whether the cursor is beyond the last fragment. */
 static bool ended(const reduce_scatter_ring_t *ring,
                   const reduce_scatter_ring_cursor_t *cursor)
 {
     return (uint64_t)cursor->group * TOGETHER >= ring->fragments;
 }
 
-/** Advance to the next fragment that is sent: the first of each block, and all
- * others that are not empty. */
-static void pass(const reduce_scatter_ring_t *ring,
-                 reduce_scatter_ring_cursor_t *cursor, bool incoming)
+/** Advance to the next fragment that members exchange: the first of each block,
+ * and all others that are not empty. */
+static void advance(const reduce_scatter_ring_t *ring,
+                    reduce_scatter_ring_cursor_t *cursor, bool incoming)
 {
     do {
-        uint32_t left = ring->fragments - cursor->group * TOGETHER;
-        if (++cursor->index >= (left < TOGETHER ? left : TOGETHER)) {
+        uint32_t rest = ring->fragments - cursor->group * TOGETHER;
+        if (++cursor->index >= (rest < TOGETHER ? rest : TOGETHER)) {
             cursor->index = 0;
             cursor->step++;
         }
@@ -95,6 +103,7 @@ static void pass(const reduce_scatter_ring_t *ring,
              bytes_of(ring, cursor, incoming) == 0);
 }
 
+/** This member's data of a fragment. */
 static const unsigned char *
 own_fragment(const reduce_scatter_ring_t *ring,
              const reduce_scatter_ring_cursor_t *cursor, bool incoming)
@@ -110,7 +119,8 @@ own_fragment(const reduce_scatter_ring_t *ring,
 static ctn_fragmented_recv_params_t params_of(reduce_scatter_ring_t *ring)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
-    /* It sends to this member. Its own block is the only one not received. */
+    /* This member receives fragments of all blocks but that of the previous
+     * member, which starts here. */
     uint32_t previous = before(p2p, 1);
     ctn_fragmented_recv_params_t params = {
         .from = p2p->module.sbgp->member[previous].memory,
@@ -164,9 +174,10 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /* ---- round ---- */
 
+/** Send the next fragment, if it is ready and has a CTS. */
 static ctn_step_t send(ctn_op_t *op, reduce_scatter_ring_t *ring)
 {
-    bool own = ring->sent.step == 0;
+    bool own = ring->sent.step == 0; /* it starts here: this member's data */
     if ((!own && ring->ready == NULL) ||
         !ctn_fragmented_send_has_cts(op, &ring->out)) {
         return CTN_STEP_WAIT;
@@ -180,14 +191,15 @@ static ctn_step_t send(ctn_op_t *op, reduce_scatter_ring_t *ring)
         ring->ready->pending--; /* see receive */
         ring->ready = NULL;
     }
-    pass(ring, &ring->sent, false);
+    advance(ring, &ring->sent, false);
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** Reduce this member's data into the next fragment. */
+/** If the next fragment has arrived, reduce it with this member's data. */
 static ctn_step_t receive(ctn_op_t *op, reduce_scatter_ring_t *ring)
 {
     const unsigned char *data = NULL;
+    /* Whether its block belongs to this member: the result is complete. */
     bool last = ring->received.step + 2 == ring->call.p2p->size;
     if ((!last && ring->ready != NULL) ||
         ctn_fragmented_recv_next(op, &ring->in, &data) == CTN_STEP_WAIT) {
@@ -215,12 +227,12 @@ static ctn_step_t receive(ctn_op_t *op, reduce_scatter_ring_t *ring)
     if (status == CATENA_OK) {
         status = ctn_fragmented_recv_consumed(op, &ring->in);
     }
-    pass(ring, &ring->received, true);
+    advance(ring, &ring->received, true);
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** Lengths differ: receive the fragments that still arrive, and forward counts
- * of steps instead of fragments. */
+/** Lengths differ: receive the fragments that still arrive, and send counts of
+ * steps instead of fragments (vector.h). */
 static ctn_step_t go_round_mismatch(ctn_op_t *op, reduce_scatter_ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;
@@ -232,7 +244,7 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, reduce_scatter_ring_t *ring)
     if (!ended(ring, &ring->received) &&
         ctn_fragmented_recv_next(op, &ring->in, &data) == CTN_STEP_NEXT) {
         catena_status_t status = ctn_fragmented_recv_consumed(op, &ring->in);
-        pass(ring, &ring->received, true);
+        advance(ring, &ring->received, true);
         return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
     }
     if (ended(ring, &ring->sent)) {
@@ -243,6 +255,7 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, reduce_scatter_ring_t *ring)
         ring->received.group > 0 ? steps : ring->received.step, steps);
 }
 
+/** Send or receive one fragment. NEXT: all are sent and received. */
 static ctn_step_t go_round(ctn_op_t *op)
 {
     reduce_scatter_ring_t *ring = ctn_op_state(op);

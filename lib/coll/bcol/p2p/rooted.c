@@ -1,6 +1,6 @@
-/* P2P-2: up a tree to a root, or down from it: reduce and bcast, for any root;
- * fan-in and fan-out, which are the same without data; and an allreduce that
- * does one after the other.
+/* P2P-2: collectives up a tree to a root (reduce, and fan-in, the same without
+ * data), down from it (bcast; fan-out, the same without data), or first up and
+ * then down (allreduce; barrier, the same without data).
  *
  * The binomial tree is that of Thakur, Rabenseifner, Gropp: Optimization of
  * Collective Communication Operations in MPICH, IJHPCA 19, 2005, sections 4.2
@@ -8,10 +8,10 @@
  * is kept for any root, and operations need not commute. The order of reduction
  * does not depend on the order of arrival, so the result has the same bits in
  * each run.
- * Rounds each way: ceil(log2 m); chain: up to m - 1, which many chunks in a
- * pipeline make up for; linear: one. Messages each way: m - 1. Memory: none;
- * members reduce into their eager buffers and send from there, the root reduces
- * into its result. */
+ * Rounds each way: ceil(log2 m); in a chain up to m - 1, which costs little
+ * when many chunks go through it in a pipeline; in a linear tree one. Messages
+ * each way: m - 1. Memory: none; members reduce into their eager buffers and
+ * send from there, the root reduces into its receive buffer. */
 
 #include "coll/bcol/p2p/p2p.h"
 
@@ -19,14 +19,16 @@ typedef struct rooted {
     ctn_p2p_call_t call; /* first */
     /* arguments */
     ctn_p2p_shape_t shape;
-    size_t bytes;
-    bool down_only; /* only the root has the vector */
-    bool up_and_down;
+    size_t bytes;     /* of the vector, on this member; 0 without data */
+    bool down_only;   /* bcast, fan-out */
+    bool up_and_down; /* allreduce, barrier */
     /* working */
     ctn_p2p_tree_t tree;
-    const void *value; /* of the members received from; the result */
-    unsigned received; /* from so many children */
-    size_t passed;     /* bytes that go down, as the root has them */
+    const void *value;     /* up: of this member and the children received from;
+                              down: the vector received */
+    unsigned received;     /* number of children received from */
+    size_t received_bytes; /* of the vector that came down; `bytes`, or another
+                              length if the root has that */
 } rooted_t;
 
 static bool is_root(const rooted_t *rooted)
@@ -39,7 +41,7 @@ static ctn_step_t begin(ctn_op_t *op)
     rooted_t *rooted = ctn_op_state(op);
     const ctn_basic_coll_t *basic = rooted->call.basic;
     ctn_p2p_begin_vector(op, rooted->shape);
-    rooted->passed = rooted->bytes;
+    rooted->received_bytes = rooted->bytes;
     ctn_p2p_tree_set(rooted->call.p2p, rooted->shape,
                      rooted->up_and_down ? 0 : basic->root, &rooted->tree);
     rooted->value = rooted->down_only ? basic->out : basic->in;
@@ -49,6 +51,8 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /* ---- up ---- */
 
+/** Reduce a child's value with this member's.
+ * @param is_left the child's subtree is of lower members */
 static catena_status_t fold(ctn_op_t *op, rooted_t *rooted, bool is_left,
                             unsigned char *theirs)
 {
@@ -59,6 +63,7 @@ static catena_status_t fold(ctn_op_t *op, rooted_t *rooted, bool is_left,
     return ctn_p2p_reduce(op, left, right, out, rooted->bytes);
 }
 
+/** Receive from the children, in the order of the list. */
 static ctn_step_t collect(ctn_op_t *op)
 {
     rooted_t *rooted = ctn_op_state(op);
@@ -96,7 +101,8 @@ static ctn_step_t hand_up(ctn_op_t *op)
 
 /* ---- down ---- */
 
-/** No child of a member with a parent uses this slot. */
+/** The slot in which a member receives from its parent. No child of a member
+ * that has a parent uses it. */
 static unsigned slot_down(const rooted_t *rooted)
 {
     return 2 * rooted->call.p2p->rounds;
@@ -113,22 +119,23 @@ static ctn_step_t receive(ctn_op_t *op)
         op, rooted->tree.parent, slot_down(rooted), rooted->bytes, &data);
     rooted->value = data;
     if (step == CTN_STEP_NEXT && rooted->call.status != CATENA_OK) {
-        rooted->passed = rooted->call.found;
+        rooted->received_bytes = rooted->call.found;
     }
     return step;
 }
 
-/** Send a vector down; one of another length than this member's may be right
- * for other members. */
+/** Send a vector down. A bcast forwards it as it was received: if its length is
+ * wrong for this member, it may be right for other members. */
 static catena_status_t send_down(ctn_op_t *op, uint32_t to, const void *source)
 {
     const rooted_t *rooted = ctn_op_state(op);
-    bool passes = rooted->down_only && !is_root(rooted) &&
-                  rooted->passed != CTN_MESSAGE_MISMATCH;
-    return passes ? ctn_p2p_send(op, to, slot_down(rooted),
-                                 rooted->call.signature, source, rooted->passed)
-                  : ctn_p2p_send_vector(op, to, slot_down(rooted), source,
-                                        rooted->bytes);
+    bool forwards = rooted->down_only && !is_root(rooted) &&
+                    rooted->received_bytes != CTN_MESSAGE_MISMATCH;
+    return forwards
+               ? ctn_p2p_send(op, to, slot_down(rooted), rooted->call.signature,
+                              source, rooted->received_bytes)
+               : ctn_p2p_send_vector(op, to, slot_down(rooted), source,
+                                     rooted->bytes);
 }
 
 /** Send to the farthest child first, whose subtree is the largest. */
@@ -147,6 +154,7 @@ static ctn_step_t hand_down(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Copy the vector that came down to this member's receive buffer. */
 static ctn_step_t keep(ctn_op_t *op)
 {
     rooted_t *rooted = ctn_op_state(op);
@@ -204,6 +212,7 @@ static const ctn_algorithm_t algorithm_up_and_down = {
     .synchronizing = true,
 };
 
+/** @param[out] op NULL: no memory; then return NULL, too */
 static rooted_t *create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
                         const ctn_basic_coll_t *basic, size_t bytes,
                         ctn_op_t **op)

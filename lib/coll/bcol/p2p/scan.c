@@ -1,22 +1,23 @@
-/* P2P-5: scans, doubling. Hillis, Steele: Data Parallel Algorithms,
- * Communications of the ACM 29, 1986. In round d each member sends the value of
- * the 2^d members that end with it to the member 2^d after it.
+/* P2P-5: scan and exscan, recursive doubling. Hillis, Steele: Data Parallel
+ * Algorithms, Communications of the ACM 29, 1986. In round d each member sends
+ * the reduction of the 2^d members that end with it to the member 2^d after it.
  * Rounds: ceil(log2 m). Messages: fewer than one per member and round. Memory:
- * none; a value replaces the message that it was reduced with. An exclusive
- * scan reduces each message twice, once without this member's data; the value
- * then lies in the eager buffers after those of the rounds. */
+ * none; a partial result overwrites the message that it was reduced with. An
+ * exscan reduces each message twice, with this member's data and without; the
+ * partial result with these data lies in the eager buffers after those of the
+ * rounds. */
 
 #include "coll/bcol/p2p/p2p.h"
 
 typedef struct p2p_scan {
     ctn_p2p_call_t call; /* first */
     /* argument */
-    bool exclusive;
+    bool exclusive; /* exscan */
     /* working */
-    const void *value;  /* of this member and those received from */
-    const void *before; /* of those received from (exclusive scan) */
+    const void *value;  /* reduction of this member and those received from */
+    const void *before; /* exscan: of those received from; NULL: of none */
     unsigned round;
-    bool sent;
+    bool sent; /* this member has sent in this round, or need not */
 } p2p_scan_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -48,8 +49,8 @@ static void *spare(const ctn_op_t *op, const p2p_scan_t *scan)
            ctn_slot_eager_at(op->sequence, op->seq, slot);
 }
 
-/** Reduce what has arrived from the left. `last`: nothing more arrives, so this
- * is the result, at least of an inclusive scan. */
+/** Reduce what has arrived from lower members.
+ * @param last no further message arrives: this gives the result */
 static catena_status_t fold(ctn_op_t *op, p2p_scan_t *scan,
                             unsigned char *theirs, bool last)
 {

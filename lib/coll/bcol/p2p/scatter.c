@@ -1,9 +1,10 @@
 /* P2P-7: scatter over messages, the reverse of gather: aggregates of short
- * blocks go down the tree, and the root puts long blocks directly to their
- * place when their owner has sent a CTS. Rounds, messages and memory as for
- * gather. The root assigns the owners of the first 4 long blocks a slot for
- * their CTS in the aggregate, and the others one after the other, which takes a
- * message each. */
+ * blocks (aggregate.h) go down the tree, and the root puts a long block
+ * directly to its place when its owner has sent a CTS. Rounds, messages and
+ * memory as for gather. The root sends up to 4 long blocks at once, and has a
+ * slot for CTS for each of these. It assigns these slots: to the owners of the
+ * first 4 long blocks in the aggregate, to each further owner by a message when
+ * a slot is free. */
 
 #include "coll/bcol/p2p/aggregate.h"
 
@@ -11,9 +12,9 @@
 
 #include "exec/slot.h"
 
-/* Slots after the common ones, on the owner of a long block: where fragments
- * are counted, and where the root assigns a slot for CTS. The root's slots for
- * CTS have the same numbers. */
+/* Slots after those for aggregates, on the owner of a long block: one counts
+ * fragments, in the other the root's message says which slot it has assigned.
+ * The root uses the slots from the same number on for CTS. */
 enum { FRAGMENTS, ASSIGNED };
 
 /** Not assigned yet. */
@@ -24,14 +25,15 @@ typedef struct p2p_scatter {
     ctn_p2p_aggregation_t aggregation;
     catena_status_t status; /* that the operation will end with */
     /* of the root */
-    ctn_p2p_aggregate_t aggregate;
-    ctn_p2p_block_send_t out[CTN_P2P_LONG_BLOCKS]; /* 0 bytes: free */
-    uint32_t long_blocks;                          /* begun so far */
-    uint32_t place; /* where to search for the next long block */
-    /* of others */
-    ctn_receive_handle_t handle;
-    ctn_p2p_block_recv_t block;
-    ctn_p2p_aggregate_record_t own;
+    ctn_p2p_aggregate_t aggregate; /* of all blocks but the root's */
+    /* Long blocks being sent; 0 bytes: entry is free. */
+    ctn_p2p_block_send_t out[CTN_P2P_LONG_BLOCKS];
+    uint32_t long_blocks; /* number of those begun so far */
+    uint32_t place; /* in the tree: the next long block is there or further */
+    /* of other members */
+    ctn_receive_handle_t handle;    /* of the aggregate from the parent */
+    ctn_p2p_block_recv_t block;     /* this member's block, if long */
+    ctn_p2p_aggregate_record_t own; /* this member's record */
     /* of all: bytes sent to each child */
     size_t sent[CTN_P2P_AGGREGATE_CHILDREN];
 } p2p_scatter_t;
@@ -113,8 +115,8 @@ static catena_status_t send_aggregates(ctn_op_t *op, const unsigned char *at)
     return status;
 }
 
-/** At the root: fill the aggregate with all blocks but its own. The first long
- * blocks are assigned slots for CTS. */
+/** At the root: fill the aggregate with the records of all other members.
+ * Assign slots for CTS to the first long blocks. */
 static catena_status_t fill_aggregate(ctn_op_t *op, p2p_scatter_t *scatter)
 {
     const ctn_p2p_aggregation_t *aggregation = &scatter->aggregation;
@@ -141,8 +143,8 @@ static catena_status_t fill_aggregate(ctn_op_t *op, p2p_scatter_t *scatter)
     return status;
 }
 
-/** Copy this member's block to its place, if it has arrived with the
- * aggregate. */
+/** Copy this member's block to its receive buffer, if the record contains it;
+ * check its length in any case. */
 static void take_own(ctn_op_t *op, p2p_scatter_t *scatter,
                      const ctn_p2p_aggregate_record_t *own)
 {
@@ -156,6 +158,7 @@ static void take_own(ctn_op_t *op, p2p_scatter_t *scatter,
     }
 }
 
+/** At the root: send the aggregates. */
 static ctn_step_t send_all(ctn_op_t *op)
 {
     p2p_scatter_t *scatter = ctn_op_state(op);
@@ -175,6 +178,7 @@ static ctn_step_t send_all(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** At other members: receive the aggregate and forward its parts. */
 static ctn_step_t receive(ctn_op_t *op)
 {
     p2p_scatter_t *scatter = ctn_op_state(op);
@@ -201,7 +205,7 @@ static ctn_step_t receive(ctn_op_t *op)
 
 /* ---- long blocks ---- */
 
-/** The slot for CTS at the root. NO_SLOT: not assigned yet. */
+/** The slot for this member's CTS at the root. NO_SLOT: not assigned yet. */
 static unsigned slot_at_root(const ctn_op_t *op, const p2p_scatter_t *scatter)
 {
     if (scatter->own.slot != NO_SLOT) {
@@ -213,6 +217,7 @@ static unsigned slot_at_root(const ctn_op_t *op, const p2p_scatter_t *scatter)
     return ctn_flag_matches(word, op->seq) ? ctn_flag_count(word) : NO_SLOT;
 }
 
+/** Tell the root not to send this member's block. */
 static ctn_step_t refuse_block(ctn_op_t *op, p2p_scatter_t *scatter,
                                unsigned slot)
 {
@@ -221,6 +226,7 @@ static ctn_step_t refuse_block(ctn_op_t *op, p2p_scatter_t *scatter,
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/** Receive this member's block if it is long. */
 static ctn_step_t receive_block(ctn_op_t *op, p2p_scatter_t *scatter)
 {
     const ctn_basic_coll_t *basic = scatter->call.basic;
@@ -254,8 +260,8 @@ static ctn_step_t receive_block(ctn_op_t *op, p2p_scatter_t *scatter)
     return ctn_p2p_block_recv_progress(op, &scatter->block);
 }
 
-/** Begin to send the next long block, as number `index` of those under way.
- * NEXT: there is none. */
+/** Begin to send the next long block, as entry `index` of scatter->out. NEXT:
+ * there is none. */
 static ctn_step_t begin_block(ctn_op_t *op, p2p_scatter_t *scatter,
                               unsigned index)
 {

@@ -1,7 +1,7 @@
-/* P2P-2: trees over the members of a subgroup. The binomial one is that of
- * group/rooted_tree.h: a member v away from the root has its parent 2^d nearer,
- * where d is the lowest bit set in v, and children 2^0 to 2^(d - 1) further
- * away. Depth: ceil(log2 m). */
+/* P2P-2: trees over the members of a subgroup. The binomial tree is that of
+ * group/rooted_tree.h: for a member at distance v from the root, with d the
+ * lowest bit set in v, the parent is 2^d nearer to the root, and the children
+ * are 2^0 to 2^(d - 1) further away. Depth: ceil(log2 m). */
 
 #include <assert.h>
 
@@ -13,14 +13,14 @@ static void add(ctn_p2p_tree_t *tree, uint32_t member, unsigned slot)
     tree->child[tree->children++] = (struct ctn_p2p_child){member, slot};
 }
 
-/** Add the children 1, 2, 4, ... away, up to `most` of them, on each side on
- * which there are members further from the root. Those 2^d away have slots 2d
- * (left) and 2d + 1 (right). */
+/** Add the children at distances 1, 2, 4, ..., up to `most` of them, on each
+ * side on which there are members further from the root. Those at distance 2^d
+ * have slots 2d (left) and 2d + 1 (right). */
 static void add_children(const ctn_p2p_t *p2p, uint32_t root, unsigned most,
                          ctn_p2p_tree_t *tree)
 {
     uint32_t me = p2p->me;
-    uint32_t left = me <= root ? me : 0;
+    uint32_t left = me <= root ? me : 0; /* members on that side */
     uint32_t right = me >= root ? p2p->size - 1 - me : 0;
     for (unsigned d = 0; d < most; d++) {
         uint64_t away = UINT64_C(1) << d;
@@ -33,6 +33,7 @@ static void add_children(const ctn_p2p_t *p2p, uint32_t root, unsigned most,
     }
 }
 
+/** A binomial tree or a chain, with branches on both sides of the root. */
 static void set_two_sided(const ctn_p2p_t *p2p, bool chain, uint32_t root,
                           ctn_p2p_tree_t *tree)
 {

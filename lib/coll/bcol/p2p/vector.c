@@ -2,22 +2,23 @@
 
 #include "exec/slot.h"
 
-/* Words count: in the slot for CTS the fragments that may be sent, in the
- * receiver's slot the fragments that have arrived. Words sent over one endpoint
- * become visible in order, so the last one counts all. */
+/* The word of the sender's slot for CTS counts the fragments that may be sent,
+ * the word of the receiver's slot those that have arrived. Words sent over one
+ * endpoint become visible in order, so the last one counts all. */
 
-/** The first CTS. Later ones are words only. */
+/** Data of the first CTS. Later ones are only counts. */
 typedef struct cts {
     uint64_t offset;        /* of the target or of the staging buffers, in the
                                receiver's arena */
-    uint32_t staging_bytes; /* of each buffer; 0: `offset` is the target */
+    uint32_t staging_bytes; /* of each buffer; 0: `offset` is the target's */
     uint32_t slot;   /* where the receiver counts fragments; or REFUSED */
     uint64_t digest; /* of the lengths */
 } cts_t;
 
 #define REFUSED UINT32_MAX
 
-/** Added to a count of steps. Counts of fragments are smaller. */
+/** Added to a count of steps (vector.h). So a count of at least STEPS is one of
+ * steps, a smaller one is of fragments. */
 #define STEPS (UINT32_C(1) << 31)
 
 /** The count in a slot; 0: nothing has arrived. */
@@ -29,7 +30,8 @@ static uint32_t count_in(const ctn_op_t *op, unsigned slot)
 
 /* ---- the receiver ---- */
 
-/** Set where fragments go: directly to the target, or to staging buffers. */
+/** Set in *cts where fragments go: directly to the target, or to staging
+ * buffers, which are allocated. */
 static catena_status_t find_place(ctn_op_t *op, ctn_fragmented_recv_t *transfer,
                                   const ctn_fragmented_recv_params_t *params,
                                   cts_t *cts)
@@ -71,8 +73,8 @@ ctn_fragmented_recv_open(ctn_op_t *op, ctn_fragmented_recv_t *transfer,
     if (status != CATENA_OK) {
         return status;
     }
-    /* An earlier transfer in this slot has ended, since no other sender got a
-     * CTS. */
+    /* Zero the count of an earlier transfer in this slot. No sender writes to
+     * the slot: that transfer has ended, and only this CTS permits the next. */
     ctn_word_store(&ctn_op_slot(op, transfer->slot)->word[0], 0);
     uint32_t allowed =
         transfer->staging != NULL && transfer->fragments > CTN_STAGING_FRAGMENTS
@@ -129,7 +131,7 @@ ctn_step_t ctn_fragmented_recv_take(ctn_op_t *op,
 void ctn_fragmented_recv_close(const ctn_op_t *op,
                                ctn_fragmented_recv_t *transfer)
 {
-    /* After a failure the sender may still write to them. */
+    /* After a failure the sender may still write to the staging buffers. */
     if (op->status == CATENA_OK && !transfer->spare) {
         ctn_scratch_free(op->exec, transfer->staging,
                          CTN_STAGING_FRAGMENTS * transfer->staging_bytes);
@@ -159,7 +161,7 @@ bool ctn_fragmented_send_has_cts(const ctn_op_t *op,
             cts_of(op, transfer).digest == transfer->digest);
 }
 
-/* ---- rings of members whose lengths differ ---- */
+/* ---- ring algorithms whose members have different lengths ---- */
 
 bool ctn_fragmented_recv_mismatch(const ctn_op_t *op,
                                   const ctn_fragmented_recv_t *transfer)
@@ -186,14 +188,14 @@ ctn_step_t ctn_fragmented_send_steps(ctn_op_t *op,
     mismatch->steps_received = steps_received > mismatch->steps_received
                                    ? steps_received
                                    : mismatch->steps_received;
-    uint32_t end =
+    uint32_t may_send = /* number of steps */
         mismatch->steps_received < steps ? mismatch->steps_received + 1 : steps;
     /* The next member clears the slot before it sends its CTS. A word that
      * arrives earlier would be lost. */
-    if (mismatch->steps_sent < end && count_in(op, out->cts_slot) > 0) {
-        mismatch->steps_sent = end;
+    if (mismatch->steps_sent < may_send && count_in(op, out->cts_slot) > 0) {
+        mismatch->steps_sent = may_send;
         catena_status_t status =
-            ctn_op_send_count(op, out->to, slot, STEPS + end, NULL, 0);
+            ctn_op_send_count(op, out->to, slot, STEPS + may_send, NULL, 0);
         return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
     }
     return mismatch->steps_sent == steps && mismatch->steps_received == steps
