@@ -6,85 +6,94 @@
 
 /* Basic collectives ([Graham], section 3: BCOL): what a component does among
  * the members of one subgroup. coll/ml composes the collectives of groups from
- * them. A new component takes one folder in coll/bcol and one line in
+ * them. To add a component, add a folder in coll/bcol and a line in
  * coll/bcol/bcol.c.
  *
  * Every basic collective is an operation on the module's own sequence: all
  * members make and start the same ones in the same order. Buffers are plain
  * memory, in the shared heap or not. Until the operation ends on this member,
- * the caller does not modify what is read and does not access what is written.
- * Members are numbered 0 to size - 1 in the order of the subgroup. */
+ * the caller does not modify buffers that it reads and does not access buffers
+ * that it writes. Members are numbered 0 to size - 1 in the order of the
+ * subgroup. */
 
+/** The basic collectives, with what the arguments `in`, `out`, `bytes` and `at`
+ * of ctn_basic_coll_t mean for each. */
 typedef enum ctn_basic_kind {
     CTN_BARRIER,   /* no member ends before all have begun; synchronizing */
     CTN_FANIN,     /* `root` does not end before all have begun */
     CTN_FANOUT,    /* no member ends before `root` has begun */
-    CTN_BCAST,     /* out: root's `in`, on all; not written at root */
-    CTN_REDUCE,    /* in: of all; out: at root */
-    CTN_ALLREDUCE, /* in; out: the same bits on all */
-    CTN_SCAN,      /* in; out: of members 0 to this one */
-    CTN_EXSCAN,    /* in; out: of members 0 to the one before; not written on
-                      member 0 */
-    CTN_GATHER,    /* in: `bytes`; out at root: see `at` */
-    CTN_SCATTER,   /* in at root: see `at`; out: `bytes` */
-    CTN_ALLGATHER, /* in: `bytes`; out: see `at` */
-    CTN_REDUCE_SCATTER, /* in: at[size] bytes; out: this member's block */
-    CTN_BASICS
+    CTN_BCAST,     /* out: root's vector, on all members; root: `in` is `out` */
+    CTN_REDUCE,    /* in: vector of each member; out: result, at root */
+    CTN_ALLREDUCE, /* in: vector; out: result, the same bits on all members */
+    CTN_SCAN,      /* in: vector; out: result of members 0 to this one */
+    CTN_EXSCAN,    /* in: vector; out: result of members 0 to the one before
+                      this one; not written on member 0 */
+    CTN_GATHER,    /* in: block of `bytes`; out: at root, blocks as in `at` */
+    CTN_SCATTER,   /* in: at root, blocks as in `at`; out: block of `bytes` */
+    CTN_ALLGATHER, /* in: block of `bytes`; out: blocks as in `at` */
+    CTN_REDUCE_SCATTER, /* in: vector of at[size] bytes; out: this member's
+                           block of the result */
+    CTN_BASICS          /* number of them */
 } ctn_basic_kind_t;
 
-/** Longest vector of bcast, reduce, allreduce, scan and exscan. The caller cuts
- * longer ones into chunks. The others take any length. */
+/** Longest vector of a basic bcast, reduce, allreduce, scan or exscan. The
+ * caller cuts longer ones into chunks. The other collectives take any length.
+ */
 #define CTN_CHUNK_BYTES CTN_EAGER_BYTES
 
 /** Arguments. The caller owns them and keeps them until the operation ends.
- * What members agree on (kind, algorithm, lengths of vectors, `at` of allgather
- * and reduce_scatter) is set when the operation is made. All else may be set
- * until the operation is released (ctn_op_start_held). `in` may be `out`, which
- * is then replaced (reduce: on all members; gather, allgather: `in` may be this
- * member's place in `out`; scatter: `out` may be this member's place in `in`;
- * reduce_scatter: never). Otherwise they do not overlap. Sizes of 0 are
- * allowed. */
+ * What is the same on all members (algorithm, lengths of vectors, `at` of
+ * allgather and reduce_scatter) is set before the operation is made. All else
+ * may be set until the operation is released (ctn_op_start_held). Buffers do
+ * not overlap, except in place: `in` may be `out`, which the result then
+ * overwrites (in a reduce: on all members or on none; gather, allgather: `in`
+ * may be this member's block in `out`; scatter: `out` may be this member's
+ * block in `in`; reduce_scatter: never). Lengths of 0 are allowed. */
 typedef struct ctn_basic_coll {
     uint32_t root; /* a member */
     const void *in;
     void *out;
-    size_t bytes; /* of a vector; of this member's block */
-    /** [size + 1]: member i's block lies from at[i] to at[i + 1]. The same on
-     * all members. Of gather and scatter it is significant at the root only;
-     * the other members know their `bytes`, and may give NULL. */
+    size_t bytes; /* of the vector, or of this member's block */
+    /** [size + 1]: member i's block lies from at[i] to at[i + 1] of the buffer
+     * that has all blocks. The same on all members. In gather and scatter it is
+     * significant at the root only; the other members know their `bytes`, and
+     * may set NULL. */
     const size_t *at;
     ctn_reducer_t by; /* of reductions; lower members are left operands */
-    /** Of vectors: chunks of the caller's vector, the same on all members. */
+    /** Of vectors: number of chunks that the caller's vector is cut into, the
+     * same on all members. */
     uint32_t chunks;
     /** The data of this member are invalid, because they derive from data of an
-     * unexpected length. A member that receives any of them fails. May be set
-     * until the operation is released. */
+     * unexpected length. A member that receives any of them fails. */
     bool mismatch;
-    const char *algorithm; /* NULL or unknown: the component selects, by facts
-                              that all members share */
+    /** Name of the algorithm. NULL or unknown: the component selects one, by
+     * facts that all members share. */
+    const char *algorithm;
 } ctn_basic_coll_t;
 
 typedef struct ctn_bcol ctn_bcol_t;
 
-/** A component's instance for one subgroup; the first member of the component's
- * structure. */
+/** A module: a component's instance for one subgroup. It is the first member of
+ * the struct that the component has for it. */
 typedef struct ctn_module {
-    const ctn_bcol_t *bcol;
+    const ctn_bcol_t *bcol; /* the component */
     ctn_exec_t *exec;
     const ctn_sbgp_t *sbgp;   /* set by link */
     ctn_sequence_t *sequence; /* its own */
 } ctn_module_t;
 
+/** A component. */
 struct ctn_bcol {
     const char *name; /* as in CATENA_HIERARCHY */
     const char *help;
 
     /** Make a module and the memory by which other members access it. No other
      * member knows of it yet.
-     * @param size, me of the subgroup
-     * @param oversubscribed the same on all members
-     * @param few one collective at a time, so less memory will do; the same on
-     * all members
+     * @param size members of the subgroup
+     * @param me number of this member
+     * @param oversubscribed some host of it is; the same on all members
+     * @param few the module serves one collective at a time, and may use less
+     * memory; the same on all members
      * @param[out] offset of that memory in this rank's arena
      * @return ERR_NO_MEMORY, ERR_ARG (it cannot work here; logged) */
     catena_status_t (*create)(ctn_exec_t *exec, uint32_t size, uint32_t me,
@@ -115,8 +124,9 @@ struct ctn_bcol {
 };
 
 /** Log that the block of member `sender` has another length than this member
- * expects. The caller copies nothing and ends with the status that this
- * returns, after it has done what other members wait for.
+ * expects. The caller does not copy the block. It still does what other members
+ * wait for, and then ends with the status that this returns.
+ * @param what name of the collective or algorithm
  * @return ERR_ARG */
 catena_status_t ctn_block_mismatch(const ctn_module_t *module, const char *what,
                                    uint32_t sender, uint64_t found,

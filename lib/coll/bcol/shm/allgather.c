@@ -1,13 +1,13 @@
 /* SHM-8: allgather. Each member publishes its block, and copies the blocks of
- * all: one step. No member waits for a particular member, nor at the end,
- * unless blocks are zcopy. If oversubscribed, a copy of this member's block for
- * the others to read is cheaper than the wait for the last reader: members then
- * end one after the other, not together. */
+ * all members: one round. Only members with zcopy blocks wait at the end, until
+ * all others have read them. If oversubscribed, a copy of this member's block
+ * for the others to read (block.h) is cheaper than that wait: a member can then
+ * end and leave its core to the next one. */
 
 #include "coll/bcol/shm/block.h"
 
-/* With a core for each rank, from here on an additional copy costs more than
- * the wait. */
+/* With a core for each rank, from this length on an additional copy costs more
+ * than the wait for the readers. */
 enum { ZCOPY_BYTES = 4096 };
 
 static size_t longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
@@ -20,7 +20,8 @@ static size_t longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
     return longest;
 }
 
-/** All members know all lengths, so eager rows can lie closer together. */
+/** All members know all lengths, so eager rows need only be as long as the
+ * longest block. */
 static bool publish(shm_call_t *call)
 {
     size_t longest = longest_block(call->shm, call->basic);
@@ -30,7 +31,7 @@ static bool publish(shm_call_t *call)
     return shm_publish_own(call);
 }
 
-/** While the others arrive. */
+/** Copy this member's own block, while the others arrive. */
 CTN_HOT static bool copy_own(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -67,14 +68,17 @@ CTN_HOT static bool take_others(shm_call_t *call)
         .zcopy_bytes = (zcopy_from), .what = "allgather",                      \
     }
 
+/* Zcopy is called "lent" in settings. */
 static const shm_block_algorithm_t staged = ALLGATHER("staged", SIZE_MAX);
 static const shm_block_algorithm_t zcopy = ALLGATHER("lent", 0);
+/* The default, if oversubscribed and with a core for each rank. */
 static const shm_block_algorithm_t oversubscribed =
     ALLGATHER("allgather", SHM_KEPT_BYTES + 1);
 static const shm_block_algorithm_t dedicated =
     ALLGATHER("allgather", ZCOPY_BYTES);
 
-/** No member uses zcopy, but a member with other lengths might. */
+/** For blocks that fit descriptors. No member uses zcopy, so none waits for
+ * readers; but a member with other lengths might, so all acknowledge. */
 static const shm_block_algorithm_t short_ones = {
     .algorithm = {.base = SHM_ALGORITHM("allgather", true),
                   .step = {publish, copy_own, take_others, shm_acknowledge},

@@ -1,26 +1,28 @@
-/* SHM-4: allreduce.
- * Flat: all publish their vectors, each member reduces all of them: one step.
- * Shared: each member reduces a fragment of all vectors and publishes it, all
- * collect the fragments: two steps, but each vector is read only once.
- * Last: the last member to arrive reduces all vectors and publishes the result.
- * If oversubscribed, that is as fast as one step: a member that has published
- * must wait for a core anyway, and finds the result then.
- * All members get the same bits: each fragment is reduced by one member, and in
+/* SHM-4: allreduce. Its algorithms:
+ * Flat: all publish their vectors, each member reduces all of them: one round.
+ * Shared: all publish their vectors, each member reduces one fragment of all
+ * vectors and publishes it, all collect the fragments: two rounds, but each
+ * vector is reduced only once.
+ * Last: the last member to publish its vector reduces all of them and publishes
+ * the result. If oversubscribed, that is as fast as one round: a member that
+ * has published must wait for a core anyway, and finds the result then. All
+ * members get the same bits: each fragment is reduced by one member, and in
  * "flat" all members reduce in the same order. */
 
 #include "coll/bcol/shm/fold.h"
 
-/* Three members or more with a core each: up to this length one step is faster
- * than two. Two members would halve the work of the reduction, but read as
- * much. */
+/* Three members or more with a core each: up to this length "flat" is faster
+ * than "shared". With two members it always is: "shared" would halve the work
+ * of the reduction, but each member would read as much. */
 enum { FLAT_BYTES = 2048 };
-/* If oversubscribed, "last" is fastest up to this length for each member. Then
- * it pays that all cores reduce. */
+/* If oversubscribed, "last" is fastest up to vectors of this length times the
+ * number of members. For longer ones it pays that all cores reduce. */
 enum { LAST_BYTES_A_MEMBER = 1024 };
-/* From here on a copy costs more than the wait for readers. */
+/* From this length on a copy costs more than the wait for the readers. */
 enum { ZCOPY_BYTES = 1024 };
 
-/** Whether the result overwrites nothing that others may still read. */
+/** Whether the result overwrites nothing that other members may still read: the
+ * call is not in place. */
 static bool apart(const shm_call_t *call)
 {
     return call->basic->in != call->basic->out;
@@ -35,11 +37,12 @@ static bool publish_flat(shm_call_t *call)
 }
 
 /** If lengths differ, some members may run "last". All members fail then, and
- * all are counted, so that the count is right the next time. */
+ * count themselves, so that the counter is right for the next operation that
+ * uses it. */
 static void count_once(shm_call_t *call)
 {
-    if (call->mismatch && call->at == 0) {
-        call->at = shm_count(call->shm, call->seq);
+    if (call->mismatch && call->arrival == 0) {
+        call->arrival = shm_count(call->shm, call->seq);
     }
 }
 
@@ -67,16 +70,19 @@ static const shm_algorithm_t flat = {
 
 /* ---- shared ---- */
 
-/** Vectors may be replaced although they are zcopy: results follow when all
- * members have read. */
+/** Vectors may be zcopy even if the call is in place: a fragment of the result
+ * is written when the only member that reads this fragment of the vectors has
+ * read it. */
 static bool publish(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     shm_publish(call, basic->in, basic->bytes, basic->bytes >= ZCOPY_BYTES);
-    call->own = basic->in; /* so the staging buffer is free */
+    call->own =
+        basic->in; /* the staging buffer is for this member's fragment */
     return true;
 }
 
+/** Copy the fragments of all members to the result. */
 static bool collect(shm_call_t *call)
 {
     count_once(call);
@@ -89,22 +95,23 @@ static const shm_algorithm_t shared = {
 
 /* ---- last ---- */
 
-/** The last member to arrive reduces. For it alone all vectors are certain to
- * be published. */
+/** The last member to count itself reduces: all members have published their
+ * vectors then. */
 static bool fold_if_last(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     shm_last_t *last = shm_last_of(call);
     uint32_t size = call->shm->size;
-    if (call->at == 0) {
-        /* Acquire: see what the others published. Release: the same for this
-         * member's vector. */
-        call->at = shm_count(call->shm, call->seq);
+    if (call->arrival == 0) {
+        /* Acquire: see what the others published. Release: the last member sees
+         * this member's vector. */
+        call->arrival = shm_count(call->shm, call->seq);
     }
-    if (call->at % size != 0) {
+    if (call->arrival % size != 0) { /* not the last one */
         return true;
     }
-    /* In virtual time a descriptor may still be on its way. */
+    /* In the simulator a store reaches other ranks later, so a descriptor may
+     * not be visible yet. */
     if (!shm_fold(call, size, shm_all_of(call),
                   shm_place_of(call, call->shm->me, basic->bytes))) {
         return false;
@@ -114,8 +121,10 @@ static bool fold_if_last(shm_call_t *call)
     return true;
 }
 
-/** After a long wait: members with another length may be counted only when they
- * have failed. Check all published lengths; on a mismatch all fail. */
+/** After a long wait: members with another length may run another algorithm,
+ * and count themselves only when they fail. So check all published lengths; if
+ * one differs, all members fail.
+ * @return whether there is a mismatch */
 static bool check_lengths(shm_call_t *call)
 {
     uint32_t size = call->shm->size;
@@ -134,6 +143,7 @@ static bool check_lengths(shm_call_t *call)
     return call->mismatch;
 }
 
+/** Copy the result of the last member. */
 static bool take(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;

@@ -1,7 +1,8 @@
-/* SHM-2: bcast. The root publishes its vector, all read it: one step for any
- * root. Staged: the root copies it and ends. Zcopy (in the shared heap only):
- * no second copy, but the root ends when all have read, which took longer than
- * the copy in all measurements. */
+/* SHM-2: bcast. The root publishes its vector, all read it: one round. Staged:
+ * the root copies its vector and ends. Zcopy (in the shared heap only; called
+ * "lent" in settings): the root makes no copy, but ends only when all have read
+ * its vector. That took longer than the copy in all measurements, so staged is
+ * the default. */
 
 #include "coll/bcol/shm/shm.h"
 
@@ -26,6 +27,7 @@ static bool publish_zcopy(shm_call_t *call)
     return true;
 }
 
+/** At other members: copy the root's vector. */
 static bool take(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -43,7 +45,7 @@ static bool take(shm_call_t *call)
     return true;
 }
 
-/** The root waits for the readers of a zcopy vector. */
+/** Set this member's flag: it has read the root's zcopy vector. */
 static bool acknowledge_zcopy(shm_call_t *call)
 {
     if (shm_is_zcopy(call, call->basic->root)) {

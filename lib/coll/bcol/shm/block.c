@@ -5,24 +5,25 @@
 
 const char *const shm_block_names[] = {"staged", "lent", NULL};
 
+/** Where a published block is that is not staged. */
 typedef enum storage {
     ZCOPY,   /* the owner waits until it has been read */
-    KEPT,    /* in memory kept until all members have ended */
+    KEPT,    /* in memory that stays until all members have ended */
     MISSING, /* there was no memory */
     MISMATCH /* the owner has no valid data */
 } storage_t;
 
-/** In a descriptor whose data lie elsewhere. */
+/** Data of a descriptor whose block is not staged. */
 typedef struct location {
-    uint64_t bytes;
+    uint64_t bytes;   /* of the block */
     uint64_t storage; /* storage_t */
 } location_t;
 
 /* ---- copy areas ---- */
 
-/** Whether all members are known to have ended operation `seq`: it used the
- * same generation, or it is so old that all ended it before they started the
- * last synchronizing operation (exec/generations.h). */
+/** Whether all members are known to have ended operation `seq`: the current
+ * operation uses its generation or a later one, or all ended `seq` before they
+ * started the last synchronizing operation (exec/generations.h). */
 static bool is_over(const shm_call_t *call, uint64_t seq)
 {
     const ctn_sequence_t *sequence = &call->shm->sequence;
@@ -30,8 +31,8 @@ static bool is_over(const shm_call_t *call, uint64_t seq)
            seq + sequence->flight < sequence->synchronized;
 }
 
-/** The first free one: then few are used, and these stay in the cache. There
- * are as many as generations, so one is free. */
+/** The first entry of shm->kept that is free: so few entries are used, and
+ * these stay in the cache. There are as many as generations, so one is free. */
 static shm_kept_t *find_kept(const shm_call_t *call)
 {
     shm_kept_t *kept = call->shm->kept;
@@ -42,6 +43,7 @@ static shm_kept_t *find_kept(const shm_call_t *call)
     return kept;
 }
 
+/** Memory of `bytes` that stays when the call ends. NULL: none. */
 static unsigned char *take_kept(const shm_call_t *call, size_t bytes)
 {
     ctn_exec_t *exec = call->shm->module.exec;
@@ -88,7 +90,7 @@ void shm_copy_area_release(shm_call_t *call)
 
 /* ---- publishing ---- */
 
-/** Whether a block is published as zcopy, and its offset then. */
+/** Whether a block is to be zcopy. @param[out] offset of the block then */
 static bool zcopy_at(const shm_call_t *call, const void *data, size_t bytes,
                      uint64_t *offset)
 {
@@ -104,7 +106,8 @@ bool shm_may_zcopy(const shm_call_t *call, const void *data, size_t bytes)
     return zcopy_at(call, data, bytes, &offset);
 }
 
-/** Where the staged block in the descriptor of member i lies; up to a chunk. */
+/** Where the staged block of the descriptor of member i lies: in the
+ * descriptor, in an eager row, or in a staging buffer. */
 static void *place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 {
     return bytes > call->shm->descriptor_data && bytes <= SHM_EAGER_ROW_BYTES
@@ -112,7 +115,7 @@ static void *place_of(const shm_call_t *call, uint32_t i, size_t bytes)
                : shm_place_of(call, i, bytes);
 }
 
-/** Copy to the copy area. */
+/** Copy a block to the copy area. @param[out] offset of the copy */
 static storage_t copy_to_area(shm_call_t *call, const void *data, size_t bytes,
                               uint64_t *offset)
 {
@@ -153,7 +156,8 @@ void shm_publish_block(shm_call_t *call, uint32_t i, const void *data,
     shm_set_flag(call, &descriptor->word);
 }
 
-/** Read where a descriptor's block is: at its offset, unless it is staged. */
+/** The length of a descriptor's block, and where the block is.
+ * @param[out] staged the block is staged; else it is at descriptor->offset */
 static location_t read_descriptor(const shm_descriptor_t *descriptor,
                                   bool *staged)
 {
@@ -174,7 +178,8 @@ bool shm_has_zcopy(const shm_call_t *call, uint32_t i)
            ZCOPY;
 }
 
-/** The call fails. The first reason is reported. */
+/** A block has another length: log it unless the call has failed already, and
+ * let the call fail. */
 static const void *refuse(shm_call_t *call, uint32_t owner, size_t found,
                           size_t expected)
 {

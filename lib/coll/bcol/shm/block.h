@@ -3,45 +3,47 @@
 
 #include "coll/bcol/shm/shm.h"
 
-/* Blocks of any length, published in the members' descriptors. Up to a chunk
- * they are published as vectors are. Longer ones are zcopy or copied: up to
- * SHM_KEPT_BYTES into memory that this member keeps for such copies, so it does
- * not wait for the readers; beyond that into allocated memory, which is
- * zcopy. */
+/* Blocks of any length, published in the members' descriptors. A block is zcopy
+ * if it lies in the shared heap and the algorithm wants that for its length.
+ * Other blocks are copied. Up to a chunk they are staged, as vectors are.
+ * Longer ones go to the copy area of the call: up to SHM_KEPT_BYTES to memory
+ * that the module keeps until all members have ended the operation, so this
+ * member does not wait for the readers; beyond that to memory allocated for the
+ * call, which is zcopy: this member waits for the readers and frees it. */
 
 #define SHM_KEPT_BYTES ((size_t)128 << 10)
 
 /** An algorithm for blocks. */
 typedef struct shm_block_algorithm {
-    shm_algorithm_t algorithm;
-    size_t zcopy_bytes; /* minimal length of zcopy, for blocks in the shared
-                           heap */
+    shm_algorithm_t algorithm; /* first */
+    size_t zcopy_bytes; /* blocks from this length on are zcopy if they lie in
+                           the shared heap */
     const char *what;   /* name of the collective */
 } shm_block_algorithm_t;
 
-/** Take memory for what a call publishes that is not zcopy and longer than a
- * chunk: `bytes` in all. */
+/** Take memory for the blocks that a call publishes which are not zcopy and
+ * longer than a chunk: `bytes` in all. */
 void shm_copy_area_take(shm_call_t *call, size_t bytes);
-/** Release it, when nobody reads it any more. */
+/** Release it at the end of the call. */
 void shm_copy_area_release(shm_call_t *call);
 
-/** Whether a block will be zcopy, by its length and place. */
+/** Whether a block will be zcopy, by its length and by where it lies. */
 bool shm_may_zcopy(const shm_call_t *call, const void *data, size_t bytes);
 
-/** Publish a block in the descriptor of member i. What must be copied and is
- * longer than a chunk goes to the copy area. If there is none, the readers
- * learn of it and fail. */
+/** Publish a block in the descriptor of member i. If it is to go to the copy
+ * area and there is none, the descriptor says so, and the readers fail. */
 void shm_publish_block(shm_call_t *call, uint32_t i, const void *data,
                        size_t bytes);
 
-/** The block of `owner` in the descriptor of member i, whose word has been
- * seen. Sets call->acknowledge if it is zcopy. @return NULL: the owner had no
- * memory, or the block has another length; the call fails */
+/** The block that member `owner` published in the descriptor of member i; its
+ * word is set. Sets call->acknowledge if the block is zcopy. @return NULL: the
+ * owner had no memory or no valid data, or the block has another length; the
+ * call fails */
 const void *shm_published_block(shm_call_t *call, uint32_t i, uint32_t owner,
                                 size_t bytes);
 
-/** This member's own block. @return NULL: it has another length than expected;
- * the call fails */
+/** Check the length of this member's own block. @return `data`; NULL: it has
+ * another length than expected; the call fails */
 const void *shm_own_block(shm_call_t *call, const void *data, size_t bytes,
                           size_t expected);
 
@@ -49,7 +51,8 @@ const void *shm_own_block(shm_call_t *call, const void *data, size_t bytes,
  * member. */
 bool shm_has_zcopy(const shm_call_t *call, uint32_t i);
 
-/** Publish `bytes` from basic->in in this member's descriptor. */
+/** Publish basic->in, of this length, as one block in this member's
+ * descriptor. */
 void shm_publish_in(shm_call_t *call, size_t bytes);
 
 /* ---- steps that several algorithms share ---- */

@@ -4,7 +4,7 @@ shm_fragment_t shm_fragment_of(const shm_call_t *call, uint32_t i)
 {
     const ctn_basic_coll_t *basic = call->basic;
     size_t unit = basic->by.type->bytes;
-    if (64 % unit == 0) {
+    if (64 % unit == 0) { /* whole cache lines */
         unit = 64;
     }
     size_t units = (basic->bytes + unit - 1) / unit;
@@ -15,7 +15,8 @@ shm_fragment_t shm_fragment_of(const shm_call_t *call, uint32_t i)
     return (shm_fragment_t){first, end - first};
 }
 
-/** The vector that member i has published. @return false: not yet */
+/** Find the vector that member i has published; NULL: it has another length.
+ * @return false: it is not published yet */
 static bool find_vector(shm_call_t *call, uint32_t i,
                         const unsigned char **vector)
 {
@@ -36,8 +37,9 @@ bool shm_fold(shm_call_t *call, uint32_t end, shm_fragment_t fragment,
     for (; call->next < end; call->next++) {
         const unsigned char *vector;
         if (!find_vector(call, call->next, &vector)) {
-            /* Other members may run another algorithm, but in a synchronizing
-             * one all of them publish. */
+            /* After a mismatch other members may run another algorithm. In that
+             * of a synchronizing collective all members publish, so wait for
+             * them; otherwise some may not. */
             return shm_gives_up(call) && !call->algorithm->base.synchronizing;
         }
         if (call->mismatch) {

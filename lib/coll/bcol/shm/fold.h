@@ -3,15 +3,16 @@
 
 #include "coll/bcol/shm/shm.h"
 
-/* Reducing vectors in the order of members, as they arrive. */
+/* Folding: reducing the vectors that members publish, in the order of members,
+ * each as soon as it is published. */
 
-/** A fragment of the vectors that all members publish. */
+/** A fragment of a vector. */
 typedef struct shm_fragment {
-    size_t at;
+    size_t at; /* offset in the vector */
     size_t bytes;
 } shm_fragment_t;
 
-/** All of the vector. */
+/** The fragment that is all of the vector. */
 static inline shm_fragment_t shm_all_of(const shm_call_t *call)
 {
     return (shm_fragment_t){0, call->basic->bytes};
@@ -21,23 +22,25 @@ static inline shm_fragment_t shm_all_of(const shm_call_t *call)
  * lines if possible; it may be empty. */
 shm_fragment_t shm_fragment_of(const shm_call_t *call, uint32_t i);
 
-/** Reduce a fragment of the vectors of members call->next to end - 1, as far as
- * they are published, into `out`, after those that were reduced before. None of
- * the vectors lies in `out`. This member's vector is call->own.
- * @return true: all of them are in `out` */
+/** Reduce a fragment of the vectors of members 0 to end - 1 into `out`. Begins
+ * at member call->next, those before it were reduced in earlier calls; stops at
+ * the first vector that is not published yet. None of the vectors lies in
+ * `out`. This member's vector is call->own.
+ * @return true: all are reduced */
 bool shm_fold(shm_call_t *call, uint32_t end, shm_fragment_t fragment,
               void *out);
 
-/* All members share the work: each reduces a fragment of all vectors, and
- * publishes it in its staging buffer. */
+/* Algorithms "shared": the members share the work. Each reduces one fragment of
+ * all vectors, and publishes the result in its staging buffer. */
 
 /** A step: reduce this member's fragment and publish it. This member's vector
  * must not lie in the staging buffer. */
 bool shm_fold_fragment(shm_call_t *call);
 
-/** Work of a step: wait for all fragments, and if `copy`, copy them to `out`.
- * `out` may be where this member's vector is: a fragment is published by the
- * only member that read it there.
+/** For a step: wait for the fragments of all members, and if `copy`, copy them
+ * to basic->out. That may be where this member's vector is: only the member
+ * that publishes a fragment reads this fragment of the vectors, and it has done
+ * so.
  * @return true: all have arrived */
 bool shm_collect_fragments(shm_call_t *call, bool copy);
 

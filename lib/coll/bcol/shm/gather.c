@@ -1,10 +1,10 @@
 /* SHM-6: gather. Each member publishes its block, the root copies them: one
- * step. Only members with zcopy blocks wait for the root. */
+ * round. Only members with zcopy blocks wait for the root. */
 
 #include "coll/bcol/shm/block.h"
 
-/* With a core for each rank, from here on an additional copy costs more than
- * the members' wait for the root. */
+/* With a core for each rank, from this length on an additional copy costs more
+ * than the members' wait for the root. */
 enum { ZCOPY_BYTES = 8192 };
 
 static bool is_root(const shm_call_t *call)
@@ -17,6 +17,7 @@ static bool publish(shm_call_t *call)
     return is_root(call) || shm_publish_own(call);
 }
 
+/** At the root: copy the blocks of all members. */
 static bool take_all(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -42,6 +43,7 @@ static bool take_all(shm_call_t *call)
     return true;
 }
 
+/** A member with a zcopy block waits for the root's flag. */
 static bool await_root(shm_call_t *call)
 {
     if (is_root(call)) {
@@ -64,8 +66,10 @@ static bool await_root(shm_call_t *call)
         .zcopy_bytes = (zcopy_from), .what = "gather",                         \
     }
 
+/* Zcopy is called "lent" in settings. */
 static const shm_block_algorithm_t staged = GATHER("staged", SIZE_MAX);
 static const shm_block_algorithm_t zcopy = GATHER("lent", 0);
+/* The default, if oversubscribed and with a core for each rank. */
 static const shm_block_algorithm_t oversubscribed =
     GATHER("gather", SHM_KEPT_BYTES + 1);
 static const shm_block_algorithm_t dedicated = GATHER("gather", ZCOPY_BYTES);

@@ -1,19 +1,21 @@
-/* SHM-2, SHM-3, SHM-4 and SHM-8 as blocking calls of vectors that fit a
- * descriptor, run on the stack: "flat" of allreduce and reduce, bcast, and
- * allgather, without steps. 2 ranks with a core each, allreduce of 8 B, a
- * barrier before each: 0.20 us instead of 0.26. */
+/* Inline versions of SHM-2 (staged bcast), SHM-3 ("flat" reduce), SHM-4 ("flat"
+ * allreduce) and SHM-8 (allgather), for data of a member that fit a descriptor.
+ * They wait in place, and have neither an operation nor the steps of a
+ * shm_algorithm_t. 2 ranks with a core each, allreduce of 8 B, a barrier before
+ * each: 0.20 us, with steps 0.26. */
 
 #include <string.h>
 
 #include "coll/bcol/shm/block.h"
 
+/** State of an inline call. */
 typedef struct shm_run {
     shm_t *shm;
     const ctn_basic_coll_t *basic;
-    uint64_t seq;
-    uint64_t tag;
-    unsigned char *descriptors; /* of this generation */
-    uint32_t loads;
+    uint64_t seq;               /* number of the operation */
+    uint64_t flag;              /* value of its words: ctn_flag64(seq) */
+    unsigned char *descriptors; /* of its generation */
+    uint32_t loads; /* of a word, before this rank polls anything else */
     ctn_backoff_t backoff;
     catena_status_t status;
 } shm_run_t;
@@ -32,7 +34,8 @@ static void copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/** Wait for a member's descriptor; the members up to `end` are waited for next.
+/** Wait for the descriptor of member i. The caller waits for the members from
+ * there to `end` - 1, one after the other.
  * @return NULL: the network failed */
 static const shm_descriptor_t *await_descriptor(shm_run_t *run, uint32_t i,
                                                 uint32_t end)
@@ -40,7 +43,7 @@ static const shm_descriptor_t *await_descriptor(shm_run_t *run, uint32_t i,
     shm_t *shm = run->shm;
     ctn_exec_t *exec = shm->module.exec;
     const shm_descriptor_t *descriptor = descriptor_of(run, i);
-    while (!ctn_word_becomes(&descriptor->word, run->tag, run->loads)) {
+    while (!ctn_word_becomes(&descriptor->word, run->flag, run->loads)) {
         run->loads = 1;
         exec->spin_polls = shm_spins_for(shm, i, end);
         if (!ctn_inline_wait(exec, &run->backoff)) {
@@ -68,7 +71,8 @@ CTN_COLD static void report_mismatch(shm_run_t *run, uint32_t i,
     run->status = call.status;
 }
 
-/** This member's vector is in its descriptor. */
+/** Reduce the vectors of all members. This member's vector is in its
+ * descriptor. */
 static void fold(shm_run_t *run)
 {
     const ctn_basic_coll_t *basic = run->basic;
@@ -100,15 +104,15 @@ static void fold(shm_run_t *run)
     }
 }
 
-/** Write this member's descriptor, and publish it if others read it. They
- * expect `offset`. */
-static void publish_own(const shm_run_t *run, bool publish, uint64_t offset)
+/** Copy this member's data to its descriptor. If other members read it
+ * (`publish`), set the mark that they expect, `mark`, and the word. */
+static void publish_own(const shm_run_t *run, bool publish, uint64_t mark)
 {
     shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
     copy_small(descriptor->data, run->basic->in, run->basic->bytes);
     if (publish) {
-        descriptor->offset = offset;
-        ctn_exec_post(run->shm->module.exec, &descriptor->word, run->tag);
+        descriptor->offset = mark;
+        ctn_exec_post(run->shm->module.exec, &descriptor->word, run->flag);
     }
 }
 
@@ -128,8 +132,8 @@ static void bcast(shm_run_t *run)
     }
 }
 
-/** Member i has not published a block of this length: fail as the algorithm
- * with steps does. */
+/** Member i has published a block of another length: fail as the algorithm with
+ * steps does (allgather.c). */
 static void refuse(shm_run_t *run, uint32_t i, size_t bytes)
 {
     shm_call_t call = {.shm = run->shm,
@@ -152,7 +156,8 @@ static void put_block(const shm_run_t *run, uint32_t i, const void *block)
     }
 }
 
-/** Copy this member's block first, while the others arrive. */
+/** Copy all blocks to the receive buffer: this member's first, while the others
+ * arrive. */
 static void gather_all(shm_run_t *run)
 {
     uint32_t me = run->shm->me;
@@ -183,7 +188,7 @@ CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
     shm_run_t run = {.shm = shm,
                      .basic = basic,
                      .seq = seq,
-                     .tag = ctn_flag64(seq),
+                     .flag = ctn_flag64(seq),
                      .descriptors = shm->descriptors +
                                     shm_generation(shm, seq) * shm->size *
                                         shm->descriptor_stride,
@@ -202,7 +207,7 @@ CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
         }
     }
     if (kind == CTN_ALLREDUCE && run.status != CATENA_OK) {
-        shm_count(shm, seq);
+        shm_count(shm, seq); /* see count_once in allreduce.c */
     }
     catena_status_t status = ctn_inline_end(exec, &shm->sequence);
     return status == CATENA_OK ? run.status : status;

@@ -1,10 +1,11 @@
 /* SHM-3: reduce. Flat: all publish their vectors, the root reduces them in the
- * order of members. Shared: each member reduces a fragment of all vectors and
- * publishes it, the root collects the fragments. */
+ * order of members. Shared: all publish their vectors, each member reduces one
+ * fragment of all of them and publishes it, the root collects the fragments. */
 
 #include "coll/bcol/shm/fold.h"
 
-/* With a core for each rank, from here on sharing the work is faster. */
+/* With a core for each rank, "shared" is faster from this length and number of
+ * members on. */
 enum { SHARED_BYTES = 16384, SHARED_MEMBERS = 4 };
 
 static bool is_root(const shm_call_t *call)
@@ -12,8 +13,8 @@ static bool is_root(const shm_call_t *call)
     return call->shm->me == call->basic->root;
 }
 
-/** The root reads its own vector in place, unless the result is written
- * there. */
+/** The root reads its own vector in place. But if the result is written there
+ * before the root's vector is reduced, the vector is copied first. */
 static bool keep_own(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -48,20 +49,23 @@ static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", false),
 static bool publish_to_all(shm_call_t *call)
 {
     shm_publish(call, call->basic->in, call->basic->bytes, true);
-    call->own = call->basic->in; /* so the staging buffer is free */
+    call->own = call->basic->in; /* the staging buffer is for this member's
+                                    fragment */
     return true;
 }
 
-/** When all fragments are reduced, nobody reads the vectors any more. */
+/** The root collects the fragments. A member whose vector is zcopy waits for
+ * all fragments, too: no member reads the vectors any more then. */
 static bool collect(shm_call_t *call)
 {
     return (!is_root(call) && !call->zcopy) ||
            shm_collect_fragments(call, is_root(call));
 }
 
-/* All have started when it ends. It is not marked as synchronizing, since
- * members with another length may run "flat", and generation barriers must come
- * at the same operation on all members. */
+/* Not marked as synchronizing, although all members have started when one with
+ * a zcopy vector, or the root, ends. Members with another length may run
+ * "flat", which is not synchronizing, and all members must insert generation
+ * barriers at the same operation. */
 static const shm_algorithm_t shared = {
     .base = SHM_ALGORITHM("shared", false),
     .step = {publish_to_all, shm_fold_fragment, collect}};
@@ -73,7 +77,7 @@ const shm_algorithm_t *shm_reduce_algorithm(const shm_t *shm,
                                             const ctn_basic_coll_t *basic)
 {
     const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
-    bool long_one = basic->bytes >= SHARED_BYTES &&
-                    shm->size >= SHARED_MEMBERS && !shm->oversubscribed;
-    return named != NULL ? named : long_one ? &shared : &flat;
+    bool is_long = basic->bytes >= SHARED_BYTES &&
+                   shm->size >= SHARED_MEMBERS && !shm->oversubscribed;
+    return named != NULL ? named : is_long ? &shared : &flat;
 }

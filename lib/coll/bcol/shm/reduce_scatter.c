@@ -1,14 +1,16 @@
-/* SHM-9: reduce_scatter. Each member publishes all blocks, waits for all
- * members, and reduces its own block: one step. Every byte is read once, so
- * long data are zcopy: a copy would double the work. */
+/* SHM-9: reduce_scatter. Each member publishes its vector, waits for all
+ * members, and reduces its own block of all vectors: one round. Every byte is
+ * read by one member only, so long vectors are zcopy: a copy would double the
+ * work. */
 
 #include "coll/bcol/shm/block.h"
 
-/* From here on a copy costs more than the wait for all readers, which takes
- * longer if oversubscribed. */
+/* From this length on a copy costs more than the wait for all readers, which
+ * takes longer if oversubscribed. */
 enum { ZCOPY_BYTES = 4096, ZCOPY_BYTES_OVERSUBSCRIBED = SHM_KEPT_BYTES };
 
-/* A fragment of the result that fits the first-level cache. */
+/* Bytes of the result that are reduced at once: they fit the first-level
+ * cache. */
 enum { FOLD_BYTES = 8192 };
 
 static size_t all_bytes(const shm_call_t *call)
@@ -22,8 +24,8 @@ static bool publish(shm_call_t *call)
     return true;
 }
 
-/** The data of member i from `at` on. NULL: it had no memory, or data of
- * another length. */
+/** The vector of member i from offset `at` on. NULL: that member had no memory,
+ * no valid data, or a vector of another length. */
 static const unsigned char *contribution(shm_call_t *call, uint32_t i,
                                          size_t at)
 {
@@ -31,8 +33,9 @@ static const unsigned char *contribution(shm_call_t *call, uint32_t i,
     return all != NULL ? all + at : NULL;
 }
 
-/** Whether all have published valid data; records whether any are zcopy. */
-static bool all_there(shm_call_t *call)
+/** Whether all members have published valid vectors of the expected length.
+ * Sets call->acknowledge if one is zcopy. */
+static bool all_valid(shm_call_t *call)
 {
     for (uint32_t i = 0; i < call->shm->size; i++) {
         (void)contribution(call, i, 0);
@@ -40,8 +43,8 @@ static bool all_there(shm_call_t *call)
     return call->status == CATENA_OK;
 }
 
-/** Reduce a fragment, from the last member to the first: users' functions
- * overwrite their right operand. */
+/** Reduce the vectors at offset `at`, from the last member to the first: users'
+ * functions overwrite their right operand. */
 static void fold_fragment(shm_call_t *call, size_t at, size_t bytes,
                           unsigned char *out)
 {
@@ -61,9 +64,9 @@ static bool fold(shm_call_t *call)
     size_t first = basic->at[call->shm->me];
     size_t bytes = basic->at[call->shm->me + 1] - first;
     size_t element = basic->by.type->bytes;
-    size_t most =
+    size_t most = /* bytes at once: whole elements */
         element < FOLD_BYTES ? FOLD_BYTES - FOLD_BYTES % element : element;
-    if (!all_there(call)) {
+    if (!all_valid(call)) {
         return true;
     }
     for (size_t at = 0; at < bytes; at += most) {
@@ -81,8 +84,10 @@ static bool fold(shm_call_t *call)
         .zcopy_bytes = (zcopy_from), .what = "reduce_scatter",                 \
     }
 
+/* Zcopy is called "lent" in settings. */
 static const shm_block_algorithm_t staged = REDUCE_SCATTER("staged", SIZE_MAX);
 static const shm_block_algorithm_t zcopy = REDUCE_SCATTER("lent", 0);
+/* The default, if oversubscribed and with a core for each rank. */
 static const shm_block_algorithm_t oversubscribed =
     REDUCE_SCATTER("reduce_scatter", ZCOPY_BYTES_OVERSUBSCRIBED);
 static const shm_block_algorithm_t dedicated =

@@ -1,11 +1,13 @@
 /* SHM-5: scan and exscan. Flat: all publish their vectors, each member reduces
- * those before its own: one step. Chain, for long vectors: each member reduces
- * its own with the result of the one before, so no work is repeated. */
+ * those of the members before it and, in a scan, its own: one round. Chain, for
+ * long vectors: each member reduces its own vector with the result of the
+ * member before it, and publishes that: up to size - 1 rounds, but no work is
+ * done twice. */
 
 #include "coll/bcol/shm/fold.h"
 
 /* Longer vectors use the chain. If oversubscribed, where the total work counts,
- * it is faster from about here on. */
+ * the chain is faster from about this length on. */
 enum { FLAT_BYTES = 16384 };
 
 static bool is_last(const shm_call_t *call)
@@ -38,9 +40,9 @@ static const shm_algorithm_t flat_exclusive = {
 
 /* ---- chain ---- */
 
-/** Publish the reduction of the members up to this one. `left`: of those before
- * it. */
-static bool pass_on(shm_call_t *call)
+/** Publish the reduction of the members up to this one, and set call->left to
+ * that of the members before it. */
+static bool publish_next(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     uint32_t me = call->shm->me;
@@ -66,6 +68,7 @@ static bool pass_on(shm_call_t *call)
     return true;
 }
 
+/** Scan: write the result. */
 static bool take(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -81,6 +84,7 @@ static bool take(shm_call_t *call)
     return true;
 }
 
+/** Exscan: write the result. */
 static bool take_before(shm_call_t *call)
 {
     if (call->shm->me > 0 && !call->mismatch) {
@@ -90,9 +94,9 @@ static bool take_before(shm_call_t *call)
 }
 
 static const shm_algorithm_t chain = {.base = SHM_ALGORITHM("chain", false),
-                                      .step = {pass_on, take}};
+                                      .step = {publish_next, take}};
 static const shm_algorithm_t chain_exclusive = {
-    .base = SHM_ALGORITHM("chain", false), .step = {pass_on, take_before}};
+    .base = SHM_ALGORITHM("chain", false), .step = {publish_next, take_before}};
 
 static const shm_algorithm_t *const inclusive[] = {&flat, &chain, NULL};
 static const shm_algorithm_t *const exclusive[] = {&flat_exclusive,

@@ -1,10 +1,12 @@
 /* SHM-7: scatter. The root publishes each member's block in that member's
- * descriptor, each copies its own: one step. Only the root needs to know where
- * the blocks lie. The root waits for members with zcopy blocks. */
+ * descriptor, each member copies its own: one round. Only the root needs to
+ * know where the blocks lie. The root waits for members whose blocks are zcopy.
+ */
 
 #include "coll/bcol/shm/block.h"
 
-/* From here on an additional copy costs more than the wait for the reader. */
+/* From this length on an additional copy costs more than the wait for the
+ * reader. */
 enum { ZCOPY_BYTES = 2048 };
 
 static bool is_root(const shm_call_t *call)
@@ -12,6 +14,7 @@ static bool is_root(const shm_call_t *call)
     return call->shm->me == call->basic->root;
 }
 
+/** At the root: the block for member i. */
 static const unsigned char *block_of(const ctn_basic_coll_t *basic, uint32_t i,
                                      size_t *bytes)
 {
@@ -19,7 +22,7 @@ static const unsigned char *block_of(const ctn_basic_coll_t *basic, uint32_t i,
     return (const unsigned char *)basic->in + basic->at[i];
 }
 
-/** Take memory for blocks longer than a chunk that are not zcopy. */
+/** Take memory for the blocks that are longer than a chunk and not zcopy. */
 static void make_copy_area(shm_call_t *call)
 {
     size_t all = 0;
@@ -36,6 +39,7 @@ static void make_copy_area(shm_call_t *call)
     }
 }
 
+/** At the root: publish all blocks and copy its own. */
 static bool publish_all(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -58,6 +62,7 @@ static bool publish_all(shm_call_t *call)
     return true;
 }
 
+/** At other members: copy the block. */
 static bool take(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -76,6 +81,7 @@ static bool take(shm_call_t *call)
     return true;
 }
 
+/** At the root: wait for the flags of members whose blocks are zcopy. */
 static bool await_members(shm_call_t *call)
 {
     if (!is_root(call)) {
@@ -100,9 +106,11 @@ static bool await_members(shm_call_t *call)
         .zcopy_bytes = (zcopy_from), .what = "scatter",                        \
     }
 
+/* Zcopy is called "lent" in settings. */
 static const shm_block_algorithm_t staged = SCATTER("staged", SIZE_MAX);
 static const shm_block_algorithm_t zcopy = SCATTER("lent", 0);
-static const shm_block_algorithm_t either = SCATTER("scatter", ZCOPY_BYTES);
+/* The default: staged or zcopy by length. */
+static const shm_block_algorithm_t by_length = SCATTER("scatter", ZCOPY_BYTES);
 
 static const shm_algorithm_t *const algorithms[] = {&staged.algorithm,
                                                     &zcopy.algorithm, NULL};
@@ -112,5 +120,5 @@ const shm_algorithm_t *shm_scatter_algorithm(const shm_t *shm,
 {
     const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
     (void)shm;
-    return named != NULL ? named : &either.algorithm;
+    return named != NULL ? named : &by_length.algorithm;
 }

@@ -7,22 +7,22 @@
 
 /* ---- memory ---- */
 
-/** Offsets in the memory of a member. All but `staging` exist at member 0
- * only. */
+/** Layout of the memory of a member. */
 typedef struct shm_layout {
     size_t flag_stride, descriptor_stride, fold_flag_stride;
+    /* Offsets. All but `staging` exist at member 0 only. */
     size_t flags, cpus, last, descriptors, fold_flags, eager_rows, staging;
-    size_t bytes;
+    size_t bytes; /* of the memory */
 } shm_layout_t;
 
-/** If members' descriptors lie apart: data that follow their word come with it;
- * longer descriptors gain less. An odd number of cache lines, as of rows. 2
- * ranks with a core each, 128 B: allreduce 0.29 us instead of 0.42 with 64
- * bytes here, bcast 0.19 instead of 0.23. */
+/** Stride of descriptors unless oversubscribed. Data in a descriptor arrive
+ * with its word or soon after; longer descriptors gain less. An odd number of
+ * cache lines, for the reason below. 2 ranks with a core each, 128 B: allreduce
+ * 0.29 us, 0.42 with a stride of 64; bcast 0.19 and 0.23. */
 enum { DESCRIPTOR_BYTES = 320 };
 
-/** An odd number of cache lines, so that the rows of many members fall into
- * different sets of a cache. */
+/** Stride of eager rows. An odd number of cache lines, so that the rows of many
+ * members fall into different sets of a cache. */
 static size_t eager_row_stride(size_t bytes)
 {
     return (((bytes + 63) / 64) | 1) * 64;
@@ -39,6 +39,7 @@ static size_t page_up(size_t bytes)
            ~(size_t)(CTN_MEMBER_ALIGNMENT - 1);
 }
 
+/** @param leader of member 0 */
 static shm_layout_t lay_out(size_t size, bool leader, bool oversubscribed,
                             unsigned generations)
 {
@@ -83,6 +84,7 @@ void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 
 /* ---- flags and data ---- */
 
+/** Tell the other members on which core this one runs. */
 static void report_cpu(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
@@ -91,7 +93,8 @@ static void report_cpu(shm_t *shm)
     }
 }
 
-/** Whether all words of an array with this stride are set. */
+/** Wait for the words of all members: an array of this stride, from `first` on.
+ * @return true: all are set */
 static bool all_set(shm_call_t *call, const void *first, size_t stride)
 {
     const shm_t *shm = call->shm;
@@ -207,7 +210,7 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->peer_checks = call->shm->module.exec->peer_checks;
     call->longest = SHM_EAGER_ROW_BYTES;
     call->copy_area = (shm_copy_area_t){.memory = NULL};
-    call->at = 0;
+    call->arrival = 0;
     report_cpu(call->shm);
 }
 
@@ -254,8 +257,8 @@ static ctn_step_t run_steps(ctn_op_t *op)
     const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
     op->waits_for =
         call->next < sbgp->size ? (int64_t)sbgp->member[call->next].rank : -1;
-    /* Other members than the next one may be waiting for the network
-     * themselves. */
+    /* Not only the members that this step waits for: the others may wait for
+     * the network, and need a core then. */
     op->exec->spin_polls =
         shm_spins_for(call->shm, call->next, call->shm->size);
     return CTN_STEP_WAIT;
@@ -264,6 +267,7 @@ static ctn_step_t run_steps(ctn_op_t *op)
 const ctn_phase_t shm_phases[] = {
     {"begin", run_begin}, {"exchange", run_steps}, {NULL, NULL}};
 
+/** Create an operation that runs an algorithm. */
 static ctn_op_t *make(ctn_module_t *module, const ctn_basic_coll_t *basic,
                       const shm_algorithm_t *algorithm)
 {
@@ -335,6 +339,7 @@ MAKE(scatter, CTN_SCATTER)
 MAKE(allgather, CTN_ALLGATHER)
 MAKE(reduce_scatter, CTN_REDUCE_SCATTER)
 
+/* Arguments of generation barriers. */
 static const ctn_basic_coll_t nothing = {.root = 0};
 
 static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
@@ -380,7 +385,8 @@ static catena_status_t run_algorithm_inline(shm_t *shm,
     return status == CATENA_OK ? call.status : status;
 }
 
-/** Wait until all members have entered the last generation barrier. */
+/** Wait until all members have entered the last generation barrier that this
+ * member entered without waiting. */
 static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
@@ -393,10 +399,12 @@ static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
     return *status == CATENA_OK;
 }
 
-/** Generation barrier of an operation that does not synchronize: set this
- * member's flag, and check the flags of the barrier before. So only a member
- * that is far ahead waits. Until the next barrier generations are free; that
- * barrier may be an operation, which waits for all members. */
+/** Before an operation that is not synchronizing: if a generation barrier is
+ * due, set this member's flag in it, and wait for all flags of the previous
+ * generation barrier. So only a member that is far ahead waits. The generations
+ * up to the next generation barrier are free then. That one may run as an
+ * operation, which waits for all members.
+ * @return false: a call cannot run inline now */
 static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
@@ -440,9 +448,9 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
 
 /* ---- the module ---- */
 
-/** Read each page that all members write. Two members that touch a new page at
- * the same time wait for each other in the kernel, 30 us for each of the first
- * pages instead of 2. A read suffices, if the first one maps the page. */
+/** Read each page that all members write, so that later calls find it mapped.
+ * Two members that touch a new page at the same time wait for each other in the
+ * kernel, 30 us for each of the first pages instead of 2. */
 static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
                         size_t bytes)
 {
@@ -483,7 +491,8 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
     return CATENA_OK;
 }
 
-/** Connect to all members. They must share this rank's heap. */
+/** Connect to all members. @return ERR_ARG: a member does not share this rank's
+ * heap */
 static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
 {
     ctn_exec_t *exec = shm->module.exec;

@@ -3,48 +3,60 @@
 
 #include "coll/bcol/bcol.h"
 
-/* The component of flags and the shared heap, for members of one node.
+/* The component of flags and the shared heap, for members of one node. A flag
+ * is a word by which a member publishes that it has reached some point.
  *
  *   in the memory of member 0, for each generation:
- *     flag[i]        a word of each member: it has arrived, or it has read
- *     descriptor[i]  of each member: a word, and some data or their location
- *     fold_flag[i]   another word of each member
- *     eager_row[i]   up to 2 KiB of data of each member; no words
+ *     flag[i]        of member i: it has started, or has read all zcopy data
+ *     descriptor[i]  of member i: a word, and some data or their location
+ *     fold_flag[i]   of member i: its fragment of the result is reduced
+ *     eager_row[i]   up to 2 KiB of data of member i; no words
  *     last           the member that reduced for all, and how many arrived
  *   in each member's own memory, for each generation: a staging buffer
  *
  * Words hold ctn_flag64(seq) and are written after the data that they publish.
- * Only flags and descriptors contain words, so a word is never read from data,
- * whatever the lengths of the operation that used the generation before. No one
- * checks whether a generation is free (exec/generations.h). A vector in the
- * shared heap may be zcopy: its descriptor has its offset, and the owner does
- * not end before all readers have set their flags. A descriptor tells the
- * length. A reader that expects another length does not use the data, does what
- * other members wait for, and fails. If the number of chunks differs, later
- * operations would not match any more, so the job aborts.
+ * The memory of words never holds data, so old data are not taken for a word,
+ * whatever the lengths of the operation that used the generation before. No
+ * member checks whether a generation is free: it is (exec/generations.h).
  *
- * If oversubscribed, the members' words lie close together, since a switch of
- * processes precedes each look at them. Otherwise every writer has cache lines
- * of its own. */
+ * Data are *staged*, that is copied to the descriptor, eager row or staging
+ * buffer of a member, or *zcopy* (zero-copy): they stay in the shared heap, the
+ * descriptor has their offset, and their owner does not end before all readers
+ * have set their flags. Longer blocks may also go through a copy area
+ * (block.h). The descriptor tells the length in all cases. A reader that
+ * expects another length does not use the data, does what other members wait
+ * for, and fails. If the number of chunks differs, later operations would not
+ * match any more, so the job aborts.
+ *
+ * If oversubscribed, the members' words lie close together: each poll follows a
+ * switch of processes, after which fewer lines to load are faster. Otherwise
+ * every writer has cache lines of its own. */
 
+/* Of a module's sequence: generations, and operations that run at once. */
 #define SHM_GENERATIONS 16u
 #define SHM_FLIGHT 4u
-/* Of a module that serves one collective at a time. */
+/* The same of a module that serves one collective at a time. */
 #define SHM_FEW_GENERATIONS 8u
 #define SHM_FEW_FLIGHT 2u
 #define SHM_EAGER_ROW_BYTES CTN_SHM_EAGER_ROW_BYTES
 
+/** What a member publishes: its length, and the data or where they are. */
 typedef struct shm_descriptor {
     uint64_t word;
-    uint64_t offset; /* of zcopy data, in the owner's arena; then `data` has
-                        their mark or location. Of staged data: a mark with
-                        their length (shm_vector_mark, shm_staged_block) */
+    /** Zcopy, or in a copy area: offset of the data in the owner's arena;
+     * `data` then has a mark (of a vector) or a location (of a block, block.c).
+     * Staged: a mark. */
+    uint64_t offset;
     unsigned char data[]; /* [descriptor_data], aligned for users' functions */
 } shm_descriptor_t;
 
+/* A *mark* tells the length of a vector or block. It lies in an `offset`, where
+ * it says that the data are staged, or in front of a zcopy vector's data. Marks
+ * are SHM_STAGED less some 32 bits. */
 #define SHM_STAGED UINT64_MAX
 
-/** The mark that tells the length of a chunk of a vector. */
+/** The mark of a vector: number of chunks (lower 16 bits), and length of this
+ * chunk. */
 static inline uint64_t shm_vector_mark(const ctn_basic_coll_t *basic)
 {
     return SHM_STAGED - (basic->chunks << 16 | basic->bytes);
@@ -61,78 +73,82 @@ static inline uint64_t shm_mismatch_mark(const ctn_basic_coll_t *basic)
 
 _Static_assert(CTN_CHUNK_BYTES < UINT16_MAX, "a length fits its bits");
 
-/** The mark of a staged block, up to a chunk long. A member that expects
- * another length detects it. */
+/** The mark of a staged block, at most CTN_CHUNK_BYTES long. */
 static inline uint64_t shm_staged_block(size_t bytes)
 {
     return SHM_STAGED - bytes;
 }
 
-/** Shared by all members, for each generation. */
+/** Of allreduce "last" (allreduce.c); shared by all members, for each
+ * generation. */
 typedef struct shm_last {
     uint64_t word;    /* all vectors are reduced */
-    uint64_t arrived; /* counter: all members add 1 */
-    uint64_t folder;  /* the member that reduced; + size: after a mismatch */
-    uint64_t unused[5];
+    uint64_t arrived; /* counter, never reset: each operation adds `size` */
+    uint64_t folder;  /* the member that reduced; plus size: with a mismatch */
+    uint64_t unused[5]; /* fills a cache line */
 } shm_last_t;
 
-/** Memory that stays when an operation ends, for copies that others read. */
+/** Memory for copies that other members may still read when the operation has
+ * ended. The module keeps it for later operations. */
 typedef struct shm_kept {
     void *memory;
     size_t bytes;
     uint64_t seq; /* of the last operation that used it */
 } shm_kept_t;
 
-/** A member, as this one accesses it. */
+/** How this member accesses another one. */
 typedef struct shm_peer {
     ctn_endpoint_t *endpoint;
-    unsigned char *staging; /* [generation] of CTN_CHUNK_BYTES */
+    unsigned char *staging; /* [generations][CTN_CHUNK_BYTES] */
 } shm_peer_t;
 
+/** A module of this component. */
 typedef struct shm {
-    ctn_module_t module;
+    ctn_module_t module; /* first */
     ctn_sequence_t sequence;
-    uint32_t size;
-    uint32_t me;
+    uint32_t size; /* number of members */
+    uint32_t me;   /* number of this member */
     bool oversubscribed;
-    uint32_t cpu; /* 1 + the core that this member last reported */
-    uint64_t generation_barrier; /* 1 + the last one entered without waiting for
-                                    others */
-    unsigned char *memory;       /* of this member */
-    /* In the memory of member 0, see above: [generation][size], and their
-     * strides. */
+    uint32_t cpu; /* 1 + the core that this member last reported; 0: none */
+    /** 1 + number of the last generation barrier that this member entered
+     * inline, without waiting for the other members; 0: none. */
+    uint64_t generation_barrier;
+    unsigned char *memory; /* of this member */
+    /* Strides in bytes of what follows in the memory of member 0. */
     size_t flag_stride;
     size_t descriptor_stride;
     size_t fold_flag_stride;
-    size_t descriptor_data; /* most data in a descriptor */
+    size_t descriptor_data; /* bytes of data that fit a descriptor */
+    /* In the memory of member 0, see above: [generations][size]. */
     unsigned char *flags;
     unsigned char *descriptors;
     unsigned char *fold_flags;
     unsigned char *eager_rows;
-    shm_last_t *last; /* [generation] */
-    uint32_t *cpus;   /* [size] */
+    shm_last_t *last; /* [generations], also there */
+    uint32_t *cpus;   /* [size], also there: 1 + core on which a member runs */
     shm_peer_t *peer; /* [size] */
     shm_kept_t kept[SHM_GENERATIONS];
 } shm_t;
 
 typedef struct shm_call shm_call_t;
 
-/** An algorithm of one basic collective: steps, one after the other. */
+/** An algorithm of one basic collective: a list of steps, run one after the
+ * other. */
 typedef struct shm_algorithm {
     ctn_algorithm_t base; /* SHM_ALGORITHM */
-    /** Do what can be done now. @return true: the step has ended. call->next is
-     * 0 when a step begins, and is the member to wait for; call->end is the end
-     * of the members waited for. */
+    /** NULL-terminated. A step does what can be done now; true: it has ended. A
+     * step that waits for members counts in call->next, which is 0 when it
+     * begins: the first member that it still waits for. */
     bool (*step[8])(shm_call_t *call);
-    bool runs_inline; /* short vectors only run in shm_run_inline */
+    bool runs_inline; /* shm_run_inline has a version of it for short data */
 } shm_algorithm_t;
 
-/** Memory for copies of what does not fit a staging buffer. */
+/** Memory for copies of blocks that do not fit a staging buffer. */
 typedef struct shm_copy_area {
     unsigned char *memory;
-    size_t bytes;
-    size_t used;
-    bool kept; /* it stays when the call ends */
+    size_t bytes; /* of `memory` */
+    size_t used;  /* bytes of it */
+    bool kept;    /* it is in shm->kept, and stays when the call ends */
 } shm_copy_area_t;
 
 /** State of a basic collective. */
@@ -142,20 +158,22 @@ struct shm_call {
     const ctn_basic_coll_t *basic;
     const shm_algorithm_t *algorithm;
     /* working */
-    uint64_t seq;
-    unsigned step;
-    uint32_t next;
-    uint32_t end;
-    uint32_t loads;   /* at a word, before anything else is polled */
-    bool zcopy;       /* others read this rank's buffer */
-    bool acknowledge; /* a block that was read is zcopy */
-    const void *own;  /* this member's vector, not where `out` is written */
+    uint64_t seq;     /* number of the operation */
+    unsigned step;    /* index in algorithm->step */
+    uint32_t next;    /* the first member that the step still waits for */
+    uint32_t end;     /* 1 + the last member that the step waits for */
+    uint32_t loads;   /* of a word that is polled, before the step returns */
+    bool zcopy;       /* other members read this rank's buffer */
+    bool acknowledge; /* some data that this member read are zcopy */
+    const void *own;  /* where this member's vector is and `out` is not */
     const void *left; /* the reduction so far */
-    uint64_t at;      /* for each algorithm to use; 0 at first */
+    uint64_t arrival; /* allreduce "last": the counter `arrived` when this
+                         member was counted; 0: not yet */
     catena_status_t status; /* what it ends with */
-    bool mismatch;          /* a vector had another length */
-    uint32_t peer_checks;   /* of exec, at the begin or at the last check */
-    size_t longest;         /* of the blocks that may lie in eager rows */
+    bool mismatch;          /* a vector had another length, or no valid data */
+    uint32_t peer_checks;   /* exec->peer_checks when it was last compared */
+    size_t
+        longest; /* bytes of the longest block that may lie in an eager row */
     shm_copy_area_t copy_area;
 };
 
@@ -202,18 +220,19 @@ extern const char *const shm_allreduce_names[];
 extern const char *const shm_scan_names[];
 extern const char *const shm_block_names[]; /* of gather and so on */
 
-/** Run "flat" allreduce and reduce, staged bcast, or allgather of up to
- * shm->descriptor_data bytes inline, as operation `seq`. */
+/** Run "flat" allreduce, "flat" reduce, staged bcast, or allgather inline, as
+ * operation `seq`, with up to shm->descriptor_data bytes of each member. */
 catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                                const ctn_basic_coll_t *basic, uint64_t seq);
 
-/** The generation barrier (ctn_sequence_barrier_due): entering it and waiting
- * for all, and only waiting for all. */
+/** The generation barrier (ctn_sequence_barrier_due). The first algorithm
+ * enters it and waits for all members, the second one only waits. */
 extern const shm_algorithm_t shm_generation_barrier_algorithm;
 extern const shm_algorithm_t shm_generation_barrier_end_algorithm;
 
-/** For exec->spin_polls, if oversubscribed: while waiting for the members from
- * `first` to `end` - 1. */
+/** The value for exec->spin_polls while this member waits for the members from
+ * `first` to `end` - 1: 0 unless oversubscribed and all of them last ran on
+ * other cores. */
 uint16_t shm_spins_for(const shm_t *shm, uint32_t first, uint32_t end);
 
 /** The algorithm of a NULL-terminated list that the caller requested; or
@@ -230,6 +249,7 @@ static inline size_t shm_generation(const shm_t *shm, uint64_t seq)
     return seq & (shm->sequence.generations - 1u);
 }
 
+/** Index of member i's entry in an array [generations][size]. */
 static inline size_t shm_index(const shm_call_t *call, uint32_t i)
 {
     return shm_generation(call->shm, call->seq) * call->shm->size + i;
@@ -261,7 +281,8 @@ static inline shm_last_t *shm_last_of(const shm_call_t *call)
     return &call->shm->last[shm_generation(call->shm, call->seq)];
 }
 
-/** Count this member among those that have arrived, in allreduce "last". */
+/** Count this member among those that have arrived, in allreduce "last".
+ * @return the counter */
 static inline uint64_t shm_count(const shm_t *shm, uint64_t seq)
 {
     return __atomic_add_fetch(&shm->last[shm_generation(shm, seq)].arrived, 1,
@@ -280,7 +301,7 @@ static inline bool shm_is_set(const shm_call_t *call, const uint64_t *word)
     return ctn_word_becomes(word, ctn_flag64(call->seq), call->loads);
 }
 
-/** The same, in a step that waits for this member only. */
+/** The same, in a step that waits for member i only. */
 static inline bool shm_is_set_by(shm_call_t *call, uint32_t i,
                                  const uint64_t *word)
 {
@@ -289,8 +310,8 @@ static inline bool shm_is_set_by(shm_call_t *call, uint32_t i,
     return shm_is_set(call, word);
 }
 
-/** Whether all members' flags, or descriptors, are set. Counts in
- * call->next. */
+/** Steps: wait for the flags, or for the words of the descriptors, of all
+ * members. */
 bool shm_all_flags(shm_call_t *call);
 bool shm_all_descriptors(shm_call_t *call);
 
@@ -303,12 +324,13 @@ static inline unsigned char *shm_staging_of(const shm_call_t *call, uint32_t i)
            shm_generation(call->shm, call->seq) * CTN_CHUNK_BYTES;
 }
 
-/** Member i's eager row, when rows have up to `longest` bytes and lie close
- * together. */
+/** Member i's eager row, if all rows have up to `longest` bytes: the rows of a
+ * generation then lie side by side. */
 void *shm_eager_row_of(const shm_call_t *call, uint32_t i, size_t longest);
 /** Where member i puts staged data of `bytes`, up to a chunk. */
 void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes);
-/** Publish data to all members: copied, or zcopy if allowed and possible. */
+/** Publish a vector to all members: zcopy if `may_zcopy` and it lies in the
+ * shared heap, else staged. */
 void shm_publish(shm_call_t *call, const void *data, size_t bytes,
                  bool may_zcopy);
 /** The vector that member i has published; its word has been seen. @return
@@ -322,7 +344,8 @@ static inline bool shm_is_zcopy(const shm_call_t *call, uint32_t i)
 /** The vector of member i has the length in `mark`, or no valid data: log it,
  * and let the call fail. */
 void shm_report_mismatch(shm_call_t *call, uint32_t i, uint64_t mark);
-/** Whether a failing call does not wait for what other members may never do. */
+/** Whether the call fails with a mismatch. It then does not wait for what other
+ * members may never do. */
 static inline bool shm_gives_up(const shm_call_t *call)
 {
     return call->mismatch;

@@ -1,10 +1,12 @@
-/* SHM-1: barrier, fan-in and fan-out by flags. Flat: every member writes one
- * word and reads all; if oversubscribed, no member then waits for a particular
- * member to run again. With many members and a core for each, the root reads
- * all and releases all with one word ([Graham], section 4.1). */
+/* SHM-1: barrier, fan-in and fan-out by flags. "Flat" barrier: every member
+ * sets its flag and reads those of all members. If oversubscribed, that is
+ * better than "root": no member waits until the root gets a core again. "Root"
+ * barrier, for many members with a core each: the root reads the flags of all
+ * members and releases them with one word ([Graham], section 4.1). */
 
 #include "coll/bcol/shm/shm.h"
 
+/** Set this member's flag: it has started. */
 static bool arrive(shm_call_t *call)
 {
     shm_set_flag(call, shm_flag_of(call, call->shm->me));
@@ -16,7 +18,7 @@ static bool gather_at_root(shm_call_t *call)
     return call->shm->me != call->basic->root || shm_all_flags(call);
 }
 
-/** The root's descriptor releases all other members. */
+/** The word of the root's descriptor releases all other members. */
 static bool release(shm_call_t *call)
 {
     uint32_t root = call->basic->root;
