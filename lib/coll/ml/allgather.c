@@ -1,11 +1,13 @@
 /* HIER-9: allgather and allgatherv. Every level gathers at its leaders, the top
- * is an allgather, and every level receives all blocks from its leader (bcast).
- * Many blocks are cut into chunks for the bcasts; these follow chunk 0, which
- * gathers. A single level is one basic allgather.
+ * is an allgather, and on the way down every level receives all blocks from its
+ * leader (bcast). For the bcasts all blocks together are one vector. If it is
+ * longer than a chunk it is cut, and chunk 0 only gathers, while chunk i is
+ * fragment i - 1 of the vector. A single level is one basic allgather.
  *
  * Blocks are stored and sent down contiguously in the order of ranks: in the
- * receive buffer if they are contiguous there, else in scratch; on ranks that
- * lead no subgroup in the chunk's scratch. */
+ * receive buffer if they are contiguous there, else in scratch memory; a rank
+ * that leads no subgroup stores only one chunk of them, in the chunk's
+ * scratch. */
 
 #include "coll/ml/route.h"
 
@@ -13,11 +15,13 @@ typedef struct ml_allgather {
     ctn_route_t route; /* first */
     size_t *at;        /* [ranks + 1] where blocks begin; NULL: uniform */
     size_t bytes;      /* of all blocks */
+    /* The receive buffer, if blocks are contiguous there; else NULL. */
     unsigned char *user_buffer;
-    bool down; /* chunks go down */
-    bool cut;  /* in chunks of their own */
+    bool down; /* there are bcasts: more than a single level */
+    bool cut;  /* the bcasts have chunks of their own, from chunk 1 on */
 } ml_allgather_t;
 
+/** Where the block of rank i begins among all blocks. */
 static size_t begin_of(const ctn_ml_t *ml, const ml_allgather_t *all,
                        uint32_t i)
 {
@@ -25,8 +29,8 @@ static size_t begin_of(const ctn_ml_t *ml, const ml_allgather_t *all,
 }
 
 /** This rank's block. If it has an unexpected length, the operation runs to its
- * end with the bytes at the block's place in the result. It then fails on this
- * rank and on all ranks that receive these bytes. */
+ * end with the bytes that lie at the block's place in the receive buffer. It
+ * then fails on this rank and on all ranks that receive these bytes. */
 static ctn_span_t own_block(ctn_ml_t *ml)
 {
     uint32_t rank = ctn_ml_rank(ml);
@@ -44,7 +48,7 @@ static ctn_span_t own_block(ctn_ml_t *ml)
     return ctn_blocks_at(&ml->call.all, rank);
 }
 
-/** Set lengths and memory of the cover. */
+/** Set lengths and memory of the route's cover (cover.h). */
 static catena_status_t set_lengths(ctn_ml_t *ml, ml_allgather_t *all,
                                    const ctn_span_t *own)
 {
@@ -94,7 +98,7 @@ static catena_status_t plan(ctn_ml_t *ml)
     return CATENA_OK;
 }
 
-/** The range of all blocks that goes down in a chunk. */
+/** The range of the vector of all blocks that goes down in a chunk. */
 static void find_chunk(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
                        size_t *from, size_t *bytes)
 {
@@ -115,7 +119,7 @@ static unsigned char *memory_of(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
     return all->route.keeps ? all->route.cover.memory + from : chunk->scratch;
 }
 
-/** The block that contains byte `from` of all. */
+/** The rank whose block contains byte `from` of the vector of all blocks. */
 static uint32_t find_block(const ctn_ml_t *ml, const ml_allgather_t *all,
                            size_t from)
 {
@@ -132,7 +136,7 @@ static uint32_t find_block(const ctn_ml_t *ml, const ml_allgather_t *all,
     return low;
 }
 
-/** Copy a chunk to the receive buffer. */
+/** Copy the range of a chunk to the receive buffer. */
 static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ml_allgather_t *all = ml->table;
@@ -153,6 +157,7 @@ static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
     }
 }
 
+/** Add the bcasts of a chunk. */
 static void add_down(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     size_t from;

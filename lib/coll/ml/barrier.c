@@ -1,7 +1,8 @@
 /* HIER-1: barrier of a hierarchy. Every level gathers at its leaders (fan-in),
  * the top is a barrier, and the leaders release every level (fan-out):
- * [Graham], figure 2. It runs where settings name a hierarchy; else
- * coll/barrier.c does the same for nodes and network. */
+ * [Graham], figure 2. It runs if settings name a hierarchy for barriers. If
+ * not, coll/barrier.c (BAR-1) does the same with two levels, nodes and network.
+ */
 
 #include "coll/ml/ml.h"
 

@@ -1,7 +1,7 @@
-/* HIER-2: bcast. Subgroups that contain the root, or a leader of it, run on the
- * way up, with the member that represents the root as their root. All others
- * run on the way down, from their leaders. So each subgroup runs one basic
- * bcast, and data pass only through ranks that need them. */
+/* HIER-2: bcast. A subgroup with a member that represents the root of the
+ * collective runs on the way up, from that member. All other subgroups run on
+ * the way down, from their leaders. So each subgroup runs one basic bcast, and
+ * data go only through ranks that need them. */
 
 #include "coll/ml/ml.h"
 
@@ -41,7 +41,7 @@ static void add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level, uint32_t root)
 static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     unsigned levels = ctn_ml_levels(ml);
-    unsigned below = 0; /* levels without the root */
+    unsigned below = 0; /* levels in which no member represents the root */
     uint32_t root = 0;
     bool packed = ml->call.in.type != NULL && levels > 0;
     if (packed && ctn_ml_rank(ml) == ml->call.root) {

@@ -1,18 +1,19 @@
-/* HIER-6: blocks of ranks, packed; see cover.h. */
+/* HIER-6: covers and packings; see cover.h. */
 
 #include "coll/ml/cover.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/** A position in a cover from which to search for the next ranks. */
+/** A position in a cover: where to begin the search for the next ranks. */
 typedef struct ml_cursor {
-    uint32_t range;
-    uint32_t before; /* ranks in the ranges before it */
+    uint32_t range;  /* index of a range of the cover */
+    uint32_t before; /* number of ranks in the ranges before it */
 } ml_cursor_t;
 
+/** Where the blocks of some consecutive ranks lie in a cover's memory. */
 typedef struct ml_stretch {
-    size_t from;
+    size_t from; /* offset */
     size_t bytes;
 } ml_stretch_t;
 
@@ -25,8 +26,8 @@ uint32_t ctn_cover_count(const ctn_range_t *range, uint32_t ranges)
     return ranks;
 }
 
-/** The index in the cover of the first of some consecutive ranks. All of them
- * are in the same range of the cover. */
+/** The index of rank `first` in the cover. Begins to search at the cursor,
+ * which it moves there. */
 static uint32_t find(const ctn_cover_t *cover, uint32_t first,
                      ml_cursor_t *cursor)
 {
@@ -48,6 +49,8 @@ uint32_t ctn_cover_find(const ctn_cover_t *cover, uint32_t rank)
     return find(cover, rank, &(ml_cursor_t){0, 0});
 }
 
+/** Where the blocks of a range of ranks lie. All of these ranks are in the same
+ * range of the cover. */
 static ml_stretch_t stretch_of(const ctn_cover_t *cover,
                                const ctn_range_t *range, ml_cursor_t *cursor)
 {
@@ -79,8 +82,9 @@ void ctn_packing_find_rest(ctn_packing_t *packing, uint32_t size,
     uint32_t next = 0; /* the first rank that is in no range so far */
     packing->rest = rest;
     packing->rests = 0;
-    for (uint32_t i = 0; i < ranges;
-         i++) { /* never overwrites a range that is still to be read */
+    /* At most one range is written for each one read, so none is overwritten
+     * before it is read. */
+    for (uint32_t i = 0; i < ranges; i++) {
         ctn_range_t range = rest[i];
         if (range.first > next) {
             rest[packing->rests++] = (ctn_range_t){next, range.first - next};
@@ -92,12 +96,14 @@ void ctn_packing_find_rest(ctn_packing_t *packing, uint32_t size,
     }
 }
 
+/** Number of ranges whose blocks a member sends or receives. */
 static uint32_t ranges_of(const ctn_packing_t *packing, uint32_t member)
 {
     return packing->sbgp->member[member].ranges +
            (member == 0 ? packing->rests : 0);
 }
 
+/** Range k of them. */
 static const ctn_range_t *range_of(const ctn_packing_t *packing,
                                    uint32_t member, uint32_t k)
 {
@@ -110,7 +116,7 @@ bool ctn_packing_layout_member(const ctn_cover_t *cover,
                                size_t *bytes, size_t *from)
 {
     ml_cursor_t cursor = {0, 0};
-    bool together = true;
+    bool together = true; /* contiguous in the cover, in this order */
     *bytes = 0;
     *from = 0;
     for (uint32_t k = 0; k < ranges_of(packing, member); k++) {

@@ -9,12 +9,13 @@
 
 #include "coll/ml/ml.h"
 
-/** Memory of a composition, or its scratch, with this header in front. */
+/** Memory that a composition took for one run of its operation. An entry of the
+ * list ml->kept. */
 typedef struct ctn_kept {
     struct ctn_kept *next;
-    void *scratch; /* in the shared heap, or NULL */
+    void *scratch; /* memory of ctn_ml_scratch, in the shared heap; or NULL */
     size_t scratch_bytes;
-    _Alignas(16) unsigned char memory[];
+    _Alignas(16) unsigned char memory[]; /* memory of ctn_ml_keep */
 } ctn_kept_t;
 
 /* ---- for compositions ---- */
@@ -92,7 +93,7 @@ void ctn_ml_abort(ctn_ml_t *ml)
     (void)ctn_exec_abort(ml->exec, CATENA_ERR_NO_MEMORY);
 }
 
-/** Whether a chunk may run: chunks begin in their order. */
+/** Whether a chunk may run tasks: chunks begin in their order. */
 static bool may_begin(ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     if (chunk->index < ml->begun) {
@@ -107,8 +108,8 @@ static bool may_begin(ctn_ml_t *ml, const ctn_chunk_t *chunk)
 }
 
 /** Whether a task sends invalid data. A vector is invalid after any error.
- * Blocks are invalid if `mismatch` is set, except at the root of a scatter,
- * which has all blocks. */
+ * Blocks are invalid if ml->mismatch is set, except at the root of a scatter,
+ * which sends blocks that it has not received. */
 static bool sends_invalid(const ctn_ml_t *ml)
 {
     const ctn_call_t *call = &ml->call;
@@ -119,7 +120,7 @@ static bool sends_invalid(const ctn_ml_t *ml)
                       call->root != ctn_ml_rank(ml));
 }
 
-/** Run the current task: its local step, then its operation. */
+/** Run the current task: its local step `before`, then its operation. */
 static void begin_task(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_task_t *task)
 {
     if (task->before != NULL) {
@@ -132,7 +133,8 @@ static void begin_task(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_task_t *task)
     chunk->running = true;
 }
 
-/** Number the tasks up to `end`. */
+/** Start the tasks up to `end` - 1: number them, and hold those that may not
+ * run yet. */
 static void start_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned end)
 {
     while (chunk->started < end) {
@@ -166,9 +168,9 @@ static void end_task(ctn_ml_t *ml, ctn_task_t *task)
     }
 }
 
-/** Run the tasks of a chunk as far as possible. An error of one task does not
- * end the others, since other members wait for them. @return whether anything
- * was done */
+/** Run the started tasks of a chunk as far as possible. After an error of one
+ * task the others still run, since other members wait for them. @return whether
+ * anything was done */
 static bool advance(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     bool moved = false;
@@ -200,11 +202,11 @@ static ctn_chunk_t *chunk_of(ctn_ml_t *ml, uint64_t index)
     return ml->chunk[index % CTN_CHUNKS];
 }
 
-/** Compose the next chunk, in the place of one that has ended. @return false:
+/** Compose the next chunk, in the memory of one that has ended. @return false:
  * no memory */
 static bool compose(ctn_ml_t *ml)
 {
-    ctn_chunk_t **place = &ml->chunk[ml->composed % CTN_CHUNKS];
+    ctn_chunk_t **place = &ml->chunk[ml->composed % CTN_CHUNKS]; /* its entry */
     if (*place == NULL) {
         *place = ctn_chunk_take(ml->call.group);
         if (*place == NULL) {
@@ -231,7 +233,7 @@ static bool compose(ctn_ml_t *ml)
     return true;
 }
 
-/** Start the second parts of chunks up to `end`. */
+/** Start the second parts of the chunks up to `end` - 1. */
 static void start_down(ctn_ml_t *ml, uint64_t end)
 {
     while (ml->down_started < end) {
@@ -240,8 +242,9 @@ static void start_down(ctn_ml_t *ml, uint64_t end)
     }
 }
 
-/** Start the chunks that there is a place for. When all are started, the next
- * operation's ticket is served. */
+/** Compose and start chunks, up to CTN_CHUNKS under way. When all tasks are
+ * started, the next operation's ticket is served. @return whether anything was
+ * done */
 static bool start_chunks(ctn_ml_t *ml)
 {
     bool moved = false;
@@ -271,6 +274,7 @@ static bool start_chunks(ctn_ml_t *ml)
 
 /* ---- phases ---- */
 
+/** Whether an operation with this ticket may start its tasks. */
 static bool is_served(const ctn_hierarchy_t *hierarchy, uint64_t ticket)
 {
     return hierarchy->state == CTN_BUILT &&
@@ -278,9 +282,10 @@ static bool is_served(const ctn_hierarchy_t *hierarchy, uint64_t ticket)
 }
 
 /** Whether the flat hierarchy may be needed. If so, all ranks must request it
- * now. A blocking call knows whether the configured hierarchy is in order (see
- * ctn_ml_enter) and requests the flat one only if it is not. The same holds for
- * inline calls and for requests, which have a hidden group of their own. */
+ * now. It is needed if the call depends on the order of ranks and the
+ * configured hierarchy does not keep it. A blocking call, and a persistent
+ * request, which has a hidden duplicate of its own, know that if the hierarchy
+ * is built. For other calls it may be needed. */
 static bool may_need_flat(const ctn_call_t *call, const ctn_ml_config_t *config)
 {
     const ctn_hierarchy_t *hierarchy = config->hierarchy;
@@ -290,7 +295,7 @@ static bool may_need_flat(const ctn_call_t *call, const ctn_ml_config_t *config)
            !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
 }
 
-/** Runs when the operation is started: resolve its configuration. */
+/** Resolve the configuration. */
 static ctn_step_t prepare(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
@@ -306,10 +311,11 @@ static ctn_step_t prepare(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Number the operation as soon as it is started, so that all ranks use the
- * same order. On a hidden group, which no other operation uses, it may wait
- * until it is known whether the order of ranks needs the flat hierarchy. */
-static ctn_step_t assign_numbers(ctn_op_t *op)
+/** Draw the operation's tickets as soon as it is started, so that all ranks use
+ * the same order. On a hidden duplicate, which no other operation uses, this
+ * may wait until the hierarchy is built and may_need_flat knows whether it
+ * keeps the order of ranks. */
+static ctn_step_t draw_tickets(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     const ctn_call_t *call = &ml->call;
@@ -338,6 +344,8 @@ static ctn_step_t assign_numbers(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** Wait for the ticket of the configured hierarchy, and choose between it and
+ * the flat one. */
 static ctn_step_t await_ticket(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
@@ -354,7 +362,7 @@ static ctn_step_t await_ticket(ctn_op_t *op)
 }
 
 /** Wait for the ticket of the flat hierarchy as well. An operation that does
- * not use it passes it on. */
+ * not use the flat hierarchy lets the next ticket be served at once. */
 static ctn_step_t await_flat(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
@@ -370,7 +378,7 @@ static ctn_step_t await_flat(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** End before any task. All ranks do. */
+/** End before any task is started. All ranks do the same. */
 static ctn_step_t refuse(ctn_op_t *op, catena_status_t status)
 {
     ctn_ml_t *ml = ctn_op_state(op);
@@ -399,8 +407,9 @@ static ctn_step_t plan(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The rank that the oldest chunk's task waits for; -1: unknown. */
-static int64_t missing(ctn_ml_t *ml)
+/** The rank that the current task of the oldest chunk waits for; -1: unknown.
+ */
+static int64_t awaited_rank(ctn_ml_t *ml)
 {
     const ctn_chunk_t *chunk = chunk_of(ml, ml->completed);
     const ctn_op_t *waiting = chunk != NULL && chunk->at < chunk->tasks
@@ -426,21 +435,21 @@ static ctn_step_t run(ctn_op_t *op)
         return ml->status == CATENA_OK ? CTN_STEP_NEXT
                                        : ctn_op_fail(op, ml->status);
     }
-    op->waits_for = moved ? -1 : missing(ml);
+    op->waits_for = moved ? -1 : awaited_rank(ml);
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
 const ctn_phase_t ctn_ml_phases[] = {{"prepare", prepare},
-                                     {"assign numbers", assign_numbers},
+                                     {"assign numbers", draw_tickets},
                                      {"await ticket", await_ticket},
                                      {"await ticket", await_flat},
                                      {"plan", plan},
                                      {"run", run},
                                      {NULL, NULL}};
 
-/** Detach tasks that are still under way after a network error; they end by
- * themselves, and their memory stays with the group. @return whether there are
- * any */
+/** Detach tasks that are still under way after a network error: exec frees
+ * their operations when they end, and the chunk stays until the group is freed.
+ * @return whether there are any */
 static bool orphan_tasks(ctn_chunk_t *chunk)
 {
     bool some = false;

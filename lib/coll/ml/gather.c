@@ -1,9 +1,11 @@
-/* HIER-7: gather and gatherv; route.h has the route, rooted.h the lengths.
- * Blocks are gathered in the root's buffer if they are contiguous there; else
- * they are gathered in scratch and copied. */
+/* HIER-7: gather and gatherv. route.h says how blocks go through the levels,
+ * rooted.h how ranks learn their lengths. Blocks are gathered in the root's
+ * receive buffer if they are contiguous there; else they are gathered in
+ * scratch memory and copied. */
 
 #include "coll/ml/rooted.h"
 
+/** Copy this rank's block to its cover. */
 static void copy_own(ctn_ml_t *ml)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
@@ -15,6 +17,7 @@ static catena_status_t plan(ctn_ml_t *ml)
     return ctn_ml_rooted_plan(ml, copy_own);
 }
 
+/** At the root: copy all blocks to the receive buffer. */
 static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ctn_ml_rooted_t *rooted = ml->table;

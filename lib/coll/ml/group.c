@@ -10,12 +10,15 @@
 #include "coll/ml/ml.h"
 
 typedef struct group_state {
-    ctn_attachment_t attachment;
+    ctn_attachment_t attachment; /* first */
     ctn_ml_config_t config[CTN_COLL_COUNT];
-    ctn_pool_t chunks;
-    uint32_t changes; /* version of settings that a hidden duplicate has */
+    ctn_pool_t chunks; /* ctn_chunk_t that no operation uses */
+    /** Of a hidden duplicate: ctn_duplicates_t.changes when it last resolved
+     * its configurations. */
+    uint32_t changes;
 } group_state_t;
 
+/* Its address is the attachment's key. */
 static const char key;
 
 static void free_scratch(void *object, void *exec)
@@ -75,7 +78,8 @@ static const ctn_composition_t *const compositions[] = {
 
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };
 
-/** The basic collectives that the collectives of one setting use. */
+/** The basic collectives that the compositions with the settings of `of` use.
+ */
 static uint32_t kinds_of(ctn_coll_t of)
 {
     uint32_t kinds = 0;
@@ -92,6 +96,7 @@ typedef struct search {
     char known[256];   /* all names, for messages */
 } search_t;
 
+/** Whether a list "a, b, c" contains a word. */
 static bool has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -103,6 +108,8 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
+/** Compare an algorithm's name with the one searched for, and add it to the
+ * known names. */
 static void compare_name(search_t *search, const char *name)
 {
     if (strcmp(name, search->name) == 0) {
@@ -115,7 +122,8 @@ static void compare_name(search_t *search, const char *name)
     }
 }
 
-/** Find an algorithm by its name. NULL stands for auto. */
+/** Find an algorithm by its name. @param[out] found the component's own string;
+ * NULL: auto */
 static catena_status_t find_algorithm(catena_group_t *group, ctn_coll_t of,
                                       const char *name, const char **found)
 {
@@ -203,7 +211,8 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     if (of == CTN_COLL_COUNT) {
         return false;
     }
-    /* All ranks agree again, also those whose value was invalid. */
+    /* Also after an invalid value: then the hierarchy is requested again on
+     * this rank, too, as on the ranks whose value was valid. */
     const char *found;
     *status = find_algorithm(group, (ctn_coll_t)of, value, &found);
     catena_status_t set = ctn_hierarchy_set_algorithm(
@@ -244,6 +253,7 @@ void ctn_ml_record_run(const ctn_ml_t *ml)
     config->last_run.on = group->hidden ? group : NULL;
 }
 
+/** Write the explanation of the last run. */
 static void describe(const ctn_ml_config_t *config, char *text, size_t bytes)
 {
     char levels[160];

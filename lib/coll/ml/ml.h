@@ -9,17 +9,20 @@
  * collectives of this rank's modules, level by level. One file describes one
  * collective (a composition); engine.c runs all of them.
  *
- * Data are cut into chunks. A chunk passes through tasks in order: basic
- * collectives, with local steps before and after them. Several chunks are under
- * way at once, each at another task (a pipeline). All members of a module must
- * start the same operations in the same order. So the tasks of a chunk are
- * started (numbered) early, held, and released when the task before has ended;
- * and operations of a group start theirs in the order of their tickets (see
- * ctn_tickets_t). Tasks are started in the order
- *     up(0) up(1) ... up(LAG) down(0) up(LAG + 1) down(1) ...
- * where up(s) and down(s) are the two parts of chunk s. If all of a chunk were
- * started before the next chunk, little would overlap, since a sequence runs
- * few operations at once.
+ * Data are cut into chunks. A chunk is processed by a list of tasks, one after
+ * the other: basic collectives, with local steps before and after them. The
+ * tasks of its first part, up(s) for chunk s, go up the levels, those of its
+ * second part, down(s), go down. Several chunks are under way at once, each at
+ * another task (a pipeline).
+ *
+ * All members of a module must start the same operations in the same order. So
+ * the tasks of a chunk are started early, which gives them their numbers, but
+ * are held, and are released one by one, each when the task before it has
+ * ended. Operations of a group start their tasks one operation after the other,
+ * in the order of their tickets (see ctn_tickets_t). One operation starts its
+ * tasks in the order up(0) up(1) ... up(LAG) down(0) up(LAG + 1) down(1) ... If
+ * all tasks of a chunk were started before those of the next chunk, little
+ * would overlap, since a sequence runs few operations at once.
  *
  * Freedom from deadlock: every rank has its tasks in this order, levels
  * ascending and then descending, and shares each task with other members. Take
@@ -34,13 +37,14 @@ typedef struct ctn_ml_config ctn_ml_config_t;
 /** How a reduction runs; see coll/call/indirect.c. */
 typedef enum ctn_reduction {
     CTN_REDUCTION_DIRECT,   /* on the caller's buffers */
-    CTN_REDUCTION_PACKED,   /* on a stream: the type is not dense */
-    CTN_REDUCTION_EXCHANGED /* without hierarchy: an element does not fit a
+    CTN_REDUCTION_PACKED,   /* on packed copies: the type is not dense */
+    CTN_REDUCTION_EXCHANGED /* by an alltoallv: an element does not fit a
                                chunk */
 } ctn_reduction_t;
 
 /** One collective as the entry point validated it; read-only from then on.
- * Lengths are in bytes of packed data (see ctn_span_t). */
+ * Lengths are in bytes of packed data (see ctn_span_t). What is not significant
+ * on this rank is 0. */
 typedef struct ctn_call {
     const ctn_composition_t *composition;
     catena_group_t *group;
@@ -49,63 +53,68 @@ typedef struct ctn_call {
      * and that the user's type consists of. */
     ctn_reducer_t by;
     ctn_reduction_t reduction;
-    /** This rank's own data. bcast: both are the buffer. Reductions: vectors in
-     * plain memory, `in` equals `out` in place (reduce: `out` at the root
-     * only). reduce_scatter: `in` is all blocks, contiguous. gather, allgather:
-     * `in` is this rank's block, in place the one in `all`. scatter: likewise
-     * `out`. What is not significant on this rank is all 0. */
+    /** This rank's own data. bcast: `in` and `out` are the same buffer.
+     * Reductions: vectors in plain memory, `in` equals `out` in place (reduce:
+     * `out` at the root only). reduce_scatter: `in` is the vector, which has
+     * all blocks, `out` is this rank's block. gather, allgather: `in` is this
+     * rank's block, in place the one in `all`. scatter: `out` is this rank's
+     * block, in place the one in `all`. */
     ctn_span_t in;
     ctn_span_t out;
     /** A block for each rank. gather (at the root), allgather: received.
-     * scatter (at the root): sent. reduce_scatter: only lengths are
+     * scatter (at the root): sent. reduce_scatter: only the lengths are
      * significant. */
     ctn_blocks_t all;
     bool in_place;
-    bool in_order; /* depends on the order of ranks */
+    bool in_order; /* the result depends on the order of ranks: a scan, or an
+                      operation that does not commute */
     bool blocking; /* the rank starts nothing else meanwhile */
-    bool holds;    /* references to types and the operation are held */
+    bool holds;    /* references to types and to the reduction operation, which
+                      ctn_call_drop releases */
 } ctn_call_t;
 
 /** A step that is local to this rank: packs, copies, reduces. */
 typedef void (*ctn_local_step_t)(ctn_ml_t *ml, ctn_chunk_t *chunk);
 
-/** A basic collective of one module. What its members must agree on (see
- * ctn_basic_coll_t) is set when the chunk has been composed. The rest may be
- * set by `before`. */
+/** A basic collective of one module. Those arguments that its members must
+ * agree on (see ctn_basic_coll_t) are set when the chunk is composed, the
+ * others may be set by `before`. */
 typedef struct ctn_task {
-    ctn_module_t *module; /* NULL: only local steps */
-    ctn_basic_kind_t kind;
-    ctn_basic_coll_t basic;
+    ctn_module_t *module;    /* NULL: only local steps */
+    ctn_basic_kind_t kind;   /* which basic collective */
+    ctn_basic_coll_t basic;  /* its arguments */
     ctn_local_step_t before; /* runs when it is released; or NULL */
     ctn_local_step_t after;  /* runs when it has ended; or NULL */
-    ctn_op_t *op;            /* of the engine */
+    ctn_op_t *op;            /* set by the engine while it is started */
 } ctn_task_t;
 
 /** Tasks of one chunk at most: three for each level. */
 #define CTN_TASKS (3 * CTN_MOST_LEVELS)
 
+/** A chunk and its tasks. */
 struct ctn_chunk {
     /* for compositions */
-    uint64_t index;
-    /** Of this chunk: ml->scratch_bytes in the shared heap; NULL: 0 bytes. */
+    uint64_t index; /* number of the chunk */
+    /** ml->scratch_bytes in the shared heap for this chunk; NULL: 0 bytes. */
     unsigned char *scratch;
-    unsigned tasks;
-    unsigned down; /* first task of the second part; see ctn_ml_down */
+    unsigned tasks; /* number of entries of `task` */
+    unsigned down;  /* first task of the second part; see ctn_ml_down */
     /** This chunk and later ones begin only when all earlier ones have ended.
-     * All ranks set it alike. Earlier chunks are then started completely before
-     * this one. */
+     * The same on all ranks. All tasks of earlier chunks are then started
+     * before those of this one. */
     bool exclusive;
-    /* of the engine */
-    bool running;     /* the task at `at` runs */
-    unsigned at;      /* the running task, or the next one */
-    unsigned started; /* tasks that have been numbered */
+    /* for the engine */
+    bool running;     /* task[at] has been released and has not ended */
+    unsigned at;      /* index of the running task, or of the next one */
+    unsigned started; /* tasks 0 to started - 1 are started: have numbers */
     size_t scratch_bytes;
     ctn_task_t task[CTN_TASKS];
 };
 
-/** Chunks under way at once, and the number of ups before the first down.
- * Allreduce of 2 MiB on 8 simulated nodes of 8 ranks (machine hpc-a): 7.6 ms
- * without lag, 6.9 with lag 1 of 4 chunks, 5.8 with 3 of 6, 5.7 with 4 of 8. */
+/** Chunks under way at once, and by how many chunks the second parts lag behind
+ * the first parts. Allreduce of 2 MiB on 8 simulated nodes of 8 ranks (machine
+ * hpc-a): 7.6 ms without lag, 6.9 with lag 1 and 4 chunks under way, 5.8 with 3
+ * and 6, 5.7 with 4 and 8. */
 #define CTN_CHUNKS 6u
 #define CTN_LAG 3u
 
@@ -117,27 +126,30 @@ struct ctn_ml {
     ctn_call_t call;
     /* for compositions */
     ctn_exec_t *exec;
-    ctn_hierarchy_t *hierarchy; /* built */
-    uint64_t chunks;            /* `plan` sets these three */
-    size_t chunk_bytes;         /* of a vector; the last chunk may have fewer */
-    size_t scratch_bytes;       /* for each chunk under way */
-    void *table;                /* the composition's state: ctn_ml_keep */
-    /* of the engine */
-    struct ctn_kept *kept;
+    ctn_hierarchy_t *hierarchy; /* that it runs on: `main` or `flat` */
+    /* The function `plan` of the composition sets the next three. */
+    uint64_t chunks;      /* number of chunks */
+    size_t chunk_bytes;   /* of a vector; the last chunk may have fewer */
+    size_t scratch_bytes; /* of each chunk */
+    void *table;          /* state of the composition, from ctn_ml_keep */
+    /* for the engine */
+    struct ctn_kept *kept; /* list: memory of ctn_ml_keep, ctn_ml_scratch */
     ctn_ml_config_t *config;
-    const char *algorithm;  /* when the operation was started */
-    ctn_hierarchy_t *main;  /* as the settings have it */
-    ctn_hierarchy_t *flat;  /* if in_order may need it; or NULL */
-    uint64_t ticket[2];     /* of this operation in these two */
-    uint64_t composed;      /* chunks */
-    uint64_t down_started;  /* chunks whose second part was started */
+    const char *algorithm;  /* that settings named at the start; NULL: auto */
+    ctn_hierarchy_t *main;  /* the hierarchy that settings name */
+    ctn_hierarchy_t *flat;  /* a single level of all ranks, for a call that is
+                               in_order; NULL: not needed */
+    uint64_t ticket[2];     /* of this operation: for `main`, for `flat` */
+    uint64_t composed;      /* chunks 0 to composed - 1 have tasks */
+    uint64_t down_started;  /* number of chunks whose second part is started */
     uint64_t completed;     /* chunks 0 to completed - 1 have ended */
-    uint64_t begun;         /* chunks that have begun */
-    bool has_tickets;       /* the operation has its tickets */
-    bool ticket_passed;     /* the next ticket is served */
+    uint64_t begun;         /* chunks 0 to begun - 1 may run tasks */
+    bool has_tickets;       /* the operation has drawn its tickets */
+    bool ticket_passed;     /* it has started all tasks; the next ticket is
+                               served */
     catena_status_t status; /* first error of a task */
     bool mismatch;          /* this rank's data are invalid from now on */
-    ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is in s % CTN_CHUNKS */
+    ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is chunk[s % CTN_CHUNKS] */
 };
 
 /** How one collective is composed. */
@@ -145,27 +157,30 @@ struct ctn_composition {
     /* CTN_ML_COLLECTIVE(its name) sets these three. */
     ctn_algorithm_t algorithm;
     const ctn_description_t *collective;
-    ctn_coll_t of;  /* whose settings apply */
-    uint32_t kinds; /* 1 << kind of the basic collectives that it uses */
+    ctn_coll_t of;  /* the collective whose settings apply */
+    uint32_t kinds; /* set of 1 << kind: the basic collectives that it uses */
     /** The basic collective that does all of it on a single level. */
     ctn_basic_kind_t single_level_kind;
-    /** That basic collective's arguments follow from the call: `in`, `out`,
-     * their length, root and reducer. */
+    /** A collective of vectors: the arguments of that basic collective (`in`,
+     * `out`, `bytes`, `root`, `by`) follow from the call. */
     bool vector;
-    /** Of collectives of blocks: set in, out, bytes and at of that basic
-     * collective. False: data must be packed for it. NULL: never possible. */
+    /** A collective of blocks: sets `in`, `out`, `bytes` and `at` of that basic
+     * collective for an inline call. @return false: data must be packed for it.
+     * NULL: never possible */
     bool (*single_level_basic)(const ctn_call_t *call, ctn_ml_config_t *config,
                                ctn_basic_coll_t *basic);
     /** Called once for each start, when the hierarchy is built. Sets chunks,
-     * chunk_bytes and scratch_bytes; takes memory with ctn_ml_keep. What
-     * members must agree on follows from facts that all of them know.
-     * @return ERR_UNSUPPORTED (on all ranks; logged); ERR_NO_MEMORY: the ranks'
-     * numbers differ from then on, so the job aborts */
+     * chunk_bytes and scratch_bytes; takes memory with ctn_ml_keep. The number
+     * of chunks and the kinds of their tasks follow from facts that all ranks
+     * know.
+     * @return ERR_UNSUPPORTED (on all ranks; logged); ERR_NO_MEMORY: the job
+     * aborts, since this rank does not start the tasks that other ranks do */
     catena_status_t (*plan)(ctn_ml_t *ml);
-    /** Add the tasks of a chunk, in order; none: nothing to do. */
+    /** Add the tasks of a chunk, in order. It may add none. */
     void (*compose)(ctn_ml_t *ml, ctn_chunk_t *chunk);
 };
 
+/* The parts of `algorithm` that all compositions share: engine.c. */
 extern const ctn_phase_t ctn_ml_phases[];
 void ctn_ml_finish(ctn_op_t *op);
 void ctn_ml_release(ctn_op_t *op);
@@ -189,8 +204,8 @@ void ctn_ml_release(ctn_op_t *op);
 
 /* ---- for compositions ---- */
 
-/** Plan a vector of `bytes`: chunks of whole elements of `unit` bytes,
- * CTN_CHUNK_BYTES at most. */
+/** Cut a vector of `bytes` into chunks of at most CTN_CHUNK_BYTES each, whole
+ * elements of `unit` bytes: set ml->chunks and ml->chunk_bytes. */
 void ctn_ml_cut(ctn_ml_t *ml, size_t bytes, size_t unit);
 
 /** Offset and length of a chunk of such a vector. */
@@ -205,42 +220,43 @@ static inline size_t ctn_ml_bytes(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
     return left < ml->chunk_bytes ? left : ml->chunk_bytes;
 }
 
-/** Add a task of this rank's module on `level`. Its basic collective is zero
- * but for reducer, algorithm and chunks. */
+/** Add a task of this rank's module on `level`. The arguments of its basic
+ * collective are 0, except for reducer, algorithm and chunks. */
 ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
                        ctn_basic_kind_t kind);
 /** Add a task of one local step. */
 void ctn_ml_add_local(ctn_chunk_t *chunk, ctn_local_step_t step);
-/** The second part of the chunk begins with the next task that is added.
- * Without a call all tasks are in the first part. All members of a module put a
- * task in the same part; levels ascend in the first part and descend in the
- * second. */
+/** The second part of the chunk begins with the next task that is added. If
+ * this is not called, all tasks are in the first part. All members of a module
+ * put a task in the same part; levels ascend in the first part and descend in
+ * the second. */
 static inline void ctn_ml_down(ctn_chunk_t *chunk)
 {
     chunk->down = chunk->tasks;
 }
 
-/** Memory outside of the shared heap until this run of the operation ends; not
- * zeroed. @return NULL: no memory */
+/** Memory outside of the shared heap, freed when this run of the operation
+ * ends; not zeroed. @return NULL: no memory */
 void *ctn_ml_keep(ctn_ml_t *ml, size_t bytes);
-/** The same in the shared heap, for data that other ranks read. */
+/** The same in the shared heap, for data that other ranks may read. */
 void *ctn_ml_scratch(ctn_ml_t *ml, size_t bytes);
 
 /** Abort: this rank has no memory and cannot do its part, so other ranks would
  * wait for ever. */
 void ctn_ml_abort(ctn_ml_t *ml);
 
+/** This rank's subgroup on a level. */
 static inline const ctn_sbgp_t *ctn_ml_sbgp(const ctn_ml_t *ml, unsigned level)
 {
     return ml->hierarchy->level[level]->sbgp;
 }
-/** This rank's levels. The last one is the top if hierarchy->top. 0: the rank
- * is alone in the group. */
+/** Number of levels in which this rank takes part. The last one is the top if
+ * hierarchy->top. 0: the rank is alone in the group. */
 static inline unsigned ctn_ml_levels(const ctn_ml_t *ml)
 {
     return ml->hierarchy->levels;
 }
-/** Whether a level joins all ranks. */
+/** Whether a level is the top, which joins all ranks. */
 static inline bool ctn_ml_is_top(const ctn_ml_t *ml, unsigned level)
 {
     return ml->hierarchy->top && level + 1 == ml->hierarchy->levels;
@@ -254,7 +270,8 @@ static inline uint32_t ctn_ml_size(const ctn_ml_t *ml)
     return ml->call.group->chain.place.size;
 }
 
-/** The member of a level that represents the root. @return false: none */
+/** The member of this rank's subgroup on a level that represents the root.
+ * @return false: none */
 static inline bool ctn_ml_find_root(const ctn_ml_t *ml, unsigned level,
                                     uint32_t *member)
 {
@@ -263,43 +280,44 @@ static inline bool ctn_ml_find_root(const ctn_ml_t *ml, unsigned level,
     return *member < sbgp->size;
 }
 
-/** out = left op right; see ctn_reduce. Without memory the operation ends with
- * that error. */
+/** out = left op right; see ctn_reduce. If it needs memory and there is none,
+ * the operation will end with ERR_NO_MEMORY. */
 void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
                  size_t bytes);
 
 /* ---- state of a group: group.c ---- */
 
-/** Resolved configuration of the collectives of one setting in a group. Read by
- * every call. */
+/** What the settings of a group say about the collectives of one ctn_coll_t:
+ * resolved once, read by every call. */
 struct ctn_ml_config {
     ctn_hierarchy_t *hierarchy; /* NULL: not requested yet */
-    ctn_hierarchy_t *flat;      /* likewise */
+    ctn_hierarchy_t *flat;      /* single level; NULL: not requested yet */
     const char *algorithm;      /* the component's own string; NULL: auto */
     /* the last run, for catena_group_explain */
     struct {
         const ctn_composition_t *composition;
-        const ctn_hierarchy_t *through;
+        const ctn_hierarchy_t *through; /* the hierarchy that it ran on */
         const char *algorithm;
         bool fell_back; /* to the flat hierarchy */
         uint64_t chunks;
         size_t chunk_bytes;
-        const catena_group_t *on; /* a hidden duplicate of the group, or NULL */
-        char *explanation; /* explanation that the duplicate left; or NULL */
+        const catena_group_t *on; /* hidden duplicate that it ran on, or NULL */
+        char *explanation; /* text that this duplicate left when it was freed;
+                              or NULL */
     } last_run;
-    /* [ranks + 1]: where blocks begin, of uniform length or of the current
-     * call; see ctn_route_cached_offsets */
-    size_t *block_offsets;
-    size_t offsets_bytes;
+    /* See ctn_route_cached_offsets. */
+    size_t *block_offsets; /* [ranks + 1]: where blocks begin; NULL: not made */
+    size_t offsets_bytes; /* uniform length that they are for; SIZE_MAX: none */
 };
 
-/** At each start of a persistent request: apply the current settings of its
- * group. Settings changed while it is under way apply to later starts.
+/** Called at each start of a persistent request: apply the current settings of
+ * its group. Settings that change while it is under way apply to later starts.
  * @param group the request's own, a hidden duplicate */
 void ctn_ml_follow_settings(catena_group_t *group);
 
-/** Find the hierarchy of these collectives and, if `in_order`, the flat one as
- * well. Both are set in *config.
+/** Find the configuration of the collectives of `of`. Requests the hierarchy
+ * that it names and, if `in_order`, the flat one as well, unless they have been
+ * requested.
  * @return as ctn_hierarchy_of; also ERR_ARG: no component has the algorithm
  * that the settings name (logged) */
 catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
@@ -311,11 +329,13 @@ void ctn_ml_record_run(const ctn_ml_t *ml);
  * ran on it. */
 void ctn_ml_keep_explanation(const catena_group_t *hidden);
 
-/** A free chunk. @return NULL: no memory */
+/** Take a chunk from the group's pool. @return NULL: no memory */
 ctn_chunk_t *ctn_chunk_take(catena_group_t *group);
+/** Give it back. */
 void ctn_chunk_give(catena_group_t *group, ctn_chunk_t *chunk);
 
-/** The group's settings have changed: resolve the configurations again. */
+/** The group's settings have changed: the next calls resolve the configurations
+ * again. */
 void ctn_ml_forget(catena_group_t *group);
 
 /** Set "<collective>_algorithm" of a group.
@@ -328,16 +348,17 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
 bool ctn_ml_is_configured(catena_group_t *group, ctn_coll_t of);
 
 /** Explain how a collective last ran, for catena_group_explain.
- * @return false: it is not one of these */
+ * @return false: the name is not that of a composition */
 bool ctn_ml_explain(const catena_group_t *group, const char *collective,
                     char *text, size_t bytes);
 
 /* ---- for entry points: call/enter.c ---- */
 
-/** A hierarchical collective as an operation. @return NULL: no memory */
+/** Create the operation of a hierarchical collective. @return NULL: no memory
+ */
 ctn_op_t *ctn_ml_create(const ctn_call_t *call);
 
-/** Release the types and the operation that a call holds, if any. */
+/** Release the types and the reduction operation that a call holds, if any. */
 void ctn_call_drop(const ctn_call_t *call);
 
 #endif

@@ -1,24 +1,25 @@
 /* HIER-3: reduce; HIER-4: allreduce. Every level reduces to its leaders.
  *
- * reduce: at the top the result goes to the member that represents the root,
- * and from there down to the root: on each level from the leader to the member
- * that represents the root, as a scatter in which no other member has a block.
- * A single level reduces to the root directly.
+ * reduce: at the top the result goes to the member that represents the root. It
+ * is forwarded down to the root: on each level from the leader to the member
+ * that represents the root, by a basic scatter in which no other member has a
+ * block. A single level reduces to the root directly.
  *
  * allreduce: the top is an allreduce, and every level receives the result from
- * its leader.
+ * its leader (bcast).
  *
- * Partial results lie in the receive buffer if there is one, else in
- * scratch. */
+ * Partial results lie in the receive buffer if there is one, else in scratch
+ * memory. */
 
 #include "coll/ml/ml.h"
 
-/** This rank's data of a chunk, and where its results are stored. */
+/** This rank's data of a chunk. */
 static const unsigned char *own(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return ml->call.in.base + ctn_ml_from(ml, chunk);
 }
 
+/** Where this rank's partial results of a chunk lie, and then the result. */
 static unsigned char *results(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return ml->call.out.base != NULL
@@ -26,8 +27,8 @@ static unsigned char *results(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
                : chunk->scratch;
 }
 
-/** The first task reads this rank's data, later ones the result of the task
- * before. */
+/** Add a task of the way up. The first one reads this rank's data, later ones
+ * read the result of the task before them. */
 static ctn_basic_coll_t *add_up(ctn_ml_t *ml, ctn_chunk_t *chunk,
                                 unsigned level, ctn_basic_kind_t kind,
                                 uint32_t root)
@@ -59,14 +60,16 @@ static void compose_single_rank(const ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 /* ---- reduce ---- */
 
-/** Offsets for the scatters down to the root, for whole chunks and for the last
- * one, of each level. NULL: nothing is sent. */
+/** For the levels whose leader this rank is: the argument `at` of the scatter
+ * that forwards the result to the root; at[0] for whole chunks, at[1] for the
+ * last chunk. NULL: nothing is forwarded. */
 typedef struct paths {
     size_t *at[2][CTN_MOST_LEVELS];
 } paths_t;
 
-/** Whether a level forwards the result, and the member that gets it. */
-static bool passes_on(const ctn_ml_t *ml, unsigned level, uint32_t *to)
+/** Whether the leader of a level forwards the result. @param[out] to the member
+ * that gets it */
+static bool forwards(const ctn_ml_t *ml, unsigned level, uint32_t *to)
 {
     return !ctn_ml_is_top(ml, level) && ctn_ml_find_root(ml, level, to) &&
            *to != 0;
@@ -90,7 +93,7 @@ static catena_status_t plan_paths(ctn_ml_t *ml)
     uint32_t to;
     for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
         const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
-        if (sbgp->me != 0 || !passes_on(ml, level, &to)) {
+        if (sbgp->me != 0 || !forwards(ml, level, &to)) {
             continue;
         }
         paths = paths != NULL ? paths : ctn_ml_keep(ml, sizeof(*paths));
@@ -110,15 +113,16 @@ static catena_status_t plan_paths(ctn_ml_t *ml)
 static catena_status_t plan_reduce(ctn_ml_t *ml)
 {
     ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
-    /* A rank that leads no level holds no results of others. */
+    /* A rank that leads no level stores no partial results. */
     bool leads = ctn_ml_levels(ml) > 0 && ctn_ml_sbgp(ml, 0)->me == 0;
     ml->scratch_bytes =
         ml->call.out.base == NULL && leads ? ml->chunk_bytes : 0;
     return plan_paths(ml);
 }
 
-static void add_passing(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
-                        uint32_t to)
+/** Add the scatter that forwards the result on a level. */
+static void add_forwarding(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
+                           uint32_t to)
 {
     const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
     const paths_t *paths = ml->table;
@@ -150,8 +154,8 @@ static void compose_reduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
     ctn_ml_down(chunk);
     for (unsigned level = levels; level-- > 0;) {
         uint32_t to;
-        if (passes_on(ml, level, &to)) {
-            add_passing(ml, chunk, level, to);
+        if (forwards(ml, level, &to)) {
+            add_forwarding(ml, chunk, level, to);
         }
     }
 }

@@ -1,22 +1,23 @@
-/* HIER-10: reduce_scatter and reduce_scatter_block. Every level reduces all
- * blocks to its leaders, in chunks. Then the top is one basic reduce_scatter,
- * in which each member gets the blocks of all ranks that it represents, and
- * every level scatters them from its leader. If there are several chunks, the
- * reduces have chunks of their own before that; one chunk goes with it. A
- * single level is one basic reduce_scatter. */
+/* HIER-10: reduce_scatter and reduce_scatter_block. Every level below the top
+ * reduces the vector, which has all blocks, to its leaders, in chunks. Then the
+ * top is one basic reduce_scatter, in which each member gets the blocks of all
+ * ranks that it represents, and every level scatters them from its leader. If
+ * the vector is cut into several chunks, one more chunk follows for what comes
+ * after the reduces; if it is one chunk, all is done in that. A single level is
+ * one basic reduce_scatter. */
 
 #include "coll/ml/route.h"
 
 typedef struct reduce_scatter {
     ctn_route_t route;      /* first; of the way down */
-    ctn_cover_t all;        /* all blocks: this rank's, then reduced */
-    unsigned char *results; /* so far, of the ranks that this rank leads */
+    ctn_cover_t all;        /* the vector: all blocks, in the order of ranks */
+    unsigned char *results; /* a leader's memory for the reduced vector */
     /* of the top */
-    ctn_packing_t packing;
-    size_t *at;
-    unsigned char *packed; /* all blocks in the order of the top's members;
-                              NULL: they are in that order */
-    bool last_exclusive;
+    ctn_packing_t packing; /* the blocks in the order of its members */
+    size_t *at;            /* [its members + 1]: where their blocks begin */
+    unsigned char *packed; /* memory for the vector in that order; NULL: it is
+                              in that order already */
+    bool last_exclusive;   /* the last chunk is the additional one */
 } reduce_scatter_t;
 
 static bool is_single_rank(const ctn_ml_t *ml)
@@ -24,13 +25,15 @@ static bool is_single_rank(const ctn_ml_t *ml)
     return ctn_ml_levels(ml) == 0;
 }
 
-/** A leader stores reduced blocks. */
+/** Whether this rank leads a subgroup below the top, and so stores a reduced
+ * vector. */
 static bool leads(const ctn_ml_t *ml)
 {
     return !is_single_rank(ml) && !ctn_ml_is_top(ml, 0) &&
            ctn_ml_sbgp(ml, 0)->me == 0;
 }
 
+/** Plan the basic reduce_scatter of the top. */
 static catena_status_t plan_top(ctn_ml_t *ml, reduce_scatter_t *it)
 {
     unsigned levels = ctn_ml_levels(ml);
@@ -75,7 +78,8 @@ static catena_status_t measure(ctn_ml_t *ml, reduce_scatter_t *it)
     return CATENA_OK;
 }
 
-static catena_status_t plan_packing(ctn_ml_t *ml, reduce_scatter_t *it)
+/** Set the lengths, memory and order of all blocks. */
+static catena_status_t plan_blocks(ctn_ml_t *ml, reduce_scatter_t *it)
 {
     const ctn_call_t *call = &ml->call;
     it->results = NULL;
@@ -96,7 +100,8 @@ static catena_status_t plan_packing(ctn_ml_t *ml, reduce_scatter_t *it)
             return CATENA_ERR_NO_MEMORY;
         }
     }
-    /* The result must not overwrite data that the top still reads. */
+    /* If the top reads the caller's buffer in place, its result must go
+     * elsewhere: it must not overwrite data that other members still read. */
     bool mixed = call->in_place && !is_single_rank(ml) && ctn_ml_is_top(ml, 0);
     catena_status_t status = measure(ml, it);
     if (status == CATENA_OK) {
@@ -126,11 +131,12 @@ static catena_status_t plan(ctn_ml_t *ml)
         ml->chunks++;
     }
     catena_status_t status = ctn_route_find(ml, &it->route, CTN_ROUTE_LEADERS);
-    return status == CATENA_OK ? plan_packing(ml, it) : status;
+    return status == CATENA_OK ? plan_blocks(ml, it) : status;
 }
 
 /* ---- steps ---- */
 
+/** Copy the vector to `packed`. */
 static void pack(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
@@ -141,6 +147,7 @@ static void pack(ctn_ml_t *ml, ctn_chunk_t *chunk)
     }
 }
 
+/** Copy this rank's block to the receive buffer. */
 static void take_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;

@@ -6,7 +6,7 @@
 
 /* ---- lengths ---- */
 
-/** Lengths start as those that this rank knows. */
+/** Plan the chunk that sends lengths. Set those that this rank knows. */
 static catena_status_t plan_lengths(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -32,6 +32,8 @@ static catena_status_t plan_lengths(ctn_ml_t *ml)
     return ctn_route_layout(ml, &rooted->route);
 }
 
+/** A block has another length than expected: log the first one, and let the
+ * operation fail. */
 static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t received,
                    size_t expected)
 {
@@ -68,7 +70,7 @@ static void check_lengths(ctn_ml_t *ml)
 
 /* ---- blocks ---- */
 
-/** Set where blocks of these lengths begin. */
+/** Set where the blocks of the received lengths begin in the cover. */
 static catena_status_t measure(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -88,7 +90,7 @@ static catena_status_t measure(ctn_ml_t *ml)
     return CATENA_OK;
 }
 
-/** The cover has its lengths: take memory, and compute where blocks lie. */
+/** The cover's lengths are set: take memory, and compute where blocks lie. */
 static catena_status_t plan_blocks(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -103,7 +105,7 @@ static catena_status_t plan_blocks(ctn_ml_t *ml)
     return status == CATENA_OK ? ctn_route_layout(ml, &rooted->route) : status;
 }
 
-/** Plan from what this rank knows without messages. */
+/** Plan the blocks with the lengths that this rank knows without messages. */
 static catena_status_t plan_known(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -121,8 +123,8 @@ static catena_status_t plan_known(ctn_ml_t *ml)
     return plan_blocks(ml);
 }
 
-/** The lengths have arrived. */
-static void turn(ctn_ml_t *ml, ctn_chunk_t *chunk)
+/** The lengths have arrived: plan the blocks. */
+static void lengths_arrived(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     ctn_ml_rooted_t *rooted = ml->table;
     (void)chunk;
@@ -145,7 +147,7 @@ bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_chunk_t *chunk)
     bool blocks = chunk->index + 1 == ml->chunks;
     chunk->exclusive = chunk->index > 0;
     if (blocks && rooted->ahead) {
-        ctn_ml_add_local(chunk, turn);
+        ctn_ml_add_local(chunk, lengths_arrived);
     }
     return blocks;
 }

@@ -7,6 +7,7 @@
 
 /* ---- construction ---- */
 
+/** Set the hop of a level, but for what depends on lengths. */
 static void find_hop(ctn_ml_t *ml, ctn_route_t *route, unsigned level,
                      ctn_route_kind_t kind)
 {
@@ -14,8 +15,9 @@ static void find_hop(ctn_ml_t *ml, ctn_route_t *route, unsigned level,
     const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
     bool top = ctn_ml_is_top(ml, level);
     uint32_t root = 0;
-    bool under = kind == CTN_ROUTE_ROOTED && ctn_ml_find_root(ml, level, &root);
-    *hop = (ctn_hop_t){.packing = {.sbgp = sbgp}, .root = under ? root : 0};
+    bool rooted =
+        kind == CTN_ROUTE_ROOTED && ctn_ml_find_root(ml, level, &root);
+    *hop = (ctn_hop_t){.packing = {.sbgp = sbgp}, .root = rooted ? root : 0};
     hop->crosses = hop->root != 0 && !top;
     hop->holds = sbgp->me == hop->root;
     if (top && kind != CTN_ROUTE_ROOTED) {
@@ -24,8 +26,8 @@ static void find_hop(ctn_ml_t *ml, ctn_route_t *route, unsigned level,
     route->keeps |= hop->holds;
 }
 
-/** The blocks that this rank stores: those of the ranks that it represents at
- * its last level, or of all ranks if blocks from outside pass through it. */
+/** Set the ranks whose blocks this rank stores: those that it represents at its
+ * last level, or all ranks if blocks of others may go through it. */
 static void choose_cover(ctn_ml_t *ml, ctn_route_t *route,
                          ctn_route_kind_t kind)
 {
@@ -50,7 +52,8 @@ static void choose_cover(ctn_ml_t *ml, ctn_route_t *route,
     route->own = ctn_cover_find(&route->cover, ctn_ml_rank(ml));
 }
 
-/** Blocks from outside are among the leader's blocks. */
+/** In a hop that `crosses`: find the ranks that no member represents. Their
+ * blocks are among the leader's. */
 static catena_status_t find_rest(ctn_ml_t *ml, ctn_hop_t *hop)
 {
     const ctn_sbgp_t *sbgp = hop->packing.sbgp;
@@ -137,6 +140,7 @@ void ctn_route_layout_nothing(ctn_ml_t *ml, ctn_route_t *route)
     }
 }
 
+/** Set the lengths of a hop's blocks, and where they lie. */
 static catena_status_t layout_hop(ctn_ml_t *ml, const ctn_cover_t *cover,
                                   ctn_hop_t *hop)
 {
@@ -174,6 +178,7 @@ catena_status_t ctn_route_layout(ctn_ml_t *ml, ctn_route_t *route)
 
 /* ---- tasks ---- */
 
+/** The hop that a task does. */
 static ctn_hop_t *hop_of(const ctn_ml_t *ml, const ctn_task_t *task)
 {
     ctn_route_t *route = ml->table;
@@ -192,8 +197,8 @@ static unsigned char *own_blocks(const ctn_hop_t *hop)
                : hop->place;
 }
 
-/** Copy blocks between their packed place and the cover: this rank's, or those
- * of the other members. */
+/** If the hop is packed: copy blocks from the cover to hop->place (`out`), or
+ * back: this rank's (`own`), or those of the other members. */
 static void move_blocks(ctn_ml_t *ml, const ctn_hop_t *hop, bool own, bool out)
 {
     const ctn_route_t *route = ml->table;
@@ -218,7 +223,7 @@ static void begin_gather(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     ctn_task_t *task = &chunk->task[chunk->at];
     const ctn_hop_t *hop = hop_of(ml, task);
-    /* A rank that gets all blocks has its own in place already. */
+    /* A rank that gets all blocks leaves its own in the cover. */
     if (!hop->holds) {
         move_blocks(ml, hop, true, true);
     }

@@ -5,46 +5,53 @@
 #include "coll/ml/ml.h"
 
 /* The route of blocks through the levels of a hierarchy: up to the leaders
- * (gather), down from them (scatter).
+ * (gather), down from them (scatter). On each level the blocks are moved by one
+ * basic gather or scatter in each subgroup: a hop.
  *
- * A rooted collective sends each block once on each level. Subgroups that do
- * not contain the root, or a leader of it, gather at their leader, or scatter
- * from it. The others gather at the member that represents the root. If that is
- * not the leader, blocks from outside enter through the leader, together with
- * its own. So no block goes up to a leader and down again to the root.
+ * A gather or scatter with a root moves each block once on each level. In a
+ * subgroup in which no member represents the root, the root of the hop is the
+ * leader. In the others it is the member that represents the root. If that
+ * member is not the leader, the blocks of ranks that no member represents enter
+ * the subgroup through the leader, and go on to that member together with the
+ * leader's own. So no block goes up to a leader and down again to the root.
  *
  * Between levels a rank stores blocks in the order of ranks, contiguously: its
- * cover. In most hierarchies the blocks of a subgroup are contiguous in the
- * cover, member after member, and are sent and received there. Otherwise (ranks
- * assigned to nodes round-robin) they are packed. */
+ * cover (cover.h). In most hierarchies the blocks of a subgroup are contiguous
+ * in the cover, member after member, and are sent and received there. Otherwise
+ * (ranks assigned to nodes round-robin) they are packed: copied to or from
+ * other memory in the order of members. */
 
 /** One level of a route. */
 typedef struct ctn_hop {
     ctn_packing_t packing;
-    uint32_t root;
-    bool crosses; /* blocks from outside enter through the leader, which is not
-                     the root */
-    bool holds;   /* this rank gets, or sends, all blocks */
-    size_t *at;   /* if it holds all: [size + 1] */
-    size_t bytes; /* of this rank's blocks */
-    unsigned char *place; /* of all blocks, or of this rank's */
+    uint32_t root; /* a member: gathers from or scatters to the others */
+    bool crosses;  /* blocks of ranks that no member represents go through the
+                      leader, which is not the root */
+    bool holds;    /* this rank has the blocks of all members in this hop: it is
+                      the root, or all members get all blocks */
+    size_t *at;    /* if it holds them: [size of the subgroup + 1] */
+    size_t bytes;  /* of this rank's blocks */
+    unsigned char *place; /* of the blocks of all members if it holds them, else
+                             of this rank's */
     bool packed;          /* `place` is not in the cover */
 } ctn_hop_t;
 
-/** First member of what a composition keeps in ml->table. */
+/** A route. First member of a composition's state in ml->table. */
 typedef struct ctn_route {
     ctn_cover_t cover;
-    ctn_range_t all; /* ranks of the group */
-    uint32_t ranks;  /* in the cover */
-    uint32_t own;    /* this rank's index in the cover */
-    bool keeps;      /* it stores blocks of other ranks */
-    ctn_hop_t hop[CTN_MOST_LEVELS];
+    ctn_range_t all;                /* all ranks of the group */
+    uint32_t ranks;                 /* number of ranks in the cover */
+    uint32_t own;                   /* this rank's index in the cover */
+    bool keeps;                     /* this rank stores blocks of other ranks */
+    ctn_hop_t hop[CTN_MOST_LEVELS]; /* [levels] */
 } ctn_route_t;
 
+/** Where the blocks go, or come from. */
 typedef enum ctn_route_kind {
-    CTN_ROUTE_ROOTED, /* to or from call.root */
-    CTN_ROUTE_ALL,    /* all members of the top get all blocks */
-    CTN_ROUTE_LEADERS /* each member of the top has its own blocks */
+    CTN_ROUTE_ROOTED, /* call.root (gather, scatter) */
+    CTN_ROUTE_ALL,    /* all members of the top get all blocks (allgather) */
+    CTN_ROUTE_LEADERS /* each member of the top has the blocks of the ranks that
+                         it represents (reduce_scatter) */
 } ctn_route_kind_t;
 
 /** Whether a single level joins all ranks. The same on all ranks. */
@@ -54,7 +61,8 @@ static inline bool ctn_route_is_single_level(const ctn_ml_t *ml)
            ctn_ml_sbgp(ml, 0)->size == ctn_ml_size(ml);
 }
 
-/** Make the route: everything but lengths and places. The cover has its ranges.
+/** Make the route: everything but the lengths of blocks and what follows from
+ * them. Sets the ranges of the cover.
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_route_find(ctn_ml_t *ml, ctn_route_t *route,
                                ctn_route_kind_t kind);
@@ -65,23 +73,25 @@ static inline size_t ctn_route_bytes(const ctn_route_t *route)
     return ctn_cover_at(&route->cover, route->ranks);
 }
 
-/** Set the memory of the cover.
- * @param[in] own   this rank's block, to be used if no others are stored; or
- * NULL
- * @param[in] user_buffer memory to be used if others are stored; or NULL
+/** Set the memory of the cover: scratch memory, unless one of these serves.
+ * @param[in] own this rank's block; serves if this rank stores no other blocks;
+ * or NULL
+ * @param[in] user_buffer the user's buffer of all blocks; serves if this rank
+ * stores other blocks; or NULL
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_route_set_memory(ctn_ml_t *ml, ctn_route_t *route,
                                      const ctn_span_t *own,
                                      unsigned char *user_buffer);
 
-/** Compute where blocks lie, from the cover's lengths and memory.
+/** Compute where the blocks of each hop lie, from the cover's lengths and
+ * memory.
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_route_layout(ctn_ml_t *ml, ctn_route_t *route);
-/** Without memory for blocks: move nothing, on any level. */
+/** If there is no memory for blocks: let no hop move any. */
 void ctn_route_layout_nothing(ctn_ml_t *ml, ctn_route_t *route);
 
-/** Add the tasks that gather to the root, or to the leaders of all levels below
- * the top; or that scatter from them. */
+/** Add the tasks that gather to the root (CTN_ROUTE_ROOTED), or to the leaders
+ * of all levels below the top; or the tasks that scatter from there. */
 void ctn_route_gather(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_route_kind_t kind);
 void ctn_route_scatter(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_route_kind_t kind);
 /** Add the task in which all members of a level get all blocks. */
@@ -89,8 +99,8 @@ void ctn_route_allgather(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level);
 
 /* ---- user buffers ---- */
 
-/** Where the blocks of all ranks begin if they are contiguous, with lengths of
- * their own.
+/** Where the blocks of all ranks would begin if they were contiguous in the
+ * order of ranks.
  * @return [ranks + 1]; NULL: no memory */
 size_t *ctn_route_offsets(ctn_ml_t *ml);
 
@@ -99,13 +109,13 @@ size_t *ctn_route_offsets(ctn_ml_t *ml);
  * @param[in] at as ctn_route_offsets returns it; NULL: uniform */
 unsigned char *ctn_route_user_buffer(const ctn_call_t *call, const size_t *at);
 
-/** Where the blocks of all ranks begin, for an inline call.
+/** The same for an inline call. The offsets lie in config->block_offsets.
  * @return [ranks + 1], valid until the next call; NULL: no memory */
 const size_t *ctn_route_cached_offsets(const ctn_call_t *call,
                                        ctn_ml_config_t *config);
 
-/** For an inline call on a single level: set `bytes` and `at` of its basic
- * collective.
+/** For an inline call on a single level: set `bytes` and, if significant, `at`
+ * of its basic collective.
  * @param[in]  own this rank's block
  * @param[out] all memory of all blocks, if significant; else NULL
  * @return false: the call needs packing or copying, or is too long */
@@ -113,17 +123,18 @@ bool ctn_route_single_level(const ctn_call_t *call, ctn_ml_config_t *config,
                             const ctn_span_t *own, unsigned char **all,
                             ctn_basic_coll_t *basic);
 
-/** The same for gather and allgather; see ctn_composition_t. */
+/** The function `single_level_basic` (ml.h) of gather and allgather. */
 bool ctn_route_gather_single_level(const ctn_call_t *call,
                                    ctn_ml_config_t *config,
                                    ctn_basic_coll_t *basic);
 
-/** Copy the blocks of all ranks from a buffer to a cover that has all, or back.
- * Where lengths differ, the shorter one counts. */
+/** Copy the blocks of all ranks from a buffer to a cover that has all (`into`),
+ * or back. If a block's lengths differ, the shorter one counts. */
 void ctn_route_copy_blocks(ctn_ml_t *ml, const ctn_blocks_t *blocks,
                            const ctn_cover_t *cover, bool into);
 
-/** Copy this rank's block to the cover, or back, unless it lies there. */
+/** Copy this rank's block to the cover (`into`), or back, unless it lies
+ * there. */
 void ctn_route_copy_own(ctn_ml_t *ml, const ctn_route_t *route,
                         const ctn_span_t *own, bool into);
 

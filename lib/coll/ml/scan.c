@@ -1,14 +1,16 @@
 /* HIER-5: scan and exscan. Sanders, Traeff: Parallel Prefix (Scan) Algorithms
- * for MPI, EuroPVM/MPI 2006, for any number of levels. On the way up every
- * level computes, over the ranks that its members represent, the prefix of each
- * member (exscan) and the total (reduce, to the leader), which enters the next
- * level. On the way down every leader sends the prefix of its subgroup to the
- * members (bcast), which reduce it with their own. Only for hierarchies whose
- * members are in the order of ranks. A single level is one basic scan.
+ * for MPI, EuroPVM/MPI 2006, for any number of levels. The *prefix* of a rank
+ * or subgroup is the reduction of all ranks before it. On the way up every
+ * level computes, over the ranks that its members represent, the part of each
+ * member's prefix within the subgroup (exscan), and the total of the subgroup
+ * (reduce, to the leader), which enters the next level. On the way down every
+ * leader sends the prefix of its subgroup to the members (bcast), which reduce
+ * it with their own part. Only for hierarchies whose members are in the order
+ * of ranks. A single level is one basic scan or exscan.
  *
- * A rank that has a member before it on some level leads no level above. So
- * each rank gets a prefix from one exscan at most, and the prefix of its
- * subgroup after that. */
+ * A rank that is not the first member on some level takes part in no level
+ * above. So each rank gets a part of its prefix from one exscan at most, and
+ * the prefix of its subgroup after that. */
 
 #include "coll/ml/ml.h"
 
@@ -18,6 +20,7 @@ static unsigned char *own(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
     return ml->call.in.base + ctn_ml_from(ml, chunk);
 }
 
+/** Where this rank's result of a chunk goes. */
 static unsigned char *result(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return ml->call.out.base + ctn_ml_from(ml, chunk);
@@ -28,14 +31,15 @@ static size_t length(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
     return ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
 }
 
-/** On a leader: the total of the ranks that it represents. On a rank that leads
- * no more levels: the prefix of its subgroup. */
+/** On the way up, on a leader: the total of the ranks that it represents. On
+ * the way down, on a rank that is not the leader: the prefix of its subgroup.
+ */
 static unsigned char *total(const ctn_chunk_t *chunk)
 {
     return chunk->scratch;
 }
 
-/** The reduction of all ranks before this one. */
+/** This rank's prefix, or its part so far. */
 static unsigned char *prefix(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return ml->call.in_place ? chunk->scratch + ml->chunk_bytes
@@ -58,13 +62,14 @@ static catena_status_t plan(ctn_ml_t *ml)
 
 /* ---- local steps ---- */
 
+/** The prefix of the subgroup has arrived: reduce it with this rank's part. */
 static void put_in_front(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     unsigned char *before = prefix(ml, chunk);
     ctn_ml_fold(ml, total(chunk), before, before, length(ml, chunk));
 }
 
-/** scan: the prefix is complete; add this rank's data. */
+/** scan: the prefix is complete; reduce it with this rank's data. */
 static void include(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     ctn_ml_fold(ml, prefix(ml, chunk), own(ml, chunk), result(ml, chunk),
@@ -117,12 +122,13 @@ static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
     }
 }
 
+/** Add the bcast of a level. */
 static void add_down(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
 {
     const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
     unsigned char *before = prefix(ml, chunk);
     if (ctn_ml_is_top(ml, level) || sbgp->member[0].range[0].first == 0) {
-        return; /* no rank is before them */
+        return; /* no rank is before this subgroup */
     }
     if (sbgp->me == 0) {
         (void)add(ml, chunk, level, CTN_BCAST, before, before);

@@ -1,9 +1,11 @@
-/* HIER-8: scatter and scatterv; route.h has the route, rooted.h the lengths.
- * Blocks are sent from the root's buffer if they are contiguous there; else
- * they are copied to scratch first. */
+/* HIER-8: scatter and scatterv. route.h says how blocks go through the levels,
+ * rooted.h how ranks learn their lengths. Blocks are sent from the root's send
+ * buffer if they are contiguous there; else they are copied to scratch memory
+ * first. */
 
 #include "coll/ml/rooted.h"
 
+/** At the root: copy all blocks to the cover. */
 static void collect(ctn_ml_t *ml)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
@@ -17,6 +19,7 @@ static catena_status_t plan(ctn_ml_t *ml)
     return ctn_ml_rooted_plan(ml, collect);
 }
 
+/** Copy this rank's block to the receive buffer. */
 static void take_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ctn_ml_rooted_t *rooted = ml->table;

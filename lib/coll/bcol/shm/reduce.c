@@ -62,10 +62,9 @@ static bool collect(shm_call_t *call)
            shm_collect_fragments(call, is_root(call));
 }
 
-/* Not marked as synchronizing, although all members have started when one with
- * a zcopy vector, or the root, ends. Members with another length may run
- * "flat", which is not synchronizing, and all members must insert generation
- * barriers at the same operation. */
+/* No member ends before all have started. Still it is not marked as
+ * synchronizing: members with another length may run "flat", which is not, and
+ * all members must insert generation barriers at the same operation. */
 static const shm_algorithm_t shared = {
     .base = SHM_ALGORITHM("shared", false),
     .step = {publish_to_all, shm_fold_fragment, collect}};
