@@ -1,4 +1,5 @@
-/* Functions of the application on operands that lie as streams. */
+/* Reductions by a function of the application. Operands are streams
+ * (datatype.h). */
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,11 @@
 #include "type/builder.h"
 #include "type/op.h"
 
+/* Most bytes of copies at once, if the type is dense and if not; alignment of
+ * copies for users' functions. */
 enum { DENSE_BYTES = 4096, LAID_OUT_BYTES = 32768, ALIGNMENT = 16 };
 
+/** Call the function: inout = in op inout, for `bytes` of each stream. */
 static void call(const ctn_reducer_t *by, const void *in, void *inout,
                  size_t bytes)
 {
@@ -16,8 +20,8 @@ static void call(const ctn_reducer_t *by, const void *in, void *inout,
                      ctn_type_handle(by->type), by->op->argument);
 }
 
-/** The result replaces the first operand: through a copy of the second one,
- * chunk by chunk. */
+/** left = left op right. The function overwrites its second operand, so it gets
+ * a copy of that, piece by piece. */
 static bool apply_on_left(const ctn_reducer_t *by, char *left,
                           const char *right, size_t bytes)
 {
@@ -27,13 +31,13 @@ static bool apply_on_left(const ctn_reducer_t *by, char *left,
     if (copy == NULL) {
         return false;
     }
-    size_t most =
+    size_t most = /* bytes at once: whole elements */
         element <= DENSE_BYTES ? DENSE_BYTES - DENSE_BYTES % element : element;
     for (size_t at = 0; at < bytes; at += most) {
-        size_t chunk = bytes - at < most ? bytes - at : most;
-        memcpy(copy, right + at, chunk);
-        call(by, left + at, copy, chunk);
-        memcpy(left + at, copy, chunk);
+        size_t piece = bytes - at < most ? bytes - at : most;
+        memcpy(copy, right + at, piece);
+        call(by, left + at, copy, piece);
+        memcpy(left + at, copy, piece);
     }
     if (copy != on_stack) {
         free(copy);
@@ -41,19 +45,20 @@ static bool apply_on_left(const ctn_reducer_t *by, char *left,
     return true;
 }
 
-/** Memory for elements as their type describes them. */
+/** Memory for some elements laid out as their type describes. */
 typedef struct layout {
-    size_t elements;
-    size_t bytes;
-    size_t base; /* of the first element; aligned as the memory */
+    size_t elements; /* number of them */
+    size_t bytes;    /* of the memory */
+    size_t base; /* offset in the memory that stands for the buffer's address; a
+                    multiple of ALIGNMENT */
 } layout_t;
 
-/** Lay out as many elements as fit LAID_OUT_BYTES, at least one and at most
- * `most`. */
+/** The layout for as many elements as fit LAID_OUT_BYTES, at least one and at
+ * most `most`. */
 static layout_t lay_out(const ctn_type_t *type, size_t most)
 {
     ctn_bounds_t bounds = {type->true_low, type->true_high};
-    size_t one = (size_t)(bounds.high - bounds.low);
+    size_t one = (size_t)(bounds.high - bounds.low); /* bytes of an element */
     size_t step =
         type->extent < 0 ? -(size_t)type->extent : (size_t)type->extent;
     size_t fit = one >= LAID_OUT_BYTES ? 1
@@ -67,8 +72,8 @@ static layout_t lay_out(const ctn_type_t *type, size_t most)
                       -(size_t)low};
 }
 
-/** The function gets copies of the elements laid out as in a buffer of the
- * application, chunk by chunk. */
+/** out = left op right. The function gets copies of the elements, laid out as
+ * in a buffer of the application, some elements at a time. */
 static bool apply_laid_out(const ctn_reducer_t *by, const char *left,
                            const char *right, char *out, size_t bytes)
 {
@@ -86,11 +91,11 @@ static bool apply_laid_out(const ctn_reducer_t *by, const char *left,
     char *in = (char *)((uintptr_t)memory + layout.base);
     char *inout = (char *)((uintptr_t)in + layout.bytes);
     for (size_t at = 0; at < bytes; at += most) {
-        size_t chunk = bytes - at < most ? bytes - at : most;
-        (void)ctn_type_unpack(type, in, 0, chunk, left + at);
-        (void)ctn_type_unpack(type, inout, 0, chunk, right + at);
-        call(by, in, inout, chunk);
-        (void)ctn_type_pack(type, inout, 0, chunk, out + at);
+        size_t piece = bytes - at < most ? bytes - at : most;
+        (void)ctn_type_unpack(type, in, 0, piece, left + at);
+        (void)ctn_type_unpack(type, inout, 0, piece, right + at);
+        call(by, in, inout, piece);
+        (void)ctn_type_pack(type, inout, 0, piece, out + at);
     }
     free(memory);
     return true;

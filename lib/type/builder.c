@@ -117,8 +117,9 @@ bool ctn_bounds_add(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
     return true;
 }
 
-/** Update the bounds of the repeated data, and of the markers (lower and upper
- * bound). */
+/** Extend the true bounds, the lower bound and the extent, and multiply
+ * type->bytes, for `count` repetitions `stride` apart. @return false on
+ * overflow */
 static bool repeat_bounds(ctn_type_t *type, size_t count, ptrdiff_t stride)
 {
     ctn_bounds_t data = {type->true_low, type->true_high};
@@ -140,8 +141,8 @@ static bool repeat_bounds(ctn_type_t *type, size_t count, ptrdiff_t stride)
     return !__builtin_mul_overflow(type->bytes, count, &type->bytes);
 }
 
-/** Return whether `distance` is that at which `count` bodies follow `count`
- * others. */
+/** Whether `count` bodies, `stride` apart, are continued at the same stride by
+ * others that lie `distance` further: distance = count * stride. */
 static bool follows(size_t count, ptrdiff_t stride, ptrdiff_t distance)
 {
     ptrdiff_t all;
@@ -166,7 +167,7 @@ void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
         type->run = type->bytes;
         return;
     }
-    ctn_level_t *top = &type->level[type->depth];
+    ctn_level_t *top = &type->level[type->depth]; /* the new level */
     if (type->depth > 0 && top[-1].kind == CTN_LEVEL_STRIDED &&
         follows(top[-1].count, top[-1].stride, stride)) {
         top[-1].count *= count;
@@ -194,8 +195,8 @@ void ctn_type_flatten(const ctn_type_t *type, uint32_t *depth,
     }
 }
 
-/** Return whether the upper bound and the distance of any two bytes fit
- * ptrdiff_t: later sums of displacements are not checked. */
+/** Whether the upper bound and the distance between any two bytes of data fit
+ * ptrdiff_t. Sums of displacements are not checked after this. */
 static bool bounds_fit(const ctn_type_t *type)
 {
     ptrdiff_t unused;

@@ -3,14 +3,17 @@
 
 #include "type/datatype.h"
 
-/* A type under construction. After the first error later steps do nothing, and
- * ctn_type_builder_finish returns it. */
+/* A derived type is built in steps: begin, add levels from the lowest up,
+ * finish. The data and bounds are those of one element of the new type. */
+
+/** A type under construction. After the first error the other steps do nothing,
+ * and ctn_type_builder_finish returns that error. */
 typedef struct ctn_type_builder {
-    ctn_type_t *type;
-    catena_status_t status;
+    ctn_type_t *type;       /* NULL: no memory */
+    catena_status_t status; /* the first error */
 } ctn_type_builder_t;
 
-/** Bounds of repeated data; high is the end. */
+/** Bytes of memory from `low` to `high` - 1, relative to a buffer's address. */
 typedef struct ctn_bounds {
     ptrdiff_t low;
     ptrdiff_t high;
@@ -21,38 +24,41 @@ typedef struct ctn_bounds {
 const ctn_type_t *ctn_type_to_derive(const char *name, catena_type_t old,
                                      const catena_type_t *out);
 
-/** Start with a copy of `old`.
- * @param[in] levels that will be added at most
- * @param[in] bytes  for arrays, see ctn_type_builder_arrays */
+/** Begin with a copy of `old`.
+ * @param[in] name   of the constructor, for messages
+ * @param[in] levels number of levels that will be added, at most
+ * @param[in] bytes  of memory for arrays, see ctn_type_builder_arrays */
 ctn_type_builder_t ctn_type_builder_begin(const char *name,
                                           const ctn_type_t *old, size_t levels,
                                           size_t bytes);
 
-/** Return the memory for arrays, aligned for any level's array.
+/** Return the memory for the arrays that levels point to.
  * @param[in] levels as in ctn_type_builder_begin */
 void *ctn_type_builder_arrays(ctn_type_builder_t *builder,
                               const ctn_type_t *old, size_t levels);
 
-/** Remove all data and bounds. */
+/** Remove all data and set the bounds to 0. */
 void ctn_type_builder_clear(ctn_type_builder_t *builder);
 
-/** Shift the data and the bounds. */
+/** Move the data and the bounds by `offset` bytes. */
 void ctn_type_builder_shift(ctn_type_builder_t *builder, ptrdiff_t offset);
 
-/** Repeat the data and the bounds.
- * @param[in] count  1 or more
- * @param[in] stride bytes of memory from one to the next */
+/** Repeat the data, and extend the bounds to the repetitions: add a strided
+ * level, or merge it with what is there.
+ * @param[in] count  of repetitions; 1 or more
+ * @param[in] stride bytes of memory from one repetition to the next */
 void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
                              ptrdiff_t stride);
 
-/** Check the type and return it, or free it. */
+/** Check the type and set *out to its handle; after an error log that, free the
+ * type and return the error. */
 catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
                                         catena_type_t *out);
 
-/** Flatten elements of the lowest *depth levels, *stride apart: if the bodies
- * of the upper level are evenly spaced across elements as well, the elements
- * are rows of those bodies. Replaces both by one level less, and by the bodies'
- * stride. */
+/** Take elements that consist of the lowest *depth levels of a type and are
+ * *stride apart. If the top one of these levels is strided, and its stride goes
+ * on from one element to the next, the elements are one row of that level's
+ * bodies. Then decrement *depth, and set *stride to that of the bodies. */
 void ctn_type_flatten(const ctn_type_t *type, uint32_t *depth,
                       ptrdiff_t *stride);
 
@@ -60,21 +66,24 @@ void ctn_type_flatten(const ctn_type_t *type, uint32_t *depth,
  * @return false on overflow */
 bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride);
 
-/** Extend *all by a block of `length` (1 or more) elements that have `bounds`.
+/** Extend *all to a block at `displacement` of `length` (1 or more) elements,
+ * `extent` apart, each of which has `bounds`.
+ * @param first *all is not set yet
  * @return false on overflow */
 bool ctn_bounds_add(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
                     ptrdiff_t displacement, size_t length, ptrdiff_t extent);
 
-/** Blocks of consecutive elements. */
+/** Blocks of consecutive elements, as given to a constructor. */
 typedef struct ctn_type_blocks {
-    size_t count;
-    const size_t *lengths; /* [count] elements; NULL: all have `length` */
-    size_t length;
-    const ptrdiff_t *displacements; /* [count] */
-    ptrdiff_t unit;                 /* bytes of one unit of displacement */
+    size_t count;                   /* number of blocks */
+    const size_t *lengths;          /* [count] elements; NULL: `length` each */
+    size_t length;                  /* elements */
+    const ptrdiff_t *displacements; /* [count], in units of `unit` bytes */
+    ptrdiff_t unit;
 } ctn_type_blocks_t;
 
-/** Build blocks of elements of `old`, in this order. */
+/** Build a type of blocks of elements of `old`, in this order. The caller calls
+ * ctn_type_builder_finish. */
 ctn_type_builder_t ctn_type_builder_indexed(const char *name,
                                             const ctn_type_blocks_t *blocks,
                                             const ctn_type_t *old);

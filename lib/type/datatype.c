@@ -89,8 +89,8 @@ const ctn_type_t *ctn_type_hold(const ctn_type_t *type)
 
 void ctn_type_drop(const ctn_type_t *type)
 {
-    /* Release what this thread has read of the type, acquire what others have
-     * read: free must come after all of it. */
+    /* Release and acquire: all reads of the type, by this thread and by others,
+     * must come before free. */
     while (type != NULL && type->derived &&
            __atomic_sub_fetch(&writable(type)->references, 1,
                               __ATOMIC_ACQ_REL) == 0) {

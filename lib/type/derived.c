@@ -1,8 +1,10 @@
-/* Types with regular spacing: all but the indexed ones. */
+/* Constructors of derived types with regular spacing, and resized and dup: all
+ * except the indexed types (indexed.c) and struct (struct.c). */
 
 #include "core/log.h"
 #include "type/builder.h"
 
+/** `count` blocks of `blocklength` elements, `stride_bytes` apart. */
 static catena_status_t make_strided(const char *name, size_t count,
                                     size_t blocklength, ptrdiff_t stride_bytes,
                                     catena_type_t of, catena_type_t *out)
@@ -80,15 +82,16 @@ catena_status_t catena_type_dup(catena_type_t of, catena_type_t *out)
     return ctn_type_builder_finish(&builder, out);
 }
 
+/** The arguments of catena_type_subarray: a box of elements in an array. */
 typedef struct type_box {
-    size_t ndims;
+    size_t ndims; /* number of dimensions */
     const size_t *sizes;
     const size_t *subsizes;
     const size_t *starts;
     catena_order_t order;
 } type_box_t;
 
-/** @param[out] empty the box has no elements */
+/** Check the arguments. @param[out] empty the box has no elements */
 static catena_status_t check_box(const type_box_t *box, bool *empty)
 {
     if (box->ndims == 0 || box->sizes == NULL || box->subsizes == NULL ||
@@ -111,11 +114,13 @@ static catena_status_t check_box(const type_box_t *box, bool *empty)
     return CATENA_OK;
 }
 
-/** Repeat from the contiguous dimension outwards. */
+/** Repeat an element in each dimension, beginning with the one whose elements
+ * are contiguous.
+ * @param extent of the element */
 static void repeat_box(ctn_type_builder_t *builder, const type_box_t *box,
                        ptrdiff_t extent, bool empty)
 {
-    ptrdiff_t stride = extent;
+    ptrdiff_t stride = extent; /* in the array, of dimension d */
     for (size_t i = 0; i < box->ndims && builder->status == CATENA_OK; i++) {
         bool c_order = box->order == CATENA_ORDER_C;
         size_t d = c_order ? box->ndims - 1 - i : i;
@@ -154,7 +159,8 @@ catena_status_t catena_type_subarray(size_t ndims, const size_t sizes[],
     if (status != CATENA_OK) {
         return status;
     }
-    /* A box with more dimensions larger than 1 has too many elements. */
+    /* With more dimensions of two elements or more a box has more elements than
+     * size_t can count. The other dimensions add no level. */
     size_t levels = ndims < CTN_TYPE_LEVELS ? ndims : CTN_TYPE_LEVELS;
     ctn_type_builder_t builder =
         ctn_type_builder_begin("subarray", old, levels, 0);

@@ -1,39 +1,43 @@
-/* Types of blocks at arbitrary displacements: indexed, hindexed. The blocks are
- * read twice: to find what is regular, then to fill in the rest. */
+/* Constructors of types of blocks at arbitrary displacements: indexed,
+ * hindexed, and the same for blocks of one length. The blocks are read twice:
+ * first to find out whether lengths and distances are uniform, then to write
+ * the arrays of the level if they are not. */
 
 #include "type/builder.h"
 
-/** An iterator over the caller's blocks, merged: the next block does not begin
- * where the last one ended, and none is empty. */
+/** An iterator over the caller's blocks. It omits empty blocks, and merges a
+ * block with the next one if that begins where the first one ends. */
 typedef struct blocks {
-    ctn_type_blocks_t given;
-    const ctn_type_t *old;
-    size_t next;
-    bool overflow;
+    ctn_type_blocks_t given; /* the caller's blocks */
+    const ctn_type_t *old;   /* type of their elements */
+    size_t next;             /* index of the next block in `given` */
+    bool overflow; /* a displacement or length does not fit its type */
 } blocks_t;
 
+/** A merged block. */
 typedef struct type_block {
     ptrdiff_t displacement; /* bytes */
     size_t length;          /* elements */
 } type_block_t;
 
-/** What all blocks have in common. */
+/** What all merged blocks have in common. */
 typedef struct type_survey {
-    size_t blocks;
-    type_block_t first;
-    ptrdiff_t stride; /* from the first to the second */
-    bool same_length;
-    bool same_stride;
-    bool overflow;
+    size_t blocks;      /* number of merged blocks */
+    type_block_t first; /* the first one */
+    ptrdiff_t stride;   /* bytes from the first to the second one */
+    bool same_length;   /* all have the same length */
+    bool same_stride;   /* all are `stride` apart */
+    bool overflow;      /* as in blocks_t */
 } type_survey_t;
 
+/** Elements of the caller's block i. */
 static size_t length_of(const ctn_type_blocks_t *blocks, size_t i)
 {
     return blocks->lengths != NULL ? blocks->lengths[i] : blocks->length;
 }
 
-/** Return the next block that is not empty; false at the end and on
- * overflow. */
+/** Set *block to the caller's next block that is not empty; the iterator stays
+ * in front of it. @return false: there is none, or overflow */
 static bool peek(blocks_t *list, type_block_t *block)
 {
     const ctn_type_blocks_t *given = &list->given;
@@ -49,6 +53,8 @@ static bool peek(blocks_t *list, type_block_t *block)
     return !list->overflow;
 }
 
+/** Set *block to the next merged block, and advance the iterator.
+ * @return false: there is none, or overflow */
 static bool next_block(blocks_t *list, type_block_t *block)
 {
     if (!peek(list, block)) {
@@ -97,11 +103,13 @@ static type_survey_t survey_blocks(blocks_t list)
     return survey;
 }
 
-/** Set the bounds of all blocks. Once the data is known to span less than
- * PTRDIFF_MAX, differences of displacements need no checks. */
+/** Set the bounds of the type to those of all blocks. After this the data are
+ * known to span less than PTRDIFF_MAX, so differences of displacements need no
+ * checks. @return false on overflow */
 static bool set_bounds(ctn_type_t *type, blocks_t list)
 {
     const ctn_type_t *old = list.old;
+    /* MPI's lower and upper bound, and the true ones: of an element, of all. */
     ctn_bounds_t marker = {old->lower, old->lower + old->extent};
     ctn_bounds_t datum = {old->true_low, old->true_high};
     ctn_bounds_t markers = {0, 0};
@@ -126,8 +134,9 @@ static bool set_bounds(ctn_type_t *type, blocks_t list)
            !__builtin_sub_overflow(data.high, data.low, &unused);
 }
 
-/** Write the displacements, and the blocks' offsets in the stream to `start`
- * unless it is NULL.
+/** Write the arrays of the level of the blocks: displacements, relative to the
+ * first block, and unless `start` is NULL the blocks' offsets in the stream.
+ * @param[out] bytes of the stream, all blocks
  * @return false on overflow */
 static bool fill(blocks_t list, ptrdiff_t *displacement, size_t *start,
                  size_t *bytes)
@@ -153,7 +162,8 @@ static bool fill(blocks_t list, ptrdiff_t *displacement, size_t *start,
     return true;
 }
 
-enum { ADDED_LEVELS = 2 }; /* a block's row, and the blocks */
+/* At most: one for the elements of a block, one for the blocks. */
+enum { ADDED_LEVELS = 2 };
 
 /** Add the level of the blocks to the type. */
 static void add_blocks(ctn_type_builder_t *builder, const blocks_t *list,
@@ -195,8 +205,8 @@ static void add_blocks(ctn_type_builder_t *builder, const blocks_t *list,
     type->level[type->depth++] = level;
 }
 
-/** Return the bytes of the arrays; SIZE_MAX, which cannot be allocated, on
- * overflow. */
+/** Return the bytes of these arrays; on overflow SIZE_MAX, whose allocation
+ * fails. */
 static size_t array_bytes(const type_survey_t *survey)
 {
     size_t words;
@@ -237,7 +247,8 @@ ctn_type_builder_t ctn_type_builder_indexed(const char *name,
     return builder;
 }
 
-/** @param in_bytes displacements are in bytes; else in extents */
+/** @param in_bytes displacements are in bytes; else in extents of the old
+ * type */
 static catena_status_t make_indexed(const char *name, ctn_type_blocks_t blocks,
                                     bool in_bytes, catena_type_t of,
                                     catena_type_t *out)
@@ -251,7 +262,7 @@ static catena_status_t make_indexed(const char *name, ctn_type_blocks_t blocks,
     return ctn_type_builder_finish(&builder, out);
 }
 
-/** Blocks of individual lengths. */
+/** Blocks, each with its own length. */
 static ctn_type_blocks_t blocks_of(size_t count, const size_t *lengths,
                                    const ptrdiff_t *displacements)
 {

@@ -1,22 +1,27 @@
-/* Loops for the compiler to vectorize. CTN_KERNELS is the name of the table. */
+/* Kernels: the loops of the predefined operations, one for each operation and
+ * fixed type, written so that the compiler vectorizes them. The build defines
+ * CTN_KERNELS as the name of the table of kernels at the end (kernels.h). */
 
 #include "type/kernels.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* Operands may be unaligned in a user's buffer or in a message. */
+/* For element types: operands may be unaligned, in a user's buffer or in a
+ * message. */
 #define ANYWHERE __attribute__((aligned(1), may_alias))
 
-/* Results may replace an operand, element by element, but buffers do not
- * overlap otherwise: no iteration reads what another has written. */
+/* The result may be one of the operands, but buffers do not overlap otherwise.
+ * So no iteration reads what another one has written, and the compiler may
+ * assume that. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/** out[i] = result of a and b, elements of `left` and `right`. */
+/** Define the kernel of an operation and a type: out[i] = result, an expression
+ * of a = left[i] and b = right[i]. */
 #define KERNEL(op, name, ctype, result)                                        \
     static void op##_##name(const void *left, const void *right, void *out,    \
                             size_t count)                                      \
@@ -33,8 +38,8 @@
         }                                                                      \
     }
 
-/* Unsigned, and not narrower than unsigned: wraps, where signed overflow is
- * undefined. */
+/* Converts an integer to an unsigned type at least as wide as `unsigned`.
+ * Arithmetic then wraps, whereas signed overflow would be undefined. */
 #define WRAPPING(ctype, a) (1u * (ctype##_unsigned)(a))
 typedef uint8_t int8_t_unsigned, uint8_t_unsigned;
 typedef uint16_t int16_t_unsigned, uint16_t_unsigned;
@@ -67,17 +72,17 @@ BITWISE(byte, unsigned char)
 CTN_EACH_FLOAT_TYPE(COMPARE)
 CTN_EACH_FLOAT_TYPE(FLOAT)
 
-/** a * c - b * d. With fused multiply-add, gcc 12 fuses a difference next to a
- * sum even with -ffp-contract=off, which changes the result; it does not fuse
- * two sums. */
+/** a * c - b * d. If the processor has fused multiply-add instructions, gcc 12
+ * fuses a difference of products next to a sum of products even with
+ * -ffp-contract=off, which changes the result. It does not fuse two sums. */
 #if defined(__FMA__) || defined(__AVX512F__)
 #define DIFFERENCE(a, c, b, d) ((a) * (c) + (b) * -(d))
 #else
 #define DIFFERENCE(a, c, b, d) ((a) * (c) - (b) * (d))
 #endif
 
-/* By components: C's complex product handles infinities, with a call for
- * each. */
+/* Products are computed from real and imaginary parts. C's complex product
+ * instead calls a function for each element, to handle infinities. */
 #define COMPLEX(name, part)                                                    \
     static void sum_complex_##name(const void *left, const void *right,        \
                                    void *out, size_t count)                    \
@@ -103,8 +108,9 @@ CTN_EACH_FLOAT_TYPE(FLOAT)
     }
 CTN_EACH_FLOAT_TYPE(COMPLEX)
 
-/* Whole pairs are selected, so that padding is that of one operand: the same on
- * all ranks. If both are equal in value and index, the left one is taken. */
+/* Pairs are copied whole, with the padding of the operand that wins, so padding
+ * is the same on all ranks. If both are equal in value and index, the left one
+ * wins. */
 #define LOCATE(op, name, ctype, better)                                        \
     static void op##_##name(const void *left, const void *right, void *out,    \
                             size_t count)                                      \
@@ -132,7 +138,8 @@ CTN_EACH_FLOAT_TYPE(COMPLEX)
     LOCATE(maxloc, name, ctype, >)
 CTN_EACH_PAIR_TYPE(PAIR)
 
-/* A row of the table for each operation, by the types it is defined for. */
+/* The table has a row for each operation, with a kernel for each type that the
+ * operation is defined for. */
 #define ENTRY(op, name) [CTN_FIXED_##name] = op##_##name,
 #define ENTRY_MAX(name, ctype) ENTRY(max, name)
 #define ENTRY_MIN(name, ctype) ENTRY(min, name)

@@ -8,16 +8,17 @@
 
 #include "type/datatype.h"
 
-/* The loops of the predefined operations. kernels.c is compiled once for any
- * processor of the architecture and once for each useful extension
- * (lib/meson.build). All give the same bits, so ranks may use different ones
- * (except for which of two NaN is the sum or product of both). */
+/* Kernels: the loops of the predefined operations, in tables. kernels.c is
+ * compiled into one table for any processor of the architecture and one for
+ * each useful extension of x86-64 (lib/meson.build). All tables give the same
+ * bits, so ranks may use different ones. (The one exception: the sum or product
+ * of two NaN may be either of them.) */
 
 /** As ctn_reduce, for `count` elements of a fixed type. */
 typedef void (*ctn_kernel_t)(const void *left, const void *right, void *out,
                              size_t count);
 
-/** NULL: not defined for this type. */
+/** A table of kernels. NULL: the operation is not defined for the type. */
 typedef ctn_kernel_t ctn_kernels_t[CTN_PREDEFINED_OPS][CTN_FIXED_TYPES];
 
 extern const ctn_kernels_t ctn_kernels_any;

@@ -70,8 +70,8 @@ const ctn_reduce_op_t *ctn_op_hold(const ctn_reduce_op_t *op)
 
 void ctn_op_drop(const ctn_reduce_op_t *op)
 {
-    /* Release what this thread has read of it, acquire what others have read:
-     * free must come after all of it. */
+    /* Release and acquire: all reads of the operation, by this thread and by
+     * others, must come before free. */
     if (op != NULL && op->function != NULL &&
         __atomic_sub_fetch(&writable(op)->references, 1, __ATOMIC_ACQ_REL) ==
             0) {
@@ -89,7 +89,7 @@ const ctn_kernels_t *ctn_kernels(size_t nth)
     const ctn_kernels_t *usable[3];
     size_t count = 0;
 #ifdef __x86_64__
-    /* These read flags that are set before main. */
+    /* These read flags that the compiler's runtime sets before main. */
     if (__builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {

@@ -8,13 +8,14 @@
 
 #include "type/datatype.h"
 
-/** The operation of a reduction. (ctn_op_t is an operation of exec.) */
+/** The operation of a reduction, such as a sum. (ctn_op_t is another thing: a
+ * running collective.) A predefined one is a constant, one of the application
+ * is allocated and reference counted. */
 typedef struct ctn_reduce_op {
     const char *name;
-    ctn_predefined_t number;       /* of a predefined one */
-    catena_op_function_t function; /* NULL: predefined, a constant; else
-                                      allocated and counted */
-    void *argument;
+    ctn_predefined_t number;       /* of a predefined operation */
+    catena_op_function_t function; /* of the application; NULL: predefined */
+    void *argument;                /* passed to `function` */
     bool commutes;
     size_t references;
 } ctn_reduce_op_t;
@@ -22,7 +23,7 @@ typedef struct ctn_reduce_op {
 /** The predefined operations by handle, from CTN_FIRST_OP on; NULL: none. */
 extern CTN_HIDDEN const ctn_reduce_op_t *const ctn_reduce_op_table[CTN_HANDLES];
 
-/** Return the operation of a handle; NULL: it is none. */
+/** Return the operation of a handle; NULL: it is no handle of an operation. */
 static inline const ctn_reduce_op_t *ctn_reduce_op_of(catena_op_t handle)
 {
     uintptr_t value = (uintptr_t)handle;
@@ -44,15 +45,15 @@ typedef struct ctn_reducer {
 } ctn_reducer_t;
 
 /** out[i] = left[i] op right[i]; `left` is of lower ranks. Operands are streams
- * (see type/datatype.h) and need no alignment for predefined operations.
- * Functions of the application get the pointers passed here if the type is
- * dense; the library's own buffers are aligned to 16 bytes. Else they get
- * copies with the type's layout, with zeros between the data.
+ * (see type/datatype.h) and need no alignment for predefined operations. If the
+ * type is dense, functions of the application get the pointers passed here; the
+ * library's own buffers are aligned to 16 bytes. If not, they get copies with
+ * the type's layout, with zeros between the data.
  * @param[in]  by    ctn_op_valid must be true
  * @param[out] out   `left`, or `right`, or overlapping neither of them
  * @param[in]  bytes of each operand; a multiple of the type's size
- * @return false: no memory; `out` is undefined. Never for predefined
- *         operations; nor for dense types if `out` is not `left`, or elements
+ * @return false: no memory; `out` is undefined. Always true for predefined
+ *         operations, and for dense types if `out` is not `left` or elements
  *         have at most 4 KiB. */
 bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes);
@@ -64,13 +65,14 @@ bool ctn_apply(const ctn_reducer_t *by, const char *left, const char *right,
 /** Return whether the operation is defined for this type. */
 bool ctn_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type);
 
-/** Return the smallest type that may replace a valid one: its fixed type for
- * predefined operations, else the type itself. */
+/** Return the smallest type of whole elements for the operation, given a valid
+ * type: for a predefined operation the fixed type that it consists of, else the
+ * type itself. */
 const ctn_type_t *ctn_op_unit(const ctn_reduce_op_t *op,
                               const ctn_type_t *type);
 
-/** Describe why it is not defined, in one line without a newline: what was
- * given, what is allowed.
+/** Describe why an operation is not defined for a type, in one line without a
+ * newline: what was given, what is allowed.
  * @param[out] text [bytes], always terminated
  * @return text */
 const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,

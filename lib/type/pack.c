@@ -1,5 +1,7 @@
-/* Copies between the stream of a type and memory, from any offset. The offset
- * is divided down the levels once; the rest is loops. */
+/* Copies between the stream of a type and memory, from any offset of the
+ * stream. (Runs, levels, bodies and rows: datatype.h.) The offset is divided by
+ * the length of a body once on each level, to find where to begin; the rest is
+ * loops. */
 
 #include "type/datatype.h"
 
@@ -7,14 +9,14 @@
 
 #define INLINED static inline __attribute__((always_inline))
 
-/** Memory is addressed by offset; the stream is advanced. */
+/** State of a copy. The pointer to the stream is advanced, the one to memory
+ * stays at the base. */
 typedef struct copier {
-    const ctn_level_t *level;
-    size_t run;
-    bool pack;
-    const unsigned char
-        *in;            /* pack: the base; unpack: the rest of the stream */
-    unsigned char *out; /* pack: the rest of the stream; unpack: the base */
+    const ctn_level_t *level; /* of the type, or of a member of it */
+    size_t run;               /* bytes of its run */
+    bool pack;                /* copy to the stream; else from the stream */
+    const unsigned char *in;  /* pack: the base; unpack: in the stream */
+    unsigned char *out;       /* pack: in the stream; unpack: the base */
 } copier_t;
 
 static size_t smaller(size_t a, size_t b)
@@ -27,7 +29,8 @@ static ptrdiff_t times(size_t count, ptrdiff_t stride)
     return (ptrdiff_t)count * stride;
 }
 
-static void pass(copier_t *c, size_t bytes)
+/** Advance in the stream. */
+static void advance(copier_t *c, size_t bytes)
 {
     if (c->pack) {
         c->out += bytes;
@@ -36,6 +39,7 @@ static void pass(copier_t *c, size_t bytes)
     }
 }
 
+/** Copy contiguous bytes; `offset` is from the base, here and below. */
 static void copy_bytes(copier_t *c, ptrdiff_t offset, size_t bytes)
 {
     if (c->pack) {
@@ -43,11 +47,12 @@ static void copy_bytes(copier_t *c, ptrdiff_t offset, size_t bytes)
     } else {
         memcpy(c->out + offset, c->in, bytes);
     }
-    pass(c, bytes);
+    advance(c, bytes);
 }
 
-/** Instantiated with constants: `run`, so that memcpy becomes one or two
- * instructions; the others, so that the loop has no branches. */
+/** Copy `count` runs. Inlined with constant arguments: with a constant `run`
+ * memcpy becomes one or two instructions, and with constant `pack` and
+ * `displacement` (NULL or not) the loop has no branches. */
 INLINED void copy_loop(unsigned char *restrict out,
                        const unsigned char *restrict in, bool pack,
                        const ptrdiff_t *displacement, ptrdiff_t stride,
@@ -61,6 +66,7 @@ INLINED void copy_loop(unsigned char *restrict out,
     }
 }
 
+/** The same, with `pack` and `displacement` not constant. */
 INLINED void copy_both(unsigned char *out, const unsigned char *in, bool pack,
                        const ptrdiff_t *displacement, ptrdiff_t stride,
                        size_t run, size_t count)
@@ -103,10 +109,11 @@ static void copy_runs(copier_t *c, ptrdiff_t offset,
         copy_both(out, in, c->pack, displacement, stride, c->run, count);
     }
 #undef CASE
-    pass(c, count * c->run);
+    advance(c, count * c->run);
 }
 
-/** Copy from a row of runs, `stride` apart, starting at byte `from` of them. */
+/** Copy `bytes` of a row of runs, `stride` apart, starting at byte `from` of
+ * its stream. */
 static void copy_run_row(copier_t *c, ptrdiff_t offset, ptrdiff_t stride,
                          size_t from, size_t bytes)
 {
@@ -141,7 +148,8 @@ static void copy_run_row(copier_t *c, ptrdiff_t offset, ptrdiff_t stride,
 static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
                      ptrdiff_t stride, size_t from, size_t bytes);
 
-/** Copy bodies of `depth` levels at displacements of their own. */
+/** Copy from bodies that consist of the lowest `depth` levels, at the
+ * displacements of `level`. */
 static void copy_scattered(copier_t *c, uint32_t depth,
                            const ctn_level_t *level, ptrdiff_t offset,
                            size_t from, size_t bytes)
@@ -182,6 +190,7 @@ static size_t find_block(const ctn_level_t *level, size_t from)
     return low;
 }
 
+/** Copy from blocks of such bodies, at the displacements of `level`. */
 static void copy_indexed(copier_t *c, uint32_t depth, const ctn_level_t *level,
                          ptrdiff_t offset, size_t from, size_t bytes)
 {
@@ -214,7 +223,8 @@ static void copy_members(copier_t *c, const ctn_level_t *level,
     c->run = run;
 }
 
-/** Copy from one body of `depth` (1 or more) levels. */
+/** Copy from one body that consists of the lowest `depth` (1 or more) levels.
+ */
 static void copy_body(copier_t *c, uint32_t depth, ptrdiff_t offset,
                       size_t from, size_t bytes)
 {
@@ -235,8 +245,8 @@ static void copy_body(copier_t *c, uint32_t depth, ptrdiff_t offset,
     }
 }
 
-/** Copy from a row of bodies of `depth` levels, `stride` apart, starting at
- * byte `from` of them. */
+/** Copy `bytes` of a row of bodies that consist of the lowest `depth` levels,
+ * `stride` apart, starting at byte `from` of its stream. */
 static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
                      ptrdiff_t stride, size_t from, size_t bytes)
 {

@@ -8,11 +8,11 @@
 /* The fixed types and the predefined operations: what is known when the library
  * is compiled. */
 
-/** Data that is read without the global offset table, because it is known to
- * lie in the library. */
+/** For data of the library that programs do not use: compiled code reads them
+ * without the global offset table. */
 #define CTN_HIDDEN __attribute__((visibility("hidden")))
 
-/* X(name, C type) */
+/* Lists. CTN_EACH_..._TYPE(X) expands X(name, C type) for each type. */
 #define CTN_EACH_INTEGER_TYPE(X)                                               \
     X(int8, int8_t)                                                            \
     X(int16, int16_t)                                                          \
@@ -43,7 +43,7 @@
     CTN_EACH_COMPLEX_TYPE(X)                                                   \
     CTN_EACH_PAIR_TYPE(X)
 
-/* X(name) */
+/* Expands X(name) for each operation. */
 #define CTN_EACH_PREDEFINED_OP(X)                                              \
     X(max)                                                                     \
     X(min)                                                                     \
@@ -63,7 +63,8 @@ typedef enum ctn_fixed {
 #define CTN_FIXED_NUMBER(name, ctype) CTN_FIXED_##name,
     CTN_EACH_FIXED_TYPE(CTN_FIXED_NUMBER)
 #undef CTN_FIXED_NUMBER
-        CTN_FIXED_mixed, /* several: no predefined operation takes it */
+        CTN_FIXED_mixed, /* a type of several fixed types; no predefined
+                            operation takes it */
     CTN_FIXED_TYPES
 } ctn_fixed_t;
 
@@ -75,10 +76,11 @@ typedef enum ctn_predefined {
         CTN_PREDEFINED_OPS
 } ctn_predefined_t;
 
-/* Predefined handles are small integers: first + 0 to CTN_HANDLES - 1. Smaller
- * and larger values below CTN_FIRST_POINTER are no handles; the others are
- * addresses of derived types and of user-defined operations. No object lies in
- * the first page. */
+/* Handles of fixed types are integers from CTN_FIRST_TYPE on, those of
+ * predefined operations from CTN_FIRST_OP on, CTN_HANDLES of each. Other values
+ * below CTN_FIRST_POINTER are no handles. Values from there on are addresses of
+ * derived types and of user-defined operations: no object lies in the first
+ * page. */
 enum {
     CTN_FIRST_TYPE = 0x100,
     CTN_FIRST_OP = 0x200,

@@ -1,43 +1,46 @@
-/* Types of elements of several types. Members that are contiguous memory become
- * bytes, adjacent ones become one, and a struct in a struct is replaced by its
- * members. What then has one type is built from blocks of it; the rest has a
- * level with a type for each member. */
+/* The constructor of struct types. Members that are contiguous memory become
+ * bytes, adjacent members of one type become one, and a struct in a struct is
+ * replaced by its members. If all members then have one type, the struct is
+ * built as blocks of that type (indexed.c). Otherwise it gets a level with a
+ * type for each member. */
 
 #include <stdlib.h>
 
 #include "core/log.h"
 #include "type/builder.h"
 
-/** Elements of one type. */
+/** A member of a struct: consecutive elements of one type. */
 typedef struct member {
     const ctn_type_t *type;
-    size_t length;
+    size_t length;          /* number of elements */
     ptrdiff_t displacement; /* bytes from the base */
 } member_t;
 
+/** The members of a struct under construction. */
 typedef struct members {
-    /* What the caller gave, of `given` types. */
+    /* The caller's members: arrays [given]. */
     size_t given;
     const size_t *lengths;
     const ptrdiff_t *displacements;
     const catena_type_t *types;
-    /* What remains of it. */
+    /* The members after replacing and merging: arrays [count]. */
     size_t count;
     size_t *length;
     ptrdiff_t *displacement;
     const ctn_type_t **type;
-    bool overflow;
-    ctn_fixed_t element;
-    bool any;      /* `element` is set */
-    bool one_type; /* of all members */
-    size_t bytes;  /* of the stream */
-    bool bounded;  /* `markers` are set */
-    bool has_data; /* `data` are set */
-    ctn_bounds_t markers;
-    ctn_bounds_t data;
+    bool overflow;        /* a length or displacement does not fit its type */
+    ctn_fixed_t element;  /* fixed type of all data; or mixed */
+    bool any;             /* `element` is set */
+    bool one_type;        /* all members have the same type */
+    size_t bytes;         /* of the stream */
+    bool bounded;         /* `markers` are set */
+    bool has_data;        /* `data` are set */
+    ctn_bounds_t markers; /* MPI's lower and upper bound of the struct */
+    ctn_bounds_t data;    /* its true bounds */
 } members_t;
 
-/** Whether its members can replace one element of it. */
+/** Whether a type is a struct that one level of members describes, so that
+ * these can replace an element of it. */
 static bool is_struct(const ctn_type_t *type)
 {
     return type->depth == 1 && type->level[0].kind == CTN_LEVEL_MEMBERS;
@@ -60,7 +63,7 @@ static bool to_bytes(member_t *member)
     return true;
 }
 
-/** Append a member, or extend the last one.
+/** Append a member, or extend the last one if it continues that.
  * @return false on overflow */
 static bool append(members_t *m, member_t member)
 {
@@ -104,7 +107,8 @@ static bool append_struct(members_t *m, const ctn_type_t *type,
     return true;
 }
 
-/** Extend the bounds by member i, which is not empty. */
+/** Extend the bounds to the caller's member i, which is not empty.
+ * @return false on overflow */
 static bool extend_bounds(members_t *m, size_t i, const ctn_type_t *type)
 {
     ctn_bounds_t markers = {type->lower, type->lower + type->extent};
@@ -120,7 +124,7 @@ static bool extend_bounds(members_t *m, size_t i, const ctn_type_t *type)
     return fit;
 }
 
-/** Read one of the given members, which is not empty. */
+/** Read the caller's member i, which is not empty. @return false on overflow */
 static bool read_member(members_t *m, size_t i)
 {
     const ctn_type_t *type = ctn_type_of(m->types[i]);
@@ -144,7 +148,8 @@ static bool read_member(members_t *m, size_t i)
                         (member_t){type, m->lengths[i], m->displacements[i]});
 }
 
-/** Most members that remain. Types that are none are refused. */
+/** Check the types of the caller's members.
+ * @param[out] most upper limit of the members after replacing and merging */
 static catena_status_t count_members(const members_t *m, size_t *most)
 {
     *most = 1;
@@ -191,6 +196,7 @@ static void add_level(ctn_type_builder_t *builder, const members_t *m)
                                    .member = member};
 }
 
+/** Build the type of the members. */
 static ctn_type_builder_t build(const members_t *m)
 {
     static const char name[] = "struct";
