@@ -20,8 +20,11 @@
  * are held, and are released one by one, each when the task before it has
  * ended. Operations of a group start their tasks one operation after the other,
  * in the order of their tickets (see ctn_tickets_t). One operation starts its
- * tasks in the order up(0) up(1) ... up(LAG) down(0) up(LAG + 1) down(1) ... If
- * all tasks of a chunk were started before those of the next chunk, little
+ * tasks in this order, where LAG is CTN_LAG:
+ *
+ *     up(0) up(1) ... up(LAG) down(0) up(LAG + 1) down(1) ...
+ *
+ * If all tasks of a chunk were started before those of the next chunk, little
  * would overlap, since a sequence runs few operations at once.
  *
  * Freedom from deadlock: every rank has its tasks in this order, levels

@@ -74,8 +74,8 @@ typedef enum ctn_p2p_vector_algorithm {
 /* A signature tells whether a message's sender runs the same algorithm on the
  * same lengths. Messages of vectors and blocks carry it in place of a turn.
  *
- * A *pass*: recursive halving (reduce_scatter.c) cuts long blocks into chunks,
- * and runs all of its rounds once for each chunk. One such run is a pass.
+ * A *pass*: recursive halving (reduce_scatter.c) cuts long blocks into slices,
+ * and runs all of its rounds once for each slice. One such run is a pass.
  * Passes alternate between two sets of slots, so pass / 2 modulo 2
  * distinguishes two consecutive uses of a slot. Other algorithms have a single
  * pass.

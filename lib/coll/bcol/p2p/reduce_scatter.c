@@ -1,26 +1,29 @@
 /* P2P-10: reduce_scatter over messages, recursive halving. Thakur,
  * Rabenseifner, Gropp: Optimization of collective communication operations in
- * MPICH, IJHPCA 19 (1), 2005, section 3.3. A *partner* is one member, or a pair
- * of neighboring members of which only the first takes part in the rounds;
- * there are 2^k partners, k = floor(log2 m). If m is no power of two, the
- * second member of each pair first sends its vector to the first one, and
- * receives its block from it in the end. In round r two partners, 2^r apart,
- * each send the half of their blocks that the other one keeps. Rounds: k, and
- * two more if there are pairs. Messages: one per member and round. Passes: if
- * the vector is longer than a slot takes, each block is cut into chunks. A pass
- * runs all rounds for one chunk of each block. Memory: the chunks of one pass.
- * Differs from the paper: near partners exchange first and far ones last, so a
+ * MPICH, IJHPCA 19 (1), 2005, section 3.3. Rounds run among 2^k units, k =
+ * floor(log2 m). A *unit* is one member, or a pair of neighboring members;
+ * there are pairs only if m is no power of two. The second member of a pair
+ * first sends its vector to the first one, and receives its block from it in
+ * the end. In round r two units, 2^r apart, each send the half of their blocks
+ * that the other one keeps. Rounds: k, and two more if there are pairs.
+ * Messages: one per member and round.
+ *
+ * If the vector is longer than a slot takes, each block is cut into slices. A
+ * *pass* runs all rounds for one slice of each block. Memory: the slices of one
+ * pass.
+ *
+ * Differs from the paper: near units exchange first and far ones last, so a
  * partial result is always that of consecutive members, and operations need not
  * commute. For that, blocks are laid out in the order of the reversed bits of
- * their partners' numbers. */
+ * their units' numbers. */
 
 #include "coll/bcol/p2p/parts.h"
 
 #include "exec/slot.h"
 
-/* Limits: bytes of a chunk, even if messages then do not fit their slots;
+/* Limits: bytes of a slice, even if messages then do not fit their slots;
  * passes; rounds (member numbers have 32 bits). */
-enum { LEAST_CHUNK = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
+enum { LEAST_SLICE = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
 
 /* Slots, two of each, which passes use alternately: for the vector that the
  * second member of a pair sends, for the block returned to it, and for each
@@ -29,19 +32,19 @@ enum { VECTOR = 0, RESULT = 2, ROUND = 4 };
 
 typedef struct reduce_scatter_halving {
     ctn_p2p_call_t call; /* first */
-    unsigned rounds;     /* there are 2^rounds partners */
-    uint32_t paired;     /* the first `paired` partners are pairs */
-    uint32_t partner;    /* that this member belongs to */
+    unsigned rounds;     /* there are 2^rounds units */
+    uint32_t paired;     /* the first `paired` units are pairs */
+    uint32_t unit;       /* that this member belongs to */
     bool passive;        /* this member is the second of a pair */
-    size_t chunk;        /* bytes of each block in a pass, at most */
+    size_t slice;        /* bytes of each block in a pass, at most */
     uint32_t passes;     /* number of them */
     uint32_t pass;       /* the current one */
-    /* The chunks of partner p begin at start[reversed(p)] of `vector`. */
+    /* The slices of unit u begin at start[reversed(u)] of `vector`. */
     size_t *start;         /* [2^rounds + 1] */
     unsigned char *vector; /* partial result; in the memory after `start` */
     size_t memory_bytes;   /* of `start` and `vector` */
     bool spare;            /* they lie in eager buffers without messages */
-    uint32_t low, high;    /* entries of `start` whose chunks are kept so far */
+    uint32_t low, high;    /* entries of `start` whose slices are kept so far */
     unsigned round;
     bool sent;                      /* this member has sent in this round */
     size_t sent_bytes[MOST_ROUNDS]; /* in each round of this pass */
@@ -49,20 +52,18 @@ typedef struct reduce_scatter_halving {
     ctn_receive_handle_t handle; /* of the message being received */
 } reduce_scatter_halving_t;
 
-/* ---- members and partners ---- */
+/* ---- members and units ---- */
 
-/** The first member of a partner. */
-static uint32_t first_of(const reduce_scatter_halving_t *halving,
-                         uint32_t partner)
+/** The first member of a unit. */
+static uint32_t first_of(const reduce_scatter_halving_t *halving, uint32_t unit)
 {
-    return partner < halving->paired ? 2 * partner : partner + halving->paired;
+    return unit < halving->paired ? 2 * unit : unit + halving->paired;
 }
 
-/** Members of a partner. */
-static uint32_t count_of(const reduce_scatter_halving_t *halving,
-                         uint32_t partner)
+/** Number of members of a unit. */
+static uint32_t count_of(const reduce_scatter_halving_t *halving, uint32_t unit)
 {
-    return partner < halving->paired ? 2 : 1;
+    return unit < halving->paired ? 2 : 1;
 }
 
 /** The lowest `count` bits in reverse order. */
@@ -76,15 +77,15 @@ static uint32_t reversed(uint32_t bits, unsigned count)
 }
 
 /** Bytes of a member's block in this pass. */
-static size_t chunk_of(const reduce_scatter_halving_t *halving, uint32_t member)
+static size_t slice_of(const reduce_scatter_halving_t *halving, uint32_t member)
 {
     size_t bytes = ctn_p2p_block_bytes(halving->call.basic, member);
-    size_t from = halving->pass * halving->chunk;
+    size_t from = halving->pass * halving->slice;
     size_t rest = bytes > from ? bytes - from : 0;
-    return rest < halving->chunk ? rest : halving->chunk;
+    return rest < halving->slice ? rest : halving->slice;
 }
 
-/** Number the partners. */
+/** Find this member's unit. */
 static void pair_up(reduce_scatter_halving_t *halving)
 {
     const ctn_p2p_t *p2p = halving->call.p2p;
@@ -94,11 +95,11 @@ static void pair_up(reduce_scatter_halving_t *halving)
     }
     halving->paired = p2p->size - (UINT32_C(1) << halving->rounds);
     bool pair = p2p->me < 2 * halving->paired;
-    halving->partner = pair ? p2p->me / 2 : p2p->me - halving->paired;
+    halving->unit = pair ? p2p->me / 2 : p2p->me - halving->paired;
     halving->passive = pair && p2p->me % 2 == 1;
 }
 
-/** Set the bytes of a chunk, and the number of passes: whole elements, such
+/** Set the bytes of a slice, and the number of passes: whole elements, such
  * that messages fit their slots unless a limit above prevents that. */
 static void cut(reduce_scatter_halving_t *halving)
 {
@@ -110,31 +111,30 @@ static void cut(reduce_scatter_halving_t *halving)
         size_t bytes = ctn_p2p_block_bytes(basic, i);
         longest = bytes > longest ? bytes : longest;
     }
-    size_t chunk = longest;
+    size_t slice = longest;
     if (ctn_p2p_blocks_total(basic, p2p->size) > CTN_CHUNK_BYTES) {
         uint32_t blocks = halving->paired > 0 ? p2p->size : (p2p->size + 1) / 2;
-        chunk = CTN_CHUNK_BYTES / blocks;
-        chunk = chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk;
-        chunk = chunk < longest / MOST_PASSES + 1 ? longest / MOST_PASSES + 1
-                                                  : chunk;
-        chunk = chunk < element ? element : chunk / element * element;
+        slice = CTN_CHUNK_BYTES / blocks;
+        slice = slice < LEAST_SLICE ? LEAST_SLICE : slice;
+        slice = slice < longest / MOST_PASSES + 1 ? longest / MOST_PASSES + 1
+                                                  : slice;
+        slice = slice < element ? element : slice / element * element;
     }
-    halving->chunk = chunk;
+    halving->slice = slice;
     halving->passes =
-        longest > 0 ? (uint32_t)((longest + chunk - 1) / chunk) : 1;
+        longest > 0 ? (uint32_t)((longest + slice - 1) / slice) : 1;
 }
 
-/** Set where the chunks of this pass lie. @return bytes of all of them */
+/** Set where the slices of this pass lie. @return bytes of all of them */
 static size_t lay_out(reduce_scatter_halving_t *halving)
 {
     size_t at = 0;
     for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
-        uint32_t partner = reversed(p, halving->rounds);
-        uint32_t member = first_of(halving, partner);
+        uint32_t unit = reversed(p, halving->rounds);
+        uint32_t member = first_of(halving, unit);
         halving->start[p] = at;
-        at += chunk_of(halving, member);
-        at +=
-            count_of(halving, partner) == 2 ? chunk_of(halving, member + 1) : 0;
+        at += slice_of(halving, member);
+        at += count_of(halving, unit) == 2 ? slice_of(halving, member + 1) : 0;
     }
     halving->start[UINT32_C(1) << halving->rounds] = at;
     return at;
@@ -162,7 +162,7 @@ static ctn_step_t begin(ctn_op_t *op)
     halving->handle = (ctn_receive_handle_t){.data = NULL};
     size_t vector = 0;
     for (uint32_t i = 0; i < halving->call.p2p->size; i++) {
-        vector += chunk_of(halving, i);
+        vector += slice_of(halving, i);
     }
     size_t table =
         (((size_t)1 << halving->rounds) + 1) * sizeof(*halving->start);
@@ -182,21 +182,21 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /* ---- a pass ---- */
 
-/** Begin a pass: copy this member's chunks to the vector. */
+/** Begin a pass: copy this member's slices to the vector. */
 static ctn_step_t pack(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
     const ctn_basic_coll_t *basic = halving->call.basic;
     const unsigned char *in = basic->in;
-    size_t from = halving->pass * halving->chunk;
+    size_t from = halving->pass * halving->slice;
     (void)lay_out(halving);
     ctn_p2p_begin_pass(op, halving->pass);
     for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
         unsigned char *at = halving->vector + halving->start[p];
-        uint32_t partner = reversed(p, halving->rounds);
-        uint32_t member = first_of(halving, partner);
-        for (uint32_t n = count_of(halving, partner); n > 0; n--, member++) {
-            size_t bytes = chunk_of(halving, member);
+        uint32_t unit = reversed(p, halving->rounds);
+        uint32_t member = first_of(halving, unit);
+        for (uint32_t n = count_of(halving, unit); n > 0; n--, member++) {
+            size_t bytes = slice_of(halving, member);
             ctn_p2p_copy(op, at, in + basic->at[member] + from, bytes);
             at += bytes;
         }
@@ -208,7 +208,7 @@ static ctn_step_t pack(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Bytes of the chunks of entries `low` to `high` - 1. */
+/** Bytes of the slices of entries `low` to `high` - 1. */
 static size_t bytes_between(const reduce_scatter_halving_t *halving,
                             uint32_t low, uint32_t high)
 {
@@ -255,7 +255,7 @@ static ctn_step_t give_vector(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
     uint32_t me = halving->call.p2p->me;
-    if (halving->partner >= halving->paired) {
+    if (halving->unit >= halving->paired) {
         return CTN_STEP_NEXT;
     }
     size_t bytes = bytes_between(halving, 0, halving->high);
@@ -268,8 +268,8 @@ static ctn_step_t give_vector(ctn_op_t *op)
     return step == CTN_STEP_NEXT ? fold_in(op, false) : step;
 }
 
-/** Send the half that the partner of this round keeps, and keep the other
- * half.
+/** Send the half that the partner of this round, `member`, keeps, and keep the
+ * other half.
  * @param upper this member keeps the upper half */
 static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
 {
@@ -290,8 +290,8 @@ static ctn_step_t exchange(ctn_op_t *op)
     reduce_scatter_halving_t *halving = ctn_op_state(op);
     while (!halving->passive && halving->round < halving->rounds) {
         uint32_t bit = UINT32_C(1) << halving->round;
-        uint32_t member = first_of(halving, halving->partner ^ bit);
-        bool upper = (halving->partner & bit) != 0;
+        uint32_t member = first_of(halving, halving->unit ^ bit); /* partner */
+        bool upper = (halving->unit & bit) != 0;
         if (!halving->sent) {
             catena_status_t status = send_half(op, member, upper);
             if (status != CATENA_OK) {
@@ -314,15 +314,15 @@ static ctn_step_t exchange(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** All rounds are done: copy this member's chunk to its receive buffer. The
- * second member of a pair receives its chunk from the first. */
+/** All rounds are done: copy this member's slice to its receive buffer. The
+ * second member of a pair receives its slice from the first. */
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
     uint32_t me = halving->call.p2p->me;
     unsigned char *out = halving->call.basic->out;
-    size_t bytes = chunk_of(halving, me);
-    out += halving->pass * halving->chunk;
+    size_t bytes = slice_of(halving, me);
+    out += halving->pass * halving->slice;
     if (halving->passive) {
         ctn_step_t step = receive(op, me - 1, RESULT, bytes);
         if (step == CTN_STEP_NEXT) {
@@ -333,9 +333,9 @@ static ctn_step_t hand_over(ctn_op_t *op)
     }
     const unsigned char *own = halving->vector + halving->start[halving->low];
     ctn_p2p_copy(op, out, own, bytes);
-    if (halving->partner < halving->paired) {
+    if (halving->unit < halving->paired) {
         catena_status_t status =
-            send(op, me + 1, RESULT, own + bytes, chunk_of(halving, me + 1),
+            send(op, me + 1, RESULT, own + bytes, slice_of(halving, me + 1),
                  &halving->result_bytes);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
@@ -360,7 +360,7 @@ static bool all_sent(const ctn_op_t *op,
             return false;
         }
     }
-    return halving->partner >= halving->paired ||
+    return halving->unit >= halving->paired ||
            ctn_message_zcopy_done(op, RESULT + odd, signature,
                                   halving->result_bytes);
 }

@@ -172,8 +172,7 @@ struct shm_call {
     catena_status_t status; /* what it ends with */
     bool mismatch;          /* a vector had another length, or no valid data */
     uint32_t peer_checks;   /* exec->peer_checks when it was last compared */
-    size_t
-        longest; /* bytes of the longest block that may lie in an eager row */
+    size_t longest; /* bytes of the longest block that eager rows must take */
     shm_copy_area_t copy_area;
 };
 
