@@ -42,16 +42,16 @@ typedef struct ctn_level {
 } ctn_level_t;
 
 /** A type. Invariants, while bytes > 0:
- *   level[i].bytes = (number of bodies of level i) * (bytes of its body), which
- *     are those of level[i - 1], or of the run
+ *   level[i].bytes = (bodies of level i) * (i > 0 ? level[i - 1].bytes : run)
  *     (CTN_LEVEL_MEMBERS: sum over all members; run is 1 and has no meaning)
  *   bytes = depth > 0 ? level[depth - 1].bytes : run
- *   no level has a single body, and no strided level can be merged with the one
- *     below
- *   a level has two members or more, not all of one type; a member that itself
- *     has members has two elements or more, or repeats its members by levels:
- * so members are nested less deep than `bytes` has bits Types without data have
- * depth, run, shift and the true bounds 0. */
+ *   no level has a single body, and no strided level can be merged with the
+ *     one below
+ *   a level of members has two or more, not all of one type; a member that
+ *     has members itself has two elements or more, or repeats its members by
+ *     levels: so members are nested less deep than `bytes` has bits
+ *
+ * Types without data have depth, run, shift and the true bounds 0. */
 typedef struct ctn_type {
     const char *name;    /* of the type or its constructor, for messages */
     size_t bytes;        /* of the stream, one element */

@@ -1,8 +1,8 @@
 /* HIER-9: allgather and allgatherv. Every level gathers at its leaders, the top
  * is an allgather, and on the way down every level receives all blocks from its
  * leader (bcast). For the bcasts all blocks together are one vector. If it is
- * longer than a chunk it is cut, and chunk 0 only gathers, while chunk i is
- * fragment i - 1 of the vector. A single level is one basic allgather.
+ * longer than a chunk it is cut: chunk 0 then only gathers, and the chunks
+ * after it carry the vector down. A single level is one basic allgather.
  *
  * Blocks are stored and sent down contiguously in the order of ranks: in the
  * receive buffer if they are contiguous there, else in scratch memory; a rank
@@ -11,6 +11,7 @@
 
 #include "coll/ml/route.h"
 
+/** State of the composition, in ml->table. */
 typedef struct ml_allgather {
     ctn_route_t route; /* first */
     size_t *at;        /* [ranks + 1] where blocks begin; NULL: uniform */

@@ -8,6 +8,7 @@
 
 #include "coll/ml/route.h"
 
+/** State of the composition, in ml->table. */
 typedef struct reduce_scatter {
     ctn_route_t route;      /* first; of the way down */
     ctn_cover_t all;        /* the vector: all blocks, in the order of ranks */

@@ -41,8 +41,7 @@ extern const char *const ctn_p2p_aggregation_shapes[];
 typedef struct ctn_p2p_aggregate_record {
     size_t bytes;              /* of the block */
     const unsigned char *data; /* the block; when read, NULL if it is long */
-    unsigned
-        slot; /* scatter, long block: the root's slot for CTS (scatter.c) */
+    unsigned slot; /* scatter, long block: the root's slot for its CTS */
 } ctn_p2p_aggregate_record_t;
 
 /** Bytes of a record: the length, and a short block padded to 8 bytes. */

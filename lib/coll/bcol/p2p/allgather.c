@@ -11,6 +11,7 @@
 
 #include "exec/slot.h"
 
+/** State of the operation. */
 typedef struct p2p_bruck {
     ctn_p2p_call_t call; /* first */
     unsigned round;
@@ -29,6 +30,7 @@ typedef struct p2p_stretch {
     uint32_t again; /* from member 0 on */
 } p2p_stretch_t;
 
+/** The blocks of `count` members from `first` on. */
 static p2p_stretch_t stretch_from(uint32_t size, uint32_t first, uint32_t count)
 {
     uint32_t rest = size - first;
@@ -63,6 +65,7 @@ static uint32_t ahead(const ctn_p2p_t *p2p, uint32_t away)
     return away < rest ? p2p->me + away : away - rest;
 }
 
+/** The member `away` before this one. */
 static uint32_t behind(const ctn_p2p_t *p2p, uint32_t away)
 {
     return away <= p2p->me ? p2p->me - away : p2p->me + (p2p->size - away);

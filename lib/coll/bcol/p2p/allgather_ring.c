@@ -23,6 +23,7 @@ typedef struct allgather_ring_cursor {
     size_t from;
 } allgather_ring_cursor_t;
 
+/** State of the operation. */
 typedef struct allgather_ring {
     ctn_p2p_call_t call;              /* first */
     ctn_fragmented_recv_t in;         /* from the left neighbor in the ring */

@@ -6,6 +6,7 @@
 
 #include "coll/bcol/p2p/p2p.h"
 
+/** State of the operation. */
 typedef struct p2p_barrier {
     ctn_p2p_call_t call; /* first */
     unsigned round;

@@ -20,6 +20,7 @@ typedef struct child {
     uint32_t end;   /* the place after the last one of the child's subtree */
 } child_t;
 
+/** State of the operation. */
 typedef struct p2p_gather {
     ctn_p2p_call_t call; /* first */
     ctn_p2p_aggregation_t aggregation;

@@ -21,6 +21,7 @@ typedef struct range {
     size_t end;
 } range_t;
 
+/** State of the operation. */
 typedef struct rabenseifner_halving {
     ctn_p2p_fold_t fold;       /* first */
     unsigned round;            /* the allgather counts it down again */

@@ -9,6 +9,7 @@
 
 #include "coll/bcol/p2p/fold.h"
 
+/** State of the operation. */
 typedef struct doubling {
     ctn_p2p_fold_t fold; /* first */
     unsigned round;

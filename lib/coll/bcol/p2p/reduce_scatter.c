@@ -30,6 +30,7 @@ enum { LEAST_SLICE = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
  * round. */
 enum { VECTOR = 0, RESULT = 2, ROUND = 4 };
 
+/** State of the operation. */
 typedef struct reduce_scatter_halving {
     ctn_p2p_call_t call; /* first */
     unsigned rounds;     /* there are 2^rounds units */

@@ -30,6 +30,7 @@ typedef struct reduce_scatter_ring_cursor {
     uint32_t index; /* in the group */
 } reduce_scatter_ring_cursor_t;
 
+/** State of the operation. */
 typedef struct reduce_scatter_ring {
     ctn_p2p_call_t call;      /* first */
     size_t fragment;          /* bytes of a fragment, at most: whole elements */

@@ -15,6 +15,7 @@
 
 #include "coll/bcol/p2p/p2p.h"
 
+/** State of the operation. */
 typedef struct rooted {
     ctn_p2p_call_t call; /* first */
     /* arguments */

@@ -20,6 +20,7 @@ enum { FRAGMENTS, ASSIGNED };
 /** Not assigned yet. */
 enum { NO_SLOT = 255 };
 
+/** State of the operation. */
 typedef struct p2p_scatter {
     ctn_p2p_call_t call; /* first */
     ctn_p2p_aggregation_t aggregation;

@@ -77,8 +77,8 @@ static bool publish(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     shm_publish(call, basic->in, basic->bytes, basic->bytes >= ZCOPY_BYTES);
-    call->own =
-        basic->in; /* the staging buffer is for this member's fragment */
+    /* Not in the staging buffer, which is for this member's fragment. */
+    call->own = basic->in;
     return true;
 }
 

@@ -49,8 +49,8 @@ static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", false),
 static bool publish_to_all(shm_call_t *call)
 {
     shm_publish(call, call->basic->in, call->basic->bytes, true);
-    call->own = call->basic->in; /* the staging buffer is for this member's
-                                    fragment */
+    /* Not in the staging buffer, which is for this member's fragment. */
+    call->own = call->basic->in;
     return true;
 }
 
