@@ -1,13 +1,14 @@
-/* Message contents, as in the oracle; and the random numbers for lengths,
- * graphs and permutations. */
+/* Message contents, which the functions of tests/oracle define; and the random
+ * numbers for lengths, graphs and permutations. */
 
 #include "oracle/content.h"
 #include "oracle/random.h"
 
 #include "bench.h"
 
-/* Not ctn_hash_mix, although it differs only in detail: other numbers would
- * change the workloads, and results would not compare with earlier ones. */
+/* Differs only in detail from ctn_hash_mix, which must not replace it: other
+ * random numbers would change lengths and graphs, and new results could not be
+ * compared with earlier ones. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ (x >> 32)) * 0xbf58476d1ce4e5b9u;
@@ -37,6 +38,7 @@ uint64_t bench_compare(const void *block, size_t bytes, uint64_t seed,
     if (wrong > 0) {
         size_t word = first->offset / 8;
 
+        /* Word i of a block is word 0 of a block whose seed is i steps on. */
         oracle_fill(seed + word * CTN_RANDOM_STEP, 8, &expected);
         first->expected = (unsigned char)(expected >> first->offset % 8 * 8);
         first->found = found[first->offset];

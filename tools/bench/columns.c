@@ -1,4 +1,4 @@
-/* Blocks that are columns of a matrix. */
+/* Blocks that are columns of a matrix: their widths and datatypes. */
 
 #include "columns.h"
 
@@ -6,10 +6,13 @@
 
 #include "bench.h"
 
-enum { ROWS = 8, LEAST_WIDTH = 8 };
+enum {
+    ROWS = 8,       /* of a block of 64 bytes or more */
+    LEAST_WIDTH = 8 /* bytes */
+};
 
-/* Bytes of a row of a block: 8, and from 8 rows on the width that gives 8 rows;
- * less if the block does not divide into such rows. */
+/* Bytes of a row of a block of `bytes`: an eighth of the block, but at
+ * least 8; less if the block does not divide into such rows. */
 static size_t width_of(size_t bytes)
 {
     size_t width = bytes / ROWS > LEAST_WIDTH ? bytes / ROWS : LEAST_WIDTH;
@@ -21,6 +24,7 @@ static size_t width_of(size_t bytes)
     return width;
 }
 
+/* The datatype of block `which`. */
 static catena_type_t column_block(struct bench *bench,
                                   const struct bench_blocks *blocks, int which)
 {
@@ -37,7 +41,8 @@ static catena_type_t column_block(struct bench *bench,
     return type;
 }
 
-static void cut(struct bench_blocks *blocks, size_t bytes)
+/* Set the layout of blocks of `bytes` that are columns. */
+static void lay_out(struct bench_blocks *blocks, size_t bytes)
 {
     size_t width = width_of(bytes), n = (size_t)blocks->number;
 
@@ -54,7 +59,7 @@ struct bench_columns bench_columns_open(struct bench *bench,
     struct bench_columns columns = {.number = blocks->number};
     size_t n = (size_t)blocks->number;
 
-    cut(blocks, bytes);
+    lay_out(blocks, bytes);
     columns.counts = bench_alloc(bench, n, sizeof(*columns.counts));
     columns.displacements =
         bench_alloc(bench, n, sizeof(*columns.displacements));

@@ -8,23 +8,24 @@
 struct bench;
 struct bench_blocks;
 
-/* Blocks that are columns of a matrix: each is one element of its own type,
- * from the begin of the matrix. */
+/* Blocks that are adjacent columns of a matrix, as arguments of an alltoallw.
+ * Each block is one element of a subarray type that begins, as all do, at the
+ * begin of the matrix. */
 struct bench_columns {
-    int number;
-    size_t *counts;
-    ptrdiff_t *displacements;
-    catena_type_t *types;
+    int number;               /* of blocks */
+    size_t *counts;           /* [number]: 1 */
+    ptrdiff_t *displacements; /* [number]: 0 */
+    catena_type_t *types;     /* [number] */
 };
 
-/** Cut a matrix into columns for blocks->number blocks of this size. Sets the
- * positions in `blocks`. */
+/** Divide a matrix into columns: blocks->number blocks of `bytes` each. Sets
+ * the bytes, rows and stride of `blocks`. */
 struct bench_columns bench_columns_open(struct bench *bench,
                                         struct bench_blocks *blocks,
                                         size_t bytes);
 void bench_columns_close(struct bench_columns *columns);
 
-/* The arguments of an alltoallw. */
+/* The arguments of an alltoallw for one side, behind the buffer. */
 #define BENCH_COLUMNS(columns)                                                 \
     (columns)->counts, (columns)->displacements, (columns)->types
 

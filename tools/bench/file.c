@@ -15,7 +15,7 @@ static void report_wrong(const struct bench_file *file, const char *doing,
             strerror(errno));
 }
 
-/* Separate, so that `name` is freed in one place. */
+/* Create the temporary file. The name is the caller's to free. */
 static bool create(struct bench_file *file)
 {
     mode_t mask = umask(0);

@@ -1,4 +1,4 @@
-/* Neighborhoods: reading options, and the ends of a rank's edges. */
+/* Process graphs: reads the options and computes the edges of a rank. */
 
 #include "graph.h"
 
@@ -11,8 +11,8 @@
 
 enum { MOST_DEGREE = 100000 };
 
-/* Streams of bench_seed. */
-enum stream { PERMUTATIONS, WEIGHTS, PAIRS };
+/* First argument of bench_seed: random numbers for different purposes. */
+enum purpose { PERMUTATIONS, WEIGHTS, PAIRS };
 
 /* ---- options ---- */
 
@@ -24,8 +24,9 @@ static const char *after(const char *text, const char *prefix)
     return strncmp(text, prefix, length) == 0 ? text + length : NULL;
 }
 
-/* A number from 1 to `most`, up to one of `ends`, which is returned; NULL:
- * none. */
+/* Read a number from 1 to `most` that is followed by one of the characters
+ * `ends` or by the end of the text. Returns the place behind the number; NULL:
+ * no such number. */
 static const char *read_number(const char *text, int most, const char *ends,
                                int *number)
 {
@@ -38,8 +39,8 @@ static const char *read_number(const char *text, int most, const char *ends,
     return *number >= 1 && *number <= most ? end : NULL;
 }
 
-/* "auto" or "4x4", and ":periodic". `auto_dims`: the number of dimensions of
- * auto. */
+/* Read "auto", or dimensions such as "4x4"; ":periodic" may follow.
+ * `auto_dims`: the number of dimensions that "auto" stands for. */
 static bool read_grid(const char *text, int auto_dims,
                       struct bench_graph *graph)
 {
@@ -64,15 +65,16 @@ static int power_of_three(int exponent)
     return exponent == 0 ? 1 : 3 * power_of_three(exponent - 1);
 }
 
-/* "9:4x4" */
+/* Read a stencil such as "9:4x4": the number of its points, which includes the
+ * center, and the grid. */
 static bool read_stencil(const char *text, struct bench_graph *graph)
 {
     int points = 0;
     const char *rest = read_number(text, INT_MAX, ":", &points);
-    bool solid = points == 7 || points == 27;
+    bool three_dims = points == 7 || points == 27;
 
     if (rest == NULL || *rest != ':' ||
-        !read_grid(rest + 1, solid ? 3 : 2, graph))
+        !read_grid(rest + 1, three_dims ? 3 : 2, graph))
         return false;
     graph->box = points != 2 * graph->ndims + 1;
     return !graph->box || points == power_of_three(graph->ndims);
@@ -141,8 +143,8 @@ bool bench_graph_read(const char *neighborhood, const char *weights,
         bench_graph_free(graph);
         return false;
     }
-    /* Creation of a grid takes no weights, but its edges are those of a
-     * stencil. */
+    /* catena_cart_create takes no weights. A stencil has the same edges and may
+     * have weights. */
     if (graph->shape == BENCH_CART && graph->weights != BENCH_UNIFORM)
         graph->shape = BENCH_STENCIL;
     return true;
@@ -193,33 +195,35 @@ static void to_coords(const struct bench_graph *graph, int rank, int *coords)
     }
 }
 
-/* The rank at `sign` times a vector. */
+/* The rank at the place of `rank` plus `sign` times a vector. */
 static int at_vector(const struct bench_graph *graph, int rank,
                      const int *vector, int sign)
 {
-    int coords[BENCH_MOST_DIMS], there = 0;
+    int coords[BENCH_MOST_DIMS], other = 0;
 
     to_coords(graph, rank, coords);
     for (int d = 0; d < graph->ndims; d++) {
-        int size = graph->dims[d], at = coords[d] + sign * vector[d];
+        int size = graph->dims[d], coord = coords[d] + sign * vector[d];
 
         if (graph->periodic)
-            at = (at + size) % size;
-        if (at < 0 || at >= size)
+            coord = (coord + size) % size;
+        if (coord < 0 || coord >= size)
             return CATENA_PROC_NULL;
-        there = there * size + at;
+        other = other * size + coord;
     }
-    return there;
+    return other;
 }
 
-/* In MPI's order: the lower neighbor of each dimension, then the higher. */
+/* Vector `which` to a neighbor in one dimension, in MPI's order: for each
+ * dimension the lower neighbor, then the higher. */
 static void star_vector(const struct bench_graph *graph, int which, int *vector)
 {
     for (int d = 0; d < graph->ndims; d++)
         vector[d] = d != which / 2 ? 0 : which % 2 == 0 ? -1 : 1;
 }
 
-/* All points of a box except its center. */
+/* Vector `which` to a point of the box of 3^ndims points, without its center.
+ */
 static void box_vector(const struct bench_graph *graph, int which, int *vector)
 {
     int number = which + (which >= power_of_three(graph->ndims) / 2 ? 1 : 0);
@@ -238,18 +242,20 @@ int bench_graph_vectors(const struct bench_graph *graph, int *vectors)
     return count;
 }
 
-/* A stencil receives against its vectors. In a grid the source at the lower
- * coordinate comes first, like the target, and its data travels like the data
- * to the higher one. */
+/* End i of a rank of a grid or stencil. Source i of a stencil lies opposite of
+ * target i, so both ends of an edge have the same number i. In a grid sources
+ * are in the order of targets: the lower neighbor comes first. What this rank
+ * receives from the lower neighbor is what that sent to its higher one, so the
+ * label of source i is the number of the opposite direction, i ^ 1. */
 static struct bench_end grid_end(const struct bench_graph *graph, int rank,
                                  bool targets, int i)
 {
-    bool turned = graph->shape == BENCH_STENCIL && !targets;
+    bool opposite = graph->shape == BENCH_STENCIL && !targets;
     int vector[BENCH_MOST_DIMS];
 
     (graph->box ? box_vector : star_vector)(graph, i, vector);
     return (struct bench_end){
-        .rank = at_vector(graph, rank, vector, turned ? -1 : 1),
+        .rank = at_vector(graph, rank, vector, opposite ? -1 : 1),
         .label = graph->shape == BENCH_CART && !targets ? i ^ 1 : i};
 }
 
@@ -269,16 +275,16 @@ static struct bench_end random_end(const struct bench_graph *graph, int rank,
 static struct bench_end listed_end(const struct bench_graph *graph, int rank,
                                    bool targets, int i)
 {
-    size_t at = targets ? graph->from[graph->from_begin[rank] + (size_t)i]
-                        : graph->to[graph->to_begin[rank] + (size_t)i];
-    const struct bench_edge *edge = &graph->edges[at];
+    size_t index = targets ? graph->from[graph->from_begin[rank] + (size_t)i]
+                           : graph->to[graph->to_begin[rank] + (size_t)i];
+    const struct bench_edge *edge = &graph->edges[index];
 
     return (struct bench_end){.rank = targets ? edge->target : edge->source,
-                              .label = (int)at,
+                              .label = (int)index,
                               .weight = edge->weight};
 }
 
-/* Without its weight, unless the file has it. */
+/* End i of a rank. Its weight is set only if it comes from a file. */
 static struct bench_end end_of(const struct bench_graph *graph, int rank,
                                bool targets, int i)
 {
@@ -302,14 +308,14 @@ int bench_graph_degree(const struct bench_graph *graph, int rank, bool targets)
 
 /* ---- weights ---- */
 
-/* A number for every pair of ranks; no pair has the greatest one. */
+/* A random number for every pair of ranks, less than UINT64_MAX. */
 static uint64_t pair_key(int a, int b)
 {
     return bench_seed(PAIRS, a < b ? a : b, a < b ? b : a) >> 1;
 }
 
-/* The least number of a rank with any neighbor. The neighbor is its mate if
- * this is also the neighbor's least number. */
+/* The least pair_key of a rank with any of its neighbors. Two ranks are matched
+ * if the key of their pair is the least of both. */
 static uint64_t least_key(const struct bench_graph *graph, int rank)
 {
     uint64_t least = UINT64_MAX;
@@ -366,7 +372,7 @@ void bench_graph_ends(const struct bench_graph *graph, int rank, bool targets,
     }
 }
 
-/* ---- words ---- */
+/* ---- description ---- */
 
 void bench_graph_describe(const struct bench_graph *graph, char *text,
                           size_t bytes)

@@ -7,81 +7,89 @@
 
 #include <catena/neighbor.h>
 
-/* Neighborhoods to measure: every rank computes the edges of any rank without a
- * table. Created from --neighborhood and --weights. */
+/* Process graphs for neighborhood collectives, from --neighborhood and
+ * --weights. Every rank computes the edges of any rank; except for graphs from
+ * a file without a table. */
 
 enum { BENCH_MOST_DIMS = 6, BENCH_MOST_WEIGHT = 1000000 };
 
 enum bench_shape {
     BENCH_CART,    /* a grid with the edges of catena_cart_create */
-    BENCH_STENCIL, /* a grid and a list of vectors, the same for all ranks */
-    BENCH_RANDOM,  /* `degree` permutations of the ranks */
-    BENCH_LISTED   /* from a file */
+    BENCH_STENCIL, /* a grid, and a list of vectors from each rank to its
+                    * targets, which is the same for all ranks */
+    BENCH_RANDOM,  /* target i of each rank is its image under permutation i */
+    BENCH_LISTED   /* the edges are listed in a file */
 };
 
 enum bench_weights {
     BENCH_UNIFORM, /* every edge weighs 1 */
     BENCH_FROM_FILE,
     BENCH_ANY,  /* 1 to `greatest`, at random */
-    BENCH_HEAVY /* `greatest` between paired ranks, else 1 */
+    BENCH_HEAVY /* `greatest` on edges of a matching, 1 on all others */
 };
 
-/* An edge in a file, and at one of its ends. */
+/* An edge of a file. */
 struct bench_edge {
     int source;
     int target;
     int weight;
 };
 
+/* An end of an edge, as the rank at this end sees it. */
 struct bench_end {
     int rank;  /* at the other end, or CATENA_PROC_NULL */
-    int label; /* distinguishes edges of the same pair */
+    int label; /* distinguishes edges from one rank to another; the same at
+                * both ends */
     int weight;
 };
 
 struct bench_graph {
     enum bench_shape shape;
     int ranks; /* set by bench_graph_fit */
+    /* Of BENCH_CART and BENCH_STENCIL. */
     int ndims;
     int dims[BENCH_MOST_DIMS]; /* 0: left to catena_dims_create */
-    bool periodic;
-    bool box; /* stencil: includes diagonals */
-    int degree;
-    /* From a file: edges in the file's order. Those of source s are
-     * edges[from[i]] for i from from_begin[s]; of target t likewise. */
-    int vertices;
+    bool periodic;             /* in all dimensions */
+    bool box;                  /* the stencil includes diagonals */
+    int degree; /* of BENCH_RANDOM: targets of each rank, and sources */
+    /* Of BENCH_LISTED: edges in the file's order. The edges from source s are
+     * edges[from[i]], where i runs from from_begin[s] to before
+     * from_begin[s + 1]. Those to target t are edges[to[i]] likewise. */
+    int vertices; /* greatest rank in the file + 1 */
     size_t edge_count;
     struct bench_edge *edges;
     size_t *from, *from_begin, *to, *to_begin;
     enum bench_weights weights;
-    int greatest;
+    int greatest; /* weight, of BENCH_ANY and BENCH_HEAVY */
 };
 
-/** Read options; NULL: not given.
- * @param[out] wrong the error, if any
- * @return whether they are valid; files then stay in memory until
- *   bench_graph_free */
+/** Set `graph` from the values of the options; NULL: not given.
+ * @param[out] wrong the error, if any; `bytes`: its size
+ * @return whether the options are valid; then bench_graph_free must be called
+ */
 bool bench_graph_read(const char *neighborhood, const char *weights,
                       struct bench_graph *graph, char *wrong, size_t bytes);
-/** graph_file.c: edges in OSU's format, "source, target" and an optional weight
- * per line. */
+/** Read edges from a file in OSU's format: in each line "source, target", here
+ * with an optional ", weight" (graph_file.c). */
 bool bench_graph_read_file(const char *path, struct bench_graph *graph,
                            char *wrong, size_t bytes);
 void bench_graph_free(struct bench_graph *graph);
 
-/** Fit the graph to a number of ranks. Returns the reason if it does not fit;
- * NULL: it does. */
+/** Set the number of ranks, and dimensions that are left to catena. Returns why
+ * the graph does not fit this number of ranks; NULL: it fits. */
 const char *bench_graph_fit(struct bench_graph *graph, int ranks);
 
-/** The number of a rank's ends on one side, and the ends. */
+/** The number of a rank's edges: to its targets, or from its sources. */
 int bench_graph_degree(const struct bench_graph *graph, int rank, bool targets);
+/** This rank's ends of these edges: ends[degree]. */
 void bench_graph_ends(const struct bench_graph *graph, int rank, bool targets,
                       struct bench_end *ends);
 
-/** Vectors of a grid's edges, [degree][ndims]. */
+/** Write the vectors from a rank of a grid to its targets: [degree][ndims].
+ * Returns the degree. */
 int bench_graph_vectors(const struct bench_graph *graph, int *vectors);
 
-/** "grid of 4x4 ranks, ..." */
+/** Write a description, such as "grid of 4x4 ranks, ...". */
 void bench_graph_describe(const struct bench_graph *graph, char *text,
                           size_t bytes);
 

@@ -14,26 +14,27 @@ enum { MOST_RANKS = 4194304 };
 struct reader {
     struct bench_graph *graph;
     const char *path;
-    size_t line;
-    size_t room; /* for edges */
-    char *wrong;
-    size_t bytes;
+    size_t line;  /* number of the line, from 1 */
+    size_t room;  /* edges that graph->edges has memory for */
+    char *wrong;  /* the error message */
+    size_t bytes; /* of `wrong` */
 };
 
-static bool report_wrong(struct reader *reader, const char *what,
+/* Write the error message; returns false. */
+static bool report_wrong(struct reader *reader, const char *expected,
                          const char *found)
 {
     int length = (int)strcspn(found, "\r\n");
 
     snprintf(reader->wrong, reader->bytes,
              "--neighborhood: %s:%zu: expected %s, found \"%.*s\"",
-             reader->path, reader->line, what, length < 80 ? length : 80,
+             reader->path, reader->line, expected, length < 80 ? length : 80,
              found);
     return false;
 }
 
-/* The next number of a line, and the comma before it unless it is the first.
- * NULL: none. */
+/* Read the next number of a line, and the comma in front of it unless it is the
+ * first. Returns the text behind the number; NULL: no number up to `most`. */
 static const char *next_number(const char *text, bool first, long most,
                                int *number)
 {
@@ -109,7 +110,8 @@ static bool read_line(struct reader *reader, char *line)
     return add_edge(reader, edge);
 }
 
-/* Sort the edges by one of their ends, in the order of the file. */
+/* Sort the edges by their sources or targets; edges of one rank stay in the
+ * order of the file. Sets, for example, graph->from and graph->from_begin. */
 static bool sort_edges(const struct bench_graph *graph, bool by_source,
                        size_t **order, size_t **begin)
 {
@@ -117,12 +119,13 @@ static bool sort_edges(const struct bench_graph *graph, bool by_source,
     size_t *at = calloc(vertices + 2, sizeof(*at));
     size_t *sorted = calloc(n, sizeof(*sorted));
 
-    *begin = at;
+    *begin = at; /* at the end: at[v] is the begin of vertex v in `sorted` */
     *order = sorted;
     if (at == NULL || sorted == NULL)
         return false;
-    /* Counts two entries ahead, then begins one entry ahead: filling moves them
-     * to their places. */
+    /* First at[v + 2] counts the edges of vertex v. Then the sums make at[v +
+     * 1] the begin of v. Each edge placed in `sorted` advances it, until it is
+     * the end of v, which is the begin of v + 1. */
     for (size_t i = 0; i < n; i++) {
         const struct bench_edge *edge = &graph->edges[i];
 
@@ -138,6 +141,7 @@ static bool sort_edges(const struct bench_graph *graph, bool by_source,
     return true;
 }
 
+/* Read all lines; the file must have an edge. */
 static bool read_lines(struct reader *reader, FILE *file)
 {
     char *line = NULL;

@@ -7,7 +7,7 @@
 
 /** catena_X, catena_iX and catena_X_init with the same arguments, built from
  * `call`; the last argument is `where` it is called. */
-#define BENCH_THREE_WAYS_ON(where, name, ...)                                  \
+#define BENCH_THREE_FORMS_ON(where, name, ...)                                 \
     static catena_status_t name##_blocking(struct bench_call *call)            \
     {                                                                          \
         return catena_##name(__VA_ARGS__, where);                              \
@@ -22,8 +22,8 @@
     {                                                                          \
         return catena_##name##_init(__VA_ARGS__, where, request);              \
     }
-#define BENCH_THREE_WAYS(name, ...)                                            \
-    BENCH_THREE_WAYS_ON(call->group, name, __VA_ARGS__)
+#define BENCH_THREE_FORMS(name, ...)                                           \
+    BENCH_THREE_FORMS_ON(call->group, name, __VA_ARGS__)
 
 #define BENCH_BY_HIERARCHY(family)                                             \
     .algorithm = family "_algorithm",                                          \

@@ -8,6 +8,7 @@
 #include "calibrate/calibrate.h"
 #include "motivation/motivation.h"
 
+/* Set the place and the groups of `bench`. */
 static catena_status_t open_bench(struct bench *bench)
 {
     catena_status_t status;
@@ -17,22 +18,23 @@ static catena_status_t open_bench(struct bench *bench)
     if (status != CATENA_OK)
         return status;
     bench->world = catena_world(bench->context);
-    if (bench->node_area != NULL) { /* results do not travel in messages */
+    if (bench->simulation != NULL) { /* bench_simulation_fold shares memory */
         bench->control = bench->world;
         return CATENA_OK;
     }
     status = catena_group_dup(bench->world, &bench->control);
     if (status != CATENA_OK)
         return status;
-    /* Results travel by an algorithm that suits the layout, whatever is
-     * measured. */
+    /* CATENA_ALLTOALL_ALGORITHM is for the measured group only. Results are
+     * exchanged by the algorithm that suits the layout. */
     status = catena_group_set(bench->control, "alltoall_algorithm", "auto");
     if (status != CATENA_OK)
         catena_group_free(&bench->control);
     return status;
 }
 
-static int run_what_is_asked(struct bench *bench)
+/* Run the benchmark that the options name. */
+static int run_benchmark(struct bench *bench)
 {
     const struct bench_options *options = bench->options;
     const struct bench_figure *figure;
@@ -44,12 +46,13 @@ static int run_what_is_asked(struct bench *bench)
                           : bench_collective(bench, bench_find(options->name));
 }
 
-static int run_collective(catena_context_t *context,
-                          const struct bench_options *options,
-                          struct bench_node_area *node_area)
+/* Any benchmark but heap and --calibrate. */
+static int run_on_groups(catena_context_t *context,
+                         const struct bench_options *options,
+                         struct bench_simulation *simulation)
 {
     struct bench bench = {
-        .options = options, .context = context, .node_area = node_area};
+        .options = options, .context = context, .simulation = simulation};
     catena_status_t status = open_bench(&bench);
     int code;
 
@@ -58,7 +61,7 @@ static int run_collective(catena_context_t *context,
                 catena_status_string(status));
         catena_abort(context, BENCH_FAILED);
     }
-    code = run_what_is_asked(&bench);
+    code = run_benchmark(&bench);
     if (bench.control != bench.world)
         status = catena_group_free(&bench.control);
     if (status != CATENA_OK)
@@ -66,7 +69,8 @@ static int run_collective(catena_context_t *context,
     return code;
 }
 
-/* The allocator is measured on rank 0 only; the others wait at the end. */
+/* The allocator is measured on rank 0 only; the other ranks wait for it in
+ * catena_finalize. */
 static int run_heap(catena_context_t *context,
                     const struct bench_options *options)
 {
@@ -77,7 +81,7 @@ static int run_heap(catena_context_t *context,
 
 int bench_run_rank(const catena_config_t *config,
                    const struct bench_options *options,
-                   struct bench_node_area *node_area)
+                   struct bench_simulation *simulation)
 {
     catena_context_t *context;
     catena_status_t status;
@@ -94,7 +98,7 @@ int bench_run_rank(const catena_config_t *config,
     else if (options->tune == NULL && strcmp(options->name, "heap") == 0)
         code = run_heap(context, options);
     else
-        code = run_collective(context, options, node_area);
+        code = run_on_groups(context, options, simulation);
     status = catena_finalize(&context);
     if (status != CATENA_OK) {
         fprintf(stderr, "catena-bench: catena_finalize: %s\n",
@@ -104,7 +108,7 @@ int bench_run_rank(const catena_config_t *config,
     return code;
 }
 
-/* Hierarchy levels on the network need one, even on a single node. */
+/* The component `ucx` needs the network, even on a single node. */
 static bool needs_network(const struct bench_options *options)
 {
     for (size_t i = 0; i < options->hierarchy_count; i++)

@@ -1,5 +1,6 @@
-/* The measuring loop: [Peng], Algorithm 6. A barrier, then the time of one call
- * on each rank. Contents are filled and checked outside the timed part. */
+/* The measuring loop: [Peng], Algorithm 6. Each value is the time of one call,
+ * or of a batch of calls, on this rank, after a barrier if the collective is
+ * `synced`. Contents are filled and checked outside the timed part. */
 
 #include "measure.h"
 
@@ -9,25 +10,27 @@
 
 #include "overlap.h"
 
-static const double size_limit_s = 3; /* for all variants of one size */
-static const double slow_call_s = 0.05;
-static const double quick_call_s = 5e-6; /* clock overhead matters below */
+static const double size_limit_s = 3;    /* for all variants of one size */
+static const double slow_call_s = 0.05;  /* slower: probed by one call only */
+static const double quick_call_s = 5e-6; /* quicker: timed in batches, because
+                                          * the clock itself takes a share */
 
 enum {
-    QUICK_BATCH = 200,
-    LEAST_ROUNDS = 11,
-    MOST_ROUNDS = 33,
+    QUICK_BATCH = 200, /* calls */
+    LEAST_ROUNDS = 11, /* with fewer than FEW_VALUES values */
+    MOST_ROUNDS = 33,  /* with FEW_VALUES values or more: 10 a round */
     FEW_VALUES = 330
 };
 enum {
-    FEW_PROBES = 3,
+    FEW_PROBES = 3, /* calls that measure the cost of a call */
     MANY_PROBES = 20,
-    LARGE_BYTES = 8192,
+    LARGE_BYTES = 8192, /* larger blocks: 100 calls by default, not 1000 */
     LEAST_VALUES = 5,
-    MAX_WARMUP = 200
+    MAX_WARMUP = 200 /* default warmup, in values */
 };
 enum { EXPLAIN_LINES_BYTES = 2048 };
 
+/* Set a setting of the group; a name or value of NULL leaves it unchanged. */
 static void set(struct bench_run *run, struct bench_variant *variant,
                 const char *name, const char *value)
 {
@@ -41,16 +44,17 @@ static void set(struct bench_run *run, struct bench_variant *variant,
 
 void bench_use(struct bench_run *run, struct bench_variant *variant)
 {
-    set(run, variant, variant->row->algorithm, variant->algorithm);
-    set(run, variant, variant->row->leaders, variant->leaders);
-    set(run, variant, variant->row->hierarchy, variant->hierarchy);
+    set(run, variant, variant->collective->algorithm, variant->algorithm);
+    set(run, variant, variant->collective->leaders, variant->leaders);
+    set(run, variant, variant->collective->hierarchy, variant->hierarchy);
 }
 
+/* Start the nonblocking or persistent call. */
 static catena_status_t begin_call(struct bench_variant *variant,
                                   catena_request_t **request)
 {
     if (variant->mode == BENCH_NONBLOCKING)
-        return variant->row->start(&variant->call, request);
+        return variant->collective->start(&variant->call, request);
     *request = variant->request;
     return catena_request_start(*request);
 }
@@ -65,7 +69,7 @@ static catena_status_t call_once(struct bench_variant *variant)
         return bench_work(bench, variant->whole->compute_s,
                           bench->options->tests, NULL);
     if (variant->mode == BENCH_BLOCKING)
-        return variant->row->blocking(&variant->call);
+        return variant->collective->blocking(&variant->call);
     status = begin_call(variant, &request);
     if (status == CATENA_OK && variant->part == BENCH_OVERLAPPED)
         status = bench_work(bench, variant->whole->compute_s,
@@ -77,15 +81,15 @@ static catena_status_t call_batch(struct bench_variant *variant, size_t calls)
 {
     catena_status_t status = CATENA_OK;
 
-    if (variant->row->batch != NULL)
-        return variant->row->batch(&variant->call, calls);
+    if (variant->collective->batch != NULL)
+        return variant->collective->batch(&variant->call, calls);
     for (size_t i = 0; i < calls && status == CATENA_OK; i++)
         status = call_once(variant);
     return status;
 }
 
-/* Printed immediately on the rank that found it: if catena is broken, results
- * may not reach rank 0. */
+/* Print the first wrong byte at once, on the rank that found it: if catena is
+ * broken, results may not reach rank 0. */
 static void report_wrong(const struct bench_run *run,
                          const struct bench_variant *variant,
                          const struct bench_mismatch *first)
@@ -93,20 +97,20 @@ static void report_wrong(const struct bench_run *run,
     int rank = run->bench->place.rank;
     unsigned long long stamp = run->stamp;
 
-    if (variant->row->lay_out == NULL)
+    if (variant->collective->lay_out == NULL)
         fprintf(stderr,
                 "catena-bench: rank %d: %s/%s, call %llu: %s %d: expected %u, "
                 "found %u\n",
-                rank, variant->row->name, variant->name, stamp, first->where,
-                first->source, first->expected, first->found);
+                rank, variant->collective->name, variant->name, stamp,
+                first->where, first->source, first->expected, first->found);
     else
         fprintf(stderr,
                 "catena-bench: rank %d: %s/%s, %zu bytes, call %llu: wrong "
                 "byte in the %s %d, offset %zu: expected 0x%02x, found "
                 "0x%02x\n",
-                rank, variant->row->name, variant->name, variant->call.bytes,
-                stamp, first->where, first->source, first->offset,
-                first->expected, first->found);
+                rank, variant->collective->name, variant->name,
+                variant->call.bytes, stamp, first->where, first->source,
+                first->offset, first->expected, first->found);
 }
 
 static void verify(struct bench_run *run, struct bench_variant *variant)
@@ -114,7 +118,7 @@ static void verify(struct bench_run *run, struct bench_variant *variant)
     struct bench_mismatch first = {0};
     uint64_t wrong;
 
-    wrong = variant->row->verify(&variant->call, run->stamp, &first);
+    wrong = variant->collective->verify(&variant->call, run->stamp, &first);
     if (wrong != 0 && !variant->reported) {
         report_wrong(run, variant, &first);
         variant->reported = true;
@@ -122,13 +126,13 @@ static void verify(struct bench_run *run, struct bench_variant *variant)
     variant->errors += wrong;
 }
 
-/* Traffic of this rank since `before`. */
+/* Add the traffic of this rank since `before` to variant->sent. */
 static void count_sent(const struct bench *bench, struct bench_variant *variant,
                        const catena_sim_stats_t *before)
 {
     catena_sim_stats_t after = *before;
 
-    if (bench->node_area == NULL)
+    if (bench->simulation == NULL)
         return;
     catena_sim_get_stats(bench->context, &after);
     variant->sent.messages += after.messages - before->messages;
@@ -147,39 +151,39 @@ static double measure_value(struct bench_run *run,
                             struct bench_variant *variant, size_t calls)
 {
     struct bench *bench = run->bench;
-    bool check = bench->options->check && variant->row->verify != NULL &&
+    bool check = bench->options->check && variant->collective->verify != NULL &&
                  variant->part != BENCH_COMPUTE;
     catena_status_t status = CATENA_OK;
     catena_sim_stats_t before = {.size = sizeof(before)};
     double begin, end;
 
     if (check)
-        variant->row->fill(&variant->call, ++run->stamp);
-    if (variant->row->synced)
+        variant->collective->fill(&variant->call, ++run->stamp);
+    if (variant->collective->synced)
         status = catena_barrier(bench->world);
     if (status != CATENA_OK)
         bench_die(bench, "barrier", status);
-    if (bench->node_area != NULL)
+    if (bench->simulation != NULL)
         catena_sim_get_stats(bench->context, &before);
     begin = catena_time(bench->context);
     status = call_batch(variant, calls);
     end = catena_time(bench->context);
     count_sent(bench, variant, &before);
     if (status != CATENA_OK)
-        bench_die(bench, variant->row->name, status);
+        bench_die(bench, variant->collective->name, status);
     if (check)
         verify(run, variant);
-    if (variant->row->finish != NULL)
-        status = variant->row->finish(&variant->call, variant->facts);
+    if (variant->collective->finish != NULL)
+        status = variant->collective->finish(&variant->call, variant->metrics);
     if (status != CATENA_OK)
-        bench_die(bench, variant->row->name, status);
+        bench_die(bench, variant->collective->name, status);
     return (end - begin) / (double)calls;
 }
 
-/* The cost of one value, on the slowest rank. */
+/* The cost of a value of one call, on the slowest rank. */
 struct cost {
-    double all_s;  /* median, including the work around the call */
-    double call_s; /* the fastest call */
+    double all_s;  /* median time of measure_value, with barrier and checks */
+    double call_s; /* the fastest timed part */
 };
 
 static double seconds_of_slowest(struct bench *bench, double seconds)
@@ -187,7 +191,8 @@ static double seconds_of_slowest(struct bench *bench, double seconds)
     return (double)bench_max(bench, (uint64_t)(seconds * 1e9)) * 1e-9;
 }
 
-/* The first call includes one-time setup. Then the median: on a busy machine a
+/* Measure the cost of a value. The first call includes one-time setup. Unless
+ * it is slow, more calls follow, and their median counts: on a busy machine a
  * single call may take a thousand times as long as the others. */
 static struct cost probe(struct bench_run *run, struct bench_variant *variant)
 {
@@ -219,13 +224,14 @@ static struct cost probe(struct bench_run *run, struct bench_variant *variant)
     return cost;
 }
 
-/* Default calls per variant, within the time limit of a size. */
+/* The default number of calls per variant, within the time limit of a size.
+ * `seconds`: the cost of a call of every variant. */
 static size_t default_calls(struct bench_run *run, double seconds, size_t batch)
 {
     size_t bytes = run->variants[0].call.bytes;
     size_t calls = (bytes > LARGE_BYTES ? 100 : 1000) * batch;
     size_t rounds = calls < FEW_VALUES * batch ? LEAST_ROUNDS : MOST_ROUNDS;
-    /* A tenth is warmup; each turn begins with an untimed call. */
+    /* Warmup adds a tenth, and each round of a variant an untimed batch. */
     double total = seconds * (1.1 * (double)calls + (double)(rounds * batch));
     size_t reduced = calls;
 
@@ -238,12 +244,13 @@ static size_t default_calls(struct bench_run *run, double seconds, size_t batch)
         bench_report_note(run->report,
                           "%s, %zu B: %zu iterations instead of %zu, to stay "
                           "near %g s",
-                          run->variants[0].row->name, bytes, reduced, calls,
-                          size_limit_s);
+                          run->variants[0].collective->name, bytes, reduced,
+                          calls, size_limit_s);
     return reduced < calls ? reduced : calls;
 }
 
-/* "key=value" pairs that change with the size, without other text. */
+/* Copy an explanation without the pairs "key=value" from "segments=" to before
+ * "reason=", which change with the size. */
 static const char *without_sizes(const char *text, char *out)
 {
     const char *from = strstr(text, " segments=");
@@ -259,7 +266,7 @@ static const char *without_sizes(const char *text, char *out)
     return out;
 }
 
-/* The length up to the reason. */
+/* The length of the text before " reason=". */
 static size_t algorithm_bytes(const char *text)
 {
     const char *reason = strstr(text, " reason=");
@@ -267,25 +274,28 @@ static size_t algorithm_bytes(const char *text)
     return reason != NULL ? (size_t)(reason - text) : strlen(text);
 }
 
-static bool same_way(const struct bench_collective *row, const char *a,
-                     const char *b)
+/* Whether two explanations name the same algorithm. */
+static bool same_algorithm(const struct bench_collective *collective,
+                           const char *a, const char *b)
 {
     char one[BENCH_EXPLAIN_BYTES], other[BENCH_EXPLAIN_BYTES];
 
-    if (row->explain != NULL) /* the reason itself changes with the size */
+    if (collective->explain !=
+        NULL) /* the reason itself changes with the size */
         return algorithm_bytes(a) == algorithm_bytes(b) &&
                strncmp(a, b, algorithm_bytes(a)) == 0;
     return strcmp(without_sizes(a, one), without_sizes(b, other)) == 0;
 }
 
-/* The first line names the algorithm used. The lines after it weigh the
- * alternatives: relevant if the library has selected. */
+/* Print an explanation. Its first line names the algorithm used. The other
+ * lines compare it with the alternatives and are printed only if the library
+ * has selected the algorithm. */
 static void note_lines(struct bench_run *run,
                        const struct bench_variant *variant, char *lines)
 {
     const char *line = strsep(&lines, "\n");
 
-    if (variant->row->lay_out != NULL)
+    if (variant->collective->lay_out != NULL)
         bench_report_note(run->report, "%s, from %zu B: %s", variant->name,
                           variant->call.bytes, line);
     else
@@ -296,27 +306,29 @@ static void note_lines(struct bench_run *run,
         bench_report_note(run->report, "    %s", line);
 }
 
-static void keep_explanation(struct bench_run *run,
-                             struct bench_variant *variant)
+/* Store how the library executed the last call, and print it if it has changed
+ * since the call explained before. */
+static void explain_call(struct bench_run *run, struct bench_variant *variant)
 {
     char text[EXPLAIN_LINES_BYTES] = "";
-    size_t kept;
-    bool told;
+    size_t first_line; /* its length */
+    bool printed;
 
-    if (variant->row->blocking == NULL || variant->part != BENCH_WHOLE)
-        return; /* not catena's, or stated for the whole */
-    if ((variant->row->explain != NULL
-             ? variant->row->explain(&variant->call, text, sizeof(text))
-             : catena_group_explain(variant->call.group, variant->row->name,
-                                    text, sizeof(text))) != CATENA_OK)
+    if (variant->collective->blocking == NULL || variant->part != BENCH_WHOLE)
+        return; /* raw flag exchange; or explained with BENCH_WHOLE */
+    if ((variant->collective->explain != NULL
+             ? variant->collective->explain(&variant->call, text, sizeof(text))
+             : catena_group_explain(variant->call.group,
+                                    variant->collective->name, text,
+                                    sizeof(text))) != CATENA_OK)
         return;
-    told = same_way(variant->row, text, variant->explain);
-    kept = strcspn(text, "\n");
-    if (kept >= sizeof(variant->explain))
-        kept = sizeof(variant->explain) - 1;
-    memcpy(variant->explain, text, kept);
-    variant->explain[kept] = '\0';
-    if (!told)
+    printed = same_algorithm(variant->collective, text, variant->explain);
+    first_line = strcspn(text, "\n");
+    if (first_line >= sizeof(variant->explain))
+        first_line = sizeof(variant->explain) - 1;
+    memcpy(variant->explain, text, first_line);
+    variant->explain[first_line] = '\0';
+    if (!printed)
         note_lines(run, variant, text);
 }
 
@@ -332,12 +344,13 @@ static void make_virtual_plan(struct bench_run *run)
         run->plan.values = options->iterations;
     if (options->warmup != BENCH_AUTO)
         run->plan.warmup = options->warmup;
-    run->plan.block = run->plan.values;
+    run->plan.round_values = run->plan.values;
 }
 
-/* Practice calls, which also measure the cost of a call of all variants.
- * Returns seconds per call of a batch: where slow and quick variants are
- * compared, only the quick ones are timed in batches. */
+/* Execute untimed calls of each variant, and find its cost and which variants
+ * are quick. Sets plan.batch. Returns the seconds that a call of every variant
+ * costs; a variant that is not quick executes one call while quick ones execute
+ * a batch, so its cost counts by 1 / batch. */
 static double probe_all(struct bench_run *run)
 {
     const struct bench_options *options = run->bench->options;
@@ -351,13 +364,14 @@ static double probe_all(struct bench_run *run)
         bench_use(run, variant);
         cost = probe(run, variant);
         variant->compute_s = cost.call_s;
-        variant->quick = variant->row->quick && !options->check &&
+        variant->quick = variant->collective->quick && !options->check &&
                          cost.call_s < quick_call_s;
         quick += variant->quick ? 1 : 0;
         *(variant->quick ? &quick_s : &slow_s) += cost.all_s;
-        keep_explanation(run, variant);
+        explain_call(run, variant);
     }
-    /* -i counts calls: the same number for all. */
+    /* -i gives the number of calls of each variant, so with -i all variants
+     * have batches or none. */
     run->plan.batch =
         quick == run->count || (quick > 0 && options->iterations == BENCH_AUTO)
             ? QUICK_BATCH
@@ -372,7 +386,7 @@ void bench_make_plan(struct bench_run *run)
     double seconds;
     size_t calls;
 
-    if (run->bench->node_area != NULL) {
+    if (run->bench->simulation != NULL) {
         make_virtual_plan(run);
         return;
     }
@@ -392,60 +406,63 @@ void bench_make_plan(struct bench_run *run)
     else
         plan->warmup = (plan->values + 9) / 10;
 
-    plan->block =
+    plan->round_values =
         plan->values / (plan->values < FEW_VALUES ? LEAST_ROUNDS : MOST_ROUNDS);
-    if (plan->block == 0)
-        plan->block = 1;
-    plan->rounds = (plan->values + plan->block - 1) / plan->block;
+    if (plan->round_values == 0)
+        plan->round_values = 1;
+    plan->rounds = (plan->values + plan->round_values - 1) / plan->round_values;
 }
 
-/* One turn of a variant. On real ranks the first call is not timed: the
- * previous variant has changed caches and staging buffers. After a change of
- * the hierarchy, the ranks agree on it in the first call. */
-static void take_turn(struct bench_run *run, struct bench_variant *variant,
-                      size_t begin)
+/* The values of one variant in one round, from times[begin] on. On real ranks
+ * the first call is not timed, because the previous variant has changed caches
+ * and staging buffers. With --hierarchy it is never timed, because in this call
+ * the ranks agree on the changed hierarchy. */
+static void measure_round(struct bench_run *run, struct bench_variant *variant,
+                          size_t begin)
 {
     const struct bench_plan *plan = &run->plan;
-    size_t end = begin + plan->block, calls = bench_batch(run, variant);
+    size_t end = begin + plan->round_values, calls = bench_batch(run, variant);
 
     if (end > plan->values)
         end = plan->values;
     bench_use(run, variant);
-    if (run->bench->node_area == NULL || variant->hierarchy != NULL)
+    if (run->bench->simulation == NULL || variant->hierarchy != NULL)
         measure_value(run, variant, calls);
     variant->sent = (catena_sim_stats_t){0};
     for (size_t i = begin; i < end; i++)
         variant->times[i] = measure_value(run, variant, calls);
     if (run->bench->options->overlap)
         variant->compute_s = bench_median(run->bench, variant->times, end);
-    if (run->bench->node_area != NULL)
-        keep_explanation(run, variant);
+    if (run->bench->simulation != NULL)
+        explain_call(run, variant);
 }
 
 /* Whether a size takes far longer than planned, for example because the machine
- * became busy: the values so far must suffice. Never with -i. */
+ * has become busy. Then the values measured so far must suffice. Never with -i
+ * or on simulated ranks. */
 static bool overdue(struct bench_run *run, double begin)
 {
     struct bench *bench = run->bench;
     double elapsed;
 
-    if (bench->options->iterations != BENCH_AUTO || bench->node_area != NULL)
+    if (bench->options->iterations != BENCH_AUTO || bench->simulation != NULL)
         return false;
     elapsed = seconds_of_slowest(bench, catena_time(bench->context) - begin);
     return elapsed > 3 * size_limit_s;
 }
 
+/* End a size after `rounds` rounds. */
 static void cut_short(struct bench_run *run, size_t rounds)
 {
     struct bench_plan *plan = &run->plan;
 
     plan->rounds = rounds;
-    plan->values = rounds * plan->block;
+    plan->values = rounds * plan->round_values;
     bench_report_note(run->report,
                       "%s, %zu B: ended after %zu iterations, calls became "
                       "slower than at first",
-                      run->variants[0].row->name, run->variants[0].call.bytes,
-                      plan->values * plan->batch);
+                      run->variants[0].collective->name,
+                      run->variants[0].call.bytes, plan->values * plan->batch);
 }
 
 void bench_measure(struct bench_run *run)
@@ -463,11 +480,11 @@ void bench_measure(struct bench_run *run)
     }
     for (size_t round = 0; round < plan->rounds; round++) {
         bench_report_progress(run->report, "%s, %zu bytes: round %zu of %zu",
-                              run->variants[0].row->name,
+                              run->variants[0].collective->name,
                               run->variants[0].call.bytes, round + 1,
                               plan->rounds);
         for (size_t v = 0; v < run->count; v++)
-            take_turn(run, &run->variants[v], round * plan->block);
+            measure_round(run, &run->variants[v], round * plan->round_values);
         if (round + 1 < plan->rounds && overdue(run, begin))
             cut_short(run, round + 1);
     }
@@ -501,20 +518,21 @@ double bench_mean(const double *times, size_t n)
     return sum / (double)n;
 }
 
-/* Within a round both are measured in short succession, and the median over the
- * rounds is insensitive to the few disturbed ones. */
+/* Within a round both variants are measured in short succession, so other load
+ * affects both. Callers take the median over the rounds, which a few disturbed
+ * rounds hardly change. */
 void bench_ratios(const struct bench_run *run, const struct bench_variant *base,
                   const struct bench_variant *variant, double *ratios)
 {
     const struct bench_plan *plan = &run->plan;
 
     for (size_t round = 0; round < plan->rounds; round++) {
-        size_t begin = round * plan->block;
+        size_t begin = round * plan->round_values;
         size_t n = plan->values - begin;
         double own;
 
-        if (n > plan->block)
-            n = plan->block;
+        if (n > plan->round_values)
+            n = plan->round_values;
         own = bench_mean(variant->times + begin, n);
         ratios[round] = own > 0 ? bench_mean(base->times + begin, n) / own : 1;
     }

@@ -6,77 +6,80 @@
 
 enum { BENCH_EXPLAIN_BYTES = 512 };
 
-/* The measured part of a variant. */
+/* What is timed. With --overlap each variant becomes three, one for each part,
+ * in this order; otherwise it is BENCH_WHOLE. */
 enum bench_part {
-    BENCH_WHOLE,      /* the call, with its wait */
-    BENCH_COMPUTE,    /* computing of the same length, alone */
-    BENCH_OVERLAPPED, /* computing during the call */
+    BENCH_WHOLE,      /* the call with its wait, without computing */
+    BENCH_COMPUTE,    /* computing alone, for the time of BENCH_WHOLE */
+    BENCH_OVERLAPPED, /* the same computing between the call and its wait */
     BENCH_PARTS
 };
 
-/* One of the compared variants: an algorithm of a collective, or the raw flag
- * exchange beside a barrier. */
+/* A variant: a collective with an algorithm, a hierarchy and a mode, or the raw
+ * flag exchange that is compared with a barrier. */
 struct bench_variant {
     const char *name;
-    char *joined;          /* the name, if composed; else NULL */
-    const char *algorithm; /* to set; NULL: the default */
+    char *joined;          /* memory of `name`; NULL: `name` is static */
+    const char *algorithm; /* value for catena_group_set; NULL: the default */
     const char *leaders;   /* likewise */
     const char *hierarchy; /* likewise */
     enum bench_mode mode;
     enum bench_part part;
-    struct bench_variant *whole; /* the variant that this is a part of, or
-                                  * itself */
-    double compute_s; /* of a whole: its computing time, on this rank */
-    const struct bench_collective *row;
+    struct bench_variant *whole; /* the BENCH_WHOLE of this one's parts */
+    double compute_s; /* in BENCH_WHOLE: for how long the other two parts
+                       * compute on this rank, seconds */
+    const struct bench_collective *collective;
     struct bench_call call;
-    catena_request_t *request; /* persistent */
-    bool quick;                /* timed in batches */
+    catena_request_t *request; /* of BENCH_PERSISTENT */
+    bool quick;                /* a value is the mean of a batch of calls */
     double *times;             /* seconds per call, [plan.values] */
-    uint64_t errors;           /* of this size, on this rank */
-    catena_sim_stats_t sent;   /* simulated: by this rank in timed calls */
-    uint64_t facts[BENCH_MAX_FACTS]; /* of the last call, on this rank */
-    bool reported;                   /* the first wrong byte has been reported
-                                      */
-    char explain[BENCH_EXPLAIN_BYTES];
+    uint64_t errors;           /* wrong bytes of this size, on this rank */
+    catena_sim_stats_t sent;   /* simulated: traffic of this rank in the timed
+                                * calls, all of which are in one round */
+    uint64_t metrics[BENCH_MAX_METRICS]; /* of the last call, on this rank */
+    bool reported; /* the first wrong byte of this size has been printed */
+    char explain[BENCH_EXPLAIN_BYTES]; /* how the library executed the last
+                                        * explained call; first line */
 };
 
-/* The number of measurements of a size; the same on all ranks. */
+/* The numbers of calls of one size; the same on all ranks. */
 struct bench_plan {
-    size_t batch;  /* calls per timed value, of quick variants */
-    size_t values; /* timed values per variant */
-    size_t warmup; /* untimed values per variant */
-    size_t block;  /* consecutive values of a variant before the next variant's
-                    * turn */
+    size_t batch;        /* calls per timed value, of quick variants */
+    size_t values;       /* timed values per variant */
+    size_t warmup;       /* untimed values per variant */
+    size_t round_values; /* timed values per variant and round, at most */
     size_t rounds;
 };
 
+/* The measurement of one collective in all its variants. */
 struct bench_run {
     struct bench *bench;
     struct bench_report *report;
     struct bench_variant *variants;
-    size_t count;
-    uint64_t stamp; /* number of the checked call */
+    size_t count;   /* of variants */
+    uint64_t stamp; /* number of the last checked call */
     struct bench_plan plan;
 };
 
 /** Select the variant's algorithm for the following calls. */
 void bench_use(struct bench_run *run, struct bench_variant *variant);
-/** Fill run->plan for the current size after some practice calls. */
+/** Fill run->plan for the current size, from the cost of some untimed calls. */
 void bench_make_plan(struct bench_run *run);
-/** Calls per timed value. */
+/** Calls per timed value of this variant. */
 size_t bench_batch(const struct bench_run *run,
                    const struct bench_variant *variant);
-/** Measure all variants in turns; fills `times` and `sent` of each. */
+/** Measure all variants, round by round; fills `times` and `sent` of each. */
 void bench_measure(struct bench_run *run);
 
-/** The ratio of `base`'s time to `variant`'s, per round, sorted; `ratios` has
- * [plan.rounds] entries. Valid on rank 0 after bench_max_times with the times
- * of both, in the order of measurement. */
+/** Compute the mean time of `base` / the mean time of `variant` for each round,
+ * sorted: ratios[plan.rounds]. Valid on rank 0 after bench_max_times of the
+ * times of both variants; `times` must still be in the order of measurement. */
 void bench_ratios(const struct bench_run *run, const struct bench_variant *base,
                   const struct bench_variant *variant, double *ratios);
 /** Nearest-rank percentile; `sorted` has n > 0 values. */
 double bench_percentile(const double *sorted, size_t n, size_t percent);
 double bench_mean(const double *times, size_t n);
+/** The median; `times` keep their order. */
 double bench_median(struct bench *bench, const double *times, size_t n);
 
 #endif

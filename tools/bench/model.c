@@ -1,16 +1,22 @@
-/* catena-bench --model: the formulas' times, without a run. */
+/* catena-bench --model: prints the times that the cost formulas of [Peng] give
+ * for alltoall on a machine; runs no alltoall. */
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench.h"
 
+/* The algorithms that have a formula. */
 static const char *const all[] = {"direct", "l-a2a", "mpml", "nmpml", "onmpml"};
 
-enum { ALL = sizeof(all) / sizeof(all[0]), SIZE_COLUMN = 10, COLUMN = 14 };
+enum {
+    ALL = sizeof(all) / sizeof(all[0]),
+    SIZE_COLUMN = 10, /* widths of columns */
+    COLUMN = 14
+};
 
-static void print_head(const struct bench_options *options,
-                       const char *const *names, size_t count, int leaders)
+static void print_header(const struct bench_options *options,
+                         const char *const *names, size_t count, int leaders)
 {
     printf("# alltoall by formula (Peng, Liu, Xie: GLEX-Alltoall, equations 6 "
            "to 10)\n");
@@ -26,6 +32,7 @@ static void print_head(const struct bench_options *options,
     putchar('\n');
 }
 
+/* Print the times for blocks of `bytes`; returns an exit code. */
 static int print_size(const struct bench_options *options,
                       const catena_machine_t *machine, const char *const *names,
                       size_t count, int leaders, size_t bytes)
@@ -71,7 +78,7 @@ int bench_print_model(const struct bench_options *options)
         return BENCH_USAGE;
     if (leaders < 1)
         leaders = 1;
-    print_head(options, names, count, leaders);
+    print_header(options, names, count, leaders);
     for (size_t bytes = min > 0 ? min : 1; bytes <= max && code == BENCH_OK;
          bytes *= 2)
         code = print_size(options, machine, names, count, leaders, bytes);

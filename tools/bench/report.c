@@ -1,4 +1,4 @@
-/* Printing of results. */
+/* Prints results, and notes about them. */
 
 #include "report.h"
 
@@ -13,18 +13,19 @@
 #include "measure.h"
 #include "overlap.h"
 
-enum {
-    SIZE_COLUMN = 10,
-    NAME_COLUMN = 12,
-    TIME_COLUMN = 18,
-    COUNT_COLUMN = 16,
-    FACT_COLUMN = 12
+enum { /* widths */
+       SIZE_COLUMN = 10,
+       NAME_COLUMN = 12,
+       TIME_COLUMN = 18,
+       COUNT_COLUMN = 16,
+       METRIC_COLUMN = 12
 };
 enum { MAX_NODES_SHOWN = 8 };
 
+/* Whether the table has all columns. */
 static bool full(const struct bench_report *report)
 {
-    return report->bench->options->full || report->row->full;
+    return report->bench->options->full || report->collective->full;
 }
 
 static void erase_progress(const struct bench_report *report)
@@ -33,7 +34,8 @@ static void erase_progress(const struct bench_report *report)
         fputs("\r\033[K", stderr);
 }
 
-/* A rank knows only the number of ranks on its own node. */
+/* The maximum of each number. A rank knows only the number of ranks on its own
+ * node; the other entries are 0. */
 static void fold_ranks(void *into, const void *from, size_t bytes)
 {
     int32_t *a = into;
@@ -44,7 +46,7 @@ static void fold_ranks(void *into, const void *from, size_t bytes)
             a[i] = b[i];
 }
 
-/* "16 ranks on 4 nodes (4+4+4+4)". */
+/* Write, for example, "16 ranks on 4 nodes (4+4+4+4)". */
 static void describe_layout(struct bench *bench, char *text, size_t bytes)
 {
     const catena_place_t *place = &bench->place;
@@ -71,7 +73,7 @@ static const char *buffers_text(const struct bench_report *report)
     static const char *const texts[] = {"shared heap", "malloc",
                                         "even ranks shared heap, odd malloc"};
 
-    if (report->row->lay_out == NULL)
+    if (report->collective->lay_out == NULL)
         return "none";
     return texts[report->bench->options->buffers];
 }
@@ -82,7 +84,7 @@ static const char *mode_text(const struct bench_report *report)
                                         "persistent, start and wait"};
     const struct bench_options *options = report->bench->options;
 
-    if (report->row->batch != NULL)
+    if (report->collective->batch != NULL)
         return "raw loads and stores";
     if (options->mode_count > 1)
         return "as named";
@@ -93,7 +95,8 @@ static const char *check_text(const struct bench_report *report)
 {
     if (!report->bench->options->check)
         return "";
-    return report->row->lay_out != NULL ? "; every byte checked" : "; checked";
+    return report->collective->lay_out != NULL ? "; every byte checked"
+                                               : "; checked";
 }
 
 static void open_json(struct bench_report *report, const char *layout)
@@ -105,17 +108,18 @@ static void open_json(struct bench_report *report, const char *layout)
     report->document = json_pack(
         "{s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, "
         "s:o}",
-        "catena", catena_version(), "collective", report->row->name, "ranks",
-        bench->place.ranks, "nodes", bench->place.nodes, "layout", layout,
-        "network", bench->place.network, "launcher", bench->place.launcher,
-        "host", bench->place.hostname, "buffers", buffers_text(report), "mode",
-        mode_text(report), "in_place", (int)bench->options->in_place, "checked",
-        (int)bench->options->check, "notes", report->notes, "results",
-        report->results);
+        "catena", catena_version(), "collective", report->collective->name,
+        "ranks", bench->place.ranks, "nodes", bench->place.nodes, "layout",
+        layout, "network", bench->place.network, "launcher",
+        bench->place.launcher, "host", bench->place.hostname, "buffers",
+        buffers_text(report), "mode", mode_text(report), "in_place",
+        (int)bench->options->in_place, "checked", (int)bench->options->check,
+        "notes", report->notes, "results", report->results);
     if (report->document == NULL)
         bench_die(bench, "JSON document", CATENA_ERR_NO_MEMORY);
 }
 
+/* The width of a column with names of up to `longest` bytes. */
 static int name_column(size_t longest)
 {
     return longest + 2 > NAME_COLUMN ? (int)longest + 2 : NAME_COLUMN;
@@ -134,38 +138,41 @@ static void note_times(struct bench_report *report)
             "the work with %zu catena_request_test, the wait; Overlap: 1 - "
             "(Overall - "
             "Compute) / Pure, 0 to 100%%",
-            report->row->synced ? "barrier before each; " : "", options->tests);
+            report->collective->synced ? "barrier before each; " : "",
+            options->tests);
     else
         bench_report_note(
             report,
             "times: %sAvg: largest mean of a rank; Min, Max: of any rank and "
             "iteration; p50, p99: over iterations, of the slowest rank in "
             "each%s",
-            report->row->synced ? "barrier before each call; " : "",
-            report->row->quick ? "; quick calls are timed in batches" : "");
+            report->collective->synced ? "barrier before each call; " : "",
+            report->collective->quick ? "; quick calls are timed in batches"
+                                      : "");
 }
 
 void bench_report_open(struct bench_report *report, struct bench *bench,
-                       const struct bench_collective *row, size_t longest_name)
+                       const struct bench_collective *collective,
+                       size_t longest_name)
 {
     bool several = longest_name > 0;
     const struct bench_options *options = bench->options;
     char layout[256];
 
     *report = (struct bench_report){.bench = bench,
-                                    .row = row,
+                                    .collective = collective,
                                     .several = several,
                                     .name_column = name_column(longest_name),
-                                    .speaks = bench->place.rank == 0};
+                                    .prints = bench->place.rank == 0};
     describe_layout(bench, layout, sizeof(layout));
-    if (!report->speaks)
+    if (!report->prints)
         return;
     report->progress = isatty(STDERR_FILENO) != 0;
     if (options->format == BENCH_JSON) {
         open_json(report, layout);
     } else {
-        printf("# catena %s %s latency\n", catena_version(), row->name);
-        if (bench->node_area != NULL)
+        printf("# catena %s %s latency\n", catena_version(), collective->name);
+        if (bench->simulation != NULL)
             printf("# layout: %s, simulated, seed %llu, jitter %g\n", layout,
                    (unsigned long long)options->sim.seed, options->sim.jitter);
         else
@@ -178,7 +185,7 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
                check_text(report));
     }
     note_times(report);
-    if (bench->node_area != NULL && !options->overlap)
+    if (bench->simulation != NULL && !options->overlap)
         bench_report_note(report,
                           "virtual time; Messages, Wire Bytes: between nodes, "
                           "of one call; Heap/Rank: most of a rank, addresses");
@@ -193,7 +200,7 @@ void bench_report_note(struct bench_report *report, const char *format, ...)
     char text[1024];
     va_list arguments;
 
-    if (!report->speaks)
+    if (!report->prints)
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
@@ -207,12 +214,14 @@ void bench_report_note(struct bench_report *report, const char *format, ...)
     fflush(stdout);
 }
 
-/* The facts that the collective reports; the end: no more. */
-static const struct bench_fact *first_fact(const struct bench_report *report)
+/* The metrics that the collective reports; a NULL name ends them. */
+static const struct bench_metric *
+first_metric(const struct bench_report *report)
 {
-    static const struct bench_fact none;
+    static const struct bench_metric none;
 
-    return report->row->facts != NULL ? report->row->facts : &none;
+    return report->collective->metrics != NULL ? report->collective->metrics
+                                               : &none;
 }
 
 static void print_csv_columns(const struct bench_report *report)
@@ -221,16 +230,17 @@ static void print_csv_columns(const struct bench_report *report)
           "p50_us,p99_us,iterations,errors,ratio,messages,wire_bytes,"
           "node_messages,heap_bytes",
           stdout);
-    for (const struct bench_fact *fact = first_fact(report); fact->name != NULL;
-         fact++)
-        printf(",%s", fact->name);
+    for (const struct bench_metric *metric = first_metric(report);
+         metric->name != NULL; metric++)
+        printf(",%s", metric->name);
     putchar('\n');
 }
 
-/* The columns that identify a line. */
+/* The headings of the columns that identify a line. */
 static void print_first_columns(const struct bench_report *report)
 {
-    printf("%-*s", SIZE_COLUMN, report->row->lay_out != NULL ? "# Size" : "#");
+    printf("%-*s", SIZE_COLUMN,
+           report->collective->lay_out != NULL ? "# Size" : "#");
     if (report->several)
         printf("%-*s", report->name_column, "Algorithm");
 }
@@ -249,11 +259,11 @@ static void print_columns(const struct bench_report *report)
         printf("%*s", NAME_COLUMN, "Ratio");
     if (options->check)
         printf("%*s", NAME_COLUMN, "Errors");
-    for (const struct bench_fact *fact = first_fact(report); fact->name != NULL;
-         fact++)
-        if (fact->title != NULL)
-            printf("%*s", FACT_COLUMN, fact->title);
-    if (report->bench->node_area != NULL)
+    for (const struct bench_metric *metric = first_metric(report);
+         metric->name != NULL; metric++)
+        if (metric->title != NULL)
+            printf("%*s", METRIC_COLUMN, metric->title);
+    if (report->bench->simulation != NULL)
         printf("%*s%*s%*s", COUNT_COLUMN, "Messages", COUNT_COLUMN,
                "Wire Bytes", COUNT_COLUMN, "Heap/Rank");
     putchar('\n');
@@ -265,10 +275,11 @@ static void print_time(double us, int column)
     printf("%*.*f", column, us < 10 ? 3 : 2, us);
 }
 
+/* The size and the variant of a line. */
 static void print_subject(const struct bench_report *report,
                           const struct bench_result *result)
 {
-    if (report->row->lay_out != NULL)
+    if (report->collective->lay_out != NULL)
         printf("%-*zu", SIZE_COLUMN, result->bytes);
     else
         printf("%-*s", SIZE_COLUMN, "");
@@ -279,7 +290,7 @@ static void print_subject(const struct bench_report *report,
 static void print_table(const struct bench_report *report,
                         const struct bench_result *result)
 {
-    const struct bench_fact *facts = first_fact(report);
+    const struct bench_metric *metrics = first_metric(report);
 
     print_subject(report, result);
     print_time(result->avg_us, TIME_COLUMN);
@@ -294,10 +305,11 @@ static void print_table(const struct bench_report *report,
         printf("%*.3f", NAME_COLUMN, result->ratio);
     if (report->bench->options->check)
         printf("%*llu", NAME_COLUMN, (unsigned long long)result->errors);
-    for (size_t i = 0; facts[i].name != NULL; i++)
-        if (facts[i].title != NULL)
-            printf("%*llu", FACT_COLUMN, (unsigned long long)result->facts[i]);
-    if (report->bench->node_area != NULL)
+    for (size_t i = 0; metrics[i].name != NULL; i++)
+        if (metrics[i].title != NULL)
+            printf("%*llu", METRIC_COLUMN,
+                   (unsigned long long)result->metrics[i]);
+    if (report->bench->simulation != NULL)
         printf("%*llu%*llu%*llu", COUNT_COLUMN,
                (unsigned long long)result->messages, COUNT_COLUMN,
                (unsigned long long)result->wire_bytes, COUNT_COLUMN,
@@ -305,21 +317,22 @@ static void print_table(const struct bench_report *report,
     putchar('\n');
 }
 
-/* The fields that identify a line. Hierarchies contain commas. */
+/* The fields that identify a line. Names with hierarchies are quoted, because
+ * these contain commas. */
 static void print_csv_subject(const struct bench_report *report,
                               const struct bench_result *result)
 {
     const catena_place_t *place = &report->bench->place;
     const char *quote = strchr(result->variant, ',') != NULL ? "\"" : "";
 
-    printf("%s,%s%s%s,%d,%d,%zu,", report->row->name, quote, result->variant,
-           quote, place->ranks, place->nodes, result->bytes);
+    printf("%s,%s%s%s,%d,%d,%zu,", report->collective->name, quote,
+           result->variant, quote, place->ranks, place->nodes, result->bytes);
 }
 
 static void print_csv(const struct bench_report *report,
                       const struct bench_result *result)
 {
-    const struct bench_fact *facts = first_fact(report);
+    const struct bench_metric *metrics = first_metric(report);
 
     print_csv_subject(report, result);
     printf("%.4f,%.4f,%.4f,%.4f,%.4f,%zu,", result->avg_us, result->min_us,
@@ -327,15 +340,15 @@ static void print_csv(const struct bench_report *report,
     if (report->bench->options->check)
         printf("%llu", (unsigned long long)result->errors);
     printf(",%.4f,", result->ratio);
-    if (report->bench->node_area != NULL)
+    if (report->bench->simulation != NULL)
         printf("%llu,%llu,%llu,%llu", (unsigned long long)result->messages,
                (unsigned long long)result->wire_bytes,
                (unsigned long long)result->node_messages,
                (unsigned long long)result->heap_bytes);
     else
         fputs(",,,", stdout);
-    for (size_t i = 0; facts[i].name != NULL; i++)
-        printf(",%llu", (unsigned long long)result->facts[i]);
+    for (size_t i = 0; metrics[i].name != NULL; i++)
+        printf(",%llu", (unsigned long long)result->metrics[i]);
     putchar('\n');
 }
 
@@ -348,7 +361,7 @@ static json_t *json_errors(const struct bench_report *report, uint64_t errors)
 static void keep_json(struct bench_report *report,
                       const struct bench_result *result)
 {
-    const struct bench_fact *facts = first_fact(report);
+    const struct bench_metric *metrics = first_metric(report);
     json_t *entry = json_pack(
         "{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:s}", "algorithm",
         result->variant, "bytes", (json_int_t)result->bytes, "avg_us",
@@ -358,7 +371,7 @@ static void keep_json(struct bench_report *report,
         result->explain);
 
     json_object_set_new(entry, "errors", json_errors(report, result->errors));
-    if (report->bench->node_area != NULL) {
+    if (report->bench->simulation != NULL) {
         json_object_set_new(entry, "messages",
                             json_integer((json_int_t)result->messages));
         json_object_set_new(entry, "wire_bytes",
@@ -368,16 +381,16 @@ static void keep_json(struct bench_report *report,
         json_object_set_new(entry, "heap_bytes",
                             json_integer((json_int_t)result->heap_bytes));
     }
-    for (size_t i = 0; facts[i].name != NULL; i++)
-        json_object_set_new(entry, facts[i].name,
-                            json_integer((json_int_t)result->facts[i]));
+    for (size_t i = 0; metrics[i].name != NULL; i++)
+        json_object_set_new(entry, metrics[i].name,
+                            json_integer((json_int_t)result->metrics[i]));
     json_array_append_new(report->results, entry);
 }
 
 void bench_report_result(struct bench_report *report,
                          const struct bench_result *result)
 {
-    if (!report->speaks)
+    if (!report->prints)
         return;
     if (report->document != NULL) {
         keep_json(report, result);
@@ -399,8 +412,12 @@ void bench_report_result(struct bench_report *report,
 
 /* ---- overlap ---- */
 
+/* Overlap of one variant, in the terms of osu_i*. */
 struct overlap {
-    double overall_us, compute_us, pure_us, percent;
+    double overall_us; /* BENCH_OVERLAPPED */
+    double compute_us; /* BENCH_COMPUTE */
+    double pure_us;    /* BENCH_WHOLE */
+    double percent;
     uint64_t errors;
 };
 
@@ -473,7 +490,7 @@ void bench_report_overlap(struct bench_report *report,
 
     overlap.percent = bench_overlap_percent(overlap.pure_us, overlap.compute_us,
                                             overlap.overall_us);
-    if (!report->speaks)
+    if (!report->prints)
         return;
     if (report->document != NULL) {
         keep_overlap_json(report, whole, &overlap);
@@ -503,7 +520,7 @@ void bench_report_progress(struct bench_report *report, const char *format, ...)
 
 void bench_report_close(struct bench_report *report)
 {
-    if (!report->speaks)
+    if (!report->prints)
         return;
     erase_progress(report);
     if (report->document == NULL)

@@ -6,56 +6,63 @@
 struct json_t;
 
 /* Destination of results: a table, comma-separated values, or one JSON
- * document. Only rank 0 prints; all ranks may call. */
+ * document. Only rank 0 prints; all ranks may call the functions. */
 struct bench_report {
     struct bench *bench;
-    const struct bench_collective *row;
-    bool several; /* variants: print algorithm and ratio */
-    int name_column;
-    bool speaks;  /* rank 0 */
-    bool started; /* column names are printed */
-    bool progress;
-    struct json_t *document;
-    struct json_t *notes;
-    struct json_t *results;
+    const struct bench_collective *collective;
+    bool several;    /* several variants: print their names and ratios */
+    int name_column; /* width of the column with the variant's name */
+    bool prints;     /* this is rank 0 */
+    bool started;    /* the column names have been printed */
+    bool progress;   /* stderr is a terminal: show progress on rank 0 */
+    struct json_t *document; /* NULL: a table or CSV */
+    struct json_t *notes;    /* array in `document` */
+    struct json_t *results;  /* array in `document` */
 };
 
+/* The result of one variant for one size; complete on rank 0. */
 struct bench_result {
-    const char *variant;
-    const char *explain;
-    size_t bytes;
-    double avg_us;    /* largest mean of a rank */
-    double median_us; /* mean of the ranks' medians */
-    double min_us;    /* of any rank and iteration */
-    double max_us;
-    double p50_us; /* over iterations, of the slowest rank in each */
-    double p99_us;
+    const char *variant; /* its name */
+    const char *explain; /* how the library executed it */
+    size_t bytes;        /* per block */
+    double avg_us;       /* largest mean of a rank */
+    double median_us;    /* mean of the ranks' medians */
+    double min_us;       /* of any rank and iteration */
+    double max_us;       /* likewise */
+    double p50_us;       /* percentile, over the iterations, of the time of the
+                          * slowest rank in each */
+    double p99_us;       /* likewise */
     size_t iterations;
-    uint64_t errors;
-    double ratio;
-    /* Simulated: of one call, all ranks together; and the largest heap of a
-     * rank, in addresses. */
-    uint64_t messages;
-    uint64_t wire_bytes;
-    uint64_t node_messages;
+    uint64_t errors; /* wrong bytes of all ranks */
+    double ratio;    /* time of the first variant / time of this one */
+    /* Simulated ranks only: the traffic of one call, the sum over the ranks. */
+    uint64_t messages;      /* between nodes */
+    uint64_t wire_bytes;    /* between nodes */
+    uint64_t node_messages; /* within nodes */
+    /* Simulated ranks only: the most heap memory that a rank had in use
+     * (catena_heap_stats_t). */
     uint64_t heap_bytes;
-    uint64_t facts[BENCH_MAX_FACTS]; /* of one call, maximum over the ranks */
+    /* Of one call, the maximum over the ranks. */
+    uint64_t metrics[BENCH_MAX_METRICS];
 };
 
-/** Print or store the facts about this run; collective over bench->control.
+/** Print or store the description of this run; collective over bench->control.
  * @param[in] longest_name bytes of the longest variant name; 0: only one
  *   variant */
 void bench_report_open(struct bench_report *report, struct bench *bench,
-                       const struct bench_collective *row, size_t longest_name);
-/** A `#` line; in JSON an entry of "notes". */
+                       const struct bench_collective *collective,
+                       size_t longest_name);
+/** Print a line that begins with `#`; in JSON add an entry to "notes". */
 void bench_report_note(struct bench_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void bench_report_result(struct bench_report *report,
                          const struct bench_result *result);
-/** The parts of one variant, as in enum bench_part, in one line. */
+/** Print the overlap of one variant. `parts`: the results of its parts, in the
+ * order of enum bench_part. */
 void bench_report_overlap(struct bench_report *report,
                           const struct bench_result parts[]);
-/** A line on a terminal that the next one replaces; no output elsewhere. */
+/** Print a line to stderr that the next output replaces; nothing if stderr is
+ * no terminal. */
 void bench_report_progress(struct bench_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void bench_report_close(struct bench_report *report);

@@ -11,51 +11,50 @@
 
 #include "bench.h"
 
-/* Combines results of simulated ranks. A rank is at most one fold ahead of the
- * others, since all ranks take part in each, so two alternating records
- * suffice. */
-struct bench_node_area {
+/* What all simulated ranks share. A fold combines data of all ranks. It ends
+ * with a barrier, so a rank is at most one fold ahead of the others, and two
+ * alternating folds suffice. */
+struct bench_simulation {
     const struct bench_options *options;
     struct fold {
-        unsigned char *record;
-        size_t bytes;
-        int arrived;
+        unsigned char *data; /* combined so far */
+        int arrived;         /* ranks that have added their data */
     } folds[2];
-    uint64_t *turn; /* [ranks]: folds that each rank has begun */
+    uint64_t *begun; /* [ranks]: number of folds that each rank has begun */
 };
 
 enum {
-    STACK_BYTES = 32 << 10,   /* stack of a rank of this program */
-    PROCESS_BYTES = 12 << 10, /* approximate process memory of a rank */
-    MANY_RANKS = 4096
+    STACK_BYTES = 32 << 10,   /* enough for a rank that runs this program */
+    PROCESS_BYTES = 12 << 10, /* malloc memory of a rank, approximately */
+    MANY_RANKS = 4096         /* from here on huge pages are worthwhile */
 };
 
-void bench_node_area_fold(struct bench *bench, void *record, size_t bytes,
-                          bench_fold_t fold)
+void bench_simulation_fold(struct bench *bench, void *data, size_t bytes,
+                           bench_fold_t fold)
 {
-    struct bench_node_area *node_area = bench->node_area;
+    struct bench_simulation *simulation = bench->simulation;
     struct fold *shared =
-        &node_area->folds[node_area->turn[bench->place.rank]++ % 2];
+        &simulation->folds[simulation->begun[bench->place.rank]++ % 2];
     catena_status_t status;
 
     if (shared->arrived == 0) {
-        free(shared->record);
-        shared->record = bench_alloc(bench, 1, bytes);
-        shared->bytes = bytes;
-        memcpy(shared->record, record, bytes);
+        free(shared->data);
+        shared->data = bench_alloc(bench, 1, bytes);
+        memcpy(shared->data, data, bytes);
     } else {
-        fold(shared->record, record, bytes);
+        fold(shared->data, data, bytes);
     }
     if (++shared->arrived == bench->place.ranks)
         shared->arrived = 0;
     status = catena_barrier(bench->control);
     if (status != CATENA_OK)
         bench_die(bench, "exchanging results", status);
-    memcpy(record, shared->record, bytes);
+    memcpy(data, shared->data, bytes);
 }
 
-/* Each rank's small tables come from the C library's heap. With tens of
- * thousands of ranks, huge pages save a third of the time. */
+/* Ask the kernel for huge pages for the heap of the C library, which holds the
+ * small tables of each rank. With tens of thousands of ranks this saves a third
+ * of the time. */
 static void prepare_heap(size_t ranks)
 {
     size_t bytes = ranks * PROCESS_BYTES;
@@ -75,13 +74,13 @@ static void prepare_heap(size_t ranks)
 
 static int run_rank(const catena_config_t *config, void *argument)
 {
-    struct bench_node_area *node_area = argument;
+    struct bench_simulation *simulation = argument;
 
-    return bench_run_rank(config, node_area->options, node_area);
+    return bench_run_rank(config, simulation->options, simulation);
 }
 
-/* Peak memory of this process, bytes. */
-static double resident(void)
+/* Peak resident memory of this process, bytes. */
+static double peak_resident(void)
 {
     char line[128];
     double kib = 0;
@@ -95,10 +94,11 @@ static double resident(void)
     return kib * 1024;
 }
 
-/* Values that depend on this computer are not part of the results. */
+/* Time and memory of the simulation itself: to stderr, because they depend on
+ * this computer and the results do not. */
 static void print_effort(const catena_sim_report_t *report, size_t ranks)
 {
-    double memory = resident();
+    double memory = peak_resident();
 
     fprintf(stderr,
             "simulator: %llu events in %.2f s, %.2f million a second; %.1f us "
@@ -109,7 +109,7 @@ static void print_effort(const catena_sim_report_t *report, size_t ranks)
             memory / 1024 / (double)ranks);
 }
 
-/* "3" or "3-5", and the text after it; NULL: neither. */
+/* Read "3" or "3-5"; returns the text after it, or NULL if it is neither. */
 static const char *read_cores(const char *text, unsigned long *first,
                               unsigned long *last)
 {
@@ -148,23 +148,23 @@ bool bench_parse_cores(const char *text, struct bench_options *options)
 
 int bench_simulate(const struct bench_options *options)
 {
-    struct bench_node_area node_area = {.options = options};
+    struct bench_simulation simulation = {.options = options};
     catena_sim_params_t params = options->sim;
     catena_sim_report_t report = {.size = sizeof(report)};
     size_t ranks = (size_t)params.nodes * (size_t)params.ppn;
     catena_status_t status;
 
     params.stack_bytes = STACK_BYTES;
-    node_area.turn = calloc(ranks, sizeof(*node_area.turn));
-    if (node_area.turn == NULL) {
+    simulation.begun = calloc(ranks, sizeof(*simulation.begun));
+    if (simulation.begun == NULL) {
         fprintf(stderr, "catena-bench: no memory for %zu ranks\n", ranks);
         return BENCH_FAILED;
     }
     prepare_heap(ranks);
-    status = catena_sim_run(&params, run_rank, &node_area, &report);
+    status = catena_sim_run(&params, run_rank, &simulation, &report);
     for (int i = 0; i < 2; i++)
-        free(node_area.folds[i].record);
-    free(node_area.turn);
+        free(simulation.folds[i].data);
+    free(simulation.begun);
     if (report.events > 0)
         print_effort(&report, ranks);
     if (status == CATENA_OK)

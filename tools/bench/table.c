@@ -1,5 +1,6 @@
-/* All benchmarks: collectives, and the figures of the motivation. A new one is
- * a row here and a file of its own. */
+/* The table of all benchmarks: collectives, and the benchmarks of motivation/,
+ * which reproduce figures of [Peng]. The benchmark `heap` is in
+ * collectives/heap.c. */
 
 #include <stdio.h>
 #include <string.h>
@@ -43,11 +44,11 @@ const struct bench_collective *bench_list(size_t index)
 
 const struct bench_collective *bench_find(const char *name)
 {
-    const struct bench_collective *row;
+    const struct bench_collective *collective;
 
-    for (size_t i = 0; (row = bench_list(i)) != NULL; i++)
-        if (strcmp(row->name, name) == 0)
-            return row;
+    for (size_t i = 0; (collective = bench_list(i)) != NULL; i++)
+        if (strcmp(collective->name, name) == 0)
+            return collective;
     return NULL;
 }
 
@@ -73,16 +74,18 @@ const struct bench_figure *bench_find_figure(const char *name)
 
 void bench_list_names(char *text, size_t bytes, bool help)
 {
-    const struct bench_collective *row;
+    const struct bench_collective *collective;
     const struct bench_figure *figure;
     size_t used = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; (row = bench_list(i)) != NULL && used < bytes; i++)
-        used += help ? (size_t)snprintf(text + used, bytes - used,
-                                        "  %-20s %s\n", row->name, row->help)
-                     : (size_t)snprintf(text + used, bytes - used, "%s, ",
-                                        row->name);
+    for (size_t i = 0; (collective = bench_list(i)) != NULL && used < bytes;
+         i++)
+        used +=
+            help ? (size_t)snprintf(text + used, bytes - used, "  %-20s %s\n",
+                                    collective->name, collective->help)
+                 : (size_t)snprintf(text + used, bytes - used, "%s, ",
+                                    collective->name);
     for (size_t i = 0; (figure = bench_list_figure(i)) != NULL && used < bytes;
          i++)
         used += (size_t)snprintf(text + used, bytes - used,

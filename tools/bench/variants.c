@@ -6,58 +6,61 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Measured parts of each. */
+/* The number of measured parts of each variant. */
 static int parts(const struct bench_options *options)
 {
     return options->overlap ? BENCH_PARTS : 1;
 }
 
-/* Without a choice there is one, NULL: selected by the library or its
- * environment. */
-static size_t choices(size_t asked)
+/* The number of values of an option that are compared. Without the option there
+ * is one, NULL: the library selects. */
+static size_t choices(size_t given)
 {
-    return asked > 0 ? asked : 1;
+    return given > 0 ? given : 1;
 }
 
-/* ALGORITHM@HIERARCHY/MODE, of which only the compared parts appear; NULL: not
- * compared. */
+/* The name ALGORITHM@HIERARCHY/MODE, without the components that are NULL. */
 static char *join(struct bench *bench, const char *algorithm,
                   const char *hierarchy, const char *mode)
 {
-    const char *parts[] = {algorithm, hierarchy, mode};
+    const char *components[] = {algorithm, hierarchy, mode};
     static const char marks[] = "@@/";
     size_t bytes = 1, used = 0;
     char *name;
 
     for (int i = 0; i < 3; i++)
-        bytes += parts[i] != NULL ? strlen(parts[i]) + 1 : 0;
+        bytes += components[i] != NULL ? strlen(components[i]) + 1 : 0;
     name = bench_alloc(bench, 1, bytes);
     for (int i = 0; i < 3; i++) {
-        if (parts[i] != NULL && used > 0)
+        if (components[i] != NULL && used > 0)
             name[used++] = marks[i];
-        if (parts[i] != NULL)
-            used += (size_t)snprintf(name + used, bytes - used, "%s", parts[i]);
+        if (components[i] != NULL)
+            used += (size_t)snprintf(name + used, bytes - used, "%s",
+                                     components[i]);
     }
     return name;
 }
 
-/* The report explains the execution of the variant that chose nothing. */
+/* Name a variant after what the options choose for it; without a choice
+ * "default", or the collective's name if it has no algorithms. */
 static void name_variant(struct bench *bench, struct bench_variant *variant)
 {
     static const char *const modes[] = {"blocking", "nonblocking",
                                         "persistent"};
-    bool named = bench->options->mode_count > 1 && variant->row->batch == NULL;
+    bool named =
+        bench->options->mode_count > 1 && variant->collective->batch == NULL;
 
     if (variant->algorithm != NULL || variant->hierarchy != NULL || named)
         variant->name = variant->joined =
             join(bench, variant->algorithm, variant->hierarchy,
                  named ? modes[variant->mode] : NULL);
     else
-        variant->name = variant->row->algorithm_names != NULL
+        variant->name = variant->collective->algorithm_names != NULL
                             ? "default"
-                            : variant->row->name;
+                            : variant->collective->name;
 }
 
+/* Add a part of the variant `which` to the run, and prepare it. */
 static void add_part(struct bench_run *run, const struct bench_variant *which,
                      enum bench_part part)
 {
@@ -74,11 +77,11 @@ static void add_part(struct bench_run *run, const struct bench_variant *which,
                                         .size = catena_group_size(bench->world),
                                         .algorithm = which->algorithm};
     name_variant(bench, variant);
-    if (variant->row->prepare == NULL)
+    if (variant->collective->prepare == NULL)
         return;
-    status = variant->row->prepare(&variant->call);
+    status = variant->collective->prepare(&variant->call);
     if (status != CATENA_OK)
-        bench_die(bench, variant->row->name, status);
+        bench_die(bench, variant->collective->name, status);
 }
 
 static void add(struct bench_run *run, const struct bench_variant *which)
@@ -88,26 +91,26 @@ static void add(struct bench_run *run, const struct bench_variant *which)
 }
 
 void bench_variants_open(struct bench_run *run,
-                         const struct bench_collective *row)
+                         const struct bench_collective *collective)
 {
     const struct bench_options *options = run->bench->options;
     size_t algorithms = choices(options->algorithm_count);
     size_t hierarchies = choices(options->hierarchy_count);
     size_t modes = choices(options->mode_count);
-    size_t ways = algorithms * hierarchies * modes;
-    size_t count = ways + (options->flag ? 1 : 0);
+    size_t combinations = algorithms * hierarchies * modes;
+    size_t count = combinations + (options->flag ? 1 : 0);
 
-    /* No more than needed: every simulated rank has its own. */
+    /* No more memory than needed: every simulated rank has this array. */
     run->variants = bench_alloc(run->bench, count * (size_t)parts(options),
                                 sizeof(*run->variants));
-    for (size_t w = 0; w < ways; w++)
+    for (size_t w = 0; w < combinations; w++)
         add(run, &(struct bench_variant){
                      .algorithm = options->algorithms[w / modes / hierarchies],
                      .hierarchy = options->hierarchies[w / modes % hierarchies],
                      .mode = options->modes[w % modes],
-                     .row = row});
+                     .collective = collective});
     if (options->flag)
-        add(run, &(struct bench_variant){.row = &bench_flag});
+        add(run, &(struct bench_variant){.collective = &bench_flag});
 }
 
 void bench_variants_close(struct bench_run *run)
@@ -115,13 +118,15 @@ void bench_variants_close(struct bench_run *run)
     for (size_t v = 0; v < run->count; v++) {
         struct bench_variant *variant = &run->variants[v];
 
-        if (variant->row->release != NULL)
-            variant->row->release(&variant->call);
+        if (variant->collective->release != NULL)
+            variant->collective->release(&variant->call);
         free(variant->joined);
     }
     free(run->variants);
 }
 
+/* Whether the library accepts the value of a setting; else rank 0 prints why
+ * not. */
 static bool known(struct bench *bench, const char *option, const char *name,
                   const char *value, const char *expected)
 {
@@ -136,20 +141,20 @@ static bool known(struct bench *bench, const char *option, const char *name,
 }
 
 bool bench_settings_known(struct bench *bench,
-                          const struct bench_collective *row)
+                          const struct bench_collective *collective)
 {
     const struct bench_options *options = bench->options;
 
-    for (size_t i = 0; row->algorithm != NULL && i < options->algorithm_count;
-         i++)
-        if (!known(bench, "-a", row->algorithm, options->algorithms[i],
-                   row->algorithm_names))
+    for (size_t i = 0;
+         collective->algorithm != NULL && i < options->algorithm_count; i++)
+        if (!known(bench, "-a", collective->algorithm, options->algorithms[i],
+                   collective->algorithm_names))
             return false;
     for (size_t i = 0; i < options->hierarchy_count; i++)
-        if (!known(bench, "--hierarchy", row->hierarchy,
+        if (!known(bench, "--hierarchy", collective->hierarchy,
                    options->hierarchies[i], "RULE:COMPONENT[,...], or auto"))
             return false;
     return options->leaders == NULL ||
-           known(bench, "--leaders", row->leaders, options->leaders,
+           known(bench, "--leaders", collective->leaders, options->leaders,
                  "a number per node, or auto");
 }

@@ -3,15 +3,15 @@
 
 #include "measure.h"
 
-/** Whether the library knows all requested settings, before anything is
- * measured; rank 0 prints the unknown ones. */
+/** Whether the library accepts the algorithms, hierarchies and leaders of the
+ * options; rank 0 prints the first that it refuses. */
 bool bench_settings_known(struct bench *bench,
-                          const struct bench_collective *row);
-/** Prepare all compared variants; ends the job on failure. Each algorithm with
- * each hierarchy, then the flag; with --overlap the parts of each in sequence.
- * Collective. */
+                          const struct bench_collective *collective);
+/** Prepare the variants: each algorithm with each hierarchy and each mode, then
+ * the raw flag exchange, if requested. With --overlap the parts of a variant
+ * follow each other. Collective; ends the job on failure. */
 void bench_variants_open(struct bench_run *run,
-                         const struct bench_collective *row);
+                         const struct bench_collective *collective);
 void bench_variants_close(struct bench_run *run);
 
 #endif

@@ -33,7 +33,7 @@ double calibrate_wall_ns(void)
     return calibrate_now_ns(CLOCK_MONOTONIC);
 }
 
-void calibrate_nap(double seconds)
+void calibrate_sleep(double seconds)
 {
     struct timespec pause = {0, (long)(seconds * 1e9)};
 
@@ -72,22 +72,22 @@ void calibrate_must(struct calibration *c, const char *what,
 void calibrate_record(struct calibration *c, enum parameter parameter,
                       double value, const char *format, ...)
 {
-    struct figure *figure = &c->figure[c->pass][parameter];
+    struct measurement *measured = &c->measured[c->pass][parameter];
     va_list arguments;
 
-    figure->value = value;
+    measured->value = value;
     va_start(arguments, format);
-    vsnprintf(figure->source, sizeof(figure->source), format, arguments);
+    vsnprintf(measured->source, sizeof(measured->source), format, arguments);
     va_end(arguments);
 }
 
 /* The value recorded in this pass. */
 double calibrate_value_of(const struct calibration *c, enum parameter parameter)
 {
-    return c->figure[c->pass][parameter].value;
+    return c->measured[c->pass][parameter].value;
 }
 
-bool calibrate_is_root(const struct calibration *c)
+bool calibrate_is_leader(const struct calibration *c)
 {
     return c->bench.place.local_rank == 0;
 }
@@ -145,7 +145,7 @@ static int check_layout(struct calibration *c)
 }
 
 /* Attach the ranks of rank 0's node to its node area. */
-static void open_node_area(struct calibration *c)
+static void open_shared_area(struct calibration *c)
 {
     size_t size = (size_t)c->bench.place.ranks;
     uint64_t *send = bench_alloc(&c->bench, 2 * size, sizeof(*send));
@@ -153,10 +153,10 @@ static void open_node_area(struct calibration *c)
 
     if (c->bench.place.rank == 0) {
         block = catena_aligned_alloc(c->bench.context, LINE_PAIR,
-                                     sizeof(*c->node_area));
+                                     sizeof(*c->shared));
         if (block == NULL)
             calibrate_must(c, "shared heap", CATENA_ERR_NO_MEMORY);
-        memset(block, 0, sizeof(*c->node_area));
+        memset(block, 0, sizeof(*c->shared));
         calibrate_must(c, "shared heap",
                        catena_heap_offset(c->bench.context, block, &send[0]));
         for (size_t i = 1; i < size; i++)
@@ -168,11 +168,11 @@ static void open_node_area(struct calibration *c)
         calibrate_must(
             c, "shared heap",
             catena_heap_pointer(c->bench.context, 0, send[size], &block));
-    c->node_area = block;
+    c->shared = block;
     free(send);
 }
 
-/* Enough for copies, and for LANES small blocks per rank. */
+/* Enough for copies, and for GROUPS small blocks per rank. */
 static void open_buffers(struct calibration *c)
 {
     size_t bytes = calibrate_most_bytes(c) * (size_t)c->bench.place.ranks;
@@ -187,12 +187,12 @@ static void open_buffers(struct calibration *c)
     memset(c->recv, 2, bytes);
 }
 
-static void open_lane(struct calibration *c, catena_group_t *from,
-                      catena_group_t **lane)
+static void open_group(struct calibration *c, catena_group_t *from,
+                       catena_group_t **group)
 {
-    calibrate_must(c, "group", catena_group_dup(from, lane));
+    calibrate_must(c, "group", catena_group_dup(from, group));
     calibrate_must(c, "group",
-                   catena_group_set(*lane, "alltoall_algorithm", "direct"));
+                   catena_group_set(*group, "alltoall_algorithm", "direct"));
 }
 
 static void open_all(struct calibration *c)
@@ -200,11 +200,11 @@ static void open_all(struct calibration *c)
     calibrate_must(c, "group",
                    catena_group_split_level(c->bench.world, CATENA_LEVEL_NODE,
                                             c->bench.place.rank, &c->node));
-    for (int i = 0; i < LANES; i++) {
-        open_lane(c, c->bench.world, &c->world_lane[i]);
-        open_lane(c, c->node, &c->node_lane[i]);
+    for (int i = 0; i < GROUPS; i++) {
+        open_group(c, c->bench.world, &c->world_groups[i]);
+        open_group(c, c->node, &c->node_groups[i]);
     }
-    open_node_area(c);
+    open_shared_area(c);
     open_buffers(c);
     calibrate_read_cpus(c);
     (void)sched_getaffinity(0, sizeof(c->affinity), &c->affinity);
@@ -215,12 +215,12 @@ static void close_all(struct calibration *c)
     catena_free(c->bench.context, c->send);
     catena_free(c->bench.context, c->recv);
     if (c->bench.place.rank == 0)
-        catena_free(c->bench.context, c->node_area);
-    for (int i = 0; i < LANES; i++) {
+        catena_free(c->bench.context, c->shared);
+    for (int i = 0; i < GROUPS; i++) {
         calibrate_must(c, "freeing a group",
-                       catena_group_free(&c->world_lane[i]));
+                       catena_group_free(&c->world_groups[i]));
         calibrate_must(c, "freeing a group",
-                       catena_group_free(&c->node_lane[i]));
+                       catena_group_free(&c->node_groups[i]));
     }
     calibrate_must(c, "freeing a group", catena_group_free(&c->node));
     free(c->cpu);
@@ -232,7 +232,7 @@ static void with_ranks(struct calibration *c, int ranks,
                        void (*measure)(struct calibration *c))
 {
     if (c->home && c->bench.place.local_rank < ranks) {
-        calibrate_nap(settle_s);
+        calibrate_sleep(settle_s);
         measure(c);
     }
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
@@ -257,16 +257,16 @@ static void measure_all(struct calibration *c)
 /* Take a parameter from the pass in which it was the median. */
 static void choose(struct calibration *c, enum parameter parameter)
 {
-    struct figure *result = &c->result[parameter];
+    struct measurement *result = &c->result[parameter];
     double values[PASSES], middle;
     size_t used;
 
     for (int pass = 0; pass < PASSES; pass++)
-        values[pass] = c->figure[pass][parameter].value;
+        values[pass] = c->measured[pass][parameter].value;
     middle = calibrate_median(values, PASSES);
     for (int pass = 0; pass < PASSES; pass++)
-        if (c->figure[pass][parameter].value == middle)
-            *result = c->figure[pass][parameter];
+        if (c->measured[pass][parameter].value == middle)
+            *result = c->measured[pass][parameter];
     result->lowest = values[0];
     result->highest = values[PASSES - 1];
     used = strlen(result->source);

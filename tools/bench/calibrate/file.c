@@ -119,7 +119,7 @@ int calibrate_report(const struct calibration *c, const char *path)
     printf("# %-8s %-22s %12s %12s %12s\n", "Section", "Parameter", "Value",
            "Lowest", "Highest");
     for (int i = 0; i < PARAMETERS; i++) {
-        const struct figure *result = &c->result[i];
+        const struct measurement *result = &c->result[i];
         bool whole = result->value == floor(result->value);
         int digits = whole || result->value >= 1000 ? 0 : 2;
 

@@ -15,7 +15,7 @@
 
 /* L, o: only the first rank of each node, its root, is awake. */
 enum { QUIET_TIMES = 101 };
-static const double nap_s = 0.0005;
+static const double sleep_s = 0.0005;
 
 static void spin(double ns)
 {
@@ -27,7 +27,7 @@ static void spin(double ns)
 
 /* The mean over the roots of their times. Roots wait for each other, so a root
  * that is late gains what another root loses. */
-static void mean_of_roots(struct calibration *c, double *times, size_t n)
+static void mean_of_leaders(struct calibration *c, double *times, size_t n)
 {
     size_t size = (size_t)c->bench.place.ranks;
     double *send = bench_alloc(&c->bench, 2 * size * n, sizeof(*send));
@@ -35,7 +35,7 @@ static void mean_of_roots(struct calibration *c, double *times, size_t n)
 
     for (size_t rank = 0; rank < size; rank++)
         for (size_t i = 0; i < n; i++)
-            send[rank * n + i] = calibrate_is_root(c) ? times[i] : -1;
+            send[rank * n + i] = calibrate_is_leader(c) ? times[i] : -1;
     bench_exchange(&c->bench, c->bench.control, send, recv, n * sizeof(*send));
     memset(times, 0, n * sizeof(*times));
     for (size_t rank = 0; rank < size; rank++)
@@ -47,31 +47,32 @@ static void mean_of_roots(struct calibration *c, double *times, size_t n)
 /* Consecutive barriers. The other ranks of a node have entered all of them and
  * sleep, so a root waits only for other nodes. The first barrier absorbs the
  * roots' different starts. */
-static double barrier_chain(struct calibration *c, catena_group_t **lane)
+static double barrier_chain(struct calibration *c, catena_group_t **groups)
 {
-    catena_request_t *request[LANES];
+    catena_request_t *request[GROUPS];
     double begin;
 
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
-    if (!calibrate_is_root(c)) {
-        for (int i = 0; i < LANES; i++)
-            calibrate_must(c, "barrier", catena_ibarrier(lane[i], &request[i]));
-        calibrate_nap(3 * nap_s);
-        calibrate_must(c, "barrier", catena_request_waitall(LANES, request));
+    if (!calibrate_is_leader(c)) {
+        for (int i = 0; i < GROUPS; i++)
+            calibrate_must(c, "barrier",
+                           catena_ibarrier(groups[i], &request[i]));
+        calibrate_sleep(3 * sleep_s);
+        calibrate_must(c, "barrier", catena_request_waitall(GROUPS, request));
         return 0;
     }
-    calibrate_nap(nap_s);
-    calibrate_must(c, "barrier", catena_barrier(lane[0]));
+    calibrate_sleep(sleep_s);
+    calibrate_must(c, "barrier", catena_barrier(groups[0]));
     begin = calibrate_wall_ns();
-    for (int i = 1; i < LANES; i++)
-        calibrate_must(c, "barrier", catena_barrier(lane[i]));
-    return (calibrate_wall_ns() - begin) / (LANES - 1);
+    for (int i = 1; i < GROUPS; i++)
+        calibrate_must(c, "barrier", catena_barrier(groups[i]));
+    return (calibrate_wall_ns() - begin) / (GROUPS - 1);
 }
 
 /* Roots of virtual nodes must not share a processor. */
-static void bind_root(const struct calibration *c)
+static void bind_leader(const struct calibration *c)
 {
-    if (c->emulated && calibrate_is_root(c))
+    if (c->emulated && calibrate_is_leader(c))
         (void)calibrate_bind_to(&c->cpu[c->bench.place.node % c->cpus]);
 }
 
@@ -80,25 +81,25 @@ static double cpu_ns(void)
     return calibrate_now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Processor time to start an alltoall of 8 bytes. The start on the first lane
+/* Processor time to start an alltoall of 8 bytes. The start on the first groups
  * only warms the caches. */
-static double time_start(struct calibration *c, catena_group_t **lane)
+static double time_start(struct calibration *c, catena_group_t **groups)
 {
-    catena_request_t *request[LANES];
+    catena_request_t *request[GROUPS];
     double begin = 0, ns;
 
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
-    if (!calibrate_is_root(c))
-        calibrate_nap(nap_s);
-    for (int i = 0; i < LANES; i++) {
+    if (!calibrate_is_leader(c))
+        calibrate_sleep(sleep_s);
+    for (int i = 0; i < GROUPS; i++) {
         if (i == 1)
             begin = cpu_ns();
         calibrate_must(c, "alltoall",
                        catena_ialltoall(c->send, 8, CATENA_BYTE, c->recv, 8,
-                                        CATENA_BYTE, lane[i], &request[i]));
+                                        CATENA_BYTE, groups[i], &request[i]));
     }
-    ns = (cpu_ns() - begin) / (LANES - 1);
-    calibrate_must(c, "alltoall", catena_request_waitall(LANES, request));
+    ns = (cpu_ns() - begin) / (GROUPS - 1);
+    calibrate_must(c, "alltoall", catena_request_waitall(GROUPS, request));
     return ns;
 }
 
@@ -112,11 +113,11 @@ static double time_wait(struct calibration *c, catena_group_t *group)
     calibrate_must(c, "alltoall",
                    catena_ialltoall(c->send, 8, CATENA_BYTE, c->recv, 8,
                                     CATENA_BYTE, group, &request));
-    calibrate_nap(nap_s);
-    if (calibrate_is_root(c))
+    calibrate_sleep(sleep_s);
+    if (calibrate_is_leader(c))
         spin(20000); /* until the clock frequency has recovered */
     else
-        calibrate_nap(nap_s);
+        calibrate_sleep(sleep_s);
     begin = cpu_ns();
     calibrate_must(c, "alltoall", catena_request_wait(&request));
     return cpu_ns() - begin;
@@ -128,14 +129,14 @@ void calibrate_measure_overheads(struct calibration *c)
     int far = c->bench.place.ranks - c->bench.place.local_size;
     double send_ns, receive_ns;
 
-    bind_root(c);
+    bind_leader(c);
     for (int i = -2; i < QUIET_TIMES; i++) {
         int at = i < 0 ? 0 : i; /* the first calls connect */
 
-        start[0][at] = time_start(c, c->world_lane);
-        start[1][at] = time_start(c, c->node_lane);
-        wait[0][at] = time_wait(c, c->world_lane[0]);
-        wait[1][at] = time_wait(c, c->node_lane[0]);
+        start[0][at] = time_start(c, c->world_groups);
+        start[1][at] = time_start(c, c->node_groups);
+        wait[0][at] = time_wait(c, c->world_groups[0]);
+        wait[1][at] = time_wait(c, c->node_groups[0]);
     }
     calibrate_unbind(c);
     send_ns = calibrate_median(start[0], QUIET_TIMES) -
@@ -147,7 +148,7 @@ void calibrate_measure_overheads(struct calibration *c)
         "measured: processor time to start a direct catena_ialltoall of 8 "
         "bytes over all ranks, less that over the node's, by the %d "
         "messages to other nodes; medians of %d times %d, in turns",
-        far, QUIET_TIMES, LANES - 1);
+        far, QUIET_TIMES, GROUPS - 1);
     calibrate_record(
         c, RECEIVE_OVERHEAD, receive_ns > 0 ? receive_ns / far : 0,
         "measured: processor time of catena_request_wait for such an alltoall "
@@ -163,16 +164,16 @@ void calibrate_measure_latency(struct calibration *c)
     double world[QUIET_TIMES], node[QUIET_TIMES], world_ns, node_ns;
     double rounds = ceil(log2(c->bench.place.nodes));
 
-    bind_root(c);
-    barrier_chain(c, c->world_lane);
-    barrier_chain(c, c->node_lane);
+    bind_leader(c);
+    barrier_chain(c, c->world_groups);
+    barrier_chain(c, c->node_groups);
     for (int i = 0; i < QUIET_TIMES; i++) {
-        world[i] = barrier_chain(c, c->world_lane);
-        node[i] = barrier_chain(c, c->node_lane);
+        world[i] = barrier_chain(c, c->world_groups);
+        node[i] = barrier_chain(c, c->node_groups);
     }
     calibrate_unbind(c);
-    mean_of_roots(c, world, QUIET_TIMES);
-    mean_of_roots(c, node, QUIET_TIMES);
+    mean_of_leaders(c, world, QUIET_TIMES);
+    mean_of_leaders(c, node, QUIET_TIMES);
     world_ns = calibrate_median(world, QUIET_TIMES);
     node_ns = calibrate_median(node, QUIET_TIMES);
     c->message_ns[c->pass] = (world_ns - node_ns) / rounds;
@@ -196,36 +197,37 @@ size_t calibrate_most_bytes(const struct calibration *c)
     return bytes;
 }
 
-static double time_alltoalls(struct calibration *c, catena_group_t **lane,
-                             size_t lanes, size_t bytes)
+static double time_alltoalls(struct calibration *c, catena_group_t **groups,
+                             size_t alltoalls, size_t bytes)
 {
     size_t stride = bytes * (size_t)c->bench.place.ranks;
-    catena_request_t *request[LANES];
+    catena_request_t *request[GROUPS];
     double begin;
 
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
     begin = calibrate_wall_ns();
-    for (size_t i = 0; i < lanes; i++)
+    for (size_t i = 0; i < alltoalls; i++)
         calibrate_must(c, "alltoall",
                        catena_ialltoall(c->send + i * stride, bytes,
                                         CATENA_BYTE, c->recv + i * stride,
-                                        bytes, CATENA_BYTE, lane[i],
+                                        bytes, CATENA_BYTE, groups[i],
                                         &request[i]));
-    calibrate_must(c, "alltoall", catena_request_waitall(lanes, request));
+    calibrate_must(c, "alltoall", catena_request_waitall(alltoalls, request));
     return calibrate_wall_ns() - begin;
 }
 
 /* The network's share: the time over all ranks, less the same on the nodes.
  * Valid on rank 0. */
-static double time_network(struct calibration *c, size_t lanes, size_t bytes)
+static double time_network(struct calibration *c, size_t alltoalls,
+                           size_t bytes)
 {
     double world[BUSY_TIMES], node[BUSY_TIMES];
 
-    time_alltoalls(c, c->world_lane, lanes, bytes);
-    time_alltoalls(c, c->node_lane, lanes, bytes);
+    time_alltoalls(c, c->world_groups, alltoalls, bytes);
+    time_alltoalls(c, c->node_groups, alltoalls, bytes);
     for (int i = 0; i < BUSY_TIMES; i++) {
-        world[i] = time_alltoalls(c, c->world_lane, lanes, bytes);
-        node[i] = time_alltoalls(c, c->node_lane, lanes, bytes);
+        world[i] = time_alltoalls(c, c->world_groups, alltoalls, bytes);
+        node[i] = time_alltoalls(c, c->node_groups, alltoalls, bytes);
     }
     bench_max_times(&c->bench, world, BUSY_TIMES);
     bench_max_times(&c->bench, node, BUSY_TIMES);
@@ -272,13 +274,13 @@ void calibrate_measure_rate(struct calibration *c)
 
 void calibrate_measure_gap(struct calibration *c)
 {
-    static const size_t lanes[] = {1, 2, 4, LANES};
-    enum { POINTS = sizeof(lanes) / sizeof(lanes[0]) };
+    static const size_t alltoalls[] = {1, 2, 4, GROUPS};
+    enum { POINTS = sizeof(alltoalls) / sizeof(alltoalls[0]) };
     double count[POINTS], times[POINTS], slope;
 
     for (int i = 0; i < POINTS; i++) {
-        count[i] = messages(c) * (double)lanes[i];
-        times[i] = time_network(c, lanes[i], 8);
+        count[i] = messages(c) * (double)alltoalls[i];
+        times[i] = time_network(c, alltoalls[i], 8);
     }
     slope = calibrate_fit_slope(count, times, POINTS);
     calibrate_record(
@@ -287,5 +289,5 @@ void calibrate_measure_gap(struct calibration *c)
         "ranks, less the same on the nodes, per message that leaves a node; "
         "an upper bound, as the cores' time for it is contained; medians of "
         "%d, in turns",
-        LANES, BUSY_TIMES);
+        GROUPS, BUSY_TIMES);
 }

@@ -20,8 +20,8 @@ enum { SIGNALS = 10000, SWITCHES = 2000, FEW = 9, MANY = 15 };
 static double ping_pong(struct calibration *c, int n, bool yield)
 {
     int me = c->bench.place.local_rank;
-    _Atomic uint64_t *mine = &c->node_area->flag[me].word;
-    _Atomic uint64_t *theirs = &c->node_area->flag[1 - me].word;
+    _Atomic uint64_t *mine = &c->shared->flag[me].word;
+    _Atomic uint64_t *theirs = &c->shared->flag[1 - me].word;
     double begin = calibrate_wall_ns();
 
     for (int i = 0; i < n; i++) {
@@ -42,8 +42,8 @@ static double ping_pong(struct calibration *c, int n, bool yield)
 static double exchange(struct calibration *c, int n)
 {
     int me = c->bench.place.local_rank;
-    _Atomic uint64_t *mine = &c->node_area->flag[me].word;
-    _Atomic uint64_t *theirs = &c->node_area->flag[1 - me].word;
+    _Atomic uint64_t *mine = &c->shared->flag[me].word;
+    _Atomic uint64_t *theirs = &c->shared->flag[1 - me].word;
     double begin = calibrate_wall_ns();
 
     for (int i = 0; i < n; i++) {
@@ -62,11 +62,11 @@ static bool bind_pair(struct calibration *c, const struct cpu *first,
     int me = c->bench.place.local_rank;
     bool both;
 
-    atomic_store(&c->node_area->bound[me],
+    atomic_store(&c->shared->bound[me],
                  calibrate_bind_to(me == 0 ? first : second));
     ping_pong(c, 2, true);
-    both = atomic_load(&c->node_area->bound[0]) &&
-           atomic_load(&c->node_area->bound[1]);
+    both =
+        atomic_load(&c->shared->bound[0]) && atomic_load(&c->shared->bound[1]);
     ping_pong(c, 2, true);
     return both;
 }
@@ -201,12 +201,12 @@ static double copy_together(struct calibration *c, int ranks, size_t bytes)
 
     calibrate_must(c, "fence", catena_node_fence(c->bench.context));
     if (me < ranks)
-        c->node_area->rate[me] = copy_window(c, bytes);
+        c->shared->rate[me] = copy_window(c, bytes);
     else
-        calibrate_nap(window_s * 1.5);
+        calibrate_sleep(window_s * 1.5);
     calibrate_must(c, "fence", catena_node_fence(c->bench.context));
     for (int i = 0; i < ranks; i++)
-        sum += c->node_area->rate[i];
+        sum += c->shared->rate[i];
     return sum;
 }
 

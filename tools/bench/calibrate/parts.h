@@ -15,7 +15,7 @@ enum {
     MAX_LOCAL = 256, /* ranks that copy together */
     MAX_DOMAINS = 256,
     PASSES = 5, /* of all measurements, as the machine may be busy at times */
-    LANES = 8,  /* groups with concurrent operations */
+    GROUPS = 8, /* groups with concurrent operations */
     ID_BYTES = 64,
     COPY_MOST = 1 << 20 /* bytes of a measured copy */
 };
@@ -62,7 +62,7 @@ struct cpu {
 };
 
 /* Shared by the ranks of rank 0's node. */
-struct node_area {
+struct shared_area {
     struct {
         _Alignas(LINE_PAIR) _Atomic uint64_t word;
     } flag[2];
@@ -70,7 +70,7 @@ struct node_area {
     _Alignas(LINE_PAIR) double rate[MAX_LOCAL];
 };
 
-struct figure {
+struct measurement {
     double value;
     double lowest; /* of all passes; in the result only */
     double highest;
@@ -80,12 +80,12 @@ struct figure {
 struct calibration {
     struct bench bench;
     catena_group_t *node;
-    catena_group_t *world_lane[LANES];
-    catena_group_t *node_lane[LANES];
+    catena_group_t *world_groups[GROUPS];
+    catena_group_t *node_groups[GROUPS];
     bool home;     /* on the node of rank 0 */
     bool paired;   /* two ranks can have a core each */
     bool emulated; /* other nodes share this host */
-    struct node_area *node_area;
+    struct shared_area *shared;
     uint64_t count; /* of flags exchanged */
     struct cpu *cpu;
     int cpus;
@@ -95,13 +95,13 @@ struct calibration {
     int pass;
     double message_ns[PASSES]; /* L and both overheads */
     char message_source[PASSES][240];
-    struct figure figure[PASSES][PARAMETERS];
-    struct figure result[PARAMETERS]; /* of the median pass */
+    struct measurement measured[PASSES][PARAMETERS];
+    struct measurement result[PARAMETERS]; /* of the median pass */
 };
 
 double calibrate_now_ns(clockid_t clock);
 double calibrate_wall_ns(void);
-void calibrate_nap(double seconds);
+void calibrate_sleep(double seconds);
 double calibrate_median(double *times, size_t n);
 double calibrate_fit_slope(const double *x, const double *y, size_t n);
 void calibrate_must(struct calibration *c, const char *what,
@@ -111,7 +111,7 @@ void calibrate_record(struct calibration *c, enum parameter parameter,
     __attribute__((format(printf, 4, 5)));
 double calibrate_value_of(const struct calibration *c,
                           enum parameter parameter);
-bool calibrate_is_root(const struct calibration *c);
+bool calibrate_is_leader(const struct calibration *c);
 void calibrate_read_cpus(struct calibration *c);
 void calibrate_record_shape(struct calibration *c);
 bool calibrate_bind_to(const struct cpu *cpu);

@@ -24,9 +24,9 @@ struct summary {
     double sum_s;  /* of the medians */
     double min_s;  /* the smallest */
     uint64_t errors;
-    catena_sim_stats_t sent;         /* the total */
-    uint64_t heap_bytes;             /* maximum over the ranks */
-    uint64_t facts[BENCH_MAX_FACTS]; /* likewise */
+    catena_sim_stats_t sent;             /* the total */
+    uint64_t heap_bytes;                 /* maximum over the ranks */
+    uint64_t metrics[BENCH_MAX_METRICS]; /* likewise */
 };
 
 static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
@@ -39,7 +39,7 @@ static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
     if (block == NULL)
         bench_die(bench, "memory for buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
-    if (bench->node_area == NULL)
+    if (bench->simulation == NULL)
         memset(block, 0, bytes); /* no page faults while measuring */
     return block;
 }
@@ -56,29 +56,30 @@ static void fold_sums(void *into, const void *from, size_t bytes)
 /* Description of the blocks and their real mean length: with few ranks random
  * lengths may be far from the requested mean. */
 static void describe_blocks(struct bench_run *run,
-                            const struct bench_collective *row, size_t bytes,
-                            const struct bench_blocks *sends)
+                            const struct bench_collective *collective,
+                            size_t bytes, const struct bench_blocks *sends)
 {
     uint64_t sums[] = {sends->bytes, (uint64_t)sends->number};
 
-    if (row->blocks == NULL)
+    if (collective->blocks == NULL)
         return;
     bench_fold(run->bench, sums, sizeof(sums), fold_sums);
     bench_report_note(run->report, "blocks: %s; at %zu B %.1f B on average",
-                      row->blocks, bytes, (double)sums[0] / (double)sums[1]);
+                      collective->blocks, bytes,
+                      (double)sums[0] / (double)sums[1]);
 }
 
 static void drop_layout(struct bench_call *call,
-                        const struct bench_collective *row)
+                        const struct bench_collective *collective)
 {
-    if (row->drop_layout != NULL)
-        row->drop_layout(call);
+    if (collective->drop_layout != NULL)
+        collective->drop_layout(call);
 }
 
 /* Buffers for blocks of up to so many bytes. */
 static void buffers_open(struct bench_run *run,
-                         const struct bench_collective *row, size_t bytes,
-                         struct buffers *buffers)
+                         const struct bench_collective *collective,
+                         size_t bytes, struct buffers *buffers)
 {
     struct bench *bench = run->bench;
     const struct bench_options *options = bench->options;
@@ -87,12 +88,12 @@ static void buffers_open(struct bench_run *run,
     bool in_place;
 
     call.bytes = bytes;
-    row->lay_out(&call);
+    collective->lay_out(&call);
     send_bytes = call.layout.sends.bytes;
     recv_bytes = call.layout.recvs.bytes;
     in_place = call.layout.in_place;
-    describe_blocks(run, row, bytes, &call.layout.sends);
-    drop_layout(&call, row);
+    describe_blocks(run, collective, bytes, &call.layout.sends);
+    drop_layout(&call, collective);
     buffers->heap =
         options->buffers == BENCH_HEAP ||
         (options->buffers == BENCH_MIXED && bench->place.rank % 2 == 0);
@@ -121,8 +122,8 @@ static void begin_size(struct bench_run *run, const struct buffers *buffers,
     struct bench_variant *leader = &run->variants[0];
 
     leader->call.bytes = bytes;
-    if (leader->row->lay_out != NULL)
-        leader->row->lay_out(&leader->call);
+    if (leader->collective->lay_out != NULL)
+        leader->collective->lay_out(&leader->call);
     for (size_t v = 0; v < run->count; v++) {
         struct bench_variant *variant = &run->variants[v];
         catena_status_t status = CATENA_OK;
@@ -134,12 +135,13 @@ static void begin_size(struct bench_run *run, const struct buffers *buffers,
             variant->call.layout.in_place ? CATENA_IN_PLACE : buffers->send;
         variant->errors = 0;
         variant->reported = false;
-        if (variant->mode != BENCH_PERSISTENT || variant->row->init == NULL)
+        if (variant->mode != BENCH_PERSISTENT ||
+            variant->collective->init == NULL)
             continue;
         bench_use(run, variant);
-        status = variant->row->init(&variant->call, &variant->request);
+        status = variant->collective->init(&variant->call, &variant->request);
         if (status != CATENA_OK)
-            bench_die(run->bench, variant->row->name, status);
+            bench_die(run->bench, variant->collective->name, status);
     }
 }
 
@@ -153,7 +155,7 @@ static void end_size(struct bench_run *run)
         if (variant->request != NULL)
             catena_request_free(&variant->request);
     }
-    drop_layout(&run->variants[0].call, run->variants[0].row);
+    drop_layout(&run->variants[0].call, run->variants[0].collective);
 }
 
 static void fold_summaries(void *into, const void *from, size_t bytes)
@@ -173,9 +175,9 @@ static void fold_summaries(void *into, const void *from, size_t bytes)
     a->sent.node_messages += b->sent.node_messages;
     if (b->heap_bytes > a->heap_bytes)
         a->heap_bytes = b->heap_bytes;
-    for (size_t i = 0; i < BENCH_MAX_FACTS; i++)
-        if (b->facts[i] > a->facts[i])
-            a->facts[i] = b->facts[i];
+    for (size_t i = 0; i < BENCH_MAX_METRICS; i++)
+        if (b->metrics[i] > a->metrics[i])
+            a->metrics[i] = b->metrics[i];
 }
 
 static struct summary summarize(struct bench *bench,
@@ -193,7 +195,7 @@ static struct summary summarize(struct bench *bench,
             all.min_s = variant->times[i];
     if (catena_heap_get_stats(bench->context, &heap) == CATENA_OK)
         all.heap_bytes = heap.peak;
-    memcpy(all.facts, variant->facts, sizeof(all.facts));
+    memcpy(all.metrics, variant->metrics, sizeof(all.metrics));
     bench_fold(bench, &all, sizeof(all), fold_summaries);
     return all;
 }
@@ -224,7 +226,7 @@ static uint64_t gather_results(struct bench_run *run,
             .wire_bytes = all.sent.bytes / n,
             .node_messages = all.sent.node_messages / n,
             .heap_bytes = all.heap_bytes};
-        memcpy(results[v].facts, all.facts, sizeof(all.facts));
+        memcpy(results[v].metrics, all.metrics, sizeof(all.metrics));
         errors += all.errors;
     }
     return errors;
@@ -291,12 +293,12 @@ static uint64_t run_size(struct bench_run *run, const struct buffers *buffers,
 
 /* The smallest and the largest size, in whole elements. */
 static void find_sizes(const struct bench_options *options,
-                       const struct bench_collective *row, size_t *least,
+                       const struct bench_collective *collective, size_t *least,
                        size_t *most)
 {
-    size_t element = row->reduces ? options->type->bytes : 1;
-    size_t min = options->min != BENCH_AUTO ? options->min : row->min;
-    size_t max = options->max != BENCH_AUTO ? options->max : row->max;
+    size_t element = collective->reduces ? options->type->bytes : 1;
+    size_t min = options->min != BENCH_AUTO ? options->min : collective->min;
+    size_t max = options->max != BENCH_AUTO ? options->max : collective->max;
 
     if (options->min == BENCH_AUTO && min < element)
         min = element;
@@ -309,21 +311,21 @@ static void find_sizes(const struct bench_options *options,
 }
 
 static uint64_t run_sizes(struct bench_run *run,
-                          const struct bench_collective *row)
+                          const struct bench_collective *collective)
 {
     struct bench *bench = run->bench;
-    size_t element = row->reduces ? bench->options->type->bytes : 1;
+    size_t element = collective->reduces ? bench->options->type->bytes : 1;
     struct buffers buffers = {0};
     uint64_t errors = 0;
     size_t min, max;
 
-    if (row->lay_out == NULL)
+    if (collective->lay_out == NULL)
         return run_size(run, &buffers, 0);
-    find_sizes(bench->options, row, &min, &max);
+    find_sizes(bench->options, collective, &min, &max);
     if (max > SIZE_MAX / 16 / (size_t)bench->place.ranks)
         bench_die(bench, "size of buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
-    buffers_open(run, row, max, &buffers);
+    buffers_open(run, collective, max, &buffers);
     for (size_t bytes = min; bytes <= max; bytes = bytes ? 2 * bytes : element)
         errors += run_size(run, &buffers, bytes);
     buffers_close(bench, &buffers);
@@ -332,12 +334,14 @@ static uint64_t run_sizes(struct bench_run *run,
 
 /* Why the collective cannot run among these ranks; NULL: it can. */
 static const char *refusal(const struct bench *bench,
-                           const struct bench_collective *row)
+                           const struct bench_collective *collective)
 {
     const struct bench_options *options = bench->options;
-    const char *refused = row->refuse != NULL ? row->refuse(bench) : NULL;
+    const char *refused =
+        collective->refuse != NULL ? collective->refuse(bench) : NULL;
 
-    if (refused == NULL && row->rooted && options->root >= bench->place.ranks)
+    if (refused == NULL && collective->rooted &&
+        options->root >= bench->place.ranks)
         refused = "--root: expected a lower rank than there are ranks";
     if (refused == NULL && options->flag)
         refused = bench_flag.refuse(bench);
@@ -354,24 +358,26 @@ static size_t longest_name(const struct bench_run *run)
     return longest;
 }
 
-static void describe(struct bench_run *run, const struct bench_collective *row)
+static void describe(struct bench_run *run,
+                     const struct bench_collective *collective)
 {
     const struct bench_options *options = run->bench->options;
 
-    if (row->reduces)
+    if (collective->reduces)
         bench_report_note(run->report, "reduction: %s of %s", options->op->name,
                           options->type->name);
-    if (row->rooted)
+    if (collective->rooted)
         bench_report_note(run->report, "root: %d", options->root);
-    if (row->describe != NULL)
-        row->describe(&run->variants[0].call, run->report);
+    if (collective->describe != NULL)
+        collective->describe(&run->variants[0].call, run->report);
 }
 
-int bench_collective(struct bench *bench, const struct bench_collective *row)
+int bench_collective(struct bench *bench,
+                     const struct bench_collective *collective)
 {
     struct bench_report report;
     struct bench_run run = {.bench = bench, .report = &report};
-    const char *refused = refusal(bench, row);
+    const char *refused = refusal(bench, collective);
     bool several;
     uint64_t errors;
 
@@ -381,15 +387,16 @@ int bench_collective(struct bench *bench, const struct bench_collective *row)
                     bench->place.ranks, bench->place.nodes);
         return BENCH_USAGE;
     }
-    if (!bench_settings_known(bench, row))
+    if (!bench_settings_known(bench, collective))
         return BENCH_USAGE;
     if (bench->options->overlap)
         bench_work_calibrate(bench);
-    bench_variants_open(&run, row);
+    bench_variants_open(&run, collective);
     several = run.count > (bench->options->overlap ? BENCH_PARTS : 1);
-    bench_report_open(&report, bench, row, several ? longest_name(&run) : 0);
-    describe(&run, row);
-    errors = run_sizes(&run, row);
+    bench_report_open(&report, bench, collective,
+                      several ? longest_name(&run) : 0);
+    describe(&run, collective);
+    errors = run_sizes(&run, collective);
     bench_report_close(&report);
     bench_variants_close(&run);
     return errors == 0 ? BENCH_OK : BENCH_FAILED;

@@ -34,24 +34,24 @@ void bench_exchange(struct bench *bench, catena_group_t *group,
         bench_die(bench, "exchanging results", status);
 }
 
-void bench_fold(struct bench *bench, void *record, size_t bytes,
+void bench_fold(struct bench *bench, void *data, size_t bytes,
                 bench_fold_t fold)
 {
     size_t size = (size_t)bench->place.ranks;
     char *send, *recv;
 
-    if (bench->node_area != NULL) {
-        bench_node_area_fold(bench, record, bytes, fold);
+    if (bench->simulation != NULL) {
+        bench_simulation_fold(bench, data, bytes, fold);
         return;
     }
     send = bench_alloc(bench, 2 * size, bytes);
     recv = send + size * bytes;
     for (size_t i = 0; i < size; i++)
-        memcpy(send + i * bytes, record, bytes);
+        memcpy(send + i * bytes, data, bytes);
     bench_exchange(bench, bench->control, send, recv, bytes);
-    memcpy(record, recv, bytes);
+    memcpy(data, recv, bytes);
     for (size_t i = 1; i < size; i++)
-        fold(record, recv + i * bytes, bytes);
+        fold(data, recv + i * bytes, bytes);
     free(send);
 }
 
@@ -89,8 +89,8 @@ void bench_max_times(struct bench *bench, double *times, size_t n)
     size_t slice = (n + size - 1) / size;
     double *send, *recv;
 
-    if (bench->node_area != NULL) {
-        bench_node_area_fold(bench, times, n * sizeof(*times), fold_max_times);
+    if (bench->simulation != NULL) {
+        bench_simulation_fold(bench, times, n * sizeof(*times), fold_max_times);
         return;
     }
     send = bench_alloc(bench, 2 * size * slice, sizeof(*send));

@@ -122,17 +122,17 @@ static void lay_out_scatterv(struct bench_call *call)
 #define OWN_SEND call->send, SENDS.row_bytes, CATENA_BYTE
 #define OWN_RECV                                                               \
     stays(call) ? CATENA_IN_PLACE : call->recv, RECVS.row_bytes, CATENA_BYTE
-#define ALIKE_SENDS call->send, call->bytes, CATENA_BYTE
-#define ALIKE_RECVS call->recv, call->bytes, CATENA_BYTE
-#define OTHER_SENDS call->send, SENDS.counts, SENDS.at, CATENA_BYTE
-#define OTHER_RECVS call->recv, RECVS.counts, RECVS.at, CATENA_BYTE
+#define UNIFORM_SENDS call->send, call->bytes, CATENA_BYTE
+#define UNIFORM_RECVS call->recv, call->bytes, CATENA_BYTE
+#define VARYING_SENDS call->send, SENDS.counts, SENDS.at, CATENA_BYTE
+#define VARYING_RECVS call->recv, RECVS.counts, RECVS.at, CATENA_BYTE
 
-BENCH_THREE_WAYS(gather, OWN_SEND, ALIKE_RECVS, BENCH_ROOT)
-BENCH_THREE_WAYS(gatherv, OWN_SEND, OTHER_RECVS, BENCH_ROOT)
-BENCH_THREE_WAYS(scatter, ALIKE_SENDS, OWN_RECV, BENCH_ROOT)
-BENCH_THREE_WAYS(scatterv, OTHER_SENDS, OWN_RECV, BENCH_ROOT)
-BENCH_THREE_WAYS(allgather, OWN_SEND, ALIKE_RECVS)
-BENCH_THREE_WAYS(allgatherv, OWN_SEND, OTHER_RECVS)
+BENCH_THREE_FORMS(gather, OWN_SEND, UNIFORM_RECVS, BENCH_ROOT)
+BENCH_THREE_FORMS(gatherv, OWN_SEND, VARYING_RECVS, BENCH_ROOT)
+BENCH_THREE_FORMS(scatter, UNIFORM_SENDS, OWN_RECV, BENCH_ROOT)
+BENCH_THREE_FORMS(scatterv, VARYING_SENDS, OWN_RECV, BENCH_ROOT)
+BENCH_THREE_FORMS(allgather, OWN_SEND, UNIFORM_RECVS)
+BENCH_THREE_FORMS(allgatherv, OWN_SEND, VARYING_RECVS)
 
 #define OF_RANDOM_LENGTHS                                                      \
     .blocks = BENCH_RANDOM_LENGTHS, .drop_layout = bench_blocks_free
@@ -234,10 +234,10 @@ static void drop_counts(struct bench_call *call)
     free(call->layout.arrays);
 }
 
-BENCH_THREE_WAYS(reduce_scatter, call->send, call->recv, call->layout.arrays,
-                 BENCH_TYPE, BENCH_OP)
-BENCH_THREE_WAYS(reduce_scatter_block, call->send, call->recv, BENCH_COUNT,
-                 BENCH_TYPE, BENCH_OP)
+BENCH_THREE_FORMS(reduce_scatter, call->send, call->recv, call->layout.arrays,
+                  BENCH_TYPE, BENCH_OP)
+BENCH_THREE_FORMS(reduce_scatter_block, call->send, call->recv, BENCH_COUNT,
+                  BENCH_TYPE, BENCH_OP)
 
 const struct bench_collective bench_reduce_scatter = {
     BENCH_LEVELS_ROW(reduce_scatter, "reduce_scatter"),

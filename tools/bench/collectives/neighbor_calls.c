@@ -40,7 +40,7 @@ static struct bench_blocks same_from(const struct bench_ends *ends)
     return blocks;
 }
 
-static void make_alike(struct bench_blocks *blocks, size_t bytes)
+static void make_uniform(struct bench_blocks *blocks, size_t bytes)
 {
     blocks->row_bytes = bytes;
     blocks->bytes = bytes * (size_t)blocks->number;
@@ -51,7 +51,7 @@ static void lay_out_allgather(struct bench_call *call)
     call->layout = (struct bench_layout){
         .sends = bench_vector_of(call, call->bytes),
         .recvs = same_from(&bench_neighbors(call)->sources)};
-    make_alike(&call->layout.recvs, call->bytes);
+    make_uniform(&call->layout.recvs, call->bytes);
 }
 
 static void lay_out_allgatherv(struct bench_call *call)
@@ -74,8 +74,8 @@ static void lay_out_alltoall(struct bench_call *call)
         (struct bench_layout){.sends = to_targets(call),
                               .recvs = from_sources(call),
                               .in_place = call->bench->options->in_place};
-    make_alike(&call->layout.sends, call->bytes);
-    make_alike(&call->layout.recvs, call->bytes);
+    make_uniform(&call->layout.sends, call->bytes);
+    make_uniform(&call->layout.recvs, call->bytes);
 }
 
 /* Lengths by weight if there are weights, else random. */
@@ -207,27 +207,27 @@ static void drop_elements(struct bench_call *call)
 #define SENDS call->layout.sends
 #define RECVS call->layout.recvs
 #define OWN_SEND call->send, SENDS.row_bytes, CATENA_BYTE
-#define ALIKE_SENDS call->send, call->bytes, CATENA_BYTE
-#define ALIKE_RECVS call->recv, call->bytes, CATENA_BYTE
-#define OTHER_SENDS call->send, SENDS.counts, SENDS.at, CATENA_BYTE
-#define OTHER_RECVS call->recv, RECVS.counts, RECVS.at, CATENA_BYTE
+#define UNIFORM_SENDS call->send, call->bytes, CATENA_BYTE
+#define UNIFORM_RECVS call->recv, call->bytes, CATENA_BYTE
+#define VARYING_SENDS call->send, SENDS.counts, SENDS.at, CATENA_BYTE
+#define VARYING_RECVS call->recv, RECVS.counts, RECVS.at, CATENA_BYTE
 
 #define MATRICES ((const struct matrices *)call->layout.arrays)
 #define ELEMENTS ((const struct elements *)call->layout.arrays)
 
-#define NEIGHBOR_WAYS(name, ...)                                               \
-    BENCH_THREE_WAYS_ON(bench_neighbors(call)->neighborhood, name, __VA_ARGS__)
+#define NEIGHBOR_FORMS(name, ...)                                              \
+    BENCH_THREE_FORMS_ON(bench_neighbors(call)->neighborhood, name, __VA_ARGS__)
 
-NEIGHBOR_WAYS(neighbor_allgather, OWN_SEND, ALIKE_RECVS)
-NEIGHBOR_WAYS(neighbor_allgatherv, OWN_SEND, OTHER_RECVS)
-NEIGHBOR_WAYS(neighbor_alltoall, ALIKE_SENDS, ALIKE_RECVS)
-NEIGHBOR_WAYS(neighbor_alltoallv, OTHER_SENDS, OTHER_RECVS)
-NEIGHBOR_WAYS(neighbor_alltoallw, call->send, BENCH_COLUMNS(&MATRICES->out),
-              call->recv, BENCH_COLUMNS(&MATRICES->in))
-NEIGHBOR_WAYS(neighbor_reduce, call->send, call->recv, BENCH_COUNT, BENCH_TYPE,
-              BENCH_OP)
-NEIGHBOR_WAYS(neighbor_reducev, call->send, ELEMENTS->counts, ELEMENTS->at,
-              call->recv, call->layout.results, BENCH_TYPE, BENCH_OP)
+NEIGHBOR_FORMS(neighbor_allgather, OWN_SEND, UNIFORM_RECVS)
+NEIGHBOR_FORMS(neighbor_allgatherv, OWN_SEND, VARYING_RECVS)
+NEIGHBOR_FORMS(neighbor_alltoall, UNIFORM_SENDS, UNIFORM_RECVS)
+NEIGHBOR_FORMS(neighbor_alltoallv, VARYING_SENDS, VARYING_RECVS)
+NEIGHBOR_FORMS(neighbor_alltoallw, call->send, BENCH_COLUMNS(&MATRICES->out),
+               call->recv, BENCH_COLUMNS(&MATRICES->in))
+NEIGHBOR_FORMS(neighbor_reduce, call->send, call->recv, BENCH_COUNT, BENCH_TYPE,
+               BENCH_OP)
+NEIGHBOR_FORMS(neighbor_reducev, call->send, ELEMENTS->counts, ELEMENTS->at,
+               call->recv, call->layout.results, BENCH_TYPE, BENCH_OP)
 
 /* ---- rows ---- */
 
@@ -246,7 +246,7 @@ static const char *check_two_buffers(const struct bench_options *options,
     .name = "neighbor_" #kind, .max = 65536, .synced = true,                   \
     .neighbors = CATENA_NEIGHBOR_##operation,                                  \
     .algorithm_names = "auto, direct, colored, combining, aggregated",         \
-    .facts = bench_neighbor_facts, .refuse = bench_neighbors_refuse,           \
+    .metrics = bench_neighbor_metrics, .refuse = bench_neighbors_refuse,       \
     .prepare = bench_neighbors_prepare, .release = bench_neighbors_release,    \
     .describe = bench_neighbors_describe, .explain = bench_neighbors_explain,  \
     .finish = bench_neighbors_finish, .lay_out = lay_out_##kind,               \
@@ -254,7 +254,7 @@ static const char *check_two_buffers(const struct bench_options *options,
     .init = neighbor_##kind##_init
 
 /* For blocks of different lengths. */
-#define OTHER_ROW(kind, operation, lengths, drop)                              \
+#define VARYING_ROW(kind, operation, lengths, drop)                            \
     NEIGHBOR_ROW(kind, operation), .check = check_two_buffers,                 \
                                    .blocks = lengths, .drop_layout = drop
 
@@ -266,7 +266,7 @@ const struct bench_collective bench_neighbor_allgather = {
 };
 
 const struct bench_collective bench_neighbor_allgatherv = {
-    OTHER_ROW(allgatherv, ALLGATHER, BENCH_RANDOM_LENGTHS, bench_blocks_free),
+    VARYING_ROW(allgatherv, ALLGATHER, BENCH_RANDOM_LENGTHS, bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of random lengths",
 };
@@ -279,17 +279,17 @@ const struct bench_collective bench_neighbor_alltoall = {
 };
 
 const struct bench_collective bench_neighbor_alltoallv = {
-    OTHER_ROW(alltoallv, ALLTOALL,
-              "as long as their edges weigh, else random, a quarter empty",
-              bench_blocks_free),
+    VARYING_ROW(alltoallv, ALLTOALL,
+                "as long as their edges weigh, else random, a quarter empty",
+                bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of other lengths: by weight, or random",
 };
 
 const struct bench_collective bench_neighbor_alltoallw = {
-    OTHER_ROW(alltoallw, ALLTOALL,
-              "columns of a matrix that has some for every neighbor",
-              drop_matrices),
+    VARYING_ROW(alltoallw, ALLTOALL,
+                "columns of a matrix that has some for every neighbor",
+                drop_matrices),
     BENCH_MOVES,
     .help = "the same with column blocks of a matrix, a type for each",
 };
@@ -302,7 +302,7 @@ const struct bench_collective bench_neighbor_reduce = {
 };
 
 const struct bench_collective bench_neighbor_reducev = {
-    OTHER_ROW(reducev, REDUCE, BENCH_RANDOM_LENGTHS, drop_elements),
+    VARYING_ROW(reducev, REDUCE, BENCH_RANDOM_LENGTHS, drop_elements),
     BENCH_REDUCES,
     .help = "vectors for every neighbor combined there, of random lengths",
 };

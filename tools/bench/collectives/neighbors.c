@@ -1,4 +1,4 @@
-/* Neighborhoods of catena-bench: created for each algorithm, and their facts.
+/* Neighborhoods of catena-bench: created for each algorithm, and their metrics.
  */
 
 #include "collectives/neighbors.h"
@@ -9,7 +9,8 @@
 
 #include "report.h"
 
-static const struct bench_collective *row_of(const struct bench_call *call)
+static const struct bench_collective *
+collective_of(const struct bench_call *call)
 {
     return bench_find(call->bench->options->name);
 }
@@ -167,7 +168,8 @@ static catena_status_t make(const struct bench_call *call,
     catena_neighborhood_info_t info = {.size = sizeof(info),
                                        .algorithm = call->algorithm,
                                        .reorder = options->reorder,
-                                       .operations = row_of(call)->neighbors};
+                                       .operations =
+                                           collective_of(call)->neighbors};
     bool grid = graph->ndims > 0 && graph->weights == BENCH_UNIFORM;
     catena_group_t *group = call->bench->world;
     catena_status_t status = CATENA_OK;
@@ -256,7 +258,7 @@ void bench_neighbors_release(struct bench_call *call)
     call->state = NULL;
 }
 
-/* ---- facts ---- */
+/* ---- metrics ---- */
 
 static catena_neighborhood_stats_t stats_of(const struct bench_call *call)
 {
@@ -296,13 +298,14 @@ void bench_neighbors_describe(const struct bench_call *call,
 catena_status_t bench_neighbors_explain(const struct bench_call *call,
                                         char *text, size_t bytes)
 {
-    const struct bench_collective *row = row_of(call);
+    const struct bench_collective *collective = collective_of(call);
 
     return catena_neighborhood_estimate(bench_neighbors(call)->neighborhood,
-                                        row->name, call->bytes, text, bytes);
+                                        collective->name, call->bytes, text,
+                                        bytes);
 }
 
-const struct bench_fact bench_neighbor_facts[] = {
+const struct bench_metric bench_neighbor_metrics[] = {
     {"rank_messages", "Sent"},
     {"rounds", "Rounds"},
     {"heavy_rounds", "Heavy"},
@@ -312,15 +315,16 @@ const struct bench_fact bench_neighbor_facts[] = {
     {NULL, NULL},
 };
 
-catena_status_t bench_neighbors_finish(struct bench_call *call, uint64_t *facts)
+catena_status_t bench_neighbors_finish(struct bench_call *call,
+                                       uint64_t *metrics)
 {
     catena_neighborhood_stats_t stats = stats_of(call);
 
-    facts[0] = stats.messages;
-    facts[1] = stats.rounds;
-    facts[2] = stats.heavy_rounds;
-    facts[3] = stats.weight_between * call->bytes;
-    facts[4] = stats.weight_before * call->bytes;
-    facts[5] = stats.weight_all * call->bytes;
+    metrics[0] = stats.messages;
+    metrics[1] = stats.rounds;
+    metrics[2] = stats.heavy_rounds;
+    metrics[3] = stats.weight_between * call->bytes;
+    metrics[4] = stats.weight_before * call->bytes;
+    metrics[5] = stats.weight_all * call->bytes;
     return CATENA_OK;
 }

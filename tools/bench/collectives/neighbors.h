@@ -28,7 +28,7 @@ bench_neighbors(const struct bench_call *call)
     return call->state;
 }
 
-extern const struct bench_fact bench_neighbor_facts[];
+extern const struct bench_metric bench_neighbor_metrics[];
 
 /* As in struct bench_collective. */
 const char *bench_neighbors_check(const struct bench_options *options,
@@ -41,6 +41,6 @@ void bench_neighbors_describe(const struct bench_call *call,
 catena_status_t bench_neighbors_explain(const struct bench_call *call,
                                         char *text, size_t bytes);
 catena_status_t bench_neighbors_finish(struct bench_call *call,
-                                       uint64_t *facts);
+                                       uint64_t *metrics);
 
 #endif

@@ -251,7 +251,7 @@ static catena_status_t blocking(struct bench_call *call)
     return status == CATENA_OK ? catena_barrier(split->made) : status;
 }
 
-static catena_status_t finish(struct bench_call *call, uint64_t *facts)
+static catena_status_t finish(struct bench_call *call, uint64_t *metrics)
 {
     struct split *split = call->state;
     catena_group_stats_t stats = {.size = sizeof(stats)};
@@ -260,14 +260,14 @@ static catena_status_t finish(struct bench_call *call, uint64_t *facts)
     status = catena_group_get_stats(call->group, &stats);
     if (status != CATENA_OK)
         return status;
-    facts[0] = split->groups;
-    facts[1] = split->by.color_bytes;
-    facts[2] = split->by.key_bytes;
-    facts[3] = stats.split_rounds;
-    facts[4] = stats.split_messages;
-    facts[5] = stats.split_bytes;
-    facts[6] = stats.split_memory;
-    facts[7] = (uint64_t)(split->split_s * 1e9);
+    metrics[0] = split->groups;
+    metrics[1] = split->by.color_bytes;
+    metrics[2] = split->by.key_bytes;
+    metrics[3] = stats.split_rounds;
+    metrics[4] = stats.split_messages;
+    metrics[5] = stats.split_bytes;
+    metrics[6] = stats.split_memory;
+    metrics[7] = (uint64_t)(split->split_s * 1e9);
     status = catena_group_free(&split->made);
     split->made = NULL;
     return status;
@@ -388,7 +388,7 @@ static uint64_t verify(struct bench_call *call, uint64_t stamp,
     return wrong;
 }
 
-static const struct bench_fact facts[] = {
+static const struct bench_metric metrics[] = {
     {"groups", NULL},
     {"color_bytes", NULL},
     {"key_bytes", NULL},
@@ -405,7 +405,7 @@ const struct bench_collective bench_split = {
     .help = "groups by colors and keys, and their first barrier",
     .synced = true,
     .algorithm_names = ALGORITHMS,
-    .facts = facts,
+    .metrics = metrics,
     .check = check,
     .refuse = refuse,
     .prepare = prepare,

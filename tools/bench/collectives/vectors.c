@@ -26,7 +26,7 @@ static const char *check_bcast(const struct bench_options *options,
     return options->in_place ? "expected no option for a second buffer" : NULL;
 }
 
-BENCH_THREE_WAYS(bcast, call->recv, call->bytes, CATENA_BYTE, BENCH_ROOT)
+BENCH_THREE_FORMS(bcast, call->recv, call->bytes, CATENA_BYTE, BENCH_ROOT)
 
 const struct bench_collective bench_bcast = {
     BENCH_LEVELS_ROW(bcast, "bcast"),
@@ -74,10 +74,10 @@ static void lay_out_exscan(struct bench_call *call)
 
 #define COMBINED call->send, call->recv, BENCH_COUNT, BENCH_TYPE, BENCH_OP
 
-BENCH_THREE_WAYS(reduce, COMBINED, BENCH_ROOT)
-BENCH_THREE_WAYS(allreduce, COMBINED)
-BENCH_THREE_WAYS(scan, COMBINED)
-BENCH_THREE_WAYS(exscan, COMBINED)
+BENCH_THREE_FORMS(reduce, COMBINED, BENCH_ROOT)
+BENCH_THREE_FORMS(allreduce, COMBINED)
+BENCH_THREE_FORMS(scan, COMBINED)
+BENCH_THREE_FORMS(exscan, COMBINED)
 
 const struct bench_collective bench_reduce = {
     BENCH_LEVELS_ROW(reduce, "reduce"),

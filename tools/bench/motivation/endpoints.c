@@ -15,8 +15,8 @@
 #include "motivation/motivation.h"
 
 enum {
-    LANES = 8, /* groups of a pair: each executes a few operations concurrently
-                */
+    GROUPS = 8, /* groups of a pair: each executes a few operations concurrently
+                 */
     WINDOW_MOST = 16,
     WINDOW_LEAST = 4,
     COUNTS_MOST = 16, /* numbers of endpoints to compare */
@@ -38,8 +38,8 @@ struct exchanging {
     struct figure_node node;
     struct figure_range range;
     int pairs;
-    bool paired;                 /* this rank belongs to a pair */
-    catena_group_t *lane[LANES]; /* this rank and its peer */
+    bool paired;                   /* this rank belongs to a pair */
+    catena_group_t *group[GROUPS]; /* this rank and its peer */
     struct variant variant[COUNTS_MOST];
     size_t variants;
     unsigned char *send, *recv; /* [window][2] blocks */
@@ -62,7 +62,7 @@ static void exchange(struct exchanging *x, size_t windows)
                         catena_ialltoall(x->send + i * stride, x->bytes,
                                          CATENA_BYTE, x->recv + i * stride,
                                          x->bytes, CATENA_BYTE,
-                                         x->lane[i % LANES], &request[i]));
+                                         x->group[i % GROUPS], &request[i]));
         figure_must(x->bench, "alltoall",
                     catena_request_waitall(x->window, request));
     }
@@ -145,7 +145,7 @@ static uint64_t verify(struct exchanging *x, int me)
  */
 static uint64_t check(struct exchanging *x)
 {
-    int me = catena_group_rank(x->lane[0]);
+    int me = catena_group_rank(x->group[0]);
     uint64_t wrong = 0;
 
     if (x->paired) {
@@ -260,13 +260,14 @@ static void open_pair(struct exchanging *x)
         color = x->pairs + bench->place.rank;
     figure_must(bench, "group",
                 catena_group_split(bench->world, color, bench->place.rank,
-                                   &x->lane[0]));
-    for (int i = 1; i < LANES; i++)
-        figure_must(bench, "group", catena_group_dup(x->lane[0], &x->lane[i]));
-    for (int i = 0; i < LANES; i++)
+                                   &x->group[0]));
+    for (int i = 1; i < GROUPS; i++)
+        figure_must(bench, "group",
+                    catena_group_dup(x->group[0], &x->group[i]));
+    for (int i = 0; i < GROUPS; i++)
         figure_must(
             bench, "group",
-            catena_group_set(x->lane[i], "alltoall_algorithm", "direct"));
+            catena_group_set(x->group[i], "alltoall_algorithm", "direct"));
 }
 
 static void open_all(struct exchanging *x)
@@ -292,9 +293,9 @@ static void open_all(struct exchanging *x)
 
 static void close_all(struct exchanging *x)
 {
-    for (int i = LANES - 1; i >= 0; i--)
+    for (int i = GROUPS - 1; i >= 0; i--)
         figure_must(x->bench, "freeing a group",
-                    catena_group_free(&x->lane[i]));
+                    catena_group_free(&x->group[i]));
     catena_free(x->bench->context, x->send);
     catena_free(x->bench->context, x->recv);
     for (size_t v = 0; v < x->variants; v++) {

@@ -152,7 +152,7 @@ static void compare(struct gathering *g, const void *block, uint64_t seed,
 
     if (wrong == 0)
         return;
-    atomic_fetch_add(&g->node.node_area->errors, wrong);
+    atomic_fetch_add(&g->node.shared->errors, wrong);
     if (!g->reported)
         figure_report_wrong(g->bench, "gather_scatter", g->bytes, &first);
     g->reported = true;
@@ -174,7 +174,7 @@ static void check_staging(struct gathering *g, const struct variant *v)
 /* One untimed turn with blocks that all differ. */
 static void check(struct gathering *g, struct variant *v)
 {
-    _Atomic uint64_t *errors = &g->node.node_area->errors;
+    _Atomic uint64_t *errors = &g->node.shared->errors;
     uint64_t before = atomic_load(errors);
 
     for (size_t block = 0; block < g->blocks; block++)
@@ -455,8 +455,7 @@ static int measure(struct gathering *g)
     }
     for (size_t bytes = g->range.min; bytes <= g->range.max; bytes *= 2)
         run_size(g, bytes);
-    code =
-        atomic_load(&g->node.node_area->errors) == 0 ? BENCH_OK : BENCH_FAILED;
+    code = atomic_load(&g->node.shared->errors) == 0 ? BENCH_OK : BENCH_FAILED;
     close_all(g);
     return code;
 }

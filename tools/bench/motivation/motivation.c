@@ -10,7 +10,7 @@
 
 #include "core/cores.h"
 
-static const long nap_ns = 20000;
+static const long sleep_ns = 20000;
 
 void figure_must(struct bench *bench, const char *what, catena_status_t status)
 {
@@ -123,7 +123,7 @@ static void learn_ranks(struct figure_node *node)
 void figure_node_open(struct figure_node *node, struct bench *bench)
 {
     size_t bytes;
-    void **boards;
+    void **areas;
     void *mine;
 
     *node = (struct figure_node){.bench = bench};
@@ -133,15 +133,15 @@ void figure_node_open(struct figure_node *node, struct bench *bench)
     node->me = catena_group_rank(node->group);
     node->ranks = catena_group_size(node->group);
     learn_ranks(node);
-    bytes = sizeof(*node->node_area) +
-            (size_t)node->ranks * sizeof(node->node_area->span[0]);
+    bytes = sizeof(*node->shared) +
+            (size_t)node->ranks * sizeof(node->shared->span[0]);
     /* Each rank creates one, so that all make the same calls; that of rank 0 is
      * used. */
     mine = figure_allocate(bench, bytes);
-    boards = bench_alloc(bench, (size_t)node->ranks, sizeof(*boards));
-    figure_pointers(node, mine, boards);
-    node->node_area = boards[0];
-    free(boards);
+    areas = bench_alloc(bench, (size_t)node->ranks, sizeof(*areas));
+    figure_pointers(node, mine, areas);
+    node->shared = areas[0];
+    free(areas);
     if (node->me != 0)
         catena_free(bench->context, mine);
 }
@@ -153,7 +153,7 @@ void figure_node_close(struct figure_node *node)
     /* No rank reads the node area any more. */
     figure_must(node->bench, "barrier", catena_barrier(node->group));
     if (node->me == 0)
-        catena_free(context, node->node_area);
+        catena_free(context, node->shared);
     figure_must(node->bench, "freeing a group",
                 catena_group_free(&node->group));
     free(node->world);
@@ -162,23 +162,22 @@ void figure_node_close(struct figure_node *node)
 
 void figure_finish(struct figure_node *node, double begin_ns, double end_ns)
 {
-    struct figure_span *span = &node->node_area->span[node->me];
+    struct figure_span *span = &node->shared->span[node->me];
 
     span->begin_ns = begin_ns;
     span->end_ns = end_ns;
-    atomic_fetch_add_explicit(&node->node_area->finished, 1,
-                              memory_order_release);
+    atomic_fetch_add_explicit(&node->shared->finished, 1, memory_order_release);
 }
 
 /* The rank makes progress meanwhile: its sent messages may still need it. */
 void figure_await(struct figure_node *node, int parts)
 {
-    struct timespec nap = {0, nap_ns};
+    struct timespec duration = {0, sleep_ns};
 
     node->expected += (uint64_t)parts;
-    while (atomic_load_explicit(&node->node_area->finished,
-                                memory_order_acquire) < node->expected) {
-        nanosleep(&nap, NULL);
+    while (atomic_load_explicit(&node->shared->finished, memory_order_acquire) <
+           node->expected) {
+        nanosleep(&duration, NULL);
         figure_must(node->bench, "progress",
                     catena_progress(node->bench->context));
     }
@@ -190,7 +189,7 @@ double figure_span_ns(const struct figure_node *node, const bool *took)
     bool any = false;
 
     for (int i = 0; i < node->ranks; i++) {
-        const struct figure_span *span = &node->node_area->span[i];
+        const struct figure_span *span = &node->shared->span[i];
 
         if (!took[i])
             continue;

@@ -40,7 +40,7 @@ struct figure_range {
 };
 
 /* Shared by the ranks of a node: the number of finished ranks, and times. */
-struct figure_node_area {
+struct figure_shared {
     _Alignas(FIGURE_LINE_PAIR) _Atomic uint64_t finished;
     _Alignas(FIGURE_LINE_PAIR) _Atomic uint64_t errors;
     struct figure_span {
@@ -53,12 +53,12 @@ struct figure_node_area {
 struct figure_node {
     struct bench *bench;
     catena_group_t *group;
-    int me;         /* rank in `group` */
-    int ranks;      /* its size */
-    int32_t *world; /* [ranks]: ranks in the world */
-    int32_t *numa;  /* [ranks]: NUMA domains, -1: not bound */
-    struct figure_node_area *node_area; /* in the heap of rank 0 of `group` */
-    uint64_t expected;                  /* of board->finished */
+    int me;                       /* rank in `group` */
+    int ranks;                    /* its size */
+    int32_t *world;               /* [ranks]: ranks in the world */
+    int32_t *numa;                /* [ranks]: NUMA domains, -1: not bound */
+    struct figure_shared *shared; /* in the heap of rank 0 of `group` */
+    uint64_t expected;            /* of shared->finished */
 };
 
 /* table.c */

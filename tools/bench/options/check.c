@@ -180,7 +180,7 @@ static error_t check_elements(struct parse *parse)
 }
 
 static error_t check_overlap(struct parse *parse,
-                             const struct bench_collective *row)
+                             const struct bench_collective *collective)
 {
     struct bench_options *options = parse->options;
 
@@ -188,7 +188,7 @@ static error_t check_overlap(struct parse *parse,
         return bench_refuse(parse, "--test: expected --overlap with it");
     if (!options->overlap)
         return 0;
-    if (row == NULL || row->start == NULL)
+    if (collective == NULL || collective->start == NULL)
         return bench_refuse(parse, "--overlap: expected a collective with a "
                                    "nonblocking call");
     if (options->flag || options->full)
@@ -205,7 +205,7 @@ static error_t check_overlap(struct parse *parse,
 
 /* Options of hierarchical collectives only; NULL: not hierarchical. */
 static error_t check_levels(struct parse *parse,
-                            const struct bench_collective *row)
+                            const struct bench_collective *collective)
 {
     const struct bench_options *options = parse->options;
     size_t algorithms = options->algorithm_count;
@@ -214,12 +214,13 @@ static error_t check_levels(struct parse *parse,
                    (hierarchies > 0 ? hierarchies : 1) *
                    (options->mode_count > 0 ? options->mode_count : 1);
 
-    if (hierarchies > 0 && (row == NULL || row->hierarchy == NULL))
+    if (hierarchies > 0 &&
+        (collective == NULL || collective->hierarchy == NULL))
         return bench_refuse(parse,
                             "--hierarchy: expected a hierarchical collective");
-    if (parse->typed && (row == NULL || !row->reduces))
+    if (parse->typed && (collective == NULL || !collective->reduces))
         return bench_refuse(parse, "--type and --op: expected a reduction");
-    if (parse->rooted && (row == NULL || !row->rooted))
+    if (parse->rooted && (collective == NULL || !collective->rooted))
         return bench_refuse(parse, "--root: expected bcast, reduce, gather or "
                                    "scatter");
     if (count > BENCH_MAX_VARIANTS)
@@ -227,54 +228,62 @@ static error_t check_levels(struct parse *parse,
                             "expected at most %d algorithms with hierarchies "
                             "and modes, found %zu",
                             (int)BENCH_MAX_VARIANTS, count);
-    if (row != NULL && row->reduces && check_elements(parse) != 0)
+    if (collective != NULL && collective->reduces && check_elements(parse) != 0)
         return EINVAL;
-    return check_overlap(parse, row);
+    return check_overlap(parse, collective);
 }
 
 /* Options without a meaning for this collective are refused, not ignored. */
 static error_t check_row(struct parse *parse,
-                         const struct bench_collective *row)
+                         const struct bench_collective *collective)
 {
     const struct bench_options *options = parse->options;
     const char *wrong, *found = NULL;
 
-    if (parse->sized && row->lay_out == NULL)
-        return bench_refuse(parse, "%s has no message sizes (-m)", row->name);
-    if (options->in_place && row->lay_out == NULL)
-        return bench_refuse(parse, "%s has no buffers (--in-place)", row->name);
-    if (options->buffers != BENCH_HEAP && row->lay_out == NULL)
-        return bench_refuse(parse, "%s has no buffers (--buffers)", row->name);
-    if (options->algorithm_count > 0 && row->algorithm_names == NULL)
+    if (parse->sized && collective->lay_out == NULL)
+        return bench_refuse(parse, "%s has no message sizes (-m)",
+                            collective->name);
+    if (options->in_place && collective->lay_out == NULL)
+        return bench_refuse(parse, "%s has no buffers (--in-place)",
+                            collective->name);
+    if (options->buffers != BENCH_HEAP && collective->lay_out == NULL)
+        return bench_refuse(parse, "%s has no buffers (--buffers)",
+                            collective->name);
+    if (options->algorithm_count > 0 && collective->algorithm_names == NULL)
         return bench_refuse(parse, "%s has no choice of algorithms (-a)",
-                            row->name);
-    if (options->leaders != NULL && row->leaders == NULL)
-        return bench_refuse(parse, "%s has no leaders (--leaders)", row->name);
-    if (options->check && row->verify == NULL)
-        return bench_refuse(parse, "%s has nothing to check (-c)", row->name);
-    if ((has_mode(options, BENCH_NONBLOCKING) && row->start == NULL) ||
-        (has_mode(options, BENCH_PERSISTENT) && row->init == NULL))
-        return bench_refuse(parse, "%s has the blocking call only", row->name);
-    if (options->simulated && row == &bench_flag)
+                            collective->name);
+    if (options->leaders != NULL && collective->leaders == NULL)
+        return bench_refuse(parse, "%s has no leaders (--leaders)",
+                            collective->name);
+    if (options->check && collective->verify == NULL)
+        return bench_refuse(parse, "%s has nothing to check (-c)",
+                            collective->name);
+    if ((has_mode(options, BENCH_NONBLOCKING) && collective->start == NULL) ||
+        (has_mode(options, BENCH_PERSISTENT) && collective->init == NULL))
+        return bench_refuse(parse, "%s has the blocking call only",
+                            collective->name);
+    if (options->simulated && collective == &bench_flag)
         return bench_refuse(parse, "flag: expected real ranks, found --sim");
-    if (options->flag && row != &bench_barrier)
+    if (options->flag && collective != &bench_barrier)
         return bench_refuse(parse, "--flag: expected barrier, found \"%s\"",
-                            row->name);
-    wrong = row->check != NULL ? row->check(options, &found) : NULL;
+                            collective->name);
+    wrong =
+        collective->check != NULL ? collective->check(options, &found) : NULL;
     return wrong == NULL ? 0
                          : bench_refuse(parse, "%s: %s, found \"%s\"",
-                                        row->name, wrong, found);
+                                        collective->name, wrong, found);
 }
 
 error_t bench_check_options(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
-    const struct bench_collective *row =
+    const struct bench_collective *collective =
         options->name != NULL ? bench_find(options->name) : NULL;
     char names[512];
 
     if (check_simulated(parse) != 0 || check_split(parse) != 0 ||
-        check_levels(parse, row) != 0 || bench_check_neighbors(parse, row) != 0)
+        check_levels(parse, collective) != 0 ||
+        bench_check_neighbors(parse, collective) != 0)
         return EINVAL;
     if (options->tune != NULL)
         return check_tune(parse);
@@ -287,8 +296,8 @@ error_t bench_check_options(struct parse *parse)
         return check_heap(parse);
     if (bench_find_figure(options->name) != NULL)
         return check_figure(parse, bench_find_figure(options->name));
-    if (row == NULL)
+    if (collective == NULL)
         return bench_refuse(parse, "expected a collective (%s), found \"%s\"",
                             names, options->name);
-    return check_row(parse, row);
+    return check_row(parse, collective);
 }

@@ -31,13 +31,13 @@ error_t bench_parse_neighbors(struct parse *parse, int key, char *text)
 static const size_t most_bytes = (size_t)1 << 30;
 
 error_t bench_check_neighbors(struct parse *parse,
-                              const struct bench_collective *row)
+                              const struct bench_collective *collective)
 {
     struct bench_options *options = parse->options;
     struct bench_neighbor_options *neighbors = &options->neighbors;
     char wrong[1024];
 
-    if (row == NULL || row->neighbors == 0)
+    if (collective == NULL || collective->neighbors == 0)
         return neighbors->neighborhood == NULL && neighbors->weights == NULL &&
                        !neighbors->reorder && !neighbors->shuffle
                    ? 0
@@ -46,7 +46,8 @@ error_t bench_check_neighbors(struct parse *parse,
                                          "expected a neighbor_... collective");
     if ((options->min != BENCH_AUTO && options->min > most_bytes) ||
         (options->max != BENCH_AUTO && options->max > most_bytes))
-        return bench_refuse(parse, "%s: -m: expected up to 1g", row->name);
+        return bench_refuse(parse, "%s: -m: expected up to 1g",
+                            collective->name);
     if (!bench_graph_read(neighbors->neighborhood, neighbors->weights,
                           &neighbors->graph, wrong, sizeof(wrong)))
         return bench_refuse(parse, "%s", wrong);

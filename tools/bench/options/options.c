@@ -120,7 +120,7 @@ static const struct argp_option known[] = {
 
 /* Every rank parses the same line; one of them prints the message. The job is
  * not joined yet, so the rank number comes from the launcher. */
-static bool speaks(void)
+static bool prints_errors(void)
 {
     const char *rank = getenv("PMIX_RANK");
 
@@ -131,7 +131,7 @@ error_t bench_refuse(struct parse *parse, const char *format, ...)
 {
     va_list arguments;
 
-    if (speaks() && !parse->refused) {
+    if (prints_errors() && !parse->refused) {
         fputs("catena-bench: ", stderr);
         va_start(arguments, format);
         vfprintf(stderr, format, arguments);

@@ -74,7 +74,7 @@ error_t bench_parse_neighbors(struct parse *parse, int key, char *text);
 /** Read the neighborhood, for neighborhood collectives; NULL: another
  * collective. */
 error_t bench_check_neighbors(struct parse *parse,
-                              const struct bench_collective *row);
+                              const struct bench_collective *collective);
 
 /** sim.c: ARGP_ERR_UNKNOWN: no option of simulated jobs. */
 error_t bench_parse_simulated(struct parse *parse, int key, char *text);

@@ -43,7 +43,7 @@ struct tune {
 
 /* ---- candidates ---- */
 
-static void add_way(struct tune *tune, const char *algorithm, int leaders)
+static void add_candidate(struct tune *tune, const char *algorithm, int leaders)
 {
     struct bench *bench = tune->run.bench;
     size_t index = tune->run.count++;
@@ -62,7 +62,7 @@ static void add_way(struct tune *tune, const char *algorithm, int leaders)
         (struct bench_variant){.name = candidate->name,
                                .algorithm = algorithm,
                                .leaders = candidate->leaders,
-                               .row = &bench_alltoall,
+                               .collective = &bench_alltoall,
                                .call = {.bench = bench,
                                         .group = bench->world,
                                         .rank = bench->place.rank,
@@ -80,21 +80,21 @@ static bool runs(struct tune *tune, struct bench_variant *variant)
     catena_status_t status;
 
     bench_use(&tune->run, variant);
-    status = variant->row->blocking(&variant->call);
+    status = variant->collective->blocking(&variant->call);
     if (status == CATENA_OK)
-        status = catena_group_explain(variant->call.group, variant->row->name,
-                                      text, sizeof(text));
+        status = catena_group_explain(
+            variant->call.group, variant->collective->name, text, sizeof(text));
     if (status != CATENA_OK)
         bench_die(tune->run.bench, variant->name, status);
     snprintf(wanted, sizeof(wanted), "algorithm=%s ", variant->algorithm);
     return strstr(text, wanted) != NULL;
 }
 
-static void try_way(struct tune *tune, const char *algorithm, int leaders)
+static void try_candidate(struct tune *tune, const char *algorithm, int leaders)
 {
     size_t index = tune->run.count;
 
-    add_way(tune, algorithm, leaders);
+    add_candidate(tune, algorithm, leaders);
     if (!runs(tune, &tune->variants[index]))
         tune->run.count = index;
 }
@@ -107,14 +107,14 @@ static void find_candidates(struct tune *tune)
     int most = tune->ppn < MOST_LEADERS ? tune->ppn : MOST_LEADERS;
 
     for (size_t i = 0; i < 4; i++)
-        try_way(tune, plain[i], 0);
+        try_candidate(tune, plain[i], 0);
     if (tune->ppn == 1) /* nothing to gather */
         return;
-    try_way(tune, "l-a2a", 0);
-    try_way(tune, "onmpml", 1);
+    try_candidate(tune, "l-a2a", 0);
+    try_candidate(tune, "onmpml", 1);
     for (size_t i = 0; i < 3; i++)
         for (int leaders = 2; leaders <= most; leaders *= 2)
-            try_way(tune, led[i], leaders);
+            try_candidate(tune, led[i], leaders);
 }
 
 /* ---- measuring and choosing ---- */
@@ -266,7 +266,7 @@ static void open_tune(struct tune *tune, struct bench *bench)
     tune->ppn = (int)bench_max(bench, (uint64_t)bench->place.local_size);
     /* Its notes concern times only. */
     tune->report.bench = bench;
-    tune->report.row = &bench_alltoall;
+    tune->report.collective = &bench_alltoall;
     tune->report.progress = bench->place.rank == 0 && isatty(STDERR_FILENO);
     tune->run = (struct bench_run){
         .bench = bench, .report = &tune->report, .variants = tune->variants};
@@ -302,7 +302,7 @@ static int save(struct tune *tune, struct bench *bench, struct json_t *document)
 int bench_tune(struct bench *bench)
 {
     const char *path = bench->options->tune;
-    bool speaks = bench->place.rank == 0;
+    bool on_rank_0 = bench->place.rank == 0;
     struct json_t *document = NULL;
     struct tune *tune;
     int code = BENCH_OK;
@@ -312,7 +312,7 @@ int bench_tune(struct bench *bench)
                         "1; use: prun -n 4 --ppn 2 catena-bench --tune FILE\n");
         return BENCH_USAGE;
     }
-    if (speaks) { /* before time is spent on measuring */
+    if (on_rank_0) { /* before time is spent on measuring */
         code = bench_file_try("--tune", path);
         document = code == BENCH_OK ? tune_load(path) : NULL;
         code = document != NULL ? BENCH_OK : BENCH_FAILED;
@@ -321,7 +321,7 @@ int bench_tune(struct bench *bench)
         return BENCH_FAILED;
     tune = bench_alloc(bench, 1, sizeof(*tune));
     measure_all(tune, bench);
-    if (speaks)
+    if (on_rank_0)
         code = save(tune, bench, document);
     free(tune);
     return (int)bench_max(bench, (uint64_t)code);
