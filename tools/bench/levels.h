@@ -3,10 +3,12 @@
 
 #include "bench.h"
 
-/* Shared by the rows of hierarchical collectives. */
+/* Shared by the files of collectives/: macros for functions and members of
+ * struct bench_collective, and for arguments, which come from `call`. */
 
-/** catena_X, catena_iX and catena_X_init with the same arguments, built from
- * `call`; the last argument is `where` it is called. */
+/** Define the functions NAME_blocking, NAME_start and NAME_init, which call
+ * catena_NAME, catena_iNAME and catena_NAME_init with the same arguments.
+ * `where`: the group or neighborhood, the last of these arguments. */
 #define BENCH_THREE_FORMS_ON(where, name, ...)                                 \
     static catena_status_t name##_blocking(struct bench_call *call)            \
     {                                                                          \
@@ -22,20 +24,24 @@
     {                                                                          \
         return catena_##name##_init(__VA_ARGS__, where, request);              \
     }
+/** The same on the measured group. */
 #define BENCH_THREE_FORMS(name, ...)                                           \
     BENCH_THREE_FORMS_ON(call->group, name, __VA_ARGS__)
 
+/** The settings of a hierarchical collective. */
 #define BENCH_BY_HIERARCHY(family)                                             \
     .algorithm = family "_algorithm",                                          \
     .algorithm_names = "auto, or one of a component of its hierarchy",         \
     .hierarchy = family "_hierarchy"
 
-/** `family`: the collective whose settings it shares. */
-#define BENCH_LEVELS_ROW(shown, family)                                        \
-    .name = #shown, .max = 1 << 20, .synced = true,                            \
-    BENCH_BY_HIERARCHY(family), .blocking = shown##_blocking,                  \
-    .start = shown##_start, .init = shown##_init
+/** Members of a hierarchical collective `collective`. `family`: the collective
+ * whose settings it uses; those of gatherv, for example, are gather's. */
+#define BENCH_HIERARCHICAL(collective, family)                                 \
+    .name = #collective, .max = 1 << 20, .synced = true,                       \
+    BENCH_BY_HIERARCHY(family), .blocking = collective##_blocking,             \
+    .start = collective##_start, .init = collective##_init
 
+/** Members of a collective that moves blocks, and of one that reduces. */
 #define BENCH_MOVES                                                            \
     .min = 1, .fill = bench_fill_blocks, .verify = bench_verify_blocks
 #define BENCH_REDUCES                                                          \
@@ -53,7 +59,7 @@ static inline bool bench_is_root(const struct bench_call *call)
     return call->rank == call->bench->options->root;
 }
 
-/* Arguments of calls. */
+/* Arguments of calls. The count is that of elements in a block. */
 #define BENCH_ROOT bench_options(call)->root
 #define BENCH_TYPE bench_options(call)->type->type
 #define BENCH_OP bench_options(call)->op->op

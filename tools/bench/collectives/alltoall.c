@@ -36,7 +36,7 @@ static catena_status_t init(struct bench_call *call, catena_request_t **request)
 }
 
 const struct bench_collective bench_alltoall = {
-    BENCH_ALLTOALL_ROW,
+    BENCH_ALLTOALL_MEMBERS,
     .name = "alltoall",
     .help = "every rank sends a block to every rank",
     .lay_out = lay_out,

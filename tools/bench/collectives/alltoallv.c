@@ -1,9 +1,10 @@
-/* catena-bench alltoallv: alltoall with consecutive blocks of random lengths.
- */
+/* catena-bench alltoallv: alltoall of blocks of random lengths, which are
+ * adjacent in both buffers. */
 
 #include "bench.h"
 
-/* In place, a block has the length of the one that replaces it. */
+/* The length of a block. In place the block from one rank to another and the
+ * one back have the same length, because each replaces the other. */
 static size_t length(const struct bench_call *call, int source, int target)
 {
     if (call->bench->options->in_place && source > target)
@@ -32,37 +33,37 @@ static void lay_out(struct bench_call *call)
 
 static catena_status_t blocking(struct bench_call *call)
 {
-    const struct bench_blocks *out = &call->layout.sends;
-    const struct bench_blocks *in = &call->layout.recvs;
+    const struct bench_blocks *sends = &call->layout.sends;
+    const struct bench_blocks *recvs = &call->layout.recvs;
 
-    return catena_alltoallv(call->send, out->counts, out->at, CATENA_BYTE,
-                            call->recv, in->counts, in->at, CATENA_BYTE,
+    return catena_alltoallv(call->send, sends->counts, sends->at, CATENA_BYTE,
+                            call->recv, recvs->counts, recvs->at, CATENA_BYTE,
                             call->group);
 }
 
 static catena_status_t start(struct bench_call *call,
                              catena_request_t **request)
 {
-    const struct bench_blocks *out = &call->layout.sends;
-    const struct bench_blocks *in = &call->layout.recvs;
+    const struct bench_blocks *sends = &call->layout.sends;
+    const struct bench_blocks *recvs = &call->layout.recvs;
 
-    return catena_ialltoallv(call->send, out->counts, out->at, CATENA_BYTE,
-                             call->recv, in->counts, in->at, CATENA_BYTE,
+    return catena_ialltoallv(call->send, sends->counts, sends->at, CATENA_BYTE,
+                             call->recv, recvs->counts, recvs->at, CATENA_BYTE,
                              call->group, request);
 }
 
 static catena_status_t init(struct bench_call *call, catena_request_t **request)
 {
-    const struct bench_blocks *out = &call->layout.sends;
-    const struct bench_blocks *in = &call->layout.recvs;
+    const struct bench_blocks *sends = &call->layout.sends;
+    const struct bench_blocks *recvs = &call->layout.recvs;
 
-    return catena_alltoallv_init(call->send, out->counts, out->at, CATENA_BYTE,
-                                 call->recv, in->counts, in->at, CATENA_BYTE,
-                                 call->group, request);
+    return catena_alltoallv_init(call->send, sends->counts, sends->at,
+                                 CATENA_BYTE, call->recv, recvs->counts,
+                                 recvs->at, CATENA_BYTE, call->group, request);
 }
 
 const struct bench_collective bench_alltoallv = {
-    BENCH_ALLTOALL_ROW,
+    BENCH_ALLTOALL_MEMBERS,
     .name = "alltoallv",
     .help = "alltoall with blocks " BENCH_RANDOM_LENGTHS,
     .blocks = BENCH_RANDOM_LENGTHS,

@@ -1,12 +1,13 @@
-/* catena-bench alltoallw: both buffers are matrices with a column block for
- * each rank. Column block d of rank s goes to column block s of rank d. */
+/* catena-bench alltoallw: both buffers are matrices. A block is a number of
+ * adjacent columns, with a datatype of its own; there is one for each rank.
+ * Block d of rank s goes to block s of rank d. */
 
 #include <stdlib.h>
 
 #include "bench.h"
 #include "columns.h"
 
-/* Equal for sending and receiving. */
+/* The matrices for sending and receiving have the same layout. */
 static void lay_out(struct bench_call *call)
 {
     struct bench *bench = call->bench;
@@ -31,31 +32,31 @@ static void drop_layout(struct bench_call *call)
 
 static catena_status_t blocking(struct bench_call *call)
 {
-    const struct bench_columns *c = call->layout.arrays;
+    const struct bench_columns *columns = call->layout.arrays;
 
-    return catena_alltoallw(call->send, BENCH_COLUMNS(c), call->recv,
-                            BENCH_COLUMNS(c), call->group);
+    return catena_alltoallw(call->send, BENCH_COLUMNS(columns), call->recv,
+                            BENCH_COLUMNS(columns), call->group);
 }
 
 static catena_status_t start(struct bench_call *call,
                              catena_request_t **request)
 {
-    const struct bench_columns *c = call->layout.arrays;
+    const struct bench_columns *columns = call->layout.arrays;
 
-    return catena_ialltoallw(call->send, BENCH_COLUMNS(c), call->recv,
-                             BENCH_COLUMNS(c), call->group, request);
+    return catena_ialltoallw(call->send, BENCH_COLUMNS(columns), call->recv,
+                             BENCH_COLUMNS(columns), call->group, request);
 }
 
 static catena_status_t init(struct bench_call *call, catena_request_t **request)
 {
-    const struct bench_columns *c = call->layout.arrays;
+    const struct bench_columns *columns = call->layout.arrays;
 
-    return catena_alltoallw_init(call->send, BENCH_COLUMNS(c), call->recv,
-                                 BENCH_COLUMNS(c), call->group, request);
+    return catena_alltoallw_init(call->send, BENCH_COLUMNS(columns), call->recv,
+                                 BENCH_COLUMNS(columns), call->group, request);
 }
 
 const struct bench_collective bench_alltoallw = {
-    BENCH_ALLTOALL_ROW,
+    BENCH_ALLTOALL_MEMBERS,
     .name = "alltoallw",
     .help = "alltoall of column blocks of a matrix, a type for each",
     .blocks = "columns of a matrix that has some for every rank",

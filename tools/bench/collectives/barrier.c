@@ -1,57 +1,60 @@
-/* catena-bench barrier. The check covers the ranks of this node, whose memory
- * is readable: each writes the number of the call before it enters. After the
- * barrier no rank may be behind. */
+/* catena-bench barrier. With -c each rank stores the number of the call (the
+ * stamp) in a word of its own before it calls the barrier. After the barrier it
+ * reads the words of all ranks of its node; none may have a lower number. */
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "levels.h"
 
+/* call->state, with -c */
 struct words {
-    _Atomic uint64_t *mine;
-    int count; /* ranks of this node, including this one */
+    _Atomic uint64_t *mine; /* the word that this rank writes */
+    int count;              /* ranks of this node, including this one */
     struct peer {
-        int rank;
+        int rank; /* in the world */
         _Atomic uint64_t *word;
     } peers[];
 };
 
-/* The record that the ranks of a node exchange. */
-struct record {
-    uint64_t offset;
-    int64_t rank;
+/* What the ranks of a node exchange: the place of a rank's word. */
+struct word_place {
+    uint64_t offset; /* in the shared heap, see catena_heap_offset */
+    int64_t rank;    /* in the world */
 };
 
-static catena_status_t look_up(struct bench *bench, struct words *words,
-                               const struct record *records, int count)
+/* Set words->peers from the places of their words. */
+static catena_status_t map_words(struct bench *bench, struct words *words,
+                                 const struct word_place *places, int count)
 {
     for (int i = 0; i < count; i++) {
         struct peer *peer = &words->peers[words->count];
         catena_status_t status;
         void *local;
 
-        status = catena_heap_pointer(bench->context, (int)records[i].rank,
-                                     records[i].offset, &local);
+        status = catena_heap_pointer(bench->context, (int)places[i].rank,
+                                     places[i].offset, &local);
         if (status != CATENA_OK)
             return status;
-        peer->rank = (int)records[i].rank;
+        peer->rank = (int)places[i].rank;
         peer->word = local;
         words->count++;
     }
     return CATENA_OK;
 }
 
+/* Exchange the places of the words with the ranks of the node. Collective. */
 static catena_status_t find_peers(struct bench_call *call, struct words *words)
 {
     struct bench *bench = call->bench;
-    struct record record = {.rank = bench->place.rank};
-    struct record *send, *recv;
+    struct word_place place = {.rank = bench->place.rank};
+    struct word_place *send, *recv;
     catena_group_t *node;
     catena_status_t status;
     size_t size;
 
     status =
-        catena_heap_offset(bench->context, (void *)words->mine, &record.offset);
+        catena_heap_offset(bench->context, (void *)words->mine, &place.offset);
     if (status == CATENA_OK)
         status = catena_group_split_level(bench->control, CATENA_LEVEL_NODE, 0,
                                           &node);
@@ -61,9 +64,9 @@ static catena_status_t find_peers(struct bench_call *call, struct words *words)
     send = bench_alloc(bench, 2 * size, sizeof(*send));
     recv = send + size;
     for (size_t i = 0; i < size; i++)
-        send[i] = record;
-    bench_exchange(bench, node, send, recv, sizeof(record));
-    status = look_up(bench, words, recv, (int)size);
+        send[i] = place;
+    bench_exchange(bench, node, send, recv, sizeof(place));
+    status = map_words(bench, words, recv, (int)size);
     free(send);
     if (status == CATENA_OK)
         status = catena_group_free(&node);
@@ -118,14 +121,15 @@ static catena_status_t init(struct bench_call *call, catena_request_t **request)
     return catena_barrier_init(call->group, request);
 }
 
-/* Each rank in turn enters late, so that an early exit shows. */
+/* In each call another rank enters the barrier 20 microseconds late, so that a
+ * rank that leaves too early is detected. */
 static void fill(struct bench_call *call, uint64_t stamp)
 {
     struct words *words = call->state;
 
     if (stamp % (uint64_t)call->size == (uint64_t)call->rank)
         (void)catena_compute(call->bench->context, 20e-6);
-    /* Release: this must be visible before the barrier is entered. */
+    /* Release: other ranks must see the stamp when the barrier is over. */
     atomic_store_explicit(words->mine, stamp, memory_order_release);
 }
 
@@ -139,7 +143,7 @@ static uint64_t verify(struct bench_call *call, uint64_t stamp,
         struct peer *peer = &words->peers[i];
         uint64_t seen = atomic_load_explicit(peer->word, memory_order_acquire);
 
-        /* A peer may be one call ahead, never behind. */
+        /* A peer may have begun the next call already. */
         if (seen >= stamp)
             continue;
         if (wrong++ == 0)

@@ -1,4 +1,4 @@
-/* Block contents and their check. */
+/* Buffers that consist of blocks: layout, contents and check. */
 
 #include "collectives/blocks.h"
 
@@ -9,11 +9,12 @@
 /* The stamp of the guard behind the receive buffer; no call has it. */
 static const uint64_t guard_stamp = UINT64_MAX;
 
-/* No call has it. This value suits few ranks too: for 1, 2, 4, 8, 9 and 16
- * ranks the mean length of an alltoall is at most 9% off, and a single rank
- * sends a nonempty block. */
+/* The stamp of random lengths; no call has it. With this one the lengths suit
+ * few ranks, too: for 1, 2, 4, 8, 9 and 16 ranks their mean in an alltoall is
+ * at most 9% off, and the block of a single rank is not empty. */
 static const uint64_t length_stamp = UINT64_MAX - 544375;
 
+/* A block in memory. */
 struct block {
     unsigned char *begin;
     size_t row_bytes;
@@ -26,6 +27,7 @@ static struct block block_at(unsigned char *buffer,
                           bench_block_bytes(blocks, index)};
 }
 
+/* The rank that BENCH_EACH stands for. */
 static int rank_of(const struct bench_blocks *blocks, int index)
 {
     return blocks->ranks != NULL ? blocks->ranks[index] : index;
@@ -69,12 +71,13 @@ size_t bench_block_offset(const struct bench_blocks *blocks, int index)
                                   : (size_t)index * blocks->row_bytes;
 }
 
+/* The memory of the send data. */
 static unsigned char *outgoing(const struct bench_call *call)
 {
     if (call->layout.in_place)
         return call->recv + call->layout.sends_at;
-    return (unsigned char *)call->send; /* this rank's buffer, see collective.c
-                                         */
+    /* collective.c has allocated it: only the library must not write there. */
+    return (unsigned char *)call->send;
 }
 
 static unsigned char *guard(const struct bench_call *call)
@@ -92,8 +95,9 @@ static void fill_block(unsigned char *buffer, const struct bench_blocks *blocks,
         bench_fill(block.begin + r * blocks->stride, block.row_bytes, seed + r);
 }
 
-/* The contents left in the receive buffer by the previous call differ, so a
- * missing block shows without clearing the buffer. */
+/* The receive buffer keeps the contents of the previous call, which had another
+ * stamp. So a block that does not arrive is wrong, without clearing the buffer.
+ * Only blocks from CATENA_PROC_NULL, which must not change, are filled. */
 void bench_fill_blocks(struct bench_call *call, uint64_t stamp)
 {
     const struct bench_blocks *sends = &call->layout.sends;
@@ -108,32 +112,35 @@ void bench_fill_blocks(struct bench_call *call, uint64_t stamp)
                bench_seed(guard_stamp, call->rank, call->rank));
 }
 
-/* Counts wrong bytes and keeps the first one. */
+/* The result of a check. */
 struct search {
-    uint64_t wrong;
-    struct bench_mismatch *first;
+    uint64_t wrong;               /* number of wrong bytes */
+    struct bench_mismatch *first; /* the first of them */
 };
 
+/* Compare a row with the contents of this seed. `offset`: of the row in its
+ * block. `mismatch` has where and source. */
 static void compare(struct search *search, const void *row, size_t bytes,
-                    uint64_t seed, size_t offset, struct bench_mismatch found)
+                    uint64_t seed, size_t offset,
+                    struct bench_mismatch mismatch)
 {
-    uint64_t here = bench_compare(row, bytes, seed, &found);
+    uint64_t wrong = bench_compare(row, bytes, seed, &mismatch);
 
-    if (search->wrong == 0 && here != 0) {
-        *search->first = found;
+    if (search->wrong == 0 && wrong != 0) {
+        *search->first = mismatch;
         search->first->offset += offset;
     }
-    search->wrong += here;
+    search->wrong += wrong;
 }
 
-/* A buffer whose block i was exchanged with a rank. */
+/* The send or receive buffer of a rank. */
 struct side {
     unsigned char *buffer;
     const struct bench_blocks *blocks;
-    const struct bench_blocks *kept; /* contents of blocks of CATENA_PROC_NULL
-                                      */
-    int (*rank_of)(const struct bench_blocks *blocks, int index);
-    const char *where;
+    const struct bench_blocks *null_blocks; /* have the contents of blocks of
+                                             * CATENA_PROC_NULL */
+    int (*other_rank)(const struct bench_blocks *blocks, int index);
+    const char *where; /* for struct bench_mismatch */
 };
 
 static void compare_side(struct search *search, const struct side *side,
@@ -142,16 +149,16 @@ static void compare_side(struct search *search, const struct side *side,
     for (int i = 0; i < side->blocks->number; i++) {
         struct block block = block_at(side->buffer, side->blocks, i);
         bool null_block = bench_block_is_null(side->blocks, i);
-        uint64_t seed =
-            bench_block_seed(null_block ? side->kept : side->blocks, i, stamp);
-        struct bench_mismatch found = {
+        uint64_t seed = bench_block_seed(
+            null_block ? side->null_blocks : side->blocks, i, stamp);
+        struct bench_mismatch mismatch = {
             .where =
                 null_block ? "block of CATENA_PROC_NULL, number" : side->where,
-            .source = null_block ? i : side->rank_of(side->blocks, i)};
+            .source = null_block ? i : side->other_rank(side->blocks, i)};
 
         for (size_t r = 0; r < side->blocks->rows; r++)
             compare(search, block.begin + r * side->blocks->stride,
-                    block.row_bytes, seed + r, r * block.row_bytes, found);
+                    block.row_bytes, seed + r, r * block.row_bytes, mismatch);
     }
 }
 
@@ -223,9 +230,10 @@ size_t bench_length(size_t bytes, int source, int target)
 {
     uint64_t random = bench_seed(length_stamp, source, target);
     uint64_t range = 8 * (uint64_t)bytes + 3; /* thirds of a byte */
-    uint64_t part = random >> 32;             /* of 2^32 */
+    uint64_t part = random >> 32;             /* numerator over 2^32 */
 
     if (random % 4 == 0)
         return 0;
+    /* range * part / 2^32 thirds, without an overflow */
     return ((range >> 32) * part + ((range & UINT32_MAX) * part >> 32)) / 3;
 }

@@ -5,82 +5,85 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Buffers of blocks in which every byte is checkable. */
+/* Buffers that consist of blocks, their contents and their check. */
 
 struct bench;
 struct bench_call;
 struct bench_mismatch;
 
-/* Block i belongs to rank i, or to ranks[i]. */
+/* The source or target of block i is ranks[i], or i if there are no ranks. */
 enum { BENCH_EACH = -1 };
 
-/* The blocks of a buffer: source, target and position. A block is one row, or
- * several rows if it is part of a matrix. Block i has counts[i] bytes at at[i].
- * A block of CATENA_PROC_NULL stays unchanged. */
+/* The blocks of a buffer: source, target and position. The source and target
+ * decide the contents. A block is one row, or several rows if it is part of a
+ * matrix. With counts, block i has counts[i] bytes at offset at[i]. A block of
+ * CATENA_PROC_NULL in a receive buffer must stay unchanged. */
 struct bench_blocks {
     int number;
-    int source;        /* BENCH_EACH, or a rank */
-    int target;        /* likewise; 0 if all get the same */
-    const int *ranks;  /* [number]; NULL: block i belongs to rank i */
-    const int *labels; /* [number], if several blocks may go from one rank to
-                        * another; NULL: at most one */
-    size_t bytes;      /* of the buffer; a guard follows */
+    int source;        /* a rank, or BENCH_EACH */
+    int target;        /* likewise; 0 if the source sends the same to all */
+    const int *ranks;  /* [number]; NULL: 0, 1, 2, ... */
+    const int *labels; /* [number]: distinguish blocks with the same source and
+                        * target; NULL: there are none */
+    size_t bytes;      /* of the buffer, without the guard */
     size_t rows;       /* of each block */
-    size_t stride;     /* bytes from row to row */
-    size_t row_bytes;  /* of each block, without counts */
+    size_t stride;     /* bytes from the begin of a row to that of the next */
+    size_t row_bytes;  /* of each block; not used with counts */
     size_t *counts;    /* [number]; NULL: all blocks have row_bytes and are
-                        * consecutive */
+                        * adjacent, with several rows side by side */
     ptrdiff_t *at;     /* [number] */
 };
 
 /* The buffers of one size, on one rank. */
 struct bench_layout {
-    /* In a reduction, recvs are the combined vectors, in this order; only their
-     * bytes are those of the buffer. */
     struct bench_blocks sends;
+    /* In a reduction: the vectors that are combined, in this order; only
+     * recvs.bytes concerns the buffer. */
     struct bench_blocks recvs;
-    bool in_place;   /* the send data is in the receive buffer, */
-    size_t sends_at; /* at this offset */
-    void *arrays;    /* of the collective */
-    /* In a reduction: elements that this rank receives, and the first of them
-     * in the send buffer. */
-    size_t results;
-    size_t first;
+    bool in_place;   /* the send data is in the receive buffer */
+    size_t sends_at; /* in place: its offset there */
+    void *arrays;    /* arguments that only this collective has */
+    size_t results;  /* in a reduction: elements that this rank receives */
+    size_t first;    /* in a reduction: their place in the combined vector */
 };
 
-/** A block for each rank from each rank's buffer, on one of the two sides of an
- * alltoall. The caller sets the lengths. */
+/** The blocks of a rank in an alltoall: in the send buffer for each rank, in
+ * the receive buffer from each rank. The caller sets the lengths. */
 struct bench_blocks bench_blocks_to_all(const struct bench_call *call);
 struct bench_blocks bench_blocks_from_all(const struct bench_call *call);
 
-/** Allocate counts[number] and at[number]. bench_blocks_free is a drop_layout
- * that frees them on both sides. */
+/** Allocate counts[number] and at[number]. */
 void bench_blocks_alloc(struct bench *bench, struct bench_blocks *blocks);
+/** Free these of both sides: for drop_layout of struct bench_collective. */
 void bench_blocks_free(struct bench_call *call);
-/** Place blocks consecutively, by their counts. */
+/** Place blocks one after the other, by their counts. */
 void bench_blocks_pack(struct bench_blocks *blocks);
-/** A random length with mean `bytes`, sent by `source` to `target`: zero in one
- * case of four, else up to 8/3 of `bytes`. It does not decrease with `bytes`,
- * so the memory for the largest size suffices for all. */
+/** Describes the lengths that bench_length returns. */
 #define BENCH_RANDOM_LENGTHS "of random lengths, a quarter empty"
+/** The random length of the block from `source` to `target`: zero in one case
+ * of four, else up to 8/3 of `bytes`, which makes `bytes` the mean. For the
+ * same ranks the length does not decrease with `bytes`, so buffers for the
+ * largest size suffice for all. */
 size_t bench_length(size_t bytes, int source, int target);
 
-/** Contents of a block. */
+/** The seed of the contents of a block in the call `stamp`. */
 uint64_t bench_block_seed(const struct bench_blocks *blocks, int index,
                           uint64_t stamp);
+/** Whether the source or target of the block is CATENA_PROC_NULL. */
 bool bench_block_is_null(const struct bench_blocks *blocks, int index);
-/** Bytes of a one-row block, and its offset in the buffer. */
+/** Bytes of a row of the block. */
 size_t bench_block_bytes(const struct bench_blocks *blocks, int index);
+/** Offset of the block in the buffer. */
 size_t bench_block_offset(const struct bench_blocks *blocks, int index);
 
 /** Fill the send data, and the guard behind the receive buffer. */
 void bench_fill_blocks(struct bench_call *call, uint64_t stamp);
-/** Number of wrong bytes in both buffers and the guard. */
+/** Check both buffers and the guard. Returns the number of wrong bytes. */
 uint64_t bench_verify_blocks(struct bench_call *call, uint64_t stamp,
                              struct bench_mismatch *first);
 
-/* The members of a row that are equal for all alltoalls. */
-#define BENCH_ALLTOALL_ROW                                                     \
+/* The members of struct bench_collective that all alltoalls have in common. */
+#define BENCH_ALLTOALL_MEMBERS                                                 \
     .min = 1, .max = 65536, .synced = true, .algorithm = "alltoall_algorithm", \
     .algorithm_names =                                                         \
         "auto, direct, shift, bruck, morton, l-a2a, mpml, nmpml, onmpml",      \

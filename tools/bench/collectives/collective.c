@@ -12,21 +12,22 @@
 
 enum { PAGE = 4096 };
 
+/* The buffers of this rank, for all sizes and variants. */
 struct buffers {
-    bool heap;
-    unsigned char *send;
+    bool heap;           /* in the shared heap, not from malloc */
+    unsigned char *send; /* NULL: in place */
     unsigned char *recv;
 };
 
-/* Results that the ranks determine together for one variant. */
+/* The results of one variant: first of a rank, then combined those of all. */
 struct summary {
-    double mean_s; /* the largest */
-    double sum_s;  /* of the medians */
-    double min_s;  /* the smallest */
-    uint64_t errors;
-    catena_sim_stats_t sent;             /* the total */
-    uint64_t heap_bytes;                 /* maximum over the ranks */
-    uint64_t metrics[BENCH_MAX_METRICS]; /* likewise */
+    double mean_s;           /* of the values; combined: the largest */
+    double median_s;         /* of the values; combined: the sum */
+    double min_s;            /* of the values; combined: the smallest */
+    uint64_t errors;         /* combined: the sum */
+    catena_sim_stats_t sent; /* combined: the sum */
+    uint64_t heap_bytes;     /* combined: the maximum */
+    uint64_t metrics[BENCH_MAX_METRICS]; /* combined: the maximum of each */
 };
 
 static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
@@ -53,8 +54,8 @@ static void fold_sums(void *into, const void *from, size_t bytes)
         a[i] += b[i];
 }
 
-/* Description of the blocks and their real mean length: with few ranks random
- * lengths may be far from the requested mean. */
+/* Print a note about blocks of various lengths with their real mean, which may
+ * be far from the requested one if ranks are few. */
 static void describe_blocks(struct bench_run *run,
                             const struct bench_collective *collective,
                             size_t bytes, const struct bench_blocks *sends)
@@ -76,7 +77,7 @@ static void drop_layout(struct bench_call *call,
         collective->drop_layout(call);
 }
 
-/* Buffers for blocks of up to so many bytes. */
+/* Allocate buffers for blocks of up to `bytes`. */
 static void buffers_open(struct bench_run *run,
                          const struct bench_collective *collective,
                          size_t bytes, struct buffers *buffers)
@@ -115,21 +116,22 @@ static void buffers_close(struct bench *bench, struct buffers *buffers)
     }
 }
 
-/* Set the calls to this size; creates persistent requests. */
+/* Set the arguments of all variants for this size, and create persistent
+ * requests. */
 static void begin_size(struct bench_run *run, const struct buffers *buffers,
                        size_t bytes)
 {
-    struct bench_variant *leader = &run->variants[0];
+    struct bench_variant *first = &run->variants[0]; /* owns the layout */
 
-    leader->call.bytes = bytes;
-    if (leader->collective->lay_out != NULL)
-        leader->collective->lay_out(&leader->call);
+    first->call.bytes = bytes;
+    if (first->collective->lay_out != NULL)
+        first->collective->lay_out(&first->call);
     for (size_t v = 0; v < run->count; v++) {
         struct bench_variant *variant = &run->variants[v];
         catena_status_t status = CATENA_OK;
 
         variant->call.bytes = bytes;
-        variant->call.layout = leader->call.layout;
+        variant->call.layout = first->call.layout;
         variant->call.recv = buffers->recv;
         variant->call.send =
             variant->call.layout.in_place ? CATENA_IN_PLACE : buffers->send;
@@ -145,6 +147,7 @@ static void begin_size(struct bench_run *run, const struct buffers *buffers,
     }
 }
 
+/* Free what belongs to one size. */
 static void end_size(struct bench_run *run)
 {
     for (size_t v = 0; v < run->count; v++) {
@@ -166,7 +169,7 @@ static void fold_summaries(void *into, const void *from, size_t bytes)
     (void)bytes;
     if (b->mean_s > a->mean_s)
         a->mean_s = b->mean_s;
-    a->sum_s += b->sum_s;
+    a->median_s += b->median_s;
     if (b->min_s < a->min_s)
         a->min_s = b->min_s;
     a->errors += b->errors;
@@ -184,7 +187,7 @@ static struct summary summarize(struct bench *bench,
                                 const struct bench_variant *variant, size_t n)
 {
     struct summary all = {.mean_s = bench_mean(variant->times, n),
-                          .sum_s = bench_median(bench, variant->times, n),
+                          .median_s = bench_median(bench, variant->times, n),
                           .min_s = variant->times[0],
                           .errors = variant->errors,
                           .sent = variant->sent};
@@ -200,8 +203,8 @@ static struct summary summarize(struct bench *bench,
     return all;
 }
 
-/* Combine the ranks' results; afterwards `times` holds the times of all ranks.
- * Returns the errors of all ranks. */
+/* Combine the results of the ranks. Afterwards each of the `times` is the
+ * maximum over the ranks. Returns the errors of all ranks. */
 static uint64_t gather_results(struct bench_run *run,
                                struct bench_result *results)
 {
@@ -219,7 +222,7 @@ static uint64_t gather_results(struct bench_run *run,
             .bytes = variant->call.bytes,
             .iterations = n * bench_batch(run, variant),
             .avg_us = all.mean_s * 1e6,
-            .median_us = all.sum_s / run->bench->place.ranks * 1e6,
+            .median_us = all.median_s / run->bench->place.ranks * 1e6,
             .min_us = all.min_s * 1e6,
             .errors = all.errors,
             .messages = all.sent.messages / n,
@@ -232,7 +235,8 @@ static uint64_t gather_results(struct bench_run *run,
     return errors;
 }
 
-/* Needs the times in the order of measurement. */
+/* Set the ratios of the results. The times must be in the order of
+ * measurement, so this comes before sort_times. */
 static void find_ratios(struct bench_run *run, struct bench_result *results)
 {
     double *ratios = bench_alloc(run->bench, run->plan.rounds, sizeof(*ratios));
@@ -291,7 +295,8 @@ static uint64_t run_size(struct bench_run *run, const struct buffers *buffers,
     return errors;
 }
 
-/* The smallest and the largest size, in whole elements. */
+/* The smallest and the largest size: the collective's own unless -m gives them.
+ * A reduction's smallest is a multiple of the element size. */
 static void find_sizes(const struct bench_options *options,
                        const struct bench_collective *collective, size_t *least,
                        size_t *most)
@@ -358,6 +363,7 @@ static size_t longest_name(const struct bench_run *run)
     return longest;
 }
 
+/* Print notes about the options, and those of the collective. */
 static void describe(struct bench_run *run,
                      const struct bench_collective *collective)
 {

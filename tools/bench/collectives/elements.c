@@ -8,7 +8,8 @@
 #include "oracle/content.h"
 #include "oracle/elements.h"
 
-/* In the order of the oracle's operations, which begin with none. */
+/* The oracle numbers types and operations in the order of its lists; its
+ * operation 0 is "none". */
 #define TYPE_NUMBER(name, handle, ctype) NUMBER_OF_##name,
 enum { ORACLE_EACH_TYPE(TYPE_NUMBER) TYPES };
 #define OP_NUMBER(name, handle) OP_NUMBER_OF_##name,

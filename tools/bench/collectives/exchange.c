@@ -1,4 +1,5 @@
-/* Exchanges results between ranks, with the library's collectives. */
+/* Exchanges results between ranks: on real ranks by catena_alltoall, on
+ * simulated ranks through memory. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ void bench_die(struct bench *bench, const char *what, catena_status_t status)
 
 void *bench_alloc(struct bench *bench, size_t count, size_t bytes)
 {
-    /* calloc(0) may return NULL */
+    /* For zero bytes calloc may return NULL. */
     void *block = calloc(count != 0 ? count : 1, bytes != 0 ? bytes : 1);
 
     if (block == NULL)
@@ -81,12 +82,13 @@ static void fold_max_times(void *into, const void *from, size_t bytes)
             a[i] = b[i];
 }
 
-/* Each rank takes a share of the iterations, computes the maxima and sends them
- * to rank 0. So no rank needs memory for all times of all ranks. */
+/* Each rank gets the times of all ranks for a slice of the n iterations,
+ * computes the maxima and sends them to rank 0. So no rank needs memory for all
+ * times of all ranks. */
 void bench_max_times(struct bench *bench, double *times, size_t n)
 {
     size_t size = (size_t)bench->place.ranks;
-    size_t slice = (n + size - 1) / size;
+    size_t slice = (n + size - 1) / size; /* iterations per rank */
     double *send, *recv;
 
     if (bench->simulation != NULL) {
@@ -101,7 +103,7 @@ void bench_max_times(struct bench *bench, double *times, size_t n)
     for (size_t rank = 0; rank < size; rank++)
         for (size_t i = 0; i < slice; i++)
             if (recv[rank * slice + i] > send[i])
-                send[i] = recv[rank * slice + i]; /* block for rank 0 */
+                send[i] = recv[rank * slice + i]; /* the block for rank 0 */
     bench_exchange(bench, bench->control, send, recv, slice * sizeof(*send));
     if (bench->place.rank == 0)
         memcpy(times, recv, n * sizeof(*times));

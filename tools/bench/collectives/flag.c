@@ -1,19 +1,22 @@
-/* catena-bench flag: two ranks exchange a number, each through a word on a
- * cache line of its own. No layer of catena takes part in the timed loop. The
- * result is the lower limit for a barrier of two ranks. */
+/* catena-bench flag, the raw flag exchange: each of two ranks stores a number
+ * in its own word and waits until the other rank's word has this number. No
+ * function of catena is called in the timed loop. The result is the lower limit
+ * for a barrier of two ranks. */
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "bench.h"
 
-/* Processors fetch cache lines in pairs. */
+/* Each word has 128 bytes of its own, because processors fetch cache lines in
+ * pairs. */
 enum { LINE_PAIR = 128 };
 
+/* call->state */
 struct flag {
-    _Atomic uint64_t *mine;
-    _Atomic uint64_t *theirs;
-    uint64_t count;
+    _Atomic uint64_t *mine;   /* the word that this rank writes */
+    _Atomic uint64_t *theirs; /* the word that the other rank writes */
+    uint64_t count;           /* of exchanges so far */
 };
 
 static const char *refuse(const struct bench *bench)
@@ -52,7 +55,8 @@ static catena_status_t prepare(struct bench_call *call)
     return CATENA_OK;
 }
 
-/* Collective: the peer may still read this rank's word. */
+/* Collective: before it frees its word, a rank waits until the peer no longer
+ * reads it. */
 static void release(struct bench_call *call)
 {
     struct flag *flag = call->state;
@@ -75,8 +79,8 @@ static catena_status_t batch(struct bench_call *call, size_t calls)
 
     while (count < end) {
         count++;
-        /* Release and acquire order the data of a message around the flag; on
-         * x86 they are plain moves. */
+        /* Release and acquire as in the library, where they order the data of a
+         * message and its flag. On x86 they are plain moves. */
         atomic_store_explicit(mine, count, memory_order_release);
         while (atomic_load_explicit(theirs, memory_order_acquire) < count)
             ;

@@ -1,5 +1,5 @@
-/* catena-bench gather, scatter, allgather, their v variants, and
- * reduce_scatter: a block of each rank, or for each rank. */
+/* catena-bench gather, scatter and allgather, gatherv, scatterv and allgatherv,
+ * reduce_scatter and reduce_scatter_block. */
 
 #include <stdlib.h>
 
@@ -7,13 +7,13 @@
 
 /* ---- moved blocks ---- */
 
-static bool asked_in_place(const struct bench_call *call)
+static bool wants_in_place(const struct bench_call *call)
 {
     return call->bench->options->in_place;
 }
 
-/* All ranks' blocks, at a rank that has them all: from `rank` to all, or from
- * all to one. Of random lengths if `vary`. */
+/* A buffer with a block of each rank: `source` or `target` is BENCH_EACH.
+ * `vary`: random lengths. */
 static struct bench_blocks all_blocks(const struct bench_call *call, int source,
                                       int target, bool vary)
 {
@@ -33,6 +33,7 @@ static struct bench_blocks all_blocks(const struct bench_call *call, int source,
     return blocks;
 }
 
+/* A buffer with the block of this rank. */
 static struct bench_blocks own_block(const struct bench_call *call, int source,
                                      int target, bool vary)
 {
@@ -47,7 +48,7 @@ static struct bench_blocks own_block(const struct bench_call *call, int source,
                                  .bytes = bytes};
 }
 
-/* The offset of this rank's block among all. */
+/* The offset of this rank's block in a buffer with all blocks. */
 static size_t own_offset(const struct bench_call *call,
                          const struct bench_blocks *all)
 {
@@ -56,7 +57,7 @@ static size_t own_offset(const struct bench_call *call,
     return (size_t)call->rank * call->bytes;
 }
 
-/* `here`: this rank receives all blocks. */
+/* Layout of a gather. `here`: this rank receives the blocks. */
 static void lay_out_gathered(struct bench_call *call, bool here, bool vary)
 {
     struct bench_layout *layout = &call->layout;
@@ -66,7 +67,7 @@ static void lay_out_gathered(struct bench_call *call, bool here, bool vary)
     if (!here)
         return;
     layout->recvs = all_blocks(call, BENCH_EACH, 0, vary);
-    layout->in_place = asked_in_place(call);
+    layout->in_place = wants_in_place(call);
     layout->sends_at = own_offset(call, &layout->recvs);
 }
 
@@ -90,18 +91,19 @@ static void lay_out_allgatherv(struct bench_call *call)
     lay_out_gathered(call, true, true);
 }
 
-/* In place, the root's block stays at its send offset. */
-static bool stays(const struct bench_call *call)
+/* In a scatter in place, the root's block stays in the send buffer. */
+static bool block_stays(const struct bench_call *call)
 {
-    return bench_is_root(call) && asked_in_place(call);
+    return bench_is_root(call) && wants_in_place(call);
 }
 
+/* Layout of a scatter. */
 static void lay_out_scattered(struct bench_call *call, bool vary)
 {
     int root = call->bench->options->root;
 
     call->layout = (struct bench_layout){0};
-    if (!stays(call))
+    if (!block_stays(call))
         call->layout.recvs = own_block(call, root, call->rank, vary);
     if (bench_is_root(call))
         call->layout.sends = all_blocks(call, root, BENCH_EACH, vary);
@@ -117,11 +119,14 @@ static void lay_out_scatterv(struct bench_call *call)
     lay_out_scattered(call, true);
 }
 
+/* Arguments for one buffer: with the block of this rank (OWN_), with blocks of
+ * all ranks of one length (UNIFORM_) or of various lengths (VARYING_). */
 #define SENDS call->layout.sends
 #define RECVS call->layout.recvs
 #define OWN_SEND call->send, SENDS.row_bytes, CATENA_BYTE
 #define OWN_RECV                                                               \
-    stays(call) ? CATENA_IN_PLACE : call->recv, RECVS.row_bytes, CATENA_BYTE
+    block_stays(call) ? CATENA_IN_PLACE : call->recv, RECVS.row_bytes,         \
+        CATENA_BYTE
 #define UNIFORM_SENDS call->send, call->bytes, CATENA_BYTE
 #define UNIFORM_RECVS call->recv, call->bytes, CATENA_BYTE
 #define VARYING_SENDS call->send, SENDS.counts, SENDS.at, CATENA_BYTE
@@ -138,7 +143,7 @@ BENCH_THREE_FORMS(allgatherv, OWN_SEND, VARYING_RECVS)
     .blocks = BENCH_RANDOM_LENGTHS, .drop_layout = bench_blocks_free
 
 const struct bench_collective bench_gather = {
-    BENCH_LEVELS_ROW(gather, "gather"),
+    BENCH_HIERARCHICAL(gather, "gather"),
     BENCH_MOVES,
     .help = "a block of every rank to the root",
     .rooted = true,
@@ -146,7 +151,7 @@ const struct bench_collective bench_gather = {
 };
 
 const struct bench_collective bench_gatherv = {
-    BENCH_LEVELS_ROW(gatherv, "gather"),
+    BENCH_HIERARCHICAL(gatherv, "gather"),
     BENCH_MOVES,
     OF_RANDOM_LENGTHS,
     .help = "gather of blocks of random lengths",
@@ -155,7 +160,7 @@ const struct bench_collective bench_gatherv = {
 };
 
 const struct bench_collective bench_scatter = {
-    BENCH_LEVELS_ROW(scatter, "scatter"),
+    BENCH_HIERARCHICAL(scatter, "scatter"),
     BENCH_MOVES,
     .help = "a block of the root to every rank",
     .rooted = true,
@@ -163,7 +168,7 @@ const struct bench_collective bench_scatter = {
 };
 
 const struct bench_collective bench_scatterv = {
-    BENCH_LEVELS_ROW(scatterv, "scatter"),
+    BENCH_HIERARCHICAL(scatterv, "scatter"),
     BENCH_MOVES,
     OF_RANDOM_LENGTHS,
     .help = "scatter of blocks of random lengths",
@@ -172,29 +177,30 @@ const struct bench_collective bench_scatterv = {
 };
 
 const struct bench_collective bench_allgather = {
-    BENCH_LEVELS_ROW(allgather, "allgather"),
+    BENCH_HIERARCHICAL(allgather, "allgather"),
     BENCH_MOVES,
     .help = "a block of every rank to all",
     .lay_out = lay_out_allgather,
 };
 
 const struct bench_collective bench_allgatherv = {
-    BENCH_LEVELS_ROW(allgatherv, "allgather"),
+    BENCH_HIERARCHICAL(allgatherv, "allgather"),
     BENCH_MOVES,
     OF_RANDOM_LENGTHS,
     .help = "allgather of blocks of random lengths",
     .lay_out = lay_out_allgatherv,
 };
 
-/* ---- combined blocks ---- */
+/* ---- reduced blocks ---- */
 
-/* In place, the buffer has the size of the send data and the result is at its
- * begin. */
+/* Layout of a reduce_scatter of `sent` elements, of which this rank receives
+ * `results`, from element `first` on. In place, the receive buffer has the size
+ * of the send data, and the result is at its begin. */
 static void lay_out_result(struct bench_call *call, size_t sent, size_t first,
                            size_t results)
 {
     size_t element = call->bench->options->type->bytes;
-    bool in_place = asked_in_place(call);
+    bool in_place = wants_in_place(call);
 
     call->layout = (struct bench_layout){
         .sends = bench_vector_of(call, sent * element),
@@ -213,8 +219,8 @@ static void lay_out_reduce_scatter_block(struct bench_call *call)
                    count);
 }
 
-/* The size is that of the whole vector. If it does not divide evenly, the first
- * ranks get one more element. */
+/* call->bytes is the size of the whole vector. If its elements do not divide
+ * evenly, the first ranks get one more. */
 static void lay_out_reduce_scatter(struct bench_call *call)
 {
     size_t count = BENCH_COUNT, ranks = (size_t)call->size, first = 0;
@@ -240,7 +246,7 @@ BENCH_THREE_FORMS(reduce_scatter_block, call->send, call->recv, BENCH_COUNT,
                   BENCH_TYPE, BENCH_OP)
 
 const struct bench_collective bench_reduce_scatter = {
-    BENCH_LEVELS_ROW(reduce_scatter, "reduce_scatter"),
+    BENCH_HIERARCHICAL(reduce_scatter, "reduce_scatter"),
     BENCH_REDUCES,
     .help = "a vector combined, its parts to the ranks",
     .lay_out = lay_out_reduce_scatter,
@@ -248,7 +254,7 @@ const struct bench_collective bench_reduce_scatter = {
 };
 
 const struct bench_collective bench_reduce_scatter_block = {
-    BENCH_LEVELS_ROW(reduce_scatter_block, "reduce_scatter"),
+    BENCH_HIERARCHICAL(reduce_scatter_block, "reduce_scatter"),
     BENCH_REDUCES,
     .help = "blocks combined, one for every rank",
     .lay_out = lay_out_reduce_scatter_block,

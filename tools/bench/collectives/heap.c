@@ -10,46 +10,50 @@
 
 /* catena-bench heap: compares the shared heap with malloc.
  *
- * A thread holds a window of live blocks. Each step frees a random one,
- * allocates another of the same size in its place and writes its first and last
- * byte. Rounds of the two allocators alternate, so that other load of the
- * machine affects both. The table shows the median round. */
+ * Each thread holds a number of allocated blocks, its window. An iteration
+ * frees a random one, allocates a block in its place and writes the first and
+ * last byte of this. All blocks have one size, or random sizes ("mixed").
+ * Rounds of the two allocators alternate, so that other load of the machine
+ * affects both. The table shows the median of the rounds. */
 
 enum {
     THREADS_MAX = 2,
-    WINDOW_MAX = 64,
+    WINDOW_MAX = 64, /* blocks */
     WINDOW_MIN = 4,
-    SIZES = 4096,
+    SIZES = 4096, /* length of the list of sizes */
     ITERATIONS = 50000,
     ITERATIONS_MIN = 500,
     ROUNDS = 15
 };
 
+/* Bytes. */
 static const size_t SIZE_MIN = 16;
 static const size_t SIZE_LARGEST = (size_t)4 << 20;
-static const size_t MIXED_LARGEST = (size_t)1 << 20;
-static const size_t WINDOW_BYTES = (size_t)8 << 20;
+static const size_t MIXED_LARGEST = (size_t)1 << 20; /* of random sizes */
+static const size_t WINDOW_BYTES = (size_t)8 << 20;  /* most in a window */
 
+/* One of the two allocators. */
 struct allocator {
     void *(*allocate)(catena_context_t *context, size_t bytes);
     void (*release)(catena_context_t *context, void *block);
 };
 
-/* One line of the table, shared by its threads. */
+/* What the threads execute for one line of the table. */
 struct load {
     catena_context_t *context;
     struct allocator allocator;
-    size_t bytes; /* 0: mixed */
-    size_t window;
-    size_t iterations;
-    size_t sizes[SIZES]; /* used in turn */
-    pthread_barrier_t start;
+    size_t bytes;              /* of each block; 0: mixed */
+    size_t window;             /* blocks that a thread holds */
+    size_t iterations;         /* of a thread in a round */
+    size_t sizes[SIZES];       /* a new block has a random one of these */
+    pthread_barrier_t barrier; /* of the threads */
 };
 
+/* A thread. */
 struct worker {
     struct load *load;
     uint64_t seed;
-    double ns; /* per malloc+free; negative: no memory */
+    double ns; /* per pair of malloc and free; negative: no memory */
 };
 
 static void *glibc_allocate(catena_context_t *context, size_t bytes)
@@ -67,6 +71,7 @@ static void glibc_release(catena_context_t *context, void *block)
 static const struct allocator CATENA = {catena_malloc, catena_free};
 static const struct allocator GLIBC = {glibc_allocate, glibc_release};
 
+/* Allocate a block and write its first and last byte. */
 static unsigned char *allocate_touched(const struct load *load, size_t bytes)
 {
     unsigned char *block = load->allocator.allocate(load->context, bytes);
@@ -94,12 +99,13 @@ static int replace(const struct load *load, unsigned char **live,
     return 0;
 }
 
+/* One round of a thread. */
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct load *load = worker->load;
     unsigned char *live[WINDOW_MAX] = {NULL};
-    uint64_t seed = worker->seed; /* on this thread's own cache line */
+    uint64_t seed = worker->seed; /* a copy: workers share a cache line */
     int failed = 0;
 
     for (size_t i = 0; i < load->window; i++) {
@@ -107,12 +113,12 @@ static void *work(void *argument)
         failed |= live[i] == NULL;
     }
     failed = failed || replace(load, live, &seed, load->window);
-    pthread_barrier_wait(&load->start);
+    pthread_barrier_wait(&load->barrier);
     uint64_t begin = ctn_clock_now_ns();
     failed = failed || replace(load, live, &seed, load->iterations);
     uint64_t end = ctn_clock_now_ns();
-    /* No thread empties the window while another measures. */
-    pthread_barrier_wait(&load->start);
+    /* A thread frees its window only when no other thread measures any more. */
+    pthread_barrier_wait(&load->barrier);
     for (size_t i = 0; i < load->window; i++) {
         load->allocator.release(load->context, live[i]);
     }
@@ -120,7 +126,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* One round; the mean over the threads, negative if a resource ran out. */
+/* Execute a round. Returns the mean of the threads' times per pair of malloc
+ * and free; negative: memory or another resource ran out. */
 static double run_round(struct load *load, int threads, uint64_t seed)
 {
     struct worker worker[THREADS_MAX];
@@ -128,7 +135,7 @@ static double run_round(struct load *load, int threads, uint64_t seed)
     double sum = 0;
     int failed = 0;
 
-    if (pthread_barrier_init(&load->start, NULL, (unsigned)threads) != 0) {
+    if (pthread_barrier_init(&load->barrier, NULL, (unsigned)threads) != 0) {
         return -1;
     }
     for (int i = 0; i < threads; i++) {
@@ -149,7 +156,7 @@ static double run_round(struct load *load, int threads, uint64_t seed)
         sum += worker[i].ns;
         failed |= worker[i].ns < 0;
     }
-    pthread_barrier_destroy(&load->start);
+    pthread_barrier_destroy(&load->barrier);
     return failed ? -1 : sum / threads;
 }
 
@@ -167,6 +174,8 @@ static double median(double *values, int count)
                           : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
+/* Set what to execute: blocks of `bytes`, 0: mixed. Large blocks have smaller
+ * windows and fewer iterations. */
 static void fill_load(struct load *load, size_t bytes, size_t iterations)
 {
     double range = log2((double)MIXED_LARGEST / (double)SIZE_MIN);
@@ -192,7 +201,7 @@ static void fill_load(struct load *load, size_t bytes, size_t iterations)
     }
 }
 
-static void print_head(FILE *output, int csv)
+static void print_header(FILE *output, int csv)
 {
     fprintf(
         output,
@@ -224,14 +233,15 @@ static void print_row(FILE *output, int csv, const struct load *load,
     fflush(output);
 }
 
-/* Returns 0 on success. */
-static int bench_row(struct load *load, int threads, int rounds, FILE *output,
-                     int csv)
+/* Measure and print one line of the table; returns 0 on success. */
+static int measure_line(struct load *load, int threads, int rounds,
+                        FILE *output, int csv)
 {
     double *ns = malloc(2 * (size_t)rounds * sizeof(*ns));
     int failed = ns == NULL;
 
-    /* A first, uncounted round of each warms pages and code. */
+    /* Round -1 of each allocator is not counted: it touches pages and loads
+     * code. */
     for (int round = -1; round < rounds && !failed; round++) {
         uint64_t seed = 0x9E3779B97F4A7C15U + 64 * (uint64_t)(round + 1);
         load->allocator = CATENA;
@@ -272,16 +282,16 @@ int bench_heap(catena_context_t *context,
         return 1;
     }
     load->context = context;
-    print_head(output, options->csv);
+    print_header(output, options->csv);
     for (int threads = 1; threads <= THREADS_MAX && !failed; threads++) {
         for (size_t bytes = SIZE_MIN; bytes <= SIZE_LARGEST && !failed;
              bytes *= 2) {
             fill_load(load, bytes, iterations);
-            failed = bench_row(load, threads, rounds, output, options->csv);
+            failed = measure_line(load, threads, rounds, output, options->csv);
         }
         if (!failed) {
             fill_load(load, 0, iterations);
-            failed = bench_row(load, threads, rounds, output, options->csv);
+            failed = measure_line(load, threads, rounds, output, options->csv);
         }
     }
     free(load);

@@ -8,9 +8,9 @@
 
 /** Options of `catena-bench heap`; zeros mean the defaults. */
 struct bench_heap_options {
-    size_t iterations; /**< malloc+free pairs a round for small blocks, 50000;
-                            fewer for large ones */
-    int repetitions;   /**< rounds of each allocator, 15 */
+    size_t iterations; /**< pairs of malloc and free in a round of small
+                            blocks, default 50000; large blocks have fewer */
+    int repetitions;   /**< rounds of each allocator, default 15 */
     int csv;           /**< nonzero: comma-separated values */
     FILE *output;      /**< NULL: stdout */
 };

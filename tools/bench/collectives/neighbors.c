@@ -1,5 +1,5 @@
-/* Neighborhoods of catena-bench: created for each algorithm, and their metrics.
- */
+/* Neighborhoods of catena-bench: one is created for each variant, because the
+ * algorithm belongs to the neighborhood; and their metrics. */
 
 #include "collectives/neighbors.h"
 
@@ -37,7 +37,7 @@ const char *bench_neighbors_check(const struct bench_options *options,
     return NULL;
 }
 
-/* In place every rank needs as many sources as targets. */
+/* Whether every rank has as many sources as targets. */
 static bool balanced(const struct bench_graph *graph)
 {
     for (int rank = 0; rank < graph->vertices; rank++)
@@ -89,7 +89,7 @@ static void close_ends(struct bench_ends *ends)
     free(ends->weights);
 }
 
-/* Drop ends at CATENA_PROC_NULL. */
+/* Remove ends whose other rank is CATENA_PROC_NULL. */
 static void drop_null(struct bench_ends *ends)
 {
     int kept = 0;
@@ -104,6 +104,7 @@ static void drop_null(struct bench_ends *ends)
     ends->number = kept;
 }
 
+/* Create a grid, or the graph of a stencil on a grid. */
 static catena_status_t make_grid(const struct bench_call *call,
                                  const struct bench_graph *graph,
                                  catena_group_t *group,
@@ -135,11 +136,12 @@ static catena_status_t make_grid(const struct bench_call *call,
     return status;
 }
 
-static catena_status_t make_lists(const struct bench_call *call,
-                                  const struct bench_graph *graph,
-                                  catena_group_t *group,
-                                  const catena_neighborhood_info_t *info,
-                                  catena_neighborhood_t **out)
+/* Create a neighborhood from lists of this rank's sources and targets. */
+static catena_status_t make_from_lists(const struct bench_call *call,
+                                       const struct bench_graph *graph,
+                                       catena_group_t *group,
+                                       const catena_neighborhood_info_t *info,
+                                       catena_neighborhood_t **out)
 {
     bool weighted = graph->weights != BENCH_UNIFORM;
     struct bench_ends sources, targets;
@@ -158,7 +160,9 @@ static catena_status_t make_lists(const struct bench_call *call,
     return status;
 }
 
-/* A grid's ends have weights of their own only as a list. */
+/* Create the neighborhood, on shuffled ranks if requested. A grid with weights
+ * is created from lists, because catena_cart_create takes no weights, and those
+ * of catena_cart_derive_graph are the same on all ranks. */
 static catena_status_t make(const struct bench_call *call,
                             const struct bench_graph *graph,
                             catena_neighborhood_t **out)
@@ -182,7 +186,8 @@ static catena_status_t make(const struct bench_call *call,
                                     &group);
     if (status != CATENA_OK)
         return status;
-    status = (grid ? make_grid : make_lists)(call, graph, group, &info, out);
+    status =
+        (grid ? make_grid : make_from_lists)(call, graph, group, &info, out);
     if (options->shuffle && catena_group_free(&group) != CATENA_OK)
         bench_die(call->bench, "freeing a group", CATENA_ERR_STATE);
     return status;
@@ -195,7 +200,8 @@ static bool same_ranks(const struct bench_ends *ends, int number,
            memcmp(ends->ranks, ranks, (size_t)number * sizeof(int)) == 0;
 }
 
-/* The benchmark lays out and checks blocks by its own lists. */
+/* Whether the library's lists of neighbors are those of the benchmark, by which
+ * blocks are laid out and checked. */
 static bool same_lists(const struct bench_call *call)
 {
     const struct bench_neighbors *state = bench_neighbors(call);
@@ -226,12 +232,13 @@ catena_status_t bench_neighbors_prepare(struct bench_call *call)
 
     call->state = state;
     state->graph = bench->options->neighbors.graph;
-    (void)bench_graph_fit(&state->graph, call->size); /* otherwise refused
-                                                       * before */
+    /* The graph fits: bench_neighbors_refuse has tested it. */
+    (void)bench_graph_fit(&state->graph, call->size);
     status = make(call, &state->graph, &state->neighborhood);
     if (status != CATENA_OK)
         return status;
-    /* The ranks may be reordered. */
+    /* With --reorder or --shuffle a rank has another number than in the world.
+     */
     call->rank =
         catena_group_rank(catena_neighborhood_group(state->neighborhood));
     open_ends(bench, &state->graph, call->rank, true, &state->targets);
@@ -260,6 +267,7 @@ void bench_neighbors_release(struct bench_call *call)
 
 /* ---- metrics ---- */
 
+/* The library's statistics of the neighborhood. */
 static catena_neighborhood_stats_t stats_of(const struct bench_call *call)
 {
     catena_neighborhood_stats_t stats = {.size = sizeof(stats)};

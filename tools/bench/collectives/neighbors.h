@@ -3,9 +3,11 @@
 
 #include "bench.h"
 
-/* Shared by the rows of neighborhood collectives. */
+/* Functions of struct bench_collective that all neighborhood collectives share,
+ * and their state. */
 
-/* The ends of this rank's edges on one side, in the order of the blocks. */
+/* This rank's edges to its targets, or from its sources, in the order of the
+ * blocks: [number] of each member of struct bench_end. */
 struct bench_ends {
     int number;
     int *ranks;
@@ -13,7 +15,7 @@ struct bench_ends {
     int *weights;
 };
 
-/* call->state */
+/* call->state of a neighborhood collective */
 struct bench_neighbors {
     struct bench_graph graph;
     catena_neighborhood_t *neighborhood;
@@ -22,6 +24,7 @@ struct bench_neighbors {
     struct bench_ends present; /* sources, without CATENA_PROC_NULL */
 };
 
+/** The state of the call. */
 static inline const struct bench_neighbors *
 bench_neighbors(const struct bench_call *call)
 {
@@ -30,7 +33,7 @@ bench_neighbors(const struct bench_call *call)
 
 extern const struct bench_metric bench_neighbor_metrics[];
 
-/* As in struct bench_collective. */
+/* Members of struct bench_collective; see there. */
 const char *bench_neighbors_check(const struct bench_options *options,
                                   const char **found);
 const char *bench_neighbors_refuse(const struct bench *bench);

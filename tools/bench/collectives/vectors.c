@@ -29,7 +29,7 @@ static const char *check_bcast(const struct bench_options *options,
 BENCH_THREE_FORMS(bcast, call->recv, call->bytes, CATENA_BYTE, BENCH_ROOT)
 
 const struct bench_collective bench_bcast = {
-    BENCH_LEVELS_ROW(bcast, "bcast"),
+    BENCH_HIERARCHICAL(bcast, "bcast"),
     BENCH_MOVES,
     .help = "the root's vector to all",
     .rooted = true,
@@ -80,7 +80,7 @@ BENCH_THREE_FORMS(scan, COMBINED)
 BENCH_THREE_FORMS(exscan, COMBINED)
 
 const struct bench_collective bench_reduce = {
-    BENCH_LEVELS_ROW(reduce, "reduce"),
+    BENCH_HIERARCHICAL(reduce, "reduce"),
     BENCH_REDUCES,
     .help = "vectors of all combined at the root",
     .rooted = true,
@@ -88,21 +88,21 @@ const struct bench_collective bench_reduce = {
 };
 
 const struct bench_collective bench_allreduce = {
-    BENCH_LEVELS_ROW(allreduce, "allreduce"),
+    BENCH_HIERARCHICAL(allreduce, "allreduce"),
     BENCH_REDUCES,
     .help = "vectors of all combined, to all",
     .lay_out = lay_out_allreduce,
 };
 
 const struct bench_collective bench_scan = {
-    BENCH_LEVELS_ROW(scan, "scan"),
+    BENCH_HIERARCHICAL(scan, "scan"),
     BENCH_REDUCES,
     .help = "vectors of ranks 0 to this one combined",
     .lay_out = lay_out_scan,
 };
 
 const struct bench_collective bench_exscan = {
-    BENCH_LEVELS_ROW(exscan, "scan"),
+    BENCH_HIERARCHICAL(exscan, "scan"),
     BENCH_REDUCES,
     .help = "the same without this rank's own",
     .lay_out = lay_out_exscan,

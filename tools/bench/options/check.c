@@ -14,7 +14,7 @@ static bool has_mode(const struct bench_options *options, enum bench_mode mode)
     return false;
 }
 
-/* heap is no collective: it takes -i and --csv, and prints its own table. */
+/* `heap` measures no collective. It takes only -i and --csv. */
 static error_t check_heap(struct parse *parse)
 {
     struct bench_options *options = parse->options;
@@ -32,8 +32,8 @@ static error_t check_heap(struct parse *parse)
     return 0;
 }
 
-/* The figures of the motivation are no collectives either: they time on real
- * ranks in their own way. */
+/* The benchmarks of motivation/ measure no collective. They run on real ranks
+ * only. */
 static error_t check_figure(struct parse *parse,
                             const struct bench_figure *figure)
 {
@@ -59,7 +59,7 @@ static error_t check_figure(struct parse *parse,
                                         figure->name, wrong, options->leaders);
 }
 
-/* Options that a simulated job needs, and options only for simulated jobs. */
+/* --sim and --model, and the options that need them. */
 static error_t check_simulated(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -70,7 +70,7 @@ static error_t check_simulated(struct parse *parse)
                             "--model: expected neither --sim nor --calibrate "
                             "with it");
     if (!options->simulated && options->model == NULL) {
-        if (parse->placed)
+        if (parse->sim_only)
             return bench_refuse(parse,
                                 "--nodes, --ppn, --cores, --node-overhead, "
                                 "--ports, --seed, --jitter, "
@@ -94,7 +94,8 @@ static error_t check_simulated(struct parse *parse)
     return 0;
 }
 
-/* --model and --calibrate measure no collective. */
+/* --calibrate takes no collective; --model takes only alltoall, which is its
+ * default. */
 static error_t check_without_collective(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -111,7 +112,7 @@ static error_t check_without_collective(struct parse *parse)
     return 0;
 }
 
-/* --tune takes sizes and numbers of calls only. */
+/* --tune takes only -m, -i and -x. */
 static error_t check_tune(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -129,7 +130,7 @@ static error_t check_tune(struct parse *parse)
                             "and no collective");
     if (options->min == 0 || options->max == 0)
         return bench_refuse(parse, "--tune: -m: expected 1 byte or more");
-    /* Otherwise CATENA_TUNING would not recognize it as a file. */
+    /* CATENA_TUNING takes other texts for the name of a tuning that ships. */
     if (strchr(path, '/') == NULL &&
         (length <= 5 || strcmp(path + length - 5, ".json") != 0))
         return bench_refuse(
@@ -140,7 +141,7 @@ static error_t check_tune(struct parse *parse)
     return 0;
 }
 
-/* Options of split only. */
+/* Options that only split takes. */
 static error_t check_split(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -158,7 +159,8 @@ static error_t check_split(struct parse *parse)
         name);
 }
 
-/* Sizes of reductions are whole elements. */
+/* A reduction's operation must take its type, and sizes must be multiples of
+ * the element size. */
 static error_t check_elements(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -203,8 +205,9 @@ static error_t check_overlap(struct parse *parse,
     return 0;
 }
 
-/* Options of hierarchical collectives only; NULL: not hierarchical. */
-static error_t check_levels(struct parse *parse,
+/* Options that only some collectives take. `collective`: the measured one;
+ * NULL: another benchmark. */
+static error_t check_traits(struct parse *parse,
                             const struct bench_collective *collective)
 {
     const struct bench_options *options = parse->options;
@@ -233,9 +236,9 @@ static error_t check_levels(struct parse *parse,
     return check_overlap(parse, collective);
 }
 
-/* Options without a meaning for this collective are refused, not ignored. */
-static error_t check_row(struct parse *parse,
-                         const struct bench_collective *collective)
+/* Refuse options that mean nothing for this collective. */
+static error_t check_collective(struct parse *parse,
+                                const struct bench_collective *collective)
 {
     const struct bench_options *options = parse->options;
     const char *wrong, *found = NULL;
@@ -282,7 +285,7 @@ error_t bench_check_options(struct parse *parse)
     char names[512];
 
     if (check_simulated(parse) != 0 || check_split(parse) != 0 ||
-        check_levels(parse, collective) != 0 ||
+        check_traits(parse, collective) != 0 ||
         bench_check_neighbors(parse, collective) != 0)
         return EINVAL;
     if (options->tune != NULL)
@@ -299,5 +302,5 @@ error_t bench_check_options(struct parse *parse)
     if (collective == NULL)
         return bench_refuse(parse, "expected a collective (%s), found \"%s\"",
                             names, options->name);
-    return check_row(parse, collective);
+    return check_collective(parse, collective);
 }

@@ -27,8 +27,9 @@ error_t bench_parse_neighbors(struct parse *parse, int key, char *text)
     }
 }
 
-/* Blocks by weight must fit into the address space. */
-static const size_t most_bytes = (size_t)1 << 30;
+/* With weights a block has up to BENCH_MOST_WEIGHT times as many bytes as -m
+ * says. The limit keeps this product far below SIZE_MAX. */
+static const size_t MOST_BYTES = (size_t)1 << 30;
 
 error_t bench_check_neighbors(struct parse *parse,
                               const struct bench_collective *collective)
@@ -44,8 +45,8 @@ error_t bench_check_neighbors(struct parse *parse,
                    : bench_refuse(parse, "--neighborhood, --weights, "
                                          "--reorder and --shuffle: "
                                          "expected a neighbor_... collective");
-    if ((options->min != BENCH_AUTO && options->min > most_bytes) ||
-        (options->max != BENCH_AUTO && options->max > most_bytes))
+    if ((options->min != BENCH_AUTO && options->min > MOST_BYTES) ||
+        (options->max != BENCH_AUTO && options->max > MOST_BYTES))
         return bench_refuse(parse, "%s: -m: expected up to 1g",
                             collective->name);
     if (!bench_graph_read(neighbors->neighborhood, neighbors->weights,

@@ -118,8 +118,8 @@ static const struct argp_option known[] = {
     {"version", KEY_VERSION, NULL, 0, "print the version", -1},
     {0}};
 
-/* Every rank parses the same line; one of them prints the message. The job is
- * not joined yet, so the rank number comes from the launcher. */
+/* Every rank parses the same command line, but only rank 0 prints errors. The
+ * rank has not joined the job yet, so its number comes from the launcher. */
 static bool prints_errors(void)
 {
     const char *rank = getenv("PMIX_RANK");
@@ -152,7 +152,7 @@ bool bench_parse_size(const char *text, size_t *bytes)
     return true;
 }
 
-/* "MIN:MAX", "MAX", "MIN:", ":MAX" */
+/* Read "MIN:MAX", "MAX", "MIN:" or ":MAX". */
 static bool read_range(struct bench_options *options, const char *text)
 {
     const char *colon = strchr(text, ':');
@@ -202,7 +202,7 @@ error_t bench_parse_count(struct parse *parse, const char *option,
     return 0;
 }
 
-/* Names are cut out of the argument itself, which lives as long as main. */
+/* Split the argument in place: options->algorithms points into argv. */
 static error_t parse_algorithms(struct parse *parse, char *text)
 {
     struct bench_options *options = parse->options;
@@ -284,6 +284,7 @@ static error_t parse_buffers(struct parse *parse, const char *text)
     return 0;
 }
 
+/* Add a mode to those compared; a repeated one counts once. */
 static error_t parse_mode(struct parse *parse, enum bench_mode mode)
 {
     struct bench_options *options = parse->options;
@@ -306,6 +307,8 @@ static error_t parse_name(struct parse *parse, const char *name)
     return 0;
 }
 
+/* Options of split. This function and those below pass other options on to the
+ * one above it. */
 static error_t parse_split(struct parse *parse, int key, char *text)
 {
     struct bench_split_options *split = &parse->options->split;
@@ -331,7 +334,7 @@ static error_t parse_split(struct parse *parse, int key, char *text)
     }
 }
 
-/* Options of hierarchical collectives, and of overlap. */
+/* Options of hierarchical collectives, of reductions and of overlap. */
 static error_t parse_levels(struct parse *parse, int key, char *text)
 {
     struct bench_options *options = parse->options;
@@ -356,6 +359,7 @@ static error_t parse_levels(struct parse *parse, int key, char *text)
     }
 }
 
+/* Mostly options without a value. */
 static error_t parse_switch(struct parse *parse, int key, char *text)
 {
     struct bench_options *options = parse->options;
@@ -398,7 +402,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct parse *parse = state->input;
     struct bench_options *options = parse->options;
 
-    if (key < ARGP_KEY_END) /* invalid when argp ends: it is past the error */
+    /* For the message about an unknown option. When argp ends, state->next is
+     * already behind that option. */
+    if (key < ARGP_KEY_END)
         parse->next = state->next;
     switch (key) {
     case 'm':
@@ -426,7 +432,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         return parse_name(parse, argument);
-    case 'h': /* argp prints no help itself with ARGP_NO_ERRS */
+    case 'h': /* ARGP_NO_ERRS also disables argp's own --help */
         argp_help(state->root_argp, stdout,
                   ARGP_HELP_LONG | ARGP_HELP_USAGE | ARGP_HELP_DOC,
                   state->name);
@@ -458,8 +464,8 @@ int bench_parse(int argc, char **argv, struct bench_options *options)
                                       .op = bench_find_op("sum"),
                                       .sim.size = sizeof(catena_sim_params_t),
                                       .sim.seed = 1};
-    /* argp's own messages take two lines and do not name the error in a value.
-     */
+    /* ARGP_NO_ERRS: argp's own messages take two lines and do not say what is
+     * wrong with a value. */
     if (argp_parse(&argp, argc, argv,
                    ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_IN_ORDER, NULL,
                    &parse) != 0) {

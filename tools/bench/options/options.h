@@ -5,7 +5,7 @@
 
 #include "bench.h"
 
-enum { /* options without a letter */
+enum { /* keys of options that have no letter */
        KEY_LEADERS = 256,
        KEY_CSV,
        KEY_JSON,
@@ -51,16 +51,17 @@ enum { /* options without a letter */
 /* State of the command line parser. */
 struct parse {
     struct bench_options *options;
-    bool refused; /* a line has been printed */
-    bool sized;   /* -m was given */
-    bool typed;   /* --type or --op */
-    bool rooted;  /* --root */
-    bool tested;  /* --test */
-    bool placed;  /* an option for simulated jobs only */
-    int next;     /* index of the argument after the last one taken */
+    bool refused;  /* bench_refuse was called */
+    bool sized;    /* -m was given */
+    bool typed;    /* --type or --op was given */
+    bool rooted;   /* --root was given */
+    bool tested;   /* --test was given */
+    bool sim_only; /* an option was given that needs --sim or --model */
+    int next;      /* index in argv behind the last parsed argument */
 };
 
-/** Print the error, once, on one rank; returns EINVAL. */
+/** Print an error in one line: only the first error, and only on rank 0.
+ * Returns EINVAL. */
 error_t bench_refuse(struct parse *parse, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -68,21 +69,22 @@ error_t bench_refuse(struct parse *parse, const char *format, ...)
 error_t bench_parse_count(struct parse *parse, const char *option,
                           const char *text, size_t least, size_t *count);
 
-/** neighbors.c: ARGP_ERR_UNKNOWN: no option of neighborhoods or
- * simulated jobs. */
+/** Parse an option of neighborhoods or simulated jobs (neighbors.c); returns
+ * ARGP_ERR_UNKNOWN if it is none. */
 error_t bench_parse_neighbors(struct parse *parse, int key, char *text);
-/** Read the neighborhood, for neighborhood collectives; NULL: another
- * collective. */
+/** Check the options of neighborhoods and read the graph.
+ * @param[in] collective the measured one; NULL: another benchmark */
 error_t bench_check_neighbors(struct parse *parse,
                               const struct bench_collective *collective);
 
-/** sim.c: ARGP_ERR_UNKNOWN: no option of simulated jobs. */
+/** Parse an option of simulated jobs (sim.c); returns ARGP_ERR_UNKNOWN if it is
+ * none. */
 error_t bench_parse_simulated(struct parse *parse, int key, char *text);
-/** Any number of 64 bits. */
+/** Read any number of 64 bits. */
 error_t bench_parse_seed(struct parse *parse, const char *option,
                          const char *text, uint64_t *seed);
 
-/** check.c: check the combination of all options. */
+/** Check the combination of all options (check.c). */
 error_t bench_check_options(struct parse *parse);
 
 #endif

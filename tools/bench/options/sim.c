@@ -6,18 +6,20 @@
 #include "core/units.h"
 #include "options/options.h"
 
+/* A number of nodes, ranks or ports. */
 static error_t parse_small(struct parse *parse, const char *option,
                            const char *text, int *number)
 {
     size_t count = 0;
     error_t error = bench_parse_count(parse, option, text, 1, &count);
 
-    parse->placed = true;
+    parse->sim_only = true;
     if (error == 0)
         *number = (int)count;
     return error;
 }
 
+/* A number from 0 to `most`. */
 static error_t parse_real(struct parse *parse, const char *option,
                           const char *text, double most, double *number)
 {
@@ -25,7 +27,7 @@ static error_t parse_real(struct parse *parse, const char *option,
         return bench_refuse(parse,
                             "%s: expected a number from 0 to %g, found \"%s\"",
                             option, most, text);
-    parse->placed = true;
+    parse->sim_only = true;
     return 0;
 }
 
@@ -53,7 +55,7 @@ error_t bench_parse_seed(struct parse *parse, const char *option,
 
 static error_t parse_cores(struct parse *parse, const char *text)
 {
-    parse->placed = true;
+    parse->sim_only = true;
     return bench_parse_cores(text, parse->options)
                ? 0
                : bench_refuse(
@@ -83,20 +85,20 @@ error_t bench_parse_simulated(struct parse *parse, int key, char *text)
     case KEY_PORTS:
         return parse_small(parse, "--ports", text, &options->sim.ports);
     case KEY_SEED:
-        parse->placed = true;
+        parse->sim_only = true;
         return bench_parse_seed(parse, "--seed", text, &options->sim.seed);
     case KEY_JITTER:
         return parse_real(parse, "--jitter", text, 1000, &options->sim.jitter);
     case KEY_ANY_ORDER:
-        parse->placed = true;
+        parse->sim_only = true;
         options->sim.reorder = 1;
         return 0;
     case KEY_SIZES_ONLY:
-        parse->placed = true;
+        parse->sim_only = true;
         options->sim.payload = CATENA_SIM_SIZES;
         return 0;
     case KEY_COST_ONLY:
-        parse->placed = true;
+        parse->sim_only = true;
         options->sim.payload = CATENA_SIM_COST;
         return 0;
     case KEY_MACHINES:
