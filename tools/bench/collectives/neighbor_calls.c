@@ -1,5 +1,6 @@
 /* catena-bench neighbor_allgather, neighbor_alltoall, neighbor_reduce and their
- * variants: blocks to targets and from sources. */
+ * v and w forms: a rank sends blocks to its targets and receives blocks from
+ * its sources. */
 
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 
 /* ---- blocks ---- */
 
-/* A block for, or from, each end. The caller sets the lengths. */
+/* A block for each target or from each source. The caller sets the lengths. */
 static struct bench_blocks blocks_of(const struct bench_ends *ends, int source,
                                      int target)
 {
@@ -31,7 +32,7 @@ static struct bench_blocks from_sources(const struct bench_call *call)
     return blocks_of(&bench_neighbors(call)->sources, BENCH_EACH, call->rank);
 }
 
-/* All targets of a rank get the same block. */
+/* A block from each source, where a rank sends the same to all its targets. */
 static struct bench_blocks same_from(const struct bench_ends *ends)
 {
     struct bench_blocks blocks = blocks_of(ends, BENCH_EACH, 0);
@@ -40,6 +41,7 @@ static struct bench_blocks same_from(const struct bench_ends *ends)
     return blocks;
 }
 
+/* Set the length of all blocks. */
 static void make_uniform(struct bench_blocks *blocks, size_t bytes)
 {
     blocks->row_bytes = bytes;
@@ -78,7 +80,8 @@ static void lay_out_alltoall(struct bench_call *call)
     make_uniform(&call->layout.recvs, call->bytes);
 }
 
-/* Lengths by weight if there are weights, else random. */
+/* Set the lengths: call->bytes times the edge's weight if there are weights,
+ * else random. `sending`: `ends` are the targets. */
 static void find_lengths(struct bench_call *call, const struct bench_ends *ends,
                          bool sending, struct bench_blocks *blocks)
 {
@@ -106,7 +109,8 @@ static void lay_out_alltoallv(struct bench_call *call)
     find_lengths(call, &state->sources, false, &call->layout.recvs);
 }
 
-/* Two matrices: one has columns for targets, the other for sources. */
+/* The two matrices of an alltoallw: with columns for targets and from sources.
+ */
 struct matrices {
     struct bench_columns out;
     struct bench_columns in;
@@ -134,7 +138,7 @@ static void drop_matrices(struct bench_call *call)
     free(matrices);
 }
 
-/* ---- combined vectors ---- */
+/* ---- reductions ---- */
 
 static void lay_out_reduce(struct bench_call *call)
 {
@@ -146,13 +150,13 @@ static void lay_out_reduce(struct bench_call *call)
     call->layout.recvs.bytes = call->bytes;
 }
 
-/* Elements that a rank receives: a random number. */
+/* The number of elements that each source sends to `rank`: random. */
 static size_t elements_to(const struct bench_call *call, int rank)
 {
     return bench_length(BENCH_COUNT, rank, 0);
 }
 
-/* The same blocks, counted in elements. */
+/* Counts and offsets of blocks in elements, not bytes. */
 struct elements {
     size_t *counts;
     ptrdiff_t *at;
@@ -204,6 +208,8 @@ static void drop_elements(struct bench_call *call)
 
 /* ---- calls ---- */
 
+/* Arguments for one buffer: with one block of this rank (OWN_), with blocks of
+ * one length (UNIFORM_) or of various lengths (VARYING_). */
 #define SENDS call->layout.sends
 #define RECVS call->layout.recvs
 #define OWN_SEND call->send, SENDS.row_bytes, CATENA_BYTE
@@ -229,8 +235,9 @@ NEIGHBOR_FORMS(neighbor_reduce, call->send, call->recv, BENCH_COUNT, BENCH_TYPE,
 NEIGHBOR_FORMS(neighbor_reducev, call->send, ELEMENTS->counts, ELEMENTS->at,
                call->recv, call->layout.results, BENCH_TYPE, BENCH_OP)
 
-/* ---- rows ---- */
+/* ---- the collectives ---- */
 
+/* The check of collectives that cannot run in place. */
 static const char *check_two_buffers(const struct bench_options *options,
                                      const char **found)
 {
@@ -242,7 +249,8 @@ static const char *check_two_buffers(const struct bench_options *options,
     return "expected two buffers";
 }
 
-#define NEIGHBOR_ROW(kind, operation)                                          \
+/* The members that all neighborhood collectives have in common. */
+#define NEIGHBOR_MEMBERS(kind, operation)                                      \
     .name = "neighbor_" #kind, .max = 65536, .synced = true,                   \
     .neighbors = CATENA_NEIGHBOR_##operation,                                  \
     .algorithm_names = "auto, direct, colored, combining, aggregated",         \
@@ -253,56 +261,58 @@ static const char *check_two_buffers(const struct bench_options *options,
     .blocking = neighbor_##kind##_blocking, .start = neighbor_##kind##_start,  \
     .init = neighbor_##kind##_init
 
-/* For blocks of different lengths. */
-#define VARYING_ROW(kind, operation, lengths, drop)                            \
-    NEIGHBOR_ROW(kind, operation), .check = check_two_buffers,                 \
-                                   .blocks = lengths, .drop_layout = drop
+/* A collective with blocks of various lengths or of datatypes of their own. */
+#define VARYING_MEMBERS(kind, operation, lengths, drop)                        \
+    NEIGHBOR_MEMBERS(kind, operation), .check = check_two_buffers,             \
+                                       .blocks = lengths, .drop_layout = drop
 
 const struct bench_collective bench_neighbor_allgather = {
-    NEIGHBOR_ROW(allgather, ALLGATHER),
+    NEIGHBOR_MEMBERS(allgather, ALLGATHER),
     BENCH_MOVES,
     .help = "a block to all neighbors",
     .check = check_two_buffers,
 };
 
 const struct bench_collective bench_neighbor_allgatherv = {
-    VARYING_ROW(allgatherv, ALLGATHER, BENCH_RANDOM_LENGTHS, bench_blocks_free),
+    VARYING_MEMBERS(allgatherv, ALLGATHER, BENCH_RANDOM_LENGTHS,
+                    bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of random lengths",
 };
 
 const struct bench_collective bench_neighbor_alltoall = {
-    NEIGHBOR_ROW(alltoall, ALLTOALL),
+    NEIGHBOR_MEMBERS(alltoall, ALLTOALL),
     BENCH_MOVES,
     .help = "a block to every neighbor",
     .check = bench_neighbors_check,
 };
 
 const struct bench_collective bench_neighbor_alltoallv = {
-    VARYING_ROW(alltoallv, ALLTOALL,
-                "as long as their edges weigh, else random, a quarter empty",
-                bench_blocks_free),
+    VARYING_MEMBERS(
+        alltoallv, ALLTOALL,
+        "as long as their edges weigh, else random, a quarter empty",
+        bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of other lengths: by weight, or random",
 };
 
 const struct bench_collective bench_neighbor_alltoallw = {
-    VARYING_ROW(alltoallw, ALLTOALL,
-                "columns of a matrix that has some for every neighbor",
-                drop_matrices),
+    VARYING_MEMBERS(alltoallw, ALLTOALL,
+                    "columns of a matrix that has some for every neighbor",
+                    drop_matrices),
     BENCH_MOVES,
     .help = "the same with column blocks of a matrix, a type for each",
 };
 
 const struct bench_collective bench_neighbor_reduce = {
-    NEIGHBOR_ROW(reduce, REDUCE),
+    NEIGHBOR_MEMBERS(reduce, REDUCE),
     BENCH_REDUCES,
     .help = "neighbors' vectors combined",
     .check = bench_neighbors_check,
 };
 
 const struct bench_collective bench_neighbor_reducev = {
-    VARYING_ROW(reducev, REDUCE, BENCH_RANDOM_LENGTHS, drop_elements),
+    VARYING_MEMBERS(reducev, REDUCE, BENCH_RANDOM_LENGTHS, drop_elements),
     BENCH_REDUCES,
     .help = "vectors for every neighbor combined there, of random lengths",
 };

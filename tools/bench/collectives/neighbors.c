@@ -9,6 +9,7 @@
 
 #include "report.h"
 
+/* The measured collective. */
 static const struct bench_collective *
 collective_of(const struct bench_call *call)
 {
@@ -92,16 +93,16 @@ static void close_ends(struct bench_ends *ends)
 /* Remove ends whose other rank is CATENA_PROC_NULL. */
 static void drop_null(struct bench_ends *ends)
 {
-    int kept = 0;
+    int left = 0;
 
     for (int i = 0; i < ends->number; i++) {
         if (ends->ranks[i] == CATENA_PROC_NULL)
             continue;
-        ends->ranks[kept] = ends->ranks[i];
-        ends->labels[kept] = ends->labels[i];
-        ends->weights[kept++] = ends->weights[i];
+        ends->ranks[left] = ends->ranks[i];
+        ends->labels[left] = ends->labels[i];
+        ends->weights[left++] = ends->weights[i];
     }
-    ends->number = kept;
+    ends->number = left;
 }
 
 /* Create a grid, or the graph of a stencil on a grid. */

@@ -5,7 +5,7 @@
 
 enum { ROUNDS = 4 };
 
-/* Half of a value's bits: the next power of four is at least n. */
+/* Half the number of bits that values are permuted in: 4^half >= n. */
 static unsigned half_bits(uint64_t n)
 {
     unsigned half = 1;
@@ -15,12 +15,14 @@ static unsigned half_bits(uint64_t n)
     return half;
 }
 
-static uint64_t mixed(uint64_t seed, int round, uint64_t half)
+/* The round function of the Feistel network. */
+static uint64_t mixed(uint64_t seed, int round, uint64_t bits)
 {
-    return bench_seed(seed, round, (int)half) >> 32;
+    return bench_seed(seed, round, (int)bits) >> 32;
 }
 
-/* A Feistel network, repeated until the value is below n. */
+/* A Feistel network permutes 0 to 4^half - 1. It is repeated until the value is
+ * below n, which makes it a permutation of 0 to n - 1. */
 uint64_t bench_permute(uint64_t value, uint64_t n, uint64_t seed)
 {
     unsigned half = half_bits(n);

@@ -1,5 +1,5 @@
-/* Contents of the vectors of a reduction, and their check: every element
- * against the element-by-element combination of all ranks. */
+/* Contents of the vectors of a reduction, and the check of the result: each
+ * element is compared with the combination of this element of all vectors. */
 
 #include <string.h>
 
@@ -9,11 +9,12 @@
 /* Elements combined per pass. */
 enum { CHUNK = 128 };
 
-/* Stamps of stale contents and of the guard; no call has them. */
+/* Stamps of the receive buffer before a call, and of the guard behind it; no
+ * call has them. */
 static const uint64_t stale_stamp = UINT64_MAX - 1;
 static const uint64_t guard_stamp = UINT64_MAX;
 
-/* Memory for elements of any type. */
+/* Memory for CHUNK elements of any type. */
 struct chunk {
     _Alignas(16) unsigned char at[CHUNK * ORACLE_UNIT_BYTES];
 };
@@ -21,7 +22,7 @@ struct chunk {
 /* A reduction on this rank. */
 struct reduction {
     const struct bench_type *type;
-    unsigned op;
+    unsigned op; /* its number in the oracle */
     uint64_t stamp;
 };
 
@@ -54,7 +55,7 @@ struct bench_blocks bench_vectors_to(int last, size_t bytes)
         .number = last + 1, .source = BENCH_EACH, .rows = 1, .bytes = bytes};
 }
 
-/* Elements `first` and following of a vector. */
+/* Write `count` elements of vector `which`, from element `first` on. */
 static void make(const struct reduction *reduction,
                  const struct bench_blocks *vectors, int which, size_t first,
                  size_t count, unsigned char *out)
@@ -67,7 +68,7 @@ static void make(const struct reduction *reduction,
                        out + i * type->bytes);
 }
 
-/* The same elements of all vectors, combined. */
+/* Write the combination of these elements of all vectors. */
 static void combine(const struct reduction *reduction,
                     const struct bench_blocks *vectors, size_t first,
                     size_t count, unsigned char *out)
@@ -103,7 +104,7 @@ void bench_fill_vector(struct bench_call *call, uint64_t stamp)
                bench_seed(guard_stamp, call->rank, 0));
 }
 
-/* Zeros may have either sign. */
+/* Whether two elements are equal; +0 and -0 are. */
 static bool same(const struct bench_type *type, const unsigned char *expected,
                  const unsigned char *found)
 {
@@ -116,7 +117,7 @@ static bool same(const struct bench_type *type, const unsigned char *expected,
     return memcmp(a.at, b.at, type->bytes) == 0;
 }
 
-/* A wrong element, reported by the first byte that differs. */
+/* Describe a wrong element of `bytes` by its first byte that differs. */
 static struct bench_mismatch mismatch(const unsigned char *expected,
                                       const unsigned char *found, size_t bytes)
 {
@@ -128,42 +129,46 @@ static struct bench_mismatch mismatch(const unsigned char *expected,
         .offset = i, .expected = expected[i], .found = found[i]};
 }
 
-/* The expected contents of a vector: elements `first` and following of one
- * vector, or of all combined. */
-struct claim {
-    const char *where;
-    int rank;
+/* The expected contents of a part of a buffer. */
+struct contents {
+    const char *where; /* for struct bench_mismatch */
+    int rank;          /* likewise, printed behind `where` */
     const struct bench_blocks *vectors;
-    int which;
-    size_t first;
-    size_t count;
+    int which;    /* one of the vectors, or COMBINED */
+    size_t first; /* element of the vector */
+    size_t count; /* of elements */
 };
 
 enum { COMBINED = -1 };
 
-static void make_claimed(const struct reduction *reduction,
-                         const struct claim *claim, size_t begin, size_t count,
-                         unsigned char *out)
+/* Write `count` elements of the contents, from their element `begin` on. */
+static void make_contents(const struct reduction *reduction,
+                          const struct contents *contents, size_t begin,
+                          size_t count, unsigned char *out)
 {
-    if (claim->which == COMBINED)
-        combine(reduction, claim->vectors, claim->first + begin, count, out);
+    if (contents->which == COMBINED)
+        combine(reduction, contents->vectors, contents->first + begin, count,
+                out);
     else
-        make(reduction, claim->vectors, claim->which, claim->first + begin,
-             count, out);
+        make(reduction, contents->vectors, contents->which,
+             contents->first + begin, count, out);
 }
 
+/* Check a part of a buffer; returns the number of wrong bytes. `before`: wrong
+ * bytes that were found before; if 0, `first` gets the first one. */
 static uint64_t verify(const struct reduction *reduction,
-                       const unsigned char *vector, const struct claim *claim,
-                       uint64_t before, struct bench_mismatch *first)
+                       const unsigned char *vector,
+                       const struct contents *contents, uint64_t before,
+                       struct bench_mismatch *first)
 {
     size_t bytes = reduction->type->bytes;
     struct chunk chunk;
     uint64_t wrong = 0;
 
-    for (size_t begin = 0; begin < claim->count; begin += CHUNK) {
-        size_t left = claim->count - begin, n = left < CHUNK ? left : CHUNK;
+    for (size_t begin = 0; begin < contents->count; begin += CHUNK) {
+        size_t left = contents->count - begin, n = left < CHUNK ? left : CHUNK;
 
-        make_claimed(reduction, claim, begin, n, chunk.at);
+        make_contents(reduction, contents, begin, n, chunk.at);
         for (size_t i = 0; i < n; i++) {
             const unsigned char *found = vector + (begin + i) * bytes;
             const unsigned char *expected = chunk.at + i * bytes;
@@ -172,8 +177,8 @@ static uint64_t verify(const struct reduction *reduction,
                 continue;
             if (before + wrong == 0) {
                 *first = mismatch(expected, found, bytes);
-                first->where = claim->where;
-                first->source = claim->rank;
+                first->where = contents->where;
+                first->source = contents->rank;
                 first->offset += (begin + i) * bytes;
             }
             wrong += bytes;
@@ -182,32 +187,32 @@ static uint64_t verify(const struct reduction *reduction,
     return wrong;
 }
 
-/* The receive buffer: a result, or unchanged. */
+/* Check the receive buffer: it has the result, or must be unchanged. */
 static uint64_t verify_result(const struct bench_call *call,
                               const struct reduction *reduction,
                               struct bench_mismatch *first)
 {
     const struct bench_layout *layout = &call->layout;
     const struct bench_blocks *from = &layout->recvs;
-    struct claim claim = {.where = from->ranks != NULL
-                                       ? "result of sources, the last is rank"
-                                       : "result of ranks 0 to",
-                          .vectors = from,
-                          .which = COMBINED,
-                          .first = layout->first,
-                          .count = layout->results};
+    struct contents contents = {
+        .where = from->ranks != NULL ? "result of sources, the last is rank"
+                                     : "result of ranks 0 to",
+        .vectors = from,
+        .which = COMBINED,
+        .first = layout->first,
+        .count = layout->results};
 
     if (from->number > 0) {
-        claim.rank = from->ranks != NULL ? from->ranks[from->number - 1]
-                                         : from->number - 1;
-        return verify(reduction, call->recv, &claim, 0, first);
+        contents.rank = from->ranks != NULL ? from->ranks[from->number - 1]
+                                            : from->number - 1;
+        return verify(reduction, call->recv, &contents, 0, first);
     }
     if (layout->in_place) {
-        claim.where = "receive buffer (must not change) of rank";
-        claim.rank = call->rank;
-        claim.vectors = &layout->sends;
-        claim.which = 0;
-        return verify(reduction, call->recv, &claim, 0, first);
+        contents.where = "receive buffer (must not change) of rank";
+        contents.rank = call->rank;
+        contents.vectors = &layout->sends;
+        contents.which = 0;
+        return verify(reduction, call->recv, &contents, 0, first);
     }
     first->where = "receive buffer (must not change) of rank";
     first->source = call->rank;
@@ -239,12 +244,12 @@ static uint64_t verify_sent(const struct bench_call *call,
     uint64_t wrong = 0;
 
     for (int i = 0; i < sends->number; i++) {
-        struct claim own = {.where = "send buffer (must not change) of rank",
-                            .rank = call->rank,
-                            .vectors = sends,
-                            .which = i,
-                            .count = bench_block_bytes(sends, i) /
-                                     reduction->type->bytes};
+        struct contents own = {.where = "send buffer (must not change) of rank",
+                               .rank = call->rank,
+                               .vectors = sends,
+                               .which = i,
+                               .count = bench_block_bytes(sends, i) /
+                                        reduction->type->bytes};
 
         wrong += verify(reduction, buffer + bench_block_offset(sends, i), &own,
                         before + wrong, first);

@@ -1,10 +1,11 @@
-/* catena-bench split: groups by colors and keys ([Moody], section 4), and the
- * first barrier of each new group, which includes any deferred work of the
- * split. Groups are freed outside the timed part.
+/* catena-bench split: splits of the world by colors and keys ([Moody],
+ * section 4). The timed part is a split and the first barrier of the new group,
+ * which waits for work that the split may have deferred. Groups are freed
+ * outside the timed part.
  *
- * Group sizes differ by at most one rank, and members lie anywhere in the
- * parent. Keys are a permutation of its ranks. With -c every call has other
- * colors and keys. */
+ * The sizes of the new groups differ by at most one rank. Their members are
+ * chosen by a random permutation of the ranks of the world; keys are another
+ * one. With -c every call has other colors and keys. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +17,14 @@
 enum {
     DEFAULT_GROUPS = 2,
     LETTERS = 26,
-    NUMBER_LETTERS = 5, /* of a string: enough for 26^5 groups */
+    NUMBER_LETTERS = 5, /* of a string, encode a group: 26^5 groups */
     STRING_MOST = 65536,
-    CHENG_LEAST = 128,
+    CHENG_LEAST = 128, /* limits of M in the algorithm cheng:M */
     CHENG_MOST = 8192
 };
 
-/* Streams of bench_seed; checked calls have their stamps. */
-enum stream { COLORS, KEYS, STRINGS };
+/* Arguments of bench_seed: random numbers for different purposes. */
+enum purpose { COLORS, KEYS, STRINGS };
 
 #define ALGORITHMS                                                             \
     "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:M (128 to " \
@@ -37,21 +38,23 @@ struct choice {
     bool reorder;
 };
 
+/* call->state */
 struct split {
     struct choice choice;
-    size_t groups;
-    uint64_t stamp; /* the stamp of colors and keys */
-    int64_t number; /* the color, if not a string */
-    int64_t key;
-    catena_split_t by;
-    catena_group_t *made;
-    double split_s; /* the last call's time without its barrier */
-    char string[];
+    size_t groups;     /* number of new groups */
+    uint64_t stamp;    /* colors and keys depend on it */
+    int64_t number;    /* of this rank's new group: the color, if no string */
+    int64_t key;       /* of this rank */
+    catena_split_t by; /* arguments of catena_group_split_by */
+    catena_group_t *made; /* the new group */
+    double split_s;       /* time of the last split, without the barrier */
+    char string[];        /* this rank's color, if it is a string */
 };
 
 /* ---- options ---- */
 
-/* "cheng:M"; without units, as in the library */
+/* Whether the name is "cheng:M". M has no unit such as "k", because the library
+ * takes none here. */
 static bool is_cheng(const char *name)
 {
     static const char prefix[] = "cheng:";
@@ -77,7 +80,7 @@ static bool is_algorithm(const char *name)
     return is_cheng(name);
 }
 
-/* "int" or "string:LEN" */
+/* Read "int" or "string:LEN". */
 static bool read_color(const char *text, size_t *string_bytes)
 {
     static const char prefix[] = "string:";
@@ -90,7 +93,8 @@ static bool read_color(const char *text, size_t *string_bytes)
            *string_bytes >= NUMBER_LETTERS && *string_bytes <= STRING_MOST;
 }
 
-/* The error in the options, and the wrong value; NULL: no error. */
+/* Read the options. Returns the error and sets `found` to the wrong value;
+ * NULL: no error. */
 static const char *read_choice(const struct bench_split_options *options,
                                struct choice *choice, const char **found)
 {
@@ -152,7 +156,8 @@ static const char *refuse(const struct bench *bench)
 
 /* ---- colors and keys ---- */
 
-/* Permuted, so that the members of a group are not those of a node. */
+/* The number of a rank's new group. The ranks are permuted, so that the members
+ * of a group are on different nodes. */
 static int64_t group_of(const struct split *split, int rank, int size)
 {
     uint64_t seed = bench_seed(split->stamp, COLORS, 0);
@@ -170,7 +175,8 @@ static int64_t key_of(const struct split *split, int rank, int size)
     return (int64_t)bench_permute((uint64_t)rank, (uint64_t)size, seed);
 }
 
-/* Letters unique to a group: the last ones encode its number. */
+/* Write letters that only this group has: the last ones encode its number, the
+ * others are random. */
 static void spell(char *text, size_t bytes, int64_t group)
 {
     uint64_t number, words = 1;
@@ -303,9 +309,10 @@ static void describe(const struct bench_call *call, struct bench_report *report)
 
 /* ---- checks ---- */
 
+/* A member of the new group. */
 struct member {
     int64_t key;
-    int rank; /* rank in the parent */
+    int rank; /* in the parent */
 };
 
 static int compare_members(const void *a, const void *b)
@@ -317,7 +324,8 @@ static int compare_members(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The expected group: the ranks of this color, by keys and ranks. */
+/* List the expected members of this rank's new group, ordered by key, and by
+ * rank where keys are equal. Returns their number. */
 static int list_members(const struct bench_call *call, struct member *members)
 {
     const struct split *split = call->state;
@@ -331,6 +339,8 @@ static int list_members(const struct bench_call *call, struct member *members)
     return count;
 }
 
+/* Returns 1 and sets `first`, unless it is set, if a number is not as expected;
+ * else 0. `where` and `which`: for struct bench_mismatch. */
 static uint64_t differs(struct bench_mismatch *first, const char *where,
                         int which, int expected, int found)
 {
@@ -344,7 +354,7 @@ static uint64_t differs(struct bench_mismatch *first, const char *where,
     return 1;
 }
 
-/* Every member sends its rank in the parent to all. */
+/* Check the order of the members: each sends its rank in the parent to all. */
 static uint64_t compare_order(struct bench_call *call,
                               const struct member *members, int count,
                               struct bench_mismatch *first)
@@ -371,17 +381,17 @@ static uint64_t verify(struct bench_call *call, uint64_t stamp,
     struct split *split = call->state;
     struct member *members =
         bench_alloc(call->bench, (size_t)call->size, sizeof(*members));
-    int count = list_members(call, members), place = 0;
+    int count = list_members(call, members), new_rank = 0;
     uint64_t wrong;
 
-    (void)stamp; /* fill has stored it */
-    while (members[place].rank != call->rank)
-        place++;
+    (void)stamp; /* split->stamp */
+    while (members[new_rank].rank != call->rank)
+        new_rank++;
     wrong = differs(first, "size of the group of rank", call->rank, count,
                     catena_group_size(split->made));
-    wrong += differs(first, "new rank of rank", call->rank, place,
+    wrong += differs(first, "new rank of rank", call->rank, new_rank,
                      catena_group_rank(split->made));
-    /* Members that disagree on these cannot exchange anything. */
+    /* Members that disagree on size or ranks cannot exchange anything. */
     if (bench_max(call->bench, wrong) == 0)
         wrong += compare_order(call, members, count, first);
     free(members);

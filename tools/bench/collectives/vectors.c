@@ -1,9 +1,12 @@
-/* catena-bench bcast, reduce, allreduce, scan, exscan: a vector of `Size` bytes
- * on every rank. */
+/* catena-bench bcast, reduce, allreduce, scan, exscan: each rank has one
+ * vector; its bytes are in the column Size. */
 
 #include "levels.h"
 
-/* ---- bcast: the only buffer is the receive buffer ---- */
+/* ---- bcast ---- */
+
+/* The receive buffer is the only buffer. At the root it is the send buffer,
+ * too: hence "in place" there. */
 
 static void lay_out_bcast(struct bench_call *call)
 {
@@ -39,7 +42,8 @@ const struct bench_collective bench_bcast = {
 
 /* ---- reductions ---- */
 
-/* The result combines ranks 0 to `last`; -1: none on this rank. */
+/* Layout of a reduction whose result on this rank combines the vectors of ranks
+ * 0 to `last`; -1: no result. */
 static void lay_out_result(struct bench_call *call, int last, bool in_place)
 {
     call->layout =
@@ -72,12 +76,13 @@ static void lay_out_exscan(struct bench_call *call)
     lay_out_result(call, call->rank - 1, call->bench->options->in_place);
 }
 
-#define COMBINED call->send, call->recv, BENCH_COUNT, BENCH_TYPE, BENCH_OP
+/* The arguments that all reductions have. */
+#define REDUCTION call->send, call->recv, BENCH_COUNT, BENCH_TYPE, BENCH_OP
 
-BENCH_THREE_FORMS(reduce, COMBINED, BENCH_ROOT)
-BENCH_THREE_FORMS(allreduce, COMBINED)
-BENCH_THREE_FORMS(scan, COMBINED)
-BENCH_THREE_FORMS(exscan, COMBINED)
+BENCH_THREE_FORMS(reduce, REDUCTION, BENCH_ROOT)
+BENCH_THREE_FORMS(allreduce, REDUCTION)
+BENCH_THREE_FORMS(scan, REDUCTION)
+BENCH_THREE_FORMS(exscan, REDUCTION)
 
 const struct bench_collective bench_reduce = {
     BENCH_HIERARCHICAL(reduce, "reduce"),
