@@ -157,7 +157,7 @@ static const char *refuse(const struct bench *bench)
 /* ---- colors and keys ---- */
 
 /* The number of a rank's new group. The ranks are permuted, so that the members
- * of a group are on different nodes. */
+ * of a group are not those of one node. */
 static int64_t group_of(const struct split *split, int rank, int size)
 {
     uint64_t seed = bench_seed(split->stamp, COLORS, 0);
@@ -179,12 +179,12 @@ static int64_t key_of(const struct split *split, int rank, int size)
  * others are random. */
 static void spell(char *text, size_t bytes, int64_t group)
 {
-    uint64_t number, words = 1;
+    uint64_t number, numbers = 1; /* of groups */
     size_t i = 0;
 
     for (int letter = 0; letter < NUMBER_LETTERS; letter++)
-        words *= LETTERS;
-    number = bench_permute((uint64_t)group, words, STRINGS);
+        numbers *= LETTERS;
+    number = bench_permute((uint64_t)group, numbers, STRINGS);
     for (; i < bytes - NUMBER_LETTERS; i++)
         text[i] =
             (char)('a' + bench_seed(STRINGS, (int)group, (int)i) / 3 % LETTERS);

@@ -1,11 +1,12 @@
-/* catena-bench endpoints: throughput of two nodes through several endpoints
- * (Peng, Liu and Xie, figure 4).
+/* catena-bench endpoints: throughput between two nodes through several
+ * endpoints
+ * ([Peng], figure 4).
  *
- * The i-th ranks of both nodes are a pair. E pairs exchange blocks at the same
- * time, each rank through its own worker and endpoint; the other ranks sleep. A
- * pair keeps a window of catena_ialltoall in flight: of the two blocks that a
- * rank sends in one, one crosses the network and the other is copied to itself.
- */
+ * The i-th rank of one node and the i-th of the other are a pair. E pairs
+ * exchange blocks at the same time, each rank through its own UCX worker and
+ * endpoint; the other ranks sleep. A pair starts a window, a number of
+ * catena_ialltoall, and waits for all of them. In each a rank sends two blocks:
+ * one crosses the network, the other is copied to itself. */
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,42 +16,45 @@
 #include "motivation/motivation.h"
 
 enum {
-    GROUPS = 8, /* groups of a pair: each executes a few operations concurrently
-                 */
-    WINDOW_MOST = 16,
+    GROUPS = 8, /* of a pair: one group runs only a few operations at once */
+    WINDOW_MOST = 16, /* operations in a window */
     WINDOW_LEAST = 4,
     COUNTS_MOST = 16, /* numbers of endpoints to compare */
     WINDOWS_MOST = 4096,
-    STAMP = 1
+    STAMP = 1 /* of the window's first operation, in the check */
 };
 
-static const size_t window_bytes = 4 << 20; /* of one rank to its peer */
-static const double turn_ns = 4e6;          /* approximate, of one pair */
+static const size_t window_bytes = 4 << 20; /* that a rank sends its peer */
+static const double turn_ns = 4e6;          /* intended, of one pair */
 
+/* A number of endpoints. */
 struct variant {
-    int endpoints; /* per node */
-    bool *took;    /* [ranks of the node] */
-    double *ns;    /* [turns] of the slower node; valid on rank 0 */
+    int endpoints; /* of each node */
+    bool
+        *takes_part; /* [ranks of the node]: whether the rank has one of them */
+    double *ns; /* [turns]: time of each turn on the slower node; on rank 0 */
 };
 
+/* The state of the benchmark on this rank. */
 struct exchanging {
     struct bench *bench;
     struct figure_node node;
     struct figure_range range;
-    int pairs;
+    int pairs;                     /* of ranks of the two nodes */
     bool paired;                   /* this rank belongs to a pair */
-    catena_group_t *group[GROUPS]; /* this rank and its peer */
+    catena_group_t *group[GROUPS]; /* each has this rank and its peer */
     struct variant variant[COUNTS_MOST];
-    size_t variants;
+    size_t variants;            /* their number */
     unsigned char *send, *recv; /* [window][2] blocks */
     size_t bytes;               /* per block */
-    size_t window;              /* operations in flight */
-    size_t windows;             /* per turn */
+    size_t window;              /* operations at once */
+    size_t windows;             /* per turn, one after the other */
     uint64_t errors;            /* of all ranks and sizes */
 };
 
 /* ---- the measured part ---- */
 
+/* Exchange blocks with the peer. */
 static void exchange(struct exchanging *x, size_t windows)
 {
     catena_request_t *request[WINDOW_MOST];
@@ -68,31 +72,31 @@ static void exchange(struct exchanging *x, size_t windows)
     }
 }
 
-/* Time on this node, measured by its rank 0. Clocks of different nodes are not
- * compared. */
+/* One turn of a variant. Returns its time on this node, on the node's rank 0;
+ * clocks of different nodes are not compared. */
 static double take_turn(struct exchanging *x, const struct variant *v,
                         size_t windows)
 {
     figure_must(x->bench, "barrier", catena_barrier(x->bench->world));
-    if (v->took[x->node.me]) {
+    if (v->takes_part[x->node.me]) {
         double begin = figure_now_ns();
 
         exchange(x, windows);
         figure_finish(&x->node, begin, figure_now_ns());
     }
     figure_await(&x->node, v->endpoints);
-    return x->node.me == 0 ? figure_span_ns(&x->node, v->took) : 0;
+    return x->node.me == 0 ? figure_span_ns(&x->node, v->takes_part) : 0;
 }
 
-/* Choose the number of windows so that a turn is long: starts differ by
- * microseconds. */
+/* Choose the number of windows so that a turn takes about turn_ns. The ranks
+ * start microseconds apart, which must not count. */
 static void choose_windows(struct exchanging *x)
 {
     enum { TRIALS = 5 };
     double ns[TRIALS];
     uint64_t slowest;
 
-    for (int i = 0; i < TRIALS; i++) /* the first trials connect */
+    for (int i = 0; i < TRIALS; i++) /* the first ones also connect */
         ns[i] = take_turn(x, &x->variant[0], 1);
     slowest = bench_max(x->bench, (uint64_t)figure_median(ns, TRIALS));
     x->windows = (size_t)(turn_ns / (double)(slowest + 1));
@@ -120,6 +124,8 @@ static uint64_t seed_of(const struct exchanging *x, size_t i, int from, int to)
     return bench_seed(STAMP + i, 2 * x->node.me + from, 2 * x->node.me + to);
 }
 
+/* Check the blocks of one window. `me`: rank in the pair. Returns the number of
+ * wrong bytes on this rank. */
 static uint64_t verify(struct exchanging *x, int me)
 {
     struct bench_mismatch first = {0}, found;
@@ -141,8 +147,8 @@ static uint64_t verify(struct exchanging *x, int me)
     return wrong;
 }
 
-/* All pairs at the same time, one window; returns the wrong bytes of all ranks.
- */
+/* Let all pairs execute one window, and check its blocks. Returns the number of
+ * wrong bytes on all ranks. */
 static uint64_t check(struct exchanging *x)
 {
     int me = catena_group_rank(x->group[0]);
@@ -203,8 +209,8 @@ static void print_row(struct exchanging *x, const struct variant *v,
     fflush(stdout);
 }
 
-/* Operations in flight: fewer for large blocks, which saturate the network
- * anyway. */
+/* Operations in a window: fewer for large blocks, because few of these suffice
+ * to saturate the network. */
 static size_t window_of(size_t bytes)
 {
     size_t window = window_bytes / bytes;
@@ -243,13 +249,15 @@ static void add_variant(struct exchanging *x, int endpoints)
     struct variant *v = &x->variant[x->variants++];
 
     v->endpoints = endpoints;
-    v->took = bench_alloc(x->bench, (size_t)x->node.ranks, sizeof(*v->took));
+    v->takes_part =
+        bench_alloc(x->bench, (size_t)x->node.ranks, sizeof(*v->takes_part));
     for (int i = 0; i < endpoints; i++)
-        v->took[i] = true;
+        v->takes_part[i] = true;
     v->ns = bench_alloc(x->bench, x->range.turns, sizeof(*v->ns));
 }
 
-/* A rank without a peer gets a group of its own and never uses it. */
+/* Make the groups of this rank and its peer. A rank without a peer gets groups
+ * of its own, which it does not use. */
 static void open_pair(struct exchanging *x)
 {
     struct bench *bench = x->bench;
@@ -274,7 +282,7 @@ static void open_all(struct exchanging *x)
 {
     size_t most = 0;
 
-    /* As many pairs as the smaller node has ranks. */
+    /* As many pairs as the smaller node has ranks: a minimum, by bench_max. */
     x->pairs =
         INT_MAX - (int)bench_max(x->bench, (uint64_t)(INT_MAX - x->node.ranks));
     for (int endpoints = 1; endpoints < x->pairs; endpoints *= 2)
@@ -299,7 +307,7 @@ static void close_all(struct exchanging *x)
     catena_free(x->bench->context, x->send);
     catena_free(x->bench->context, x->recv);
     for (size_t v = 0; v < x->variants; v++) {
-        free(x->variant[v].took);
+        free(x->variant[v].takes_part);
         free(x->variant[v].ns);
     }
 }
@@ -320,7 +328,7 @@ static int run(struct bench *bench, const struct bench_figure *figure)
                 bench->place.nodes, bench->place.nodes == 1 ? "" : "s");
         return BENCH_USAGE;
     }
-    figure_head(bench, figure, &x.range);
+    figure_print_header(bench, figure, &x.range);
     figure_node_open(&x.node, bench);
     open_all(&x);
     if (bench->place.rank == 0) {

@@ -1,14 +1,16 @@
-/* catena-bench gather_scatter: gather and scatter by L leaders of a node (Peng,
- * Liu and Xie, figures 1 to 3).
+/* catena-bench gather_scatter: gather and scatter within a node by L leaders
+ * ([Peng], figures 1 to 3).
  *
- * Every rank holds a row of blocks, one for each of many receivers. The leaders
- * divide the receivers among them. For each of its receivers a leader copies
- * one block of every rank into its staging buffer, as the gather of an alltoall
- * does, and from there into every rank's second row. All leaders together move
- * the same bytes for any number of leaders. Ranks write their rows before each
- * turn, so that the blocks come from their owners' caches, not the leader's.
+ * Every rank has two rows of blocks, each with one block for each of many
+ * receivers. The leaders divide the receivers among themselves. Gather: for
+ * each of its receivers a leader copies one block from the first row of every
+ * rank into its staging buffer, as in an alltoall through leaders. Scatter: it
+ * copies these blocks from there into the second row of every rank. All leaders
+ * together move the same bytes for any number of leaders. Ranks write their
+ * rows before each turn, so that the blocks come from their owners' caches, not
+ * the leader's.
  *
- * Only the node of rank 0 is measured; other nodes sleep. */
+ * Only the node of rank 0 is measured; ranks of other nodes sleep. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,33 +22,35 @@
 enum {
     BLOCKS_LEAST = 32, /* of a row */
     LEADERS_MOST = BLOCKS_LEAST,
-    COUNTS_MOST = 16, /* numbers of leaders to compare */
-    VARIANTS_MOST = 2 * COUNTS_MOST + 1,
-    STAMP = 1
+    COUNTS_MOST = 16,                    /* numbers of leaders to compare */
+    VARIANTS_MOST = 2 * COUNTS_MOST + 1, /* two placements each, one leader */
+    STAMP = 1                            /* of the check */
 };
 
-/* The minimum that all leaders move in a turn: enough to make differences of
- * their starts negligible. */
+/* The least number of bytes that all leaders together move in a turn: enough
+ * for the differences of their starts to be negligible. */
 static const size_t turn_least = 2 << 20;
 
 enum phase { GATHER, SCATTER, PHASES };
 
 /* A number of leaders and their placement. */
 struct variant {
-    const char *placement;
+    const char *placement; /* "packed", "spread" or "any" */
     int leaders;
     int domains;        /* NUMA domains of the leaders; 0: unknown */
-    int mine;           /* this rank's number among the leaders; -1: none */
-    bool *leads;        /* [ranks of the node] */
-    double *ns[PHASES]; /* [turns], of the slowest leader */
-    uint64_t errors;
+    int mine;           /* number of this leader; -1: this rank is no leader */
+    bool *leads;        /* [ranks of the node]: whether the rank is a leader */
+    double *ns[PHASES]; /* [turns]: from the first leader's start to the last
+                         * one's end */
+    uint64_t errors;    /* wrong bytes of the node, of one size */
 };
 
+/* The state of the benchmark on this rank. */
 struct gathering {
     struct bench *bench;
     struct figure_node node;
     struct figure_range range;
-    int *order; /* local ranks, grouped by NUMA domain */
+    int *order; /* [ranks]: ranks of the node, ordered by NUMA domain */
     struct variant variant[VARIANTS_MOST];
     size_t variants;
     unsigned char *own[PHASES];  /* rows: source of the gather, target of the
@@ -55,12 +59,12 @@ struct gathering {
     unsigned char *staging;      /* NULL: this rank never leads */
     size_t bytes;                /* per block */
     size_t blocks;               /* per row */
-    bool reported;
+    bool reported;               /* this rank has printed a wrong byte */
 };
 
 /* ---- the measured part ---- */
 
-/* Small blocks are moved by loads and stores, without a call. */
+/* Copy a block: small ones by loads and stores, without a call of memcpy. */
 static inline void copy(unsigned char *to, const unsigned char *from,
                         size_t bytes)
 {
@@ -79,16 +83,16 @@ static inline void copy(unsigned char *to, const unsigned char *from,
     }
 }
 
-/* The blocks of leader `l` in a row: adjacent, so that leaders seldom write to
- * the same cache line. */
+/* The first block of a leader in a row. The blocks of a leader are adjacent, so
+ * that leaders seldom write to the same cache line. */
 static size_t first_block(const struct gathering *g, const struct variant *v,
-                          int l)
+                          int leader)
 {
-    return g->blocks * (size_t)l / (size_t)v->leaders;
+    return g->blocks * (size_t)leader / (size_t)v->leaders;
 }
 
-/* Receiver by receiver, from every rank in turn, beginning with this one, so
- * that the leaders do not access the same rank together. */
+/* Move this leader's blocks: for each receiver those of all ranks, from this
+ * rank on, so that the leaders do not access the same rank together. */
 static void move_blocks(const struct gathering *g, const struct variant *v,
                         enum phase phase)
 {
@@ -100,19 +104,20 @@ static void move_blocks(const struct gathering *g, const struct variant *v,
         size_t rank = (size_t)g->node.me;
 
         for (size_t i = 0; i < ranks; i++) {
-            unsigned char *there = g->row[phase][rank] + block * bytes;
+            unsigned char *in_row = g->row[phase][rank] + block * bytes;
 
             if (phase == GATHER)
-                copy(staged + rank * bytes, there, bytes);
+                copy(staged + rank * bytes, in_row, bytes);
             else
-                copy(there, staged + rank * bytes, bytes);
+                copy(in_row, staged + rank * bytes, bytes);
             rank = rank + 1 < ranks ? rank + 1 : 0;
         }
         staged += ranks * bytes;
     }
 }
 
-/* From a fence to the end of the slowest leader; valid on rank 0. */
+/* Execute a phase, between two fences of the node. Returns the time from the
+ * first leader's start to the last one's end. */
 static double time_phase(struct gathering *g, const struct variant *v,
                          enum phase phase)
 {
@@ -132,6 +137,7 @@ static double time_phase(struct gathering *g, const struct variant *v,
     return ns;
 }
 
+/* One turn of a variant: write the rows, then time both phases. */
 static void take_turn(struct gathering *g, struct variant *v, size_t turn)
 {
     size_t row = g->blocks * g->bytes;
@@ -144,6 +150,7 @@ static void take_turn(struct gathering *g, struct variant *v, size_t turn)
 
 /* ---- checks ---- */
 
+/* Check a block; counts wrong bytes in g->node.shared->errors. */
 static void compare(struct gathering *g, const void *block, uint64_t seed,
                     const char *where, int rank)
 {
@@ -171,7 +178,7 @@ static void check_staging(struct gathering *g, const struct variant *v)
         }
 }
 
-/* One untimed turn with blocks that all differ. */
+/* Check a variant: one untimed turn in which all blocks differ. */
 static void check(struct gathering *g, struct variant *v)
 {
     _Atomic uint64_t *errors = &g->node.shared->errors;
@@ -243,7 +250,7 @@ static void print_row(struct gathering *g, const struct variant *v)
     fflush(stdout);
 }
 
-/* Bytes of a row of such blocks. */
+/* Bytes of a row of blocks of `bytes`. */
 static size_t row_bytes(const struct gathering *g, size_t bytes)
 {
     size_t blocks = turn_least / (size_t)g->node.ranks / bytes;
@@ -269,23 +276,25 @@ static void run_size(struct gathering *g, size_t bytes)
 
 /* ---- leaders ---- */
 
-/* Leaders are taken from a list ordered by NUMA domain: for packed placement
- * the first ones share a domain, for spread placement they do not. Ranks that
- * are not bound have no domain and stay in order. */
+/* Order the ranks of the node by NUMA domain. Packed placement takes the first
+ * L of this list as leaders, so that they share domains; spread placement takes
+ * every n/L-th of the n ranks. Ranks that are not bound to a domain stay in the
+ * order of their numbers. */
 static void order_ranks(struct gathering *g)
 {
     const int32_t *numa = g->node.numa;
 
     g->order = bench_alloc(g->bench, (size_t)g->node.ranks, sizeof(*g->order));
     for (int i = 0; i < g->node.ranks; i++) {
-        int at = i;
+        int place = i;
 
-        for (; at > 0 && numa[g->order[at - 1]] > numa[i]; at--)
-            g->order[at] = g->order[at - 1];
-        g->order[at] = i;
+        for (; place > 0 && numa[g->order[place - 1]] > numa[i]; place--)
+            g->order[place] = g->order[place - 1];
+        g->order[place] = i;
     }
 }
 
+/* The number of NUMA domains with leaders; 0: a rank is not bound to one. */
 static int count_domains(const struct gathering *g, const bool *leads)
 {
     int domains = 0;
@@ -321,7 +330,7 @@ static void add_variant(struct gathering *g, int leaders, bool spread)
             v->mine = l;
     }
     v->domains = count_domains(g, v->leads);
-    /* With one leader, or all ranks, both placements are equal. */
+    /* With one leader, or when all ranks lead, both placements are equal. */
     if (spread && memcmp(v->leads, before->leads, ranks) == 0) {
         free(v->leads);
         g->variant[g->variants - 1].placement = "any";
@@ -332,8 +341,8 @@ static void add_variant(struct gathering *g, int leaders, bool spread)
     g->variants++;
 }
 
-/* The next number of a list such as "1,2,4"; 0: end of the list, -1: no such
- * list. */
+/* Read the next number of a list such as "1,2,4". Returns 0 at the end of the
+ * list, and -1 if the text is no such list. */
 static int next_leaders(const char **list)
 {
     char *end;
@@ -364,8 +373,8 @@ static const char *check_options(const struct bench_options *options)
     return leaders < 0 || count > COUNTS_MOST ? text : NULL;
 }
 
-/* One leader always comes first as the base of the ratios. Numbers above the
- * number of ranks are dropped. */
+/* Add the variants of --leaders. One leader always comes first, because ratios
+ * are to its time. Numbers above the number of ranks are ignored. */
 static void add_variants(struct gathering *g)
 {
     const char *list = g->bench->options->leaders;
@@ -398,7 +407,7 @@ static void open_memory(struct gathering *g)
         g->row[p] = bench_alloc(bench, ranks, sizeof(*g->row[p]));
         figure_pointers(&g->node, g->own[p], (void **)g->row[p]);
     }
-    /* A share is rounded up to whole blocks. */
+    /* A leader's share of the receivers is rounded up, hence one block more. */
     for (size_t v = 0; v < g->variants; v++)
         if (g->variant[v].mine >= 0) {
             size_t share =
@@ -428,7 +437,8 @@ static void close_all(struct gathering *g)
     free(g->order);
 }
 
-/* On the node of rank 0. Returns an exit code. */
+/* Measure all variants and sizes, on the node of rank 0. Returns an exit
+ * code. */
 static int measure(struct gathering *g)
 {
     struct bench *bench = g->bench;
@@ -477,7 +487,7 @@ static int run(struct bench *bench, const struct bench_figure *figure)
                     "catena-bench gather_scatter\n");
         return BENCH_USAGE;
     }
-    figure_head(bench, figure, &g.range);
+    figure_print_header(bench, figure, &g.range);
     figure_node_open(&g.node, bench);
     if ((uint64_t)place->node == home)
         code = measure(&g);

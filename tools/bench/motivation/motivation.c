@@ -1,4 +1,4 @@
-/* Shared by the benchmarks of the motivation. */
+/* Functions that the benchmarks of this folder share; see motivation.h. */
 
 #include "motivation/motivation.h"
 #include "core/clock.h"
@@ -10,7 +10,7 @@
 
 #include "core/cores.h"
 
-static const long sleep_ns = 20000;
+static const long sleep_ns = 20000; /* between two looks at a counter */
 
 void figure_must(struct bench *bench, const char *what, catena_status_t status)
 {
@@ -74,7 +74,7 @@ void *figure_allocate(struct bench *bench, size_t bytes)
     return block;
 }
 
-/* Every rank of the node gets what every other one sends to all. */
+/* all[i] becomes the value `mine` of rank i of the node. Collective. */
 static void share_value(struct figure_node *node, uint64_t mine, uint64_t *all)
 {
     size_t ranks = (size_t)node->ranks;
@@ -103,6 +103,7 @@ void figure_pointers(struct figure_node *node, const void *mine, void **out)
     free(offset);
 }
 
+/* Set node->world and node->numa. */
 static void learn_ranks(struct figure_node *node)
 {
     const catena_place_t *place = &node->bench->place;
@@ -135,8 +136,8 @@ void figure_node_open(struct figure_node *node, struct bench *bench)
     learn_ranks(node);
     bytes = sizeof(*node->shared) +
             (size_t)node->ranks * sizeof(node->shared->span[0]);
-    /* Each rank creates one, so that all make the same calls; that of rank 0 is
-     * used. */
+    /* Each rank allocates such memory, because figure_pointers is collective;
+     * that of rank 0 is used. */
     mine = figure_allocate(bench, bytes);
     areas = bench_alloc(bench, (size_t)node->ranks, sizeof(*areas));
     figure_pointers(node, mine, areas);
@@ -150,7 +151,7 @@ void figure_node_close(struct figure_node *node)
 {
     catena_context_t *context = node->bench->context;
 
-    /* No rank reads the node area any more. */
+    /* After the barrier no rank reads the shared memory any more. */
     figure_must(node->bench, "barrier", catena_barrier(node->group));
     if (node->me == 0)
         catena_free(context, node->shared);
@@ -169,7 +170,8 @@ void figure_finish(struct figure_node *node, double begin_ns, double end_ns)
     atomic_fetch_add_explicit(&node->shared->finished, 1, memory_order_release);
 }
 
-/* The rank makes progress meanwhile: its sent messages may still need it. */
+/* Calls catena_progress between two sleeps, which messages of this rank may
+ * still need. */
 void figure_await(struct figure_node *node, int parts)
 {
     struct timespec duration = {0, sleep_ns};
@@ -183,7 +185,7 @@ void figure_await(struct figure_node *node, int parts)
     }
 }
 
-double figure_span_ns(const struct figure_node *node, const bool *took)
+double figure_span_ns(const struct figure_node *node, const bool *takes_part)
 {
     double begin = 0, end = 0;
     bool any = false;
@@ -191,19 +193,19 @@ double figure_span_ns(const struct figure_node *node, const bool *took)
     for (int i = 0; i < node->ranks; i++) {
         const struct figure_span *span = &node->shared->span[i];
 
-        if (!took[i])
+        if (!takes_part[i])
             continue;
         begin = !any || span->begin_ns < begin ? span->begin_ns : begin;
         end = !any || span->end_ns > end ? span->end_ns : end;
         any = true;
     }
-    return end > begin ? end - begin : 1; /* below the clock's resolution */
+    return end > begin ? end - begin : 1; /* shorter than the clock's unit */
 }
 
 /* ---- reports ---- */
 
-void figure_head(struct bench *bench, const struct bench_figure *figure,
-                 const struct figure_range *range)
+void figure_print_header(struct bench *bench, const struct bench_figure *figure,
+                         const struct figure_range *range)
 {
     const catena_place_t *place = &bench->place;
 

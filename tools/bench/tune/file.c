@@ -1,4 +1,5 @@
-/* The file of --tune: catena-tuning(5), one rule per line. */
+/* Reads and writes the file of --tune; docs/man has its format
+ * (catena-tuning.5). */
 
 #include <errno.h>
 #include <jansson.h>
@@ -8,6 +9,7 @@
 #include "file.h"
 #include "tune/tune.h"
 
+/* Print an error; returns NULL. */
 static json_t *report_wrong(const char *path, const char *expected)
 {
     fprintf(stderr, "catena-bench: --tune: %s: %s\n", path, expected);
@@ -16,7 +18,8 @@ static json_t *report_wrong(const char *path, const char *expected)
 
 /* ---- existing contents ---- */
 
-/* Named after the file, because explain texts show the name. */
+/* A document without rules. Its name is that of the file, because
+ * catena_group_explain shows the name. */
 static json_t *new_document(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -31,7 +34,9 @@ static json_t *new_document(const char *path)
     return document != NULL ? document : report_wrong(path, "no UTF-8 name");
 }
 
-/* Only as far as needed to reorder its rules; the library validates them. */
+/* Whether a document has the members of a tuning: name, source, and lists of
+ * rules. The rules themselves are checked by the library when it reads the
+ * file. */
 static bool is_tuning(json_t *document)
 {
     const char *name;
@@ -77,22 +82,23 @@ json_t *tune_load(const char *path)
 
 /* ---- results ---- */
 
-/* The number, or a range of this number only. */
-static bool is_just(const json_t *value, int number)
+/* Whether a value of a rule is this number, or a range [number, number]. */
+static bool is_only(const json_t *value, int number)
 {
     if (json_is_array(value) && json_array_size(value) == 2)
-        return is_just(json_array_get(value, 0), number) &&
-               is_just(json_array_get(value, 1), number);
+        return is_only(json_array_get(value, 0), number) &&
+               is_only(json_array_get(value, 1), number);
     return json_is_integer(value) && json_integer_value(value) == number;
 }
 
+/* Remove the rules for the layout of `result`. */
 static void drop_old(json_t *rules, const struct tune_result *result)
 {
     for (size_t i = json_array_size(rules); i > 0; i--) {
         const json_t *rule = json_array_get(rules, i - 1);
 
-        if (is_just(json_object_get(rule, "nodes"), result->nodes) &&
-            is_just(json_object_get(rule, "ppn"), result->ppn))
+        if (is_only(json_object_get(rule, "nodes"), result->nodes) &&
+            is_only(json_object_get(rule, "ppn"), result->ppn))
             json_array_remove(rules, i - 1);
     }
 }
@@ -112,7 +118,7 @@ static json_t *make_rule(const struct tune_result *result,
     return made;
 }
 
-/* Where it was measured, once per machine. */
+/* Add the processor and the network to "source", unless they are there. */
 static void add_source(json_t *document, const struct tune_result *result)
 {
     const char *old = json_string_value(json_object_get(document, "source"));
@@ -130,6 +136,7 @@ static void add_source(json_t *document, const struct tune_result *result)
     json_object_set_new(document, "source", source);
 }
 
+/* Replace the rules for the layout of `result`. */
 static void update(json_t *document, const struct tune_result *result)
 {
     json_t *rules = json_object_get(document, "alltoall");

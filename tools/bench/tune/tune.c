@@ -12,37 +12,40 @@
 #include "measure.h"
 #include "report.h"
 
-/* Another algorithm must be faster than that of the previous size by this
- * factor in the median over the rounds, and faster at all in three rounds of
- * four, so that noise makes no rules. */
+/* A size gets another algorithm than the size before only if that is faster by
+ * this factor in the median over the rounds, and faster in at least three
+ * quarters of the rounds. So noise makes no rules. */
 static const double much_better = 1.03;
 
 enum { MOST_CANDIDATES = 32, MOST_LEADERS = 64, MOST_SIZES = 64, PAGE = 4096 };
 enum { SIZE_COLUMN = 10, NAME_COLUMN = 12, TIME_COLUMN = 14 };
 
-/* One algorithm with its leaders, in the order of the variants. */
+/* An algorithm with a number of leaders. Candidate i is compared as variant
+ * i. */
 struct candidate {
-    char name[24];    /* "onmpml/4" */
-    char leaders[12]; /* "4", or "auto" for algorithms without leaders */
-    int count;        /* of leaders, 0 */
+    char name[24];    /* such as "onmpml/4" */
+    char leaders[12]; /* such as "4"; "auto": the algorithm has no leaders */
+    int count;        /* of leaders per node; 0: the algorithm has none */
 };
 
+/* The state of --tune on this rank. */
 struct tune {
     struct bench_run run;
     struct bench_report report;
     struct bench_variant variants[MOST_CANDIDATES];
     struct candidate candidates[MOST_CANDIDATES];
-    void *send, *recv;
-    int ppn; /* of the largest node */
-    size_t min, max;
+    void *send, *recv; /* buffers */
+    int ppn;           /* ranks on the largest node */
+    size_t min, max;   /* sizes, bytes per block */
     /* Results, on rank 0. */
     struct tune_rule rules[MOST_SIZES];
-    size_t count;
-    size_t chosen; /* variant of the last rule; at first direct */
+    size_t count;  /* of rules */
+    size_t chosen; /* variant of the last rule; before the first: direct */
 };
 
 /* ---- candidates ---- */
 
+/* Add a candidate and its variant. */
 static void add_candidate(struct tune *tune, const char *algorithm, int leaders)
 {
     struct bench *bench = tune->run.bench;
@@ -72,8 +75,8 @@ static void add_candidate(struct tune *tune, const char *algorithm, int leaders)
                                         .recv = tune->recv}};
 }
 
-/* Whether the library uses the requested algorithm, by facts that all ranks
- * share: a collective call. */
+/* Execute one call of a variant, and return whether the library has used its
+ * algorithm and not another one. Collective; all ranks get the same result. */
 static bool runs(struct tune *tune, struct bench_variant *variant)
 {
     char text[BENCH_EXPLAIN_BYTES] = "", wanted[64];
@@ -90,6 +93,7 @@ static bool runs(struct tune *tune, struct bench_variant *variant)
     return strstr(text, wanted) != NULL;
 }
 
+/* Add a candidate unless the library uses another algorithm instead. */
 static void try_candidate(struct tune *tune, const char *algorithm, int leaders)
 {
     size_t index = tune->run.count;
@@ -99,22 +103,23 @@ static void try_candidate(struct tune *tune, const char *algorithm, int leaders)
         tune->run.count = index;
 }
 
-/* With one leader mpml and nmpml are l-a2a. A leader needs a rank. */
+/* Find all candidates. With one leader, mpml and nmpml are the same as l-a2a. A
+ * node cannot have more leaders than ranks. */
 static void find_candidates(struct tune *tune)
 {
-    static const char *const plain[] = {"direct", "shift", "bruck", "morton"};
-    static const char *const led[] = {"mpml", "nmpml", "onmpml"};
+    static const char *const without[] = {"direct", "shift", "bruck", "morton"};
+    static const char *const with[] = {"mpml", "nmpml", "onmpml"};
     int most = tune->ppn < MOST_LEADERS ? tune->ppn : MOST_LEADERS;
 
     for (size_t i = 0; i < 4; i++)
-        try_candidate(tune, plain[i], 0);
-    if (tune->ppn == 1) /* nothing to gather */
+        try_candidate(tune, without[i], 0);
+    if (tune->ppn == 1) /* leaders would have no blocks to gather */
         return;
     try_candidate(tune, "l-a2a", 0);
     try_candidate(tune, "onmpml", 1);
     for (size_t i = 0; i < 3; i++)
         for (int leaders = 2; leaders <= most; leaders *= 2)
-            try_candidate(tune, led[i], leaders);
+            try_candidate(tune, with[i], leaders);
 }
 
 /* ---- measuring and choosing ---- */
@@ -149,7 +154,8 @@ static double median_us(const struct tune *tune, size_t variant)
     return bench_percentile(times, n, 50) * 1e6;
 }
 
-/* The rule of this size: extend that of the previous size, or add a new one. */
+/* Make the rule for this size: extend the last rule if the algorithm is the
+ * same, else add one. */
 static void extend_rules(struct tune *tune, size_t chosen, size_t bytes)
 {
     if (tune->count == 0 || chosen != tune->chosen)
@@ -160,13 +166,14 @@ static void extend_rules(struct tune *tune, size_t chosen, size_t bytes)
     tune->rules[tune->count - 1].bytes_to = bytes;
 }
 
-/* Comparison of the variants with that of the previous size. */
+/* Comparison of the variants for one size. */
 struct comparison {
-    double direct[MOST_CANDIDATES]; /* direct's time / this one's */
-    size_t quickest;
-    size_t chosen;
+    double direct[MOST_CANDIDATES]; /* direct's time / that of the variant */
+    size_t quickest;                /* variant with the least time */
+    size_t chosen;                  /* variant for the rule */
 };
 
+/* Compare all variants with the one chosen for the size before. */
 static void compare(const struct tune *tune, struct comparison *found)
 {
     const struct bench_run *run = &tune->run;
@@ -195,6 +202,7 @@ static void compare(const struct tune *tune, struct comparison *found)
     free(ratios);
 }
 
+/* Choose the algorithm for a size, and print it. */
 static void choose(struct tune *tune, size_t bytes)
 {
     struct comparison found = {0};
@@ -264,7 +272,7 @@ static void open_tune(struct tune *tune, struct bench *bench)
     tune->send = open_buffer(bench, bytes);
     tune->recv = open_buffer(bench, bytes + BENCH_GUARD_BYTES);
     tune->ppn = (int)bench_max(bench, (uint64_t)bench->place.local_size);
-    /* Its notes concern times only. */
+    /* A report that shows progress but prints no notes. */
     tune->report.bench = bench;
     tune->report.collective = &bench_alltoall;
     tune->report.progress = bench->place.rank == 0 && isatty(STDERR_FILENO);
@@ -272,7 +280,7 @@ static void open_tune(struct tune *tune, struct bench *bench)
         .bench = bench, .report = &tune->report, .variants = tune->variants};
 }
 
-/* Fill `tune` with rules. */
+/* Measure all sizes and set the rules. */
 static void measure_all(struct tune *tune, struct bench *bench)
 {
     open_tune(tune, bench);
@@ -294,7 +302,7 @@ static int save(struct tune *tune, struct bench *bench, struct json_t *document)
                                  .rules = tune->rules,
                                  .count = tune->count};
 
-    /* The fastest for the last size is the best guess for larger blocks. */
+    /* The rule of the largest measured size also holds for larger blocks. */
     tune->rules[tune->count - 1].bytes_to = BENCH_AUTO;
     return tune_save(document, &result);
 }
@@ -312,7 +320,7 @@ int bench_tune(struct bench *bench)
                         "1; use: prun -n 4 --ppn 2 catena-bench --tune FILE\n");
         return BENCH_USAGE;
     }
-    if (on_rank_0) { /* before time is spent on measuring */
+    if (on_rank_0) { /* find errors before time is spent on measuring */
         code = bench_file_try("--tune", path);
         document = code == BENCH_OK ? tune_load(path) : NULL;
         code = document != NULL ? BENCH_OK : BENCH_FAILED;

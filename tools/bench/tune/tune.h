@@ -7,27 +7,29 @@
 
 struct json_t;
 
+/* A tuning rule: the algorithm for blocks of up to bytes_to that no rule before
+ * it covers. */
 struct tune_rule {
-    size_t bytes_to;       /* BENCH_AUTO: any */
-    const char *algorithm; /* in the syntax of catena_group_set */
-    int leaders;           /* 0: no leaders */
+    size_t bytes_to;       /* BENCH_AUTO: no limit */
+    const char *algorithm; /* a value of "alltoall_algorithm" */
+    int leaders;           /* per node; 0: the algorithm has none */
 };
 
-/* Results for one layout: consecutive rules. */
+/* The rules for one layout, by increasing size. */
 struct tune_result {
-    const char *path;
+    const char *path; /* of the tuning file */
     const char *network;
     int nodes;
-    int ppn;
+    int ppn; /* ranks on the largest node */
     struct tune_rule *rules;
     size_t count;
 };
 
-/** The contents of the file, or a new document if there is none; NULL: a line
- * has been printed. For tune_save. */
+/** Read a tuning file; a new document if there is no file. NULL: failed, and an
+ * error has been printed. */
 struct json_t *tune_load(const char *path);
-/** Replace the rules for the same layout, write the file and print the rules.
- * Releases the document. Returns an exit code. */
+/** Replace the rules for this layout in a document of tune_load, write the file
+ * and print the new rules. Releases the document. Returns an exit code. */
 int tune_save(struct json_t *document, const struct tune_result *result);
 
 #endif
