@@ -1,11 +1,13 @@
-/* catena-bench --calibrate FILE: measure the parameters of lib/model/machine.h
+/* catena-bench --calibrate FILE: measures the parameters of lib/model/machine.h
  * on this machine. Intended use:
  *
  *   prun -n 4 --ppn 2 catena-bench --calibrate here.json
  *
- * two nodes, virtual or not, of two ranks each. Signals and concurrent copies
- * need two ranks on rank 0's node; the network needs a second node. Ranks that
- * take no part in a measurement sleep, so nodes may share their cores. */
+ * This makes two nodes of two ranks each; on one host prun makes virtual nodes.
+ * Signals (flags that two ranks of a node store for each other) and concurrent
+ * copies need two ranks on rank 0's node; the network needs a second node.
+ * Ranks that take no part in a measurement sleep, so virtual nodes may share
+ * cores. */
 
 #include <errno.h>
 #include <math.h>
@@ -21,7 +23,7 @@
 
 /* ---- helpers ---- */
 
-static const double settle_s = 0.03; /* until idle ranks sleep */
+static const double idle_s = 0.03; /* after it, idle ranks sleep */
 
 double calibrate_now_ns(clockid_t clock)
 {
@@ -46,7 +48,7 @@ double calibrate_median(double *times, size_t n)
     return n % 2 != 0 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
 }
 
-/* Least squares: y = base + slope * x. */
+/* The slope of y = base + slope * x, by least squares. */
 double calibrate_fit_slope(const double *x, const double *y, size_t n)
 {
     double mean_x = 0, mean_y = 0, xy = 0, xx = 0;
@@ -81,7 +83,6 @@ void calibrate_record(struct calibration *c, enum parameter parameter,
     va_end(arguments);
 }
 
-/* The value recorded in this pass. */
 double calibrate_value_of(const struct calibration *c, enum parameter parameter)
 {
     return c->measured[c->pass][parameter].value;
@@ -94,13 +95,14 @@ bool calibrate_is_leader(const struct calibration *c)
 
 /* ---- all of it ---- */
 
-struct record {
+/* What the ranks exchange: where a rank is. */
+struct rank_place {
     int32_t node;
-    int32_t local_size;
+    int32_t local_size; /* ranks on the node */
     char host[ID_BYTES];
 };
 
-/* Equal in two containers of one host. */
+/* Read an identifier of the host; two containers of one host have the same. */
 static void read_host(char *id)
 {
     FILE *stream = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -111,14 +113,14 @@ static void read_host(char *id)
         fclose(stream);
 }
 
-/* Find the place of rank 0, and check the layout. All ranks get the same
- * result. */
+/* Set c->home and c->emulated, and check the layout. Returns an exit code, the
+ * same on all ranks. */
 static int check_layout(struct calibration *c)
 {
     const catena_place_t *place = &c->bench.place;
     size_t size = (size_t)place->ranks;
-    struct record *send = bench_alloc(&c->bench, 2 * size, sizeof(*send));
-    struct record *recv = send + size;
+    struct rank_place *send = bench_alloc(&c->bench, 2 * size, sizeof(*send));
+    struct rank_place *recv = send + size;
     int local_size;
 
     send[0].node = place->node;
@@ -144,7 +146,7 @@ static int check_layout(struct calibration *c)
     return BENCH_USAGE;
 }
 
-/* Attach the ranks of rank 0's node to its node area. */
+/* Allocate memory on rank 0 that the ranks of its node share. */
 static void open_shared_area(struct calibration *c)
 {
     size_t size = (size_t)c->bench.place.ranks;
@@ -172,7 +174,8 @@ static void open_shared_area(struct calibration *c)
     free(send);
 }
 
-/* Enough for copies, and for GROUPS small blocks per rank. */
+/* Allocate the buffers: enough for the largest alltoall and for copies. Both
+ * also hold GROUPS alltoalls of 8 bytes. */
 static void open_buffers(struct calibration *c)
 {
     size_t bytes = calibrate_most_bytes(c) * (size_t)c->bench.place.ranks;
@@ -187,6 +190,7 @@ static void open_buffers(struct calibration *c)
     memset(c->recv, 2, bytes);
 }
 
+/* Duplicate a group. */
 static void open_group(struct calibration *c, catena_group_t *from,
                        catena_group_t **group)
 {
@@ -226,13 +230,13 @@ static void close_all(struct calibration *c)
     free(c->cpu);
 }
 
-/* Measure with the first `ranks` ranks of rank 0's node. The others wait in a
- * barrier, where they soon go to sleep. */
+/* Measure with the first `ranks` ranks of rank 0's node. The other ranks wait
+ * in a barrier, where they soon sleep. */
 static void with_ranks(struct calibration *c, int ranks,
                        void (*measure)(struct calibration *c))
 {
     if (c->home && c->bench.place.local_rank < ranks) {
-        calibrate_sleep(settle_s);
+        calibrate_sleep(idle_s);
         measure(c);
     }
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
@@ -254,7 +258,7 @@ static void measure_all(struct calibration *c)
     calibrate_measure_gap(c);
 }
 
-/* Take a parameter from the pass in which it was the median. */
+/* Set the result of a parameter: its measurement of the median pass. */
 static void choose(struct calibration *c, enum parameter parameter)
 {
     struct measurement *result = &c->result[parameter];
@@ -276,9 +280,10 @@ static void choose(struct calibration *c, enum parameter parameter)
                  result->lowest, result->highest);
 }
 
-_Static_assert(PASSES % 2 == 1, "a pass has the median");
+_Static_assert(PASSES % 2 == 1, "one pass has the median");
 
-/* L comes last: it is the message time less the chosen overheads. */
+/* Set all results. L is the time of a message less both overheads, so these are
+ * chosen first. */
 static void choose_all(struct calibration *c)
 {
     double overheads;

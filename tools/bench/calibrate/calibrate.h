@@ -3,8 +3,8 @@
 
 #include <catena/catena.h>
 
-/** Measure this machine and write a machine file. Collective over all ranks;
- * returns an exit code. Needs two nodes, and two ranks on the node of rank 0:
+/** Measure this machine and write a machine file. Collective; returns an exit
+ * code. Needs at least two nodes, and at least two ranks on the node of rank 0:
  * prun -n 4 --ppn 2. */
 int bench_calibrate(catena_context_t *context, const char *path);
 

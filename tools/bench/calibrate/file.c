@@ -1,4 +1,5 @@
-/* Results as a machine file and as a table. */
+/* Writes the results as a machine file (docs/man, catena-machine.5) and prints
+ * them as a table. */
 
 #include <jansson.h>
 #include <math.h>
@@ -9,6 +10,7 @@
 #include "calibrate/parts.h"
 #include "file.h"
 
+/* The members of the machine file that hold the parameters. */
 static const struct {
     const char *section;
     const char *name;
@@ -41,7 +43,8 @@ static const struct {
 
 /* ---- the file ---- */
 
-/* More than four digits would exceed the precision of the measurement. */
+/* A number of four significant digits, or a whole number: more would exceed the
+ * precision of the measurement. */
 static json_t *number(double value)
 {
     char text[32];
@@ -97,7 +100,7 @@ static int write_document(const json_t *document, const char *path)
     return bench_file_close(&file, written);
 }
 
-/* Called before time is spent on measuring. */
+/* Called before time is spent on measuring, to find errors early. */
 int calibrate_try_path(const char *path)
 {
     return bench_file_try("--calibrate", path);

@@ -1,4 +1,6 @@
-/* Between nodes: LogGP parameters from the direct alltoall and the barrier. */
+/* The network between nodes: LogGP parameters, from the direct alltoall and the
+ * barrier. Each is measured over all ranks and, to subtract what happens within
+ * nodes, over the ranks of each node. */
 
 #include <errno.h>
 #include <math.h>
@@ -11,12 +13,12 @@
 
 #include "calibrate/parts.h"
 
-/* ---- the network: all ranks ---- */
+/* ---- L and both overheads (o): only node leaders are awake ---- */
 
-/* L, o: only the first rank of each node, its root, is awake. */
 enum { QUIET_TIMES = 101 };
-static const double sleep_s = 0.0005;
+static const double sleep_s = 0.0005; /* for what other ranks do meanwhile */
 
+/* Wait without sleeping. */
 static void spin(double ns)
 {
     double end = calibrate_wall_ns() + ns;
@@ -25,8 +27,9 @@ static void spin(double ns)
         ;
 }
 
-/* The mean over the roots of their times. Roots wait for each other, so a root
- * that is late gains what another root loses. */
+/* Replace each of times[n] by its mean over the node leaders. They wait for
+ * each other: when one is late, its time is too short and that of another too
+ * long by as much. */
 static void mean_of_leaders(struct calibration *c, double *times, size_t n)
 {
     size_t size = (size_t)c->bench.place.ranks;
@@ -44,9 +47,10 @@ static void mean_of_leaders(struct calibration *c, double *times, size_t n)
     free(send);
 }
 
-/* Consecutive barriers. The other ranks of a node have entered all of them and
- * sleep, so a root waits only for other nodes. The first barrier absorbs the
- * roots' different starts. */
+/* Time of a barrier, as a mean over consecutive barriers. The other ranks of a
+ * node have entered all of them before and sleep, so a node leader waits only
+ * for other nodes. The first barrier is not timed, because node leaders enter
+ * it at different times. */
 static double barrier_chain(struct calibration *c, catena_group_t **groups)
 {
     catena_request_t *request[GROUPS];
@@ -69,7 +73,7 @@ static double barrier_chain(struct calibration *c, catena_group_t **groups)
     return (calibrate_wall_ns() - begin) / (GROUPS - 1);
 }
 
-/* Roots of virtual nodes must not share a processor. */
+/* Bind leaders of nodes on the same host, which must not share a processor. */
 static void bind_leader(const struct calibration *c)
 {
     if (c->emulated && calibrate_is_leader(c))
@@ -103,7 +107,8 @@ static double time_start(struct calibration *c, catena_group_t **groups)
     return ns;
 }
 
-/* Processor time to complete one after all its data has arrived. */
+/* Processor time to complete an alltoall of 8 bytes after all its data has
+ * arrived. */
 static double time_wait(struct calibration *c, catena_group_t *group)
 {
     catena_request_t *request;
@@ -125,18 +130,19 @@ static double time_wait(struct calibration *c, catena_group_t *group)
 
 void calibrate_measure_overheads(struct calibration *c)
 {
-    double start[2][QUIET_TIMES], wait[2][QUIET_TIMES];
+    double start[2][QUIET_TIMES], wait[2][QUIET_TIMES]; /* all ranks, node */
+    /* Ranks of other nodes, each of which gets a message. */
     int far = c->bench.place.ranks - c->bench.place.local_size;
     double send_ns, receive_ns;
 
     bind_leader(c);
     for (int i = -2; i < QUIET_TIMES; i++) {
-        int at = i < 0 ? 0 : i; /* the first calls connect */
+        int t = i < 0 ? 0 : i; /* the first calls, which connect, don't count */
 
-        start[0][at] = time_start(c, c->world_groups);
-        start[1][at] = time_start(c, c->node_groups);
-        wait[0][at] = time_wait(c, c->world_groups[0]);
-        wait[1][at] = time_wait(c, c->node_groups[0]);
+        start[0][t] = time_start(c, c->world_groups);
+        start[1][t] = time_start(c, c->node_groups);
+        wait[0][t] = time_wait(c, c->world_groups[0]);
+        wait[1][t] = time_wait(c, c->node_groups[0]);
     }
     calibrate_unbind(c);
     send_ns = calibrate_median(start[0], QUIET_TIMES) -
@@ -158,7 +164,8 @@ void calibrate_measure_overheads(struct calibration *c)
         far, QUIET_TIMES);
 }
 
-/* A barrier sends one message per root and round between nodes. */
+/* In each round of a barrier every node leader sends one message to another
+ * node. */
 void calibrate_measure_latency(struct calibration *c)
 {
     double world[QUIET_TIMES], node[QUIET_TIMES], world_ns, node_ns;
@@ -184,10 +191,16 @@ void calibrate_measure_latency(struct calibration *c)
              world_ns, node_ns, rounds, rounds > 1 ? "s" : "", QUIET_TIMES);
 }
 
-/* G, g: all ranks of all nodes together. */
-enum { BUSY_TIMES = 31, SIZES = 5, BUSY_MOST = 16 << 20 };
+/* ---- G and g: all ranks are busy ---- */
 
-/* The largest block whose buffer stays within BUSY_MOST. */
+enum {
+    BUSY_TIMES = 31,
+    SIZES = 5,
+    BUSY_MOST = 16 << 20 /* bytes of a buffer */
+};
+
+/* The largest block, a power of two from 1 KiB to 1 MiB: blocks for all ranks
+ * must not exceed BUSY_MOST, except those of 1 KiB. */
 size_t calibrate_most_bytes(const struct calibration *c)
 {
     size_t bytes = 1 << 20;
@@ -197,6 +210,7 @@ size_t calibrate_most_bytes(const struct calibration *c)
     return bytes;
 }
 
+/* The time of a number of alltoalls at once, each on a group of its own. */
 static double time_alltoalls(struct calibration *c, catena_group_t **groups,
                              size_t alltoalls, size_t bytes)
 {
@@ -216,8 +230,8 @@ static double time_alltoalls(struct calibration *c, catena_group_t **groups,
     return calibrate_wall_ns() - begin;
 }
 
-/* The network's share: the time over all ranks, less the same on the nodes.
- * Valid on rank 0. */
+/* The network's share of the time of these alltoalls: the time over all ranks,
+ * less the time over the ranks of each node. Valid on rank 0. */
 static double time_network(struct calibration *c, size_t alltoalls,
                            size_t bytes)
 {
@@ -235,7 +249,7 @@ static double time_network(struct calibration *c, size_t alltoalls,
            calibrate_median(node, BUSY_TIMES);
 }
 
-/* Messages that leave a node in one direct alltoall. */
+/* The number of messages that leave this node in a direct alltoall. */
 static double messages(const struct calibration *c)
 {
     const catena_place_t *place = &c->bench.place;

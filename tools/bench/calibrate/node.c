@@ -1,4 +1,5 @@
-/* Signals, copies, polls and work: on the node of rank 0. */
+/* Parameters of a node, measured on the node of rank 0: signals, switches
+ * between processes, copies, polls and work. */
 
 #include <errno.h>
 #include <math.h>
@@ -12,11 +13,13 @@
 #include "calibrate/parts.h"
 #include "core/hash.h"
 
-/* ---- signals: local ranks 0 and 1 of rank 0's node ---- */
+/* ---- signals and switches: local ranks 0 and 1 ---- */
 
+/* Numbers of exchanges in a time, and of times for a median. */
 enum { SIGNALS = 10000, SWITCHES = 2000, FEW = 9, MANY = 15 };
 
-/* One way: half of there and back. */
+/* The two ranks notify each other in turn, n times. Returns the time of one
+ * way: half of there and back. */
 static double ping_pong(struct calibration *c, int n, bool yield)
 {
     int me = c->bench.place.local_rank;
@@ -37,8 +40,8 @@ static double ping_pong(struct calibration *c, int n, bool yield)
     return (calibrate_wall_ns() - begin) / n / 2;
 }
 
-/* Both ranks notify each other at the same time, as in flag.c and in barriers.
- */
+/* Both ranks notify each other at the same time, n times, as in
+ * collectives/flag.c and in barriers. Returns the time of one exchange. */
 static double exchange(struct calibration *c, int n)
 {
     int me = c->bench.place.local_rank;
@@ -55,7 +58,9 @@ static double exchange(struct calibration *c, int n)
     return (calibrate_wall_ns() - begin) / n;
 }
 
-/* Both ranks get their processors, or the pair is not measured. */
+/* Bind the two ranks to processors. Returns, on both, whether both succeeded.
+ * The first ping_pong makes the results visible; the second makes sure that
+ * they are read before a next call changes them. */
 static bool bind_pair(struct calibration *c, const struct cpu *first,
                       const struct cpu *second)
 {
@@ -74,12 +79,12 @@ static bool bind_pair(struct calibration *c, const struct cpu *first,
 static void measure_signal(struct calibration *c, enum parameter signal,
                            const struct cpu *other, const char *where)
 {
-    double times[MANY], turns[MANY], ns;
+    double times[MANY], one_way[MANY], ns;
 
     exchange(c, SIGNALS);
     for (int i = 0; i < MANY; i++) {
         times[i] = exchange(c, SIGNALS);
-        turns[i] = ping_pong(c, SIGNALS, false);
+        one_way[i] = ping_pong(c, SIGNALS, false);
     }
     ns = calibrate_median(times, MANY);
     calibrate_record(
@@ -88,11 +93,11 @@ static void measure_signal(struct calibration *c, enum parameter signal,
         "the same time, each exchange counts as one way, median of %d times "
         "%d; one after the other half of there and back takes %.0f ns",
         c->cpu[0].number, other->number, where, MANY, SIGNALS,
-        calibrate_median(turns, MANY));
+        calibrate_median(one_way, MANY));
 }
 
-/* A distance that the machine does not have, or that ranks may not use, costs
- * as much as the next smaller one, or else the smallest. */
+/* A distance that cannot be measured gets the time of the next smaller one that
+ * can, or, if there is none, of the smallest one that can. */
 void calibrate_measure_signals(struct calibration *c)
 {
     static const char *const where[DISTANCES] = {
@@ -147,12 +152,12 @@ void calibrate_measure_switch(struct calibration *c)
     calibrate_unbind(c);
 }
 
-/* ---- copies: all ranks of rank 0's node ---- */
+/* ---- copies: all ranks of the node ---- */
 
 enum { COPY_ROUNDS = 9, COPY_SIZES = 3 };
-static const double window_s = 0.01;
+static const double window_s = 0.01; /* how long a rank copies for one rate */
 
-/* Copies for the length of a window; MB/s. */
+/* Copy for window_s. Returns the rate in MB/s. */
 static double copy_window(struct calibration *c, size_t bytes)
 {
     double begin = calibrate_wall_ns(), end;
@@ -167,7 +172,8 @@ static double copy_window(struct calibration *c, size_t bytes)
     return (double)copied / (end - begin) * 1e3;
 }
 
-/* Ranks that copy together: at most one per core of their NUMA domain. */
+/* How many ranks copy together: at most one per core of the NUMA domain of the
+ * first processor. */
 static int copying_ranks(const struct calibration *c)
 {
     int ranks = 0;
@@ -180,7 +186,7 @@ static int copying_ranks(const struct calibration *c)
     return ranks < 1 ? 1 : ranks < MAX_LOCAL ? ranks : MAX_LOCAL;
 }
 
-/* Local rank i takes the i-th core of the first domain. */
+/* Bind local rank i < ranks to the i-th core of this domain. */
 static void bind_copying(const struct calibration *c, int ranks)
 {
     int skip = c->bench.place.local_rank;
@@ -193,7 +199,8 @@ static void bind_copying(const struct calibration *c, int ranks)
             (void)calibrate_bind_to(&c->cpu[i]);
 }
 
-/* The first `ranks` ranks copy; the sum of their rates. */
+/* The first `ranks` ranks copy at the same time. Returns the sum of their
+ * rates. */
 static double copy_together(struct calibration *c, int ranks, size_t bytes)
 {
     int me = c->bench.place.local_rank;
@@ -236,10 +243,11 @@ void calibrate_measure_copies(struct calibration *c)
         ranks);
 }
 
-/* ---- polling: all ranks of rank 0's node ---- */
+/* ---- polling: all ranks of the node ---- */
 
 enum { BARRIERS = 2000, IDLE_POLLS = 1000 };
 
+/* The time of a barrier of the node. */
 static double time_barriers(struct calibration *c)
 {
     double begin = calibrate_wall_ns();
@@ -249,6 +257,7 @@ static double time_barriers(struct calibration *c)
     return (calibrate_wall_ns() - begin) / BARRIERS;
 }
 
+/* The time of a catena_progress that finds nothing to do. */
 static double time_progress(struct calibration *c)
 {
     double begin = calibrate_wall_ns();
@@ -258,14 +267,16 @@ static double time_progress(struct calibration *c)
     return (calibrate_wall_ns() - begin) / IDLE_POLLS;
 }
 
-/* Catena's overhead on top of the bare signal. catena_progress overestimates
- * it: it also polls the network, which a wait on the node seldom does. It is
- * the substitute if ranks share cores, as then a barrier is mostly context
- * switches. */
+/* The overhead of a wait in catena beyond the bare signal: the time of a
+ * barrier less that of an exchange of flags. If ranks share cores, a barrier
+ * consists mostly of context switches. Then the time of catena_progress is
+ * taken instead, although it is too long: it also polls the network, which a
+ * wait on the node seldom does. */
 void calibrate_measure_poll(struct calibration *c)
 {
     int ranks = c->bench.place.local_size;
     double barrier[MANY], flag[MANY], progress[MANY], poll_ns;
+    /* Each rank has a core. */
     bool room = c->paired && copying_ranks(c) == ranks;
 
     if (copying_ranks(c) == ranks)
@@ -297,9 +308,13 @@ void calibrate_measure_poll(struct calibration *c)
 
 /* ---- work: rank 0 alone ---- */
 
-enum { WORK_BYTES = 64 << 10, WORK_CALLS = 20, WORK_TIMES = 33 };
+enum {
+    WORK_BYTES = 64 << 10, /* of each buffer */
+    WORK_CALLS = 20,       /* in a time */
+    WORK_TIMES = 33        /* for a median */
+};
 
-/* Prevents inlining into the loops around the call. */
+/* For functions whose calls are timed: no inlining into the loop. */
 #define NOINLINE __attribute__((noinline))
 
 static NOINLINE void copy_small(unsigned char *to, const unsigned char *from,
@@ -308,7 +323,7 @@ static NOINLINE void copy_small(unsigned char *to, const unsigned char *from,
     memcpy(to, from, bytes);
 }
 
-/* A matrix of blocks, column by column. */
+/* Transpose square matrices of blocks of `bytes`, WORK_BYTES in all. */
 static NOINLINE void transpose(unsigned char *to, const unsigned char *from,
                                size_t bytes)
 {
@@ -342,9 +357,10 @@ static NOINLINE void hash(unsigned char *to, const unsigned char *from,
     memcpy(to, &value, sizeof(value));
 }
 
+/* One of the functions above. */
 typedef void work_t(unsigned char *to, const unsigned char *from, size_t bytes);
 
-/* ns per call. */
+/* The time of a call of `work`. */
 static double time_work(struct calibration *c, work_t *work, size_t bytes,
                         int calls)
 {
@@ -360,8 +376,9 @@ static double time_work(struct calibration *c, work_t *work, size_t bytes,
     return calibrate_median(times, WORK_TIMES);
 }
 
+/* What is sorted to measure comparisons: 24 bytes. */
 struct sort_record {
-    uint64_t key[3];
+    uint64_t key[3]; /* only the first is compared */
 };
 
 static int compare_records(const void *a, const void *b)

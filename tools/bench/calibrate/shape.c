@@ -1,4 +1,5 @@
-/* Shape of the node, and binding to its processors. */
+/* The shape of a node: processors, cores, caches, sockets and NUMA domains; and
+ * the binding of ranks to processors. */
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +14,8 @@
 
 /* ---- the shape of the node ---- */
 
-/* The first number of a file such as ".../shared_cpu_list"; -1: none. */
+/* The first number in a file of /sys about a processor, such as
+ * "cache/index3/shared_cpu_list"; -1: there is none. */
 static int first_in(int cpu, const char *file)
 {
     char path[128];
@@ -30,6 +32,7 @@ static int first_in(int cpu, const char *file)
     return first;
 }
 
+/* The NUMA domain of a processor; 0 if it is unknown. */
 static int domain_of(int cpu)
 {
     char path[128];
@@ -48,7 +51,8 @@ static int or_else(int number, int otherwise)
     return number >= 0 ? number : otherwise;
 }
 
-/* Without /sys: a core per processor, one socket, and one L3 per socket. */
+/* What /sys does not say is assumed: a core per processor, one socket, one L3
+ * cache per socket. */
 void calibrate_read_cpus(struct calibration *c)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -90,6 +94,7 @@ static int domain_id(const struct cpu *cpu)
     return cpu->domain;
 }
 
+/* How many different values `id` has over all processors. */
 static int count_different(const struct calibration *c,
                            int (*id)(const struct cpu *))
 {
@@ -149,17 +154,18 @@ void calibrate_unbind(const struct calibration *c)
     (void)sched_setaffinity(0, sizeof(c->affinity), &c->affinity);
 }
 
-static int distance(const struct cpu *a, const struct cpu *b)
+/* The distance of two cores; see DISTANCES. */
+static int distance_of(const struct cpu *a, const struct cpu *b)
 {
     return a->l3 == b->l3 ? 0 : a->socket == b->socket ? 1 : 2;
 }
 
-/* A core at this distance from the first processor's core; NULL: none. */
-const struct cpu *calibrate_find_far(const struct calibration *c, int far)
+/* The processor is on another core than the first one. */
+const struct cpu *calibrate_find_far(const struct calibration *c, int distance)
 {
     for (int i = 1; i < c->cpus; i++)
         if (c->cpu[i].core != c->cpu[0].core &&
-            distance(&c->cpu[0], &c->cpu[i]) == far)
+            distance_of(&c->cpu[0], &c->cpu[i]) == distance)
             return &c->cpu[i];
     return NULL;
 }

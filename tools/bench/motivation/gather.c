@@ -20,8 +20,8 @@
 #include "motivation/motivation.h"
 
 enum {
-    BLOCKS_LEAST = 32, /* of a row */
-    LEADERS_MOST = BLOCKS_LEAST,
+    BLOCKS_LEAST = 32,                   /* of a row */
+    LEADERS_MOST = BLOCKS_LEAST,         /* each has a block of a row */
     COUNTS_MOST = 16,                    /* numbers of leaders to compare */
     VARIANTS_MOST = 2 * COUNTS_MOST + 1, /* two placements each, one leader */
     STAMP = 1                            /* of the check */
