@@ -172,18 +172,18 @@ struct bench_collective {
                          * collective */
     const struct bench_metric *metrics; /* up to BENCH_MAX_METRICS, ended by a
                                          * NULL name; NULL: none */
-    /* The error in the options, and the wrong value; NULL: no error. May be
-     * NULL. */
+    /* Return the error in the options and set `found` to the wrong value, or
+     * return NULL. May be NULL. */
     const char *(*check)(const struct bench_options *options,
                          const char **found);
-    /* Why the collective cannot run here, from facts that all ranks share;
-     * NULL: it can. May be NULL. */
+    /* Return why the collective cannot run on these ranks, or NULL; the same on
+     * all ranks. May be NULL. */
     const char *(*refuse)(const struct bench *bench);
     /* Set call->layout for blocks of call->bytes on this rank. A layout serves
      * all variants of one size. A smaller size must not need larger buffers.
-     * drop_layout frees what lay_out has allocated. NULL: no buffers;
-     * drop_layout: nothing to free. */
+     * NULL: the collective has no buffers. */
     void (*lay_out)(struct bench_call *call);
+    /* Free what lay_out has allocated; NULL: nothing. */
     void (*drop_layout)(struct bench_call *call);
     /* Set call->state and free it. Collective; may be NULL. */
     catena_status_t (*prepare)(struct bench_call *call);
@@ -201,10 +201,10 @@ struct bench_collective {
                              catena_request_t **request);
     catena_status_t (*init)(struct bench_call *call,
                             catena_request_t **request);
-    /* Execute `calls` calls. May be NULL; else `blocking` is not used. */
+    /* Execute `calls` calls, in place of all three forms; may be NULL. */
     catena_status_t (*batch)(struct bench_call *call, size_t calls);
     /* Undo the effect of one call and fill the metrics, outside the timed part;
-     * may be NULL. Must be NULL with `quick`. */
+     * may be NULL, and must be with `quick`. */
     catena_status_t (*finish)(struct bench_call *call, uint64_t *metrics);
     /* fill writes contents that depend on `stamp` before a call; verify returns
      * the number of wrong bytes after it. NULL: not checkable. */

@@ -11,8 +11,8 @@ enum {
     LEAST_WIDTH = 8 /* bytes */
 };
 
-/* Bytes of a row of a block of `bytes`: an eighth of the block, but at
- * least 8; less if the block does not divide into such rows. */
+/* Bytes of a row of a block of `bytes`: an eighth of the block, but at least 8;
+ * less if the block does not divide into such rows. */
 static size_t width_of(size_t bytes)
 {
     size_t width = bytes / ROWS > LEAST_WIDTH ? bytes / ROWS : LEAST_WIDTH;

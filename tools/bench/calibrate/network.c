@@ -16,7 +16,7 @@
 /* ---- L and both overheads (o): only node leaders are awake ---- */
 
 enum { QUIET_TIMES = 101 };
-static const double sleep_s = 0.0005; /* for what other ranks do meanwhile */
+static const double sleep_s = 0.0005; /* until other ranks are ready */
 
 /* Wait without sleeping. */
 static void spin(double ns)
@@ -38,7 +38,8 @@ static void mean_of_leaders(struct calibration *c, double *times, size_t n)
 
     for (size_t rank = 0; rank < size; rank++)
         for (size_t i = 0; i < n; i++)
-            send[rank * n + i] = calibrate_is_leader(c) ? times[i] : -1;
+            send[rank * n + i] =
+                calibrate_is_leader(c) ? times[i] : -1; /* no leader: -1 */
     bench_exchange(&c->bench, c->bench.control, send, recv, n * sizeof(*send));
     memset(times, 0, n * sizeof(*times));
     for (size_t rank = 0; rank < size; rank++)
@@ -85,8 +86,8 @@ static double cpu_ns(void)
     return calibrate_now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Processor time to start an alltoall of 8 bytes. The start on the first groups
- * only warms the caches. */
+/* Processor time to start an alltoall of 8 bytes, as a mean over the groups.
+ * The start on the first group is not timed; it warms the caches. */
 static double time_start(struct calibration *c, catena_group_t **groups)
 {
     catena_request_t *request[GROUPS];
@@ -120,7 +121,7 @@ static double time_wait(struct calibration *c, catena_group_t *group)
                                     CATENA_BYTE, group, &request));
     calibrate_sleep(sleep_s);
     if (calibrate_is_leader(c))
-        spin(20000); /* until the clock frequency has recovered */
+        spin(20000); /* until the clock frequency has recovered: 20 us */
     else
         calibrate_sleep(sleep_s);
     begin = cpu_ns();

@@ -1,6 +1,5 @@
 /* catena-bench endpoints: throughput between two nodes through several
- * endpoints
- * ([Peng], figure 4).
+ * endpoints ([Peng], figure 4).
  *
  * The i-th rank of one node and the i-th of the other are a pair. E pairs
  * exchange blocks at the same time, each rank through its own UCX worker and
@@ -29,10 +28,9 @@ static const double turn_ns = 4e6;          /* intended, of one pair */
 
 /* A number of endpoints. */
 struct variant {
-    int endpoints; /* of each node */
-    bool
-        *takes_part; /* [ranks of the node]: whether the rank has one of them */
-    double *ns; /* [turns]: time of each turn on the slower node; on rank 0 */
+    int endpoints;    /* of each node */
+    bool *takes_part; /* [ranks of the node] */
+    double *ns;       /* [turns], on the slower node; valid on rank 0 */
 };
 
 /* The state of the benchmark on this rank. */

@@ -12,8 +12,8 @@
  * a variant; the variants take turns, so turn i of all variants is measured in
  * short succession. */
 
-/* One benchmark; table.c lists all. Its options are -m, -i, -x, -c and --csv.
- */
+/* A benchmark of such a figure; table.c lists all. It takes the options -m, -i,
+ * -x, -c and --csv. */
 struct bench_figure {
     const char *name;
     const char *help;
