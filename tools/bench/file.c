@@ -1,3 +1,5 @@
+/* Writing and reading of small files; see file.h. */
+
 #include "file.h"
 
 #include <errno.h>

@@ -222,8 +222,8 @@ static void star_vector(const struct bench_graph *graph, int which, int *vector)
         vector[d] = d != which / 2 ? 0 : which % 2 == 0 ? -1 : 1;
 }
 
-/* Vector `which` to a point of the box of 3^ndims points, without its center.
- */
+/* Vector `which` from the center to another point of the box of 3^ndims
+ * points. */
 static void box_vector(const struct bench_graph *graph, int which, int *vector)
 {
     int number = which + (which >= power_of_three(graph->ndims) / 2 ? 1 : 0);
@@ -242,7 +242,7 @@ int bench_graph_vectors(const struct bench_graph *graph, int *vectors)
     return count;
 }
 
-/* End i of a rank of a grid or stencil. Source i of a stencil lies opposite of
+/* end_of for a grid or a stencil. Source i of a stencil lies opposite of
  * target i, so both ends of an edge have the same number i. In a grid sources
  * are in the order of targets: the lower neighbor comes first. What this rank
  * receives from the lower neighbor is what that sent to its higher one, so the
@@ -284,7 +284,8 @@ static struct bench_end listed_end(const struct bench_graph *graph, int rank,
                               .weight = edge->weight};
 }
 
-/* End i of a rank. Its weight is set only if it comes from a file. */
+/* A rank's end of edge i to its targets, or of edge i from its sources. The
+ * weight is set only if it comes from a file. */
 static struct bench_end end_of(const struct bench_graph *graph, int rank,
                                bool targets, int i)
 {

@@ -8,11 +8,12 @@
 #include <catena/neighbor.h>
 
 /* Process graphs for neighborhood collectives, from --neighborhood and
- * --weights. Every rank computes the edges of any rank; except for graphs from
- * a file without a table. */
+ * --weights. Every rank can compute the edges of any rank. Only a graph from a
+ * file has a table of edges. */
 
 enum { BENCH_MOST_DIMS = 6, BENCH_MOST_WEIGHT = 1000000 };
 
+/* Where the edges come from. */
 enum bench_shape {
     BENCH_CART,    /* a grid with the edges of catena_cart_create */
     BENCH_STENCIL, /* a grid, and a list of vectors from each rank to its
@@ -21,6 +22,7 @@ enum bench_shape {
     BENCH_LISTED   /* the edges are listed in a file */
 };
 
+/* The weights of the edges. */
 enum bench_weights {
     BENCH_UNIFORM, /* every edge weighs 1 */
     BENCH_FROM_FILE,
@@ -43,6 +45,7 @@ struct bench_end {
     int weight;
 };
 
+/* A process graph. */
 struct bench_graph {
     enum bench_shape shape;
     int ranks; /* set by bench_graph_fit */
@@ -65,8 +68,7 @@ struct bench_graph {
 
 /** Set `graph` from the values of the options; NULL: not given.
  * @param[out] wrong the error, if any; `bytes`: its size
- * @return whether the options are valid; then bench_graph_free must be called
- */
+ * @return whether the options are valid; then the caller owns the graph */
 bool bench_graph_read(const char *neighborhood, const char *weights,
                       struct bench_graph *graph, char *wrong, size_t bytes);
 /** Read edges from a file in OSU's format: in each line "source, target", here

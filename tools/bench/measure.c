@@ -332,7 +332,8 @@ static void explain_call(struct bench_run *run, struct bench_variant *variant)
         note_lines(run, variant, text);
 }
 
-/* Virtual time has no noise, so a few calls suffice. */
+/* The plan of simulated ranks. Virtual time has no noise unless the options ask
+ * for it, so a few calls suffice. */
 static void make_virtual_plan(struct bench_run *run)
 {
     const struct bench_options *options = run->bench->options;
@@ -475,7 +476,7 @@ void bench_measure(struct bench_run *run)
 
         bench_use(run, variant);
         for (size_t i = 0; i < plan->warmup; i++)
-            variant->compute_s =
+            variant->compute_s = /* until the first timed values */
                 measure_value(run, variant, bench_batch(run, variant));
     }
     for (size_t round = 0; round < plan->rounds; round++) {

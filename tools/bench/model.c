@@ -32,7 +32,8 @@ static void print_header(const struct bench_options *options,
     putchar('\n');
 }
 
-/* Print the times for blocks of `bytes`; returns an exit code. */
+/* Print the time of each algorithm for blocks of `bytes`. Returns an exit
+ * code. */
 static int print_size(const struct bench_options *options,
                       const catena_machine_t *machine, const char *const *names,
                       size_t count, int leaders, size_t bytes)

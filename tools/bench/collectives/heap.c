@@ -82,17 +82,18 @@ static unsigned char *allocate_touched(const struct load *load, size_t bytes)
     return block;
 }
 
-/* Replace `count` random blocks of the window. Returns 0 on success. */
+/* Replace `count` times a random block of the window `live`. Returns 0 on
+ * success. */
 static int replace(const struct load *load, unsigned char **live,
                    uint64_t *seed, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t random = ctn_random(seed);
-        size_t slot = (size_t)((random & 0xffffffff) * load->window >> 32);
-        load->allocator.release(load->context, live[slot]);
-        live[slot] =
+        size_t index = (size_t)((random & 0xffffffff) * load->window >> 32);
+        load->allocator.release(load->context, live[index]);
+        live[index] =
             allocate_touched(load, load->sizes[(random >> 32) % SIZES]);
-        if (live[slot] == NULL) {
+        if (live[index] == NULL) {
             return 1;
         }
     }

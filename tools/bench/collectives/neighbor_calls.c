@@ -32,7 +32,7 @@ static struct bench_blocks from_sources(const struct bench_call *call)
     return blocks_of(&bench_neighbors(call)->sources, BENCH_EACH, call->rank);
 }
 
-/* A block from each source, where a rank sends the same to all its targets. */
+/* A block from each source, which sends the same block to all its targets. */
 static struct bench_blocks same_from(const struct bench_ends *ends)
 {
     struct bench_blocks blocks = blocks_of(ends, BENCH_EACH, 0);

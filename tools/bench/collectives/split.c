@@ -26,6 +26,7 @@ enum {
 /* Arguments of bench_seed: random numbers for different purposes. */
 enum purpose { COLORS, KEYS, STRINGS };
 
+/* For messages. */
 #define ALGORITHMS                                                             \
     "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:M (128 to " \
     "8192), bitonic, radix, radix-plain, hash or hash64"
@@ -34,8 +35,8 @@ enum purpose { COLORS, KEYS, STRINGS };
 struct choice {
     size_t groups;       /* BENCH_AUTO: one per rank */
     size_t string_bytes; /* of colors; 0: they are int64_t */
-    bool split;
-    bool reorder;
+    bool split;          /* into groups by color; false: --no-split */
+    bool reorder;        /* members are ordered by key; false: --no-reorder */
 };
 
 /* call->state */

@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "options/options.h"
 
+/* All options; the last number of each is its group in --help. */
 static const struct argp_option known[] = {
     {"message-size", 'm', "MIN:MAX", 0,
      "bytes per block, doubling from MIN to MAX, with units (64k, 1m); "
