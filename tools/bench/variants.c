@@ -19,24 +19,24 @@ static size_t choices(size_t given)
     return given > 0 ? given : 1;
 }
 
-/* The name ALGORITHM@HIERARCHY/MODE, without the components that are NULL. */
+/* The name ALGORITHM@HIERARCHY/MODE, without those that are NULL. */
 static char *join(struct bench *bench, const char *algorithm,
                   const char *hierarchy, const char *mode)
 {
-    const char *components[] = {algorithm, hierarchy, mode};
+    const char *fields[] = {algorithm, hierarchy, mode};
     static const char marks[] = "@@/";
     size_t bytes = 1, used = 0;
     char *name;
 
     for (int i = 0; i < 3; i++)
-        bytes += components[i] != NULL ? strlen(components[i]) + 1 : 0;
+        bytes += fields[i] != NULL ? strlen(fields[i]) + 1 : 0;
     name = bench_alloc(bench, 1, bytes);
     for (int i = 0; i < 3; i++) {
-        if (components[i] != NULL && used > 0)
+        if (fields[i] != NULL && used > 0)
             name[used++] = marks[i];
-        if (components[i] != NULL)
-            used += (size_t)snprintf(name + used, bytes - used, "%s",
-                                     components[i]);
+        if (fields[i] != NULL)
+            used +=
+                (size_t)snprintf(name + used, bytes - used, "%s", fields[i]);
     }
     return name;
 }

@@ -6,17 +6,17 @@
 #include "bench.h"
 #include "oracle/content.h"
 
-/* Elements combined per pass. */
-enum { CHUNK = 128 };
+/* The result is computed and checked in passes of so many elements. */
+enum { PASS_ELEMENTS = 128 };
 
 /* Stamps of the receive buffer before a call, and of the guard behind it; no
  * call has them. */
 static const uint64_t stale_stamp = UINT64_MAX - 1;
 static const uint64_t guard_stamp = UINT64_MAX;
 
-/* Memory for CHUNK elements of any type. */
-struct chunk {
-    _Alignas(16) unsigned char at[CHUNK * ORACLE_UNIT_BYTES];
+/* Memory for PASS_ELEMENTS elements of any type. */
+struct scratch {
+    _Alignas(16) unsigned char at[PASS_ELEMENTS * ORACLE_UNIT_BYTES];
 };
 
 /* A reduction on this rank. */
@@ -74,7 +74,7 @@ static void combine(const struct reduction *reduction,
                     size_t count, unsigned char *out)
 {
     const struct bench_type *type = reduction->type;
-    struct chunk next;
+    struct scratch next;
 
     make(reduction, vectors, 0, first, count, out);
     for (int which = 1; which < vectors->number; which++) {
@@ -108,7 +108,7 @@ void bench_fill_vector(struct bench_call *call, uint64_t stamp)
 static bool same(const struct bench_type *type, const unsigned char *expected,
                  const unsigned char *found)
 {
-    struct chunk a, b;
+    struct scratch a, b;
 
     memcpy(a.at, expected, type->bytes);
     memcpy(b.at, found, type->bytes);
@@ -162,16 +162,17 @@ static uint64_t verify(const struct reduction *reduction,
                        struct bench_mismatch *first)
 {
     size_t bytes = reduction->type->bytes;
-    struct chunk chunk;
+    struct scratch scratch;
     uint64_t wrong = 0;
 
-    for (size_t begin = 0; begin < contents->count; begin += CHUNK) {
-        size_t left = contents->count - begin, n = left < CHUNK ? left : CHUNK;
+    for (size_t begin = 0; begin < contents->count; begin += PASS_ELEMENTS) {
+        size_t left = contents->count - begin,
+               n = left < PASS_ELEMENTS ? left : PASS_ELEMENTS;
 
-        make_contents(reduction, contents, begin, n, chunk.at);
+        make_contents(reduction, contents, begin, n, scratch.at);
         for (size_t i = 0; i < n; i++) {
             const unsigned char *found = vector + (begin + i) * bytes;
-            const unsigned char *expected = chunk.at + i * bytes;
+            const unsigned char *expected = scratch.at + i * bytes;
 
             if (same(reduction->type, expected, found))
                 continue;

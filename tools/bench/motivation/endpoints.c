@@ -83,7 +83,7 @@ static double take_turn(struct exchanging *x, const struct variant *v,
         figure_finish(&x->node, begin, figure_now_ns());
     }
     figure_await(&x->node, v->endpoints);
-    return x->node.me == 0 ? figure_span_ns(&x->node, v->takes_part) : 0;
+    return x->node.me == 0 ? figure_elapsed_ns(&x->node, v->takes_part) : 0;
 }
 
 /* Choose the number of windows so that a turn takes about turn_ns. The ranks

@@ -31,18 +31,19 @@ enum {
  * for the differences of their starts to be negligible. */
 static const size_t turn_least = 2 << 20;
 
-enum phase { GATHER, SCATTER, PHASES };
+/* From the rows to the leaders, or back. */
+enum direction { GATHER, SCATTER, DIRECTIONS };
 
 /* A number of leaders and their placement. */
 struct variant {
     const char *placement; /* "packed", "spread" or "any" */
     int leaders;
-    int domains;        /* NUMA domains of the leaders; 0: unknown */
-    int mine;           /* number of this leader; -1: this rank is no leader */
-    bool *leads;        /* [ranks of the node]: whether the rank is a leader */
-    double *ns[PHASES]; /* [turns]: from the first leader's start to the last
-                         * one's end */
-    uint64_t errors;    /* wrong bytes of the node, of one size */
+    int domains; /* NUMA domains of the leaders; 0: unknown */
+    int mine;    /* number of this leader; -1: this rank is no leader */
+    bool *leads; /* [ranks of the node]: whether the rank is a leader */
+    double *ns[DIRECTIONS]; /* [turns]: from the first leader's start to the
+                             * last one's end */
+    uint64_t errors;        /* wrong bytes of the node, of one size */
 };
 
 /* The state of the benchmark on this rank. */
@@ -53,13 +54,13 @@ struct gathering {
     int *order; /* [ranks]: ranks of the node, ordered by NUMA domain */
     struct variant variant[VARIANTS_MOST];
     size_t variants;
-    unsigned char *own[PHASES];  /* rows: source of the gather, target of the
-                                  * scatter */
-    unsigned char **row[PHASES]; /* [ranks]: the rows of all, mapped here */
-    unsigned char *staging;      /* NULL: this rank never leads */
-    size_t bytes;                /* per block */
-    size_t blocks;               /* per row */
-    bool reported;               /* this rank has printed a wrong byte */
+    unsigned char *own[DIRECTIONS]; /* rows: source of the gather, target of the
+                                     * scatter */
+    unsigned char **row[DIRECTIONS]; /* [ranks]: the rows of all, mapped here */
+    unsigned char *staging;          /* NULL: this rank never leads */
+    size_t bytes;                    /* per block */
+    size_t blocks;                   /* per row */
+    bool reported;                   /* this rank has printed a wrong byte */
 };
 
 /* ---- the measured part ---- */
@@ -94,7 +95,7 @@ static size_t first_block(const struct gathering *g, const struct variant *v,
 /* Move this leader's blocks: for each receiver those of all ranks, from this
  * rank on, so that the leaders do not access the same rank together. */
 static void move_blocks(const struct gathering *g, const struct variant *v,
-                        enum phase phase)
+                        enum direction direction)
 {
     size_t ranks = (size_t)g->node.ranks, bytes = g->bytes;
     size_t last = first_block(g, v, v->mine + 1);
@@ -104,9 +105,9 @@ static void move_blocks(const struct gathering *g, const struct variant *v,
         size_t rank = (size_t)g->node.me;
 
         for (size_t i = 0; i < ranks; i++) {
-            unsigned char *in_row = g->row[phase][rank] + block * bytes;
+            unsigned char *in_row = g->row[direction][rank] + block * bytes;
 
-            if (phase == GATHER)
+            if (direction == GATHER)
                 copy(staged + rank * bytes, in_row, bytes);
             else
                 copy(in_row, staged + rank * bytes, bytes);
@@ -116,10 +117,10 @@ static void move_blocks(const struct gathering *g, const struct variant *v,
     }
 }
 
-/* Execute a phase, between two fences of the node. Returns the time from the
- * first leader's start to the last one's end. */
-static double time_phase(struct gathering *g, const struct variant *v,
-                         enum phase phase)
+/* Execute a direction, between two fences of the node. Returns the time from
+ * the first leader's start to the last one's end. */
+static double time_direction(struct gathering *g, const struct variant *v,
+                             enum direction direction)
 {
     struct bench *bench = g->bench;
     double ns;
@@ -128,24 +129,24 @@ static double time_phase(struct gathering *g, const struct variant *v,
     if (v->mine >= 0) {
         double begin = figure_now_ns();
 
-        move_blocks(g, v, phase);
+        move_blocks(g, v, direction);
         figure_finish(&g->node, begin, figure_now_ns());
     }
     figure_await(&g->node, v->leaders);
-    ns = figure_span_ns(&g->node, v->leads);
+    ns = figure_elapsed_ns(&g->node, v->leads);
     figure_must(bench, "fence", catena_node_fence(bench->context));
     return ns;
 }
 
-/* One turn of a variant: write the rows, then time both phases. */
+/* One turn of a variant: write the rows, then time both directions. */
 static void take_turn(struct gathering *g, struct variant *v, size_t turn)
 {
     size_t row = g->blocks * g->bytes;
 
     memset(g->own[GATHER], (int)(turn + 1) & 0xff, row);
     memset(g->own[SCATTER], 0, row);
-    v->ns[GATHER][turn] = time_phase(g, v, GATHER);
-    v->ns[SCATTER][turn] = time_phase(g, v, SCATTER);
+    v->ns[GATHER][turn] = time_direction(g, v, GATHER);
+    v->ns[SCATTER][turn] = time_direction(g, v, SCATTER);
 }
 
 /* ---- checks ---- */
@@ -190,10 +191,10 @@ static void check(struct gathering *g, struct variant *v)
     memset(g->own[SCATTER], 0, g->blocks * g->bytes);
     if (v->mine >= 0)
         memset(g->staging, 0, g->bytes);
-    time_phase(g, v, GATHER);
+    time_direction(g, v, GATHER);
     if (v->mine >= 0)
         check_staging(g, v);
-    time_phase(g, v, SCATTER);
+    time_direction(g, v, SCATTER);
     for (size_t block = 0; block < g->blocks; block++)
         compare(g, g->own[SCATTER] + block * g->bytes,
                 bench_seed(STAMP, g->node.me, (int)block),
@@ -222,16 +223,16 @@ static void print_row(struct gathering *g, const struct variant *v)
     const struct bench_options *options = g->bench->options;
     bool csv = options->format == BENCH_CSV;
     double moved = (double)g->blocks * (double)g->bytes * g->node.ranks;
-    double ratio[PHASES], rate[PHASES];
+    double ratio[DIRECTIONS], rate[DIRECTIONS];
     char domains[16] = "-";
 
-    for (int p = 0; p < PHASES; p++) {
+    for (int d = 0; d < DIRECTIONS; d++) {
         double *sorted = bench_alloc(g->bench, g->range.turns, sizeof(*sorted));
 
-        memcpy(sorted, v->ns[p], g->range.turns * sizeof(*sorted));
-        rate[p] = moved / figure_median(sorted, g->range.turns) * 1e3;
+        memcpy(sorted, v->ns[d], g->range.turns * sizeof(*sorted));
+        rate[d] = moved / figure_median(sorted, g->range.turns) * 1e3;
         free(sorted);
-        ratio[p] = figure_ratio(g->bench, g->variant[0].ns[p], v->ns[p],
+        ratio[d] = figure_ratio(g->bench, g->variant[0].ns[d], v->ns[d],
                                 g->range.turns);
     }
     if (v->domains > 0)
@@ -336,8 +337,8 @@ static void add_variant(struct gathering *g, int leaders, bool spread)
         g->variant[g->variants - 1].placement = "any";
         return;
     }
-    for (int p = 0; p < PHASES; p++)
-        v->ns[p] = bench_alloc(g->bench, g->range.turns, sizeof(*v->ns[p]));
+    for (int d = 0; d < DIRECTIONS; d++)
+        v->ns[d] = bench_alloc(g->bench, g->range.turns, sizeof(*v->ns[d]));
     g->variants++;
 }
 
@@ -402,10 +403,10 @@ static void open_memory(struct gathering *g)
 
     for (size_t bytes = g->range.min; bytes <= g->range.max; bytes *= 2)
         most = row_bytes(g, bytes) > most ? row_bytes(g, bytes) : most;
-    for (int p = 0; p < PHASES; p++) {
-        g->own[p] = figure_allocate(bench, most);
-        g->row[p] = bench_alloc(bench, ranks, sizeof(*g->row[p]));
-        figure_pointers(&g->node, g->own[p], (void **)g->row[p]);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        g->own[d] = figure_allocate(bench, most);
+        g->row[d] = bench_alloc(bench, ranks, sizeof(*g->row[d]));
+        figure_pointers(&g->node, g->own[d], (void **)g->row[d]);
     }
     /* A leader's share of the receivers is rounded up, hence one block more. */
     for (size_t v = 0; v < g->variants; v++)
@@ -425,14 +426,14 @@ static void close_all(struct gathering *g)
 
     figure_must(g->bench, "fence", catena_node_fence(context));
     catena_free(context, g->staging);
-    for (int p = 0; p < PHASES; p++) {
-        catena_free(context, g->own[p]);
-        free(g->row[p]);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        catena_free(context, g->own[d]);
+        free(g->row[d]);
     }
     for (size_t v = 0; v < g->variants; v++) {
         free(g->variant[v].leads);
-        for (int p = 0; p < PHASES; p++)
-            free(g->variant[v].ns[p]);
+        for (int d = 0; d < DIRECTIONS; d++)
+            free(g->variant[v].ns[d]);
     }
     free(g->order);
 }

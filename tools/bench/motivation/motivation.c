@@ -135,7 +135,7 @@ void figure_node_open(struct figure_node *node, struct bench *bench)
     node->ranks = catena_group_size(node->group);
     learn_ranks(node);
     bytes = sizeof(*node->shared) +
-            (size_t)node->ranks * sizeof(node->shared->span[0]);
+            (size_t)node->ranks * sizeof(node->shared->interval[0]);
     /* Each rank allocates such memory, because figure_pointers is collective;
      * that of rank 0 is used. */
     mine = figure_allocate(bench, bytes);
@@ -163,10 +163,10 @@ void figure_node_close(struct figure_node *node)
 
 void figure_finish(struct figure_node *node, double begin_ns, double end_ns)
 {
-    struct figure_span *span = &node->shared->span[node->me];
+    struct figure_interval *interval = &node->shared->interval[node->me];
 
-    span->begin_ns = begin_ns;
-    span->end_ns = end_ns;
+    interval->begin_ns = begin_ns;
+    interval->end_ns = end_ns;
     atomic_fetch_add_explicit(&node->shared->finished, 1, memory_order_release);
 }
 
@@ -185,18 +185,18 @@ void figure_await(struct figure_node *node, int parts)
     }
 }
 
-double figure_span_ns(const struct figure_node *node, const bool *takes_part)
+double figure_elapsed_ns(const struct figure_node *node, const bool *takes_part)
 {
     double begin = 0, end = 0;
     bool any = false;
 
     for (int i = 0; i < node->ranks; i++) {
-        const struct figure_span *span = &node->shared->span[i];
+        const struct figure_interval *interval = &node->shared->interval[i];
 
         if (!takes_part[i])
             continue;
-        begin = !any || span->begin_ns < begin ? span->begin_ns : begin;
-        end = !any || span->end_ns > end ? span->end_ns : end;
+        begin = !any || interval->begin_ns < begin ? interval->begin_ns : begin;
+        end = !any || interval->end_ns > end ? interval->end_ns : end;
         any = true;
     }
     return end > begin ? end - begin : 1; /* shorter than the clock's unit */

@@ -49,10 +49,10 @@ struct figure_shared {
     _Alignas(FIGURE_LINE_PAIR) _Atomic uint64_t finished; /* calls of
                                                            * figure_finish */
     _Alignas(FIGURE_LINE_PAIR) _Atomic uint64_t errors;   /* wrong bytes */
-    struct figure_span { /* of each rank: its part of the last turn */
+    struct figure_interval { /* of each rank: its part of the last turn */
         _Alignas(FIGURE_LINE_PAIR) double begin_ns;
         double end_ns;
-    } span[];
+    } interval[];
 };
 
 /* The ranks of this rank's node, in order of their ranks in the world. */
@@ -106,7 +106,8 @@ void figure_finish(struct figure_node *node, double begin_ns, double end_ns);
 void figure_await(struct figure_node *node, int parts);
 /** Time from the first begin to the last end among the ranks that took part:
  * takes_part[ranks]. */
-double figure_span_ns(const struct figure_node *node, const bool *takes_part);
+double figure_elapsed_ns(const struct figure_node *node,
+                         const bool *takes_part);
 
 /** Print the first lines of the output, on rank 0: layout, network, buffers. */
 void figure_print_header(struct bench *bench, const struct bench_figure *figure,
