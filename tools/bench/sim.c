@@ -46,7 +46,7 @@ void bench_simulation_fold(struct bench *bench, void *data, size_t bytes,
     }
     if (++shared->arrived == bench->place.ranks)
         shared->arrived = 0;
-    status = catena_barrier(bench->control);
+    status = catena_barrier(bench->control); /* all have added their data */
     if (status != CATENA_OK)
         bench_die(bench, "exchanging results", status);
     memcpy(data, shared->data, bytes);

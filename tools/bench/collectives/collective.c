@@ -30,6 +30,7 @@ struct summary {
     uint64_t metrics[BENCH_MAX_METRICS]; /* combined: the maximum of each */
 };
 
+/* Allocate a buffer in whole pages, on a page boundary. */
 static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
 {
     void *block;
@@ -41,7 +42,7 @@ static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
         bench_die(bench, "memory for buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
     if (bench->simulation == NULL)
-        memset(block, 0, bytes); /* no page faults while measuring */
+        memset(block, 0, bytes); /* no page faults in timed calls */
     return block;
 }
 

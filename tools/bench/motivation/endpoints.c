@@ -20,7 +20,7 @@ enum {
     WINDOW_LEAST = 4,
     COUNTS_MOST = 16, /* numbers of endpoints to compare */
     WINDOWS_MOST = 4096,
-    STAMP = 1 /* of the window's first operation, in the check */
+    STAMP = 1 /* for bench_seed: of the first operation in a window */
 };
 
 static const size_t window_bytes = 4 << 20; /* that a rank sends its peer */

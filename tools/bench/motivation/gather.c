@@ -24,7 +24,7 @@ enum {
     LEADERS_MOST = BLOCKS_LEAST,         /* each has a block of a row */
     COUNTS_MOST = 16,                    /* numbers of leaders to compare */
     VARIANTS_MOST = 2 * COUNTS_MOST + 1, /* two placements each, one leader */
-    STAMP = 1                            /* of the check */
+    STAMP = 1                            /* of the check, for bench_seed */
 };
 
 /* The least number of bytes that all leaders together move in a turn: enough
@@ -117,7 +117,7 @@ static void move_blocks(const struct gathering *g, const struct variant *v,
     }
 }
 
-/* Execute a direction, between two fences of the node. Returns the time from
+/* Move the blocks in one direction, between two fences. Returns the time from
  * the first leader's start to the last one's end. */
 static double time_direction(struct gathering *g, const struct variant *v,
                              enum direction direction)

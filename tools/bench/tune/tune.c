@@ -18,7 +18,7 @@
 static const double much_better = 1.03;
 
 enum { MOST_CANDIDATES = 32, MOST_LEADERS = 64, MOST_SIZES = 64, PAGE = 4096 };
-enum { SIZE_COLUMN = 10, NAME_COLUMN = 12, TIME_COLUMN = 14 };
+enum { SIZE_COLUMN = 10, NAME_COLUMN = 12, TIME_COLUMN = 14 }; /* widths */
 
 /* An algorithm with a number of leaders. Candidate i is compared as variant
  * i. */
