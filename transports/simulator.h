@@ -18,7 +18,7 @@ typedef struct catena_sim_rank ctn_sim_rank_t;
 /** The longest duration of a message, a copy or a computation. */
 #define CTN_SIM_LONGEST_S 1e6
 
-/** In front of the arenas of a node. */
+/** The header in front of the arenas of a node. */
 #define CTN_SIM_HEADER_BYTES ((size_t)2 << 20)
 
 /** Where a rank runs, and what it communicates through. */
@@ -30,22 +30,25 @@ typedef struct ctn_sim_place {
     int numa;                    /* domain of its core; -1: the only one */
     bool oversubscribed;         /* more ranks than cores */
     bool drop_data;              /* application data is not moved */
-    bool drop_tables; /* nor are tables, the work on which is charged */
+    bool drop_tables; /* nor are tables; the time of work on them passes */
     /* Its node's memory, sparse and zero: CTN_SIM_HEADER_BYTES, then an arena
      * for each of its ranks. Other ranks may write to it from the start. */
     unsigned char *memory;
     size_t arena_bytes;
-    ctn_transport_t *transport; /* for its node and its network */
+    ctn_transport_t *transport; /* for its node and for the network */
 } ctn_sim_place_t;
 
+/** The table of functions of a simulated rank. */
 typedef struct ctn_simulator {
+    /** Fill in `place`. */
     void (*place)(ctn_sim_rank_t *rank, ctn_sim_place_t *place);
-    /** Keep the core busy. */
+    /** Keep the rank's core busy for that much virtual time. */
     void (*compute)(ctn_sim_rank_t *rank, double seconds);
     /** The running rank aborts the job. */
     __attribute__((noreturn)) void (*abort)(ctn_sim_rank_t *rank, int code);
 } ctn_simulator_t;
 
+/** The table that the handle points to. */
 static inline const ctn_simulator_t *
 ctn_simulator_of(const ctn_sim_rank_t *rank)
 {

@@ -17,8 +17,9 @@
  * runs on the node (shm), between nodes (ucx), or on a simulated machine (sim).
  *
  * Remote memory is named (process, offset): an offset in the arena that the
- * process registered. All communication is by puts, and every wait is on a word
- * in the own arena.
+ * process registered. Data move by puts; only the receiver of a rendezvous
+ * message uses get. A flag is a word whose store announces data or an event;
+ * ranks wait for flags in their own arena or in memory of their node.
  *
  * Order of put_signal and signal:
  * - When a flag is visible, so are the data that were sent with it.
@@ -29,18 +30,18 @@
  * Nothing else is ordered. Data may be visible long before their flag, and
  * before the flags of earlier calls. Flags of two processes, or over two
  * endpoints, arrive in any order. Data of `put` are certain to be visible only
- * after a flush that began later. Algorithms rely on both rules; the simulator
- * can break each of them on purpose (catena/sim.h).
+ * after a flush that began later. Algorithms rely on the two rules above; the
+ * simulator can break each of them on purpose (catena/sim.h).
  *
- * The functions that move data do not block; connect may block while its peer
- * starts, and destroy may block. The transport queues what it cannot send now.
- * progress reports later errors (a dead peer). */
+ * Only sleep, connect (while its peer starts) and destroy may block. The
+ * transport queues what it cannot send now. Errors after a call has returned,
+ * such as the death of a peer, are reported by progress. */
 
 typedef struct ctn_transport ctn_transport_t;
 typedef struct ctn_endpoint ctn_endpoint_t;
 
-/** Local work that the simulator charges time for; n counts bytes for COPY,
- * HASH, REDUCE and TRANSPOSE, comparisons for COMPARE. */
+/** Local work that the simulator charges time for (`charge` below). Its amount
+ * n counts bytes; for COMPARE it counts comparisons. */
 typedef enum ctn_work {
     CTN_WORK_COPY,
     CTN_WORK_COMPARE,
@@ -53,6 +54,7 @@ typedef enum ctn_work {
  * messages may be composed on the stack. */
 #define CTN_INJECT_BYTES 128u
 
+/** Capabilities of a transport, a mask. */
 enum {
     CTN_CAP_LOADSTORE = 1u << 0, /* peers' memory is mapped here */
     CTN_CAP_RDMA = 1u << 1,      /* puts need no progress at the target */
@@ -64,10 +66,10 @@ enum {
 typedef struct ctn_transport_params {
     const ctn_log_t *log;
     uint64_t process; /* world rank */
-    void *arena;      /* registered memory */
+    void *arena;      /* the memory that peers access */
     size_t arena_bytes;
     const ctn_config_t *config; /* with the settings of the transport */
-    const char *devices;        /* a list as UCX_NET_DEVICES; NULL: all */
+    const char *devices;        /* in the form of UCX_NET_DEVICES; NULL: all */
     /** Look up the endpoint address of another process (see `ep_address`). Sets
      * *ep_address to malloc'd memory that the caller frees. May block while
      * that process starts. */
@@ -99,36 +101,39 @@ typedef struct ctn_transport_ops {
                                ctn_endpoint_t **endpoint);
 
     /* The four functions that move data. If the source (of get: the target) is
-     * not free on return, `pending` is incremented, and a later progress
-     * decrements it when it is free. */
+     * still in use on return, they increment `pending`, and a later progress
+     * decrements it when the source is free. */
     catena_status_t (*put)(ctn_endpoint_t *endpoint, const void *source,
                            size_t bytes, uint64_t offset, uint64_t *pending);
     catena_status_t (*get)(ctn_endpoint_t *endpoint, void *target, size_t bytes,
                            uint64_t offset, uint64_t *pending);
-    /** Data and their flag, as one operation; `pending` stays unchanged up to
-     * CTN_INJECT_BYTES. */
+    /** Put data, and then store `value` to their flag. `pending` is not used
+     * for up to CTN_INJECT_BYTES. */
     catena_status_t (*put_signal)(ctn_endpoint_t *endpoint, const void *source,
                                   size_t bytes, uint64_t offset,
                                   uint64_t word_offset, uint64_t value,
                                   uint64_t *pending);
+    /** Store `value` to a flag. */
     catena_status_t (*signal)(ctn_endpoint_t *endpoint, uint64_t word_offset,
                               uint64_t value);
 
     /** Post a receive for the put_signal of `bytes` that will store `value` to
      * `word` of this process: a later progress passes its data to `handler`
-     * once, instead of storing them where the sender says. NULL, or
-     * @return false: the data go where the sender says. */
+     * once, instead of storing them where the sender says. NULL: the transport
+     * has no posted receives.
+     * @return false: not posted, the data go where the sender says */
     bool (*post_receive)(ctn_transport_t *transport, const uint64_t *word,
                          uint64_t value, size_t bytes,
                          ctn_receive_handler_t handler, void *context);
-    /** Cancel a posted receive, unless it is complete. */
+    /** Cancel a posted receive, unless it is complete. NULL as post_receive. */
     void (*cancel_receive)(ctn_transport_t *transport, const uint64_t *word);
 
-    /** Start to complete all earlier puts at their targets; `pending` as above
-     * counts until they are complete. */
+    /** Start a flush, which is complete when all earlier puts are visible at
+     * their targets. Unless that is so on return, `pending` is incremented, and
+     * a later progress decrements it. */
     catena_status_t (*flush)(ctn_transport_t *transport, uint64_t *pending);
 
-    /** Progress the transport. @return > 0 there were events, 0 none, < 0
+    /** Progress the transport. @return > 0: there were events, 0: none, < 0: a
      * status */
     int (*progress)(ctn_transport_t *transport);
 
@@ -140,9 +145,10 @@ typedef struct ctn_transport_ops {
      * suffices). The simulator wakes the ranks of the node. */
     void (*post)(ctn_transport_t *transport, uint64_t *word, uint64_t value);
 
-    /** Block until there may be an event, `fd` (-1: none) is readable, or
-     * `timeout_ns` is over. @return whether fd is readable; in the simulator:
-     * whether there will be no event unless this rank makes progress */
+    /** Block until there may be an event, the descriptor `fd` (-1: none) is
+     * readable, or `timeout_ns` is over.
+     * @return whether fd is readable; in the simulator instead: whether the
+     * whole job stalls, so that no event comes unless a rank does something */
     bool (*sleep)(ctn_transport_t *transport, uint64_t timeout_ns, int fd);
 
     /** Nanoseconds since an arbitrary moment (NULL: the wall clock). */
@@ -151,16 +157,17 @@ typedef struct ctn_transport_ops {
     /** Charge local work (NULL: real time passes). */
     void (*charge)(ctn_transport_t *transport, ctn_work_t work, size_t n);
 
-    /** A pointer shared by all simulated ranks, NULL at first: they may share
-     * one copy of what would be the same on all of them. NULL unless `members`
-     * is the number of all ranks (NULL: not simulated). */
+    /** Only in the simulator, else NULL: the address of a pointer that all
+     * ranks share, NULL at first. By it they may share one copy of a table that
+     * is the same on all of them.
+     * @return NULL: `members` is not the number of all ranks */
     void **(*common)(ctn_transport_t *transport, uint32_t members);
 
     /** This rank aborts and waits for nothing any more: from now on the
-     * transport writes no `pending` and calls no `handler`, since both may have
-     * been freed. Its progress fails with `status`; in the simulator that of
-     * all ranks fails soon after. NULL: the transport keeps no such references.
-     */
+     * transport writes no `pending` and calls no `handler`, since their memory
+     * may have been freed. Its progress fails with `status`; in the simulator
+     * the progress of all ranks fails soon after. NULL: the transport keeps no
+     * pointers to either. */
     void (*abandon)(ctn_transport_t *transport, catena_status_t status);
 
     /** A description of the network for the user: "ucx tcp/lo, active
@@ -171,8 +178,8 @@ typedef struct ctn_transport_ops {
 struct ctn_transport {
     const ctn_transport_ops_t *ops;
     unsigned caps;
-    bool stored; /* flags were stored that other ranks may sleep for; exec reads
-                    it */
+    bool stored; /* flags were stored on the node: exec wakes the ranks that
+                    sleep there, and clears it */
 };
 
 /** The first member of each transport's endpoint. */
@@ -184,6 +191,7 @@ struct ctn_endpoint {
     uint64_t process;
 };
 
+/** put_signal of the endpoint's transport. */
 static inline catena_status_t ctn_put_signal(ctn_endpoint_t *endpoint,
                                              const void *source, size_t bytes,
                                              uint64_t offset,
@@ -201,6 +209,7 @@ static inline catena_status_t ctn_put_signal(ctn_endpoint_t *endpoint,
                                                 word_offset, value, pending);
 }
 
+/** signal of the endpoint's transport. */
 static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
                                          uint64_t word_offset, uint64_t value)
 {
@@ -214,8 +223,9 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
 }
 
 /** Post a receive for the put_signal that stores `value` to `word`, see
- * post_receive above. False: the data go where the sender says, or have
- * arrived. `network` may be NULL. */
+ * post_receive above.
+ * @param network may be NULL
+ * @return false: the data go where the sender says, or have arrived */
 static inline bool ctn_post_receive(ctn_transport_t *network,
                                     const uint64_t *word, uint64_t value,
                                     size_t bytes, ctn_receive_handler_t handler,
@@ -227,8 +237,8 @@ static inline bool ctn_post_receive(ctn_transport_t *network,
                                       context);
 }
 
-/** Cancel the receive posted for `word`, if it is not complete. Only after a
- * ctn_post_receive that returned true, for this or another word. */
+/** Cancel the receive posted for `word`, unless it is complete. To be called
+ * only after a ctn_post_receive has returned true, for any word. */
 static inline void ctn_cancel_receive(ctn_transport_t *network,
                                       const uint64_t *word)
 {
@@ -246,8 +256,8 @@ static inline void *ctn_pointer(ctn_endpoint_t *endpoint, uint64_t offset)
     return ops->pointer != NULL ? ops->pointer(endpoint, offset) : NULL;
 }
 
-/** All transports. ctn_shm_create makes shm from the node's heap; its table has
- * no create. */
+/** The transports of libcatena. ctn_shm_create makes shm from the node's heap;
+ * its table has no create. The simulator has a table of its own. */
 extern const ctn_transport_ops_t ctn_shm_ops;
 extern const ctn_transport_ops_t ctn_ucx_ops;
 

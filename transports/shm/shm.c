@@ -7,9 +7,9 @@
 #include "core/clock.h"
 
 typedef struct shm_transport {
-    ctn_transport_t base;
+    ctn_transport_t base; /* first: this is a ctn_transport_t */
     size_t count;
-    ctn_endpoint_t endpoint[];
+    ctn_endpoint_t endpoint[]; /* [count], to the processes of the node */
 } shm_transport_t;
 
 static catena_status_t shm_connect(ctn_transport_t *transport, uint64_t process,
@@ -58,7 +58,7 @@ static catena_status_t shm_signal(ctn_endpoint_t *endpoint,
 
 static catena_status_t shm_flush(ctn_transport_t *transport, uint64_t *pending)
 {
-    (void)transport, (void)pending; /* stores are complete when made */
+    (void)transport, (void)pending; /* a store needs no completion */
     return CATENA_OK;
 }
 
@@ -68,7 +68,7 @@ static int shm_progress(ctn_transport_t *transport)
     return 0;
 }
 
-/** Only the descriptor wakes it. */
+/** Sleep. Only the descriptor wakes it, since flags on the node are stores. */
 static bool shm_sleep(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 {
     (void)transport;

@@ -3,12 +3,14 @@
 
 #include "transports/transport.h"
 
-/* The transport of the node. Every process's arena is mapped here, so an
- * endpoint is a pointer, a put is a copy and a signal is a store, inlined by
- * transport.h. */
+/* The transport of the node. The arenas of all its processes are mapped in this
+ * process, so an endpoint is a pointer, a put is a copy and a signal is a
+ * store. The functions in transport.h do them inline. */
 
-/** @param processes  world ranks of the processes on the node, `count`
- *  @param arenas     where each one's arena is mapped here; must outlive it
+/** Create the transport of a node.
+ *  @param processes  [count]: world ranks of the processes on the node
+ *  @param arenas     [count]: where their arenas are mapped in this process;
+ * the mappings must outlive the transport
  *  @return NULL: no memory */
 ctn_transport_t *ctn_shm_create(size_t count, const uint32_t *processes,
                                 unsigned char *const *arenas);
