@@ -4,8 +4,9 @@
 
 /* Active message handlers. They run inside ucp_worker_progress and call no
  * function of UCP: work that needs one is deferred until progress returns.
- * Everything from the wire is validated before use. */
+ * Headers from the network are validated before use. */
 
+/** Log that a message is invalid, and fail the transport. */
 static ucs_status_t refuse(ctn_ucx_t *transport, const char *what)
 {
     ctn_error(transport->params.log,
@@ -35,13 +36,14 @@ static void store_word(ctn_ucx_t *transport, uint64_t offset, uint64_t value)
     ctn_word_store((uint64_t *)(void *)(arena + offset), value);
 }
 
-/** The place of a posted receive for a word. The slots of a group's
- * generations, 128 bytes each, have a place each, and so have 16 adjacent
- * words. */
+/** The entry of `posted` for a word, a hash of its address. Consecutive slots,
+ * 128 bytes each, have different entries, and so have the 16 words of a slot.
+ */
 static ctn_ucx_posted_t *posted_at(ctn_ucx_t *transport, const uint64_t *word)
 {
-    uintptr_t at = (uintptr_t)word / sizeof(uint64_t);
-    return &transport->posted[(at / 16 + at % 16 * 16) % CTN_UCX_POSTED];
+    uintptr_t number = (uintptr_t)word / sizeof(uint64_t);
+    return &transport
+                ->posted[(number / 16 + number % 16 * 16) % CTN_UCX_POSTED];
 }
 
 bool ctn_ucx_post_receive(ctn_transport_t *base, const uint64_t *word,
@@ -63,8 +65,8 @@ void ctn_ucx_cancel_receive(ctn_transport_t *base, const uint64_t *word)
         posted->word = NULL;
 }
 
-/** Pass the data of a put to a posted receive, else store them where it says.
- */
+/** Pass the data of a put to the receive posted for its flag, if there is one;
+ * else store them where the put says. */
 static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
                     const void *data, size_t bytes)
 {
@@ -81,6 +83,7 @@ static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
     memcpy(arena + put->offset, data, bytes);
 }
 
+/** Data and their flag in one message. */
 static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
                            void *data, size_t bytes,
                            const ucp_am_recv_param_t *param)
@@ -103,7 +106,7 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
     return UCS_OK;
 }
 
-/** The pointer to the record of this message, or where to insert it. */
+/** The link to the record of this message, or to where to insert it. */
 static ctn_ucx_partial_t **find_partial(ctn_ucx_t *transport, uint64_t process,
                                         uint64_t message)
 {
@@ -115,6 +118,7 @@ static ctn_ucx_partial_t **find_partial(ctn_ucx_t *transport, uint64_t process,
     return link;
 }
 
+/** A part of a message. Parts arrive in any order. */
 static ucs_status_t on_fragment(void *arg, const void *header,
                                 size_t header_bytes, void *data, size_t bytes,
                                 const ucp_am_recv_param_t *param)
@@ -159,7 +163,7 @@ static ucs_status_t on_fragment(void *arg, const void *header,
     return UCS_OK;
 }
 
-/** CONNECT, SYNC: answered later. */
+/** Defer the answer to a CONNECT or a SYNC. */
 static ucs_status_t on_control(ctn_ucx_t *transport, unsigned id,
                                const void *header, size_t header_bytes,
                                const void *data, size_t bytes,
@@ -198,18 +202,19 @@ static ucs_status_t on_disconnect(void *arg, const void *header,
     if (header_bytes != sizeof(control))
         return refuse(transport, "an unknown format");
     memcpy(&control, header, sizeof(control));
-    /* At once, not deferred: the next event may close the connection. A CONNECT
-     * not answered yet needs no answer any more. */
+    /* Not deferred, since the next event may close the connection. A CONNECT of
+     * that process that is not answered yet needs no answer any more. */
     ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, control.process);
     if (endpoint != NULL) {
         endpoint->disconnected = true;
         if (endpoint->sync_cookie != 0) /* no reply will come */
             ctn_ucx_synced(transport, control.process, endpoint->sync_cookie);
     }
-    for (ctn_ucx_deferred_t *l = transport->deferred_list; l != NULL;
-         l = l->next)
-        if (l->id == CTN_UCX_AM_CONNECT && l->header.process == control.process)
-            l->id = CTN_UCX_AM_DISCONNECT;
+    for (ctn_ucx_deferred_t *deferred = transport->deferred_list;
+         deferred != NULL; deferred = deferred->next)
+        if (deferred->id == CTN_UCX_AM_CONNECT &&
+            deferred->header.process == control.process)
+            deferred->id = CTN_UCX_AM_DISCONNECT;
     return UCS_OK;
 }
 
@@ -290,6 +295,7 @@ catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
     return CATENA_OK;
 }
 
+/** All earlier active messages of that process have arrived: reply. */
 static void answer_sync(ctn_ucx_t *transport,
                         const ctn_ucx_control_header_t *asked)
 {

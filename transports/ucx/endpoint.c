@@ -8,7 +8,7 @@
  * when a peer sends CONNECT, and lives until the transport is destroyed. */
 
 #define EP_ADDRESS_MAGIC 0x63746e75u /* differs on another byte order */
-#define CARD_VERSION 1u
+#define EP_ADDRESS_VERSION 1u
 
 /** Header of an endpoint address. The packed key and the worker's address
  * follow. */
@@ -16,13 +16,14 @@ typedef struct ep_address_head {
     uint32_t magic;
     uint32_t version;
     uint64_t process;
-    uint64_t base;
-    uint32_t key_bytes;
-    uint32_t address_bytes;
+    uint64_t base;          /* address of the arena in that process */
+    uint32_t key_bytes;     /* of the packed key of the arena */
+    uint32_t address_bytes; /* of the worker's address */
 } ep_address_head_t;
 
-/** Time for the peers to receive DISCONNECT. */
+/** Longest wait for the peers to receive DISCONNECT. */
 #define DISCONNECT_NS UINT64_C(2000000000)
+/** Longest wait for UCP to close all endpoints. */
 #define CLOSE_NS UINT64_C(1000000000)
 
 catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
@@ -46,7 +47,7 @@ catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
     }
     ep_address_head_t head = {
         .magic = EP_ADDRESS_MAGIC,
-        .version = CARD_VERSION,
+        .version = EP_ADDRESS_VERSION,
         .process = transport->params.process,
         .base = (uint64_t)(uintptr_t)transport->params.arena,
         .key_bytes = (uint32_t)key_bytes,
@@ -58,10 +59,10 @@ catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
         result = CATENA_ERR_NO_MEMORY;
         goto out_release;
     }
-    unsigned char *at = transport->ep_address;
-    memcpy(at, &head, sizeof(head));
-    memcpy(at + sizeof(head), key, key_bytes);
-    memcpy(at + sizeof(head) + key_bytes, address, address_bytes);
+    unsigned char *to = transport->ep_address;
+    memcpy(to, &head, sizeof(head));
+    memcpy(to + sizeof(head), key, key_bytes);
+    memcpy(to + sizeof(head) + key_bytes, address, address_bytes);
 
 out_release:
     if (address != NULL)
@@ -78,9 +79,9 @@ static bool parse_ep_address(const unsigned char *ep_address, size_t bytes,
     if (ep_address == NULL || bytes < sizeof(*head))
         return false;
     memcpy(head, ep_address, sizeof(*head));
-    return head->magic == EP_ADDRESS_MAGIC && head->version == CARD_VERSION &&
-           head->process == process && head->key_bytes > 0 &&
-           head->address_bytes > 0 &&
+    return head->magic == EP_ADDRESS_MAGIC &&
+           head->version == EP_ADDRESS_VERSION && head->process == process &&
+           head->key_bytes > 0 && head->address_bytes > 0 &&
            bytes - sizeof(*head) ==
                (size_t)head->key_bytes + head->address_bytes;
 }
@@ -108,7 +109,7 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     ctn_ucx_endpoint_t *endpoint = arg;
     (void)ep;
-    /* Whatever UCX's status, the endpoint is unusable. */
+    /* After any error the endpoint is unusable: the peer counts as lost. */
     if (ctn_ucx_status(status) != CATENA_ERR_PEER)
         status = UCS_ERR_ENDPOINT_TIMEOUT;
     ctn_ucx_peer_failed(endpoint, status);
@@ -154,6 +155,7 @@ static catena_status_t open_endpoint(ctn_ucx_t *transport,
     return CATENA_OK;
 }
 
+/** Create an endpoint from an endpoint address. */
 static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
                                     const void *ep_address, size_t bytes,
                                     ctn_ucx_endpoint_t **result)
@@ -168,8 +170,8 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
     endpoint->base.process = process;
     catena_status_t status =
         open_endpoint(transport, endpoint, ep_address, bytes);
-    /* An endpoint that UCP has opened but whose key is invalid is kept, marked
-     * as failed, so that it is closed with the others. */
+    /* If UCP has opened the endpoint but the key is invalid, the endpoint is
+     * kept and marked as failed, so that it is closed with the others. */
     if (status != CATENA_OK && endpoint->ep == NULL) {
         free(endpoint);
         return status;
@@ -221,7 +223,8 @@ void ctn_ucx_accept(ctn_ucx_t *transport, uint64_t process,
         ctn_ucx_fail(transport, status);
 }
 
-/** Progress until `request` is complete or the time is over; frees it. */
+/** Progress until `request` is complete or the deadline has passed; frees the
+ * request. */
 static void wait_until(ctn_ucx_t *transport, ucs_status_ptr_t request,
                        uint64_t deadline)
 {
@@ -234,8 +237,8 @@ static void wait_until(ctn_ucx_t *transport, ucs_status_ptr_t request,
     ucp_request_free(request);
 }
 
-/** Notify all peers that the connections will be closed. On return they have
- * received it, except a peer that makes no progress for DISCONNECT_NS. */
+/** Send DISCONNECT to all peers. On return they have received it, unless one
+ * makes no progress for DISCONNECT_NS. */
 static void send_disconnects(ctn_ucx_t *transport)
 {
     ctn_ucx_control_header_t disconnect_header = {transport->params.process, 0};

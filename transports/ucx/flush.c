@@ -3,11 +3,13 @@
 #include "transports/ucx/ucx.h"
 
 /* A flush completes all earlier puts at their targets. UCP's own flush does
- * that for puts; an active message it only brings to the target's network
- * layer, where it may wait for progress. So UCP's flush comes first, and then a
- * SYNC to each target of active messages, which cannot overtake them any more.
- */
+ * that for UCP's puts. It only brings active messages to the network layer of
+ * their target, where they may wait for progress. So a flush has two steps:
+ * UCP's flush, and then a SYNC to each target of active messages. The SYNC
+ * cannot overtake these messages any more, so its reply says that they have
+ * arrived. */
 
+/** The link to the record of a flush, or to the end of the list. */
 static ctn_ucx_sync_t **find_sync(ctn_ucx_t *transport, uint64_t cookie)
 {
     ctn_ucx_sync_t **link = &transport->syncs;
@@ -16,6 +18,8 @@ static ctn_ucx_sync_t **find_sync(ctn_ucx_t *transport, uint64_t cookie)
     return link;
 }
 
+/** UCP's flush or one SYNC of a flush is complete. With the last of them the
+ * flush is. */
 static void one_less(const ctn_ucx_t *transport, ctn_ucx_sync_t **link)
 {
     ctn_ucx_sync_t *sync = *link;
@@ -27,6 +31,7 @@ static void one_less(const ctn_ucx_t *transport, ctn_ucx_sync_t **link)
     free(sync);
 }
 
+/** UCP's flush is complete; SYNCs are sent when progress returns. */
 static void flush_done(void *request, ucs_status_t status, void *user_data)
 {
     ctn_ucx_op_t *op = user_data;
@@ -56,7 +61,7 @@ catena_status_t ctn_ucx_flush(ctn_transport_t *base, uint64_t *pending)
         free(sync);
         return CATENA_ERR_NO_MEMORY;
     }
-    uint64_t cookie = ++transport->next_cookie;
+    uint64_t cookie = ++transport->last_cookie;
     *sync = (ctn_ucx_sync_t){transport->syncs, cookie, 1, pending};
     transport->syncs = sync;
     if (pending != NULL)

@@ -2,8 +2,8 @@
 
 #include "transports/ucx/ucx.h"
 
-/* Operations come from a pool, so a message that cannot be sent at once needs
- * no malloc for its header. */
+/* The records of UCP calls under way (ctn_ucx_op_t) come from a pool, so a
+ * message that cannot be sent at once needs no malloc for its header. */
 
 #define OPS_PER_SLAB 64u
 
@@ -29,6 +29,7 @@ void ctn_ucx_op_put(ctn_ucx_op_t *op)
     ctn_pool_put(&op->transport->ops, op);
 }
 
+/** UCP has completed the call. */
 static void op_done(void *request, ucs_status_t status, void *user_data)
 {
     ctn_ucx_op_t *op = user_data;

@@ -2,14 +2,16 @@
 
 #include "transports/ucx/ucx.h"
 
-/* Data movement. put_signal matters most: one active message up to
- * CTN_UCX_MESSAGE_BYTES, several for larger data, or put, fence, put if the
- * network has RDMA. */
+/* Data movement. put_signal matters most. It is one active message for up to
+ * CTN_UCX_MESSAGE_BYTES, several active messages for larger data, or put,
+ * fence, put if the network has RDMA (transport->rma). */
 
-/** Up to here data are copied instead of waited for. */
+/** Up to this size data that cannot be sent at once are copied, so that their
+ * source is free on return. */
 #define COPIED_BYTES 4096u
 _Static_assert(CTN_INJECT_BYTES <= COPIED_BYTES, "small messages are copied");
-/** Larger data exceed what UCX sends from the stack (tcp: 8 KiB). */
+/** Up to this size a send may complete at once; a longer one needs a request of
+ * UCX (over tcp). */
 #define AT_ONCE_BYTES 8192u
 
 catena_status_t ctn_ucx_send_copied(ctn_ucx_endpoint_t *endpoint, unsigned id,
@@ -65,8 +67,8 @@ static inline catena_status_t put_am(ctn_ucx_endpoint_t *endpoint,
                                      const ctn_ucx_put_header_t *header,
                                      uint64_t *pending)
 {
-    /* Small messages nearly always complete at once: then nothing must outlive
-     * this call, so no operation is taken from the pool. */
+    /* Small messages nearly always complete at once. Then nothing must outlive
+     * this call, so no ctn_ucx_op_t is needed. */
     static const ucp_request_param_t at_once = {
         .op_attr_mask =
             UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL,
@@ -119,6 +121,7 @@ static catena_status_t put_fragments(ctn_ucx_endpoint_t *endpoint,
     return CATENA_OK;
 }
 
+/** One put, without a flag. */
 static catena_status_t put_rma(ctn_ucx_endpoint_t *endpoint, const void *source,
                                size_t bytes, uint64_t offset, uint64_t *pending)
 {
@@ -171,9 +174,9 @@ static catena_status_t fence(ctn_ucx_t *transport)
     return ctn_ucx_status(status);
 }
 
-/** The flags of an endpoint need order, which puts lack: there is a fence
- * between two of them, unless another put has caused one. The operation holds
- * the flag until it is sent. */
+/** The flags of an endpoint must become visible in order, but puts have no
+ * order. So there is a fence between two flags; it may be one that a put to
+ * another endpoint needed. The flag's value lies in `op` until it is sent. */
 static catena_status_t signal_rma(ctn_ucx_endpoint_t *endpoint,
                                   uint64_t word_offset, uint64_t value)
 {

@@ -6,7 +6,7 @@
 typedef enum ctn_put_mode { /* CATENA_UCX_PUT */
                             CTN_PUT_AUTO,
                             CTN_PUT_AM, /* one active message carries data and
-                                           signal */
+                                           flag */
                             CTN_PUT_RMA /* put, fence, put */
 } ctn_put_mode_t;
 

@@ -68,16 +68,16 @@ static bool tcp_allowed(void)
     return (tls[0] == '^') == (strstr(tls, "tcp") == NULL);
 }
 
-/** Defaults that suit catena better than UCX's; the user's environment has
- * precedence. */
-static catena_status_t read_config(const ctn_transport_params_t *asked,
+/** Read UCX's settings, and change those for which catena needs other values;
+ * the user's environment has precedence, unless a setting is pinned. */
+static catena_status_t read_config(const ctn_transport_params_t *transport,
                                    ucp_config_t **config)
 {
-    const ctn_log_t *log = asked->log;
+    const ctn_log_t *log = transport->log;
     static const struct {
         const char *variable, *key, *value;
-        bool tcp;    /* UCX warns if no transport uses it */
-        bool pinned; /* set despite the environment */
+        bool tcp;    /* set only if tcp is allowed, else UCX warns */
+        bool pinned; /* set even if the environment says otherwise */
     } settings[] = {
         /* One lane carries all active messages of an endpoint, in order. With
          * more lanes a message of several fragments completes when fragments on
@@ -89,15 +89,15 @@ static catena_status_t read_config(const ctn_transport_params_t *asked,
          * detect a dead peer, and its files stay in /dev/shm when a rank is
          * killed while it starts. */
         {"UCX_TLS", "TLS", "^sm", false, false},
-        /* 64 KiB of data and their headers in one message instead of two. 64
-         * KiB to each of 12 peers, 16 processes on 2 cores: 1.6 ms instead of
-         * 1.9. */
+        /* tcp receives 64 KiB of data and their headers by one call instead of
+         * two. 64 KiB to each of 12 peers, 16 processes on 2 cores: 1.6 ms
+         * instead of 1.9. */
         {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true, false},
         /* A message beyond 8 KiB takes a buffer from a pool for its headers.
          * UCX makes the pool when a process sends the first such message, and
          * touches all of its 128 buffers of 8 KiB: 130 page faults, and 370 us
-         * for that message. With buffers that just hold the headers: 7 faults,
-         * 70 us. */
+         * for that message. Buffers of 128 bytes, which suffice for the
+         * headers: 7 faults, 70 us. */
         {"UCX_SEG_SIZE", "SEG_SIZE", "128", false, false},
         /* UCX's default, except that this pool does not ask for huge pages:
          * checking for them alone took 30 us. */
@@ -129,9 +129,9 @@ static catena_status_t read_config(const ctn_transport_params_t *asked,
             ctn_debug(log, "this UCX does not know %s: %s", settings[i].key,
                       ucs_status_string(status));
     }
-    if (asked->devices != NULL && getenv("UCX_NET_DEVICES") == NULL) {
-        status = ucp_config_modify(*config, "NET_DEVICES", asked->devices);
-        ctn_debug(log, "network devices: %s (%s)", asked->devices,
+    if (transport->devices != NULL && getenv("UCX_NET_DEVICES") == NULL) {
+        status = ucp_config_modify(*config, "NET_DEVICES", transport->devices);
+        ctn_debug(log, "network devices: %s (%s)", transport->devices,
                   ucs_status_string(status));
     }
     return CATENA_OK;
@@ -220,7 +220,7 @@ static bool is_rdma(const char *name)
     return false;
 }
 
-/** Whether it reaches only processes on the same host. */
+/** Whether a UCX transport reaches only processes on the same host. */
 static bool is_local(const char *name)
 {
     static const char *const names[] = {"self", "sysv", "posix",
@@ -231,13 +231,14 @@ static bool is_local(const char *name)
     return false;
 }
 
-/** The transports that UCX_TLS and UCX_NET_DEVICES allow. */
+/** The UCX transports that UCX_TLS and UCX_NET_DEVICES allow. */
 typedef struct ucx_survey {
-    bool rdma;
-    bool network;
+    bool rdma;      /* one puts by RDMA */
+    bool network;   /* one reaches other hosts */
     char names[80]; /* without self, comma-separated */
 } ucx_survey_t;
 
+/** Add the transport of a printed "transport/device". */
 static void survey_add(ucx_survey_t *survey, char *name)
 {
     size_t used = strlen(survey->names);
@@ -252,8 +253,9 @@ static void survey_add(ucx_survey_t *survey, char *name)
              used > 0 ? "," : "", name);
 }
 
-/** UCP lists its transports only in printed form: lines "# resource 0 : md 0
- * dev 0 flags -- tcp/eth0". Without such lines assume tcp. */
+/** List the UCX transports. UCP offers that only in printed form, as lines "#
+ * resource 0 : md 0 dev 0 flags -- tcp/eth0". Without such lines assume a
+ * network without RDMA. */
 static ucx_survey_t survey_transports(const ctn_ucx_t *transport)
 {
     ucx_survey_t survey = {.rdma = false};
@@ -279,6 +281,7 @@ static ucx_survey_t survey_transports(const ctn_ucx_t *transport)
     return survey;
 }
 
+/** Decide how put_signal works and whether UCX detects the death of peers. */
 static void choose_modes(ctn_ucx_t *transport)
 {
     ucx_survey_t survey = survey_transports(transport);
@@ -289,10 +292,10 @@ static void choose_modes(ctn_ucx_t *transport)
         set->put == CTN_PUT_RMA || (set->put == CTN_PUT_AUTO && survey.rdma);
     if (survey.rdma && transport->rma)
         transport->base.caps |= CTN_CAP_RDMA;
-    /* Without error handling the death of a peer causes an endless wait. It
-     * costs nothing over tcp (measured), but UCX 1.13 does not support it over
-     * shared memory. So UCX uses shared memory, which connects only virtual
-     * nodes of one host, only if it is told to use nothing else. */
+    /* Without error handling the death of a peer causes an endless wait. Error
+     * handling costs nothing over tcp (measured), but UCX 1.13 does not support
+     * it over shared memory. So it is off only if UCX_TLS allows nothing but
+     * transports within a host, which connect virtual nodes. */
     transport->error_mode = survey.network ? UCP_ERR_HANDLING_MODE_PEER
                                            : UCP_ERR_HANDLING_MODE_NONE;
     snprintf(transport->description, sizeof(transport->description),
@@ -386,7 +389,7 @@ static bool ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns, int fd)
 
     if (transport->deferred_list != NULL || transport->status != CATENA_OK)
         return false;
-    /* BUSY: there were events since the last progress. */
+    /* It returns BUSY if there were events since the last progress. */
     if (transport->event_fd >= 0 && ucp_worker_arm(transport->worker) != UCS_OK)
         return false;
     return ppoll(event, 2, &timeout, NULL) > 0 && event[1].revents != 0;

@@ -27,23 +27,25 @@ enum ctn_ucx_am {
     CTN_UCX_AM_COUNT
 };
 
+/** Of PUT. */
 typedef struct ctn_ucx_put_header {
-    uint64_t offset; /* in the target's arena */
-    uint64_t word_offset;
-    uint64_t value;
+    uint64_t offset;      /* in the target's arena */
+    uint64_t word_offset; /* of the flag */
+    uint64_t value;       /* of the flag */
 } ctn_ucx_put_header_t;
 
+/** Of FRAGMENT. */
 typedef struct ctn_ucx_fragment_header {
     ctn_ucx_put_header_t put; /* offset: of this fragment */
     uint64_t total;           /* bytes of all fragments of this message */
-    uint64_t process;         /* process and message identify the message */
-    uint64_t message;
+    uint64_t process;         /* the sender */
+    uint64_t message;         /* the sender's number for this message */
 } ctn_ucx_fragment_header_t;
 
-/** CONNECT, DISCONNECT: only process. SYNC and SYNCED: both. */
+/** Of the other active messages. */
 typedef struct ctn_ucx_control_header {
-    uint64_t process;
-    uint64_t cookie;
+    uint64_t process; /* the sender */
+    uint64_t cookie;  /* SYNC, SYNCED: number of the sender's flush; else 0 */
 } ctn_ucx_control_header_t;
 
 typedef union ctn_ucx_header {
@@ -55,27 +57,28 @@ typedef union ctn_ucx_header {
 typedef struct ctn_ucx ctn_ucx_t;
 
 typedef struct ctn_ucx_endpoint {
-    ctn_endpoint_t base;
+    ctn_endpoint_t base; /* first: this is a ctn_endpoint_t */
     ucp_ep_h ep;
-    ucp_rkey_h rkey;
+    ucp_rkey_h rkey;      /* of the peer's arena */
     uint64_t remote_base; /* address of the arena in the peer */
-    uint64_t word_fences; /* value of `fences` when a flag was last put */
-    bool failed;          /* after an error: nothing can be sent */
-    bool disconnected;    /* it sent DISCONNECT: its closing is no failure */
-    bool unsynced;        /* active messages were sent since the last SYNC */
-    uint64_t sync_cookie; /* of an unanswered SYNC, else 0 */
+    uint64_t
+        word_fences;   /* the transport's `fences` when a flag was last put */
+    bool failed;       /* after an error: nothing can be sent */
+    bool disconnected; /* the peer sent DISCONNECT: its end is no failure */
+    bool unsynced;     /* active messages were sent since the last SYNC */
+    uint64_t sync_cookie; /* of the last SYNC, while unanswered; else 0 */
 } ctn_ucx_endpoint_t;
 
-/** State that must live until UCP completes a message: its header, small data
- * that were copied because the source is free on return, and the counter to
- * decrement. */
+/** A UCP call under way. It keeps what must live until UCP completes the call:
+ * the header of a message, a copy of small data (whose source is free on
+ * return), and the counter to decrement. */
 typedef struct ctn_ucx_op {
     ctn_ucx_t *transport;
-    ctn_ucx_endpoint_t *endpoint; /* NULL: several peers */
+    ctn_ucx_endpoint_t *endpoint; /* NULL: a flush of all endpoints */
     uint64_t *pending;            /* NULL: no waiter */
-    void *copy;                   /* malloc'd; NULL in the pool */
-    bool fetches; /* a get: its failure is an error even if the peer sent
-                     DISCONNECT */
+    void *copy;                   /* malloc'd; NULL: none */
+    bool fetches;                 /* a get: its failure is an error even if the
+                                     peer sent DISCONNECT */
     ctn_ucx_header_t header;
 } ctn_ucx_op_t;
 
@@ -87,31 +90,33 @@ typedef struct ctn_ucx_partial {
     uint64_t arrived_bytes;
 } ctn_ucx_partial_t;
 
-/** A posted receive. */
+/** A posted receive, see post_receive in transport.h. */
 typedef struct ctn_ucx_posted {
-    const uint64_t *word; /* NULL: free */
-    uint64_t value;
-    size_t bytes;
+    const uint64_t *word; /* the flag; NULL: this entry is free */
+    uint64_t value;       /* that will be stored to the flag */
+    size_t bytes;         /* of the data */
     ctn_receive_handler_t handler;
     void *context;
 } ctn_ucx_posted_t;
 
-/** Work that a handler or callback defers until UCP does not run: reply to a
- * CONNECT or a SYNC, or send SYNCs after a flush. */
+/** Work that a handler or callback defers until ucp_worker_progress returns. */
 typedef struct ctn_ucx_deferred {
     struct ctn_ucx_deferred *next;
-    unsigned id; /* ctn_ucx_am */
+    /* A ctn_ucx_am. CONNECT: make an endpoint to the sender. SYNC: reply.
+     * SYNCED: UCP's own flush is complete, send the SYNCs of that flush.
+     * DISCONNECT: nothing, this was a CONNECT. */
+    unsigned id;
     ctn_ucx_control_header_t header;
-    size_t bytes;
+    size_t bytes; /* of ep_address, of a CONNECT */
     unsigned char ep_address[];
 } ctn_ucx_deferred_t;
 
-/** A flush that waits for the replies of its targets. */
+/** A flush under way. */
 typedef struct ctn_ucx_sync {
     struct ctn_ucx_sync *next;
-    uint64_t cookie;
-    uint64_t answers_left;
-    uint64_t *pending;
+    uint64_t cookie;       /* its number */
+    uint64_t answers_left; /* SYNCs without a reply, and 1 for UCP's flush */
+    uint64_t *pending;     /* decremented when it is complete; or NULL */
 } ctn_ucx_sync_t;
 
 /** The largest data of one active message: what UCX receives over tcp with one
@@ -123,17 +128,17 @@ typedef struct ctn_ucx_sync {
 #define CTN_UCX_MESSAGE_BYTES ((size_t)(128u << 10) - 1024)
 
 #define CTN_UCX_PARTIAL_BUCKETS 64u
-#define CTN_UCX_POSTED 256u /* the slots of a group's generations */
+#define CTN_UCX_POSTED 256u /* user sequence: 64 slots in 4 generations */
 
 struct ctn_ucx {
-    ctn_transport_t base;
+    ctn_transport_t base; /* first: this is a ctn_transport_t */
     ctn_transport_params_t params;
     ucp_context_h context;
     ucp_worker_h worker;
-    ucp_mem_h memory;
-    int event_fd; /* -1: sleep waits for the timeout only */
+    ucp_mem_h memory; /* the registered arena */
+    int event_fd; /* of the worker; -1: UCX has none, so it wakes no sleep */
     ucp_err_handling_mode_t error_mode;
-    uint64_t fences;        /* number so far, plus one */
+    uint64_t fences;        /* 1 + the number of fences so far */
     bool rma;               /* put, fence, put instead of one active message */
     bool closing;           /* no caller is left: errors are ignored */
     bool abandoned;         /* no `pending` is written: it may be freed */
@@ -143,18 +148,17 @@ struct ctn_ucx {
 
     ctn_pool_t ops; /* ctn_ucx_op_t */
     ctn_ucx_deferred_t *deferred_list;
-    ctn_ucx_deferred_t **deferred_end;
-    ctn_ucx_sync_t *syncs;
-    uint64_t next_cookie;
-    ctn_ucx_partial_t *partials[CTN_UCX_PARTIAL_BUCKETS];
-    uint64_t next_message;
-    /* By word, with one place each: a receive whose place is taken is not
-     * posted. */
+    ctn_ucx_deferred_t **deferred_end; /* where the next one is linked */
+    ctn_ucx_sync_t *syncs;             /* flushes under way */
+    uint64_t last_cookie;              /* of flushes */
+    ctn_ucx_partial_t *partials[CTN_UCX_PARTIAL_BUCKETS]; /* hashed */
+    uint64_t next_message; /* number of the next message of fragments */
+    /* Hashed by word. A receive whose entry is taken is not posted. */
     ctn_ucx_posted_t posted[CTN_UCX_POSTED];
 
-    void *ep_address;
+    void *ep_address; /* of this process; malloc'd */
     size_t ep_address_bytes;
-    char description[128];
+    char description[128]; /* for the user */
 };
 
 /* ucx.c */
@@ -179,7 +183,8 @@ void ctn_ucx_accept(ctn_ucx_t *transport, uint64_t process,
                     const void *ep_address, size_t bytes);
 /** Send DISCONNECT, flush and close all endpoints, in bounded time. */
 void ctn_ucx_disconnect(ctn_ucx_t *transport);
-/** The peer is dead, unless it sent DISCONNECT. */
+/** A UCP call for this endpoint has failed. Fails the transport, unless the
+ * peer is gone and sent DISCONNECT before. */
 void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status);
 
 /* put.c */
@@ -202,14 +207,15 @@ catena_status_t ctn_ucx_send_copied(ctn_ucx_endpoint_t *endpoint, unsigned id,
 
 /* op.c */
 
-/** An operation from the pool, or NULL. */
+/** A ctn_ucx_op_t from the pool; NULL: no memory. */
 ctn_ucx_op_t *ctn_ucx_op_get(ctn_ucx_t *transport,
                              ctn_ucx_endpoint_t *endpoint);
 void ctn_ucx_op_put(ctn_ucx_op_t *op);
-/** Parameters of a UCP call that `op` waits for. */
+/** Parameters of the UCP call that `op` is for. */
 ucp_request_param_t ctn_ucx_op_param(ctn_ucx_op_t *op);
-/** The result of that call: complete (op returns to the pool), under way
- * (`pending` is incremented until the callback) or failed. */
+/** The UCP call of `op` has returned `request`. If the call is complete or has
+ * failed, `op` returns to the pool; else `pending` (NULL: none) is incremented
+ * until UCP completes it. */
 catena_status_t ctn_ucx_op_started(ctn_ucx_op_t *op, ucs_status_ptr_t request,
                                    uint64_t *pending);
 void ctn_ucx_free_ops(ctn_ucx_t *transport);
@@ -223,6 +229,8 @@ bool ctn_ucx_post_receive(ctn_transport_t *transport, const uint64_t *word,
 void ctn_ucx_cancel_receive(ctn_transport_t *transport, const uint64_t *word);
 /** Do the deferred work. */
 void ctn_ucx_run_deferred(ctn_ucx_t *transport);
+/** Defer work, see ctn_ucx_deferred_t.
+ * @param ep_address copied; only for CONNECT */
 catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
                               ctn_ucx_control_header_t header,
                               const void *ep_address, size_t bytes);
@@ -233,6 +241,7 @@ void ctn_ucx_free_arrivals(ctn_ucx_t *transport);
 catena_status_t ctn_ucx_flush(ctn_transport_t *transport, uint64_t *pending);
 /** UCP's own flush is complete: send SYNC to the targets of active messages. */
 void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie);
+/** A process has replied to the SYNC of a flush, or will not any more. */
 void ctn_ucx_synced(ctn_ucx_t *transport, uint64_t process, uint64_t cookie);
 void ctn_ucx_free_syncs(ctn_ucx_t *transport);
 
