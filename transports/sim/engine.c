@@ -1,4 +1,5 @@
-/* The engine: events in the order of time. An event may let a rank run. */
+/* The engine: handles events in the order of time. An event may let a rank run.
+ */
 
 #include "transports/sim/engine.h"
 
@@ -10,7 +11,8 @@
 
 /* ---- events ---- */
 
-/* A slab is about 2 MiB: a huge page, if there are many events. */
+/* Events are allocated in slabs. The first one is small; the others have about
+ * 2 MiB, a huge page. */
 enum { SLAB_EVENTS = 8000, FIRST_EVENTS = 500 };
 
 typedef struct sim_slab {
@@ -124,6 +126,7 @@ uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps)
 
 /* ---- ranks ---- */
 
+/** The entry function of a rank's fiber. */
 static void run_rank(void *argument)
 {
     ctn_sim_rank_t *rank = argument;
@@ -149,13 +152,13 @@ void sim_catch_up(ctn_sim_rank_t *rank)
     sim_suspend(rank, SIM_BLOCKED);
 }
 
-/** A rank whose stack overflowed has overwritten another one's: the state is
- * invalid. */
+/** End the run if the rank's stack has overflowed: then it has overwritten the
+ * stack of another rank, and the state is invalid. */
 static void check_stack(ctn_sim_t *sim, const ctn_sim_rank_t *rank)
 {
-    const unsigned char *at = rank->fiber.stack_pointer;
+    const unsigned char *pointer = rank->fiber.stack_pointer;
     if ((rank->state == SIM_ENDED && ctn_fiber_overflowed(&rank->fiber)) ||
-        (rank->state != SIM_ENDED && at < rank->fiber.stack)) {
+        (rank->state != SIM_ENDED && pointer < rank->fiber.stack)) {
         ctn_error(sim->log,
                   "simulator: rank %u overflowed its stack of %zu bytes; "
                   "increase stack_bytes",
@@ -199,7 +202,7 @@ void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank)
 
 /* ---- termination ---- */
 
-/** Notify all remaining ranks that the job has failed. */
+/** All remaining ranks learn that the job has failed. */
 static void abandon(ctn_sim_t *sim, catena_status_t status)
 {
     for (uint32_t r = 0; r < sim->ranks && !sim->aborted; r++) {
@@ -309,7 +312,8 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
 }
 
 /** With many ranks the data of an event are rarely in a cache. Prefetch them in
- * steps: the event, its rank, the rank's stack and what the event writes. */
+ * three steps, so many events ahead: first the event, then its rank and what it
+ * writes, then the rank's stack. */
 static void look_ahead(const ctn_sim_t *sim)
 {
     enum { EVENT = 12, RANK = 7, STACK = 3 };
@@ -344,10 +348,10 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
     sim->program = program;
     sim->argument = argument;
     for (uint32_t r = 0; r < sim->ranks; r++) {
-        size_t color = r % 16 * 64; /* stacks in different cache sets */
+        size_t shift = r % 16 * 64; /* stacks in different cache sets */
         ctn_fiber_make(&sim->rank[r].fiber,
                        sim->stacks + ((size_t)r + 1) * sim->stack_bytes,
-                       sim->stack_bytes - color, run_rank, &sim->rank[r]);
+                       sim->stack_bytes - shift, run_rank, &sim->rank[r]);
         sim_run_at(sim, &sim->rank[r], 0);
     }
     while (sim->ended < sim->ranks && !sim->aborted) {

@@ -10,57 +10,61 @@
  * a byte takes some 0.1 ns, so nanoseconds would round too much.
  *
  * A running rank has a clock of its own, at or ahead of the time of the event
- * that woke it: short work only advances the clock, and messages depart at its
- * time. A rank never sees anything later than the event, so causes precede
- * effects. Memory may be written ahead of time, because only flags say that it
- * may be read. Long copies, which compete for memory with other copies, block
- * the rank and end with an event. */
+ * that woke it: short work only advances the clock, and messages depart at the
+ * time of the clock. A rank never sees an event later than the one that woke
+ * it, so causes precede effects. Memory may be written ahead of time, because
+ * other ranks read it only after a flag. Long copies, which compete for memory
+ * with other copies, block the rank; an event ends them. */
 
 enum { PS = 1000 }; /* picoseconds in a nanosecond */
-/* The longest duration of anything, 11 days, and of a whole run; sums of a few
- * of these do not overflow. */
+/* The longest duration of a message, a copy or a computation (11 days), and of
+ * a whole run. Sums of a few of these do not overflow. */
 #define SIM_LONGEST_PS (CTN_SIM_LONGEST_S * 1e12)
 #define SIM_LATEST_PS (UINT64_C(1) << 63)
-enum { SIM_ENDS = 64 }; /* copies that end at once */
+enum { SIM_ENDS = 64 }; /* the most copies that one event ends */
 
+/** What a rank does. */
 typedef enum sim_state {
     SIM_READY,    /* an event to run it is queued */
-    SIM_SLEEPING, /* until an event reaches it, or a time */
-    SIM_BLOCKED,  /* works; an event of its own ends that */
+    SIM_SLEEPING, /* until an event for it, or until a time */
+    SIM_BLOCKED,  /* works; only the event that ends the work resumes it */
     SIM_RUNNING,
     SIM_ENDED
 } sim_state_t;
 
+/** A flush that waits until all messages and stores of its rank have arrived.
+ */
 typedef struct sim_flush {
-    uint64_t *pending;
+    uint64_t *pending; /* decremented then */
     struct sim_flush *next;
 } sim_flush_t;
 
+/** A simulated rank. */
 struct catena_sim_rank {
     /* Touched by every event of a rank, in one cache line. */
     _Alignas(64) const ctn_simulator_t *simulator; /* first: see simulator.h */
     ctn_transport_t base;
     ctn_fiber_t fiber;
     uint64_t clock; /* its core is busy until then */
-    uint8_t state;
-    bool notified; /* an event came while it did not sleep */
+    uint8_t state;  /* a sim_state_t */
+    bool notified;  /* an event came while it did not sleep */
     bool killed;
     bool stalls;    /* woken because there are no more events */
     int32_t status; /* of its progress */
     /* Touched also by sends. */
-    uint64_t endpoint_free; /* its endpoint takes one message at a time */
-    uint64_t last_store;    /* its stores become visible in order */
-    uint64_t random;        /* its own, so draws do not depend on others */
-    uint64_t sleeps;        /* distinguishes a sleep from an earlier one */
+    uint64_t endpoint_free; /* when its endpoint can take the next message */
+    uint64_t last_store;    /* when its last store becomes visible */
+    uint64_t random;        /* its generator: independent of other ranks' */
+    uint64_t sleeps;        /* so far: the number of its last sleep */
     ctn_sim_t *sim;
     unsigned char *arena;
-    uint32_t rank;
-    uint32_t node;
-    uint32_t local;
-    uint32_t core;
-    uint32_t domain;
+    uint32_t rank;           /* in the job */
+    uint32_t node;           /* its index */
+    uint32_t local;          /* local rank */
+    uint32_t core;           /* of the node, or of the host if nodes share it */
+    uint32_t domain;         /* index in ctn_sim.domain */
     ctn_endpoint_t endpoint; /* to this rank */
-    sim_flush_t *flushes;
+    sim_flush_t *flushes;    /* under way */
     catena_sim_stats_t stats;
 };
 
@@ -68,32 +72,35 @@ struct catena_sim_rank {
  * runs at 1 / slowdown(n) of its speed alone. `served` is the work that each
  * copy has received since the domain was made. A copy ends when `served`
  * reaches its value at the start plus the copy's work, so the copy with the
- * least `end` is next. */
+ * least `end` ends next. */
 typedef struct sim_copy {
-    double end; /* of `served` */
+    double end; /* the value of `served` at which it ends */
     uint32_t rank;
 } sim_copy_t;
 
+/** A NUMA domain of a node. */
 typedef struct sim_domain {
-    double served; /* ps of work */
-    uint64_t since;
-    uint32_t count;
-    uint32_t generation; /* of the event for the next end */
-    sim_copy_t *copy;    /* [ranks of the domain] */
+    double served;    /* ps of work */
+    uint64_t since;   /* when `served` was last updated */
+    uint32_t count;   /* copies under way */
+    uint32_t version; /* number of the only COPIED event that is valid */
+    sim_copy_t *copy; /* those copies; space for [ranks of the domain] */
 } sim_domain_t;
 
+/** A core that ranks of several nodes share. */
 typedef struct sim_core {
-    uint64_t free;
+    uint64_t free; /* when its last rank leaves it */
     uint32_t last; /* its last rank */
 } sim_core_t;
 
 typedef struct sim_node {
     uint32_t first; /* its ranks: members[first .. first + count - 1] */
     uint32_t count;
-    uint64_t send_wire; /* the node's bandwidth, all ports together */
-    uint64_t receive_wire;
+    uint64_t send_wire;    /* when its ports together can send more */
+    uint64_t receive_wire; /* when its ports together can receive more */
 } sim_node_t;
 
+/** What an event is. */
 typedef enum sim_kind {
     SIM_RUN,    /* a rank continues, whatever it waits for */
     SIM_TIMER,  /* a rank's sleep is over */
@@ -105,87 +112,98 @@ typedef enum sim_kind {
     SIM_ABORT   /* all ranks learn that one died or aborted */
 } sim_kind_t;
 
-/* A large job has millions of pending events, each touched a few times at long
- * intervals: the first cache line holds what most of them need, and small data
- * follow the rest. */
+/** An event. A large job has millions of pending events, each touched a few
+ * times at long intervals. So the first cache line holds what most of them
+ * need; the second one serves large data and rare kinds; small data follow.
+ * HEAD, ARRIVE and STORE are about a message: `bytes` of data go to `to`, then
+ * `value` to `word` (NULL: no flag). */
 typedef struct sim_event {
-    uint8_t kind;
+    uint8_t kind;    /* a sim_kind_t */
     bool to_node;    /* STORE: all ranks of the node read the word */
-    bool carried;    /* the data is in `small` */
-    uint32_t port;   /* HEAD: of the target's node */
+    bool carried;    /* the data are in `small` */
+    uint32_t port;   /* HEAD: index in receive_port */
     uint32_t node;   /* HEAD: the target's */
-    uint32_t source; /* ranks; COPIED: target is the domain */
-    uint32_t target;
+    uint32_t source; /* the rank that sends */
+    uint32_t target; /* the rank that the event is for; COPIED: the domain */
     uint64_t *word;
     uint64_t value; /* ABORT: the status, negated */
     unsigned char *to;
     size_t bytes;
-    uint64_t *pending;
-    /* The second cache line: large data, and rare kinds. */
-    const unsigned char *from;
-    unsigned char *held;     /* copy of `from` when the source became free */
-    struct sim_event *other; /* SENT: the message whose source it frees */
-    uint64_t number;         /* TIMER: sleep; COPIED: generation */
+    uint64_t *pending; /* SENT: the counter to decrement */
+    /* The second cache line. */
+    const unsigned char *from; /* the data, if not in `small` or `held`; NULL:
+                                  none, or already written */
+    unsigned char *held;       /* copy of `from` when the source became free */
+    /* A message whose source is still needed, and the SENT that will free the
+     * source, point to each other; else NULL. */
+    struct sim_event *other;
+    uint64_t number; /* TIMER: of the sleep; COPIED: the version */
     _Alignas(64) unsigned char small[CTN_INJECT_BYTES];
 } sim_event_t;
 
+/** A simulated job. */
 struct ctn_sim {
     const ctn_log_t *log;
     const catena_machine_t *machine;
     catena_sim_params_t params;
     uint32_t ranks;
     uint32_t nodes;
-    uint32_t ports;
-    ctn_sim_rank_t *rank;
-    sim_node_t *node;
-    uint32_t *members;   /* ranks, node by node */
-    uint32_t *in_flight; /* [ranks]: messages and stores not yet delivered */
-    uint64_t *send_port; /* [node][port]: when it is free */
+    uint32_t ports;       /* of each node */
+    ctn_sim_rank_t *rank; /* [ranks] */
+    sim_node_t *node;     /* [nodes] */
+    uint32_t *members;    /* ranks, node by node */
+    uint32_t *in_flight;  /* [ranks]: messages and stores not yet delivered */
+    uint64_t *send_port;  /* [node][port]: when it is free */
     uint64_t *receive_port;
     sim_domain_t *domain; /* [node][domain] */
-    sim_copy_t *copies;
-    sim_core_t *core;      /* shared_cores; NULL: each rank has its own */
-    uint64_t *pair;        /* latest arrival per pair, hashed; NULL: unused */
+    sim_copy_t *copies;   /* [ranks]: memory for the copies of all domains */
+    sim_core_t *core;     /* [shared_cores]; NULL: each rank has its own */
+    uint64_t *pair; /* latest arrival for a pair of ranks, hashed; NULL: all
+                       delays are constant */
     unsigned char *memory; /* heaps: [node] header and arenas */
-    size_t memory_bytes;
-    size_t node_bytes;
+    size_t memory_bytes;   /* of all heaps */
+    size_t node_bytes;     /* of the heap of a node */
     size_t arena_bytes;
     unsigned char *stacks;
-    size_t stacks_bytes;
-    size_t stack_bytes;
+    size_t stacks_bytes; /* of all stacks */
+    size_t stack_bytes;  /* of one */
     ctn_queue_t queue;
-    ctn_pool_t free_events; /* in `slabs` */
-    char text[160];         /* description for the user */
-    sim_event_t spare;      /* used when there is no memory */
-    struct sim_slab *slabs;
-    ctn_fiber_t main;
-    ctn_sim_rank_t *running;
-    uint64_t now;
-    uint64_t order;  /* of the next event at the same time */
-    uint64_t random; /* for random orders */
-    uint64_t events;
-    uint64_t last_end;
-    uint32_t ended;
-    uint32_t stalls;        /* times that all were woken since the last event */
-    catena_status_t broken; /* why the run was ended */
-    bool aborted;
-    int abort_code;
-    catena_status_t status;
+    ctn_pool_t free_events;  /* in `slabs` */
+    char text[160];          /* description for the user */
+    sim_event_t spare;       /* used when there is no memory */
+    struct sim_slab *slabs;  /* the memory of all events */
+    ctn_fiber_t main;        /* runs the loop of ctn_sim_go */
+    ctn_sim_rank_t *running; /* NULL: none, an event is handled */
+    uint64_t now;            /* time of the event that is handled */
+    uint64_t order;          /* number of the next event pushed */
+    uint64_t random;         /* generator for random orders */
+    uint64_t events;         /* handled so far */
+    uint64_t last_end;       /* latest end of a rank's program so far */
+    uint32_t ended;          /* ranks whose program has ended */
+    uint32_t stalls; /* times that all were woken since the last event */
+    catena_status_t
+        broken;     /* why the simulator ended the run; OK: it did not */
+    bool aborted;   /* the run ends before all ranks have ended */
+    int abort_code; /* of ctn_sim_abort */
+    catena_status_t status; /* of the run, if it was not ended early */
     void (*program)(ctn_sim_rank_t *rank, void *argument);
-    void *argument;
-    uint64_t numbers;  /* messages so far */
-    void *common;      /* set by the ranks */
-    uint32_t flushing; /* under way */
+    void *argument;    /* of the program */
+    uint64_t messages; /* between nodes so far */
+    void *common;      /* see `common` of ctn_transport_ops_t */
+    uint32_t flushing; /* flushes under way */
 };
 
 /* engine.c */
+/** An event of that kind, to be filled in and pushed. */
 sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target);
 /** No memory for pending events: end the run. */
 void sim_no_memory(ctn_sim_t *sim);
+/** Queue an event for `time`. */
 void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event);
+/** Free an event that was handled. */
 void sim_recycle(ctn_sim_t *sim, sim_event_t *event);
 void sim_release_events(ctn_sim_t *sim);
-/** An event reached the rank: it polls now, or when it can. */
+/** An event is for this rank: it polls now, or when its core is free. */
 void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank);
 /** Resume the rank now. */
 void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank);
@@ -220,19 +238,20 @@ void *sim_reserve(size_t bytes, bool dense);
 /* network.c */
 catena_status_t sim_network_create(ctn_sim_t *sim);
 void sim_network_release(ctn_sim_t *sim);
-/** Let data arrive after their flag: another event of the same kind takes the
- * word of `message` at `time`.
- * @param ps mean delay of the data
- * @return when `message` arrives, with its data */
+/** If the job is to break the order of data and flag: let the data of `message`
+ * arrive after its flag, which another event of the same kind stores at `time`.
+ * @param ps about a quarter of the mean delay of the data
+ * @return when `message` arrives, with its data; else `time` */
 uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
                         double ps);
 /** Send a message; source, target and data are filled in. */
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
+/** Handle the events HEAD, ARRIVE and SENT. */
 void sim_head(ctn_sim_t *sim, sim_event_t *message);
 void sim_arrive(ctn_sim_t *sim, sim_event_t *message);
+void sim_sent(ctn_sim_t *sim, sim_event_t *event);
 /** A message or store of the rank is complete. */
 void sim_delivered(ctn_sim_t *sim, ctn_sim_rank_t *source);
-void sim_sent(ctn_sim_t *sim, sim_event_t *event);
 /** Copy the data to the event, write them, or leave them for later. */
 void sim_take_data(const ctn_sim_t *sim, sim_event_t *message);
 /** Save the contents of the source, to be written later. */
@@ -243,13 +262,19 @@ void sim_write(sim_event_t *message);
 /* node.c */
 catena_status_t sim_node_create(ctn_sim_t *sim);
 void sim_node_release(ctn_sim_t *sim);
+/** The rank does local work; n as for ctn_work_t. */
 void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n);
+/** Handle the event COPIED. */
 void sim_copied(ctn_sim_t *sim, sim_event_t *event);
-/** A flag, with its data, becomes visible after the signal latency. */
+/** Push a STORE: a flag and its data become visible after the signal latency.
+ */
 void sim_store(ctn_sim_rank_t *rank, sim_event_t *store);
+/** Handle the event STORE. */
 void sim_stored(ctn_sim_t *sim, sim_event_t *store);
-/** Take the core; false: it is busy, and the rank runs when it is free. */
+/** The rank takes its core; false: it is busy, and the rank runs when it is
+ * free. */
 bool sim_take_core(ctn_sim_t *sim, ctn_sim_rank_t *rank);
+/** The rank stops running; its core is busy until its clock. */
 void sim_leave_core(ctn_sim_t *sim, ctn_sim_rank_t *rank);
 
 #endif

@@ -7,7 +7,8 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/* A function with a larger frame may skip this range. */
+/* The words at the end of a stack that show an overflow. A function with a
+ * larger frame may skip them. */
 enum { LAST_WORDS = 128 };
 
 /* ctn_fiber_swap(&save, load): push the preserved registers, store the stack
@@ -58,6 +59,8 @@ __asm__(".text\n"
 
 enum { SAVED_WORDS = 8 }; /* control words, r15 .. r12, rbx, rbp, return */
 
+/** Fill in the frame that the first switch pops: it returns to
+ * ctn_fiber_start. @return the stack pointer */
 static void *first_frame(unsigned char *top, void (*entry)(void *),
                          void *argument)
 {
@@ -120,6 +123,8 @@ __asm__(".text\n"
 
 enum { SAVED_WORDS = 20 };
 
+/** Fill in the frame that the first switch pops: it returns to
+ * ctn_fiber_start. @return the stack pointer */
 static void *first_frame(unsigned char *top, void (*entry)(void *),
                          void *argument)
 {

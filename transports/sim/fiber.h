@@ -9,11 +9,11 @@
  * round trip, ten times as long). */
 
 typedef struct ctn_fiber {
-    void *stack_pointer; /* while it does not run */
-    unsigned char *stack;
+    void *stack_pointer;  /* while it does not run */
+    unsigned char *stack; /* its lowest address */
     size_t stack_bytes;
 #if defined(__SANITIZE_ADDRESS__)
-    void *fake_stack;
+    void *fake_stack; /* of the address sanitizer */
 #endif
 } ctn_fiber_t;
 
@@ -23,11 +23,12 @@ void ctn_fiber_make(ctn_fiber_t *fiber, void *stack, size_t stack_bytes,
                     void (*entry)(void *argument), void *argument);
 
 /** Save the running fiber in `from` and continue with `to`.
- * @param last `from` ends here and never runs again */
+ * @param last not 0: `from` ends here and never runs again */
 void ctn_fiber_switch(ctn_fiber_t *from, ctn_fiber_t *to, int last);
 
-/** The entry function calls it first. `from` is the fiber that switched to it;
- * its stack becomes known here if it is the thread's own. */
+/** The entry function of the fiber `self` calls it first.
+ * @param from the fiber that switched to it; if its stack is that of the
+ * thread, the stack becomes known here */
 void ctn_fiber_begin(ctn_fiber_t *self, ctn_fiber_t *from);
 
 /** Whether the stack overflowed: its last KiB, zeroed at first, is no longer

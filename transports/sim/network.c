@@ -1,9 +1,10 @@
 /* Between nodes: LogGP (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA
  * 1995) with endpoints and ports. A rank's endpoint takes one message at a
- * time; it needs one of the node's ports for max(g, bytes * G), and all ports
- * together share the node's bandwidth. The first byte is at the other side L
- * later, where the port that belongs to the sender takes it in as soon as it
- * is free: messages of one pair stay in order. */
+ * time. Each message occupies one of the node's ports for max(g, bytes * G),
+ * and all ports together share the node's bandwidth. L later the first byte
+ * reaches the receiving node, where each sender has one port that takes its
+ * messages as soon as the port is free. So messages of one pair stay in order.
+ */
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static size_t wire_bytes(const sim_event_t *message)
 
 /** When a message that is ready at `time` gets its share of the bandwidth of
  * all ports of a node together. It takes the share even while its port is busy,
- * and other messages may overtake it on other ports. */
+ * and other messages may overtake it on other ports.
+ * @param wire send_wire or receive_wire of the node */
 static uint64_t on_wire(ctn_sim_t *sim, uint64_t *wire, uint64_t time,
                         size_t bytes)
 {
@@ -34,6 +36,7 @@ static uint64_t on_wire(ctn_sim_t *sim, uint64_t *wire, uint64_t time,
     return start;
 }
 
+/** The port that is free first. */
 static uint64_t *first_free(uint64_t *port, uint32_t count)
 {
     uint64_t *best = port;
@@ -47,10 +50,11 @@ static uint64_t *first_free(uint64_t *port, uint32_t count)
 
 /* ---- orders ---- */
 
-enum { PAIRS = 1 << 18 };
+enum { PAIRS = 1 << 18 }; /* entries of sim->pair */
 
-/** With random delays the flags of a pair must stay in order. Hash collisions
- * keep other pairs in order, too, which is allowed. */
+/** When a message may arrive: with random delays the flags of a pair of ranks
+ * must stay in order. Pairs with the same hash are kept in one order, too,
+ * which is allowed. */
 static uint64_t in_order(ctn_sim_t *sim, const sim_event_t *message,
                          uint64_t arrival)
 {
@@ -65,9 +69,11 @@ static uint64_t in_order(ctn_sim_t *sim, const sim_event_t *message,
     return *last;
 }
 
-_Static_assert(PAIRS == 1 << (64 - 46), "a pair's place is 18 bits");
+_Static_assert(PAIRS == 1 << (64 - 46), "a pair's hash has 18 bits");
 
-static uint64_t chance_latency(ctn_sim_rank_t *rank, sim_event_t *message)
+/** The latency of a message: with `reorder` 0 to 8 times L, and the caller's
+ * additional delay. */
+static uint64_t random_latency(ctn_sim_rank_t *rank, sim_event_t *message)
 {
     ctn_sim_t *sim = rank->sim;
     double latency = sim->machine->latency_ns * PS;
@@ -75,14 +81,15 @@ static uint64_t chance_latency(ctn_sim_rank_t *rank, sim_event_t *message)
         latency *= (double)(ctn_random(&rank->random) % 64) / 8;
     }
     if (sim->params.delay != NULL) {
-        catena_sim_message_t seen = {
+        catena_sim_message_t description = {
             .source = (int)rank->rank,
             .target = (int)message->target,
             .bytes = message->bytes,
-            .number = sim->numbers,
+            .number = sim->messages,
             .departed_s = (double)rank->clock * 1e-12,
         };
-        double more = sim->params.delay(sim->params.delay_argument, &seen);
+        double more =
+            sim->params.delay(sim->params.delay_argument, &description);
         latency += more > 0 ? more * 1e12 : 0;
     }
     return sim_jitter(rank, latency);
@@ -90,10 +97,11 @@ static uint64_t chance_latency(ctn_sim_rank_t *rank, sim_event_t *message)
 
 /* ---- data ---- */
 
-/** Small data travel in the event. Large data are usually written at once: no
- * rank reads them before the flag. To find ranks that do, they can be held back
- * until the flag; to find ranks that reuse a source too early, they can be read
- * only when the source becomes free. */
+/** Small data travel in the event. Large data are usually written at once,
+ * since no rank reads them before the flag. With `reorder` they are left at the
+ * source: sim_hold reads them when the source becomes free, which finds ranks
+ * that reuse a source too early; sim_write writes them with the flag, which
+ * finds ranks that read data too early. */
 void sim_take_data(const ctn_sim_t *sim, sim_event_t *message)
 {
     bool small = message->bytes <= CTN_INJECT_BYTES;
@@ -154,7 +162,8 @@ uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
     return time + sim_ps(sim, ps * (double)(ctn_random(&sim->random) % 64) / 8);
 }
 
-/** A failed rank frees the sources of unsent data, which are never sent. */
+/** Drop data that are still at the source if their sender has failed or ended:
+ * it may have freed the source. */
 static void lose_data(const ctn_sim_t *sim, sim_event_t *message)
 {
     const ctn_sim_rank_t *source = &sim->rank[message->source];
@@ -196,11 +205,11 @@ void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
     message->node = sim->rank[message->target].node;
     message->port =
         message->node * sim->ports + (rank->local + rank->node) % sim->ports;
-    uint64_t head = start + chance_latency(rank, message);
+    uint64_t head = start + random_latency(rank, message);
     rank->stats.messages++;
     rank->stats.bytes += bytes;
     sim->in_flight[rank->rank]++;
-    sim->numbers++;
+    sim->messages++;
     sim_push(sim, in_order(sim, message, head), message);
 }
 
@@ -247,7 +256,7 @@ void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
 {
     ctn_sim_rank_t *target = &sim->rank[message->target];
     if (message->other != NULL) {
-        message->other->other = NULL; /* its source is still in use */
+        message->other->other = NULL; /* SENT comes later: nothing to hold */
     }
     sim_delivered(sim, &sim->rank[message->source]);
     if (target->killed || target->state == SIM_ENDED) {
@@ -273,7 +282,7 @@ void sim_sent(ctn_sim_t *sim, sim_event_t *event)
     if (event->to != NULL && rank->state != SIM_ENDED) { /* a get */
         memcpy(event->to, event->from, event->bytes);
     }
-    /* The operation has failed, and its counter is freed. */
+    /* If the rank has failed, the counter may have been freed. */
     if (rank->status != CATENA_OK || rank->state == SIM_ENDED) {
         return;
     }
@@ -287,13 +296,13 @@ catena_status_t sim_network_create(ctn_sim_t *sim)
     sim->send_port = calloc(ports, sizeof(uint64_t));
     sim->receive_port = calloc(ports, sizeof(uint64_t));
     sim->in_flight = calloc(sim->ranks, sizeof(uint32_t));
-    bool chance = sim->params.jitter > 0 || sim->params.reorder ||
+    bool varies = sim->params.jitter > 0 || sim->params.reorder ||
                   sim->params.delay != NULL;
-    if (chance) {
+    if (varies) {
         sim->pair = calloc(PAIRS, sizeof(uint64_t));
     }
     return sim->send_port != NULL && sim->receive_port != NULL &&
-                   sim->in_flight != NULL && (!chance || sim->pair != NULL)
+                   sim->in_flight != NULL && (!varies || sim->pair != NULL)
                ? CATENA_OK
                : CATENA_ERR_NO_MEMORY;
 }

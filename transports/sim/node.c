@@ -1,5 +1,5 @@
-/* The node: work on cores, copies that share a domain's bandwidth, flags that
- * other cores see. */
+/* A simulated node: work on cores, copies that share the bandwidth of a NUMA
+ * domain, and flags that other cores read. */
 
 #include <stdlib.h>
 
@@ -8,11 +8,12 @@
 
 /* ---- copies ---- */
 
-/* Shorter copies only advance the clock: an event each would cost too much.
- * They are slowed down by concurrent long copies but do not slow those down. */
+/* Copies shorter than this only advance the clock, since an event for each
+ * would take too much time. They are slowed down by concurrent long copies but
+ * do not slow those down. */
 static const double LONG_COPY_PS = 500 * PS;
 
-/** The slowdown of a copy by concurrent copies; tau-Lop (Rico-Gallego,
+/** The slowdown of each of so many concurrent copies; tau-Lop (Rico-Gallego,
  * Diaz-Martin: tau-Lop, Parallel Computing 46, 2015; [Peng], 6.1). */
 static double slowdown(const catena_machine_t *machine, uint32_t copies)
 {
@@ -32,9 +33,11 @@ static void serve(ctn_sim_t *sim, sim_domain_t *domain)
     domain->since = sim->now;
 }
 
+/** Push the COPIED event for the copy that ends next. Earlier COPIED events of
+ * the domain become invalid. */
 static void await_next(ctn_sim_t *sim, sim_domain_t *domain)
 {
-    domain->generation++;
+    domain->version++;
     if (domain->count == 0) {
         return;
     }
@@ -42,14 +45,16 @@ static void await_next(ctn_sim_t *sim, sim_domain_t *domain)
     for (uint32_t i = 1; i < domain->count; i++) {
         end = domain->copy[i].end < end ? domain->copy[i].end : end;
     }
-    double left =
+    double remaining =
         (end - domain->served) * slowdown(sim->machine, domain->count);
     sim_event_t *event =
         sim_event(sim, SIM_COPIED, (uint32_t)(domain - sim->domain));
-    event->number = domain->generation;
-    sim_push(sim, sim->now + sim_ps(sim, left > 0 ? left + 1 : 0), event);
+    event->number = domain->version;
+    sim_push(sim, sim->now + sim_ps(sim, remaining > 0 ? remaining + 1 : 0),
+             event);
 }
 
+/** Block the rank for a copy that takes alone_ps without concurrent ones. */
 static void long_copy(ctn_sim_rank_t *rank, double alone_ps)
 {
     ctn_sim_t *sim = rank->sim;
@@ -67,7 +72,7 @@ static void long_copy(ctn_sim_rank_t *rank, double alone_ps)
 void sim_copied(ctn_sim_t *sim, sim_event_t *event)
 {
     sim_domain_t *domain = &sim->domain[event->target];
-    if (event->number != domain->generation) {
+    if (event->number != domain->version) {
         return; /* other copies began or ended meanwhile */
     }
     serve(sim, domain);
@@ -89,6 +94,7 @@ void sim_copied(ctn_sim_t *sim, sim_event_t *event)
 
 /* ---- work ---- */
 
+/** The time of local work without concurrent copies. */
 static double cost_ps(const catena_machine_t *machine, ctn_work_t work,
                       size_t n)
 {
@@ -142,10 +148,11 @@ void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
 
 /* ---- cores ---- */
 
-/** Ranks of emulated nodes share the host's cores: each waits its turn, and the
- * core passes through the ranks in between, which poll and yield it. */
-static uint64_t turns(const ctn_sim_t *sim, const sim_core_t *core,
-                      const ctn_sim_rank_t *rank)
+/** With shared_cores several ranks share a core, which takes them in a fixed
+ * order. Return the number of switches from its last rank to this one; the
+ * ranks between them poll and yield the core. */
+static uint64_t switches_to(const ctn_sim_t *sim, const sim_core_t *core,
+                            const ctn_sim_rank_t *rank)
 {
     uint32_t cores = sim->machine->shared_cores;
     uint32_t on_core = (sim->ranks - rank->core + cores - 1) / cores;
@@ -164,7 +171,7 @@ bool sim_take_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
         sim_run_at(sim, rank, core->free);
         return false;
     }
-    uint64_t until = sim->now + turns(sim, core, rank) *
+    uint64_t until = sim->now + switches_to(sim, core, rank) *
                                     (uint64_t)(sim->machine->switch_ns * PS);
     rank->clock = rank->clock > until ? rank->clock : until;
     core->last = rank->rank;
@@ -180,6 +187,8 @@ void sim_leave_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
 
 /* ---- flags ---- */
 
+/** The time from a store by one rank to the poll by another one that sees it.
+ */
 static double signal_ps(const ctn_sim_rank_t *from, const ctn_sim_rank_t *to)
 {
     const catena_machine_t *machine = from->sim->machine;
@@ -209,8 +218,9 @@ void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
     sim_push(sim, sim_leave_data(sim, store, time, after), store);
 }
 
-/** A rank distant from the writer sees the flag later than a close one. */
-static void notify_remote(ctn_sim_t *sim, const ctn_sim_rank_t *source,
+/** Notify a rank of the node of a flag. The farther its core is from the
+ * writer's core, the later it sees the flag. */
+static void notify_reader(ctn_sim_t *sim, const ctn_sim_rank_t *source,
                           ctn_sim_rank_t *rank)
 {
     double more = signal_ps(source, rank) - signal_ps(source, source);
@@ -239,12 +249,13 @@ void sim_stored(ctn_sim_t *sim, sim_event_t *store)
     }
     const sim_node_t *node = &sim->node[source->node];
     for (uint32_t i = 0; i < node->count; i++) {
-        notify_remote(sim, source, &sim->rank[sim->members[node->first + i]]);
+        notify_reader(sim, source, &sim->rank[sim->members[node->first + i]]);
     }
 }
 
 /* ---- creation ---- */
 
+/** The core that a rank runs on. */
 static uint32_t core_of(const ctn_sim_t *sim, const ctn_sim_rank_t *rank)
 {
     const catena_machine_t *machine = sim->machine;

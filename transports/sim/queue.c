@@ -5,7 +5,10 @@
 
 #include "core/vector.h"
 
-enum { CHILDREN = 4, FIRST_ROOM = 1024 };
+enum {
+    CHILDREN = 4,         /* of a node of the heap */
+    FIRST_CAPACITY = 1024 /* entries allocated first */
+};
 
 static inline bool before(const ctn_queue_entry_t *a,
                           const ctn_queue_entry_t *b)
@@ -16,7 +19,7 @@ static inline bool before(const ctn_queue_entry_t *a,
 static bool grow(ctn_queue_t *queue)
 {
     ctn_queue_entry_t *grown = ctn_vector_grow(
-        queue->entry, &queue->capacity, FIRST_ROOM, sizeof(*queue->entry));
+        queue->entry, &queue->capacity, FIRST_CAPACITY, sizeof(*queue->entry));
     if (grown == NULL) {
         return false;
     }
@@ -73,7 +76,8 @@ static ctn_queue_entry_t heap_pop(ctn_queue_t *queue)
     return first;
 }
 
-/** Move the front to the start of its array, and refill it. */
+/** Move the entries of the front to the start of its array, and fill it up from
+ * the heap. */
 static void refill(ctn_queue_t *queue)
 {
     unsigned kept = queue->end - queue->begin;

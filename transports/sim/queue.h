@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The event queue, ordered by time and then by order number. A heap with four
- * children per node (half the levels of a binary heap, and siblings are
- * adjacent), preceded by the next few events in order, so that their data can
- * be prefetched. */
+/* The event queue, ordered by time and then by order number. It is a heap with
+ * four children per node (half the levels of a binary heap, and siblings are
+ * adjacent). The next few events are not in the heap but in order in front of
+ * it, so that their data can be prefetched. */
 
+/** The front is filled up to so many events. */
 #define CTN_QUEUE_FRONT 32u
 
 typedef struct ctn_queue_entry {
@@ -19,10 +20,10 @@ typedef struct ctn_queue_entry {
 } ctn_queue_entry_t;
 
 typedef struct ctn_queue {
-    ctn_queue_entry_t *entry;
-    size_t count; /* in the heap */
-    size_t capacity;
-    /* The earliest events: front[begin] .. front[end - 1]. */
+    ctn_queue_entry_t *entry; /* the heap */
+    size_t count;             /* of entries in the heap */
+    size_t capacity;          /* of the heap, in entries */
+    /* The earliest events, in order: front[begin] .. front[end - 1]. */
     ctn_queue_entry_t front[2 * CTN_QUEUE_FRONT];
     unsigned begin;
     unsigned end;
@@ -33,7 +34,7 @@ static inline bool ctn_queue_empty(const ctn_queue_t *queue)
     return queue->begin == queue->end && queue->count == 0;
 }
 
-/** The i-th event after the next; NULL: unknown yet. */
+/** The i-th event after the next one; NULL: it is not in the front. */
 static inline void *ctn_queue_ahead(const ctn_queue_t *queue, unsigned i)
 {
     unsigned at = queue->begin + i;

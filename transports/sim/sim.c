@@ -7,15 +7,14 @@
 
 #include "transports/sim/engine.h"
 
-/* All heaps together: what 47 bits of address space allow, and the most for one
- * rank. */
+/* All heaps together: a quarter of a process's address space of 2^47 bytes. */
 static const size_t MEMORY_MAX = (size_t)1 << 45;
-static const size_t ARENA_MAX = (size_t)1 << 35;
+static const size_t ARENA_MAX = (size_t)1 << 35;      /* of one rank */
 static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
 enum {
-    STACK_BYTES = 128 << 10,
+    STACK_BYTES = 128 << 10, /* unless the caller sets stack_bytes */
     STACK_MIN = 16 << 10,
-    STACK_DENSE = 32 << 10 /* a rank uses most of so small a stack */
+    STACK_DENSE = 32 << 10 /* a rank uses most of a stack up to this size */
 };
 
 /* ---- the operations of a rank ---- */
@@ -26,7 +25,8 @@ static ctn_sim_rank_t *rank_of(ctn_transport_t *transport)
                                       offsetof(ctn_sim_rank_t, base));
 }
 
-/** The endpoint leads to the target; the running rank uses it. */
+/** The rank that an endpoint leads to. The rank that uses the endpoint is
+ * always the running one. */
 static ctn_sim_rank_t *target_of(ctn_endpoint_t *endpoint)
 {
     return (ctn_sim_rank_t *)(void *)((unsigned char *)endpoint -
@@ -53,7 +53,7 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     ctn_sim_t *sim = target->sim;
     ctn_sim_rank_t *rank = sim->running;
     if (rank->status != CATENA_OK) {
-        return; /* messages of a lost rank are dropped */
+        return; /* messages of a failed rank are dropped */
     }
     bool same_node = target->node == rank->node;
     if (same_node && bytes > 0) {
@@ -74,7 +74,7 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     }
     rank->clock += sim_jitter(rank, sim->params.node_overhead_s * 1e12);
     sim_take_data(sim, event);
-    sim_hold(sim, event); /* the copy is complete: the caller owns the source */
+    sim_hold(sim, event); /* the copy is complete: the source is free */
     sim_store(rank, event);
 }
 
@@ -177,7 +177,7 @@ static void post(ctn_transport_t *transport, uint64_t *word, uint64_t value)
 static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 {
     ctn_sim_rank_t *rank = rank_of(transport);
-    (void)fd; /* no other process can wake it */
+    (void)fd; /* simulated ranks have no doorbells */
     if (!rank->notified && rank->status == CATENA_OK) {
         rank->sleeps++;
         if (timeout_ns <= (uint64_t)(SIM_LONGEST_PS / PS)) {
@@ -216,7 +216,7 @@ static void **common(ctn_transport_t *transport, uint32_t members)
 static void fail(ctn_transport_t *transport, catena_status_t status)
 {
     ctn_sim_rank_t *rank = rank_of(transport);
-    if (rank->status == CATENA_OK) { /* else it notifies the other ranks */
+    if (rank->status == CATENA_OK) { /* else all ranks learn of it already */
         sim_abandon(rank, status);
     }
 }
@@ -228,7 +228,7 @@ static const char *describe(ctn_transport_t *transport)
 
 static void destroy(ctn_transport_t *transport)
 {
-    (void)transport; /* belongs to the simulator */
+    (void)transport; /* it belongs to ctn_sim_t */
 }
 
 static const ctn_transport_ops_t operations = {
@@ -260,6 +260,7 @@ static unsigned char *node_memory(const ctn_sim_t *sim, uint32_t node)
     return (unsigned char *)first + node * sim->node_bytes;
 }
 
+/** See `place` of ctn_simulator_t. */
 static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
 {
     const ctn_sim_t *sim = rank->sim;
@@ -290,7 +291,8 @@ static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
     };
 }
 
-/** The core is busy; what arrives meanwhile is seen afterwards. */
+/** See `compute` of ctn_simulator_t. The rank sees what arrives meanwhile
+ * afterwards. */
 static void compute(ctn_sim_rank_t *rank, double seconds)
 {
     rank->clock += sim_jitter(rank, seconds * 1e12);
@@ -310,7 +312,7 @@ static uint32_t node_of(const ctn_sim_t *sim, uint32_t rank)
                                        : rank / (uint32_t)sim->params.ppn;
 }
 
-/** The ranks of each node, in order. */
+/** Initialize all ranks, and list those of each node in order. */
 static void list_members(ctn_sim_t *sim)
 {
     for (uint32_t r = 0; r < sim->ranks; r++) {
@@ -353,9 +355,10 @@ void *sim_reserve(size_t bytes, bool dense)
     return memory;
 }
 
+/** Reserve address space for heaps and stacks. */
 static catena_status_t reserve_memory(ctn_sim_t *sim)
 {
-    uint32_t most = 0;
+    uint32_t most = 0; /* ranks on a node */
     for (uint32_t n = 0; n < sim->nodes; n++) {
         most = sim->node[n].count > most ? sim->node[n].count : most;
     }
@@ -369,7 +372,8 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     stack = stack == 0 ? STACK_BYTES : stack;
     stack = stack < STACK_MIN ? STACK_MIN : stack;
     sim->stack_bytes = (stack + 4095) & ~(size_t)4095;
-    /* One more, below the first: an overflow of the first hits a stack, too. */
+    /* One stack more, below the first rank's: if that overflows, it overwrites
+     * this one. */
     sim->stacks_bytes = (sim->ranks + (size_t)1) * sim->stack_bytes;
     sim->stacks = sim_reserve(sim->stacks_bytes, stack <= STACK_DENSE);
     if (sim->memory == NULL || sim->stacks == NULL) {

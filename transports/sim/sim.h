@@ -11,6 +11,7 @@
 
 typedef struct ctn_sim ctn_sim_t;
 
+/** What ctn_sim_create needs; checked by the caller. */
 typedef struct ctn_sim_setup {
     const ctn_log_t *log;
     const catena_machine_t *machine;
@@ -19,14 +20,16 @@ typedef struct ctn_sim_setup {
     uint32_t nodes;
 } ctn_sim_setup_t;
 
-/** @return ERR_ARG, ERR_NO_MEMORY (address space, tables); logged */
+/** Create a job.
+ * @return ERR_NO_MEMORY: address space (logged), or tables */
 catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **sim);
 void ctn_sim_destroy(ctn_sim_t *sim);
 
-/** Run `program` as every rank until all are done.
- * @return OK; ERR_ARG: something takes too long, or the whole run does;
- *   ERR_STATE: deadlock (the ranks say what they wait for); ERR_PEER: a rank
- *   was killed, as requested; ERR_SYSTEM: aborted, or a stack overflow */
+/** Run `program` as every rank until all have returned from it.
+ * @return OK; ERR_ARG: a duration, or the whole run, is too long; ERR_STATE:
+ *   deadlock (the ranks log what they wait for); ERR_PEER: a rank was killed,
+ * as the parameters ask; ERR_SYSTEM: aborted, or a stack overflow;
+ *   ERR_NO_MEMORY */
 catena_status_t ctn_sim_go(ctn_sim_t *sim,
                            void (*program)(ctn_sim_rank_t *rank,
                                            void *argument),
@@ -34,10 +37,12 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
 
 /** The running rank aborts the job. */
 _Noreturn void ctn_sim_abort(ctn_sim_rank_t *rank, int code);
+/** The code that a rank aborted with; 0: none did. */
 int ctn_sim_abort_code(const ctn_sim_t *sim);
 
 void ctn_sim_rank_stats(const ctn_sim_rank_t *rank, catena_sim_stats_t *stats);
-/** The number of events, and the time of the last. */
+/** Fill in the numbers of events, messages and bytes, and the time of the last
+ * rank's end. */
 void ctn_sim_report(const ctn_sim_t *sim, catena_sim_report_t *report);
 
 #endif
