@@ -23,9 +23,9 @@
 #include "transports/shm/shm.h"
 #include "transports/simulator.h"
 
-/* Keys of published values. */
+/* Keys under which ranks publish values through PMIx. */
 static const char segment_key[] = "catena.segment";
-static const char ep_address_key[] = "catena.card";
+static const char ep_address_key[] = "catena.ep_address";
 
 /* ---- the heap ---- */
 
@@ -34,7 +34,8 @@ static const ctn_heap_config_t *heap_config(const catena_context_t *context)
     return ctn_config_values(&context->config, &ctn_heap_settings);
 }
 
-/** Local rank 0 creates the node's segment and publishes its name. */
+/** Local rank 0 creates the node's segment, whose name is published later; the
+ * other ranks of the node wait for the name and attach to the segment. */
 static catena_status_t join_heap(catena_context_t *context)
 {
     ctn_boot_t *boot = context->boot;
@@ -66,6 +67,7 @@ static catena_status_t join_heap(catena_context_t *context)
 
 /* ---- the transports ---- */
 
+/** Create the transport of the node. */
 static catena_status_t join_node(catena_context_t *context)
 {
     ctn_boot_t *boot = context->boot;
@@ -81,6 +83,7 @@ static catena_status_t join_node(catena_context_t *context)
     return context->node != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
+/** The `lookup` of ctn_transport_params_t. */
 static catena_status_t look_up_ep_address(void *argument, uint64_t process,
                                           void **ep_address, size_t *bytes)
 {
@@ -89,7 +92,8 @@ static catena_status_t look_up_ep_address(void *argument, uint64_t process,
                            ep_address, bytes);
 }
 
-/** A job of several nodes has a network; a job of one node on request. */
+/** A job of several nodes needs a network. A job of one node opens one if the
+ * setting NETWORK says so; if it is auto, when a hierarchy names `ucx`. */
 static bool wants_network(const catena_context_t *context)
 {
     size_t network = ctn_job_config(&context->config)->network;
@@ -99,6 +103,8 @@ static bool wants_network(const catena_context_t *context)
                 : network != 0);
 }
 
+/** Open the network if it is needed. This rank's endpoint address is published
+ * later. */
 static catena_status_t join_network(catena_context_t *context)
 {
     ctn_boot_t *boot = context->boot;
@@ -134,6 +140,7 @@ static catena_status_t join_network(catena_context_t *context)
     return ctn_boot_put(boot, ep_address_key, ep_address, bytes);
 }
 
+/** Publish the values of the steps before. */
 static catena_status_t publish(catena_context_t *context)
 {
     return ctn_boot_publish(context->boot);
@@ -155,7 +162,8 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->local = context->node;
     exec->network = context->network;
     exec->oversubscribed = context->locality.oversubscribed;
-    /* In virtual time a store wakes the ranks that wait for it. */
+    /* In virtual time a store itself wakes the ranks that wait for it. So the
+     * doorbell of a simulated rank has no other rank to wake. */
     ctn_doorbell_open(&exec->doorbell, &context->log, context->heap,
                       context->boot->local_rank,
                       context->sim == NULL ? context->boot->local_size : 1);
@@ -177,9 +185,9 @@ static catena_status_t make_exec(catena_context_t *context)
 
 /* ---- the world ---- */
 
-/** The chains of the world and of its members on the node need no agreement:
- * their blocks are the first allocations in every rank's arena, so all have the
- * same offsets. */
+/** Set this rank's place in the chain of the world. That needs no messages: the
+ * control block of the world is the first allocation in every rank's arena, so
+ * it has the same offset on all ranks. */
 static void link_world(catena_context_t *context)
 {
     ctn_chain_place_t *place = &context->world->chain.place;
@@ -226,10 +234,10 @@ static catena_status_t make_world(catena_context_t *context)
     return status;
 }
 
-/** Give the ranks of an oversubscribed host a core each, as far as there are
- * cores. Each node begins with another core: virtual nodes share their cores,
- * and otherwise the leaders of all nodes, which have the most work, would share
- * the first. */
+/** Distribute the ranks of an oversubscribed host over its cores. Each node
+ * begins with another core: virtual nodes share their cores, and the leaders of
+ * all nodes, which have the most work, should not all start on the first one.
+ */
 static catena_status_t initial_placement(catena_context_t *context)
 {
     const ctn_topo_t *topo = ctn_topo_of(context->world);
@@ -242,6 +250,7 @@ static catena_status_t initial_placement(catena_context_t *context)
 
 /* ---- lifetime ---- */
 
+/** Find out where this process runs and how many ranks share its cores. */
 static catena_status_t find_locality(catena_context_t *context)
 {
     const ctn_boot_t *boot = context->boot;
@@ -261,7 +270,8 @@ static catena_status_t find_locality(catena_context_t *context)
     return ctn_locality_find(&context->log, topo->topology, locality);
 }
 
-/** The launcher comes first. */
+/** Connect to the launcher, before the other steps. Then rank 0 knows that it
+ * is rank 0, and warns of unknown settings for all. */
 static catena_status_t join_launcher(catena_context_t *context)
 {
     catena_status_t status = ctn_boot_create(&context->log, &context->boot);
@@ -360,8 +370,9 @@ catena_status_t catena_init(const catena_config_t *config,
     return CATENA_OK;
 }
 
-/** Release the groups that the application has not freed, and neighborhoods
- * with theirs. After an abort their memory was not freed. */
+/** Release the groups that the application has not freed, and with them their
+ * neighborhoods. Warn of them, except after an abort, when freeing a group does
+ * not release it. */
 static void release_groups(const catena_context_t *context)
 {
     size_t count = ctn_groups_release(context->exec);
@@ -373,11 +384,12 @@ static void release_groups(const catena_context_t *context)
     }
 }
 
-/** All ranks have called finalize. If all groups are freed, wait for the
- * teardown of the last ones. Otherwise no rank can wait for that: all ranks
- * stop sending teardown messages, and run one more barrier. So no rank sends to
- * a rank that has left. */
-static catena_status_t part(const catena_context_t *context, uint64_t left)
+/** All ranks have called finalize. If all groups are freed, complete their
+ * teardowns. Otherwise some teardowns never complete: all ranks stop theirs,
+ * and run a second scan. After it no rank sends to a rank that has left.
+ * @param left number of ranks that have groups or requests left */
+static catena_status_t end_teardowns(const catena_context_t *context,
+                                     uint64_t left)
 {
     ctn_exec_t *exec = context->exec;
     ctn_backoff_t backoff = {0};
@@ -416,14 +428,14 @@ catena_status_t catena_finalize(catena_context_t **handle)
         ctn_group_teardown_sum(context->self, 0, &none) == CATENA_ERR_STATE) {
         return CATENA_ERR_STATE;
     }
-    uint64_t left =
+    uint64_t left = /* this rank's part; the scan adds those of all ranks */
         ctn_groups_left(context->exec) || context->exec->requests > 0;
     catena_status_t status = ctn_group_teardown_sum(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
         return status;
     }
     if (status == CATENA_OK) {
-        status = part(context, left);
+        status = end_teardowns(context, left);
     }
     ctn_exec_end_failed(context->exec);
     if (context->self != NULL) {
@@ -442,8 +454,8 @@ catena_group_t *catena_world(const catena_context_t *context)
     return context != NULL ? context->world : NULL;
 }
 
-/** Created when it is first asked for: most programs do not use it, and it has
- * a control block of its own. Its chain needs no messages. */
+/** The group is created when it is first asked for: most programs do not use
+ * it, and it has a control block. Its chain needs no messages. */
 catena_group_t *catena_self(catena_context_t *context)
 {
     if (context == NULL || context->self != NULL) {

@@ -7,21 +7,22 @@
 #include "core/locality.h"
 #include "core/log.h"
 
-/* All state of a process in a job; there is no other. lib/catena.c creates and
- * destroys it. */
+/* All state of a process in a job. lib/catena.c creates and destroys it. */
 struct catena_context {
     struct catena_sim_rank *sim; /* NULL: not simulated */
     ctn_log_t log;
     ctn_config_t config;
     ctn_locality_t locality;
-    ctn_resources_t resources;
+    ctn_resources_t resources; /* found on demand by topo/levels.c */
     struct ctn_boot *boot;
     struct ctn_heap *heap;
-    struct ctn_transport *node;    /* on-node endpoints: transports/shm */
-    struct ctn_transport *network; /* NULL: the job has one node */
+    /* transports/shm and transports/ucx; in a simulated job both are the rank's
+     * simulated transport. */
+    struct ctn_transport *node;
+    struct ctn_transport *network; /* NULL: not used */
     struct ctn_exec *exec;
     catena_group_t *world;
-    catena_group_t *self; /* NULL: not created yet */
+    catena_group_t *self; /* of this rank alone; NULL: not created yet */
 };
 
 #endif

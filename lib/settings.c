@@ -1,4 +1,4 @@
-/* The settings of all layers. */
+/* The list of the settings of all layers, and the settings of the job. */
 
 #include "settings.h"
 
@@ -42,8 +42,8 @@ ctn_setting_tables_t ctn_settings = {
     &ctn_select_settings,    &ctn_neighbor_settings,
     &ctn_hierarchy_settings, NULL};
 
-/** A tuning file is read when a group needs it; report now if it cannot be
- * read. */
+/** Report now if the tuning cannot be read: it is read again when a group needs
+ * it. */
 static catena_status_t check_tuning(const ctn_log_t *log,
                                     const ctn_config_t *config)
 {

@@ -6,10 +6,11 @@
 /** The settings of all layers; the only place that lists them. */
 extern ctn_setting_tables_t ctn_settings;
 
-/** Values of the settings of a job and its context, which no layer has. */
+/** Values of the settings of a job and its context, which belong to no layer.
+ */
 typedef struct ctn_job_config {
     catena_log_level_t log_level; /* LOG_LEVEL: fatal..trace, warn */
-    size_t network;               /* NETWORK: on one node, 0 or 1 or auto */
+    size_t network;               /* NETWORK: 0, 1 or auto */
 } ctn_job_config_t;
 
 extern const ctn_setting_table_t ctn_job_settings;
@@ -19,7 +20,8 @@ static inline const ctn_job_config_t *ctn_job_config(const ctn_config_t *config)
     return ctn_config_values(config, &ctn_job_settings);
 }
 
-/** Check values that their texts alone do not show to be wrong.
+/** Check the settings whose values are valid only in relation to others, or to
+ * a file.
  * @return ERR_ARG, ERR_SYSTEM, ERR_NO_MEMORY; logged */
 catena_status_t ctn_settings_check(const ctn_log_t *log,
                                    const ctn_config_t *config);

@@ -1,5 +1,5 @@
-/* Runs a job on a simulated machine: the machine, its layout, and the program
- * of each rank. */
+/* catena_sim_run: checks the arguments, reads the machine, and runs the program
+ * of each rank in the simulator. */
 
 #include <stdlib.h>
 
@@ -12,17 +12,19 @@
 enum { RANKS_MAX = 1 << 22 };
 static const size_t STACK_MAX = (size_t)1 << 30;
 
-typedef struct context_run {
+/** What all ranks of a run share. */
+typedef struct sim_run {
     const catena_sim_params_t *params;
     catena_sim_program_t program;
-    void *argument;
-    int failed;
-    int code;
-} context_run_t;
+    void *argument; /* of the program */
+    int failed;     /* ranks whose program returned another code than 0 */
+    int code;       /* of the first of them */
+} sim_run_t;
 
+/** Run the program as one rank. */
 static void run_rank(ctn_sim_rank_t *rank, void *argument)
 {
-    context_run_t *run = argument;
+    sim_run_t *run = argument;
     catena_config_t config = {
         .size = sizeof(config), .settings = run->params->settings, .sim = rank};
     int code = run->program(&config, run->argument);
@@ -75,7 +77,9 @@ static catena_status_t check_values(const ctn_log_t *log,
     return CATENA_OK;
 }
 
-/** Blocks of ppn ranks, or node by node from node_of; no node is empty. */
+/** Check where the ranks are, and set the numbers of ranks and nodes. Each node
+ * has ppn consecutive ranks, or those that node_of lists for it; no node is
+ * empty. */
 static catena_status_t check_layout(const ctn_log_t *log,
                                     const catena_sim_params_t *params,
                                     ctn_sim_setup_t *setup)
@@ -102,7 +106,7 @@ static catena_status_t check_layout(const ctn_log_t *log,
     if (params->node_of == NULL) {
         return CATENA_OK;
     }
-    unsigned char *used = calloc((size_t)params->nodes, 1);
+    unsigned char *used = calloc((size_t)params->nodes, 1); /* by node */
     long long empty = used != NULL ? params->nodes : 0;
     for (long long r = 0; used != NULL && r < ranks; r++) {
         int node = params->node_of[r];
@@ -126,7 +130,8 @@ static catena_status_t check_layout(const ctn_log_t *log,
                         : CATENA_OK;
 }
 
-/** The cores of the machine, each at most once. */
+/** Check the list of cores on which to place ranks: cores of the machine, each
+ * at most once. */
 static catena_status_t check_cores(const ctn_log_t *log,
                                    const catena_sim_params_t *params,
                                    const catena_machine_t *machine)
@@ -161,7 +166,8 @@ static catena_status_t check_cores(const ctn_log_t *log,
 
 /* ---- running ---- */
 
-static catena_status_t go(const ctn_sim_setup_t *setup, context_run_t *run,
+/** Run a checked job. */
+static catena_status_t go(const ctn_sim_setup_t *setup, sim_run_t *run,
                           catena_sim_report_t *report, bool *began)
 {
     ctn_sim_t *sim;
@@ -183,7 +189,8 @@ static catena_status_t go(const ctn_sim_setup_t *setup, context_run_t *run,
     return status;
 }
 
-/** Check the arguments and run. @param[out] began whether report is filled */
+/** Check the arguments and run.
+ * @param[out] began the run began, so `report` is filled in */
 static catena_status_t run_job(const catena_sim_params_t *params,
                                catena_sim_program_t program, void *argument,
                                catena_sim_report_t *report, bool *began)
@@ -203,7 +210,7 @@ static catena_status_t run_job(const catena_sim_params_t *params,
     }
     if (status == CATENA_OK) {
         setup.machine = machine;
-        context_run_t run = {
+        sim_run_t run = {
             .params = params, .program = program, .argument = argument};
         status = go(&setup, &run, report, began);
     }

@@ -1,4 +1,5 @@
-/* Joins the job of a simulated machine. */
+/* Joins a simulated job: takes from the simulator what a process gets from
+ * launcher, machine and network. */
 
 #include "simulated.h"
 
@@ -18,7 +19,7 @@ static ctn_sim_place_t place_of(const catena_context_t *context)
     return place;
 }
 
-/** What a launcher would provide. */
+/** Take the values that a launcher provides to a process. */
 static catena_status_t take_place(catena_context_t *context)
 {
     ctn_sim_place_t place = place_of(context);
@@ -48,8 +49,9 @@ static catena_status_t take_place(catena_context_t *context)
         .simulated = true,
         .resources = &context->resources,
     };
-    /* A topology description determines locality and splits; the costs of
-     * memory and network are those of the simulated machine. */
+    /* If there is a topology description (CATENA_TOPOLOGY), it determines
+     * locality and splits. The costs of memory and network are still those of
+     * the simulated machine. */
     const char *description = ctn_topo_config(&context->config)->topology;
     return description != NULL && description[0] != '\0'
                ? ctn_locality_find(&context->log, description,
@@ -57,6 +59,7 @@ static catena_status_t take_place(catena_context_t *context)
                : CATENA_OK;
 }
 
+/** Use the memory of the simulated node as the heap. */
 static catena_status_t join_heap(catena_context_t *context)
 {
     _Static_assert(CTN_SIM_HEADER_BYTES == CTN_HEAP_HEADER_BYTES,

@@ -3,10 +3,10 @@
 
 #include "context.h"
 
-/* Steps by which a context of a simulated rank joins its job. The simulator is
- * not a part of the library: see transports/simulator.h. */
+/* Steps by which the context of a simulated rank joins its job. The simulator
+ * is a library of its own: see transports/simulator.h. */
 
-/** Take boot values, heap and transports from the simulator. */
+/** Take from the simulator the rank's place in the job, heap and transports. */
 catena_status_t ctn_simulated_join(catena_context_t *context);
 
 /** Tell exec which data the simulation leaves out. */
