@@ -83,11 +83,15 @@ typedef struct ctn_transport_params {
 typedef void (*ctn_receive_handler_t)(void *context, const void *data,
                                       size_t bytes);
 
+/** The table of functions of a transport. For those that may be NULL the
+ * comment says what NULL means. */
 typedef struct ctn_transport_ops {
-    const char *name;
+    const char *name; /* "shm", "ucx" or "sim" */
 
     catena_status_t (*create)(const ctn_transport_params_t *params,
                               ctn_transport_t **transport);
+    /** Tell the peers that this process leaves, close all endpoints, and free
+     * the transport. */
     void (*destroy)(ctn_transport_t *transport);
 
     /** The address by which other processes connect to this one; owned by the
@@ -154,7 +158,8 @@ typedef struct ctn_transport_ops {
     /** Nanoseconds since an arbitrary moment (NULL: the wall clock). */
     uint64_t (*time)(ctn_transport_t *transport);
 
-    /** Charge local work (NULL: real time passes). */
+    /** This rank does local work: let virtual time pass (NULL: real time
+     * passes). */
     void (*charge)(ctn_transport_t *transport, ctn_work_t work, size_t n);
 
     /** Only in the simulator, else NULL: the address of a pointer that all
@@ -170,25 +175,26 @@ typedef struct ctn_transport_ops {
      * pointers to either. */
     void (*abandon)(ctn_transport_t *transport, catena_status_t status);
 
-    /** A description of the network for the user: "ucx tcp/lo, active
-     * messages". */
+    /** A description of the network for the user: "ucx tcp, active messages".
+     */
     const char *(*describe)(ctn_transport_t *transport);
 } ctn_transport_ops_t;
 
+/** The first member of each transport's own struct. */
 struct ctn_transport {
     const ctn_transport_ops_t *ops;
-    unsigned caps;
-    bool stored; /* flags were stored on the node: exec wakes the ranks that
-                    sleep there, and clears it */
+    unsigned caps; /* a mask of CTN_CAP_... */
+    bool stored;   /* flags were stored on the node: exec wakes the ranks that
+                      sleep there, and clears it */
 };
 
-/** The first member of each transport's endpoint. */
+/** The first member of each transport's own endpoint struct. */
 struct ctn_endpoint {
     ctn_transport_t *transport;
     /** The address of the peer's arena in this process if it is mapped here,
      * else NULL. The inline functions below then call no transport. */
     unsigned char *arena;
-    uint64_t process;
+    uint64_t process; /* world rank of the peer */
 };
 
 /** put_signal of the endpoint's transport. */

@@ -3,8 +3,8 @@
 #include "transports/ucx/ucx.h"
 
 /* A flush completes all earlier puts at their targets. UCP's own flush does
- * that for UCP's puts. It only brings active messages to the network layer of
- * their target, where they may wait for progress. So a flush has two steps:
+ * that for UCP's puts. After it, active messages are only in the network layer
+ * of their target, where they may wait for progress. So a flush has two steps:
  * UCP's flush, and then a SYNC to each target of active messages. The SYNC
  * cannot overtake these messages any more, so its reply says that they have
  * arrived. */
@@ -18,9 +18,9 @@ static ctn_ucx_sync_t **find_sync(ctn_ucx_t *transport, uint64_t cookie)
     return link;
 }
 
-/** UCP's flush or one SYNC of a flush is complete. With the last of them the
- * flush is. */
-static void one_less(const ctn_ucx_t *transport, ctn_ucx_sync_t **link)
+/** UCP's flush or one SYNC of a flush is complete. The flush is complete with
+ * the last of them. */
+static void complete_one(const ctn_ucx_t *transport, ctn_ucx_sync_t **link)
 {
     ctn_ucx_sync_t *sync = *link;
     if (--sync->answers_left > 0)
@@ -78,7 +78,7 @@ catena_status_t ctn_ucx_flush(ctn_transport_t *base, uint64_t *pending)
         ctn_ucx_flushed(transport, cookie);
         return CATENA_OK;
     }
-    one_less(transport, find_sync(transport, cookie));
+    complete_one(transport, find_sync(transport, cookie));
     return ctn_ucx_status(UCS_PTR_RAW_STATUS(request));
 }
 
@@ -101,7 +101,7 @@ void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie)
         if (status != CATENA_OK)
             ctn_ucx_fail(transport, status);
     }
-    one_less(transport, find_sync(transport, cookie));
+    complete_one(transport, find_sync(transport, cookie));
 }
 
 void ctn_ucx_synced(ctn_ucx_t *transport, uint64_t process, uint64_t cookie)
@@ -111,7 +111,7 @@ void ctn_ucx_synced(ctn_ucx_t *transport, uint64_t process, uint64_t cookie)
         endpoint->sync_cookie = 0;
     ctn_ucx_sync_t **link = find_sync(transport, cookie);
     if (*link != NULL)
-        one_less(transport, link);
+        complete_one(transport, link);
 }
 
 void ctn_ucx_free_syncs(ctn_ucx_t *transport)
