@@ -84,7 +84,7 @@ typedef void (*ctn_receive_handler_t)(void *context, const void *data,
                                       size_t bytes);
 
 /** The table of functions of a transport. For those that may be NULL the
- * comment says what NULL means. */
+ * comment says what NULL means; only ucx has create and ep_address. */
 typedef struct ctn_transport_ops {
     const char *name; /* "shm", "ucx" or "sim" */
 
@@ -180,7 +180,7 @@ typedef struct ctn_transport_ops {
     const char *(*describe)(ctn_transport_t *transport);
 } ctn_transport_ops_t;
 
-/** The first member of each transport's own struct. */
+/** Embedded in the struct of each transport. */
 struct ctn_transport {
     const ctn_transport_ops_t *ops;
     unsigned caps; /* a mask of CTN_CAP_... */
@@ -188,7 +188,7 @@ struct ctn_transport {
                       sleep there, and clears it */
 };
 
-/** The first member of each transport's own endpoint struct. */
+/** Embedded in the struct of each transport's endpoints. */
 struct ctn_endpoint {
     ctn_transport_t *transport;
     /** The address of the peer's arena in this process if it is mapped here,
@@ -262,8 +262,8 @@ static inline void *ctn_pointer(ctn_endpoint_t *endpoint, uint64_t offset)
     return ops->pointer != NULL ? ops->pointer(endpoint, offset) : NULL;
 }
 
-/** The transports of libcatena. ctn_shm_create makes shm from the node's heap;
- * its table has no create. The simulator has a table of its own. */
+/** The transports of libcatena. ctn_shm_create makes shm from the node's heap.
+ * The table of the simulated transport is in transports/sim. */
 extern const ctn_transport_ops_t ctn_shm_ops;
 extern const ctn_transport_ops_t ctn_ucx_ops;
 
