@@ -10,7 +10,7 @@
 #include "transports/sim/sim.h"
 
 enum { RANKS_MAX = 1 << 22 };
-static const size_t STACK_MAX = (size_t)1 << 30;
+static const size_t STACK_MAX = (size_t)1 << 30; /* bytes */
 
 /** What all ranks of a run share. */
 typedef struct sim_run {
@@ -35,6 +35,7 @@ static void run_rank(ctn_sim_rank_t *rank, void *argument)
 
 /* ---- arguments ---- */
 
+/** Check the numbers that do not depend on the layout. */
 static catena_status_t check_values(const ctn_log_t *log,
                                     const catena_sim_params_t *params)
 {

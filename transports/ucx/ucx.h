@@ -18,8 +18,8 @@
 /** Active messages of catena. The numbers are part of the wire protocol. */
 enum ctn_ucx_am {
     CTN_UCX_AM_PUT,      /* data and flag in one message */
-    CTN_UCX_AM_FRAGMENT, /* part of the data; the last to arrive stores the flag
-                          */
+    CTN_UCX_AM_FRAGMENT, /* part of the data; when all have arrived, the target
+                            stores the flag */
     CTN_UCX_AM_CONNECT,  /* the sender's endpoint address */
     CTN_UCX_AM_DISCONNECT, /* the sender will close its endpoints */
     CTN_UCX_AM_SYNC,       /* reply when everything before has arrived */
@@ -27,14 +27,14 @@ enum ctn_ucx_am {
     CTN_UCX_AM_COUNT
 };
 
-/** Of PUT. */
+/** Header of PUT. */
 typedef struct ctn_ucx_put_header {
     uint64_t offset;      /* in the target's arena */
     uint64_t word_offset; /* of the flag */
     uint64_t value;       /* of the flag */
 } ctn_ucx_put_header_t;
 
-/** Of FRAGMENT. */
+/** Header of FRAGMENT. */
 typedef struct ctn_ucx_fragment_header {
     ctn_ucx_put_header_t put; /* offset: of this fragment */
     uint64_t total;           /* bytes of all fragments of this message */
@@ -42,10 +42,11 @@ typedef struct ctn_ucx_fragment_header {
     uint64_t message;         /* the sender's number for this message */
 } ctn_ucx_fragment_header_t;
 
-/** Of the other active messages. */
+/** Header of the other active messages. */
 typedef struct ctn_ucx_control_header {
     uint64_t process; /* the sender */
-    uint64_t cookie;  /* SYNC, SYNCED: number of the sender's flush; else 0 */
+    uint64_t cookie;  /* SYNC: number of the sender's flush; SYNCED: that of the
+                         SYNC; else 0 */
 } ctn_ucx_control_header_t;
 
 typedef union ctn_ucx_header {
@@ -56,16 +57,16 @@ typedef union ctn_ucx_header {
 
 typedef struct ctn_ucx ctn_ucx_t;
 
+/** An endpoint to another process. */
 typedef struct ctn_ucx_endpoint {
     ctn_endpoint_t base; /* first: this is a ctn_endpoint_t */
     ucp_ep_h ep;
     ucp_rkey_h rkey;      /* of the peer's arena */
     uint64_t remote_base; /* address of the arena in the peer */
-    uint64_t
-        word_fences;   /* the transport's `fences` when a flag was last put */
-    bool failed;       /* after an error: nothing can be sent */
-    bool disconnected; /* the peer sent DISCONNECT: its end is no failure */
-    bool unsynced;     /* active messages were sent since the last SYNC */
+    uint64_t word_fences; /* `fences` below, when a flag was last put */
+    bool failed;          /* after an error: nothing can be sent */
+    bool disconnected;    /* the peer sent DISCONNECT: its end is no failure */
+    bool unsynced;        /* active messages were sent since the last SYNC */
     uint64_t sync_cookie; /* of the last SYNC, while unanswered; else 0 */
 } ctn_ucx_endpoint_t;
 
@@ -85,7 +86,7 @@ typedef struct ctn_ucx_op {
 /** A message of several fragments, some of which have arrived. */
 typedef struct ctn_ucx_partial {
     struct ctn_ucx_partial *next;
-    uint64_t process;
+    uint64_t process; /* process and message: as in the fragments' headers */
     uint64_t message;
     uint64_t arrived_bytes;
 } ctn_ucx_partial_t;
@@ -130,6 +131,7 @@ typedef struct ctn_ucx_sync {
 #define CTN_UCX_PARTIAL_BUCKETS 64u
 #define CTN_UCX_POSTED 256u /* user sequence: 64 slots in 4 generations */
 
+/** The transport of a process. */
 struct ctn_ucx {
     ctn_transport_t base; /* first: this is a ctn_transport_t */
     ctn_transport_params_t params;
@@ -165,10 +167,12 @@ struct ctn_ucx {
 
 /** Keep the first error for progress to report. */
 void ctn_ucx_fail(ctn_ucx_t *transport, catena_status_t status);
+/** The status that stands for a status of UCX. */
 catena_status_t ctn_ucx_status(ucs_status_t status);
 
 /* endpoint.c */
 
+/** Make this process's endpoint address. */
 catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport);
 catena_status_t ctn_ucx_connect(ctn_transport_t *transport, uint64_t process,
                                 ctn_endpoint_t **endpoint);
