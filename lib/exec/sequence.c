@@ -1,4 +1,4 @@
-/* Sequences over slots. */
+/* Initialization and zeroing of sequences. */
 
 #include "exec/sequence.h"
 
@@ -18,6 +18,7 @@ void ctn_sequence_clear(const ctn_exec_t *exec, ctn_sequence_t *sequence)
     sequence->used_slots = 0;
 }
 
+/** Zero the words of a generation in all slots that were used. */
 static void zero_words(ctn_sequence_t *sequence, unsigned generation)
 {
     for (unsigned slot = 0; slot < sequence->used_slots; slot++) {
@@ -32,19 +33,21 @@ static void zero_words(ctn_sequence_t *sequence, unsigned generation)
 void ctn_sequence_zero_old(ctn_exec_t *exec, ctn_sequence_t *sequence,
                            uint64_t seq)
 {
+    enum { BARRIER_B = 1, BARRIER_C = 2 };
     uint64_t place = ctn_epoch_place(seq);
-    if ((place != 1 && place != 2) || !ctn_sequence_has_epochs(sequence)) {
+    if ((place != BARRIER_B && place != BARRIER_C) ||
+        !ctn_sequence_has_epochs(sequence)) {
         return;
     }
-    /* The generation of barrier B. */
-    unsigned own = (unsigned)(seq + 1 - place) % sequence->generations;
+    unsigned generation_b =
+        (unsigned)(seq + BARRIER_B - place) % sequence->generations;
     for (unsigned generation = 0; generation < sequence->generations;
          generation++) {
-        if ((generation == own) == (place == 2)) {
+        if ((generation == generation_b) == (place == BARRIER_C)) {
             zero_words(sequence, generation);
         }
     }
-    if (place == 1 && sequence->hooks->clear != NULL) {
+    if (place == BARRIER_B && sequence->hooks->clear != NULL) {
         sequence->hooks->clear(exec, sequence);
     }
 }
@@ -59,7 +62,8 @@ void ctn_sequence_set(ctn_sequence_t *sequence, ctn_slot_t *slots,
     sequence->generations = (uint8_t)generations;
     sequence->flight = (uint8_t)flight;
     sequence->queue_end = &sequence->queue;
-    /* All ranks have completed what precedes the first operation: nothing. */
+    /* No operation precedes the first one, so all ranks have completed all
+     * operations below it: synchronized - flight. */
     sequence->started = CTN_FIRST_SEQUENCE;
     sequence->complete = CTN_FIRST_SEQUENCE;
     sequence->synchronized = CTN_FIRST_SEQUENCE + flight;

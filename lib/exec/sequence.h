@@ -14,64 +14,70 @@ typedef struct ctn_exec ctn_exec_t;
 typedef struct catena_request ctn_op_t; /* the internal name of a request */
 typedef struct ctn_sequence ctn_sequence_t;
 
-/** Operations and actions that exec inserts into a sequence. */
+/** What the owner of a sequence provides for the barriers that exec inserts
+ * into it. */
 typedef struct ctn_sequence_hooks {
-    /** Make a generation barrier: a synchronizing operation that exec inserts
-     * before too many operations in a row do not synchronize, since those give
-     * no information on which generations are free. Also makes epoch barriers
-     * (exec/generations.h). NULL: no memory. */
+    /** Make a generation barrier or an epoch barrier (exec/generations.h): a
+     * synchronizing operation. NULL: no memory. */
     ctn_op_t *(*make_barrier)(ctn_exec_t *exec, ctn_sequence_t *sequence);
-    /** At an epoch barrier: zero the flags outside the slots; NULL: there are
-     * none. */
+    /** At epoch barrier B: zero the sequence flags that lie outside the slots;
+     * NULL: there are none. */
     void (*clear)(ctn_exec_t *exec, ctn_sequence_t *sequence);
 } ctn_sequence_hooks_t;
 
-/** A numbered sequence of operations of a group. All ranks start the same
- * operations in the same order. See exec/generations.h for generations; each
- * sequence sets their number. */
+/** A numbered sequence of operations of a group or module. All ranks start the
+ * same operations in the same order. See exec/generations.h for generations;
+ * each sequence sets their number. */
 struct ctn_sequence {
-    ctn_slot_t *slots; /* in this rank's memory: [slot][generation]; NULL: its
-                          flags are elsewhere */
+    ctn_slot_t *slots; /* in this rank's memory: [slot][generation]; NULL: the
+                          words of its operations are elsewhere */
     uint64_t started;  /* number of the next operation */
     uint64_t complete; /* all operations below are complete here */
-    uint64_t synchronized; /* 1 + the last synchronizing operation completed
-                              here, or an equivalent: all ranks are known to
-                              have completed all below synchronized - flight */
+    uint64_t synchronized; /* all ranks have completed all operations below
+                              synchronized - flight; 1 + the last synchronizing
+                              operation completed here, if there was one */
     ctn_op_t *queue;       /* started, not active */
-    ctn_op_t **queue_end;
-    const ctn_sequence_hooks_t *hooks; /* NULL: it needs none */
-    uint32_t base;                     /* offset of the slots in the block */
-    uint16_t detached;   /* under way, without a caller that waits */
-    uint8_t used_slots;  /* 1 + the last slot used */
-    uint8_t done_mask;   /* completed operations from `complete` on */
-    uint8_t flight;      /* operations at once; at most half of generations */
-    uint8_t generations; /* a power of two */
-    uint8_t unsynchronized; /* last ones started that do not synchronize */
-    uint8_t eager_page;     /* offset of the eager buffers from the slots */
-    uint8_t eager_slots;    /* the first slots, which have an eager buffer */
-    bool network_only;      /* also between members on a node */
+    ctn_op_t **queue_end;  /* the NULL link of its last operation */
+    const ctn_sequence_hooks_t *hooks; /* NULL: exec inserts no barriers */
+    uint32_t base;          /* offset of the slots in a member's memory */
+    uint16_t detached;      /* operations under way that no caller waits for */
+    uint8_t used_slots;     /* 1 + the last slot used */
+    uint8_t done_mask;      /* bit i: operation complete + i is complete */
+    uint8_t flight;         /* operations at once; at most generations / 2 */
+    uint8_t generations;    /* a power of two */
+    uint8_t unsynchronized; /* the number of operations started since the last
+                               synchronizing one was */
+    uint8_t eager_page;     /* offset of the eager buffers from the slots, in
+                               pages of 4 KiB */
+    uint8_t eager_slots;    /* so many first slots have an eager buffer */
+    bool network_only;      /* use the network also between members of a node */
     /* The algorithms control the reuse of their slots; the sequence only
      * numbers operations and limits how many run at once. */
     bool without_generations;
-    bool brittle : 1; /* an unclean failure blocks the other ranks */
-    bool ahead : 1;   /* blocking calls do not wait for the last barrier */
+    bool brittle : 1; /* an operation that runs out of memory aborts the
+                         context, unless it has done all that other ranks wait
+                         for (op->clean) */
+    bool ahead : 1;   /* generation barriers are twice as frequent, so that
+                         blocking calls do not wait for the last one */
 };
 
-/** Zero the used slots. No effect after an abort: see ctn_exec_free. */
+/** Zero the slots that were used. No effect after an abort: see ctn_exec_free.
+ */
 void ctn_sequence_clear(const ctn_exec_t *exec, ctn_sequence_t *sequence);
 
-/** Initialize a sequence over zeroed slots, [slot][generations]; NULL: its
- * flags are elsewhere. The build sets its first number (first_sequence).
+/** Initialize a sequence. The build sets its first number (first_sequence).
+ * @param slots zeroed, [slot][generation]; NULL: the words of its operations
+ *              are elsewhere
  * @param generations a power of two, at most 16
- * @param flight at most half of them */
+ * @param flight at most generations / 2 */
 void ctn_sequence_set(ctn_sequence_t *sequence, ctn_slot_t *slots,
                       unsigned generations, unsigned flight);
-/** Initialize a sequence of CTN_GENERATIONS generations over the zeroed slots
- * of a block. */
+/** Initialize a sequence of CTN_GENERATIONS generations in a control block.
+ * @param base offset of its zeroed slots in the block */
 void ctn_sequence_init(ctn_sequence_t *sequence, void *block, uint32_t base,
                        unsigned flight);
 
-/** Offset of a slot in the slots of a sequence, in bytes. */
+/** Byte offset of slot `slot` of operation `seq` from the first slot. */
 static inline uint64_t ctn_slot_at(const ctn_sequence_t *sequence, uint64_t seq,
                                    unsigned slot)
 {
@@ -80,7 +86,8 @@ static inline uint64_t ctn_slot_at(const ctn_sequence_t *sequence, uint64_t seq,
            sizeof(ctn_slot_t);
 }
 
-/** Offsets of a flag and of a payload in a member's arena. */
+/** Offset of a slot's word in a member's arena.
+ * @param fragment index of the word */
 static inline uint64_t ctn_slot_word_offset(const ctn_sequence_t *sequence,
                                             ctn_address_t member, uint64_t seq,
                                             unsigned slot, unsigned fragment)
@@ -89,6 +96,7 @@ static inline uint64_t ctn_slot_word_offset(const ctn_sequence_t *sequence,
            fragment * sizeof(uint64_t);
 }
 
+/** Offset of a slot's data in a member's arena. */
 static inline uint64_t ctn_slot_data_offset(const ctn_sequence_t *sequence,
                                             ctn_address_t member, uint64_t seq,
                                             unsigned slot)
@@ -97,7 +105,7 @@ static inline uint64_t ctn_slot_data_offset(const ctn_sequence_t *sequence,
            offsetof(ctn_slot_t, data);
 }
 
-/** Offset of an eager buffer from the slots of a sequence. */
+/** Byte offset of a slot's eager buffer from the first slot. */
 static inline uint64_t ctn_slot_eager_at(const ctn_sequence_t *sequence,
                                          uint64_t seq, unsigned slot)
 {
@@ -122,16 +130,18 @@ static inline uint64_t ctn_sequence_under_way(const ctn_sequence_t *sequence)
            (unsigned)__builtin_popcount(sequence->done_mask);
 }
 
-/** Whether it has epoch barriers. Sequences in shared memory only (no slots)
- * use no numbers; links handle theirs themselves. */
+/** Whether a sequence has epoch barriers. A sequence without slots needs none:
+ * its words in shared memory hold 64-bit numbers, which never recur, and links
+ * zero their own words. Into a sequence without hooks exec inserts no barriers
+ * at all. */
 static inline bool ctn_sequence_has_epochs(const ctn_sequence_t *sequence)
 {
     return sequence->slots != NULL && sequence->hooks != NULL;
 }
 
-/** Operation `seq` may run when its generation is free on all ranks
- * (exec/generations.h). All ranks have started operation synchronized - 1, so
- * all have completed all below synchronized - flight. */
+/** Whether operation `seq` may run: fewer than `flight` operations are under
+ * way, it does not belong to the epoch barriers or all operations before it are
+ * complete, and its generation is free on all ranks (exec/generations.h). */
 static inline bool ctn_sequence_may_run(const ctn_sequence_t *sequence,
                                         uint64_t seq)
 {
@@ -154,16 +164,14 @@ static inline bool ctn_sequence_epoch_due(const ctn_sequence_t *sequence)
            ctn_sequence_has_epochs(sequence);
 }
 
-/** An operation of a sequence begins: if it is an epoch barrier, zero the old
- * flags. */
+/** Called when operation `seq` begins: if it is epoch barrier B or C, zero old
+ * words of the slots. */
 void ctn_sequence_zero_old(ctn_exec_t *exec, ctn_sequence_t *sequence,
                            uint64_t seq);
 
-/** Whether a generation barrier precedes the next operation if that does not
- * synchronize. An operation may use its generation only when one of the
- * generations - flight operations before it synchronizes
- * (exec/generations.h). If blocking calls do not wait for the last barrier,
- * that must be the one before it. */
+/** Whether exec inserts a generation barrier before the next operation if that
+ * does not synchronize. Of generations - flight consecutive operations one has
+ * to synchronize (exec/generations.h), or with `ahead` of half as many. */
 static inline bool ctn_sequence_barrier_due(const ctn_sequence_t *sequence)
 {
     unsigned most = (unsigned)(sequence->generations - sequence->flight);

@@ -1,4 +1,4 @@
-/* Messages that fit a slot: one put_signal each. */
+/* Messages that fit a slot or its eager buffer: one put_signal each. */
 
 #include "exec/slot.h"
 
@@ -26,15 +26,17 @@ catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                    "callers compose messages on the stack");
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
-    uint64_t word = ctn_slot_word_offset(sequence, member, op->seq, slot, 0);
+    uint64_t word_offset =
+        ctn_slot_word_offset(sequence, member, op->seq, slot, 0);
     if (bytes == 0) {
-        return ctn_signal(endpoint, word, ctn_flag(op->seq, count));
+        return ctn_signal(endpoint, word_offset, ctn_flag(op->seq, count));
     }
-    uint64_t at = bytes <= CTN_INLINE_BYTES
-                      ? ctn_slot_data_offset(sequence, member, op->seq, slot)
-                      : member.offset + sequence->base +
-                            ctn_slot_eager_at(sequence, op->seq, slot);
-    return ctn_put_signal(endpoint, data, bytes, at, word,
+    uint64_t data_offset =
+        bytes <= CTN_INLINE_BYTES
+            ? ctn_slot_data_offset(sequence, member, op->seq, slot)
+            : member.offset + sequence->base +
+                  ctn_slot_eager_at(sequence, op->seq, slot);
+    return ctn_put_signal(endpoint, data, bytes, data_offset, word_offset,
                           ctn_flag(op->seq, count), &op->pending);
 }
 

@@ -3,9 +3,10 @@
 
 #include "exec/exec.h"
 
-/* Messages in the slots of a sequence. For messages of any length see
- * exec/message.h. */
+/* Messages that fit a slot of a sequence, or its eager buffer. For messages of
+ * any length see exec/message.h. */
 
+/** This rank's slot `slot` in the generation of an operation. */
 static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
 {
     if (slot >= op->sequence->used_slots) {
@@ -15,17 +16,20 @@ static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
                                 (op->seq & (op->sequence->generations - 1u))];
 }
 
-/** The endpoint for messages of an operation's sequence. */
+/** The endpoint for messages of an operation's sequence to a process: with
+ * `network_only` that of the network, even to a process of the node. */
 catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
                                ctn_endpoint_t **endpoint);
 
 /** Put a message of at most ctn_slot_capacity into a slot of `member`, with
- * `count` in its flag. Beyond CTN_INLINE_BYTES `data` belong to the transport
- * until op->pending is 0. NULL: user data that have a size only. */
+ * `count` in its sequence flag.
+ * @param data beyond CTN_INLINE_BYTES they must not change until op->pending is
+ *             0. NULL: user data that have a size only (exec->drop_data) */
 catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                                   unsigned slot, uint32_t count,
                                   const void *data, size_t bytes);
 
+/** Put a message with a count of 0. */
 static inline catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member,
                                           unsigned slot, const void *data,
                                           size_t bytes)
@@ -33,7 +37,7 @@ static inline catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member,
     return ctn_op_send_count(op, member, slot, 0, data, bytes);
 }
 
-/** Whether the message for `slot` has arrived. */
+/** Whether the message that ctn_op_send put into `slot` has arrived. */
 static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
 {
     return ctn_word_load(&ctn_op_slot(op, slot)->word[0]) ==
@@ -41,11 +45,13 @@ static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
 }
 
 /** Flush the network: the operation does not end before its puts have reached
- * their targets. For flags that no rank may be waiting for. */
+ * their targets. For words that perhaps no rank waits for: without the flush
+ * they could arrive after the memory of the group was freed. */
 catena_status_t ctn_op_flush(ctn_op_t *op);
 
-/** The eager buffers of `slots` slots from `slot` on, as memory that may be
- * used while no messages arrive there. NULL: they are too small. */
+/** The eager buffers of `slots` slots from `slot` on, which are contiguous: for
+ * reading a message, or as memory for other uses while no messages arrive
+ * there. NULL: they have less than `bytes`. */
 static inline void *ctn_op_eager(const ctn_op_t *op, unsigned slot,
                                  unsigned slots, size_t bytes)
 {
