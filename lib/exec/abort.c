@@ -1,10 +1,11 @@
-/* Abort. A rank that cannot go on, for lack of memory or of a peer, notifies
- * the other ranks: they may wait for it without a connection to the lost peer.
- * Each rank has an abort flag in its block of the world, which it polls from
- * time to time. A rank that sees it set aborts, too, and notifies all ranks
- * that it has an endpoint to. After the first barrier of the world these
- * connect every rank to every other one. The simulator notifies simulated ranks
- * itself, so they do not poll. */
+/* Abort. A rank that cannot do its part, because it has no memory or a peer is
+ * gone, notifies the other ranks: they may wait for it, and those without a
+ * connection to the lost peer would not notice the loss. Each rank has an abort
+ * flag, a word in its control block of the world, which it polls in long waits.
+ * A rank whose flag is set aborts, too, and sets the flags of all ranks that it
+ * has an endpoint to. So an abort reaches all ranks: after the first barrier of
+ * the world a path of endpoints leads from every rank to every other rank. The
+ * simulator notifies simulated ranks itself, so they poll no flag. */
 
 #include "exec/exec.h"
 
@@ -16,6 +17,7 @@ void ctn_exec_set_abort_flag(ctn_exec_t *exec, const uint64_t *flag)
                             &exec->abort_flag_offset);
 }
 
+/** Tell a transport that this rank waits for nothing any more. */
 static void abandon(ctn_transport_t *transport, catena_status_t status)
 {
     if (transport != NULL && transport->ops->abandon != NULL) {
@@ -35,7 +37,8 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
     for (size_t i = 0; exec->abort_flag != NULL && i < exec->endpoints.slots;
          i++) {
         ctn_endpoint_t *endpoint = exec->endpoints.entry[i].value;
-        if (endpoint != NULL) { /* a failed one needs no notice */
+        if (endpoint != NULL) {
+            /* The flag holds -status. An error is ignored: the peer is gone. */
             (void)ctn_signal(endpoint, exec->abort_flag_offset,
                              (uint64_t)-status);
         }

@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/** The name of a local rank's socket. The heap's id is random, so no other job
- * has it. @return its length */
+/** The name of the socket of a rank of the node. The heap's id is random, so no
+ * other job has this name. @return its length */
 static socklen_t name_of(const ctn_doorbell_t *doorbell, uint32_t rank,
                          struct sockaddr_un *name)
 {
@@ -26,7 +26,8 @@ static socklen_t name_of(const ctn_doorbell_t *doorbell, uint32_t rank,
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-static bool take_name(const ctn_doorbell_t *doorbell)
+/** Give this rank's socket its name. */
+static bool bind_name(const ctn_doorbell_t *doorbell)
 {
     struct sockaddr_un name;
     socklen_t bytes = name_of(doorbell, doorbell->rank, &name);
@@ -44,7 +45,7 @@ void ctn_doorbell_open(ctn_doorbell_t *doorbell, const ctn_log_t *log,
     doorbell->fd =
         socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     doorbell->named =
-        rank < CTN_HEAP_DOORBELLS && doorbell->fd >= 0 && take_name(doorbell);
+        rank < CTN_HEAP_DOORBELLS && doorbell->fd >= 0 && bind_name(doorbell);
     if (!doorbell->named) {
         ctn_debug(log, "no doorbell (%s): long waits use short sleeps",
                   rank < CTN_HEAP_DOORBELLS ? strerror(errno)
@@ -71,7 +72,8 @@ void ctn_doorbell_arm(ctn_doorbell_t *doorbell)
     __atomic_store_n(&doorbell->node->asleep[doorbell->rank], 1,
                      __ATOMIC_SEQ_CST);
     __atomic_store_n(&doorbell->node->anyone, 1, __ATOMIC_SEQ_CST);
-    /* Now: the poll that follows sees everything that these rings announced. */
+    /* Discard earlier rings. What they announced is visible by now, so the poll
+     * that follows finds it. */
     while (recv(doorbell->fd, &datagram, sizeof(datagram), 0) >= 0) {
     }
 }
@@ -81,7 +83,7 @@ static void send_datagram(const ctn_doorbell_t *doorbell, uint32_t rank)
     static const char datagram = 1;
     struct sockaddr_un name;
     socklen_t bytes = name_of(doorbell, rank, &name);
-    /* The rank may be gone, or have a datagram already. */
+    /* Errors are ignored: the rank may be gone, or have a datagram already. */
     (void)sendto(doorbell->fd, &datagram, sizeof(datagram),
                  MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&name, bytes);
 }

@@ -1,5 +1,5 @@
-/* Endpoints by process (world rank): those on the node are registered at the
- * start, the others when they are first used. */
+/* The endpoints of this rank, by process (world rank). Those to processes of
+ * the node are registered at the start, the others when they are first used. */
 
 #include "exec/exec.h"
 

@@ -1,3 +1,6 @@
+/* Operations: their creation, the queue of their sequence, their phases, and
+ * progress. */
+
 #include "exec/exec.h"
 
 #include <assert.h>
@@ -18,10 +21,10 @@ void ctn_exec_release(ctn_exec_t *exec)
     ctn_doorbell_close(&exec->doorbell);
     ctn_pool_drop(&exec->pool);
     while (exec->deferred_frees != NULL) {
-        ctn_deferred_free_t *kept = exec->deferred_frees;
-        exec->deferred_frees = kept->next;
-        free(kept->block);
-        free(kept);
+        ctn_deferred_free_t *deferred = exec->deferred_frees;
+        exec->deferred_frees = deferred->next;
+        free(deferred->block);
+        free(deferred);
     }
     while (exec->attachments != NULL) {
         ctn_exec_attachment_t *attachment = exec->attachments;
@@ -34,10 +37,11 @@ void ctn_exec_release(ctn_exec_t *exec)
 
 void ctn_exec_defer_free(ctn_exec_t *exec, void *block)
 {
-    ctn_deferred_free_t *kept = block != NULL ? malloc(sizeof(*kept)) : NULL;
-    if (kept != NULL) { /* else the memory leaks, which does no harm */
-        *kept = (ctn_deferred_free_t){exec->deferred_frees, block};
-        exec->deferred_frees = kept;
+    ctn_deferred_free_t *deferred =
+        block != NULL ? malloc(sizeof(*deferred)) : NULL;
+    if (deferred != NULL) { /* without memory the block is never freed */
+        *deferred = (ctn_deferred_free_t){exec->deferred_frees, block};
+        exec->deferred_frees = deferred;
     }
 }
 
@@ -87,12 +91,14 @@ CTN_HOT void ctn_op_set_network(ctn_op_t *op, bool network)
     op->network = network;
 }
 
+/** @param list exec->active or exec->background */
 CTN_HOT static void op_activate(ctn_op_t *op, ctn_op_t **list)
 {
     op->state = CTN_OP_ACTIVE;
     CTN_LIST_PUSH(list, op);
 }
 
+/** Mark an operation as complete in its sequence. */
 CTN_HOT static void sequence_completed(ctn_sequence_t *sequence,
                                        const ctn_op_t *op)
 {
@@ -146,6 +152,7 @@ void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight)
     sequence_activate(sequence);
 }
 
+/** End an operation: it is DONE, and the next queued ones begin. */
 CTN_HOT static void op_finish(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
@@ -168,15 +175,15 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     if (sequence != NULL) {
         sequence_activate(sequence);
     }
-    if (op->detached) { /* the sequence may be freed with it */
+    if (op->detached) { /* its release may free the sequence */
         sequence->detached--;
         exec->background_done += op->background;
         ctn_op_release(op);
     }
 }
 
-/** True when the child operation is done. It advances by itself, as every
- * active operation does. */
+/** If the child of an operation is done, take its status and release it. Exec
+ * advances the child as every active operation. False: it is not done. */
 static bool child_done(ctn_op_t *op)
 {
     ctn_op_t *child = op->child;
@@ -191,7 +198,7 @@ static bool child_done(ctn_op_t *op)
     return true;
 }
 
-/** Run an active operation as far as it goes. True: there was progress. */
+/** Run an active operation as far as possible. True: there was progress. */
 CTN_HOT static bool run_phases(ctn_op_t *op)
 {
     bool moved = false;
@@ -226,8 +233,9 @@ CTN_HOT static bool run_phases(ctn_op_t *op)
         }
         moved = true;
     }
-    /* Sources of puts belong to the transport until it completes them. After an
-     * error of the network it completes none. */
+    /* The operation ends when the transport has completed its puts, whose
+     * sources must not change before. After an error of the network no put is
+     * completed any more. */
     if (op->pending != 0 && op->exec->status == CATENA_OK) {
         ctn_op_set_network(op, true);
         return moved;
@@ -236,7 +244,7 @@ CTN_HOT static bool run_phases(ctn_op_t *op)
     return true;
 }
 
-/** The same, and wake the ranks of the node that it sent flags to. */
+/** The same, and wake the ranks of the node for which it has stored words. */
 CTN_HOT static bool op_advance(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec; /* the operation may be freed below */
@@ -261,6 +269,7 @@ static bool progress_network(ctn_exec_t *exec)
     return result != 0;
 }
 
+/** Give an operation its number, and queue it. */
 CTN_HOT static void enqueue(ctn_sequence_t *sequence, ctn_op_t *op)
 {
     op->seq = sequence->started++;
@@ -272,7 +281,7 @@ CTN_HOT static void enqueue(ctn_sequence_t *sequence, ctn_op_t *op)
                                                : sequence->unsynchronized + 1);
 }
 
-/** False: no memory. */
+/** Queue a generation barrier or an epoch barrier. False: no memory. */
 static bool insert_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
 {
     ctn_op_t *barrier = sequence->hooks->make_barrier(exec, sequence);
@@ -287,15 +296,16 @@ static bool insert_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
 
 static bool insert_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
 {
-    bool put = true;
-    while (put && ctn_sequence_epoch_due(sequence)) {
-        put = insert_barrier(sequence, exec);
+    bool inserted = true;
+    while (inserted && ctn_sequence_epoch_due(sequence)) {
+        inserted = insert_barrier(sequence, exec);
     }
-    return put;
+    return inserted;
 }
 
-/** Every rank starts the same operations in the same order, so all ranks insert
- * barriers at the same places. */
+/** Queue the barriers that have to precede `op`, if any. All ranks start the
+ * same operations in the same order, so they insert barriers at the same
+ * places. False: no memory. */
 CTN_HOT static bool insert_barriers(ctn_sequence_t *sequence,
                                     const ctn_op_t *op)
 {
@@ -403,6 +413,7 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
         return;
     }
     if (op->state != CTN_OP_ACTIVE) {
+        /* In the order of ctn_op_state_t. */
         static const char *const states[] = {"inactive", "queued", "active",
                                              "complete"};
         snprintf(text, bytes, "%s: %s", op->algorithm->name, states[op->state]);
@@ -436,7 +447,7 @@ CTN_HOT static bool progress_operations(ctn_exec_t *exec)
         bool had_child = op->child != NULL;
         if (op_advance(op)) {
             moved = true;
-            /* It may have released its child, which may be `next`. */
+            /* `op` may have released its child, which may be `next`. */
             if (had_child) {
                 return true;
             }
@@ -465,7 +476,8 @@ CTN_COLD bool ctn_exec_poll_background(ctn_exec_t *exec)
     return moved;
 }
 
-/** How long memory is waited for while nothing moves. */
+/** How long ctn_exec_reclaim waits while there is no progress: 2 ms, or 50 us
+ * of virtual time. */
 static uint64_t reclaim_ns(const ctn_exec_t *exec)
 {
     return exec->virtual_time ? UINT64_C(50000) : UINT64_C(2000000);
@@ -474,26 +486,26 @@ static uint64_t reclaim_ns(const ctn_exec_t *exec)
 CTN_COLD bool ctn_exec_reclaim(void *argument)
 {
     ctn_exec_t *exec = argument;
-    uint64_t since = ctn_exec_time(exec);
+    uint64_t last_progress = ctn_exec_time(exec);
     uint64_t background_done = exec->background_done;
     while (exec->background != NULL &&
            exec->background_done == background_done) {
         bool moved = progress_network(exec);
         if (ctn_exec_poll_background(exec) || moved) {
-            since = ctn_exec_time(exec);
-        } else if (ctn_exec_time(exec) - since > reclaim_ns(exec)) {
+            last_progress = ctn_exec_time(exec);
+        } else if (ctn_exec_time(exec) - last_progress > reclaim_ns(exec)) {
             break;
         } else {
             ctn_exec_pass_time(exec);
         }
     }
-    bool more = exec->background_done != background_done;
+    bool freed = exec->background_done != background_done;
     for (ctn_exec_attachment_t *attachment = exec->attachments;
          attachment != NULL; attachment = attachment->next) {
-        more |= attachment->reclaim != NULL &&
-                attachment->reclaim(exec, attachment);
+        freed |= attachment->reclaim != NULL &&
+                 attachment->reclaim(exec, attachment);
     }
-    return more;
+    return freed;
 }
 
 bool ctn_exec_poll(ctn_exec_t *exec)
@@ -522,12 +534,15 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec)
     return exec->status;
 }
 
-/** Called after all operations were polled; `moved`: there was progress. */
+/** The second half of an iteration of a wait: progress the network if it is
+ * time for that, and idle if nothing has moved.
+ * @param moved whether the first half, a poll of all operations, made progress
+ */
 CTN_HOT_POLL static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
                                  bool moved)
 {
-    /* Progressing the network costs system calls: do it in every poll if an
-     * operation waits for it, otherwise in every eighth. */
+    /* Progressing the network costs system calls. So it is progressed after
+     * every poll only if an operation waits for it, else after every eighth. */
     if (exec->network_waits > 0 || backoff->misses % 8 == 7 ||
         exec->virtual_time) {
         moved |= progress_network(exec);
@@ -564,7 +579,9 @@ CTN_HOT_POLL bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff)
 
 catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport)
 {
-    /* After an error the transport does not write it: see abandon. */
+    /* Not 0 until the flush is complete. After an error the transport does not
+     * write it any more (see abandon in transport.h), so it may be on the
+     * stack. */
     uint64_t pending = 0;
     ctn_backoff_t backoff = {0};
     catena_status_t status = exec->status;

@@ -1,3 +1,5 @@
+/* Handshakes: words between ranks that have no chain in common. */
+
 #include "exec/handshake.h"
 
 catena_status_t ctn_handshake_open(ctn_exec_t *exec, uint32_t ranks)

@@ -4,23 +4,24 @@
 #include "exec/exec.h"
 
 /* Handshakes: one word from any rank to any other one, for ranks that have no
- * chain in common yet. Each rank has a word for each rank of the job, which
- * that rank writes; the words lie at the same offset in all arenas. 8 bytes of
- * addresses for each rank of the job; a page is touched when one of its words
- * is used.
+ * chain in common yet. Each rank has an array with a word for each rank of the
+ * job, which that rank writes. The array lies at the same offset in all arenas.
+ * It takes 8 bytes of addresses for each rank of the job; its pages are touched
+ * only when one of their words is used.
  *
- * A sender does not write to a peer again before the peer has taken its word.
- * The owner of the protocol shows that: see split/call/listed.c. */
+ * A sender must not write its word at a peer again before the peer has taken
+ * it. split/call/listed.c proves that its senders do not. */
 
 /** Allocate the words. All ranks call it at the same point of their start, so
- * all get the same offset. @return ERR_NO_MEMORY */
+ * all get the same offset. @return OK or ERR_NO_MEMORY */
 catena_status_t ctn_handshake_open(ctn_exec_t *exec, uint32_t ranks);
 
 /** Send `word`, not 0, to a process. */
 catena_status_t ctn_handshake_send(ctn_exec_t *exec, uint64_t process,
                                    uint64_t word);
 
-/** Take the word that a process has sent. @return 0: it has not arrived */
+/** Take the word that a process has sent: read it, and zero it if it has
+ * arrived. @return the word; 0: it has not arrived */
 uint64_t ctn_handshake_take(const ctn_exec_t *exec, uint64_t process);
 
 #endif

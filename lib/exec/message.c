@@ -1,7 +1,8 @@
-/* Messages of any length. The count in a flag holds turn and length, so a
- * message that fits its slot is one put_signal. A longer one is a rendezvous in
- * three steps: an RTS with the address of the data, a get (on the node a copy),
- * and an acknowledgement. Memory: the message, once on either side. */
+/* Messages of any length. The count in a sequence flag holds turn and length,
+ * so a message that fits its slot is one put_signal. A longer one is a
+ * rendezvous in three steps: an RTS with the address of the data, a get (on the
+ * node a copy), and an acknowledgement. Memory: the length of the message, once
+ * at the sender and once at the receiver. */
 
 #include "exec/message.h"
 
@@ -10,11 +11,13 @@
 
 #include "exec/slot.h"
 
-/* A flag's count: length in the low bits, turn above. */
+/* The count of a sequence flag: length in the low bits, turn above. */
 enum {
     LENGTH_BITS = 16,
+    /* In place of a length: an RTS or its acknowledgement. All low bits are 1,
+     * so this is also the mask of the length. */
     RENDEZVOUS = (1 << LENGTH_BITS) - 1,
-    MISMATCH = RENDEZVOUS - 1
+    MISMATCH = RENDEZVOUS - 1 /* in place of a length: CTN_MESSAGE_MISMATCH */
 };
 _Static_assert(CTN_TURNS <= 1u << (32 - LENGTH_BITS) &&
                    (CTN_TURNS & (CTN_TURNS - 1)) == 0,
@@ -23,22 +26,26 @@ _Static_assert(CTN_EAGER_BYTES < MISMATCH &&
                    CTN_MESSAGE_INLINE_BYTES < CTN_EAGER_BYTES,
                "lengths fit their bits");
 
-/** The payload of the slot in a rendezvous. */
-typedef struct context_rts {
-    uint64_t offset; /* in the sender's arena; NOWHERE: size only */
-    uint64_t bytes;
-} context_rts_t;
+/** The data in the slot of a rendezvous message. */
+typedef struct message_rts {
+    uint64_t offset; /* of the message in the sender's arena; NOWHERE */
+    uint64_t bytes;  /* of the message */
+} message_rts_t;
 
-#define NOWHERE UINT64_MAX
+#define NOWHERE                                                                \
+    UINT64_MAX /* the message is user data that have a size only               \
+                */
 
-/** The target of a get. `pending` is allocated with it because the transport
+/** Memory for a get. `pending` is allocated with `data` because the transport
  * may write both after the operation has failed. */
 typedef struct fetched {
-    uint64_t pending;
+    uint64_t pending; /* 1 until the get is complete */
     _Alignas(64) unsigned char data[];
 } fetched_t;
 
-/** Turns recur; consecutive ones of a slot differ by 2. */
+/** The count of a message. It holds the turn modulo CTN_TURNS: consecutive
+ * turns of a slot differ by less, so an earlier message is not taken for the
+ * expected one. */
 static uint32_t count_of(uint32_t turn, size_t length)
 {
     return turn % CTN_TURNS << LENGTH_BITS | (uint32_t)length;
@@ -51,8 +58,8 @@ static bool needs_rendezvous(const ctn_op_t *op, unsigned slot, size_t bytes)
 
 /* ---- the sender ---- */
 
-/** In a rendezvous the peer reads the data, and may need progress of this
- * process for that. */
+/** In a rendezvous with a peer on another node, both sides need the network:
+ * the get of the peer may need progress of this process. */
 static void wait_for_network(ctn_op_t *op, const ctn_endpoint_t *endpoint)
 {
     if (endpoint->arena == NULL) {
@@ -69,11 +76,11 @@ static catena_status_t send_rts(ctn_op_t *op, ctn_address_t to, unsigned slot,
         return status;
     }
     wait_for_network(op, endpoint);
-    context_rts_t rts = {.offset = NOWHERE, .bytes = bytes};
-    bool inside = data == NULL ||
-                  ctn_heap_contains(op->exec->heap, data, bytes, &rts.offset);
-    assert(inside);
-    (void)inside;
+    message_rts_t rts = {.offset = NOWHERE, .bytes = bytes};
+    bool in_heap = data == NULL ||
+                   ctn_heap_contains(op->exec->heap, data, bytes, &rts.offset);
+    assert(in_heap);
+    (void)in_heap;
     op->exec->tally.bytes += bytes;
     /* Discard the acknowledgement of an earlier turn. */
     ctn_word_store(&ctn_op_slot(op, slot)->word[1], 0);
@@ -160,10 +167,12 @@ void ctn_send_handle_release(ctn_op_t *op, ctn_send_handle_t *handle)
 
 /* ---- the receiver ---- */
 
+/** Begin to get the data of a rendezvous message: over the network, or by a
+ * copy on the node. */
 static catena_status_t fetch(ctn_op_t *op, ctn_address_t from, unsigned slot,
                              ctn_receive_handle_t *handle)
 {
-    context_rts_t rts;
+    message_rts_t rts;
     memcpy(&rts, ctn_op_slot(op, slot)->data, sizeof(rts));
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_op_connect(op, from.process, &endpoint);
@@ -200,8 +209,9 @@ static catena_status_t fetch(ctn_op_t *op, ctn_address_t from, unsigned slot,
                                          pending);
 }
 
-/** Whether the get is complete. One into memory of the caller is counted in
- * op->pending, since that memory outlives the operation. */
+/** Whether the get is complete. A get into handle->into is counted in
+ * op->pending: that memory outlives the operation, so it needs no counter of
+ * its own. */
 static bool fetched_all(const ctn_op_t *op, const ctn_receive_handle_t *handle)
 {
     const fetched_t *fetched = handle->copy;
@@ -265,8 +275,8 @@ ctn_step_t ctn_message_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
 void ctn_receive_handle_release(ctn_op_t *op, ctn_receive_handle_t *handle)
 {
     fetched_t *fetched = handle->copy;
-    /* After a failure the transport may still write it: then it stays until the
-     * heap is released. */
+    /* After a failure the transport may still write to the memory: then it
+     * stays until the heap is released. */
     if (fetched != NULL && fetched->pending == 0) {
         ctn_scratch_free(op->exec, fetched, sizeof(*fetched) + handle->bytes);
     }

@@ -3,30 +3,31 @@
 
 #include "exec/exec.h"
 
-/* Messages of any length, one slot each. Up to CTN_MESSAGE_INLINE_BYTES travel
- * in the slot, up to ctn_slot_capacity in its eager buffer if the sequence has
- * those. For longer messages the sender keeps a copy, which the receiver reads
- * and then acknowledges (a rendezvous). So no rank needs to know lengths
- * beforehand.
+/* Messages of any length, one slot each. A message of up to
+ * CTN_MESSAGE_INLINE_BYTES travels in the slot, one of up to ctn_slot_capacity
+ * in the slot's eager buffer if it has one. Of a longer message the sender
+ * keeps a copy, which the receiver reads and then acknowledges (a rendezvous).
+ * So the receiver need not know the length beforehand.
  *
- * `turn` distinguishes the messages that use a slot one after another in one
- * operation. Turn t + 1 may be sent only when the receiver is known to be done
- * with turn t. For partners that exchange messages in both directions this
- * holds for turn t + 2 once turn t + 1 of the partner has arrived, so two
- * alternating slots suffice. The number of turns is not limited. The slot of a
- * rendezvous message takes the next message only after the acknowledgement.
+ * `turn` numbers the messages that use a slot one after the other within one
+ * operation. Turn t + 1 of a slot may be sent only when the receiver is known
+ * to be done with turn t. Partners that exchange messages repeatedly alternate
+ * between two slots and count turns over both: turn t + 2 may be sent once the
+ * partner's turn t + 1 has arrived. The number of turns is not limited. After a
+ * rendezvous message the next message may use the slot only after the
+ * acknowledgement.
  *
- * A rendezvous message is acknowledged in the slot of the same number at its
- * sender: those that a sender has under way to different members use different
- * slots. */
+ * The receiver acknowledges a rendezvous message in the sender's slot of the
+ * same index. So rendezvous messages that a sender has under way at the same
+ * time use different slots, even if they go to different members. */
 
 #define CTN_MESSAGE_INLINE_BYTES CTN_INLINE_BYTES
 
-/** Length of a message without data: its sender received a message of a wrong
- * length. */
+/** In place of a length: the message has no data, and says that its sender has
+ * received a message of a wrong length. */
 #define CTN_MESSAGE_MISMATCH SIZE_MAX
 
-/** Send such a message. */
+/** Send a message that the peer receives as CTN_MESSAGE_MISMATCH. */
 catena_status_t ctn_message_send_mismatch(ctn_op_t *op, ctn_address_t to,
                                           unsigned slot, uint32_t turn);
 
@@ -37,54 +38,57 @@ bool ctn_message_turn(const ctn_sequence_t *sequence, uint64_t seq,
 
 /** The state of a send; zeroed before the first use. */
 typedef struct ctn_send_handle {
-    void *copy; /* in the own heap, until the receiver has the data */
+    void *copy; /* of the data, in this rank's heap; NULL: the send is done */
     size_t bytes;
     unsigned slot;
     uint32_t turn;
 } ctn_send_handle_t;
 
-/** Send `bytes` of `data`, which is free on return. The previous send with
- * `handle` must be done. */
+/** Send `bytes` of `data`, which may change after the return. The previous send
+ * with `handle` must be done. */
 catena_status_t ctn_message_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
                                  uint32_t turn, const void *data, size_t bytes,
                                  ctn_send_handle_t *handle);
 
-/** Whether the receiver has the data (true for short messages); frees the copy.
- * The operation must not end before this is true. */
+/** Whether a send is done: its data were inline, or the copy is not read any
+ * more and was freed. The operation must not end before. */
 bool ctn_message_send_done(ctn_op_t *op, ctn_send_handle_t *handle);
 
-/** Send without a copy: `data` must not change until ctn_message_zcopy_done is
- * true. Data that do not fit the slot lie in the own heap. NULL: user data that
- * have a size only. */
+/** Send without a copy.
+ * @param data must not change until ctn_message_zcopy_done is true, and lie in
+ *             this rank's heap if they do not fit the slot. NULL: user data
+ *             that have a size only (exec->drop_data) */
 catena_status_t ctn_message_send_zcopy(ctn_op_t *op, ctn_address_t to,
                                        unsigned slot, uint32_t turn,
                                        const void *data, size_t bytes);
-/** Whether the data of a zero-copy send may change (true for inline messages).
- */
+/** Whether the data of a zero-copy send may change. Always true for inline
+ * messages. */
 bool ctn_message_zcopy_done(const ctn_op_t *op, unsigned slot, uint32_t turn,
                             size_t bytes);
 
 /** The state of a receive; zeroed before the first use. */
 typedef struct ctn_receive_handle {
-    const unsigned char *data; /* after arrival; aligned to 8 bytes */
+    const unsigned char *data; /* NULL until arrival; aligned to 8 bytes */
     size_t bytes;
-    void *copy; /* of a rendezvous message, in the own heap */
-    /** Set by the receiver before the first ctn_message_receive: where the data
-     * of a rendezvous message go instead. They stay there until the operation
-     * ends. */
+    void *copy; /* memory for a rendezvous message, in this rank's heap */
+    /** NULL, or memory that takes a rendezvous message instead of `copy`: set
+     * by the receiver before the first ctn_message_receive, and kept by it
+     * until the operation ends. */
     void *into;
-    bool fetching;
+    bool fetching; /* the get has begun */
 } ctn_receive_handle_t;
 
-/** NEXT: the message has arrived. It stays until ctn_receive_handle_release
- * (rendezvous) or until the sender may use the slot again (other messages), and
- * until then the receiver may write to it. Otherwise WAIT or FAIL. */
+/** Receive a message. NEXT: it has arrived, at handle->data. A rendezvous
+ * message stays there until ctn_receive_handle_release, others until the sender
+ * may use the slot again; until then the receiver may also write there.
+ * Otherwise WAIT or FAIL. */
 ctn_step_t ctn_message_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
                                uint32_t turn, ctn_receive_handle_t *handle);
-/** Also called by finish, for a message that may not have arrived. */
+/** Free what a receive holds. The `finish` of an algorithm calls it, too, for
+ * messages that may not have arrived. */
 void ctn_receive_handle_release(ctn_op_t *op, ctn_receive_handle_t *handle);
 
-/** Called by finish: releases what a failed operation still holds. */
+/** Called by the `finish` of an algorithm: free what a send still holds. */
 void ctn_send_handle_release(ctn_op_t *op, ctn_send_handle_t *handle);
 
 #endif

@@ -4,14 +4,15 @@
 
 /* Requests: the public interface of operations. */
 
+/** Whether a wait for the request would return at once. */
 static inline bool complete(const ctn_op_t *op)
 {
     return op == NULL || op->state == CTN_OP_DONE ||
            op->state == CTN_OP_INACTIVE;
 }
 
-/** Take the status of a complete request. The handle becomes NULL unless it is
- * persistent. */
+/** Take the status of a complete request. A persistent request becomes
+ * inactive; another is released, and its handle becomes NULL. */
 static inline catena_status_t harvest(catena_request_t **request)
 {
     ctn_op_t *op = *request;
@@ -48,15 +49,15 @@ CTN_HOT_POLL catena_status_t catena_request_start(catena_request_t *request)
 catena_status_t catena_request_startall(size_t count,
                                         catena_request_t *requests[])
 {
-    catena_status_t first = CATENA_OK;
+    catena_status_t first_error = CATENA_OK;
     if (requests == NULL && count > 0) {
         return CATENA_ERR_ARG;
     }
     for (size_t i = 0; i < count; i++) {
         catena_status_t status = catena_request_start(requests[i]);
-        first = first == CATENA_OK ? status : first;
+        first_error = first_error == CATENA_OK ? status : first_error;
     }
-    return first;
+    return first_error;
 }
 
 catena_status_t catena_request_test(catena_request_t **request, int *done)
@@ -86,15 +87,15 @@ CTN_HOT_POLL catena_status_t catena_request_wait(catena_request_t **request)
 catena_status_t catena_request_waitall(size_t count,
                                        catena_request_t *requests[])
 {
-    catena_status_t first = CATENA_OK;
+    catena_status_t first_error = CATENA_OK;
     if (requests == NULL && count > 0) {
         return CATENA_ERR_ARG;
     }
     for (size_t i = 0; i < count; i++) {
         catena_status_t status = catena_request_wait(&requests[i]);
-        first = first == CATENA_OK ? status : first;
+        first_error = first_error == CATENA_OK ? status : first_error;
     }
-    return first;
+    return first_error;
 }
 
 catena_status_t catena_request_testall(size_t count,
@@ -118,14 +119,16 @@ catena_status_t catena_request_testall(size_t count,
     return catena_request_waitall(count, requests);
 }
 
-/** Whether a request can be waited for. */
+/** Whether a request is active in MPI's sense: it was started, and its status
+ * has not been taken. */
 static bool active(const ctn_op_t *op)
 {
     return op != NULL && op->state != CTN_OP_INACTIVE;
 }
 
-/** Find the first active request that is complete. @return its index, or
- * `count`; *exec: that of an active request, NULL if none is active */
+/** Find the first active request that is complete.
+ * @param[out] exec the context's, NULL if no request is active
+ * @return its index, or `count` */
 static size_t find_complete(size_t count, catena_request_t *const requests[],
                             ctn_exec_t **exec)
 {
@@ -141,27 +144,28 @@ static size_t find_complete(size_t count, catena_request_t *const requests[],
     return count;
 }
 
-/** The same after one poll, if there is none. */
+/** The same; if none is complete, poll once and look again. */
 static size_t test_complete(size_t count, catena_request_t *const requests[],
                             ctn_exec_t **exec)
 {
-    size_t first = find_complete(count, requests, exec);
-    if (first == count && *exec != NULL) {
+    size_t index = find_complete(count, requests, exec);
+    if (index == count && *exec != NULL) {
         (void)ctn_exec_progress(*exec);
-        first = find_complete(count, requests, exec);
+        index = find_complete(count, requests, exec);
     }
-    return first;
+    return index;
 }
 
-/** The same, blocking: `count` only if none is active. */
+/** Wait until an active request is complete. @return the index of the first
+ * one, or `count` if none is active */
 static size_t wait_complete(size_t count, catena_request_t *const requests[])
 {
     ctn_backoff_t backoff = {0};
     for (;;) {
         ctn_exec_t *exec;
-        size_t first = find_complete(count, requests, &exec);
-        if (first < count || exec == NULL) {
-            return first;
+        size_t index = find_complete(count, requests, &exec);
+        if (index < count || exec == NULL) {
+            return index;
         }
         ctn_exec_poll_or_idle(exec, &backoff);
     }
@@ -207,18 +211,20 @@ static bool valid(const some_t *some)
             (some->requests != NULL && some->indices != NULL));
 }
 
-/** Take all active requests that are complete. *left: others are active. */
-static catena_status_t harvest_some(const some_t *some, bool *left)
+/** Take the statuses of all active requests that are complete.
+ * @param[out] active_left whether active requests remain
+ * @return the first error */
+static catena_status_t harvest_some(const some_t *some, bool *active_left)
 {
-    catena_status_t error = CATENA_OK;
+    catena_status_t first_error = CATENA_OK;
     size_t taken = 0;
-    *left = false;
+    *active_left = false;
     for (size_t i = 0; i < some->count; i++) {
         if (!active(some->requests[i])) {
             continue;
         }
         if (!complete(some->requests[i])) {
-            *left = true;
+            *active_left = true;
             continue;
         }
         catena_status_t status = harvest(&some->requests[i]);
@@ -226,10 +232,10 @@ static catena_status_t harvest_some(const some_t *some, bool *left)
             some->statuses[taken] = status;
         }
         some->indices[taken++] = i;
-        error = error == CATENA_OK ? status : error;
+        first_error = first_error == CATENA_OK ? status : first_error;
     }
     *some->completed = taken;
-    return error;
+    return first_error;
 }
 
 catena_status_t catena_request_waitsome(size_t count,
@@ -241,9 +247,9 @@ catena_status_t catena_request_waitsome(size_t count,
     if (!valid(&some)) {
         return CATENA_ERR_ARG;
     }
-    bool left;
+    bool active_left;
     (void)wait_complete(count, requests);
-    return harvest_some(&some, &left);
+    return harvest_some(&some, &active_left);
 }
 
 catena_status_t catena_request_testsome(size_t count,
@@ -256,10 +262,10 @@ catena_status_t catena_request_testsome(size_t count,
         return CATENA_ERR_ARG;
     }
     ctn_exec_t *exec;
-    bool left;
+    bool active_left;
     (void)test_complete(count, requests, &exec);
-    catena_status_t status = harvest_some(&some, &left);
-    *done = !left;
+    catena_status_t status = harvest_some(&some, &active_left);
+    *done = !active_left;
     return status;
 }
 

@@ -1,3 +1,5 @@
+/* Memory of operations in the shared heap. */
+
 #include "exec/exec.h"
 
 void ctn_exec_free(ctn_exec_t *exec, void *memory)

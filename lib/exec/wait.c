@@ -6,32 +6,33 @@
 #include "exec/yield.h"
 
 /* Waiting. Where each rank has a core of its own, spinning is cheapest. With
- * more ranks than cores an awaited rank may not be running, so a rank yields
- * its core at the first miss (16 ranks on 2 cores: 11 us per barrier when
- * yielding at once, 24 after 100 pauses, 209 after 2,000 pauses and a futex).
- * After a long wait a rank sleeps; flags on the node (exec/doorbell.h) and
- * network traffic wake it. */
+ * more ranks than cores the awaited rank may not be running, so a rank yields
+ * its core after the first poll that finds nothing (16 ranks on 2 cores: 11 us
+ * per barrier when yielding at once, 24 us after 100 pauses, 209 us after 2,000
+ * pauses and a futex). After a long wait a rank sleeps. Doorbells
+ * (exec/doorbell.h) and network traffic wake it. A poll that finds nothing is
+ * called a miss. */
 
 enum {
-    LONG_SPIN = 20000,    /* polls where each rank has a core */
-    SOON_SPIN = 1000,     /* the same, if it sleeps soon */
-    FIRST_LOADS = 64,     /* some microseconds */
-    USELESS_WAKEUPS = 4,  /* before a sleep with the doorbell off */
-    CLOCK_EVERY = 64,     /* polls between reads of clock and abort flag */
-    CHECK_EVERY = 1 << 14 /* polls between checks of peers */
+    LONG_SPIN = 20000,    /* misses before a yield, with a core for each rank */
+    SOON_SPIN = 1000,     /* the same for CATENA_WAIT=sleep */
+    FIRST_LOADS = 64,     /* of a word before a wait: some microseconds */
+    USELESS_WAKEUPS = 4,  /* then one sleep with the doorbell disarmed */
+    CLOCK_EVERY = 64,     /* misses between reads of clock and abort flag */
+    CHECK_EVERY = 1 << 14 /* misses between checks of peers */
 };
 
 static const uint64_t SLEEP_AFTER_NS = 20000000; /* of waiting */
 static const uint64_t MIN_SLEEP_NS = 50000;
 static const uint64_t MAX_SLEEP_NS = 100000000;
 static const uint64_t DISARMED_SLEEP_NS = 20000000;
-/* Where events may wake no process: from ranks of the node without a doorbell,
- * or from a network that writes without the help of this process. */
+/* The longest sleep where an event may fail to wake this rank: because it has
+ * no doorbell, or because the network (RDMA) stores without this process. */
 static const uint64_t SHORT_SLEEP_NS = 1000000;
 
-/* Virtual time of one test of incomplete requests. */
+/* Virtual time that passes at each test of incomplete requests. */
 static const uint64_t POLL_NS = 100;
-/* A sleeping rank checks its peers after so long. */
+/* A rank that has waited longer checks its peers before each sleep. */
 static const uint64_t CHECK_NS = 20000000;
 
 /* In the order of ctn_wait_t. */
@@ -62,6 +63,7 @@ static const ctn_setting_t settings[] = {
 const ctn_setting_table_t ctn_exec_settings =
     CTN_SETTING_TABLE(settings, ctn_exec_config_t);
 
+/** Misses before the core is yielded; UINT32_MAX: never. */
 static uint32_t decide_spin(const ctn_exec_config_t *config,
                             bool oversubscribed)
 {
@@ -74,6 +76,7 @@ static uint32_t decide_spin(const ctn_exec_config_t *config,
     return config->spin < UINT32_MAX ? (uint32_t)config->spin : UINT32_MAX;
 }
 
+/** Nanoseconds of waiting before a sleep; UINT64_MAX: never. */
 static uint64_t decide_sleep(const ctn_exec_config_t *config)
 {
     if (config->sleep_ms == CTN_CONFIG_AUTO) {
@@ -86,6 +89,7 @@ static uint64_t decide_sleep(const ctn_exec_config_t *config)
                : UINT64_MAX; /* inf */
 }
 
+/** Whether everything that arrives from the network wakes this rank. */
 static bool network_wakes(const ctn_transport_t *network)
 {
     return network == NULL || ((network->caps & CTN_CAP_SLEEP) != 0 &&
@@ -113,7 +117,7 @@ uint64_t ctn_exec_time(ctn_exec_t *exec)
 void ctn_exec_initial_placement(uint32_t index)
 {
     cpu_set_t allowed;
-    cpu_set_t one;
+    cpu_set_t one; /* of the allowed units, by index modulo their number */
     if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 ||
         CPU_COUNT(&allowed) < 2) {
         return;
@@ -125,7 +129,7 @@ void ctn_exec_initial_placement(uint32_t index)
     }
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
-    (void)sched_setaffinity(0, sizeof(one), &one);
+    (void)sched_setaffinity(0, sizeof(one), &one); /* moves this rank */
     (void)sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
@@ -134,11 +138,11 @@ CTN_HOT uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
     return exec->virtual_time ? 0 : (uint32_t)sched_getcpu() + 1;
 }
 
-/** Arm the doorbell, after which the caller polls everything once more; or, if
- * it is armed, sleep. A sleep is as long as the wait so far, so without a
- * wakeup it at most doubles the wait. After some useless wakeups a rank sleeps
- * once with its doorbell off: otherwise busy ranks would have to ring at every
- * store. */
+/** If the doorbell is not armed, arm it: the caller then polls everything once
+ * more, and calls this again. If it is armed, sleep, for at most as long as the
+ * wait so far: if the wakeup is lost, the wait doubles at most. After some
+ * useless wakeups a rank sleeps once without a doorbell, since busy ranks would
+ * otherwise ring after each of their stores. */
 static void sleep_or_arm(ctn_exec_t *exec, ctn_backoff_t *backoff,
                          uint64_t waited_ns)
 {
@@ -148,16 +152,16 @@ static void sleep_or_arm(ctn_exec_t *exec, ctn_backoff_t *backoff,
         backoff->armed = true;
         return;
     }
-    uint64_t most = exec->wait_policy.longest_sleep_ns;
-    if (disarmed && most > DISARMED_SLEEP_NS) {
-        most = DISARMED_SLEEP_NS;
+    uint64_t longest = exec->wait_policy.longest_sleep_ns;
+    if (disarmed && longest > DISARMED_SLEEP_NS) {
+        longest = DISARMED_SLEEP_NS;
     }
     uint64_t ns = waited_ns < MIN_SLEEP_NS ? MIN_SLEEP_NS : waited_ns;
     ctn_transport_t *transport =
         exec->network != NULL && (exec->network->caps & CTN_CAP_SLEEP) != 0
             ? exec->network
             : exec->local;
-    bool rung = transport->ops->sleep(transport, ns < most ? ns : most,
+    bool rung = transport->ops->sleep(transport, ns < longest ? ns : longest,
                                       backoff->armed ? exec->doorbell.fd : -1);
     backoff->wakeups = rung ? backoff->wakeups + 1 : 0;
     backoff->armed = false;
@@ -181,8 +185,8 @@ void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch)
     *link = watch->next;
 }
 
-/** The wait is long: phases and watches check whether peers run something else.
- */
+/** In a long wait: let phases and watches check whether peers run another
+ * algorithm. */
 CTN_COLD static void check_peers(ctn_exec_t *exec)
 {
     exec->peer_checks++;
@@ -207,14 +211,16 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
     }
 }
 
-/** Whether to spin on after this miss. */
+/** Whether the rank keeps its core after this miss. */
 static inline bool spins(const ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     return backoff->misses <= exec->wait_policy.spin ||
            backoff->misses <= exec->spin_polls;
 }
 
-/** Misses that need more than a spin. True: the rank has slept. */
+/** What is due in every CLOCK_EVERY-th miss: the abort flag, the peers, the
+ * clock, a sleep. True: the rank has slept or armed its doorbell, so the caller
+ * polls without a pause. */
 CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     ctn_exec_check_abort_flag(exec);
@@ -243,7 +249,7 @@ CTN_HOT_POLL void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     if (exec->virtual_time) {
         if (exec->local->ops->sleep(exec->local, UINT64_MAX, -1)) {
-            check_peers(exec);
+            check_peers(exec); /* no event is left: a rank must act first */
         }
         return;
     }

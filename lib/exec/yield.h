@@ -4,9 +4,10 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-/** Yield the core to another rank. With more than a few ranks on a core each
- * rank finds an empty TLB and cold code whenever it runs again, and the C
- * library's wrapper would touch three more pages. */
+/** Yield the core to another rank (sched_yield). With more than a few ranks on
+ * a core each rank finds an empty TLB and cold caches whenever it runs again.
+ * So this is the bare system call: the C library's function would touch three
+ * more pages. */
 static inline void ctn_yield_core(void)
 {
 #if defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
