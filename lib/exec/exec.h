@@ -58,7 +58,7 @@ typedef struct ctn_phase {
 } ctn_phase_t;
 
 /** An algorithm. The state of an operation holds its arguments, which its
- * creator sets, and variables, which the first phase initializes. So the
+ * creator sets, and a working part, which the first phase initializes. So the
  * operation can be started again. */
 typedef struct ctn_algorithm {
     const char *name;

@@ -1,3 +1,5 @@
+/* Chains: their sequence, with its generation barriers, and their place. */
+
 #include <assert.h>
 #include <string.h>
 

@@ -5,46 +5,53 @@
 
 #define CTN_CHAIN_SLOTS 128u /* 4 per round of an operation: 2^32 ranks */
 
-/** A chain with the sequence its operations run on. A group has one; higher
- * layers form others, over other parts of the same control blocks. */
+/** A chain: this member's place, and the sequence that operations on the chain
+ * use. A group has one. Higher layers form others, with slots in other parts of
+ * the same control blocks. */
 typedef struct ctn_chain {
     ctn_chain_place_t place;
     ctn_sequence_t sequence;
-    struct ctn_log_chain *log; /* NULL: not built; the same on all members */
+    struct ctn_log_chain *log; /* NULL: not built, then on all members */
 } ctn_chain_t;
 
-/** The members 2^d away on both sides, for each round d ([Moody], section 2:
- * the addresses found by forwarding). Built when an algorithm needs it, and
- * kept until it is dropped. O(log N) memory. */
+/** A log-chain: the addresses of the members 2^d away on both sides, for each
+ * round d ([Moody], section 2: the addresses found by forwarding). Built when
+ * an algorithm needs it, and kept until it is dropped. O(log N) memory for N
+ * members. */
 typedef struct ctn_log_chain {
-    ctn_exec_t *exec; /* owns the memory */
+    ctn_exec_t *exec; /* has the heap of this memory */
     unsigned rounds;  /* ceil(log2 of the chain's size) */
     struct {
         ctn_address_t side[2]; /* left, right; CTN_NO_ADDRESS beyond the ends */
     } round[];
 } ctn_log_chain_t;
 
-/** Create an operation that builds chain->log in ceil(log2 N) rounds;
- * synchronizing, collective. If the chain has one already, the operation is
- * empty and has no sequence. NULL: no memory. */
+/** Create an operation that builds chain->log in ceil(log2 N) rounds. It is
+ * collective and synchronizing. If the log-chain exists, the operation does
+ * nothing and has no number. NULL: no memory. */
 ctn_op_t *ctn_log_chain_create(ctn_exec_t *exec, ctn_chain_t *chain);
-/** Drop the log-chain; all members must do so at the same point. */
+/** Free the log-chain of a chain. All members must do so between the same
+ * operations. */
 void ctn_log_chain_drop(ctn_chain_t *chain);
 
-/** Initialize a chain over slots in a block of memory; a split sets its place.
- * @param block begins at the address of this member
+/** Initialize a chain that has no place yet; a split sets its place.
+ * @param block the control block that has the slots of the chain
+ * @param address of this member: that of `block`
  * @param base offset of the slots in the block */
 void ctn_chain_init(ctn_chain_t *chain, void *block, ctn_address_t address,
                     uint32_t base);
 
-/** Release its log-chain; its slots are zeroed. */
+/** Free the log-chain of a chain, and zero its slots for the next group. */
 void ctn_chain_release(const ctn_exec_t *exec, ctn_chain_t *chain);
 
-/** Set another place; the log-chain of the old one is dropped. */
+/** Give a chain another place, and free the log-chain of the old one. */
 void ctn_chain_set_place(ctn_chain_t *chain, ctn_chain_place_t place);
 
-/** Create a double scan of `own` over `chain`; results as in ctn_scan_t, zeroed
- * first. NULL: no memory. */
+/** Create a double scan over `chain` (ctn_scan_t). NULL: no memory.
+ * @param own   this member's value, of `bytes`
+ * @param left  the result of the members to the left; set to zero here, which
+ *              has to be the identity of `fold`
+ * @param right the result of the members to the right; likewise */
 ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_fold_t fold,
                           void *own, void *left, void *right, size_t bytes);
 

@@ -1,8 +1,8 @@
 /* Allgather on a chain, of blocks of any lengths. Moody, Ahn, de Supinski:
  * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2:
- * a double scan whose values are concatenated. Rounds: ceil(log2 p). Messages:
- * two per member and round; every block is sent to each member once. Memory:
- * the result, and the messages being sent. */
+ * a double scan that concatenates values. Rounds: ceil(log2 p). Messages: two
+ * per member and round; every block is sent to each member once. Memory: the
+ * result, and the messages that are under way. */
 
 #include "group/rooted_tree.h"
 
@@ -11,7 +11,9 @@ typedef struct chain_allgather {
     /* arguments */
     ctn_rank_block_t own;
     ctn_rank_blocks_t *result;
-    /* working: this member's block and those from either side, nearest first */
+    /* working */
+    /* By side: space for the head of a message, this member's block, then the
+     * blocks from that side, the nearest first. */
     ctn_stream_t stream[2];
 } chain_allgather_t;
 

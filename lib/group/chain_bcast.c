@@ -1,7 +1,7 @@
 /* Broadcast on a chain from any root. Moody, Ahn, de Supinski: Exascale
  * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2. Rounds:
- * ceil(log2 p). Messages: one per member. Memory: O(1) values, because all
- * children read the same buffer. */
+ * ceil(log2 p). Messages: one per member. Memory: one copy of the value,
+ * because all children read the same buffer. */
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct bcast {
     size_t bytes;
     /* working */
     unsigned char *copy; /* root: a copy of data that does not fit a slot */
-    const void *source;  /* for the children */
+    const void *source;  /* what the children read */
 } bcast_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -49,16 +49,18 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
     return CATENA_OK;
 }
 
-static ctn_rank_block_t all(ctn_op_t *op, unsigned side, unsigned child)
+/** Every child gets the whole value. */
+static ctn_rank_block_t outgoing(ctn_op_t *op, unsigned side, unsigned child)
 {
     (void)side, (void)child;
     const bcast_t *bcast = ctn_op_state(op);
     return (ctn_rank_block_t){bcast->source, bcast->bytes};
 }
 
-static const ctn_rooted_values_t values = {incoming, all};
+static const ctn_rooted_values_t values = {incoming, outgoing};
 
-/** Send to the children before copying: they are on the critical path. */
+/** Send to the children, then copy to the caller's buffer: the messages are on
+ * the critical path, the copy is not. */
 static ctn_step_t pass_on(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
@@ -73,7 +75,8 @@ static ctn_step_t pass_on(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
-    if (op->status == CATENA_OK) { /* else children may still read it */
+    /* After an error the memory stays: children may still read it. */
+    if (op->status == CATENA_OK) {
         ctn_rooted_drop(op);
         ctn_scratch_free(op->exec, bcast->copy, bcast->bytes);
     }

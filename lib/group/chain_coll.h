@@ -4,24 +4,27 @@
 #include "group/chain.h"
 #include "group/stream.h"
 
-/* Collectives on a chain ([Moody], section 2), in O(log N) rounds, with values
- * of any length (exec/message.h). All members of `chain` call them; arguments
- * must stay valid until they complete. NULL: no memory.
+/* Collectives on a chain ([Moody], section 2), in O(log N) rounds for N
+ * members, with values of any length (exec/message.h). All members of `chain`
+ * call them. They return an operation that the caller starts; NULL: no memory.
+ * What the arguments point to must stay valid until the operation is complete.
  *
- * Scans find members by forwarding addresses. Trees need the members 2^d away
- * from the start: the first tree on a chain builds its log-chain. A tree is two
- * binomial trees with a common root, one on either side of it, so it keeps the
- * order of members for any root. */
+ * Scans, allreduce, allgather and barrier find members by forwarding addresses.
+ * Reduce, bcast, gather and scatter run on a tree, which needs the members 2^d
+ * away from the start: the first of these operations on a chain builds its
+ * log-chain. The tree consists of two binomial trees with a common root, one on
+ * either side of it, so it keeps the order of members for any root. */
 
-/** Combine `in` into `inout`. Associative; the order of members is kept, so it
- * need not be commutative. The members of `in` are adjacent to those of
- * `inout`, to their left or to their right. */
+/** Combine the value `in` into the value `inout`. Associative; it need not be
+ * commutative, since the order of members is kept. `in` is the value of members
+ * adjacent to those of `inout`: to their left if `in_is_left`, else to their
+ * right. */
 typedef void (*ctn_combine_t)(void *inout, const void *in, size_t bytes,
                               bool in_is_left, void *argument);
 
 typedef struct ctn_operator {
     ctn_combine_t combine;
-    void *argument;
+    void *argument; /* passed to `combine` */
 } ctn_operator_t;
 
 /* ---- values of the same length on all members ---- */
@@ -36,13 +39,15 @@ ctn_op_t *ctn_chain_inclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
 ctn_op_t *ctn_chain_exclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
                                    ctn_operator_t by, const void *own,
                                    size_t bytes, void *result);
-/** Both exclusive scans: the value of the members to the left and of those to
- * the right. At the ends of the chain the empty side is not written. */
+/** Both exclusive scans: the value of the members to the left, and that of the
+ * members to the right. The first member's `left` and the last member's `right`
+ * are not written. */
 ctn_op_t *ctn_chain_double_scan(ctn_exec_t *exec, ctn_chain_t *chain,
                                 ctn_operator_t by, const void *own,
                                 size_t bytes, void *left, void *right);
-/** Allreduce by a double scan. Where operations round, members may differ in
- * the last bits. `result` may be `own`. */
+/** Allreduce by a double scan. Members combine in different orders, so the last
+ * bits of floating-point results may differ between them. `result` may be
+ * `own`. */
 ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result);
@@ -62,21 +67,23 @@ ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_chain_t *chain);
 typedef struct ctn_rank_blocks {
     ctn_rank_block_t *block; /* [count] */
     uint32_t count;
-    ctn_stream_t stream[2]; /* the memory of the blocks */
+    ctn_stream_t stream[2]; /* what `block` points into */
 } ctn_rank_blocks_t;
 
-/** Gather the blocks of all members at `root`; `result` is allocated there and
- * significant only there. Memory: the result at the root; at other members, the
- * blocks of their subtrees. */
+/** Gather the blocks of all members at `root`, where the memory of `result` is
+ * allocated. `result` is significant only there. Memory: the result at the
+ * root; at other members, the blocks of their subtrees. */
 ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                            ctn_rank_block_t own, ctn_rank_blocks_t *result);
-/** The same at all members. */
+/** Gather the blocks of all members at all members. */
 ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_rank_block_t own, ctn_rank_blocks_t *result);
+/** Free the memory of a result. */
 void ctn_rank_blocks_release(ctn_exec_t *exec, ctn_rank_blocks_t *blocks);
 
-/** Scatter: member i gets block i of `blocks`, which are [N] at `root` and not
- * significant elsewhere. The result, which is allocated, has this one block. */
+/** Scatter: member i gets block i of the N blocks at `root` as the only block
+ * of `result`, whose memory is allocated.
+ * @param blocks significant only at `root` */
 ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                             const ctn_rank_block_t *blocks,
                             ctn_rank_blocks_t *result);

@@ -1,8 +1,9 @@
 /* Gather on a chain to any root, of blocks of any lengths. Moody, Ahn, de
  * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
- * section 2. Rounds: ceil(log2 p). Messages: one per member. Memory: that of
- * the members below. A subtree sends its blocks in order, the nearest to the
- * root first, so a parent concatenates the streams of its children. */
+ * section 2. Rounds: ceil(log2 p). Messages: one per member. Memory: the blocks
+ * of a member's subtree. The root of a subtree sends the blocks of its subtree
+ * in the order of the chain, the nearest to the root first. So a parent
+ * concatenates the block streams (group/stream.h) of its children. */
 
 #include "group/rooted_tree.h"
 
@@ -11,12 +12,13 @@ typedef struct chain_gather {
     /* arguments */
     ctn_rank_block_t own;
     ctn_rank_blocks_t *result;
-    /* working: by the side of the children */
+    /* working */
+    /* By side: this member's block, then those of the children on that side. */
     ctn_stream_t stream[2];
 } chain_gather_t;
 
-/** A stream begins with the own block. The root has two streams; other members
- * have one, on the side away from the root. */
+/** Whether a member collects blocks from `side`: the root from both sides,
+ * another member from the side away from the root. */
 static bool has_stream(const ctn_rooted_t *tree, unsigned side)
 {
     return tree->is_root || side != tree->up;
@@ -63,7 +65,8 @@ static void finish(ctn_op_t *op)
 {
     chain_gather_t *gather = ctn_op_state(op);
     ctn_rooted_drop(op);
-    if (op->status == CATENA_OK) { /* else the parent may still read one */
+    /* After an error the memory stays: the parent may still read it. */
+    if (op->status == CATENA_OK) {
         ctn_stream_release(op->exec, &gather->stream[CTN_LEFT]);
         ctn_stream_release(op->exec, &gather->stream[CTN_RIGHT]);
     }

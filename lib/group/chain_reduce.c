@@ -1,7 +1,8 @@
 /* Reduction on a chain to any root. Moody, Ahn, de Supinski: Exascale
  * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2. Rounds:
- * ceil(log2 p). Messages: one per member. Memory: O(1) values. The order of
- * members is kept: see group/rooted_tree.h. */
+ * ceil(log2 p). Messages: one per member. Memory: O(1) values. Members are
+ * combined in their order, since a subtree is a contiguous part of the chain
+ * (group/rooted_tree.h). */
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef struct reduce {
     size_t bytes;
     void *result;
     /* working */
-    unsigned char *value; /* of the members received so far */
+    unsigned char *value; /* of this member and the children received so far */
 } reduce_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -68,7 +69,8 @@ static void finish(ctn_op_t *op)
 {
     reduce_t *reduce = ctn_op_state(op);
     ctn_rooted_drop(op);
-    if (op->status == CATENA_OK) { /* else the parent may still read it */
+    /* After an error the memory stays: the parent may still read it. */
+    if (op->status == CATENA_OK) {
         ctn_scratch_free(op->exec, reduce->value, reduce->bytes);
     }
 }

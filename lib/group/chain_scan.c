@@ -1,8 +1,9 @@
 /* Scans on a chain, and allreduce by a scan. Moody, Ahn, de Supinski: Exascale
  * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2, figure 1.
  * Rounds: ceil(log2 p). Messages: two per member and round. Memory: O(1)
- * values. Differs from the paper: exclusive values are folded as they arrive,
- * in addition to the inclusive ones, so no shift follows. */
+ * values. Difference from the paper: values are folded into the exclusive
+ * results, too, as they arrive, so no inclusive result is shifted by one member
+ * at the end. */
 
 #include <string.h>
 
@@ -15,17 +16,20 @@ typedef struct chain_scan {
     ctn_operator_t by;
     const void *own;
     size_t bytes;
-    bool scanned[2];    /* whether values are scanned from that side */
-    void *exclusive[2]; /* results; NULL: not wanted */
-    void *inclusive;    /* from the left */
-    void *total;
+    bool scanned[2]; /* by side: whether values are scanned from there */
+    /* Results; NULL: not requested. */
+    void *exclusive[2]; /* by side */
+    void *inclusive;    /* of rank 0 to this member */
+    void *total;        /* of all members */
     /* working */
-    unsigned char
-        *running[2];      /* of the members within reach, including this one */
-    unsigned char *right; /* exclusive from the right, for the total */
-    bool any[2];          /* whether `exclusive` has a value */
+    /* By side: space for the head of a message, then the value of this member
+     * and the members on that side that the rounds so far have reached. */
+    unsigned char *running[2];
+    unsigned char *right; /* exclusive result of the right side, for `total` */
+    bool any[2];          /* by side: a value has arrived from there */
 } chain_scan_t;
 
+/** Memory for a value behind the head of a message; NULL: none. */
 static unsigned char *new_value(ctn_op_t *op, const chain_scan_t *scan)
 {
     return ctn_scratch_alloc(op->exec,
@@ -143,7 +147,8 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-/** @param arguments the sides to scan from, and where the results go */
+/** Create an operation on `chain`. NULL: no memory.
+ * @param arguments the sides to scan from, and where the results go */
 static ctn_op_t *create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_operator_t by,
                         const void *own, size_t bytes,
                         const chain_scan_t *arguments)

@@ -1,9 +1,10 @@
 /* Scatter on a chain from any root, of blocks of any lengths. Moody, Ahn, de
  * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
- * section 2. Rounds: ceil(log2 p). Messages: one per member. Memory: that of
- * the members below. A subtree receives its blocks as one stream, the nearest
- * to the root first. Each child's blocks are contiguous in it, and the child
- * reads them in place. */
+ * section 2. Rounds: ceil(log2 p). Messages: one per member. Memory: the blocks
+ * of a member's subtree. The root of a subtree receives the blocks of its
+ * subtree as one block stream (group/stream.h), that of the member nearest to
+ * the root first. The blocks for each of its children are contiguous in this
+ * stream, and the child reads them there. */
 
 #include "group/rooted_tree.h"
 
@@ -14,9 +15,10 @@ typedef struct chain_scatter {
     ctn_rank_blocks_t *result;
     /* working */
     ctn_stream_t stream[2]; /* root only, one for each side */
-    const ctn_receive_handle_t *receive_handle; /* other members */
-    size_t bound[2][CTN_ROOTED_ROUNDS +
-                    1]; /* where the blocks of each child begin */
+    const ctn_receive_handle_t *receive_handle; /* other members: the stream */
+    /* By side: offset of the blocks for each child in the stream, and the end
+     * of those for the last child. */
+    size_t bound[2][CTN_ROOTED_ROUNDS + 1];
 } chain_scatter_t;
 
 /** Pack the root's blocks for one side, the nearest member's first. */
@@ -38,22 +40,24 @@ static catena_status_t pack(ctn_op_t *op, chain_scatter_t *scatter,
     return status;
 }
 
-/** Find the blocks of each child. They begin at distances 1, 2, 4, ..., and the
- * last child's end with the stream. `at`: where the first one's begin. */
+/** Find the blocks for each child on `side`. The blocks for child c are those
+ * of 2^c members, fewer for the last child.
+ * @param at  offset of the blocks for the first child
+ * @param end length of the stream */
 static void find_bounds(chain_scatter_t *scatter, unsigned side,
-                        const unsigned char *records, size_t at, size_t end)
+                        const unsigned char *stream, size_t at, size_t end)
 {
     unsigned children = scatter->tree.children[side];
     for (unsigned child = 0; child < children; child++) {
         scatter->bound[side][child] = at;
         for (uint64_t i = 0; at < end && i < UINT64_C(1) << child; i++) {
-            (void)ctn_stream_next(records, &at);
+            (void)ctn_stream_next(stream, &at);
         }
     }
     scatter->bound[side][children] = at;
 }
 
-/** Set the result: this member's own block. */
+/** Set the result to a copy of this member's block. */
 static catena_status_t store_own(ctn_op_t *op, chain_scatter_t *scatter,
                                  ctn_rank_block_t own)
 {
@@ -94,24 +98,25 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
     return store_own(op, scatter, own);
 }
 
-static ctn_rank_block_t child_blocks(ctn_op_t *op, unsigned side,
-                                     unsigned child)
+/** The part of the stream that has the blocks for a child. */
+static ctn_rank_block_t outgoing(ctn_op_t *op, unsigned side, unsigned child)
 {
     const chain_scatter_t *scatter = ctn_op_state(op);
     const size_t *bound = scatter->bound[side];
-    const unsigned char *records = scatter->tree.is_root
-                                       ? scatter->stream[side].memory
-                                       : scatter->receive_handle->data;
-    return (ctn_rank_block_t){records + bound[child],
+    const unsigned char *stream = scatter->tree.is_root
+                                      ? scatter->stream[side].memory
+                                      : scatter->receive_handle->data;
+    return (ctn_rank_block_t){stream + bound[child],
                               bound[child + 1] - bound[child]};
 }
 
-static const ctn_rooted_values_t values = {incoming, child_blocks};
+static const ctn_rooted_values_t values = {incoming, outgoing};
 
 static void finish(ctn_op_t *op)
 {
     chain_scatter_t *scatter = ctn_op_state(op);
-    if (op->status == CATENA_OK) { /* else children may still read them */
+    /* After an error the memory stays: children may still read it. */
+    if (op->status == CATENA_OK) {
         ctn_rooted_drop(op);
         ctn_stream_release(op->exec, &scatter->stream[CTN_LEFT]);
         ctn_stream_release(op->exec, &scatter->stream[CTN_RIGHT]);

@@ -3,22 +3,23 @@
 
 #include "group/chain.h"
 
-/* The control block of a group member: memory that other members reach at the
- * address by which they know the member. Its size and its layout do not depend
+/* The control block of a group member: memory in the member's arena. Its
+ * address is the address of the member. Its size and its layout do not depend
  * on the group. It holds the slots of
  *
  * - the group's chain,
- * - chains of some of the members, which a higher layer forms,
+ * - subchains: chains of some of the members, which a higher layer forms,
  * - the user sequence, which also has eager buffers,
  * - group teardown, which does not depend on the state of the other sequences,
  *
- * and memory that a higher layer lays out for members that share it. */
+ * and memory that members share and a higher layer lays out. */
 
-#define CTN_SLOTS 64u /* of the user sequence */
-#define CTN_SUBCHAINS 2u
-#define CTN_TEARDOWN_SLOTS 64u /* 2 per round of a scan */
+#define CTN_SLOTS 64u          /* of the user sequence */
+#define CTN_SUBCHAINS 2u       /* that a member can belong to */
+#define CTN_TEARDOWN_SLOTS 64u /* 2 per round of a scan: 2^32 ranks */
 #define CTN_TEARDOWN_GENERATIONS 2u
 #define CTN_EAGER_SLOTS 32u /* slots that also have an eager buffer */
+/** Less one cache line, which holds the abort flag. */
 #define CTN_SHARED_BYTES (96u * 1024 - 64)
 
 typedef struct ctn_control_block {
@@ -28,21 +29,22 @@ typedef struct ctn_control_block {
     ctn_slot_t teardown[CTN_TEARDOWN_SLOTS][CTN_TEARDOWN_GENERATIONS];
     /* Zero in a new group. */
     unsigned char shared[CTN_SHARED_BYTES];
-    /* Used in the blocks of the world group only, which have the same offset on
-     * all ranks; see ctn_exec_abort. */
+    /* Used in the control blocks of the world group only, which lie at the same
+     * offset on all ranks; see ctn_exec_abort. */
     uint64_t abort_flag;
-    unsigned char unused[64 - sizeof(uint64_t)];
-    /* The rest need not be zero. */
+    unsigned char unused[64 - sizeof(uint64_t)]; /* of the cache line */
+    /* Need not be zero: nothing is read here before a word announces it. */
     unsigned char eager[CTN_GENERATIONS][CTN_EAGER_SLOTS][CTN_EAGER_FRAGMENTS]
                        [CTN_EAGER_FRAGMENT_BYTES];
 } ctn_control_block_t;
 
-/** The control block of a group of up to CTN_SMALL_MEMBERS members that runs
- * operations of one kind, one at a time: the same parts with fewer slots, as
- * much shared memory as the members need, and possibly shorter eager buffers.
- */
+/** Most members of a group whose control block is small. */
 #define CTN_SMALL_MEMBERS 64u
 
+/** The control block of a small group that runs operations of one kind, one at
+ * a time (ctn_hidden_t): the same parts with fewer slots, and as much shared
+ * memory as the members need. Shorter eager buffers follow if the operations
+ * need any. */
 typedef struct ctn_small_control_block {
     ctn_slots_t chain[CTN_CHAIN_SLOTS / 2];
     ctn_slots_t subchain[CTN_SUBCHAINS][CTN_CHAIN_SLOTS / 4];
@@ -51,7 +53,7 @@ typedef struct ctn_small_control_block {
     unsigned char shared[];
 } ctn_small_control_block_t;
 
-/** Offsets of the parts of a block. */
+/** Offsets of the parts of a control block of either size. */
 typedef struct ctn_control_block_layout {
     uint32_t chain, subchain[CTN_SUBCHAINS], user, teardown, shared;
 } ctn_control_block_layout_t;
@@ -65,8 +67,10 @@ typedef struct ctn_control_block_layout {
     }
 
 _Static_assert(offsetof(ctn_control_block_t, eager) % 4096 == 0,
-               "wide slots start on a page");
+               "eager buffers start on a page");
 
+/** Offset of a fragment of an eager buffer in a member's arena; not for small
+ * control blocks. */
 static inline uint64_t ctn_eager_offset(ctn_address_t member, uint64_t seq,
                                         unsigned slot, unsigned fragment)
 {
@@ -77,22 +81,22 @@ static inline uint64_t ctn_eager_offset(ctn_address_t member, uint64_t seq,
                CTN_EAGER_FRAGMENT_BYTES;
 }
 
-/** Start to keep the groups of exec: their list, and spare control blocks.
- * @return ERR_NO_MEMORY */
+/** Attach to exec what it keeps for groups: their list, and spare control
+ * blocks. @return OK or ERR_NO_MEMORY */
 catena_status_t ctn_groups_open(ctn_exec_t *exec);
 
-/** A control block with zeroed slots, from the spare ones or the heap; NULL: no
+/** Get a control block with zeroed slots, a spare one or a new one; NULL: no
  * memory. */
 ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec);
-/** Free it. No rank may put into it any more, and the slots of its sequences
- * are zero (ctn_sequence_clear). */
+/** Give a control block back, as a spare one if these are few. No rank may put
+ * into it any more, and all of its slots must be zero (ctn_sequence_clear). */
 void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block);
 
-/* The list of all groups. */
+/* The list of all groups of a context, the newest first. */
 
 void ctn_groups_add(catena_group_t *group);
-/** Remove a group from the list, if it is still in it. Linear: there are few
- * groups, since each has a control block in the heap. */
+/** Remove a group, if it is still in the list. Takes time linear in the number
+ * of groups: these are few, since each has a control block in the heap. */
 void ctn_groups_remove(const catena_group_t *group);
 /** Return the newest group; NULL: there is none. */
 catena_group_t *ctn_groups_newest(const ctn_exec_t *exec);

@@ -1,8 +1,9 @@
 /* Double exclusive scan on a chain. Moody, Ahn, de Supinski: Exascale
  * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2. Rounds:
- * ceil(log2 p). Messages: two per member and round. Memory: O(1). Differs from
- * the paper: both directions share one state machine; the exclusive values are
- * folded as they arrive, so no final shift is needed. */
+ * ceil(log2 p). Messages: two per member and round. Memory: O(1). Differences
+ * from the paper: one round serves both directions; values are folded into the
+ * exclusive results, too, as they arrive, so no inclusive result is shifted by
+ * one member at the end. */
 
 #include <string.h>
 
@@ -11,9 +12,10 @@
 
 enum { LEFT, RIGHT };
 
-/** A message: the sender's partner on its other side, and its running value. */
+/** A message. For its receiver, `beyond` is the partner of the next round. */
 typedef struct scan_message {
-    uint64_t beyond; /* packed */
+    uint64_t beyond; /* packed address of the sender's partner on its other
+                        side */
     unsigned char value[CTN_SCAN_BYTES];
 } scan_message_t;
 
@@ -31,8 +33,8 @@ ctn_step_t ctn_scan_begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Send to the partner on `side` the value of the other side, own value
- * included, and the address of its next partner. */
+/** Send the partner on `side` the inclusive value of the other side, and the
+ * address of the partner's next partner. */
 static catena_status_t send(ctn_op_t *op, ctn_scan_t *scan, int side)
 {
     scan_message_t message;
@@ -61,6 +63,7 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_scan_t *scan)
     return CTN_STEP_MOVED;
 }
 
+/** This round's message from `side`, which has arrived. */
 static const scan_message_t *message_from(ctn_op_t *op, ctn_scan_t *scan,
                                           int side)
 {
@@ -68,8 +71,8 @@ static const scan_message_t *message_from(ctn_op_t *op, ctn_scan_t *scan,
     return (const void *)ctn_op_slot(op, slot)->data;
 }
 
-/** Return whether the round's message from `side` has been folded or is not
- * due. */
+/** Fold the round's message from `side` if it has arrived. Return whether it
+ * has been folded, or there is none. */
 static bool receive(ctn_op_t *op, ctn_scan_t *scan, int side)
 {
     if (!ctn_address_exists(scan->partner[side]) ||
@@ -101,8 +104,8 @@ ctn_step_t ctn_scan_rounds(ctn_op_t *op)
     if (!scan->sent) {
         return send_both(op, scan);
     }
-    /* A round ends when the messages of both sides are here: the next message
-     * must not contain a later round's values. */
+    /* A round ends when the messages of both sides have arrived: this member's
+     * next messages must contain the values of both. */
     if (!receive(op, scan, LEFT) || !receive(op, scan, RIGHT)) {
         return CTN_STEP_WAIT;
     }

@@ -1,3 +1,5 @@
+/* Groups: their handles and hidden duplicates, and their teardown. */
+
 #include "group/group.h"
 
 #include <stdlib.h>
@@ -5,16 +7,16 @@
 
 /* ---- creation and release ---- */
 
-/** Initialize a handle over a control block. */
+/** Initialize a handle with its control block. */
 static void set_up(catena_group_t *group, ctn_exec_t *exec, void *block)
 {
-    const ctn_control_block_layout_t *at = ctn_group_layout(group);
+    const ctn_control_block_layout_t *layout = ctn_group_layout(group);
     ctn_address_t address = {.process = exec->locality->process};
     group->exec = exec;
     group->block = block;
     (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
-    ctn_chain_init(&group->chain, block, address, at->chain);
-    ctn_sequence_init(&group->sequence, block, at->user, CTN_FLIGHT);
+    ctn_chain_init(&group->chain, block, address, layout->chain);
+    ctn_sequence_init(&group->sequence, block, layout->user, CTN_FLIGHT);
     ctn_groups_add(group);
 }
 
@@ -32,45 +34,47 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
     return CATENA_OK;
 }
 
-static const char requests_key;
+static const char duplicates_key;
 
-static ctn_duplicates_t *requests_in(ctn_attachment_t *attachment)
+static ctn_duplicates_t *duplicates_in(ctn_attachment_t *attachment)
 {
     return (void *)((unsigned char *)attachment -
                     offsetof(ctn_duplicates_t, attachment));
 }
 
-static void release_requests(ctn_exec_t *exec, ctn_attachment_t *attachment)
+static void release_duplicates(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
-    ctn_refcount_drop(&requests_in(attachment)->users);
+    ctn_refcount_drop(&duplicates_in(attachment)->users);
 }
 
 ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group)
 {
-    ctn_attachment_t *found = ctn_group_find(group, &requests_key);
+    ctn_attachment_t *found = ctn_group_find(group, &duplicates_key);
     if (found == NULL) {
-        ctn_duplicates_t *requests = calloc(1, sizeof(*requests));
-        if (requests != NULL) {
-            found = &requests->attachment;
-            found->key = &requests_key;
-            found->release = release_requests;
+        ctn_duplicates_t *duplicates = calloc(1, sizeof(*duplicates));
+        if (duplicates != NULL) {
+            found = &duplicates->attachment;
+            found->key = &duplicates_key;
+            found->release = release_duplicates;
             ctn_group_attach(group, found);
         }
     }
-    return found != NULL ? requests_in(found) : NULL;
+    return found != NULL ? duplicates_in(found) : NULL;
 }
 
-/** Return the length of the control block of a hidden duplicate. */
+/** Lay out the control block of a hidden duplicate: a small one, or the usual
+ * one up to its eager buffers; then shorter eager buffers. Return its length.
+ */
 static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
                              size_t shared, bool eager)
 {
-    const size_t line = 4096;
+    const size_t page = 4096;
     size_t bytes = offsetof(ctn_control_block_t, eager);
     hidden->group.small = members <= CTN_SMALL_MEMBERS;
     if (hidden->group.small) {
         bytes = offsetof(ctn_small_control_block_t, shared) + shared;
-        bytes = (bytes + line - 1) / line * line;
+        bytes = (bytes + page - 1) / page * page;
     }
     hidden->eager = bytes;
     hidden->eager_bytes = eager ? CTN_SMALL_EAGER_BYTES : 0;
@@ -82,10 +86,10 @@ catena_status_t ctn_hidden_create(catena_group_t *of, size_t shared, bool eager,
                                   ctn_hidden_t **out)
 {
     ctn_exec_t *exec = of->exec;
-    ctn_duplicates_t *requests = ctn_duplicates_of(of);
+    ctn_duplicates_t *duplicates = ctn_duplicates_of(of);
     ctn_hidden_t *hidden = calloc(1, sizeof(*hidden));
     void *block = NULL;
-    if (requests != NULL && hidden != NULL) {
+    if (duplicates != NULL && hidden != NULL) {
         hidden->group.hidden = true;
         size_t bytes =
             lay_out_hidden(hidden, of->chain.place.size, shared, eager);
@@ -96,12 +100,12 @@ catena_status_t ctn_hidden_create(catena_group_t *of, size_t shared, bool eager,
         return CATENA_ERR_NO_MEMORY;
     }
     hidden->of = of;
-    hidden->requests = requests;
-    ctn_refcount_get(&requests->users);
+    hidden->requests = duplicates;
+    ctn_refcount_get(&duplicates->users);
     set_up(&hidden->group, exec, block);
     hidden->group.chain.place.size = of->chain.place.size;
     hidden->group.chain.place.rank = of->chain.place.rank;
-    hidden->group.sequence.flight = 0;
+    hidden->group.sequence.flight = 0; /* until ctn_sequence_open */
     *out = hidden;
     return CATENA_OK;
 }
@@ -143,19 +147,21 @@ int catena_group_size(const catena_group_t *group)
 
 /* ---- teardown ---- */
 
-/* Teardown is a scan on slots of its own. When the scan is complete here, all
- * members have begun to free the group. So all of them have completed every
- * earlier operation, and every put to this member has arrived, including words
- * that no operation waits for, which were flushed before. Nothing late can be
- * written to the memory that is released. No caller waits for the scan: it runs
- * in the background. */
+/* Teardown is a double scan on slots that nothing else uses. When the scan is
+ * complete here, all members have begun to free the group. So all of them have
+ * completed every earlier operation, and every put to this member has arrived,
+ * including words that no operation waits for: their senders flushed them
+ * before the scan. So nothing is written to the memory after its release. The
+ * scan runs in the background. */
 
 typedef struct teardown {
     ctn_scan_t scan; /* first: its phases are used here */
     catena_group_t *group;
-    bool flush;
-    bool keep; /* the caller releases the group */
-    ctn_sequence_t sequence;
+    bool flush_words;        /* see ctn_group_free */
+    bool keep;               /* the caller waits, and releases the group */
+    ctn_sequence_t sequence; /* of the scan alone */
+    /* Values of the scan: this member's, and the sums of those to the left and
+     * to the right. */
     ctn_words_t own;
     ctn_words_t left;
     ctn_words_t right;
@@ -174,21 +180,21 @@ static bool is_quiet(const catena_group_t *group)
     return quiet;
 }
 
-/** Requests that are not freed yet may still access the group. */
+/** Whether the teardown may run: the group is linked, no operation is under
+ * way, and all of its persistent requests, which still access it, are freed. */
 static bool ready(const ctn_op_t *op)
 {
     const teardown_t *teardown = (const void *)op->memory;
     const catena_group_t *group = teardown->group;
-    ctn_attachment_t *found = ctn_group_find(group, &requests_key);
+    ctn_attachment_t *found = ctn_group_find(group, &duplicates_key);
     return group->sequence.flight > 0 && is_quiet(group) &&
            (teardown->keep || found == NULL ||
-            requests_in(found)->users.count == 0);
+            duplicates_in(found)->users.count == 0);
 }
 
-/** Flush words that no operation waits for. Stores of the simulator are
- * delayed; in virtual time they are always flushed. Stores of processors are
- * ordered. Puts through the network are flushed only if no operation has waited
- * for them. */
+/** Flush words that no operation waits for. The simulator delays stores on the
+ * node, so these are always flushed there; processors keep stores in order. The
+ * network is flushed only if such words were sent. */
 static ctn_step_t flush(ctn_op_t *op)
 {
     const teardown_t *teardown = ctn_op_state(op);
@@ -197,7 +203,8 @@ static ctn_step_t flush(ctn_op_t *op)
     catena_status_t status = CATENA_OK;
     if (op->exec->virtual_time) {
         (void)local->ops->flush(local, &op->pending);
-    } else if ((teardown->flush || op->exec->needs_flush) && network != NULL) {
+    } else if ((teardown->flush_words || op->exec->needs_flush) &&
+               network != NULL) {
         status = network->ops->flush(network, &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -211,7 +218,9 @@ static ctn_step_t await_flush(ctn_op_t *op)
 static void release_group(ctn_op_t *op)
 {
     teardown_t *teardown = ctn_op_state(op);
-    if (!teardown->keep) { /* other members may be at the second scan already */
+    /* With `keep` a second scan may follow. Other members may have begun it, so
+     * its slots must not be zeroed. */
+    if (!teardown->keep) {
         ctn_sequence_clear(op->exec, &teardown->sequence);
         ctn_group_release(teardown->group);
     }
@@ -232,7 +241,9 @@ static const ctn_algorithm_t teardown_algorithm = {
     .ready = ready,
 };
 
-/** Create the teardown scan. NULL: no memory. */
+/** Create a teardown scan. NULL: no memory.
+ * @param scan  its number in the teardown sequence
+ * @param value summed over all members */
 static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
                                  uint64_t value)
 {
@@ -242,10 +253,10 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
     }
     teardown_t *teardown = ctn_op_state(op);
     ctn_sequence_t *sequence = &teardown->sequence;
-    uint32_t at = ctn_group_layout(group)->teardown;
-    ctn_sequence_set(sequence, (void *)ctn_group_block_at(group, at),
+    uint32_t base = ctn_group_layout(group)->teardown;
+    ctn_sequence_set(sequence, (void *)ctn_group_block_at(group, base),
                      CTN_TEARDOWN_GENERATIONS, 1);
-    sequence->base = at;
+    sequence->base = base;
     sequence->brittle = true;
     sequence->complete += scan;
     sequence->started += scan;
@@ -261,8 +272,8 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
     return op;
 }
 
-/** Return whether the caller has incomplete operations on the group; logs
- * it. */
+/** Return whether the application has incomplete operations on the group, and
+ * log that. */
 static bool is_busy(const catena_group_t *group)
 {
     uint64_t under_way =
@@ -277,7 +288,7 @@ static bool is_busy(const catena_group_t *group)
     return true;
 }
 
-catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
+catena_status_t ctn_group_free(catena_group_t *group, bool flush_words)
 {
     if (is_busy(group)) {
         return CATENA_ERR_STATE;
@@ -287,7 +298,7 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
     if (op == NULL) {
         return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
     }
-    ((teardown_t *)ctn_op_state(op))->flush = flush_links;
+    ((teardown_t *)ctn_op_state(op))->flush_words = flush_words;
     ctn_groups_remove(group);
     ctn_op_start_background(op, true);
     return exec->status;

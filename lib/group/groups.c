@@ -4,15 +4,16 @@
 
 #include "group/group.h"
 
-/* Blocks of freed groups are kept for new ones: fresh memory costs page faults,
- * and zeroing all of it costs more than zeroing the few used slots. */
+/* Control blocks of freed groups are kept for new ones: fresh memory costs page
+ * faults, and zeroing a whole block costs more than zeroing its few used slots.
+ */
 enum { SPARE_BLOCKS = 8 };
 
 typedef struct groups {
-    ctn_exec_attachment_t attachment;
-    catena_group_t *newest;
+    ctn_exec_attachment_t attachment; /* first */
+    catena_group_t *newest; /* of the list of groups, linked by `older` */
     ctn_control_block_t *spare[SPARE_BLOCKS];
-    unsigned spares;
+    unsigned spares; /* number of blocks in `spare` */
 } groups_t;
 
 static const char groups_key;

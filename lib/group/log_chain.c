@@ -1,7 +1,7 @@
-/* Builds the log-chain: the members 2^d away, for all d. Moody, Ahn, de
- * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
- * section 2: the addresses found by forwarding are stored. Rounds: ceil(log2
- * p). Messages: two per member and round. Memory: O(log p). */
+/* The log-chain: the addresses of the members 2^d away, for all d. Moody, Ahn,
+ * de Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI
+ * 2011, section 2: the addresses found by forwarding are stored. Rounds:
+ * ceil(log2 p). Messages: two per member and round. Memory: O(log p). */
 
 #include <string.h>
 
@@ -10,11 +10,12 @@
 
 enum { LEFT, RIGHT };
 
+/** State of the operation that builds a log-chain. */
 typedef struct building {
-    ctn_chain_t *chain;
+    ctn_chain_t *chain;   /* argument */
     ctn_log_chain_t *log; /* becomes chain->log when it is complete */
-    unsigned round;       /* whose partners are known */
-    bool sent;
+    unsigned round;       /* the last one whose partners are known */
+    bool sent;            /* this round's messages were sent */
 } building_t;
 
 static unsigned rounds_of(uint32_t size)
@@ -72,8 +73,10 @@ static ctn_step_t send_both(ctn_op_t *op, building_t *building)
     return CTN_STEP_MOVED;
 }
 
-/** Return whether the round's message from `side` has arrived or is not due. A
- * member without a partner on a side has none further away. */
+/** Return whether the round's message from `side` has arrived, or there is
+ * none.
+ * @param[out] beyond its content: the member twice as far away as the sender.
+ *                    Without a partner on `side` there is none further away */
 static bool received(ctn_op_t *op, const building_t *building, unsigned side,
                      ctn_address_t *beyond)
 {

@@ -1,3 +1,5 @@
+/* Results of gather, allgather and scatter on a chain. */
+
 #include "group/rooted_tree.h"
 
 catena_status_t ctn_rank_blocks_take(ctn_exec_t *exec,

@@ -1,11 +1,14 @@
+/* Trees on a chain: messages to and from parents and children. */
+
 #include "group/rooted_tree.h"
 
+/** State of an operation that builds the log-chain, then runs `on_tree`. */
 typedef struct with_log {
     ctn_chain_t *chain;
-    ctn_op_t *on_tree; /* not yet started */
+    ctn_op_t *on_tree; /* NULL once it was started */
 } with_log_t;
 
-static ctn_step_t find_members(ctn_op_t *op)
+static ctn_step_t build_log_chain(ctn_op_t *op)
 {
     with_log_t *with_log = ctn_op_state(op);
     return with_log->chain->log != NULL
@@ -31,7 +34,7 @@ static void release(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"log-chain", find_members}, {"tree", run}, {NULL, NULL}};
+    {"log-chain", build_log_chain}, {"tree", run}, {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm_with_log = {
     .name = "chain/tree",
@@ -63,8 +66,8 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
     return op;
 }
 
-/** Count the children on a side: 2^0, 2^1, ... away, within the subtree and the
- * chain. */
+/** Count the children on a side: those 2^0, 2^1, ... away that are members of
+ * the chain, and at most `limit`. */
 static unsigned count_children(const ctn_chain_place_t *place, unsigned side,
                                unsigned limit)
 {
@@ -105,7 +108,8 @@ static ctn_address_t member_at(const ctn_rooted_t *tree, unsigned side,
     return tree->chain->log->round[round].side[side];
 }
 
-/** Slots are numbered by the side of the receiver on which the sender is. */
+/** The slot of a message from a member 2^round away.
+ * @param side on which the receiver has the sender */
 static unsigned slot_of(unsigned side, unsigned round)
 {
     return 2 * round + side;
@@ -151,7 +155,7 @@ void ctn_rooted_drop(ctn_op_t *op)
     ctn_receive_handle_release(op, &tree->receive_handle[CTN_RIGHT]);
 }
 
-/** Receive from the member 2^round away on `side`. NEXT: it has been
+/** Receive from the member 2^round away on `side`. NEXT: the message has been
  * consumed. */
 static ctn_step_t receive_from(ctn_op_t *op, unsigned side, unsigned round)
 {
@@ -167,8 +171,8 @@ static ctn_step_t receive_from(ctn_op_t *op, unsigned side, unsigned round)
 
 /* ---- up ---- */
 
-/** Receive from the next child on `side`. MOVED: it has been consumed; NEXT:
- * there are no more children. */
+/** Receive from the next child on `side`. MOVED: its message has been consumed;
+ * NEXT: there are no more children. */
 static ctn_step_t receive_child(ctn_op_t *op, unsigned side)
 {
     ctn_rooted_t *tree = ctn_op_state(op);

@@ -5,25 +5,27 @@
 #include "group/scan_rounds.h"
 
 /* The tree of a collective with a root: two binomial trees with a common root,
- * one over the members on either side. For a member v away from the root, let d
- * be the lowest set bit of v: its parent is 2^d nearer to the root, its
- * children are 2^0 to 2^(d - 1) further away. So a subtree is a contiguous part
- * of the chain, and all distances are in the log-chain. Depth and rounds:
+ * one over the members on either side. Let d be the index of the lowest set bit
+ * of a member's distance from the root. Then its parent is 2^d nearer to the
+ * root, and its children are 2^0 to 2^(d - 1) further away. So a subtree is a
+ * contiguous part of the chain, and all parents and children are in the
+ * log-chain. Child c of a side is the child 2^c away. Depth and rounds:
  * ceil(log2 p). */
 
-#define CTN_ROOTED_ROUNDS 32u
+#define CTN_ROOTED_ROUNDS 32u /* for 2^32 members */
 
-/** Callbacks for the messages of a tree, either up or down. */
+/** Callbacks for the messages of an operation, which travel either up the tree
+ * (reduce, gather) or down (bcast, scatter). */
 typedef struct ctn_rooted_values {
-    /** Consume the message of the member on `side`: up, a child; down, the
-     * parent, whose receive handle stays valid until ctn_rooted_drop. */
+    /** Consume a message that came from `side`: up, from a child; down, from
+     * the parent. The parent's message stays until ctn_rooted_drop. */
     catena_status_t (*incoming)(ctn_op_t *op, unsigned side,
                                 const ctn_receive_handle_t *receive_handle);
-    /** Down: return what to send to the child on `side`, 2^child away. */
+    /** Down: return what to send to child `child` on `side`. */
     ctn_rank_block_t (*outgoing)(ctn_op_t *op, unsigned side, unsigned child);
 } ctn_rooted_values_t;
 
-/** First in the state of an operation on a tree. */
+/** The tree as one member sees it; first in the state of an operation. */
 typedef struct ctn_rooted {
     /* arguments */
     ctn_chain_t *chain;
@@ -32,25 +34,26 @@ typedef struct ctn_rooted {
     /* working */
     bool is_root;
     unsigned up;          /* side of the parent */
-    unsigned up_round;    /* it is 2^up_round away */
-    unsigned children[2]; /* on each side, 2^0, 2^1, ... away */
-    unsigned received[2]; /* from how many of them, the nearest first */
+    unsigned up_round;    /* the parent is 2^up_round away */
+    unsigned children[2]; /* number of children on each side */
+    unsigned received[2]; /* messages received from them, the nearest first */
     size_t sent_bytes;    /* to the parent */
-    ctn_receive_handle_t receive_handle[2];
+    ctn_receive_handle_t receive_handle[2]; /* by side */
 } ctn_rooted_t;
 
-/** Create an operation that builds the log-chain if necessary, then runs an
- * operation of `algorithm`, whose state begins with the tree: `*state`, filled
- * in by the caller. It runs once. NULL: no memory. */
+/** Create an operation that builds the log-chain if there is none, then runs an
+ * operation of `algorithm`, whose state begins with a ctn_rooted_t. It can be
+ * started once only. NULL: no memory.
+ * @param[out] state of the second operation; the caller sets its arguments */
 ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                             const ctn_algorithm_t *algorithm,
                             const ctn_rooted_values_t *values, void **state);
 
-/** Initialize the tree, in the operation's first phase. @return ERR_ARG: no
- * such root */
+/** Initialize the tree; called by the first phase. @return ERR_ARG: the chain
+ * has no such root */
 catena_status_t ctn_rooted_begin(ctn_rooted_t *tree);
 
-/** Release the receive handles. */
+/** Release the receive handles; called by `finish`. */
 void ctn_rooted_drop(ctn_op_t *op);
 
 /* Up: a message from each child, then one to the parent. */
@@ -60,7 +63,7 @@ ctn_step_t ctn_rooted_collect(ctn_op_t *op);
 /** Send `data` to the parent, zero-copy; see ctn_message_send_zcopy. */
 catena_status_t ctn_rooted_send_up(ctn_op_t *op, const void *data,
                                    size_t bytes);
-/** Phase: wait until the parent has read it. */
+/** Phase: wait until the parent has read the data. */
 ctn_step_t ctn_rooted_await_parent(ctn_op_t *op);
 
 /* Down: a message from the parent, then one to each child. */
@@ -69,13 +72,16 @@ ctn_step_t ctn_rooted_await_parent(ctn_op_t *op);
 ctn_step_t ctn_rooted_receive(ctn_op_t *op);
 /** Phase: send to every child, zero-copy. */
 ctn_step_t ctn_rooted_send_down(ctn_op_t *op);
-/** Phase: wait until all children have read theirs. */
+/** Phase: wait until all children have read their data. */
 ctn_step_t ctn_rooted_await_children(ctn_op_t *op);
 
-/** Build the list of blocks from a member's two streams, which it takes over.
- * After `head` bytes both streams begin with the own block, followed by those
- * of their side, the nearest first. The first member's left stream may be
- * empty. */
+/** Make a list of blocks by rank from the block streams of a member's two
+ * sides. The list takes over the memory of the streams.
+ * @param stream each begins with this member's block, followed by the blocks of
+ *               its side, the nearest first; of rank 0 the left one may be
+ *               empty
+ * @param head   bytes to skip before this member's block
+ * @param rank   of this member among the `count` members */
 catena_status_t ctn_rank_blocks_take(ctn_exec_t *exec,
                                      ctn_rank_blocks_t *blocks,
                                      ctn_stream_t *stream, size_t head,

@@ -1,7 +1,8 @@
-/* Rounds: ceil(log2 p). Messages: two per member and round. A message longer
- * than a slot takes three steps instead of one (exec/message.h), and it must
- * have been read before the next round's is written. Memory: one message out
- * and one in for each side. */
+/* The rounds of a double scan: ceil(log2 p). Messages: two per member and
+ * round. A message longer than a slot takes three steps instead of one
+ * (exec/message.h), and the next round begins only after its receiver has read
+ * it. Memory: for each side one message that is sent and one that is received.
+ */
 
 #include "group/scan_rounds.h"
 
@@ -12,14 +13,14 @@ void ctn_double_scan_begin(ctn_double_scan_t *double_scan)
     double_scan->partner[CTN_LEFT] = double_scan->place->left;
     double_scan->partner[CTN_RIGHT] = double_scan->place->right;
     double_scan->round = 0;
-    double_scan->sent = double_scan->here[CTN_LEFT] =
-        double_scan->here[CTN_RIGHT] = false;
+    double_scan->sent = double_scan->arrived[CTN_LEFT] =
+        double_scan->arrived[CTN_RIGHT] = false;
     memset(double_scan->send_handle, 0, sizeof(double_scan->send_handle));
     memset(double_scan->receive_handle, 0, sizeof(double_scan->receive_handle));
 }
 
-/** Send to the partner on `side` the value of the other side, and the address
- * of its next partner. */
+/** Send the partner on `side` the value of the other side, and the address of
+ * the partner's next partner. */
 static catena_status_t send(ctn_op_t *op, ctn_double_scan_t *double_scan,
                             unsigned side)
 {
@@ -37,6 +38,7 @@ static catena_status_t send(ctn_op_t *op, ctn_double_scan_t *double_scan,
                             &double_scan->send_handle[side]);
 }
 
+/** Whether the partners have read the last messages. */
 static bool all_taken(ctn_op_t *op, ctn_double_scan_t *double_scan)
 {
     bool left = ctn_message_send_done(op, &double_scan->send_handle[CTN_LEFT]);
@@ -63,13 +65,14 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_double_scan_t *double_scan)
     return CTN_STEP_MOVED;
 }
 
-/** NEXT: the round's message from `side` has been consumed, or is not due. */
+/** NEXT: the round's message from `side` has been consumed, or there is none.
+ */
 static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
                           unsigned side)
 {
     ctn_receive_handle_t *receive_handle = &double_scan->receive_handle[side];
     if (!ctn_address_exists(double_scan->partner[side]) ||
-        double_scan->here[side]) {
+        double_scan->arrived[side]) {
         return CTN_STEP_NEXT;
     }
     ctn_step_t step =
@@ -88,7 +91,7 @@ static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
         op, side, receive_handle->data + CTN_DOUBLE_SCAN_HEAD_BYTES,
         receive_handle->bytes - CTN_DOUBLE_SCAN_HEAD_BYTES);
     ctn_receive_handle_release(op, receive_handle);
-    double_scan->here[side] = true;
+    double_scan->arrived[side] = true;
     return status == CATENA_OK ? step : ctn_op_fail(op, status);
 }
 
@@ -102,8 +105,8 @@ ctn_step_t ctn_double_scan_rounds(ctn_op_t *op)
     if (!double_scan->sent) {
         return send_both(op, double_scan);
     }
-    /* A round ends when the messages of both sides are here: the next message
-     * must not contain a later round's values. */
+    /* A round ends when the messages of both sides have arrived: this member's
+     * next messages must contain the values of both. */
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         ctn_step_t step = receive(op, double_scan, side);
         if (step != CTN_STEP_NEXT) {
@@ -114,7 +117,7 @@ ctn_step_t ctn_double_scan_rounds(ctn_op_t *op)
         if (ctn_address_exists(double_scan->partner[side])) {
             double_scan->partner[side] = double_scan->beyond[side];
         }
-        double_scan->here[side] = false;
+        double_scan->arrived[side] = false;
     }
     double_scan->round++;
     double_scan->sent = false;

@@ -1,3 +1,5 @@
+/* Block streams. */
+
 #include "group/stream.h"
 
 #include <string.h>
@@ -46,11 +48,11 @@ catena_status_t ctn_stream_put(ctn_exec_t *exec, ctn_stream_t *stream,
 }
 
 catena_status_t ctn_stream_append(ctn_exec_t *exec, ctn_stream_t *stream,
-                                  const void *records, size_t bytes)
+                                  const void *blocks, size_t bytes)
 {
     catena_status_t status = ctn_stream_reserve(exec, stream, bytes);
     if (status == CATENA_OK && bytes > 0) {
-        memcpy(stream->memory + stream->bytes, records, bytes);
+        memcpy(stream->memory + stream->bytes, blocks, bytes);
         ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
         stream->bytes += bytes;
     }
@@ -63,11 +65,11 @@ void ctn_stream_release(ctn_exec_t *exec, ctn_stream_t *stream)
     *stream = (ctn_stream_t){NULL, 0, 0};
 }
 
-ctn_rank_block_t ctn_stream_next(const unsigned char *records, size_t *at)
+ctn_rank_block_t ctn_stream_next(const unsigned char *memory, size_t *at)
 {
     uint64_t length;
-    memcpy(&length, records + *at, sizeof(length));
-    ctn_rank_block_t block = {records + *at + sizeof(length), (size_t)length};
+    memcpy(&length, memory + *at, sizeof(length));
+    ctn_rank_block_t block = {memory + *at + sizeof(length), (size_t)length};
     *at += ctn_stream_bytes(block.bytes);
     return block;
 }

@@ -3,19 +3,21 @@
 
 #include "exec/exec.h"
 
-/* Streams: blocks of any lengths in the format in which they are sent: the
- * length, then the data, padded to 8 bytes. Streams are joined by
- * concatenation. */
+/* Block streams: blocks of any lengths in the format in which they are sent.
+ * Each has its length, then the data, padded to 8 bytes. Block streams are
+ * joined by concatenation. (The stream of a datatype is something else.) */
 
+/** A block of one member. */
 typedef struct ctn_rank_block {
     const void *data; /* aligned to 8 bytes in results */
     size_t bytes;
 } ctn_rank_block_t;
 
+/** A block stream; all zero when it is empty. */
 typedef struct ctn_stream {
-    unsigned char *memory; /* in the own heap */
+    unsigned char *memory; /* in this rank's heap */
     size_t bytes;          /* in use */
-    size_t capacity;
+    size_t capacity;       /* bytes of `memory` */
 } ctn_stream_t;
 
 /** Return the bytes that a block takes in a stream. */
@@ -30,12 +32,15 @@ catena_status_t ctn_stream_reserve(ctn_exec_t *exec, ctn_stream_t *stream,
 /** Append a block. */
 catena_status_t ctn_stream_put(ctn_exec_t *exec, ctn_stream_t *stream,
                                ctn_rank_block_t block);
-/** Append another stream, or a part of one. */
+/** Append the blocks of another stream.
+ * @param blocks `bytes` of the other stream, whole blocks */
 catena_status_t ctn_stream_append(ctn_exec_t *exec, ctn_stream_t *stream,
-                                  const void *records, size_t bytes);
+                                  const void *blocks, size_t bytes);
 void ctn_stream_release(ctn_exec_t *exec, ctn_stream_t *stream);
 
-/** Return the block at `*at`, and advance it to the next one. */
-ctn_rank_block_t ctn_stream_next(const unsigned char *records, size_t *at);
+/** Return the block at offset `*at` of a stream, and set `*at` to the offset of
+ * the next block.
+ * @param memory of the stream */
+ctn_rank_block_t ctn_stream_next(const unsigned char *memory, size_t *at);
 
 #endif

@@ -1,10 +1,12 @@
 /* Allgather on a chain into published tables. Recursive doubling without
- * wrap-around: before round d a member holds the records of the members less
- * than 2^d away on either side; the partner 2^d away needs exactly those of its
- * side. Rounds: ceil(log2 p), and one before to publish the tables. Since all
- * members know the number of records, these are put directly to their final
- * place, in one step a round. chain_allgather.c, for any lengths, reads and
- * copies them. */
+ * wrap-around: before round d a member has the records of the members less than
+ * 2^d away on either side. In round d it sends its partner 2^d to the left its
+ * own records and those of the members to its right, which that partner lacks,
+ * and conversely its partner to the right. Rounds: ceil(log2 p), and one before
+ * to publish the tables. All members
+ * know the number of records, so a sender puts them directly to their final
+ * place, in one step a round. In chain_allgather.c, for blocks of any lengths,
+ * the receiver copies them. */
 
 #include <string.h>
 
@@ -19,6 +21,7 @@ static unsigned slot_of(unsigned round, unsigned side)
     return 2 + 2 * round + side;
 }
 
+/** Send the address of this member's table to the neighbor on `side`. */
 static catena_status_t publish(ctn_op_t *op, ctn_table_allgather_t *gather,
                                int side)
 {
@@ -35,7 +38,7 @@ static catena_status_t publish(ctn_op_t *op, ctn_table_allgather_t *gather,
 static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_table_allgather_t *gather = ctn_op_state(op);
-    gather->round = gather->sent = gather->received = 0;
+    gather->round = gather->sent = 0;
     for (int side = LEFT; side <= RIGHT; side++) {
         catena_status_t status = publish(op, gather, side);
         if (status != CATENA_OK) {
@@ -62,20 +65,22 @@ static ctn_step_t receive_tables(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Return the offset of member `i`'s records. */
+/** Return the offset of member `i`'s records in a table. */
 static size_t record_start(const ctn_table_allgather_t *gather, uint32_t i)
 {
     return (gather->first != NULL ? gather->first[i] : i) *
            gather->record_bytes;
 }
 
-/** Send the records for the partner on `side`, then the address of its next
- * partner. */
+/** Put the records that the partner on `side` lacks into its table, announced
+ * by word 1 of the slot. Then send the address of its next partner in the slot,
+ * announced by word 0. */
 static catena_status_t send(ctn_op_t *op, ctn_table_allgather_t *gather,
                             int side)
 {
     uint64_t rank = gather->place->rank;
     uint64_t reach = UINT64_C(1) << gather->round;
+    /* The first and the last member whose records are sent. */
     uint64_t low =
         side == LEFT ? rank : rank + 1 - (reach < rank + 1 ? reach : rank + 1);
     uint64_t high = side == RIGHT ? rank : rank + reach - 1;
@@ -118,6 +123,8 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_table_allgather_t *gather)
     return CTN_STEP_MOVED;
 }
 
+/** Whether this round's records and address from `side` have arrived, or there
+ * is no partner. */
 static bool received(ctn_op_t *op, const ctn_table_allgather_t *gather,
                      int side)
 {

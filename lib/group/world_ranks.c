@@ -1,3 +1,5 @@
+/* World ranks: the table of a group, how it is gathered, and translation. */
+
 #include "group/world_ranks.h"
 
 #include <stdlib.h>
@@ -21,7 +23,7 @@ static world_ranks_t *table_of(const catena_group_t *group)
     return (world_ranks_t *)ctn_group_find(group, &world_ranks_key);
 }
 
-/** Return whether they follow from the handle. */
+/** Return whether the world ranks follow from the handle without a table. */
 static bool is_implied(const catena_group_t *group)
 {
     return group->permanent || group->chain.place.size == 1;
@@ -62,11 +64,11 @@ catena_status_t ctn_world_ranks_set(catena_group_t *group, int *ranks)
     return CATENA_OK;
 }
 
-/* ---- fetching them ---- */
+/* ---- gathering ---- */
 
 typedef struct fetch {
     catena_group_t *group; /* argument */
-    int *gathered;         /* [size] in the shared heap */
+    int *gathered;         /* [size] in the shared heap, by rank */
 } fetch_t;
 
 static size_t table_bytes(const catena_group_t *group)
@@ -74,7 +76,8 @@ static size_t table_bytes(const catena_group_t *group)
     return group->chain.place.size * sizeof(int);
 }
 
-/** The allgather runs on the group's chain, one operation after the other. */
+/** Wait for earlier operations of the group: the allgather runs on the group's
+ * chain, where all members must start the same operations in the same order. */
 static ctn_step_t wait_until_oldest(ctn_op_t *op)
 {
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
@@ -121,7 +124,7 @@ static ctn_step_t keep(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     fetch_t *fetch = ctn_op_state(op);
-    if (op->status == CATENA_ERR_NO_MEMORY) { /* other members wait for it */
+    if (op->status == CATENA_ERR_NO_MEMORY) { /* other members wait for this */
         op->status = ctn_exec_abort(op->exec, op->status);
     }
     ctn_scratch_free(op->exec, fetch->gathered, table_bytes(fetch->group));
