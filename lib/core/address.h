@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The address of a group member: its process (world rank) and the offset of
- * its control block in that process's arena. 16 bytes, the same on all
- * processes, so it may be sent in messages. */
+/** The address of a group member: its process (world rank), and the offset of
+ * its control block in that process's arena. It has 16 bytes and means the same
+ * on all processes, so it may be sent in messages. */
 typedef struct ctn_address {
     uint64_t process;
     uint64_t offset;
@@ -15,6 +15,7 @@ typedef struct ctn_address {
 
 _Static_assert(sizeof(ctn_address_t) == 16, "an address is 16 bytes");
 
+/** For a neighbor that does not exist, at the ends of a chain. */
 #define CTN_NO_PROCESS UINT64_MAX
 #define CTN_NO_ADDRESS ((ctn_address_t){CTN_NO_PROCESS, 0})
 
@@ -23,8 +24,9 @@ static inline bool ctn_address_exists(ctn_address_t address)
     return address.process != CTN_NO_PROCESS;
 }
 
-/* An address in 8 bytes, for messages with many addresses. Control blocks begin
- * on a page, and the arenas of a node take at most 2^46 bytes together (see
+/* A packed address has 8 bytes, for messages with many addresses: 30 bits of
+ * process and 34 bits of page. That suffices, since control blocks begin on a
+ * page and the arenas of a node take at most 2^46 bytes together (see
  * heap/segment.c). */
 
 #define CTN_MEMBER_ALIGNMENT 4096u

@@ -8,9 +8,9 @@
 /** Bytes of a cache line. */
 #define CTN_LINE 64u
 
-/** Zeroed memory that begins and ends on cache line boundaries, for structures
- * whose first lines are hot. The caller frees it with free(); NULL: no memory.
- */
+/** Allocate zeroed memory that begins and ends on cache line boundaries, for
+ * structs whose first cache lines are used in every call. The caller frees it
+ * with free(); NULL: no memory. */
 static inline void *ctn_lines_alloc(size_t bytes)
 {
     size_t whole = (bytes + CTN_LINE - 1) & ~(size_t)(CTN_LINE - 1);

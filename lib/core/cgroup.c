@@ -1,3 +1,5 @@
+/* Control groups of Linux. */
+
 #include "core/cgroup.h"
 
 #include <stdbool.h>
@@ -7,6 +9,7 @@
 
 enum { PATH_BYTES = 4096 };
 
+/** The arguments of ctn_cgroup_each. */
 typedef struct cgroup_walk {
     const char *root;
     const char *controller;
@@ -14,13 +17,13 @@ typedef struct cgroup_walk {
     void *argument;
 } cgroup_walk_t;
 
-/** Whether a list, separated by commas, contains a word. */
-static bool contains(const char *list, const char *word)
+/** Whether a list, separated by commas, contains a name. */
+static bool contains(const char *list, const char *name)
 {
-    size_t length = strlen(word);
+    size_t length = strlen(name);
     for (const char *at = list; at != NULL; at = strchr(at, ',')) {
         at += *at == ',';
-        if (strncmp(at, word, length) == 0 &&
+        if (strncmp(at, name, length) == 0 &&
             (at[length] == ',' || at[length] == '\0')) {
             return true;
         }
@@ -28,7 +31,10 @@ static bool contains(const char *list, const char *word)
     return false;
 }
 
-/** Visit `group` below `mount`, and its ancestors up to the mount. */
+/** Visit the directory of `group`, and those of its ancestors up to the root of
+ * its tree.
+ * @param mount of the tree, below /sys/fs/cgroup
+ * @param group path of the control group in the tree */
 static void visit_ancestors(const cgroup_walk_t *walk, int version,
                             const char *mount, const char *group)
 {
@@ -52,8 +58,9 @@ static void visit_ancestors(const cgroup_walk_t *walk, int version,
     }
 }
 
-/** A line of /proc/self/cgroup: "ID:CONTROLLERS:PATH", without controllers in
- * version 2. */
+/** Visit the control group that a line of /proc/self/cgroup names, if it has
+ * the controller. The line is "ID:CONTROLLERS:PATH"; in version 2 the list of
+ * controllers is empty. */
 static void visit_line(const cgroup_walk_t *walk, char *line)
 {
     line[strcspn(line, "\n")] = '\0';
@@ -82,9 +89,9 @@ void ctn_cgroup_each(const char *root, const char *controller,
     char path[PATH_BYTES];
     snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     FILE *file = fopen(path, "re");
-    while (file != NULL && getline(&line, &room, file) > 0) {
+    while (file != NULL && getline(&line, &capacity, file) > 0) {
         visit_line(&walk, line);
     }
     free(line);
@@ -102,8 +109,8 @@ char *ctn_cgroup_line(const char *directory, const char *file)
         return NULL;
     }
     char *line = NULL;
-    size_t room = 0;
-    if (getline(&line, &room, stream) < 0) {
+    size_t capacity = 0;
+    if (getline(&line, &capacity, stream) < 0) {
         free(line);
         line = NULL;
     }

@@ -1,3 +1,5 @@
+/* Reading and printing of settings. */
+
 #include "core/config.h"
 
 #include <assert.h>
@@ -12,7 +14,7 @@
 #define PREFIX "CATENA_"
 
 _Static_assert(sizeof(ctn_setting_kind_t) == sizeof(unsigned),
-               "words are written as unsigned, and read as an enum");
+               "keywords are written as unsigned, and read as an enum");
 
 const ctn_setting_type_t ctn_setting_bytes = {
     CTN_SETTING_SIZE, CTN_ACCEPT_AUTO, NULL,
@@ -34,13 +36,14 @@ const ctn_setting_type_t ctn_setting_text = {CTN_SETTING_TEXT, 0, NULL,
 
 /* ---- tables ---- */
 
-/** A setting among all tables, and where its table's values begin. */
+/** A position in the list of all settings of all tables. */
 typedef struct config_cursor {
-    const ctn_setting_table_t *const *table;
-    size_t index; /* in the table */
-    size_t offset;
+    const ctn_setting_table_t *const *table; /* in the list of tables */
+    size_t index;                            /* of the setting in the table */
+    size_t offset; /* of the table's struct of values in all values */
 } config_cursor_t;
 
+/** The bytes of a struct of values, so that the next one is aligned. */
 static size_t padded_bytes(const ctn_setting_table_t *table)
 {
     const size_t align = _Alignof(max_align_t);
@@ -58,7 +61,8 @@ static const ctn_setting_t *setting_at(config_cursor_t *at)
     return *at->table != NULL ? &(*at->table)->setting[at->index] : NULL;
 }
 
-/** For each setting of `tables`, which is `row` in the loop, at cursor `at`. */
+/** A loop over all settings of `tables`. It declares `at`, the cursor, and
+ * `row`, the setting at the cursor. (The outer loop runs once.) */
 #define FOR_EACH_SETTING(tables, at, row)                                      \
     for (config_cursor_t at = {(tables), 0, 0}; at.table != NULL;              \
          at.table = NULL)                                                      \
@@ -99,6 +103,7 @@ static catena_status_t parse_size(const ctn_setting_type_t *type,
     return CATENA_OK;
 }
 
+/** The index of a keyword; -1: it is none of them. */
 static int find_word(const char *const *words, const char *text)
 {
     for (int i = 0; words[i] != NULL; i++) {
@@ -150,6 +155,7 @@ static catena_status_t parse_text(const char *text, char **out)
     return CATENA_OK;
 }
 
+/** Store the value of a text. @return ERR_ARG: the type does not accept it */
 static catena_status_t parse(const ctn_setting_type_t *type, const char *text,
                              void *field)
 {
@@ -168,7 +174,8 @@ static catena_status_t parse(const ctn_setting_type_t *type, const char *text,
 
 enum { EXPECTED_BYTES = 256 };
 
-/** What a type expects: "auto, spin, yield or sleep". */
+/** The values that a type accepts, for messages: "auto, spin, yield or sleep".
+ */
 static const char *expected_of(const ctn_setting_type_t *type,
                                char text[EXPECTED_BYTES])
 {
@@ -187,6 +194,8 @@ static const char *expected_of(const ctn_setting_type_t *type,
     return text;
 }
 
+/** Set the setting at a cursor.
+ * @param where it was set, for messages: precedes the name */
 static catena_status_t set(unsigned char *values, const config_cursor_t *at,
                            const char *text, const char *where,
                            const ctn_log_t *log)
@@ -222,6 +231,7 @@ static bool find_setting(ctn_setting_tables_t tables, const char *name,
     return false;
 }
 
+/** The name of the setting that is most similar to an unknown name. */
 static const char *nearest_name(ctn_setting_tables_t tables, const char *name,
                                 size_t length)
 {
@@ -273,9 +283,10 @@ static const char *in_environment(const ctn_setting_t *row)
 
 /* ---- reading ---- */
 
-static catena_status_t read_default(unsigned char *values,
-                                    ctn_setting_tables_t tables,
-                                    const ctn_log_t *log)
+/** Set all settings to their default values or to those of the environment. */
+static catena_status_t read_environment(unsigned char *values,
+                                        ctn_setting_tables_t tables,
+                                        const ctn_log_t *log)
 {
     catena_status_t status = CATENA_OK;
     FOR_EACH_SETTING(tables, at, row)
@@ -291,6 +302,7 @@ static catena_status_t read_default(unsigned char *values,
     return status;
 }
 
+/** Set the setting of a text "NAME=VALUE". */
 static catena_status_t read_setting(unsigned char *values,
                                     ctn_setting_tables_t tables,
                                     const char *setting, const ctn_log_t *log)
@@ -322,7 +334,7 @@ catena_status_t ctn_config_read(ctn_config_t *config,
     if (read.values == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    catena_status_t status = read_default(read.values, tables, log);
+    catena_status_t status = read_environment(read.values, tables, log);
     for (size_t i = 0;
          settings != NULL && settings[i] != NULL && status == CATENA_OK; i++) {
         status = read_setting(read.values, tables, settings[i], log);

@@ -4,16 +4,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Copy memory that exceeds the caches with non-temporal stores, which do not
- * read the written lines first. A later reader of the target waits longer for
- * it than after memcpy. Later stores become visible after the copy. */
+/** Copy memory with non-temporal stores. These bypass the caches and do not
+ * read the target's cache lines first, so the copy of much memory is faster
+ * than memcpy. Reading the target afterwards takes longer. Stores after the
+ * copy become visible after it. */
 void ctn_copy_past_caches(void *target, const void *source, size_t bytes);
 
-/** Whether that is faster for so many bytes, read and written: they exceed the
- * largest cache. Below that the copy alone is faster, too, but not together
- * with reading the target. 2 cores with 260 MiB, copied and then read by the
- * receiver: 128 MiB take 5.6 ms with memcpy and 6.3 past the caches, 256 MiB
- * 18.3 and 13.4. */
+/** Whether ctn_copy_past_caches saves time for `bytes`, counting what is read
+ * and what is written: whether they exceed the largest cache. For less memory
+ * the copy alone is faster, too, but the copy and the reading of the target
+ * together are not. 2 cores with 260 MiB of cache, copy and reading: 128 MiB
+ * take 5.6 ms with memcpy and 6.3 past the caches, 256 MiB 18.3 and 13.4. */
 bool ctn_copy_exceeds_caches(size_t bytes);
 
 #endif

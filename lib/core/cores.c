@@ -1,3 +1,6 @@
+/* The number of cores, from the affinity mask, the list of processing units
+ * that are online, and the files of control groups. */
+
 #include "core/cores.h"
 
 #include <ctype.h>
@@ -11,15 +14,16 @@
 
 #include "core/cgroup.h"
 
-/* Kernels count fewer processing units. */
+/* No kernel supports so many processing units. */
 enum { MOST_UNITS = 1 << 20 };
 
+/** Lower `*cores` to a limit. */
 static void lower(unsigned *cores, unsigned limit)
 {
     *cores = limit < *cores ? limit : *cores;
 }
 
-/** Read a whole number and step over it. */
+/** Read a whole number at `*text`, and advance `*text` behind it. */
 static bool read_number(const char **text, long long *number)
 {
     char *end;
@@ -32,14 +36,16 @@ static bool read_number(const char **text, long long *number)
     return true;
 }
 
-/** @return cores that a quota amounts to; UINT_MAX: no limit ("max" or -1) */
+/** @param quota_text  microseconds of CPU time in each period
+ * @param period_text NULL: the period follows the quota (version 2)
+ * @return the cores that a quota amounts to; UINT_MAX: no limit ("max" or -1)
+ */
 static unsigned quota_cores(const char *quota_text, const char *period_text)
 {
     long long quota, period;
     if (quota_text == NULL || !read_number(&quota_text, &quota) || quota <= 0) {
         return UINT_MAX;
     }
-    /* Version 2 has the period on the same line. */
     period_text = period_text != NULL ? period_text : quota_text;
     if (!read_number(&period_text, &period) || period <= 0) {
         return UINT_MAX;
@@ -65,7 +71,8 @@ static void visit_quota(const char *directory, int version, void *argument)
     free(period);
 }
 
-/** @return units in a list such as "0-3,8"; UINT_MAX: it is none */
+/** @return the number of processing units in a list such as "0-3,8"; UINT_MAX:
+ * this is no list */
 static unsigned list_cores(const char *list)
 {
     unsigned cores = 0;
@@ -94,7 +101,8 @@ static unsigned list_cores(const char *list)
 
 static void visit_cpuset(const char *directory, int version, void *argument)
 {
-    /* An empty list in version 2: that of the parent. */
+    /* In version 2 an empty list means that the parent's applies, which is
+     * visited, too. */
     char *list =
         ctn_cgroup_line(directory, version == 2 ? "cpuset.cpus.effective"
                                                 : "cpuset.effective_cpus");
@@ -104,7 +112,7 @@ static void visit_cpuset(const char *directory, int version, void *argument)
     free(list);
 }
 
-/** @return units in the affinity mask; UINT_MAX: unknown */
+/** @return the processing units in the affinity mask; UINT_MAX: unknown */
 static unsigned affinity_cores(void)
 {
     /* The system call refuses a mask that is smaller than the kernel's. */

@@ -20,8 +20,8 @@ static inline uint64_t ctn_hash_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/** The hash of a sequence of values: begins with any number, then adds one
- * after the other. Zeros count, too. */
+/** Add a value to the hash of a list of values. The first `hash` may be any
+ * number. Zeros change the hash, too. */
 static inline uint64_t ctn_hash_add(uint64_t hash, uint64_t value)
 {
     return ctn_hash_mix((hash + CTN_HASH_STEP) ^ value);
@@ -36,14 +36,16 @@ static inline uint64_t ctn_hash_add_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/** Fibonacci hashing: the bits from 32 on depend on all lower bits of x. */
+/** Fibonacci hashing. Each bit of the result depends on all bits of x up to the
+ * same position, so users take the upper 32 bits. */
 static inline uint64_t ctn_hash_fibonacci(uint64_t x)
 {
     return x * CTN_HASH_STEP;
 }
 
 /** Jenkins's one-at-a-time hash (Algorithm Alley, Dr. Dobb's Journal 22(9),
- * 1997): add bytes, beginning with 0, in any number of parts. */
+ * 1997): add bytes to a hash, which is 0 at first. The bytes may be added in
+ * any number of parts. */
 static inline uint32_t ctn_hash_jenkins(uint32_t hash, const void *data,
                                         size_t bytes)
 {
@@ -56,7 +58,7 @@ static inline uint32_t ctn_hash_jenkins(uint32_t hash, const void *data,
     return hash;
 }
 
-/** The hash, after all bytes. */
+/** The final hash, after all bytes were added. */
 static inline uint32_t ctn_hash_jenkins_end(uint32_t hash)
 {
     hash += hash << 3;

@@ -3,12 +3,12 @@
 
 #include <stddef.h>
 
-/* Intrusive lists. A list is a pointer to its first item, NULL if it is empty;
- * the items are structs with members `next` and `previous`, which are NULL at
- * the ends. These are macros, as the items have types of their own; they
+/* Intrusive doubly linked lists. A list is a pointer to its first item, NULL if
+ * it is empty. The items are structs of any type with members `next` and
+ * `previous`, which are NULL at the ends. Any type requires macros; these
  * evaluate their arguments several times. */
 
-/** Insert an item at the front of the list at `list`. */
+/** Insert an item at the front of the list `*list`. */
 #define CTN_LIST_PUSH(list, item)                                              \
     do {                                                                       \
         (item)->previous = NULL;                                               \
@@ -19,7 +19,7 @@
         *(list) = (item);                                                      \
     } while (0)
 
-/** Remove an item from the list at `list`, which contains it. */
+/** Remove an item from the list `*list`, which contains it. */
 #define CTN_LIST_REMOVE(list, item)                                            \
     do {                                                                       \
         if ((item)->next != NULL) {                                            \

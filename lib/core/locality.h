@@ -4,28 +4,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Logical indices of the node's resources that this process has to itself or
- * shares as a whole, smallest kind first; -1: parts of several. See
- * topo/levels.c. */
+/** Kinds of resources of a node, such as cores; see topo/levels.c. */
 #define CTN_RESOURCES 4
+
+/** The resources that this process is bound to. */
 typedef struct ctn_resources {
-    bool known; /* discovering the machine takes long: done on demand */
+    bool known; /* set when the indices are first needed: hwloc then reads the
+                   machine, which takes long */
+    /** By kind, the smallest first: the logical index of the one resource that
+     * this process may run on; -1: it may run on several, or there is none. */
     int index[CTN_RESOURCES];
 } ctn_resources_t;
 
-/** Where this process runs, from the launcher and hwloc, without communication.
- */
+/** Where this process runs: what the launcher and hwloc tell, without
+ * communication between ranks. */
 typedef struct ctn_locality {
     uint64_t process; /* world rank */
     /** The name of the node, the same for all its ranks and different on other
-     * nodes; lives as long as the context. */
+     * nodes; valid as long as the context. */
     const char *node;
     uint32_t local_rank; /* among the job's processes on the node */
-    uint32_t local_size;
-    int numa;            /* NUMA domain this process is bound to, -1: several */
-    bool oversubscribed; /* the host has more ranks than cores */
-    double ranks_per_core; /* of the host; unknown if simulated */
-    bool simulated;
+    uint32_t local_size; /* the number of these processes */
+    int numa; /* NUMA domain that this process is bound to; -1: several */
+    bool oversubscribed;   /* the host has more ranks than cores */
+    double ranks_per_core; /* of the host; not set in the simulator */
+    bool simulated;        /* the node is one of the simulator */
     ctn_resources_t *resources;
 } ctn_locality_t;
 

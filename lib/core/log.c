@@ -1,3 +1,5 @@
+/* Log messages, and the text of catena_last_error. */
+
 #include "core/log.h"
 
 #include <stdarg.h>
@@ -13,6 +15,7 @@ static const char *const level_names[] = {"FATAL", "ERROR", "WARN",
  * one terminal do not mix. */
 enum { LINE_BYTES = 2048 };
 
+/** Write "[catena HOST:RANK] LEVEL " to a line. @return its length */
 static size_t put_head(char *line, size_t bytes, const ctn_log_t *log,
                        catena_log_level_t level)
 {
@@ -34,8 +37,8 @@ static size_t put_head(char *line, size_t bytes, const ctn_log_t *log,
     return length < 0 ? 0 : (size_t)length;
 }
 
-/* The text of catena_last_error. Of a thread, not of a context: callers ask
- * after a call that gave them no context. */
+/* The text of catena_last_error. Each thread has its own. It does not belong to
+ * a context, since callers ask for it after a catena_init that has failed. */
 static _Thread_local char last_error[512];
 
 const char *catena_last_error(void)
@@ -60,12 +63,13 @@ static void write_line(const ctn_log_t *log, catena_log_level_t level,
 void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
                    const char *format, ...)
 {
-    catena_log_level_t shown = log != NULL ? log->level : CATENA_LOG_WARN;
-    bool kept = level <= CATENA_LOG_ERROR && shown != CTN_LOG_NOTHING;
+    catena_log_level_t most = log != NULL ? log->level : CATENA_LOG_WARN;
+    bool written = level <= most && most != CTN_LOG_NOTHING;
+    bool kept = level <= CATENA_LOG_ERROR && most != CTN_LOG_NOTHING;
     char message[LINE_BYTES] = "";
     va_list arguments;
 
-    if (level > shown && !kept)
+    if (!written && !kept)
         return;
 
     va_start(arguments, format);
@@ -73,7 +77,7 @@ void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
     va_end(arguments);
     if (kept)
         (void)snprintf(last_error, sizeof(last_error), "%.511s", message);
-    if (level > shown || shown == CTN_LOG_NOTHING)
+    if (!written)
         return;
     if (log != NULL && log->sink != NULL)
         log->sink(log->argument, level, message);

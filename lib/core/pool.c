@@ -1,13 +1,16 @@
+/* Pools of objects of one size. */
+
 #include "core/pool.h"
 
 #include <stdlib.h>
 
 #include "core/cache_line.h"
 
+/** One allocation of a pool. */
 typedef struct ctn_pool_slab {
     struct ctn_pool_slab *next;
-    size_t bytes; /* of an object */
-    size_t count;
+    size_t bytes;                              /* of an object */
+    size_t count;                              /* of objects */
     _Alignas(CTN_LINE) unsigned char object[]; /* [count][bytes] */
 } ctn_pool_slab_t;
 
@@ -27,7 +30,7 @@ void *ctn_pool_grow(ctn_pool_t *pool, size_t bytes, size_t count)
 
 void ctn_pool_add(ctn_pool_t *pool, void *memory, size_t bytes, size_t count)
 {
-    while (count-- > 0) { /* the first is taken first */
+    while (count-- > 0) { /* backwards: the first object is taken first */
         ctn_pool_put(pool, (unsigned char *)memory + count * bytes);
     }
 }

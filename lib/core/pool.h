@@ -3,21 +3,23 @@
 
 #include <stddef.h>
 
-/** Objects of one size, carved from slabs; zeroed: an empty pool. All calls for
- * one pool give the same `bytes`, the size of an object, at least that of a
- * pointer. A free object begins with a pointer to the next one; the rest keeps
- * what it held. Slabs are freed with the pool only. */
+/** A pool of objects of one size; empty when it is zeroed. Objects are parts of
+ * slabs, which are freed with the pool only. `bytes` is the size of an object,
+ * at least that of a pointer; all calls for one pool pass the same value. A
+ * free object begins with a pointer to the next free one; its other bytes keep
+ * their values. */
 typedef struct ctn_pool {
-    void *free;
+    void *free; /* the first free object */
     struct ctn_pool_slab *slabs;
 } ctn_pool_t;
 
-/** Allocate a slab of `count` objects, zeroed and aligned to cache lines if
- * `bytes` is a multiple of one; take the first.
+/** Allocate a slab of `count` zeroed objects, and take the first. The objects
+ * are aligned to cache lines if `bytes` is a multiple of a cache line.
  * @return NULL: no memory */
 void *ctn_pool_grow(ctn_pool_t *pool, size_t bytes, size_t count);
 
-/** Add free objects that lie in memory of the caller. The caller frees it. */
+/** Add `count` free objects that lie in memory of the caller; it must outlive
+ * the pool, and is freed by the caller. */
 void ctn_pool_add(ctn_pool_t *pool, void *memory, size_t bytes, size_t count);
 
 /** Take a free object; NULL: there is none. */
@@ -30,7 +32,7 @@ static inline void *ctn_pool_take(ctn_pool_t *pool)
     return object;
 }
 
-/** The same; if there is none, allocate a slab of `count` objects.
+/** Take a free object; if there is none, allocate a slab of `count` objects.
  * @return NULL: no memory */
 static inline void *ctn_pool_get(ctn_pool_t *pool, size_t bytes, size_t count)
 {
@@ -38,7 +40,7 @@ static inline void *ctn_pool_get(ctn_pool_t *pool, size_t bytes, size_t count)
     return object != NULL ? object : ctn_pool_grow(pool, bytes, count);
 }
 
-/** Return an object, which is the next one taken. */
+/** Give an object back. The next call takes this object. */
 static inline void ctn_pool_put(ctn_pool_t *pool, void *object)
 {
     *(void **)object = pool->free;

@@ -3,11 +3,11 @@
 
 #include "core/hash.h"
 
-/* The generator of library, simulator and tests: splitmix64 (see core/hash.h).
- * The state is one number, the seed; any value is a seed. The same seed gives
- * the same numbers everywhere. Not for secrets. */
+/* The random number generator of library, simulator and tests: splitmix64 (see
+ * core/hash.h). The state is one number; its first value, the seed, may be any.
+ * The same seed gives the same numbers everywhere. Not for secrets. */
 
-/** The state grows by this in each call, so it can be advanced at once. */
+/** Each call adds this to the state, so adding n times this skips n numbers. */
 #define CTN_RANDOM_STEP CTN_HASH_STEP
 
 /** The next number of a sequence. */

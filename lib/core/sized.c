@@ -1,3 +1,5 @@
+/* Copies between structs of the application and those of the library. */
+
 #include "core/sized.h"
 
 #include <string.h>
@@ -17,9 +19,8 @@ static catena_status_t read_size(const ctn_log_t *log, const ctn_sized_t *sized,
     return CATENA_OK;
 }
 
-/** The index of the first byte from `from` to `to` that is not zero; `to`:
- * none.
- */
+/** The index of the first byte that is not zero, from `from` up to `to`, which
+ * is excluded; `to`: there is none. */
 static size_t first_set(const unsigned char *bytes, size_t from, size_t to)
 {
     while (from < to && bytes[from] == 0) {

@@ -8,35 +8,40 @@
 #include "core/log.h"
 
 /* Public structs that begin with `size_t size`, which the caller sets; the
- * rules are in catena/status.h. A function works on a struct of the library's
- * own size: it copies what the caller passes, or fills a copy and hands it out.
- */
+ * rules are in catena/status.h. The application's struct may be shorter or
+ * longer than the library's. So a function works on a struct of the library's
+ * size: a copy of what the caller passes, or one that is filled and then copied
+ * to the caller's. */
 
-/** A public struct. */
+/** The description of a public struct. */
 typedef struct ctn_sized {
-    const char *name;
-    size_t first_bytes; /* in the first release: no caller has fewer */
-    size_t bytes;       /* that this library knows */
+    const char *name;   /* of the type */
+    size_t first_bytes; /* its size in the first release: the least that a
+                           caller sets */
+    size_t bytes;       /* its size in this library */
 } ctn_sized_t;
 
-/** @param last the last member in the first release */
+/** The initializer of a description.
+ * @param last the member that was the last one in the first release */
 #define CTN_SIZED(type, last)                                                  \
     {                                                                          \
 #type, offsetof(type, last) + sizeof(((type *)0)->last), sizeof(type)  \
     }
 
-/** Check that the caller has set the size, before long work for a struct that
- * is filled. @return ERR_ARG: no size; logged */
+/** Check that the caller has set the size of `given`; for structs that are
+ * filled after long work. @return ERR_ARG: no size; logged */
 catena_status_t ctn_sized_check(const ctn_log_t *log, const ctn_sized_t *sized,
                                 const void *given);
 
-/** Copy a caller's struct to `own`. On an error `own` is zero but for its size.
+/** Copy the caller's struct `given` to the library's struct `own`. On an error
+ * `own` is zero except for its size.
  * @return ERR_ARG: no size; ERR_UNSUPPORTED: members are set that this library
  *         does not know; logged */
 catena_status_t ctn_sized_read(const ctn_log_t *log, const ctn_sized_t *sized,
                                const void *given, void *own);
 
-/** Copy `own` to a caller's struct, except the size.
+/** Copy the library's struct `own` to the caller's struct `given`, except the
+ * size.
  * @return ERR_ARG: no size; logged */
 catena_status_t ctn_sized_write(const ctn_log_t *log, const ctn_sized_t *sized,
                                 const void *own, void *given);

@@ -1,3 +1,5 @@
+/* The texts of status codes, and the version. */
+
 #include <catena/status.h>
 #include <catena/version.h>
 

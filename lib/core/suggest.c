@@ -1,9 +1,13 @@
+/* Distances between names, for suggestions. */
+
 #include "core/suggest.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/** Levenshtein distance, one row of the table at a time. */
+/** Levenshtein distance, ignoring case. `line` is a row of the usual table:
+ * line[i] is the distance of the first i characters of `name` from the first
+ * characters of `known`. */
 static size_t edit_distance(const char *name, size_t length, const char *known)
 {
     size_t line[CTN_NAME_BYTES + 1];

@@ -5,12 +5,12 @@
 
 /* Suggestions for mistyped names. */
 
-#define CTN_NAME_BYTES 64u /* longer names match nothing */
+#define CTN_NAME_BYTES 64u /* no known name is longer */
 
 /** The distance of a typed name from a known one, ignoring case: the edit
- * distance, but at most 1 if it is part of the known name (a name of several
- * words typed without one of them). Only the first CTN_NAME_BYTES of longer
- * names count. */
+ * distance; but at most 1 if the typed name has 4 characters or more and is a
+ * part of the known one (words are missing). Of a longer typed name only the
+ * first CTN_NAME_BYTES count. */
 size_t ctn_name_distance(const char *typed, size_t length, const char *known);
 
 #endif

@@ -1,3 +1,5 @@
+/* Parsing of numbers. */
+
 #include "core/units.h"
 
 #include <ctype.h>
@@ -5,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Read a whole number at the start. @return what follows; NULL: no number */
+/** Read the whole number that a text begins with. @return the text behind it;
+ * NULL: there is no number */
 static const char *read_whole(const char *text, unsigned long long *number)
 {
     char *end;
@@ -28,8 +31,8 @@ bool ctn_units_count(const char *text, uint64_t most, uint64_t *count)
     return true;
 }
 
-/** @return the shift of a unit: "", k, m, g, t, each with an optional b; -1:
- * none */
+/** @return the binary logarithm of a unit: "", k, m, g, t, each with an
+ * optional b; -1: it is none */
 static int unit_shift(const char *unit)
 {
     static const char letters[] = "kmgt";

@@ -1,3 +1,5 @@
+/* Arrays that grow. */
+
 #include "core/vector.h"
 
 #include <stdint.h>
@@ -8,14 +10,14 @@ enum { FIRST_CAPACITY = 16 };
 
 void *ctn_vector_grow(void *item, size_t *capacity, size_t least, size_t bytes)
 {
-    size_t wider = *capacity > 0 ? *capacity : FIRST_CAPACITY / 2;
-    if (wider > SIZE_MAX / 2 / bytes || least > SIZE_MAX / bytes) {
+    size_t larger = *capacity > 0 ? *capacity : FIRST_CAPACITY / 2;
+    if (larger > SIZE_MAX / 2 / bytes || least > SIZE_MAX / bytes) {
         return NULL;
     }
-    wider = 2 * wider > least ? 2 * wider : least;
-    void *grown = realloc(item, wider * bytes);
+    larger = 2 * larger > least ? 2 * larger : least;
+    void *grown = realloc(item, larger * bytes);
     if (grown != NULL) {
-        *capacity = wider;
+        *capacity = larger;
     }
     return grown;
 }

@@ -4,29 +4,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** An array that grows; zeroed: an empty one. All calls for one vector give the
- * same `bytes`, the size of an item. A pointer to an item is valid until the
- * next item is added. */
+/** An array that grows; empty when it is zeroed. `bytes` is the size of an
+ * item; all calls for one vector pass the same value. A pointer to an item is
+ * valid until the next item is added. */
 typedef struct ctn_vector {
-    void *item;
-    size_t count;
-    size_t capacity;
+    void *item;      /* the first item; NULL: no memory was allocated yet */
+    size_t count;    /* of items */
+    size_t capacity; /* in items */
 } ctn_vector_t;
 
-/** Append an item, zeroed. NULL: no memory, and the vector is unchanged. */
+/** Append a zeroed item. @return the item; NULL: no memory, and the vector is
+ * unchanged */
 void *ctn_vector_add(ctn_vector_t *vector, size_t bytes);
 
-/** Make room for `more` items behind the last.
+/** Reserve memory for `more` items behind the last.
  * @return false: no memory, and the vector is unchanged */
 bool ctn_vector_reserve(ctn_vector_t *vector, size_t more, size_t bytes);
 
-/** Free the items. */
+/** Free the items; the vector is empty then. */
 void ctn_vector_drop(ctn_vector_t *vector);
 
-/** For arrays with a type of their own: double the capacity, at least to 16
- * items and to `least`.
- * @param[in,out] capacity in items; unchanged without memory
- * @return the array, maybe moved; NULL: no memory, and `item` is still valid */
+/** Grow an array that is not a ctn_vector_t: double its capacity, at least to
+ * 16 items and to `least` items.
+ * @param item the array, from malloc
+ * @param[in,out] capacity in items; unchanged if there is no memory
+ * @return the array, which may have moved; NULL: no memory, and `item` is still
+ *         valid */
 void *ctn_vector_grow(void *item, size_t *capacity, size_t least, size_t bytes);
 
 #endif

@@ -3,10 +3,9 @@
  * 2^d away on either side. In round d it sends its partner 2^d to the left its
  * own records and those of the members to its right, which that partner lacks,
  * and conversely its partner to the right. Rounds: ceil(log2 p), and one before
- * to publish the tables. All members
- * know the number of records, so a sender puts them directly to their final
- * place, in one step a round. In chain_allgather.c, for blocks of any lengths,
- * the receiver copies them. */
+ * to publish the tables. All members know the number of records, so a sender
+ * puts them directly to their final place, in one step a round. In
+ * chain_allgather.c, for blocks of any lengths, the receiver copies them. */
 
 #include <string.h>
 
