@@ -1,3 +1,5 @@
+/* Joins a job through PMIx; publishes and looks up values. */
+
 #include "boot/boot.h"
 
 #include <pmix.h>
@@ -9,17 +11,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A process joins its job as one rank, so this state belongs to the process and
- * not to a context. */
+/* A process is one rank of its job, so it has one context at a time. This state
+ * belongs to the process. */
 static struct {
-    atomic_bool taken; /* by an existing context */
-    unsigned lives;    /* contexts created so far */
+    atomic_bool joined; /* a context exists */
+    unsigned lives;     /* contexts created so far */
 } process;
 
+/** What ctn_boot_t has of PMIx. */
 typedef struct boot_pmix {
     pmix_proc_t self;
-    size_t handler;
-    bool handling;
+    size_t handler; /* id of the handler for the loss of the launcher */
+    bool handling;  /* whether this handler is registered */
 } boot_pmix_t;
 
 /* ---- loss of the launcher ---- */
@@ -54,7 +57,8 @@ static void watch_launcher(boot_pmix_t *pmix)
 
 /* ---- job information ---- */
 
-/** @param optional it may be missing, and is not waited for */
+/** Get a value of a rank.
+ * @param optional do not wait for the value, which may not exist */
 static pmix_status_t get_value(const ctn_boot_t *boot, pmix_rank_t rank,
                                const char *key, bool optional,
                                pmix_value_t **value)
@@ -62,14 +66,15 @@ static pmix_status_t get_value(const ctn_boot_t *boot, pmix_rank_t rank,
     const boot_pmix_t *pmix = boot->pmix;
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
-    pmix_info_t at_once;
-    PMIX_INFO_LOAD(&at_once, PMIX_OPTIONAL, NULL, PMIX_BOOL);
-    pmix_status_t rc = PMIx_Get(&proc, key, &at_once, optional ? 1 : 0, value);
-    PMIX_INFO_DESTRUCT(&at_once);
+    pmix_info_t no_wait;
+    PMIX_INFO_LOAD(&no_wait, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Get(&proc, key, &no_wait, optional ? 1 : 0, value);
+    PMIX_INFO_DESTRUCT(&no_wait);
     return rc;
 }
 
-/** @param optional it may be missing, which is not logged */
+/** Get a value that is a number.
+ * @param optional as for get_value; a missing number is not logged then */
 static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
                                   const char *key, bool optional,
                                   uint32_t *number)
@@ -89,7 +94,8 @@ static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
     return rc == PMIX_SUCCESS ? CATENA_OK : CATENA_ERR_LAUNCHER;
 }
 
-/** An optional string: malloc'd, or NULL. */
+/** Get an optional value that is a string. @return the string, malloc'd; NULL:
+ * there is none */
 static char *get_string(ctn_boot_t *boot, pmix_rank_t rank, const char *key)
 {
     pmix_value_t *value = NULL;
@@ -111,7 +117,7 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Parse "0,1,2" to local_ranks; returns the number of peers. */
+/** Set local_ranks and local_size from a list such as "0,1,2". */
 static catena_status_t parse_peers(ctn_boot_t *boot, const char *peers)
 {
     uint32_t count = 1;
@@ -140,8 +146,8 @@ static catena_status_t parse_peers(ctn_boot_t *boot, const char *peers)
     return CATENA_OK;
 }
 
-/** The index of this rank among the node's ranks. It is computed because the
- * launcher's local rank may number several jobs' ranks. */
+/** Set local_rank to the index of this rank in local_ranks. The launcher's
+ * local rank is not used, since it may count the ranks of several jobs. */
 static catena_status_t find_local_rank(ctn_boot_t *boot)
 {
     for (uint32_t i = 0; i < boot->local_size; i++) {
@@ -155,6 +161,7 @@ static catena_status_t find_local_rank(ctn_boot_t *boot)
     return CATENA_ERR_LAUNCHER;
 }
 
+/** Ask the launcher for the ranks on this node. */
 static catena_status_t learn_peers(ctn_boot_t *boot)
 {
     char *peers = get_string(boot, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
@@ -172,8 +179,9 @@ static catena_status_t learn_peers(ctn_boot_t *boot)
     return status != CATENA_OK ? status : find_local_rank(boot);
 }
 
-/** gethostname alone does not identify a node: a launcher may put several nodes
- * on one host, and several hosts (containers) may have the same name. */
+/** Set name and key of the node. The host's name alone does not identify a
+ * node: a launcher may put several nodes on one host, and several hosts
+ * (containers) may have the same name. */
 static void learn_node(ctn_boot_t *boot)
 {
     uint32_t number = 0;
@@ -215,8 +223,8 @@ static catena_status_t become_singleton(ctn_boot_t *boot)
     return boot->local_ranks != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-/** A program started by hand has no PMIx server in its environment; PMIx_Init
- * would search the machine for one. */
+/** Whether a launcher has started this process. If not, PMIx_Init must not be
+ * called: it would search the machine for a PMIx server. */
 static bool launched(void)
 {
     return getenv("PMIX_NAMESPACE") != NULL;
@@ -248,14 +256,14 @@ static catena_status_t join(ctn_boot_t *boot)
 
 catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **out)
 {
-    if (atomic_exchange(&process.taken, true)) {
+    if (atomic_exchange(&process.joined, true)) {
         ctn_error(log, "catena_init: this process has a context already; "
                        "finalize it first");
         return CATENA_ERR_STATE;
     }
     ctn_boot_t *boot = calloc(1, sizeof(*boot));
     if (boot == NULL) {
-        atomic_store(&process.taken, false);
+        atomic_store(&process.joined, false);
         return CATENA_ERR_NO_MEMORY;
     }
     boot->log = log;
@@ -283,22 +291,24 @@ void ctn_boot_destroy(ctn_boot_t *boot)
     }
     free(boot->local_ranks);
     free(boot);
-    atomic_store(&process.taken, false);
+    atomic_store(&process.joined, false);
 }
 
 /* ---- published values ---- */
 
-static const struct timespec soon = {0, 10 * 1000 * 1000};
+static const struct timespec retry_after = {0, 10 * 1000 * 1000}; /* 10 ms */
 
 typedef char key_name_t[64];
 
+/** The name of a key for PMIx. It contains the life, since the launcher keeps
+ * the values of earlier lives. */
 static void name_key(const ctn_boot_t *boot, const char *key, key_name_t name)
 {
     snprintf(name, sizeof(key_name_t), "%s.%u", key, boot->life);
 }
 
 catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
-                             const void *bytes, size_t count)
+                             const void *data, size_t bytes)
 {
     if (boot->singleton) {
         return CATENA_OK;
@@ -306,12 +316,12 @@ catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
     pmix_value_t value;
     PMIX_VALUE_CONSTRUCT(&value);
     value.type = PMIX_BYTE_OBJECT;
-    value.data.bo.bytes = malloc(count);
-    value.data.bo.size = count;
+    value.data.bo.bytes = malloc(bytes);
+    value.data.bo.size = bytes;
     if (value.data.bo.bytes == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    memcpy(value.data.bo.bytes, bytes, count);
+    memcpy(value.data.bo.bytes, data, bytes);
     key_name_t name;
     name_key(boot, key, name);
     pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, name, &value);
@@ -334,9 +344,10 @@ catena_status_t ctn_boot_publish(ctn_boot_t *boot)
     return CATENA_OK;
 }
 
-/** A get waits until its key is there. But a server that answers while the
- * owner commits may reply "not found" (Open MPI 4.1.4 in about one of ten
- * starts of 16 ranks on 2 cores): then ask again. */
+/** Look up a key in the first life. PMIx_Get waits until the owner has
+ * published. But a server that answers while the owner publishes may reply "not
+ * found" (Open MPI 4.1.4 in about one of ten starts of 16 ranks on 2 cores):
+ * then ask again, for about 10 s. */
 static pmix_status_t get_published(const pmix_proc_t *proc, const char *key,
                                    pmix_value_t **value)
 {
@@ -344,16 +355,17 @@ static pmix_status_t get_published(const pmix_proc_t *proc, const char *key,
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;
     for (int i = 0; i < TRIES && rc == PMIX_ERR_NOT_FOUND; i++) {
         if (i > 0) {
-            nanosleep(&soon, NULL);
+            nanosleep(&retry_after, NULL);
         }
         rc = PMIx_Get(proc, key, NULL, 0, value);
     }
     return rc;
 }
 
-/** When the owner joins again, it has published before, so a get waits only
- * about 2 s and then replies "not found": ask again until the owner has joined.
- * Mostly ask for what the server has, since that does not wait. */
+/** Look up a key in a later life. The owner has published in earlier ones, so
+ * PMIx_Get waits only about 2 s and then replies "not found": ask again until
+ * the owner has published in this life. Of AT_ONCE requests all but one ask for
+ * what the server has at once, since such requests do not wait. */
 static pmix_status_t get_published_again(const pmix_proc_t *proc,
                                          const char *key, pmix_value_t **value)
 {
@@ -363,7 +375,7 @@ static pmix_status_t get_published_again(const pmix_proc_t *proc,
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;
     for (int i = 1; rc == PMIX_ERR_NOT_FOUND || rc == PMIX_ERR_TIMEOUT; i++) {
         if (i > 1) {
-            nanosleep(&soon, NULL);
+            nanosleep(&retry_after, NULL);
         }
         rc = PMIx_Get(proc, key, &at_once, i % AT_ONCE != 0, value);
     }
@@ -372,7 +384,7 @@ static pmix_status_t get_published_again(const pmix_proc_t *proc,
 }
 
 catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
-                                const char *key, void **bytes, size_t *count)
+                                const char *key, void **data, size_t *bytes)
 {
     if (boot->singleton) {
         ctn_error(boot->log, "rank %u does not exist in a job of one rank",
@@ -393,8 +405,8 @@ catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
                   rank, PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }
-    *bytes = value->data.bo.bytes;
-    *count = value->data.bo.size;
+    *data = value->data.bo.bytes;
+    *bytes = value->data.bo.size;
     value->data.bo.bytes = NULL;
     value->data.bo.size = 0;
     PMIX_VALUE_RELEASE(value);

@@ -10,49 +10,56 @@
 #include "core/log.h"
 
 /* How a process finds its job: through PMIx, under any launcher that supports
- * it (prun, mpirun, PRRTE, Slurm), or alone when it was started by hand.
+ * it (prun, mpirun, PRRTE, Slurm). A process that was started by hand forms a
+ * job of one rank.
  *
  * Each rank publishes few small values, such as its endpoint address. Other
- * ranks look them up only when they need them (a lookup waits until the value
- * is published), so memory does not grow with the job and startup needs no
+ * ranks look them up only when they need them; a lookup waits until the value
+ * is published. So memory does not grow with the job, and startup needs no
  * exchange among all ranks. */
 
+/** What a process knows of its job. Ranks are world ranks, except local_rank.
+ */
 typedef struct ctn_boot {
     const ctn_log_t *log;
-    bool singleton;
-    unsigned life; /* of this process, from 1: it may join more than once */
+    bool singleton; /* a job of one rank without a launcher */
+    unsigned life;  /* the number of this life, from 1; a life lasts from
+                       ctn_boot_create to ctn_boot_destroy */
     uint32_t rank;
     uint32_t size;
-    uint32_t local_rank;
-    uint32_t local_size;
-    uint32_t *local_ranks; /* world ranks on this node, ascending */
+    uint32_t local_rank;   /* index of this rank in local_ranks */
+    uint32_t local_size;   /* the number of ranks on this node */
+    uint32_t *local_ranks; /* [local_size] ranks on this node, ascending */
     char node[256];        /* this node's name from the launcher */
     char node_key[288];    /* name and number of the node: the same for all its
                               ranks, different on other nodes */
     void *pmix;            /* private to boot.c */
 } ctn_boot_t;
 
-/** Join the launcher. From then on this process exits when the launcher is
- * lost. `log` is filled with rank and host. A process may join again after it
- * has left; then all ranks must.
- * @return also ERR_STATE: it has joined already */
+/** Join the job. From then on this process exits when the launcher is lost.
+ * Rank and host are stored in `log`. After ctn_boot_destroy a process may join
+ * its job again, if all ranks do.
+ * @return also ERR_STATE: this process has joined and not left */
 catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **boot);
+/** Leave the job. */
 void ctn_boot_destroy(ctn_boot_t *boot);
 
-/** Prepare to publish `bytes` under `key` (at most 40 characters). */
+/** Prepare to publish `bytes` of `data`, under `key` (at most 40 characters).
+ */
 catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
-                             const void *value, size_t bytes);
+                             const void *data, size_t bytes);
 
-/** Publish all values of ctn_boot_put, once: after a rank has published, a
- * launcher answers a lookup of another key with "not found". */
+/** Publish all values of ctn_boot_put. A rank publishes only once, since from
+ * then on a launcher answers a lookup of any other key of this rank with "not
+ * found" at once. */
 catena_status_t ctn_boot_publish(ctn_boot_t *boot);
 
-/** The value that `rank` published under `key`; waits until it is published.
- * The caller frees `*value`. */
+/** Look up the value that `rank` publishes under `key`; waits until it is
+ * published. The caller frees `*data`. */
 catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
-                                const char *key, void **value, size_t *bytes);
+                                const char *key, void **data, size_t *bytes);
 
-/** End the job. */
+/** End this process, and through the launcher all processes of the job. */
 _Noreturn void ctn_boot_abort(ctn_boot_t *boot, int code, const char *message);
 
 #endif
