@@ -7,8 +7,8 @@
 #include "core/log.h"
 #include "heap/heap.h"
 
-/* Doorbells wake sleeping ranks of the same node. A word for a rank of the node
- * is a plain store, which wakes no process. A rank that is about to sleep arms
+/* Doorbells wake sleeping ranks of the same node. Storing a word for a rank of
+ * the node wakes no process. A rank that is about to sleep therefore arms
  * its doorbell: it marks itself asleep in the header of the shared heap. Then
  * it polls everything once more, and sleeps on a socket. A rank that has stored
  * words checks whether any rank sleeps, and sends a datagram to each that does:

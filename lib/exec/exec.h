@@ -88,7 +88,7 @@ typedef enum ctn_op_state {
 #define CTN_OP_STATE_BYTES 2112u
 #define CTN_STAGING_BYTES 65536u
 
-/** An operation. */
+/** An operation; to applications a request. */
 struct catena_request {
     /* First the members that `start` and `wait` use: these requests touch one
      * cache line of this struct. */
@@ -104,8 +104,8 @@ struct catena_request {
      * active, and the caller waits for it. */
     bool (*wait)(ctn_op_t *op);
     ctn_op_state_t state;
-    /* At this place: at others gcc loads the initial values of two adjacent
-     * members from another page. */
+    /* OK, or the error that ends it. At this place, because at others gcc loads
+     * the initial values of two adjacent members from another page. */
     catena_status_t status;
     unsigned phase; /* index of the current phase */
     bool persistent;
@@ -150,7 +150,7 @@ extern const ctn_setting_table_t ctn_exec_settings;
 /** How a rank waits; see exec/wait.c. */
 typedef struct ctn_wait_policy {
     uint32_t loads; /* a blocking call first loads its word so many times */
-    uint32_t spin;  /* polls before the rank yields its core */
+    uint32_t spin;  /* polls before the rank yields; UINT32_MAX: never */
     uint64_t sleep_after_ns;   /* wait before it sleeps; UINT64_MAX: never */
     uint64_t longest_sleep_ns; /* of one sleep */
     /** Yields the core; NULL: ctn_yield_core. For tests. */
@@ -169,8 +169,8 @@ typedef struct ctn_tally {
 /** State of one wait; zero at its begin and after progress. */
 typedef struct ctn_backoff {
     uint32_t misses;   /* polls that found nothing */
-    uint64_t since_ns; /* time of an early miss; 0: the clock was not read */
-    uint32_t wakeups;  /* by the doorbell, one after the other, in vain */
+    uint64_t since_ns; /* when the clock was first read; 0: it was not */
+    uint32_t wakeups;  /* consecutive ones by the doorbell without progress */
     bool armed;        /* other ranks ring the doorbell */
 } ctn_backoff_t;
 
@@ -249,8 +249,8 @@ struct ctn_exec {
      * calls still run inline; a wait polls them from time to time. */
     ctn_op_t *background;
     uint64_t background_done; /* detached ones of these that have ended */
-    uint32_t requests; /* persistent ones of neighborhoods, not freed yet: other
-                          ranks put into their memory */
+    uint32_t requests; /* persistent ones that are not freed yet, and into whose
+                          memory other ranks put */
     ctn_pool_t pool;   /* of operations */
     ctn_deferred_free_t *deferred_frees;
     ctn_tally_t tally;

@@ -5,9 +5,10 @@
 
 /* Messages of any length, one slot each. A message of up to
  * CTN_MESSAGE_INLINE_BYTES travels in the slot, one of up to ctn_slot_capacity
- * in the slot's eager buffer if it has one. Of a longer message the sender
- * keeps a copy, which the receiver reads and then acknowledges (a rendezvous).
- * So the receiver need not know the length beforehand.
+ * in the slot's eager buffer if it has one. A longer message stays at the
+ * sender, as a copy or, zero-copy, in the send buffer; the receiver reads and
+ * then acknowledges it (a rendezvous). The receiver need not know the length
+ * beforehand.
  *
  * `turn` numbers the messages that use a slot one after the other within one
  * operation. Turn t + 1 of a slot may be sent only when the receiver is known

@@ -22,7 +22,10 @@ enum {
     CHECK_EVERY = 1 << 14 /* misses between checks of peers */
 };
 
-static const uint64_t SLEEP_AFTER_NS = 20000000; /* of waiting */
+/* CATENA_WAIT=auto sleeps after so much waiting. */
+static const uint64_t SLEEP_AFTER_NS = 20000000;
+/* The shortest and the longest sleep, and the longest without a doorbell after
+ * useless wakeups. */
 static const uint64_t MIN_SLEEP_NS = 50000;
 static const uint64_t MAX_SLEEP_NS = 100000000;
 static const uint64_t DISARMED_SLEEP_NS = 20000000;
