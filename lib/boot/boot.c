@@ -43,6 +43,7 @@ static void on_lost_launcher(size_t id, pmix_status_t status,
     _exit(1);
 }
 
+/** From now on this process exits when the launcher is lost. */
 static void watch_launcher(boot_pmix_t *pmix)
 {
     pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
@@ -364,12 +365,12 @@ static pmix_status_t get_published(const pmix_proc_t *proc, const char *key,
 
 /** Look up a key in a later life. The owner has published in earlier ones, so
  * PMIx_Get waits only about 2 s and then replies "not found": ask again until
- * the owner has published in this life. Of AT_ONCE requests all but one ask for
- * what the server has at once, since such requests do not wait. */
+ * the owner has published in this life. Every eighth request waits like this;
+ * the others return at once, with what the server has. */
 static pmix_status_t get_published_again(const pmix_proc_t *proc,
                                          const char *key, pmix_value_t **value)
 {
-    enum { AT_ONCE = 8 };
+    enum { WAIT_EVERY = 8 };
     pmix_info_t at_once;
     PMIX_INFO_LOAD(&at_once, PMIX_IMMEDIATE, NULL, PMIX_BOOL);
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;
@@ -377,7 +378,7 @@ static pmix_status_t get_published_again(const pmix_proc_t *proc,
         if (i > 1) {
             nanosleep(&retry_after, NULL);
         }
-        rc = PMIx_Get(proc, key, &at_once, i % AT_ONCE != 0, value);
+        rc = PMIx_Get(proc, key, &at_once, i % WAIT_EVERY != 0, value);
     }
     PMIX_INFO_DESTRUCT(&at_once);
     return rc;

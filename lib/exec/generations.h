@@ -14,8 +14,8 @@
  * - A sequence has R generations; operation `seq` uses generation seq % R.
  * - A generation has a fixed number of slots. Each slot has one writer at a
  *   time.
- * - A sequence flag is the value that a word of a slot holds: the number of an
- *   operation, and a count.
+ * - A sequence flag (below: flag) is the value that a word of a slot holds: the
+ *   number of an operation, and a count within the operation.
  *
  * Why a sender may write into generation seq % R without asking. Let F be the
  * number of operations that a rank runs at once in a sequence. A rank starts

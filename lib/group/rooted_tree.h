@@ -7,10 +7,10 @@
 /* The tree of a collective with a root: two binomial trees with a common root,
  * one over the members on either side. Let d be the index of the lowest set bit
  * of a member's distance from the root. Then its parent is 2^d nearer to the
- * root, and its children are 2^0 to 2^(d - 1) further away. So a subtree is a
- * contiguous part of the chain, and all parents and children are in the
- * log-chain. Child c of a side is the child 2^c away. Depth and rounds:
- * ceil(log2 p). */
+ * root, and its children are 2^0 to 2^(d - 1) further away. The root's children
+ * are 2^0, 2^1, ... away on both sides. So a subtree is a contiguous part of
+ * the chain, and all parents and children are in the log-chain. Child c of a
+ * side is the child 2^c away. Depth and rounds: ceil(log2 p). */
 
 #define CTN_ROOTED_ROUNDS 32u /* for 2^32 members */
 
