@@ -143,9 +143,9 @@ CTN_HOT uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
 
 /** If the doorbell is not armed, arm it: the caller then polls everything once
  * more, and calls this again. If it is armed, sleep, for at most as long as the
- * wait so far: if the wakeup is lost, the wait doubles at most. After some
- * useless wakeups a rank sleeps once without a doorbell, since busy ranks would
- * otherwise ring after each of their stores. */
+ * wait so far (or MIN_SLEEP_NS): if the wakeup is lost, the wait at most
+ * doubles. After some useless wakeups a rank sleeps once without a doorbell,
+ * since busy ranks would otherwise ring after each of their stores. */
 static void sleep_or_arm(ctn_exec_t *exec, ctn_backoff_t *backoff,
                          uint64_t waited_ns)
 {
