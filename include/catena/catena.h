@@ -1,6 +1,9 @@
 #ifndef CATENA_CATENA_H
 #define CATENA_CATENA_H
 
+/* Everything that libcatena offers. The headers of libcatena-sim, sim.h and
+ * model.h, are included separately. */
+
 #include <catena/coll.h>
 #include <catena/context.h>
 #include <catena/group.h>

@@ -17,19 +17,19 @@ typedef struct catena_context catena_context_t;
 /** An ordered set of ranks, stored as a chain; see group.h. */
 typedef struct catena_group catena_group_t;
 
-/** What a message of the log is about; a setting, CATENA_LOG_LEVEL, hides the
- * levels beyond it. */
+/** Severity of a log message. The setting CATENA_LOG_LEVEL names the last level
+ * that is shown: "fatal" to "trace". */
 typedef enum catena_log_level {
-    CATENA_LOG_FATAL,
+    CATENA_LOG_FATAL, /**< the process ends */
     CATENA_LOG_ERROR, /**< a call fails */
-    CATENA_LOG_WARN,
-    CATENA_LOG_INFO,
-    CATENA_LOG_DEBUG,
-    CATENA_LOG_TRACE
+    CATENA_LOG_WARN,  /**< no call fails, but the result may surprise */
+    CATENA_LOG_INFO,  /**< what the library found or chose */
+    CATENA_LOG_DEBUG, /**< details, for finding faults */
+    CATENA_LOG_TRACE  /**< not used yet */
 } catena_log_level_t;
 
-/** Receive one message of the log. Called from within any function of catena by
- * the thread that called it; must not call catena.
+/** Receives one log message. Any function of catena may call it, on the thread
+ * that called that function; it must not call catena.
  * @param argument catena_config_t.log_argument
  * @param level    a catena_log_level_t
  * @param message  one line without its end; valid during the call */
@@ -57,17 +57,18 @@ typedef struct catena_config {
  * a time; after all ranks have finalized theirs, all may join again.
  * @param[in]  config  NULL: environment (CATENA_*) and defaults
  * @param[out] context set only on CATENA_OK; release with catena_finalize
- * @return CATENA_OK, ERR_ARG (bad setting), ERR_STATE (this process has a
- *         context already), ERR_NO_MEMORY (shared heap), ERR_LAUNCHER,
- *         ERR_TRANSPORT, ERR_SYSTEM; where an error is detected first, it is
- *         logged with what was expected and what to change */
+ * @return CATENA_OK, ERR_ARG (`context` is NULL; bad setting), ERR_UNSUPPORTED
+ *         (`config` sets a member that the library does not have), ERR_STATE
+ *         (this process has a context already), ERR_NO_MEMORY (shared heap),
+ *         ERR_LAUNCHER, ERR_TRANSPORT, ERR_SYSTEM; the rank that detects an
+ *         error first logs what it expected and what to change */
 CATENA_API catena_status_t catena_init(const catena_config_t *config,
                                        catena_context_t **context);
 
 /** Leave the job. Collective; all requests must be complete. Frees the context,
- * its world and its heap, also if it returns an error of the job. Free other
- * groups and neighborhoods before; the remaining ones are freed with the
- * context, with a warning.
+ * its world and its heap, also if it returns an error of the context (codes
+ * from -40 down). Free other groups and neighborhoods before; the remaining
+ * ones are freed with the context, and a warning is logged.
  * @param[in,out] context NULL afterwards, except with ERR_ARG and ERR_STATE
  * @return CATENA_OK, ERR_ARG (NULL), ERR_STATE (this rank has an active
  *         persistent request, or a request of the world that is not complete;
@@ -79,24 +80,29 @@ CATENA_API catena_status_t catena_finalize(catena_context_t **context);
 CATENA_API catena_group_t *catena_world(const catena_context_t *context);
 
 /** Return the group of this rank alone. Owned by the context, which creates it
- * at the first call. NULL for NULL, and without memory for it. */
+ * at the first call. NULL for NULL, and if there is no memory for the group.
+ */
 CATENA_API catena_group_t *catena_self(catena_context_t *context);
 
-/** Abort the whole job with exit code `code`. Does not return. NULL: abort at
- * least this process. */
+/** Abort the whole job with exit code `code`. Does not return. With NULL as
+ * context it aborts at least this process. */
 CATENA_API CATENA_NORETURN void catena_abort(catena_context_t *context,
                                              int code);
 
-/** Make progress on all operations under way once; never blocks. */
+/** Advance all operations under way once; never blocks.
+ * @return CATENA_OK, ERR_ARG (NULL), or the error that ended the context (codes
+ *         from -40 down) */
 CATENA_API catena_status_t catena_progress(catena_context_t *context);
 
 /** Return the seconds since an arbitrary moment, from the context's clock (wall
  * clock on real machines, virtual time in the simulator). 0 for NULL. */
 CATENA_API double catena_time(const catena_context_t *context);
 
-/** Compute for the given time, by the wall clock, or by virtual time in the
- * simulator. No operation makes progress.
- * @param[in] seconds 0 to 1e6 */
+/** Keep this core busy, as an application that computes does: for `seconds` of
+ * wall-clock time, or of virtual time in the simulator. No operation makes
+ * progress meanwhile.
+ * @param[in] seconds 0 to 1e6
+ * @return CATENA_OK, ERR_ARG (NULL, or `seconds` out of range) */
 CATENA_API catena_status_t catena_compute(catena_context_t *context,
                                           double seconds);
 
@@ -110,17 +116,23 @@ typedef struct catena_place {
     int local_rank;       /**< rank among the ranks of the node */
     int local_size;       /**< ranks on this node */
     int numa;             /**< NUMA domain; -1: not bound to one */
-    const char *hostname; /**< node name of the launcher */
+    const char *hostname; /**< name of the node, as the launcher gives it */
     const char *launcher; /**< "pmix", "singleton" or "simulator" */
     const char *network;  /**< "none", or a description of the network */
 } catena_place_t;
 
-/** @param[out] place filled; strings live as long as the context */
+/** Return the location of this rank.
+ * @param[out] place filled; the caller sets its size; strings live as long as
+ *                   the context
+ * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t catena_get_place(const catena_context_t *context,
                                             catena_place_t *place);
 
-/** Print all settings, one `CATENA_NAME=value` a line.
- * @param help nonzero: with description, type and default of each */
+/** Print all settings with the values that the environment gives them, one
+ * `CATENA_NAME=value` a line.
+ * @param[in] help nonzero: with description, type and default of each
+ * @return CATENA_OK, ERR_ARG (NULL; a bad setting in the environment, which is
+ *         logged), ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_config_print(FILE *stream, int help);
 
 /** Return the text of the last error that the library detected in this thread:

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** Handle of the operation of a reduction. The predefined operations are
+/** Handle of a reduction operation (MPI_Op). The predefined operations are
  * integer constants that never change; others are created by catena_op_create.
  * NULL is never an operation. */
 typedef struct catena_op *catena_op_t;
@@ -24,12 +24,12 @@ typedef struct catena_op *catena_op_t;
  *   band bor bxor         integers, byte
  *   minloc maxloc         pairs; of equal values the one with the lower index
  *
- * They also take derived types of these, element by element; gaps are not
- * written. Sums and products of integers wrap, also signed ones. For floats
- * max(a, b) is a > b ? a : b, where a is of lower ranks, and min likewise: a
- * NaN is the result if it is b and not if it is a, and of -0 and 0 the result
- * is b. Complex products use the textbook formula: infinities may become
- * NaN.
+ * They also take derived types (type.h) of these, element by element; gaps are
+ * not written. Sums and products of integers wrap, also signed ones. For floats
+ * max(a, b) is a > b ? a : b, where a is of lower ranks, and min(a, b) is
+ * a < b ? a : b. So the result is NaN if b is NaN, but b if only a is NaN; of
+ * -0 and 0 it is b. Complex products use the textbook formula: infinities may
+ * become NaN.
  *
  * They may stand in static initializers. 0x200 to 0x2ff are reserved for them:
  * 0x20x arithmetic, 0x21x logical, 0x22x bitwise, 0x23x location. */
@@ -46,14 +46,15 @@ typedef struct catena_op *catena_op_t;
 #define CATENA_MINLOC ((catena_op_t)0x230)
 #define CATENA_MAXLOC ((catena_op_t)0x231)
 
-/** inout[i] = in[i] op inout[i], where `in` is of lower ranks. Called for any
- * part of a rank's elements, in any order of the parts, by the thread that
- * makes progress. It must not call catena, except catena_type_size and
- * catena_type_extent. Element i is at base + i * extent, as in a buffer of a
- * call; gaps have any contents, and what is written there has no effect. For
- * types with gaps the library copies elements, at least one at a time, to
- * memory of twice the true extent of an element: an element must not span
- * unrelated memory.
+/** The function of a user-defined operation: inout[i] = in[i] op inout[i],
+ * where `in` is of lower ranks. It is called for any part of a rank's elements,
+ * in any order of the parts, by the thread that makes progress. It must not
+ * call catena, except catena_type_size and catena_type_extent. Element i is at
+ * base + i * extent, as in a buffer of a call; gaps have any contents, and what
+ * is written there has no effect. Elements of types with gaps are passed as
+ * copies: the library copies one or more at a time to memory of its own, which
+ * takes at least twice the true extent of an element. So an element must not
+ * span unrelated memory.
  * @param[in]     in       [count] elements, not overlapping inout
  * @param[in,out] inout    [count] elements
  * @param[in]     count    1 or more
@@ -66,7 +67,9 @@ typedef void (*catena_op_function_t)(const void *in, void *inout, size_t count,
  * @param[in]  function the same meaning on all ranks
  * @param[in]  argument passed to `function`; must stay valid until all
  *                      operations that use it have ended
- * @param[in]  commute  0: the order of ranks is kept; the same on all ranks
+ * @param[in]  commute  0: elements are reduced in rank order; else the
+ * operation is commutative, and they may be reduced in any order. The same on
+ * all ranks
  * @param[out] out      set only on CATENA_OK; free with catena_op_free
  * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_op_create(catena_op_function_t function,
@@ -75,8 +78,8 @@ CATENA_API catena_status_t catena_op_create(catena_op_function_t function,
 
 /** Free an operation. Reductions under way are not affected.
  * @param[in,out] op NULL afterwards
- * @return CATENA_OK, ERR_ARG (`op` is NULL, or a predefined one; nothing is
- *         done) */
+ * @return CATENA_OK, ERR_ARG (`op` is NULL, or the address of a predefined
+ *         operation, which is unchanged) */
 CATENA_API catena_status_t catena_op_free(catena_op_t *op);
 
 #ifdef __cplusplus

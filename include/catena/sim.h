@@ -11,27 +11,28 @@
 extern "C" {
 #endif
 
-/* Experimental: may change in any release. In a library of its own: compile and
- * link with `pkg-config --cflags --libs catena-sim`.
- *
- * Simulated machines: any number of ranks in one process, each on a stack of
+/* Simulated machines: any number of ranks in one process, each on a stack of
  * its own, run the same groups and algorithms as on real nodes, under a virtual
- * clock and the cost parameters of a machine (model.h). */
+ * clock and the cost parameters of a machine (model.h).
+ *
+ * Experimental: may change in any release. The functions are in a library of
+ * their own: compile and link with `pkg-config --cflags --libs catena-sim`. */
 
-/** Which data is moved. */
+/** Which data the simulated messages carry. Times are the same with all. */
 typedef enum catena_sim_payload {
-    CATENA_SIM_CARRY, /**< all: results are as on a real machine */
-    /** Application data is not moved: messages, times and control data are the
-     * same; receive buffers keep their contents. Buffers need not be
-     * touched. */
+    CATENA_SIM_CARRY, /**< all data: results are as on a real machine */
+    /** No data of the application: receive buffers keep their contents, so
+     * buffers of any size cost no memory. Messages and control data are as with
+     * CATENA_SIM_CARRY. */
     CATENA_SIM_SIZES,
-    /** Nor are tables that algorithms exchange and process, where possible; the
-     * work on them is charged as if done. */
+    /** Also no tables of the algorithms, such as the records of a split, where
+     * an algorithm can do without; virtual time passes as if they were
+     * exchanged and processed. */
     CATENA_SIM_COST
 } catena_sim_payload_t;
 
-/** Guarantees that a run may break on purpose, as a mask, and only with
- * reorder: to show that tests detect it. */
+/** Guarantees of a transport that a run breaks on purpose, to show that tests
+ * detect it: a mask, for catena_sim_params_t.breaks. Needs `reorder`. */
 enum {
     /** Words from one rank to another arrive in any order. */
     CATENA_SIM_BREAK_WORDS = 1u << 0,
@@ -39,93 +40,107 @@ enum {
     CATENA_SIM_BREAK_DATA = 1u << 1
 };
 
-/** A message between nodes, as passed to hooks. */
+/** A message between nodes, as passed to catena_sim_params_t.delay. */
 typedef struct catena_sim_message {
-    int source; /**< world ranks */
-    int target;
-    size_t bytes;
+    int source;        /**< world rank of the sender */
+    int target;        /**< world rank of the receiver */
+    size_t bytes;      /**< of the message */
     uint64_t number;   /**< of all messages of the run, from 0 */
     double departed_s; /**< virtual time at which it was sent */
 } catena_sim_message_t;
 
-/** A simulated job. Zero selects the default where it makes sense. */
+/** A simulated job. Members that may be zero say below what zero selects. */
 typedef struct catena_sim_params {
     size_t size;         /**< sizeof this struct, set by the caller */
     const char *machine; /**< as for catena_machine_open */
-    int nodes;
-    int ppn;            /**< ranks per node, in blocks of consecutive ranks */
-    int ranks;          /**< with node_of: their number */
-    const int *node_of; /**< node of each rank; NULL: nodes and ppn */
-    /** Cores for the ranks of a node, in rank order; more ranks than cores wrap
-     * around. NULL: all cores, with the ranks distributed evenly. */
+    int nodes;           /**< number of nodes */
+    int ppn;             /**< ranks per node: rank r is on node r / ppn */
+    int ranks;           /**< number of ranks, if node_of is set */
+    const int *node_of;  /**< [ranks] node of each rank; NULL: by ppn */
+    /** [core_count] Cores for the ranks of a node, in rank order; more ranks
+     * than cores start again at the first. NULL: all cores, with the ranks
+     * distributed evenly. */
     const int *cores;
-    int core_count;
-    int ports; /**< per node; 0: that of the machine */
-    uint64_t seed;
-    /** Latencies and local work are longer by up to this fraction, at
-     * random. */
+    int core_count; /**< number of `cores`, if set */
+    int ports;      /**< network ports per node; 0: as the machine has */
+    uint64_t seed;  /**< of all random numbers of the run */
+    /** Latencies and local work take longer by a random fraction, up to this: 0
+     * to 1000. */
     double jitter;
-    /** o of messages within a node, for the core at either end: the overhead of
-     * a software stack. Machines leave it out, so their parameters give the
-     * time of the memory alone. */
+    /** Seconds that a message within a node costs the core at each end: the
+     * overhead (o of LogP) of a software stack, 0 to 1. Machine files do not
+     * include it: their parameters give the time of the memory alone. */
     double node_overhead_s;
-    catena_sim_payload_t payload;
-    /** Nonzero: whatever the transport's contract leaves open happens in random
-     * order and as late as possible: messages of different pairs of ranks,
-     * ranks that can run at the same time, data before its word. */
+    catena_sim_payload_t payload; /**< which data messages carry */
+    /** Nonzero: whatever order the transport's contract leaves open is random:
+     * that of messages of different pairs of ranks, and that of ranks that can
+     * run at the same time. Data are read from the source and written to the
+     * target at the last moment that the contract allows. */
     int reorder;
     unsigned breaks; /**< CATENA_SIM_BREAK_...; 0 except for tests of tests */
-    /** Seconds to add to a message's latency, 0 to 1e6; may be NULL. */
+    /** Returns the seconds to add to the latency of a message, 0 to 1e6; NULL:
+     * no delays. */
     double (*delay)(void *argument, const catena_sim_message_t *message);
-    void *delay_argument;
-    /** Rank to kill after so many events; 0 events: none. Its messages end; the
-     * other ranks get ERR_PEER a millisecond later. */
+    void *delay_argument; /**< passed to `delay` */
+    /** World rank to kill when the simulator has handled kill_event events. It
+     * sends nothing from then on; the other ranks get ERR_PEER a millisecond of
+     * virtual time later. */
     int kill_rank;
-    uint64_t kill_event;
-    size_t stack_bytes;          /**< of a rank, up to 1 GiB; 0: 128 KiB */
+    uint64_t kill_event; /**< 0: no rank is killed */
+    size_t stack_bytes;  /**< of each rank's stack, up to 1 GiB; 0: 128 KiB */
     const char *const *settings; /**< as in catena_config_t, for all ranks */
 } catena_sim_params_t;
 
 /** The result of a run. */
 typedef struct catena_sim_report {
     size_t size;            /**< sizeof this struct, set by the caller */
-    uint64_t events;        /**< handled by the simulator */
+    uint64_t events;        /**< that the simulator has handled */
     uint64_t messages;      /**< between nodes */
-    uint64_t bytes;         /**< in them, with their words */
+    uint64_t bytes;         /**< of these messages, with their words */
     uint64_t node_messages; /**< words and puts within nodes */
-    double virtual_s;       /**< when the last rank ended */
-    double wall_s;          /**< wall time of the run */
+    double virtual_s;       /**< virtual time when the last rank ended */
+    double wall_s;          /**< wall-clock time of the run */
     int failed_ranks;       /**< ranks whose program did not return 0 */
-    int exit_code;          /**< of catena_abort, else the first nonzero one */
+    int exit_code; /**< that of catena_abort, else the first that is not 0 */
 } catena_sim_report_t;
 
-/** Counters of the calling rank, to be subtracted between two calls. */
+/** Counters of the calling rank since the run began. The difference of two
+ * readings is what happened between them. */
 typedef struct catena_sim_stats {
-    size_t size;       /**< sizeof this struct, set by the caller */
-    uint64_t messages; /**< sent to other nodes */
-    uint64_t bytes;
-    uint64_t node_messages;
+    size_t size;            /**< sizeof this struct, set by the caller */
+    uint64_t messages;      /**< sent to other nodes */
+    uint64_t bytes;         /**< of these messages, with their words */
+    uint64_t node_messages; /**< words and puts to ranks of the same node */
 } catena_sim_stats_t;
 
-/** The main function of a rank: passes `config` to catena_init, returns an exit
- * code. */
+/** The main function of a rank.
+ * @param[in] config   to be passed to catena_init
+ * @param[in] argument as passed to catena_sim_run
+ * @return the rank's exit code */
 typedef int (*catena_sim_program_t)(const catena_config_t *config,
                                     void *argument);
 
 /** Run a job on a simulated machine, in the calling thread. The run is
  * deterministic: with the same parameters everything happens in the same order
  * at the same virtual times.
- * @param[out] report may be NULL; filled whenever the run began
- * @return OK; ERR_ARG (machine, layout, a value, or an action that takes more
- *         than 1e6 s of virtual time, or a run of more than 9e6 s),
- *         ERR_NO_MEMORY; ERR_STATE: deadlock, which is logged; ERR_PEER: a rank
- *         was killed as requested; ERR_SYSTEM: aborted, or a stack overflow */
+ * @param[in]  program  called once for each rank
+ * @param[in]  argument passed to `program`; shared by all ranks
+ * @param[out] report   may be NULL; filled whenever the run began, also if it
+ *                      failed; the caller sets its size
+ * @return CATENA_OK, ERR_ARG (NULL; bad machine, layout or value; an action
+ * that takes more than 1e6 s of virtual time, or a run of more than 9e6 s),
+ *         ERR_UNSUPPORTED (`params` sets a member that the library does not
+ *         have), ERR_NO_MEMORY, ERR_STATE (deadlock, which is logged), ERR_PEER
+ *         (a rank was killed as requested), ERR_SYSTEM (catena_abort, a stack
+ *         overflow, or a machine file that cannot be read) */
 CATENA_API catena_status_t catena_sim_run(const catena_sim_params_t *params,
                                           catena_sim_program_t program,
                                           void *argument,
                                           catena_sim_report_t *report);
 
-/** @return ERR_ARG if the context is not of a simulated rank */
+/** Return the counters of the calling rank.
+ * @param[out] stats filled; the caller sets its size
+ * @return CATENA_OK, ERR_ARG (NULL, or not a context of a simulated rank) */
 CATENA_API catena_status_t catena_sim_get_stats(const catena_context_t *context,
                                                 catena_sim_stats_t *stats);
 

@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/** Handle of a datatype: the type of an element. The fixed types are integer
- * constants that never change; derived types are created by catena_type_*.
- * NULL is never a datatype. */
+/** Handle of a datatype: the type of an element. The fixed types (MPI's basic
+ * datatypes) are integer constants that never change; derived types are created
+ * by catena_type_*. NULL is never a datatype. */
 typedef struct catena_type *catena_type_t;
 
 /* Elements of CATENA_MINLOC and CATENA_MAXLOC: a value and its index. */
@@ -75,35 +75,37 @@ typedef struct catena_int64_int64 {
 
 /* Derived types have MPI's meaning (MPI 4.1, chapter 5): a type is a list of
  * fixed types at byte displacements, and its extent is the distance between
- * consecutive elements of it. A constructor reads its arrays before it returns
- * and keeps no pointer to them; its result is freed with catena_type_free.
- * Counts of 0 are allowed and give types without data, of extent 0 unless said
- * otherwise. Elements may overlap where they are only read. All constructors
- * share:
+ * consecutive elements of it. A constructor (a function that creates a derived
+ * type) reads its arrays before it returns and keeps no pointer to them; the
+ * new type is freed with catena_type_free. Counts of 0 are allowed and give
+ * types without data, of extent 0 unless said otherwise. The elements of a
+ * buffer may overlap in memory if the call only reads the buffer. All
+ * constructors share:
  * @param[in]  old type to build from; may be freed after the call
- * @param[out] out set only on CATENA_OK
+ * @param[out] out the new type; set only on CATENA_OK
  * @return CATENA_OK, ERR_ARG (NULL, no datatype, overflow), ERR_NO_MEMORY */
 
-/** `count` elements, one extent apart. */
+/** Create a type of `count` elements, one extent of `old` apart. */
 CATENA_API catena_status_t catena_type_contiguous(size_t count,
                                                   catena_type_t old,
                                                   catena_type_t *out);
 
-/** `count` blocks of `blocklength` consecutive elements.
+/** Create a type of `count` blocks of `blocklength` consecutive elements each.
  * @param[in] stride extents of `old` from block to block; may be negative */
 CATENA_API catena_status_t catena_type_vector(size_t count, size_t blocklength,
                                               ptrdiff_t stride,
                                               catena_type_t old,
                                               catena_type_t *out);
 
-/** As catena_type_vector.
+/** As catena_type_vector, with the stride in bytes.
  * @param[in] stride_bytes bytes from block to block; may be negative */
 CATENA_API catena_status_t catena_type_hvector(size_t count, size_t blocklength,
                                                ptrdiff_t stride_bytes,
                                                catena_type_t old,
                                                catena_type_t *out);
 
-/** `count` blocks of consecutive elements, in this order.
+/** Create a type of `count` blocks of consecutive elements, in the order of the
+ * arrays.
  * @param[in] blocklengths  [count] elements; blocks of 0 are skipped
  * @param[in] displacements [count] extents of `old` from the base; may be
  *                          negative */
@@ -113,8 +115,8 @@ CATENA_API catena_status_t catena_type_indexed(size_t count,
                                                catena_type_t old,
                                                catena_type_t *out);
 
-/** As catena_type_indexed.
- * @param[in] displacements [count] bytes from the base */
+/** As catena_type_indexed, with displacements in bytes.
+ * @param[in] displacements [count] bytes from the base; may be negative */
 CATENA_API catena_status_t catena_type_hindexed(size_t count,
                                                 const size_t blocklengths[],
                                                 const ptrdiff_t displacements[],
@@ -131,42 +133,46 @@ CATENA_API catena_status_t catena_type_hindexed_block(
     size_t count, size_t blocklength, const ptrdiff_t displacements[],
     catena_type_t old, catena_type_t *out);
 
-/** Blocks of elements of different types, in this order. Predefined operations
- * do not reduce elements of several fixed types. No padding is added at the
+/** Create a type of `count` blocks, whose elements have a type for each block,
+ * in the order of the arrays. The predefined reduction operations (op.h) do not
+ * accept a type that is made of several fixed types. No padding is added at the
  * end: for an array of C structs resize the type to the size of the struct.
  * @param[in] blocklengths  [count] elements; blocks of 0 are skipped
  * @param[in] displacements [count] bytes from the base; may be negative
- * @param[in] types         [count]; may be freed after the call */
+ * @param[in] types         [count] of the elements of each block; may be freed
+ *                          after the call */
 CATENA_API catena_status_t catena_type_struct(size_t count,
                                               const size_t blocklengths[],
                                               const ptrdiff_t displacements[],
                                               const catena_type_t types[],
                                               catena_type_t *out);
 
-/** The same type once more, with a lifetime of its own; also of a fixed type.
- */
+/** Create a copy of a type, derived or fixed. Each is freed on its own. */
 CATENA_API catena_status_t catena_type_dup(catena_type_t old,
                                            catena_type_t *out);
 
-/** The index of an array that is contiguous in memory. */
+/** Storage order of an array: which index numbers adjacent elements. */
 typedef enum catena_order {
-    CATENA_ORDER_C,      /**< the last one */
-    CATENA_ORDER_FORTRAN /**< the first one */
+    CATENA_ORDER_C,      /**< the last index */
+    CATENA_ORDER_FORTRAN /**< the first index */
 } catena_order_t;
 
-/** A subarray: a box of an array. The base and the extent are those of the
- * whole array; the lower bound is 0. An empty box keeps the extent.
- * @param[in] ndims    1 or more
- * @param[in] sizes    [ndims] elements of the array
- * @param[in] subsizes [ndims] elements of the box
- * @param[in] starts   [ndims] where the box begins, from 0 in both orders
+/** Create a type of a subarray: a box of an array. The base and the extent are
+ * those of the whole array; the lower bound is 0. An empty box has this extent,
+ * too.
+ * @param[in] ndims    number of dimensions, 1 or more
+ * @param[in] sizes    [ndims] elements of the array in each dimension
+ * @param[in] subsizes [ndims] elements of the box in each dimension
+ * @param[in] starts   [ndims] index at which the box begins, from 0 in both
+ *                     orders
+ * @param[in] order    storage order of the array
  * @return also ERR_ARG: the box is not within the array */
 CATENA_API catena_status_t catena_type_subarray(
     size_t ndims, const size_t sizes[], const size_t subsizes[],
     const size_t starts[], catena_order_t order, catena_type_t old,
     catena_type_t *out);
 
-/** The same data with other bounds.
+/** Create a type of the same data with other bounds.
  * @param[in] lower_bound bytes from the base; may be negative
  * @param[in] extent      bytes; 0 and negative are allowed */
 CATENA_API catena_status_t catena_type_resized(catena_type_t old,
@@ -177,8 +183,8 @@ CATENA_API catena_status_t catena_type_resized(catena_type_t old,
 /** Free a derived type. Types derived from it and operations that use it are
  * not affected.
  * @param[in,out] type NULL afterwards
- * @return CATENA_OK, ERR_ARG (`type` is NULL, or a fixed type; nothing is
- *         done) */
+ * @return CATENA_OK, ERR_ARG (`type` is NULL, or the address of a fixed type,
+ *         which is unchanged) */
 CATENA_API catena_status_t catena_type_free(catena_type_t *type);
 
 /** Return the bytes of the data of one element, without gaps; 0 for
@@ -202,14 +208,15 @@ CATENA_API catena_status_t catena_type_true_extent(catena_type_t type,
                                                    ptrdiff_t *true_lower_bound,
                                                    ptrdiff_t *true_extent);
 
-/** The buffer of types whose displacements are addresses (catena_get_address),
- * made by catena_type_hindexed, _hindexed_block or _struct. All data of the
- * type must lie above the first page (4096 bytes); else the buffer counts as
- * NULL. */
+/** The buffer to pass with a type whose displacements are addresses
+ * (catena_get_address): one made by catena_type_hindexed, _hindexed_block or
+ * _struct. All data of the type must lie above the first page (4096 bytes);
+ * otherwise the call treats CATENA_BOTTOM as a missing buffer, NULL. */
 #define CATENA_BOTTOM ((void *)0)
 
 /** Return the address of a location, to be used as a displacement.
- * @param[in] location any address, also NULL
+ * @param[in]  location any address, also NULL
+ * @param[out] address  `location` as an integer
  * @return CATENA_OK, ERR_ARG (address is NULL) */
 CATENA_API catena_status_t catena_get_address(const void *location,
                                               ptrdiff_t *address);

@@ -7,8 +7,8 @@
 extern "C" {
 #endif
 
-/* The release that these headers belong to; catena_version() names that of the
- * loaded library. */
+/* The release that these headers belong to. catena_version() returns the
+ * release of the loaded library, which may differ. */
 #define CATENA_VERSION_MAJOR 0
 #define CATENA_VERSION_MINOR 1
 #define CATENA_VERSION_PATCH 0
@@ -22,7 +22,7 @@ extern "C" {
     CATENA_MAKE_VERSION(CATENA_VERSION_MAJOR, CATENA_VERSION_MINOR,            \
                         CATENA_VERSION_PATCH)
 
-/** "MAJOR.MINOR.PATCH" of the loaded library. */
+/** Return "MAJOR.MINOR.PATCH" of the loaded library; a constant string. */
 CATENA_API const char *catena_version(void);
 
 #ifdef __cplusplus

@@ -110,27 +110,26 @@ catena_status_t catena_heap_pointer(const catena_context_t *context, int rank,
 }
 
 catena_status_t catena_node_put(catena_context_t *context, int rank,
-                                uint64_t offset, const void *source,
-                                size_t bytes)
+                                uint64_t offset, const void *send, size_t bytes)
 {
     void *target = context != NULL ? reach(context, rank, offset, bytes) : NULL;
-    if (target == NULL || (source == NULL && bytes > 0)) {
+    if (target == NULL || (send == NULL && bytes > 0)) {
         return CATENA_ERR_ARG;
     }
-    memcpy(target, source, bytes);
+    memcpy(target, send, bytes);
     ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
     return CATENA_OK;
 }
 
 catena_status_t catena_node_get(catena_context_t *context, int rank,
-                                uint64_t offset, void *target, size_t bytes)
+                                uint64_t offset, void *recv, size_t bytes)
 {
     const void *source =
         context != NULL ? reach(context, rank, offset, bytes) : NULL;
-    if (source == NULL || (target == NULL && bytes > 0)) {
+    if (source == NULL || (recv == NULL && bytes > 0)) {
         return CATENA_ERR_ARG;
     }
-    memcpy(target, source, bytes);
+    memcpy(recv, source, bytes);
     ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
     return CATENA_OK;
 }
