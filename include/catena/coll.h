@@ -12,12 +12,21 @@
 extern "C" {
 #endif
 
-/** As send buffer: take the data from the receive buffer and replace it by what
- * is received; all ranks of the group must do the same. In rooted collectives
- * it is allowed at the root only; in scatter, as receive buffer. */
+/* Each collective has three forms with the same parameters: blocking
+ * (catena_X), nonblocking (catena_iX), and persistent (catena_X_init, started
+ * with catena_request_start). The nonblocking and the persistent form return a
+ * request, which is set only on CATENA_OK; the buffers of a call belong to
+ * catena until that call or request is complete. */
+
+/** As send buffer: take the data from the receive buffer, and replace them by
+ * the received data; all ranks of the group must do so, or none. In rooted
+ * collectives it is allowed at the root only: in gathers and reductions as send
+ * buffer, in scatters as receive buffer. */
 #define CATENA_IN_PLACE ((void *)-1)
 
 /** Return when all ranks of the group have called it (MPI_Barrier).
+ * @param[in]  group   all its ranks call, in the same order
+ * @param[out] request set only on CATENA_OK
  * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY, ERR_ENDED, ERR_PEER
  * @see docs/algorithms.md BAR-1, HIER-1 */
 CATENA_API catena_status_t catena_barrier(catena_group_t *group);
@@ -27,20 +36,23 @@ CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
                                                catena_request_t **request);
 
 /** Send block d to rank d; receive block s from rank s (MPI_Alltoall). All
- * blocks, sent and received, have the same number of bytes on all ranks; types
- * may differ between the sides and between ranks.
+ * blocks, sent and received, have the same number of bytes on all ranks; the
+ * types of send and receive buffer may differ, also between ranks.
  * @param[in]  send       [p][send_count] elements, or CATENA_IN_PLACE: the
  *                        block received from a rank replaces the block sent to
  *                        it, and send_count and send_type are not significant
  * @param[in]  send_count elements per block; 0 is allowed
  * @param[out] recv       [p][recv_count] elements, not overlapping send
  * @param[in]  recv_count elements per block
+ * @param[in]  recv_type  type of a received element; send_type likewise
  * @param[in]  group      p ranks; all call, in the same order
- * On the node, blocks over 512 B (2 KiB with more ranks than cores) are copied
- * once if the receive buffer is in the shared heap. Any other buffers are
- * allowed, and ranks may differ in this.
- * @return CATENA_OK, ERR_ARG (NULL, overflow, blocks of different lengths on
- *         both sides; logged), ERR_NO_MEMORY, ERR_ENDED, ERR_PEER
+ *
+ * Within a node, blocks over 512 bytes (2 KiB with more ranks than cores) are
+ * copied only once if the receive buffer is in the shared heap (heap.h).
+ * Buffers elsewhere are allowed; each rank is free to use the heap or not.
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, send_count x send_type and
+ *         recv_count x recv_type differ in bytes; logged), ERR_NO_MEMORY,
+ *         ERR_ENDED, ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-8; Peng, Liu, Xie, Algorithms 1 to 5 */
 CATENA_API catena_status_t catena_alltoall(const void *send, size_t send_count,
                                            catena_type_t send_type, void *recv,
@@ -58,30 +70,37 @@ CATENA_API catena_status_t catena_ialltoall(const void *send, size_t send_count,
                                             catena_group_t *group,
                                             catena_request_t **request);
 
-/** Persistent catena_alltoall, started with catena_request_start. */
+/** Persistent catena_alltoall, started with catena_request_start. Buffers
+ * belong to catena while the request is active.
+ * @param[out] request set only on CATENA_OK; free with catena_request_free */
 CATENA_API catena_status_t catena_alltoall_init(
     const void *send, size_t send_count, catena_type_t send_type, void *recv,
     size_t recv_count, catena_type_t recv_type, catena_group_t *group,
     catena_request_t **request);
 
-/** As catena_alltoall, with separate counts for every pair (MPI_Alltoallv). The
- * block that s sends to d must have as many bytes as d receives from s.
- * Otherwise d does not write the block and returns ERR_ARG (logged); s also
- * returns ERR_ARG if it had to wait for d. Empty blocks send no message, so a
- * block that is empty at one end only is not always detected: if d expects
- * data, d waits for it; if s has data, it is lost or, if the block is long, s
- * waits for d. No later call receives it.
+/** As catena_alltoall, with separate counts for every pair of ranks
+ * (MPI_Alltoallv). The block that rank s sends to rank d must have as many
+ * bytes as d expects from s. Otherwise d does not write the block and returns
+ * ERR_ARG (logged); s also returns ERR_ARG if it had to wait for d. No message
+ * is sent for an empty block, so a block that is empty at one end only is not
+ * always detected: if only d expects data, d waits forever; if only s has data,
+ * the data are lost or, if the block is long, s waits forever. No later call
+ * receives the data.
  * @param[in]  send   a block for each rank, or CATENA_IN_PLACE: the block
  *                    received from a rank replaces the block sent to it, and
  *                    the send counts, displacements and type are not
  *                    significant
- * @param[in]  send_counts        [p] elements
- * @param[in]  send_displacements [p] of a block from send, in extents of
- *                                send_type
- * @param[out] recv   blocks likewise, not overlapping each other or send The
- *                    arrays belong to catena until the call, the request, or
- *                    the persistent request has ended; types may be freed
- *                    immediately.
+ * @param[in]  send_counts        [p] elements of each block; recv_counts
+ *                                likewise
+ * @param[in]  send_displacements [p] of each block from send, in extents of
+ *                                send_type; recv_displacements from recv, in
+ *                                extents of recv_type
+ * @param[out] recv   a block from each rank; the blocks overlap neither each
+ *                    other nor send
+ *
+ * The arrays of counts and displacements belong to catena until the blocking
+ * call returns, the nonblocking request is complete, or the persistent request
+ * is freed; types may be freed as soon as the function returns.
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_ENDED,
  *         ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-5 and A2A-7 */
@@ -102,7 +121,8 @@ CATENA_API catena_status_t catena_alltoallv_init(
     catena_type_t recv_type, catena_group_t *group, catena_request_t **request);
 
 /** As catena_alltoallv, with a separate type for every block (MPI_Alltoallw).
- * Displacements are in bytes. */
+ * Displacements are in bytes.
+ * @param[in] send_types, recv_types [p] types of the elements of each block */
 CATENA_API catena_status_t catena_alltoallw(
     const void *send, const size_t send_counts[],
     const ptrdiff_t send_displacements[], const catena_type_t send_types[],
@@ -125,42 +145,40 @@ CATENA_API catena_status_t catena_alltoallw_init(
 /* ---- hierarchical collectives ----
  *
  * The following collectives use the group's hierarchy (catena_group_set,
- * CATENA_HIERARCHY): levels of subgroups of ranks that share a resource, each
- * served by a component and joined by their leaders. Parameters have MPI's
+ * CATENA_HIERARCHY): each level divides ranks into subgroups of those that
+ * share a resource; the leaders of the subgroups are the ranks of the next
+ * level. A component moves the data within each subgroup. Parameters have MPI's
  * order and meaning; counts are size_t. All share:
- * @param[in] type of an element. Types may differ between ranks if a rank sends
- *                 as many bytes as their receivers expect. Reductions need the
- *                 same type on all ranks, for which `op` is defined. With gaps,
- *                 or in another order than memory, each rank takes memory for
- *                 its data without gaps. If an element that a user-defined
- *                 operation gets has over 32 KiB, a rank takes memory for the
- *                 data of all ranks that its result depends on
- * @param[in] root rank in the group, the same on all ranks
- * @param[in] group p ranks; all call, in the same order Buffers of a call do
- *                  not overlap, except for CATENA_IN_PLACE. Buffers and arrays
- *                  belong to catena until the call, the request, or the
- *                  persistent request has ended; types and operations may be
- *                  freed immediately. With counts of 0 no data moves, and no
- *                  rank waits for another. If counts must be equal and are 0 on
- *                  some ranks only, the other ranks deadlock. A call is no
- *                  barrier: it returns when this rank's part is done.
+ *
+ * @param[in] type  of an element. Types may differ between ranks if each block
+ *                  has as many bytes at its sender as at its receiver.
+ *                  Reductions need the same type on all ranks, for which `op`
+ * is defined. In a reduction of a type with gaps, or whose data are not in the
+ * order of memory, each rank allocates memory for a packed copy of its data. If
+ * the elements of a user-defined operation are larger than 32 KiB, a rank
+ *                  allocates memory for the data of all ranks that its result
+ *                  depends on
+ * @param[in] root  rank in the group, the same on all ranks
+ * @param[in] group p ranks; all call, in the same order
+ *
+ * Buffers of a call do not overlap, except for CATENA_IN_PLACE. Buffers belong
+ * to catena until the call or request is complete; arrays do, too, and those of
+ * a persistent request until it is freed. Types and operations may be freed as
+ * soon as the function returns. With counts of 0 no data move, and no rank
+ * waits for another. If counts must be equal and are 0 on some ranks only, the
+ * other ranks deadlock. A collective is no barrier: it returns when this rank's
+ * part is done.
+ *
  * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation, or levels
  *         that do not fit the group; logged), ERR_UNSUPPORTED (gatherv and
  *         scatterv of several levels in a simulation that moves no data;
- *         logged), ERR_NO_MEMORY (for
- *         this call; the context still works), ERR_ENDED (a rank
- *         has no memory for its part in a collective that others wait for, or
- *         lengths differ such that ranks would wait for each other; it and all
- *         ranks that wait for it return this from then on), ERR_PEER. Without
- *         memory a call fails on this rank alone if it can; initializing a
- *         persistent request cannot
+ *         logged), ERR_NO_MEMORY (this rank has no memory, and only this call
+ *         fails), ERR_ENDED (a rank has no memory for its part in a collective
+ *         that others wait for, or to initialize a persistent request; or
+ *         lengths differ such that ranks would wait for each other; that rank
+ *         and all that wait for it return ERR_ENDED from then on), ERR_PEER
  * @see docs/algorithms.md HIER-1 to HIER-12; Graham, Ladd, Gorentla Venkata,
- * section 3 */
-
-/* Each has three forms with the same parameters: blocking (catena_X),
- * nonblocking (catena_iX: buffers as above, `request` is set only on
- * CATENA_OK), and persistent (catena_X_init: started with
- * catena_request_start). */
+ *      section 3 */
 
 /** Broadcast `count` elements of the root's buffer (MPI_Bcast).
  * @param[in,out] buffer [count] elements: read at the root, else written */
@@ -176,12 +194,13 @@ CATENA_API catena_status_t catena_bcast_init(void *buffer, size_t count,
                                              catena_group_t *group,
                                              catena_request_t **request);
 
-/** Reduce all ranks' elements, in rank order, at the root (MPI_Reduce). For
- * floats the result may depend on sizes, settings and layout, but not on
- * timing.
- * @param[in]  send [count] elements; at the root also CATENA_IN_PLACE: they are
- *                  in recv
- * @param[out] recv [count] elements; significant only at the root */
+/** Reduce all ranks' elements, in rank order, at the root (MPI_Reduce). The
+ * result for floats may depend on count, settings, and the placement of ranks
+ * on nodes, but not on timing.
+ * @param[in]  send [count] elements; at the root also CATENA_IN_PLACE: its
+ *                  elements are in recv
+ * @param[out] recv [count] elements; significant only at the root
+ * @param[in]  op   the same on all ranks */
 CATENA_API catena_status_t catena_reduce(const void *send, void *recv,
                                          size_t count, catena_type_t type,
                                          catena_op_t op, int root,
@@ -199,7 +218,8 @@ CATENA_API catena_status_t catena_reduce_init(const void *send, void *recv,
 
 /** As catena_reduce, with the result on all ranks, bitwise identical
  * (MPI_Allreduce).
- * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE
+ * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE: the
+ *                  elements are in recv
  * @param[out] recv [count] elements */
 CATENA_API catena_status_t catena_allreduce(const void *send, void *recv,
                                             size_t count, catena_type_t type,
@@ -216,7 +236,7 @@ CATENA_API catena_status_t catena_allreduce_init(
 
 /** Gather a block of each rank, in rank order, at the root (MPI_Gather).
  * @param[in]  send [send_count] elements; at the root also CATENA_IN_PLACE: its
- *                  block is already in recv
+ *                  block is already at its place in recv
  * @param[out] recv [p][recv_count] elements; recv, recv_count and recv_type are
  *                  significant only at the root */
 CATENA_API catena_status_t catena_gather(const void *send, size_t send_count,
@@ -303,7 +323,7 @@ CATENA_API catena_status_t catena_scatterv_init(
 
 /** As catena_gather, with the result on all ranks (MPI_Allgather).
  * @param[in]  send [send_count] elements, or on all ranks CATENA_IN_PLACE: each
- *                  block is already in recv
+ *                  rank's block is already at its place in recv
  * @param[out] recv [p][recv_count] elements */
 CATENA_API catena_status_t catena_allgather(const void *send, size_t send_count,
                                             catena_type_t send_type, void *recv,
@@ -319,8 +339,8 @@ CATENA_API catena_status_t catena_allgather_init(
     size_t recv_count, catena_type_t recv_type, catena_group_t *group,
     catena_request_t **request);
 
-/** As catena_allgather, with blocks of different lengths (MPI_Allgatherv); each
- * block has as many bytes on all ranks.
+/** As catena_allgather, with blocks of different lengths (MPI_Allgatherv). The
+ * length in bytes of the block from rank i is the same on all ranks.
  * @param[in] recv_counts        [p] elements
  * @param[in] recv_displacements [p] of a block from recv, in extents of
  *                               recv_type */
@@ -339,8 +359,8 @@ CATENA_API catena_status_t catena_allgatherv_init(
 
 /** As catena_reduce, with block i of the result at rank i (MPI_Reduce_scatter).
  * @param[in]  send        all blocks, one after the other, or on all ranks
- *                         CATENA_IN_PLACE: they are in recv, which has room for
- *                         them; what follows the result is then undefined
+ *                         CATENA_IN_PLACE: all blocks are in recv; after the
+ *                         call recv is undefined beyond the result
  * @param[out] recv        [recv_counts[rank]] elements
  * @param[in]  recv_counts [p] elements, the same on all ranks */
 CATENA_API catena_status_t catena_reduce_scatter(const void *send, void *recv,
@@ -361,7 +381,7 @@ CATENA_API catena_status_t catena_reduce_scatter_init(
 
 /** As catena_reduce_scatter, with blocks of one length
  * (MPI_Reduce_scatter_block).
- * @param[in]  send  [p][count] elements, or CATENA_IN_PLACE
+ * @param[in]  send  [p][count] elements, or on all ranks CATENA_IN_PLACE
  * @param[out] recv  [count] elements */
 CATENA_API catena_status_t catena_reduce_scatter_block(const void *send,
                                                        void *recv, size_t count,
@@ -375,10 +395,10 @@ CATENA_API catena_status_t catena_reduce_scatter_block_init(
     const void *send, void *recv, size_t count, catena_type_t type,
     catena_op_t op, catena_group_t *group, catena_request_t **request);
 
-/** Inclusive scan: reduce the elements of ranks 0 to this one, in this order
+/** Inclusive scan: reduce the elements of ranks 0 to this one, in rank order
  * (MPI_Scan).
- * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE: they are
- *                  in recv
+ * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE: the
+ *                  elements are in recv
  * @param[out] recv [count] elements */
 CATENA_API catena_status_t catena_scan(const void *send, void *recv,
                                        size_t count, catena_type_t type,

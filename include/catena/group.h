@@ -151,7 +151,7 @@ typedef struct catena_split {
      * [Moody]: sorts by every bit, not only by those that differ), "hash" or
      * "hash64"; docs/algorithms.md, SPL-1 to SPL-8, describes them. NULL or
      * "auto": selected by facts that all ranks share (docs/tuning.md). radix
-     * and radix-plain need catena_compare_int64 as both comparators; hash and
+     * and radix-plain need catena_compare_int64 for colors and keys; hash and
      * hash64 need it, or none, for colors. */
     const char *algorithm;
 } catena_split_t;

@@ -11,18 +11,21 @@ extern "C" {
 #endif
 
 /* Neighborhood collectives ([Hoefler]): each rank of a neighborhood sends to
- * its targets and receives from its sources, and communicates with no other
- * rank. Creating one is collective over the group; operations involve neighbors
- * only: ranks that are not connected by a path of edges never wait for each
- * other, and a rank without neighbors returns immediately. [Hoefler]: T.
- * Hoefler, J. L. Traeff, Sparse Collective Operations for MPI, HIPS 2009, and
- * slides for the MPI Forum, June 2009.
+ * its targets and receives from its sources, its neighbors, and communicates
+ * with no other rank. Creating a neighborhood is collective over the group. The
+ * operations of a neighborhood are collective over neighbors only: ranks that
+ * no path of edges connects never wait for each other, and an operation of a
+ * rank without neighbors completes immediately. [Hoefler]: T. Hoefler, J. L.
+ * Traeff, Sparse Collective Operations for MPI, HIPS 2009, and slides for the
+ * MPI Forum, June 2009.
  * @see docs/algorithms.md NBR-1 to NBR-8, ORD-1 to ORD-4 */
 
-/** A graph on a group: lists of sources and of targets at every rank. */
+/** A directed graph whose vertices are the ranks of a group. Each rank has
+ * lists of its sources (edges to this rank) and of its targets (edges from it).
+ */
 typedef struct catena_neighborhood catena_neighborhood_t;
 
-/** As weights: all edges have the same weight, at all ranks. */
+/** As weights: all edges have the weight 1, at all ranks. */
 #define CATENA_UNWEIGHTED ((const int *)0)
 
 /** Operations that a neighborhood is created for, as a mask. */
@@ -33,13 +36,14 @@ enum {
     CATENA_NEIGHBOR_ALL = 7u
 };
 
-/** Hints for a creation; the same on all ranks. NULL, or zero but for the size:
- * none. */
+/** Hints for the creation of a neighborhood; the same on all ranks. NULL, and a
+ * struct whose members other than `size` are zero, give no hints. */
 typedef struct catena_neighborhood_info {
     size_t size; /**< sizeof this struct, set by the caller */
-    /** "direct", "colored", "combining", "aggregated"; "auto", or an algorithm
-     * that is not possible for the graph: selected by the graph, the machine
-     * and the lengths of blocks. NULL: as CATENA_NEIGHBOR_ALGORITHM. */
+    /** "direct", "colored", "combining" or "aggregated". "auto", and an
+     * algorithm that is not possible for the graph: the library selects by the
+     * graph, the machine and the lengths of blocks. NULL: as the setting
+     * CATENA_NEIGHBOR_ALGORITHM says. */
     const char *algorithm;
     /** Ranks may be reordered, so that neighbors with heavy edges share a node:
      * see catena_neighborhood_group. */
@@ -47,38 +51,42 @@ typedef struct catena_neighborhood_info {
     /** Operations to create it for, CATENA_NEIGHBOR_...; 0: all. No schedules
      * are built for the others, which fail with ERR_ARG. */
     unsigned operations;
-    /** Usual bytes along an edge of weight 1, for selection if an operation
-     * does not say how many bytes all edges carry; 0: unknown. */
+    /** Usual bytes along an edge of weight 1, for the selection of an algorithm
+     * where the arguments of a rank do not tell how many bytes all edges carry
+     * (alltoallv); 0: unknown. */
     size_t bytes;
 } catena_neighborhood_info_t;
 
 /** Create a neighborhood from both lists of every rank (as
- * MPI_Dist_graph_create_adjacent). Collective; blocks. Costs two sparse
- * exchanges of edges, of ceil(log2 p) rounds each, and some scans; O(degree)
- * memory and what is forwarded; at rank 0, O(edges) for reordering, or if not
- * all ranks are connected.
+ * MPI_Dist_graph_create_adjacent). Collective; blocks. The cost is two
+ * sparse exchanges of edges (docs/algorithms.md, NBR-5), of ceil(log2 p) rounds
+ * each, and some scans. Each rank takes memory for its own edges and for those
+ * that it forwards; rank 0 takes memory for all edges if ranks may be
+ * reordered, or if the graph is not connected.
  *
  * If i names j as target, j must name i as source, as often as i names it: the
  * k-th edge from i to j in the list of i is the k-th in the list of j.
  * Otherwise the creation fails on all ranks with ERR_ARG, and the ranks
- * concerned log both lists (the first few entries). Edges to oneself, multiple
- * edges between two ranks, CATENA_PROC_NULL and empty lists are allowed.
+ * concerned log both lists (the first few entries). Edges from a rank to
+ * itself, multiple edges between two ranks, CATENA_PROC_NULL and empty lists
+ * are allowed.
  *
  * @param[in]  group          p ranks; may be freed afterwards
  * @param[in]  sources        [source_count] ranks of the group
  * @param[in]  source_weights [source_count] 0 or more, or CATENA_UNWEIGHTED:
- *                            how much an edge usually carries. If both ends
- *                            differ, the larger one is used. All ranks with
- *                            edges give weights, or none does
- * @param[in]  targets        [target_count]
- * @param[in]  target_weights [target_count]
- * @param[in]  info           or NULL
+ *                            how much data each edge usually carries, relative
+ *                            to other edges. If the ends of an edge give
+ *                            different weights, the larger one is used. All
+ *                            ranks with edges give weights, or none does
+ * @param[in]  targets        [target_count] ranks of the group
+ * @param[in]  target_weights [target_count] as source_weights
+ * @param[in]  info           hints, or NULL
  * @param[out] out            set only on CATENA_OK; free with
  *                            catena_neighborhood_free
  * @return CATENA_OK, ERR_ARG (NULL, rank outside the group, negative weight,
- *         weights on some ranks only, lists that do not match, different info
- *         or CATENA_CHECK; logged), ERR_NO_MEMORY (on all ranks),
- *         ERR_ENDED, ERR_PEER */
+ *         weights on some ranks only, lists that do not match, `info` or the
+ *         setting CATENA_CHECK not the same on all ranks; logged),
+ *         ERR_NO_MEMORY (on all ranks), ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_neighborhood_create(
     catena_group_t *group, int source_count, const int sources[],
     const int source_weights[], int target_count, const int targets[],
@@ -86,54 +94,68 @@ CATENA_API catena_status_t catena_neighborhood_create(
     catena_neighborhood_t **out);
 
 /** Create a neighborhood from edges that any rank may contribute (as
- * MPI_Dist_graph_create). Sources and targets of a rank are ordered by the rank
- * that contributed the edge, then by that rank's order.
- * @param[in] count   nodes whose edges this rank contributes
- * @param[in] nodes   [count] ranks: where edges begin
- * @param[in] degrees [count] edges of each
- * @param[in] targets [sum of degrees] where they end; no CATENA_PROC_NULL
- * @param[in] weights [sum of degrees] or CATENA_UNWEIGHTED
+ * MPI_Dist_graph_create). Collective; blocks. Sources and targets of a rank are
+ * ordered by the rank that contributed the edge, then by that rank's order.
+ * @param[in]  count   length of `nodes`; 0: this rank contributes no edges
+ * @param[in]  nodes   [count] ranks from which edges go out (not nodes of the
+ *                     machine)
+ * @param[in]  degrees [count] number of edges from each of these
+ * @param[in]  targets [sum of degrees] ranks to which the edges go, those from
+ *                     nodes[0] first; no CATENA_PROC_NULL
+ * @param[in]  weights [sum of degrees] of the edges, or CATENA_UNWEIGHTED
+ * @param[in]  info    hints, or NULL
+ * @param[out] out     set only on CATENA_OK; free with catena_neighborhood_free
  * @return as catena_neighborhood_create */
 CATENA_API catena_status_t catena_dist_graph_create(
     catena_group_t *group, int count, const int nodes[], const int degrees[],
     const int targets[], const int weights[],
     const catena_neighborhood_info_t *info, catena_neighborhood_t **out);
 
-/** Free it and its group, as catena_group_free; persistent requests are not
- * affected.
+/** Free a neighborhood and its group, as catena_group_free: collective, does
+ * not block, and persistent requests are not affected.
  * @param[in,out] neighborhood NULL afterwards, except with ERR_ARG and
  *                             ERR_STATE
  * @return CATENA_OK, ERR_ARG (NULL), ERR_STATE (this rank has operations of the
- *         neighborhood or of its group under way; logged; nothing was freed
- *         here, and both can still be used), ERR_ENDED, ERR_PEER */
+ *         neighborhood or of its group under way; logged; this rank freed
+ *         nothing, and both can still be used), ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t
 catena_neighborhood_free(catena_neighborhood_t **neighborhood);
 
-/** Return the group whose ranks the neighborhood's lists name: a separate group
- * of all its ranks, reordered if it was created with reorder. It belongs to the
- * neighborhood; any collective may be called on it. NULL for NULL. */
+/** Return the group of a neighborhood; lists of neighbors have ranks of this
+ * group. It has the ranks of the group that the neighborhood was created from
+ * (of a grid: those in the grid), in another order if they were reordered, but
+ * its operations are separate. It belongs to the neighborhood; any collective
+ * may be called on it. NULL for NULL. */
 CATENA_API catena_group_t *
 catena_neighborhood_group(const catena_neighborhood_t *neighborhood);
 
-/** Return the numbers of neighbors of this rank, CATENA_PROC_NULL included. */
+/** Return the number of sources and of targets of this rank, CATENA_PROC_NULL
+ * included.
+ * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t
 catena_neighborhood_counts(const catena_neighborhood_t *neighborhood,
                            int *source_count, int *target_count);
 
 /** Return the lists of this rank, in the order in which operations count
  * blocks.
- * @param[in]  most_sources capacity of sources and source_weights
- * @param[out] source_weights, target_weights may be NULL; all 1 if
- * unweighted */
+ * @param[in]  most_sources   capacity of `sources` and `source_weights`; longer
+ *                            lists are cut off; most_targets likewise
+ * @param[out] sources        ranks of the neighborhood's group; `targets`
+ *                            likewise
+ * @param[out] source_weights may be NULL; all 1 if the edges have no weights;
+ *                            `target_weights` likewise
+ * @return CATENA_OK, ERR_ARG (NULL, or a negative capacity) */
 CATENA_API catena_status_t catena_neighborhood_neighbors(
     const catena_neighborhood_t *neighborhood, int most_sources, int sources[],
     int source_weights[], int most_targets, int targets[],
     int target_weights[]);
 
-/** Change a setting. Collective: all ranks make the same calls at the same
- * point among the neighborhood's operations, none of which may be under way.
- * Persistent requests keep their algorithm. "algorithm": as in
- * catena_neighborhood_info_t.
+/** Change a setting of a neighborhood. Collective; blocks: all ranks of its
+ * group make the same calls at the same point among the neighborhood's
+ * operations, none of which may be under way. Persistent requests keep their
+ * algorithm.
+ * @param[in] name  "algorithm"
+ * @param[in] value as catena_neighborhood_info_t.algorithm
  * @return CATENA_OK, ERR_ARG (unknown, not the same on all ranks, or not
  *         possible for this graph; logged with the alternatives), ERR_STATE (on
  *         all ranks: one has operations under way), ERR_NO_MEMORY,
@@ -141,45 +163,47 @@ CATENA_API catena_status_t catena_neighborhood_neighbors(
 CATENA_API catena_status_t catena_neighborhood_set(
     catena_neighborhood_t *neighborhood, const char *name, const char *value);
 
-/** Describe how `collective` last ran since the setting changed, and why:
- * "key=value" pairs separated by blanks, the reason last, as
- * catena_group_explain. If it has not run: what would be selected for blocks of
- * the usual length. The keys are algorithm, rounds, messages and aggregates.
- * Local.
- * @param[in]  collective by its own name: "neighbor_alltoallv"
- * @param[out] text       truncated to `bytes`, always terminated
+/** Describe how a collective of a neighborhood last ran, and why it ran so:
+ * "key=value" pairs separated by blanks, as catena_group_explain. The keys are
+ * algorithm, rounds, messages, aggregates and, last, reason. If the collective
+ * has not run, or the algorithm was set after it ran: what would be selected
+ * for blocks of the usual length (catena_neighborhood_info_t.bytes). Local.
+ * @param[in]  collective its name: "neighbor_alltoallv"
+ * @param[out] text       at most `bytes` bytes, truncated if longer, terminated
  * @return CATENA_OK, ERR_ARG (NULL, no such collective, or one that the
  *         neighborhood is not created for; logged) */
 CATENA_API catena_status_t
 catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
                             const char *collective, char *text, size_t bytes);
 
-/** Describe what would be selected for blocks of one length: a line as of
- * catena_neighborhood_explain, then one for each algorithm, with its estimated
- * time or why it is not possible. Arguments and return value as there, and:
+/** Describe which algorithm would be selected for blocks of one length: a line
+ * as of catena_neighborhood_explain, then a line for each algorithm, with its
+ * estimated time or the reason why it is not possible. Other arguments and
+ * return value as in catena_neighborhood_explain.
  * @param[in] block_bytes 0: the usual length; not significant for collectives
  *                        on blocks of different lengths */
 CATENA_API catena_status_t catena_neighborhood_estimate(
     const catena_neighborhood_t *neighborhood, const char *collective,
     size_t block_bytes, char *text, size_t bytes);
 
-/** The cost of one alltoall, or of an allgather if the neighborhood is created
- * only for it, with the algorithm that ran last, else with that for blocks of
- * the usual length. */
+/** The cost of one neighborhood alltoall (of an allgather if the neighborhood
+ * is created for allgathers only), with the algorithm that ran last. If none
+ * has run: with the algorithm that would be selected for blocks of the usual
+ * length. */
 typedef struct catena_neighborhood_stats {
     size_t size;           /**< sizeof this struct, set by the caller */
     const char *algorithm; /**< of the last operation; NULL: none yet */
-    uint32_t messages; /**< sent by this rank; an aggregate of ranks of a node
-                          is counted at one of them */
-    uint32_t rounds;   /**< sequential; the same on all ranks */
-    uint32_t heavy_rounds;   /**< that carry an edge of the largest weight; the
+    uint32_t messages; /**< sent by this rank; a message that several ranks of a
+                          node send together is counted at one of them */
+    uint32_t rounds;   /**< one after the other; the same on all ranks */
+    uint32_t heavy_rounds;   /**< rounds with an edge of the largest weight; the
                                 same on all ranks */
-    uint64_t weight_between; /**< of all edges between nodes, all ranks */
-    uint64_t weight_before;  /**< the same in the order of the parent group */
-    uint64_t weight_all;     /**< of all edges */
+    uint64_t weight_between; /**< sum over all edges between nodes */
+    uint64_t weight_before;  /**< the same if ranks had not been reordered */
+    uint64_t weight_all;     /**< sum over all edges of the graph */
 } catena_neighborhood_stats_t;
 
-/** Return the cost of an operation of a neighborhood.
+/** Return the cost of an operation of a neighborhood. Local.
  * @param[out] stats filled; the caller sets its size
  * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t
@@ -188,71 +212,104 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
 
 /* ---- Cartesian grids ---- */
 
-/** Balance the dimensions of a grid of `ranks` (as MPI_Dims_create): they do
- * not increase, and the largest and smallest of those that are set differ as
- * little as possible.
- * @param[in,out] dims [ndims] > 0: kept; 0: set
- * @return CATENA_OK, ERR_ARG (the product cannot be `ranks`) */
+/** Choose the dimensions of a grid of `ranks` ranks (as MPI_Dims_create). Those
+ * that are chosen do not increase, and the largest and the smallest of them
+ * differ as little as possible. Local.
+ * @param[in,out] dims [ndims] above 0: kept; 0: chosen
+ * @return CATENA_OK, ERR_ARG (NULL, ranks below 1, a negative number, or the
+ *         product of the dimensions cannot be `ranks`) */
 CATENA_API catena_status_t catena_dims_create(int ranks, int ndims, int dims[]);
 
-/** Create a neighborhood that is a Cartesian grid (as MPI_Cart_create):
- * row-major, the last dimension varies fastest. Neighbors come in pairs per
- * dimension, the one at the lower coordinate first; CATENA_PROC_NULL beyond
- * borders that are not periodic. Data sent towards higher coordinates is
- * received from lower ones, also if both are the same rank (periodic dimensions
- * of 1 and 2). Collective; blocks.
- * @param[in]  dims    [ndims] product at most p; ndims 0: a grid of one rank
- * @param[in]  periods [ndims] whether a dimension is periodic
- * @param[in]  reorder whether ranks may be reordered: blocks of the grid to
- *                     each node
- * @param[in]  info    or NULL; its reorder is not significant
- * @param[out] out     NULL at ranks beyond the grid
+/** Create a neighborhood that is a Cartesian grid (as MPI_Cart_create). Ranks
+ * are numbered in row-major order: the last coordinate varies fastest. In
+ * each dimension a rank has two neighbors, both source and target: first the
+ * one at the lower coordinate, then the one at the higher; CATENA_PROC_NULL
+ * stands beyond borders that are not periodic. Data sent towards higher
+ * coordinates are received from lower ones, also if both neighbors are the same
+ * rank (periodic dimensions of size 1 and 2). Collective; blocks.
+ * @param[in]  group   p ranks; may be freed afterwards
+ * @param[in]  ndims   number of dimensions; 0: a grid of one rank
+ * @param[in]  dims    [ndims] sizes; their product is at most p
+ * @param[in]  periods [ndims] nonzero: the dimension is periodic
+ * @param[in]  reorder nonzero: ranks may be reordered, so that each node gets a
+ *                     compact part of the grid
+ * @param[in]  info    hints, or NULL; its reorder is not significant
+ * @param[out] out     set only on CATENA_OK; NULL at ranks beyond the grid,
+ * else free with catena_neighborhood_free
  * @return as catena_neighborhood_create */
 CATENA_API catena_status_t catena_cart_create(
     catena_group_t *group, int ndims, const int dims[], const int periods[],
     int reorder, const catena_neighborhood_info_t *info,
     catena_neighborhood_t **out);
 
-/** Return the number of dimensions of a grid. ERR_ARG, here and below: it is
- * not a grid. */
+/* In the functions below `cart` is a neighborhood that is a grid, or was
+ * derived from one; for any other they return ERR_ARG. */
+
+/** Return the number of dimensions of a grid.
+ * @return CATENA_OK, ERR_ARG (NULL, not a grid) */
 CATENA_API catena_status_t catena_cart_ndims(const catena_neighborhood_t *cart,
                                              int *ndims);
-/** @param[in] most capacity of the arrays; at most so many dimensions are
- * set */
+/** Return the shape of a grid, and this rank's place in it.
+ * @param[in]  most    capacity of the arrays, which get no more dimensions
+ * @param[out] dims    size of each dimension
+ * @param[out] periods nonzero: the dimension is periodic
+ * @param[out] coords  of this rank, from 0, by dimension
+ * @return CATENA_OK, ERR_ARG (NULL, not a grid, negative `most`) */
 CATENA_API catena_status_t catena_cart_get(const catena_neighborhood_t *cart,
                                            int most, int dims[], int periods[],
                                            int coords[]);
 /** Return the coordinates of a rank of a grid.
  * @param[in]  rank   rank in the neighborhood's group
- * @param[in]  most   capacity of coords; at most so many are set
+ * @param[in]  most   capacity of `coords`, which gets no more dimensions
  * @param[out] coords from 0, by dimension
  * @return CATENA_OK, ERR_ARG (NULL, not a grid, no such rank) */
 CATENA_API catena_status_t catena_cart_coords(const catena_neighborhood_t *cart,
                                               int rank, int most, int coords[]);
-/** Return the rank at given coordinates. Coordinates outside the grid wrap
- * around in periodic dimensions, else ERR_ARG. */
+/** Return the rank at given coordinates.
+ * @param[in]  coords by dimension; in periodic dimensions they wrap around
+ * @param[out] rank   rank in the neighborhood's group
+ * @return CATENA_OK, ERR_ARG (NULL, not a grid, or outside the grid in a
+ *         dimension that is not periodic) */
 CATENA_API catena_status_t catena_cart_rank(const catena_neighborhood_t *cart,
                                             const int coords[], int *rank);
-/** Return the ranks `displacement` away along a dimension, or
- * CATENA_PROC_NULL. */
+/** Return the ranks at a distance along one dimension (as MPI_Cart_shift).
+ * @param[in]  dimension    from 0
+ * @param[in]  displacement in coordinates; may be negative
+ * @param[out] source       the rank at this rank's coordinate minus
+ *                          `displacement`, or CATENA_PROC_NULL
+ * @param[out] target       the rank at this rank's coordinate plus
+ *                          `displacement`, or CATENA_PROC_NULL
+ * @return CATENA_OK, ERR_ARG (NULL, not a grid, no such dimension) */
 CATENA_API catena_status_t catena_cart_shift(const catena_neighborhood_t *cart,
                                              int dimension, int displacement,
                                              int *source, int *target);
-/** Create grids of the remaining dimensions, one for each coordinate in the
- * others. Collective. */
+/** Divide a grid into grids of fewer dimensions (as MPI_Cart_sub): ranks that
+ * have the same coordinates in the dimensions left out form one. The new grid
+ * has the operations and the usual bytes of `cart`. Collective; blocks.
+ * @param[in]  remain [dimensions of the grid] nonzero: kept; 0: left out
+ * @param[out] out    this rank's grid; set only on CATENA_OK; free with
+ *                    catena_neighborhood_free
+ * @return as catena_neighborhood_create */
 CATENA_API catena_status_t catena_cart_sub(catena_neighborhood_t *cart,
                                            const int remain[],
                                            catena_neighborhood_t **out);
 
-/** Derive a graph from a grid ([Hoefler], MPI_CART_DERIVE_GRAPH): this rank's
- * targets are the ranks at its coordinates plus each of the vectors, its
- * sources those at its coordinates minus each, in this order; CATENA_PROC_NULL
- * beyond the grid. Vectors may have any length, be zero, and occur several
- * times. Collective; blocks. The result has the grid: catena_cart_... work.
- * @param[in] displacements [ndirs][dimensions of the grid]; the same on all
- *                          ranks
- * @param[in] weights       [ndirs] or CATENA_UNWEIGHTED; the same on all ranks
- * @param[in] reorder       reorder the grid by these edges */
+/** Create a neighborhood on the ranks of a grid whose edges are displacement
+ * vectors (stencil; [Hoefler], MPI_CART_DERIVE_GRAPH): target i of a rank is
+ * the rank at its coordinates plus vector i, source i the rank at its
+ * coordinates minus vector i; CATENA_PROC_NULL beyond the grid. Vectors may
+ * have any length, be zero, and occur several times. Collective; blocks. The
+ * new neighborhood keeps the grid: catena_cart_... functions accept it.
+ * @param[in]  ndirs         number of vectors
+ * @param[in]  displacements [ndirs][dimensions of the grid] the vectors; the
+ * same on all ranks
+ * @param[in]  weights       [ndirs] of the edges, or CATENA_UNWEIGHTED; the
+ * same on all ranks
+ * @param[in]  reorder       nonzero: ranks may be reordered, by these edges
+ * @param[in]  info          hints, or NULL; its reorder is not significant
+ * @param[out] out           set only on CATENA_OK; free with
+ *                           catena_neighborhood_free
+ * @return as catena_neighborhood_create */
 CATENA_API catena_status_t catena_cart_derive_graph(
     catena_neighborhood_t *cart, int ndirs, const int displacements[],
     const int weights[], int reorder, const catena_neighborhood_info_t *info,
@@ -260,33 +317,37 @@ CATENA_API catena_status_t catena_cart_derive_graph(
 
 /* ---- operations ----
  *
- * All neighbors start operations in the same order. All share:
- * @param[in] neighborhood s sources and t targets at this rank Types may differ
- *                         between sender and receiver if the data has as many
- *                         bytes. Buffers and arrays belong to catena until the
- *                         call, the request, or the persistent request has
- *                         ended; types and operations may be freed immediately.
- *                         Blocks of CATENA_PROC_NULL are neither read nor
- *                         written. If the ends of an edge do not agree on a
- *                         length, the receiver fails with ERR_ARG after the
- *                         operation, and logs the sender and both lengths. With
- *                         CATENA_CHECK=on every mismatch is found. Without it
- *                         blocks that share a message are checked together, and
- *                         ranks may deadlock if one end has no data and the
- *                         other expects some, or if different lengths lead to
- *                         different algorithms. If a rank has no memory for its
- *                         part, it and all ranks that wait for it return
- *                         ERR_ENDED from then on (catena/coll.h). If it has
- *                         no memory for a request, nothing is started: only
- *                         that rank gets the error, and it may call again. The
- *                         same holds for invalid arguments: the neighbors wait
- *                         until the rank calls again.
- * @return CATENA_OK, ERR_ARG (NULL, overflow, created for other operations;
- *         logged), ERR_NO_MEMORY, ERR_ENDED, ERR_PEER
+ * Each has three forms: blocking, nonblocking (catena_i...) and persistent
+ * (..._init), as in coll.h. All neighbors start operations in the same order.
+ * All share:
+ *
+ * @param[in]  neighborhood with s sources and t targets at this rank
+ * @param[out] request      set only on CATENA_OK
+ *
+ * Types may differ between sender and receiver if a block has the same number
+ * of bytes at both. Buffers and arrays belong to catena as in coll.h; types and
+ * operations may be freed as soon as the function returns. Blocks of
+ * CATENA_PROC_NULL are neither read nor written.
+ *
+ * If the ends of an edge do not agree on a length, the receiver fails with
+ * ERR_ARG after the operation, and logs the sender and both lengths. With
+ * CATENA_CHECK=on every mismatch is found. Without it, blocks that share a
+ * message are checked together, and ranks may deadlock if one end has no data
+ * and the other expects some, or if different lengths lead to different
+ * algorithms.
+ *
+ * If a rank has no memory for its part, that rank and all that wait for it
+ * return ERR_ENDED from then on. If a rank has no memory for a request, or its
+ * arguments are invalid, nothing is started: only that rank gets the error, and
+ * its neighbors wait until it calls again.
+ *
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, an operation for which the
+ *         neighborhood is not created; logged), ERR_NO_MEMORY, ERR_ENDED,
+ *         ERR_PEER
  * @see docs/algorithms.md NBR-1 to NBR-4 and NBR-8 */
 
-/** Send the same block to all targets (MPI_Neighbor_allgather). The same length
- * for all ranks connected by edges.
+/** Send the same block to all targets (MPI_Neighbor_allgather). All blocks of
+ * ranks that edges connect have the same length.
  * @param[in]  send [send_count] elements
  * @param[out] recv [s][recv_count] elements, in the order of the sources */
 CATENA_API catena_status_t catena_neighbor_allgather(
@@ -304,7 +365,8 @@ CATENA_API catena_status_t catena_neighbor_allgather_init(
 
 /** As catena_neighbor_allgather, with blocks of different lengths.
  * @param[in] recv_counts        [s] elements
- * @param[in] recv_displacements [s] in extents of recv_type */
+ * @param[in] recv_displacements [s] of a block from recv, in extents of
+ *                               recv_type */
 CATENA_API catena_status_t catena_neighbor_allgatherv(
     const void *send, size_t send_count, catena_type_t send_type, void *recv,
     const size_t recv_counts[], const ptrdiff_t recv_displacements[],
@@ -320,12 +382,13 @@ CATENA_API catena_status_t catena_neighbor_allgatherv_init(
     catena_type_t recv_type, catena_neighborhood_t *neighborhood,
     catena_request_t **request);
 
-/** Send a separate block to each target (MPI_Neighbor_alltoall). The same
- * length for all ranks connected by edges.
- * @param[in]  send [t][send_count] elements, or CATENA_IN_PLACE if s is t: the
- *                  block received from source i replaces that sent to target i;
- *                  send_count and send_type are not significant then
- * @param[out] recv [s][recv_count] elements */
+/** Send a separate block to each target (MPI_Neighbor_alltoall). All blocks of
+ * ranks that edges connect have the same length.
+ * @param[in]  send [t][send_count] elements, in the order of the targets; or
+ *                  CATENA_IN_PLACE if s is t: block i of recv goes to target i,
+ *                  and the block from source i replaces it; send_count and
+ *                  send_type are not significant then
+ * @param[out] recv [s][recv_count] elements, in the order of the sources */
 CATENA_API catena_status_t catena_neighbor_alltoall(
     const void *send, size_t send_count, catena_type_t send_type, void *recv,
     size_t recv_count, catena_type_t recv_type,
@@ -339,11 +402,15 @@ CATENA_API catena_status_t catena_neighbor_alltoall_init(
     size_t recv_count, catena_type_t recv_type,
     catena_neighborhood_t *neighborhood, catena_request_t **request);
 
-/** As catena_neighbor_alltoall, with blocks of different lengths. In place,
- * block i has the same length as source and as target.
+/** As catena_neighbor_alltoall, with blocks of different lengths. With
+ * CATENA_IN_PLACE the blocks from source i and to target i have the same
+ * length.
  * @param[in] send_counts        [t] elements
- * @param[in] send_displacements [t] in extents of send_type
- * @param[in] recv_counts, recv_displacements [s] likewise */
+ * @param[in] send_displacements [t] of a block from send, in extents of
+ *                               send_type
+ * @param[in] recv_counts        [s] elements
+ * @param[in] recv_displacements [s] of a block from recv, in extents of
+ *                               recv_type */
 CATENA_API catena_status_t catena_neighbor_alltoallv(
     const void *send, const size_t send_counts[],
     const ptrdiff_t send_displacements[], catena_type_t send_type, void *recv,
@@ -363,7 +430,10 @@ CATENA_API catena_status_t catena_neighbor_alltoallv_init(
     catena_request_t **request);
 
 /** As catena_neighbor_alltoallv, with a type for each block; displacements are
- * in bytes. The borders of a field can be sent and received in place. */
+ * in bytes. With subarray types a program can send the borders of an array, and
+ * receive into its halo, without copying them.
+ * @param[in] send_types [t] type of each block's elements
+ * @param[in] recv_types [s] type of each block's elements */
 CATENA_API catena_status_t catena_neighbor_alltoallw(
     const void *send, const size_t send_counts[],
     const ptrdiff_t send_displacements[], const catena_type_t send_types[],
@@ -384,8 +454,8 @@ CATENA_API catena_status_t catena_neighbor_alltoallw_init(
     catena_neighborhood_t *neighborhood, catena_request_t **request);
 
 /** Send the same block to all targets, and reduce the blocks of all sources, in
- * the order of the sources ([Hoefler]; not in MPI). The same length for all
- * ranks connected by edges.
+ * the order of the sources ([Hoefler]; not in MPI). All blocks of ranks that
+ * edges connect have the same length.
  * @param[in]  send [count] elements, or CATENA_IN_PLACE: they are in recv
  * @param[out] recv [count] elements; unchanged at a rank without sources
  * @param[in]  type any layout; the same on all ranks
@@ -403,12 +473,14 @@ CATENA_API catena_status_t catena_neighbor_reduce_init(
     catena_request_t **request);
 
 /** Send a separate block to each target, and reduce the blocks of all sources,
- * in the order of the sources ([Hoefler]). The length may differ between ranks:
- * all blocks sent to a rank have the length that it receives.
+ * in the order of the sources ([Hoefler]; not in MPI). The length may differ
+ * between ranks: all blocks sent to a rank have the length that it receives.
  * @param[in]  send               not overlapping recv
  * @param[in]  send_counts        [t] elements
- * @param[in]  send_displacements [t] in extents of type
- * @param[out] recv               [recv_count] elements */
+ * @param[in]  send_displacements [t] of a block from send, in extents of type
+ * @param[out] recv               [recv_count] elements; unchanged at a rank
+ *                                without sources
+ * @param[in]  type, op           the same on all ranks */
 CATENA_API catena_status_t catena_neighbor_reducev(
     const void *send, const size_t send_counts[],
     const ptrdiff_t send_displacements[], void *recv, size_t recv_count,
