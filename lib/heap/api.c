@@ -8,9 +8,10 @@
 #include "heap/heap.h"
 #include "heap/segment.h"
 
-/* The public functions of the heap. Any thread may call them, so unlike
- * allocations of the library they do not poll the operations that return
- * memory. */
+/* The public functions of the heap. Any thread may call those that allocate and
+ * free. So they do not call `reclaim` when the heap is full, as ctn_heap_alloc
+ * does for the library: that makes progress on operations, which only the
+ * context's thread may do. */
 
 void *catena_malloc(catena_context_t *context, size_t bytes)
 {
@@ -74,8 +75,9 @@ catena_status_t catena_heap_offset(const catena_context_t *context,
     return CATENA_OK;
 }
 
-/** The address of [offset, offset + bytes) of a rank's heap; NULL: not on this
- * node, or beyond the heap. */
+/** Return the address here of [offset, offset + bytes) of a rank's arena; NULL
+ * (logged): the rank is not on this node, or the range ends beyond the arena.
+ */
 static void *reach(const catena_context_t *context, int rank, uint64_t offset,
                    size_t bytes)
 {

@@ -7,14 +7,17 @@
 #include "core/cgroup.h"
 #include "heap/segment.h"
 
-/* The memory that this process may use. */
+/* What the system allows: the memory that this process may use, and huge pages.
+ */
 
+/** Called for each control group that this process is in: lower *argument, a
+ * number of bytes, to the group's limit. */
 static void visit_limit(const char *directory, int version, void *argument)
 {
     size_t *least = argument;
     char *line = ctn_cgroup_line(
         directory, version == 2 ? "memory.max" : "memory.limit_in_bytes");
-    /* "max" is no number. */
+    /* "max": no limit. */
     if (line != NULL && isdigit((unsigned char)line[0])) {
         unsigned long long bytes = strtoull(line, NULL, 10);
         *least = bytes < *least ? (size_t)bytes : *least;
@@ -43,6 +46,7 @@ bool ctn_huge_pages_allowed(void)
         line[0] = '\0';
     }
     fclose(file);
+    /* The value in brackets is the one in use. */
     return strchr(line, '[') != NULL && strstr(line, "[never]") == NULL &&
            strstr(line, "[deny]") == NULL;
 }

@@ -4,34 +4,36 @@
 #include "heap/arena.h"
 #include "heap/heap.h"
 
-/* Internals of the heap, for lib/heap and its tests. */
+/* The node's segment as lib/heap and its tests see it: the header at its start,
+ * and the state of a rank's heap. */
 
 _Static_assert(CTN_HEAP_HEADER_BYTES == CTN_HUGE_BYTES,
                "arenas are aligned to huge pages");
 
 enum {
     CTN_SEGMENT_HEADER_BYTES = CTN_HEAP_HEADER_BYTES,
-    CTN_SEGMENT_VERSION = 1,
-    CTN_HEAP_NAME_BYTES = 64
+    CTN_SEGMENT_VERSION = 1, /* of the layout of ctn_segment_header_t */
+    CTN_HEAP_NAME_BYTES = 64 /* of a segment's name, with the NUL */
 };
 
 typedef enum ctn_segment_kind {
-    CTN_SEGMENT_MEMFD, /* reached through /proc, vanishes with its last user */
-    CTN_SEGMENT_SHM,   /* a name in /dev/shm until ctn_heap_attached */
-    CTN_SEGMENT_GIVEN  /* private memory of the caller */
+    CTN_SEGMENT_MEMFD, /* opened by /proc/PID/fd; ends with its last mapping */
+    CTN_SEGMENT_SHM,   /* has a name in /dev/shm until ctn_heap_attached */
+    CTN_SEGMENT_GIVEN  /* memory of the caller: ctn_heap_adopt */
 } ctn_segment_kind_t;
 
-/* The first page of the segment. The id distinguishes a segment from another
- * one with the same process and descriptor number. */
+/* The first page of the segment. Local rank 0 fills it before it publishes the
+ * segment's name; only `taken` and `doorbells` change afterwards. */
 typedef struct ctn_segment_header {
-    char magic[8];
+    char magic[8]; /* says that this is a heap of catena */
     uint32_t version;
-    uint32_t local_size;
-    uint64_t id;
-    uint64_t limit;
-    uint64_t arena_bytes;
-    uint64_t huge_off;           /* in each arena; arena_bytes: no huge pages */
-    _Alignas(64) uint64_t taken; /* by all ranks; atomic */
+    uint32_t local_size;  /* ranks of the node */
+    uint64_t id;          /* random: process and descriptor numbers repeat */
+    uint64_t limit;       /* bytes that all ranks may take together */
+    uint64_t arena_bytes; /* of each arena */
+    uint64_t huge_off;    /* where in each arena the addresses for huge pages
+                             begin; arena_bytes: there are none */
+    _Alignas(64) uint64_t taken; /* bytes taken by all ranks; atomic */
     ctn_doorbells_t doorbells;
 } ctn_segment_header_t;
 
@@ -39,47 +41,54 @@ _Static_assert(offsetof(ctn_segment_header_t, doorbells) == 128 &&
                    sizeof(ctn_segment_header_t) <= CTN_PAGE_BYTES,
                "all ranks of a node agree on the header");
 
+/* The heap of one rank: its mapping of the segment, and the allocator of its
+ * arena. */
 struct ctn_heap {
-    unsigned char *own; /* own arena, and all that _contains reads */
-    size_t own_bytes;   /* the same for all ranks */
-    size_t limit;       /* of the node */
-    ctn_arena_t arena;
+    unsigned char *own;           /* this rank's arena, as mapped here */
+    size_t own_bytes;             /* its size, the same for all ranks */
+    size_t limit;                 /* bytes that all ranks may take together */
+    ctn_arena_t arena;            /* the allocator of `own` */
     ctn_segment_header_t *header; /* start of the mapping */
-    size_t mapped_bytes;
-    int local_size;
-    int fd; /* kept for fallocate (shm), or until all have attached (memfd) */
+    size_t mapped_bytes;          /* of the whole segment */
+    int local_size;               /* ranks of the node */
+    int fd; /* of the segment, -1: closed; kept for fallocate (shm), or until
+               all ranks have attached (memfd) */
     ctn_segment_kind_t kind;
     const ctn_log_t *log;
-    bool (*reclaim)(void *argument); /* or NULL */
+    bool (*reclaim)(void *argument); /* of ctn_heap_on_shortage, or NULL */
     void *reclaim_argument;
-    char path[CTN_HEAP_NAME_BYTES]; /* to be unlinked, or empty */
+    char path[CTN_HEAP_NAME_BYTES]; /* in /dev/shm, to be unlinked; "": none */
 };
 
-/** Unmap and free the segment, in any state of construction. */
+/* --- segment.c --- */
+
+/** Unmap and free a heap, also one that is made only in part. The allocator
+ * must be released already. */
 void ctn_heap_delete(ctn_heap_t *heap);
 
-/* --- heap.c --- */
-
-/** The segment is mapped: make the allocator of the own arena. */
-catena_status_t ctn_heap_start(ctn_heap_t *heap,
-                               const ctn_heap_params_t *params);
-
-/** ctn_heap_create with this kind of segment and no other. */
+/** As ctn_heap_create, with the given kind of segment only. */
 catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
                                      ctn_segment_kind_t kind, ctn_heap_t **heap,
                                      char name[64]);
+
+/* --- heap.c --- */
+
+/** Make the allocator of this rank's arena, after the segment was mapped. */
+catena_status_t ctn_heap_start(ctn_heap_t *heap,
+                               const ctn_heap_params_t *params);
 
 /** Assert every invariant of the allocator. */
 void ctn_heap_check(ctn_heap_t *heap);
 
 /* --- limits.c --- */
 
-/** Bytes that this process may use: physical memory, or less if a control
- * group says so.
+/** Bytes of memory that this process may use: physical memory, or less if a
+ * control group (cgroup) has a lower limit.
  * @param root prefix of /proc and /sys: "", or the folder of a test */
 size_t ctn_memory_usable(const char *root);
 
-/** Whether the system gives shared memory huge pages on request. */
+/** Whether the system gives huge pages to shared memory that asks for them with
+ * madvise. */
 bool ctn_huge_pages_allowed(void);
 
 #endif
