@@ -4,10 +4,11 @@
 
 #include "heap/arena.h"
 
-/* The interface, and small blocks. The fast paths are alloc_small and
- * free_small: enter the own cache, pop or push, leave. All other paths take the
- * mutex. */
+/* The functions of the allocator, and the caches' part in small blocks. The
+ * fast paths are alloc_small and free_small: they enter this thread's cache,
+ * pop or push a block, and leave. All other paths take the mutex. */
 
+/* End the process: `what` says why the block cannot be freed. */
 static __attribute__((noreturn, cold, noinline)) void
 die(const ctn_arena_t *arena, const void *block, const char *what)
 {
@@ -16,7 +17,8 @@ die(const ctn_arena_t *arena, const void *block, const char *what)
     abort();
 }
 
-/* Critical sections are short: spinning a little before sleeping pays. */
+/* An adaptive mutex spins a little before it sleeps, because critical sections
+ * are short. */
 static bool mutex_init(pthread_mutex_t *mutex)
 {
     pthread_mutexattr_t attributes;
@@ -53,7 +55,7 @@ catena_status_t ctn_arena_init(ctn_arena_t *arena,
     return CATENA_OK;
 }
 
-/* Slabs with blocks in use own memory, too. */
+/* Free the maps of a zone's slabs, also of those with blocks in use. */
 static void free_slabs(ctn_arena_t *arena, const ctn_zone_t *zone)
 {
     for (uint32_t page = zone->first; page < zone->end;) {
@@ -111,6 +113,8 @@ __attribute__((cold)) void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes)
 
 /* --- small blocks --- */
 
+/* Allocate when this thread has no cache, or its stack is empty: then fill half
+ * of the stack from slabs. */
 static __attribute__((noinline)) unsigned char *
 alloc_small_slow(ctn_arena_t *arena, unsigned class_index)
 {
@@ -124,7 +128,8 @@ alloc_small_slow(ctn_arena_t *arena, unsigned class_index)
     unsigned got = 0;
 
     if (stack != NULL && stack->count > 0) {
-        got = stack->count; /* another thread was emptying it */
+        got = stack->count; /* another thread was emptying caches, so this
+                               thread could not enter its own */
     } else {
         ctn_slab_request_t request = {
             .class_index = class_index,
@@ -180,6 +185,8 @@ static inline unsigned char *alloc_small(ctn_arena_t *arena,
     return alloc_small_slow(arena, class_index);
 }
 
+/* Free when this thread has no cache, or its stack is full: then return half of
+ * the stack to slabs. */
 static __attribute__((noinline)) void free_small_slow(ctn_arena_t *arena,
                                                       ctn_entry_t entry,
                                                       size_t bytes,
@@ -203,7 +210,8 @@ static __attribute__((noinline)) void free_small_slow(ctn_arena_t *arena,
     pthread_mutex_unlock(&arena->mutex);
 }
 
-/* The block of a slab at `off` of the arena; dies unless it is in use. */
+/* The block of a slab at offset `off` of the arena. Ends the process unless a
+ * block in use starts there. */
 static inline ctn_entry_t slab_entry(const ctn_arena_t *arena,
                                      const ctn_run_t *slab, size_t off)
 {
@@ -236,8 +244,9 @@ static inline void free_small(ctn_arena_t *arena, const ctn_run_t *slab,
     if (__builtin_expect(cache != NULL, 1)) {
         ctn_stack_t *stack = &cache->stack[class_index];
         if (__builtin_expect(stack->count < stack->capacity, 1)) {
-            /* One by one: if written as halves and copied as a whole, each
-             * would wait for the other in the store buffer. */
+            /* Member by member: `*top = entry` would write `entry` in halves
+             * and load it as a whole, and such a load waits until both stores
+             * have left the store buffer. */
             ctn_entry_t *top = &stack->entry[stack->count++];
             top->block = entry.block;
             top->used = entry.used;
@@ -252,8 +261,8 @@ static inline void free_small(ctn_arena_t *arena, const ctn_run_t *slab,
 
 /* --- the interface --- */
 
-/* The smallest class with the alignment: slabs start on a page, so a block is
- * aligned to each common divisor of its size and the page. */
+/* The smallest size class with the alignment: slabs start on a page, so a block
+ * is aligned to each common divisor of its size and the page size. */
 static unsigned class_aligned(size_t alignment, size_t bytes)
 {
     unsigned i = ctn_class_of(bytes);
@@ -291,7 +300,8 @@ void *ctn_arena_calloc(ctn_arena_t *arena, size_t alignment, size_t bytes)
     return alloc(arena, alignment, bytes, true);
 }
 
-/* The run of a block; dies if no such block is in use. */
+/* The run of a block, and the block's offset in the arena. Ends the process if
+ * the block cannot be one in use; of a slab, slab_entry checks the rest. */
 static inline ctn_run_t *run_of(const ctn_arena_t *arena, const void *block,
                                 size_t *off)
 {
@@ -333,7 +343,7 @@ void ctn_arena_free(ctn_arena_t *arena, void *block)
 void *ctn_arena_realloc(ctn_arena_t *arena, void *block, size_t bytes)
 {
     size_t off;
-    size_t before;
+    size_t before; /* bytes of the block until now */
 
     if (block == NULL) {
         return ctn_arena_alloc(arena, 1, bytes);
@@ -342,6 +352,8 @@ void *ctn_arena_realloc(ctn_arena_t *arena, void *block, size_t bytes)
     if (run->kind == CTN_RUN_SLAB) {
         slab_entry(arena, run, off);
         before = run->block_bytes;
+        /* Keep the block, unless half of it would be unused and a smaller
+         * one exists. */
         if (bytes <= before &&
             (bytes > before / 2 || ctn_class_of(bytes) == run->class_index)) {
             return block;
@@ -377,7 +389,7 @@ void ctn_arena_stats(ctn_arena_t *arena, catena_heap_stats_t *stats)
 {
     pthread_mutex_lock(&arena->mutex);
     int64_t in_use = arena->in_use;
-    int64_t above = 0; /* largest unpublished rise in a cache */
+    int64_t above = 0; /* highest net_peak of a cache; then the peak with it */
 
     stats->allocations = arena->allocations;
     stats->frees = arena->frees;

@@ -9,17 +9,20 @@
 #include "heap/arena.h"
 
 /* Caches: each thread keeps some free blocks, so most calls take no lock. A
- * cache belongs to a slot, found by hashing the thread's identity. A thread
- * that ends leaves its slot to the next one with the same identity; at most 64
- * threads have one.
+ * cache belongs to a cache slot, which a thread finds by hashing its identity.
+ * A thread that ends leaves cache and slot to a later thread that has the same
+ * identity. At most 64 threads have a cache.
  *
- * Memory in caches must not make an allocation fail, so another thread may
- * empty a cache. Its owner needs no atomic operations for that: the owner
- * writes `busy` and reads `owner`, the emptying thread writes `owner` and reads
- * `busy`, and membarrier(2) provides the fence between write and read in both.
- * All other changes of a cache are made under the mutex. Without membarrier,
- * caches hold no runs and no other thread empties them. */
+ * An allocation must not fail because free memory lies in caches. So a thread
+ * that finds no memory empties the caches of all threads. The owner of a cache
+ * needs no fence instruction for that: it writes `busy` of the cache and then
+ * reads `owner` of the slot, the emptying thread writes `owner` and then reads
+ * `busy`, and the emptying thread's membarrier(2) is a fence between write and
+ * read in both threads. All other changes of a cache are made under the mutex.
+ * Where the system has no membarrier, caches hold no runs and no other thread
+ * empties them. */
 
+/* A stack has room for blocks of 16 KiB together, at least 4 and at most 64. */
 enum { STACK_BYTES = 16 << 10, STACK_MAX = 64, STACK_MIN = 4 };
 
 static uint32_t stack_capacity(unsigned class_index)
@@ -30,6 +33,7 @@ static uint32_t stack_capacity(unsigned class_index)
                                : count;
 }
 
+/* Register for membarrier; false: the system does not have it. */
 static bool membarrier_ready(void)
 {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
@@ -97,7 +101,7 @@ ctn_cache_slot_t *ctn_cache_slot_find(ctn_cache_slot_t *slots, uintptr_t self)
             return slot;
         }
         if (slot_cache(slot) == NULL) {
-            break;
+            break; /* a claim would have taken this slot */
         }
     }
     return NULL;
@@ -155,7 +159,7 @@ void ctn_cache_spill(ctn_arena_t *arena, ctn_stack_t *stack)
 
 void ctn_cache_spill_runs(ctn_arena_t *arena, ctn_cache_t *cache, uint32_t keep)
 {
-    uint32_t gone = 0;
+    uint32_t gone = 0; /* number of runs freed so far */
 
     while (gone < cache->runs && (cache->run_pages > keep ||
                                   cache->runs - gone > CTN_CACHED_RUNS / 2)) {
@@ -181,7 +185,7 @@ void ctn_cache_empty(ctn_arena_t *arena, ctn_cache_t *cache)
 
 void ctn_caches_empty(ctn_arena_t *arena)
 {
-    uintptr_t owner[CTN_CACHE_SLOTS];
+    uintptr_t owner[CTN_CACHE_SLOTS]; /* of each slot, to be restored */
     uintptr_t self = ctn_thread_self();
 
     if (arena->slots == NULL) {

@@ -8,8 +8,9 @@
 
 #include "heap/segment.h"
 
-/* The heap of a rank: its arena, and the number of bytes that all ranks of the
- * node have taken from the segment. */
+/* The heap of a rank: the allocator of its arena, and the source of the arena's
+ * pages, which counts the bytes that all ranks of the node have taken from the
+ * segment. */
 
 static const ctn_setting_t settings[] = {
     {"HEAP_SIZE", "auto",
@@ -23,7 +24,10 @@ static const ctn_setting_t settings[] = {
 const ctn_setting_table_t ctn_heap_settings =
     CTN_SETTING_TABLE(settings, ctn_heap_config_t);
 
+/* A rank keeps at most so many bytes of free pages. */
 static const size_t KEEP_MAX = (size_t)32 << 20;
+
+/* ---- the source of the arena's pages ---- */
 
 static bool source_take(void *argument, uint64_t offset, size_t bytes)
 {
@@ -49,7 +53,7 @@ static bool source_take(void *argument, uint64_t offset, size_t bytes)
     if (error != 0) {
         ctn_debug(heap->log, "heap: no further %zu bytes in /dev/shm: %s",
                   bytes, strerror(error));
-        /* Part of them may have been allocated. */
+        /* A part of the pages may have been allocated: release it. */
         fallocate(heap->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start,
                   (off_t)bytes);
         __atomic_fetch_sub(&header->taken, bytes, __ATOMIC_RELAXED);
@@ -62,17 +66,18 @@ static bool source_give(void *argument, uint64_t offset, size_t bytes)
 {
     ctn_heap_t *heap = argument;
 
-    /* Fails if the system's pages are larger than ours. */
+    /* Fails if the system's pages are larger than CTN_PAGE_BYTES. */
     int advice = heap->kind == CTN_SEGMENT_GIVEN ? MADV_DONTNEED : MADV_REMOVE;
     if (madvise(heap->own + offset, bytes, advice) != 0) {
         return false;
     }
     __atomic_fetch_sub(&heap->header->taken, bytes, __ATOMIC_RELAXED);
-    /* The addresses may be used for other memory later. */
+    /* Other memory may have these addresses later: it must not be poisoned. */
     ctn_unpoison(heap->own + offset, bytes);
     return true;
 }
 
+/** Whether more than 7/8 of the limit are taken. */
 static bool source_short(void *argument)
 {
     const ctn_heap_t *heap = argument;
@@ -80,6 +85,8 @@ static bool source_short(void *argument)
     return __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED) >
            limit - limit / 8;
 }
+
+/* ---- start ---- */
 
 static void bind_numa(const ctn_heap_t *heap, int numa)
 {
@@ -100,7 +107,7 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
                                const ctn_heap_params_t *params)
 {
     const ctn_segment_header_t *header = heap->header;
-    size_t keep = header->limit / 8 / header->local_size;
+    size_t keep = header->limit / 8 / header->local_size; /* see KEEP_MAX */
 
     heap->local_size = params->local_size;
     heap->own_bytes = header->arena_bytes;
@@ -118,7 +125,9 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
         .bytes = header->arena_bytes,
         .huge_off = header->huge_off,
         .keep_bytes = keep < KEEP_MAX ? keep : KEEP_MAX,
-        .caches = heap->kind != CTN_SEGMENT_GIVEN, /* thousands in a thread */
+        .caches =
+            heap->kind != CTN_SEGMENT_GIVEN, /* of the simulator: thousands
+                                                of arenas in a thread */
         .source = {source_take, source_give, source_short, heap}};
     catena_status_t status = ctn_arena_init(&heap->arena, &arena);
     if (status != CATENA_OK) {

@@ -2,10 +2,11 @@
 
 #include "heap/arena.h"
 
-/* Blocks larger than CTN_SMALL_MAX: a run each. A thread's cache keeps some of
- * those that it freed last. */
+/* Large blocks: those above CTN_SMALL_MAX bytes, or above the page size in
+ * alignment. Each is a run. A thread's cache keeps some of the runs that the
+ * thread freed last. */
 
-/** Fraction of the requested pages that may stay unused. */
+/** A cached run may be longer than requested by pages / SPARE_PART. */
 enum { SPARE_PART = 4 };
 
 static void cache_push(ctn_cache_t *cache, ctn_run_t *run)
@@ -30,7 +31,8 @@ static ctn_run_t *cache_remove(ctn_cache_t *cache, uint32_t i)
     return run;
 }
 
-/* The newest run of the own cache that is not much too long. */
+/* Take the newest run of this thread's cache that is long enough, but not much
+ * too long. NULL: there is none. */
 static ctn_run_t *cached_run(ctn_arena_t *arena,
                              const ctn_run_request_t *request)
 {
@@ -41,8 +43,8 @@ static ctn_run_t *cached_run(ctn_arena_t *arena,
         return NULL;
     }
     for (uint32_t i = cache->runs; i-- > 0;) {
-        /* If it is shorter than request->pages, this wraps around and exceeds
-         * it, too. */
+        /* If the run is too short, the unsigned difference wraps around, and is
+         * above `spare`, too. */
         if (cache->length[i] - request->pages <= spare &&
             (cache->run[i]->first & (request->align_pages - 1)) == 0) {
             ctn_run_t *run = cache_remove(cache, i);
@@ -55,6 +57,8 @@ static ctn_run_t *cached_run(ctn_arena_t *arena,
     return NULL;
 }
 
+/* Take a run under the mutex. If there is none, free what can be freed: first
+ * the free pages, then also what caches and slabs hold. */
 static ctn_run_t *take_run(ctn_arena_t *arena, const ctn_run_request_t *request,
                            bool *fresh)
 {
@@ -82,7 +86,7 @@ static ctn_run_t *take_run(ctn_arena_t *arena, const ctn_run_request_t *request,
     return run;
 }
 
-/* Use huge pages if they waste less than a quarter. */
+/* Request huge pages if rounding up to them adds at most a quarter. */
 static void use_huge(ctn_run_request_t *request, size_t bytes)
 {
     size_t whole = (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
@@ -97,7 +101,7 @@ unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
                                size_t bytes, bool zero)
 {
     bool fresh = false;
-    bool sparse = zero && bytes >= CTN_SPARSE_MIN;
+    bool sparse = zero && bytes >= CTN_SPARSE_MIN; /* take fresh pages */
     ctn_run_t *run = NULL;
 
     if (bytes > arena->bytes) {
@@ -132,6 +136,7 @@ unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
     return block;
 }
 
+/* Free a run when this thread has no cache, or the cache has no room for it. */
 static __attribute__((noinline)) void free_run_slow(ctn_arena_t *arena,
                                                     ctn_run_t *run)
 {
@@ -147,7 +152,8 @@ static __attribute__((noinline)) void free_run_slow(ctn_arena_t *arena,
         ctn_arena_count(arena, -(int64_t)bytes);
     }
     if (cache != NULL && run->pages <= arena->cache_pages) {
-        /* Evict several at once: the mutex is the cost. */
+        /* Make room for more than this run, so that the next frees need no
+         * mutex. */
         uint32_t half = arena->cache_pages / 2;
         ctn_cache_spill_runs(
             arena, cache,

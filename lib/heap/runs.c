@@ -6,15 +6,17 @@
 #include "core/list.h"
 #include "heap/arena.h"
 
-/* Runs of pages: good fit from bins by size, split on allocation, merged with
- * free neighbors on free. Fresh and free runs are kept apart, so calloc knows
- * which pages are zero, and address space does not run out together with the
- * pages. */
+/* Runs of pages. Fresh and free runs are in bins by size. An allocation takes
+ * the best of a few runs that fit, and cuts off what it does not need; a run
+ * that is freed is merged with free neighbors. Fresh and free runs are separate
+ * kinds: so calloc knows which pages are zero, and an arena has fresh addresses
+ * left when the node's limit of pages is reached. */
 
 enum {
-    DESCRIPTORS_AT_ONCE = 15, /* 1 KiB with the head of the slab */
-    LOOK_IN_BIN = 16,
-    SMALL_MAP_BYTES = 128 << 10
+    DESCRIPTORS_AT_ONCE = 15,   /* the pool allocates so many descriptors of 64
+                                   bytes: 1 KiB with its header */
+    LOOK_IN_BIN = 16,           /* runs of a bin to look at in the first pass */
+    SMALL_MAP_BYTES = 128 << 10 /* a page map up to this comes from malloc */
 };
 
 static ctn_run_t *descriptor_get(ctn_arena_t *arena)
@@ -34,7 +36,8 @@ static ctn_zone_t *zone_of(const ctn_arena_t *arena, uint32_t page)
     return page < arena->zone[0]->end ? arena->zone[0] : arena->zone[1];
 }
 
-/* Runs of 1 to 3 pages have bins of their own; then 4 bins per doubling. */
+/* The bin for runs of a length: one each for 1 to 3 pages, then 4 for each
+ * power of two. */
 static unsigned bin_of(uint32_t pages)
 {
     if (pages < 4) {
@@ -44,6 +47,7 @@ static unsigned bin_of(uint32_t pages)
     return (log2 - 1) * 4 + ((pages >> (log2 - 2)) & 3);
 }
 
+/* kind: CTN_RUN_FRESH or CTN_RUN_FREE */
 static ctn_run_t **bin_head(ctn_zone_t *zone, unsigned kind, unsigned bin)
 {
     return &zone->bin[kind * zone->bins + bin];
@@ -72,6 +76,7 @@ static void bin_remove(ctn_arena_t *arena, ctn_run_t *run)
     arena->free_pages -= run->kind == CTN_RUN_FREE ? run->pages : 0;
 }
 
+/* Point the map entries of a run's first and last page to `target`. */
 static void map_ends(ctn_arena_t *arena, const ctn_run_t *run,
                      ctn_run_t *target)
 {
@@ -87,7 +92,8 @@ void ctn_runs_map_inside(ctn_arena_t *arena, const ctn_run_t *run,
     }
 }
 
-/* Merge with neighbors of the same kind, then bin. Returns the merged run. */
+/* Merge a fresh or free run with neighbors of the same kind, and put it into
+ * its bin. Returns the merged run. */
 static ctn_run_t *free_insert(ctn_arena_t *arena, ctn_run_t *run)
 {
     const ctn_zone_t *zone = zone_of(arena, run->first);
@@ -117,8 +123,9 @@ static ctn_run_t *free_insert(ctn_arena_t *arena, ctn_run_t *run)
     return run;
 }
 
-/* Cut `run`, which is in no bin, after `pages`; the rest becomes a run of the
- * same kind, in no bin either. NULL: no memory, unchanged. */
+/* Cut `run`, which is in no bin, after `pages` pages. Returns the rest as a run
+ * of the same kind, also in no bin; NULL: no memory for its descriptor, and
+ * `run` is unchanged. */
 static ctn_run_t *cut(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
 {
     ctn_run_t *rest = descriptor_get(arena);
@@ -141,12 +148,14 @@ static uint32_t skip_pages(const ctn_run_t *run, uint32_t align_pages)
     return -run->first & (align_pages - 1);
 }
 
+/* Whether a free run has the requested pages at the requested alignment. */
 static bool fits(const ctn_run_t *run, const ctn_run_request_t *request)
 {
     uint32_t skip = skip_pages(run, request->align_pages);
     return run->pages >= request->pages && run->pages - request->pages >= skip;
 }
 
+/* The shortest run that fits among the first `look` runs of a bin. */
 static ctn_run_t *find_in_bin(const ctn_run_t *run, unsigned look,
                               const ctn_run_request_t *request)
 {
@@ -162,8 +171,11 @@ static ctn_run_t *find_in_bin(const ctn_run_t *run, unsigned look,
     return best;
 }
 
-/* Only the bin of the size itself, or any bin with an alignment, may hold runs
- * that do not fit: there try a few, and all of them before failing. */
+/* Find a run that fits, in the bin of the requested length or in a higher one.
+ * Not all runs of a bin fit: in the first bin some are too short, and in any
+ * bin some have no aligned part that is long enough. So the first pass looks at
+ * a few runs of each bin, and only if none fits does the second pass look at
+ * all. */
 static ctn_run_t *find(ctn_zone_t *zone, unsigned kind,
                        const ctn_run_request_t *request)
 {
@@ -189,7 +201,8 @@ static ctn_run_t *find(ctn_zone_t *zone, unsigned kind,
     return NULL;
 }
 
-/* Cut the requested pages out of a free run that fits. */
+/* Cut the requested pages out of a run that fits, and return the other parts to
+ * bins. NULL: no memory for descriptors; the run is in its bin again. */
 static ctn_run_t *carve(ctn_arena_t *arena, ctn_run_t *run,
                         const ctn_run_request_t *request)
 {
@@ -215,6 +228,7 @@ static ctn_run_t *carve(ctn_arena_t *arena, ctn_run_t *run,
     return run;
 }
 
+/* Charge the pages of a run; false: the limit is reached. */
 static bool source_take(ctn_arena_t *arena, const ctn_run_t *run)
 {
     const ctn_arena_source_t *source = &arena->params.source;
@@ -247,7 +261,9 @@ static ctn_run_t *take_free(ctn_arena_t *arena, ctn_zone_t *zone,
     return run != NULL ? carve(arena, run, request) : NULL;
 }
 
-/* Fresh pages are requested, but the limit is reached: return old ones. */
+/* Fresh pages are requested, but the limit is reached: give the old pages of
+ * `run` back and take them again, which zeroes them. NULL: another rank took
+ * the memory meanwhile. If they cannot be given back, *fresh is false. */
 static ctn_run_t *refresh(ctn_arena_t *arena, ctn_run_t *run, bool *fresh)
 {
     const ctn_arena_source_t *source = &arena->params.source;
@@ -262,12 +278,12 @@ static ctn_run_t *refresh(ctn_arena_t *arena, ctn_run_t *run, bool *fresh)
     if (source_take(arena, run)) {
         return run;
     }
-    run->kind = CTN_RUN_FRESH; /* another rank took the memory */
+    run->kind = CTN_RUN_FRESH;
     free_insert(arena, run);
     return NULL;
 }
 
-/* In one zone: the preferred kind, else the other. */
+/* Take a run of one zone: of the preferred kind, else of the other. */
 static ctn_run_t *take_in(ctn_arena_t *arena, ctn_zone_t *zone,
                           const ctn_run_request_t *request, bool *fresh)
 {
@@ -293,8 +309,8 @@ ctn_run_t *ctn_runs_take(ctn_arena_t *arena, const ctn_run_request_t *request,
 {
     bool huge = request->huge && arena->zone[1] != NULL;
 
-    /* Fall back to the other zone. */
-    for (int turn = 0; turn < 2; turn++, huge = !huge) {
+    /* If the requested zone has no run, try the other one. */
+    for (int attempt = 0; attempt < 2; attempt++, huge = !huge) {
         ctn_zone_t *zone = arena->zone[huge ? 1 : 0];
         if (zone == NULL) {
             continue;
@@ -324,6 +340,7 @@ void ctn_runs_put(ctn_arena_t *arena, ctn_run_t *run)
     }
 }
 
+/* Give a free run back to the source; it is fresh then. */
 static bool give_back_run(ctn_arena_t *arena, ctn_run_t *run)
 {
     const ctn_arena_source_t *source = &arena->params.source;
@@ -339,7 +356,7 @@ static bool give_back_run(ctn_arena_t *arena, ctn_run_t *run)
     return true;
 }
 
-/* Largest runs first: one system call each. */
+/* Largest runs first, since each run costs a system call. */
 void ctn_runs_give_back(ctn_arena_t *arena, size_t keep)
 {
     for (unsigned z = 0; z < 2; z++) {
@@ -394,6 +411,7 @@ void ctn_runs_shrink(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
     }
 }
 
+/* Make the zone of pages [first, end): one fresh run. */
 static ctn_zone_t *zone_new(ctn_arena_t *arena, size_t first, size_t end)
 {
     uint32_t bins = bin_of((uint32_t)(end - first)) + 1;
@@ -423,8 +441,9 @@ bool ctn_runs_init(ctn_arena_t *arena)
     size_t huge = arena->params.huge_off >> CTN_PAGE_SHIFT;
 
     arena->map_bytes = pages * sizeof(*arena->map);
-    /* Sparse like the arena: entries of pages never used cost nothing. Small
-     * maps come from malloc, since the number of mappings is limited. */
+    /* A mapping is sparse, as the arena is: entries of pages that are never
+     * used take no memory. Small maps come from calloc, since the system limits
+     * the number of mappings. */
     if (arena->map_bytes <= SMALL_MAP_BYTES) {
         arena->map = calloc(1, arena->map_bytes);
     } else {
@@ -451,12 +470,14 @@ void ctn_runs_release(ctn_arena_t *arena)
     }
 }
 
-/* Runs tile each zone; the page map is consistent; no two free runs of a kind
- * are adjacent; counters agree with the bins. */
+/* Assert that runs cover the zone without gaps, that the page map agrees with
+ * them, that no two fresh or two free runs are adjacent, and that the bins have
+ * all of these and no others. Adds the zone's pages to *taken and *free_pages.
+ */
 static void zone_check(ctn_arena_t *arena, ctn_zone_t *zone, size_t *taken,
                        size_t *free_pages)
 {
-    unsigned before = CTN_RUN_SLAB;
+    unsigned before = CTN_RUN_SLAB; /* kind of the run before */
 
     for (uint32_t page = zone->first; page < zone->end;) {
         const ctn_run_t *run = ctn_map_get(arena, page);
@@ -464,7 +485,7 @@ static void zone_check(ctn_arena_t *arena, ctn_zone_t *zone, size_t *taken,
         assert(page + run->pages <= zone->end);
         assert(ctn_map_get(arena, page + run->pages - 1) == run);
         assert(run->kind > CTN_RUN_FREE || run->kind != before);
-        /* The large fresh rest of a zone would take too long. */
+        /* At most 1024 pages of a fresh run, which may have millions. */
         uint32_t look = run->kind == CTN_RUN_FRESH ? 1024 : run->pages;
         for (uint32_t i = 1; i < look && i + 1 < run->pages; i++) {
             assert(ctn_map_get(arena, page + i) ==

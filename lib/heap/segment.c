@@ -14,17 +14,22 @@
 #include "heap/arena.h"
 #include "heap/segment.h"
 
-/* The segment: creation, lookup and mapping. */
+/* The segment: local rank 0 creates it, the other ranks of the node open it by
+ * its name, and all map it. */
 
-/* All arenas together: leaves address space for everything else in 47 bits, and
- * under the sanitizers. */
+/* Most bytes of all arenas together: half of a process's 47-bit address space,
+ * which leaves room for everything else, also under the sanitizers. */
 static const size_t MAPPING_MAX = (size_t)1 << 46;
+/* Least value of HEAP_SIZE, in bytes. */
 static const size_t LIMIT_MIN = (size_t)64 << 10;
+/* ctn_segment_header_t.magic */
 static const char MAGIC[8] = "catenaH";
 
 /* --- mapping --- */
 
-/* Map the whole segment at an address aligned to huge pages. */
+/* Map the whole segment at an address aligned to huge pages: reserve a huge
+ * page more, map at the first aligned address, and unmap what is left at both
+ * ends. */
 static void *map_aligned(int fd, size_t bytes)
 {
     size_t room = bytes + CTN_HUGE_BYTES;
@@ -89,11 +94,13 @@ void ctn_heap_delete(ctn_heap_t *heap)
 
 /* --- create --- */
 
+/* Determine the limit of the node from the requested one.
+ * @param asked bytes, CTN_CONFIG_AUTO or CTN_CONFIG_INF */
 static catena_status_t choose_limit(const ctn_heap_t *heap, size_t asked,
                                     size_t *limit)
 {
     struct statvfs fs;
-    size_t there = ctn_memory_usable("");
+    size_t there = ctn_memory_usable(""); /* bytes that the system has */
     const char *where = "physical memory, or the limit of the control group";
 
     if (heap->kind == CTN_SEGMENT_SHM && fstatvfs(heap->fd, &fs) == 0 &&
@@ -122,12 +129,14 @@ static size_t round_huge(size_t bytes)
     return (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
 }
 
-/* Map the file with the largest possible arenas: as long as the limit; twice
- * that with huge pages, which have addresses of their own. */
+/* Size and map the new file. Each arena has a zone for usual pages and, with
+ * `huge`, one for huge pages. A zone is as long as the limit; if the address
+ * space is too small for that, half as long, and so on.
+ * @param[out] zone_bytes of each zone */
 static catena_status_t map_new(ctn_heap_t *heap, size_t limit, bool huge,
                                int local_size, size_t *zone_bytes)
 {
-    size_t zones = (size_t)local_size * (huge ? 2 : 1);
+    size_t zones = (size_t)local_size * (huge ? 2 : 1); /* of all arenas */
     size_t wanted = round_huge(limit);
     size_t most = MAPPING_MAX / zones & ~(size_t)(CTN_HUGE_BYTES - 1);
     int error = ENOMEM;
@@ -166,9 +175,10 @@ static bool random_id(uint64_t *id)
     return getrandom(id, sizeof(*id), 0) == (ssize_t)sizeof(*id);
 }
 
+/* Create the file of the segment; ERR_SYSTEM: not with this kind. */
 static catena_status_t open_new(ctn_heap_t *heap, uint64_t id)
 {
-    char probe[CTN_HEAP_NAME_BYTES];
+    char probe[CTN_HEAP_NAME_BYTES]; /* the path that other ranks will open */
 
     if (heap->kind == CTN_SEGMENT_MEMFD) {
         heap->fd = memfd_create("catena-heap", MFD_CLOEXEC);
@@ -188,6 +198,7 @@ static catena_status_t open_new(ctn_heap_t *heap, uint64_t id)
     return fchmod(heap->fd, 0600) == 0 ? CATENA_OK : CATENA_ERR_SYSTEM;
 }
 
+/* Map the new file, fill the header, and make this rank's allocator. */
 static catena_status_t fill_new(ctn_heap_t *heap,
                                 const ctn_heap_params_t *params, uint64_t id)
 {
@@ -200,7 +211,8 @@ static catena_status_t fill_new(ctn_heap_t *heap,
     if (status == CATENA_OK) {
         status = map_new(heap, limit, huge, params->local_size, &zone_bytes);
     }
-    /* The header is not charged, but must not raise SIGBUS either. */
+    /* The header does not count towards the limit, but a touch of its page must
+     * not raise SIGBUS either (see source_take in heap.c). */
     if (status == CATENA_OK && heap->kind == CTN_SEGMENT_SHM &&
         posix_fallocate(heap->fd, 0, CTN_PAGE_BYTES) != 0) {
         ctn_error(heap->log, "heap: /dev/shm is full");
@@ -216,7 +228,8 @@ static catena_status_t fill_new(ctn_heap_t *heap,
     header->limit = limit;
     header->arena_bytes = zone_bytes * (huge ? 2 : 1);
     header->huge_off = zone_bytes;
-    /* The name is published only after this, which orders it. */
+    /* The other ranks open the segment only after its name was published, which
+     * orders these writes before their reads. */
     memcpy(header->magic, MAGIC, sizeof(MAGIC));
     return ctn_heap_start(heap, params);
 }
@@ -280,7 +293,7 @@ catena_status_t ctn_heap_create(const ctn_heap_params_t *params,
     return status;
 }
 
-/* --- given --- */
+/* --- memory of the caller --- */
 
 catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
                                unsigned char *memory, size_t arena_bytes,
@@ -334,7 +347,8 @@ static bool parse_name(const char *name, char path[CTN_HEAP_NAME_BYTES],
     return errno == 0 && *end == '\0';
 }
 
-/* Whether the open file is the published segment. NULL, or why not. */
+/* Check that the open file is the segment of this id and number of ranks.
+ * Returns NULL if it is, else why it is not. */
 static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
                           uint64_t id)
 {
@@ -368,6 +382,7 @@ static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
     return NULL;
 }
 
+/* Open the segment of local rank 0, map it, and make this rank's allocator. */
 static catena_status_t open_named(ctn_heap_t *heap,
                                   const ctn_heap_params_t *params,
                                   const char *path, uint64_t id)

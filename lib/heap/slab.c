@@ -5,20 +5,22 @@
 #include "core/list.h"
 #include "heap/arena.h"
 
-/* Slabs: runs cut into blocks of one size. A block is in one of three states:
- * in use (used = 1), in a thread's cache (used = 0), or in the slab (used = 0,
- * its bit in free_map is 1). Threads write `used` without the mutex; it has a
- * byte per block so that no thread writes another one's. */
+/* Slabs: runs cut into blocks of one size class. A block is in one of three
+ * states: in use (used = 1), in a thread's cache (used = 0), or in the slab
+ * (used = 0, its bit in free_map is 1). `used` has a byte, not a bit, per
+ * block: threads write it without the mutex, so none may write another block's.
+ */
 
 const uint16_t ctn_class_bytes[CTN_CLASSES] = {
     16,   32,   48,   64,   128,  192,   256,   320,   384,  448,  512,
     640,  768,  896,  1024, 1280, 1536,  1792,  2048,  2560, 3072, 3584,
     4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384};
 
+/* Number of partial slabs among which a thread looks for one that it owns. */
 enum { LOOK_FOR_OWN = 8 };
 
-/* 16 KiB for blocks up to 1 KiB; above that 16, 8 or 4 blocks, which fill their
- * pages exactly. */
+/* Pages of a slab: 16 KiB for blocks up to 1 KiB; above that 16, 8 or 4 blocks,
+ * which fill their pages exactly. */
 static uint32_t slab_pages(size_t block_bytes)
 {
     size_t bytes = block_bytes <= 1024   ? 16 << 10
@@ -28,6 +30,7 @@ static uint32_t slab_pages(size_t block_bytes)
     return (uint32_t)(bytes >> CTN_PAGE_SHIFT);
 }
 
+/* A partial slab has at least one block in the slab. */
 static void partial_insert(ctn_arena_t *arena, ctn_run_t *slab)
 {
     CTN_LIST_PUSH(&arena->partial[slab->class_index], slab);
@@ -51,7 +54,8 @@ static ctn_run_t *slab_new(ctn_arena_t *arena, unsigned class_index)
     }
     uint32_t blocks = (uint32_t)(ctn_run_bytes(run) / block_bytes);
     uint32_t words = (blocks + 63) / 64;
-    /* Whole cache lines: slabs of different threads must not share one. */
+    /* One allocation for free_map and `used`, in whole cache lines: slabs of
+     * different threads must not share one. */
     size_t bytes = (words * sizeof(uint64_t) + blocks + 63) & ~(size_t)63;
     uint64_t *map = aligned_alloc(64, bytes);
     if (map == NULL) {
@@ -76,6 +80,7 @@ static ctn_run_t *slab_new(ctn_arena_t *arena, unsigned class_index)
     return run;
 }
 
+/* Free the run of a slab that has no block in use or in a cache. */
 static void slab_free(ctn_arena_t *arena, ctn_run_t *slab)
 {
     assert(slab->free_blocks == slab->blocks);
@@ -87,6 +92,7 @@ static void slab_free(ctn_arena_t *arena, ctn_run_t *slab)
     ctn_runs_put(arena, slab);
 }
 
+/* Take up to `want` blocks of one slab; returns their number. */
 static unsigned slab_take(ctn_arena_t *arena, ctn_run_t *slab,
                           ctn_entry_t *entries, unsigned want)
 {
@@ -110,8 +116,9 @@ static unsigned slab_take(ctn_arena_t *arena, ctn_run_t *slab,
     return got;
 }
 
-/* Threads take blocks from slabs of their own, so neither the bytes in `used`
- * nor small blocks of two threads share cache lines. An empty slab may change
+/* Find a partial slab for a cache; NULL: none of the first few is suitable.
+ * Each thread takes blocks from slabs that it owns, so two threads share no
+ * cache line of blocks or of `used`. A slab whose blocks are all free changes
  * its owner. */
 static ctn_run_t *slab_find(const ctn_arena_t *arena,
                             const ctn_slab_request_t *request)
@@ -141,6 +148,7 @@ unsigned ctn_slabs_take(ctn_arena_t *arena, const ctn_slab_request_t *request,
         if (slab != NULL) {
             slab->owner = (uint8_t)request->owner;
         } else {
+            /* No memory: any slab, also one of another owner. */
             slab = arena->partial[request->class_index];
         }
     }
@@ -161,7 +169,8 @@ void ctn_slabs_put(ctn_arena_t *arena, const ctn_entry_t *entry)
     if (slab->free_blocks == 1) {
         partial_insert(arena, slab);
     }
-    /* Keep one empty slab of each class for the next block. */
+    /* Free the slab if no block of it is left, unless it is the only partial
+     * one of its size class: the next allocation will need it. */
     if (slab->free_blocks == slab->blocks &&
         (slab->next != NULL || slab->previous != NULL)) {
         slab_free(arena, slab);
