@@ -1,5 +1,6 @@
-/* Machines and formulas for programs: a part of libcatena-sim. The library
- * itself reads machines for CATENA_TUNING=machine:NAME. */
+/* The public functions for machines and formulas, which are a part of
+ * libcatena-sim. libcatena also reads machines, for CATENA_TUNING=machine:NAME,
+ * but through ctn_machine_read. */
 
 #include <catena/model.h>
 

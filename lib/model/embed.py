@@ -1,6 +1,8 @@
 """Turn JSON files into one C source: embed.py KIND OUTPUT INPUT...
 
-KIND is what each of them describes, machine or tuning."""
+KIND is what each of the files describes, machine or tuning. OUTPUT defines the
+array ctn_builtin_KIND and its length ctn_builtin_KINDs (model/KINDs.h). The
+"name" in a file must be the file's name."""
 
 import json
 import os

@@ -1,11 +1,13 @@
-/* The cost formulas of Peng, Liu, Xie: GLEX-Alltoall, section 6: LogP between
- * nodes, tau-Lop on them. As printed, except that sums are not approximated.
+/* The cost formulas of Peng, Liu, Xie: GLEX-Alltoall, section 6. The cost
+ * between nodes is modeled by LogGP, that within a node by tau-Lop. The
+ * formulas are as printed, except that sums are not approximated.
  *
- * Equation 6 sums its steps to ppn (p - ppn) (L + G (sz - 1)) + (p - 1)(o + g)
- * in its second line; the code computes that. In equations 7 to 10 the number
- * of messages that compete in one NUMA domain is the term before the ||: ppn,
- * ppn * ln, or ppn + (ln - 1) * n1, with n1 = ppn / nn. o is the overhead of
- * both sides, since the paper's is per message. */
+ * The code computes the second line of equation 6:
+ * ppn (p - ppn) (L + G (sz - 1)) + (p - 1)(o + g). In equations 7 to 10 the
+ * number of messages that compete in one NUMA domain is the term before the ||:
+ * ppn, ppn * ln, or ppn + (ln - 1) * n1, with n1 = ppn / nn, where nn is the
+ * number of NUMA domains. The paper's o is the overhead of a message, so here
+ * it is that of the sender plus that of the receiver. */
 
 #include <string.h>
 
@@ -13,13 +15,18 @@
 
 #include "model/machine.h"
 
+/* The terms of the formulas, with the paper's names. Times are in ns. */
 typedef struct terms {
+    /* nodes; ranks; ranks per node; ranks per NUMA domain; leaders per node;
+     * bytes of a block */
     double M, p, ppn, n1, ln, sz;
+    /* latency; overhead; gap; gap per byte; b': transposition per byte */
     double L, o, g, G, b;
 } terms_t;
 
-/** tau-Lop, equation 4 with n = 1 (shared heap) and k = 1: A messages of m
- * bytes at once, T = o(m) + L(m, A). */
+/** The time of a copies of m bytes at once in a NUMA domain: tau-Lop, equation
+ * 4 with n = 1 (one copy moves a message, through the shared heap) and k = 1,
+ * T = o(m) + L(m, A), where A is a. */
 static double concurrent(const catena_machine_t *machine, double a, double m)
 {
     double shared = a * machine->domain_per_byte_ns;
@@ -27,6 +34,8 @@ static double concurrent(const catena_machine_t *machine, double a, double m)
         shared > machine->copy_per_byte_ns ? shared : machine->copy_per_byte_ns;
     return machine->copy_start_ns + m * each;
 }
+
+/* Each of the following functions returns a time in ns. */
 
 /** Equation 6. */
 static double direct(const catena_machine_t *machine, const terms_t *t)
@@ -36,6 +45,8 @@ static double direct(const catena_machine_t *machine, const terms_t *t)
            (t->p - 1) * (t->o + t->g);
 }
 
+/** The leaders' messages to the other M - 1 nodes: a term of equations 7 to 10.
+ */
 static double inter_node(const terms_t *t)
 {
     double size = t->sz * t->ppn * t->ppn;
@@ -43,12 +54,13 @@ static double inter_node(const terms_t *t)
            (t->L + t->o / t->ln + (size - 1) * t->G + t->g / t->ln);
 }
 
+/** A leader's transposition of the blocks for one node: a term of the same. */
 static double transpose(const terms_t *t)
 {
     return t->b * t->sz * t->ppn * t->ppn;
 }
 
-/** Equation 7; its inter-node term is that of the others with ln = 1. */
+/** Equation 7. Its inter-node term is that of equations 8 to 10 with ln = 1. */
 static double one_leader(const catena_machine_t *machine, const terms_t *t)
 {
     double gather = concurrent(machine, t->ppn, t->sz * t->ppn);
@@ -68,6 +80,8 @@ static double mpml(const catena_machine_t *machine, const terms_t *t)
     return several_leaders(machine, t, t->ppn * t->ln);
 }
 
+/** How many messages compete in a NUMA domain if leaders are spread over the
+ * domains. */
 static double spread(const terms_t *t)
 {
     return t->ppn + (t->ln - 1) * t->n1;
@@ -81,6 +95,9 @@ static double nmpml(const catena_machine_t *machine, const terms_t *t)
 /** Equation 10. */
 static double onmpml(const catena_machine_t *machine, const terms_t *t)
 {
+    /* The first gather overlaps with nothing, nor does the last transposition
+     * and scatter; between them the inter-node time and the intra-node time
+     * overlap. */
     double start = concurrent(machine, spread(t), t->sz * t->ppn);
     double end = start + transpose(t);
     double inter = inter_node(t);
@@ -91,8 +108,8 @@ static double onmpml(const catena_machine_t *machine, const terms_t *t)
 }
 
 static const struct {
-    const char *name;
-    bool one_leader;
+    const char *name; /* of the algorithm */
+    bool one_leader;  /* ln is always 1 */
     double (*ns)(const catena_machine_t *machine, const terms_t *t);
 } formulas[] = {
     {"direct", true, direct},  {"l-a2a", true, one_leader},

@@ -1,3 +1,5 @@
+/* Reads, checks and prints machines. */
+
 #include "model/machine.h"
 
 #include <jansson.h>
@@ -10,19 +12,21 @@
 
 /* ---- the parameters ---- */
 
+/* What a parameter is in the file, and how catena_machine_t stores it. */
 typedef enum kind {
-    COUNT, /* a whole number, uint32_t */
-    TIME,  /* nanoseconds, double */
-    RATE   /* MB/s in the file, stored as nanoseconds per byte */
+    COUNT, /* a whole number, stored as uint32_t */
+    TIME,  /* nanoseconds, stored as double */
+    RATE   /* MB/s, stored as nanoseconds per byte in a double */
 } kind_t;
 
+/* A parameter of a machine file. */
 typedef struct parameter {
-    const char *section;
+    const char *section; /* object of the file that it is in */
     const char *name;
     kind_t kind;
-    double least;
+    double least; /* accepted values, in the file's unit */
     double most;
-    size_t offset;
+    size_t offset; /* of its member in catena_machine_t */
 } parameter_t;
 
 #define FIELD(member) offsetof(catena_machine_t, member)
@@ -59,19 +63,22 @@ static const char *const sections[] = {"node", "network", "memory", "work"};
 
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
+/* MB/s of a time per byte. */
 static double rate_of(double ns_per_byte)
 {
-    return 1e3 / ns_per_byte; /* MB/s and ns per byte are reciprocal */
+    return 1e3 / ns_per_byte; /* also converts MB/s to ns per byte */
 }
 
 /* ---- reading ---- */
 
+/* The reading of one document. */
 typedef struct machine_reading {
     const ctn_log_t *log;
-    const char *where; /* file or name */
-    catena_machine_t *machine;
+    const char *where; /* file, or name of a built-in machine, for messages */
+    catena_machine_t *machine; /* to be filled */
 } machine_reading_t;
 
+/** Read a text of at most `bytes` - 1 characters. */
 static catena_status_t read_text(const machine_reading_t *reading, json_t *root,
                                  const char *name, char *text, size_t bytes)
 {
@@ -102,7 +109,7 @@ static void store(catena_machine_t *machine, const parameter_t *p, double value)
     }
 }
 
-/** One parameter: { "value": number, "source": text }. */
+/** Read one parameter: { "value": number, "source": text }. */
 static catena_status_t read_parameter(const machine_reading_t *reading,
                                       json_t *section, size_t index)
 {
@@ -150,6 +157,7 @@ static bool known_parameter(const char *section, const char *name)
     return false;
 }
 
+/** Whether a document may have this key. */
 static bool known_section(const char *name)
 {
     bool known = strcmp(name, "name") == 0 || strcmp(name, "description") == 0;
@@ -159,7 +167,7 @@ static bool known_section(const char *name)
     return known;
 }
 
-/** A misspelt name must not be ignored. */
+/** Report a name that no parameter has: it may be misspelt. */
 static catena_status_t refuse_unknown(const machine_reading_t *reading,
                                       json_t *root)
 {
@@ -190,8 +198,8 @@ static catena_status_t refuse_unknown(const machine_reading_t *reading,
     return CATENA_OK;
 }
 
-/** Parts of a node have the same size, so that a core's parts can be computed.
- */
+/** Check that the sockets, NUMA domains and L3 caches of a node have the same
+ * number of cores each: ctn_machine_domain and _distance rely on it. */
 static catena_status_t check_shape(const machine_reading_t *reading)
 {
     const catena_machine_t *m = reading->machine;
@@ -246,6 +254,8 @@ static catena_status_t read_root(const machine_reading_t *reading, json_t *root)
 
 /* ---- lookup ---- */
 
+/** The document of a built-in machine. NULL: *status is set, and an unknown
+ * name is logged. */
 static json_t *load_builtin(const ctn_log_t *log, const char *name,
                             catena_status_t *status)
 {

@@ -8,18 +8,19 @@
 
 #include "core/log.h"
 
-/* A machine as the models see it: what messages, copies and local work cost.
- * Read from a JSON file in which every parameter carries its value and where
- * it comes from:
+/* A machine as the models see it: what messages, copies and local work cost. It
+ * is read from a JSON file in which every parameter has a value, and a source:
+ * where the value comes from.
  *
  *   { "name": "hpc-a", "description": "...",
  *     "node":    { "cores": { "value": 32, "source": "..." }, ... },
  *     "network": { "latency_ns": { "value": 1500, "source": "..." }, ... },
- *     "memory":  { "copy_MBps": { "value": 6481, "source": "..." }, ... },
+ *     "memory":  { "copy_MBps": { "value": 3240, "source": "..." }, ... },
  *     "work":    { "reduce_MBps": ..., "hash_MBps": ..., "compare_ns": ... } }
  *
- * Members here are named as in the file, but rates (MB/s, 10^6 bytes per
- * second) are kept as nanoseconds per byte. */
+ * Members of struct catena_machine have the names of the file, except that
+ * rates (x_MBps, in 10^6 bytes per second) are kept as x_per_byte_ns, in
+ * nanoseconds per byte. */
 
 /** The distance of two cores of a node. */
 typedef enum ctn_distance {
@@ -35,16 +36,15 @@ struct catena_machine {
     char name[64];
     char description[256];
 
-    /* node: the number of each; cores are numbered by socket, then by domain.
-     */
+    /* node: the number of each in a node; consecutive cores share a socket, a
+     * NUMA domain and an L3 cache */
     uint32_t cores;
     uint32_t sockets;
-    uint32_t numa_domains; /* a multiple of sockets or fewer */
+    uint32_t numa_domains; /* divides cores; may be fewer than sockets */
     uint32_t l3_caches;
-    /* Cores that all nodes share, for nodes emulated on one host; 0: each node
-     * has its own. switch_ns: yielding a core to another rank. */
-    uint32_t shared_cores;
-    double switch_ns;
+    uint32_t shared_cores; /* cores that all nodes share, if nodes are emulated
+                              on one host; 0: each node has its own */
+    double switch_ns;      /* until a core that is yielded runs another rank */
 
     /* network: LogGP (Alexandrov et al. 1995); each port has a queue for
      * sending and one for receiving. */
@@ -62,31 +62,34 @@ struct catena_machine {
     double copy_start_ns;
     double copy_per_byte_ns;   /* a single copy (file: copy_MBps) */
     double domain_per_byte_ns; /* all copies of a domain (file: domain_MBps) */
-    double signal_ns[CTN_DISTANCES]; /* file: signal_l3_ns, signal_socket_ns,
-                                        signal_node_ns: from a store until a
-                                        core that polls has seen it */
-    double poll_ns; /* polling the own flags when one has arrived */
+    double signal_ns[CTN_DISTANCES]; /* from a store until a core that polls
+                                        has seen it, by the distance of the
+                                        cores (file: signal_l3_ns,
+                                        signal_socket_ns, signal_node_ns) */
+    double poll_ns; /* a rank's poll of its flags after one has arrived */
 
-    /* work */
-    double transpose_per_byte_ns; /* file: transpose_MBps; a copy of small
-                                     blocks, contends as a copy does */
-    double reduce_per_byte_ns;    /* file: reduce_MBps */
-    double hash_per_byte_ns;      /* file: hash_MBps */
+    /* work: the time of a core for local work */
+    double transpose_per_byte_ns; /* copying small blocks to other places; as
+                                     for copies, domain_per_byte_ns limits it
+                                     (file: transpose_MBps) */
+    double reduce_per_byte_ns;    /* reducing (file: reduce_MBps) */
+    double hash_per_byte_ns;      /* hashing colors (file: hash_MBps) */
     double compare_ns;            /* one comparison of a sort */
 
-    char *source[CTN_MACHINE_PARAMETERS]; /* in the order of the file's list */
+    char *source[CTN_MACHINE_PARAMETERS]; /* where the values come from, in the
+                                             order of machine.c's table */
 };
 
 /** Read a machine: the name of a built-in one, or the path of a file (if it
- * contains '/' or ends in ".json"). Errors are logged: parameter, expected,
- * found, file.
+ * contains '/' or ends in ".json"). Errors are logged with file, parameter,
+ * what was expected and what was found.
  * @return ERR_ARG (no such machine, invalid parameter), ERR_SYSTEM
  *   (unreadable), ERR_NO_MEMORY; release with ctn_machine_free */
 catena_status_t ctn_machine_read(const ctn_log_t *log, const char *name,
                                  catena_machine_t **machine);
 void ctn_machine_free(catena_machine_t *machine);
 
-/** A parameter as in the file. */
+/** A parameter with section, name, unit and value as in the file. */
 typedef struct ctn_machine_value {
     const char *section;
     const char *name;
@@ -98,15 +101,18 @@ typedef struct ctn_machine_value {
 ctn_machine_value_t ctn_machine_value(const catena_machine_t *machine,
                                       size_t index);
 
-/** The core of local rank i of n on a node: evenly distributed, in order; with
- * more ranks than cores, i mod cores. */
+/** The core of local rank i on a node with n ranks: ranks are distributed
+ * evenly over the cores, in order; if there are more ranks than cores, rank i
+ * runs on core i mod cores. */
 uint32_t ctn_machine_core(const catena_machine_t *machine, uint32_t i,
                           uint32_t n);
+/** The NUMA domain of a core. */
 uint32_t ctn_machine_domain(const catena_machine_t *machine, uint32_t core);
 ctn_distance_t ctn_machine_distance(const catena_machine_t *machine,
                                     uint32_t core, uint32_t other);
 
-/** catena_model_alltoall of a struct of the library's size. */
+/** As catena_model_alltoall, where no argument is NULL, and `point` is a struct
+ * of this library's release. */
 catena_status_t ctn_model_alltoall(const catena_machine_t *machine,
                                    const catena_model_point_t *point,
                                    double *seconds);

@@ -11,6 +11,6 @@ typedef struct ctn_builtin_machine {
 } ctn_builtin_machine_t;
 
 extern const ctn_builtin_machine_t ctn_builtin_machine[];
-extern const size_t ctn_builtin_machines;
+extern const size_t ctn_builtin_machines; /* length of ctn_builtin_machine */
 
 #endif

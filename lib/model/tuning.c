@@ -1,3 +1,5 @@
+/* Opens tunings, and finds the rule for a group. */
+
 #include "model/tuning.h"
 
 #include <stdio.h>
@@ -39,6 +41,7 @@ const ctn_rule_t ctn_rule_anywhere = {
 
 /* ---- open and close ---- */
 
+/** @param name NULL and "auto": the default one */
 static catena_status_t open_builtin(const ctn_log_t *log, const char *name,
                                     ctn_tuning_t *tuning)
 {
@@ -63,6 +66,7 @@ static catena_status_t open_builtin(const ctn_log_t *log, const char *name,
     return CATENA_ERR_ARG;
 }
 
+/** Open a file; where none of its rules matches, the default tuning decides. */
 static catena_status_t open_file(const ctn_log_t *log, const char *path,
                                  ctn_tuning_t *tuning)
 {
@@ -77,6 +81,7 @@ static catena_status_t open_file(const ctn_log_t *log, const char *path,
                                : status;
 }
 
+/** @param name "machine:NAME" */
 static catena_status_t open_machine(const ctn_log_t *log, const char *name,
                                     ctn_tuning_t *tuning)
 {
@@ -127,6 +132,7 @@ const char *ctn_tuning_name(const ctn_tuning_t *tuning)
 
 /* ---- selection ---- */
 
+/** Whether a rule matches. */
 static bool holds(const ctn_rule_t *rule, uint32_t nodes, uint32_t ppn,
                   size_t bytes)
 {
@@ -150,6 +156,7 @@ static const ctn_rule_t *first_match(const ctn_tuning_t *tuning,
                : NULL;
 }
 
+/** The list for a collective; CTN_COLLECTIVES: there is none. */
 static ctn_collective_t collective_named(const char *name)
 {
     return strcmp(name, "alltoall") == 0 ? CTN_ALLTOALL

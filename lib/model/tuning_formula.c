@@ -7,6 +7,7 @@
 
 #include "model/tuning_parts.h"
 
+/** The time of an algorithm; overwrites algorithm and leaders of `point`. */
 static double seconds_of(const ctn_tuning_t *tuning,
                          catena_model_point_t *point, const char *algorithm,
                          uint32_t leaders)
@@ -14,23 +15,25 @@ static double seconds_of(const ctn_tuning_t *tuning,
     double seconds = 0;
     point->algorithm = algorithm;
     point->leaders = (int)leaders;
-    /* The arguments were checked, so this succeeds. */
+    /* The algorithm has a formula and all numbers are positive, so this
+     * succeeds. */
     (void)ctn_model_alltoall(tuning->machine, point, &seconds);
     return seconds;
 }
 
-/** The fastest; among equals the first, and the one with fewest leaders. */
+/** The fastest algorithm and number of leaders; among equals the first of the
+ * table, with the fewest leaders. */
 static ctn_rule_t quickest(const ctn_tuning_t *tuning,
                            catena_model_point_t *point)
 {
     ctn_rule_t rule = ctn_rule_anywhere;
     double least = seconds_of(tuning, point, "direct", 1);
-    uint32_t most = (uint32_t)point->ppn;
+    uint32_t most = (uint32_t)point->ppn; /* leaders */
     most = most < tuning->machine->ports ? most : tuning->machine->ports;
     most = most < CTN_TUNING_LEADERS ? most : CTN_TUNING_LEADERS;
     strcpy(rule.algorithm, "direct");
     rule.tuning = tuning->name;
-    /* On one node leaders are useless. */
+    /* On one node it stays direct: there are no messages to combine. */
     for (size_t i = 1; i < CTN_TUNED_ALGORITHMS && point->nodes > 1; i++) {
         uint32_t up_to = ctn_tuned_algorithm[i].leaders ? most : 1;
         for (uint32_t n = 1; ctn_tuned_algorithm[i].formula && n <= up_to;
@@ -47,7 +50,8 @@ static ctn_rule_t quickest(const ctn_tuning_t *tuning,
     return rule;
 }
 
-/** Above some length blocks of an alltoallv are better sent directly. */
+/** The length above which blocks of an alltoallv are faster sent directly than
+ * through the rule's leaders; SIZE_MAX: none up to 1 GiB. */
 static size_t length_of_leaders(const ctn_tuning_t *tuning,
                                 catena_model_point_t *point,
                                 const ctn_rule_t *rule)

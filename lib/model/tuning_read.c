@@ -15,18 +15,20 @@ const char *const ctn_collective_name[CTN_COLLECTIVES] = {"alltoall",
 
 struct field;
 
-/** Returns false if `value` is invalid. */
+/** Reads the value of a key into a member of a rule. Returns false if `value`
+ * is invalid. */
 typedef bool (*reader_t)(const struct field *key, const json_t *value,
                          ctn_collective_t collective, void *field);
 
+/* A key of a rule. */
 typedef struct field {
     const char *name;
     reader_t read;
-    size_t offset;
-    uint32_t least;
+    size_t offset;  /* of its member in ctn_rule_t */
+    uint32_t least; /* accepted numbers, if it is read by read_number */
     uint32_t most;
     unsigned of;          /* bit mask of the collectives whose rules have it */
-    const char *expected; /* NULL: names of algorithms */
+    const char *expected; /* for messages; NULL: the names of algorithms */
 } field_t;
 
 static bool read_number(const struct field *key, const json_t *value,
@@ -40,7 +42,7 @@ static bool read_number(const struct field *key, const json_t *value,
     return true;
 }
 
-/** A number, or [from, to]; null leaves a bound unchanged. */
+/** Read a number, or [from, to], where null leaves a bound unchanged. */
 static bool read_range(const struct field *key, const json_t *value,
                        ctn_collective_t collective, void *field)
 {
@@ -66,6 +68,7 @@ _Static_assert(offsetof(ctn_rule_t, nodes_to) ==
                        offsetof(ctn_rule_t, ppn_from) + sizeof(uint32_t),
                "read_range writes both bounds");
 
+/** Read a number of bytes, or a text with a unit: "64k". */
 static bool read_bytes(const struct field *key, const json_t *value,
                        ctn_collective_t collective, void *field)
 {
@@ -83,6 +86,7 @@ static bool read_bytes(const struct field *key, const json_t *value,
     return true;
 }
 
+/** Read a number, or "auto", which leaves the member 0. */
 static bool read_count(const struct field *key, const json_t *value,
                        ctn_collective_t collective, void *field)
 {
@@ -92,6 +96,7 @@ static bool read_count(const struct field *key, const json_t *value,
            read_number(key, value, field);
 }
 
+/** Whether rules for a collective may select an algorithm. */
 static bool has_algorithm(ctn_collective_t collective,
                           const ctn_tuned_algorithm_t *algorithm)
 {
@@ -123,9 +128,10 @@ enum {
 #define BYTES "a size (bytes, or with unit: \"64k\")"
 #define RANGE "a number from 1, or [from, to] with null for no bound"
 
-/* The lengths of an alltoallv's blocks are not shared by all members, so its
- * rules cannot depend on them: direct_above decides for each block. Leaders do
- * not copy derived types, so the value for alltoallw may be less. */
+/* The members of a group do not all know the lengths of an alltoallv's blocks,
+ * so its rules cannot depend on them: direct_above decides for each block. In
+ * an alltoallw leaders cannot copy blocks of derived types, which members copy
+ * first instead, so direct_above_w may be less. */
 static const field_t keys[] = {
     {"nodes", read_range, FIELD(nodes_from), 1, UINT32_MAX, ALL, RANGE},
     {"ppn", read_range, FIELD(ppn_from), 1, UINT32_MAX, ALL, RANGE},
@@ -147,6 +153,7 @@ enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 _Static_assert(CTN_TUNING_LEADERS == 64 && CTN_TUNING_WINDOW == 32,
                "the texts of keys say so");
 
+/** Whether rules for a collective have a key. */
 static bool has_key(ctn_collective_t collective, const field_t *key)
 {
     return (key->of & 1u << collective) != 0;
@@ -154,20 +161,22 @@ static bool has_key(ctn_collective_t collective, const field_t *key)
 
 /* ---- reading ---- */
 
+/* The reading of one document. */
 typedef struct tuning_reading {
     const ctn_log_t *log;
-    const char *where; /* file or name */
-    ctn_tuning_t *tuning;
-    ctn_collective_t collective; /* from here on: of the current rule */
-    size_t number;
+    const char *where;    /* file, or name of a built-in tuning, for messages */
+    ctn_tuning_t *tuning; /* to be filled */
+    ctn_collective_t collective; /* of the current rule */
+    size_t number;               /* of the current rule, from 1; 0: none yet */
 } tuning_reading_t;
 
+/* Most names in a list of a message. */
 enum { NAMES = 16 };
 
 _Static_assert((int)KEYS <= NAMES && (int)CTN_TUNED_ALGORITHMS <= NAMES,
                "names have room");
 
-/** "a, b or c" */
+/** Write a list of names: "a, b or c". */
 static void join_names(const char *const *name, size_t count, char *text,
                        size_t bytes)
 {
@@ -225,6 +234,7 @@ static catena_status_t report_found(const tuning_reading_t *reading,
     return CATENA_ERR_ARG;
 }
 
+/** Read one key of a rule; NULL as value: the key is missing. */
 static catena_status_t read_key(const tuning_reading_t *reading,
                                 const char *name, const json_t *value,
                                 ctn_rule_t *rule)
@@ -278,6 +288,7 @@ static catena_status_t read_rule(const tuning_reading_t *reading, json_t *value,
                : read_key(reading, "algorithm", NULL, rule);
 }
 
+/** Read the rules for reading->collective; NULL as value: there are none. */
 static catena_status_t read_list(tuning_reading_t *reading, json_t *value)
 {
     const char *name = ctn_collective_name[reading->collective];

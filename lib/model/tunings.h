@@ -11,6 +11,6 @@ typedef struct ctn_builtin_tuning {
 } ctn_builtin_tuning_t;
 
 extern const ctn_builtin_tuning_t ctn_builtin_tuning[];
-extern const size_t ctn_builtin_tunings;
+extern const size_t ctn_builtin_tunings; /* length of ctn_builtin_tuning */
 
 #endif
