@@ -5,16 +5,19 @@
 
 #include <sched.h>
 
-/** Find the cores that this process may use and the binding of each rank. Ends
- * prun with exit code 2 if the requested binding is impossible. */
+/** Find the cores that prun may use, and choose the binding of each rank. Sets
+ * job->bindings. Ends prun with exit code 2 if the requested binding is
+ * impossible. */
 void prun_bindings_make(struct prun_job *job);
 void prun_bindings_free(struct prun_job *job);
 
-/** @return the set for sched_setaffinity, of *bytes; NULL: do not bind */
+/** @param[out] bytes size of the set
+ * @return the CPUs of a rank, for sched_setaffinity; NULL: do not bind it */
 const cpu_set_t *prun_binding_of(const struct prun_job *job, uint32_t rank,
                                  size_t *bytes);
 
-/** The hwloc topology, for the PMIx server; NULL if there is none. */
+/** The hwloc_topology_t of this machine, for the PMIx server; NULL if hwloc
+ * could not load it. */
 void *prun_bindings_topology(const struct prun_job *job);
 
 #endif

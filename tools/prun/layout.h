@@ -9,6 +9,8 @@ void prun_layout_make(struct prun_layout *layout,
                       const struct prun_options *options, const char *host);
 void prun_layout_free(struct prun_layout *layout);
 
+/* The texts are allocated; the caller frees them. */
+
 /** "0,1,2": the ranks of one node. */
 char *prun_layout_peers(const struct prun_node *node);
 /** "a,b,c": the names of all nodes. */

@@ -3,25 +3,30 @@
 
 #include "prun.h"
 
-/** Take over one of prun's own descriptors. Never blocks on it if the system
- * permits. */
+/** Set up a sink that writes to `fd`, prun's own stdout or stderr. Writes to it
+ * do not block if the system permits. */
 void prun_sink_open(struct prun_sink *sink, int fd);
 void prun_sink_close(struct prun_sink *sink);
+/** Queue output. */
 void prun_sink_append(struct prun_sink *sink, const void *data, size_t bytes);
+/** Whether queued output is not written yet. */
 bool prun_sink_pending(const struct prun_sink *sink);
-/** Too much output waits: do not read from ranks for now. */
+/** Whether so much output is queued that prun should not read more from ranks.
+ */
 bool prun_sink_full(const struct prun_sink *sink);
-/** Write as much as possible without blocking. */
+/** Write as much queued output as possible without blocking. */
 void prun_sink_flush(struct prun_sink *sink);
 
-/** Read once from a rank's pipe and forward whole lines. Closes the stream at
+/** Read once from a rank's pipe and queue all whole lines. Closes the stream at
  * its end.
- * @return whether it was readable */
+ * @param tag prefix each line with the rank; here and below options->tag
+ * @return whether there was something to read */
 bool prun_stream_read(struct prun_stream *stream, bool tag);
-/** Forward an unfinished line that has waited long enough. */
+/** Without tags: queue an unfinished line that was held for 30 ms, such as a
+ * prompt. */
 void prun_stream_age(struct prun_stream *stream, bool tag, uint64_t now_ns);
-/** Read what is in the pipe now and close it, even if another process holds it.
- */
+/** Read what is in the pipe now and close it, also if another process still has
+ * its other end open. */
 void prun_stream_drain(struct prun_stream *stream, bool tag);
 
 #endif

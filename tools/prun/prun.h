@@ -1,6 +1,6 @@
-/* Shared by the parts of prun: options, the map of virtual nodes, ranks, the
- * job. The main thread owns all of it; what the PMIx progress thread accesses
- * is marked. */
+/* The data that all parts of prun share: options, the layout of ranks on
+ * (virtual) nodes, ranks, and the job. Only the main thread uses them, except
+ * for members with a comment that names the PMIx progress thread. */
 #ifndef PRUN_H
 #define PRUN_H
 
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Exit codes of prun itself. */
 enum {
     PRUN_EXIT_INTERNAL = 1,
     PRUN_EXIT_USAGE = 2,
@@ -21,6 +22,7 @@ enum {
 /* Values of options.stdin_rank that are not a rank. */
 enum { PRUN_STDIN_ALL = -1, PRUN_STDIN_NONE = -2 };
 
+/* What each rank is bound to. */
 enum prun_binding {
     PRUN_BIND_AUTO, /* core if each rank can have one, else none */
     PRUN_BIND_NONE,
@@ -28,38 +30,41 @@ enum prun_binding {
     PRUN_BIND_NUMA,
 };
 
+/* The command line. */
 struct prun_options {
-    uint32_t np;
-    uint32_t ppn; /* ranks per virtual node; 0: all on the one real node */
-    bool by_node; /* deal ranks round-robin over the nodes */
-    bool tag;     /* prefix each line of output with its rank */
-    bool report_bindings;
+    uint32_t np;          /* number of ranks */
+    uint32_t ppn;         /* ranks per virtual node; 0: no virtual nodes */
+    bool by_node;         /* assign ranks to the nodes round-robin */
+    bool tag;             /* prefix each line of output with its rank */
+    bool report_bindings; /* print each rank's binding */
     enum prun_binding binding;
-    int stdin_rank;
-    uint64_t timeout_ns; /* 0: none */
-    const char *timeout_text;
-    const char *wdir; /* absolute, or NULL */
-    char **exports;   /* NAME=VALUE, from -x */
+    int stdin_rank; /* the rank that reads prun's stdin, or PRUN_STDIN_... */
+    uint64_t timeout_ns;      /* of the job; 0: none */
+    const char *timeout_text; /* as the user wrote it, for messages */
+    const char *wdir;         /* the ranks' directory: absolute, or NULL */
+    char **exports;           /* [export_count] NAME=VALUE, from -x */
     size_t export_count;
-    char **argv; /* of the program, NULL terminated */
-    char *program;
+    char **argv;   /* of the program, NULL terminated */
+    char *program; /* argv[0] */
 };
 
+/* A node: this machine, or a virtual one. */
 struct prun_node {
     char *name;
-    uint32_t size;
-    uint32_t *ranks; /* ascending */
+    uint32_t size;   /* number of its ranks */
+    uint32_t *ranks; /* [size] ascending */
 };
 
 /* Which rank is on which (virtual) node. */
 struct prun_layout {
-    uint32_t np;
+    uint32_t np; /* number of ranks */
     uint32_t node_count;
-    struct prun_node *nodes;
-    uint32_t *node_of;
-    uint32_t *local_of; /* position among the ranks of its node */
+    struct prun_node *nodes; /* [node_count] */
+    uint32_t *node_of;       /* [np] index of each rank's node */
+    uint32_t *local_of;      /* [np] position among the ranks of its node */
 };
 
+/* Bytes in memory that grows: `used` of `capacity`. */
 struct prun_buffer {
     char *data;
     size_t used;
@@ -69,84 +74,95 @@ struct prun_buffer {
 /* prun's own stdout or stderr. */
 struct prun_sink {
     int fd;
-    bool broken; /* the reader is gone: drop the rest */
-    size_t sent; /* bytes at the front of queue already written */
-    struct prun_buffer queue;
+    bool broken; /* writing failed: the reader is gone, so output is dropped */
+    size_t sent; /* bytes at the front of `queue` that are written already */
+    struct prun_buffer queue; /* output of all ranks and of prun */
 };
 
 /* One output pipe of one rank. */
 struct prun_stream {
     int fd; /* -1 once closed */
     uint32_t rank;
-    uint64_t held_since_ns; /* when the unfinished line was last added to */
-    struct prun_buffer line;
-    struct prun_sink *sink;
+    uint64_t held_since_ns;  /* time of the last addition to `line` */
+    struct prun_buffer line; /* an unfinished line */
+    struct prun_sink *sink;  /* where whole lines go */
 };
 
+/* A rank: its first process, and the process group that this process leads. */
 struct prun_rank {
-    pid_t pid;       /* and process group; 0 until forked */
-    bool ended;      /* the rank's own process has been reaped */
-    int status;      /* from wait, once ended */
-    bool group_gone; /* its process group is empty too */
-    int stdin_fd;    /* -1: no input */
-    size_t stdin_sent;
+    pid_t pid;         /* of process and group; 0 until forked */
+    bool ended;        /* the process has been reaped */
+    int status;        /* from waitpid, once ended */
+    bool group_gone;   /* the group is empty, too */
+    int stdin_fd;      /* prun's end of its stdin; -1: closed, or not a pipe */
+    size_t stdin_sent; /* bytes of job->input that were written to it */
     struct prun_stream streams[2]; /* stdout, stderr */
-    /* Written by the PMIx progress thread, read by the main thread. */
+    /* Whether it has called PMIx_Init, and PMIx_Finalize. Written by the PMIx
+     * progress thread, read by the main thread. */
     atomic_bool connected;
     atomic_bool finalized;
 };
 
 enum prun_phase {
     PRUN_RUNNING,
-    PRUN_ENDING, /* ranks received TERM; KILL follows at kill_at_ns */
-    PRUN_KILLED, /* ranks received KILL */
+    PRUN_ENDING, /* TERM, or the user's signal, was sent to the ranks; KILL
+                    follows at kill_at_ns */
+    PRUN_KILLED, /* KILL was sent to the ranks; again at kill_at_ns */
 };
 
 struct prun_server;
 struct prun_bindings;
 
+/* The job, and the state of prun. */
 struct prun_job {
     const struct prun_options *options;
     const struct prun_layout *layout;
-    struct prun_server *server;
-    struct prun_bindings *bindings;
-    struct prun_rank *ranks;
-    uint32_t started; /* ranks forked so far */
-    uint32_t ended;   /* of those, ranks reaped */
-    int64_t suspect;  /* a rank whose end was a failure, -1: none */
+    struct prun_server *server;     /* server.c; NULL: not running */
+    struct prun_bindings *bindings; /* bind.c */
+    struct prun_rank *ranks;        /* [options->np] */
+    uint32_t started;               /* ranks forked so far */
+    uint32_t ended;                 /* ranks whose process was reaped */
+    int64_t suspect; /* the rank whose failure probably caused the others; -1:
+                        no rank has failed */
     enum prun_phase phase;
-    bool failed;
-    int exit_code;
-    uint64_t timeout_at_ns;
+    bool failed;            /* also: ended by a signal to prun */
+    int exit_code;          /* of prun */
+    uint64_t timeout_at_ns; /* 0: no timeout */
     uint64_t kill_at_ns;
-    uint32_t interrupts; /* INT, TERM, HUP received */
-    struct prun_sink sinks[2];
-    struct prun_buffer input; /* from prun's stdin, not yet taken by all readers
-                               */
-    bool input_open;
-    int signal_fd;
-    int status_read_fd, status_write_fd; /* exec errors of the children */
-    int guardian_fd;
-    pid_t guardian_pid;
-    char host[256];
-    char name_space[128];
-    char *directory; /* private, removed at the end */
+    uint32_t interrupts;       /* INT, TERM, HUP received */
+    struct prun_sink sinks[2]; /* stdout, stderr */
+    struct prun_buffer input;  /* read from prun's stdin; not all ranks that
+                                  read it have it */
+    bool input_open;           /* prun's stdin has not ended */
+    int signal_fd;             /* signalfd */
+    int status_read_fd, status_write_fd; /* a pipe for struct prun_exec_error */
+    int guardian_fd;                     /* a pipe to the guardian; -1: none */
+    pid_t guardian_pid;                  /* 0: it has ended */
+    char host[256];                      /* name of this machine */
+    char name_space[128];                /* the job's PMIx namespace */
+    char *directory; /* for PMIx's files; removed at the end */
 };
 
 /* util.c */
 
-/** One line on stderr, "prun: ..."; for use before the ranks run. */
+/** Write one line "prun: ..." to stderr at once. For use before ranks run;
+ * after that use prun_job_report. */
 void prun_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/** prun_error and exit. */
+/** prun_error, then exit with `code`. */
 _Noreturn void prun_die(int code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/** Allocate zeroed memory or end prun: it cannot continue without. */
+/* The functions that allocate end prun if there is no memory. */
+
+/** As calloc. */
 void *prun_alloc(size_t count, size_t size);
+/** As realloc. */
 void *prun_grow(void *old, size_t bytes);
+/** As asprintf. */
 char *prun_format(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void prun_buffer_append(struct prun_buffer *buffer, const void *data,
                         size_t bytes);
+/** Remove bytes from the front. */
 void prun_buffer_consume(struct prun_buffer *buffer, size_t bytes);
 void prun_buffer_free(struct prun_buffer *buffer);
 /** Remove a directory tree; never follows links. */

@@ -10,20 +10,24 @@ struct prun_abort {
     char message[256];
 };
 
-/** Start the PMIx server and give it the job: nodes, ranks, keys. job needs
- * layout, ranks, name_space and directory. Call it while the process has no
- * other thread, with the signals blocked that no PMIx thread may get. Ends prun
- * with one line if the server cannot start. */
+/** Start the PMIx server and register the job with it: nodes, ranks and keys.
+ * `job` must have layout, ranks, name_space and directory; sets job->server. To
+ * be called while the process has no other thread, and with all signals blocked
+ * that prun handles, so that no PMIx thread receives one. Ends prun with one
+ * line on stderr if the server cannot start.
+ * @param[in] topology of prun_bindings_topology, or NULL */
 void prun_server_start(struct prun_job *job, void *topology);
 
-/** Readable when a rank has called PMIx_Abort. */
+/** A descriptor that becomes readable when a rank calls PMIx_Abort. */
 int prun_server_event_fd(const struct prun_server *server);
 
-/** @return whether a rank has called PMIx_Abort; the first one wins. */
+/** @param[out] out the arguments of the first PMIx_Abort
+ * @return whether a rank has called PMIx_Abort */
 bool prun_server_aborted(struct prun_server *server, struct prun_abort *out);
 
-/** Add the variables of a PMIx client to the environment of rank.
- * @param[in,out] environment allocated with malloc, entries too */
+/** Add the variables of a PMIx client to the environment of a rank.
+ * @param[in,out] environment list and entries are allocated with malloc
+ * @return false: PMIx refuses */
 bool prun_server_environment(struct prun_job *job, uint32_t rank,
                              char ***environment);
 
