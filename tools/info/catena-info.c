@@ -9,9 +9,10 @@
 
 enum { EXIT_USAGE = 2 };
 
+/* The command line. */
 struct options {
-    bool settings;
-    bool full;
+    bool settings; /* print the settings instead of the facts */
+    bool full;     /* with explanation, type and default of each setting */
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -28,7 +29,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->full = true;
         return 0;
     case 'v':
-        return 0; /* printed by default */
+        return 0; /* the version is printed if there is no other option */
     case ARGP_KEY_ARG:
         argp_error(state, "no argument expected, found \"%s\"", argument);
         return EINVAL;
@@ -37,6 +38,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* Print the version, and how this program (and so the library) was built. */
 static void print_facts(void)
 {
     printf("catena %s\n", catena_version());

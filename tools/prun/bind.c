@@ -1,6 +1,7 @@
-/* CPU binding. Ranks are numbered node by node, so the ranks of a virtual node
- * are neighbors. Each rank gets a core, or the ranks share the NUMA domains
- * evenly. Only CPUs in prun's own affinity mask are used. */
+/* Binding of ranks to CPUs. Ranks get cores in the order of their (virtual)
+ * nodes, so the ranks of a node are on adjacent cores. Each rank gets a core of
+ * its own, or ranks are distributed evenly over the NUMA domains. Only CPUs in
+ * prun's own affinity mask are used. */
 #include "bind.h"
 
 #include <errno.h>
@@ -14,13 +15,13 @@
 
 struct prun_bindings {
     hwloc_topology_t topology;
-    bool loaded;
-    size_t set_bytes;
-    bool bound;
-    uint32_t count;       /* objects that ranks can be bound to */
-    hwloc_obj_t *objects; /* cores or NUMA domains */
-    cpu_set_t **sets;     /* one per object */
-    uint32_t *object_of;  /* each rank's object */
+    bool loaded;          /* `topology` is valid */
+    bool bound;           /* ranks are bound */
+    size_t set_bytes;     /* of each of `sets` */
+    uint32_t count;       /* number of objects that ranks can be bound to */
+    hwloc_obj_t *objects; /* [count] cores or NUMA domains */
+    cpu_set_t **sets;     /* [count] the usable CPUs of each object */
+    uint32_t *object_of;  /* [np] index of each rank's object, if bound */
 };
 
 static bool prun_load_topology(struct prun_bindings *bindings)
@@ -35,6 +36,7 @@ static bool prun_load_topology(struct prun_bindings *bindings)
     return true;
 }
 
+/* Convert a set of CPUs for sched_setaffinity. */
 static cpu_set_t *prun_cpu_set(const struct prun_bindings *bindings,
                                hwloc_const_cpuset_t cpus)
 {
@@ -45,7 +47,7 @@ static cpu_set_t *prun_cpu_set(const struct prun_bindings *bindings,
     return set;
 }
 
-/* The objects of one type that have CPUs in allowed. */
+/* Find the objects of one type that have CPUs in `allowed`. */
 static void prun_find_objects(struct prun_bindings *bindings,
                               hwloc_obj_type_t type,
                               hwloc_const_cpuset_t allowed)
@@ -71,11 +73,12 @@ static void prun_find_objects(struct prun_bindings *bindings,
     hwloc_bitmap_free(common);
 }
 
+/* Choose each rank's object: a core each, or NUMA domains evenly. */
 static void prun_deal_objects(struct prun_bindings *bindings,
                               const struct prun_layout *layout, bool cores)
 {
     bindings->object_of = prun_alloc(layout->np, sizeof(uint32_t));
-    uint64_t position = 0;
+    uint64_t position = 0; /* of a rank in the order of nodes */
     for (uint32_t n = 0; n < layout->node_count; n++) {
         const struct prun_node *node = &layout->nodes[n];
         for (uint32_t i = 0; i < node->size; i++, position++)
@@ -85,6 +88,7 @@ static void prun_deal_objects(struct prun_bindings *bindings,
     }
 }
 
+/* Decide whether ranks are bound, and to what. */
 static void prun_choose(struct prun_job *job, hwloc_const_cpuset_t allowed)
 {
     struct prun_bindings *bindings = job->bindings;
@@ -95,6 +99,8 @@ static void prun_choose(struct prun_job *job, hwloc_const_cpuset_t allowed)
     if (!numa && bindings->count == 0)
         prun_find_objects(bindings, HWLOC_OBJ_PU, allowed);
 
+    /* By default, do not bind if a CPU quota gives prun less than a core for
+     * each rank. */
     uint32_t usable = bindings->count;
     uint32_t allowed_cores = ctn_cores_usable("");
     if (options->binding == PRUN_BIND_AUTO && allowed_cores < usable)
@@ -133,10 +139,10 @@ void prun_bindings_make(struct prun_job *job)
 {
     struct prun_bindings *bindings = prun_alloc(1, sizeof *bindings);
     job->bindings = bindings;
-    bool asked = job->options->binding == PRUN_BIND_CORE ||
-                 job->options->binding == PRUN_BIND_NUMA;
+    bool requested = job->options->binding == PRUN_BIND_CORE ||
+                     job->options->binding == PRUN_BIND_NUMA;
     if (!prun_load_topology(bindings)) {
-        if (asked)
+        if (requested)
             prun_die(PRUN_EXIT_USAGE,
                      "--bind-to: hwloc cannot read this machine's topology "
                      "(%s); use --bind-to none",

@@ -1,12 +1,15 @@
-/* PR_SET_PDEATHSIG alone does not suffice: it reaches the rank itself, but not
- * the program below its "sh -c".
+/* The guardian: a process that kills the ranks' process groups when prun is
+ * gone. The signal that a rank gets by PR_SET_PDEATHSIG does not suffice: it
+ * reaches the rank's first process only, which may be a shell that runs the
+ * program.
  *
- * prun is not the pipe's only writer: each child inherits the pipe, writes its
- * process group and closes it by exec. Hence
+ * The guardian reads process groups from a pipe until the pipe ends. prun
+ * writes to it, and so does each child: it inherits the pipe, writes its own
+ * process group, and closes the pipe by exec. Hence
  *   - a group is in the pipe before any program of the rank runs, and
- *   - the pipe ends only after prun is gone and each child has either
- *     executed (and is in the pipe) or died.
- * So no rank is missed, whenever prun is killed. */
+ *   - the pipe ends only after prun has ended and each child has either called
+ *     exec (and its group is in the pipe) or died.
+ * So the guardian misses no rank, whenever prun is killed. */
 #include "guardian.h"
 #include "core/vector.h"
 
@@ -20,12 +23,14 @@
 
 enum prun_record_kind { PRUN_GROUP_ENTER, PRUN_GROUP_LEAVE, PRUN_JOB_DONE };
 
-/* Shorter than PIPE_BUF, so a write and a read are atomic. */
+/* A message in the pipe. Shorter than PIPE_BUF, so a write and a read are
+ * atomic. */
 struct prun_record {
-    int32_t kind;
-    int32_t group;
+    int32_t kind;  /* enum prun_record_kind */
+    int32_t group; /* a process group; unused in PRUN_JOB_DONE */
 };
 
+/* The process groups to kill: `count` of `capacity`. */
 struct prun_groups {
     pid_t *list;
     size_t count, capacity;
@@ -37,7 +42,7 @@ static void prun_groups_add(struct prun_groups *groups, pid_t group)
         pid_t *list =
             ctn_vector_grow(groups->list, &groups->capacity, 0, sizeof *list);
         if (!list)
-            return; /* the sweep finds it */
+            return; /* prun_sweep finds its processes */
         groups->list = list;
     }
     groups->list[groups->count++] = group;
@@ -52,7 +57,9 @@ static void prun_groups_remove(struct prun_groups *groups, pid_t group)
         }
 }
 
-/* @return whether prun reported completion before the pipe ended */
+/* Read from the pipe, and keep `groups` up to date.
+ * @return true: prun has reported the end of the job; false: the pipe has ended
+ */
 static bool prun_guardian_listen(int fd, struct prun_groups *groups)
 {
     for (;;) {
@@ -78,6 +85,7 @@ static void prun_close_all_but(int keep)
     close_range((unsigned)keep + 1, ~0u, 0);
 }
 
+/* The guardian's process. */
 _Noreturn static void prun_guardian_run(int fd, const char *name_space,
                                         const char *directory)
 {
@@ -92,8 +100,8 @@ _Noreturn static void prun_guardian_run(int fd, const char *name_space,
     if (!prun_guardian_listen(fd, &groups)) {
         for (size_t i = 0; i < groups.count; i++)
             kill(-groups.list[i], SIGKILL);
-        /* Processes that left their group. Repeated while something still
-         * forks. */
+        /* Kill processes that left their group, again while there are new
+         * ones. */
         for (int round = 0; round < 50 && prun_sweep(name_space) > 0; round++)
             usleep(10000);
         prun_remove_tree(directory);
@@ -122,7 +130,7 @@ void prun_guardian_start(struct prun_job *job)
 static void prun_guardian_tell(int fd, enum prun_record_kind kind, pid_t group)
 {
     struct prun_record record = {.kind = kind, .group = group};
-    /* On an error the guardian has been killed. The job goes on. */
+    /* An error means that the guardian was killed. The job goes on. */
     while (write(fd, &record, sizeof record) < 0 && errno == EINTR)
         continue;
 }

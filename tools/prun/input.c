@@ -1,11 +1,12 @@
-/* Forwards prun's stdin to the ranks that read it, one chunk at a time. The
- * next chunk is read when every rank has taken this one, so the slowest rank
- * holds the others back and memory stays bounded. */
+/* Forwards prun's stdin to the ranks that read it, up to 64 KiB at a time
+ * (job->input). prun reads again only when every rank has taken all of that: so
+ * the slowest rank holds the others back, and memory stays bounded. */
 #include "input.h"
 
 #include <errno.h>
 #include <unistd.h>
 
+/* Whether a rank reads prun's stdin. */
 static bool prun_input_has_target(const struct prun_job *job)
 {
     for (uint32_t i = 0; i < job->started; i++)
@@ -30,7 +31,7 @@ void prun_input_read(struct prun_job *job)
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got < 0 && errno == EIO && isatty(STDIN_FILENO))
-        return; /* moved to the background since */
+        return; /* the terminal has moved prun to the background */
     if (got <= 0)
         job->input_open = false;
     else

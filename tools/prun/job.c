@@ -1,5 +1,5 @@
-/* How the job ends: the first failure, the report, the change from TERM to
- * KILL. */
+/* How the job ends: which failure is the first, its report, TERM and then KILL
+ * to the ranks. */
 #include "job.h"
 #include "core/clock.h"
 
@@ -21,10 +21,12 @@
 /* Time from TERM to KILL, after a failure and after a signal from the user. */
 #define PRUN_GRACE_NS 500000000u
 #define PRUN_USER_GRACE_NS 3000000000u
+/* Time from KILL to the next KILL: processes may have forked meanwhile. */
 #define PRUN_KILL_AGAIN_NS 200000000u
+/* Interval and number of the polls of prun_await_killed, 90 ms together. A
+ * process that is killed closes its sockets, on which its peers fail, before
+ * its parent is notified: on busy cores tens of milliseconds before. */
 #define PRUN_SETTLE_US 3000
-/* A dying process closes its sockets, on which its peers fail, before its
- * parent is notified: on busy cores tens of milliseconds before. */
 #define PRUN_SETTLE_POLLS 30
 
 static void prun_report_list(struct prun_job *job, const char *format,
@@ -48,6 +50,7 @@ void prun_job_report(struct prun_job *job, const char *format, ...)
     va_end(list);
 }
 
+/* Send a signal to the process groups of all ranks. */
 static void prun_kill_groups(const struct prun_job *job, int signal)
 {
     for (uint32_t i = 0; i < job->started; i++)
@@ -84,7 +87,7 @@ void prun_job_fail(struct prun_job *job, int code, const char *format, ...)
     prun_end_ranks(job, SIGTERM, PRUN_GRACE_NS);
 }
 
-/* "; the other 3 ranks were ended" */
+/* Write "; the other 3 ranks were ended", for the end of a report. */
 static const char *prun_others(const struct prun_job *job, char text[64])
 {
     uint32_t others = job->started - job->ended;
@@ -106,6 +109,7 @@ static bool prun_forgot_finalize(const struct prun_rank *rank)
     return atomic_load(&rank->connected) && !atomic_load(&rank->finalized);
 }
 
+/* Let the job fail, for how this rank has ended. */
 static void prun_blame(struct prun_job *job, uint32_t rank)
 {
     const struct prun_rank *it = &job->ranks[rank];
@@ -131,6 +135,8 @@ static void prun_blame(struct prun_job *job, uint32_t rank)
     }
 }
 
+/* The first process of a rank was reaped. The first failure makes its rank the
+ * suspect; a rank killed by a signal replaces one that exited. */
 static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
 {
     struct prun_rank *it = &job->ranks[rank];
@@ -145,8 +151,9 @@ static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
         job->suspect = rank;
 }
 
-/* Groups that have become empty. prun is the subreaper, so it sees the last
- * process of a group end, and the number is not reused before. */
+/* Find the process groups that have become empty. Orphans become children of
+ * prun (PR_SET_CHILD_SUBREAPER), so a group's number stays in use until prun
+ * has reaped its last process. */
 static void prun_check_groups(struct prun_job *job)
 {
     for (uint32_t i = 0; i < job->started; i++) {
@@ -160,12 +167,13 @@ static void prun_check_groups(struct prun_job *job)
     }
 }
 
+/* Reap the processes that have ended. */
 static void prun_collect(struct prun_job *job)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
         if (pid == job->guardian_pid) {
-            job->guardian_pid = 0; /* PR_SET_PDEATHSIG still applies */
+            job->guardian_pid = 0; /* PR_SET_PDEATHSIG still ends ranks */
             continue;
         }
         uint32_t rank = 0;
@@ -202,7 +210,8 @@ static void prun_check_abort(struct prun_job *job)
         prun_blame(job, (uint32_t)job->suspect);
         return;
     }
-    /* The caller usually still runs and is not one of the others. */
+    /* The rank that aborts usually still runs; "the other ranks" in the report
+     * are those without it. */
     bool itself = !job->ranks[abort.rank].ended;
     job->ended += itself;
     prun_others(job, others);
@@ -215,6 +224,7 @@ static void prun_check_abort(struct prun_job *job)
                   abort.message[0] ? ": " : "", abort.message, others);
 }
 
+/* Read the children's reports that exec failed. */
 static void prun_check_exec(struct prun_job *job)
 {
     struct prun_exec_error error;
@@ -250,7 +260,8 @@ void prun_job_check_events(struct prun_job *job)
 void prun_job_reap(struct prun_job *job)
 {
     prun_collect(job);
-    /* A message or abort of a rank before its end explains the end better. */
+    /* A rank's exec error or PMIx_Abort explains its end better than its exit
+     * code does. */
     prun_job_check_events(job);
     if (job->suspect >= 0 && job->phase == PRUN_RUNNING) {
         prun_await_killed(job);
@@ -261,11 +272,12 @@ void prun_job_reap(struct prun_job *job)
     prun_check_groups(job);
 }
 
+/* INT, TERM or HUP: end the job with this signal. */
 static void prun_interrupt(struct prun_job *job, int signal)
 {
     job->interrupts++;
     if (job->phase != PRUN_RUNNING) {
-        prun_kill_ranks(job); /* second signal: no more grace */
+        prun_kill_ranks(job); /* a second signal: KILL at once */
         return;
     }
     job->failed = true;
@@ -316,7 +328,7 @@ bool prun_job_done(struct prun_job *job)
     for (uint32_t i = 0; i < job->started; i++) {
         if (job->ranks[i].group_gone)
             continue;
-        /* The ranks have ended and left processes behind. */
+        /* All ranks have ended, but this one left processes in its group. */
         if (job->phase == PRUN_RUNNING)
             prun_end_ranks(job, SIGTERM, PRUN_GRACE_NS);
         return false;

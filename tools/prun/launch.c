@@ -1,6 +1,6 @@
-/* Fork and exec of one rank. Between the two only calls that are allowed in the
- * child of a process with threads are made. Everything else is prepared before.
- */
+/* Fork and exec of one rank. prun has threads (of the PMIx library), so between
+ * fork and exec the child makes only async-signal-safe calls. What needs
+ * others, such as malloc, prun prepares before fork. */
 #include "launch.h"
 
 #include "bind.h"
@@ -21,20 +21,21 @@ struct prun_launcher {
     const struct prun_inherited *inherited;
     char **environment; /* common to all ranks */
     size_t environment_count;
-    int null_fd;
-    int fd_limit; /* prun's own limit */
-    pid_t own_pid;
+    int null_fd;   /* /dev/null, stdin of ranks that read no input */
+    int fd_limit;  /* prun's own limit of descriptors */
+    pid_t own_pid; /* of prun */
 };
 
-/* The rank's ends of its pipes. */
+/* What the child of one rank needs. */
 struct prun_plan {
     uint32_t rank;
-    int fds[3];
+    int fds[3]; /* the rank's stdin, stdout, stderr */
     char **environment;
-    const cpu_set_t *cpus;
+    const cpu_set_t *cpus; /* to bind to; NULL: not bound */
     size_t cpus_bytes;
 };
 
+/* Set a variable in a list of NAME=VALUE, or replace it. */
 static void prun_set_variable(char ***list, size_t *count, const char *entry)
 {
     size_t name = strcspn(entry, "=") + 1;
@@ -49,8 +50,10 @@ static void prun_set_variable(char ***list, size_t *count, const char *entry)
     (*list)[*count] = NULL;
 }
 
-/* PMIX_ variables of a surrounding job would mislead the ranks. Settings of the
- * library (PMIX_MCA_) belong to the user. */
+/* Whether ranks inherit a variable. PMIX_ variables of a job that prun was
+ * started in would mislead them; settings of the PMIx library (PMIX_MCA_) are
+ * the user's.
+ */
 static bool prun_inherits(const char *entry)
 {
     return strncmp(entry, "PMIX_", 5) != 0 ||
@@ -102,6 +105,7 @@ void prun_launcher_free(struct prun_launcher *launcher)
     free(launcher);
 }
 
+/* The environment of one rank; NULL with errno: it cannot be made. */
 static char **prun_rank_environment(const struct prun_launcher *launcher,
                                     uint32_t rank)
 {
@@ -117,8 +121,8 @@ static char **prun_rank_environment(const struct prun_launcher *launcher,
     }
     for (count = 0; list[count];)
         count++;
-    /* The library names this machine, but the rank is on a node of the layout.
-     */
+    /* The PMIx library sets the name of this machine here, but the rank is on a
+     * node of the layout. */
     char *host = prun_format("PMIX_HOSTNAME=%s",
                              layout->nodes[layout->node_of[rank]].name);
     prun_set_variable(&list, &count, host);
@@ -137,6 +141,8 @@ static void prun_restore_signals(const struct prun_inherited *inherited)
     sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }
 
+/* Report errno to prun through the pipe, and end the child.
+ * @param wdir 1: the working directory failed; 0: the program */
 _Noreturn static void prun_child_fail(const struct prun_launcher *launcher,
                                       uint32_t rank, int wdir)
 {
@@ -145,9 +151,10 @@ _Noreturn static void prun_child_fail(const struct prun_launcher *launcher,
     _exit(done < 0 ? PRUN_EXIT_INTERNAL : PRUN_EXIT_NOT_FOUND);
 }
 
-/* The PMIx library does not mark its connections close-on-exec. A rank that
- * inherited the connections of other ranks would keep them open after prun's
- * end, and the other ranks would not notice that end. */
+/* Mark all descriptors above stderr close-on-exec. The PMIx library does not do
+ * so with its connections: a rank that inherited the connections of other ranks
+ * would keep them open after prun's end, which the other ranks would not notice
+ * then. */
 static void prun_close_at_exec(const struct prun_launcher *launcher)
 {
     const int first = STDERR_FILENO + 1;
@@ -157,14 +164,15 @@ static void prun_close_at_exec(const struct prun_launcher *launcher)
         fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+/* The child between fork and exec. */
 _Noreturn static void prun_child(const struct prun_launcher *launcher,
                                  const struct prun_plan *plan)
 {
     const struct prun_job *job = launcher->job;
     const struct prun_options *options = job->options;
     setpgid(0, 0);
-    /* This works even if the guardian is killed too. A child that already has
-     * another parent set it too late. */
+    /* The system kills this process when prun ends, also if the guardian was
+     * killed. If prun ended before this call, the child has another parent. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher->own_pid)
         _exit(PRUN_EXIT_INTERNAL);
@@ -175,7 +183,7 @@ _Noreturn static void prun_child(const struct prun_launcher *launcher,
             prun_child_fail(launcher, plan->rank, 0);
     if (options->wdir && chdir(options->wdir) != 0)
         prun_child_fail(launcher, plan->rank, 1);
-    /* Losing a CPU in the meantime is no failure. */
+    /* A failure is ignored: a CPU may have gone offline meanwhile. */
     if (plan->cpus)
         sched_setaffinity(0, plan->cpus_bytes, plan->cpus);
     prun_close_at_exec(launcher);
@@ -185,6 +193,7 @@ _Noreturn static void prun_child(const struct prun_launcher *launcher,
     prun_child_fail(launcher, plan->rank, 0);
 }
 
+/* Make the pipe of a rank's stdout (which = 0) or stderr (1). */
 static bool prun_open_output(struct prun_job *job, uint32_t rank, int which,
                              struct prun_plan *plan)
 {
@@ -198,6 +207,7 @@ static bool prun_open_output(struct prun_job *job, uint32_t rank, int which,
     return true;
 }
 
+/* Make the pipe of a rank's stdin, if the rank reads prun's stdin. */
 static bool prun_open_input(struct prun_launcher *launcher, uint32_t rank,
                             struct prun_plan *plan)
 {
@@ -215,6 +225,7 @@ static bool prun_open_input(struct prun_launcher *launcher, uint32_t rank,
     return true;
 }
 
+/* Close prun's copies of the rank's descriptors, and free the environment. */
 static void prun_close_plan(const struct prun_launcher *launcher,
                             struct prun_plan *plan)
 {
@@ -243,7 +254,7 @@ bool prun_launch_next(struct prun_launcher *launcher)
     errno = error;
     if (pid < 0)
         return false;
-    /* Here too, so that the group exists whichever process runs first. */
+    /* As the child does: so the group exists, whichever of both runs first. */
     setpgid(pid, pid);
     job->ranks[rank].pid = pid;
     job->started++;

@@ -1,3 +1,4 @@
+/* Which rank is on which node, and texts for PMIx that say so. */
 #include "layout.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@ void prun_layout_make(struct prun_layout *layout,
 {
     uint32_t np = options->np;
     uint32_t ppn = options->ppn ? options->ppn : np;
-    uint32_t count = (np + ppn - 1) / ppn;
+    uint32_t count = (np + ppn - 1) / ppn; /* nodes */
 
     layout->np = np;
     layout->node_count = count;

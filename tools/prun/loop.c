@@ -1,4 +1,5 @@
-/* The only place where prun waits. */
+/* The event loop of prun: poll on all descriptors, then handle what has come.
+ */
 #include "loop.h"
 #include "core/clock.h"
 
@@ -12,18 +13,21 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Poll interval for what has no descriptor: held lines, a terminal that may
- * become prun's, processes left behind in a group. */
+/* Interval of poll where no descriptor reports an event: for lines held back,
+ * and for processes left behind in a rank's group. */
 #define PRUN_POLL_NS 20000000u
+/* The same for a terminal that may move prun to its foreground. */
 #define PRUN_LOOK_SLOWLY_NS 500000000u
 /* Time limit for writing the output of a failed job. */
 #define PRUN_DRAIN_NS 800000000u
 
-/* Rebuilt for each turn; kept to save the allocation. */
+/* The arguments of poll, made anew for each call in the same memory. */
 static struct pollfd *prun_fds;
-static struct prun_stream **prun_streams; /* same index; NULL: not a stream */
-static nfds_t prun_capacity;
+/* The stream of each entry of prun_fds; NULL: it is no stream. */
+static struct prun_stream **prun_streams;
+static nfds_t prun_capacity; /* of both */
 
+/* Add a descriptor to prun_fds. */
 static void prun_watch(nfds_t *count, int fd, short events,
                        struct prun_stream *stream)
 {
@@ -37,6 +41,7 @@ static void prun_watch(nfds_t *count, int fd, short events,
     prun_streams[(*count)++] = stream;
 }
 
+/* Add the pipes of a rank. @return whether an unfinished line is held back */
 static bool prun_watch_rank(struct prun_job *job, struct prun_rank *rank,
                             nfds_t *count)
 {
@@ -52,6 +57,8 @@ static bool prun_watch_rank(struct prun_job *job, struct prun_rank *rank,
     return held;
 }
 
+/* The timeout for poll: the earliest of limit_ns, poll_ns, the job's next due
+ * time and an hour. */
 static int prun_wait_ms(const struct prun_job *job, uint64_t limit_ns,
                         uint64_t poll_ns)
 {
@@ -99,8 +106,7 @@ static void prun_move_output(struct prun_job *job)
         prun_sink_flush(&job->sinks[j]);
 }
 
-/* Fill the list.
- * @return the longest time to wait */
+/* Fill prun_fds. @return after how many ns to poll again without an event */
 static uint64_t prun_watch_all(struct prun_job *job, nfds_t *count)
 {
     uint64_t poll_ns = UINT64_MAX;
@@ -159,8 +165,8 @@ void prun_loop_drain(struct prun_job *job)
             prun_stream_drain(&job->ranks[i].streams[j], job->options->tag);
     uint64_t start = ctn_clock_now_ns();
     prun_move_output(job);
-    /* A reader may be arbitrarily slow, unless the job has failed or prun must
-     * end. */
+    /* Wait for a slow reader of prun's output without limit; after a failure,
+     * or a signal to prun, only for PRUN_DRAIN_NS. */
     while (prun_sinks_pending(job) &&
            !(job->failed && ctn_clock_now_ns() - start > PRUN_DRAIN_NS)) {
         bool failed = job->failed;

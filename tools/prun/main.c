@@ -1,10 +1,11 @@
-/* prun: start ranks on this machine and be their PMIx server.
+/* prun: starts ranks on this machine and is their PMIx server.
  *
- *   options.c   the command line            launch.c    fork and exec
- *   layout.c    which rank is on which node job.c       how the job ends
- *   bind.c      which core                  loop.c      waiting
- *   server.c    the PMIx server             output.c, input.c  stdio
- *   register.c  its keys                    guardian.c, sweep.c  if prun dies
+ *   options.c   the command line         launch.c    starts a rank
+ *   layout.c    the node of each rank    job.c       how the job ends
+ *   bind.c      the core of each rank    loop.c      waits for events
+ *   server.c    the PMIx server          output.c, input.c  the ranks' stdio
+ *   register.c  the server's keys        guardian.c, sweep.c  end all processes
+ *                                                    if prun is killed
  */
 #include "bind.h"
 #include "core/clock.h"
@@ -30,15 +31,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Descriptors that a rank takes in prun: two outputs, an input, a PMIx
+/* Descriptors that prun needs for each rank: two outputs, an input, a PMIx
  * connection. */
 #define PRUN_FDS_PER_RANK 4
+/* Descriptors that prun and the PMIx library need besides. */
 #define PRUN_FDS_OWN 64
 
 /* For the exit handler only. */
 static struct prun_job *prun_exit_job;
 
-/* prun's pipes must not become descriptors 0 to 2. */
+/* Open descriptors 0 to 2 if prun was started without them: prun's pipes must
+ * not get these numbers. */
 static void prun_open_standard_fds(void)
 {
     int fd;
@@ -49,6 +52,7 @@ static void prun_open_standard_fds(void)
         close(fd);
 }
 
+/* Raise the limit of descriptors as far as np ranks need. */
 static void prun_raise_limit(struct prun_inherited *inherited, uint32_t np)
 {
     rlim_t need = (rlim_t)np * PRUN_FDS_PER_RANK + PRUN_FDS_OWN;
@@ -65,8 +69,9 @@ static void prun_raise_limit(struct prun_inherited *inherited, uint32_t np)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Signals are read from a descriptor. They are blocked before any thread
- * exists, so that no thread of the PMIx library receives one. */
+/* Open job->signal_fd, from which prun reads its signals. They are blocked
+ * before any thread exists, so that no thread of the PMIx library receives one.
+ */
 static void prun_take_over_signals(struct prun_job *job,
                                    struct prun_inherited *inherited)
 {
@@ -89,8 +94,9 @@ static void prun_take_over_signals(struct prun_job *job,
     if (!inherited->hangup_ignored)
         sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, &inherited->mask);
-    /* A caller that blocks signals (a test runner, a shell's trap) does not
-     * mean that the ranks ignore requests to end. */
+    /* The ranks get these signals unblocked, even if prun's parent (such as a
+     * test runner) blocks them: otherwise requests to end would not reach them.
+     */
     for (int signal = 1; signal < NSIG; signal++)
         if (sigismember(&set, signal) == 1)
             sigdelset(&inherited->mask, signal);
@@ -99,8 +105,9 @@ static void prun_take_over_signals(struct prun_job *job,
         prun_die(PRUN_EXIT_INTERNAL, "cannot create a signal descriptor: %m");
 }
 
-/* prun must not join a surrounding job. Only the hash store leaves no files
- * behind that the ranks map. */
+/* Remove what would make prun a part of a job that it was started in. Select
+ * the PMIx data store "hash": the others leave files behind, which ranks map.
+ */
 static void prun_clean_environment(void)
 {
     static const char *const names[] = {
@@ -115,6 +122,7 @@ static void prun_clean_environment(void)
     setenv("PMIX_MCA_gds", "hash", 1);
 }
 
+/* Set host, name_space and directory of the job. */
 static void prun_name_job(struct prun_job *job)
 {
     uint64_t random = 0;
@@ -135,6 +143,7 @@ static void prun_name_job(struct prun_job *job)
     free(resolved);
 }
 
+/* Clean up, also when prun_die exits. */
 static void prun_at_exit(void)
 {
     struct prun_job *job = prun_exit_job;
@@ -142,7 +151,7 @@ static void prun_at_exit(void)
         return;
     prun_exit_job = NULL;
     prun_remove_tree(job->directory);
-    /* While ranks live, the guardian ends them: it is not stopped here. */
+    /* If ranks are left, the guardian kills them when prun is gone. */
     if (job->ended == job->started)
         prun_guardian_stop(job);
 }
@@ -154,8 +163,8 @@ static void prun_prepare(struct prun_job *job, struct prun_inherited *inherited)
     prun_take_over_signals(job, inherited);
     prun_clean_environment();
     prun_name_job(job);
-    /* The guardian comes before the directory, so that nothing is left behind
-     * whenever prun is killed. */
+    /* The guardian starts before the directory is made, since it removes the
+     * directory if prun is killed. */
     prun_guardian_start(job);
     prun_exit_job = job;
     atexit(prun_at_exit);
@@ -164,6 +173,7 @@ static void prun_prepare(struct prun_job *job, struct prun_inherited *inherited)
             PRUN_EXIT_USAGE,
             "cannot make the directory %s (%m); set TMPDIR to a writable one",
             job->directory);
+    /* Orphans of the ranks become children of prun, which reaps them. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         prun_die(PRUN_EXIT_INTERNAL, "cannot create a pipe: %m");
@@ -181,7 +191,7 @@ static void prun_launch_all(struct prun_job *job,
                           "rank %u of %u cannot be started (%m); see ulimit "
                           "-u and -n, or start fewer ranks",
                           job->started, job->options->np);
-        /* Do not delay ranks that end, write or must be ended. */
+        /* Handle events meanwhile: output, ranks that end, signals. */
         if (job->started % 8 == 0)
             prun_loop_once(job, 0);
     }
@@ -200,7 +210,8 @@ static void prun_run(struct prun_job *job,
     prun_launch_all(job, inherited);
     while (!prun_job_done(job))
         prun_loop_once(job, UINT64_MAX);
-    /* Processes that left their group must not outlive a failed job. */
+    /* Kill processes of a failed job that left their rank's process group: 20
+     * times, since they may fork meanwhile. */
     for (int i = 0; job->failed && i < 20 && prun_sweep(job->name_space); i++)
         usleep(5000);
     prun_loop_drain(job);
@@ -208,7 +219,8 @@ static void prun_run(struct prun_job *job,
 
 static void prun_finish(struct prun_job *job, struct prun_layout *layout)
 {
-    /* After a failure the library may wait for answers that never come. */
+    /* After a failure the PMIx library may wait for answers that never come: so
+     * do not stop the server, and do not free what its threads use. */
     if (!job->failed)
         prun_server_stop(job);
     for (int i = 0; i < 2; i++)
@@ -248,7 +260,7 @@ int main(int argc, char **argv)
     int code = job.exit_code;
     prun_at_exit();
     fflush(NULL);
-    /* After a failure threads of the library still run, so no exit handlers
+    /* Without exit handlers: after a failure, threads of the PMIx library still
      * run. */
     _exit(code);
 }

@@ -1,3 +1,4 @@
+/* The command line of prun. */
 #include "options.h"
 #include "core/units.h"
 
@@ -11,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A larger number exceeds the process table of one machine. */
+/* As many processes as the kernel's usual default of pid_max allows. */
 #define PRUN_MAX_RANKS 32768
+
+/* Keys of the options without a letter. */
 
 enum {
     OPTION_PPN = 256,
@@ -60,7 +63,7 @@ static const struct argp_option prun_argp_options[] = {
     {"hostfile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
     {"machinefile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
     {"default-hostfile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
-    /* What these options ask of mpirun, prun does always. */
+    /* Options of mpirun for what prun always does: accepted. */
     {"oversubscribe", OPTION_IGNORED, NULL, OPTION_HIDDEN, NULL, 0},
     {"allow-run-as-root", OPTION_IGNORED, NULL, OPTION_HIDDEN, NULL, 0},
     {0},
@@ -73,6 +76,8 @@ static const char prun_doc[] =
     "options. INT, TERM, HUP, USR1 and USR2 are forwarded to the ranks. For "
     "several machines use mpirun, srun or PRRTE's prun: the same programs run "
     "there.";
+
+/* In the following functions `text` is the value of an option. */
 
 static uint32_t prun_parse_count(const char *option, const char *text)
 {
@@ -215,7 +220,8 @@ static _Noreturn void prun_refuse_hosts(const char *text)
              text);
 }
 
-/* "-np 4", as users of mpirun write it, arrives as -n with the value "p". */
+/* Users of mpirun write "-np 4", which argp takes for -n with the value "p".
+ * The number is then the next argument. */
 static void prun_parse_np(struct prun_options *options, const char *text,
                           struct argp_state *state)
 {
@@ -225,7 +231,7 @@ static void prun_parse_np(struct prun_options *options, const char *text,
     options->np = prun_parse_count("-n", text);
 }
 
-/* Everything after the program belongs to the program. */
+/* Stop parsing: all arguments after the program's name are the program's. */
 static void prun_take_program(struct prun_options *options, char *program,
                               struct argp_state *state)
 {
@@ -234,8 +240,8 @@ static void prun_take_program(struct prun_options *options, char *program,
     state->next = state->argc;
 }
 
-/* With ARGP_NO_ERRS argp prints nothing itself; its own message takes two
- * lines. */
+/* Report an option that argp refuses, in one line. argp's own message would
+ * take two; ARGP_NO_ERRS suppresses it. */
 static void prun_option_error(const struct argp_state *state)
 {
     const char *text = state->argv[state->next > 0 ? state->next - 1 : 0];

@@ -1,6 +1,6 @@
-/* From the ranks' pipes to prun's stdout and stderr. With tags, lines always
- * stay whole. Without tags an unfinished line is held for PRUN_HOLD_NS only, so
- * that a prompt appears. */
+/* Forwards output from the ranks' pipes to prun's stdout and stderr. With tags
+ * (--output tag) only whole lines are forwarded. Without tags an unfinished
+ * line is held back for PRUN_HOLD_NS only, so that a prompt appears. */
 #include "output.h"
 #include "core/clock.h"
 
@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #define PRUN_HOLD_NS 30000000u
+/* Queued output above which prun stops reading from ranks. */
 #define PRUN_SINK_LIMIT_BYTES (1u << 20)
+/* An unfinished line of this length is forwarded: with tags, and without. */
 #define PRUN_LINE_LIMIT_BYTES (64u << 20)
 #define PRUN_PLAIN_LIMIT_BYTES (64u << 10)
 
@@ -25,8 +27,8 @@ void prun_sink_open(struct prun_sink *sink, int fd)
         sink->broken = true;
         return;
     }
-    /* O_NONBLOCK belongs to the open file, which prun shares with its parent.
-     * So prun opens the pipe or terminal again. */
+    /* O_NONBLOCK is a flag of the open file, which prun shares with its parent.
+     * So prun opens the pipe or terminal once more, for itself. */
     if (S_ISFIFO(info.st_mode) || (S_ISCHR(info.st_mode) && isatty(fd))) {
         char path[64];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -60,6 +62,8 @@ bool prun_sink_full(const struct prun_sink *sink)
     return sink->queue.used - sink->sent > PRUN_SINK_LIMIT_BYTES;
 }
 
+/* Write once. send does not block on a socket, for which open fails; for other
+ * files it returns ENOTSOCK. */
 static ssize_t prun_sink_write(const struct prun_sink *sink)
 {
     const char *data = sink->queue.data + sink->sent;
@@ -79,22 +83,24 @@ void prun_sink_flush(struct prun_sink *sink)
         if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (done < 0) {
-            /* The streams of this sink are closed, so the ranks get SIGPIPE as
-             * without prun. */
+            /* prun_stream_read closes the streams of a broken sink, so ranks
+             * get SIGPIPE, as they would without prun. */
             sink->broken = true;
             sink->sent = sink->queue.used;
             break;
         }
         sink->sent += (size_t)done;
     }
-    /* The move of the rest to the front costs no more than the bytes already
-     * written. */
+    /* Move the rest to the front only if it is no longer than what was written:
+     * so all moves together copy no more bytes than were written. */
     if (sink->sent > 0 && sink->sent * 2 >= sink->queue.used) {
         prun_buffer_consume(&sink->queue, sink->sent);
         sink->sent = 0;
     }
 }
 
+/* Queue bytes of a rank: whole lines, or with tags also an unfinished one,
+ * which is then ended. */
 static void prun_emit(const struct prun_stream *stream, bool tag,
                       const char *data, size_t bytes)
 {
@@ -115,6 +121,7 @@ static void prun_emit(const struct prun_stream *stream, bool tag,
         prun_sink_append(stream->sink, data, bytes);
 }
 
+/* Queue the first bytes that the stream holds. */
 static void prun_emit_front(struct prun_stream *stream, bool tag, size_t bytes)
 {
     prun_emit(stream, tag, stream->line.data, bytes);
@@ -131,7 +138,7 @@ static void prun_stream_close(struct prun_stream *stream, bool tag)
 
 bool prun_stream_read(struct prun_stream *stream, bool tag)
 {
-    static char chunk[65536];
+    static char chunk[65536]; /* as large as a pipe */
     if (stream->sink->broken) {
         prun_stream_close(stream, tag);
         return false;

@@ -1,6 +1,6 @@
-/* The keys of the job as a PMIx client reads them. Each (virtual) node and each
- * rank has an array of its own, so that a rank finds its node's keys although
- * one server serves all nodes. */
+/* The job's keys, which PMIx clients read with PMIx_Get. Each (virtual) node
+ * and each rank has an array of keys of its own: so a rank finds the keys of
+ * its node, although one server serves all nodes. */
 #include "layout.h"
 #include "server.h"
 
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A list under construction and the first error met on the way. */
+/* A list of keys under construction. After an error nothing is added. */
 struct prun_keys {
-    void *list;
-    pmix_status_t status;
+    void *list;           /* of PMIx_Info_list_start */
+    pmix_status_t status; /* the first error */
 };
 
 static struct prun_keys prun_keys_start(void)
@@ -21,6 +21,7 @@ static struct prun_keys prun_keys_start(void)
                               .status = PMIX_SUCCESS};
 }
 
+/* Add a key with its value; the next functions do so for some types. */
 static void prun_key(struct prun_keys *keys, const char *key, const void *value,
                      pmix_data_type_t type)
 {
@@ -48,7 +49,7 @@ static void prun_key_rank(struct prun_keys *keys, const char *key,
     prun_key(keys, key, &rank, PMIX_PROC_RANK);
 }
 
-/* Close a list and add it to another one as an array under key. */
+/* Close the list `inner`, and add it to the list `keys` as an array. */
 static void prun_key_array(struct prun_keys *keys, const char *key,
                            struct prun_keys *inner)
 {
@@ -78,8 +79,8 @@ static void prun_add_node(struct prun_keys *keys, uint32_t id,
     free(peers);
 }
 
-/* Every rank receives every rank's record, so the record holds no list of
- * peers: a job of N ranks would send N^3 numbers. */
+/* The keys of one rank have no list of the ranks of its node: every rank
+ * receives the keys of every rank, so N ranks would receive N^3 numbers. */
 static void prun_add_rank(struct prun_keys *keys, const struct prun_job *job,
                           uint32_t rank)
 {
@@ -108,6 +109,7 @@ static void prun_add_app(struct prun_keys *keys, const struct prun_job *job)
     prun_key_array(keys, PMIX_APP_INFO_ARRAY, &inner);
 }
 
+/* Which nodes there are, and which ranks each has. */
 static void prun_add_maps(struct prun_keys *keys,
                           const struct prun_layout *layout)
 {
@@ -139,6 +141,7 @@ static void prun_add_directories(struct prun_keys *keys,
     free(directory);
 }
 
+/* Register the keys with the PMIx server, and free the list. */
 static pmix_status_t prun_hand_over(struct prun_keys *keys,
                                     const char *name_space, uint32_t np)
 {

@@ -1,7 +1,9 @@
-/* The PMIx server. Upcalls arrive on PMIx's progress thread. They answer
- * immediately, set a flag of the rank or record the first abort, and wake the
- * main loop through an event descriptor. All ranks are clients of this one
- * server. The library itself collects fences and answers gets. */
+/* The PMIx server. The PMIx library calls the functions of prun_server_module
+ * on its progress thread. They answer immediately, and set a flag of the rank
+ * or record the first abort, which wakes the main loop through an event
+ * descriptor. All ranks are clients of this one server; the library itself
+ * collects fences and answers gets. Parameters that no function uses are those
+ * of PMIx. */
 #include "server.h"
 
 #include <pmix.h>
@@ -15,26 +17,27 @@
 #include <unistd.h>
 
 struct prun_server {
-    int event_fd;
-    struct prun_rank *ranks;
-    uint32_t np;
+    int event_fd;            /* eventfd, written at a PMIx_Abort */
+    struct prun_rank *ranks; /* job->ranks */
+    uint32_t np;             /* number of ranks */
     char name_space[128];
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    /* Protected by lock: */
-    bool aborted;
-    struct prun_abort abort;
-    uint32_t pending; /* register calls without an answer */
-    int register_status;
+    pthread_mutex_t lock;    /* guards the members below */
+    pthread_cond_t changed;  /* `pending` was decremented */
+    bool aborted;            /* a rank has called PMIx_Abort */
+    struct prun_abort abort; /* its arguments */
+    uint32_t pending;        /* registrations of ranks without an answer */
+    int register_status;     /* the last error of these */
 };
 
-/* PMIx passes no context to its upcalls: the one server of this process. */
+/* The server of this process: global, because PMIx passes no context to the
+ * functions of the module. */
 static struct prun_server prun_the_server = {
     .event_fd = -1,
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .changed = PTHREAD_COND_INITIALIZER,
 };
 
+/* The rank of a PMIx process; NULL: none of this job. */
 static struct prun_rank *prun_client(const pmix_proc_t *proc)
 {
     struct prun_server *server = &prun_the_server;
@@ -103,8 +106,10 @@ static pmix_status_t prun_client_abort(const pmix_proc_t *proc, void *object,
     return PMIX_SUCCESS;
 }
 
-/* Called once all participants are here. There is no other server, so the data
- * that came in is the answer. prun owns it until then. */
+/* Called when all participants of a fence have called it. There is no other
+ * server to exchange data with, so the participants' `data` are the answer. The
+ * library frees them with the given function, free, after it has copied them.
+ */
 static pmix_status_t prun_fence(const pmix_proc_t procs[], size_t proc_count,
                                 const pmix_info_t info[], size_t count,
                                 char *data, size_t bytes,
@@ -119,7 +124,8 @@ static pmix_status_t prun_fence(const pmix_proc_t procs[], size_t proc_count,
     return PMIX_SUCCESS;
 }
 
-/* Only for ranks of other servers, which do not exist. */
+/* Called for data of a rank that is not a client of this server; there is none.
+ */
 static pmix_status_t prun_direct_modex(const pmix_proc_t *proc,
                                        const pmix_info_t info[], size_t count,
                                        pmix_modex_cbfunc_t answer,
@@ -133,6 +139,7 @@ static pmix_status_t prun_direct_modex(const pmix_proc_t *proc,
     return PMIX_ERR_NOT_FOUND;
 }
 
+/* PMIx_Connect and PMIx_Disconnect: the library does all. */
 static pmix_status_t prun_connect(const pmix_proc_t procs[], size_t proc_count,
                                   const pmix_info_t info[], size_t count,
                                   pmix_op_cbfunc_t answer, void *answer_data)
@@ -146,6 +153,8 @@ static pmix_status_t prun_connect(const pmix_proc_t procs[], size_t proc_count,
     return PMIX_SUCCESS;
 }
 
+/* No other server sends events, so prun need not know which ones ranks await.
+ */
 static pmix_status_t prun_register_events(pmix_status_t *codes, size_t ncodes,
                                           const pmix_info_t info[],
                                           size_t count, pmix_op_cbfunc_t answer,
@@ -171,7 +180,8 @@ static pmix_status_t prun_deregister_events(pmix_status_t *codes, size_t ncodes,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The library has notified its own clients already; there are no others. */
+/* The library has notified the clients of this server already; there are no
+ * others. */
 static pmix_status_t
 prun_notify_event(pmix_status_t code, const pmix_proc_t *source,
                   pmix_data_range_t range, pmix_info_t info[], size_t count,
@@ -200,6 +210,7 @@ static pmix_server_module_t prun_server_module = {
     .notify_event = prun_notify_event,
 };
 
+/* The answer to the registration of one rank. */
 static void prun_registered(pmix_status_t status, void *data)
 {
     struct prun_server *server = data;
@@ -211,8 +222,8 @@ static void prun_registered(pmix_status_t status, void *data)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* All clients are registered first and awaited together; one after the other
- * would cost a thread switch each. */
+/* Register all ranks as clients, then wait for all answers, at most 30 s. To
+ * wait for each would cost a thread switch per rank. */
 static int prun_register_clients(struct prun_server *server)
 {
     struct timespec deadline;

@@ -1,5 +1,6 @@
-/* Finds processes that left their process group: setsid, timeout, job shells.
- * Each process of the job has the job's name space in its environment. */
+/* Finds processes of the job that left their rank's process group, as setsid,
+ * timeout and shells with job control let them. Each process of the job has the
+ * job's PMIx namespace in its environment. */
 #include "guardian.h"
 
 #include <ctype.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Read a file of a /proc/PID directory. @return its bytes; 0: unreadable */
 static size_t prun_read_file(int directory, const char *name,
                              struct prun_buffer *out)
 {
@@ -24,8 +26,10 @@ static size_t prun_read_file(int directory, const char *name,
     return out->used;
 }
 
-/* The guardian of a prun that a rank started has this name in its environment
- * too. It ends by itself when its prun is gone. */
+/* Whether a process is a guardian. A rank may run a prun of its own, whose
+ * guardian also has this job's namespace in its environment. It must not be
+ * killed here: when its own prun is gone, it kills that prun's ranks and ends.
+ */
 static bool prun_is_guardian(int directory)
 {
     struct prun_buffer name = {0};
@@ -37,6 +41,8 @@ static bool prun_is_guardian(int directory)
     return same;
 }
 
+/* Whether `mark`, NAME=VALUE, is in the environment of a process.
+ * @param[in,out] environment memory to read it into */
 static bool prun_belongs(int directory, const char *mark,
                          struct prun_buffer *environment)
 {
@@ -66,8 +72,8 @@ uint32_t prun_sweep(const char *name_space)
             continue;
         }
         if (prun_belongs(directory, mark, &environment)) {
-            /* Its environment was readable a moment ago, so it lived; the
-             * number is still its own, or unused. */
+            /* The process lived a moment ago, since its environment was
+             * readable. So the number is still its own, or not yet reused. */
             kill(pid, SIGKILL);
             killed++;
         }

@@ -1,3 +1,4 @@
+/* Messages, memory that ends prun if there is none, and removal of files. */
 #include "prun.h"
 
 #include <ftw.h>
@@ -10,7 +11,7 @@
 static void prun_error_list(const char *format, va_list list)
 {
     char line[1024];
-    int used = snprintf(line, sizeof line, "prun: ");
+    int used = snprintf(line, sizeof line, "prun: "); /* bytes of the prefix */
     int more =
         vsnprintf(line + used, sizeof line - (size_t)used - 1, format, list);
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
