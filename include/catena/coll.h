@@ -14,9 +14,9 @@ extern "C" {
 
 /* Each collective has three forms with the same parameters: blocking
  * (catena_X), nonblocking (catena_iX), and persistent (catena_X_init, started
- * with catena_request_start). The nonblocking and the persistent form return a
- * request, which is set only on CATENA_OK; the buffers of a call belong to
- * catena until that call or request is complete. */
+ * with catena_request_start). The nonblocking and the persistent form also
+ * return a request, which is set only on CATENA_OK. Buffers belong to catena
+ * until the blocking call returns, or while the request is active. */
 
 /** As send buffer: take the data from the receive buffer, and replace them by
  * the received data; all ranks of the group must do so, or none. In rooted
@@ -150,20 +150,21 @@ CATENA_API catena_status_t catena_alltoallw_init(
  * level. A component moves the data within each subgroup. Parameters have MPI's
  * order and meaning; counts are size_t. All share:
  *
- * @param[in] type  of an element. Types may differ between ranks if each block
- *                  has as many bytes at its sender as at its receiver.
- *                  Reductions need the same type on all ranks, for which `op`
- * is defined. In a reduction of a type with gaps, or whose data are not in the
- * order of memory, each rank allocates memory for a packed copy of its data. If
- * the elements of a user-defined operation are larger than 32 KiB, a rank
- *                  allocates memory for the data of all ranks that its result
- *                  depends on
+ * @param[in] type  type of an element; op: reduction operation
  * @param[in] root  rank in the group, the same on all ranks
  * @param[in] group p ranks; all call, in the same order
  *
- * Buffers of a call do not overlap, except for CATENA_IN_PLACE. Buffers belong
- * to catena until the call or request is complete; arrays do, too, and those of
- * a persistent request until it is freed. Types and operations may be freed as
+ * Types may differ between ranks if each block has as many bytes at its sender
+ * as at its receiver. Reductions need the same type on all ranks, and an
+ * operation that is defined for it. In a reduction of a type with gaps, or
+ * whose data are not in the order of memory, each rank allocates memory for a
+ * packed copy of its data. If the elements of a user-defined operation are
+ * larger than 32 KiB, a rank allocates memory for the data of all ranks that
+ * its result depends on.
+ *
+ * Buffers of a call do not overlap, except for CATENA_IN_PLACE. Arrays of
+ * counts and displacements belong to catena as buffers do; those of a
+ * persistent request until it is freed. Types and operations may be freed as
  * soon as the function returns. With counts of 0 no data move, and no rank
  * waits for another. If counts must be equal and are 0 on some ranks only, the
  * other ranks deadlock. A collective is no barrier: it returns when this rank's

@@ -10,14 +10,16 @@
 extern "C" {
 #endif
 
-/* Neighborhood collectives ([Hoefler]): each rank of a neighborhood sends to
- * its targets and receives from its sources, its neighbors, and communicates
- * with no other rank. Creating a neighborhood is collective over the group. The
+/* Neighborhood collectives ([Hoefler]): each rank of a neighborhood has
+ * neighbors: it receives from its sources, sends to its targets, and
+ * communicates with no other rank. Creating a neighborhood is collective over
+ * the group. The
  * operations of a neighborhood are collective over neighbors only: ranks that
  * no path of edges connects never wait for each other, and an operation of a
- * rank without neighbors completes immediately. [Hoefler]: T. Hoefler, J. L.
- * Traeff, Sparse Collective Operations for MPI, HIPS 2009, and slides for the
- * MPI Forum, June 2009.
+ * rank without neighbors completes immediately.
+ *
+ * [Hoefler]: T. Hoefler, J. L. Traeff, Sparse Collective Operations for MPI,
+ * HIPS 2009, and slides for the MPI Forum, June 2009.
  * @see docs/algorithms.md NBR-1 to NBR-8, ORD-1 to ORD-4 */
 
 /** A directed graph whose vertices are the ranks of a group. Each rank has
@@ -96,18 +98,17 @@ CATENA_API catena_status_t catena_neighborhood_create(
 /** Create a neighborhood from edges that any rank may contribute (as
  * MPI_Dist_graph_create). Collective; blocks. Sources and targets of a rank are
  * ordered by the rank that contributed the edge, then by that rank's order.
- * @param[in]  count   length of `nodes`; 0: this rank contributes no edges
- * @param[in]  nodes   [count] ranks from which edges go out (not nodes of the
- *                     machine)
+ * @param[in]  count   length of `sources`; 0: this rank contributes no edges
+ * @param[in]  sources [count] ranks of the group from which edges go out
  * @param[in]  degrees [count] number of edges from each of these
- * @param[in]  targets [sum of degrees] ranks to which the edges go, those from
- *                     nodes[0] first; no CATENA_PROC_NULL
+ * @param[in]  targets [sum of degrees] ranks to which the edges go, those of
+ *                     sources[0] first; no CATENA_PROC_NULL
  * @param[in]  weights [sum of degrees] of the edges, or CATENA_UNWEIGHTED
  * @param[in]  info    hints, or NULL
  * @param[out] out     set only on CATENA_OK; free with catena_neighborhood_free
  * @return as catena_neighborhood_create */
 CATENA_API catena_status_t catena_dist_graph_create(
-    catena_group_t *group, int count, const int nodes[], const int degrees[],
+    catena_group_t *group, int count, const int sources[], const int degrees[],
     const int targets[], const int weights[],
     const catena_neighborhood_info_t *info, catena_neighborhood_t **out);
 
@@ -234,8 +235,8 @@ CATENA_API catena_status_t catena_dims_create(int ranks, int ndims, int dims[]);
  * @param[in]  reorder nonzero: ranks may be reordered, so that each node gets a
  *                     compact part of the grid
  * @param[in]  info    hints, or NULL; its reorder is not significant
- * @param[out] out     set only on CATENA_OK; NULL at ranks beyond the grid,
- * else free with catena_neighborhood_free
+ * @param[out] out     set only on CATENA_OK: NULL at ranks beyond the grid,
+ *                     else free with catena_neighborhood_free
  * @return as catena_neighborhood_create */
 CATENA_API catena_status_t catena_cart_create(
     catena_group_t *group, int ndims, const int dims[], const int periods[],
@@ -301,10 +302,10 @@ CATENA_API catena_status_t catena_cart_sub(catena_neighborhood_t *cart,
  * have any length, be zero, and occur several times. Collective; blocks. The
  * new neighborhood keeps the grid: catena_cart_... functions accept it.
  * @param[in]  ndirs         number of vectors
- * @param[in]  displacements [ndirs][dimensions of the grid] the vectors; the
- * same on all ranks
- * @param[in]  weights       [ndirs] of the edges, or CATENA_UNWEIGHTED; the
- * same on all ranks
+ * @param[in]  displacements [ndirs][dimensions of the grid] the vectors, the
+ *                           same on all ranks
+ * @param[in]  weights       [ndirs] of the edges, or CATENA_UNWEIGHTED, the
+ *                           same on all ranks
  * @param[in]  reorder       nonzero: ranks may be reordered, by these edges
  * @param[in]  info          hints, or NULL; its reorder is not significant
  * @param[out] out           set only on CATENA_OK; free with
@@ -405,7 +406,7 @@ CATENA_API catena_status_t catena_neighbor_alltoall_init(
 /** As catena_neighbor_alltoall, with blocks of different lengths. With
  * CATENA_IN_PLACE the blocks from source i and to target i have the same
  * length.
- * @param[in] send_counts        [t] elements
+ * @param[in] send_counts        [t] elements of each block
  * @param[in] send_displacements [t] of a block from send, in extents of
  *                               send_type
  * @param[in] recv_counts        [s] elements

@@ -67,9 +67,9 @@ typedef void (*catena_op_function_t)(const void *in, void *inout, size_t count,
  * @param[in]  function the same meaning on all ranks
  * @param[in]  argument passed to `function`; must stay valid until all
  *                      operations that use it have ended
- * @param[in]  commute  0: elements are reduced in rank order; else the
- * operation is commutative, and they may be reduced in any order. The same on
- * all ranks
+ * @param[in]  commute  nonzero: it is commutative, so elements may be reduced
+ *                      in any order; 0: they are reduced in rank order. The
+ *                      same on all ranks
  * @param[out] out      set only on CATENA_OK; free with catena_op_free
  * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_op_create(catena_op_function_t function,
