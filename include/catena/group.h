@@ -23,10 +23,10 @@ extern "C" {
  * takes its place. */
 typedef enum catena_level {
     CATENA_LEVEL_NODE = 1, /**< ranks that share a node */
-    CATENA_LEVEL_SOCKET,   /**< a package */
-    CATENA_LEVEL_NUMA,     /**< a NUMA domain */
-    CATENA_LEVEL_L3,       /**< a third-level cache */
-    CATENA_LEVEL_CORE      /**< a core */
+    CATENA_LEVEL_SOCKET,   /**< ... a package, hwloc's word for a socket */
+    CATENA_LEVEL_NUMA,     /**< ... a NUMA domain */
+    CATENA_LEVEL_L3,       /**< ... a third-level cache */
+    CATENA_LEVEL_CORE      /**< ... a core */
 } catena_level_t;
 
 /** Return this rank's rank in the group; -1 for NULL. */
@@ -84,9 +84,9 @@ CATENA_API catena_status_t catena_group_translate_ranks(
  * @return CATENA_OK, ERR_ARG (NULL; `ranks` has a number that is no rank of the
  *         parent, or has one twice; logged), ERR_STATE (the world ranks of the
  *         parent are not known; logged), ERR_NO_MEMORY (only on a rank that is
- *         not listed), ERR_ENDED (a listed rank has no memory, or ranks that
- * are adjacent in the list have different lists, which is logged; other
- *         differences between lists make ranks wait), ERR_PEER */
+ *         not listed), ERR_ENDED (a listed rank has no memory, or two adjacent
+ *         ranks of the list have different lists, which is logged; with other
+ *         differences between lists ranks wait), ERR_PEER */
 CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
                                                size_t count, const int ranks[],
                                                catena_group_t **out);
@@ -105,8 +105,8 @@ CATENA_API catena_status_t catena_group_split(catena_group_t *group, int color,
 /** A comparator: compares `a` and `b`, which have a_bytes and b_bytes bytes,
  * and returns a number below, at or above 0, as strcmp. It must define an order
  * of all values, the same on all ranks. If it does not, a split fails with
- * ERR_ARG on all ranks, or creates groups whose members agree on who is in
- * them; it never deadlocks. */
+ * ERR_ARG on all ranks, or creates groups, each of one set of ranks on which
+ * all its members agree; it never deadlocks. */
 typedef int (*catena_compare_t)(const void *a, size_t a_bytes, const void *b,
                                 size_t b_bytes, void *argument);
 
@@ -118,6 +118,7 @@ CATENA_API int catena_compare_int64(const void *a, size_t a_bytes,
                                     const void *b, size_t b_bytes,
                                     void *argument);
 
+/** Values of catena_split_t.flags, as a mask. */
 enum {
     /** This rank gets no new group. May differ between ranks. */
     CATENA_SPLIT_UNDEFINED = 1u << 0,
@@ -132,14 +133,14 @@ enum {
  * that you do not set. Comparators, argument, algorithm, and flags except
  * CATENA_SPLIT_UNDEFINED must be the same on all ranks. */
 typedef struct catena_split {
-    size_t size; /**< sizeof this struct, set by the caller */
-    const void *color;
-    size_t color_bytes;
+    size_t size;        /**< sizeof this struct, set by the caller */
+    const void *color;  /**< ranks of equal colors form a group */
+    size_t color_bytes; /**< length of `color` */
     /** Tells which colors are equal (0); NULL: those of equal bytes. Algorithms
      * that sort also use its order. */
     catena_compare_t color_compare;
-    const void *key;
-    size_t key_bytes;
+    const void *key;  /**< orders the ranks of a group */
+    size_t key_bytes; /**< length of `key` */
     /** Order of the keys in a group; NULL: bytewise, a prefix comes first.
      * Equal keys are ordered by rank. */
     catena_compare_t key_compare;

@@ -77,7 +77,8 @@ typedef struct catena_sim_params {
      * run at the same time. Data are read from the source and written to the
      * target at the last moment that the contract allows. */
     int reorder;
-    unsigned breaks; /**< CATENA_SIM_BREAK_...; 0 except for tests of tests */
+    unsigned breaks; /**< CATENA_SIM_BREAK_...; 0 except in tests that
+                          check other tests */
     /** Returns the seconds to add to the latency of a message, 0 to 1e6; NULL:
      * no delays. */
     double (*delay)(void *argument, const catena_sim_message_t *message);
@@ -127,8 +128,8 @@ typedef int (*catena_sim_program_t)(const catena_config_t *config,
  * @param[in]  argument passed to `program`; shared by all ranks
  * @param[out] report   may be NULL; filled whenever the run began, also if it
  *                      failed; the caller sets its size
- * @return CATENA_OK, ERR_ARG (NULL; bad machine, layout or value; an action
- * that takes more than 1e6 s of virtual time, or a run of more than 9e6 s),
+ * @return CATENA_OK, ERR_ARG (NULL; bad machine, layout or value; an action of
+ *         more than 1e6 s of virtual time, or a run of more than 9e6 s),
  *         ERR_UNSUPPORTED (`params` sets a member that the library does not
  *         have), ERR_NO_MEMORY, ERR_STATE (deadlock, which is logged), ERR_PEER
  *         (a rank was killed as requested), ERR_SYSTEM (catena_abort, a stack
