@@ -125,9 +125,8 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
         .bytes = header->arena_bytes,
         .huge_off = header->huge_off,
         .keep_bytes = keep < KEEP_MAX ? keep : KEEP_MAX,
-        .caches =
-            heap->kind != CTN_SEGMENT_GIVEN, /* of the simulator: thousands
-                                                of arenas in a thread */
+        /* Not in the simulator, where a thread has thousands of arenas. */
+        .caches = heap->kind != CTN_SEGMENT_GIVEN,
         .source = {source_take, source_give, source_short, heap}};
     catena_status_t status = ctn_arena_init(&heap->arena, &arena);
     if (status != CATENA_OK) {

@@ -24,9 +24,9 @@ typedef struct terms {
     double L, o, g, G, b;
 } terms_t;
 
-/** The time of a copies of m bytes at once in a NUMA domain: tau-Lop, equation
- * 4 with n = 1 (one copy moves a message, through the shared heap) and k = 1,
- * T = o(m) + L(m, A), where A is a. */
+/** The time in ns of `a` simultaneous copies of m bytes each in a NUMA domain:
+ * tau-Lop, equation 4 with n = 1 (one copy moves a message, through the shared
+ * heap) and k = 1: T = o(m) + L(m, A), where A is `a`. */
 static double concurrent(const catena_machine_t *machine, double a, double m)
 {
     double shared = a * machine->domain_per_byte_ns;
@@ -35,9 +35,7 @@ static double concurrent(const catena_machine_t *machine, double a, double m)
     return machine->copy_start_ns + m * each;
 }
 
-/* Each of the following functions returns a time in ns. */
-
-/** Equation 6. */
+/** Equation 6, in ns. */
 static double direct(const catena_machine_t *machine, const terms_t *t)
 {
     (void)machine;
@@ -92,18 +90,18 @@ static double nmpml(const catena_machine_t *machine, const terms_t *t)
     return several_leaders(machine, t, spread(t));
 }
 
-/** Equation 10. */
+/** Equation 10: the first gather and the last transposition and scatter overlap
+ * with nothing; between them the work within nodes overlaps with the messages
+ * between nodes. */
 static double onmpml(const catena_machine_t *machine, const terms_t *t)
 {
-    /* The first gather overlaps with nothing, nor does the last transposition
-     * and scatter; between them the inter-node time and the intra-node time
-     * overlap. */
     double start = concurrent(machine, spread(t), t->sz * t->ppn);
     double end = start + transpose(t);
     double inter = inter_node(t);
     double rounds = t->M / t->ln;
     double intra = (2 * rounds - 1) * start + (rounds - 1) * transpose(t);
-    intra = intra > 0 ? intra : 0; /* one round: nothing to overlap */
+    /* Negative if there are more leaders than nodes: nothing overlaps then. */
+    intra = intra > 0 ? intra : 0;
     return start + (inter > intra ? inter : intra) + end;
 }
 
