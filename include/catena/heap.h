@@ -22,12 +22,12 @@ extern "C" {
 typedef struct catena_heap_stats {
     size_t size;       /**< sizeof this struct, set by the caller */
     size_t limit;      /**< CATENA_HEAP_SIZE of the node */
-    size_t node_taken; /**< pages that all ranks of the node have taken from the
-                            segment and not given back */
+    size_t node_taken; /**< of pages that all ranks of the node have taken from
+                            the segment and not given back */
     size_t taken;      /**< the same for this rank alone */
-    size_t in_use;     /**< blocks that this rank has not freed, rounded up to
-                            the allocator's block sizes */
-    size_t peak;       /**< largest in_use so far */
+    size_t in_use; /**< of blocks that this rank has not freed, rounded up to
+                        the allocator's block sizes */
+    size_t peak;   /**< largest in_use so far */
     uint64_t allocations; /**< successful allocations so far */
     uint64_t frees;       /**< frees so far */
 } catena_heap_stats_t;
