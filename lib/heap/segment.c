@@ -95,32 +95,32 @@ void ctn_heap_delete(ctn_heap_t *heap)
 /* --- create --- */
 
 /* Determine the limit of the node from the requested one.
- * @param asked bytes, CTN_CONFIG_AUTO or CTN_CONFIG_INF */
-static catena_status_t choose_limit(const ctn_heap_t *heap, size_t asked,
+ * @param requested bytes, CTN_CONFIG_AUTO or CTN_CONFIG_INF */
+static catena_status_t choose_limit(const ctn_heap_t *heap, size_t requested,
                                     size_t *limit)
 {
     struct statvfs fs;
-    size_t there = ctn_memory_usable(""); /* bytes that the system has */
+    size_t available = ctn_memory_usable(""); /* bytes */
     const char *where = "physical memory, or the limit of the control group";
 
     if (heap->kind == CTN_SEGMENT_SHM && fstatvfs(heap->fd, &fs) == 0 &&
-        (uint64_t)fs.f_bavail * fs.f_frsize < there) {
-        there = (size_t)fs.f_bavail * fs.f_frsize;
+        (uint64_t)fs.f_bavail * fs.f_frsize < available) {
+        available = (size_t)fs.f_bavail * fs.f_frsize;
         where = "free in /dev/shm";
     }
-    if (asked == CTN_CONFIG_AUTO) {
-        asked = there / 2;
-    } else if (asked == CTN_CONFIG_INF) {
-        asked = there;
+    if (requested == CTN_CONFIG_AUTO) {
+        requested = available / 2;
+    } else if (requested == CTN_CONFIG_INF) {
+        requested = available;
     }
-    if (asked > there || asked < LIMIT_MIN) {
+    if (requested > available || requested < LIMIT_MIN) {
         ctn_error(heap->log,
                   "heap: there are %zu bytes (%s), the minimum is %zu, and %zu "
                   "were requested; change CATENA_HEAP_SIZE",
-                  there, where, LIMIT_MIN, asked);
-        return asked > there ? CATENA_ERR_NO_MEMORY : CATENA_ERR_ARG;
+                  available, where, LIMIT_MIN, requested);
+        return requested > available ? CATENA_ERR_NO_MEMORY : CATENA_ERR_ARG;
     }
-    *limit = asked & ~(size_t)(CTN_PAGE_BYTES - 1);
+    *limit = requested & ~(size_t)(CTN_PAGE_BYTES - 1);
     return CATENA_OK;
 }
 

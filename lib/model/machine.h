@@ -14,13 +14,13 @@
  *
  *   { "name": "hpc-a", "description": "...",
  *     "node":    { "cores": { "value": 32, "source": "..." }, ... },
- *     "network": { "latency_ns": { "value": 1500, "source": "..." }, ... },
+ *     "network": { "latency_ns": { "value": 1570, "source": "..." }, ... },
  *     "memory":  { "copy_MBps": { "value": 3240, "source": "..." }, ... },
  *     "work":    { "reduce_MBps": ..., "hash_MBps": ..., "compare_ns": ... } }
  *
- * Members of struct catena_machine have the names of the file, except that
- * rates (x_MBps, in 10^6 bytes per second) are kept as x_per_byte_ns, in
- * nanoseconds per byte. */
+ * Members of struct catena_machine have the names of the file. Exceptions are
+ * rates (MBps: 10^6 bytes per second), which are kept as nanoseconds per byte;
+ * a comment gives their name in the file. */
 
 /** The distance of two cores of a node. */
 typedef enum ctn_distance {
@@ -30,6 +30,7 @@ typedef enum ctn_distance {
     CTN_DISTANCES
 } ctn_distance_t;
 
+/** Number of parameters in a file. */
 #define CTN_MACHINE_PARAMETERS 24
 
 struct catena_machine {
