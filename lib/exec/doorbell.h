@@ -17,8 +17,8 @@
  *
  * A rank may load this variable before its store is visible to the sleeping
  * rank, and then it does not wake that rank. Ordering load and store would cost
- * a fence for every store. Instead no sleep is longer than the wait so far,
- * which bounds the cost of a lost wakeup. */
+ * a fence for every store. Instead no sleep is longer than the wait so far or
+ * 50 us, which bounds the cost of a lost wakeup. */
 
 /** The doorbell of this rank, and what it needs to ring the others. */
 typedef struct ctn_doorbell {

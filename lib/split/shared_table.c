@@ -28,6 +28,13 @@ static bool allocate_lists(ctn_shared_table_t *shared, uint32_t count)
     return shared->list != NULL && shared->place != NULL;
 }
 
+static void release(ctn_shared_table_t *shared)
+{
+    free(shared->list);
+    free(shared->place);
+    free(shared);
+}
+
 ctn_shared_table_t *ctn_shared_table_open(const ctn_split_args_t *args)
 {
     ctn_exec_t *exec = args->by.exec;
@@ -44,7 +51,11 @@ ctn_shared_table_t *ctn_shared_table_open(const ctn_split_args_t *args)
     ctn_shared_table_t *shared = *common;
     if (shared == NULL) {
         shared = calloc(1, sizeof(*shared));
-        if (shared == NULL || !allocate_lists(shared, place->size)) {
+        if (shared != NULL && !allocate_lists(shared, place->size)) {
+            release(shared);
+            shared = NULL;
+        }
+        if (shared == NULL) {
             return NULL;
         }
         *common = shared;
@@ -59,9 +70,7 @@ ctn_shared_table_t *ctn_shared_table_open(const ctn_split_args_t *args)
 void ctn_shared_table_close(ctn_shared_table_t *shared)
 {
     if (shared != NULL && --shared->users == 0) {
-        free(shared->list);
-        free(shared->place);
-        free(shared);
+        release(shared);
     }
 }
 

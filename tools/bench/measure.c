@@ -249,11 +249,11 @@ static size_t default_calls(struct bench_run *run, double seconds, size_t batch)
     return reduced < calls ? reduced : calls;
 }
 
-/* Copy an explanation without the pairs "key=value" from "segments=" to before
+/* Copy an explanation without the pairs "key=value" from "chunks=" to before
  * "reason=", which change with the size. */
 static const char *without_sizes(const char *text, char *out)
 {
-    const char *from = strstr(text, " segments=");
+    const char *from = strstr(text, " chunks=");
     const char *to = from != NULL ? strstr(from, " reason=") : NULL;
 
     size_t head = to != NULL ? (size_t)(from - text) : 0;

@@ -259,8 +259,8 @@ static void describe(const ctn_ml_config_t *config, char *text, size_t bytes)
     char levels[160];
     ctn_hierarchy_describe(config->last_run.through, levels, sizeof(levels));
     snprintf(text, bytes,
-             "algorithm=%s hierarchy=\"%s\" levels=\"%s\" segments=%llu "
-             "segment_bytes=%zu reason=\"%s\"",
+             "algorithm=%s hierarchy=\"%s\" levels=\"%s\" chunks=%llu "
+             "chunk_bytes=%zu reason=\"%s\"",
              config->last_run.algorithm != NULL ? config->last_run.algorithm
                                                 : "auto",
              config->last_run.through->text, levels,

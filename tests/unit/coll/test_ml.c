@@ -435,8 +435,8 @@ static void explained(job_t *job)
     JOB_CHECK(job,
               catena_bcast(vector, 100000, CATENA_BYTE, 0, world) == CATENA_OK);
     JOB_CHECK(job, explains_fact(job, "bcast", levels));
-    JOB_CHECK(job, explains_fact(job, "bcast", "segments=4 "));
-    JOB_CHECK(job, explains_fact(job, "bcast", "segment_bytes=32768"));
+    JOB_CHECK(job, explains_fact(job, "bcast", "chunks=4 "));
+    JOB_CHECK(job, explains_fact(job, "bcast", "chunk_bytes=32768"));
     JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
     JOB_CHECK(job, explains_fact(job, "barrier", levels));
     JOB_CHECK(job,

@@ -137,7 +137,7 @@ static void print_head(const struct tune *tune)
         printf(" %s", tune->variants[v].name);
     printf("\n# NAME/N: with N leaders on each node. Median: of the slowest "
            "rank of each call. Chosen: as for\n# the size before (at first "
-           "direct), unless another way is over 3%% quicker. Ratio: direct's "
+           "direct), unless another is over 3%% quicker. Ratio: direct's "
            "time /\n# that of the chosen one, the median over the rounds.\n");
     printf("%-*s%-*s%*s   %-*s%*s%*s\n", SIZE_COLUMN, "# Size", NAME_COLUMN,
            "Chosen", TIME_COLUMN, "Median(us)", NAME_COLUMN, "Quickest",
