@@ -6,7 +6,14 @@
 #include <stdint.h>
 
 #include "core/address.h"
-#include "core/constants.h"
+#include "core/tiny.h"
+
+/** How many numbers operations have in sequence flags: 2^32 - 16. Divisible by
+ * every number of generations, so operations of one number use the same
+ * generation. */
+#define CTN_NUMBERS CTN_PICK(UINT32_MAX - 15u, 240u)
+/** Operations of an epoch; its last three are the epoch barriers. */
+#define CTN_EPOCH CTN_PICK(UINT64_C(1) << 30, UINT64_C(64))
 
 /* Slots, their generations, and sequence flags. The members of a sequence put
  * only into its slots and into buffers that were published for an operation.

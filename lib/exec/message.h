@@ -1,7 +1,11 @@
 #ifndef CTN_EXEC_MESSAGE_H
 #define CTN_EXEC_MESSAGE_H
 
+#include "core/tiny.h"
 #include "exec/exec.h"
+
+/** The sequence flags of messages hold the turn modulo this. */
+#define CTN_TURNS CTN_PICK(65536u, 8u)
 
 /* Messages of any length, one slot each. A message of up to
  * CTN_MESSAGE_INLINE_BYTES travels in the slot, one of up to ctn_slot_capacity

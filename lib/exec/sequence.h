@@ -7,7 +7,11 @@
 #include <stdint.h>
 
 #include "core/address.h"
+#include "core/tiny.h"
 #include "exec/generations.h"
+
+/** An eager buffer of a sequence of p2p or ucx. */
+#define CTN_EAGER_BYTES CTN_PICK(32768u, 4096u)
 
 /* See exec/exec.h. */
 typedef struct ctn_exec ctn_exec_t;

@@ -1,7 +1,13 @@
 #ifndef CTN_GROUP_CONTROL_BLOCK_H
 #define CTN_GROUP_CONTROL_BLOCK_H
 
+#include "core/tiny.h"
 #include "group/chain.h"
+
+/** A fragment of an eager buffer of a control block. */
+#define CTN_EAGER_FRAGMENT_BYTES CTN_PICK(8192u, 256u)
+/** An eager buffer of the user sequence of a hidden duplicate. */
+#define CTN_SMALL_EAGER_BYTES CTN_PICK(2048u, 512u)
 
 /* The control block of a group member: memory in the member's arena. Its
  * address is the address of the member. Its size and its layout do not depend

@@ -1,7 +1,13 @@
 #ifndef CTN_TOPO_TOPO_H
 #define CTN_TOPO_TOPO_H
 
+#include "core/tiny.h"
 #include "group/group.h"
+
+/** Most members of a node that use eager rows. */
+#define CTN_EAGER_ROWS_MEMBERS CTN_PICK(64u, 8u)
+/** Most members of a node whose node area fits a control block. */
+#define CTN_NODE_AREA_MEMBERS CTN_PICK(64u, 8u)
 
 /* Topology: where the members of a group are. It is built by splits when an
  * operation first needs it (topo.c), or without messages by the split that made

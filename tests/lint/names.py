@@ -78,10 +78,9 @@ OUTSIDE = {'lib/catena.c', 'lib/settings.c', 'lib/settings.h', 'lib/sim.c',
            'lib/simulated.c', 'lib/simulated.h', 'lib/context.h',
            'lib/heap/api.c'}
 # Words of these higher layers that a folder or file uses all the same: the
-# formulas and rules of the model are about collectives, the sizes of a tiny
-# build are in one place, and chains have an allreduce of their own.
+# formulas and rules of the model are about collectives, and chains have an
+# allreduce of their own.
 NAMED_ANYWAY = {'lib/model': {'coll', 'topo'},
-                'lib/core/constants.h': {'coll', 'topo', 'neighbor'},
                 'lib/group/chain_scan.c': {'coll'},
                 'lib/group/chain_coll.h': {'coll'}}
 COMMENT = r'//[^\n]*|/\*.*?\*/'

@@ -16,7 +16,12 @@
 
 #include "coll/alltoall/aggregate.h"
 
+#include "coll/alltoall/pairwise.h"
+#include "core/tiny.h"
 #include "exec/slot.h"
+
+/** Largest aggregate. */
+#define CTN_AGGREGATE_BYTES CTN_PICK(65536u, 2048u)
 
 /* The words of pairwise rounds in the same slots never have the aggregates'
  * bit. */

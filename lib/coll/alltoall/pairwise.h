@@ -4,7 +4,21 @@
 #include "coll/alltoall/eager_rows.h"
 #include "coll/alltoall/posted.h"
 #include "coll/blocks.h"
+#include "core/tiny.h"
 #include "topo/topo.h"
+
+/** Concurrent rounds of a direct alltoall: for blocks that fit a slot, and for
+ * larger ones. */
+#define CTN_PAIRWISE_SLOTS CTN_PICK(64u, 8u)
+#define CTN_PAIRWISE_EAGER_SLOTS CTN_PICK(32u, 4u)
+/** The sequence flags of these rounds hold the turn modulo this. */
+#define CTN_PAIRWISE_TURNS CTN_PICK(2048u, 2u)
+/** Largest blocks that are sent eagerly on a node; and on an oversubscribed
+ * host. */
+#define CTN_LOCAL_EAGER_BYTES CTN_PICK(512u, 256u)
+#define CTN_OVERSUBSCRIBED_EAGER_BYTES CTN_PICK(1024u, 512u)
+/** A fragment of a large block that passes through staging buffers. */
+#define CTN_LARGE_FRAGMENT_BYTES CTN_PICK(65536u, 4096u)
 
 /* Exchange of blocks between members in rounds: in each round a member sends to
  * one partner and receives from one. It implements the direct alltoalls, the

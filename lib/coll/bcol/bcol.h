@@ -2,7 +2,11 @@
 #define CTN_COLL_BCOL_BCOL_H
 
 #include "coll/sbgp/sbgp.h"
+#include "core/tiny.h"
 #include "type/op.h"
+
+/** Most members of a flat barrier where each rank has a core. */
+#define CTN_FLAT_MEMBERS CTN_PICK(8u, 4u)
 
 /* Basic collectives ([Graham], section 3: BCOL): what a component does among
  * the members of one subgroup. coll/ml composes the collectives of groups from

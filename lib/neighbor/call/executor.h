@@ -2,8 +2,14 @@
 #define CTN_NEIGHBOR_CALL_EXECUTOR_H
 
 #include "coll/call/arguments.h"
+#include "core/tiny.h"
 #include "neighbor/call/inline_small.h"
 #include "neighbor/neighborhood.h"
+
+/** Largest blocks of the faster of the two paths for inline calls. */
+#define CTN_NEIGHBOR_INLINE_BYTES CTN_PICK(1024u, 128u)
+/** Most messages of an inline call in each direction. */
+#define CTN_NEIGHBOR_INLINE_MESSAGES CTN_PICK(64u, 4u)
 
 /* The executor: runs one neighborhood collective as its schedule says. Data
  * move from blocks to messages (call/executor.c), and from messages to blocks,

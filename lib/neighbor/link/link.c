@@ -1,6 +1,14 @@
 /* NBR-6. Links: the memory of link ends, and the counts that give credit. */
 
+#include "core/tiny.h"
 #include "neighbor/link/protocol.h"
+
+/** Largest and smallest eager buffer of a link between nodes. */
+#define CTN_LINK_EAGER_MAX CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
+#define CTN_LINK_EAGER_MIN CTN_PICK((size_t)1 << 10, (size_t)128)
+/** Largest eager buffer of a link on a node; and on an oversubscribed host. */
+#define CTN_LINK_EAGER_LOCAL CTN_PICK((size_t)1 << 10, (size_t)256)
+#define CTN_LINK_EAGER_OVERSUBSCRIBED CTN_PICK((size_t)8 << 10, (size_t)512)
 
 /* Bytes of an eager buffer between nodes: EAGER_MOST, halved until the eager
  * buffers of all such links of a rank fit EAGER_ALL, but at least EAGER_LEAST.

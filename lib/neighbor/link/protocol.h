@@ -1,7 +1,11 @@
 #ifndef CTN_NEIGHBOR_LINK_PROTOCOL_H
 #define CTN_NEIGHBOR_LINK_PROTOCOL_H
 
+#include "core/tiny.h"
 #include "neighbor/link/link.h"
+
+/** Shortest message for which a receiver posts its buffer. */
+#define CTN_LINK_POSTED_MIN CTN_PICK(2048u, 256u)
 
 /* The protocol between both ends of a link; for link/send.c, link/receive.c and
  * the inline path (call/inline.h).

@@ -1,7 +1,12 @@
 #ifndef CTN_COLL_ALLTOALL_LEADERS_LAYOUT_H
 #define CTN_COLL_ALLTOALL_LEADERS_LAYOUT_H
 
+#include "core/tiny.h"
 #include "topo/topo.h"
+
+/** Staging slots of a leader port for each direction, and their length. */
+#define CTN_LEADER_STAGING_SLOTS CTN_PICK(8u, 4u)
+#define CTN_LEADER_STAGING_BYTES CTN_PICK(65536u, 4096u)
 
 /* The leaders of each node. A layout has L virtual leaders on every node, with
  * the same L everywhere. Virtual leader l is hosted by entry l mod min(L, n) of

@@ -1,7 +1,11 @@
 #ifndef CTN_COLL_BCOL_P2P_VECTOR_H
 #define CTN_COLL_BCOL_P2P_VECTOR_H
 
+#include "core/tiny.h"
 #include "exec/exec.h"
+
+/** A fragment of a vector that p2p sends in fragments, with flow control. */
+#define CTN_FLOW_FRAGMENT_BYTES CTN_PICK(65536u, 4096u)
 
 /* Fragmented transfers: blocks too long for a message, sent from one member to
  * another in fragments. Both know the number of fragments. The receiver sends a

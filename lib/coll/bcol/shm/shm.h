@@ -2,6 +2,10 @@
 #define CTN_COLL_BCOL_SHM_SHM_H
 
 #include "coll/bcol/bcol.h"
+#include "core/tiny.h"
+
+/** An eager row of the component shm. */
+#define SHM_EAGER_ROW_BYTES CTN_PICK(2048u, 512u)
 
 /* The component of flags and the shared heap, for members of one node. A flag
  * is a word by which a member publishes that it has reached some point.
@@ -38,7 +42,6 @@
 /* The same of a module that serves one collective at a time. */
 #define SHM_FEW_GENERATIONS 8u
 #define SHM_FEW_FLIGHT 2u
-#define SHM_EAGER_ROW_BYTES CTN_SHM_EAGER_ROW_BYTES
 
 /** What a member publishes: its length, and the data or where they are. */
 typedef struct shm_descriptor {
