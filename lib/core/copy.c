@@ -62,7 +62,7 @@ void ctn_copy_past_caches(void *target, const void *source, size_t bytes)
 bool ctn_copy_exceeds_caches(size_t bytes)
 {
     if (bytes < ALWAYS_FITS) {
-        return false; /* avoid the system call */
+        return false; /* avoid the call of sysconf */
     }
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     /* Other data use a part of the cache. */

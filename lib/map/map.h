@@ -52,7 +52,8 @@ catena_status_t ctn_map_graph(uint32_t count, const uint32_t node[],
 /** The same for a grid, whose cells are the vertices in order of ranks. There
  * may be more processes than cells: the last vertices are then outside of the
  * grid and have no edges.
- * @param[in] weights by direction: [grid->ndirs] of a derived graph, else [2 *
+ * @param[in] weights by direction: [grid->ndirs] if cells have edges by
+ *                    displacements (grid.h), else [2 *
  *                    ndims], for each dimension first towards lower
  *                    coordinates; NULL: all 1 */
 catena_status_t ctn_map_grid(uint32_t count, const uint32_t node[],
@@ -76,8 +77,9 @@ uint64_t ctn_map_cut_weight(const ctn_map_problem_t *problem,
  * other, each time with the vertex that has the most weight to the node. */
 catena_status_t ctn_map_grow(const ctn_map_problem_t *problem, uint32_t part[]);
 
-/** Exchange vertices between nodes as long as this reduces the weight between
- * nodes (ORD-2, [Kernighan]). */
+/** Exchange vertices between nodes to reduce the weight between nodes (ORD-2,
+ * [Kernighan]). Exchanges may raise it for a while; those after the lowest
+ * weight are taken back. */
 catena_status_t ctn_map_refine(const ctn_map_problem_t *problem,
                                uint32_t part[]);
 

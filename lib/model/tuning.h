@@ -61,9 +61,9 @@ typedef struct ctn_tuning ctn_tuning_t;
 /** Open a tuning. Errors are logged with file, rule, key, what was expected and
  * what was found.
  * @param[in]  name NULL or "auto": the built-in one; "machine:NAME": select by
- *             the paper's formulas with the parameters of that machine (as for
- *             ctn_machine_read); with '/', or ending in ".json": a file. If no
- *             rule of a file matches, the built-in rules decide.
+ *             the cost formulas ([Peng], lib/model/formula.h) with the
+ * parameters of that machine (as for ctn_machine_read); with '/', or ending in
+ * ".json": a file. If no rule of a file matches, the built-in rules decide.
  * @param[out] out  set only on CATENA_OK; release with ctn_tuning_close
  * @return ERR_ARG (no such name, invalid file), ERR_SYSTEM (unreadable),
  *   ERR_NO_MEMORY */

@@ -60,9 +60,10 @@ struct catena_neighborhood {
     uint64_t begun;           /* 1 + the last operation that has begun */
     uint64_t allowed; /* operations below this number have a free generation
                          in all links of `path` */
-    bool ahead;       /* out[].complete still lags behind `allowed`; see
-                         ctn_inline_sync */
-    int requested;    /* ctn_neighbor_algorithm_t, or -1: auto */
+    bool ahead;       /* `allowed` is ahead of out[].complete of the links of
+                         `path`; see ctn_inline_sync */
+    int requested;    /* by the application: ctn_neighbor_algorithm_t, or -1:
+                         auto */
     const ctn_schedule_t *last; /* schedule of the last operation, or NULL */
     ctn_exec_t *exec;
     ctn_sequence_t sequence; /* numbers the operations; has no slots */

@@ -25,8 +25,8 @@ void ctn_bins_join(ctn_bin_t *inout, const ctn_bin_t *in, unsigned bins);
 ctn_chain_place_t ctn_bin_place(const ctn_bin_t *left, const ctn_bin_t *right,
                                 ctn_address_t member);
 
-/* A table of eight bins: scanned by the split by hash, and by the topology to
- * find the node leaders. */
+/* A table of eight bins: scanned by the split by hash, and by the topology and
+ * by hierarchies to find node leaders and subgroups. */
 
 #define CTN_BIN_BITS 3u
 #define CTN_BINS (1u << CTN_BIN_BITS)

@@ -82,10 +82,11 @@ static bool apply_laid_out(const ctn_reducer_t *by, const char *left,
     size_t most = layout.elements * type->bytes;
     char *memory = calloc(2, layout.bytes);
     if (memory == NULL) {
-        ctn_error(NULL,
-                  "reduction: no memory for two elements of a type that spans "
-                  "%zu bytes; use a type without such gaps",
-                  layout.bytes);
+        ctn_error(
+            NULL,
+            "reduction: no memory for copies of two operands of %zu bytes "
+            "each; use a type whose elements span less memory",
+            layout.bytes);
         return false;
     }
     char *in = (char *)((uintptr_t)memory + layout.base);

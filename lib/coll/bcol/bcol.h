@@ -82,7 +82,7 @@ typedef struct ctn_bcol ctn_bcol_t;
 typedef struct ctn_module {
     const ctn_bcol_t *bcol; /* the component */
     ctn_exec_t *exec;
-    const ctn_sbgp_t *sbgp;   /* set by link */
+    const ctn_sbgp_t *sbgp;   /* the subgroup; set by link */
     ctn_sequence_t *sequence; /* its own */
 } ctn_module_t;
 
@@ -103,8 +103,8 @@ struct ctn_bcol {
     catena_status_t (*create)(ctn_exec_t *exec, uint32_t size, uint32_t me,
                               bool oversubscribed, bool few,
                               ctn_module_t **module, uint64_t *offset);
-    /** Connect the members, after all have made their modules. `sbgp` outlives
-     * the module.
+    /** Connect the members, after all have made their modules. `sbgp` is the
+     * subgroup; it outlives the module.
      * @return ERR_NO_MEMORY, ERR_PEER, ERR_ARG (a member is not reachable;
      * logged, with a component that would reach it) */
     catena_status_t (*link)(ctn_module_t *module, const ctn_sbgp_t *sbgp);

@@ -23,13 +23,14 @@
 
 /** One level of a route. */
 typedef struct ctn_hop {
-    ctn_packing_t packing;
+    ctn_packing_t packing; /* the order of the blocks, by members: cover.h */
     uint32_t root; /* a member: gathers from or scatters to the others */
     bool crosses;  /* blocks of ranks that no member represents go through the
                       leader, which is not the root */
     bool holds;    /* this rank has the blocks of all members in this hop: it is
                       the root, or all members get all blocks */
-    size_t *at;    /* if it holds them: [size of the subgroup + 1] */
+    size_t *at;    /* if it holds them: byte offsets in `place` of the blocks of
+                      each member, and their end; [size of the subgroup + 1] */
     size_t bytes;  /* of this rank's blocks */
     unsigned char *place; /* of the blocks of all members if it holds them, else
                              of this rank's */

@@ -199,9 +199,11 @@ void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
     catena_neighborhood_t *neighborhood = x->neighborhood;
     ctn_inline_path_t *path =
         bytes > 0 ? ctn_inline_path_of(neighborhood, schedule) : NULL;
+    /* From CTN_LINK_POSTED on, counts of flags are no lengths. */
     if (path != NULL && bytes < CTN_LINK_POSTED) {
         path->uniform[schedule->pattern] = bytes;
         path->schedule[schedule->pattern] = schedule;
+        /* The algorithm that the application has requested, if any. */
         path->requested = neighborhood->requested;
         fill_cache(x, schedule, bytes, path);
     }
@@ -507,7 +509,7 @@ CTN_HOT bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status)
     uint64_t missing = ctn_inline_mask(path->receives);
     ctn_backoff_t backoff = {0};
     uint64_t mismatch = receive_all(x, path, seq, &missing, &backoff);
-    ctn_neighbor_record(neighborhood, x->collective, schedule);
+    ctn_neighbor_record(neighborhood, x->collective, schedule); /* what ran */
     ctn_inline_all_received(neighborhood, seq);
     /* Releases messages with a mismatch before this rank waits for its own
      * zero-copy sends, since their senders may wait for the release. */

@@ -3,8 +3,8 @@
  * all-to-all communications in multiport message-passing systems, IEEE TPDS 8,
  * 1997) over the leader ring. Rounds: ceil(log2 nodes), one message in each.
  * Messages of up to 16 KiB are sent eagerly to the eager buffers of the split
- * call (slot_owner); longer ones are read by the receiver. Memory: O(N) at a
- * leader. */
+ * call (slot_owner); longer ones are read by the receiver. Memory:
+ * O(length of the tables of all nodes) at a leader. */
 
 #include <string.h>
 
@@ -14,8 +14,8 @@
 
 enum {
     MOST_ROUNDS = 32, /* with 2^32 nodes */
-    /* The count in the sequence flag of an eager message. exec/message.h never
-     * uses this count. */
+    /* The count in the sequence flag of an eager message. The other messages of
+     * this operation have turn 0, hence another count (exec/message.c). */
     COUNT_EAGER = -1
 };
 

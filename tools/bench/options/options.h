@@ -14,7 +14,7 @@ enum { /* keys of options that have no letter */
        KEY_NONBLOCKING,
        KEY_BUFFERS,
        KEY_IN_PLACE,
-       KEY_FLAG,
+       KEY_FLAG, /* --flag: raw exchange of words, to compare barriers with */
        KEY_HIERARCHY,
        KEY_TYPE,
        KEY_OP,

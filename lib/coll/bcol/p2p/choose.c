@@ -5,12 +5,13 @@
  * If some host is oversubscribed, the number of messages decides, since
  * few cores do the work of all ranks. With few members a linear tree is best,
  * and up and down a tree, 2(m - 1) messages, beats algorithms with m log2 m
- * messages. 8 hosts on 2 cores over tcp, 8 B and 32 KiB: allreduce up and down
- * 50 and 81 us, recursive doubling 60 and 116; barrier 47, dissemination 53 us;
- * reduce linear 11 and 16, binomial 18 and 23. From the root linear trees are
- * better still, since a member that forwards data must run before the next one
- * can: bcast of 8 B to 64 KiB, time of binomial / linear, 4 hosts of 4 ranks
- * 1.1 to 1.5, 6 and 8 hosts of 2 ranks 1.0 to 1.9, but once 0.94.
+ * messages. 8 emulated hosts that share 2 cores, over tcp, 8 B and 32 KiB:
+ * allreduce up and down 50 and 81 us, recursive doubling 60 and 116; barrier
+ * 47, dissemination 53 us; reduce linear 11 and 16, binomial 18 and 23. From
+ * the root linear trees are better still, since a member that forwards data
+ * must run before the next one can: bcast of 8 B to 64 KiB, time of binomial /
+ * linear, 4 such hosts of 4 ranks 1.1 to 1.5, 6 and 8 of 2 ranks 1.0 to 1.9,
+ * but once 0.94.
  *
  * If each rank has a core, the number of rounds decides for short vectors, and
  * the bytes that the busiest member sends for long ones. Simulated machines

@@ -20,8 +20,8 @@ static size_t longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
     return longest;
 }
 
-/** All members know all lengths, so eager rows need only be as long as the
- * longest block. */
+/** All members know all lengths, so the eager rows, one for each member's
+ * block, need only be as long as the longest block. */
 static bool publish(shm_call_t *call)
 {
     size_t longest = longest_block(call->shm, call->basic);
