@@ -91,27 +91,18 @@ static size_t usual_elements(const oracle_call_t *call, bool receiving,
 {
     unsigned kind = call->view.kind;
     size_t me = call->view.rank;
-    switch (kind) {
-    case ORACLE_ALLTOALL:
-    case ORACLE_ALLTOALLV:
-    case ORACLE_ALLTOALLW:
+    if (!oracle_has_blocks(kind)) {
+        return call->count;
+    }
+    if (oracle_pairs(kind)) {
         return receiving ? between(call, block, me) : between(call, me, block);
-    case ORACLE_GATHER:
-    case ORACLE_GATHERV:
-    case ORACLE_ALLGATHER:
-    case ORACLE_ALLGATHERV:
-        return call->share[receiving ? block : me];
-    case ORACLE_SCATTER:
-    case ORACLE_SCATTERV:
-        return call->share[receiving ? me : block];
-    case ORACLE_REDUCE_SCATTER:
-    case ORACLE_REDUCE_SCATTER_BLOCK:
+    }
+    if (oracle_scatters_result(kind)) {
         return receiving && !oracle_in_place(call)
                    ? call->share[me]
                    : before(call, call->view.size);
-    default:
-        return call->count;
     }
+    return call->share[receiving == oracle_is_scatter(kind) ? me : block];
 }
 
 static size_t elements_in(const oracle_call_t *call, bool receiving,

@@ -18,7 +18,7 @@ static inline bool oracle_is_scatter(unsigned kind)
 
 static inline bool oracle_scatters_result(unsigned kind)
 {
-    return kind == ORACLE_REDUCE_SCATTER || kind == ORACLE_REDUCE_SCATTER_BLOCK;
+    return oracle_reduces(kind) && oracle_has_blocks(kind);
 }
 
 /** Whether this rank's data are in the receive buffer before the call (for a

@@ -25,67 +25,6 @@ static catena_type_t type_of(const oracle_side_t *side,
                                : CATENA_BYTE;
 }
 
-static catena_status_t run_reduction(oracle_call_t *call, const void *send,
-                                     void *recv)
-{
-    unsigned mode = oracle_value(call, ORACLE_MODE);
-    catena_type_t type = type_of(&call->send, &call->receive);
-    catena_op_t op = call->op;
-    catena_group_t *group = call->group;
-    size_t n = call->count / call->units;
-    switch (call->view.kind) {
-    case ORACLE_REDUCE:
-        return RUN(reduce, send, recv, n, type, op, (int)call->view.root,
-                   group);
-    case ORACLE_ALLREDUCE:
-        return RUN(allreduce, send, recv, n, type, op, group);
-    case ORACLE_REDUCE_SCATTER:
-        return RUN(reduce_scatter, send, recv, call->elements, type, op, group);
-    case ORACLE_REDUCE_SCATTER_BLOCK:
-        return RUN(reduce_scatter_block, send, recv, n, type, op, group);
-    case ORACLE_SCAN:
-        return RUN(scan, send, recv, n, type, op, group);
-    default:
-        return RUN(exscan, send, recv, n, type, op, group);
-    }
-}
-
-static catena_status_t run_blocks(oracle_call_t *call, const void *send,
-                                  void *recv)
-{
-    unsigned mode = oracle_value(call, ORACLE_MODE);
-    const oracle_side_t *in = &call->send;
-    const oracle_side_t *out = &call->receive;
-    catena_type_t from = type_of(in, out);
-    catena_type_t to = type_of(out, in);
-    catena_group_t *group = call->group;
-    int root = (int)call->view.root;
-    switch (call->view.kind) {
-    case ORACLE_BARRIER:
-        return RUN(barrier, group);
-    case ORACLE_BCAST:
-        return RUN(bcast, recv, out->counts[0], to, root, group);
-    case ORACLE_GATHER:
-        return RUN(gather, send, in->counts[0], from, recv, out->counts[0], to,
-                   root, group);
-    case ORACLE_GATHERV:
-        return RUN(gatherv, send, in->counts[0], from, recv, out->counts,
-                   out->displacements, to, root, group);
-    case ORACLE_SCATTER:
-        return RUN(scatter, send, in->counts[0], from, recv, out->counts[0], to,
-                   root, group);
-    case ORACLE_SCATTERV:
-        return RUN(scatterv, send, in->counts, in->displacements, from, recv,
-                   out->counts[0], to, root, group);
-    case ORACLE_ALLGATHER:
-        return RUN(allgather, send, in->counts[0], from, recv, out->counts[0],
-                   to, group);
-    default:
-        return RUN(allgatherv, send, in->counts[0], from, recv, out->counts,
-                   out->displacements, to, group);
-    }
-}
-
 static catena_status_t run_pairs(oracle_call_t *call, const void *send,
                                  void *recv)
 {
@@ -112,14 +51,65 @@ static catena_status_t run_pairs(oracle_call_t *call, const void *send,
     }
 }
 
+static catena_status_t run(oracle_call_t *call, const void *send, void *recv)
+{
+    unsigned mode = oracle_value(call, ORACLE_MODE);
+    const oracle_side_t *in = &call->send;
+    const oracle_side_t *out = &call->receive;
+    catena_type_t from = type_of(in, out);
+    catena_type_t to = type_of(out, in);
+    catena_op_t op = call->op;
+    catena_group_t *group = call->group;
+    int root = (int)call->view.root;
+    size_t n = call->count / call->units; /* of a reduction */
+    switch (call->view.kind) {
+    case ORACLE_BARRIER:
+        return RUN(barrier, group);
+    case ORACLE_BCAST:
+        return RUN(bcast, recv, out->counts[0], to, root, group);
+    case ORACLE_REDUCE:
+        return RUN(reduce, send, recv, n, from, op, root, group);
+    case ORACLE_ALLREDUCE:
+        return RUN(allreduce, send, recv, n, from, op, group);
+    case ORACLE_GATHER:
+        return RUN(gather, send, in->counts[0], from, recv, out->counts[0], to,
+                   root, group);
+    case ORACLE_GATHERV:
+        return RUN(gatherv, send, in->counts[0], from, recv, out->counts,
+                   out->displacements, to, root, group);
+    case ORACLE_SCATTER:
+        return RUN(scatter, send, in->counts[0], from, recv, out->counts[0], to,
+                   root, group);
+    case ORACLE_SCATTERV:
+        return RUN(scatterv, send, in->counts, in->displacements, from, recv,
+                   out->counts[0], to, root, group);
+    case ORACLE_ALLGATHER:
+        return RUN(allgather, send, in->counts[0], from, recv, out->counts[0],
+                   to, group);
+    case ORACLE_ALLGATHERV:
+        return RUN(allgatherv, send, in->counts[0], from, recv, out->counts,
+                   out->displacements, to, group);
+    case ORACLE_REDUCE_SCATTER:
+        return RUN(reduce_scatter, send, recv, call->elements, from, op, group);
+    case ORACLE_REDUCE_SCATTER_BLOCK:
+        return RUN(reduce_scatter_block, send, recv, n, from, op, group);
+    case ORACLE_SCAN:
+        return RUN(scan, send, recv, n, from, op, group);
+    case ORACLE_EXSCAN:
+        return RUN(exscan, send, recv, n, from, op, group);
+    case ORACLE_ALLTOALL:
+    case ORACLE_ALLTOALLV:
+    case ORACLE_ALLTOALLW:
+    case ORACLE_KINDS:
+        break;
+    }
+    return run_pairs(call, send, recv);
+}
+
 /** The argument of a call for a buffer. */
 static void *argument_of(const oracle_call_t *call, const oracle_side_t *side)
 {
-    unsigned kind = call->view.kind;
-    bool matters =
-        !oracle_rooted(kind) || kind == ORACLE_BCAST ||
-        call->view.rank == call->view.root ||
-        side == (oracle_is_scatter(kind) ? &call->receive : &call->send);
+    bool matters = oracle_matters(&call->view, side == &call->receive);
     return !oracle_is_there(call, side) ? CATENA_IN_PLACE
            : matters                    ? side->base
                                         : NULL;
@@ -129,11 +119,7 @@ catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call)
 {
     void *send = argument_of(call, &call->send);
     void *recv = argument_of(call, &call->receive);
-    unsigned kind = call->view.kind;
-    catena_status_t status =
-        oracle_reduces(kind) ? run_reduction(call, send, recv)
-        : oracle_pairs(kind) ? run_pairs(call, send, recv)
-                             : run_blocks(call, send, recv);
+    catena_status_t status = run(call, send, recv);
     /* A blocking call may execute several times. */
     if (oracle_value(call, ORACLE_MODE) != ORACLE_BLOCKING) {
         oracle_side_release(oracle, &call->send);

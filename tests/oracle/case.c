@@ -11,12 +11,11 @@ enum { MOST_ALGORITHMS = 12, HIERARCHIES = 6, MOST_BASES = 6000 };
 
 /** The collective whose settings select hierarchy and algorithm. */
 static const oracle_kind_t settings[ORACLE_KINDS] = {
-    ORACLE_BARRIER,   ORACLE_BCAST,          ORACLE_REDUCE,
-    ORACLE_ALLREDUCE, ORACLE_GATHER,         ORACLE_GATHER,
-    ORACLE_SCATTER,   ORACLE_SCATTER,        ORACLE_ALLGATHER,
-    ORACLE_ALLGATHER, ORACLE_REDUCE_SCATTER, ORACLE_REDUCE_SCATTER,
-    ORACLE_SCAN,      ORACLE_SCAN,           ORACLE_ALLTOALL,
-    ORACLE_ALLTOALL,  ORACLE_ALLTOALL};
+#define CTN_CALL(NAME, ...) ORACLE_##NAME,
+#define CTN_VARIANT(NAME, name, OF, ...) ORACLE_##OF,
+#define CTN_ALLTOALL(NAME, ...) ORACLE_ALLTOALL,
+#include "coll/call/calls.def"
+};
 
 /** Values of "<collective>_algorithm" besides auto, of all components. */
 static const char *const algorithms[ORACLE_KINDS][MOST_ALGORITHMS] = {
@@ -144,13 +143,6 @@ size_t oracle_elements_of(const oracle_case_t *c)
 
 /* ---- valid combinations ---- */
 
-/** Whether all ranks have a block in one buffer. */
-static bool has_blocks(unsigned kind)
-{
-    return (kind >= ORACLE_GATHER && kind <= ORACLE_REDUCE_SCATTER_BLOCK) ||
-           oracle_pairs(kind);
-}
-
 static bool is_valid(const oracle_case_t *c)
 {
     const uint8_t *v = c->value;
@@ -166,7 +158,7 @@ static bool is_valid(const oracle_case_t *c)
         (v[ORACLE_COUNTS] != ORACLE_MIXED && !oracle_own_counts(kind)) ||
         (v[ORACLE_MEMORY] >= ORACLE_ODD && reduces) ||
         (v[ORACLE_ELEMENT] != ORACLE_PLAIN && !reduces) ||
-        (v[ORACLE_SIZE] >= ORACLE_LONG && has_blocks(kind))) {
+        (v[ORACLE_SIZE] >= ORACLE_LONG && oracle_has_blocks(kind))) {
         return false;
     }
     return !barrier || (v[ORACLE_TYPE] == 0 && v[ORACLE_SIZE] == 0 &&
@@ -190,7 +182,7 @@ void oracle_repair(oracle_case_t *c)
     } else {
         v[ORACLE_ELEMENT] = ORACLE_PLAIN;
     }
-    if (has_blocks(v[ORACLE_KIND])) {
+    if (oracle_has_blocks(v[ORACLE_KIND])) {
         v[ORACLE_SIZE] %= ORACLE_LONG;
     }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/call/description.h"
 #include "oracle/affine.h"
 #include "oracle/elements.h"
 #include "oracle/random.h"
@@ -29,12 +30,12 @@ typedef enum op {
     OP_MAXLOC
 } op_t;
 
-static const char *const kinds[ORACLE_KINDS] = {
-    "barrier",   "bcast",      "reduce",         "allreduce",
-    "gather",    "gatherv",    "scatter",        "scatterv",
-    "allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block",
-    "scan",      "exscan",     "alltoall",       "alltoallv",
-    "alltoallw"};
+static const ctn_description_t kinds[ORACLE_KINDS] = {
+#define CTN_CALL(NAME, ...) CTN_DESCRIPTION(__VA_ARGS__),
+#define CTN_VARIANT(NAME, name, OF, ...) CTN_DESCRIPTION(name, __VA_ARGS__),
+#define CTN_ALLTOALL(NAME, ...) CTN_DESCRIPTION(__VA_ARGS__),
+#include "coll/call/calls.def"
+};
 
 static const char *const op_names[ORACLE_OPS] = {
     "none", "max",  "min",  "sum",    "prod",   "land", "band",        "lor",
@@ -53,7 +54,7 @@ static const char *const type_names[ORACLE_TYPES] = {
 
 const char *oracle_kind_name(unsigned kind)
 {
-    return kinds[kind];
+    return kinds[kind].name;
 }
 
 const char *oracle_type_name(unsigned type)
@@ -68,26 +69,27 @@ const char *oracle_op_name(unsigned op)
 
 bool oracle_reduces(unsigned kind)
 {
-    return kind == ORACLE_REDUCE || kind == ORACLE_ALLREDUCE ||
-           (kind >= ORACLE_REDUCE_SCATTER && kind <= ORACLE_EXSCAN);
+    return ctn_has_trait(&kinds[kind], CTN_REDUCES);
 }
 
 bool oracle_rooted(unsigned kind)
 {
-    return kind == ORACLE_BCAST || kind == ORACLE_REDUCE ||
-           (kind >= ORACLE_GATHER && kind <= ORACLE_SCATTERV);
+    return ctn_has_trait(&kinds[kind], CTN_ROOT_ARGUMENT);
+}
+
+bool oracle_has_blocks(unsigned kind)
+{
+    return ctn_has_blocks(kinds[kind].send) || ctn_has_blocks(kinds[kind].recv);
 }
 
 bool oracle_pairs(unsigned kind)
 {
-    return kind >= ORACLE_ALLTOALL;
+    return ctn_has_blocks(kinds[kind].send) && ctn_has_blocks(kinds[kind].recv);
 }
 
 bool oracle_own_counts(unsigned kind)
 {
-    return kind == ORACLE_GATHERV || kind == ORACLE_SCATTERV ||
-           kind == ORACLE_ALLGATHERV || kind == ORACLE_REDUCE_SCATTER ||
-           kind == ORACLE_ALLTOALLV || kind == ORACLE_ALLTOALLW;
+    return ctn_has_lengths(&kinds[kind]);
 }
 
 /** Whether an element consists of several uint64. */
@@ -429,32 +431,22 @@ size_t oracle_stream_differs(uint64_t seed, size_t from, size_t to,
 
 /* ---- blocks ---- */
 
+bool oracle_matters(const oracle_view_t *view, bool receiving)
+{
+    return view->rank == view->root ||
+           !ctn_has_trait(&kinds[view->kind],
+                          receiving ? CTN_RECV_ROOT_ONLY : CTN_SEND_ROOT_ONLY);
+}
+
 size_t oracle_blocks(const oracle_view_t *view, bool receiving)
 {
-    bool root = view->rank == view->root;
-    switch (view->kind) {
-    case ORACLE_BARRIER:
+    const ctn_description_t *kind = &kinds[view->kind];
+    ctn_side_shape_t shape = receiving ? kind->recv : kind->send;
+    if (shape == CTN_SIDE_NONE || !oracle_matters(view, receiving)) {
         return 0;
-    case ORACLE_BCAST:
-        return receiving;
-    case ORACLE_REDUCE:
-        return !receiving || root;
-    case ORACLE_GATHER:
-    case ORACLE_GATHERV:
-        return !receiving ? 1 : root ? view->size : 0;
-    case ORACLE_SCATTER:
-    case ORACLE_SCATTERV:
-        return receiving ? 1 : root ? view->size : 0;
-    case ORACLE_ALLGATHER:
-    case ORACLE_ALLGATHERV:
-        return receiving ? view->size : 1;
-    case ORACLE_ALLTOALL:
-    case ORACLE_ALLTOALLV:
-    case ORACLE_ALLTOALLW:
-        return view->size;
-    default:
-        return 1;
     }
+    return ctn_has_blocks(shape) && !oracle_reduces(view->kind) ? view->size
+                                                                : 1;
 }
 
 oracle_datum_t oracle_given(const oracle_view_t *view, size_t block)
@@ -463,8 +455,7 @@ oracle_datum_t oracle_given(const oracle_view_t *view, size_t block)
     if (oracle_reduces(view->kind)) {
         return (oracle_datum_t){ORACLE_ELEMENTS, me, me, 0};
     }
-    bool own = oracle_pairs(view->kind) || view->kind == ORACLE_SCATTER ||
-               view->kind == ORACLE_SCATTERV;
+    bool own = ctn_has_blocks(kinds[view->kind].send);
     return (oracle_datum_t){ORACLE_STREAM, me, own ? block : 0, 0};
 }
 
@@ -496,7 +487,11 @@ oracle_datum_t oracle_expected(const oracle_view_t *view, size_t block)
     case ORACLE_EXSCAN:
         return me == 0 ? (oracle_datum_t){ORACLE_NOTHING, 0, 0, 0}
                        : (oracle_datum_t){ORACLE_ELEMENTS, 0, me - 1, 0};
-    default:
-        return (oracle_datum_t){ORACLE_STREAM, block, me, 0};
+    case ORACLE_ALLTOALL:
+    case ORACLE_ALLTOALLV:
+    case ORACLE_ALLTOALLW:
+    case ORACLE_KINDS:
+        break;
     }
+    return (oracle_datum_t){ORACLE_STREAM, block, me, 0};
 }

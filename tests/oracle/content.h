@@ -8,24 +8,12 @@
 /* Send data and expected results of collectives, by MPI's definitions. Plain C,
  * as programs that do not link catena use it too. */
 
+/** The collectives of groups, without those of neighborhoods. */
 typedef enum oracle_kind {
-    ORACLE_BARRIER,
-    ORACLE_BCAST,
-    ORACLE_REDUCE,
-    ORACLE_ALLREDUCE,
-    ORACLE_GATHER,
-    ORACLE_GATHERV,
-    ORACLE_SCATTER,
-    ORACLE_SCATTERV,
-    ORACLE_ALLGATHER,
-    ORACLE_ALLGATHERV,
-    ORACLE_REDUCE_SCATTER,
-    ORACLE_REDUCE_SCATTER_BLOCK,
-    ORACLE_SCAN,
-    ORACLE_EXSCAN,
-    ORACLE_ALLTOALL,
-    ORACLE_ALLTOALLV,
-    ORACLE_ALLTOALLW,
+#define CTN_CALL(NAME, ...) ORACLE_##NAME,
+#define CTN_VARIANT(NAME, ...) ORACLE_##NAME,
+#define CTN_ALLTOALL(NAME, ...) ORACLE_##NAME,
+#include "coll/call/calls.def"
     ORACLE_KINDS
 } oracle_kind_t;
 
@@ -33,6 +21,8 @@ typedef enum oracle_kind {
 const char *oracle_kind_name(unsigned kind);
 bool oracle_reduces(unsigned kind);
 bool oracle_rooted(unsigned kind);
+/** Whether all ranks have a block in one buffer. */
+bool oracle_has_blocks(unsigned kind);
 /** Whether every pair of ranks has data of its own. */
 bool oracle_pairs(unsigned kind);
 /** Whether lengths differ by rank, or pair. */
@@ -127,6 +117,8 @@ typedef struct oracle_view {
     size_t root;
 } oracle_view_t;
 
+/** Whether the send or the receive buffer matters on this rank. */
+bool oracle_matters(const oracle_view_t *view, bool receiving);
 /** The number of blocks of the send or the receive buffer: none, one, or one
  * per rank. */
 size_t oracle_blocks(const oracle_view_t *view, bool receiving);

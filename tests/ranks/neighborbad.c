@@ -372,8 +372,9 @@ static bool gets(const oracle_nbr_call_t *call, int wrong, int index)
 {
     const oracle_list_t *sources = &call->graph->sources[call->rank];
     for (int i = 0; i < sources->count; i++) {
-        if (sources->rank[i] == wrong && (call->kind == ORACLE_NBR_ALLGATHERV ||
-                                          sources->mate[i] == index)) {
+        if (sources->rank[i] == wrong &&
+            (call->kind == ORACLE_NEIGHBOR_ALLGATHERV ||
+             sources->mate[i] == index)) {
             return true;
         }
     }
@@ -395,8 +396,8 @@ static catena_status_t try(rank_test_t *test, oracle_nbr_call_t *call,
 static void wrong_once(nbr_t *nbr, uint64_t *random)
 {
     static const oracle_nbr_kind_t kinds[] = {
-        ORACLE_NBR_ALLGATHERV, ORACLE_NBR_ALLTOALLV, ORACLE_NBR_ALLTOALLW,
-        ORACLE_NBR_REDUCEV};
+        ORACLE_NEIGHBOR_ALLGATHERV, ORACLE_NEIGHBOR_ALLTOALLV,
+        ORACLE_NEIGHBOR_ALLTOALLW, ORACLE_NEIGHBOR_REDUCEV};
     static const ptrdiff_t by[] = {1, 3, 20, 900, 9000, -1, -2, -400, -4000};
     rank_test_t *test = nbr->test;
     int index = 0;
@@ -415,7 +416,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     ptrdiff_t least = (nbr_checks() ? 0 : 1) - (ptrdiff_t)call.count;
     more = more < least ? least : more;
     if (call.rank == wrong) {
-        call.wrong_index = call.kind == ORACLE_NBR_ALLGATHERV ? 0 : index;
+        call.wrong_index = call.kind == ORACLE_NEIGHBOR_ALLGATHERV ? 0 : index;
         call.wrong_by = more;
     }
     bool finds = wrong >= 0 && more != 0 && gets(&call, wrong, index);
@@ -482,7 +483,8 @@ static void other_length(rank_test_t *test, uint64_t seed)
         bool own = test->place.rank == wrong;
         bool near = false;
         oracle_nbr_call_t call = nbr_draw(&nbr, &random, 1);
-        call.kind = i % 2 == 0 ? ORACLE_NBR_ALLTOALL : ORACLE_NBR_ALLGATHER;
+        call.kind =
+            i % 2 == 0 ? ORACLE_NEIGHBOR_ALLTOALL : ORACLE_NEIGHBOR_ALLGATHER;
         call.type = 8;
         call.form = ORACLE_FORM_BLOCKING;
         call.in_place = false;

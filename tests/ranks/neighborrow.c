@@ -26,7 +26,7 @@ static oracle_nbr_call_t call_of(nbr_t *ring, bool gather, size_t bytes)
         .graph = &ring->graph,
         .neighborhood = ring->neighborhood,
         .table = &ring->table,
-        .kind = gather ? ORACLE_NBR_ALLGATHER : ORACLE_NBR_ALLTOALL,
+        .kind = gather ? ORACLE_NEIGHBOR_ALLGATHER : ORACLE_NEIGHBOR_ALLTOALL,
         .type = ORACLE_BYTE,
         .count = bytes,
         .in_place = mine >> 24 & 1,
@@ -57,7 +57,7 @@ static void one_call(nbr_t *ring, oracle_nbr_call_t *call, uint64_t seed,
     oracle_nbr_call_t bad = {.graph = NULL};
     call->seed = seed;
     if (wrong == test->place.rank && finds) {
-        bad = call_of(ring, call->kind == ORACLE_NBR_ALLGATHER, other);
+        bad = call_of(ring, call->kind == ORACLE_NEIGHBOR_ALLGATHER, other);
         bad.form = call->form;
         oracle_nbr_open(&test->oracle, &bad);
         call = &bad;

@@ -46,28 +46,23 @@ static bool is_balanced(unsigned graph)
            graph >= CART;
 }
 
-static bool varies(unsigned kind)
-{
-    return kind == ORACLE_NBR_ALLGATHERV || kind == ORACLE_NBR_ALLTOALLV ||
-           kind == ORACLE_NBR_ALLTOALLW || kind == ORACLE_NBR_REDUCEV;
-}
-
 static bool valid(const oracle_case_t *c)
 {
     const uint8_t *v = c->value;
     unsigned kind = v[KIND];
-    bool reduces = kind >= ORACLE_NBR_REDUCE;
-    bool exchanges = kind == ORACLE_NBR_ALLTOALL ||
-                     (v[EVEN] && (kind == ORACLE_NBR_ALLTOALLV ||
-                                  kind == ORACLE_NBR_ALLTOALLW));
+    bool reduces = ctn_has_trait(oracle_nbr_kind(kind), CTN_REDUCES);
+    bool varies = ctn_has_lengths(oracle_nbr_kind(kind));
+    bool exchanges = kind == ORACLE_NEIGHBOR_ALLTOALL ||
+                     (v[EVEN] && (kind == ORACLE_NEIGHBOR_ALLTOALLV ||
+                                  kind == ORACLE_NEIGHBOR_ALLTOALLW));
     if (reduces ? v[TYPE] >= ORACLE_VECTOR || !oracle_op_takes(v[OP], v[TYPE])
                 : v[OP] != ORACLE_NO_OP) {
         return false;
     }
     return (reduces || v[ELEMENT] == ORACLE_PLAIN) &&
            (v[ALGORITHM] != COMBINING || v[GRAPH] >= CART) &&
-           (!v[EVEN] || varies(kind)) &&
-           (!v[PLACE] || kind == ORACLE_NBR_REDUCE ||
+           (!v[EVEN] || varies) &&
+           (!v[PLACE] || kind == ORACLE_NEIGHBOR_REDUCE ||
             (exchanges && is_balanced(v[GRAPH])));
 }
 
@@ -187,9 +182,9 @@ void oracle_nbr_case_describe(const oracle_case_t *c, char *text, size_t bytes)
     const uint8_t *v = c->value;
     static const char *const forms[] = {"", "i", "init "};
     snprintf(text, bytes,
-             "%sneighbor_%s on %s%s algorithm=%s%s type=\"%s\"%s op=%s "
+             "%s%s on %s%s algorithm=%s%s type=\"%s\"%s op=%s "
              "count=%zu%s memory=%u",
-             forms[v[FORM]], oracle_nbr_kind_name(v[KIND]), graphs[v[GRAPH]],
+             forms[v[FORM]], oracle_nbr_kind(v[KIND])->name, graphs[v[GRAPH]],
              v[REORDER] ? " reordered" : "", oracle_nbr_case_algorithm(c),
              v[PLACE] ? " in-place" : "", oracle_type_name(v[TYPE]),
              oracle_element_name(v[ELEMENT]), oracle_op_name(v[OP]),

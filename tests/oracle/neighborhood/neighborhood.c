@@ -10,44 +10,43 @@
 
 enum { UNTOUCHED = 0xee, UINT64_TYPE = 8 };
 
-static const char *const kind_names[ORACLE_NBR_KINDS] = {
-    "allgather", "allgatherv", "alltoall", "alltoallv",
-    "alltoallw", "reduce",     "reducev"};
+static const ctn_description_t kinds[ORACLE_NBR_KINDS] = {
+#define CTN_NEIGHBOR(NAME, name, PATTERN, ...)                                 \
+    CTN_DESCRIPTION(name, __VA_ARGS__),
+#include "coll/call/calls.def"
+};
 
-const char *oracle_nbr_kind_name(oracle_nbr_kind_t kind)
+const ctn_description_t *oracle_nbr_kind(unsigned kind)
 {
-    return kind_names[kind];
+    return &kinds[kind];
 }
 
 void oracle_nbr_describe(const oracle_nbr_call_t *call, char *text,
                          size_t bytes)
 {
     static const char *const forms[] = {"", "i", "persistent "};
-    snprintf(text, bytes, "%sneighbor_%s%s of %zu %s%s, %s%s",
-             forms[call->form], kind_names[call->kind],
-             call->in_place ? " in place" : "", call->count,
-             oracle_type_name(call->type), oracle_element_name(call->element),
-             oracle_op_name(call->op), call->uniform ? ", even" : "");
+    snprintf(text, bytes, "%s%s%s of %zu %s%s, %s%s", forms[call->form],
+             kinds[call->kind].name, call->in_place ? " in place" : "",
+             call->count, oracle_type_name(call->type),
+             oracle_element_name(call->element), oracle_op_name(call->op),
+             call->uniform ? ", even" : "");
 }
 
 static bool reduces(const oracle_nbr_call_t *call)
 {
-    return call->kind >= ORACLE_NBR_REDUCE;
+    return ctn_has_trait(&kinds[call->kind], CTN_REDUCES);
 }
 
 /** Whether all targets get the same data. */
 static bool to_all_alike(const oracle_nbr_call_t *call)
 {
-    return call->kind == ORACLE_NBR_ALLGATHER ||
-           call->kind == ORACLE_NBR_ALLGATHERV ||
-           call->kind == ORACLE_NBR_REDUCE;
+    return kinds[call->kind].send == CTN_SIDE_ONE;
 }
 
 /** Whether all blocks of both buffers have one length and are consecutive. */
 static bool even(const oracle_nbr_call_t *call)
 {
-    return call->kind == ORACLE_NBR_ALLGATHER ||
-           call->kind == ORACLE_NBR_ALLTOALL || call->kind == ORACLE_NBR_REDUCE;
+    return !ctn_has_lengths(&kinds[call->kind]);
 }
 
 static const oracle_list_t *sources_of(const oracle_nbr_call_t *call)
@@ -76,11 +75,11 @@ void oracle_nbr_repair(oracle_nbr_call_t *call)
         call->op = ORACLE_NO_OP;
         call->element = ORACLE_PLAIN;
     }
-    bool may = call->kind == ORACLE_NBR_REDUCE ||
-               (call->kind >= ORACLE_NBR_ALLTOALL &&
-                call->kind <= ORACLE_NBR_ALLTOALLW &&
+    bool may = call->kind == ORACLE_NEIGHBOR_REDUCE ||
+               (call->kind >= ORACLE_NEIGHBOR_ALLTOALL &&
+                call->kind <= ORACLE_NEIGHBOR_ALLTOALLW &&
                 sources_of(call)->count == targets_of(call)->count &&
-                (call->kind == ORACLE_NBR_ALLTOALL || call->uniform));
+                (call->kind == ORACLE_NEIGHBOR_ALLTOALL || call->uniform));
     call->in_place = call->in_place && may;
     call->as_words = call->as_words && call->type == ORACLE_BYTE &&
                      even(call) && !reduces(call) && call->count % 8 == 0;
@@ -125,12 +124,12 @@ static size_t length_of(const oracle_nbr_call_t *call, int from, int index,
                         int to)
 {
     switch (call->kind) {
-    case ORACLE_NBR_ALLGATHERV:
+    case ORACLE_NEIGHBOR_ALLGATHERV:
         return some(call, (uint64_t)from, 0);
-    case ORACLE_NBR_ALLTOALLV:
-    case ORACLE_NBR_ALLTOALLW:
+    case ORACLE_NEIGHBOR_ALLTOALLV:
+    case ORACLE_NEIGHBOR_ALLTOALLW:
         return some(call, (uint64_t)from, (uint64_t)index);
-    case ORACLE_NBR_REDUCEV:
+    case ORACLE_NEIGHBOR_REDUCEV:
         return some(call, (uint64_t)to, 1);
     default:
         return call->count;
@@ -149,7 +148,7 @@ static size_t whole_length_of(const oracle_nbr_call_t *call, int from,
 static unsigned type_of(const oracle_nbr_call_t *call, int from, int index)
 {
     uint64_t h = oracle_hash(call->shape + 1, (uint64_t)from, (uint64_t)index);
-    return call->kind == ORACLE_NBR_ALLTOALLW && !call->uniform
+    return call->kind == ORACLE_NEIGHBOR_ALLTOALLW && !call->uniform
                ? (unsigned)(h % ORACLE_DRAWN)
                : call->type;
 }
@@ -236,7 +235,7 @@ static void open_side(const oracle_t *oracle, oracle_nbr_call_t *call,
         oracle_side_place_in_order(side);
     } else {
         uint64_t random = call->shape + 3 + sends;
-        bool bytewise = call->kind == ORACLE_NBR_ALLTOALLW;
+        bool bytewise = call->kind == ORACLE_NEIGHBOR_ALLTOALLW;
         oracle_side_place_anywhere(side, bytewise ? 1 : side->type[0]->extent,
                                    0, false, &random);
     }
@@ -398,27 +397,30 @@ catena_status_t oracle_nbr_run(oracle_nbr_call_t *call)
         call->own_op != NULL ? call->own_op : call->table->op[call->op];
     const void *send = call->in_place ? CATENA_IN_PLACE : s->base;
     switch (call->kind) {
-    case ORACLE_NBR_ALLGATHER:
+    case ORACLE_NEIGHBOR_ALLGATHER:
         return CALL(allgather, send, count, sent, r->base, expected, received,
                     n);
-    case ORACLE_NBR_ALLGATHERV:
+    case ORACLE_NEIGHBOR_ALLGATHERV:
         return CALL(allgatherv, send, count, sent, r->base, r->counts,
                     r->displacements, received, n);
-    case ORACLE_NBR_ALLTOALL:
+    case ORACLE_NEIGHBOR_ALLTOALL:
         return CALL(alltoall, send, count, sent, r->base, expected, received,
                     n);
-    case ORACLE_NBR_ALLTOALLV:
+    case ORACLE_NEIGHBOR_ALLTOALLV:
         return CALL(alltoallv, send, s->counts, s->displacements, sent, r->base,
                     r->counts, r->displacements, received, n);
-    case ORACLE_NBR_ALLTOALLW:
+    case ORACLE_NEIGHBOR_ALLTOALLW:
         return CALL(alltoallw, send, s->counts, s->displacements, s->types,
                     r->base, r->counts, r->displacements, r->types, n);
-    case ORACLE_NBR_REDUCE:
+    case ORACLE_NEIGHBOR_REDUCE:
         return CALL(reduce, send, r->base, count, sent, op, n);
-    default:
+    case ORACLE_NEIGHBOR_REDUCEV:
         return CALL(reducev, send, s->counts, s->displacements, r->base,
                     expected, received, op, n);
+    case ORACLE_NBR_KINDS:
+        break;
     }
+    return CATENA_ERR_ARG;
 }
 
 catena_status_t oracle_nbr_run_to_end(oracle_nbr_call_t *call)

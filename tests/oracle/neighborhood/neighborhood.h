@@ -1,6 +1,7 @@
 #ifndef ORACLE_NEIGHBORHOOD_H
 #define ORACLE_NEIGHBORHOOD_H
 
+#include "coll/call/description.h"
 #include "oracle/element.h"
 #include "oracle/neighborhood/graph.h"
 #include "oracle/side.h"
@@ -31,13 +32,8 @@ bool oracle_nbr_has(const oracle_t *oracle, const oracle_graph_t *graph,
                     catena_neighborhood_t *neighborhood, const char *algorithm);
 
 typedef enum oracle_nbr_kind {
-    ORACLE_NBR_ALLGATHER,
-    ORACLE_NBR_ALLGATHERV,
-    ORACLE_NBR_ALLTOALL,
-    ORACLE_NBR_ALLTOALLV,
-    ORACLE_NBR_ALLTOALLW,
-    ORACLE_NBR_REDUCE,
-    ORACLE_NBR_REDUCEV,
+#define CTN_NEIGHBOR(NAME, ...) ORACLE_##NAME,
+#include "coll/call/calls.def"
     ORACLE_NBR_KINDS
 } oracle_nbr_kind_t;
 
@@ -82,7 +78,7 @@ typedef struct oracle_nbr_call {
     catena_request_t *request;
 } oracle_nbr_call_t;
 
-const char *oracle_nbr_kind_name(oracle_nbr_kind_t kind);
+const ctn_description_t *oracle_nbr_kind(unsigned kind);
 /** Describe a call in words. */
 void oracle_nbr_describe(const oracle_nbr_call_t *call, char *text,
                          size_t bytes);

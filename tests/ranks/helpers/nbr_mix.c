@@ -95,7 +95,7 @@ void nbr_check_algorithm(nbr_t *nbr, const oracle_nbr_call_t *call)
     }
     RANK_CHECK(nbr->test, catena_neighborhood_get_stats(nbr->neighborhood,
                                                         &stats) == CATENA_OK);
-    if (any && call->count > 0 && call->kind == ORACLE_NBR_ALLTOALL &&
+    if (any && call->count > 0 && call->kind == ORACLE_NEIGHBOR_ALLTOALL &&
         strcmp(nbr->algorithm, "auto") != 0) {
         RANK_CHECK(nbr->test, stats.algorithm != NULL &&
                                   strcmp(stats.algorithm, nbr->algorithm) == 0);
