@@ -9,6 +9,7 @@
 #include <catena/model.h>
 #include <catena/sim.h>
 
+#include "coll/call/description.h"
 #include "collectives/blocks.h"
 #include "collectives/elements.h"
 #include "collectives/heap.h"
@@ -155,11 +156,11 @@ struct bench_collective {
     const char *help;
     size_t min; /* default sizes, bytes per block; 0, 0: has no sizes */
     size_t max;
-    bool synced;  /* a barrier precedes each timed call */
-    bool quick;   /* short calls are timed in batches of many calls */
-    bool full;    /* print all columns by default */
-    bool reduces; /* sizes are multiples of the element size */
-    bool rooted;  /* takes --root */
+    bool synced;     /* a barrier precedes each timed call */
+    bool quick;      /* short calls are timed in batches of many calls */
+    bool full;       /* print all columns by default */
+    unsigned traits; /* mask of ctn_trait_t: a reduction's sizes are multiples
+                      * of the element size, a rooted collective takes --root */
     /* Names of settings for catena_group_set. */
     const char *algorithm; /* NULL: no choice, or the algorithm is an argument
                             * of the call or of catena_neighborhood_create */
@@ -213,32 +214,20 @@ struct bench_collective {
                        struct bench_mismatch *first);
 };
 
-extern const struct bench_collective bench_alltoall;
-extern const struct bench_collective bench_alltoallv;
-extern const struct bench_collective bench_alltoallw;
-extern const struct bench_collective bench_barrier;
-extern const struct bench_collective bench_bcast;
-extern const struct bench_collective bench_reduce;
-extern const struct bench_collective bench_allreduce;
-extern const struct bench_collective bench_gather;
-extern const struct bench_collective bench_gatherv;
-extern const struct bench_collective bench_scatter;
-extern const struct bench_collective bench_scatterv;
-extern const struct bench_collective bench_allgather;
-extern const struct bench_collective bench_allgatherv;
-extern const struct bench_collective bench_reduce_scatter;
-extern const struct bench_collective bench_reduce_scatter_block;
-extern const struct bench_collective bench_scan;
-extern const struct bench_collective bench_exscan;
-extern const struct bench_collective bench_neighbor_allgather;
-extern const struct bench_collective bench_neighbor_allgatherv;
-extern const struct bench_collective bench_neighbor_alltoall;
-extern const struct bench_collective bench_neighbor_alltoallv;
-extern const struct bench_collective bench_neighbor_alltoallw;
-extern const struct bench_collective bench_neighbor_reduce;
-extern const struct bench_collective bench_neighbor_reducev;
+#define CTN_CALL(NAME, name, ...)                                              \
+    extern const struct bench_collective bench_##name;
+#define CTN_VARIANT CTN_CALL
+#define CTN_ALLTOALL CTN_CALL
+#define CTN_NEIGHBOR CTN_CALL
+#include "coll/call/calls.def"
 extern const struct bench_collective bench_flag;
 extern const struct bench_collective bench_split;
+
+static inline bool bench_has_trait(const struct bench_collective *collective,
+                                   ctn_trait_t trait)
+{
+    return (collective->traits & (unsigned)trait) != 0;
+}
 
 /* table.c */
 

@@ -9,30 +9,12 @@
 #include "motivation/motivation.h"
 
 static const struct bench_collective *const table[] = {
-    &bench_alltoall,
-    &bench_alltoallv,
-    &bench_alltoallw,
-    &bench_barrier,
-    &bench_bcast,
-    &bench_reduce,
-    &bench_allreduce,
-    &bench_gather,
-    &bench_gatherv,
-    &bench_scatter,
-    &bench_scatterv,
-    &bench_allgather,
-    &bench_allgatherv,
-    &bench_reduce_scatter,
-    &bench_reduce_scatter_block,
-    &bench_scan,
-    &bench_exscan,
-    &bench_neighbor_allgather,
-    &bench_neighbor_allgatherv,
-    &bench_neighbor_alltoall,
-    &bench_neighbor_alltoallv,
-    &bench_neighbor_alltoallw,
-    &bench_neighbor_reduce,
-    &bench_neighbor_reducev,
+#define CTN_ALLTOALL(NAME, name, ...) &bench_##name,
+#include "coll/call/calls.def"
+#define CTN_CALL(NAME, name, ...) &bench_##name,
+#define CTN_VARIANT(NAME, name, ...) &bench_##name,
+#define CTN_NEIGHBOR(NAME, name, ...) &bench_##name,
+#include "coll/call/calls.def"
     &bench_flag,
     &bench_split,
 };

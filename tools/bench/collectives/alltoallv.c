@@ -1,7 +1,7 @@
 /* catena-bench alltoallv: alltoall of blocks of random lengths, which are
  * adjacent in both buffers. */
 
-#include "bench.h"
+#include "levels.h"
 
 /* The length of a block. In place the block from one rank to another and the
  * one back have the same length, because each replaces the other. */
@@ -31,45 +31,16 @@ static void lay_out(struct bench_call *call)
     bench_blocks_pack(recvs);
 }
 
-static catena_status_t blocking(struct bench_call *call)
-{
-    const struct bench_blocks *sends = &call->layout.sends;
-    const struct bench_blocks *recvs = &call->layout.recvs;
+#define SENDS call->layout.sends
+#define RECVS call->layout.recvs
 
-    return catena_alltoallv(call->send, sends->counts, sends->at, CATENA_BYTE,
-                            call->recv, recvs->counts, recvs->at, CATENA_BYTE,
-                            call->group);
-}
-
-static catena_status_t start(struct bench_call *call,
-                             catena_request_t **request)
-{
-    const struct bench_blocks *sends = &call->layout.sends;
-    const struct bench_blocks *recvs = &call->layout.recvs;
-
-    return catena_ialltoallv(call->send, sends->counts, sends->at, CATENA_BYTE,
-                             call->recv, recvs->counts, recvs->at, CATENA_BYTE,
-                             call->group, request);
-}
-
-static catena_status_t init(struct bench_call *call, catena_request_t **request)
-{
-    const struct bench_blocks *sends = &call->layout.sends;
-    const struct bench_blocks *recvs = &call->layout.recvs;
-
-    return catena_alltoallv_init(call->send, sends->counts, sends->at,
-                                 CATENA_BYTE, call->recv, recvs->counts,
-                                 recvs->at, CATENA_BYTE, call->group, request);
-}
+BENCH_ON_GROUP(alltoallv, call->send, SENDS.counts, SENDS.at, CATENA_BYTE,
+               call->recv, RECVS.counts, RECVS.at, CATENA_BYTE)
 
 const struct bench_collective bench_alltoallv = {
-    BENCH_ALLTOALL_MEMBERS,
-    .name = "alltoallv",
+    BENCH_ALLTOALL(alltoallv),
     .help = "alltoall with blocks " BENCH_RANDOM_LENGTHS,
     .blocks = BENCH_RANDOM_LENGTHS,
     .lay_out = lay_out,
     .drop_layout = bench_blocks_free,
-    .blocking = blocking,
-    .start = start,
-    .init = init,
 };

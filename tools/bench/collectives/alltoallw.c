@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "bench.h"
 #include "columns.h"
+#include "levels.h"
 
 /* The matrices for sending and receiving have the same layout. */
 static void lay_out(struct bench_call *call)
@@ -30,39 +30,14 @@ static void drop_layout(struct bench_call *call)
     free(call->layout.arrays);
 }
 
-static catena_status_t blocking(struct bench_call *call)
-{
-    const struct bench_columns *columns = call->layout.arrays;
+#define COLUMNS BENCH_COLUMNS((const struct bench_columns *)call->layout.arrays)
 
-    return catena_alltoallw(call->send, BENCH_COLUMNS(columns), call->recv,
-                            BENCH_COLUMNS(columns), call->group);
-}
-
-static catena_status_t start(struct bench_call *call,
-                             catena_request_t **request)
-{
-    const struct bench_columns *columns = call->layout.arrays;
-
-    return catena_ialltoallw(call->send, BENCH_COLUMNS(columns), call->recv,
-                             BENCH_COLUMNS(columns), call->group, request);
-}
-
-static catena_status_t init(struct bench_call *call, catena_request_t **request)
-{
-    const struct bench_columns *columns = call->layout.arrays;
-
-    return catena_alltoallw_init(call->send, BENCH_COLUMNS(columns), call->recv,
-                                 BENCH_COLUMNS(columns), call->group, request);
-}
+BENCH_ON_GROUP(alltoallw, call->send, COLUMNS, call->recv, COLUMNS)
 
 const struct bench_collective bench_alltoallw = {
-    BENCH_ALLTOALL_MEMBERS,
-    .name = "alltoallw",
+    BENCH_ALLTOALL(alltoallw),
     .help = "alltoall of column blocks of a matrix, a type for each",
     .blocks = "columns of a matrix that has some for every rank",
     .lay_out = lay_out,
     .drop_layout = drop_layout,
-    .blocking = blocking,
-    .start = start,
-    .init = init,
 };

@@ -105,21 +105,7 @@ static void release(struct bench_call *call)
     call->state = NULL;
 }
 
-static catena_status_t blocking(struct bench_call *call)
-{
-    return catena_barrier(call->group);
-}
-
-static catena_status_t start(struct bench_call *call,
-                             catena_request_t **request)
-{
-    return catena_ibarrier(call->group, request);
-}
-
-static catena_status_t init(struct bench_call *call, catena_request_t **request)
-{
-    return catena_barrier_init(call->group, request);
-}
+BENCH_THREE_FORMS(barrier, call->group)
 
 /* In each call another rank enters the barrier 20 microseconds late, so that a
  * rank that leaves too early is detected. */
@@ -156,15 +142,8 @@ static uint64_t verify(struct bench_call *call, uint64_t stamp,
 }
 
 const struct bench_collective bench_barrier = {
-    .name = "barrier",
-    .help = "every rank waits for every rank",
-    .quick = true,
-    BENCH_BY_HIERARCHY("barrier"),
-    .prepare = prepare,
-    .release = release,
-    .blocking = blocking,
-    .start = start,
-    .init = init,
-    .fill = fill,
-    .verify = verify,
+    BENCH_CALL(barrier), .help = "every rank waits for every rank",
+    .quick = true,       BENCH_BY_HIERARCHY("barrier"),
+    .prepare = prepare,  .release = release,
+    .fill = fill,        .verify = verify,
 };

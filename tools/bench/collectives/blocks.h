@@ -82,12 +82,4 @@ void bench_fill_blocks(struct bench_call *call, uint64_t stamp);
 uint64_t bench_verify_blocks(struct bench_call *call, uint64_t stamp,
                              struct bench_mismatch *first);
 
-/* The members of struct bench_collective that all alltoalls have in common. */
-#define BENCH_ALLTOALL_MEMBERS                                                 \
-    .min = 1, .max = 65536, .synced = true, .algorithm = "alltoall_algorithm", \
-    .algorithm_names =                                                         \
-        "auto, direct, shift, bruck, morton, l-a2a, mpml, nmpml, onmpml",      \
-    .leaders = "alltoall_leaders", .fill = bench_fill_blocks,                  \
-    .verify = bench_verify_blocks
-
 #endif

@@ -302,7 +302,8 @@ static void find_sizes(const struct bench_options *options,
                        const struct bench_collective *collective, size_t *least,
                        size_t *most)
 {
-    size_t element = collective->reduces ? options->type->bytes : 1;
+    size_t element =
+        bench_has_trait(collective, CTN_REDUCES) ? options->type->bytes : 1;
     size_t min = options->min != BENCH_AUTO ? options->min : collective->min;
     size_t max = options->max != BENCH_AUTO ? options->max : collective->max;
 
@@ -320,7 +321,9 @@ static uint64_t run_sizes(struct bench_run *run,
                           const struct bench_collective *collective)
 {
     struct bench *bench = run->bench;
-    size_t element = collective->reduces ? bench->options->type->bytes : 1;
+    size_t element = bench_has_trait(collective, CTN_REDUCES)
+                         ? bench->options->type->bytes
+                         : 1;
     struct buffers buffers = {0};
     uint64_t errors = 0;
     size_t min, max;
@@ -346,7 +349,7 @@ static const char *refusal(const struct bench *bench,
     const char *refused =
         collective->refuse != NULL ? collective->refuse(bench) : NULL;
 
-    if (refused == NULL && collective->rooted &&
+    if (refused == NULL && bench_has_trait(collective, CTN_ROOT_ARGUMENT) &&
         options->root >= bench->place.ranks)
         refused = "--root: expected a lower rank than there are ranks";
     if (refused == NULL && options->flag)
@@ -370,10 +373,10 @@ static void describe(struct bench_run *run,
 {
     const struct bench_options *options = run->bench->options;
 
-    if (collective->reduces)
+    if (bench_has_trait(collective, CTN_REDUCES))
         bench_report_note(run->report, "reduction: %s of %s", options->op->name,
                           options->type->name);
-    if (collective->rooted)
+    if (bench_has_trait(collective, CTN_ROOT_ARGUMENT))
         bench_report_note(run->report, "root: %d", options->root);
     if (collective->describe != NULL)
         collective->describe(&run->variants[0].call, run->report);

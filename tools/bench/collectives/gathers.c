@@ -132,12 +132,12 @@ static void lay_out_scatterv(struct bench_call *call)
 #define VARYING_SENDS call->send, SENDS.counts, SENDS.at, CATENA_BYTE
 #define VARYING_RECVS call->recv, RECVS.counts, RECVS.at, CATENA_BYTE
 
-BENCH_THREE_FORMS(gather, OWN_SEND, UNIFORM_RECVS, BENCH_ROOT)
-BENCH_THREE_FORMS(gatherv, OWN_SEND, VARYING_RECVS, BENCH_ROOT)
-BENCH_THREE_FORMS(scatter, UNIFORM_SENDS, OWN_RECV, BENCH_ROOT)
-BENCH_THREE_FORMS(scatterv, VARYING_SENDS, OWN_RECV, BENCH_ROOT)
-BENCH_THREE_FORMS(allgather, OWN_SEND, UNIFORM_RECVS)
-BENCH_THREE_FORMS(allgatherv, OWN_SEND, VARYING_RECVS)
+BENCH_ON_GROUP(gather, OWN_SEND, UNIFORM_RECVS, BENCH_ROOT)
+BENCH_ON_GROUP(gatherv, OWN_SEND, VARYING_RECVS, BENCH_ROOT)
+BENCH_ON_GROUP(scatter, UNIFORM_SENDS, OWN_RECV, BENCH_ROOT)
+BENCH_ON_GROUP(scatterv, VARYING_SENDS, OWN_RECV, BENCH_ROOT)
+BENCH_ON_GROUP(allgather, OWN_SEND, UNIFORM_RECVS)
+BENCH_ON_GROUP(allgatherv, OWN_SEND, VARYING_RECVS)
 
 #define OF_RANDOM_LENGTHS                                                      \
     .blocks = BENCH_RANDOM_LENGTHS, .drop_layout = bench_blocks_free
@@ -146,7 +146,6 @@ const struct bench_collective bench_gather = {
     BENCH_HIERARCHICAL(gather, "gather"),
     BENCH_MOVES,
     .help = "a block of every rank to the root",
-    .rooted = true,
     .lay_out = lay_out_gather,
 };
 
@@ -155,7 +154,6 @@ const struct bench_collective bench_gatherv = {
     BENCH_MOVES,
     OF_RANDOM_LENGTHS,
     .help = "gather of blocks of random lengths",
-    .rooted = true,
     .lay_out = lay_out_gatherv,
 };
 
@@ -163,7 +161,6 @@ const struct bench_collective bench_scatter = {
     BENCH_HIERARCHICAL(scatter, "scatter"),
     BENCH_MOVES,
     .help = "a block of the root to every rank",
-    .rooted = true,
     .lay_out = lay_out_scatter,
 };
 
@@ -172,7 +169,6 @@ const struct bench_collective bench_scatterv = {
     BENCH_MOVES,
     OF_RANDOM_LENGTHS,
     .help = "scatter of blocks of random lengths",
-    .rooted = true,
     .lay_out = lay_out_scatterv,
 };
 
@@ -240,10 +236,10 @@ static void drop_counts(struct bench_call *call)
     free(call->layout.arrays);
 }
 
-BENCH_THREE_FORMS(reduce_scatter, call->send, call->recv, call->layout.arrays,
-                  BENCH_TYPE, BENCH_OP)
-BENCH_THREE_FORMS(reduce_scatter_block, call->send, call->recv, BENCH_COUNT,
-                  BENCH_TYPE, BENCH_OP)
+BENCH_ON_GROUP(reduce_scatter, call->send, call->recv, call->layout.arrays,
+               BENCH_TYPE, BENCH_OP)
+BENCH_ON_GROUP(reduce_scatter_block, call->send, call->recv, BENCH_COUNT,
+               BENCH_TYPE, BENCH_OP)
 
 const struct bench_collective bench_reduce_scatter = {
     BENCH_HIERARCHICAL(reduce_scatter, "reduce_scatter"),

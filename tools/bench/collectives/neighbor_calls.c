@@ -222,7 +222,7 @@ static void drop_elements(struct bench_call *call)
 #define ELEMENTS ((const struct elements *)call->layout.arrays)
 
 #define NEIGHBOR_FORMS(name, ...)                                              \
-    BENCH_THREE_FORMS_ON(bench_neighbors(call)->neighborhood, name, __VA_ARGS__)
+    BENCH_THREE_FORMS(name, __VA_ARGS__, bench_neighbors(call)->neighborhood)
 
 NEIGHBOR_FORMS(neighbor_allgather, OWN_SEND, UNIFORM_RECVS)
 NEIGHBOR_FORMS(neighbor_allgatherv, OWN_SEND, VARYING_RECVS)
@@ -250,38 +250,38 @@ static const char *check_two_buffers(const struct bench_options *options,
 }
 
 /* The members that all neighborhood collectives have in common. */
-#define NEIGHBOR_MEMBERS(kind, operation)                                      \
-    .name = "neighbor_" #kind, .max = 65536, .synced = true,                   \
-    .neighbors = CATENA_NEIGHBOR_##operation,                                  \
-    .algorithm_names = "auto, direct, colored, combining, aggregated",         \
-    .metrics = bench_neighbor_metrics, .refuse = bench_neighbors_refuse,       \
-    .prepare = bench_neighbors_prepare, .release = bench_neighbors_release,    \
-    .describe = bench_neighbors_describe, .explain = bench_neighbors_explain,  \
-    .finish = bench_neighbors_finish, .lay_out = lay_out_##kind,               \
-    .blocking = neighbor_##kind##_blocking, .start = neighbor_##kind##_start,  \
-    .init = neighbor_##kind##_init
+#define NEIGHBOR_MEMBERS(kind)                                                 \
+    BENCH_CALL(neighbor_##kind),                                               \
+        .max = 65536, .synced = true,                                          \
+        .neighbors = BENCH_PATTERN_neighbor_##kind,                            \
+        .algorithm_names = "auto, direct, colored, combining, aggregated",     \
+        .metrics = bench_neighbor_metrics, .refuse = bench_neighbors_refuse,   \
+        .prepare = bench_neighbors_prepare,                                    \
+        .release = bench_neighbors_release,                                    \
+        .describe = bench_neighbors_describe,                                  \
+        .explain = bench_neighbors_explain, .finish = bench_neighbors_finish,  \
+        .lay_out = lay_out_##kind
 
 /* A collective with blocks of various lengths or of datatypes of their own. */
-#define VARYING_MEMBERS(kind, operation, lengths, drop)                        \
-    NEIGHBOR_MEMBERS(kind, operation), .check = check_two_buffers,             \
-                                       .blocks = lengths, .drop_layout = drop
+#define VARYING_MEMBERS(kind, lengths, drop)                                   \
+    NEIGHBOR_MEMBERS(kind), .check = check_two_buffers, .blocks = lengths,     \
+                            .drop_layout = drop
 
 const struct bench_collective bench_neighbor_allgather = {
-    NEIGHBOR_MEMBERS(allgather, ALLGATHER),
+    NEIGHBOR_MEMBERS(allgather),
     BENCH_MOVES,
     .help = "a block to all neighbors",
     .check = check_two_buffers,
 };
 
 const struct bench_collective bench_neighbor_allgatherv = {
-    VARYING_MEMBERS(allgatherv, ALLGATHER, BENCH_RANDOM_LENGTHS,
-                    bench_blocks_free),
+    VARYING_MEMBERS(allgatherv, BENCH_RANDOM_LENGTHS, bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of random lengths",
 };
 
 const struct bench_collective bench_neighbor_alltoall = {
-    NEIGHBOR_MEMBERS(alltoall, ALLTOALL),
+    NEIGHBOR_MEMBERS(alltoall),
     BENCH_MOVES,
     .help = "a block to every neighbor",
     .check = bench_neighbors_check,
@@ -289,15 +289,14 @@ const struct bench_collective bench_neighbor_alltoall = {
 
 const struct bench_collective bench_neighbor_alltoallv = {
     VARYING_MEMBERS(
-        alltoallv, ALLTOALL,
-        "as long as their edges weigh, else random, a quarter empty",
+        alltoallv, "as long as their edges weigh, else random, a quarter empty",
         bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of other lengths: by weight, or random",
 };
 
 const struct bench_collective bench_neighbor_alltoallw = {
-    VARYING_MEMBERS(alltoallw, ALLTOALL,
+    VARYING_MEMBERS(alltoallw,
                     "columns of a matrix that has some for every neighbor",
                     drop_matrices),
     BENCH_MOVES,
@@ -305,14 +304,14 @@ const struct bench_collective bench_neighbor_alltoallw = {
 };
 
 const struct bench_collective bench_neighbor_reduce = {
-    NEIGHBOR_MEMBERS(reduce, REDUCE),
+    NEIGHBOR_MEMBERS(reduce),
     BENCH_REDUCES,
     .help = "neighbors' vectors combined",
     .check = bench_neighbors_check,
 };
 
 const struct bench_collective bench_neighbor_reducev = {
-    VARYING_MEMBERS(reducev, REDUCE, BENCH_RANDOM_LENGTHS, drop_elements),
+    VARYING_MEMBERS(reducev, BENCH_RANDOM_LENGTHS, drop_elements),
     BENCH_REDUCES,
     .help = "vectors for every neighbor combined there, of random lengths",
 };

@@ -29,14 +29,11 @@ static const char *check_bcast(const struct bench_options *options,
     return options->in_place ? "expected no option for a second buffer" : NULL;
 }
 
-BENCH_THREE_FORMS(bcast, call->recv, call->bytes, CATENA_BYTE, BENCH_ROOT)
+BENCH_ON_GROUP(bcast, call->recv, call->bytes, CATENA_BYTE, BENCH_ROOT)
 
 const struct bench_collective bench_bcast = {
-    BENCH_HIERARCHICAL(bcast, "bcast"),
-    BENCH_MOVES,
-    .help = "the root's vector to all",
-    .rooted = true,
-    .check = check_bcast,
+    BENCH_HIERARCHICAL(bcast, "bcast"), BENCH_MOVES,
+    .help = "the root's vector to all", .check = check_bcast,
     .lay_out = lay_out_bcast,
 };
 
@@ -79,16 +76,15 @@ static void lay_out_exscan(struct bench_call *call)
 /* The arguments that all reductions have. */
 #define REDUCTION call->send, call->recv, BENCH_COUNT, BENCH_TYPE, BENCH_OP
 
-BENCH_THREE_FORMS(reduce, REDUCTION, BENCH_ROOT)
-BENCH_THREE_FORMS(allreduce, REDUCTION)
-BENCH_THREE_FORMS(scan, REDUCTION)
-BENCH_THREE_FORMS(exscan, REDUCTION)
+BENCH_ON_GROUP(reduce, REDUCTION, BENCH_ROOT)
+BENCH_ON_GROUP(allreduce, REDUCTION)
+BENCH_ON_GROUP(scan, REDUCTION)
+BENCH_ON_GROUP(exscan, REDUCTION)
 
 const struct bench_collective bench_reduce = {
     BENCH_HIERARCHICAL(reduce, "reduce"),
     BENCH_REDUCES,
     .help = "vectors of all combined at the root",
-    .rooted = true,
     .lay_out = lay_out_reduce,
 };
 

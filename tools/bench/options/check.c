@@ -221,9 +221,11 @@ static error_t check_traits(struct parse *parse,
         (collective == NULL || collective->hierarchy == NULL))
         return bench_refuse(parse,
                             "--hierarchy: expected a hierarchical collective");
-    if (parse->typed && (collective == NULL || !collective->reduces))
+    if (parse->typed &&
+        (collective == NULL || !bench_has_trait(collective, CTN_REDUCES)))
         return bench_refuse(parse, "--type and --op: expected a reduction");
-    if (parse->rooted && (collective == NULL || !collective->rooted))
+    if (parse->rooted &&
+        (collective == NULL || !bench_has_trait(collective, CTN_ROOT_ARGUMENT)))
         return bench_refuse(parse, "--root: expected bcast, reduce, gather or "
                                    "scatter");
     if (count > BENCH_MAX_VARIANTS)
@@ -231,7 +233,8 @@ static error_t check_traits(struct parse *parse,
                             "expected at most %d algorithms with hierarchies "
                             "and modes, found %zu",
                             (int)BENCH_MAX_VARIANTS, count);
-    if (collective != NULL && collective->reduces && check_elements(parse) != 0)
+    if (collective != NULL && bench_has_trait(collective, CTN_REDUCES) &&
+        check_elements(parse) != 0)
         return EINVAL;
     return check_overlap(parse, collective);
 }
