@@ -156,21 +156,11 @@ static const ctn_rule_t *first_match(const ctn_tuning_t *tuning,
                : NULL;
 }
 
-/** The list for a collective; CTN_COLLECTIVES: there is none. */
-static ctn_collective_t collective_named(const char *name)
+bool ctn_tuning_find(const ctn_tuning_t *tuning, bool vector, uint32_t nodes,
+                     uint32_t ppn, size_t bytes, ctn_rule_t *out)
 {
-    return strcmp(name, "alltoall") == 0 ? CTN_ALLTOALL
-           : strcmp(name, "alltoallv") == 0 || strcmp(name, "alltoallw") == 0
-               ? CTN_ALLTOALLV
-               : CTN_COLLECTIVES;
-}
-
-bool ctn_tuning_find(const ctn_tuning_t *tuning, const char *collective,
-                     uint32_t nodes, uint32_t ppn, size_t bytes,
-                     ctn_rule_t *out)
-{
-    ctn_collective_t found = collective_named(collective);
-    if (found == CTN_COLLECTIVES || nodes == 0 || ppn == 0) {
+    ctn_collective_t found = vector ? CTN_ALLTOALLV : CTN_ALLTOALL;
+    if (nodes == 0 || ppn == 0) {
         return false;
     }
     if (tuning->machine != NULL) {

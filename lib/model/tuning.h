@@ -76,14 +76,13 @@ const char *ctn_tuning_name(const ctn_tuning_t *tuning);
 /** Find the first rule that matches, or make one by the formulas. Allocates no
  * memory. Callers cache the result: with a machine it takes some twenty
  * evaluations of formulas.
- * @param[in]  collective "alltoall", "alltoallv" or "alltoallw" (as alltoallv)
+ * @param[in]  vector     for an alltoallv or alltoallw; false: for an alltoall
  * @param[in]  nodes, ppn at least 1; as in ctn_rule_t
  * @param[in]  bytes      of a block; for alltoallv the caller's estimate, which
  *             only formulas use
  * @param[out] out        the rule, set only if one matches
  * @return false: no rule matches */
-bool ctn_tuning_find(const ctn_tuning_t *tuning, const char *collective,
-                     uint32_t nodes, uint32_t ppn, size_t bytes,
-                     ctn_rule_t *out);
+bool ctn_tuning_find(const ctn_tuning_t *tuning, bool vector, uint32_t nodes,
+                     uint32_t ppn, size_t bytes, ctn_rule_t *out);
 
 #endif

@@ -279,10 +279,9 @@ static catena_status_t look_up(ctn_selector_t *selector,
             return status;
         }
     }
-    if (!ctn_tuning_find(
-            selector->tuning, call->vector ? "alltoallv" : "alltoall",
-            call->topo->nodes, members_on_largest(&call->topo->member_table),
-            bytes, &rule)) {
+    if (!ctn_tuning_find(selector->tuning, call->vector, call->topo->nodes,
+                         members_on_largest(&call->topo->member_table), bytes,
+                         &rule)) {
         return CATENA_ERR_ARG;
     }
     tuned->vector = call->vector;
