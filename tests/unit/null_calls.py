@@ -1,7 +1,8 @@
 """Calls of every public function with one pointer NULL at a time, as C; and of
-functions that free, with a NULL handle.
+functions that free, with a NULL handle. Fails if a collective of calls.def has
+an entry point without such a call.
 
-usage: null_calls.py HEADER... > null_calls.h
+usage: null_calls.py CALLS_DEF HEADER... > null_calls.h
 The values of all other arguments are members of null_t in test_arguments.c."""
 
 import re
@@ -117,8 +118,15 @@ def is_pointer(kind):
         'catena_sim_program_t')
 
 
+def entry_points(calls_def):
+    """The functions of all collectives."""
+    names = re.findall(r'^CTN_[A-Z]+\(\w+, (\w+),', open(calls_def).read(), re.M)
+    return {form.format(name) for name in names
+            for form in ('catena_{}', 'catena_i{}', 'catena_{}_init')}
+
+
 def main():
-    text = ''.join(open(header).read() for header in sys.argv[1:])
+    text = ''.join(open(header).read() for header in sys.argv[2:])
     text = re.sub(r'/\*.*?\*/|^#.*?(?<!\\)$', ' ', text, flags=re.S | re.M)
     cases = []
     for result, function, inside in re.findall(
@@ -145,6 +153,9 @@ def main():
                   f'    ACCEPTS(n, {function}(&none));')
         print('}\n')
         cases.append(function)
+    lacks = entry_points(sys.argv[1]) - set(cases)
+    if lacks:
+        sys.exit(f'not called with NULL: {", ".join(sorted(lacks))}')
     print('static const struct {\n    const char *name;\n'
           '    void (*run)(null_t *n);\n} null_calls[] = {')
     for function in cases:
