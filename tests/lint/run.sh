@@ -129,10 +129,12 @@ report "only heap and topo include libnuma" \
 report "only the mapping of graphs includes SCOTCH" \
     "$(only_in 'scotch' 'lib/map/scotch.c')"
 # Of lib/core they use what is linked into them: catena_core in lib/meson.build.
-report "tools and examples see only public headers and catena_core" \
+# The list of collectives depends on nothing.
+report "tools and tests see only public headers, catena_core and the list of collectives" \
     "$(grep -rnE "#include \"($folders)/" \
-        tools docs tests/ranks --include='*.[ch]' |
-        grep -vE '"core/(clock|cores|hash|random|units|vector)\.h"')"
+        tools docs tests/{oracle,peers,ranks,sim} --include='*.[ch]' |
+        grep -vE '"core/(clock|cores|hash|random|units|vector)\.h"' |
+        grep -vE '"coll/call/(calls\.def|description\.h)"')"
 report "public headers compile alone in all standards" "$(public_headers)"
 report "a deprecated function is a warning" "$(deprecation)"
 report "no mutable globals" "$(mutable_globals)"
