@@ -5,24 +5,12 @@
 #include "oracle/random.h"
 
 static const char *const names[PEER_KINDS] = {
-    [PEER_ALLTOALL] = "alltoall",
-    [PEER_ALLTOALLV] = "alltoallv",
-    [PEER_ALLTOALLW] = "alltoallw",
     [PEER_SPLIT] = "split",
-    [PEER_BARRIER] = "barrier",
-    [PEER_BCAST] = "bcast",
-    [PEER_REDUCE] = "reduce",
-    [PEER_ALLREDUCE] = "allreduce",
-    [PEER_GATHER] = "gather",
-    [PEER_SCATTER] = "scatter",
-    [PEER_ALLGATHER] = "allgather",
-    [PEER_REDUCE_SCATTER] = "reduce_scatter",
-    [PEER_SCAN] = "scan",
-    [PEER_NEIGHBOR_ALLGATHER] = "neighbor_allgather",
-    [PEER_NEIGHBOR_ALLGATHERV] = "neighbor_allgatherv",
-    [PEER_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
-    [PEER_NEIGHBOR_ALLTOALLV] = "neighbor_alltoallv",
-    [PEER_NEIGHBOR_ALLTOALLW] = "neighbor_alltoallw",
+#define CTN_CALL(NAME, name, ...) [PEER_##NAME] = #name,
+#define CTN_VARIANT CTN_CALL
+#define CTN_ALLTOALL CTN_CALL
+#define CTN_NEIGHBOR CTN_CALL
+#include "coll/call/calls.def"
     [PEER_NEIGHBOR_ALLTOALL_INIT] = "neighbor_alltoall_init",
 };
 

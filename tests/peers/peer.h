@@ -8,25 +8,16 @@
  * calls of one library. All are built from the same loop, so that they differ
  * only in the library. */
 
+/* The collectives of calls.def, of which a side may lack some, and two more. Of
+ * reduce_scatter blocks of one length are measured; those of neighborhoods are
+ * to and from the neighbors in a mesh. */
 enum peer_kind {
-    PEER_ALLTOALL,
-    PEER_ALLTOALLV,
-    PEER_ALLTOALLW,
     PEER_SPLIT,
-    PEER_BARRIER,
-    PEER_BCAST,
-    PEER_REDUCE,
-    PEER_ALLREDUCE,
-    PEER_GATHER,
-    PEER_SCATTER,
-    PEER_ALLGATHER,
-    PEER_REDUCE_SCATTER, /* blocks of one length */
-    PEER_SCAN,
-    PEER_NEIGHBOR_ALLGATHER, /* to and from the neighbors in a mesh */
-    PEER_NEIGHBOR_ALLGATHERV,
-    PEER_NEIGHBOR_ALLTOALL,
-    PEER_NEIGHBOR_ALLTOALLV,
-    PEER_NEIGHBOR_ALLTOALLW,
+#define CTN_CALL(NAME, ...) PEER_##NAME,
+#define CTN_VARIANT CTN_CALL
+#define CTN_ALLTOALL CTN_CALL
+#define CTN_NEIGHBOR CTN_CALL
+#include "coll/call/calls.def"
     PEER_NEIGHBOR_ALLTOALL_INIT, /* restarted each time */
     PEER_KINDS
 };

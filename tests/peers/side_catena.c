@@ -273,8 +273,13 @@ static catena_status_t run(struct peer_call *call)
         return run_neighbors(call);
     case PEER_NEIGHBOR_ALLTOALL_INIT:
         return run_started(call);
-    default:
+    case PEER_REDUCE:
+    case PEER_ALLREDUCE:
+    case PEER_REDUCE_SCATTER:
+    case PEER_SCAN:
         return run_vector(call);
+    default:
+        return CATENA_ERR_UNSUPPORTED;
     }
 }
 

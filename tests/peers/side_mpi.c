@@ -283,8 +283,14 @@ void peer_run(struct peer_call *call)
     case PEER_NEIGHBOR_ALLTOALL_INIT:
         run_started(call);
         break;
-    default:
+    case PEER_REDUCE:
+    case PEER_ALLREDUCE:
+    case PEER_REDUCE_SCATTER:
+    case PEER_SCAN:
         run_vector(call);
+        break;
+    default:
+        peer_abort("this collective is not measured");
     }
 }
 
