@@ -18,8 +18,9 @@
  *
  * Remote memory is named (process, offset): an offset in the arena that the
  * process registered. Data move by puts; only the receiver of a rendezvous
- * message uses get. A flag is a word whose store announces data or an event;
- * ranks wait for flags in their own arena or in memory of their node.
+ * message and a split's exact sort use get. A flag is a word whose store
+ * announces data or an event; ranks wait for flags in their own arena or in
+ * memory of their node.
  *
  * Order of put_signal and signal:
  * - When a flag is visible, so are the data that were sent with it.

@@ -9,7 +9,8 @@
 
 /** An edge, as its higher end sends it. */
 typedef struct joined {
-    uint32_t rank; /* for ctn_sparse_exchange: 0, then the higher end */
+    uint32_t rank; /* when sent: the target, rank 0; when received: the source,
+                      the higher end */
     uint32_t lower;
 } joined_t;
 

@@ -103,8 +103,8 @@ static void copy(void *to, const ctn_vector_t *vector, size_t bytes)
     }
 }
 
-/** Makes a schedule without links and facts of what was added. NULL: no memory.
- */
+/** Makes a schedule of what was added. It has no links and no facts yet. NULL:
+ * no memory. */
 static ctn_schedule_t *pack(const ctn_schedule_builder_t *builder)
 {
     ctn_schedule_t *schedule =

@@ -61,8 +61,9 @@ catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *builder,
                                             bool impossible,
                                             ctn_schedule_t **schedule);
 
-/** Sets schedule->facts except for remote_rounds: counts messages and blocks at
- * this rank, and agrees on sums and maxima. The links are set. Collective. */
+/** Sets schedule->facts except for remote_rounds and those of contributors:
+ * counts messages and blocks at this rank, and agrees on sums and maxima. The
+ * links are set. Collective. */
 catena_status_t
 ctn_schedule_agree_facts(const catena_neighborhood_t *neighborhood,
                          ctn_schedule_t *schedule);

@@ -153,15 +153,14 @@ void calibrate_measure_overheads(struct calibration *c)
     calibrate_record(
         c, SEND_OVERHEAD, send_ns > far ? send_ns / far : 1,
         "measured: processor time to start a direct catena_ialltoall of 8 "
-        "bytes over all ranks, less that over the node's, by the %d "
-        "messages to other nodes; medians of %d times %d, in turns",
+        "bytes over all ranks, less that over the node's, divided by "
+        "the %d messages to other nodes; medians of %d times %d, in turns",
         far, QUIET_TIMES, GROUPS - 1);
     calibrate_record(
         c, RECEIVE_OVERHEAD, receive_ns > 0 ? receive_ns / far : 0,
         "measured: processor time of catena_request_wait for such an alltoall "
-        "when "
-        "all had arrived, less that over the node's, by the %d messages "
-        "from other nodes; medians of %d, in turns",
+        "when all had arrived, less that over the node's, divided by the "
+        "%d messages from other nodes; medians of %d, in turns",
         far, QUIET_TIMES);
 }
 

@@ -293,15 +293,16 @@ void bench_neighbors_describe(const struct bench_call *call,
                       options->shuffle ? "; ranks shuffled" : "",
                       options->reorder ? "; reordered by catena" : "");
     bench_report_note(report,
-                      "weight of edges between nodes: %llu of %llu; in the "
-                      "order before: %llu",
+                      "weight of edges between nodes: %llu of %llu; before "
+                      "reordering: %llu",
                       (unsigned long long)stats.weight_between,
                       (unsigned long long)stats.weight_all,
                       (unsigned long long)stats.weight_before);
     bench_report_note(report,
-                      "Sent: messages of a rank, most; Rounds, Heavy: of "
-                      "messages, and with heaviest edges; Between(B), "
-                      "Before(B): Size x weight of edges between nodes");
+                      "Sent: most messages that a rank sends; Rounds: of "
+                      "messages; Heavy: rounds with the heaviest edges; "
+                      "Between(B), Before(B): Size x weight of edges between "
+                      "nodes");
 }
 
 catena_status_t bench_neighbors_explain(const struct bench_call *call,

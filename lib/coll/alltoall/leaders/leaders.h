@@ -27,7 +27,8 @@ typedef struct ctn_leaders {
     bool push;               /* this member's send buffer is out of reach */
     bool take;               /* this member's receive buffer is out of reach */
     bool known;              /* the buffer descriptors have been read */
-    bool has_posted;         /* receives may be posted at the network */
+    bool has_posted;         /* a receive has been posted at the network, and
+                                may still be */
     bool mismatch;           /* some message had other lengths */
     uint32_t peer_checks;    /* exec->peer_checks at the start or last check */
     uint32_t departed;       /* virtual leaders known to be done */
@@ -84,7 +85,8 @@ ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
     return &a->layout->address[node * a->layout->leaders + leader];
 }
 
-/** Initialize this member's ports and assign the first places. */
+/** Initialize this member's ports and assign the first incoming fragments
+ * their places (ctn_port_run_t). */
 catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a);
 /** Cancel all posted receives: for an operation that failed. */
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a);
