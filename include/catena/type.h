@@ -47,8 +47,8 @@ typedef struct catena_int64_int64 {
 
 /** The fixed types. They may stand in static initializers. 0x100 to 0x1ff are
  * reserved for them: 0x10x no arithmetic, 0x11x signed integers, 0x12x unsigned
- * integers, 0x13x floats, 0x14x complex (the last digit is the binary logarithm
- * of the size), 0x15x pairs. */
+ * integers, 0x13x floats, 0x14x complex (in the last four, the last digit is
+ * the binary logarithm of the size), 0x15x pairs. */
 #define CATENA_BYTE ((catena_type_t)0x101)
 #define CATENA_INT8 ((catena_type_t)0x110)
 #define CATENA_INT16 ((catena_type_t)0x111)

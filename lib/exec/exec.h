@@ -67,8 +67,8 @@ typedef struct ctn_algorithm {
     /** No rank completes the operation before all ranks of the sequence have
      * started it. */
     bool synchronizing;
-    /** Called once when the operation ends, with or without an error; may be
-     * NULL. */
+    /** Called when the operation ends, with or without an error; may be NULL.
+     * Also by some algorithms before that, so it may find its work done. */
     void (*finish)(ctn_op_t *op);
     /** Called once when the operation is released: frees what the operation
      * keeps between starts; may be NULL. */

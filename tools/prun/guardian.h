@@ -22,7 +22,8 @@ void prun_guardian_stop(struct prun_job *job);
 
 /* sweep.c */
 
-/** Kill every process whose environment names this job.
+/** Kill every process whose environment names this job, except guardians and
+ * the caller.
  * @param[in] name_space the job's PMIx namespace
  * @return the number of killed processes */
 uint32_t prun_sweep(const char *name_space);

@@ -50,7 +50,7 @@ struct catena_sim_rank {
     bool notified;  /* an event came while it did not sleep */
     bool killed;
     bool stalls;    /* woken because there are no more events */
-    int32_t status; /* of its progress */
+    int32_t status; /* what its calls of `progress` return; < 0: it failed */
     /* Touched also by sends. */
     uint64_t endpoint_free; /* when its endpoint can take the next message */
     uint64_t last_store;    /* when its last store becomes visible */
@@ -104,7 +104,7 @@ typedef struct sim_node {
 typedef enum sim_kind {
     SIM_RUN,    /* a rank continues, whatever it waits for */
     SIM_TIMER,  /* a rank's sleep is over */
-    SIM_SENT,   /* a source is free again */
+    SIM_SENT,   /* a source is free again; of a get: the data have come */
     SIM_HEAD,   /* a message's first byte reaches the receiving port */
     SIM_ARRIVE, /* its last byte and its flag have arrived */
     SIM_STORE,  /* a flag becomes visible on the node */
@@ -116,7 +116,7 @@ typedef enum sim_kind {
  * times at long intervals. So the first cache line holds what most of them
  * need; the second one serves large data and rare kinds; small data follow.
  * HEAD, ARRIVE and STORE are about a message: `bytes` of data go to `to`, then
- * `value` to `word` (NULL: no flag). */
+ * `value` to `word` (NULL: no flag). SENT of a get copies `bytes` to `to`. */
 typedef struct sim_event {
     uint8_t kind;    /* a sim_kind_t */
     bool to_node;    /* STORE: all ranks of the node read the word */

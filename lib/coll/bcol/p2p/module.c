@@ -77,7 +77,8 @@ static uint16_t signature_of(unsigned algorithm, uint64_t lengths)
  * bits above the digest of lengths), modulo a prime. Lengths that differ by
  * mistake often differ by a factor that is a power of two, and so do then the
  * numbers of chunks or passes. The remainders of two such numbers differ for
- * any factor below 2^1019 (chunks) or 2^60 (passes). */
+ * any factor below 2^1019 (chunks) or 2^60 (passes), unless both are multiples
+ * of the prime. */
 enum { CHUNKS_MODULUS = 2039, PASSES_MODULUS = 61, PASSES_SHIFT = 5 };
 
 _Static_assert(CHUNKS_MODULUS < 1 << CTN_P2P_LENGTHS_BITS &&
@@ -155,8 +156,9 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
                      call->signature);
 }
 
-/** Whether any slot holds such a message. In a ring algorithm only the last
- * slot receives signatures; the words of the others hold counts. */
+/** Whether any slot holds a message with another signature (`mismatches`). In a
+ * ring algorithm only the last slot receives signatures; the words of the
+ * others hold counts. */
 static bool any_mismatches(const ctn_p2p_t *p2p, uint64_t seq,
                            uint16_t signature)
 {
