@@ -105,6 +105,18 @@ static catena_status_t plan_blocks(ctn_ml_t *ml)
     return status == CATENA_OK ? ctn_route_layout(ml, &rooted->route) : status;
 }
 
+/** At the root, which sends its own block to itself: both of its lengths. */
+static void check_own(ctn_ml_t *ml)
+{
+    bool gathers = ml->call.composition->single_level_kind == CTN_GATHER;
+    size_t block = ctn_blocks_bytes(&ml->call.all, ctn_ml_rank(ml));
+    size_t own = ctn_ml_rooted_own(ml)->bytes;
+    if (block != own) {
+        refuse(ml, ctn_ml_rank(ml), gathers ? own : block,
+               gathers ? block : own);
+    }
+}
+
 /** Plan the blocks with the lengths that this rank knows without messages. */
 static catena_status_t plan_known(ctn_ml_t *ml)
 {
@@ -112,6 +124,7 @@ static catena_status_t plan_known(ctn_ml_t *ml)
     ctn_cover_t *cover = &rooted->route.cover;
     cover->bytes = ctn_ml_rooted_own(ml)->bytes;
     if (ctn_ml_rooted_is_root(ml)) {
+        check_own(ml);
         cover->bytes = ml->call.all.bytes;
         if (ctn_has_lengths(ml->call.composition->collective)) {
             cover->at = ctn_route_offsets(ml);
