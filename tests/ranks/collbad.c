@@ -132,6 +132,37 @@ static void sides(rank_test_t *test)
     free(b);
 }
 
+/** Blocks that are empty for all ranks, but this rank's own is not. */
+static void own_blocks(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    catena_type_t type = CATENA_INT32;
+    int32_t *a = calloc((size_t)test->place.ranks * N, sizeof(*a));
+    int32_t b[N] = {0};
+    const char *sent = "send has 16 bytes; expected 0, like recv";
+    const char *received = "recv has 16 bytes; expected 0, like send";
+    catena_request_t *request = NULL;
+    REFUSED(test, sent, catena_allgather(b, N, type, a, 0, type, g));
+    if (test->place.rank == 0) {
+        REFUSED(test, sent, catena_gather(b, N, type, a, 0, type, 0, g));
+        REFUSED(test, sent,
+                catena_igather(b, N, type, a, 0, type, 0, g, &request));
+        REFUSED(test, sent,
+                catena_gather_init(b, N, type, a, 0, type, 0, g, &request));
+        REFUSED(test, received, catena_scatter(a, 0, type, b, N, type, 0, g));
+        REFUSED(test, received,
+                catena_scatter_init(a, 0, type, b, N, type, 0, g, &request));
+        RANK_CHECK(test, request == NULL);
+    } else { /* as if the root's call were right: no rank waits */
+        RANK_CHECK(test,
+                   catena_gather(b, 0, type, NULL, N, NULL, 0, g) == CATENA_OK);
+        RANK_CHECK(test, catena_scatter(NULL, N, NULL, b, 0, type, 0, g) ==
+                             CATENA_OK);
+    }
+    still_works(test, g);
+    free(a);
+}
+
 /** Operations, and types that they do not take. */
 static void operations(rank_test_t *test)
 {
@@ -250,6 +281,7 @@ static const rank_case_t cases[] = {
     {"NULL", nulls},
     {"more than there are addresses", overflow},
     {"sides of different lengths", sides},
+    {"own blocks that are not empty", own_blocks},
     {"operations and types", operations},
     {"in place where there is no place", in_place},
     {"settings that make no sense", settings},

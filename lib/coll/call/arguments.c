@@ -294,6 +294,34 @@ static catena_status_t read_send(const call_check_t *check)
     return read_side(&send, &operands->send, &operands->send_bytes);
 }
 
+/** Check that this rank's own block is empty if all blocks of the other side
+ * are. The call then ends at once (ctn_operands_empty), so no other check would
+ * find it. In an allgather the other ranks would wait for this block; at the
+ * root of a gather or scatter it would be lost. */
+static catena_status_t check_own_block(const call_check_t *check)
+{
+    const ctn_description_t *collective = check->args->collective;
+    const ctn_operands_t *operands = check->operands;
+    unsigned in_place = CTN_SEND_IN_PLACE | CTN_RECV_IN_PLACE;
+    if ((collective->traits & in_place) == 0 || /* neighborhoods */
+        (ctn_has_trait(collective, CTN_ROOT_ARGUMENT) &&
+         ctn_has_lengths(collective))) {
+        return CATENA_OK;
+    }
+    /* A side that is not significant here has no type. */
+    if (is_among_all(collective->send, collective->recv) &&
+        operands->recv.type != NULL && operands->recv_bytes == 0) {
+        return REFUSE(check, "send has %zu bytes; expected 0, like recv",
+                      operands->send_bytes);
+    }
+    if (is_among_all(collective->recv, collective->send) &&
+        operands->send.type != NULL && operands->send_bytes == 0) {
+        return REFUSE(check, "recv has %zu bytes; expected 0, like send",
+                      operands->recv_bytes);
+    }
+    return CATENA_OK;
+}
+
 /** Check the lengths of both sides against each other. */
 static inline catena_status_t check_lengths(const call_check_t *check)
 {
@@ -306,16 +334,9 @@ static inline catena_status_t check_lengths(const call_check_t *check)
                       "of recv",
                       operands->send.bytes, operands->recv.bytes);
     }
-    /* allgather: with an empty recv this rank would do nothing, and the other
-     * ranks would wait for its data. */
-    if (is_among_all(collective->send, collective->recv) &&
-        (collective->traits & (CTN_ROOT_ARGUMENT | CTN_SEND_IN_PLACE)) ==
-            CTN_SEND_IN_PLACE &&
-        operands->recv_bytes == 0 && operands->send_bytes > 0) {
-        return REFUSE(check, "send has %zu bytes; expected 0, like recv",
-                      operands->send_bytes);
-    }
-    return CATENA_OK;
+    return (operands->send_bytes == 0) != (operands->recv_bytes == 0)
+               ? check_own_block(check)
+               : CATENA_OK;
 }
 
 /** Find which sides are read, and whether one is in place. */
