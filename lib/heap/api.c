@@ -118,7 +118,9 @@ catena_status_t catena_node_put(catena_context_t *context, int rank,
     if (target == NULL || (send == NULL && bytes > 0)) {
         return CATENA_ERR_ARG;
     }
-    memcpy(target, send, bytes);
+    if (bytes > 0) { /* memcpy takes no NULL */
+        memcpy(target, send, bytes);
+    }
     ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
     return CATENA_OK;
 }
@@ -131,7 +133,9 @@ catena_status_t catena_node_get(catena_context_t *context, int rank,
     if (source == NULL || (recv == NULL && bytes > 0)) {
         return CATENA_ERR_ARG;
     }
-    memcpy(recv, source, bytes);
+    if (bytes > 0) { /* memcpy takes no NULL */
+        memcpy(recv, source, bytes);
+    }
     ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
     return CATENA_OK;
 }
