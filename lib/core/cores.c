@@ -92,6 +92,9 @@ static unsigned list_cores(const char *list)
             return UINT_MAX;
         }
         cores += (unsigned)(last - first) + 1;
+        if (cores > MOST_UNITS) { /* units that are listed several times */
+            return UINT_MAX;
+        }
         if (*list != ',') {
             return *list == '\n' || *list == '\0' ? cores : UINT_MAX;
         }

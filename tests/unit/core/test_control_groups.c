@@ -190,6 +190,23 @@ START_TEST(memory)
 }
 END_TEST
 
+/** A list of ranges whose sum is 2^32. */
+START_TEST(repeated_units)
+{
+    static const char range[] = "0-1048575,";
+    const size_t length = sizeof(range) - 1, times = 4096;
+    char *text = malloc(times * length + 1);
+    ck_assert_ptr_nonnull(text);
+    for (size_t i = 0; i < times; i++) {
+        memcpy(text + i * length, range, length + 1);
+    }
+    text[times * length - 1] = '\0'; /* the last comma */
+    put("/proc/self/cgroup", "0::/job\n");
+    ck_assert_uint_eq(with(V2 "/job/cpuset.cpus.effective", text), 16);
+    free(text);
+}
+END_TEST
+
 START_TEST(long_paths)
 {
     /* Longer than any path, and a first line longer than a page. */
@@ -224,6 +241,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, garbage);
     tcase_add_test(tcase, affinity);
     tcase_add_test(tcase, memory);
+    tcase_add_test(tcase, repeated_units);
     tcase_add_test(tcase, long_paths);
 }
 
