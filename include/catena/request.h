@@ -22,6 +22,9 @@ extern "C" {
  * ranks, and never a call that is not persistent. */
 typedef struct catena_request catena_request_t;
 
+/* If operations failed, functions that complete requests return an error of
+ * theirs; `done`, `index` and the handles are set all the same. */
+
 /** Start a persistent request; does not block.
  * @return CATENA_OK, ERR_ARG (NULL), ERR_STATE (it is active, or not
  *         persistent) */
