@@ -36,6 +36,7 @@ static char *changed(const char *name, const char *from, const char *to)
         if (strcmp(ctn_builtin_machine[i].name, name) == 0) {
             ck_assert_msg(at != NULL, "no '%s' in %s", from, name);
             char *copy = malloc(strlen(text) + strlen(to) + 1);
+            ck_assert_ptr_nonnull(copy);
             sprintf(copy, "%.*s%s%s", (int)(at - text), text, to,
                     at + strlen(from));
             return copy;
