@@ -11,6 +11,7 @@
 #include "context.h"
 #include "core/cache_line.h"
 #include "core/cores.h"
+#include "core/refuse.h"
 #include "core/sized.h"
 #include "exec/exec.h"
 #include "exec/handshake.h"
@@ -333,12 +334,13 @@ catena_status_t catena_init(const catena_config_t *config,
                             catena_context_t **out)
 {
     if (out == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, __func__, "context");
     }
     catena_config_t own = {.size = sizeof(own)};
     catena_status_t status =
-        config != NULL ? ctn_sized_read(NULL, &config_struct, config, &own)
-                       : CATENA_OK;
+        config != NULL
+            ? ctn_sized_read(__func__, NULL, &config_struct, config, &own)
+            : CATENA_OK;
     if (status != CATENA_OK) {
         return status;
     }
@@ -409,19 +411,17 @@ static catena_status_t end_teardowns(const catena_context_t *context,
 catena_status_t catena_finalize(catena_context_t **handle)
 {
     if (handle == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, __func__, "context");
     }
     catena_context_t *context = *handle;
     if (context == NULL) {
         return CATENA_OK;
     }
     if (context->exec->started > 0 && context->exec->status == CATENA_OK) {
-        ctn_error(
-            &context->log,
-            "catena_finalize: persistent requests are active (%u); complete "
-            "them first",
+        return ctn_refuse(
+            &context->log, CATENA_ERR_STATE, __func__,
+            "persistent requests are active (%u); complete them first",
             context->exec->started);
-        return CATENA_ERR_STATE;
     }
     uint64_t none = 0;
     if (context->self != NULL &&
@@ -451,15 +451,23 @@ catena_status_t catena_finalize(catena_context_t **handle)
 
 catena_group_t *catena_world(const catena_context_t *context)
 {
-    return context != NULL ? context->world : NULL;
+    if (context == NULL) {
+        (void)CTN_REFUSE_NULL(NULL, context);
+        return NULL;
+    }
+    return context->world;
 }
 
 /** The group is created when it is first asked for: most programs do not use
  * it, and it has a control block. Its chain needs no messages. */
 catena_group_t *catena_self(catena_context_t *context)
 {
-    if (context == NULL || context->self != NULL) {
-        return context != NULL ? context->self : NULL;
+    if (context == NULL) {
+        (void)CTN_REFUSE_NULL(NULL, context);
+        return NULL;
+    }
+    if (context->self != NULL) {
+        return context->self;
     }
     catena_group_t *self;
     if (ctn_group_create(context->exec, &self) != CATENA_OK) {
@@ -492,7 +500,8 @@ void catena_abort(catena_context_t *context, int code)
 
 catena_status_t catena_progress(catena_context_t *context)
 {
-    return context != NULL ? ctn_exec_progress(context->exec) : CATENA_ERR_ARG;
+    return context != NULL ? ctn_exec_progress(context->exec)
+                           : ctn_refuse_null(NULL, __func__, "context");
 }
 
 double catena_time(const catena_context_t *context)
@@ -502,8 +511,13 @@ double catena_time(const catena_context_t *context)
 
 catena_status_t catena_compute(catena_context_t *context, double seconds)
 {
-    if (context == NULL || !(seconds >= 0 && seconds <= CTN_SIM_LONGEST_S)) {
-        return CATENA_ERR_ARG;
+    if (context == NULL) {
+        return CTN_REFUSE_NULL(NULL, context);
+    }
+    if (!(seconds >= 0 && seconds <= CTN_SIM_LONGEST_S)) {
+        return ctn_refuse(&context->log, CATENA_ERR_ARG, __func__,
+                          "%g seconds; expected 0 to %g", seconds,
+                          (double)CTN_SIM_LONGEST_S);
     }
     if (context->sim != NULL) {
         ctn_simulator_of(context->sim)->compute(context->sim, seconds);
@@ -521,7 +535,7 @@ catena_status_t catena_get_place(const catena_context_t *context,
                                  catena_place_t *place)
 {
     if (context == NULL || place == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_log_of(context), context, place);
     }
     const ctn_topo_t *topo = ctn_topo_of(context->world);
     const catena_place_t own = {
@@ -540,13 +554,13 @@ catena_status_t catena_get_place(const catena_context_t *context,
                        ? context->network->ops->describe(context->network)
                        : "none",
     };
-    return ctn_sized_write(&context->log, &place_struct, &own, place);
+    return ctn_sized_write(__func__, &context->log, &place_struct, &own, place);
 }
 
 catena_status_t catena_node_fence(catena_context_t *context)
 {
     if (context == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, context);
     }
     return ctn_op_run(context->exec, ctn_fence_create(context->world));
 }

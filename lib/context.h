@@ -25,4 +25,10 @@ struct catena_context {
     catena_group_t *self; /* of this rank alone; NULL: not created yet */
 };
 
+/** The log of a context; NULL, the default log, if there is none. */
+static inline const ctn_log_t *ctn_log_of(const catena_context_t *context)
+{
+    return context != NULL ? &context->log : NULL;
+}
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "coll/hierarchy/settings.h"
 #include "coll/select/select.h"
+#include "core/refuse.h"
 #include "exec/exec.h"
 #include "heap/heap.h"
 #include "model/tuning.h"
@@ -73,7 +74,7 @@ catena_status_t catena_config_print(FILE *stream, int help)
 {
     ctn_config_t checked;
     if (stream == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, stream);
     }
     /* Print the values only if catena_init would accept them. */
     catena_status_t status =

@@ -5,6 +5,7 @@
 
 #include "context.h"
 #include "core/clock.h"
+#include "core/refuse.h"
 #include "core/sized.h"
 #include "model/machine.h"
 #include "transports/sim/sim.h"
@@ -40,24 +41,24 @@ static catena_status_t check_values(const ctn_log_t *log,
                                     const catena_sim_params_t *params)
 {
     if (!(params->jitter >= 0 && params->jitter <= 1000)) {
-        ctn_error(log, "simulator: jitter is %g; expected 0 to 1000",
+        ctn_error(log, "catena_sim_run: jitter is %g; expected 0 to 1000",
                   params->jitter);
         return CATENA_ERR_ARG;
     }
     if (!(params->node_overhead_s >= 0 && params->node_overhead_s <= 1)) {
-        ctn_error(log, "simulator: node_overhead_s is %g; expected 0 to 1",
+        ctn_error(log, "catena_sim_run: node_overhead_s is %g; expected 0 to 1",
                   params->node_overhead_s);
         return CATENA_ERR_ARG;
     }
     if (params->ports < 0 || params->ports > 1024) {
         ctn_error(log,
-                  "simulator: ports is %d; expected 0 (the machine's) to "
+                  "catena_sim_run: ports is %d; expected 0 (the machine's) to "
                   "1024",
                   params->ports);
         return CATENA_ERR_ARG;
     }
     if (params->stack_bytes > STACK_MAX) {
-        ctn_error(log, "simulator: stack_bytes is %zu; expected 0 to %zu",
+        ctn_error(log, "catena_sim_run: stack_bytes is %zu; expected 0 to %zu",
                   params->stack_bytes, STACK_MAX);
         return CATENA_ERR_ARG;
     }
@@ -65,13 +66,13 @@ static catena_status_t check_values(const ctn_log_t *log,
             0 ||
         (params->breaks != 0 && !params->reorder)) {
         ctn_error(log,
-                  "simulator: breaks is %#x; expected a mask of "
+                  "catena_sim_run: breaks is %#x; expected a mask of "
                   "CATENA_SIM_BREAK_..., and reorder",
                   params->breaks);
         return CATENA_ERR_ARG;
     }
     if (params->payload > CATENA_SIM_COST) {
-        ctn_error(log, "simulator: payload mode %d does not exist",
+        ctn_error(log, "catena_sim_run: payload mode %d does not exist",
                   (int)params->payload);
         return CATENA_ERR_ARG;
     }
@@ -90,17 +91,18 @@ static catena_status_t check_layout(const ctn_log_t *log,
                           : (long long)params->nodes * params->ppn;
     if (params->nodes < 1 || ranks < 1 || ranks > RANKS_MAX ||
         params->nodes > ranks || (params->node_of == NULL && params->ppn < 1)) {
-        ctn_error(log,
-                  "simulator: %d nodes and %lld ranks; expected at least one "
-                  "rank on each node, and 1 to %d ranks",
-                  params->nodes, ranks, RANKS_MAX);
+        ctn_error(
+            log,
+            "catena_sim_run: %d nodes and %lld ranks; expected at least one "
+            "rank on each node, and 1 to %d ranks",
+            params->nodes, ranks, RANKS_MAX);
         return CATENA_ERR_ARG;
     }
     setup->ranks = (uint32_t)ranks;
     setup->nodes = (uint32_t)params->nodes;
     if (params->kill_event > 0 &&
         (params->kill_rank < 0 || params->kill_rank >= ranks)) {
-        ctn_error(log, "simulator: kill_rank is %d; expected 0 to %lld",
+        ctn_error(log, "catena_sim_run: kill_rank is %d; expected 0 to %lld",
                   params->kill_rank, ranks - 1);
         return CATENA_ERR_ARG;
     }
@@ -112,9 +114,10 @@ static catena_status_t check_layout(const ctn_log_t *log,
     for (long long r = 0; used != NULL && r < ranks; r++) {
         int node = params->node_of[r];
         if (node < 0 || node >= params->nodes) {
-            ctn_error(log,
-                      "simulator: rank %lld is on node %d; expected 0 to %d", r,
-                      node, params->nodes - 1);
+            ctn_error(
+                log,
+                "catena_sim_run: rank %lld is on node %d; expected 0 to %d", r,
+                node, params->nodes - 1);
             free(used);
             return CATENA_ERR_ARG;
         }
@@ -123,7 +126,7 @@ static catena_status_t check_layout(const ctn_log_t *log,
     }
     free(used);
     if (empty > 0) {
-        ctn_error(log, "simulator: %lld of %d nodes have no rank", empty,
+        ctn_error(log, "catena_sim_run: %lld of %d nodes have no rank", empty,
                   params->nodes);
     }
     return used == NULL ? CATENA_ERR_NO_MEMORY
@@ -141,10 +144,11 @@ static catena_status_t check_cores(const ctn_log_t *log,
         return CATENA_OK;
     }
     if (machine->shared_cores > 0 || params->core_count < 1) {
-        ctn_error(log,
-                  "simulator: %d cores for %s's ranks; expected at least one, "
-                  "and nodes with cores of their own",
-                  params->core_count, machine->name);
+        ctn_error(
+            log,
+            "catena_sim_run: %d cores for %s's ranks; expected at least one, "
+            "and nodes with cores of their own",
+            params->core_count, machine->name);
         return CATENA_ERR_ARG;
     }
     for (int i = 0; i < params->core_count; i++) {
@@ -154,11 +158,11 @@ static catena_status_t check_cores(const ctn_log_t *log,
             again = again || params->cores[j] == core;
         }
         if (again || core < 0 || (uint32_t)core >= machine->cores) {
-            ctn_error(log,
-                      "simulator: core %d%s; expected cores of %s, 0 to %u, "
-                      "each once",
-                      core, again ? " again" : "", machine->name,
-                      machine->cores - 1);
+            ctn_error(
+                log,
+                "catena_sim_run: core %d%s; expected cores of %s, 0 to %u, "
+                "each once",
+                core, again ? " again" : "", machine->name, machine->cores - 1);
             return CATENA_ERR_ARG;
         }
     }
@@ -229,17 +233,18 @@ catena_status_t catena_sim_run(const catena_sim_params_t *params,
                                catena_sim_report_t *report)
 {
     if (params == NULL || program == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, __func__,
+                               params == NULL ? "params" : "program");
     }
     catena_sim_params_t own_params;
     catena_sim_report_t own_report;
     catena_status_t status =
-        ctn_sized_read(NULL, &params_struct, params, &own_params);
+        ctn_sized_read(__func__, NULL, &params_struct, params, &own_params);
     if (status == CATENA_OK && own_params.machine == NULL) {
-        status = CATENA_ERR_ARG;
+        status = ctn_refuse_null(NULL, __func__, "params.machine");
     }
     if (status == CATENA_OK && report != NULL) {
-        status = ctn_sized_check(NULL, &report_struct, report);
+        status = ctn_sized_check(__func__, NULL, &report_struct, report);
     }
     if (status != CATENA_OK) {
         return status;
@@ -247,7 +252,8 @@ catena_status_t catena_sim_run(const catena_sim_params_t *params,
     bool began = false;
     status = run_job(&own_params, program, argument, &own_report, &began);
     if (began && report != NULL) {
-        (void)ctn_sized_write(NULL, &report_struct, &own_report, report);
+        (void)ctn_sized_write(__func__, NULL, &report_struct, &own_report,
+                              report);
     }
     return status;
 }
@@ -258,10 +264,16 @@ static const ctn_sized_t sim_stats_struct =
 catena_status_t catena_sim_get_stats(const catena_context_t *context,
                                      catena_sim_stats_t *stats)
 {
-    if (context == NULL || stats == NULL || context->sim == NULL) {
-        return CATENA_ERR_ARG;
+    if (context == NULL || stats == NULL) {
+        return CTN_REFUSE_NULL(ctn_log_of(context), context, stats);
+    }
+    if (context->sim == NULL) {
+        return ctn_refuse(&context->log, CATENA_ERR_ARG, __func__,
+                          "the context is not simulated; expected one of a "
+                          "program that catena_sim_run runs");
     }
     catena_sim_stats_t own;
     ctn_sim_rank_stats(context->sim, &own);
-    return ctn_sized_write(&context->log, &sim_stats_struct, &own, stats);
+    return ctn_sized_write(__func__, &context->log, &sim_stats_struct, &own,
+                           stats);
 }

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "coll/call/call.h"
+#include "core/refuse.h"
 #include "exec/slot.h"
 
 /** State of a barrier or of a node fence. */
@@ -343,7 +344,7 @@ CTN_HOT_POLL static bool run_inline(catena_group_t *group,
 CTN_COLD static catena_status_t run_operation(catena_group_t *group)
 {
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
     }
     return ctn_barrier_by_levels(group)
                ? run_levels(group, CTN_BLOCKING, NULL)
@@ -364,10 +365,11 @@ static catena_status_t barrier_request(catena_group_t *group,
                                        catena_request_t **request)
 {
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
     }
     if (request == NULL) {
-        return ctn_refuse_request(group->exec, &ctn_call_barrier);
+        return ctn_refuse_null(group->exec->log, ctn_call_barrier.name,
+                               "request");
     }
     ctn_op_t *op = ctn_barrier_create(group);
     if (op == NULL) {

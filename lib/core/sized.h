@@ -11,7 +11,7 @@
  * rules are in catena/status.h. The application's struct may be shorter or
  * longer than the library's. So a function works on a struct of the library's
  * size: a copy of what the caller passes, or one that is filled and then copied
- * to the caller's. */
+ * to the caller's. `function` is the public function, for messages. */
 
 /** The description of a public struct. */
 typedef struct ctn_sized {
@@ -30,20 +30,22 @@ typedef struct ctn_sized {
 
 /** Check that the caller has set the size of `given`; for structs that are
  * filled after long work. @return ERR_ARG: no size; logged */
-catena_status_t ctn_sized_check(const ctn_log_t *log, const ctn_sized_t *sized,
-                                const void *given);
+catena_status_t ctn_sized_check(const char *function, const ctn_log_t *log,
+                                const ctn_sized_t *sized, const void *given);
 
 /** Copy the caller's struct `given` to the library's struct `own`. On an error
  * `own` is zero except for its size.
  * @return ERR_ARG: no size; ERR_UNSUPPORTED: members are set that this library
  *         does not know; logged */
-catena_status_t ctn_sized_read(const ctn_log_t *log, const ctn_sized_t *sized,
-                               const void *given, void *own);
+catena_status_t ctn_sized_read(const char *function, const ctn_log_t *log,
+                               const ctn_sized_t *sized, const void *given,
+                               void *own);
 
 /** Copy the library's struct `own` to the caller's struct `given`, except the
  * size.
  * @return ERR_ARG: no size; logged */
-catena_status_t ctn_sized_write(const ctn_log_t *log, const ctn_sized_t *sized,
-                                const void *own, void *given);
+catena_status_t ctn_sized_write(const char *function, const ctn_log_t *log,
+                                const ctn_sized_t *sized, const void *own,
+                                void *given);
 
 #endif

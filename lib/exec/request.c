@@ -1,5 +1,6 @@
 #include <catena/request.h>
 
+#include "core/refuse.h"
 #include "exec/exec.h"
 
 /* Requests: the public interface of operations. */
@@ -31,13 +32,42 @@ static inline catena_status_t harvest(catena_request_t **request)
     return status;
 }
 
+/** The log of the first request that is not NULL; NULL: there is none. */
+CTN_COLD static const ctn_log_t *log_of(size_t count,
+                                        catena_request_t *const requests[])
+{
+    for (size_t i = 0; requests != NULL && i < count; i++) {
+        if (requests[i] != NULL) {
+            return requests[i]->exec->log;
+        }
+    }
+    return NULL;
+}
+
+/** Refuse a request that is not both persistent and inactive. */
+CTN_COLD static catena_status_t refuse_active(const catena_request_t *request,
+                                              const char *function)
+{
+    return ctn_refuse(
+        request->exec->log, CATENA_ERR_STATE, function,
+        "expected a persistent, inactive request, found %s; %s",
+        request->persistent ? "one that is active" : "a nonblocking one",
+        request->persistent ? "complete it first, by a wait or a test"
+                            : "a wait or a test completes and releases it");
+}
+
+CTN_COLD static catena_status_t refuse_start(const catena_request_t *request)
+{
+    static const char function[] = "catena_request_start";
+    return request == NULL ? ctn_refuse_null(NULL, function, "request")
+                           : refuse_active(request, function);
+}
+
 CTN_HOT_POLL catena_status_t catena_request_start(catena_request_t *request)
 {
-    if (request == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    if (!request->persistent || request->state != CTN_OP_INACTIVE) {
-        return CATENA_ERR_STATE;
+    if (request == NULL || !request->persistent ||
+        request->state != CTN_OP_INACTIVE) {
+        return refuse_start(request);
     }
     request->exec->started++;
     if (request->start == NULL || !request->start(request)) {
@@ -51,7 +81,7 @@ catena_status_t catena_request_startall(size_t count,
 {
     catena_status_t first_error = CATENA_OK;
     if (requests == NULL && count > 0) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, requests);
     }
     for (size_t i = 0; i < count; i++) {
         catena_status_t status = catena_request_start(requests[i]);
@@ -63,7 +93,7 @@ catena_status_t catena_request_startall(size_t count,
 catena_status_t catena_request_test(catena_request_t **request, int *done)
 {
     if (request == NULL || done == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(log_of(1, request), request, done);
     }
     if (!complete(*request)) {
         (void)ctn_exec_progress((*request)->exec);
@@ -75,7 +105,7 @@ catena_status_t catena_request_test(catena_request_t **request, int *done)
 CTN_HOT_POLL catena_status_t catena_request_wait(catena_request_t **request)
 {
     if (request == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, __func__, "request");
     }
     ctn_op_t *op = *request;
     if (!complete(op) && (op->wait == NULL || !op->wait(op))) {
@@ -89,7 +119,7 @@ catena_status_t catena_request_waitall(size_t count,
 {
     catena_status_t first_error = CATENA_OK;
     if (requests == NULL && count > 0) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, requests);
     }
     for (size_t i = 0; i < count; i++) {
         catena_status_t status = catena_request_wait(&requests[i]);
@@ -102,7 +132,7 @@ catena_status_t catena_request_testall(size_t count,
                                        catena_request_t *requests[], int *done)
 {
     if (done == NULL || (requests == NULL && count > 0)) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(log_of(count, requests), done, requests);
     }
     bool progressed = false;
     for (size_t i = 0; i < count; i++) {
@@ -176,7 +206,7 @@ catena_status_t catena_request_waitany(size_t count,
                                        size_t *index)
 {
     if (index == NULL || (requests == NULL && count > 0)) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(log_of(count, requests), index, requests);
     }
     *index = wait_complete(count, requests);
     return *index < count ? harvest(&requests[*index]) : CATENA_OK;
@@ -187,7 +217,7 @@ catena_status_t catena_request_testany(size_t count,
                                        size_t *index, int *done)
 {
     if (index == NULL || done == NULL || (requests == NULL && count > 0)) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(log_of(count, requests), index, done, requests);
     }
     ctn_exec_t *exec;
     *index = test_complete(count, requests, &exec);
@@ -245,7 +275,8 @@ catena_status_t catena_request_waitsome(size_t count,
 {
     some_t some = {count, requests, completed, indices, statuses};
     if (!valid(&some)) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(log_of(count, requests), completed, requests,
+                               indices);
     }
     bool active_left;
     (void)wait_complete(count, requests);
@@ -259,7 +290,8 @@ catena_status_t catena_request_testsome(size_t count,
 {
     some_t some = {count, requests, completed, indices, statuses};
     if (done == NULL || !valid(&some)) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(log_of(count, requests), done, completed,
+                               requests, indices);
     }
     ctn_exec_t *exec;
     bool active_left;
@@ -272,14 +304,14 @@ catena_status_t catena_request_testsome(size_t count,
 catena_status_t catena_request_free(catena_request_t **request)
 {
     if (request == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, request);
     }
     if (*request == NULL) {
         return CATENA_OK;
     }
     /* A complete request is active until its status is taken. */
     if (!(*request)->persistent || (*request)->state != CTN_OP_INACTIVE) {
-        return CATENA_ERR_STATE;
+        return refuse_active(*request, __func__);
     }
     void *owned = (*request)->owned;
     void (*dispose)(void *) = (*request)->dispose;
@@ -294,8 +326,12 @@ catena_status_t catena_request_free(catena_request_t **request)
 catena_status_t catena_request_describe(const catena_request_t *request,
                                         char *text, size_t bytes)
 {
-    if (text == NULL || bytes == 0) {
-        return CATENA_ERR_ARG;
+    const ctn_log_t *log = request != NULL ? request->exec->log : NULL;
+    if (text == NULL) {
+        return CTN_REFUSE_NULL(log, text);
+    }
+    if (bytes == 0) {
+        return ctn_refuse(log, CATENA_ERR_ARG, __func__, CTN_NO_BYTES);
     }
     if (request == NULL) {
         text[0] = '\0';

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/refuse.h"
+
 /* ---- creation and release ---- */
 
 /** Initialize a handle with its control block. */
@@ -274,23 +276,24 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
 
 /** Return whether the application has incomplete operations on the group, and
  * log that. */
-static bool is_busy(const catena_group_t *group)
+static bool is_busy(const catena_group_t *group, const char *function)
 {
     uint64_t under_way =
         ctn_sequence_under_way(&group->sequence) + group->composed;
     if (under_way == group->sequence.detached) {
         return false;
     }
-    ctn_error(group->exec->log,
-              "group free: %llu operations are under way; complete them "
-              "first",
-              (unsigned long long)(under_way - group->sequence.detached));
+    (void)ctn_refuse(
+        group->exec->log, CATENA_ERR_STATE, function,
+        "%llu operations of the group are under way; complete them first",
+        (unsigned long long)(under_way - group->sequence.detached));
     return true;
 }
 
-catena_status_t ctn_group_free(catena_group_t *group, bool flush_words)
+catena_status_t ctn_group_free(catena_group_t *group, const char *function,
+                               bool flush_words)
 {
-    if (is_busy(group)) {
+    if (is_busy(group, function)) {
         return CATENA_ERR_STATE;
     }
     ctn_op_t *op = create_teardown(group, 0, 0);
@@ -307,7 +310,7 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_words)
 catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned scan,
                                        uint64_t *sum)
 {
-    if (is_busy(group)) {
+    if (is_busy(group, "catena_finalize")) {
         return CATENA_ERR_STATE;
     }
     ctn_exec_t *exec = group->exec;
@@ -357,13 +360,18 @@ size_t ctn_groups_release(ctn_exec_t *exec)
 
 catena_status_t catena_group_free(catena_group_t **group)
 {
-    if (group == NULL || (*group != NULL && (*group)->permanent)) {
-        return CATENA_ERR_ARG;
+    if (group == NULL) {
+        return CTN_REFUSE_NULL(NULL, group);
     }
     if (*group == NULL) {
         return CATENA_OK;
     }
-    catena_status_t status = ctn_group_free(*group, false);
+    if ((*group)->permanent) {
+        return ctn_refuse((*group)->exec->log, CATENA_ERR_ARG, __func__,
+                          "found catena_world or catena_self; expected another "
+                          "group; catena_finalize frees these");
+    }
+    catena_status_t status = ctn_group_free(*group, __func__, false);
     if (status != CATENA_ERR_STATE) {
         *group = NULL;
     }

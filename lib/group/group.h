@@ -44,6 +44,12 @@ struct catena_group {
 
 _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
 
+/** The log of a group; NULL, the default log, if there is none. */
+static inline const ctn_log_t *ctn_group_log(const catena_group_t *group)
+{
+    return group != NULL ? group->exec->log : NULL;
+}
+
 /** What all hidden duplicates of a group share; attached to the group. */
 typedef struct ctn_duplicates {
     ctn_refcount_t users; /* first: counts the hidden duplicates */
@@ -125,9 +131,11 @@ catena_status_t ctn_hidden_create(catena_group_t *of, size_t shared, bool eager,
  * NULL: no memory. */
 ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group);
 /** Free a group as catena_group_free does.
+ * @param function    the public function, for messages
  * @param flush_words operations of the group's attachments have sent words that
  *                    no operation waits for: flush them first */
-catena_status_t ctn_group_free(catena_group_t *group, bool flush_words);
+catena_status_t ctn_group_free(catena_group_t *group, const char *function,
+                               bool flush_words);
 /** Run the teardown scan of the world, or of a group that the caller releases
  * right after it: blocks until all members have called it, and sums `*sum` over
  * them.

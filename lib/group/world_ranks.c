@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/refuse.h"
+
 /** A member, for the search by world rank. */
 typedef struct ranked {
     int world, rank;
@@ -172,7 +174,7 @@ catena_status_t catena_group_world_ranks(catena_group_t *group,
                                          const int **ranks)
 {
     if (group == NULL || ranks == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_group_log(group), group, ranks);
     }
     catena_status_t status = CATENA_OK;
     if (table_of(group) == NULL) {
@@ -241,22 +243,19 @@ catena_status_t catena_group_translate_ranks(const catena_group_t *from,
 {
     if (from == NULL || to == NULL ||
         (count > 0 && (ranks == NULL || translated == NULL))) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_group_log(from), from, to, ranks,
+                               translated);
     }
     if (!ctn_world_ranks_known(from) || !ctn_world_ranks_known(to)) {
-        ctn_error(from->exec->log,
-                  "group translate ranks: the world ranks of a group are not "
-                  "known; call catena_group_world_ranks on all its ranks "
-                  "before");
-        return CATENA_ERR_STATE;
+        return ctn_refuse(from->exec->log, CATENA_ERR_STATE, __func__,
+                          "the world ranks of a group are not known; call "
+                          "catena_group_world_ranks on all its ranks before");
     }
     for (size_t i = 0; i < count; i++) {
         if (!is_rank_of(from, ranks[i])) {
-            ctn_error(from->exec->log,
-                      "group translate ranks: rank %d; expected 0 to %u, or "
-                      "CATENA_PROC_NULL",
-                      ranks[i], from->chain.place.size - 1);
-            return CATENA_ERR_ARG;
+            return ctn_refuse(from->exec->log, CATENA_ERR_ARG, __func__,
+                              "rank %d; expected 0 to %u, or CATENA_PROC_NULL",
+                              ranks[i], from->chain.place.size - 1);
         }
     }
     catena_status_t status = prepare_search(to);

@@ -3,6 +3,7 @@
 #include <catena/heap.h>
 
 #include "context.h"
+#include "core/refuse.h"
 #include "core/sized.h"
 #include "exec/exec.h"
 #include "heap/heap.h"
@@ -13,16 +14,26 @@
  * does for the library: that makes progress on operations, which only the
  * context's thread may do. */
 
+/** Refuse an allocation. @return NULL */
+CTN_REFUSES static void *refuse_alloc(const char *function)
+{
+    (void)ctn_refuse_null(NULL, function, "context");
+    return NULL;
+}
+
 void *catena_malloc(catena_context_t *context, size_t bytes)
 {
     return context != NULL ? ctn_arena_alloc(&context->heap->arena, 0, bytes)
-                           : NULL;
+                           : refuse_alloc(__func__);
 }
 
 void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
 {
     size_t all;
-    if (context == NULL || __builtin_mul_overflow(count, bytes, &all)) {
+    if (context == NULL) {
+        return refuse_alloc(__func__);
+    }
+    if (__builtin_mul_overflow(count, bytes, &all)) {
         return NULL;
     }
     return ctn_arena_calloc(&context->heap->arena, 0, all);
@@ -32,7 +43,7 @@ void *catena_realloc(catena_context_t *context, void *block, size_t bytes)
 {
     return context != NULL
                ? ctn_arena_realloc(&context->heap->arena, block, bytes)
-               : NULL;
+               : refuse_alloc(__func__);
 }
 
 void *catena_aligned_alloc(catena_context_t *context, size_t alignment,
@@ -40,7 +51,7 @@ void *catena_aligned_alloc(catena_context_t *context, size_t alignment,
 {
     return context != NULL
                ? ctn_arena_alloc(&context->heap->arena, alignment, bytes)
-               : NULL;
+               : refuse_alloc(__func__);
 }
 
 void catena_free(catena_context_t *context, void *block)
@@ -56,20 +67,25 @@ catena_status_t catena_heap_get_stats(const catena_context_t *context,
                                       catena_heap_stats_t *stats)
 {
     if (context == NULL || stats == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_log_of(context), context, stats);
     }
     catena_heap_stats_t own;
     ctn_heap_get_stats(context->heap, &own);
-    return ctn_sized_write(&context->log, &stats_struct, &own, stats);
+    return ctn_sized_write(__func__, &context->log, &stats_struct, &own, stats);
 }
 
 catena_status_t catena_heap_offset(const catena_context_t *context,
                                    const void *block, uint64_t *offset)
 {
     uint64_t found;
-    if (context == NULL || offset == NULL ||
-        !ctn_heap_contains(context->heap, block, 1, &found)) {
-        return CATENA_ERR_ARG;
+    if (context == NULL || offset == NULL || block == NULL) {
+        return CTN_REFUSE_NULL(ctn_log_of(context), context, offset, block);
+    }
+    if (!ctn_heap_contains(context->heap, block, 1, &found)) {
+        return ctn_refuse(&context->log, CATENA_ERR_ARG, __func__,
+                          "%p is not in the heap of this rank; expected memory "
+                          "of catena_malloc",
+                          block);
     }
     *offset = found;
     return CATENA_OK;
@@ -78,21 +94,25 @@ catena_status_t catena_heap_offset(const catena_context_t *context,
 /** Return the address here of [offset, offset + bytes) of a rank's arena; NULL
  * (logged): the rank is not on this node, or the range ends beyond the arena.
  */
-static void *reach(const catena_context_t *context, int rank, uint64_t offset,
-                   size_t bytes)
+static void *reach(const char *function, const catena_context_t *context,
+                   int rank, uint64_t offset, size_t bytes)
 {
     ctn_endpoint_t *endpoint;
     size_t arena = ctn_heap_arena_bytes(context->heap);
     if (context->node->ops->connect(context->node, (uint64_t)rank, &endpoint) !=
             CATENA_OK ||
         ctn_pointer(endpoint, 0) == NULL) {
-        ctn_error(&context->log, "rank %d is not on this node", rank);
+        (void)ctn_refuse(&context->log, CATENA_ERR_ARG, function,
+                         "rank %d is not on this node; expected a rank that is",
+                         rank);
         return NULL;
     }
     if (offset > arena || bytes > arena - offset) {
-        ctn_error(&context->log,
-                  "%zu bytes at offset %llu are beyond the heap of rank %d",
-                  bytes, (unsigned long long)offset, rank);
+        (void)ctn_refuse(
+            &context->log, CATENA_ERR_ARG, function,
+            "%zu bytes at offset %llu are beyond the heap of rank %d; expected "
+            "an offset of catena_heap_offset",
+            bytes, (unsigned long long)offset, rank);
         return NULL;
     }
     return ctn_pointer(endpoint, offset);
@@ -101,9 +121,10 @@ static void *reach(const catena_context_t *context, int rank, uint64_t offset,
 catena_status_t catena_heap_pointer(const catena_context_t *context, int rank,
                                     uint64_t offset, void **local)
 {
-    void *found = context != NULL && local != NULL
-                      ? reach(context, rank, offset, 1)
-                      : NULL;
+    if (context == NULL || local == NULL) {
+        return CTN_REFUSE_NULL(ctn_log_of(context), context, local);
+    }
+    void *found = reach(__func__, context, rank, offset, 1);
     if (found == NULL) {
         return CATENA_ERR_ARG;
     }
@@ -114,8 +135,11 @@ catena_status_t catena_heap_pointer(const catena_context_t *context, int rank,
 catena_status_t catena_node_put(catena_context_t *context, int rank,
                                 uint64_t offset, const void *send, size_t bytes)
 {
-    void *target = context != NULL ? reach(context, rank, offset, bytes) : NULL;
-    if (target == NULL || (send == NULL && bytes > 0)) {
+    if (context == NULL || (send == NULL && bytes > 0)) {
+        return CTN_REFUSE_NULL(ctn_log_of(context), context, send);
+    }
+    void *target = reach(__func__, context, rank, offset, bytes);
+    if (target == NULL) {
         return CATENA_ERR_ARG;
     }
     if (bytes > 0) { /* memcpy takes no NULL */
@@ -128,9 +152,11 @@ catena_status_t catena_node_put(catena_context_t *context, int rank,
 catena_status_t catena_node_get(catena_context_t *context, int rank,
                                 uint64_t offset, void *recv, size_t bytes)
 {
-    const void *source =
-        context != NULL ? reach(context, rank, offset, bytes) : NULL;
-    if (source == NULL || (recv == NULL && bytes > 0)) {
+    if (context == NULL || (recv == NULL && bytes > 0)) {
+        return CTN_REFUSE_NULL(ctn_log_of(context), context, recv);
+    }
+    const void *source = reach(__func__, context, rank, offset, bytes);
+    if (source == NULL) {
         return CATENA_ERR_ARG;
     }
     if (bytes > 0) { /* memcpy takes no NULL */

@@ -4,6 +4,7 @@
 
 #include <catena/model.h>
 
+#include "core/refuse.h"
 #include "core/sized.h"
 #include "model/machine.h"
 #include "model/machines.h"
@@ -12,15 +13,16 @@ catena_status_t catena_machine_open(const char *name,
                                     catena_machine_t **machine)
 {
     static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
-    return name != NULL && machine != NULL
-               ? ctn_machine_read(&log, name, machine)
-               : CATENA_ERR_ARG;
+    if (name == NULL || machine == NULL) {
+        return CTN_REFUSE_NULL(NULL, name, machine);
+    }
+    return ctn_machine_read(&log, name, machine);
 }
 
 catena_status_t catena_machine_close(catena_machine_t **machine)
 {
     if (machine == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, machine);
     }
     ctn_machine_free(*machine);
     *machine = NULL;
@@ -30,7 +32,7 @@ catena_status_t catena_machine_close(catena_machine_t **machine)
 catena_status_t catena_machine_list(FILE *stream)
 {
     if (stream == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, stream);
     }
     for (size_t i = 0; i < ctn_builtin_machines; i++) {
         catena_machine_t *machine;
@@ -49,7 +51,7 @@ catena_status_t catena_machine_print(const catena_machine_t *machine,
                                      FILE *stream)
 {
     if (machine == NULL || stream == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, machine, stream);
     }
     fprintf(stream, "# %s: %s\n", machine->name, machine->description);
     for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
@@ -67,10 +69,22 @@ catena_status_t catena_model_alltoall(const catena_machine_t *machine,
                                       double *seconds)
 {
     if (machine == NULL || point == NULL || seconds == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, machine, point, seconds);
     }
     catena_model_point_t own;
-    catena_status_t status = ctn_sized_read(NULL, &point_struct, point, &own);
-    return status == CATENA_OK ? ctn_model_alltoall(machine, &own, seconds)
-                               : status;
+    catena_status_t status =
+        ctn_sized_read(__func__, NULL, &point_struct, point, &own);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    status = ctn_model_alltoall(machine, &own, seconds);
+    if (status != CATENA_OK) {
+        return ctn_refuse(
+            NULL, status, __func__,
+            "algorithm %s, nodes %d, ppn %d, leaders %d, bytes %zu; expected "
+            "direct, l-a2a, mpml, nmpml or onmpml, and numbers of 1 or more",
+            own.algorithm != NULL ? own.algorithm : "NULL", own.nodes, own.ppn,
+            own.leaders, own.bytes);
+    }
+    return CATENA_OK;
 }

@@ -22,14 +22,16 @@ static catena_status_t check_edge(const catena_group_t *group,
     int rank = list->rank[i];
     if (rank != CATENA_PROC_NULL && (rank < 0 || rank >= size)) {
         ctn_error(group->exec->log,
-                  "neighborhood: %s %d is rank %d; the group has ranks 0 to "
+                  "catena_neighborhood_create: %s %d is rank %d; the group has "
+                  "ranks 0 to "
                   "%d; CATENA_PROC_NULL is allowed",
                   list->what, i, rank, size - 1);
         return CATENA_ERR_ARG;
     }
     if (list->weight != CATENA_UNWEIGHTED && list->weight[i] < 0) {
         ctn_error(group->exec->log,
-                  "neighborhood: the weight of %s %d is %d; expected 0 or more",
+                  "catena_neighborhood_create: the weight of %s %d is %d; "
+                  "expected 0 or more",
                   list->what, i, list->weight[i]);
         return CATENA_ERR_ARG;
     }
@@ -41,8 +43,11 @@ static ctn_edge_t *read_list(const catena_group_t *group, const list_t *list,
                              catena_status_t *status)
 {
     if (list->count < 0 || (list->rank == NULL && list->count > 0)) {
-        ctn_error(group->exec->log, "neighborhood: %d %ss %s", list->count,
-                  list->what, list->count < 0 ? "" : "but no list of them");
+        ctn_error(group->exec->log,
+                  "catena_neighborhood_create: %ss is %s and %s_count is %d; "
+                  "expected 0 or more, and as many ranks",
+                  list->what, list->rank == NULL ? "NULL" : "a list",
+                  list->what, list->count);
         *status = CATENA_ERR_ARG;
         return NULL;
     }
@@ -72,10 +77,11 @@ static catena_status_t check_weights(const catena_group_t *group,
 {
     if (sources->count > 0 && targets->count > 0 &&
         (sources->weight == NULL) != (targets->weight == NULL)) {
-        ctn_error(group->exec->log,
-                  "neighborhood: %ss have weights and %ss have none",
-                  sources->weight != NULL ? sources->what : targets->what,
-                  sources->weight != NULL ? targets->what : sources->what);
+        ctn_error(
+            group->exec->log,
+            "catena_neighborhood_create: %ss have weights and %ss have none",
+            sources->weight != NULL ? sources->what : targets->what,
+            sources->weight != NULL ? targets->what : sources->what);
         return CATENA_ERR_ARG;
     }
     return CATENA_OK;
@@ -95,9 +101,12 @@ static catena_status_t make_from_lists(catena_group_t *group,
         return status;
     }
     ctn_graph_t graph = {0};
-    catena_status_t failed = out != NULL ? CATENA_OK : CATENA_ERR_ARG;
-    catena_neighborhood_info_t own_info =
-        ctn_neighborhood_read_info(group, info, &failed);
+    catena_status_t failed =
+        out != NULL ? CATENA_OK
+                    : ctn_refuse_null(group->exec->log,
+                                      "catena_neighborhood_create", "out");
+    catena_neighborhood_info_t own_info = ctn_neighborhood_read_info(
+        "catena_neighborhood_create", group, info, &failed);
     ctn_edge_t *source = read_list(group, sources, &failed);
     ctn_edge_t *target = read_list(group, targets, &failed);
     if (failed == CATENA_OK) {
@@ -127,7 +136,7 @@ catena_status_t catena_neighborhood_create(
     catena_neighborhood_t **out)
 {
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, group);
     }
     list_t source = {"source", source_count, sources, source_weights};
     list_t target = {"target", target_count, targets, target_weights};
@@ -140,7 +149,7 @@ catena_status_t catena_neighborhood_create(
 catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
 {
     if (handle == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, __func__, "neighborhood");
     }
     catena_neighborhood_t *neighborhood = *handle;
     if (neighborhood == NULL) {
@@ -149,13 +158,13 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
     const ctn_sequence_t *sequence = &neighborhood->sequence;
     uint64_t under_way = ctn_sequence_under_way(sequence) - sequence->detached;
     if (under_way > 0) {
-        ctn_error(neighborhood->exec->log,
-                  "a neighborhood is freed with %llu of its operations under "
-                  "way; complete them first",
-                  (unsigned long long)under_way);
-        return CATENA_ERR_STATE;
+        return ctn_refuse(neighborhood->exec->log, CATENA_ERR_STATE, __func__,
+                          "%llu operations of the neighborhood are under way; "
+                          "complete them first",
+                          (unsigned long long)under_way);
     }
-    catena_status_t status = ctn_group_free(neighborhood->group, true);
+    catena_status_t status =
+        ctn_group_free(neighborhood->group, __func__, true);
     if (status != CATENA_ERR_STATE) {
         *handle = NULL;
     }
@@ -165,7 +174,11 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
 catena_group_t *
 catena_neighborhood_group(const catena_neighborhood_t *neighborhood)
 {
-    return neighborhood != NULL ? neighborhood->group : NULL;
+    if (neighborhood == NULL) {
+        (void)CTN_REFUSE_NULL(NULL, neighborhood);
+        return NULL;
+    }
+    return neighborhood->group;
 }
 
 catena_status_t
@@ -173,7 +186,8 @@ catena_neighborhood_counts(const catena_neighborhood_t *neighborhood,
                            int *source_count, int *target_count)
 {
     if (neighborhood == NULL || source_count == NULL || target_count == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_neighborhood_log(neighborhood), neighborhood,
+                               source_count, target_count);
     }
     *source_count = (int)neighborhood->sources;
     *target_count = (int)neighborhood->targets;
@@ -196,10 +210,18 @@ catena_status_t catena_neighborhood_neighbors(
     const catena_neighborhood_t *neighborhood, int most_sources, int sources[],
     int source_weights[], int most_targets, int targets[], int target_weights[])
 {
-    if (neighborhood == NULL || most_sources < 0 || most_targets < 0 ||
+    if (neighborhood == NULL) {
+        return CTN_REFUSE_NULL(NULL, neighborhood);
+    }
+    if (most_sources < 0 || most_targets < 0 ||
         (most_sources > 0 && sources == NULL) ||
         (most_targets > 0 && targets == NULL)) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse(
+            neighborhood->exec->log, CATENA_ERR_ARG, __func__,
+            "found %s[%d] and %s[%d]; expected lengths of 0 or "
+            "more, and arrays unless they are 0",
+            sources != NULL ? "sources" : "sources NULL", most_sources,
+            targets != NULL ? "targets" : "targets NULL", most_targets);
     }
     copy_list(neighborhood->source, neighborhood->sources, most_sources,
               sources, source_weights);

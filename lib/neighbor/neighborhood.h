@@ -3,6 +3,7 @@
 
 #include <catena/neighbor.h>
 
+#include "core/refuse.h"
 #include "group/group.h"
 #include "map/grid.h"
 #include "neighbor/schedule/schedule.h"
@@ -95,6 +96,13 @@ struct catena_neighborhood {
     ctn_attachment_t attachment; /* to its group, once it is created */
 };
 
+/** The log of a neighborhood; NULL, the default log, if there is none. */
+static inline const ctn_log_t *
+ctn_neighborhood_log(const catena_neighborhood_t *neighborhood)
+{
+    return neighborhood != NULL ? neighborhood->exec->log : NULL;
+}
+
 _Static_assert(offsetof(catena_neighborhood_t, group) == 128 &&
                    offsetof(catena_neighborhood_t, sequence.started) == 64,
                "a cache line, then the sequence");
@@ -118,7 +126,7 @@ typedef struct ctn_graph {
  * @param[in,out] failed set to an error if the info is invalid, else unchanged
  */
 catena_neighborhood_info_t
-ctn_neighborhood_read_info(const catena_group_t *group,
+ctn_neighborhood_read_info(const char *function, const catena_group_t *group,
                            const catena_neighborhood_info_t *given,
                            catena_status_t *failed);
 

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/log.h"
+#include "core/refuse.h"
 
 const ctn_type_t *ctn_type_to_derive(const char *name, catena_type_t old,
                                      const catena_type_t *out)
 {
     const ctn_type_t *type = ctn_type_of(old);
     if (type == NULL) {
-        ctn_error(NULL, "type %s: " CTN_NO_TYPE, name, "its elements");
+        ctn_error(NULL, "catena_type_%s: old " CTN_NO_TYPE, name);
+    } else if (out == NULL) {
+        ctn_error(NULL, "catena_type_%s: out " CTN_IS_NULL, name);
     }
     return out != NULL ? type : NULL;
 }
@@ -213,7 +215,8 @@ catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
     }
     if (builder->status != CATENA_OK) {
         if (type != NULL) {
-            ctn_error(NULL, "type %s: does not fit the address space",
+            ctn_error(NULL,
+                      "catena_type_%s: the type does not fit the address space",
                       type->name);
             ctn_type_drop(type);
         }

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "core/refuse.h"
+
 #define DEFINE_TYPE(type_name, ctype)                                          \
     static const ctn_type_t type_##type_name = {                               \
         .name = #type_name,                                                    \
@@ -42,8 +44,11 @@ catena_status_t catena_type_extent(catena_type_t handle, ptrdiff_t *lower_bound,
                                    ptrdiff_t *extent)
 {
     const ctn_type_t *type = ctn_type_of(handle);
-    if (type == NULL || lower_bound == NULL || extent == NULL) {
-        return CATENA_ERR_ARG;
+    if (type == NULL) {
+        return ctn_refuse(NULL, CATENA_ERR_ARG, __func__, "type " CTN_NO_TYPE);
+    }
+    if (lower_bound == NULL || extent == NULL) {
+        return CTN_REFUSE_NULL(NULL, lower_bound, extent);
     }
     *lower_bound = type->lower;
     *extent = type->extent;
@@ -55,8 +60,11 @@ catena_status_t catena_type_true_extent(catena_type_t handle,
                                         ptrdiff_t *true_extent)
 {
     const ctn_type_t *type = ctn_type_of(handle);
-    if (type == NULL || true_lower_bound == NULL || true_extent == NULL) {
-        return CATENA_ERR_ARG;
+    if (type == NULL) {
+        return ctn_refuse(NULL, CATENA_ERR_ARG, __func__, "type " CTN_NO_TYPE);
+    }
+    if (true_lower_bound == NULL || true_extent == NULL) {
+        return CTN_REFUSE_NULL(NULL, true_lower_bound, true_extent);
     }
     *true_lower_bound = type->true_low;
     *true_extent = type->true_high - type->true_low;
@@ -66,7 +74,7 @@ catena_status_t catena_type_true_extent(catena_type_t handle,
 catena_status_t catena_get_address(const void *location, ptrdiff_t *address)
 {
     if (address == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, address);
     }
     *address = (ptrdiff_t)location;
     return CATENA_OK;
@@ -106,11 +114,14 @@ void ctn_type_drop(const ctn_type_t *type)
 catena_status_t catena_type_free(catena_type_t *handle)
 {
     if (handle == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, __func__, "type");
     }
     const ctn_type_t *type = ctn_type_of(*handle);
     if (*handle != NULL && (type == NULL || !type->derived)) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
+                          "found %s; expected a derived type; predefined ones "
+                          "are not freed",
+                          type != NULL ? type->name : "no datatype");
     }
     ctn_type_drop(type);
     *handle = NULL;

@@ -91,11 +91,10 @@ static inline const ctn_type_t *ctn_type_of(catena_type_t handle)
     return value < CTN_FIRST_POINTER ? NULL : (const ctn_type_t *)value;
 }
 
-/** Message for a handle that is no datatype. Its argument says what it should
- * be the type of. */
+/** Text for a handle that is no datatype, after its name. */
 #define CTN_NO_TYPE                                                            \
-    "the type of %s is NULL or no datatype; pass a predefined one, such as "   \
-    "CATENA_INT32, or one made by catena_type_*"
+    "is NULL or no datatype; pass a predefined one, such as CATENA_INT32, or " \
+    "one made by catena_type_*"
 
 /** Return the handle of a type, as its user knows it. */
 catena_type_t ctn_type_handle(const ctn_type_t *type);

@@ -1,7 +1,7 @@
 /* Constructors of derived types with regular spacing, and resized and dup: all
  * except the indexed types (indexed.c) and struct (struct.c). */
 
-#include "core/log.h"
+#include "core/refuse.h"
 #include "type/builder.h"
 
 /** `count` blocks of `blocklength` elements, `stride_bytes` apart. */
@@ -41,11 +41,10 @@ catena_status_t catena_type_vector(size_t count, size_t blocklength,
     /* The stride is not significant for a single block, or without data. */
     if (count > 1 && blocklength > 0 &&
         __builtin_mul_overflow(stride, old->extent, &bytes)) {
-        ctn_error(NULL,
-                  "type vector: a stride of %td elements of %td bytes does "
-                  "not fit the address space",
-                  stride, old->extent);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
+                          "a stride of %td elements of %td bytes does not fit "
+                          "the address space",
+                          stride, old->extent);
     }
     return make_strided("vector", count, blocklength, bytes, of, out);
 }
@@ -94,20 +93,26 @@ typedef struct type_box {
 /** Check the arguments. @param[out] empty the box has no elements */
 static catena_status_t check_box(const type_box_t *box, bool *empty)
 {
-    if (box->ndims == 0 || box->sizes == NULL || box->subsizes == NULL ||
-        box->starts == NULL ||
-        (box->order != CATENA_ORDER_C && box->order != CATENA_ORDER_FORTRAN)) {
-        return CATENA_ERR_ARG;
-    }
+    static const char function[] = "catena_type_subarray";
     *empty = false;
+    if (box->ndims == 0) {
+        return ctn_refuse(NULL, CATENA_ERR_ARG, function,
+                          "ndims is 0; expected 1 or more");
+    }
+    if (box->order != CATENA_ORDER_C && box->order != CATENA_ORDER_FORTRAN) {
+        return ctn_refuse(NULL, CATENA_ERR_ARG, function,
+                          "order is %d; expected CATENA_ORDER_C or "
+                          "CATENA_ORDER_FORTRAN",
+                          (int)box->order);
+    }
     for (size_t d = 0; d < box->ndims; d++) {
         if (box->subsizes[d] > box->sizes[d] ||
             box->starts[d] > box->sizes[d] - box->subsizes[d]) {
-            ctn_error(NULL,
-                      "type subarray: %zu elements from %zu are not within "
-                      "the %zu of dimension %zu",
-                      box->subsizes[d], box->starts[d], box->sizes[d], d);
-            return CATENA_ERR_ARG;
+            return ctn_refuse(NULL, CATENA_ERR_ARG, function,
+                              "%zu elements from %zu are not within the %zu of "
+                              "dimension %zu",
+                              box->subsizes[d], box->starts[d], box->sizes[d],
+                              d);
         }
         *empty |= box->subsizes[d] == 0;
     }
@@ -152,6 +157,9 @@ catena_status_t catena_type_subarray(size_t ndims, const size_t sizes[],
     const ctn_type_t *old = ctn_type_to_derive("subarray", of, out);
     if (old == NULL) {
         return CATENA_ERR_ARG;
+    }
+    if (sizes == NULL || subsizes == NULL || starts == NULL) {
+        return CTN_REFUSE_NULL(NULL, sizes, subsizes, starts);
     }
     type_box_t box = {ndims, sizes, subsizes, starts, order};
     bool empty;

@@ -3,6 +3,7 @@
  * first to find out whether lengths and distances are uniform, then to write
  * the arrays of the level if they are not. */
 
+#include "core/refuse.h"
 #include "type/builder.h"
 
 /** An iterator over the caller's blocks. It omits empty blocks, and merges a
@@ -254,7 +255,7 @@ static catena_status_t make_indexed(const char *name, ctn_type_blocks_t blocks,
                                     catena_type_t *out)
 {
     const ctn_type_t *old = ctn_type_to_derive(name, of, out);
-    if (old == NULL || (blocks.count > 0 && blocks.displacements == NULL)) {
+    if (old == NULL) {
         return CATENA_ERR_ARG;
     }
     blocks.unit = in_bytes ? 1 : old->extent;
@@ -266,10 +267,8 @@ static catena_status_t make_indexed(const char *name, ctn_type_blocks_t blocks,
 static ctn_type_blocks_t blocks_of(size_t count, const size_t *lengths,
                                    const ptrdiff_t *displacements)
 {
-    return (ctn_type_blocks_t){.count = count,
-                               .lengths = lengths,
-                               .displacements =
-                                   lengths != NULL ? displacements : NULL};
+    return (ctn_type_blocks_t){
+        .count = count, .lengths = lengths, .displacements = displacements};
 }
 
 /** Blocks of one length. */
@@ -284,6 +283,9 @@ catena_status_t catena_type_indexed(size_t count, const size_t blocklengths[],
                                     const ptrdiff_t displacements[],
                                     catena_type_t old, catena_type_t *out)
 {
+    if (count > 0 && (blocklengths == NULL || displacements == NULL)) {
+        return CTN_REFUSE_NULL(NULL, blocklengths, displacements);
+    }
     return make_indexed("indexed",
                         blocks_of(count, blocklengths, displacements), false,
                         old, out);
@@ -293,6 +295,9 @@ catena_status_t catena_type_hindexed(size_t count, const size_t blocklengths[],
                                      const ptrdiff_t displacements[],
                                      catena_type_t old, catena_type_t *out)
 {
+    if (count > 0 && (blocklengths == NULL || displacements == NULL)) {
+        return CTN_REFUSE_NULL(NULL, blocklengths, displacements);
+    }
     return make_indexed("hindexed",
                         blocks_of(count, blocklengths, displacements), true,
                         old, out);
@@ -302,6 +307,9 @@ catena_status_t catena_type_indexed_block(size_t count, size_t blocklength,
                                           const ptrdiff_t displacements[],
                                           catena_type_t old, catena_type_t *out)
 {
+    if (count > 0 && displacements == NULL) {
+        return CTN_REFUSE_NULL(NULL, displacements);
+    }
     return make_indexed("indexed_block",
                         blocks_like(count, blocklength, displacements), false,
                         old, out);
@@ -312,6 +320,9 @@ catena_status_t catena_type_hindexed_block(size_t count, size_t blocklength,
                                            catena_type_t old,
                                            catena_type_t *out)
 {
+    if (count > 0 && displacements == NULL) {
+        return CTN_REFUSE_NULL(NULL, displacements);
+    }
     return make_indexed("hindexed_block",
                         blocks_like(count, blocklength, displacements), true,
                         old, out);

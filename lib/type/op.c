@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/refuse.h"
 #include "type/kernels.h"
 
 #define DEFINE_OP(op_name)                                                     \
@@ -23,7 +24,8 @@ catena_status_t catena_op_create(catena_op_function_t function, void *argument,
                                  int commute, catena_op_t *out)
 {
     if (function == NULL || out == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, __func__,
+                               function == NULL ? "function" : "out");
     }
     ctn_reduce_op_t *op = malloc(sizeof(*op));
     if (op == NULL) {
@@ -41,11 +43,14 @@ catena_status_t catena_op_create(catena_op_function_t function, void *argument,
 catena_status_t catena_op_free(catena_op_t *handle)
 {
     if (handle == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, __func__, "op");
     }
     const ctn_reduce_op_t *op = ctn_reduce_op_of(*handle);
     if (*handle != NULL && (op == NULL || op->function == NULL)) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
+                          "found %s; expected an operation of "
+                          "catena_op_create; predefined ones are not freed",
+                          op != NULL ? op->name : "no operation");
     }
     ctn_op_drop(op);
     *handle = NULL;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "core/log.h"
+#include "core/refuse.h"
 #include "type/builder.h"
 
 /** A member of a struct: consecutive elements of one type. */
@@ -156,8 +156,8 @@ static catena_status_t count_members(const members_t *m, size_t *most)
     for (size_t i = 0; i < m->given; i++) {
         const ctn_type_t *type = ctn_type_of(m->types[i]);
         if (type == NULL) {
-            ctn_error(NULL, "type struct: " CTN_NO_TYPE, "a member");
-            return CATENA_ERR_ARG;
+            return ctn_refuse(NULL, CATENA_ERR_ARG, "catena_type_struct",
+                              "types[%zu] " CTN_NO_TYPE, i);
         }
         *most += is_struct(type) ? type->level[0].count : 1;
     }
@@ -244,7 +244,7 @@ catena_status_t catena_type_struct(size_t count, const size_t blocklengths[],
     if (out == NULL ||
         (count > 0 &&
          (blocklengths == NULL || displacements == NULL || types == NULL))) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, out, blocklengths, displacements, types);
     }
     members_t m = {.given = count,
                    .lengths = blocklengths,

@@ -8,6 +8,7 @@
 
 #include "coll/call/publish.h"
 #include "coll/select/select.h"
+#include "core/refuse.h"
 #include "split/call/call.h"
 
 /* ---- the operation: select an algorithm and become it ---- */
@@ -296,10 +297,11 @@ CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
 {
     ctn_operands_t operands;
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, args->collective->name, "group");
     }
     if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_request(group->exec, args->collective);
+        return ctn_refuse_null(group->exec->log, args->collective->name,
+                               "request");
     }
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = read_plain(args, peers.targets, &operands)

@@ -6,6 +6,8 @@
 #include <catena/coll.h>
 #include <stdint.h>
 
+#include "core/refuse.h"
+
 /* ---- descriptions ---- */
 
 #define CTN_CALL(NAME, name, send, recv, traits)                               \
@@ -35,9 +37,11 @@ typedef struct side_check {
 /** Log a message that begins with the name of the collective. Value: ERR_ARG.
  * `check` is a side_check_t or a call_check_t. */
 #define REFUSE(check, format, ...)                                             \
-    (ctn_error((check)->peers->exec->log, "%s: " format,                       \
-               (check)->args->collective->name, __VA_ARGS__),                  \
-     CATENA_ERR_ARG)
+    ctn_refuse((check)->peers->exec->log, CATENA_ERR_ARG,                      \
+               (check)->args->collective->name, format, __VA_ARGS__)
+
+/** Text for a side without a type. */
+#define NO_TYPE "the type of %s " CTN_NO_TYPE
 
 /** Whether peer i is a rank, not CATENA_PROC_NULL. */
 static bool is_peer(const side_check_t *check, uint32_t i)
@@ -104,7 +108,7 @@ static inline catena_status_t read_uniform(const side_check_t *check,
     uint32_t n = check->shape == CTN_SIDE_UNIFORM ? check->count : 1;
     blocks->type = side->type;
     if (side->type == NULL) {
-        return check->count > 0 ? REFUSE(check, CTN_NO_TYPE, check->what)
+        return check->count > 0 ? REFUSE(check, NO_TYPE, check->what)
                                 : CATENA_OK;
     }
     if (!ctn_blocks_read_uniform(side, n, blocks, all)) {
@@ -147,7 +151,7 @@ static catena_status_t read_vector(const side_check_t *check,
             continue;
         }
         if (ctn_side_type(side, i) == NULL) {
-            status = REFUSE(check, CTN_NO_TYPE, check->what);
+            status = REFUSE(check, NO_TYPE, check->what);
         } else if (!ctn_block_fits(side, i, all)) {
             status = REFUSE(
                 check,
@@ -219,7 +223,7 @@ CTN_COLD static catena_status_t refuse_reducer(const call_check_t *check)
     const ctn_reduce_op_t *op = check->args->op;
     char reason[256];
     if (type == NULL) {
-        return REFUSE(check, CTN_NO_TYPE, "the data");
+        return REFUSE(check, NO_TYPE, "the data");
     }
     if (op == NULL) {
         return REFUSE(check, "%s", CTN_NO_REDUCE_OP);
@@ -467,13 +471,4 @@ catena_status_t ctn_call_empty(ctn_exec_t *exec, ctn_mode_t mode,
         *request = op; /* NULL counts as complete */
     }
     return CATENA_OK;
-}
-
-catena_status_t ctn_refuse_request(const ctn_exec_t *exec,
-                                   const ctn_description_t *collective)
-{
-    ctn_error(exec->log,
-              "%s: request is NULL; expected where to store the request",
-              collective->name);
-    return CATENA_ERR_ARG;
 }

@@ -115,9 +115,4 @@ static inline bool ctn_operands_empty(const ctn_description_t *collective,
 catena_status_t ctn_call_empty(ctn_exec_t *exec, ctn_mode_t mode,
                                catena_request_t **request);
 
-/** Log that a nonblocking or persistent call has no place for its request.
- * @return ERR_ARG */
-catena_status_t ctn_refuse_request(const ctn_exec_t *exec,
-                                   const ctn_description_t *collective);
-
 #endif

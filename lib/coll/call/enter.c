@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "coll/call/call.h"
+#include "core/refuse.h"
 #include "split/call/call.h"
 
 /** The hierarchy that a blocking call uses, if it is built, else NULL.
@@ -351,10 +352,11 @@ CTN_HOT catena_status_t ctn_ml_run(const ctn_composition_t *composition,
     ctn_operands_t operands;
     ctn_call_t call;
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, args->collective->name, "group");
     }
     if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_request(group->exec, args->collective);
+        return ctn_refuse_null(group->exec->log, args->collective->name,
+                               "request");
     }
     catena_status_t status;
     if (mode == CTN_BLOCKING &&

@@ -2,6 +2,7 @@
  * build.c builds them. */
 
 #include "coll/hierarchy/levels.h"
+#include "core/refuse.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -115,8 +116,10 @@ static catena_status_t set_levels(const ctn_log_t *log, const char *name,
     if (strcasecmp(value, automatic) == 0) {
         return replace(text, NULL);
     }
+    char what[2 * CTN_HIERARCHY_NAME_BYTES];
+    snprintf(what, sizeof(what), "catena_group_set: %s", name);
     catena_status_t status =
-        ctn_hierarchy_levels_read(log, name, value, &levels);
+        ctn_hierarchy_levels_read(log, what, value, &levels);
     if (status != CATENA_OK) {
         return status;
     }
@@ -127,10 +130,10 @@ static catena_status_t set_levels(const ctn_log_t *log, const char *name,
 static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
 {
     if (strlen(value) >= CTN_SBGP_NAME_BYTES) {
-        ctn_error(all->group->exec->log,
-                  "subgroup has %zu bytes; expected less than %u",
-                  strlen(value), CTN_SBGP_NAME_BYTES);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(all->group->exec->log, CATENA_ERR_ARG,
+                          "catena_group_set",
+                          "subgroup has %zu bytes; expected less than %u",
+                          strlen(value), CTN_SBGP_NAME_BYTES);
     }
     all->subgroup_version++;
     return replace(&all->subgroup, value);

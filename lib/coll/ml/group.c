@@ -122,10 +122,12 @@ static void compare_name(search_t *search, const char *name)
     }
 }
 
-/** Find an algorithm by its name. @param[out] found the component's own string;
- * NULL: auto */
-static catena_status_t find_algorithm(catena_group_t *group, ctn_coll_t of,
-                                      const char *name, const char **found)
+/** Find an algorithm by its name.
+ * @param where      begins the message: the function, or ""
+ * @param[out] found the component's own string; NULL: auto */
+static catena_status_t find_algorithm(const char *where, catena_group_t *group,
+                                      ctn_coll_t of, const char *name,
+                                      const char **found)
 {
     search_t search = {.name = name, .known = " auto"};
     uint32_t kinds = kinds_of(of);
@@ -139,8 +141,8 @@ static catena_status_t find_algorithm(catena_group_t *group, ctn_coll_t of,
         }
     }
     if (search.found == NULL && strcasecmp(name, "auto") != 0) {
-        ctn_error(group->exec->log, "%s_algorithm is '%s'; expected one of%s",
-                  ctn_collective_names[of], name, search.known);
+        ctn_error(group->exec->log, "%s%s_algorithm is '%s'; expected one of%s",
+                  where, ctn_collective_names[of], name, search.known);
         return CATENA_ERR_ARG;
     }
     *found = search.found;
@@ -173,8 +175,9 @@ CTN_HOT catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
     catena_status_t status = CATENA_OK;
     *out = config;
     if (config->hierarchy == NULL) {
-        status = find_algorithm(group, of, ctn_hierarchy_algorithm(group, of),
-                                &config->algorithm);
+        status =
+            find_algorithm("", group, of, ctn_hierarchy_algorithm(group, of),
+                           &config->algorithm);
         if (status == CATENA_OK) {
             status = ctn_hierarchy_of(group, ctn_collective_names[of],
                                       &config->hierarchy);
@@ -214,7 +217,8 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     /* Also after an invalid value: then the hierarchy is requested again on
      * this rank, too, as on the ranks whose value was valid. */
     const char *found;
-    *status = find_algorithm(group, (ctn_coll_t)of, value, &found);
+    *status = find_algorithm("catena_group_set: ", group, (ctn_coll_t)of, value,
+                             &found);
     catena_status_t set = ctn_hierarchy_set_algorithm(
         group, (ctn_coll_t)of, *status == CATENA_OK ? value : NULL);
     *status = *status == CATENA_OK ? set : *status;

@@ -9,6 +9,7 @@
 
 #include "coll/barrier.h"
 #include "coll/ml/ml.h"
+#include "core/refuse.h"
 #include "core/units.h"
 #include "split/call/call.h"
 
@@ -120,11 +121,10 @@ static catena_status_t set_family(catena_group_t *group,
 {
     const ctn_family_t *family = ctn_family_named(value);
     if (family == NULL && strcmp(value, "auto") != 0) {
-        ctn_error(group->exec->log,
-                  "alltoall_algorithm is '%s'; expected auto, direct, shift, "
-                  "bruck, morton, l-a2a, mpml, nmpml or onmpml",
-                  value);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(group->exec->log, CATENA_ERR_ARG, "catena_group_set",
+                          "alltoall_algorithm is '%s'; expected auto, direct, "
+                          "shift, bruck, morton, l-a2a, mpml, nmpml or onmpml",
+                          value);
     }
     selector->family = family;
     return CATENA_OK;
@@ -152,9 +152,9 @@ static catena_status_t set_number(catena_group_t *group,
     if (strcmp(value, "auto") != 0 &&
         (!ctn_units_count(value, number->most, &parsed) ||
          parsed < number->least)) {
-        ctn_error(group->exec->log, "%s is '%s'; expected auto or %u to %u",
-                  number->name, value, number->least, number->most);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(group->exec->log, CATENA_ERR_ARG, "catena_group_set",
+                          "%s is '%s'; expected auto or %u to %u", number->name,
+                          value, number->least, number->most);
     }
     *(uint32_t *)(void *)((unsigned char *)selector + number->offset) =
         (uint32_t)parsed;
@@ -165,7 +165,7 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
                                  const char *value)
 {
     if (group == NULL || name == NULL || value == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_group_log(group), group, name, value);
     }
     catena_status_t status;
     /* Persistent requests apply the new settings at their next start. */
@@ -195,14 +195,14 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
             return set_number(group, selector, &numbers[i], value);
         }
     }
-    ctn_error(group->exec->log,
-              "a group has no setting '%s'; expected alltoall_algorithm, "
-              "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
-              "subgroup, COLLECTIVE_hierarchy and COLLECTIVE_algorithm for "
-              "barrier, bcast, reduce, "
-              "allreduce, gather, scatter, allgather, reduce_scatter and scan",
-              name);
-    return CATENA_ERR_ARG;
+    return ctn_refuse(
+        group->exec->log, CATENA_ERR_ARG, __func__,
+        "a group has no setting '%s'; expected alltoall_algorithm, "
+        "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
+        "subgroup, COLLECTIVE_hierarchy and COLLECTIVE_algorithm for barrier, "
+        "bcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter "
+        "and scan",
+        name);
 }
 
 /* ---- selection ---- */
@@ -375,8 +375,12 @@ catena_status_t catena_group_explain(const catena_group_t *group,
                                      const char *collective, char *text,
                                      size_t bytes)
 {
-    if (group == NULL || collective == NULL || text == NULL || bytes == 0) {
-        return CATENA_ERR_ARG;
+    if (group == NULL || collective == NULL || text == NULL) {
+        return CTN_REFUSE_NULL(ctn_group_log(group), group, collective, text);
+    }
+    if (bytes == 0) {
+        return ctn_refuse(group->exec->log, CATENA_ERR_ARG, __func__,
+                          CTN_NO_BYTES);
     }
     if (strncmp(collective, "alltoall", 8) == 0) {
         ctn_alltoall_explain(group, text, bytes);
@@ -392,11 +396,11 @@ catena_status_t catena_group_explain(const catena_group_t *group,
         return CATENA_OK;
     }
     if (!ctn_ml_explain(group, collective, text, bytes)) {
-        ctn_error(group->exec->log,
-                  "a group has no collective '%s'; expected alltoall, barrier, "
-                  "split, or another by its own name, such as gatherv",
-                  collective);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(
+            group->exec->log, CATENA_ERR_ARG, __func__,
+            "a group has no collective '%s'; expected alltoall, barrier, "
+            "split, or another by its own name, such as gatherv",
+            collective);
     }
     return CATENA_OK;
 }

@@ -6,6 +6,7 @@
 #include <catena/neighbor.h>
 
 #include "coll/call/publish.h"
+#include "core/refuse.h"
 #include "neighbor/call/call.h"
 #include "neighbor/call/persistent.h"
 
@@ -38,10 +39,11 @@ run_usual(const ctn_neighbor_collective_t *collective,
 {
     ctn_exchange_t x = {.collective = collective};
     if (neighborhood == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, args->collective->name, "neighborhood");
     }
     if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_request(neighborhood->exec, args->collective);
+        return ctn_refuse_null(neighborhood->exec->log, args->collective->name,
+                               "request");
     }
     catena_status_t status =
         ctn_neighbor_validate(collective, args, neighborhood, &x);
@@ -134,7 +136,8 @@ PUBLISH(neighbor_reducev,
         .op = ctn_reduce_op_of(op))
 
 const ctn_neighbor_collective_t *
-ctn_neighbor_collective_named(const ctn_log_t *log, const char *name)
+ctn_neighbor_collective_named(const char *function, const ctn_log_t *log,
+                              const char *name)
 {
     static const ctn_neighbor_collective_t *const all[] = {
 #define CTN_NEIGHBOR(NAME, its_name, PATTERN, send, recv, traits) &its_name,
@@ -145,11 +148,11 @@ ctn_neighbor_collective_named(const ctn_log_t *log, const char *name)
             return all[i];
         }
     }
-    ctn_error(log,
-              "a neighborhood has no collective '%s'; expected "
-              "neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, "
-              "neighbor_alltoallv, neighbor_alltoallw, neighbor_reduce or "
-              "neighbor_reducev",
-              name);
+    (void)ctn_refuse(
+        log, CATENA_ERR_ARG, function,
+        "a neighborhood has no collective '%s'; expected neighbor_allgather, "
+        "neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, "
+        "neighbor_alltoallw, neighbor_reduce or neighbor_reducev",
+        name);
     return NULL;
 }

@@ -28,7 +28,8 @@ typedef struct ctn_neighbor_collective {
 /** call/collectives.c: the collective of this name ("neighbor_alltoallv");
  * NULL: there is none, which is logged. */
 const ctn_neighbor_collective_t *
-ctn_neighbor_collective_named(const ctn_log_t *log, const char *name);
+ctn_neighbor_collective_named(const char *function, const ctn_log_t *log,
+                              const char *name);
 
 /** Records that a collective ran with this schedule. */
 static inline void

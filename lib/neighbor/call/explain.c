@@ -15,13 +15,14 @@
 static catena_status_t read_setting(const ctn_log_t *log, const char *name,
                                     const char *value, int *requested)
 {
+    static const char function[] = "catena_neighborhood_set";
     if (name == NULL || value == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(log, function, name == NULL ? "name" : "value");
     }
     if (strcmp(name, "algorithm") != 0) {
-        ctn_error(log, "a neighborhood has no setting '%s'; expected algorithm",
-                  name);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(
+            log, CATENA_ERR_ARG, function,
+            "a neighborhood has no setting '%s'; expected algorithm", name);
     }
     *requested = ctn_neighbor_algorithm_by_name(log, value);
     return *requested < -1 ? CATENA_ERR_ARG : CATENA_OK;
@@ -38,7 +39,8 @@ static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
     if (status == CATENA_OK && most[0] != ~most[1]) {
         if (neighborhood->group->chain.place.rank == 0) {
             ctn_error(neighborhood->exec->log,
-                      "neighborhood: the algorithm must be the same on all "
+                      "catena_neighborhood_set: the algorithm must be the same "
+                      "on all "
                       "ranks and is not");
         }
         status = CATENA_ERR_ARG;
@@ -60,7 +62,8 @@ static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
                        : NULL;
     if (status == CATENA_OK && refusal != NULL) {
         ctn_error(log,
-                  "neighborhood: algorithm '%s' is not possible: %s; there are "
+                  "catena_neighborhood_set: algorithm '%s' is not possible: "
+                  "%s; there are "
                   "auto, direct and colored for all graphs",
                   ctn_neighbor_algorithm_words[1 + requested], refusal);
         status = CATENA_ERR_ARG;
@@ -75,10 +78,10 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
                                         const char *name, const char *value)
 {
     if (neighborhood == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, neighborhood);
     }
+    const ctn_log_t *log = neighborhood->exec->log;
     int requested = -1;
-    catena_status_t status = CATENA_ERR_STATE;
     ctn_backoff_t backoff = {0};
     /* Detached operations connect persistent requests: waits for them. */
     while (ctn_sequence_under_way(&neighborhood->sequence) > 0 &&
@@ -86,9 +89,14 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
                neighborhood->sequence.detached) {
         ctn_exec_poll_or_idle(neighborhood->exec, &backoff);
     }
-    if (ctn_sequence_under_way(&neighborhood->sequence) == 0) {
-        status = read_setting(neighborhood->exec->log, name, value, &requested);
-    }
+    uint64_t under_way = ctn_sequence_under_way(&neighborhood->sequence);
+    catena_status_t status =
+        under_way == 0
+            ? read_setting(log, name, value, &requested)
+            : ctn_refuse(log, CATENA_ERR_STATE, __func__,
+                         "%llu operations of the neighborhood are under way; "
+                         "complete them first",
+                         (unsigned long long)under_way);
     status = agree_on(neighborhood, status, requested);
     status =
         status == CATENA_OK ? set_algorithm(neighborhood, requested) : status;
@@ -138,7 +146,8 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
                               catena_neighborhood_stats_t *stats)
 {
     if (neighborhood == NULL || stats == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_neighborhood_log(neighborhood), neighborhood,
+                               stats);
     }
     const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
     const ctn_schedule_t *last = neighborhood->last;
@@ -152,7 +161,8 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
         .weight_before = graph_facts->weight_before,
         .weight_all = graph_facts->weight_all,
     };
-    return ctn_sized_write(neighborhood->exec->log, &stats_struct, &own, stats);
+    return ctn_sized_write(__func__, neighborhood->exec->log, &stats_struct,
+                           &own, stats);
 }
 
 /* ---- explanations ---- */
@@ -248,23 +258,32 @@ static void print_algorithm(page_t *page,
           (unsigned long long)facts->most_blocks[CTN_REMOTE]);
 }
 
-/** The collective to explain; NULL: invalid arguments. */
+/** The collective to explain; NULL: invalid arguments, which are logged.
+ * @param function the public function */
 static const ctn_neighbor_collective_t *
-find_collective(const catena_neighborhood_t *neighborhood,
+find_collective(const char *function, const catena_neighborhood_t *neighborhood,
                 const char *collective, char *text, size_t bytes)
 {
-    if (neighborhood == NULL || collective == NULL || text == NULL ||
-        bytes == 0) {
+    const ctn_log_t *log = ctn_neighborhood_log(neighborhood);
+    if (neighborhood == NULL || collective == NULL || text == NULL) {
+        (void)ctn_refuse_null(log, function,
+                              neighborhood == NULL ? "neighborhood"
+                              : collective == NULL ? "collective"
+                                                   : "text");
+        return NULL;
+    }
+    if (bytes == 0) {
+        (void)ctn_refuse(log, CATENA_ERR_ARG, function, CTN_NO_BYTES);
         return NULL;
     }
     *text = '\0';
-    const ctn_log_t *log = neighborhood->exec->log;
     const ctn_neighbor_collective_t *found =
-        ctn_neighbor_collective_named(log, collective);
+        ctn_neighbor_collective_named(function, log, collective);
     if (found != NULL && (neighborhood->operations & found->operation) == 0) {
-        ctn_error(log,
-                  "%s: the neighborhood is made for other operations (%#x)",
-                  collective, neighborhood->operations);
+        (void)ctn_refuse(log, CATENA_ERR_ARG, function,
+                         "%s: the neighborhood is made for other operations "
+                         "(%#x)",
+                         collective, neighborhood->operations);
         return NULL;
     }
     return found;
@@ -286,7 +305,7 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
                             const char *collective, char *text, size_t bytes)
 {
     const ctn_neighbor_collective_t *found =
-        find_collective(neighborhood, collective, text, bytes);
+        find_collective(__func__, neighborhood, collective, text, bytes);
     if (found == NULL) {
         return CATENA_ERR_ARG;
     }
@@ -314,7 +333,7 @@ catena_neighborhood_estimate(const catena_neighborhood_t *neighborhood,
                              char *text, size_t bytes)
 {
     const ctn_neighbor_collective_t *found =
-        find_collective(neighborhood, collective, text, bytes);
+        find_collective(__func__, neighborhood, collective, text, bytes);
     if (found == NULL) {
         return CATENA_ERR_ARG;
     }

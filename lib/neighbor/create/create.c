@@ -268,30 +268,30 @@ static int find_requested(const catena_group_t *group,
 static const ctn_sized_t info_struct =
     CTN_SIZED(catena_neighborhood_info_t, bytes);
 
-static catena_status_t check_operations(const catena_group_t *group,
+static catena_status_t check_operations(const char *function,
+                                        const catena_group_t *group,
                                         unsigned operations)
 {
     if ((operations & ~(unsigned)CATENA_NEIGHBOR_ALL) != 0) {
-        ctn_error(group->exec->log,
-                  "neighborhood: operations are 0x%x; expected "
-                  "CATENA_NEIGHBOR_..., or 0 for all",
-                  operations);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(group->exec->log, CATENA_ERR_ARG, function,
+                          "operations are 0x%x; expected CATENA_NEIGHBOR_..., "
+                          "or 0 for all",
+                          operations);
     }
     return CATENA_OK;
 }
 
 catena_neighborhood_info_t
-ctn_neighborhood_read_info(const catena_group_t *group,
+ctn_neighborhood_read_info(const char *function, const catena_group_t *group,
                            const catena_neighborhood_info_t *given,
                            catena_status_t *failed)
 {
     catena_neighborhood_info_t own = {.size = sizeof(own)};
     if (given != NULL) {
-        catena_status_t status =
-            ctn_sized_read(group->exec->log, &info_struct, given, &own);
+        catena_status_t status = ctn_sized_read(function, group->exec->log,
+                                                &info_struct, given, &own);
         if (status == CATENA_OK) {
-            status = check_operations(group, own.operations);
+            status = check_operations(function, group, own.operations);
         }
         *failed = status != CATENA_OK ? status : *failed;
     }
@@ -327,7 +327,8 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
     if (status == CATENA_OK) {
         *out = made;
     } else {
-        (void)ctn_group_free(made != NULL ? made->group : group, true);
+        (void)ctn_group_free(made != NULL ? made->group : group, "neighborhood",
+                             true);
     }
     return status;
 }

@@ -44,18 +44,22 @@ static catena_status_t check_nodes(const catena_group_t *group,
     if (contribution->count < 0 ||
         (contribution->count > 0 &&
          (contribution->nodes == NULL || contribution->degrees == NULL))) {
-        ctn_error(log, "graph: %d nodes%s", contribution->count,
-                  contribution->count < 0
-                      ? ""
-                      : ", but a list of them or of degrees is NULL");
-        return CATENA_ERR_ARG;
+        return ctn_refuse(
+            log, CATENA_ERR_ARG, "catena_dist_graph_create",
+            "count is %d, and %s; expected 0 or more, and as many sources and "
+            "degrees",
+            contribution->count,
+            contribution->nodes == NULL     ? "sources is NULL"
+            : contribution->degrees == NULL ? "degrees is NULL"
+                                            : "there are lists");
     }
     contribution->edges = 0;
     for (int i = 0; i < contribution->count; i++) {
         if (!is_rank(group, contribution->nodes[i]) ||
             contribution->degrees[i] < 0) {
             ctn_error(log,
-                      "graph: node %d is rank %d and has %d edges; the group "
+                      "catena_dist_graph_create: source %d is rank %d and has "
+                      "%d edges; the group "
                       "has ranks 0 to %d",
                       i, contribution->nodes[i], contribution->degrees[i],
                       catena_group_size(group) - 1);
@@ -72,14 +76,18 @@ static catena_status_t check_targets(const catena_group_t *group,
     const ctn_log_t *log = group->exec->log;
     if (contribution->edges > INT_MAX ||
         (contribution->edges > 0 && contribution->targets == NULL)) {
-        ctn_error(log, "graph: %zu edges%s", contribution->edges,
-                  contribution->targets == NULL ? ", but targets is NULL" : "");
-        return CATENA_ERR_ARG;
+        return ctn_refuse(
+            log, CATENA_ERR_ARG, "catena_dist_graph_create",
+            "%zu edges%s; expected a target for each, and at most %d",
+            contribution->edges,
+            contribution->targets == NULL ? ", but targets is NULL" : "",
+            INT_MAX);
     }
     for (size_t i = 0; i < contribution->edges; i++) {
         if (!is_rank(group, contribution->targets[i])) {
             ctn_error(log,
-                      "graph: target %zu is rank %d; the group has ranks 0 to "
+                      "catena_dist_graph_create: target %zu is rank %d; the "
+                      "group has ranks 0 to "
                       "%d",
                       i, contribution->targets[i],
                       catena_group_size(group) - 1);
@@ -88,7 +96,8 @@ static catena_status_t check_targets(const catena_group_t *group,
         if (contribution->weights != CATENA_UNWEIGHTED &&
             contribution->weights[i] < 0) {
             ctn_error(log,
-                      "graph: the weight of edge %zu is %d; expected 0 or more",
+                      "catena_dist_graph_create: the weight of edge %zu is %d; "
+                      "expected 0 or more",
                       i, contribution->weights[i]);
             return CATENA_ERR_ARG;
         }
@@ -169,7 +178,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
                                          catena_neighborhood_t **out)
 {
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, group);
     }
     catena_group_t *own;
     catena_status_t status = catena_group_dup(group, &own);
@@ -178,8 +187,9 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
     }
     contribution_t contribution = {count, nodes, degrees, targets, weights, 0};
     ctn_graph_t graph = {0};
-    catena_status_t failed =
-        out != NULL ? check_nodes(group, &contribution) : CATENA_ERR_ARG;
+    catena_status_t failed = out != NULL
+                                 ? check_nodes(group, &contribution)
+                                 : CTN_REFUSE_NULL(group->exec->log, out);
     if (failed == CATENA_OK) {
         failed = check_targets(group, &contribution);
     }
@@ -189,7 +199,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
     if (status == CATENA_OK) {
         failed = exchange(own, &contribution, &graph);
         catena_neighborhood_info_t own_info =
-            ctn_neighborhood_read_info(own, info, &failed);
+            ctn_neighborhood_read_info(__func__, own, info, &failed);
         status = ctn_neighborhood_make(own, &graph, &own_info, failed, out);
     } else {
         (void)catena_group_free(&own);

@@ -7,6 +7,27 @@
 
 #include "neighbor/grid/edges.h"
 
+/** Text for the length of an array. */
+#define NEGATIVE_MOST "most is %d; expected 0 or more"
+
+/** The grid of a neighborhood; NULL: it has none, which is logged.
+ * @param function the public function */
+static const ctn_grid_t *grid_of(const catena_neighborhood_t *cart,
+                                 const char *function)
+{
+    if (cart == NULL) {
+        (void)ctn_refuse_null(NULL, function, "cart");
+        return NULL;
+    }
+    if (cart->grid == NULL) {
+        (void)ctn_refuse(cart->exec->log, CATENA_ERR_ARG, function,
+                         "cart is a neighborhood without a grid; expected one "
+                         "of catena_cart_create, catena_cart_sub or "
+                         "catena_cart_derive_graph");
+    }
+    return cart->grid;
+}
+
 /* ---- creation ---- */
 
 /** Makes a neighborhood of a grid with as many places as the group has ranks.
@@ -33,12 +54,12 @@ static catena_status_t make(catena_group_t *group, ctn_grid_t *grid,
 /** The caller's info with this value of `reorder`.
  * @param[in,out] failed set to an error if the info is invalid */
 static catena_neighborhood_info_t
-with_reorder(const catena_group_t *group,
+with_reorder(const char *function, const catena_group_t *group,
              const catena_neighborhood_info_t *info, int reorder,
              catena_status_t *failed)
 {
     catena_neighborhood_info_t own =
-        ctn_neighborhood_read_info(group, info, failed);
+        ctn_neighborhood_read_info(function, group, info, failed);
     own.reorder = reorder;
     return own;
 }
@@ -47,14 +68,20 @@ static catena_status_t check_dims(const ctn_log_t *log, int ndims,
                                   const int *dims, const int *periods)
 {
     if (ndims < 0 || (ndims > 0 && (dims == NULL || periods == NULL))) {
-        ctn_error(log, "grid: %d dimensions%s", ndims,
-                  ndims < 0 ? "" : ", but dims or periods are NULL");
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_cart_create",
+                          "ndims is %d, and %s; expected 0 or more, and an "
+                          "array each for dims and periods",
+                          ndims,
+                          dims == NULL      ? "dims is NULL"
+                          : periods == NULL ? "periods is NULL"
+                                            : "there are arrays");
     }
     for (int d = 0; d < ndims; d++) {
         if (dims[d] < 1) {
-            ctn_error(log, "grid: dimension %d is %d; expected 1 or more", d,
-                      dims[d]);
+            ctn_error(
+                log,
+                "catena_cart_create: dimension %d is %d; expected 1 or more", d,
+                dims[d]);
             return CATENA_ERR_ARG;
         }
     }
@@ -69,7 +96,8 @@ static catena_status_t check_size(const catena_group_t *group,
     *size = ctn_grid_size(grid);
     if (*size < 0 || *size > catena_group_size(group)) {
         ctn_error(group->exec->log,
-                  "grid: it has %s%d ranks, the group %d; make it smaller",
+                  "catena_cart_create: it has %s%d ranks, the group %d; make "
+                  "it smaller",
                   *size < 0 ? "more than " : "", *size < 0 ? INT_MAX : *size,
                   catena_group_size(group));
         return CATENA_ERR_ARG;
@@ -87,7 +115,8 @@ static catena_status_t agree_on_size(catena_group_t *group,
     if (status == CATENA_OK && most[0] != ~most[1]) {
         if (catena_group_rank(group) == 0) {
             ctn_error(group->exec->log,
-                      "grid: it has %llu ranks on some ranks and %llu on "
+                      "catena_cart_create: it has %llu ranks on some ranks and "
+                      "%llu on "
                       "others; the dimensions must be the same on all",
                       (unsigned long long)~most[1],
                       (unsigned long long)most[0]);
@@ -139,7 +168,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
                                    catena_neighborhood_t **out)
 {
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, group);
     }
     catena_group_t *own;
     catena_status_t status = catena_group_dup(group, &own);
@@ -149,7 +178,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     ctn_grid_t *grid = NULL;
     int size = 0;
     status = out != NULL ? check_dims(group->exec->log, ndims, dims, periods)
-                         : CATENA_ERR_ARG;
+                         : CTN_REFUSE_NULL(group->exec->log, out);
     if (status == CATENA_OK) {
         grid = ctn_grid_create(ndims, dims, periods, CTN_NOT_DERIVED);
         status = grid != NULL ? check_size(group, grid, &size)
@@ -169,7 +198,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     catena_neighborhood_t *made = NULL;
     if (own != NULL) {
         catena_neighborhood_info_t own_info =
-            with_reorder(own, info, reorder, &status);
+            with_reorder(__func__, own, info, reorder, &status);
         status = make(own, grid, CATENA_UNWEIGHTED, &own_info, status, &made);
     } else { /* beyond the grid */
         ctn_grid_free(grid);
@@ -184,16 +213,19 @@ static catena_status_t check_directions(const ctn_log_t *log, int ndims,
                                         const int *weights)
 {
     if (ndirs < 0 || (ndirs > 0 && ndims > 0 && displacements == NULL)) {
-        ctn_error(log, "graph of a grid: %d directions%s", ndirs,
-                  ndirs < 0 ? "" : ", but displacements is NULL");
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_cart_derive_graph",
+                          "ndirs is %d%s; expected 0 or more, and as many "
+                          "displacements",
+                          ndirs,
+                          ndirs < 0 ? "" : ", but displacements is NULL");
     }
     for (int i = 0; i < ndirs && weights != NULL; i++) {
         if (weights[i] < 0) {
-            ctn_error(log,
-                      "graph of a grid: the weight of direction %d is %d; "
-                      "expected 0 or more",
-                      i, weights[i]);
+            ctn_error(
+                log,
+                "catena_cart_derive_graph: the weight of direction %d is %d; "
+                "expected 0 or more",
+                i, weights[i]);
             return CATENA_ERR_ARG;
         }
     }
@@ -222,7 +254,7 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
                                          const catena_neighborhood_info_t *info,
                                          catena_neighborhood_t **out)
 {
-    if (cart == NULL || cart->grid == NULL) {
+    if (grid_of(cart, __func__) == NULL) {
         return CATENA_ERR_ARG;
     }
     catena_group_t *own;
@@ -233,12 +265,12 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
     ctn_grid_t *grid = NULL;
     status = out != NULL ? check_directions(cart->exec->log, cart->grid->ndims,
                                             ndirs, displacements, weights)
-                         : CATENA_ERR_ARG;
+                         : CTN_REFUSE_NULL(cart->exec->log, out);
     if (status == CATENA_OK) {
         status = derive(cart->grid, ndirs, displacements, &grid);
     }
     catena_neighborhood_info_t own_info =
-        with_reorder(own, info, reorder, &status);
+        with_reorder(__func__, own, info, reorder, &status);
     return make(own, grid, weights, &own_info, status, out);
 }
 
@@ -277,7 +309,7 @@ static int part_of(const ctn_grid_t *grid, const int *remain)
 catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
                                 catena_neighborhood_t **out)
 {
-    if (cart == NULL || cart->grid == NULL) {
+    if (grid_of(cart, __func__) == NULL) {
         return CATENA_ERR_ARG;
     }
     catena_group_t *own;
@@ -289,12 +321,13 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
         return status;
     }
     ctn_grid_t *grid = valid ? remaining(cart->grid, remain) : NULL;
-    status = !valid         ? CATENA_ERR_ARG
+    status = !valid         ? CTN_REFUSE_NULL(cart->exec->log, out, remain)
              : grid != NULL ? CATENA_OK
                             : CATENA_ERR_NO_MEMORY;
     if (grid != NULL && ctn_grid_size(grid) != catena_group_size(own)) {
         ctn_error(cart->exec->log,
-                  "grid: a subgrid of %d ranks has %d members; the remaining "
+                  "catena_cart_sub: a subgrid of %d ranks has %d members; the "
+                  "remaining "
                   "dimensions must be the same on all ranks",
                   ctn_grid_size(grid), catena_group_size(own));
         status = CATENA_ERR_ARG;
@@ -308,16 +341,14 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
 
 /* ---- queries ---- */
 
-static const ctn_grid_t *grid_of(const catena_neighborhood_t *cart)
-{
-    return cart != NULL ? cart->grid : NULL;
-}
-
 catena_status_t catena_cart_ndims(const catena_neighborhood_t *cart, int *ndims)
 {
-    const ctn_grid_t *grid = grid_of(cart);
-    if (grid == NULL || ndims == NULL) {
+    const ctn_grid_t *grid = grid_of(cart, __func__);
+    if (grid == NULL) {
         return CATENA_ERR_ARG;
+    }
+    if (ndims == NULL) {
+        return CTN_REFUSE_NULL(cart->exec->log, ndims);
     }
     *ndims = grid->ndims;
     return CATENA_OK;
@@ -326,11 +357,17 @@ catena_status_t catena_cart_ndims(const catena_neighborhood_t *cart, int *ndims)
 catena_status_t catena_cart_get(const catena_neighborhood_t *cart, int most,
                                 int dims[], int periods[], int coords[])
 {
-    const ctn_grid_t *grid = grid_of(cart);
-    if (grid == NULL || most < 0 ||
-        (most > 0 && grid->ndims > 0 &&
-         (dims == NULL || periods == NULL || coords == NULL))) {
+    const ctn_grid_t *grid = grid_of(cart, __func__);
+    if (grid == NULL) {
         return CATENA_ERR_ARG;
+    }
+    if (most < 0) {
+        return ctn_refuse(cart->exec->log, CATENA_ERR_ARG, __func__,
+                          NEGATIVE_MOST, most);
+    }
+    if (most > 0 && grid->ndims > 0 &&
+        (dims == NULL || periods == NULL || coords == NULL)) {
+        return CTN_REFUSE_NULL(cart->exec->log, dims, periods, coords);
     }
     for (int d = 0; d < grid->ndims && d < most; d++) {
         dims[d] = grid->dims[d];
@@ -343,10 +380,21 @@ catena_status_t catena_cart_get(const catena_neighborhood_t *cart, int most,
 catena_status_t catena_cart_coords(const catena_neighborhood_t *cart, int rank,
                                    int most, int coords[])
 {
-    const ctn_grid_t *grid = grid_of(cart);
-    if (grid == NULL || rank < 0 || rank >= ctn_grid_size(grid) || most < 0 ||
-        (most > 0 && grid->ndims > 0 && coords == NULL)) {
+    const ctn_grid_t *grid = grid_of(cart, __func__);
+    if (grid == NULL) {
         return CATENA_ERR_ARG;
+    }
+    if (rank < 0 || rank >= ctn_grid_size(grid)) {
+        return ctn_refuse(cart->exec->log, CATENA_ERR_ARG, __func__,
+                          "rank is %d; expected 0 to %d", rank,
+                          ctn_grid_size(grid) - 1);
+    }
+    if (most < 0) {
+        return ctn_refuse(cart->exec->log, CATENA_ERR_ARG, __func__,
+                          NEGATIVE_MOST, most);
+    }
+    if (most > 0 && grid->ndims > 0 && coords == NULL) {
+        return CTN_REFUSE_NULL(cart->exec->log, coords);
     }
     ctn_grid_coords(grid, rank, most, coords);
     return CATENA_OK;
@@ -355,13 +403,18 @@ catena_status_t catena_cart_coords(const catena_neighborhood_t *cart, int rank,
 catena_status_t catena_cart_rank(const catena_neighborhood_t *cart,
                                  const int coords[], int *rank)
 {
-    const ctn_grid_t *grid = grid_of(cart);
-    if (grid == NULL || rank == NULL || (coords == NULL && grid->ndims > 0)) {
+    const ctn_grid_t *grid = grid_of(cart, __func__);
+    if (grid == NULL) {
         return CATENA_ERR_ARG;
+    }
+    if (rank == NULL || (coords == NULL && grid->ndims > 0)) {
+        return CTN_REFUSE_NULL(cart->exec->log, rank, coords);
     }
     int found = ctn_grid_rank(grid, coords, NULL, 0);
     if (found == CATENA_PROC_NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse(cart->exec->log, CATENA_ERR_ARG, __func__,
+                          "coords are outside the grid; expected 0 to the "
+                          "dimension minus 1 where it is not periodic");
     }
     *rank = found;
     return CATENA_OK;
@@ -371,10 +424,17 @@ catena_status_t catena_cart_shift(const catena_neighborhood_t *cart,
                                   int dimension, int displacement, int *source,
                                   int *target)
 {
-    const ctn_grid_t *grid = grid_of(cart);
-    if (grid == NULL || dimension < 0 || dimension >= grid->ndims ||
-        source == NULL || target == NULL) {
+    const ctn_grid_t *grid = grid_of(cart, __func__);
+    if (grid == NULL) {
         return CATENA_ERR_ARG;
+    }
+    if (source == NULL || target == NULL) {
+        return CTN_REFUSE_NULL(cart->exec->log, source, target);
+    }
+    if (dimension < 0 || dimension >= grid->ndims) {
+        return ctn_refuse(cart->exec->log, CATENA_ERR_ARG, __func__,
+                          "dimension is %d; the grid has %d, from 0 up",
+                          dimension, grid->ndims);
     }
     *source = ctn_grid_along(grid, dimension, -(int64_t)displacement);
     *target = ctn_grid_along(grid, dimension, displacement);

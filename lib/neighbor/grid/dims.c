@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/refuse.h"
+
 /* 1600: of 2095133040; no number below 2^31 has more divisors. */
 enum { MOST_DIVISORS = 1600 };
 
@@ -109,12 +111,21 @@ catena_status_t catena_dims_create(int ranks, int ndims, int dims[])
     int factors[MOST_FACTORS];
     int open = 0;     /* dimensions to be found */
     int rest = ranks; /* their product */
-    if (ranks < 1 || ndims < 0 || (dims == NULL && ndims > 0)) {
-        return CATENA_ERR_ARG;
+    if (dims == NULL && ndims > 0) {
+        return CTN_REFUSE_NULL(NULL, dims);
+    }
+    if (ranks < 1 || ndims < 0) {
+        return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
+                          "%d ranks and %d dimensions; expected 1 or more "
+                          "ranks, and 0 or more dimensions",
+                          ranks, ndims);
     }
     for (int d = 0; d < ndims; d++) {
         if (dims[d] < 0 || (dims[d] > 0 && rest % dims[d] != 0)) {
-            return CATENA_ERR_ARG;
+            return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
+                              "dims[%d] is %d; expected 0, or a divisor of the "
+                              "%d ranks that are left",
+                              d, dims[d], rest);
         }
         open += dims[d] == 0;
         rest /= dims[d] > 0 ? dims[d] : 1;
@@ -122,7 +133,10 @@ catena_status_t catena_dims_create(int ranks, int ndims, int dims[])
     int count = open < MOST_FACTORS ? open : MOST_FACTORS;
     find_divisors(rest, &divisors);
     if (!most_even(&divisors, rest, count, factors)) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
+                          "%d ranks do not fit the dimensions given; set a "
+                          "dimension to 0",
+                          ranks);
     }
     for (int d = 0, i = 0; d < ndims; d++) {
         if (dims[d] == 0) {

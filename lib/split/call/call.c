@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "coll/ml/ml.h"
+#include "core/refuse.h"
 #include "core/sized.h"
 #include "topo/locality.h"
 
@@ -265,29 +266,27 @@ static catena_split_t significant_arguments(const catena_split_t *split)
     return by;
 }
 
-static catena_status_t check(const catena_group_t *group,
+static catena_status_t check(const char *function, const ctn_log_t *log,
                              const catena_split_t *by)
 {
     const unsigned known = CATENA_SPLIT_UNDEFINED | CATENA_SPLIT_NO_SPLIT |
                            CATENA_SPLIT_NO_REORDER;
-    const ctn_log_t *log = group->exec->log;
     if ((by->flags & ~known) != 0) {
-        ctn_error(log, "split: flags are 0x%x; expected CATENA_SPLIT_...",
-                  by->flags);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, function,
+                          "flags are 0x%x; expected CATENA_SPLIT_...",
+                          by->flags);
     }
     if ((by->color == NULL && by->color_bytes > 0) ||
         (by->key == NULL && by->key_bytes > 0)) {
-        ctn_error(log, "split: color or key is NULL but its length is not 0");
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, function,
+                          "color or key is NULL but its length is not 0");
     }
     if (by->color_bytes >= CTN_NO_COLOR / 2 ||
         by->key_bytes >= CTN_NO_COLOR / 2) {
-        ctn_error(
-            log,
-            "split: color has %zu bytes, key %zu; expected less than 2 GiB",
+        return ctn_refuse(
+            log, CATENA_ERR_ARG, function,
+            "color has %zu bytes, key %zu; expected less than 2 GiB",
             by->color_bytes, by->key_bytes);
-        return CATENA_ERR_ARG;
     }
     return CATENA_OK;
 }
@@ -298,7 +297,8 @@ static const ctn_sized_t split_struct = CTN_SIZED(catena_split_t, algorithm);
  * library, to `own`.
  * @param[in,out] split becomes `own`, or NULL if it cannot be read; may be
  *                NULL */
-static catena_status_t read_split(const catena_group_t *group,
+static catena_status_t read_split(const char *function,
+                                  const catena_group_t *group,
                                   const catena_split_t **split,
                                   catena_split_t *own)
 {
@@ -306,26 +306,24 @@ static catena_status_t read_split(const catena_group_t *group,
         return CATENA_OK; /* refused later */
     }
     catena_status_t status =
-        ctn_sized_read(group->exec->log, &split_struct, *split, own);
+        ctn_sized_read(function, group->exec->log, &split_struct, *split, own);
     *split = status == CATENA_OK ? own : NULL;
     return status;
 }
 
 /** Read the significant arguments. */
-static catena_status_t read_arguments(const catena_group_t *group,
-                                      const catena_split_t *split,
-                                      catena_group_t *const *out,
-                                      catena_split_t *by,
-                                      ctn_split_choice_t *choice)
+static catena_status_t
+read_arguments(const char *function, const catena_group_t *group,
+               const catena_split_t *split, catena_group_t *const *out,
+               catena_split_t *by, ctn_split_choice_t *choice)
 {
+    const ctn_log_t *log = group->exec->log;
     if (split == NULL || out == NULL) {
-        ctn_error(group->exec->log, "split: %s is NULL",
-                  split == NULL ? "the argument structure" : "the new group");
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(log, function, split == NULL ? "split" : "out");
     }
     *by = significant_arguments(split);
-    catena_status_t status = check(group, by);
-    return status == CATENA_OK ? ctn_split_named(group->exec->log, by, choice)
+    catena_status_t status = check(function, log, by);
+    return status == CATENA_OK ? ctn_split_named(function, log, by, choice)
                                : status;
 }
 
@@ -335,15 +333,17 @@ static void set_invalid(const ctn_log_t *log, catena_split_t *by,
 {
     *by = (catena_split_t){.flags = CATENA_SPLIT_UNDEFINED,
                            .algorithm = "allgather-fast"};
-    (void)ctn_split_named(log, by, choice);
+    (void)ctn_split_named("split", log, by, choice);
 }
 
 /** Create the operation of a split call, inactive. If the arguments are
  * invalid, the operation reports this and fails on all ranks; if it cannot
  * report to the other ranks, it is not created.
- * @param status not CATENA_OK: the arguments are already known to be invalid
+ * @param function the public function, for messages
+ * @param status not CATENA_OK: the arguments are already known to be invalid,
+ *               and the reason is logged
  * @param[out] made the operation */
-static catena_status_t create(catena_group_t *group,
+static catena_status_t create(const char *function, catena_group_t *group,
                               const catena_split_t *split,
                               catena_status_t status, catena_group_t **out,
                               ctn_op_t **made)
@@ -351,10 +351,10 @@ static catena_status_t create(catena_group_t *group,
     catena_split_t by;
     ctn_split_choice_t choice;
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse_null(NULL, function, "group");
     }
     if (status == CATENA_OK) {
-        status = read_arguments(group, split, out, &by, &choice);
+        status = read_arguments(function, group, split, out, &by, &choice);
     }
     if (status != CATENA_OK &&
         (group->exec->drop_tables || !ctn_split_can_report(group, split))) {
@@ -378,13 +378,13 @@ static catena_status_t create(catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Run a split to completion. `status` as in create. */
-static catena_status_t run_split(catena_group_t *group,
+/** Run a split to completion. `function` and `status` as in create. */
+static catena_status_t run_split(const char *function, catena_group_t *group,
                                  const catena_split_t *split,
                                  catena_status_t status, catena_group_t **out)
 {
     ctn_op_t *op = NULL;
-    status = create(group, split, status, out, &op);
+    status = create(function, group, split, status, out, &op);
     if (status != CATENA_OK) {
         return status;
     }
@@ -399,7 +399,7 @@ static catena_status_t run_split(catena_group_t *group,
 static void dispose(void *hidden)
 {
     ctn_ml_keep_explanation(hidden);
-    (void)ctn_group_free(hidden, false);
+    (void)ctn_group_free(hidden, "catena_request_free", false);
 }
 
 catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
@@ -442,8 +442,8 @@ catena_status_t catena_group_split_by(catena_group_t *group,
                                       catena_group_t **out)
 {
     catena_split_t own;
-    catena_status_t status = read_split(group, &split, &own);
-    return run_split(group, split, status, out);
+    catena_status_t status = read_split(__func__, group, &split, &own);
+    return run_split(__func__, group, split, status, out);
 }
 
 /** A rank with invalid arguments gets the error immediately. It reports it by a
@@ -456,9 +456,11 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
 {
     ctn_op_t *op = NULL;
     catena_split_t own;
-    catena_status_t status = read_split(group, &split, &own);
-    status = create(group, split, request != NULL ? status : CATENA_ERR_ARG,
-                    out, &op);
+    catena_status_t status = read_split(__func__, group, &split, &own);
+    if (group != NULL && status == CATENA_OK && request == NULL) {
+        status = CTN_REFUSE_NULL(group->exec->log, request);
+    }
+    status = create(__func__, group, split, status, out, &op);
     if (status != CATENA_OK) {
         return status;
     }
@@ -481,21 +483,18 @@ catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
                             .key = &key,
                             .key_bytes = sizeof(key),
                             .key_compare = catena_compare_int64};
-    return run_split(group, &split, CATENA_OK, out);
+    return run_split(__func__, group, &split, CATENA_OK, out);
 }
 
 catena_status_t catena_group_split(catena_group_t *group, int color, int key,
                                    catena_group_t **out)
 {
-    bool wrong = color < 0 && color != CATENA_UNDEFINED;
-    if (group == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    if (wrong) {
-        ctn_error(group->exec->log,
-                  "split: the color is %d; expected 0 or more, or "
-                  "CATENA_UNDEFINED",
-                  color);
+    catena_status_t status = CATENA_OK;
+    if (group != NULL && color < 0 && color != CATENA_UNDEFINED) {
+        status = ctn_refuse(group->exec->log, CATENA_ERR_ARG, __func__,
+                            "the color is %d; expected 0 or more, or "
+                            "CATENA_UNDEFINED",
+                            color);
     }
     int64_t wide_color = color;
     int64_t wide_key = key;
@@ -507,12 +506,13 @@ catena_status_t catena_group_split(catena_group_t *group, int color, int key,
         .key_bytes = sizeof(wide_key),
         .key_compare = catena_compare_int64,
         .flags = color == CATENA_UNDEFINED ? CATENA_SPLIT_UNDEFINED : 0};
-    return run_split(group, &split, wrong ? CATENA_ERR_ARG : CATENA_OK, out);
+    return run_split(__func__, group, &split, status, out);
 }
 
-catena_status_t catena_group_split_string(catena_group_t *group,
-                                          const char *color, int key,
-                                          catena_group_t **out)
+/** Split by strings. `function` as in create. */
+static catena_status_t split_string(const char *function, catena_group_t *group,
+                                    const char *color, int key,
+                                    catena_group_t **out)
 {
     int64_t wide_key = key;
     catena_split_t split = {.color = color,
@@ -522,7 +522,14 @@ catena_status_t catena_group_split_string(catena_group_t *group,
                             .key_compare = catena_compare_int64,
                             .flags =
                                 color == NULL ? CATENA_SPLIT_UNDEFINED : 0};
-    return run_split(group, &split, CATENA_OK, out);
+    return run_split(function, group, &split, CATENA_OK, out);
+}
+
+catena_status_t catena_group_split_string(catena_group_t *group,
+                                          const char *color, int key,
+                                          catena_group_t **out)
+{
+    return split_string(__func__, group, color, key, out);
 }
 
 catena_status_t catena_group_split_level(catena_group_t *group,
@@ -531,21 +538,20 @@ catena_status_t catena_group_split_level(catena_group_t *group,
 {
     char name[CTN_RESOURCE_BYTES];
     if (group == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(NULL, group);
     }
     catena_status_t status = ctn_locality_resource(
         group->exec->log, ctn_topo_config(group->exec->config)->topology,
         group->exec->locality, level, name);
-    return status == CATENA_OK
-               ? catena_group_split_string(group, name, key, out)
-               : run_split(group, NULL, status, out);
+    return status == CATENA_OK ? split_string(__func__, group, name, key, out)
+                               : run_split(__func__, group, NULL, status, out);
 }
 
 catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)
 {
     static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
                                                 CATENA_SPLIT_NO_REORDER};
-    return run_split(group, &all, CATENA_OK, out);
+    return run_split(__func__, group, &all, CATENA_OK, out);
 }
 
 static const ctn_sized_t stats_struct =
@@ -555,7 +561,7 @@ catena_status_t catena_group_get_stats(const catena_group_t *group,
                                        catena_group_stats_t *stats)
 {
     if (group == NULL || stats == NULL) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_group_log(group), group, stats);
     }
     const last_t *last = (const last_t *)ctn_group_find(group, &last_key);
     catena_group_stats_t own = {.handle_bytes = sizeof(catena_group_t),
@@ -567,7 +573,8 @@ catena_status_t catena_group_get_stats(const catena_group_t *group,
         own.split_bytes = last->tally.bytes;
         own.split_memory = last->tally.most_memory;
     }
-    return ctn_sized_write(group->exec->log, &stats_struct, &own, stats);
+    return ctn_sized_write(__func__, group->exec->log, &stats_struct, &own,
+                           stats);
 }
 
 void ctn_split_explain(const catena_group_t *group, char *text, size_t bytes)

@@ -74,7 +74,7 @@ typedef struct ctn_split_choice {
 /** Look up the algorithm that split->algorithm names. "auto" or NULL:
  * choice->name stays NULL, for ctn_split_choose. Logs errors.
  * @return ERR_ARG: unknown, or not applicable to such colors and keys */
-catena_status_t ctn_split_named(const ctn_log_t *log,
+catena_status_t ctn_split_named(const char *function, const ctn_log_t *log,
                                 const catena_split_t *split,
                                 ctn_split_choice_t *choice);
 

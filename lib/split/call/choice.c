@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/refuse.h"
 #include "core/units.h"
 #include "split/call/call.h"
 
@@ -93,7 +94,7 @@ static bool is_auto(const char *name)
     return name == NULL || strcmp(name, "auto") == 0;
 }
 
-catena_status_t ctn_split_named(const ctn_log_t *log,
+catena_status_t ctn_split_named(const char *function, const ctn_log_t *log,
                                 const catena_split_t *split,
                                 ctn_split_choice_t *choice)
 {
@@ -109,15 +110,15 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
     if (row == NULL ||
         (colon != NULL &&
          (!row->takes_most || !read_most(colon + 1, &choice->most)))) {
-        ctn_error(log, "split: unknown algorithm '%s'; expected one of %s",
-                  name, names);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, function,
+                          "unknown algorithm '%s'; expected one of %s", name,
+                          names);
     }
     const char *why = mismatch(row, split);
     if (why != NULL) {
-        ctn_error(log, "split: %s %s; auto selects an applicable algorithm",
-                  row->name, why);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, function,
+                          "%s %s; auto selects an applicable algorithm",
+                          row->name, why);
     }
     choice->name = row->name;
     choice->make = row->make;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "coll/barrier.h"
+#include "core/refuse.h"
 #include "exec/handshake.h"
 #include "group/chain_coll.h"
 #include "group/world_ranks.h"
@@ -122,11 +123,12 @@ static catena_status_t take(ctn_op_t *op, listed_t *listed, int side,
         return CATENA_OK;
     }
     if (word >> PAGE_BITS != listed->digest) {
-        ctn_error(op->exec->log,
-                  "group create: world rank %llu has another list of ranks; "
-                  "expected the same list, in the same order, on all listed "
-                  "ranks",
-                  (unsigned long long)process);
+        ctn_error(
+            op->exec->log,
+            "catena_group_create: world rank %llu has another list of ranks; "
+            "expected the same list, in the same order, on all listed "
+            "ranks",
+            (unsigned long long)process);
         return CATENA_ERR_ARG;
     }
     ctn_chain_place_t *place = place_of(listed);
@@ -215,11 +217,10 @@ static catena_status_t check_list(const catena_group_t *parent, size_t count,
     for (size_t i = 0; status == CATENA_OK && i < count; i++) {
         bool in_range = ranks[i] >= 0 && (uint32_t)ranks[i] < size;
         if (!in_range || listed[ranks[i]]) {
-            ctn_error(parent->exec->log,
-                      "group create: rank %d%s; expected ranks of the parent, "
-                      "0 to %u, each once",
-                      ranks[i], in_range ? " again" : "", size - 1);
-            status = CATENA_ERR_ARG;
+            status = ctn_refuse(
+                parent->exec->log, CATENA_ERR_ARG, "catena_group_create",
+                "rank %d%s; expected ranks of the parent, 0 to %u, each once",
+                ranks[i], in_range ? " again" : "", size - 1);
         } else {
             listed[ranks[i]] = 1;
         }
@@ -243,14 +244,13 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
                                     const int ranks[], catena_group_t **out)
 {
     if (parent == NULL || out == NULL || (ranks == NULL && count > 0)) {
-        return CATENA_ERR_ARG;
+        return CTN_REFUSE_NULL(ctn_group_log(parent), parent, out, ranks);
     }
     ctn_exec_t *exec = parent->exec;
     if (!ctn_world_ranks_known(parent)) {
-        ctn_error(exec->log,
-                  "group create: the world ranks of the parent are not known; "
-                  "call catena_group_world_ranks on all its ranks before");
-        return CATENA_ERR_STATE;
+        return ctn_refuse(exec->log, CATENA_ERR_STATE, __func__,
+                          "the world ranks of the parent are not known; call "
+                          "catena_group_world_ranks on all its ranks before");
     }
     size_t own = own_place(parent, count, ranks);
     catena_status_t status = check_list(parent, count, ranks);

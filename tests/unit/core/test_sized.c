@@ -50,8 +50,8 @@ START_TEST(an_older_struct_is_read_with_defaults)
 {
     thing_t given = {FIRST_BYTES, 5, 6};
     thing_t own = {1, 2, 3};
-    ck_assert_int_eq(ctn_sized_read(NULL, &thing_struct, &given, &own),
-                     CATENA_OK);
+    ck_assert_int_eq(
+        ctn_sized_read(__func__, NULL, &thing_struct, &given, &own), CATENA_OK);
     ck_assert_uint_eq(own.size, sizeof(own));
     ck_assert_int_eq(own.first, 5);
     ck_assert_int_eq(own.second, 0);
@@ -62,7 +62,7 @@ START_TEST(a_newer_struct_is_read_if_the_rest_is_zero)
 {
     newer_t given = {{sizeof(given), 5, 6}, {0, 0}};
     thing_t own[2] = {{0}, {7, 8, 9}};
-    ck_assert_int_eq(ctn_sized_read(NULL, &thing_struct, &given, own),
+    ck_assert_int_eq(ctn_sized_read(__func__, NULL, &thing_struct, &given, own),
                      CATENA_OK);
     ck_assert_int_eq(own[0].first, 5);
     ck_assert_int_eq(own[0].second, 6);
@@ -70,7 +70,7 @@ START_TEST(a_newer_struct_is_read_if_the_rest_is_zero)
     memset((unsigned char *)&given + sizeof(given) - 1, 1, 1);
     capture_t said;
     capture_start(&said);
-    ck_assert_int_eq(ctn_sized_read(NULL, &thing_struct, &given, own),
+    ck_assert_int_eq(ctn_sized_read(__func__, NULL, &thing_struct, &given, own),
                      CATENA_ERR_UNSUPPORTED);
     capture_stop(&said);
     said_facts(&said, "thing_t", "39", "40", "24", catena_version(), NULL);
@@ -85,10 +85,12 @@ START_TEST(a_size_is_required)
     thing_t own = {0};
     capture_t said;
     capture_start(&said);
-    ck_assert_int_eq(ctn_sized_read(NULL, &thing_struct, &given, &own),
-                     CATENA_ERR_ARG);
-    ck_assert_int_eq(ctn_sized_write(NULL, &thing_struct, &own, &given),
-                     CATENA_ERR_ARG);
+    ck_assert_int_eq(
+        ctn_sized_read(__func__, NULL, &thing_struct, &given, &own),
+        CATENA_ERR_ARG);
+    ck_assert_int_eq(
+        ctn_sized_write(__func__, NULL, &thing_struct, &own, &given),
+        CATENA_ERR_ARG);
     capture_stop(&said);
     ck_assert_ptr_nonnull(strstr(said.text, ".size = sizeof(thing_t)"));
     ck_assert_int_eq(own.first, 0);
@@ -102,8 +104,9 @@ START_TEST(a_struct_is_filled_up_to_its_size)
                                    sizeof(thing_t), sizeof(newer_t)};
     const thing_t own = {sizeof(own), -1, -1};
     newer_t given = {{sizes[_i], 0, 0}, {0, 0}};
-    ck_assert_int_eq(ctn_sized_write(NULL, &thing_struct, &own, &given),
-                     CATENA_OK);
+    ck_assert_int_eq(
+        ctn_sized_write(__func__, NULL, &thing_struct, &own, &given),
+        CATENA_OK);
     ck_assert_uint_eq(given.known.size, sizes[_i]);
     const unsigned char *byte = (const void *)&given;
     for (size_t i = sizeof(size_t); i < sizeof(given); i++) {
