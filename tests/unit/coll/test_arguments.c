@@ -1,14 +1,17 @@
-/* Invalid arguments of single calls: NULL for each pointer, blocks beyond the
- * address space. A job of one rank rejects them like any other job. */
+/* Refused calls: NULL for each pointer, states, blocks beyond the address
+ * space. Each leaves a text that names the function and the argument, and logs
+ * it once. A job of one rank rejects them like any other job. */
 
 #include <catena/catena.h>
 #include <catena/model.h>
 #include <catena/sim.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "unit/unit.h"
 
 enum { EACH = 2, TEXT_BYTES = 256 }; /* neighbors of a rank on a ring */
@@ -46,7 +49,14 @@ typedef struct null {
     catena_sim_params_t params;
     catena_sim_report_t report;
     catena_sim_stats_t stats;
+    int logged; /* errors of the context since forget_error */
 } null_t;
+
+static void count_error(void *argument, int level, const char *message)
+{
+    (void)level, (void)message;
+    ((null_t *)argument)->logged++;
+}
 
 static void add(const void *in, void *inout, size_t count, catena_type_t type,
                 void *argument)
@@ -83,10 +93,12 @@ static void open_null(null_t *n)
                    .nodes = 1,
                    .ppn = 1},
     };
-    static const char *const settings[] = {"LOG_LEVEL=fatal", NULL};
+    static const char *const settings[] = {"LOG_LEVEL=error", NULL};
     ck_assert_int_eq(
         catena_init(&(catena_config_t){.size = sizeof(catena_config_t),
-                                       .settings = settings},
+                                       .settings = settings,
+                                       .log = count_error,
+                                       .log_argument = n},
                     &n->context),
         CATENA_OK);
     n->world = catena_world(n->context);
@@ -110,16 +122,82 @@ static void close_null(null_t *n)
     ck_assert_int_eq(catena_finalize(&n->context), CATENA_OK);
 }
 
+/* ---- texts ---- */
+
+/** Replace the text of catena_last_error. */
+static void forget_error(null_t *n)
+{
+    static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL, .rank = -1};
+    ctn_error(&quiet, "none");
+    n->logged = 0;
+}
+
+/** Whether a text begins with "NAME: ", the name of the function or, for its
+ * three functions, that of the collective.
+ * @param[out] rest what comes after it */
+static bool names_function(const char *text, const char *function,
+                           const char **rest)
+{
+    static const char *const forms[] = {"%.*s", "catena_%.*s", "catena_i%.*s",
+                                        "catena_%.*s_init"};
+    char name[TEXT_BYTES];
+    int length = (int)strcspn(text, ":");
+    bool found = false;
+    *rest = text + length;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && !found; i++) {
+        snprintf(name, sizeof(name), forms[i], length, text);
+        found = strcmp(name, function) == 0;
+    }
+    return found;
+}
+
+/** Whether a text has all parts of a name: "the type of send" of send_type. */
+static bool names_argument(const char *text, const char *argument)
+{
+    char parts[TEXT_BYTES];
+    bool found = true;
+    snprintf(parts, sizeof(parts), "%s", argument);
+    for (char *rest, *part = strtok_r(parts, "_", &rest); part != NULL && found;
+         part = strtok_r(NULL, "_", &rest)) {
+        found = strstr(text, part) != NULL;
+    }
+    return found;
+}
+
+/** The refused call has left a text, and logged it once.
+ * @param caller the function, or a test of it: with "_null" after its name */
+static void check_error(const null_t *n, const char *caller,
+                        const char *argument)
+{
+    char function[TEXT_BYTES];
+    const char *text = catena_last_error();
+    const char *rest;
+    const char *end = strstr(caller, "_null");
+    int length = end != NULL ? (int)(end - caller) : (int)strlen(caller);
+    snprintf(function, sizeof(function), "%.*s", length, caller);
+    ck_assert_msg(names_function(text, function, &rest) &&
+                      names_argument(rest, argument),
+                  "%s, %s: found \"%s\"", function, argument, text);
+    ck_assert_msg(n->logged <= 1, "%s, %s: logged %d times", function, argument,
+                  n->logged);
+}
+
 /* ---- NULL ---- */
 
 #define REFUSES(n, what, call)                                                 \
     do {                                                                       \
+        forget_error(n);                                                       \
         catena_status_t status = (call);                                       \
         ck_assert_msg(status == CATENA_ERR_ARG && (n)->request == NULL,        \
                       "%s with %s NULL: %d", __func__, what, status);          \
+        check_error(n, __func__, what);                                        \
     } while (0)
 #define GIVES_NULL(n, what, call)                                              \
-    ck_assert_msg((call) == NULL && (n)->world != NULL, "%s", what)
+    do {                                                                       \
+        forget_error(n);                                                       \
+        ck_assert_msg((call) == NULL && (n)->world != NULL, "%s", what);       \
+        check_error(n, __func__, what);                                        \
+    } while (0)
 /* A number that no group, type or clock has. */
 #define SAYS(n, what, call)                                                    \
     ck_assert_msg((call) <= 0 && (n)->world != NULL, "%s", what)
@@ -141,6 +219,179 @@ START_TEST(refuses_null)
     open_null(&n);
     null_calls[_i].run(&n);
     close_null(&n);
+}
+END_TEST
+
+/* ---- states, and values ---- */
+
+/* The call fails, and its text begins with the function and has these words. */
+#define SAYS_WHY(n, expected, function, words, call)                           \
+    do {                                                                       \
+        forget_error(n);                                                       \
+        catena_status_t status = (call);                                       \
+        ck_assert_msg(status == (expected), "%s: %d", #call, status);          \
+        check_error(n, #function, "");                                         \
+        ck_assert_msg(strstr(catena_last_error(), words) != NULL,              \
+                      "%s: found \"%s\"", #call, catena_last_error());         \
+    } while (0)
+
+START_TEST(refuses_states)
+{
+    null_t n;
+    catena_group_t *own;
+    catena_request_t *request;
+    open_null(&n);
+    ck_assert_int_eq(catena_request_start(n.persistent), CATENA_OK);
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_request_start, "active",
+             catena_request_start(n.persistent));
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_request_free, "active",
+             catena_request_free(&n.persistent));
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_finalize, "complete them first",
+             catena_finalize(&n.context));
+    ck_assert_int_eq(catena_request_wait(&n.persistent), CATENA_OK);
+    ck_assert_int_eq(catena_group_dup(n.world, &own), CATENA_OK);
+    ck_assert_int_eq(catena_ibarrier(own, &request), CATENA_OK);
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_request_start, "nonblocking",
+             catena_request_start(request));
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_request_free, "nonblocking",
+             catena_request_free(&request));
+    ck_assert_int_eq(catena_request_wait(&request), CATENA_OK);
+    ck_assert_int_eq(catena_group_free(&own), CATENA_OK);
+    close_null(&n);
+}
+END_TEST
+
+START_TEST(says_which_values_are_wrong)
+{
+    null_t n;
+    catena_group_t *world;
+    catena_op_t op = CATENA_SUM;
+    catena_type_t type = CATENA_INT32;
+    catena_context_t *second;
+    catena_config_t config = {.size = 0};
+    catena_split_t split = {.size = 0};
+    catena_neighborhood_info_t info = {.size = 0};
+    int one = 1, minus = -1;
+    open_null(&n);
+    world = n.world;
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_group_free, "catena_world",
+             catena_group_free(&world));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_op_free, "catena_op_create",
+             catena_op_free(&op));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_type_free, "int32",
+             catena_type_free(&type));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_init, "sizeof(catena_config_t)",
+             catena_init(&config, &second));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_group_split_by,
+             "sizeof(catena_split_t)",
+             catena_group_split_by(n.world, &split, &n.group));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_group_split, "is -5",
+             catena_group_split(n.world, -5, 0, &n.group));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_group_set, "no setting 'x'",
+             catena_group_set(n.world, "x", "auto"));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_group_set, "bcast_algorithm is 'x'",
+             catena_group_set(n.world, "bcast_algorithm", "x"));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_group_set, "hierarchy is 'x'",
+             catena_group_set(n.world, "hierarchy", "x"));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_group_explain, "bytes",
+             catena_group_explain(n.world, "bcast", n.text, 0));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_heap_offset, "catena_malloc",
+             catena_heap_offset(n.context, &n, &n.offset));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_node_put, "rank 9",
+             catena_node_put(n.context, 9, 0, n.send, 1));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_node_get, "beyond the heap",
+             catena_node_get(n.context, 0, UINT64_MAX, n.recv, 1));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_compute, "-1 seconds",
+             catena_compute(n.context, -1));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_dims_create, "0 ranks",
+             catena_dims_create(0, 1, n.numbers));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_dims_create, "dims[0] is -1",
+             catena_dims_create(1, 1, &minus));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_cart_shift, "dimension is 1",
+             catena_cart_shift(n.cart, 1, 1, &n.number, &one));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_cart_coords, "rank is 1",
+             catena_cart_coords(n.cart, 1, 1, n.numbers));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_cart_create, "is -1",
+             catena_cart_create(n.world, 1, &minus, n.one_each, 0, NULL,
+                                &n.neighborhood));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_cart_create,
+             "sizeof(catena_neighborhood_info_t)",
+             catena_cart_create(n.world, 1, n.one_each, n.one_each, 0, &info,
+                                &n.neighborhood));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_neighborhood_set, "no setting 'x'",
+             catena_neighborhood_set(n.cart, "x", "auto"));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_neighborhood_explain,
+             "neighbor_allgather",
+             catena_neighborhood_explain(n.cart, "x", n.text, sizeof(n.text)));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_type_subarray, "ndims",
+             catena_type_subarray(0, n.ones, n.ones, n.nothing, CATENA_ORDER_C,
+                                  type, &n.type));
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_sim_get_stats, "catena_sim_run",
+             catena_sim_get_stats(n.context, &n.stats));
+    n.point.ppn = 0;
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_model_alltoall, "ppn 0",
+             catena_model_alltoall(n.machine, &n.point, &n.real));
+    n.params.machine = NULL;
+    SAYS_WHY(&n, CATENA_ERR_ARG, catena_sim_run, "machine",
+             catena_sim_run(&n.params, program, NULL, NULL));
+    close_null(&n);
+}
+END_TEST
+
+/** A program of two ranks. The world ranks of a duplicate are not known; what
+ * has operations under way is not freed. */
+static int refuse_states(const catena_config_t *config, void *argument)
+{
+    null_t n = {.one_each = {1, 1}};
+    catena_config_t own = *config;
+    catena_group_t *part;
+    (void)argument;
+    own.log = count_error;
+    own.log_argument = &n;
+    ck_assert_int_eq(catena_init(&own, &n.context), CATENA_OK);
+    n.world = catena_world(n.context);
+    ck_assert_int_eq(catena_group_dup(n.world, &n.group), CATENA_OK);
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_group_translate_ranks,
+             "catena_group_world_ranks",
+             catena_group_translate_ranks(n.group, 1, n.zero_each, n.world,
+                                          n.numbers));
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_group_create,
+             "catena_group_world_ranks",
+             catena_group_create(n.group, 1, n.zero_each, &part));
+    ck_assert_int_eq(catena_ibarrier(n.group, &n.request), CATENA_OK);
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_group_free, "complete them first",
+             catena_group_free(&n.group));
+    ck_assert_int_eq(catena_request_wait(&n.request), CATENA_OK);
+    ck_assert_int_eq(catena_group_free(&n.group), CATENA_OK);
+    ck_assert_int_eq(catena_ibarrier(n.world, &n.request), CATENA_OK);
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_finalize, "complete them first",
+             catena_finalize(&n.context));
+    ck_assert_int_eq(catena_request_wait(&n.request), CATENA_OK);
+    ck_assert_int_eq(catena_cart_create(n.world, 1, (const int[]){2},
+                                        n.one_each, 0, NULL, &n.cart),
+                     CATENA_OK);
+    ck_assert_int_eq(catena_ineighbor_alltoall(n.send, 1, CATENA_INT32, n.recv,
+                                               1, CATENA_INT32, n.cart,
+                                               &n.request),
+                     CATENA_OK);
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_neighborhood_free,
+             "complete them first", catena_neighborhood_free(&n.cart));
+    SAYS_WHY(&n, CATENA_ERR_STATE, catena_neighborhood_set,
+             "complete them first",
+             catena_neighborhood_set(n.cart, "algorithm", "auto"));
+    ck_assert_int_eq(catena_request_wait(&n.request), CATENA_OK);
+    ck_assert_int_eq(catena_neighborhood_free(&n.cart), CATENA_OK);
+    return catena_finalize(&n.context) != CATENA_OK;
+}
+
+START_TEST(refuses_states_of_two_ranks)
+{
+    catena_sim_params_t params = {
+        .size = sizeof(params), .machine = "hpc-b", .nodes = 1, .ppn = 2};
+    catena_sim_report_t report = {.size = sizeof(report)};
+    ck_assert_int_eq(catena_sim_run(&params, refuse_states, NULL, &report),
+                     CATENA_OK);
+    ck_assert_int_eq(report.failed_ranks, 0);
 }
 END_TEST
 
@@ -301,6 +552,9 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, refuses_null, 0,
                         sizeof(null_calls) / sizeof(null_calls[0]));
+    tcase_add_test(tcase, refuses_states);
+    tcase_add_test(tcase, says_which_values_are_wrong);
+    tcase_add_test(tcase, refuses_states_of_two_ranks);
     tcase_add_loop_test(tcase, refuses_far_blocks, 0, 3);
     tcase_add_loop_test(tcase, refuses_long_times, 0, 7);
     tcase_add_test(tcase, puts_and_gets_nothing);
