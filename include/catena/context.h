@@ -136,10 +136,11 @@ CATENA_API catena_status_t catena_get_place(const catena_context_t *context,
 CATENA_API catena_status_t catena_config_print(FILE *stream, int help);
 
 /** Return the text of the last error that the library detected in this thread:
- * what it expected, what it found, and what to change; also if CATENA_LOG_LEVEL
- * hides the message. A call that fails only because an argument is NULL may
- * leave the text of an earlier error. Simulated ranks share the text of their
- * thread.
+ * the function or the collective, what it expected, what it found, and what to
+ * change; also if CATENA_LOG_LEVEL hides the message. Every call with invalid
+ * arguments or in a wrong state leaves a text, also if it returns NULL. If only
+ * another rank's arguments are invalid, the text may be that of an earlier
+ * error. Simulated ranks share the text of their thread.
  * @return never NULL; "" before the first error; at most 511 bytes, overwritten
  *         by the next error in this thread */
 CATENA_API const char *catena_last_error(void);

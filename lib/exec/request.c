@@ -93,7 +93,8 @@ catena_status_t catena_request_startall(size_t count,
 catena_status_t catena_request_test(catena_request_t **request, int *done)
 {
     if (request == NULL || done == NULL) {
-        return CTN_REFUSE_NULL(log_of(1, request), request, done);
+        return ctn_refuse_null(log_of(1, request), __func__,
+                               request == NULL ? "request" : "done");
     }
     if (!complete(*request)) {
         (void)ctn_exec_progress((*request)->exec);

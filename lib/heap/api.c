@@ -49,9 +49,17 @@ void *catena_realloc(catena_context_t *context, void *block, size_t bytes)
 void *catena_aligned_alloc(catena_context_t *context, size_t alignment,
                            size_t bytes)
 {
-    return context != NULL
-               ? ctn_arena_alloc(&context->heap->arena, alignment, bytes)
-               : refuse_alloc(__func__);
+    if (context == NULL) {
+        return refuse_alloc(__func__);
+    }
+    if (alignment > CTN_ALIGN_MAX || (alignment & (alignment - 1)) != 0) {
+        (void)ctn_refuse(&context->log, CATENA_ERR_ARG, __func__,
+                         "the alignment is %zu; expected a power of two up to "
+                         "%d",
+                         alignment, CTN_ALIGN_MAX);
+        return NULL;
+    }
+    return ctn_arena_alloc(&context->heap->arena, alignment, bytes);
 }
 
 void catena_free(catena_context_t *context, void *block)

@@ -301,6 +301,9 @@ START_TEST(says_which_values_are_wrong)
              catena_node_put(n.context, 9, 0, n.send, 1));
     SAYS_WHY(&n, CATENA_ERR_ARG, catena_node_get, "beyond the heap",
              catena_node_get(n.context, 0, UINT64_MAX, n.recv, 1));
+    forget_error(&n);
+    ck_assert_ptr_null(catena_aligned_alloc(n.context, 48, 8));
+    check_error(&n, "catena_aligned_alloc", "alignment");
     SAYS_WHY(&n, CATENA_ERR_ARG, catena_compute, "-1 seconds",
              catena_compute(n.context, -1));
     SAYS_WHY(&n, CATENA_ERR_ARG, catena_dims_create, "0 ranks",
