@@ -22,6 +22,14 @@ typedef struct ctn_log {
  * for catena_last_error. */
 #define CTN_LOG_NOTHING ((catena_log_level_t)-1)
 
+/** A log that writes nothing and keeps errors for catena_last_error: of an
+ * error that another rank logs. */
+static inline const ctn_log_t *ctn_log_kept(void)
+{
+    static const ctn_log_t kept = {.level = CATENA_LOG_FATAL, .rank = -1};
+    return &kept;
+}
+
 /** Write a message, if the level of `log` includes it. Exported for
  * libcatena-sim (lib/catena.map), so that catena_last_error has one text for
  * both libraries. */

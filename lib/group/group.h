@@ -50,6 +50,13 @@ static inline const ctn_log_t *ctn_group_log(const catena_group_t *group)
     return group != NULL ? group->exec->log : NULL;
 }
 
+/** The log of an error that all ranks of a group detect: rank 0 writes it, the
+ * others only keep its text. */
+static inline const ctn_log_t *ctn_group_log_once(const catena_group_t *group)
+{
+    return group->chain.place.rank == 0 ? group->exec->log : ctn_log_kept();
+}
+
 /** What all hidden duplicates of a group share; attached to the group. */
 typedef struct ctn_duplicates {
     ctn_refcount_t users; /* first: counts the hidden duplicates */

@@ -282,7 +282,10 @@ static catena_status_t look_up(ctn_selector_t *selector,
     if (!ctn_tuning_find(selector->tuning, call->vector, call->topo->nodes,
                          members_on_largest(&call->topo->member_table), bytes,
                          &rule)) {
-        return CATENA_ERR_ARG;
+        return ctn_refuse(call->group->exec->log, CATENA_ERR_ARG, "alltoall",
+                          "no rule of tuning %s matches %u nodes; add a rule "
+                          "without conditions at its end",
+                          ctn_tuning_name(selector->tuning), call->topo->nodes);
     }
     tuned->vector = call->vector;
     tuned->bytes = bytes;

@@ -37,13 +37,10 @@ static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
     uint64_t most[2] = {own, ~own};
     status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 2, most);
     if (status == CATENA_OK && most[0] != ~most[1]) {
-        if (neighborhood->group->chain.place.rank == 0) {
-            ctn_error(neighborhood->exec->log,
-                      "catena_neighborhood_set: the algorithm must be the same "
-                      "on all "
-                      "ranks and is not");
-        }
-        status = CATENA_ERR_ARG;
+        status = ctn_refuse(
+            ctn_group_log_once(neighborhood->group), CATENA_ERR_ARG,
+            "catena_neighborhood_set",
+            "the algorithm must be the same on all ranks and is not");
     }
     return status;
 }

@@ -63,6 +63,10 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
     if (max_count > 0) {
         memcpy(maxima, word + 1 + count, max_count * sizeof(*word));
     }
+    if (status == CATENA_OK && word[0] != 0) {
+        ctn_error(ctn_log_kept(), "neighborhood: another rank cannot take part "
+                                  "in the call; it has logged the reason");
+    }
     return (catena_status_t) - (int64_t)word[0];
 }
 
@@ -73,13 +77,10 @@ catena_status_t ctn_neighbor_agree_weights(catena_group_t *group,
     uint64_t ranks[2] = {any && weighted, any && !weighted};
     status = ctn_neighbor_agree(group, status, 2, ranks, 0, NULL);
     if (status == CATENA_OK && ranks[0] > 0 && ranks[1] > 0) {
-        if (group->chain.place.rank == 0) {
-            ctn_error(group->exec->log,
-                      "neighborhood: %llu ranks give their edges weights and "
-                      "%llu do not; all or none must",
-                      (unsigned long long)ranks[0],
-                      (unsigned long long)ranks[1]);
-        }
+        ctn_error(ctn_group_log_once(group),
+                  "neighborhood: %llu ranks give their edges weights and %llu "
+                  "do not; all or none must",
+                  (unsigned long long)ranks[0], (unsigned long long)ranks[1]);
         return CATENA_ERR_ARG;
     }
     *all_weighted = ranks[0] > 0;

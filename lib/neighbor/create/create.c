@@ -57,11 +57,9 @@ static uint64_t grid_digest(const ctn_grid_t *grid)
 
 static void log_difference(const catena_group_t *group, uint32_t which)
 {
-    if (group->chain.place.rank == 0) {
-        ctn_error(group->exec->log,
-                  "neighborhood: %s must be the same on all ranks, and differ",
-                  same_names[which]);
-    }
+    ctn_error(ctn_group_log_once(group),
+              "neighborhood: %s must be the same on all ranks, and differ",
+              same_names[which]);
 }
 
 /** Checks that these arguments are the same on all ranks: compares the maximum

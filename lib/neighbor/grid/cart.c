@@ -113,15 +113,11 @@ static catena_status_t agree_on_size(catena_group_t *group,
     catena_status_t status =
         ctn_neighbor_agree(group, failed, 0, NULL, 2, most);
     if (status == CATENA_OK && most[0] != ~most[1]) {
-        if (catena_group_rank(group) == 0) {
-            ctn_error(group->exec->log,
-                      "catena_cart_create: it has %llu ranks on some ranks and "
-                      "%llu on "
-                      "others; the dimensions must be the same on all",
-                      (unsigned long long)~most[1],
-                      (unsigned long long)most[0]);
-        }
-        status = CATENA_ERR_ARG;
+        status = ctn_refuse(
+            ctn_group_log_once(group), CATENA_ERR_ARG, "catena_cart_create",
+            "the grid has %llu ranks on some ranks and %llu on "
+            "others; the dimensions must be the same on all",
+            (unsigned long long)~most[1], (unsigned long long)most[0]);
     }
     return status;
 }

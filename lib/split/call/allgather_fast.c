@@ -402,16 +402,16 @@ static ctn_step_t link(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static void log_refusal(const ctn_op_t *op, const fast_t *fast)
+static void log_refusal(const fast_t *fast)
 {
-    if (fast->args.parent->place.rank != 0 || fast->wrong) {
+    const ctn_log_t *log = ctn_group_log_once(fast->parent);
+    if (fast->wrong) { /* logged by the check of the arguments */
         return;
     }
     if ((fast->any_flags & FLAG_INVALID) != 0) {
-        ctn_error(op->exec->log, "split: invalid arguments on rank %u",
-                  fast->wrong_rank);
+        ctn_error(log, "split: invalid arguments on rank %u", fast->wrong_rank);
     } else {
-        ctn_error(op->exec->log, "split: comparators differ between ranks");
+        ctn_error(log, "split: comparators differ between ranks");
     }
 }
 
@@ -433,7 +433,7 @@ static ctn_step_t judge(ctn_op_t *op)
     if (!refused(fast)) {
         return CTN_STEP_NEXT;
     }
-    log_refusal(op, fast);
+    log_refusal(fast);
     return ctn_op_fail(op, CATENA_ERR_ARG);
 }
 
@@ -442,6 +442,9 @@ static ctn_step_t judge(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
+    if (op->status == CATENA_ERR_ARG && !refused(fast)) {
+        ctn_split_log_inconsistent(fast->parent);
+    }
     if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
         ctn_scratch_free(op->exec, fast->own, fast->own_bytes);
         ctn_bytes_close(op->exec, &fast->all);

@@ -207,9 +207,19 @@ static void finish_hidden(ctn_op_t *op)
     ctn_sequence_open(&split->hidden->group.sequence, CTN_FLIGHT);
 }
 
+void ctn_split_log_inconsistent(const catena_group_t *group)
+{
+    ctn_error(ctn_group_log_once(group),
+              "split: the order of colors or keys is not the same on all ranks "
+              "or has a cycle; pass the same comparators, of a total order");
+}
+
 static void finish(ctn_op_t *op)
 {
     call_split_t *split = ctn_op_state(op);
+    if (op->status == CATENA_ERR_ARG && split->choice.make != NULL) {
+        ctn_split_log_inconsistent(split->parent); /* else logged */
+    }
     if (split->hidden != NULL) {
         finish_hidden(op);
     } else if (op->status == CATENA_OK) {

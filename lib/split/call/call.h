@@ -18,6 +18,9 @@ ctn_op_t *ctn_split_fast(ctn_op_t *slot_owner, catena_group_t *parent,
                          catena_group_t *made, const ctn_split_args_t *args,
                          bool wrong);
 
+/** Log that a split has failed since the comparators are inconsistent. */
+void ctn_split_log_inconsistent(const catena_group_t *group);
+
 /** Create a hidden duplicate of a group for a persistent request. A detached
  * operation of the group sets its place in its chain. That operation is
  * numbered with the others of the group, so all members combine the duplicates

@@ -127,8 +127,7 @@ static void close_null(null_t *n)
 /** Replace the text of catena_last_error. */
 static void forget_error(null_t *n)
 {
-    static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL, .rank = -1};
-    ctn_error(&quiet, "none");
+    ctn_error(ctn_log_kept(), "none");
     n->logged = 0;
 }
 
