@@ -181,7 +181,7 @@ static void contributions(rank_test_t *test)
         const int *node, *degree, *target, *weight;
         catena_neighborhood_t **out;
     } wrong[] = {
-        {"node 0 is rank", 1, &beyond, &one, &zero, NULL, &n},
+        {"source 0 is rank", 1, &beyond, &one, &zero, NULL, &n},
         {"", 1, &zero, &minus, &zero, NULL, &n},
         {"", 1, &zero, &one, &null, NULL, &n},
         {"weight of edge 0 is -1", 1, &zero, &one, &zero, &minus, &n},
