@@ -41,40 +41,36 @@ static catena_status_t check_values(const ctn_log_t *log,
                                     const catena_sim_params_t *params)
 {
     if (!(params->jitter >= 0 && params->jitter <= 1000)) {
-        ctn_error(log, "catena_sim_run: jitter is %g; expected 0 to 1000",
-                  params->jitter);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "jitter is %g; expected 0 to 1000", params->jitter);
     }
     if (!(params->node_overhead_s >= 0 && params->node_overhead_s <= 1)) {
-        ctn_error(log, "catena_sim_run: node_overhead_s is %g; expected 0 to 1",
-                  params->node_overhead_s);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "node_overhead_s is %g; expected 0 to 1",
+                          params->node_overhead_s);
     }
     if (params->ports < 0 || params->ports > 1024) {
-        ctn_error(log,
-                  "catena_sim_run: ports is %d; expected 0 (the machine's) to "
-                  "1024",
-                  params->ports);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "ports is %d; expected 0 (the machine's) to 1024",
+                          params->ports);
     }
     if (params->stack_bytes > STACK_MAX) {
-        ctn_error(log, "catena_sim_run: stack_bytes is %zu; expected 0 to %zu",
-                  params->stack_bytes, STACK_MAX);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "stack_bytes is %zu; expected 0 to %zu",
+                          params->stack_bytes, STACK_MAX);
     }
     if ((params->breaks & ~(CATENA_SIM_BREAK_WORDS | CATENA_SIM_BREAK_DATA)) !=
             0 ||
         (params->breaks != 0 && !params->reorder)) {
-        ctn_error(log,
-                  "catena_sim_run: breaks is %#x; expected a mask of "
-                  "CATENA_SIM_BREAK_..., and reorder",
-                  params->breaks);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "breaks is %#x; expected a mask of "
+                          "CATENA_SIM_BREAK_..., and reorder",
+                          params->breaks);
     }
     if (params->payload > CATENA_SIM_COST) {
-        ctn_error(log, "catena_sim_run: payload mode %d does not exist",
-                  (int)params->payload);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "payload mode %d does not exist",
+                          (int)params->payload);
     }
     return CATENA_OK;
 }
@@ -91,20 +87,18 @@ static catena_status_t check_layout(const ctn_log_t *log,
                           : (long long)params->nodes * params->ppn;
     if (params->nodes < 1 || ranks < 1 || ranks > RANKS_MAX ||
         params->nodes > ranks || (params->node_of == NULL && params->ppn < 1)) {
-        ctn_error(
-            log,
-            "catena_sim_run: %d nodes and %lld ranks; expected at least one "
-            "rank on each node, and 1 to %d ranks",
-            params->nodes, ranks, RANKS_MAX);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "%d nodes and %lld ranks; expected at least one rank "
+                          "on each node, and 1 to %d ranks",
+                          params->nodes, ranks, RANKS_MAX);
     }
     setup->ranks = (uint32_t)ranks;
     setup->nodes = (uint32_t)params->nodes;
     if (params->kill_event > 0 &&
         (params->kill_rank < 0 || params->kill_rank >= ranks)) {
-        ctn_error(log, "catena_sim_run: kill_rank is %d; expected 0 to %lld",
-                  params->kill_rank, ranks - 1);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "kill_rank is %d; expected 0 to %lld",
+                          params->kill_rank, ranks - 1);
     }
     if (params->node_of == NULL) {
         return CATENA_OK;
@@ -144,12 +138,10 @@ static catena_status_t check_cores(const ctn_log_t *log,
         return CATENA_OK;
     }
     if (machine->shared_cores > 0 || params->core_count < 1) {
-        ctn_error(
-            log,
-            "catena_sim_run: %d cores for %s's ranks; expected at least one, "
-            "and nodes with cores of their own",
-            params->core_count, machine->name);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
+                          "%d cores for %s's ranks; expected at least one, and "
+                          "nodes with cores of their own",
+                          params->core_count, machine->name);
     }
     for (int i = 0; i < params->core_count; i++) {
         int core = params->cores[i];
@@ -158,12 +150,10 @@ static catena_status_t check_cores(const ctn_log_t *log,
             again = again || params->cores[j] == core;
         }
         if (again || core < 0 || (uint32_t)core >= machine->cores) {
-            ctn_error(
-                log,
-                "catena_sim_run: core %d%s; expected cores of %s, 0 to %u, "
-                "each once",
-                core, again ? " again" : "", machine->name, machine->cores - 1);
-            return CATENA_ERR_ARG;
+            return ctn_refuse(
+                log, CATENA_ERR_ARG, "catena_sim_run",
+                "core %d%s; expected cores of %s, 0 to %u, each once", core,
+                again ? " again" : "", machine->name, machine->cores - 1);
         }
     }
     return CATENA_OK;

@@ -21,19 +21,17 @@ static catena_status_t check_edge(const catena_group_t *group,
     int size = (int)group->chain.place.size;
     int rank = list->rank[i];
     if (rank != CATENA_PROC_NULL && (rank < 0 || rank >= size)) {
-        ctn_error(group->exec->log,
-                  "catena_neighborhood_create: %s %d is rank %d; the group has "
-                  "ranks 0 to "
-                  "%d; CATENA_PROC_NULL is allowed",
-                  list->what, i, rank, size - 1);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(group->exec->log, CATENA_ERR_ARG,
+                          "catena_neighborhood_create",
+                          "%s %d is rank %d; the group has ranks 0 to %d; "
+                          "CATENA_PROC_NULL is allowed",
+                          list->what, i, rank, size - 1);
     }
     if (list->weight != CATENA_UNWEIGHTED && list->weight[i] < 0) {
-        ctn_error(group->exec->log,
-                  "catena_neighborhood_create: the weight of %s %d is %d; "
-                  "expected 0 or more",
-                  list->what, i, list->weight[i]);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(group->exec->log, CATENA_ERR_ARG,
+                          "catena_neighborhood_create",
+                          "the weight of %s %d is %d; expected 0 or more",
+                          list->what, i, list->weight[i]);
     }
     return CATENA_OK;
 }
@@ -43,12 +41,12 @@ static ctn_edge_t *read_list(const catena_group_t *group, const list_t *list,
                              catena_status_t *status)
 {
     if (list->count < 0 || (list->rank == NULL && list->count > 0)) {
-        ctn_error(group->exec->log,
-                  "catena_neighborhood_create: %ss is %s and %s_count is %d; "
-                  "expected 0 or more, and as many ranks",
-                  list->what, list->rank == NULL ? "NULL" : "a list",
-                  list->what, list->count);
-        *status = CATENA_ERR_ARG;
+        *status = ctn_refuse(group->exec->log, CATENA_ERR_ARG,
+                             "catena_neighborhood_create",
+                             "%ss is %s and %s_count is %d; expected 0 or "
+                             "more, and as many ranks",
+                             list->what, list->rank == NULL ? "NULL" : "a list",
+                             list->what, list->count);
         return NULL;
     }
     ctn_edge_t *edge = calloc((size_t)list->count + 1, sizeof(*edge));
@@ -77,12 +75,11 @@ static catena_status_t check_weights(const catena_group_t *group,
 {
     if (sources->count > 0 && targets->count > 0 &&
         (sources->weight == NULL) != (targets->weight == NULL)) {
-        ctn_error(
-            group->exec->log,
-            "catena_neighborhood_create: %ss have weights and %ss have none",
+        return ctn_refuse(
+            group->exec->log, CATENA_ERR_ARG, "catena_neighborhood_create",
+            "%ss have weights and %ss have none",
             sources->weight != NULL ? sources->what : targets->what,
             sources->weight != NULL ? targets->what : sources->what);
-        return CATENA_ERR_ARG;
     }
     return CATENA_OK;
 }

@@ -220,7 +220,8 @@ ctn_neighbor_config(const ctn_config_t *config)
 extern const char *const ctn_neighbor_algorithm_words[];
 
 /** The algorithm of this name. -1: auto; -2: unknown, which is logged. */
-int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name);
+int ctn_neighbor_algorithm_by_name(const char *function, const ctn_log_t *log,
+                                   const char *name);
 
 /** call/execution_memory.c: frees what operations keep for later ones: `kept`
  * and `path`. No operation is under way. */

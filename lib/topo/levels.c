@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/refuse.h"
 #include "topo/locality.h"
 
 /* The levels within a node, from the smallest resource to the largest. A name
@@ -127,9 +128,8 @@ catena_status_t ctn_locality_resource(const ctn_log_t *log,
         type_index++;
     }
     if (type_index == RESOURCE_TYPES && level != CATENA_LEVEL_NODE) {
-        ctn_error(log, "there is no level %d; expected CATENA_LEVEL_...",
-                  (int)level);
-        return CATENA_ERR_ARG;
+        return ctn_refuse(log, CATENA_ERR_ARG, "catena_group_split_level",
+                          "level is %d; expected CATENA_LEVEL_...", (int)level);
     }
     if (!found->known && type_index < RESOURCE_TYPES) {
         bool described = description != NULL && description[0] != '\0';

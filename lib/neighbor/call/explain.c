@@ -24,7 +24,7 @@ static catena_status_t read_setting(const ctn_log_t *log, const char *name,
             log, CATENA_ERR_ARG, function,
             "a neighborhood has no setting '%s'; expected algorithm", name);
     }
-    *requested = ctn_neighbor_algorithm_by_name(log, value);
+    *requested = ctn_neighbor_algorithm_by_name(function, log, value);
     return *requested < -1 ? CATENA_ERR_ARG : CATENA_OK;
 }
 
@@ -58,12 +58,11 @@ static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
                              neighborhood, (ctn_neighbor_algorithm_t)requested)
                        : NULL;
     if (status == CATENA_OK && refusal != NULL) {
-        ctn_error(log,
-                  "catena_neighborhood_set: algorithm '%s' is not possible: "
-                  "%s; there are "
-                  "auto, direct and colored for all graphs",
-                  ctn_neighbor_algorithm_words[1 + requested], refusal);
-        status = CATENA_ERR_ARG;
+        status =
+            ctn_refuse(log, CATENA_ERR_ARG, "catena_neighborhood_set",
+                       "algorithm '%s' is not possible: %s; there are auto, "
+                       "direct and colored for all graphs",
+                       ctn_neighbor_algorithm_words[1 + requested], refusal);
     }
     if (status != CATENA_OK) {
         neighborhood->requested = before;

@@ -254,7 +254,8 @@ static int find_requested(const catena_group_t *group,
 {
     int requested =
         info->algorithm != NULL
-            ? ctn_neighbor_algorithm_by_name(group->exec->log, info->algorithm)
+            ? ctn_neighbor_algorithm_by_name("neighborhood", group->exec->log,
+                                             info->algorithm)
             : (int)ctn_neighbor_config(group->exec->config)->algorithm - 1;
     if (requested < -1) {
         *failed = CATENA_ERR_ARG;

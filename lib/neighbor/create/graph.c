@@ -57,13 +57,12 @@ static catena_status_t check_nodes(const catena_group_t *group,
     for (int i = 0; i < contribution->count; i++) {
         if (!is_rank(group, contribution->nodes[i]) ||
             contribution->degrees[i] < 0) {
-            ctn_error(log,
-                      "catena_dist_graph_create: source %d is rank %d and has "
-                      "%d edges; the group "
-                      "has ranks 0 to %d",
-                      i, contribution->nodes[i], contribution->degrees[i],
-                      catena_group_size(group) - 1);
-            return CATENA_ERR_ARG;
+            return ctn_refuse(log, CATENA_ERR_ARG, "catena_dist_graph_create",
+                              "source %d is rank %d and has %d edges; the "
+                              "group has ranks 0 to %d",
+                              i, contribution->nodes[i],
+                              contribution->degrees[i],
+                              catena_group_size(group) - 1);
         }
         contribution->edges += (size_t)contribution->degrees[i];
     }
@@ -85,21 +84,17 @@ static catena_status_t check_targets(const catena_group_t *group,
     }
     for (size_t i = 0; i < contribution->edges; i++) {
         if (!is_rank(group, contribution->targets[i])) {
-            ctn_error(log,
-                      "catena_dist_graph_create: target %zu is rank %d; the "
-                      "group has ranks 0 to "
-                      "%d",
-                      i, contribution->targets[i],
-                      catena_group_size(group) - 1);
-            return CATENA_ERR_ARG;
+            return ctn_refuse(
+                log, CATENA_ERR_ARG, "catena_dist_graph_create",
+                "target %zu is rank %d; the group has ranks 0 to %d", i,
+                contribution->targets[i], catena_group_size(group) - 1);
         }
         if (contribution->weights != CATENA_UNWEIGHTED &&
             contribution->weights[i] < 0) {
-            ctn_error(log,
-                      "catena_dist_graph_create: the weight of edge %zu is %d; "
-                      "expected 0 or more",
-                      i, contribution->weights[i]);
-            return CATENA_ERR_ARG;
+            return ctn_refuse(
+                log, CATENA_ERR_ARG, "catena_dist_graph_create",
+                "the weight of edge %zu is %d; expected 0 or more", i,
+                contribution->weights[i]);
         }
     }
     return CATENA_OK;

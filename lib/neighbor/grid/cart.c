@@ -78,11 +78,9 @@ static catena_status_t check_dims(const ctn_log_t *log, int ndims,
     }
     for (int d = 0; d < ndims; d++) {
         if (dims[d] < 1) {
-            ctn_error(
-                log,
-                "catena_cart_create: dimension %d is %d; expected 1 or more", d,
-                dims[d]);
-            return CATENA_ERR_ARG;
+            return ctn_refuse(log, CATENA_ERR_ARG, "catena_cart_create",
+                              "dimension %d is %d; expected 1 or more", d,
+                              dims[d]);
         }
     }
     return CATENA_OK;
@@ -95,12 +93,11 @@ static catena_status_t check_size(const catena_group_t *group,
 {
     *size = ctn_grid_size(grid);
     if (*size < 0 || *size > catena_group_size(group)) {
-        ctn_error(group->exec->log,
-                  "catena_cart_create: it has %s%d ranks, the group %d; make "
-                  "it smaller",
-                  *size < 0 ? "more than " : "", *size < 0 ? INT_MAX : *size,
-                  catena_group_size(group));
-        return CATENA_ERR_ARG;
+        return ctn_refuse(
+            group->exec->log, CATENA_ERR_ARG, "catena_cart_create",
+            "the grid has %s%d ranks, the group %d; make it smaller",
+            *size < 0 ? "more than " : "", *size < 0 ? INT_MAX : *size,
+            catena_group_size(group));
     }
     return CATENA_OK;
 }
@@ -217,12 +214,10 @@ static catena_status_t check_directions(const ctn_log_t *log, int ndims,
     }
     for (int i = 0; i < ndirs && weights != NULL; i++) {
         if (weights[i] < 0) {
-            ctn_error(
-                log,
-                "catena_cart_derive_graph: the weight of direction %d is %d; "
-                "expected 0 or more",
-                i, weights[i]);
-            return CATENA_ERR_ARG;
+            return ctn_refuse(
+                log, CATENA_ERR_ARG, "catena_cart_derive_graph",
+                "the weight of direction %d is %d; expected 0 or more", i,
+                weights[i]);
         }
     }
     return CATENA_OK;
@@ -321,12 +316,11 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
              : grid != NULL ? CATENA_OK
                             : CATENA_ERR_NO_MEMORY;
     if (grid != NULL && ctn_grid_size(grid) != catena_group_size(own)) {
-        ctn_error(cart->exec->log,
-                  "catena_cart_sub: a subgrid of %d ranks has %d members; the "
-                  "remaining "
-                  "dimensions must be the same on all ranks",
-                  ctn_grid_size(grid), catena_group_size(own));
-        status = CATENA_ERR_ARG;
+        status =
+            ctn_refuse(cart->exec->log, CATENA_ERR_ARG, "catena_cart_sub",
+                       "a subgrid of %d ranks has %d members; the remaining "
+                       "dimensions must be the same on all ranks",
+                       ctn_grid_size(grid), catena_group_size(own));
     }
     catena_neighborhood_info_t info = {.operations = cart->operations,
                                        .bytes = cart->bytes};

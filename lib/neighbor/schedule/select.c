@@ -70,7 +70,8 @@ static const maker_t makers[CTN_NEIGHBOR_ALGORITHMS] = {
     [CTN_NEIGHBOR_AGGREGATED] = ctn_schedule_aggregated,
 };
 
-int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name)
+int ctn_neighbor_algorithm_by_name(const char *function, const ctn_log_t *log,
+                                   const char *name)
 {
     for (int i = 0; i < CTN_NEIGHBOR_ALGORITHMS; i++) {
         if (strcmp(name, ctn_neighbor_algorithm_words[1 + i]) == 0) {
@@ -80,10 +81,10 @@ int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name)
     if (strcmp(name, "auto") == 0) {
         return -1;
     }
-    ctn_error(log,
-              "neighborhood: algorithm is '%s'; expected auto, direct, "
-              "colored, combining or aggregated",
-              name);
+    (void)ctn_refuse(log, CATENA_ERR_ARG, function,
+                     "algorithm is '%s'; expected auto, direct, colored, "
+                     "combining or aggregated",
+                     name);
     return -2;
 }
 

@@ -123,13 +123,11 @@ static catena_status_t take(ctn_op_t *op, listed_t *listed, int side,
         return CATENA_OK;
     }
     if (word >> PAGE_BITS != listed->digest) {
-        ctn_error(
-            op->exec->log,
-            "catena_group_create: world rank %llu has another list of ranks; "
-            "expected the same list, in the same order, on all listed "
-            "ranks",
+        return ctn_refuse(
+            op->exec->log, CATENA_ERR_ARG, "catena_group_create",
+            "world rank %llu has another list of ranks; expected the same "
+            "list, in the same order, on all listed ranks",
             (unsigned long long)process);
-        return CATENA_ERR_ARG;
     }
     ctn_chain_place_t *place = place_of(listed);
     *(side == 0 ? &place->left : &place->right) =
