@@ -18,6 +18,7 @@
 
 #include "coll/call/call.h"
 #include "core/refuse.h"
+#include "exec/inline.h"
 #include "exec/slot.h"
 
 /** State of a barrier or of a node fence. */
@@ -82,21 +83,6 @@ static inline void arrive(ctn_exec_t *exec, group_barrier_t *barrier,
     ctn_topo_publish_cpu(exec, topo);
 }
 
-static ctn_step_t begin(ctn_op_t *op)
-{
-    group_barrier_t *barrier = ctn_op_state(op);
-    ctn_step_t step = ctn_topo_need(op, barrier->group, &barrier->topo);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
-    ctn_topo_t *topo = barrier->topo;
-    barrier->flat = topo->nodes == 1 && is_flat(topo);
-    barrier->round = 0;
-    barrier->sent = false;
-    arrive(op->exec, barrier, op->seq);
-    return CTN_STEP_NEXT;
-}
-
 /** Whether all members have arrived. On an oversubscribed host, let the rank
  * spin if none of the missing members needs this core.
  * @param loads how often a missing member's word is read */
@@ -128,10 +114,26 @@ static ctn_step_t gather(ctn_op_t *op)
     const ctn_topo_t *topo = barrier->topo;
     if ((!barrier->flat && ctn_topo_local_rank(topo) != 0) ||
         all_arrived(op->exec, barrier, 1)) {
-        return CTN_STEP_NEXT;
+        return barrier->flat ? CTN_STEP_DONE : CTN_STEP_NEXT;
     }
     op->waits_for = ctn_topo_local(topo, barrier->arrived)->rank;
     return CTN_STEP_WAIT;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    group_barrier_t *barrier = ctn_op_state(op);
+    ctn_step_t step = ctn_topo_need(op, barrier->group, &barrier->topo);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    ctn_topo_t *topo = barrier->topo;
+    barrier->flat = topo->nodes == 1 && is_flat(topo);
+    barrier->round = 0;
+    barrier->sent = false;
+    arrive(op->exec, barrier, op->seq);
+    op->phase++;
+    return gather(op);
 }
 
 /** The roots only: run the dissemination barrier between the nodes. */
@@ -169,9 +171,6 @@ static ctn_step_t release(ctn_op_t *op)
 {
     group_barrier_t *barrier = ctn_op_state(op);
     ctn_topo_t *topo = barrier->topo;
-    if (barrier->flat) {
-        return CTN_STEP_NEXT;
-    }
     if (ctn_topo_local_rank(topo) == 0) {
         raise_word(op->exec, topo->node_area.released, &topo->released,
                    barrier->value);
@@ -199,9 +198,11 @@ static const ctn_algorithm_t barrier_algorithm = {
 ctn_op_t *ctn_barrier_create(catena_group_t *group)
 {
     ctn_op_t *op =
-        ctn_op_create(group->exec, &barrier_algorithm, &group->sequence);
+        ctn_op_take(group->exec, &barrier_algorithm, &group->sequence);
     if (op != NULL) {
-        ((group_barrier_t *)ctn_op_state(op))->group = group;
+        group_barrier_t *barrier = ctn_op_state(op);
+        barrier->group = group;
+        barrier->publishes = false;
     }
     return op;
 }

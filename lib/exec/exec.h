@@ -48,6 +48,7 @@ typedef enum ctn_step {
     CTN_STEP_WAIT,  /* no progress was possible: a word is missing */
     CTN_STEP_MOVED, /* progress was made, call again */
     CTN_STEP_NEXT,  /* the phase is over */
+    CTN_STEP_DONE,  /* the operation is over, without its other phases */
     CTN_STEP_FAIL   /* op->status says why */
 } ctn_step_t;
 
@@ -90,11 +91,38 @@ typedef enum ctn_op_state {
 
 /** An operation; to applications a request. */
 struct catena_request {
-    /* First the members that `start` and `wait` use: these requests touch one
-     * cache line of this struct. */
+    /* The only cache line that each operation initializes. */
     ctn_exec_t *exec;
     ctn_sequence_t *sequence; /* NULL: the operation has no number */
     uint64_t seq;             /* its number in `sequence` */
+    const ctn_algorithm_t *algorithm;
+    /* Counts puts whose source, and gets whose target, the transport still
+     * uses. */
+    uint64_t pending;
+    int64_t waits_for;      /* the rank of its group that it waits for, for
+                               ctn_op_describe; -1: no particular one */
+    catena_status_t status; /* OK, or the error that ends it */
+    uint8_t state;          /* ctn_op_state_t */
+    uint8_t phase;          /* index of the current phase */
+    /* Bytes, not bits: a byte is stored without a load of its neighbors. */
+    bool persistent;
+    bool detached;   /* no caller waits for it: released when it ends */
+    bool network;    /* may have to wait for the network */
+    bool held;       /* started, but does not run before ctn_op_let_go */
+    bool clean;      /* it failed, but did all that other ranks wait for */
+    bool background; /* its list is exec->background */
+    bool linked;     /* in one of exec's lists */
+    /* The members below are NULL in the pool, so that most operations need not
+     * touch them. */
+    _Alignas(
+        64) ctn_op_t *child; /* under way; the next phase begins after it */
+    /* Links in one of exec's lists or the sequence's queue. */
+    ctn_op_t *next;
+    ctn_op_t *previous;
+    /* Of a persistent operation: what catena_request_free passes to `dispose`,
+     * or NULL. */
+    void *owned;
+    void (*dispose)(void *owned);
     /* Inline execution of a persistent request; NULL: its phases run. */
     /** Do what the first phases would do, if no other operation is under way.
      * True: the operation is active and in the list of active ones. False:
@@ -103,31 +131,6 @@ struct catena_request {
     /** Complete the operation, if it is the only active one. False: it is still
      * active, and the caller waits for it. */
     bool (*wait)(ctn_op_t *op);
-    ctn_op_state_t state;
-    /* OK, or the error that ends it. At this place, because at others gcc loads
-     * the initial values of two adjacent members from another page. */
-    catena_status_t status;
-    unsigned phase; /* index of the current phase */
-    bool persistent;
-    bool detached;   /* no caller waits for it: released when it ends */
-    bool network;    /* may have to wait for the network */
-    bool held;       /* started, but does not run before ctn_op_let_go */
-    bool clean;      /* it failed, but did all that other ranks wait for */
-    bool background; /* in the list exec->background */
-    const ctn_algorithm_t *algorithm;
-    /* Counts puts whose source, and gets whose target, the transport still
-     * uses. */
-    uint64_t pending;
-    int64_t waits_for; /* the rank of its group that it waits for, for
-                          ctn_op_describe; -1: no particular one */
-    ctn_op_t *child;   /* under way; the next phase begins after it */
-    /* Links in one of exec's lists or the sequence's queue; else NULL. */
-    ctn_op_t *next;
-    ctn_op_t *previous;
-    /* Of a persistent operation: what catena_request_free passes to `dispose`,
-     * or NULL. */
-    void *owned;
-    void (*dispose)(void *owned);
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES]; /* the state */
 };
 
@@ -350,8 +353,16 @@ catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
 /** An inactive operation from the pool with zeroed state; NULL: no memory. */
 ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
                         ctn_sequence_t *sequence);
+/** The same, but its state is undefined: the caller and the first phase set all
+ * of it. */
+ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
+                      ctn_sequence_t *sequence);
 /** An operation without phases; NULL: no memory. */
 ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec);
+/** Run an active operation as far as possible, and wake the ranks of the node
+ * for which it has stored words. The operation may be freed. True: there was
+ * progress. */
+bool ctn_op_advance(ctn_op_t *op);
 /** Return an operation to the pool. It must be inactive or done. */
 void ctn_op_release(ctn_op_t *op);
 /** Give an operation its number, and run it as far as possible. */
@@ -417,6 +428,8 @@ void ctn_exec_defer_free(ctn_exec_t *exec, void *block);
 
 /** Advance the background operations; true: one made progress. */
 bool ctn_exec_poll_background(ctn_exec_t *exec);
+/** Advance the network; true: there was an event. */
+bool ctn_exec_progress_network(ctn_exec_t *exec);
 /** The heap is exhausted: wait for background operations to return memory, and
  * let higher layers free what they keep. Gives up when nothing has moved for a
  * while.
@@ -559,82 +572,6 @@ static inline void ctn_exec_wake(ctn_exec_t *exec)
         exec->local->stored = false;
         ctn_exec_ring_doorbells(exec);
     }
-}
-
-/* Inline execution of small blocking calls. A barrier of two ranks takes little
- * longer than the transfer of one cache line, so these functions are inline in
- * C's sense, too. */
-
-/** Whether a blocking call may run inline: no operation is active, the context
- * works, and its sequence has no operation under way. */
-static inline bool ctn_inline_possible(const ctn_exec_t *exec,
-                                       const ctn_sequence_t *sequence)
-{
-    return exec->active == NULL && !exec->virtual_time &&
-           exec->status == CATENA_OK && sequence->started == sequence->complete;
-}
-
-/** Begin an inline call that synchronizes: take its number. False: another
- * operation is under way, the generation is not free, or an epoch barrier is
- * due; then the call has to be an operation. */
-static inline bool ctn_inline_begin(const ctn_exec_t *exec,
-                                    ctn_sequence_t *sequence, uint64_t *seq)
-{
-    if (!ctn_inline_possible(exec, sequence) ||
-        ctn_sequence_epoch_due(sequence) ||
-        !ctn_sequence_may_run(sequence, sequence->started)) {
-        return false;
-    }
-    *seq = sequence->started++;
-    sequence->unsynchronized = 0;
-    return true;
-}
-
-/** Begin an inline call that does not synchronize. The caller has run the
- * generation barrier before it if one was due (ctn_sequence_barrier_due). */
-static inline bool ctn_inline_begin_unsynchronized(const ctn_exec_t *exec,
-                                                   ctn_sequence_t *sequence,
-                                                   uint64_t *seq)
-{
-    uint8_t unsynchronized = sequence->unsynchronized;
-    if (!ctn_inline_begin(exec, sequence, seq)) {
-        return false;
-    }
-    sequence->unsynchronized = (uint8_t)(unsynchronized + 1);
-    return true;
-}
-
-/** A poll of an inline call found nothing: wake ranks, progress the network,
- * spin, yield the core or sleep. False: the context has ended, and so does the
- * call. */
-bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff);
-
-/** The same for a call that has woken all ranks that it stored words for, and
- * that does not need the network. On an oversubscribed host the rank yields its
- * core here at the first miss. When it runs again, what it waits for has mostly
- * arrived, and the short way from here to the caller's poll is all the code
- * that it needs. */
-static inline bool ctn_inline_yield(ctn_exec_t *exec, ctn_backoff_t *backoff)
-{
-    if (backoff->misses == 0 && exec->wait_policy.spin == 0 &&
-        !exec->spin_polls) {
-        backoff->misses = 1;
-        ctn_yield_core();
-        return true;
-    }
-    return ctn_inline_wait(exec, backoff);
-}
-
-/** Mark the number of an inline call as complete. @return the call's status */
-static inline catena_status_t ctn_inline_end(ctn_exec_t *exec,
-                                             ctn_sequence_t *sequence)
-{
-    ctn_exec_wake(exec);
-    sequence->complete = sequence->started;
-    if (sequence->unsynchronized == 0) {
-        sequence->synchronized = sequence->started;
-    }
-    return exec->status;
 }
 
 /** The source of a put of user data: NULL when they have a size only

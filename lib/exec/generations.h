@@ -95,9 +95,12 @@ _Static_assert(sizeof(ctn_slot_t) == 128, "a slot is two cache lines");
 static inline uint64_t ctn_epoch_place(uint64_t seq)
 {
     uint64_t place = (seq + CTN_EPOCH_BARRIERS) % CTN_EPOCH;
+    if (place > CTN_EPOCH_BARRIERS) {
+        return place;
+    }
     uint64_t barrier_a = seq - place;
     bool too_early = (int64_t)(barrier_a - CTN_FIRST_SEQUENCE) < 4;
-    return place <= CTN_EPOCH_BARRIERS && too_early ? CTN_EPOCH : place;
+    return too_early ? CTN_EPOCH : place;
 }
 
 _Static_assert((CTN_EPOCH & (CTN_EPOCH - 1)) == 0 &&

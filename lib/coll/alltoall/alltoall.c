@@ -9,6 +9,7 @@
 #include "coll/call/publish.h"
 #include "coll/select/select.h"
 #include "core/refuse.h"
+#include "exec/inline.h"
 #include "split/call/call.h"
 
 /* ---- the operation: select an algorithm and become it ---- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/inline.h"
 #include "neighbor/call/inline.h"
 #include "neighbor/schedule/aggregate.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/inline.h"
 #include "neighbor/link/protocol.h"
 
 /* ---- creation ---- */

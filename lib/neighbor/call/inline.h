@@ -1,6 +1,7 @@
 #ifndef CTN_NEIGHBOR_CALL_INLINE_H
 #define CTN_NEIGHBOR_CALL_INLINE_H
 
+#include "exec/inline.h"
 #include "neighbor/call/executor.h"
 #include "neighbor/link/protocol.h"
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "exec/inline.h"
 #include "neighbor/call/call.h"
 #include "neighbor/call/inline.h"
 #include "neighbor/link/protocol.h"

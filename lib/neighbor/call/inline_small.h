@@ -2,6 +2,7 @@
 #define CTN_NEIGHBOR_CALL_INLINE_SMALL_H
 
 #include "core/cache_line.h"
+#include "exec/inline.h"
 #include "neighbor/link/protocol.h"
 #include "neighbor/schedule/schedule.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "coll/bcol/shm/block.h"
+#include "exec/inline.h"
 
 /** State of an inline call. */
 typedef struct shm_run {

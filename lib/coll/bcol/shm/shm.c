@@ -1,6 +1,7 @@
 /* The module: its memory, and how algorithms become operations. */
 
 #include "coll/bcol/shm/block.h"
+#include "exec/inline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,435 @@
+/* Operations: their pool, how they are numbered, queued, run and ended. */
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/list.h"
+#include "exec/exec.h"
+
+CTN_HOT ctn_op_t *ctn_op_take(ctn_exec_t *exec,
+                              const ctn_algorithm_t *algorithm,
+                              ctn_sequence_t *sequence)
+{
+    assert(algorithm->state_bytes <= CTN_OP_STATE_BYTES);
+    ctn_op_t *op = ctn_pool_get(&exec->pool, sizeof(*op), 1);
+    if (op == NULL) {
+        return NULL;
+    }
+    op->exec = exec;
+    op->sequence = sequence;
+    op->seq = 0;
+    op->algorithm = algorithm;
+    op->pending = 0;
+    op->waits_for = -1;
+    op->status = CATENA_OK;
+    op->state = CTN_OP_INACTIVE;
+    op->phase = 0;
+    op->persistent = op->detached = op->network = op->held = op->clean =
+        op->background = op->linked = false;
+    return op;
+}
+
+ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
+                        ctn_sequence_t *sequence)
+{
+    ctn_op_t *op = ctn_op_take(exec, algorithm, sequence);
+    if (op != NULL) {
+        memset(op->memory, 0, algorithm->state_bytes);
+    }
+    return op;
+}
+
+static const ctn_phase_t no_phases[] = {{NULL, NULL}};
+
+static const ctn_algorithm_t empty_algorithm = {
+    .name = "nothing",
+    .phases = no_phases,
+};
+
+ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec)
+{
+    return ctn_op_create(exec, &empty_algorithm, NULL);
+}
+
+CTN_HOT void ctn_op_release(ctn_op_t *op)
+{
+    assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
+    if (op->algorithm->release != NULL) {
+        op->algorithm->release(op);
+    }
+    if (op->persistent) {
+        op->owned = NULL;
+        op->dispose = NULL;
+        op->start = op->wait = NULL;
+    }
+    ctn_pool_put(&op->exec->pool, op);
+}
+
+CTN_HOT void ctn_op_set_network(ctn_op_t *op, bool network)
+{
+    op->exec->network_waits += (unsigned)network - (unsigned)op->network;
+    op->network = network;
+}
+
+static ctn_op_t **list_of(const ctn_op_t *op)
+{
+    return op->background ? &op->exec->background : &op->exec->active;
+}
+
+/** From now on exec advances the operation in each poll. */
+static void op_link(ctn_op_t *op)
+{
+    op->linked = true;
+    CTN_LIST_PUSH(list_of(op), op);
+}
+
+static void op_unlink(ctn_op_t *op)
+{
+    op->linked = false;
+    CTN_LIST_REMOVE(list_of(op), op);
+}
+
+/** Mark an operation as complete in its sequence. */
+CTN_HOT static void sequence_completed(ctn_sequence_t *sequence,
+                                       const ctn_op_t *op)
+{
+    if (op->algorithm->synchronizing && sequence->synchronized <= op->seq) {
+        sequence->synchronized = op->seq + 1;
+    }
+    if (op->seq == sequence->complete && sequence->done_mask == 0) {
+        sequence->complete++;
+        return;
+    }
+    sequence->done_mask =
+        (uint8_t)(sequence->done_mask | 1u << (op->seq - sequence->complete));
+    while (sequence->done_mask & 1u) {
+        sequence->done_mask >>= 1;
+        sequence->complete++;
+    }
+}
+
+/** The generation of an operation is free. */
+CTN_HOT static void op_activate(ctn_op_t *op)
+{
+    if (ctn_epoch_place(op->seq) < CTN_EPOCH_BARRIERS) {
+        ctn_sequence_zero_old(op->exec, op->sequence, op->seq);
+    }
+    op->state = CTN_OP_ACTIVE;
+}
+
+/** Activate the queued operations that may run, in start order. */
+static void sequence_activate(ctn_sequence_t *sequence)
+{
+    while (sequence->queue != NULL &&
+           ctn_sequence_may_run(sequence, sequence->queue->seq)) {
+        ctn_op_t *op = sequence->queue;
+        sequence->queue = op->next;
+        if (sequence->queue == NULL) {
+            sequence->queue_end = &sequence->queue;
+        }
+        op_activate(op);
+        op_link(op);
+    }
+}
+void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight)
+{
+    sequence->flight = (uint8_t)flight;
+    sequence_activate(sequence);
+}
+
+/** End an operation: it is DONE, and the next queued ones begin. */
+CTN_HOT static inline void op_finish(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    if (op->network) {
+        ctn_op_set_network(op, false);
+    }
+    if (op->linked) {
+        op_unlink(op);
+        op->waits_for = -1;
+    }
+    if (op->algorithm->finish != NULL) {
+        op->algorithm->finish(op);
+    }
+    op->state = CTN_OP_DONE;
+    ctn_sequence_t *sequence = op->sequence;
+    if (op->status != CATENA_OK) {
+        if (op->status == CATENA_ERR_NO_MEMORY && sequence != NULL &&
+            sequence->brittle && !op->clean) {
+            (void)ctn_exec_abort(exec, op->status);
+        }
+        op->status = ctn_exec_result(exec, op->status);
+    }
+    if (sequence != NULL) {
+        sequence_completed(sequence, op);
+        if (sequence->queue != NULL) {
+            sequence_activate(sequence);
+        }
+    }
+    if (op->detached) { /* its release may free the sequence */
+        sequence->detached--;
+        exec->background_done += op->background;
+        ctn_op_release(op);
+    }
+}
+
+/** If the child of an operation is done, take its status and release it. Exec
+ * advances the child as every active operation. False: it is not done. */
+static bool child_done(ctn_op_t *op)
+{
+    ctn_op_t *child = op->child;
+    if (child->state != CTN_OP_DONE) {
+        return false;
+    }
+    if (op->status == CATENA_OK) {
+        op->status = child->status;
+    }
+    op->child = NULL;
+    ctn_op_release(child);
+    return true;
+}
+
+/** The operation waits, so polls must find it. @return moved */
+CTN_HOT static inline bool op_waits(ctn_op_t *op, bool moved)
+{
+    if (!op->linked) {
+        op_link(op);
+    }
+    return moved;
+}
+
+/** All phases are over. True: the operation is, too. */
+CTN_HOT static inline bool end_phases(ctn_op_t *op)
+{
+    /* The operation ends when the transport has completed its puts, whose
+     * sources must not change before. After an error of the network no put is
+     * completed any more. */
+    if (op->pending != 0 && op->exec->status == CATENA_OK) {
+        ctn_op_set_network(op, true);
+        return op_waits(op, false);
+    }
+    op_finish(op);
+    return true;
+}
+
+/** Run an active operation as far as possible. It may be freed. True: there was
+ * progress. */
+CTN_HOT static bool run_phases(ctn_op_t *op)
+{
+    bool moved = false;
+    if (op->exec->status != CATENA_OK) {
+        op->status = op->exec->status;
+    } else if (op->held) {
+        return op_waits(op, false);
+    }
+    for (;;) {
+        if (op->child != NULL) {
+            if (!child_done(op)) {
+                return op_waits(op, moved);
+            }
+            moved = true;
+        }
+        if (op->status != CATENA_OK) {
+            break;
+        }
+        const ctn_phase_t *phase = &op->algorithm->phases[op->phase];
+        if (phase->run == NULL) {
+            break;
+        }
+        switch (phase->run(op)) {
+        case CTN_STEP_WAIT:
+            return op_waits(op, moved);
+        case CTN_STEP_DONE:
+            return end_phases(op) || moved;
+        case CTN_STEP_NEXT:
+            op->phase++;
+            break;
+        case CTN_STEP_MOVED:
+        case CTN_STEP_FAIL:
+            break;
+        }
+        moved = true;
+    }
+    return end_phases(op) || moved;
+}
+
+CTN_HOT bool ctn_op_advance(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec; /* the operation may be freed below */
+    bool moved = run_phases(op);
+    ctn_exec_wake(exec);
+    return moved;
+}
+/** Give an operation its number. Run it at once if it may run, else queue it.
+ */
+CTN_HOT static inline void op_enter(ctn_sequence_t *sequence, ctn_op_t *op)
+{
+    op->seq = sequence->started++;
+    sequence->unsynchronized =
+        (uint8_t)(op->algorithm->synchronizing ? 0
+                                               : sequence->unsynchronized + 1);
+    if (sequence->queue == NULL && ctn_sequence_may_run(sequence, op->seq)) {
+        op_activate(op);
+        (void)ctn_op_advance(op);
+        return;
+    }
+    op->state = CTN_OP_QUEUED;
+    op->next = NULL;
+    *sequence->queue_end = op;
+    sequence->queue_end = &op->next;
+}
+
+/** Start a generation barrier or an epoch barrier. False: no memory. */
+static bool insert_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
+{
+    ctn_op_t *barrier = sequence->hooks->make_barrier(exec, sequence);
+    if (barrier == NULL) {
+        return false;
+    }
+    barrier->detached = true;
+    sequence->detached++;
+    op_enter(sequence, barrier);
+    return true;
+}
+
+static bool insert_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
+{
+    bool inserted = true;
+    while (inserted && ctn_sequence_epoch_due(sequence)) {
+        inserted = insert_barrier(sequence, exec);
+    }
+    return inserted;
+}
+
+/** Start the barriers that have to precede `op`, if any. All ranks start the
+ * same operations in the same order, so they insert barriers at the same
+ * places. False: no memory. */
+CTN_HOT static inline bool insert_barriers(ctn_sequence_t *sequence,
+                                           const ctn_op_t *op)
+{
+    if (ctn_sequence_epoch_due(sequence)) {
+        return insert_epoch_barriers(sequence, op->exec);
+    }
+    if (!ctn_sequence_barrier_due(sequence) || op->algorithm->synchronizing ||
+        sequence->hooks == NULL) {
+        return true;
+    }
+    return insert_barrier(sequence, op->exec) &&
+           insert_epoch_barriers(sequence, op->exec);
+}
+
+CTN_HOT void ctn_op_start(ctn_op_t *op)
+{
+    assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
+    if (op->persistent) { /* others are new */
+        op->phase = 0;
+        op->pending = 0;
+        op->clean = false;
+        op->status = CATENA_OK;
+        op->waits_for = -1;
+    }
+    if (op->exec->virtual_time) {
+        /* A simulated rank that never waits would not see its own failure. */
+        (void)ctn_exec_progress_network(op->exec);
+    }
+    ctn_sequence_t *sequence = op->sequence;
+    if (sequence == NULL) {
+        op->state = CTN_OP_ACTIVE;
+        (void)ctn_op_advance(op);
+        return;
+    }
+    if (!insert_barriers(sequence, op)) {
+        /* The numbers differ from those of other ranks now. */
+        op->status = ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
+        op->state = CTN_OP_DONE;
+        return;
+    }
+    op_enter(sequence, op);
+}
+
+void ctn_op_start_held(ctn_op_t *op)
+{
+    op->held = true;
+    ctn_op_start(op);
+}
+
+void ctn_op_start_detached(ctn_op_t *op)
+{
+    op->detached = true;
+    op->sequence->detached++;
+    ctn_op_start(op);
+}
+
+void ctn_op_start_background(ctn_op_t *op, bool detached)
+{
+    op->background = true;
+    op->detached = detached;
+    op->sequence->detached += detached;
+    op->seq = op->sequence->started++;
+    op->state = CTN_OP_ACTIVE;
+    op_link(op);
+    (void)ctn_exec_progress_network(op->exec);
+    (void)ctn_exec_poll_background(op->exec);
+}
+
+ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)
+{
+    if (child == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    op->child = child;
+    if (!op->linked) { /* before the child: polls reach the child first */
+        op_link(op);
+    }
+    ctn_op_start(child);
+    return CTN_STEP_NEXT;
+}
+
+ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index)
+{
+    op->phase = index;
+    return CTN_STEP_MOVED;
+}
+
+ctn_step_t ctn_op_become(ctn_op_t *op, const ctn_algorithm_t *algorithm)
+{
+    assert(algorithm->synchronizing == op->algorithm->synchronizing);
+    assert(algorithm->state_bytes <= CTN_OP_STATE_BYTES);
+    op->algorithm = algorithm;
+    op->phase = 0;
+    return CTN_STEP_MOVED;
+}
+
+ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status)
+{
+    op->status = status;
+    return CTN_STEP_FAIL;
+}
+
+void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
+{
+    if (bytes == 0) {
+        return;
+    }
+    if (op->state != CTN_OP_ACTIVE) {
+        /* In the order of ctn_op_state_t. */
+        static const char *const states[] = {"inactive", "queued", "active",
+                                             "complete"};
+        snprintf(text, bytes, "%s: %s", op->algorithm->name, states[op->state]);
+        return;
+    }
+    const char *phase = op->algorithm->phases[op->phase].name;
+    char peer[48] = "";
+    if (op->waits_for >= 0) {
+        snprintf(peer, sizeof(peer), ", waits for rank %lld",
+                 (long long)op->waits_for);
+    }
+    int n = snprintf(text, bytes, "%s: %s%s", op->algorithm->name,
+                     phase != NULL ? phase : "completing", peer);
+    if (op->child != NULL && n > 0 && (size_t)n + 2 < bytes) {
+        snprintf(text + n, bytes - (size_t)n, ", in ");
+        size_t used = strlen(text);
+        ctn_op_describe(op->child, text + used, bytes - used);
+    }
+}
