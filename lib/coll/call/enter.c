@@ -22,9 +22,7 @@ static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
 }
 
 /** Let the component run the collective inline, if the hierarchy has a single
- * level, no other operation uses it, and the component can. All ranks of the
- * group must be members of this level. Otherwise there is a lower level, which
- * this rank has left out because it is alone there.
+ * level, no other operation uses it, and the component can.
  * @param status that of the collective, if it ran
  * @return false: it did not run */
 CTN_HOT static bool run_level_inline(const catena_group_t *group,
@@ -34,15 +32,12 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
                                      catena_status_t *status)
 {
     const ctn_hierarchy_t *hierarchy = built(config, in_order);
-    if (hierarchy == NULL || hierarchy->levels != 1 ||
-        hierarchy->level[0]->sbgp->size != group->chain.place.size ||
-        hierarchy->status != CATENA_OK ||
-        hierarchy->tickets->next != hierarchy->tickets->serving) {
-        return false;
-    }
-    ctn_module_t *module = hierarchy->level[0];
+    ctn_module_t *module =
+        hierarchy != NULL
+            ? ctn_hierarchy_single(hierarchy, group->chain.place.size)
+            : NULL;
     basic->algorithm = config->algorithm;
-    return module->bcol->run_inline != NULL &&
+    return module != NULL && module->bcol->run_inline != NULL &&
            module->bcol->run_inline(module, composition->single_level_kind,
                                     basic, status);
 }
@@ -210,9 +205,11 @@ static catena_status_t await_order(const ctn_call_t *call)
 ctn_op_t *ctn_ml_create(const ctn_call_t *call)
 {
     ctn_op_t *op =
-        ctn_op_create(call->group->exec, &call->composition->algorithm, NULL);
+        ctn_op_take(call->group->exec, &call->composition->algorithm, NULL);
     if (op != NULL) {
-        ((ctn_ml_t *)ctn_op_state(op))->call = *call;
+        ctn_ml_t *ml = ctn_op_state(op); /* the first phase sets the rest */
+        ml->call = *call;
+        ml->has_tickets = false;
     }
     return op;
 }

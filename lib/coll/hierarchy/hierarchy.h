@@ -44,6 +44,22 @@ typedef struct ctn_hierarchy {
     ctn_tickets_t own; /* where `tickets` points if this is the first one */
 } ctn_hierarchy_t;
 
+/** The module of a hierarchy with a single level, if no other operation uses
+ * it. All ranks of the group must be members of this level: otherwise there is
+ * a lower level, which this rank has left out because it is alone there.
+ * @param ranks of the group
+ * @return NULL: there is none, or the hierarchy is not built */
+static inline ctn_module_t *
+ctn_hierarchy_single(const ctn_hierarchy_t *hierarchy, uint32_t ranks)
+{
+    return hierarchy->state == CTN_BUILT && hierarchy->status == CATENA_OK &&
+                   hierarchy->levels == 1 &&
+                   hierarchy->level[0]->sbgp->size == ranks &&
+                   hierarchy->tickets->next == hierarchy->tickets->serving
+               ? hierarchy->level[0]
+               : NULL;
+}
+
 /** Get the hierarchy of a collective ("barrier", "bcast", ...: see
  * ctn_collective_names) in a group. It is named by the group's settings or,
  * where these are "auto", by CATENA_<COLLECTIVE>_HIERARCHY or, where that is

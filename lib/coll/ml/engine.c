@@ -274,6 +274,8 @@ static bool start_chunks(ctn_ml_t *ml)
 
 /* ---- phases ---- */
 
+enum { PHASE_LAST = 6 };
+
 /** Whether an operation with this ticket may start its tasks. */
 static bool is_served(const ctn_hierarchy_t *hierarchy, uint64_t ticket)
 {
@@ -301,7 +303,7 @@ static ctn_step_t prepare(ctn_op_t *op)
     ctn_ml_t *ml = ctn_op_state(op);
     const ctn_call_t *call = &ml->call;
     memset((unsigned char *)ml + sizeof(ml->call), 0,
-           sizeof(*ml) - sizeof(ml->call));
+           offsetof(ctn_ml_t, single) - sizeof(ml->call));
     ml->exec = op->exec;
     if (call->group->hidden) {
         ctn_ml_follow_settings(call->group);
@@ -309,6 +311,67 @@ static ctn_step_t prepare(ctn_op_t *op)
     catena_status_t status = ctn_ml_config_find(
         call->group, call->composition->of, false, &ml->config);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Set the arguments of the basic collective that does all of a call on a
+ * single level. @return false: its data must be packed, or are too long */
+static bool set_single(ctn_ml_t *ml)
+{
+    const ctn_call_t *call = &ml->call;
+    ctn_basic_coll_t *single = &ml->single;
+    *single = (ctn_basic_coll_t){.root = call->root,
+                                 .in = call->in.base,
+                                 .out = call->out.base,
+                                 .bytes = call->in.bytes,
+                                 .by = call->by,
+                                 .chunks = 1,
+                                 .algorithm = ml->config->algorithm};
+    if (call->in.type != NULL || call->in.bytes > CTN_CHUNK_BYTES) {
+        return false;
+    }
+    if (call->composition->vector) {
+        return true;
+    }
+    if (call->composition->single_level_basic == NULL ||
+        ctn_ml_size(ml) > CTN_SINGLE_MEMBERS ||
+        !call->composition->single_level_basic(call, ml->config, single)) {
+        return false;
+    }
+    if (single->at != NULL) { /* these may change before it ends */
+        memcpy(ml->single_at, single->at,
+               (ctn_ml_size(ml) + 1) * sizeof(*single->at));
+        single->at = ml->single_at;
+    }
+    return true;
+}
+
+/** Run a collective that one basic collective does, if no other operation uses
+ * its module: without tickets, chunks and tasks. Each rank decides for itself,
+ * since the messages are the same. */
+static ctn_step_t run_single(ctn_op_t *op)
+{
+    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_module_t *module =
+        ctn_hierarchy_single(ml->config->hierarchy, ctn_ml_size(ml));
+    if (module == NULL || may_need_flat(&ml->call, ml->config) ||
+        !set_single(ml)) {
+        return CTN_STEP_NEXT;
+    }
+    ml->hierarchy = ml->main = ml->config->hierarchy;
+    ml->algorithm = ml->single.algorithm;
+    ml->chunks = 1;
+    ml->chunk_bytes = ml->single.bytes;
+    ctn_ml_record_run(ml);
+    ml->call.group->composed++;
+    ml->has_tickets = true; /* counted in `composed` */
+    ctn_op_t *basic =
+        module->bcol->make[ml->call.composition->single_level_kind](
+            module, &ml->single);
+    if (basic == NULL) {
+        ctn_ml_abort(ml);
+    }
+    op->phase = PHASE_LAST;
+    return ctn_op_call(op, basic);
 }
 
 /** Draw the operation's tickets as soon as it is started, so that all ranks use
@@ -440,11 +503,12 @@ static ctn_step_t run(ctn_op_t *op)
 }
 
 const ctn_phase_t ctn_ml_phases[] = {{"prepare", prepare},
+                                     {"run", run_single},
                                      {"assign numbers", draw_tickets},
                                      {"await ticket", await_ticket},
                                      {"await ticket", await_flat},
                                      {"plan", plan},
-                                     {"run", run},
+                                     [PHASE_LAST] = {"run", run},
                                      {NULL, NULL}};
 
 /** Detach tasks that are still under way after a network error: exec frees

@@ -124,6 +124,10 @@ struct ctn_chunk {
 _Static_assert(CTN_LAG < CTN_CHUNKS,
                "a chunk's second part starts while it is under way");
 
+/** Most members for which a single basic collective of blocks is run without
+ * tasks. */
+#define CTN_SINGLE_MEMBERS 64u
+
 /** The state of an operation. */
 struct ctn_ml {
     ctn_call_t call;
@@ -153,6 +157,9 @@ struct ctn_ml {
     catena_status_t status; /* first error of a task */
     bool mismatch;          /* this rank's data are invalid from now on */
     ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is chunk[s % CTN_CHUNKS] */
+    /* Of a collective that one basic collective does; see run_single. */
+    ctn_basic_coll_t single;
+    size_t single_at[CTN_SINGLE_MEMBERS + 1]; /* single.at */
 };
 
 /** How one collective is composed. */
