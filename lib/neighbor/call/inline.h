@@ -171,6 +171,7 @@ static inline void ctn_inline_activate(ctn_op_t *op)
     x->sole = true;
     op->phase = CTN_EXCHANGE_SHORT;
     op->state = CTN_OP_ACTIVE;
+    op->linked = true;
     exec->active = op;
 }
 
@@ -189,6 +190,7 @@ static inline void ctn_inline_complete(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_neighbor_record(x->of, x->collective, x->schedule);
+    op->linked = false;
     op->exec->active = NULL;
     op->state = CTN_OP_DONE;
     op->status = ctn_inline_end_number(x->neighborhood);
