@@ -6,37 +6,54 @@
 
 #include <stdlib.h>
 
-/** Return whether member `i` is the first of its node. */
-static bool is_first(const ctn_known_member_t *member, uint32_t i)
+#include "core/hash.h"
+
+/* ---- the nodes ---- */
+
+/** A node in a hash table. */
+typedef struct node_entry {
+    uint32_t node;
+    uint32_t members; /* 0: the entry is free */
+} node_entry_t;
+
+/** Return the entry of a node, or the free one where it would stand. */
+static node_entry_t *entry_of(node_entry_t *table, uint32_t mask, uint32_t node)
 {
-    for (uint32_t j = i; j-- > 0;) {
-        if (member[j].node == member[i].node) {
-            return false;
-        }
+    uint32_t i = (uint32_t)(ctn_hash_fibonacci(node) >> 32) & mask;
+    while (table[i].members > 0 && table[i].node != node) {
+        i = (i + 1) & mask;
     }
-    return true;
+    return &table[i];
 }
 
-/** Return how many of the `n` members are on a node. */
-static uint32_t count_on(const ctn_known_member_t *member, uint32_t n,
-                         uint32_t node)
+ctn_known_nodes_t *ctn_known_nodes_find(const ctn_known_member_t *member,
+                                        uint32_t n)
 {
-    uint32_t count = 0;
+    size_t slots = 2;
+    while (slots < 2 * (size_t)n) {
+        slots *= 2;
+    }
+    ctn_known_nodes_t *nodes =
+        malloc(sizeof(*nodes) + n * sizeof(nodes->first[0]));
+    node_entry_t *table = calloc(slots, sizeof(*table));
+    if (nodes == NULL || table == NULL) {
+        free(nodes);
+        free(table);
+        return NULL;
+    }
+    *nodes = (ctn_known_nodes_t){.count = 0};
     for (uint32_t i = 0; i < n; i++) {
-        count += member[i].node == node;
-    }
-    return count;
-}
-
-bool ctn_topo_linkable(const ctn_known_member_t *member, uint32_t n)
-{
-    for (uint32_t i = 0; n > CTN_NODE_AREA_MEMBERS && i < n; i++) {
-        if (is_first(member, i) &&
-            count_on(member, n, member[i].node) > CTN_NODE_AREA_MEMBERS) {
-            return false;
+        node_entry_t *entry =
+            entry_of(table, (uint32_t)(slots - 1), member[i].node);
+        if (entry->members++ == 0) {
+            entry->node = member[i].node;
+            nodes->first[nodes->count++] = i;
         }
+        nodes->most =
+            entry->members > nodes->most ? entry->members : nodes->most;
     }
-    return true;
+    free(table);
+    return nodes;
 }
 
 /* ---- the node ---- */
@@ -49,8 +66,11 @@ static bool list_node(ctn_topo_t *topo, const ctn_known_member_t *member)
     const ctn_chain_place_t *all = &topo->group->chain.place;
     ctn_chain_place_t *place = &topo->node.place;
     uint32_t node = member[all->rank].node;
-    uint32_t n = count_on(member, all->size, node);
+    uint32_t n = 0;
     uint32_t local = 0;
+    for (uint32_t i = 0; i < all->size; i++) {
+        n += member[i].node == node;
+    }
     topo->known = calloc(n, sizeof(*topo->known));
     for (uint32_t i = 0; topo->known != NULL && i < all->size; i++) {
         if (member[i].node != node) {
@@ -120,30 +140,30 @@ static catena_status_t link_node(ctn_topo_t *topo,
 
 /* ---- node leaders ---- */
 
-/* leader[]: the group ranks of the node leaders, by number of the node. */
-
 /** Return the leader of a node, whose number is taken modulo that of nodes. */
 static ctn_node_leader_t leader_at(const ctn_topo_t *topo,
                                    const ctn_known_member_t *member,
-                                   const uint32_t *leader, uint32_t node)
+                                   const ctn_known_nodes_t *nodes,
+                                   uint32_t node)
 {
-    uint32_t rank = leader[node % topo->nodes];
+    uint32_t rank = nodes->first[node % topo->nodes];
     return (ctn_node_leader_t){.address = member[rank].address, .rank = rank};
 }
 
 /** At a node leader: set its place in the chain of leaders and its partners in
  * the leader ring. @return false: no memory */
 static bool link_leaders(ctn_topo_t *topo, const ctn_known_member_t *member,
-                         const uint32_t *leader)
+                         const ctn_known_nodes_t *known)
 {
     ctn_chain_place_t *place = &topo->leaders.place;
     uint32_t nodes = topo->nodes;
     uint32_t me = topo->node_index;
     place->size = nodes;
     place->rank = me;
-    place->left = me > 0 ? member[leader[me - 1]].address : CTN_NO_ADDRESS;
+    place->left =
+        me > 0 ? member[known->first[me - 1]].address : CTN_NO_ADDRESS;
     place->right =
-        me + 1 < nodes ? member[leader[me + 1]].address : CTN_NO_ADDRESS;
+        me + 1 < nodes ? member[known->first[me + 1]].address : CTN_NO_ADDRESS;
     if (nodes == 1) {
         return true;
     }
@@ -151,52 +171,60 @@ static bool link_leaders(ctn_topo_t *topo, const ctn_known_member_t *member,
     for (unsigned d = 0; topo->leader_ring != NULL && d < ctn_rounds(nodes);
          d++) {
         uint32_t hop = UINT32_C(1) << d;
-        topo->leader_ring[d].to = leader_at(topo, member, leader, me + hop);
+        topo->leader_ring[d].to = leader_at(topo, member, known, me + hop);
         topo->leader_ring[d].from =
-            leader_at(topo, member, leader, me + nodes - hop);
+            leader_at(topo, member, known, me + nodes - hop);
     }
     return topo->leader_ring != NULL;
 }
 
-/** Number the nodes in the order of their first members, which are the node
+/** Set what concerns all nodes: their number, and at a node leader the chain of
  * leaders. @return false: no memory */
-static bool find_nodes(ctn_topo_t *topo, const ctn_known_member_t *member)
+static bool link_nodes(ctn_topo_t *topo, const ctn_known_member_t *member,
+                       const ctn_known_nodes_t *nodes)
 {
-    const ctn_chain_place_t *all = &topo->group->chain.place;
-    uint32_t *leader = malloc(all->size * sizeof(*leader));
-    if (leader == NULL) {
-        return false;
+    uint32_t own = member[topo->group->chain.place.rank].node;
+    topo->nodes = nodes->count;
+    topo->node_index = 0;
+    while (member[nodes->first[topo->node_index]].node != own) {
+        topo->node_index++;
     }
-    topo->nodes = 0;
-    for (uint32_t i = 0; i < all->size; i++) {
-        if (!is_first(member, i)) {
-            continue;
-        }
-        if (member[i].node == member[all->rank].node) {
-            topo->node_index = topo->nodes;
-        }
-        leader[topo->nodes++] = i;
-    }
-    bool linked =
-        topo->node.place.rank != 0 || link_leaders(topo, member, leader);
-    free(leader);
-    return linked;
+    return topo->node.place.rank != 0 || link_leaders(topo, member, nodes);
 }
 
-catena_status_t ctn_topo_link(catena_group_t *group,
-                              const ctn_known_member_t *member,
-                              bool oversubscribed)
+/** Set all of the topology. */
+static catena_status_t link_all(catena_group_t *group,
+                                const ctn_known_member_t *member,
+                                const ctn_known_nodes_t *nodes,
+                                bool oversubscribed)
 {
     ctn_topo_t *topo = ctn_topo_of(group);
     if (topo == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     catena_status_t status = link_node(topo, member, oversubscribed);
-    if (status == CATENA_OK && !find_nodes(topo, member)) {
+    if (status == CATENA_OK && !link_nodes(topo, member, nodes)) {
         status = CATENA_ERR_NO_MEMORY;
     }
     if (status == CATENA_OK) {
         topo->state = CTN_BUILT;
     }
+    return status;
+}
+
+catena_status_t ctn_topo_link(catena_group_t *group,
+                              const ctn_known_member_t *member,
+                              bool oversubscribed)
+{
+    ctn_known_nodes_t *nodes =
+        ctn_known_nodes_find(member, group->chain.place.size);
+    if (nodes == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status =
+        nodes->most <= CTN_NODE_AREA_MEMBERS
+            ? link_all(group, member, nodes, oversubscribed)
+            : CATENA_OK;
+    free(nodes);
     return status;
 }

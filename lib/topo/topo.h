@@ -385,16 +385,14 @@ typedef struct ctn_known_member {
 } ctn_known_member_t;
 
 /** Build the topology of a group from its known members, without messages. All
- * members must do so; see ctn_topo_linkable.
+ * members must do so. If a node has more than CTN_NODE_AREA_MEMBERS, nothing is
+ * done: the first operation that needs the topology builds it with messages.
+ * Takes time linear in the members.
  * @param member in group order, as many as the group has
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_topo_link(catena_group_t *group,
                               const ctn_known_member_t *member,
                               bool oversubscribed);
-
-/** Return whether ctn_topo_link is possible: no node has more than
- * CTN_NODE_AREA_MEMBERS. O(n * nodes). */
-bool ctn_topo_linkable(const ctn_known_member_t *member, uint32_t n);
 
 /** Called by a phase that needs the topology, each time that it runs. Sets
  * *topo and returns NEXT when the topology is built; otherwise starts or awaits
@@ -409,6 +407,18 @@ ctn_step_t ctn_member_table_need(ctn_op_t *op, catena_group_t *group,
                                  ctn_topo_t **topo);
 
 /* Internal to this folder. */
+
+/** The nodes of known members, in the order of their first members. */
+typedef struct ctn_known_nodes {
+    uint32_t count;
+    uint32_t most;    /* members of the node that has the most */
+    uint32_t first[]; /* [count]: index of the first member */
+} ctn_known_nodes_t;
+
+/** Find the nodes of `n` members. Release the result with free.
+ * @return NULL: no memory */
+ctn_known_nodes_t *ctn_known_nodes_find(const ctn_known_member_t *member,
+                                        uint32_t n);
 
 /** Create an operation of the node leaders that builds the leader ring; NULL:
  * no memory. */

@@ -393,8 +393,7 @@ static ctn_step_t link(ctn_op_t *op)
     fast_t *fast = ctn_op_state(op);
     if (fast->shared != NULL || refused(fast) ||
         ctn_split_may_be_inconsistent(&fast->args) ||
-        fast->args.record->color_bytes == CTN_NO_COLOR ||
-        !ctn_topo_linkable(fast->known, fast->members)) {
+        fast->args.record->color_bytes == CTN_NO_COLOR) {
         return CTN_STEP_NEXT;
     }
     catena_status_t status =
