@@ -90,7 +90,8 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 void ctn_ml_abort(ctn_ml_t *ml)
 {
-    (void)ctn_exec_abort(ml->exec, CATENA_ERR_NO_MEMORY);
+    catena_status_t status = ctn_exec_abort(ml->exec, CATENA_ERR_NO_MEMORY);
+    ml->status = ml->status == CATENA_OK ? status : ml->status;
 }
 
 /** Whether a chunk may run tasks: chunks begin in their order. */
