@@ -111,6 +111,13 @@ __attribute__((cold)) void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes)
              (long long)arena->in_use);
 }
 
+void ctn_arena_full(ctn_arena_t *arena, size_t bytes)
+{
+    pthread_mutex_lock(&arena->mutex);
+    ctn_arena_log_full(arena, bytes);
+    pthread_mutex_unlock(&arena->mutex);
+}
+
 /* --- small blocks --- */
 
 /* Allocate when this thread has no cache, or its stack is empty: then fill half

@@ -198,6 +198,8 @@ void ctn_arena_count(ctn_arena_t *arena, int64_t bytes);
 /** Log, the first time only, that there was no memory for a block of so many
  * bytes. The mutex is held. */
 void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes);
+/** The same where the mutex is not held. */
+void ctn_arena_full(ctn_arena_t *arena, size_t bytes);
 /** As ctn_arena_trim. The mutex is held. */
 void ctn_arena_trim_locked(ctn_arena_t *arena);
 

@@ -29,9 +29,8 @@ static const size_t KEEP_MAX = (size_t)32 << 20;
 
 /* ---- the source of the arena's pages ---- */
 
-static bool source_take(void *argument, uint64_t offset, size_t bytes)
+bool ctn_heap_source_take(ctn_heap_t *heap, uint64_t offset, size_t bytes)
 {
-    ctn_heap_t *heap = argument;
     ctn_segment_header_t *header = heap->header;
     uint64_t taken = __atomic_load_n(&header->taken, __ATOMIC_RELAXED);
 
@@ -62,28 +61,46 @@ static bool source_take(void *argument, uint64_t offset, size_t bytes)
     return true;
 }
 
+bool ctn_heap_source_clear(ctn_heap_t *heap, unsigned char *start, size_t bytes)
+{
+    /* Fails if the system's pages are larger than CTN_PAGE_BYTES. */
+    int advice = heap->kind == CTN_SEGMENT_GIVEN ? MADV_DONTNEED : MADV_REMOVE;
+    return madvise(start, bytes, advice) == 0;
+}
+
+void ctn_heap_source_return(ctn_heap_t *heap, size_t bytes)
+{
+    __atomic_fetch_sub(&heap->header->taken, bytes, __ATOMIC_RELAXED);
+}
+
+static bool source_take(void *argument, uint64_t offset, size_t bytes)
+{
+    return ctn_heap_source_take(argument, offset, bytes);
+}
+
 static bool source_give(void *argument, uint64_t offset, size_t bytes)
 {
     ctn_heap_t *heap = argument;
-
-    /* Fails if the system's pages are larger than CTN_PAGE_BYTES. */
-    int advice = heap->kind == CTN_SEGMENT_GIVEN ? MADV_DONTNEED : MADV_REMOVE;
-    if (madvise(heap->own + offset, bytes, advice) != 0) {
+    if (!ctn_heap_source_clear(heap, heap->own + offset, bytes)) {
         return false;
     }
-    __atomic_fetch_sub(&heap->header->taken, bytes, __ATOMIC_RELAXED);
+    ctn_heap_source_return(heap, bytes);
     /* Other memory may have these addresses later: it must not be poisoned. */
     ctn_unpoison(heap->own + offset, bytes);
     return true;
 }
 
-/** Whether more than 7/8 of the limit are taken. */
-static bool source_short(void *argument)
+/** Return whether more than 7/8 of the limit are taken. */
+bool ctn_heap_source_short(const ctn_heap_t *heap)
 {
-    const ctn_heap_t *heap = argument;
     uint64_t limit = heap->limit;
     return __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED) >
            limit - limit / 8;
+}
+
+static bool source_short(void *argument)
+{
+    return ctn_heap_source_short(argument);
 }
 
 /* ---- start ---- */
@@ -114,20 +131,23 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
     heap->own = ctn_heap_arena(heap, params->local_rank);
     heap->limit = header->limit;
     bind_numa(heap, params->numa);
-    if (header->huge_off < header->arena_bytes &&
+    if (header->huge_off < header->sparse_off &&
         madvise(heap->own + header->huge_off,
-                header->arena_bytes - header->huge_off, MADV_HUGEPAGE) != 0) {
+                header->sparse_off - header->huge_off, MADV_HUGEPAGE) != 0) {
         ctn_debug(heap->log, "heap: no huge pages: %s", strerror(errno));
     }
     ctn_arena_params_t arena = {
         .log = params->log,
         .base = heap->own,
-        .bytes = header->arena_bytes,
+        .bytes = header->sparse_off,
         .huge_off = header->huge_off,
         .keep_bytes = keep < KEEP_MAX ? keep : KEEP_MAX,
         /* Not in the simulator, where a thread has thousands of arenas. */
         .caches = heap->kind != CTN_SEGMENT_GIVEN,
         .source = {source_take, source_give, source_short, heap}};
+    ctn_sparse_init(heap, heap->own + header->sparse_off,
+                    header->arena_bytes - header->sparse_off,
+                    params->sparse_bytes);
     catena_status_t status = ctn_arena_init(&heap->arena, &arena);
     if (status != CATENA_OK) {
         ctn_error(heap->log,
@@ -175,11 +195,24 @@ void ctn_heap_on_shortage(ctn_heap_t *heap, bool (*reclaim)(void *),
     heap->reclaim_argument = argument;
 }
 
-/** Whether to retry after an allocation of `bytes` has failed. */
-static bool reclaim(const ctn_heap_t *heap, size_t bytes)
+/** Return the free memory of this rank. @return whether there was any */
+static bool trim(ctn_heap_t *heap)
 {
-    return heap->reclaim != NULL && bytes > 0 && bytes <= heap->limit &&
-           heap->reclaim(heap->reclaim_argument);
+    catena_heap_stats_t before, after;
+    if (ctn_sparse_trim(heap)) {
+        return true;
+    }
+    ctn_arena_stats(&heap->arena, &before);
+    ctn_arena_trim(&heap->arena);
+    ctn_arena_stats(&heap->arena, &after);
+    return after.taken < before.taken;
+}
+
+bool ctn_heap_reclaim(ctn_heap_t *heap, size_t bytes)
+{
+    return bytes > 0 && bytes <= heap->limit &&
+           (trim(heap) ||
+            (heap->reclaim != NULL && heap->reclaim(heap->reclaim_argument)));
 }
 
 void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
@@ -187,7 +220,7 @@ void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
     void *block;
     do {
         block = ctn_arena_alloc(&heap->arena, alignment, bytes);
-    } while (block == NULL && reclaim(heap, bytes));
+    } while (block == NULL && ctn_heap_reclaim(heap, bytes));
     return block;
 }
 
@@ -196,7 +229,7 @@ void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
     void *block;
     do {
         block = ctn_arena_calloc(&heap->arena, alignment, bytes);
-    } while (block == NULL && reclaim(heap, bytes));
+    } while (block == NULL && ctn_heap_reclaim(heap, bytes));
     return block;
 }
 
@@ -213,6 +246,15 @@ void ctn_heap_free(ctn_heap_t *heap, void *block)
 void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats)
 {
     ctn_arena_stats(&heap->arena, stats);
+    const ctn_sparse_t *sparse = &heap->sparse;
+    size_t taken = __atomic_load_n(&sparse->taken, __ATOMIC_RELAXED);
+    size_t in_use = taken - __atomic_load_n(&sparse->kept, __ATOMIC_RELAXED);
+    stats->in_use += in_use;
+    stats->peak = stats->peak > stats->in_use ? stats->peak : stats->in_use;
+    stats->taken += taken;
+    stats->allocations +=
+        __atomic_load_n(&sparse->allocations, __ATOMIC_RELAXED);
+    stats->frees += __atomic_load_n(&sparse->frees, __ATOMIC_RELAXED);
     stats->limit = heap->limit;
     stats->node_taken = __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED);
 }
@@ -220,6 +262,7 @@ void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats)
 void ctn_heap_check(ctn_heap_t *heap)
 {
     ctn_arena_check(&heap->arena);
+    ctn_sparse_check(heap);
 }
 
 void ctn_heap_attached(ctn_heap_t *heap)
@@ -239,5 +282,6 @@ void ctn_heap_destroy(ctn_heap_t *heap)
         return;
     }
     ctn_arena_release(&heap->arena);
+    ctn_sparse_release(heap);
     ctn_heap_delete(heap);
 }

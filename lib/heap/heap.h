@@ -18,7 +18,9 @@
  * addresses that can hold all bytes of the limit, which applies to the whole
  * node. So an arena is contiguous, can be registered once, and can use all that
  * the other ranks leave: the limit bounds a shared count of bytes, and no rank
- * has a share of its own. Pages that are never touched take no memory.
+ * has a share of its own. Pages that are never touched take no memory. Behind
+ * these addresses each arena has more, for sparse blocks, which count page by
+ * page.
  *
  * segment: | header | arena of local rank 0 | arena of local rank 1 | ...
  *
@@ -58,6 +60,7 @@ typedef struct ctn_heap_params {
     int local_size; /* ranks of the node */
     int numa;    /* NUMA domain to bind this rank's arena to; -1: not bound */
     size_t huge; /* huge pages: 0 no, 1 yes, CTN_CONFIG_AUTO if allowed */
+    size_t sparse_bytes; /* of a sparse block; 0: there are none */
 } ctn_heap_params_t;
 
 /** Create the node's segment (local rank 0 only).
@@ -111,6 +114,22 @@ void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
 void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
 void *ctn_heap_realloc(ctn_heap_t *heap, void *block, size_t bytes);
 void ctn_heap_free(ctn_heap_t *heap, void *block);
+
+/* Sparse blocks: addresses of which only some pages are used. All are of one
+ * size, start on a page, and are zero at first. Only the thread that uses the
+ * context may call these functions. */
+/** Allocate a sparse block. Its pages do not count against the limit yet; with
+ * a segment in /dev/shm, where a page that is touched must be there, they do.
+ * @return NULL: no memory, or no addresses */
+void *ctn_heap_alloc_sparse(ctn_heap_t *heap);
+/** Count the pages of part of a sparse block against the limit, those that do
+ * not count already. Memory of other blocks counts as it is. Whoever uses a
+ * page takes it before that, or very soon afterwards.
+ * @return false: the limit is reached */
+bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes);
+/** Free a sparse block.
+ * @param zero all of it is zero: it may be used again as it is */
+void ctn_heap_free_sparse(ctn_heap_t *heap, void *block, bool zero);
 void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats);
 
 #endif

@@ -21,6 +21,10 @@
  * which leaves room for everything else, also under the sanitizers. */
 static const size_t MAPPING_MAX = (size_t)1 << 46;
 /* Least value of HEAP_SIZE, in bytes. */
+/** Sparse blocks for which each arena has addresses, and fewer where address
+ * space is short. */
+static const size_t SPARSE_BLOCKS = 16384;
+static const size_t SPARSE_BLOCKS_MIN = 64;
 static const size_t LIMIT_MIN = (size_t)64 << 10;
 /* ctn_segment_header_t.magic */
 static const char MAGIC[8] = "catenaH";
@@ -129,21 +133,38 @@ static size_t round_huge(size_t bytes)
     return (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
 }
 
-/* Size and map the new file. Each arena has a zone for usual pages and, with
- * `huge`, one for huge pages. A zone is as long as the limit; if the address
- * space is too small for that, half as long, and so on.
- * @param[out] zone_bytes of each zone */
-static catena_status_t map_new(ctn_heap_t *heap, size_t limit, bool huge,
-                               int local_size, size_t *zone_bytes)
+/** The parts of an arena, in bytes. */
+typedef struct arena_parts {
+    size_t zone;   /* usual blocks; with huge pages there are two such parts */
+    size_t sparse; /* sparse blocks */
+} arena_parts_t;
+
+/** Bytes of addresses for sparse blocks, if each rank may have `most`. */
+static size_t sparse_part(const ctn_heap_params_t *params, size_t most)
 {
-    size_t zones = (size_t)local_size * (huge ? 2 : 1); /* of all arenas */
+    size_t wanted = round_huge(SPARSE_BLOCKS * params->sparse_bytes);
+    return wanted < most ? wanted : most & ~(size_t)(CTN_HUGE_BYTES - 1);
+}
+
+/* Map the file with the largest possible arenas: as long as the limit; twice
+ * that with huge pages, which have addresses of their own; and sparse blocks.
+ * These take less than their share where address space is short. */
+static catena_status_t map_new(ctn_heap_t *heap,
+                               const ctn_heap_params_t *params, size_t limit,
+                               bool huge, arena_parts_t *part)
+{
+    size_t ranks = (size_t)params->local_size;
+    size_t zones = huge ? 2 : 1;
     size_t wanted = round_huge(limit);
-    size_t most = MAPPING_MAX / zones & ~(size_t)(CTN_HUGE_BYTES - 1);
+    size_t most =
+        MAPPING_MAX / 4 * 3 / (ranks * zones) & ~(size_t)(CTN_HUGE_BYTES - 1);
     int error = ENOMEM;
 
-    *zone_bytes = wanted < most ? wanted : most;
-    while (*zone_bytes > 0) {
-        heap->mapped_bytes = CTN_SEGMENT_HEADER_BYTES + *zone_bytes * zones;
+    part->zone = wanted < most ? wanted : most;
+    part->sparse = sparse_part(params, MAPPING_MAX / 4 / ranks);
+    while (part->zone > 0) {
+        heap->mapped_bytes = CTN_SEGMENT_HEADER_BYTES +
+                             (part->zone * zones + part->sparse) * ranks;
         if (ftruncate(heap->fd, (off_t)heap->mapped_bytes) == 0) {
             heap->header = map_aligned(heap->fd, heap->mapped_bytes);
         }
@@ -151,21 +172,25 @@ static catena_status_t map_new(ctn_heap_t *heap, size_t limit, bool huge,
             break;
         }
         error = errno;
-        *zone_bytes = *zone_bytes / 2 & ~(size_t)(CTN_HUGE_BYTES - 1);
+        if (part->sparse > SPARSE_BLOCKS_MIN * params->sparse_bytes) {
+            part->sparse = sparse_part(params, part->sparse / 2);
+        } else {
+            part->zone = part->zone / 2 & ~(size_t)(CTN_HUGE_BYTES - 1);
+        }
     }
     if (heap->header == NULL) {
         ctn_error(heap->log,
                   "heap: cannot map arenas for %d ranks with a limit of %zu "
                   "bytes: %s; check the limit of address space (ulimit -v), "
                   "or reduce CATENA_HEAP_SIZE",
-                  local_size, limit, strerror(error));
+                  params->local_size, limit, strerror(error));
         return CATENA_ERR_NO_MEMORY;
     }
-    if (*zone_bytes < wanted) {
+    if (part->zone < wanted) {
         ctn_warn(heap->log,
                  "heap: too little address space: each of %d ranks can use %zu "
                  "bytes of the %zu that CATENA_HEAP_SIZE allows the node",
-                 local_size, *zone_bytes, limit);
+                 params->local_size, part->zone, limit);
     }
     return CATENA_OK;
 }
@@ -203,13 +228,13 @@ static catena_status_t fill_new(ctn_heap_t *heap,
                                 const ctn_heap_params_t *params, uint64_t id)
 {
     size_t limit = 0;
-    size_t zone_bytes = 0;
+    arena_parts_t part = {0};
     bool huge = params->huge == CTN_CONFIG_AUTO ? ctn_huge_pages_allowed()
                                                 : params->huge != 0;
 
     catena_status_t status = choose_limit(heap, params->limit, &limit);
     if (status == CATENA_OK) {
-        status = map_new(heap, limit, huge, params->local_size, &zone_bytes);
+        status = map_new(heap, params, limit, huge, &part);
     }
     /* The header does not count towards the limit, but a touch of its page must
      * not raise SIGBUS either (see source_take in heap.c). */
@@ -226,8 +251,9 @@ static catena_status_t fill_new(ctn_heap_t *heap,
     header->local_size = (uint32_t)params->local_size;
     header->id = id;
     header->limit = limit;
-    header->arena_bytes = zone_bytes * (huge ? 2 : 1);
-    header->huge_off = zone_bytes;
+    header->huge_off = part.zone;
+    header->sparse_off = part.zone * (huge ? 2 : 1);
+    header->arena_bytes = header->sparse_off + part.sparse;
     /* The other ranks open the segment only after its name was published, which
      * orders these writes before their reads. */
     memcpy(header->magic, MAGIC, sizeof(MAGIC));
@@ -310,13 +336,15 @@ catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
     made->header = (ctn_segment_header_t *)(void *)memory;
     if (made->header->version == 0) { /* the first rank of the node */
         size_t all = arena_bytes * (size_t)params->local_size;
+        size_t sparse_off = arena_bytes - sparse_part(params, arena_bytes / 2);
         bool limited = params->limit != CTN_CONFIG_AUTO && params->limit < all;
         *made->header = (ctn_segment_header_t){
             .version = CTN_SEGMENT_VERSION,
             .local_size = (uint32_t)params->local_size,
             .limit = limited ? params->limit : all,
             .arena_bytes = arena_bytes,
-            .huge_off = arena_bytes,
+            .huge_off = sparse_off,
+            .sparse_off = sparse_off,
         };
     }
     catena_status_t status = ctn_heap_start(made, params);

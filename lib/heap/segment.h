@@ -12,7 +12,7 @@ _Static_assert(CTN_HEAP_HEADER_BYTES == CTN_HUGE_BYTES,
 
 enum {
     CTN_SEGMENT_HEADER_BYTES = CTN_HEAP_HEADER_BYTES,
-    CTN_SEGMENT_VERSION = 1, /* of the layout of ctn_segment_header_t */
+    CTN_SEGMENT_VERSION = 2, /* of the layout of ctn_segment_header_t */
     CTN_HEAP_NAME_BYTES = 64 /* of a segment's name, with the NUL */
 };
 
@@ -32,7 +32,9 @@ typedef struct ctn_segment_header {
     uint64_t limit;       /* bytes that all ranks may take together */
     uint64_t arena_bytes; /* of each arena */
     uint64_t huge_off;    /* where in each arena the addresses for huge pages
-                             begin; arena_bytes: there are none */
+                             begin; sparse_off: there are none */
+    uint64_t sparse_off;  /* where those of sparse blocks begin; arena_bytes:
+                             there are none */
     _Alignas(64) uint64_t taken; /* bytes taken by all ranks; atomic */
     ctn_doorbells_t doorbells;
 } ctn_segment_header_t;
@@ -41,6 +43,23 @@ _Static_assert(offsetof(ctn_segment_header_t, doorbells) == 128 &&
                    sizeof(ctn_segment_header_t) <= CTN_PAGE_BYTES,
                "all ranks of a node agree on the header");
 
+/** Sparse blocks (sparse.c). A number of a block is 1 or more; 0: none. */
+typedef struct ctn_sparse {
+    unsigned char *base;   /* where block 1 begins */
+    size_t block_bytes;    /* whole pages; 0: there are no blocks */
+    size_t most;           /* blocks that have addresses */
+    size_t made;           /* blocks that were in use at some time: 1 to this */
+    unsigned char *blocks; /* what is known of each, [made] */
+    size_t room;           /* of `blocks` */
+    uint32_t empty_list;   /* free blocks of which no page is taken */
+    uint32_t kept_list;    /* free blocks that have kept their pages */
+    /* Written by one thread, read by all. */
+    size_t taken; /* bytes */
+    size_t kept;  /* bytes of these in free blocks */
+    uint64_t allocations;
+    uint64_t frees;
+} ctn_sparse_t;
+
 /* The heap of one rank: its mapping of the segment, and the allocator of its
  * arena. */
 struct ctn_heap {
@@ -48,6 +67,7 @@ struct ctn_heap {
     size_t own_bytes;             /* its size, the same for all ranks */
     size_t limit;                 /* bytes that all ranks may take together */
     ctn_arena_t arena;            /* the allocator of `own` */
+    ctn_sparse_t sparse;          /* the blocks at its end */
     ctn_segment_header_t *header; /* start of the mapping */
     size_t mapped_bytes;          /* of the whole segment */
     int local_size;               /* ranks of the node */
@@ -77,8 +97,35 @@ catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
 catena_status_t ctn_heap_start(ctn_heap_t *heap,
                                const ctn_heap_params_t *params);
 
+/** Take bytes of this rank's arena from the limit of the node.
+ * @return false: the limit is reached */
+bool ctn_heap_source_take(ctn_heap_t *heap, uint64_t offset, size_t bytes);
+/** Let memory of this rank's arena be zero and take no memory of the system.
+ * @return false: the system refuses */
+bool ctn_heap_source_clear(ctn_heap_t *heap, unsigned char *start,
+                           size_t bytes);
+/** Return bytes to the limit of the node. */
+void ctn_heap_source_return(ctn_heap_t *heap, size_t bytes);
+/** Whether memory is short, so that no free memory should be kept. */
+bool ctn_heap_source_short(const ctn_heap_t *heap);
+/** After an allocation of `bytes` has failed: return free memory, and call
+ * `reclaim`.
+ * @return whether to try again */
+bool ctn_heap_reclaim(ctn_heap_t *heap, size_t bytes);
+
 /** Assert every invariant of the allocator. */
 void ctn_heap_check(ctn_heap_t *heap);
+
+/* --- sparse.c; one thread only --- */
+
+/** Divide addresses into blocks.
+ * @param block_bytes 0: there are none */
+void ctn_sparse_init(ctn_heap_t *heap, unsigned char *base, size_t bytes,
+                     size_t block_bytes);
+void ctn_sparse_release(ctn_heap_t *heap);
+/** Return the pages of free blocks. @return whether there were any */
+bool ctn_sparse_trim(ctn_heap_t *heap);
+void ctn_sparse_check(const ctn_heap_t *heap);
 
 /* --- limits.c --- */
 

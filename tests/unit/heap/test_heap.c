@@ -503,8 +503,131 @@ START_TEST(arena_of_other_memory)
 }
 END_TEST
 
+/* --- sparse blocks --- */
+
+enum { SPARSE = 3 * MIB / 2 + 5 }; /* becomes whole pages */
+
+static ctn_heap_t *sparse_heap_of(ctn_segment_kind_t kind, size_t limit)
+{
+    ctn_heap_params_t params = heap_params_of(limit, 0, 1);
+    ctn_heap_t *heap = NULL;
+    char name[64];
+
+    params.sparse_bytes = SPARSE;
+    ck_assert_int_eq(ctn_heap_create_kind(&params, kind, &heap, name),
+                     CATENA_OK);
+    ctn_heap_attached(heap);
+    return heap;
+}
+
+/** Only pages that are taken count, and each once. */
+START_TEST(sparse_blocks)
+{
+    enum { BLOCKS = 5000 };
+    static unsigned char *block[BLOCKS];
+    ctn_heap_t *heap = sparse_heap_of(CTN_SEGMENT_MEMFD, MIB);
+    uint64_t offset;
+
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        block[i] = ctn_heap_alloc_sparse(heap);
+        ck_assert_ptr_nonnull(block[i]);
+        ck_assert(ctn_heap_contains(heap, block[i], SPARSE, &offset));
+        ck_assert_uint_eq(offset % CTN_PAGE_BYTES, 0);
+        ck_assert(i == 0 || block[i] >= block[i - 1] + SPARSE);
+    }
+    ck_assert_uint_eq(heap_stats_of(heap).taken, 0);
+    for (int turn = 0; turn < 2; turn++) {
+        ck_assert(ctn_heap_take(heap, block[3], 1));
+        ck_assert(ctn_heap_take(heap, block[3] + 4095, 2));
+        ck_assert(ctn_heap_take(heap, block[3] + 4 * 4096, 4096));
+        ck_assert(ctn_heap_take(heap, block[3] + SPARSE - 1, 1));
+        ck_assert_uint_eq(heap_stats_of(heap).taken, 4 * 4096);
+    }
+    ck_assert(ctn_heap_take(heap, block[3], 6 * 4096)); /* closes the gaps */
+    ck_assert_uint_eq(heap_stats_of(heap).in_use, 7 * 4096);
+    ck_assert_uint_eq(heap_stats_of(heap).node_taken, 7 * 4096);
+    ctn_heap_check(heap);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        ctn_heap_free_sparse(heap, block[i], true);
+    }
+    ck_assert_uint_eq(heap_stats_of(heap).in_use, 0);
+    ck_assert_uint_eq(heap_stats_of(heap).allocations, BLOCKS);
+    ck_assert_uint_eq(heap_stats_of(heap).frees, BLOCKS);
+    ctn_heap_check(heap);
+    ctn_heap_destroy(heap);
+}
+END_TEST
+
+/** Blocks are zero whatever was in them, and however they were freed. */
+START_TEST(sparse_blocks_are_zero)
+{
+    ctn_heap_t *heap =
+        sparse_heap_of(_i == 0 ? CTN_SEGMENT_MEMFD : CTN_SEGMENT_SHM, 64 * MIB);
+    unsigned char *block[3];
+    size_t part = 10 * 4096;
+
+    for (int turn = 0; turn < 6; turn++) {
+        for (int i = 0; i < 3; i++) {
+            block[i] = ctn_heap_alloc_sparse(heap);
+            ck_assert_ptr_nonnull(block[i]);
+            ck_assert(heap_all_zero(block[i], SPARSE));
+            ck_assert(ctn_heap_take(heap, block[i] + 4096, part));
+            heap_fill(block[i] + 4096, part, 7);
+        }
+        for (int i = 0; i < 3; i++) {
+            bool zero = (turn + i) % 2 == 0;
+            memset(block[i], 0, zero ? SPARSE : 0);
+            ctn_heap_free_sparse(heap, block[i], zero);
+        }
+        ctn_heap_check(heap);
+    }
+    ck_assert_uint_gt(heap_stats_of(heap).taken, 0); /* kept for later */
+    ck_assert(ctn_sparse_trim(heap));
+    ck_assert(!ctn_sparse_trim(heap));
+    ck_assert_uint_eq(heap_stats_of(heap).node_taken, 0);
+    ctn_heap_destroy(heap);
+}
+END_TEST
+
+static bool run_out(void *argument)
+{
+    return --*(int *)argument > 0;
+}
+
+/** At the limit pages are refused; what is free but kept is used first. */
+START_TEST(sparse_exhaustion)
+{
+    ctn_heap_t *heap = sparse_heap_of(CTN_SEGMENT_MEMFD, 2 * MIB);
+    unsigned char *block[3];
+    int calls = 3;
+
+    for (int i = 0; i < 3; i++) {
+        block[i] = ctn_heap_alloc_sparse(heap);
+    }
+    ctn_heap_on_shortage(heap, run_out, &calls);
+    ck_assert(ctn_heap_take(heap, block[0], SPARSE));
+    ck_assert(!ctn_heap_take(heap, block[1], SPARSE));
+    ck_assert_int_eq(calls, 0); /* asked until there was no more */
+    ck_assert_ptr_null(ctn_heap_alloc(heap, 1, MIB));
+    memset(block[0], 0, SPARSE);
+    ctn_heap_free_sparse(heap, block[0], true);
+    ck_assert(ctn_heap_take(heap, block[1], SPARSE));
+    ctn_heap_free_sparse(heap, block[1], true);
+    void *all = ctn_heap_alloc(heap, 1, 2 * MIB);
+    ck_assert_ptr_nonnull(all);
+    ck_assert(!ctn_heap_take(heap, block[2], 1));
+    ctn_heap_free(heap, all);
+    ck_assert(ctn_heap_take(heap, block[2], 1));
+    ctn_heap_check(heap);
+    ctn_heap_destroy(heap);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
+    tcase_add_test(tcase, sparse_blocks);
+    tcase_add_loop_test(tcase, sparse_blocks_are_zero, 0, 2);
+    tcase_add_test(tcase, sparse_exhaustion);
     tcase_add_test(tcase, sizes_and_alignment);
     tcase_add_test(tcase, all_classes_full);
     tcase_add_test(tcase, aligned_blocks);

@@ -1,0 +1,320 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "heap/segment.h"
+
+/* Sparse blocks: ranges of addresses of one size, of which only some pages will
+ * be used. They lie in a part of the arena of their own, side by side, so a
+ * block is a number. A page of a block is taken from the node's limit by
+ * ctn_heap_take. All pages of all blocks are zero when they are first used.
+ *
+ * A block that is freed keeps its pages while few are kept in this way: a page
+ * that is returned to the system costs a system call, and a fault when it is
+ * used again. */
+
+enum { NONE = 0 }; /* else: 1 + the number of a block */
+
+typedef struct sparse_block {
+    uint32_t next;   /* in the list that it is in, or NONE */
+    uint32_t pages;  /* taken */
+    uint64_t page[]; /* bits: which ones */
+} sparse_block_t;
+
+static uint32_t pages_of(const ctn_sparse_t *sparse)
+{
+    return (uint32_t)(sparse->block_bytes >> CTN_PAGE_SHIFT);
+}
+
+static size_t descriptor_bytes(const ctn_sparse_t *sparse)
+{
+    return sizeof(sparse_block_t) +
+           (pages_of(sparse) + 63) / 64 * sizeof(uint64_t);
+}
+
+static sparse_block_t *block_at(const ctn_sparse_t *sparse, uint32_t number)
+{
+    return (void *)(sparse->blocks + (number - 1) * descriptor_bytes(sparse));
+}
+
+static unsigned char *start_of(const ctn_sparse_t *sparse, uint32_t number)
+{
+    return sparse->base + (number - 1) * sparse->block_bytes;
+}
+
+/** Return the block that contains an address; NONE: it is in no block. */
+static uint32_t number_at(const ctn_sparse_t *sparse, const void *at)
+{
+    size_t offset = (size_t)((uintptr_t)at - (uintptr_t)sparse->base);
+    return sparse->block_bytes > 0 &&
+                   offset < sparse->made * sparse->block_bytes
+               ? 1 + (uint32_t)(offset / sparse->block_bytes)
+               : NONE;
+}
+
+static void push(const ctn_sparse_t *sparse, uint32_t *list, uint32_t number)
+{
+    block_at(sparse, number)->next = *list;
+    *list = number;
+}
+
+static uint32_t pop(const ctn_sparse_t *sparse, uint32_t *list)
+{
+    uint32_t number = *list;
+    if (number != NONE) {
+        *list = block_at(sparse, number)->next;
+    }
+    return number;
+}
+
+/* Read by ctn_heap_get_stats, on any thread. */
+static void add(size_t *counter, size_t bytes)
+{
+    __atomic_store_n(counter, *counter + bytes, __ATOMIC_RELAXED);
+}
+
+/* ---- pages ---- */
+
+static size_t bytes_taken(const ctn_sparse_t *sparse, uint32_t number)
+{
+    return (size_t)block_at(sparse, number)->pages << CTN_PAGE_SHIFT;
+}
+
+static bool is_taken(const sparse_block_t *block, uint32_t page)
+{
+    return (block->page[page / 64] >> (page % 64) & 1) != 0;
+}
+
+/** Take the pages [first, end) of a block, of which none is taken. */
+static bool take_run(ctn_heap_t *heap, uint32_t number, uint32_t first,
+                     uint32_t end)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    sparse_block_t *block = block_at(sparse, number);
+    size_t bytes = (size_t)(end - first) << CTN_PAGE_SHIFT;
+    uint64_t offset = (uint64_t)(start_of(sparse, number) - heap->own) +
+                      ((uint64_t)first << CTN_PAGE_SHIFT);
+    if (first == end) {
+        return true;
+    }
+    if (!ctn_heap_source_take(heap, offset, bytes)) {
+        return false;
+    }
+    for (uint32_t page = first; page < end; page++) {
+        block->page[page / 64] |= UINT64_C(1) << (page % 64);
+    }
+    block->pages += end - first;
+    add(&sparse->taken, bytes);
+    return true;
+}
+
+/** Take the pages [first, end) of a block, as far as they are not. Pages that
+ * were taken before it failed stay with the block. */
+static bool take_pages(ctn_heap_t *heap, uint32_t number, uint32_t first,
+                       uint32_t end)
+{
+    const sparse_block_t *block = block_at(&heap->sparse, number);
+    while (first < end) {
+        uint32_t until = first;
+        while (until < end && !is_taken(block, until)) {
+            until++;
+        }
+        if (!take_run(heap, number, first, until)) {
+            return false;
+        }
+        first = until + 1;
+    }
+    return true;
+}
+
+/** Return the pages of a block. @return false: the system refuses */
+static bool give_pages(ctn_heap_t *heap, uint32_t number)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    sparse_block_t *block = block_at(sparse, number);
+    size_t bytes = bytes_taken(sparse, number);
+    unsigned char *start = start_of(sparse, number);
+    /* All of it: peers may have used pages that are not taken. */
+    if (!ctn_heap_source_clear(heap, start, sparse->block_bytes)) {
+        return false;
+    }
+    ctn_heap_source_return(heap, bytes);
+    add(&sparse->taken, -bytes);
+    block->pages = 0;
+    memset(block->page, 0, descriptor_bytes(sparse) - sizeof(*block));
+    return true;
+}
+
+/* ---- blocks ---- */
+
+void ctn_sparse_init(ctn_heap_t *heap, unsigned char *base, size_t bytes,
+                     size_t block_bytes)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    size_t page = CTN_PAGE_BYTES;
+    *sparse = (ctn_sparse_t){.base = base};
+    sparse->block_bytes = (block_bytes + page - 1) / page * page;
+    sparse->most = sparse->block_bytes > 0 ? bytes / sparse->block_bytes : 0;
+    sparse->most = sparse->most < UINT32_MAX ? sparse->most : UINT32_MAX - 1;
+}
+
+void ctn_sparse_release(ctn_heap_t *heap)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    ctn_unpoison(sparse->base, sparse->made * sparse->block_bytes);
+    free(sparse->blocks);
+}
+
+/** Make one more block. NONE: no memory for it, or no addresses. */
+static uint32_t make_block(ctn_sparse_t *sparse)
+{
+    size_t bytes = descriptor_bytes(sparse);
+    if (sparse->made == sparse->most) {
+        return NONE;
+    }
+    if (sparse->made == sparse->room) {
+        size_t room = sparse->room > 0 ? 2 * sparse->room : 8;
+        unsigned char *blocks = realloc(sparse->blocks, room * bytes);
+        if (blocks == NULL) {
+            return NONE;
+        }
+        sparse->blocks = blocks;
+        sparse->room = room;
+    }
+    memset(sparse->blocks + sparse->made * bytes, 0, bytes);
+    return (uint32_t)++sparse->made;
+}
+
+static uint32_t get_block(ctn_heap_t *heap)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    uint32_t number = pop(sparse, &sparse->kept_list);
+    if (number != NONE) {
+        add(&sparse->kept, -bytes_taken(sparse, number));
+        return number;
+    }
+    number = pop(sparse, &sparse->empty_list);
+    number = number != NONE ? number : make_block(sparse);
+    /* In /dev/shm a page that cannot be had raises SIGBUS, also in a peer. */
+    if (number != NONE && heap->kind == CTN_SEGMENT_SHM &&
+        !take_pages(heap, number, 0, pages_of(sparse))) {
+        (void)give_pages(heap, number);
+        push(sparse, &sparse->empty_list, number);
+        return NONE;
+    }
+    return number;
+}
+
+void *ctn_heap_alloc_sparse(ctn_heap_t *heap)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    uint32_t number;
+    do {
+        number = get_block(heap);
+    } while (number == NONE && ctn_heap_reclaim(heap, sparse->block_bytes));
+    if (number == NONE) {
+        ctn_arena_full(&heap->arena, sparse->block_bytes);
+        return NULL;
+    }
+    ctn_unpoison(start_of(sparse, number), sparse->block_bytes);
+    add(&sparse->allocations, 1);
+    return start_of(sparse, number);
+}
+
+bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)
+{
+    const ctn_sparse_t *sparse = &heap->sparse;
+    uint32_t number = number_at(sparse, memory);
+    if (number == NONE || bytes == 0) {
+        return true; /* a block of another kind is taken as a whole */
+    }
+    size_t at =
+        (size_t)((const unsigned char *)memory - start_of(sparse, number));
+    uint32_t first = (uint32_t)(at >> CTN_PAGE_SHIFT);
+    uint32_t end = (uint32_t)((at + bytes - 1) >> CTN_PAGE_SHIFT) + 1;
+    bool taken;
+    do {
+        taken = take_pages(heap, number, first, end);
+    } while (!taken && ctn_heap_reclaim(heap, bytes));
+    if (!taken) {
+        ctn_arena_full(&heap->arena, bytes);
+    }
+    return taken;
+}
+
+/** Return the pages of blocks that are free already, until `keep` bytes are
+ * left. @return whether there were any */
+static bool give_kept(ctn_heap_t *heap, size_t keep)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    size_t before = sparse->kept;
+    uint32_t number = NONE;
+    while (sparse->kept > keep &&
+           (number = pop(sparse, &sparse->kept_list)) != NONE) {
+        size_t bytes = bytes_taken(sparse, number);
+        if (!give_pages(heap, number)) {
+            push(sparse, &sparse->kept_list, number);
+            break;
+        }
+        add(&sparse->kept, -bytes);
+        push(sparse, &sparse->empty_list, number);
+    }
+    return sparse->kept < before;
+}
+
+bool ctn_sparse_trim(ctn_heap_t *heap)
+{
+    return give_kept(heap, 0);
+}
+
+/** Keep a free block, with its pages, for the next one that is needed. */
+static void keep(ctn_heap_t *heap, uint32_t number)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    size_t most = heap->arena.params.keep_bytes;
+    push(sparse, &sparse->kept_list, number);
+    add(&sparse->kept, bytes_taken(sparse, number));
+    if (ctn_heap_source_short(heap)) {
+        (void)give_kept(heap, 0);
+    } else if (sparse->kept > most) {
+        (void)give_kept(heap, most / 2);
+    }
+}
+
+void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, bool zero)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    uint32_t number = number_at(sparse, memory);
+    if (number == NONE) {
+        return;
+    }
+    add(&sparse->frees, 1);
+    if (!zero && give_pages(heap, number)) {
+        ctn_poison(memory, sparse->block_bytes);
+        push(sparse, &sparse->empty_list, number);
+        return;
+    }
+    if (!zero) {
+        memset(memory, 0, sparse->block_bytes);
+    }
+    ctn_poison(memory, sparse->block_bytes);
+    keep(heap, number);
+}
+
+void ctn_sparse_check(const ctn_heap_t *heap)
+{
+    const ctn_sparse_t *sparse = &heap->sparse;
+    size_t pages = 0;
+    for (uint32_t number = 1; number <= sparse->made; number++) {
+        const sparse_block_t *block = block_at(sparse, number);
+        uint32_t bits = 0;
+        for (uint32_t page = 0; page < pages_of(sparse); page++) {
+            bits += is_taken(block, page);
+        }
+        assert(bits == block->pages);
+        pages += bits;
+    }
+    assert(pages << CTN_PAGE_SHIFT == sparse->taken);
+    (void)pages;
+}
