@@ -47,6 +47,7 @@ static catena_status_t join_heap(catena_context_t *context)
         .local_size = (int)boot->local_size,
         .numa = context->locality.numa,
         .huge = heap_config(context)->huge_pages,
+        .sparse_bytes = sizeof(ctn_control_block_t),
     };
     if (boot->local_rank == 0) {
         char name[64] = "";
@@ -205,6 +206,20 @@ static void link_world(catena_context_t *context)
     }
 }
 
+/** Take the memory of the world's control block that is used in any case: a
+ * rank without it does not join. */
+static bool take_world(catena_context_t *context)
+{
+    catena_group_t *world = context->world;
+    ctn_topo_t *topo = ctn_topo_of(world);
+    return ctn_sequence_take(context->exec, &world->chain.sequence) &&
+           ctn_sequence_take(context->exec, &topo->node.sequence) &&
+           ctn_sequence_take(context->exec, &topo->leaders.sequence) &&
+           ctn_sequence_take(context->exec, &world->sequence) &&
+           ctn_heap_take(context->heap, &ctn_group_block(world)->abort_flag,
+                         sizeof(uint64_t));
+}
+
 static catena_status_t make_world(catena_context_t *context)
 {
     catena_status_t status = ctn_group_create(context->exec, &context->world);
@@ -222,15 +237,18 @@ static catena_status_t make_world(catena_context_t *context)
     if (status != CATENA_OK) {
         return status;
     }
+    if (!take_world(context)) {
+        return CATENA_ERR_NO_MEMORY;
+    }
     /* A first barrier builds the topology and shows that all ranks have
      * started. */
     status = ctn_op_run(context->exec, ctn_barrier_create(context->world));
     if (status == CATENA_OK && context->boot->local_rank == 0) {
         ctn_heap_attached(context->heap);
     }
+    const uint64_t *flag = &ctn_group_block(context->world)->abort_flag;
     if (context->sim == NULL) {
-        ctn_exec_set_abort_flag(context->exec,
-                                &context->world->block->abort_flag);
+        ctn_exec_set_abort_flag(context->exec, flag);
     }
     return status;
 }

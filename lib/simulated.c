@@ -8,6 +8,7 @@
 
 #include "boot/boot.h"
 #include "exec/exec.h"
+#include "group/control_block.h"
 #include "heap/heap.h"
 #include "topo/locality.h"
 #include "transports/simulator.h"
@@ -73,6 +74,7 @@ static catena_status_t join_heap(catena_context_t *context)
         .local_rank = (int)place.local_rank,
         .local_size = (int)place.local_size,
         .numa = -1,
+        .sparse_bytes = sizeof(ctn_control_block_t),
     };
     return ctn_heap_adopt(&params, place.memory, place.arena_bytes,
                           &context->heap);

@@ -319,6 +319,17 @@ CTN_HOT static inline bool insert_barriers(ctn_sequence_t *sequence,
            insert_epoch_barriers(sequence, op->exec);
 }
 
+CTN_COLD bool ctn_sequence_take_pages(ctn_exec_t *exec,
+                                      ctn_sequence_t *sequence)
+{
+    if (!ctn_heap_take(exec->heap, sequence->slots,
+                       (size_t)sequence->sparse_pages * 4096)) {
+        return false;
+    }
+    sequence->sparse_pages = 0;
+    return true;
+}
+
 CTN_HOT void ctn_op_start(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
@@ -339,7 +350,8 @@ CTN_HOT void ctn_op_start(ctn_op_t *op)
         (void)ctn_op_advance(op);
         return;
     }
-    if (!insert_barriers(sequence, op)) {
+    if (!ctn_sequence_take(op->exec, sequence) ||
+        !insert_barriers(sequence, op)) {
         /* The numbers differ from those of other ranks now. */
         op->status = ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         op->state = CTN_OP_DONE;

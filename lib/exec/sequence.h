@@ -54,16 +54,26 @@ struct ctn_sequence {
     uint8_t eager_page;     /* offset of the eager buffers from the slots, in
                                pages of 4 KiB */
     uint8_t eager_slots;    /* so many first slots have an eager buffer */
-    bool network_only;      /* use the network also between members of a node */
+    uint8_t sparse_pages;   /* of the slots, in a sparse block of the heap; its
+                               first operation takes them. 0: they are taken */
+    bool network_only : 1;  /* use the network also between members of a node */
     /* The algorithms control the reuse of their slots; the sequence only
      * numbers operations and limits how many run at once. */
-    bool without_generations;
+    bool without_generations : 1;
     bool brittle : 1; /* an operation that runs out of memory aborts the
                          context, unless it has done all that other ranks wait
                          for (op->clean) */
     bool ahead : 1;   /* generation barriers are twice as frequent, so that
                          blocking calls do not wait for the last one */
 };
+
+/** Take the pages of the slots (ctn_heap_take). @return false: no memory */
+bool ctn_sequence_take_pages(ctn_exec_t *exec, ctn_sequence_t *sequence);
+static inline bool ctn_sequence_take(ctn_exec_t *exec, ctn_sequence_t *sequence)
+{
+    return sequence->sparse_pages == 0 ||
+           ctn_sequence_take_pages(exec, sequence);
+}
 
 /** Zero the slots that were used. No effect after an abort: see ctn_exec_free.
  */

@@ -25,6 +25,7 @@ void ctn_chain_init(ctn_chain_t *chain, void *block, ctn_address_t address,
     chain->log = NULL;
     ctn_sequence_init(&chain->sequence, block, base, 1);
     chain->sequence.hooks = &hooks;
+    chain->sequence.sparse_pages = CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) / 4096;
     chain->sequence.brittle = true;
 }
 

@@ -11,7 +11,8 @@
 
 /* The control block of a group member: memory in the member's arena. Its
  * address is the address of the member. Its size and its layout do not depend
- * on the group. It holds the slots of
+ * on the group. It is a sparse block of the heap: a part takes no memory before
+ * the first operation that uses it. It holds the slots of
  *
  * - the group's chain,
  * - subchains: chains of some of the members, which a higher layer forms,
@@ -87,23 +88,22 @@ static inline uint64_t ctn_eager_offset(ctn_address_t member, uint64_t seq,
                CTN_EAGER_FRAGMENT_BYTES;
 }
 
-/** Attach to exec what it keeps for groups: their list, and spare control
- * blocks. @return OK or ERR_NO_MEMORY */
+/** Attach to exec what it keeps for groups: their list.
+ * @return OK or ERR_NO_MEMORY */
 catena_status_t ctn_groups_open(ctn_exec_t *exec);
 
-/** Get a control block with zeroed slots, a spare one or a new one; NULL: no
- * memory. */
+/** Get a control block: addresses whose pages are taken (ctn_heap_take) when
+ * they are first used. All but its eager buffers is zero. NULL: no memory. */
 ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec);
-/** Give a control block back, as a spare one if these are few. No rank may put
- * into it any more, and all of its slots must be zero (ctn_sequence_clear). */
+/** Free a control block, of which all but its eager buffers is zero
+ * (ctn_sequence_clear). No rank may put into it any more. */
 void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block);
 
 /* The list of all groups of a context, the newest first. */
 
 void ctn_groups_add(catena_group_t *group);
-/** Remove a group, if it is still in the list. Takes time linear in the number
- * of groups: these are few, since each has a control block in the heap. */
-void ctn_groups_remove(const catena_group_t *group);
+/** Remove a group, if it is still in the list. */
+void ctn_groups_remove(catena_group_t *group);
 /** Return the newest group; NULL: there is none. */
 catena_group_t *ctn_groups_newest(const ctn_exec_t *exec);
 

@@ -15,11 +15,23 @@ static void set_up(catena_group_t *group, ctn_exec_t *exec, void *block)
     const ctn_control_block_layout_t *layout = ctn_group_layout(group);
     ctn_address_t address = {.process = exec->locality->process};
     group->exec = exec;
-    group->block = block;
     (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
     ctn_chain_init(&group->chain, block, address, layout->chain);
     ctn_sequence_init(&group->sequence, block, layout->user, CTN_FLIGHT);
+    group->sequence.sparse_pages = CTN_SLOTS * sizeof(ctn_slots_t) / 4096;
     ctn_groups_add(group);
+}
+
+/** Take the slots of the teardown of a group of so many members. */
+static bool take_teardown(ctn_exec_t *exec, const void *slots, uint32_t members)
+{
+    unsigned rounds = 1;
+    while (rounds < 32 && UINT32_C(1) << rounds < members) {
+        rounds++;
+    }
+    return ctn_heap_take(exec->heap, slots,
+                         rounds * CTN_TEARDOWN_SLOTS / 32 *
+                             CTN_TEARDOWN_GENERATIONS * sizeof(ctn_slot_t));
 }
 
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
@@ -27,12 +39,35 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
     catena_group_t *group = calloc(1, sizeof(*group));
     ctn_control_block_t *block =
         group != NULL ? ctn_control_block_get(exec) : NULL;
+    /* A group can be freed even if there is no memory then: most groups need no
+     * more than this page. */
+    if (block != NULL && !take_teardown(exec, block->teardown, 2)) {
+        ctn_control_block_put(exec, block);
+        block = NULL;
+    }
     if (block == NULL) {
         free(group);
         return CATENA_ERR_NO_MEMORY;
     }
     set_up(group, exec, block);
     *out = group;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots)
+{
+    ctn_control_block_t *block = ctn_group_block(group);
+    slots = slots < CTN_EAGER_SLOTS ? slots : CTN_EAGER_SLOTS;
+    if (group->hidden || slots <= group->eager_slots) {
+        return CATENA_OK;
+    }
+    for (unsigned g = 0; g < CTN_GENERATIONS; g++) {
+        if (!ctn_heap_take(group->exec->heap, block->eager[g],
+                           slots * sizeof(block->eager[g][0]))) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    group->eager_slots = (uint8_t)slots;
     return CATENA_OK;
 }
 
@@ -124,9 +159,12 @@ void ctn_group_release(catena_group_t *group)
     ctn_sequence_clear(group->exec, &group->sequence);
     if (group->hidden) {
         ctn_refcount_put(&((ctn_hidden_t *)group)->requests->users);
-        ctn_exec_free(group->exec, group->block);
-    } else {
-        ctn_control_block_put(group->exec, group->block);
+    }
+    void *block = ctn_group_block(group);
+    if (group->hidden) {
+        ctn_exec_free(group->exec, block);
+    } else if (!group->stays) {
+        ctn_control_block_put(group->exec, block);
     }
     free(group);
 }
@@ -249,15 +287,17 @@ static const ctn_algorithm_t teardown_algorithm = {
 static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
                                  uint64_t value)
 {
-    ctn_op_t *op = ctn_op_create(group->exec, &teardown_algorithm, NULL);
+    uint32_t base = ctn_group_layout(group)->teardown;
+    ctn_slot_t *slots = (void *)ctn_group_block_at(group, base);
+    ctn_op_t *op = take_teardown(group->exec, slots, group->chain.place.size)
+                       ? ctn_op_create(group->exec, &teardown_algorithm, NULL)
+                       : NULL;
     if (op == NULL) {
         return NULL;
     }
     teardown_t *teardown = ctn_op_state(op);
     ctn_sequence_t *sequence = &teardown->sequence;
-    uint32_t base = ctn_group_layout(group)->teardown;
-    ctn_sequence_set(sequence, (void *)ctn_group_block_at(group, base),
-                     CTN_TEARDOWN_GENERATIONS, 1);
+    ctn_sequence_set(sequence, slots, CTN_TEARDOWN_GENERATIONS, 1);
     sequence->base = base;
     sequence->brittle = true;
     sequence->complete += scan;

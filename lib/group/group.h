@@ -26,20 +26,26 @@ typedef struct ctn_attachment {
  * they need them. */
 struct catena_group {
     ctn_exec_t *exec;
-    ctn_control_block_t *block;
-    ctn_chain_t chain; /* the chain, with the sequence of chain operations */
+    ctn_chain_t chain; /* the chain, with the sequence of chain operations; its
+                          slots are the start of the control block */
     ctn_sequence_t sequence; /* the user sequence: the application's */
     ctn_attachment_t *attachments;
     ctn_attachment_t *frequent; /* the one of these that most calls need, or
                                    NULL */
     uint32_t composed;          /* the application's operations under way that
                                    have no number in `sequence` */
-    bool permanent;             /* a group of the context, freed with it */
     uint8_t barrier; /* how barriers of the group run; set and read by a higher
                         layer, 0 at first */
-    bool hidden;     /* this is the first member of a ctn_hidden_t */
-    bool small;      /* `block` is a ctn_small_control_block_t */
-    catena_group_t *older; /* the next in the list of groups */
+    uint8_t eager_slots;   /* slots whose eager buffers are taken; those of a
+                              small control block always are */
+    bool permanent : 1;    /* a group of the context, freed with it */
+    bool hidden : 1;       /* this is the first member of a ctn_hidden_t */
+    bool small : 1;        /* it has a ctn_small_control_block_t */
+    bool stays : 1;        /* its control block is freed with the heap, since
+                              other members may still put into it */
+    bool listed : 1;       /* it is in the list of groups */
+    catena_group_t *older; /* its neighbors in this list */
+    catena_group_t *newer;
 };
 
 _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
@@ -94,11 +100,20 @@ ctn_group_layout(const catena_group_t *group)
     return &layouts[group->small];
 }
 
+/** Return this rank's control block. */
+static inline ctn_control_block_t *ctn_group_block(const catena_group_t *group)
+{
+    _Static_assert(offsetof(ctn_control_block_t, chain) == 0 &&
+                       offsetof(ctn_small_control_block_t, chain) == 0,
+                   "the slots of the chain are first");
+    return (void *)group->chain.sequence.slots;
+}
+
 /** Return the part of this rank's control block at an offset of the layout. */
 static inline unsigned char *ctn_group_block_at(const catena_group_t *group,
                                                 uint32_t offset)
 {
-    return (unsigned char *)group->block + offset;
+    return (unsigned char *)ctn_group_block(group) + offset;
 }
 
 /** Return the length of an eager buffer of the user sequence; the same on all
@@ -125,6 +140,11 @@ static inline catena_group_t *ctn_group_of(ctn_sequence_t *sequence)
     return (catena_group_t *)(void *)((unsigned char *)sequence -
                                       offsetof(catena_group_t, sequence));
 }
+
+/** Take the eager buffers of the first `slots` slots (ctn_heap_take), before
+ * other members use them or soon afterwards.
+ * @return ERR_NO_MEMORY */
+catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots);
 
 /** Create a group with a new control block; its chain has no place yet. */
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);

@@ -1,19 +1,12 @@
-/* What exec keeps for groups: their list, and spare control blocks. */
+/* What exec keeps for groups: their list; and the memory of control blocks. */
 
 #include <stdlib.h>
 
 #include "group/group.h"
 
-/* Control blocks of freed groups are kept for new ones: fresh memory costs page
- * faults, and zeroing a whole block costs more than zeroing its few used slots.
- */
-enum { SPARE_BLOCKS = 8 };
-
 typedef struct groups {
     ctn_exec_attachment_t attachment; /* first */
     catena_group_t *newest; /* of the list of groups, linked by `older` */
-    ctn_control_block_t *spare[SPARE_BLOCKS];
-    unsigned spares; /* number of blocks in `spare` */
 } groups_t;
 
 static const char groups_key;
@@ -23,19 +16,9 @@ static groups_t *groups_of(const ctn_exec_t *exec)
     return (groups_t *)ctn_exec_find(exec, &groups_key);
 }
 
-static bool free_spares(ctn_exec_t *exec, ctn_exec_attachment_t *attachment)
-{
-    groups_t *groups = (groups_t *)attachment;
-    bool any = groups->spares > 0;
-    while (groups->spares > 0) {
-        ctn_heap_free(exec->heap, groups->spare[--groups->spares]);
-    }
-    return any;
-}
-
 static void release(ctn_exec_t *exec, ctn_exec_attachment_t *attachment)
 {
-    (void)free_spares(exec, attachment);
+    (void)exec;
     free(attachment);
 }
 
@@ -46,7 +29,6 @@ catena_status_t ctn_groups_open(ctn_exec_t *exec)
         return CATENA_ERR_NO_MEMORY;
     }
     groups->attachment.key = &groups_key;
-    groups->attachment.reclaim = free_spares;
     groups->attachment.release = release;
     ctn_exec_attach(exec, &groups->attachment);
     return CATENA_OK;
@@ -56,23 +38,13 @@ catena_status_t ctn_groups_open(ctn_exec_t *exec)
 
 ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec)
 {
-    groups_t *groups = groups_of(exec);
-    if (groups->spares == 0 && exec->background != NULL) {
-        (void)ctn_exec_poll_background(exec);
-    }
-    return groups->spares > 0
-               ? groups->spare[--groups->spares]
-               : ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_control_block_t));
+    return ctn_heap_alloc_sparse(exec->heap);
 }
 
 void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block)
 {
-    groups_t *groups = groups_of(exec);
-    if (block != NULL && groups->spares < SPARE_BLOCKS &&
-        exec->status == CATENA_OK) {
-        groups->spare[groups->spares++] = block;
-    } else {
-        ctn_exec_free(exec, block);
+    if (exec->status == CATENA_OK) { /* see ctn_exec_free */
+        ctn_heap_free_sparse(exec->heap, block, true);
     }
 }
 
@@ -82,18 +54,28 @@ void ctn_groups_add(catena_group_t *group)
 {
     groups_t *groups = groups_of(group->exec);
     group->older = groups->newest;
+    group->newer = NULL;
+    if (group->older != NULL) {
+        group->older->newer = group;
+    }
     groups->newest = group;
+    group->listed = true;
 }
 
-void ctn_groups_remove(const catena_group_t *group)
+void ctn_groups_remove(catena_group_t *group)
 {
-    catena_group_t **link = &groups_of(group->exec)->newest;
-    while (*link != NULL && *link != group) {
-        link = &(*link)->older;
+    if (!group->listed) {
+        return;
     }
-    if (*link != NULL) {
-        *link = group->older;
+    if (group->older != NULL) {
+        group->older->newer = group->newer;
     }
+    if (group->newer != NULL) {
+        group->newer->older = group->older;
+    } else {
+        groups_of(group->exec)->newest = group->older;
+    }
+    group->listed = false;
 }
 
 catena_group_t *ctn_groups_newest(const ctn_exec_t *exec)

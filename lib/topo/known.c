@@ -132,7 +132,12 @@ static catena_status_t link_node(ctn_topo_t *topo,
     ctn_node_area_map(topo, memory, oversubscribed);
     topo->local = topo->known;
     if (topo->node.place.rank == 0) {
-        topo->shared = ctn_group_block_at(topo->group, node_area);
+        size_t bytes =
+            ctn_node_area_bytes(ctn_topo_local_size(topo), oversubscribed);
+        if (!ctn_heap_take(topo->group->exec->heap, memory, bytes)) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        topo->shared = memory;
         fill_node_area(topo);
     }
     return CATENA_OK;

@@ -189,14 +189,20 @@ enum { WORD_PROCESS, WORD_OFFSET, WORD_NODE, WORD_NODES, WORD_OVERSUBSCRIBED };
 static bool allocate_node_area(ctn_topo_t *topo, bool oversubscribed)
 {
     uint32_t n = ctn_topo_local_size(topo);
+    ctn_heap_t *heap = topo->group->exec->heap;
+    size_t bytes = ctn_node_area_bytes(n, oversubscribed);
     topo->oversubscribed = oversubscribed;
-    topo->shared =
-        n <= CTN_NODE_AREA_MEMBERS
-            ? ctn_group_block_at(topo->group,
-                                 ctn_group_layout(topo->group)->shared)
-            : ctn_heap_calloc(topo->group->exec->heap, 128,
-                              ctn_node_area_bytes(n, oversubscribed));
-    return topo->shared != NULL;
+    if (n > CTN_NODE_AREA_MEMBERS) {
+        topo->shared = ctn_heap_calloc(heap, 128, bytes);
+        return topo->shared != NULL;
+    }
+    void *shared =
+        ctn_group_block_at(topo->group, ctn_group_layout(topo->group)->shared);
+    if (!ctn_heap_take(heap, shared, bytes)) {
+        return false;
+    }
+    topo->shared = shared;
+    return true;
 }
 
 static void release_node_area(ctn_exec_t *exec, ctn_topo_t *topo)
@@ -387,10 +393,10 @@ CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
         topo->attachment.clear = clear;
         topo->group = group;
         const ctn_control_block_layout_t *at = ctn_group_layout(group);
-        ctn_chain_init(&topo->node, group->block, group->chain.place.self,
-                       at->subchain[0]);
-        ctn_chain_init(&topo->leaders, group->block, group->chain.place.self,
-                       at->subchain[1]);
+        ctn_chain_init(&topo->node, ctn_group_block(group),
+                       group->chain.place.self, at->subchain[0]);
+        ctn_chain_init(&topo->leaders, ctn_group_block(group),
+                       group->chain.place.self, at->subchain[1]);
         ctn_group_attach(group, &topo->attachment);
         group->frequent = &topo->attachment;
     }

@@ -162,8 +162,34 @@ static void full_heap(rank_test_t *test)
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
 }
 
-static const rank_case_t cases[] = {
-    {"dup_of_dup", dup_of_dup},       {"give_back_memory", give_back_memory},
-    {"barrier_holds", barrier_holds}, {"node_memory", node_memory},
-    {"full_heap", full_heap},         {NULL, NULL}};
+/** A group that is not used takes few pages of the heap. */
+static void unused_groups(rank_test_t *test)
+{
+    enum { GROUPS = 40, MOST = 64 << 10 };
+    catena_group_t *group[GROUPS] = {NULL};
+    catena_heap_stats_t before = {.size = sizeof(before)};
+    catena_heap_stats_t after = before;
+    RANK_CHECK(test, catena_group_dup(test->world, &group[0]) == CATENA_OK);
+    RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    catena_heap_get_stats(test->context, &before);
+    for (int i = 1; i < GROUPS; i++) {
+        RANK_CHECK(test, catena_group_dup(test->world, &group[i]) == CATENA_OK);
+    }
+    catena_heap_get_stats(test->context, &after);
+    RANK_CHECK(test, after.taken < before.taken + GROUPS * (size_t)MOST);
+    for (int i = 0; i < GROUPS; i += 7) { /* they work */
+        rank_exchange(test, group[i], 74, 5);
+    }
+    for (int i = 0; i < GROUPS; i++) {
+        RANK_CHECK(test, catena_group_free(&group[i]) == CATENA_OK);
+    }
+}
+
+static const rank_case_t cases[] = {{"dup_of_dup", dup_of_dup},
+                                    {"give_back_memory", give_back_memory},
+                                    {"unused_groups", unused_groups},
+                                    {"barrier_holds", barrier_holds},
+                                    {"node_memory", node_memory},
+                                    {"full_heap", full_heap},
+                                    {NULL, NULL}};
 const rank_suite_t rank_suite_groups = {.name = "groups", .cases = cases};

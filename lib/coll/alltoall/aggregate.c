@@ -153,7 +153,7 @@ static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
                : at.offset + ctn_group_eager(topo->group, op->seq, slot);
 }
 
-void ctn_aggregate_begin(ctn_aggregate_t *x)
+catena_status_t ctn_aggregate_begin(ctn_aggregate_t *x)
 {
     const ctn_topo_t *topo = x->topo;
     alltoall_range_t n = members_of_nodes(&topo->member_table);
@@ -170,6 +170,10 @@ void ctn_aggregate_begin(ctn_aggregate_t *x)
         bool any = first_at(topo, i).node < topo->nodes;
         x->open |= (uint64_t)any << i;
     }
+    return n.most * x->send->bytes > CTN_INLINE_BYTES
+               ? ctn_group_take_eager(topo->group,
+                                      x->first + (topo->nodes - 1) * x->stride)
+               : CATENA_OK;
 }
 
 /* ---- sending ---- */

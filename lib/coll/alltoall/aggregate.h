@@ -43,8 +43,9 @@ typedef struct ctn_aggregate {
 /** Whether blocks of `bytes` are aggregated: the same on all members. */
 bool ctn_aggregate_suits(const ctn_topo_t *topo, size_t bytes);
 
-/** Initialize the working part. */
-void ctn_aggregate_begin(ctn_aggregate_t *aggregate);
+/** Initialize the working part.
+ * @return ERR_NO_MEMORY */
+catena_status_t ctn_aggregate_begin(ctn_aggregate_t *aggregate);
 
 /** For long waits: check whether an aggregate has arrived whose blocks do not
  * have the length `bytes` (0: this operation expects no aggregates). Then the

@@ -58,7 +58,11 @@ static ctn_step_t begin(ctn_op_t *op)
     x->remote_above = 0;
     x->published = false;
     if (direct->aggregated) {
-        ctn_aggregate_begin(&direct->remote);
+        if (ctn_aggregate_begin(&direct->remote) != CATENA_OK) {
+            /* the other members wait for this one */
+            return ctn_op_fail(op,
+                               ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+        }
     } else {
         x->by_rank = topo->member_table.by_rank;
         x->n = call->group->chain.place.size;

@@ -11,13 +11,19 @@
 
 /* ---- beginning and end ---- */
 
+/** Return whether all blocks are inline in a slot. */
+static bool is_inline(const ctn_pairwise_t *x)
+{
+    return x->list == NULL && x->receive->counts == NULL &&
+           x->receive->bytes <= CTN_LINE_BYTES;
+}
+
 /** Number of slots to use (W). Only blocks that are inline everywhere can use
  * the slots that have no eager buffer. */
 static uint32_t slots_for(const ctn_pairwise_t *x)
 {
-    bool small = x->list == NULL && x->receive->counts == NULL &&
-                 x->receive->bytes <= CTN_LINE_BYTES;
-    uint32_t most = small ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_EAGER_SLOTS;
+    uint32_t most =
+        is_inline(x) ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_EAGER_SLOTS;
     if (x->window > 0 && x->window < most) {
         most = x->window;
     }
@@ -338,6 +344,11 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
     /* Mark all slots as used, so that they are cleared between operations: a
      * block of unexpected length may arrive in any of them. */
     (void)ctn_op_slot(op, x->slots > 0 ? x->slots - 1 : 0);
+    if (!is_inline(x) && x->n > 1 &&
+        ctn_group_take_eager(x->topo->group, x->slots) != CATENA_OK) {
+        /* the other members wait for this one */
+        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+    }
     if (x->by_posted) {
         open_posted(op, x);
     }

@@ -102,7 +102,7 @@ static const unsigned char *own_eager(const ctn_op_t *op,
                                       uint32_t fragment)
 {
     const catena_group_t *group = x->topo->group;
-    return (unsigned char *)group->block +
+    return (unsigned char *)ctn_group_block(group) +
            ctn_group_eager(group, op->seq, slot) +
            fragment * (ctn_group_eager_bytes(group) / CTN_EAGER_FRAGMENTS);
 }

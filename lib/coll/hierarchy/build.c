@@ -201,7 +201,9 @@ static catena_status_t take_control_blocks(hierarchy_build_t *build)
     }
     for (unsigned i = 0; i * BLOCK_CHAINS < 1 + levels; i++) {
         build->block[i] = ctn_control_block_get(build->all->group->exec);
-        if (build->block[i] == NULL) {
+        if (build->block[i] == NULL ||
+            !ctn_heap_take(build->all->group->exec->heap, build->block[i],
+                           offsetof(ctn_control_block_t, user))) {
             return CATENA_ERR_NO_MEMORY;
         }
     }

@@ -133,7 +133,7 @@ static ctn_step_t receive(ctn_op_t *op, allgather_roots_t *x)
     const ctn_op_t *slot_owner = x->slot_owner;
     uint64_t word = ctn_word_load(&ctn_op_slot(slot_owner, x->round)->word[0]);
     const unsigned char *message =
-        x->topo->group->block
+        ctn_group_block(x->topo->group)
             ->eager[slot_owner->seq % CTN_GENERATIONS][x->round][0];
     if (word != ctn_flag(slot_owner->seq, (uint32_t)COUNT_EAGER)) {
         ctn_step_t step = ctn_message_receive(x->slot_owner, from->address,
@@ -258,8 +258,10 @@ ctn_op_t *ctn_allgather_roots_create(ctn_op_t *slot_owner,
     x->all = all;
     x->nodes = 1;
     uint64_t bytes = own->bytes;
-    if (ctn_bytes_open(slot_owner->exec, &x->held, sizeof(bytes) + bytes) ==
-        NULL) {
+    if (ctn_group_take_eager(topo->group, ctn_rounds(topo->nodes)) !=
+            CATENA_OK ||
+        ctn_bytes_open(slot_owner->exec, &x->held, sizeof(bytes) + bytes) ==
+            NULL) {
         ctn_op_release(op);
         return NULL;
     }

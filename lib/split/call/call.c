@@ -237,7 +237,7 @@ static void finish(ctn_op_t *op)
         op->status != CATENA_ERR_ARG) {
         /* Members that have not failed may still put into the new control
          * block, which is kept until the heap is destroyed. */
-        split->made->block = NULL;
+        split->made->stays = true;
     }
     ctn_group_release(split->made);
 }

@@ -174,7 +174,7 @@ static void finish(ctn_op_t *op)
      * is kept until the heap is destroyed. */
     op->status = ctn_exec_abort(op->exec, op->status);
     if (listed->made != NULL) {
-        listed->made->block = NULL;
+        listed->made->stays = true;
         ctn_group_release(listed->made);
     }
 }

@@ -31,6 +31,21 @@ void *__wrap_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
                           : __real_ctn_heap_calloc(heap, alignment, bytes);
 }
 
+void *__wrap_ctn_heap_alloc_sparse(ctn_heap_t *heap);
+void *__real_ctn_heap_alloc_sparse(ctn_heap_t *heap);
+bool __wrap_ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes);
+bool __real_ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes);
+
+void *__wrap_ctn_heap_alloc_sparse(ctn_heap_t *heap)
+{
+    return refusal_asks() ? NULL : __real_ctn_heap_alloc_sparse(heap);
+}
+
+bool __wrap_ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)
+{
+    return !refusal_asks() && __real_ctn_heap_take(heap, memory, bytes);
+}
+
 void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message);
 bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
                            void *event);
