@@ -420,9 +420,10 @@ static catena_status_t end_teardowns(const catena_context_t *context,
         return exec->status;
     }
     ctn_op_t *background = exec->background;
-    exec->background = NULL;
+    exec->background = exec->background_next = NULL;
     catena_status_t status = ctn_group_teardown_sum(context->world, 1, &left);
     exec->background = background;
+    exec->background_next = NULL;
     return status;
 }
 

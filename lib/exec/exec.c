@@ -5,6 +5,11 @@
 
 #include <stdlib.h>
 
+/** Background operations that are advanced at a time, since a rank may free any
+ * number of groups before its peers do; in a wait only for so many misses,
+ * since whoever sleeps must have polled all. */
+enum { BACKGROUND_BATCH = 16, BATCH_MISSES = 256 };
+
 void ctn_exec_init(ctn_exec_t *exec)
 {
     exec->virtual_time = (exec->local->caps & CTN_CAP_VIRTUAL) != 0;
@@ -98,16 +103,29 @@ void ctn_exec_end_failed(ctn_exec_t *exec)
     }
 }
 
-CTN_COLD bool ctn_exec_poll_background(ctn_exec_t *exec)
+CTN_COLD bool ctn_exec_poll_background_batch(ctn_exec_t *exec, uint32_t misses)
 {
+    bool all = misses > BATCH_MISSES || exec->virtual_time;
+    size_t most = all ? SIZE_MAX : BACKGROUND_BATCH;
     bool moved = false;
-    for (ctn_op_t *op = exec->background, *next; op != NULL; op = next) {
-        next = op->next;
+    if (all) {
+        exec->background_next = NULL;
+    }
+    ctn_op_t *op = exec->background_next != NULL ? exec->background_next
+                                                 : exec->background;
+    for (; op != NULL && most > 0; most--) {
+        exec->background_next = op->next;
         if (op->algorithm->ready(op) && ctn_op_advance(op)) {
             moved = true;
         }
+        op = exec->background_next;
     }
     return moved;
+}
+
+CTN_COLD bool ctn_exec_poll_background(ctn_exec_t *exec)
+{
+    return ctn_exec_poll_background_batch(exec, UINT32_MAX);
 }
 
 /** How long ctn_exec_reclaim waits while there is no progress: 2 ms, or 50 us
@@ -142,18 +160,23 @@ CTN_COLD bool ctn_exec_reclaim(void *argument)
     return freed;
 }
 
-bool ctn_exec_poll(ctn_exec_t *exec)
+static bool poll(ctn_exec_t *exec, uint32_t misses)
 {
     bool moved = ctn_exec_progress_network(exec);
     if (exec->background != NULL) {
-        moved |= ctn_exec_poll_background(exec);
+        moved |= ctn_exec_poll_background_batch(exec, misses);
     }
     return progress_operations(exec) || moved;
 }
 
+bool ctn_exec_poll(ctn_exec_t *exec)
+{
+    return poll(exec, 0);
+}
+
 void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
-    if (ctn_exec_poll(exec)) {
+    if (poll(exec, backoff->misses)) {
         *backoff = (ctn_backoff_t){0};
     } else {
         ctn_exec_idle(exec, backoff);
@@ -181,7 +204,7 @@ CTN_HOT_POLL static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
         exec->virtual_time) {
         moved |= ctn_exec_progress_network(exec);
         if (exec->background != NULL) {
-            moved |= ctn_exec_poll_background(exec);
+            moved |= ctn_exec_poll_background_batch(exec, backoff->misses);
         }
     }
     if (moved) {

@@ -251,7 +251,9 @@ struct ctn_exec {
     /* Operations that return memory. They do not count as active, so small
      * calls still run inline; a wait polls them from time to time. */
     ctn_op_t *background;
-    uint64_t background_done; /* detached ones of these that have ended */
+    ctn_op_t *background_next; /* where the next poll of them goes on; NULL: at
+                                  the first one */
+    uint64_t background_done;  /* detached ones of these that have ended */
     uint32_t requests; /* persistent ones that are not freed yet, and into whose
                           memory other ranks put */
     ctn_pool_t pool;   /* of operations */
@@ -428,6 +430,9 @@ void ctn_exec_defer_free(ctn_exec_t *exec, void *block);
 
 /** Advance the background operations; true: one made progress. */
 bool ctn_exec_poll_background(ctn_exec_t *exec);
+/** The same for some of them, the next ones at each call.
+ * @param misses of the wait so far: a long one polls all of them */
+bool ctn_exec_poll_background_batch(ctn_exec_t *exec, uint32_t misses);
 /** Advance the network; true: there was an event. */
 bool ctn_exec_progress_network(ctn_exec_t *exec);
 /** The heap is exhausted: wait for background operations to return memory, and

@@ -87,6 +87,9 @@ static void op_link(ctn_op_t *op)
 static void op_unlink(ctn_op_t *op)
 {
     op->linked = false;
+    if (op->exec->background_next == op) {
+        op->exec->background_next = op->next;
+    }
     CTN_LIST_REMOVE(list_of(op), op);
 }
 
@@ -380,9 +383,13 @@ void ctn_op_start_background(ctn_op_t *op, bool detached)
     op->sequence->detached += detached;
     op->seq = op->sequence->started++;
     op->state = CTN_OP_ACTIVE;
+    ctn_exec_t *exec = op->exec; /* the operation may be freed below */
     op_link(op);
-    (void)ctn_exec_progress_network(op->exec);
-    (void)ctn_exec_poll_background(op->exec);
+    (void)ctn_exec_progress_network(exec);
+    if (op->algorithm->ready(op)) {
+        (void)ctn_op_advance(op);
+    }
+    (void)ctn_exec_poll_background_batch(exec, 0);
 }
 
 ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)

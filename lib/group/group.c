@@ -384,6 +384,7 @@ bool ctn_groups_left(const ctn_exec_t *exec)
 size_t ctn_groups_release(ctn_exec_t *exec)
 {
     size_t count = 0;
+    exec->background_next = NULL;
     while (exec->background != NULL) {
         ctn_op_t *op = exec->background;
         exec->background = op->next;

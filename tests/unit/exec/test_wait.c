@@ -379,6 +379,47 @@ START_TEST(sleeps_are_short_where_nothing_wakes)
 }
 END_TEST
 
+static unsigned asked; /* how often a background operation was */
+
+static bool is_not_ready(const ctn_op_t *op)
+{
+    (void)op;
+    asked++;
+    return false;
+}
+
+/** However many operations are in the background, a rank that adds one asks few
+ * of them, and later each of the others. */
+START_TEST(background_is_polled_in_parts)
+{
+    enum { MANY = 500, FEW = 40 };
+    static const ctn_phase_t phases[] = {{NULL, NULL}};
+    static const ctn_algorithm_t algorithm = {
+        .name = "idle", .phases = phases, .ready = is_not_ready};
+    static ctn_sequence_t sequence[MANY];
+    rig_open(&sleeps, true);
+    for (int i = 0; i < MANY; i++) {
+        ctn_sequence_set(&sequence[i], NULL, 2, 1);
+        ctn_op_t *op = ctn_op_create(&rig.exec, &algorithm, &sequence[i]);
+        ck_assert_ptr_nonnull(op);
+        asked = 0;
+        ctn_op_start_background(op, true);
+        ck_assert_uint_ge(asked, 1);
+        ck_assert_uint_le(asked, FEW);
+    }
+    asked = 0;
+    for (int i = 0; i < MANY; i++) {
+        (void)ctn_exec_poll(&rig.exec);
+    }
+    ck_assert_uint_ge(asked, MANY);
+    ck_assert_uint_le(asked, MANY * FEW);
+    asked = 0;
+    (void)ctn_exec_poll_background(&rig.exec);
+    ck_assert_uint_eq(asked, MANY);
+    ctn_pool_drop(&rig.exec.pool);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, open_doorbells, close_doorbells);
@@ -395,6 +436,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, the_abort_flag_is_polled);
     tcase_add_test(tcase, spins_when_asked);
     tcase_add_test(tcase, passing_time_yields);
+    tcase_add_test(tcase, background_is_polled_in_parts);
     tcase_add_loop_test(tcase, sleeps_are_short_where_nothing_wakes, 0, 5);
 }
 
