@@ -38,7 +38,7 @@ catena_status_t ctn_groups_open(ctn_exec_t *exec)
 
 ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec)
 {
-    return ctn_heap_alloc_sparse(exec->heap);
+    return ctn_heap_alloc_sparse(exec->heap, false);
 }
 
 void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block)

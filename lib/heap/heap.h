@@ -120,16 +120,19 @@ void ctn_heap_free(ctn_heap_t *heap, void *block);
  * context may call these functions. */
 /** Allocate a sparse block. Its pages do not count against the limit yet; with
  * a segment in /dev/shm, where a page that is touched must be there, they do.
+ * @param fresh not one that was freed as `clean`
  * @return NULL: no memory, or no addresses */
-void *ctn_heap_alloc_sparse(ctn_heap_t *heap);
+void *ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh);
+/** The bytes of each. */
+size_t ctn_heap_sparse_bytes(const ctn_heap_t *heap);
 /** Count the pages of part of a sparse block against the limit, those that do
  * not count already. Memory of other blocks counts as it is. Whoever uses a
  * page takes it before that, or very soon afterwards.
  * @return false: the limit is reached */
 bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes);
 /** Free a sparse block.
- * @param zero all of it is zero: it may be used again as it is */
-void ctn_heap_free_sparse(ctn_heap_t *heap, void *block, bool zero);
+ * @param clean it may be allocated again as it is: what must be zero is */
+void ctn_heap_free_sparse(ctn_heap_t *heap, void *block, bool clean);
 void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats);
 
 #endif

@@ -135,8 +135,9 @@ static bool give_pages(ctn_heap_t *heap, uint32_t number)
     sparse_block_t *block = block_at(sparse, number);
     size_t bytes = bytes_taken(sparse, number);
     unsigned char *start = start_of(sparse, number);
-    /* All of it: peers may have used pages that are not taken. */
-    if (!ctn_heap_source_clear(heap, start, sparse->block_bytes)) {
+    /* All of it: peers may have used pages that are not taken. But no rank used
+     * a block before its owner took a page. */
+    if (bytes > 0 && !ctn_heap_source_clear(heap, start, sparse->block_bytes)) {
         return false;
     }
     ctn_heap_source_return(heap, bytes);
@@ -186,10 +187,10 @@ static uint32_t make_block(ctn_sparse_t *sparse)
     return (uint32_t)++sparse->made;
 }
 
-static uint32_t get_block(ctn_heap_t *heap)
+static uint32_t get_block(ctn_heap_t *heap, bool fresh)
 {
     ctn_sparse_t *sparse = &heap->sparse;
-    uint32_t number = pop(sparse, &sparse->kept_list);
+    uint32_t number = fresh ? NONE : pop(sparse, &sparse->kept_list);
     if (number != NONE) {
         add(&sparse->kept, -bytes_taken(sparse, number));
         return number;
@@ -206,12 +207,12 @@ static uint32_t get_block(ctn_heap_t *heap)
     return number;
 }
 
-void *ctn_heap_alloc_sparse(ctn_heap_t *heap)
+void *ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh)
 {
     ctn_sparse_t *sparse = &heap->sparse;
     uint32_t number;
     do {
-        number = get_block(heap);
+        number = get_block(heap, fresh);
     } while (number == NONE && ctn_heap_reclaim(heap, sparse->block_bytes));
     if (number == NONE) {
         ctn_arena_full(&heap->arena, sparse->block_bytes);
@@ -220,6 +221,11 @@ void *ctn_heap_alloc_sparse(ctn_heap_t *heap)
     ctn_unpoison(start_of(sparse, number), sparse->block_bytes);
     add(&sparse->allocations, 1);
     return start_of(sparse, number);
+}
+
+size_t ctn_heap_sparse_bytes(const ctn_heap_t *heap)
+{
+    return heap->sparse.block_bytes;
 }
 
 bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)
@@ -282,7 +288,7 @@ static void keep(ctn_heap_t *heap, uint32_t number)
     }
 }
 
-void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, bool zero)
+void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, bool clean)
 {
     ctn_sparse_t *sparse = &heap->sparse;
     uint32_t number = number_at(sparse, memory);
@@ -290,12 +296,12 @@ void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, bool zero)
         return;
     }
     add(&sparse->frees, 1);
-    if (!zero && give_pages(heap, number)) {
+    if (!clean && give_pages(heap, number)) {
         ctn_poison(memory, sparse->block_bytes);
         push(sparse, &sparse->empty_list, number);
         return;
     }
-    if (!zero) {
+    if (!clean) {
         memset(memory, 0, sparse->block_bytes);
     }
     ctn_poison(memory, sparse->block_bytes);

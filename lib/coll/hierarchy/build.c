@@ -6,12 +6,14 @@
  * The members of a subgroup exchange the addresses of their modules' memory and
  * the ranks that they represent. The leaders form a chain of their own, for the
  * next level. Before the first level all ranks of the group agree on the
- * settings, and after the last one on the outcome. Rounds: a few times
- * ceil(log2 n) for each level of n participants, and those of a split by hash
- * (SPL-7). Memory: the modules, the tables of this rank's subgroups, and on
- * leaders the ranges of ranks that they represent; consecutive ranks are one
- * range. */
+ * settings, and after the last one on the outcome. On one node two exchanges
+ * through the node area do all of this if one module serves all ranks. Rounds:
+ * a few times ceil(log2 n) for each level of n participants, and those of a
+ * split by hash (SPL-7). Memory: the modules, the tables of this rank's
+ * subgroups, and on leaders the ranges of ranks that they represent;
+ * consecutive ranks are one range. */
 
+#include "coll/barrier.h"
 #include "coll/hierarchy/levels.h"
 #include "core/hash.h"
 
@@ -109,6 +111,7 @@ typedef struct hierarchy_build {
     ctn_rank_blocks_t blocks;    /* records of the subgroup's members */
     /* Double scans: of this rank, of the ranks before and after it. */
     facts_t own, left, right;
+    ctn_topo_t *topo; /* of a group on one node; see "by the node area" */
     ctn_bins_t own_bins, left_bins, right_bins;
 } hierarchy_build_t;
 
@@ -248,6 +251,9 @@ static void free_control_blocks(hierarchy_build_t *build)
 /* Indices in `phases`. */
 enum {
     PHASE_WAIT,
+    PHASE_NODE,
+    PHASE_NODE_DECIDE,
+    PHASE_NODE_END,
     PHASE_AGREE,
     PHASE_DECIDE,
     PHASE_SPLIT,
@@ -288,6 +294,17 @@ static void find_names(hierarchy_build_t *build)
         note(build, build->levels.level[i].rule->find(build->all->group,
                                                       build->name[i]));
     }
+}
+
+/** The levels are automatic: choose them. */
+static void choose_levels(hierarchy_build_t *build, bool oversubscribed)
+{
+    note(build,
+         ctn_hierarchy_levels_read(
+             build->all->group->exec->log, "the default hierarchy",
+             oversubscribed ? default_levels_oversubscribed : default_levels,
+             &build->levels));
+    find_names(build);
 }
 
 /** Whether this rank and the one before it are apart: they share no heap. If no
@@ -360,19 +377,201 @@ static ctn_step_t decide(ctn_op_t *op)
         return end_on_all(op, CATENA_OK);
     }
     if (is_automatic(build)) {
-        note(build,
-             ctn_hierarchy_levels_read(op->exec->log, "the default hierarchy",
-                                       hierarchy->oversubscribed
-                                           ? default_levels_oversubscribed
-                                           : default_levels,
-                                       &build->levels));
+        choose_levels(build, hierarchy->oversubscribed);
         if (build->status != CATENA_OK) { /* so on all ranks */
             return end_on_all(op, build->status);
         }
-        find_names(build);
     }
     open_chain(build, 0);
     return CTN_STEP_NEXT;
+}
+
+/** Link the module of this level with those of the other members, and add it to
+ * the hierarchy.
+ * @param records of the subgroup's members
+ * @param me index of this rank among them */
+static catena_status_t add_module(hierarchy_build_t *build,
+                                  const ctn_rank_blocks_t *records, uint32_t me,
+                                  bool oversubscribed)
+{
+    ctn_module_entry_t *entry = ctn_module_entry_create(
+        records, build->levels.level[build->level].rule, me, oversubscribed);
+    if (entry == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    entry->module = build->module;
+    entry->next = build->modules;
+    build->modules = entry;
+    build->module = NULL;
+    catena_status_t status =
+        entry->module->bcol->link(entry->module, &entry->sbgp);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_hierarchy_t *hierarchy = build->hierarchy;
+    hierarchy->level[hierarchy->levels++] = entry->module;
+    hierarchy->in_order &= entry->sbgp.in_order;
+    return CATENA_OK;
+}
+
+/* ---- by the node area ---- */
+
+/* If all ranks of the group are on one node and its topology is built, two
+ * exchanges through the node area replace all else, where the first level has
+ * one subgroup. In the first one each rank writes what the others must know of
+ * its settings, its subgroup and its module; in the second one whether it could
+ * link the modules. The entries lie where splits publish records, which do not
+ * run at the same time: they wait until they are the oldest operation, too. */
+
+typedef struct node_facts {
+    uint64_t digest; /* of the settings */
+    uint64_t name;   /* hash of the name of its subgroup in the first level */
+    uint64_t memory; /* of its module */
+    int64_t status;
+} node_facts_t;
+
+/** Return where the member with local rank i publishes. It is the group's rank
+ * i, as the group has one node. */
+static node_facts_t *node_facts_of(const hierarchy_build_t *build, uint32_t i)
+{
+    const ctn_topo_t *topo = build->topo;
+    size_t half = (topo->splits + 1) % 2 * ctn_topo_local_size(topo);
+    ctn_published_record_t *record =
+        &topo->node_area.published_record[half + i];
+    _Static_assert(sizeof(node_facts_t) <= sizeof(record->data), "it fits");
+    return (node_facts_t *)(void *)record->data;
+}
+
+/** Publish this rank's entry, and wait for those of all. */
+static ctn_step_t publish_on_node(ctn_op_t *op, node_facts_t entry)
+{
+    hierarchy_build_t *build = build_of(op);
+    build->topo->splits++;
+    *node_facts_of(build, ctn_topo_local_rank(build->topo)) = entry;
+    return ctn_op_call(op, ctn_publish_fence_create(build->all->group));
+}
+
+/** Return the worst status that is published. */
+static catena_status_t worst_on_node(const hierarchy_build_t *build)
+{
+    int64_t worst = CATENA_OK;
+    for (uint32_t i = 0; i < ctn_topo_local_size(build->topo); i++) {
+        int64_t status = node_facts_of(build, i)->status;
+        worst = status < worst ? status : worst;
+    }
+    return (catena_status_t)worst;
+}
+
+/** The first exchange. All ranks know whether there is one: they have built the
+ * topology in the same operation, or with the group. */
+static ctn_step_t exchange_on_node(ctn_op_t *op)
+{
+    hierarchy_build_t *build = build_of(op);
+    catena_group_t *group = build->all->group;
+    ctn_topo_t *topo = ctn_topo_known(group);
+    if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
+        group->chain.place.size == 1) {
+        return ctn_op_jump(op, PHASE_AGREE);
+    }
+    build->topo = topo;
+    build->same = find_same(build);
+    node_facts_t entry = {.digest = build->digest};
+    if (is_automatic(build)) {
+        choose_levels(build, topo->oversubscribed);
+    }
+    if (build->same == NULL && build->status == CATENA_OK) {
+        const ctn_bcol_t *bcol = build->levels.level[0].bcol;
+        entry.name = ctn_hash_add_text(0, build->name[0]);
+        note(build, bcol->create(op->exec, topo->node.place.size,
+                                 topo->node.place.rank, topo->oversubscribed,
+                                 group->hidden, &build->module, &entry.memory));
+    }
+    entry.status = build->status;
+    return publish_on_node(op, entry);
+}
+
+/** Make the records of all ranks, as they would send them. @return one block of
+ * memory; NULL: no memory */
+static ctn_rank_block_t *records_of_node(const hierarchy_build_t *build)
+{
+    uint32_t n = ctn_topo_local_size(build->topo);
+    size_t bytes = ctn_member_record_bytes(1);
+    ctn_rank_block_t *block = calloc(n, sizeof(*block) + bytes);
+    for (uint32_t i = 0; block != NULL && i < n; i++) {
+        ctn_member_record_t *record =
+            (void *)((unsigned char *)(block + n) + i * bytes);
+        record->memory = (ctn_address_t){
+            .process = ctn_topo_local(build->topo, i)->address.process,
+            .offset = node_facts_of(build, i)->memory};
+        record->rank = i;
+        record->ranges = 1;
+        record->range[0] = (ctn_range_t){i, 1};
+        block[i] = (ctn_rank_block_t){record, bytes};
+    }
+    return block;
+}
+
+/** Link the module of the only subgroup. */
+static catena_status_t link_on_node(hierarchy_build_t *build)
+{
+    const ctn_topo_t *topo = build->topo;
+    ctn_hierarchy_t *hierarchy = build->hierarchy;
+    ctn_rank_blocks_t records = {.block = records_of_node(build),
+                                 .count = ctn_topo_local_size(topo)};
+    hierarchy->oversubscribed = topo->oversubscribed;
+    hierarchy->one_node = true;
+    hierarchy->in_order = true;
+    hierarchy->top = true;
+    catena_status_t status =
+        records.block != NULL
+            ? add_module(build, &records, ctn_topo_local_rank(topo),
+                         topo->oversubscribed)
+            : CATENA_ERR_NO_MEMORY;
+    free(records.block);
+    return status;
+}
+
+/** What follows from the entries: an error, nothing to build, the levels as on
+ * several nodes, or a hierarchy of one level. */
+static ctn_step_t decide_on_node(ctn_op_t *op)
+{
+    hierarchy_build_t *build = build_of(op);
+    uint32_t me = ctn_topo_local_rank(build->topo);
+    catena_status_t worst = worst_on_node(build);
+    uint64_t name = node_facts_of(build, 0)->name;
+    bool differ = false;
+    bool divided = false;
+    for (uint32_t i = 0; i < ctn_topo_local_size(build->topo); i++) {
+        const node_facts_t *entry = node_facts_of(build, i);
+        differ |= entry->digest != build->digest;
+        divided |= entry->name != name;
+    }
+    if (differ) {
+        build->own.digest = build->digest;
+        build->left = (facts_t){.ranks = me};
+        build->left.digest = me > 0 ? node_facts_of(build, me - 1)->digest : 0;
+        report_different_settings(build);
+        return end_on_all(op, CATENA_ERR_ARG);
+    }
+    if (worst != CATENA_OK || build->same != NULL) {
+        if (worst == CATENA_OK) {
+            take_over(build->hierarchy, build->same);
+        }
+        return end_on_all(op, worst);
+    }
+    if (divided) {
+        build->module->bcol->destroy(build->module);
+        build->module = NULL;
+        return ctn_op_jump(op, PHASE_AGREE);
+    }
+    note(build, link_on_node(build));
+    return publish_on_node(op, (node_facts_t){.status = build->status});
+}
+
+/** The second exchange has ended. */
+static ctn_step_t end_on_node(ctn_op_t *op)
+{
+    return end_on_all(op, worst_on_node(build_of(op)));
 }
 
 /* ---- a level ---- */
@@ -437,39 +636,18 @@ static catena_status_t represent_all(hierarchy_build_t *build,
     return CATENA_OK;
 }
 
-/** Link the module with those of the other members, and add it to the
- * hierarchy. */
-static catena_status_t add_module(hierarchy_build_t *build)
-{
-    ctn_module_entry_t *entry = ctn_module_entry_create(
-        &build->blocks, build->levels.level[build->level].rule,
-        chain_of_subgroup(build)->place.rank,
-        (agreed_facts(build).flags & OVERSUBSCRIBED) != 0);
-    if (entry == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    entry->module = build->module;
-    entry->next = build->modules;
-    build->modules = entry;
-    build->module = NULL;
-    catena_status_t status =
-        entry->module->bcol->link(entry->module, &entry->sbgp);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    ctn_hierarchy_t *hierarchy = build->hierarchy;
-    hierarchy->level[hierarchy->levels++] = entry->module;
-    hierarchy->in_order &= entry->sbgp.in_order;
-    return entry->sbgp.me == 0 ? represent_all(build, entry) : CATENA_OK;
-}
-
 /** Add the module if all members have made theirs. */
 static ctn_step_t take(ctn_op_t *op)
 {
     hierarchy_build_t *build = build_of(op);
+    uint32_t me = chain_of_subgroup(build)->place.rank;
+    bool oversubscribed = (agreed_facts(build).flags & OVERSUBSCRIBED) != 0;
     note(build, ctn_member_records_status(&build->blocks));
     if (build->status == CATENA_OK) {
-        note(build, add_module(build));
+        note(build, add_module(build, &build->blocks, me, oversubscribed));
+    }
+    if (build->status == CATENA_OK && me == 0) {
+        note(build, represent_all(build, build->modules));
     }
     ctn_rank_blocks_release(op->exec, &build->blocks);
     return CTN_STEP_NEXT;
@@ -583,6 +761,9 @@ static void release(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"wait", wait_until_oldest},
+                                     {"exchange on the node", exchange_on_node},
+                                     {"decide on the node", decide_on_node},
+                                     {"end on the node", end_on_node},
                                      {"agree", agree_before},
                                      {"decide", decide},
                                      {"split", split_by_name},

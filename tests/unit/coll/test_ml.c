@@ -458,8 +458,50 @@ START_TEST(explains)
 }
 END_TEST
 
+/** On one node a group that a split made needs no message to build its
+ * hierarchy, and takes few pages of the heap. A long vector works, too. */
+static void first_call(job_t *job)
+{
+    enum { LONG = 3000, MOST = 64 << 10 };
+    static double one[LONG], sum[16][LONG];
+    uint32_t me = job->rank;
+    catena_heap_stats_t before, after;
+    catena_group_t *group = NULL;
+    uint64_t messages = 0;
+    for (int i = 0; i < LONG; i++) {
+        one[i] = 1;
+    }
+    for (int i = 0; i < 3; i++) {
+        ctn_heap_get_stats(job->exec->heap, &before);
+        JOB_CHECK(job,
+                  catena_group_dup(job->context->world, &group) == CATENA_OK);
+        JOB_CHECK(job, catena_group_set(group, "hierarchy",
+                                        "node:shm,network:p2p") == CATENA_OK);
+        messages = job->exec->tally.messages;
+        JOB_CHECK(job, catena_allreduce(one, sum[me], 1, CATENA_DOUBLE,
+                                        CATENA_SUM, group) == CATENA_OK);
+        /* later a teardown may send some */
+        JOB_CHECK(job, i > 0 || job->exec->tally.messages == messages);
+        ctn_heap_get_stats(job->exec->heap, &after);
+        JOB_CHECK(job, i == 0 || job->rank == 0 ||
+                           after.in_use <= before.in_use + MOST);
+        JOB_CHECK(job, sum[me][0] == (double)job->size);
+        JOB_CHECK(job, catena_allreduce(one, sum[me], LONG, CATENA_DOUBLE,
+                                        CATENA_SUM, group) == CATENA_OK);
+        JOB_CHECK(job, sum[me][LONG - 1] == (double)job->size);
+        JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
+    }
+}
+
+START_TEST(first_calls_on_a_node)
+{
+    ck_assert_int_eq(job_simulate_node(_i, (uint64_t)_i, first_call), 0);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
+    tcase_add_loop_test(tcase, first_calls_on_a_node, 2, 9);
     tcase_add_loop_test(tcase, results, 0, 2 * HIERARCHIES);
     tcase_add_loop_test(tcase, every_algorithm, 0, 2 * KINDS);
     tcase_add_loop_test(tcase, without_memory, 0, 2 * OF_BLOCKS);

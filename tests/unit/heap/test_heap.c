@@ -529,7 +529,7 @@ START_TEST(sparse_blocks)
     uint64_t offset;
 
     for (unsigned i = 0; i < BLOCKS; i++) {
-        block[i] = ctn_heap_alloc_sparse(heap);
+        block[i] = ctn_heap_alloc_sparse(heap, false);
         ck_assert_ptr_nonnull(block[i]);
         ck_assert(ctn_heap_contains(heap, block[i], SPARSE, &offset));
         ck_assert_uint_eq(offset % CTN_PAGE_BYTES, 0);
@@ -568,7 +568,7 @@ START_TEST(sparse_blocks_are_zero)
 
     for (int turn = 0; turn < 6; turn++) {
         for (int i = 0; i < 3; i++) {
-            block[i] = ctn_heap_alloc_sparse(heap);
+            block[i] = ctn_heap_alloc_sparse(heap, i == 1);
             ck_assert_ptr_nonnull(block[i]);
             ck_assert(heap_all_zero(block[i], SPARSE));
             ck_assert(ctn_heap_take(heap, block[i] + 4096, part));
@@ -602,7 +602,7 @@ START_TEST(sparse_exhaustion)
     int calls = 3;
 
     for (int i = 0; i < 3; i++) {
-        block[i] = ctn_heap_alloc_sparse(heap);
+        block[i] = ctn_heap_alloc_sparse(heap, false);
     }
     ctn_heap_on_shortage(heap, run_out, &calls);
     ck_assert(ctn_heap_take(heap, block[0], SPARSE));

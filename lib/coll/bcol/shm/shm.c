@@ -297,6 +297,41 @@ shm_named_algorithm(const shm_algorithm_t *const *algorithms,
 
 /* ---- the basic collectives ---- */
 
+/** Whether an operation may use eager rows and staging buffers. */
+static bool needs_buffers(const shm_t *shm, const ctn_basic_coll_t *basic,
+                          ctn_basic_kind_t kind)
+{
+    switch (kind) {
+    case CTN_BARRIER:
+    case CTN_FANIN:
+    case CTN_FANOUT:
+        return false;
+    case CTN_BCAST:
+    case CTN_REDUCE:
+    case CTN_ALLREDUCE:
+    case CTN_SCAN:
+    case CTN_EXSCAN:
+        return basic->bytes > shm->descriptor_data;
+    default: /* the blocks of other members may be longer */
+        return true;
+    }
+}
+
+/** Take the pages of the eager rows and staging buffers, if an operation may
+ * use them. @return false: no memory */
+CTN_COLD static bool take_buffers(shm_t *shm, const ctn_basic_coll_t *basic,
+                                  ctn_basic_kind_t kind)
+{
+    if (shm->has_buffers || !needs_buffers(shm, basic, kind)) {
+        return true;
+    }
+    shm_layout_t at = lay_out(shm->size, shm->me == 0, shm->oversubscribed,
+                              shm->sequence.generations);
+    shm->has_buffers =
+        ctn_heap_take(shm->module.exec->heap, shm->memory, at.bytes);
+    return shm->has_buffers;
+}
+
 typedef const shm_algorithm_t *(*chooser_t)(const shm_t *shm,
                                             const ctn_basic_coll_t *basic);
 
@@ -318,7 +353,10 @@ static const chooser_t choosers[CTN_BASICS] = {
 static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_coll_t *basic,
                            ctn_basic_kind_t kind)
 {
-    return make(module, basic, choosers[kind]((shm_t *)module, basic));
+    shm_t *shm = (shm_t *)module;
+    return take_buffers(shm, basic, kind)
+               ? make(module, basic, choosers[kind](shm, basic))
+               : NULL;
 }
 
 #define MAKE(name, kind)                                                       \
@@ -434,6 +472,9 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
     bool synchronizing = algorithm->base.synchronizing;
     uint64_t seq;
     *status = CATENA_OK;
+    if (!shm->has_buffers && !take_buffers(shm, basic, kind)) {
+        return false;
+    }
     if ((!synchronizing && !pass_generation_barrier(shm, status)) ||
         !inline_begin(shm, synchronizing, &seq)) {
         return *status != CATENA_OK;
@@ -449,7 +490,7 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
 
 /* ---- the module ---- */
 
-/** Read each page that all members write, so that later calls find it mapped.
+/** Read each page of the words, so that later calls find it mapped.
  * Two members that touch a new page at the same time wait for each other in the
  * kernel, 30 us for each of the first pages instead of 2. */
 static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
@@ -458,6 +499,39 @@ static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
     for (size_t at = 0; !exec->virtual_time && at < bytes; at += 4096) {
         (void)*(const volatile unsigned char *)(memory + at);
     }
+}
+
+/** Allocate the memory of this member. It is a sparse block, of which only the
+ * words are needed now, unless it is longer than such a block.
+ * @return false: no memory */
+static bool allocate(shm_t *shm, const shm_layout_t *at)
+{
+    ctn_exec_t *exec = shm->module.exec;
+    shm->is_sparse = at->bytes <= ctn_heap_sparse_bytes(exec->heap);
+    shm->has_buffers = !shm->is_sparse;
+    shm->memory =
+        shm->is_sparse
+            ? ctn_heap_alloc_sparse(exec->heap, true)
+            : ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, at->bytes);
+    if (shm->memory == NULL ||
+        !ctn_heap_take(exec->heap, shm->memory, at->eager_rows)) {
+        return false;
+    }
+    /* So other members find the pages that hold the words. */
+    touch_pages(exec, shm->memory, at->eager_rows);
+    return true;
+}
+
+static void release(shm_t *shm)
+{
+    ctn_exec_t *exec = shm->module.exec;
+    if (!shm->is_sparse) {
+        ctn_exec_free(exec, shm->memory);
+    } else if (exec->status == CATENA_OK) { /* see ctn_exec_free */
+        ctn_heap_free_sparse(exec->heap, shm->memory, false);
+    }
+    free(shm->peer);
+    free(shm);
 }
 
 static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
@@ -470,17 +544,14 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
     if (shm == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    shm->memory = ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, at.bytes);
-    shm->peer = calloc(size, sizeof(shm_peer_t));
-    if (shm->memory == NULL || shm->peer == NULL ||
-        !ctn_heap_contains(exec->heap, shm->memory, at.bytes, offset)) {
-        ctn_exec_free(exec, shm->memory);
-        free(shm->peer);
-        free(shm);
-        return CATENA_ERR_NO_MEMORY;
-    }
     shm->module = (ctn_module_t){
         .bcol = &ctn_bcol_shm, .exec = exec, .sequence = &shm->sequence};
+    shm->peer = calloc(size, sizeof(shm_peer_t));
+    if (shm->peer == NULL || !allocate(shm, &at) ||
+        !ctn_heap_contains(exec->heap, shm->memory, at.bytes, offset)) {
+        release(shm);
+        return CATENA_ERR_NO_MEMORY;
+    }
     ctn_sequence_set(&shm->sequence, NULL, generations,
                      few ? SHM_FEW_FLIGHT : SHM_FLIGHT);
     shm->sequence.ahead = true;
@@ -544,7 +615,7 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
     shm->descriptors = memory + at.descriptors;
     shm->fold_flags = memory + at.fold_flags;
     shm->eager_rows = memory + at.eager_rows;
-    touch_pages(module->exec, memory, at.staging);
+    touch_pages(module->exec, memory, at.eager_rows);
     return CATENA_OK;
 }
 
@@ -552,9 +623,7 @@ static void shm_destroy(ctn_module_t *module)
 {
     shm_t *shm = (shm_t *)module;
     shm_release_kept(shm);
-    ctn_exec_free(module->exec, shm->memory);
-    free(shm->peer);
-    free(shm);
+    release(shm);
 }
 
 const ctn_bcol_t ctn_bcol_shm = {
