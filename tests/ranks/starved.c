@@ -72,10 +72,15 @@ static catena_status_t run(catena_context_t *context, const double *in,
         return catena_neighbor_allgather(in, ELEMENTS, CATENA_DOUBLE, out,
                                          ELEMENTS, CATENA_DOUBLE, *complete);
     }
-    return what != NULL && strcmp(what, "split") == 0
-               ? catena_group_dup(*group, &again)
-               : catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM,
-                             *group);
+    if (what == NULL || strcmp(what, "split") != 0) {
+        return catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM,
+                           *group);
+    }
+    /* A rank that does not wait for the one without memory gets its group. */
+    do {
+        status = catena_group_dup(*group, &again);
+    } while (status == CATENA_OK);
+    return status;
 }
 
 int main(void)
