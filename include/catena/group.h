@@ -221,7 +221,8 @@ CATENA_API catena_status_t catena_group_split_level(catena_group_t *group,
 typedef struct catena_group_stats {
     size_t size;         /**< sizeof this struct, set by the caller */
     size_t handle_bytes; /**< of the handle; the same for all groups */
-    size_t block_bytes;  /**< of its control block, in the shared heap */
+    size_t block_bytes;  /**< addresses of its control block in the shared heap;
+                              memory counts as it is used */
     const char *split_algorithm; /**< of the last split; NULL: none yet */
     uint64_t split_rounds;   /**< of messages in which this rank took part */
     uint64_t split_messages; /**< sent by this rank */
