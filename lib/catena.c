@@ -206,23 +206,10 @@ static void link_world(catena_context_t *context)
     }
 }
 
-/** Take the memory of the world's control block that is used in any case: a
- * rank without it does not join. */
-static bool take_world(catena_context_t *context)
-{
-    catena_group_t *world = context->world;
-    ctn_topo_t *topo = ctn_topo_of(world);
-    return ctn_sequence_take(context->exec, &world->chain.sequence) &&
-           ctn_sequence_take(context->exec, &topo->node.sequence) &&
-           ctn_sequence_take(context->exec, &topo->leaders.sequence) &&
-           ctn_sequence_take(context->exec, &world->sequence) &&
-           ctn_heap_take(context->heap, &ctn_group_block(world)->abort_flag,
-                         sizeof(uint64_t));
-}
-
 static catena_status_t make_world(catena_context_t *context)
 {
-    catena_status_t status = ctn_group_create(context->exec, &context->world);
+    catena_status_t status =
+        ctn_group_create_world(context->exec, &context->world);
     if (status != CATENA_OK) {
         return status;
     }
@@ -236,9 +223,6 @@ static catena_status_t make_world(catena_context_t *context)
     status = ctn_topo_link_node(context->world, context->boot->local_ranks);
     if (status != CATENA_OK) {
         return status;
-    }
-    if (!take_world(context)) {
-        return CATENA_ERR_NO_MEMORY;
     }
     /* A first barrier builds the topology and shows that all ranks have
      * started. */

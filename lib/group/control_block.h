@@ -11,8 +11,9 @@
 
 /* The control block of a group member: memory in the member's arena. Its
  * address is the address of the member. Its size and its layout do not depend
- * on the group. It is a sparse block of the heap: a part takes no memory before
- * the first operation that uses it. It holds the slots of
+ * on the group. It is a sparse block of the heap, except that of the world: a
+ * part takes no memory before the first operation that uses it. It holds the
+ * slots of
  *
  * - the group's chain,
  * - subchains: chains of some of the members, which a higher layer forms,

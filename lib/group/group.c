@@ -34,24 +34,33 @@ static bool take_teardown(ctn_exec_t *exec, const void *slots, uint32_t members)
                              CTN_TEARDOWN_GENERATIONS * sizeof(ctn_slot_t));
 }
 
-catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
+/** Create a group with this control block; NULL: there is no memory for it. */
+static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
+                              catena_group_t **out)
 {
-    catena_group_t *group = calloc(1, sizeof(*group));
-    ctn_control_block_t *block =
-        group != NULL ? ctn_control_block_get(exec) : NULL;
+    catena_group_t *group = block != NULL ? calloc(1, sizeof(*group)) : NULL;
     /* A group can be freed even if there is no memory then: most groups need no
      * more than this page. */
-    if (block != NULL && !take_teardown(exec, block->teardown, 2)) {
+    if (group == NULL || !take_teardown(exec, block->teardown, 2)) {
         ctn_control_block_put(exec, block);
-        block = NULL;
-    }
-    if (block == NULL) {
         free(group);
         return CATENA_ERR_NO_MEMORY;
     }
     set_up(group, exec, block);
     *out = group;
     return CATENA_OK;
+}
+
+catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
+{
+    return create(exec, ctn_control_block_get(exec), out);
+}
+
+catena_status_t ctn_group_create_world(ctn_exec_t *exec, catena_group_t **out)
+{
+    return create(
+        exec, ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_control_block_t)),
+        out);
 }
 
 catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots)

@@ -148,6 +148,11 @@ catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots);
 
 /** Create a group with a new control block; its chain has no place yet. */
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);
+/** The same for the world, before any other allocation. Its control block must
+ * lie at the same offset on all ranks, so it is not a sparse block: their
+ * offsets depend on the limit of the node. */
+catena_status_t ctn_group_create_world(ctn_exec_t *exec,
+                                       catena_group_t **group);
 /** Create a hidden duplicate of a group, with a new control block. Its chain is
  * not linked yet: operations wait until ctn_sequence_open.
  * @param shared bytes of the shared part, if its control block is small

@@ -130,7 +130,7 @@ size_t ctn_heap_sparse_bytes(const ctn_heap_t *heap);
  * page takes it before that, or very soon afterwards.
  * @return false: the limit is reached */
 bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes);
-/** Free a sparse block.
+/** Free a sparse block, or another one. NULL is allowed.
  * @param clean it may be allocated again as it is: what must be zero is */
 void ctn_heap_free_sparse(ctn_heap_t *heap, void *block, bool clean);
 void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats);

@@ -293,6 +293,7 @@ void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, bool clean)
     ctn_sparse_t *sparse = &heap->sparse;
     uint32_t number = number_at(sparse, memory);
     if (number == NONE) {
+        ctn_heap_free(heap, memory);
         return;
     }
     add(&sparse->frees, 1);

@@ -8,6 +8,7 @@
 #include "unit/said.h"
 #include "unit/unit.h"
 
+#include "heap/segment.h"
 #include "transports/sim/engine.h"
 
 #include <catena/neighbor.h>
@@ -43,7 +44,10 @@ void *__wrap_ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh)
 
 bool __wrap_ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)
 {
-    return !refusal_asks() && __real_ctn_heap_take(heap, memory, bytes);
+    uint64_t offset = 0;
+    (void)ctn_heap_contains(heap, memory, bytes, &offset);
+    return (offset < heap->header->sparse_off || !refusal_asks()) &&
+           __real_ctn_heap_take(heap, memory, bytes);
 }
 
 void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message);
