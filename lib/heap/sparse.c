@@ -135,9 +135,8 @@ static bool give_pages(ctn_heap_t *heap, uint32_t number)
     sparse_block_t *block = block_at(sparse, number);
     size_t bytes = bytes_taken(sparse, number);
     unsigned char *start = start_of(sparse, number);
-    /* All of it: peers may have used pages that are not taken. But no rank used
-     * a block before its owner took a page. */
-    if (bytes > 0 && !ctn_heap_source_clear(heap, start, sparse->block_bytes)) {
+    /* All of it: peers may have used pages that are not taken. */
+    if (!ctn_heap_source_clear(heap, start, sparse->block_bytes)) {
         return false;
     }
     ctn_heap_source_return(heap, bytes);
@@ -250,13 +249,13 @@ bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)
 }
 
 /** Return the pages of blocks that are free already, until `keep` bytes are
- * left. @return whether there were any */
+ * left; 0: of all. @return whether there were any */
 static bool give_kept(ctn_heap_t *heap, size_t keep)
 {
     ctn_sparse_t *sparse = &heap->sparse;
-    size_t before = sparse->kept;
+    bool any = false;
     uint32_t number = NONE;
-    while (sparse->kept > keep &&
+    while ((keep == 0 || sparse->kept > keep) &&
            (number = pop(sparse, &sparse->kept_list)) != NONE) {
         size_t bytes = bytes_taken(sparse, number);
         if (!give_pages(heap, number)) {
@@ -265,8 +264,9 @@ static bool give_kept(ctn_heap_t *heap, size_t keep)
         }
         add(&sparse->kept, -bytes);
         push(sparse, &sparse->empty_list, number);
+        any = true;
     }
-    return sparse->kept < before;
+    return any;
 }
 
 bool ctn_sparse_trim(ctn_heap_t *heap)

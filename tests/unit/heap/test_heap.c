@@ -594,6 +594,23 @@ static bool run_out(void *argument)
     return --*(int *)argument > 0;
 }
 
+/** So are those into which peers wrote before their pages were taken. */
+START_TEST(sparse_blocks_of_peers_are_zero)
+{
+    ctn_heap_t *heap = sparse_heap_of(CTN_SEGMENT_MEMFD, 64 * MIB);
+    bool clean = _i == 1;
+
+    unsigned char *block = ctn_heap_alloc_sparse(heap, true);
+    heap_fill(block, SPARSE, 7);
+    ctn_heap_free_sparse(heap, block, clean);
+    ck_assert(ctn_sparse_trim(heap) || !clean);
+    ck_assert_ptr_eq(ctn_heap_alloc_sparse(heap, true), block);
+    ck_assert(heap_all_zero(block, SPARSE));
+    ctn_heap_check(heap);
+    ctn_heap_destroy(heap);
+}
+END_TEST
+
 /** At the limit pages are refused; what is free but kept is used first. */
 START_TEST(sparse_exhaustion)
 {
@@ -627,6 +644,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, sparse_blocks);
     tcase_add_loop_test(tcase, sparse_blocks_are_zero, 0, 2);
+    tcase_add_loop_test(tcase, sparse_blocks_of_peers_are_zero, 0, 2);
     tcase_add_test(tcase, sparse_exhaustion);
     tcase_add_test(tcase, sizes_and_alignment);
     tcase_add_test(tcase, all_classes_full);

@@ -91,7 +91,8 @@ static bool collect(shm_call_t *call)
 
 static const shm_algorithm_t shared = {
     .base = SHM_ALGORITHM("shared", true),
-    .step = {publish, shm_fold_fragment, collect}};
+    .step = {publish, shm_fold_fragment, collect},
+    .stages = true};
 
 /* ---- last ---- */
 

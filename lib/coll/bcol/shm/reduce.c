@@ -67,7 +67,8 @@ static bool collect(shm_call_t *call)
  * all members must insert generation barriers at the same operation. */
 static const shm_algorithm_t shared = {
     .base = SHM_ALGORITHM("shared", false),
-    .step = {publish_to_all, shm_fold_fragment, collect}};
+    .step = {publish_to_all, shm_fold_fragment, collect},
+    .stages = true};
 
 static const shm_algorithm_t *const algorithms[] = {&flat, &shared, NULL};
 const char *const shm_reduce_names[] = {"flat", "shared", NULL};

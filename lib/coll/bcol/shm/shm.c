@@ -297,9 +297,10 @@ shm_named_algorithm(const shm_algorithm_t *const *algorithms,
 
 /* ---- the basic collectives ---- */
 
-/** Whether an operation may use eager rows and staging buffers. */
+/** Whether an algorithm may use eager rows and staging buffers. */
 static bool needs_buffers(const shm_t *shm, const ctn_basic_coll_t *basic,
-                          ctn_basic_kind_t kind)
+                          ctn_basic_kind_t kind,
+                          const shm_algorithm_t *algorithm)
 {
     switch (kind) {
     case CTN_BARRIER:
@@ -311,18 +312,19 @@ static bool needs_buffers(const shm_t *shm, const ctn_basic_coll_t *basic,
     case CTN_ALLREDUCE:
     case CTN_SCAN:
     case CTN_EXSCAN:
-        return basic->bytes > shm->descriptor_data;
+        return algorithm->stages || basic->bytes > shm->descriptor_data;
     default: /* the blocks of other members may be longer */
         return true;
     }
 }
 
-/** Take the pages of the eager rows and staging buffers, if an operation may
+/** Take the pages of the eager rows and staging buffers, if an algorithm may
  * use them. @return false: no memory */
 CTN_COLD static bool take_buffers(shm_t *shm, const ctn_basic_coll_t *basic,
-                                  ctn_basic_kind_t kind)
+                                  ctn_basic_kind_t kind,
+                                  const shm_algorithm_t *algorithm)
 {
-    if (shm->has_buffers || !needs_buffers(shm, basic, kind)) {
+    if (shm->has_buffers || !needs_buffers(shm, basic, kind, algorithm)) {
         return true;
     }
     shm_layout_t at = lay_out(shm->size, shm->me == 0, shm->oversubscribed,
@@ -354,8 +356,9 @@ static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_coll_t *basic,
                            ctn_basic_kind_t kind)
 {
     shm_t *shm = (shm_t *)module;
-    return take_buffers(shm, basic, kind)
-               ? make(module, basic, choosers[kind](shm, basic))
+    const shm_algorithm_t *algorithm = choosers[kind](shm, basic);
+    return take_buffers(shm, basic, kind, algorithm)
+               ? make(module, basic, algorithm)
                : NULL;
 }
 
@@ -472,7 +475,7 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
     bool synchronizing = algorithm->base.synchronizing;
     uint64_t seq;
     *status = CATENA_OK;
-    if (!shm->has_buffers && !take_buffers(shm, basic, kind)) {
+    if (!shm->has_buffers && !take_buffers(shm, basic, kind, algorithm)) {
         return false;
     }
     if ((!synchronizing && !pass_generation_barrier(shm, status)) ||

@@ -146,6 +146,7 @@ typedef struct shm_algorithm {
      * begins: the first member that it still waits for. */
     bool (*step[8])(shm_call_t *call);
     bool runs_inline; /* shm_run_inline has a version of it for short data */
+    bool stages;      /* it uses staging buffers for data of any length */
 } shm_algorithm_t;
 
 /** Memory for copies of blocks that do not fit a staging buffer. */
