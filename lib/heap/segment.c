@@ -20,11 +20,13 @@
 /* Most bytes of all arenas together: half of a process's 47-bit address space,
  * which leaves room for everything else, also under the sanitizers. */
 static const size_t MAPPING_MAX = (size_t)1 << 46;
-/* Least value of HEAP_SIZE, in bytes. */
-/** Sparse blocks for which each arena has addresses, and fewer where address
- * space is short. */
+/* An arena has addresses for one sparse block to each so many bytes of the
+ * limit, since the network may register them all, but within these bounds; and
+ * for fewer where address space is short. */
+static const size_t SPARSE_SHARE = (size_t)256 << 10;
 static const size_t SPARSE_BLOCKS = 16384;
 static const size_t SPARSE_BLOCKS_MIN = 64;
+/* Least value of HEAP_SIZE, in bytes. */
 static const size_t LIMIT_MIN = (size_t)64 << 10;
 /* ctn_segment_header_t.magic */
 static const char MAGIC[8] = "catenaH";
@@ -133,6 +135,11 @@ static size_t round_huge(size_t bytes)
     return (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
 }
 
+static size_t round_page(size_t bytes)
+{
+    return (bytes + CTN_PAGE_BYTES - 1) & ~(size_t)(CTN_PAGE_BYTES - 1);
+}
+
 /** The parts of an arena, in bytes. */
 typedef struct arena_parts {
     size_t zone;   /* usual blocks; with huge pages there are two such parts */
@@ -140,9 +147,13 @@ typedef struct arena_parts {
 } arena_parts_t;
 
 /** Bytes of addresses for sparse blocks, if each rank may have `most`. */
-static size_t sparse_part(const ctn_heap_params_t *params, size_t most)
+static size_t sparse_part(const ctn_heap_params_t *params, size_t limit,
+                          size_t most)
 {
-    size_t wanted = round_huge(SPARSE_BLOCKS * params->sparse_bytes);
+    size_t blocks = limit / SPARSE_SHARE;
+    blocks = blocks < SPARSE_BLOCKS ? blocks : SPARSE_BLOCKS;
+    blocks = blocks > SPARSE_BLOCKS_MIN ? blocks : SPARSE_BLOCKS_MIN;
+    size_t wanted = round_huge(blocks * round_page(params->sparse_bytes));
     return wanted < most ? wanted : most & ~(size_t)(CTN_HUGE_BYTES - 1);
 }
 
@@ -161,7 +172,7 @@ static catena_status_t map_new(ctn_heap_t *heap,
     int error = ENOMEM;
 
     part->zone = wanted < most ? wanted : most;
-    part->sparse = sparse_part(params, MAPPING_MAX / 4 / ranks);
+    part->sparse = sparse_part(params, limit, MAPPING_MAX / 4 / ranks);
     while (part->zone > 0) {
         heap->mapped_bytes = CTN_SEGMENT_HEADER_BYTES +
                              (part->zone * zones + part->sparse) * ranks;
@@ -173,7 +184,7 @@ static catena_status_t map_new(ctn_heap_t *heap,
         }
         error = errno;
         if (part->sparse > SPARSE_BLOCKS_MIN * params->sparse_bytes) {
-            part->sparse = sparse_part(params, part->sparse / 2);
+            part->sparse = sparse_part(params, limit, part->sparse / 2);
         } else {
             part->zone = part->zone / 2 & ~(size_t)(CTN_HUGE_BYTES - 1);
         }
@@ -336,12 +347,14 @@ catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
     made->header = (ctn_segment_header_t *)(void *)memory;
     if (made->header->version == 0) { /* the first rank of the node */
         size_t all = arena_bytes * (size_t)params->local_size;
-        size_t sparse_off = arena_bytes - sparse_part(params, arena_bytes / 2);
         bool limited = params->limit != CTN_CONFIG_AUTO && params->limit < all;
+        size_t limit = limited ? params->limit : all;
+        size_t sparse_off =
+            arena_bytes - sparse_part(params, limit, arena_bytes / 2);
         *made->header = (ctn_segment_header_t){
             .version = CTN_SEGMENT_VERSION,
             .local_size = (uint32_t)params->local_size,
-            .limit = limited ? params->limit : all,
+            .limit = limit,
             .arena_bytes = arena_bytes,
             .huge_off = sparse_off,
             .sparse_off = sparse_off,

@@ -206,15 +206,31 @@ static uint32_t get_block(ctn_heap_t *heap, bool fresh)
     return number;
 }
 
+/** Log, the first time only, that there is no block. */
+static void log_full(ctn_heap_t *heap)
+{
+    ctn_sparse_t *sparse = &heap->sparse;
+    if (sparse->made < sparse->most) { /* no memory */
+        ctn_arena_full(&heap->arena, sparse->block_bytes);
+    } else if (!sparse->full_logged) {
+        sparse->full_logged = true;
+        ctn_warn(heap->log,
+                 "heap: all %zu sparse blocks are in use, which hold the "
+                 "memory of groups; increase CATENA_HEAP_SIZE, by which their "
+                 "number grows, or free groups (logged only once)",
+                 sparse->most);
+    }
+}
+
 void *ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh)
 {
     ctn_sparse_t *sparse = &heap->sparse;
     uint32_t number;
     do {
         number = get_block(heap, fresh);
-    } while (number == NONE && ctn_heap_reclaim(heap, sparse->block_bytes));
+    } while (number == NONE && ctn_heap_reclaim(heap, CTN_PAGE_BYTES));
     if (number == NONE) {
-        ctn_arena_full(&heap->arena, sparse->block_bytes);
+        log_full(heap);
         return NULL;
     }
     ctn_unpoison(start_of(sparse, number), sparse->block_bytes);

@@ -523,9 +523,9 @@ static ctn_heap_t *sparse_heap_of(ctn_segment_kind_t kind, size_t limit)
 /** Only pages that are taken count, and each once. */
 START_TEST(sparse_blocks)
 {
-    enum { BLOCKS = 5000 };
+    enum { BLOCKS = 1000 };
     static unsigned char *block[BLOCKS];
-    ctn_heap_t *heap = sparse_heap_of(CTN_SEGMENT_MEMFD, MIB);
+    ctn_heap_t *heap = sparse_heap_of(CTN_SEGMENT_MEMFD, 256 * MIB);
     uint64_t offset;
 
     for (unsigned i = 0; i < BLOCKS; i++) {
@@ -640,12 +640,38 @@ START_TEST(sparse_exhaustion)
 }
 END_TEST
 
+/** A small heap has few sparse blocks; one that is freed can be had again. */
+START_TEST(sparse_addresses_run_out)
+{
+    enum { BLOCKS = 64 };
+    ctn_heap_t *heap = sparse_heap_of(CTN_SEGMENT_MEMFD, MIB);
+    unsigned char *block[BLOCKS + 2];
+    int calls = 3;
+    unsigned n = 0;
+
+    while (n < BLOCKS + 2 &&
+           (block[n] = ctn_heap_alloc_sparse(heap, false)) != NULL) {
+        n++;
+    }
+    ck_assert_uint_ge(n, BLOCKS); /* the part is rounded up */
+    ck_assert_uint_le(n, BLOCKS + 1);
+    ctn_heap_on_shortage(heap, run_out, &calls);
+    ck_assert_ptr_null(ctn_heap_alloc_sparse(heap, true));
+    ck_assert_int_eq(calls, 0); /* also for more bytes than the limit */
+    ctn_heap_free_sparse(heap, block[0], true);
+    ck_assert_ptr_eq(ctn_heap_alloc_sparse(heap, true), block[0]);
+    ctn_heap_check(heap);
+    ctn_heap_destroy(heap);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, sparse_blocks);
     tcase_add_loop_test(tcase, sparse_blocks_are_zero, 0, 2);
     tcase_add_loop_test(tcase, sparse_blocks_of_peers_are_zero, 0, 2);
     tcase_add_test(tcase, sparse_exhaustion);
+    tcase_add_test(tcase, sparse_addresses_run_out);
     tcase_add_test(tcase, sizes_and_alignment);
     tcase_add_test(tcase, all_classes_full);
     tcase_add_test(tcase, aligned_blocks);
