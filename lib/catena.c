@@ -473,7 +473,7 @@ catena_group_t *catena_self(catena_context_t *context)
         return context->self;
     }
     catena_group_t *self;
-    if (ctn_group_create(context->exec, &self) != CATENA_OK) {
+    if (ctn_group_create(context->exec, 1, &self) != CATENA_OK) {
         return NULL;
     }
     self->permanent = true;

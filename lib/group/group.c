@@ -36,12 +36,11 @@ static bool take_teardown(ctn_exec_t *exec, const void *slots, uint32_t members)
 
 /** Create a group with this control block; NULL: there is no memory for it. */
 static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
-                              catena_group_t **out)
+                              uint32_t members, catena_group_t **out)
 {
     catena_group_t *group = block != NULL ? calloc(1, sizeof(*group)) : NULL;
-    /* A group can be freed even if there is no memory then: most groups need no
-     * more than this page. */
-    if (group == NULL || !take_teardown(exec, block->teardown, 2)) {
+    /* A group can be freed even if there is no memory then. */
+    if (group == NULL || !take_teardown(exec, block->teardown, members)) {
         ctn_control_block_put(exec, block);
         free(group);
         return CATENA_ERR_NO_MEMORY;
@@ -51,16 +50,17 @@ static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
     return CATENA_OK;
 }
 
-catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
+catena_status_t ctn_group_create(ctn_exec_t *exec, uint32_t members,
+                                 catena_group_t **out)
 {
-    return create(exec, ctn_control_block_get(exec), out);
+    return create(exec, ctn_control_block_get(exec), members, out);
 }
 
 catena_status_t ctn_group_create_world(ctn_exec_t *exec, catena_group_t **out)
 {
     return create(
-        exec, ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_control_block_t)),
-        out);
+        exec, ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_control_block_t)), 0,
+        out); /* no sparse block */
 }
 
 catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots)
@@ -298,9 +298,7 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
 {
     uint32_t base = ctn_group_layout(group)->teardown;
     ctn_slot_t *slots = (void *)ctn_group_block_at(group, base);
-    ctn_op_t *op = take_teardown(group->exec, slots, group->chain.place.size)
-                       ? ctn_op_create(group->exec, &teardown_algorithm, NULL)
-                       : NULL;
+    ctn_op_t *op = ctn_op_create(group->exec, &teardown_algorithm, NULL);
     if (op == NULL) {
         return NULL;
     }

@@ -146,8 +146,10 @@ static inline catena_group_t *ctn_group_of(ctn_sequence_t *sequence)
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots);
 
-/** Create a group with a new control block; its chain has no place yet. */
-catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);
+/** Create a group with a new control block; its chain has no place yet.
+ * @param members that it may have at most */
+catena_status_t ctn_group_create(ctn_exec_t *exec, uint32_t members,
+                                 catena_group_t **group);
 /** The same for the world, before any other allocation. Its control block must
  * lie at the same offset on all ranks, so it is not a sparse block: their
  * offsets depend on the limit of the node. */

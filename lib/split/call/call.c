@@ -103,7 +103,8 @@ static ctn_step_t prepare(ctn_op_t *op)
     if (split->hidden != NULL) {
         split->made = &split->hidden->group;
     } else {
-        status = ctn_group_create(op->exec, &split->made);
+        status =
+            ctn_group_create(op->exec, parent->chain.place.size, &split->made);
     }
     if (status == CATENA_OK) {
         ctn_barrier_set_hooks(split->made);

@@ -79,7 +79,8 @@ static bool has_neighbor(const listed_t *listed, int side, uint64_t *process)
 /** Create the new group, without neighbors in its chain. */
 static catena_status_t open_group(ctn_exec_t *exec, listed_t *listed)
 {
-    catena_status_t status = ctn_group_create(exec, &listed->made);
+    catena_status_t status =
+        ctn_group_create(exec, listed->count, &listed->made);
     if (status != CATENA_OK) {
         return status;
     }

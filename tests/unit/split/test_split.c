@@ -129,9 +129,9 @@ static void split_world(job_t *job)
     struct member *member = &run.member[job->rank];
     catena_group_t *made = NULL;
     uint64_t memory = job->exec->tally.memory;
-    JOB_CHECK(job,
-              (run.in_place ? catena_group_dup(job->context->world, &made)
-                            : ctn_group_create(job->exec, &made)) == CATENA_OK);
+    JOB_CHECK(job, (run.in_place ? catena_group_dup(job->context->world, &made)
+                                 : ctn_group_create(job->exec, job->size,
+                                                    &made)) == CATENA_OK);
     ctn_chain_t *chain = &made->chain;
     uint64_t rounds = job->exec->tally.rounds;
     member->status = split(job, run.in_place ? chain : job->chain, chain);
@@ -367,7 +367,7 @@ static void split_until_death(job_t *job)
     member->status = CATENA_OK;
     while (member->status == CATENA_OK) {
         catena_group_t *made = NULL;
-        member->status = ctn_group_create(job->exec, &made);
+        member->status = ctn_group_create(job->exec, job->size, &made);
         JOB_CHECK(job, member->status == CATENA_OK);
         member->status = split(job, job->chain, &made->chain);
         if (member->status == CATENA_OK) {
