@@ -120,6 +120,23 @@ static void bind_numa(const ctn_heap_t *heap, int numa)
     numa_tonode_memory(heap->own, heap->own_bytes, numa);
 }
 
+/** Of a sparse block only the pages that are used take memory: no huge pages
+ * there, also not in the arenas of the other ranks, into which this one writes.
+ */
+static void avoid_huge(const ctn_heap_t *heap)
+{
+    const ctn_segment_header_t *header = heap->header;
+    size_t bytes = header->arena_bytes - header->sparse_off;
+    /* The simulator has no huge pages, but many arenas. */
+    if (bytes == 0 || heap->kind == CTN_SEGMENT_GIVEN) {
+        return;
+    }
+    for (int i = 0; i < heap->local_size; i++) {
+        (void)madvise(ctn_heap_arena(heap, i) + header->sparse_off, bytes,
+                      MADV_NOHUGEPAGE);
+    }
+}
+
 catena_status_t ctn_heap_start(ctn_heap_t *heap,
                                const ctn_heap_params_t *params)
 {
@@ -136,6 +153,7 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
                 header->sparse_off - header->huge_off, MADV_HUGEPAGE) != 0) {
         ctn_debug(heap->log, "heap: no huge pages: %s", strerror(errno));
     }
+    avoid_huge(heap);
     ctn_arena_params_t arena = {
         .log = params->log,
         .base = heap->own,
