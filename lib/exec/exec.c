@@ -6,9 +6,8 @@
 #include <stdlib.h>
 
 /** Background operations that are advanced at a time, since a rank may free any
- * number of groups before its peers do; in a wait only for so many misses,
- * since whoever sleeps must have polled all. */
-enum { BACKGROUND_BATCH = 16, BATCH_MISSES = 256 };
+ * number of groups before its peers do. */
+enum { BACKGROUND_BATCH = 16 };
 
 void ctn_exec_init(ctn_exec_t *exec)
 {
@@ -103,9 +102,8 @@ void ctn_exec_end_failed(ctn_exec_t *exec)
     }
 }
 
-CTN_COLD bool ctn_exec_poll_background_batch(ctn_exec_t *exec, uint32_t misses)
+static bool poll_background(ctn_exec_t *exec, bool all)
 {
-    bool all = misses > BATCH_MISSES || exec->virtual_time;
     size_t most = all ? SIZE_MAX : BACKGROUND_BATCH;
     bool moved = false;
     if (all) {
@@ -125,7 +123,12 @@ CTN_COLD bool ctn_exec_poll_background_batch(ctn_exec_t *exec, uint32_t misses)
 
 CTN_COLD bool ctn_exec_poll_background(ctn_exec_t *exec)
 {
-    return ctn_exec_poll_background_batch(exec, UINT32_MAX);
+    return poll_background(exec, true);
+}
+
+CTN_COLD bool ctn_exec_poll_background_batch(ctn_exec_t *exec)
+{
+    return poll_background(exec, exec->virtual_time);
 }
 
 /** How long ctn_exec_reclaim waits while there is no progress: 2 ms, or 50 us
@@ -160,23 +163,18 @@ CTN_COLD bool ctn_exec_reclaim(void *argument)
     return freed;
 }
 
-static bool poll(ctn_exec_t *exec, uint32_t misses)
+bool ctn_exec_poll(ctn_exec_t *exec)
 {
     bool moved = ctn_exec_progress_network(exec);
     if (exec->background != NULL) {
-        moved |= ctn_exec_poll_background_batch(exec, misses);
+        moved |= ctn_exec_poll_background_batch(exec);
     }
     return progress_operations(exec) || moved;
 }
 
-bool ctn_exec_poll(ctn_exec_t *exec)
-{
-    return poll(exec, 0);
-}
-
 void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
-    if (poll(exec, backoff->misses)) {
+    if (ctn_exec_poll(exec)) {
         *backoff = (ctn_backoff_t){0};
     } else {
         ctn_exec_idle(exec, backoff);
@@ -204,7 +202,7 @@ CTN_HOT_POLL static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
         exec->virtual_time) {
         moved |= ctn_exec_progress_network(exec);
         if (exec->background != NULL) {
-            moved |= ctn_exec_poll_background_batch(exec, backoff->misses);
+            moved |= ctn_exec_poll_background_batch(exec);
         }
     }
     if (moved) {

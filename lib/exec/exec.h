@@ -430,9 +430,9 @@ void ctn_exec_defer_free(ctn_exec_t *exec, void *block);
 
 /** Advance the background operations; true: one made progress. */
 bool ctn_exec_poll_background(ctn_exec_t *exec);
-/** The same for some of them, the next ones at each call.
- * @param misses of the wait so far: a long one polls all of them */
-bool ctn_exec_poll_background_batch(ctn_exec_t *exec, uint32_t misses);
+/** The same for some of them, the next ones at each call; in virtual time for
+ * all. */
+bool ctn_exec_poll_background_batch(ctn_exec_t *exec);
 /** Advance the network; true: there was an event. */
 bool ctn_exec_progress_network(ctn_exec_t *exec);
 /** The heap is exhausted: wait for background operations to return memory, and

@@ -389,7 +389,7 @@ void ctn_op_start_background(ctn_op_t *op, bool detached)
     if (op->algorithm->ready(op)) {
         (void)ctn_op_advance(op);
     }
-    (void)ctn_exec_poll_background_batch(exec, 0);
+    (void)ctn_exec_poll_background_batch(exec);
 }
 
 ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)

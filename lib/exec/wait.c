@@ -155,6 +155,11 @@ static void sleep_or_arm(ctn_exec_t *exec, ctn_backoff_t *backoff,
         backoff->armed = true;
         return;
     }
+    /* The caller has polled only some of the background operations. */
+    if (exec->background != NULL && ctn_exec_poll_background(exec)) {
+        *backoff = (ctn_backoff_t){0};
+        return;
+    }
     uint64_t longest = exec->wait_policy.longest_sleep_ns;
     if (disarmed && longest > DISARMED_SLEEP_NS) {
         longest = DISARMED_SLEEP_NS;
