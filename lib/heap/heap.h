@@ -123,7 +123,8 @@ void ctn_heap_free(ctn_heap_t *heap, void *block);
  * @param fresh not one that was freed as `clean`
  * @return NULL: no memory, or no addresses */
 void *ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh);
-/** The bytes of each. */
+/** The bytes of each; 0: a block of another kind takes less, as all pages of a
+ * sparse block count. */
 size_t ctn_heap_sparse_bytes(const ctn_heap_t *heap);
 /** Count the pages of part of a sparse block against the limit, those that do
  * not count already. Memory of other blocks counts as it is. Whoever uses a

@@ -240,7 +240,7 @@ void *ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh)
 
 size_t ctn_heap_sparse_bytes(const ctn_heap_t *heap)
 {
-    return heap->sparse.block_bytes;
+    return heap->kind != CTN_SEGMENT_SHM ? heap->sparse.block_bytes : 0;
 }
 
 bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)

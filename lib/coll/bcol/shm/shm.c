@@ -505,17 +505,20 @@ static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
 }
 
 /** Allocate the memory of this member. It is a sparse block, of which only the
- * words are needed now, unless it is longer than such a block.
+ * words are needed now, unless it is longer than such a block, or there are no
+ * more.
  * @return false: no memory */
 static bool allocate(shm_t *shm, const shm_layout_t *at)
 {
     ctn_exec_t *exec = shm->module.exec;
-    shm->is_sparse = at->bytes <= ctn_heap_sparse_bytes(exec->heap);
-    shm->has_buffers = !shm->is_sparse;
-    shm->memory =
-        shm->is_sparse
-            ? ctn_heap_alloc_sparse(exec->heap, true)
-            : ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, at->bytes);
+    if (at->bytes <= ctn_heap_sparse_bytes(exec->heap)) {
+        shm->memory = ctn_heap_alloc_sparse(exec->heap, true);
+    }
+    shm->has_buffers = shm->memory == NULL;
+    if (shm->memory == NULL) {
+        shm->memory =
+            ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, at->bytes);
+    }
     if (shm->memory == NULL ||
         !ctn_heap_take(exec->heap, shm->memory, at->eager_rows)) {
         return false;
@@ -528,9 +531,7 @@ static bool allocate(shm_t *shm, const shm_layout_t *at)
 static void release(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
-    if (!shm->is_sparse) {
-        ctn_exec_free(exec, shm->memory);
-    } else if (exec->status == CATENA_OK) { /* see ctn_exec_free */
+    if (exec->status == CATENA_OK) { /* see ctn_exec_free */
         ctn_heap_free_sparse(exec->heap, shm->memory, false);
     }
     free(shm->peer);

@@ -117,7 +117,6 @@ typedef struct shm {
      * inline, without waiting for the other members; 0: none. */
     uint64_t generation_barrier;
     unsigned char *memory; /* of this member */
-    bool is_sparse;        /* `memory` is a sparse block */
     bool has_buffers;      /* the pages of its buffers are taken */
     /* Strides in bytes of what follows in the memory of member 0. */
     size_t flag_stride;
