@@ -736,6 +736,10 @@ static void finish(ctn_op_t *op)
     /* All ranks have ended, so nothing is in transit to this one. */
     bool ended_together = build->agreed && op->status == CATENA_OK;
     hierarchy->status = ended_together ? build->status : op->status;
+    if (!ended_together && op->status == CATENA_ERR_NO_MEMORY) {
+        /* Other members wait for this one. */
+        (void)ctn_exec_abort(op->exec, op->status);
+    }
     if (build->module != NULL) { /* no other rank uses it before the report */
         build->module->bcol->destroy(build->module);
     }
