@@ -170,6 +170,8 @@ typedef struct ctn_arena {
     int64_t peak;         /* largest in_use so far */
     uint64_t allocations; /* that no cache counted */
     uint64_t frees;
+    size_t besides;   /* bytes that the heap has taken besides, for the log;
+                         in_use contains them */
     bool can_empty;   /* a thread can empty other threads' caches */
     bool full_logged; /* the shortage was logged */
 } ctn_arena_t;

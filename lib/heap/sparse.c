@@ -81,6 +81,17 @@ static size_t bytes_taken(const ctn_sparse_t *sparse, uint32_t number)
     return (size_t)block_at(sparse, number)->pages << CTN_PAGE_SHIFT;
 }
 
+/** Bytes of blocks are in use now, or negative: no more. The arena counts all,
+ * so that the peak is that of both. */
+static void count(ctn_heap_t *heap, int64_t bytes)
+{
+    ctn_arena_t *arena = &heap->arena;
+    pthread_mutex_lock(&arena->mutex);
+    ctn_arena_count(arena, bytes);
+    arena->besides = heap->sparse.taken;
+    pthread_mutex_unlock(&arena->mutex);
+}
+
 static bool is_taken(const sparse_block_t *block, uint32_t page)
 {
     return (block->page[page / 64] >> (page % 64) & 1) != 0;
@@ -106,6 +117,7 @@ static bool take_run(ctn_heap_t *heap, uint32_t number, uint32_t first,
     }
     block->pages += end - first;
     add(&sparse->taken, bytes);
+    count(heap, (int64_t)bytes);
     return true;
 }
 
@@ -192,6 +204,7 @@ static uint32_t get_block(ctn_heap_t *heap, bool fresh)
     uint32_t number = fresh ? NONE : pop(sparse, &sparse->kept_list);
     if (number != NONE) {
         add(&sparse->kept, -bytes_taken(sparse, number));
+        count(heap, (int64_t)bytes_taken(sparse, number));
         return number;
     }
     number = pop(sparse, &sparse->empty_list);
@@ -199,6 +212,7 @@ static uint32_t get_block(ctn_heap_t *heap, bool fresh)
     /* In /dev/shm a page that cannot be had raises SIGBUS, also in a peer. */
     if (number != NONE && heap->kind == CTN_SEGMENT_SHM &&
         !take_pages(heap, number, 0, pages_of(sparse))) {
+        count(heap, -(int64_t)bytes_taken(sparse, number));
         (void)give_pages(heap, number);
         push(sparse, &sparse->empty_list, number);
         return NONE;
@@ -313,6 +327,7 @@ void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, bool clean)
         return;
     }
     add(&sparse->frees, 1);
+    count(heap, -(int64_t)bytes_taken(sparse, number));
     if (!clean && give_pages(heap, number)) {
         ctn_poison(memory, sparse->block_bytes);
         push(sparse, &sparse->empty_list, number);

@@ -551,6 +551,7 @@ START_TEST(sparse_blocks)
         ctn_heap_free_sparse(heap, block[i], true);
     }
     ck_assert_uint_eq(heap_stats_of(heap).in_use, 0);
+    ck_assert_uint_eq(heap_stats_of(heap).peak, 7 * 4096);
     ck_assert_uint_eq(heap_stats_of(heap).allocations, BLOCKS);
     ck_assert_uint_eq(heap_stats_of(heap).frees, BLOCKS);
     ctn_heap_check(heap);
