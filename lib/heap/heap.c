@@ -120,6 +120,16 @@ static void bind_numa(const ctn_heap_t *heap, int numa)
     numa_tonode_memory(heap->own, heap->own_bytes, numa);
 }
 
+/** The binary logarithm of the system's pages, or CTN_PAGE_SHIFT. */
+static unsigned page_shift(void)
+{
+    unsigned shift = CTN_PAGE_SHIFT;
+    while (1L << shift < sysconf(_SC_PAGESIZE)) {
+        shift++;
+    }
+    return shift;
+}
+
 /** Of a sparse block only the pages that are used take memory: no huge pages
  * there, also not in the arenas of the other ranks, into which this one writes.
  */
@@ -165,7 +175,7 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
         .source = {source_take, source_give, source_short, heap}};
     ctn_sparse_init(heap, heap->own + header->sparse_off,
                     header->arena_bytes - header->sparse_off,
-                    params->sparse_bytes);
+                    params->sparse_bytes, page_shift());
     catena_status_t status = ctn_arena_init(&heap->arena, &arena);
     if (status != CATENA_OK) {
         ctn_error(heap->log,

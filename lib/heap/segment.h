@@ -47,6 +47,8 @@ _Static_assert(offsetof(ctn_segment_header_t, doorbells) == 128 &&
 typedef struct ctn_sparse {
     unsigned char *base;   /* where block 1 begins */
     size_t block_bytes;    /* whole pages; 0: there are no blocks */
+    unsigned page_shift;   /* binary logarithm of the bytes of a page: the
+                              system's, or CTN_PAGE_SHIFT if that is more */
     size_t most;           /* blocks that have addresses */
     size_t made;           /* blocks that were in use at some time: 1 to this */
     unsigned char *blocks; /* what is known of each, [made] */
@@ -122,7 +124,7 @@ void ctn_heap_check(ctn_heap_t *heap);
 /** Divide addresses into blocks.
  * @param block_bytes 0: there are none */
 void ctn_sparse_init(ctn_heap_t *heap, unsigned char *base, size_t bytes,
-                     size_t block_bytes);
+                     size_t block_bytes, unsigned page_shift);
 void ctn_sparse_release(ctn_heap_t *heap);
 /** Return the pages of free blocks. @return whether there were any */
 bool ctn_sparse_trim(ctn_heap_t *heap);

@@ -24,7 +24,7 @@ typedef struct sparse_block {
 
 static uint32_t pages_of(const ctn_sparse_t *sparse)
 {
-    return (uint32_t)(sparse->block_bytes >> CTN_PAGE_SHIFT);
+    return (uint32_t)(sparse->block_bytes >> sparse->page_shift);
 }
 
 static size_t descriptor_bytes(const ctn_sparse_t *sparse)
@@ -78,7 +78,7 @@ static void add(size_t *counter, size_t bytes)
 
 static size_t bytes_taken(const ctn_sparse_t *sparse, uint32_t number)
 {
-    return (size_t)block_at(sparse, number)->pages << CTN_PAGE_SHIFT;
+    return (size_t)block_at(sparse, number)->pages << sparse->page_shift;
 }
 
 /** Bytes of blocks are in use now, or negative: no more. The arena counts all,
@@ -103,9 +103,9 @@ static bool take_run(ctn_heap_t *heap, uint32_t number, uint32_t first,
 {
     ctn_sparse_t *sparse = &heap->sparse;
     sparse_block_t *block = block_at(sparse, number);
-    size_t bytes = (size_t)(end - first) << CTN_PAGE_SHIFT;
+    size_t bytes = (size_t)(end - first) << sparse->page_shift;
     uint64_t offset = (uint64_t)(start_of(sparse, number) - heap->own) +
-                      ((uint64_t)first << CTN_PAGE_SHIFT);
+                      ((uint64_t)first << sparse->page_shift);
     if (first == end) {
         return true;
     }
@@ -161,11 +161,11 @@ static bool give_pages(ctn_heap_t *heap, uint32_t number)
 /* ---- blocks ---- */
 
 void ctn_sparse_init(ctn_heap_t *heap, unsigned char *base, size_t bytes,
-                     size_t block_bytes)
+                     size_t block_bytes, unsigned page_shift)
 {
     ctn_sparse_t *sparse = &heap->sparse;
-    size_t page = CTN_PAGE_BYTES;
-    *sparse = (ctn_sparse_t){.base = base};
+    *sparse = (ctn_sparse_t){.base = base, .page_shift = page_shift};
+    size_t page = (size_t)1 << page_shift;
     sparse->block_bytes = (block_bytes + page - 1) / page * page;
     sparse->most = sparse->block_bytes > 0 ? bytes / sparse->block_bytes : 0;
     sparse->most = sparse->most < UINT32_MAX ? sparse->most : UINT32_MAX - 1;
@@ -266,8 +266,8 @@ bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)
     }
     size_t at =
         (size_t)((const unsigned char *)memory - start_of(sparse, number));
-    uint32_t first = (uint32_t)(at >> CTN_PAGE_SHIFT);
-    uint32_t end = (uint32_t)((at + bytes - 1) >> CTN_PAGE_SHIFT) + 1;
+    uint32_t first = (uint32_t)(at >> sparse->page_shift);
+    uint32_t end = (uint32_t)((at + bytes - 1) >> sparse->page_shift) + 1;
     bool taken;
     do {
         taken = take_pages(heap, number, first, end);
@@ -353,6 +353,6 @@ void ctn_sparse_check(const ctn_heap_t *heap)
         assert(bits == block->pages);
         pages += bits;
     }
-    assert(pages << CTN_PAGE_SHIFT == sparse->taken);
+    assert(pages << sparse->page_shift == sparse->taken);
     (void)pages;
 }
