@@ -420,6 +420,30 @@ START_TEST(background_is_polled_in_parts)
 }
 END_TEST
 
+/** With the doorbell or without, a rank polls all before it sleeps. */
+START_TEST(background_is_polled_before_a_sleep)
+{
+    enum { MANY = 500 };
+    static const ctn_phase_t phases[] = {{NULL, NULL}};
+    static const ctn_algorithm_t algorithm = {
+        .name = "idle", .phases = phases, .ready = is_not_ready};
+    static ctn_sequence_t sequence[MANY];
+    rig_open(&sleeps, true);
+    rig.exec.doorbell.named = _i == 0;
+    for (int i = 0; i < MANY; i++) {
+        ctn_sequence_set(&sequence[i], NULL, 2, 1);
+        ctn_op_t *op = ctn_op_create(&rig.exec, &algorithm, &sequence[i]);
+        ck_assert_ptr_nonnull(op);
+        ctn_op_start_background(op, true);
+    }
+    asked = 0;
+    rig_wait(never);
+    ck_assert_uint_eq(rig.sleep_count, MAX_SLEEPS);
+    ck_assert_uint_ge(asked, MAX_SLEEPS * MANY);
+    ctn_pool_drop(&rig.exec.pool);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, open_doorbells, close_doorbells);
@@ -437,6 +461,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, spins_when_asked);
     tcase_add_test(tcase, passing_time_yields);
     tcase_add_test(tcase, background_is_polled_in_parts);
+    tcase_add_loop_test(tcase, background_is_polled_before_a_sleep, 0, 2);
     tcase_add_loop_test(tcase, sleeps_are_short_where_nothing_wakes, 0, 5);
 }
 
