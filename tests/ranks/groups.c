@@ -66,6 +66,29 @@ static void give_back_memory(rank_test_t *test)
     }
 }
 
+/** Short vectors in staging buffers: a group gets the memory of the one before,
+ * whose members had other roles. */
+static void reused_memory(rank_test_t *test)
+{
+    for (int i = 0; i < 8; i++) {
+        catena_group_t *group = NULL;
+        uint64_t sum = 0;
+        int sign = i % 2 == 0 ? 1 : -1;
+        RANK_CHECK(test,
+                   catena_group_split(test->world, 0, sign * test->place.rank,
+                                      &group) == CATENA_OK);
+        RANK_CHECK(test, catena_group_set(group, "allreduce_algorithm",
+                                          "shared") == CATENA_OK);
+        for (uint64_t one = 1; one <= 40; one++) {
+            RANK_CHECK(test, catena_allreduce(&one, &sum, 1, CATENA_UINT64,
+                                              CATENA_SUM, group) == CATENA_OK);
+            RANK_CHECK(test, sum == one * (uint64_t)test->place.ranks);
+        }
+        RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+}
+
 /** No rank leaves a barrier before all have entered: a late rank records its
  * entry in its heap; its node reads that afterwards. */
 static void barrier_holds(rank_test_t *test)
@@ -185,11 +208,9 @@ static void unused_groups(rank_test_t *test)
     }
 }
 
-static const rank_case_t cases[] = {{"dup_of_dup", dup_of_dup},
-                                    {"give_back_memory", give_back_memory},
-                                    {"unused_groups", unused_groups},
-                                    {"barrier_holds", barrier_holds},
-                                    {"node_memory", node_memory},
-                                    {"full_heap", full_heap},
-                                    {NULL, NULL}};
+static const rank_case_t cases[] = {
+    {"dup_of_dup", dup_of_dup},       {"give_back_memory", give_back_memory},
+    {"reused_memory", reused_memory}, {"unused_groups", unused_groups},
+    {"barrier_holds", barrier_holds}, {"node_memory", node_memory},
+    {"full_heap", full_heap},         {NULL, NULL}};
 const rank_suite_t rank_suite_groups = {.name = "groups", .cases = cases};
