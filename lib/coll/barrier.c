@@ -27,83 +27,55 @@ typedef struct group_barrier {
     catena_group_t *group;
     /* working */
     ctn_topo_t *topo;
-    uint64_t *words;  /* in the node area: one for each member of the node */
-    uint64_t value;   /* a member has arrived when its word is at least this */
+    const ctn_node_entries_t *flags; /* by which the members arrive */
+    uint64_t seq;     /* of the barrier among those that use these flags */
     uint32_t arrived; /* the members below this local rank have arrived */
-    bool flat;        /* every member reads all words; else only the root */
-    bool publishes;   /* the node fence of a split */
-    unsigned round;   /* of the dissemination */
-    bool sent;        /* the message of this round has been sent */
+    bool flat;      /* every member waits for all others; else only the root */
+    bool publishes; /* the node fence of a split */
+    unsigned round; /* of the dissemination */
+    bool sent;      /* the message of this round has been sent */
 } group_barrier_t;
-
-/** Whether the barrier on one node is flat. */
-static bool is_flat(const ctn_topo_t *topo)
-{
-    return topo->oversubscribed ||
-           ctn_topo_local_size(topo) <= CTN_FLAT_MEMBERS;
-}
-
-/** Store `value` to a word that all generations share, unless the last value
- * stored is higher. Such a word only grows: when several barriers are in
- * progress, a later one may come first, and its value also completes the
- * earlier ones. */
-static void raise_word(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
-                       uint64_t value)
-{
-    if (*last < value) {
-        *last = value;
-        ctn_exec_post(exec, word, value);
-    }
-}
 
 /** Whether all members that have not arrived last ran on other cores. */
 CTN_HOT_POLL static bool all_elsewhere(const group_barrier_t *barrier)
 {
-    const ctn_topo_t *topo = barrier->topo;
-    for (uint32_t i = barrier->arrived; i < ctn_topo_local_size(topo); i++) {
-        const uint64_t *word = &barrier->words[i * topo->node_area.stride];
-        if (ctn_word_load(word) < barrier->value &&
-            !ctn_topo_elsewhere(topo, i)) {
+    const ctn_node_area_t *area = &barrier->topo->node_area;
+    for (uint32_t i = barrier->arrived; i < area->members; i++) {
+        if (!ctn_node_is_set(
+                ctn_node_entry(area, barrier->flags, barrier->seq, i),
+                barrier->seq, 1) &&
+            !ctn_node_elsewhere(area, i)) {
             return false;
         }
     }
     return true;
 }
 
-/** Signal to the node that this member has arrived. */
+/** Tell the node that this member has arrived. */
 static inline void arrive(ctn_exec_t *exec, group_barrier_t *barrier,
-                          uint64_t seq)
+                          const ctn_node_entries_t *flags, uint64_t seq)
 {
-    ctn_topo_t *topo = barrier->topo;
+    ctn_node_area_t *area = &barrier->topo->node_area;
     barrier->arrived = 0;
-    barrier->words = ctn_topo_arrived(topo, seq, 0);
-    barrier->value = seq + 1;
-    ctn_exec_post(exec, ctn_topo_arrived(topo, seq, ctn_topo_local_rank(topo)),
-                  barrier->value);
-    ctn_topo_publish_cpu(exec, topo);
+    barrier->flags = flags;
+    barrier->seq = seq;
+    ctn_node_set(exec, ctn_node_entry(area, flags, seq, area->me), seq);
+    ctn_topo_report_cpu(exec, barrier->topo);
 }
 
 /** Whether all members have arrived. On an oversubscribed host, let the rank
  * spin if none of the missing members needs this core.
- * @param loads how often a missing member's word is read */
+ * @param loads how often a missing member's flag is read */
 CTN_HOT_POLL static bool all_arrived(ctn_exec_t *exec, group_barrier_t *barrier,
                                      uint32_t loads)
 {
-    const ctn_topo_t *topo = barrier->topo;
-    uint32_t n = ctn_topo_local_size(topo);
-    while (barrier->arrived < n) {
-        /* The value of a later barrier is higher, and counts as well. */
-        const uint64_t *word =
-            &barrier->words[barrier->arrived * topo->node_area.stride];
-        if (!ctn_word_reaches(word, barrier->value, loads)) {
-            exec->spin_polls = exec->oversubscribed && all_elsewhere(barrier)
-                                   ? CTN_SPIN_FOR_SOME
-                                   : 0;
-            return false;
-        }
-        barrier->arrived++;
+    if (ctn_node_all_set(&barrier->topo->node_area, barrier->flags,
+                         barrier->seq, &barrier->arrived, loads)) {
+        return true;
     }
-    return true;
+    exec->spin_polls =
+        exec->oversubscribed && all_elsewhere(barrier) ? CTN_SPIN_FOR_SOME : 0;
+    return false;
 }
 
 /** Wait for the members of the node: in a flat barrier every member does, in
@@ -127,11 +99,11 @@ static ctn_step_t begin(ctn_op_t *op)
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    ctn_topo_t *topo = barrier->topo;
-    barrier->flat = topo->nodes == 1 && is_flat(topo);
+    const ctn_topo_t *topo = barrier->topo;
+    barrier->flat = topo->nodes == 1 && ctn_node_is_flat(&topo->node_area);
     barrier->round = 0;
     barrier->sent = false;
-    arrive(op->exec, barrier, op->seq);
+    arrive(op->exec, barrier, &topo->node_area.arrived, op->seq);
     op->phase++;
     return gather(op);
 }
@@ -170,14 +142,9 @@ static ctn_step_t disseminate(ctn_op_t *op)
 static ctn_step_t release(ctn_op_t *op)
 {
     group_barrier_t *barrier = ctn_op_state(op);
-    ctn_topo_t *topo = barrier->topo;
-    if (ctn_topo_local_rank(topo) == 0) {
-        raise_word(op->exec, topo->node_area.released, &topo->released,
-                   barrier->value);
-        return CTN_STEP_NEXT;
-    }
+    const ctn_topo_t *topo = barrier->topo;
     op->waits_for = ctn_topo_local(topo, 0)->rank;
-    return ctn_word_load(topo->node_area.released) >= barrier->value
+    return ctn_node_release(op->exec, &topo->node_area, op->seq, 0, 1)
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
 }
@@ -235,21 +202,18 @@ void ctn_barrier_set_hooks(catena_group_t *group)
 
 /* ---- node fence ---- */
 
+/** Fences have no sequence, so their flags count them. */
 static ctn_step_t begin_fence(ctn_op_t *op)
 {
     group_barrier_t *barrier = ctn_op_state(op);
     ctn_topo_t *topo = ctn_topo_of(barrier->group);
     barrier->topo = topo;
     barrier->flat = true;
-    barrier->arrived = 0;
-    uint64_t *last = barrier->publishes ? &topo->published : &topo->fenced;
-    barrier->words =
-        barrier->publishes ? topo->node_area.published : topo->node_area.fenced;
-    barrier->value = *last + 1;
-    raise_word(
-        op->exec,
-        &barrier->words[ctn_topo_local_rank(topo) * topo->node_area.stride],
-        last, barrier->value);
+    if (barrier->publishes) {
+        arrive(op->exec, barrier, &topo->publish_flags, topo->published++);
+    } else {
+        arrive(op->exec, barrier, &topo->fence_flags, topo->fences++);
+    }
     return CTN_STEP_NEXT;
 }
 
@@ -290,7 +254,7 @@ void ctn_barrier_explain(const catena_group_t *group, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
-    bool flat = is_flat(topo);
+    bool flat = ctn_node_is_flat(&topo->node_area);
     snprintf(text, bytes, "algorithm=%s nodes=%u",
              topo->nodes > 1 ? "root+dissemination"
              : flat          ? "flat"
@@ -326,11 +290,12 @@ CTN_HOT_POLL static bool run_inline(catena_group_t *group,
     const ctn_topo_t *topo = barrier.topo;
     uint64_t seq;
     if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
-        !is_flat(topo) || !ctn_inline_begin(exec, &group->sequence, &seq)) {
+        !ctn_node_is_flat(&topo->node_area) ||
+        !ctn_inline_begin(exec, &group->sequence, &seq)) {
         return false;
     }
     ctn_backoff_t backoff = {0};
-    arrive(exec, &barrier, seq);
+    arrive(exec, &barrier, &topo->node_area.arrived, seq);
     ctn_exec_wake(exec);
     uint32_t loads = exec->wait_policy.loads; /* for the first attempt */
     while (!all_arrived(exec, &barrier, loads) &&

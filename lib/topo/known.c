@@ -129,11 +129,11 @@ static catena_status_t link_node(ctn_topo_t *topo,
     if (memory == NULL) {
         return CATENA_ERR_LAUNCHER; /* topo.c has logged it for the parent */
     }
-    ctn_node_area_map(topo, memory, oversubscribed);
+    ctn_topo_map_shared(topo, memory);
     topo->local = topo->known;
     if (topo->node.place.rank == 0) {
         size_t bytes =
-            ctn_node_area_bytes(ctn_topo_local_size(topo), oversubscribed);
+            ctn_topo_shared_bytes(ctn_topo_local_size(topo), oversubscribed);
         if (!ctn_heap_take(topo->group->exec->heap, memory, bytes)) {
             return CATENA_ERR_NO_MEMORY;
         }

@@ -1,80 +1,106 @@
 /* The memory of the node leader that all members of the node read and write:
- * the leader's table of the node (local), then the node area. */
+ * the leader's table of the node (local), the node area of the user sequence,
+ * and the words and records of splits and node fences. */
 
 #include "topo/topo.h"
 
 #include <stdlib.h>
 
-/** The offsets of the parts of this memory, in the order | local | arrived |
- * released | fenced | descriptor | departed | cpu | published | gathered |
- * published_record |. For the parts see ctn_node_area_t. */
-typedef struct topo_layout {
-    size_t arrived, released, fenced, descriptor, departed, cpu, published,
-        published_record, gathered;
-    size_t bytes;          /* of all parts */
-    size_t stride;         /* see ctn_node_area_t */
-    size_t arrived_stride; /* likewise */
-} topo_layout_t;
-
-/** Lay out the memory. On oversubscribed hosts each poll follows a context
- * switch, so few cache lines are best: the words of all members are contiguous.
- * Otherwise every writer has lines of its own (two, because the prefetcher
- * fetches pairs). An exception is a node of two members, whose words share one
- * line: a member that fetches the line to write its word gets the other's word
- * with it, so a barrier takes 0.07 us instead of 0.18 us. There and on
- * oversubscribed hosts successive barriers use different lines, because the
- * other member may still poll the line of the previous one (0.19 us instead of
- * 0.23 us). */
-static topo_layout_t lay_out(size_t members, bool oversubscribed)
+/** Take the next `bytes` of the memory for entries. */
+static ctn_node_entries_t take(unsigned char *memory, size_t *at, size_t bytes,
+                               size_t stride, size_t generation)
 {
-    topo_layout_t at;
-    at.stride = oversubscribed || members == 2 ? 1 : 16;
-    size_t words = ctn_line_up(members * at.stride * sizeof(uint64_t));
-    at.arrived = ctn_line_up(members * sizeof(ctn_local_member_t));
-    /* The words of the generations are on different lines if members share
-     * lines. A member with lines of its own has the words of all generations
-     * there. */
-    at.arrived_stride =
-        at.stride == 1 ? words / sizeof(uint64_t) : at.stride / CTN_GENERATIONS;
-    at.released =
-        at.arrived + (at.stride == 1 ? CTN_GENERATIONS * words : words);
-    at.fenced = at.released + 128;
-    at.descriptor = at.fenced + words;
-    at.departed = at.descriptor + ctn_line_up(CTN_GENERATIONS * members *
-                                              sizeof(ctn_buffer_descriptor_t));
-    at.cpu = at.departed + CTN_GENERATIONS * words;
-    at.published = at.cpu + ctn_line_up(members * sizeof(uint32_t));
-    at.gathered = at.published + words;
-    at.published_record =
-        at.gathered + ctn_line_up(2 * sizeof(ctn_gathered_records_t));
-    at.bytes =
-        at.published_record + 2 * members * sizeof(ctn_published_record_t);
+    ctn_node_entries_t entries = {(void *)((uintptr_t)memory + *at), stride,
+                                  generation};
+    *at += ctn_line_up(bytes);
+    return entries;
+}
+
+/* On oversubscribed hosts each poll follows a context switch, so few cache
+ * lines are best: the flags of all members are contiguous. Otherwise every
+ * writer has lines of its own (two, because the prefetcher fetches pairs), with
+ * its flags of all generations. An exception is an area of two members, whose
+ * flags share one line: a member that fetches the line to write its flag gets
+ * the other's flag with it, so a barrier takes 0.07 us instead of 0.18 us.
+ * Where members share lines, successive barriers use different ones, because
+ * the other member may still poll the line of the previous one (0.19 us instead
+ * of 0.23 us). */
+ctn_node_entries_t ctn_node_flags(unsigned char *memory, size_t *at,
+                                  uint32_t members, uint32_t generations,
+                                  bool oversubscribed)
+{
+    enum { OWN = 128 };
+    size_t shared = ctn_line_up(members * sizeof(uint64_t));
+    bool share = oversubscribed || members == 2;
+    size_t stride = share ? sizeof(uint64_t) : OWN;
+    size_t bytes = share ? generations * shared : (size_t)members * OWN;
+    size_t generation = share ? shared : OWN / generations;
+    return take(memory, at, bytes, stride, generations > 1 ? generation : 0);
+}
+
+/** Set the layout of entries with lines of their own. */
+static ctn_node_entries_t take_lines(const ctn_node_area_t *area,
+                                     unsigned char *memory, size_t *at,
+                                     size_t stride)
+{
+    size_t generation = area->members * stride;
+    return take(memory, at, area->generations * generation, stride, generation);
+}
+
+size_t ctn_node_area_map(ctn_node_area_t *area, unsigned char *memory,
+                         size_t *words)
+{
+    size_t at = 0;
+    ctn_node_entries_t *flags[] = {&area->arrived, &area->departed};
+    for (unsigned i = 0; i < 2; i++) {
+        *flags[i] = ctn_node_flags(memory, &at, area->members,
+                                   area->generations, area->oversubscribed);
+    }
+    area->cpus =
+        (void *)take(memory, &at, area->members * sizeof(uint32_t), 0, 0).first;
+    area->descriptor = take_lines(area, memory, &at, area->descriptor_bytes);
+    if (words != NULL) {
+        *words = at;
+    }
+    area->row = take_lines(area, memory, &at, area->row_bytes);
     return at;
 }
 
-size_t ctn_node_area_bytes(uint32_t members, bool oversubscribed)
+/** Set the layout in `memory`. @return its bytes */
+static size_t lay_out(ctn_topo_t *topo, unsigned char *memory,
+                      bool oversubscribed)
 {
-    return lay_out(members, oversubscribed).bytes;
+    uint32_t n = ctn_topo_local_size(topo);
+    size_t at = ctn_line_up(n * sizeof(ctn_local_member_t));
+    topo->local = (const void *)memory;
+    topo->node_area =
+        (ctn_node_area_t){.members = n,
+                          .generations = CTN_GENERATIONS,
+                          .oversubscribed = oversubscribed,
+                          .descriptor_bytes = sizeof(ctn_buffer_descriptor_t),
+                          .me = ctn_topo_local_rank(topo)};
+    at += ctn_node_area_map(&topo->node_area, (void *)((uintptr_t)memory + at),
+                            NULL);
+    topo->fence_flags = ctn_node_flags(memory, &at, n, 1, oversubscribed);
+    topo->publish_flags = ctn_node_flags(memory, &at, n, 1, oversubscribed);
+    topo->gathered =
+        (void *)take(memory, &at, 2 * sizeof(ctn_gathered_records_t), 0, 0)
+            .first;
+    topo->published_record =
+        (void *)take(memory, &at, 2 * n * sizeof(ctn_published_record_t), 0, 0)
+            .first;
+    return at;
 }
 
-void ctn_node_area_map(ctn_topo_t *topo, unsigned char *memory,
-                       bool oversubscribed)
+size_t ctn_topo_shared_bytes(uint32_t members, bool oversubscribed)
 {
-    topo_layout_t at = lay_out(ctn_topo_local_size(topo), oversubscribed);
-    topo->local = (const void *)memory;
-    topo->node_area = (ctn_node_area_t){
-        .arrived = (void *)(memory + at.arrived),
-        .stride = at.stride,
-        .arrived_stride = at.arrived_stride,
-        .released = (void *)(memory + at.released),
-        .fenced = (void *)(memory + at.fenced),
-        .descriptor = (void *)(memory + at.descriptor),
-        .departed = (void *)(memory + at.departed),
-        .cpu = (void *)(memory + at.cpu),
-        .published = (void *)(memory + at.published),
-        .gathered = (void *)(memory + at.gathered),
-        .published_record = (void *)(memory + at.published_record),
-    };
+    ctn_topo_t topo = {.node.place.size = members};
+    return lay_out(&topo, NULL, oversubscribed);
+}
+
+void ctn_topo_map_shared(ctn_topo_t *topo, unsigned char *memory)
+{
+    (void)lay_out(topo, memory, topo->oversubscribed);
 }
 
 catena_status_t ctn_topo_connect(ctn_topo_t *topo)

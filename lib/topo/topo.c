@@ -190,7 +190,7 @@ static bool allocate_node_area(ctn_topo_t *topo, bool oversubscribed)
 {
     uint32_t n = ctn_topo_local_size(topo);
     ctn_heap_t *heap = topo->group->exec->heap;
-    size_t bytes = ctn_node_area_bytes(n, oversubscribed);
+    size_t bytes = ctn_topo_shared_bytes(n, oversubscribed);
     topo->oversubscribed = oversubscribed;
     if (n > CTN_NODE_AREA_MEMBERS) {
         topo->shared = ctn_heap_calloc(heap, 128, bytes);
@@ -211,7 +211,7 @@ static void release_node_area(ctn_exec_t *exec, ctn_topo_t *topo)
     if (n > CTN_NODE_AREA_MEMBERS) {
         ctn_exec_free(exec, topo->shared);
     } else if (topo->shared != NULL && exec->status == CATENA_OK) {
-        memset(topo->shared, 0, ctn_node_area_bytes(n, topo->oversubscribed));
+        memset(topo->shared, 0, ctn_topo_shared_bytes(n, topo->oversubscribed));
     }
 }
 
@@ -318,7 +318,7 @@ static ctn_step_t finalize(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_LAUNCHER);
     }
     topo->oversubscribed = words[WORD_OVERSUBSCRIBED] != 0;
-    ctn_node_area_map(topo, memory, topo->oversubscribed);
+    ctn_topo_map_shared(topo, memory);
     status = ctn_topo_connect(topo);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);

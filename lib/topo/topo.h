@@ -1,8 +1,8 @@
 #ifndef CTN_TOPO_TOPO_H
 #define CTN_TOPO_TOPO_H
 
-#include "core/tiny.h"
 #include "group/group.h"
+#include "topo/node.h"
 
 /** Most members of a node that use eager rows. */
 #define CTN_EAGER_ROWS_MEMBERS CTN_PICK(64u, 8u)
@@ -190,30 +190,6 @@ typedef struct ctn_gathered_records {
     uint64_t unused[5];
 } ctn_gathered_records_t;
 
-/** Words and descriptors that the members of a node share, in the heap of its
- * leader. Each has one writer: the member with local rank i, unless another is
- * named. */
-typedef struct ctn_node_area {
-    /* Barrier: the member has arrived. Increases with each operation.
-     * [generation * arrived_stride + i * stride] */
-    uint64_t *arrived;
-    size_t arrived_stride;
-    size_t stride;      /* from the word of one member to that of the next, in
-                           words (node.c) */
-    uint64_t *released; /* barrier: the leader lets all members leave */
-    uint64_t *fenced;   /* node fence: [i * stride] */
-    ctn_buffer_descriptor_t *descriptor; /* [generation][i] */
-    uint64_t *departed; /* the member no longer accesses other members' buffers:
-                           [generation][i * stride] */
-    /* Splits. Records of two consecutive ones may be read at a time: */
-    uint64_t *published; /* the member's record is published. Increases with
-                            each split: [i * stride] */
-    ctn_published_record_t *published_record; /* [split % 2][i] */
-    ctn_gathered_records_t *gathered; /* [split % 2], written by the leader */
-    uint32_t *cpu; /* [i]: 1 + the CPU on which the member last ran; 0: not
-                      published */
-} ctn_node_area_t;
-
 /** Whether something that is built on demand exists. */
 typedef enum ctn_built { CTN_NEW, CTN_BUILDING, CTN_BUILT } ctn_built_t;
 
@@ -232,14 +208,18 @@ typedef struct ctn_topo {
                             same algorithms */
     const ctn_local_member_t *local; /* the members on this node, by local rank:
                                         the leader's table, or `known` */
-    ctn_node_area_t node_area;
-    /* The last values that this member has written to the node area. */
-    uint64_t released; /* leader */
-    uint64_t fenced;
-    uint64_t published;
-    uint64_t splits; /* number of splits that have published records */
-    uint32_t cpu;
-    ctn_endpoint_t **peer;     /* to the members on this node, by local rank */
+    ctn_node_area_t node_area;       /* of the user sequence */
+    /* Beside the node area: flags that count node fences, and fences of splits;
+     * one for each member. */
+    ctn_node_entries_t fence_flags;
+    ctn_node_entries_t publish_flags;
+    uint64_t fences;    /* node fences that this member has entered */
+    uint64_t published; /* fences of splits, likewise */
+    /* Splits. Records of two consecutive ones may be read at a time: */
+    ctn_published_record_t *published_record; /* [split % 2][i] */
+    ctn_gathered_records_t *gathered; /* [split % 2], written by the leader */
+    uint64_t splits;       /* number of splits that have published records */
+    ctn_endpoint_t **peer; /* to the members on this node, by local rank */
     ctn_local_member_t *known; /* this member's own table of the node, if the
                                   topology was built by known.c; else NULL */
     /* The member table and the memory that belongs to it. */
@@ -271,21 +251,12 @@ static inline uint32_t ctn_topo_local_rank(const ctn_topo_t *topo)
     return topo->node.place.rank;
 }
 
-/* Words of operation `seq` in the node area; i is the local rank. */
-
+/** Return the buffer descriptor of local rank i for operation `seq`. */
 static inline ctn_buffer_descriptor_t *
 ctn_topo_descriptor(const ctn_topo_t *topo, uint64_t seq, uint32_t i)
 {
-    return &topo->node_area
-                .descriptor[seq % CTN_GENERATIONS * ctn_topo_local_size(topo) +
-                            i];
-}
-
-static inline uint64_t *ctn_topo_departed(const ctn_topo_t *topo, uint64_t seq,
-                                          uint32_t i)
-{
-    size_t at = seq % CTN_GENERATIONS * ctn_topo_local_size(topo) + i;
-    return &topo->node_area.departed[at * topo->node_area.stride];
+    return ctn_node_entry(&topo->node_area, &topo->node_area.descriptor, seq,
+                          i);
 }
 
 /** Return the word that local rank `from` writes when its block is in the
@@ -301,14 +272,6 @@ static inline uint64_t *ctn_topo_delivered(const ctn_topo_t *topo, uint64_t seq,
                             from * stride];
 }
 
-static inline uint64_t *ctn_topo_arrived(const ctn_topo_t *topo, uint64_t seq,
-                                         uint32_t i)
-{
-    return &topo->node_area.arrived[seq % CTN_GENERATIONS *
-                                        topo->node_area.arrived_stride +
-                                    i * topo->node_area.stride];
-}
-
 /** Return the group rank of local rank i; with several nodes the member table
  * must exist. */
 static inline uint32_t ctn_topo_local_to_group(const ctn_topo_t *topo,
@@ -321,21 +284,13 @@ static inline uint32_t ctn_topo_local_to_group(const ctn_topo_t *topo,
                      .rank;
 }
 
-/** On an oversubscribed host of one node, publish the CPU this member runs
- * on. */
-static inline void ctn_topo_publish_cpu(ctn_exec_t *exec, ctn_topo_t *topo)
+/** On an oversubscribed host of one node, publish on which core this member
+ * runs. */
+static inline void ctn_topo_report_cpu(ctn_exec_t *exec, ctn_topo_t *topo)
 {
-    if (exec->oversubscribed && topo->nodes == 1) {
-        ctn_exec_report_cpu(exec, &topo->cpu,
-                            &topo->node_area.cpu[ctn_topo_local_rank(topo)]);
+    if (topo->nodes == 1) {
+        ctn_node_report_cpu(exec, &topo->node_area);
     }
-}
-
-/** Return whether local rank i last ran on another CPU; see
- * ctn_exec_on_other_core. */
-static inline bool ctn_topo_elsewhere(const ctn_topo_t *topo, uint32_t i)
-{
-    return ctn_exec_on_other_core(topo->cpu, &topo->node_area.cpu[i]);
 }
 
 /** Return the rounds of a dissemination among n. */
@@ -433,21 +388,15 @@ ctn_op_t *ctn_node_bcast_create(ctn_exec_t *exec, ctn_topo_t *topo,
  * *state to BUILDING. When the child is done, the calling phase runs again.
  * @return what that phase must return */
 ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state);
-/** Set the pointers of topo->node_area and topo->local into the leader's
- * memory, as this member has mapped it. */
-void ctn_node_area_map(ctn_topo_t *topo, unsigned char *memory,
-                       bool oversubscribed);
-/** Return the bytes of that memory: the leader's table and the node area. */
-size_t ctn_node_area_bytes(uint32_t members, bool oversubscribed);
+/** Set the pointers of `topo` into the memory that the leader shares, as this
+ * member has mapped it: topo->local, the node area and what lies beside it. */
+void ctn_topo_map_shared(ctn_topo_t *topo, unsigned char *memory);
+/** Return the bytes of that memory. */
+size_t ctn_topo_shared_bytes(uint32_t members, bool oversubscribed);
 /** Connect to the members of this node: set topo->peer from topo->local.
  * @return ERR_NO_MEMORY, or as ctn_exec_connect */
 catena_status_t ctn_topo_connect(ctn_topo_t *topo);
 /** Return the offset of memory of the heap in this member's arena. */
 uint64_t ctn_offset_of(const ctn_exec_t *exec, const void *memory);
-/** Round up to pairs of cache lines. */
-static inline size_t ctn_line_up(size_t bytes)
-{
-    return (bytes + 127) & ~(size_t)127;
-}
 
 #endif

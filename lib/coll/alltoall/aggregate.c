@@ -332,7 +332,7 @@ static void poll_arrivals(ctn_op_t *op, ctn_aggregate_t *x)
         }
         x->awaited = next_at(topo, me, x->awaited);
     }
-    ctn_exec_post(op->exec, ctn_topo_departed(topo, op->seq, me),
+    ctn_exec_post(op->exec, ctn_node_departed(&topo->node_area, op->seq, me),
                   ctn_flag64(op->seq));
 }
 
@@ -371,8 +371,8 @@ static bool has_all(const ctn_op_t *op, const ctn_aggregate_t *x, uint32_t i)
 {
     return i == ctn_topo_local_rank(x->topo)
                ? all_arrived(x)
-               : ctn_word_load(ctn_topo_departed(x->topo, op->seq, i)) ==
-                     ctn_flag64(op->seq);
+               : ctn_word_load(ctn_node_departed(&x->topo->node_area, op->seq,
+                                                 i)) == ctn_flag64(op->seq);
 }
 
 /** Copy this member's blocks out of the messages that have arrived. In place,

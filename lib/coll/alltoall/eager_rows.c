@@ -90,7 +90,8 @@ uint32_t ctn_eager_rows_missing(const ctn_eager_rows_t *r)
 static bool all_elsewhere(const ctn_eager_rows_t *r)
 {
     for (uint64_t left = r->open; left != 0; left &= left - 1) {
-        if (!ctn_topo_elsewhere(r->topo, (uint32_t)__builtin_ctzll(left))) {
+        if (!ctn_node_elsewhere(&r->topo->node_area,
+                                (uint32_t)__builtin_ctzll(left))) {
             return false;
         }
     }
@@ -140,7 +141,7 @@ CTN_HOT void ctn_eager_rows_begin(ctn_exec_t *exec, ctn_eager_rows_t *r)
     ctn_exec_post(exec, &row->word, row_word(r->seq, bytes));
     r->peer_checks = exec->peer_checks;
     r->status = CATENA_OK;
-    ctn_topo_publish_cpu(exec, r->topo);
+    ctn_topo_report_cpu(exec, r->topo);
     r->open =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
     if (!r->in_place) {

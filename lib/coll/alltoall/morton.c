@@ -130,7 +130,8 @@ static ctn_step_t copy(ctn_op_t *op)
     }
     walk(op, m, all, me * n, (me + 1) * n, &number);
     m->next = 0;
-    ctn_exec_post(op->exec, ctn_topo_departed(m->topo, op->seq, (uint32_t)me),
+    ctn_exec_post(op->exec,
+                  ctn_node_departed(&m->topo->node_area, op->seq, (uint32_t)me),
                   ctn_flag64(op->seq));
     return CTN_STEP_NEXT;
 }
@@ -139,12 +140,10 @@ static ctn_step_t copy(ctn_op_t *op)
 static ctn_step_t wait_for_all(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
-    for (; m->next < ctn_topo_local_size(m->topo); m->next++) {
-        if (ctn_word_load(ctn_topo_departed(m->topo, op->seq, m->next)) !=
-            ctn_flag64(op->seq)) {
-            op->waits_for = ctn_topo_local(m->topo, m->next)->rank;
-            return CTN_STEP_WAIT;
-        }
+    const ctn_node_area_t *area = &m->topo->node_area;
+    if (!ctn_node_all_set(area, &area->departed, op->seq, &m->next, 1)) {
+        op->waits_for = ctn_topo_local(m->topo, m->next)->rank;
+        return CTN_STEP_WAIT;
     }
     return CTN_STEP_NEXT;
 }

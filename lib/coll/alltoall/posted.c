@@ -35,7 +35,7 @@ void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
     uint32_t me = ctn_topo_local_rank(x->topo);
     const ctn_buffer_descriptor_t *own =
         ctn_topo_descriptor(x->topo, op->seq, me);
-    ctn_topo_publish_cpu(op->exec, x->topo);
+    ctn_topo_report_cpu(op->exec, x->topo);
     x->unsent =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
     x->staged = x->mismatched = 0;
@@ -150,7 +150,7 @@ static uint64_t elsewhere(const ctn_topo_t *topo, uint64_t members)
     uint64_t found = 0;
     for (uint64_t left = members; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
-        if (ctn_topo_elsewhere(topo, i)) {
+        if (ctn_node_elsewhere(&topo->node_area, i)) {
             found |= UINT64_C(1) << i;
         }
     }

@@ -5,9 +5,6 @@
 #include "core/tiny.h"
 #include "type/op.h"
 
-/** Most members of a flat barrier where each rank has a core. */
-#define CTN_FLAT_MEMBERS CTN_PICK(8u, 4u)
-
 /* Basic collectives ([Graham], section 3: BCOL): what a component does among
  * the members of one subgroup. coll/ml composes the collectives of groups from
  * them. To add a component, add a folder in coll/bcol and a line in

@@ -436,8 +436,7 @@ static node_facts_t *node_facts_of(const hierarchy_build_t *build, uint32_t i)
 {
     const ctn_topo_t *topo = build->topo;
     size_t half = (topo->splits + 1) % 2 * ctn_topo_local_size(topo);
-    ctn_published_record_t *record =
-        &topo->node_area.published_record[half + i];
+    ctn_published_record_t *record = &topo->published_record[half + i];
     _Static_assert(sizeof(node_facts_t) <= sizeof(record->data), "it fits");
     return (node_facts_t *)(void *)record->data;
 }

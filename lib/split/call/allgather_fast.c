@@ -92,9 +92,9 @@ static bool is_leader(const fast_t *fast)
 static ctn_published_record_t *published_record_of(const fast_t *fast,
                                                    uint32_t i)
 {
-    return &fast->topo->node_area
-                .published_record[fast->half * ctn_topo_local_size(fast->topo) +
-                                  i];
+    return &fast->topo->published_record[fast->half *
+                                             ctn_topo_local_size(fast->topo) +
+                                         i];
 }
 
 /** Return what this member publishes about its call. */
@@ -253,7 +253,7 @@ static ctn_step_t publish(ctn_op_t *op)
     if (topo->nodes == 1) {
         return CTN_STEP_NEXT;
     }
-    ctn_gathered_records_t *gathered = &topo->node_area.gathered[fast->half];
+    ctn_gathered_records_t *gathered = &topo->gathered[fast->half];
     if (is_leader(fast)) {
         gathered->offset = ctn_offset_of(op->exec, fast->all.memory);
         gathered->bytes = fast->all.bytes;

@@ -419,7 +419,7 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
     static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
                                                 CATENA_SPLIT_NO_REORDER};
     uint32_t members = group->chain.place.size;
-    size_t node_area = ctn_node_area_bytes(
+    size_t node_area = ctn_topo_shared_bytes(
         members < CTN_NODE_AREA_MEMBERS ? members : CTN_NODE_AREA_MEMBERS,
         false);
     ctn_op_t *op =

@@ -248,7 +248,8 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
     a->ports_done = true;
     if (a->layout->ports > 0) {
         ctn_op_set_network(op, a->call.vector);
-        ctn_exec_post(op->exec, ctn_topo_departed(a->topo, op->seq, me),
+        ctn_exec_post(op->exec,
+                      ctn_node_departed(&a->topo->node_area, op->seq, me),
                       ctn_flag64(op->seq));
     }
 }
@@ -326,7 +327,8 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
     ctn_leaders_t *a = ctn_op_state(op);
     for (; a->departed < a->layout->leaders; a->departed++) {
         uint32_t leader_member = a->layout->leader_member[a->departed];
-        if (ctn_word_load(ctn_topo_departed(a->topo, op->seq, leader_member)) !=
+        if (ctn_word_load(ctn_node_departed(&a->topo->node_area, op->seq,
+                                            leader_member)) !=
             ctn_flag64(op->seq)) {
             op->waits_for = ctn_topo_local(a->topo, leader_member)->rank;
             return CTN_STEP_WAIT;

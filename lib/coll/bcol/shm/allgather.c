@@ -99,6 +99,6 @@ const shm_algorithm_t *shm_allgather_algorithm(const shm_t *shm,
     }
     return longest_block(shm, basic) <= shm->descriptor_data
                ? &short_ones.algorithm
-           : shm->oversubscribed ? &oversubscribed.algorithm
-                                 : &dedicated.algorithm;
+           : shm->area.oversubscribed ? &oversubscribed.algorithm
+                                      : &dedicated.algorithm;
 }

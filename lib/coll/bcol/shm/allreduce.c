@@ -52,7 +52,7 @@ static bool fold_all(shm_call_t *call)
         return false;
     }
     if (call->basic->bytes >= ZCOPY_BYTES) {
-        shm_set_flag(call, shm_flag_of(call, call->shm->me));
+        shm_depart(call);
     }
     count_once(call);
     return true;
@@ -60,7 +60,7 @@ static bool fold_all(shm_call_t *call)
 
 static bool await_readers(shm_call_t *call)
 {
-    return !call->zcopy || shm_gives_up(call) || shm_all_flags(call);
+    return !call->zcopy || shm_gives_up(call) || shm_all_departed(call);
 }
 
 static const shm_algorithm_t flat = {
@@ -118,7 +118,7 @@ static bool fold_if_last(shm_call_t *call)
         return false;
     }
     last->folder = call->shm->me + (call->mismatch ? size : 0);
-    shm_set_flag(call, &last->word);
+    shm_set(call, &last->word);
     return true;
 }
 
@@ -173,7 +173,7 @@ const char *const shm_allreduce_names[] = {"flat", "shared", "last", NULL};
 
 static const shm_algorithm_t *choose(const shm_t *shm, size_t bytes)
 {
-    if (shm->oversubscribed) {
+    if (shm->area.oversubscribed) {
         return bytes <= shm->descriptor_data              ? &flat
                : bytes <= LAST_BYTES_A_MEMBER * shm->size ? &last_folds
                                                           : &shared;

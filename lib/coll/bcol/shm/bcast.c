@@ -49,14 +49,14 @@ static bool take(shm_call_t *call)
 static bool acknowledge_zcopy(shm_call_t *call)
 {
     if (shm_is_zcopy(call, call->basic->root)) {
-        shm_set_flag(call, shm_flag_of(call, call->shm->me));
+        shm_depart(call);
     }
     return true;
 }
 
 static bool await_readers(shm_call_t *call)
 {
-    return !call->zcopy || shm_all_flags(call);
+    return !call->zcopy || shm_all_departed(call);
 }
 
 static const shm_algorithm_t staged = {.base = SHM_ALGORITHM("staged", false),

@@ -153,7 +153,7 @@ void shm_publish_block(shm_call_t *call, uint32_t i, const void *data,
         call->status = storage == MISSING ? CATENA_ERR_NO_MEMORY : call->status;
     }
     descriptor->offset = offset;
-    shm_set_flag(call, &descriptor->word);
+    shm_set(call, &descriptor->word);
 }
 
 /** The length of a descriptor's block, and where the block is.
@@ -243,14 +243,14 @@ bool shm_publish_own(shm_call_t *call)
 bool shm_acknowledge(shm_call_t *call)
 {
     if (call->acknowledge) {
-        shm_set_flag(call, shm_flag_of(call, call->shm->me));
+        shm_depart(call);
     }
     return true;
 }
 
 bool shm_await_acknowledgments(shm_call_t *call)
 {
-    if (call->zcopy && !shm_all_flags(call)) {
+    if (call->zcopy && !shm_all_departed(call)) {
         return false;
     }
     shm_copy_area_release(call);

@@ -67,7 +67,7 @@ bool shm_fold_fragment(shm_call_t *call)
                   shm_staging_of(call, me) + fragment.at)) {
         return false;
     }
-    shm_set_flag(call, shm_fold_flag_of(call, me));
+    ctn_node_arrive(call->shm->module.exec, &call->shm->area, call->seq);
     return true;
 }
 
@@ -77,7 +77,8 @@ bool shm_collect_fragments(shm_call_t *call, bool copy)
         if (shm_gives_up(call)) {
             return true;
         }
-        if (!shm_is_set(call, shm_fold_flag_of(call, call->next))) {
+        if (!shm_is_set(call, ctn_node_arrived(&call->shm->area, call->seq,
+                                               call->next))) {
             return false;
         }
         shm_fragment_t fragment = shm_fragment_of(call, call->next);

@@ -51,7 +51,8 @@ static bool await_root(shm_call_t *call)
     }
     call->next = call->basic->root;
     if (call->zcopy &&
-        !shm_is_set(call, shm_flag_of(call, call->basic->root))) {
+        !shm_is_set(call, ctn_node_departed(&call->shm->area, call->seq,
+                                            call->basic->root))) {
         return false;
     }
     shm_copy_area_release(call);
@@ -81,7 +82,7 @@ const shm_algorithm_t *shm_gather_algorithm(const shm_t *shm,
                                             const ctn_basic_coll_t *basic)
 {
     const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
-    return named != NULL         ? named
-           : shm->oversubscribed ? &oversubscribed.algorithm
-                                 : &dedicated.algorithm;
+    return named != NULL              ? named
+           : shm->area.oversubscribed ? &oversubscribed.algorithm
+                                      : &dedicated.algorithm;
 }

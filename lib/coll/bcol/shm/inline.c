@@ -23,7 +23,7 @@ typedef struct shm_run {
 
 static shm_descriptor_t *descriptor_of(const shm_run_t *run, uint32_t i)
 {
-    return (void *)(run->descriptors + i * run->shm->descriptor_stride);
+    return (void *)(run->descriptors + i * run->shm->area.descriptor.stride);
 }
 
 static void copy_small(void *to, const void *from, size_t bytes)
@@ -190,9 +190,8 @@ CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                      .basic = basic,
                      .seq = seq,
                      .flag = ctn_flag64(seq),
-                     .descriptors = shm->descriptors +
-                                    shm_generation(shm, seq) * shm->size *
-                                        shm->descriptor_stride,
+                     .descriptors = ctn_node_entry(
+                         &shm->area, &shm->area.descriptor, seq, 0),
                      .loads = exec->wait_policy.loads};
     if (kind == CTN_BCAST) {
         bcast(&run);

@@ -78,6 +78,6 @@ const shm_algorithm_t *shm_reduce_algorithm(const shm_t *shm,
 {
     const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
     bool is_long = basic->bytes >= SHARED_BYTES &&
-                   shm->size >= SHARED_MEMBERS && !shm->oversubscribed;
+                   shm->size >= SHARED_MEMBERS && !shm->area.oversubscribed;
     return named != NULL ? named : is_long ? &shared : &flat;
 }

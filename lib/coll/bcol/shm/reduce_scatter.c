@@ -100,7 +100,7 @@ const shm_algorithm_t *
 shm_reduce_scatter_algorithm(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
-    return named != NULL         ? named
-           : shm->oversubscribed ? &oversubscribed.algorithm
-                                 : &dedicated.algorithm;
+    return named != NULL              ? named
+           : shm->area.oversubscribed ? &oversubscribed.algorithm
+                                      : &dedicated.algorithm;
 }

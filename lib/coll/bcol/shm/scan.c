@@ -63,7 +63,7 @@ static bool publish_next(shm_call_t *call)
         }
         descriptor->offset =
             call->mismatch ? shm_mismatch_mark(basic) : shm_vector_mark(basic);
-        shm_set_flag(call, &descriptor->word);
+        shm_set(call, &descriptor->word);
     }
     return true;
 }

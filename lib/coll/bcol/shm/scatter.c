@@ -90,7 +90,8 @@ static bool await_members(shm_call_t *call)
     for (; call->zcopy && call->next < call->shm->size; call->next++) {
         uint32_t i = call->next;
         if (i != call->shm->me && shm_has_zcopy(call, i) &&
-            !shm_is_set(call, shm_flag_of(call, i))) {
+            !shm_is_set(call,
+                        ctn_node_departed(&call->shm->area, call->seq, i))) {
             return false;
         }
     }

@@ -8,14 +8,6 @@
 
 /* ---- memory ---- */
 
-/** Layout of the memory of a member. */
-typedef struct shm_layout {
-    size_t flag_stride, descriptor_stride, fold_flag_stride;
-    /* Offsets. All but `staging` exist at member 0 only. */
-    size_t flags, cpus, last, descriptors, fold_flags, eager_rows, staging;
-    size_t bytes; /* of the memory */
-} shm_layout_t;
-
 /** Stride of descriptors unless oversubscribed. Data in a descriptor arrive
  * with its word or soon after; longer descriptors gain less. An odd number of
  * cache lines, for the reason below. 2 ranks with a core each, 128 B: allreduce
@@ -29,47 +21,39 @@ static size_t eager_row_stride(size_t bytes)
     return (((bytes + 63) / 64) | 1) * 64;
 }
 
-static size_t align_up(size_t bytes)
-{
-    return (bytes + 127) & ~(size_t)127;
-}
-
 static size_t page_up(size_t bytes)
 {
     return (bytes + CTN_MEMBER_ALIGNMENT - 1) &
            ~(size_t)(CTN_MEMBER_ALIGNMENT - 1);
 }
 
-/** @param leader of member 0 */
-static shm_layout_t lay_out(size_t size, bool leader, bool oversubscribed,
-                            unsigned generations)
+/** Set the layout of the memory of a member. At member 0 the counters of "last"
+ * come first, then the node area. The staging buffers are at the end.
+ * @param memory   of the member; NULL: only the sizes are meaningful
+ * @param[out] words   bytes up to the eager rows
+ * @param[out] staging offset of the staging buffers
+ * @return its bytes */
+static size_t lay_out(const shm_t *shm, bool leader, unsigned char *memory,
+                      ctn_node_area_t *area, size_t *words, size_t *staging)
 {
-    shm_layout_t at = {.flag_stride = oversubscribed ? sizeof(uint64_t) : 128,
-                       .descriptor_stride =
-                           oversubscribed ? 64 : DESCRIPTOR_BYTES,
-                       .fold_flag_stride = oversubscribed ? 64 : 128};
-    at.cpus = leader ? align_up(generations * size * at.flag_stride) : 0;
-    at.last = at.cpus + (leader ? align_up(size * sizeof(uint32_t)) : 0);
-    at.descriptors = at.last + (leader ? generations * sizeof(shm_last_t) : 0);
-    at.fold_flags = at.descriptors +
-                    (leader ? generations * size * at.descriptor_stride : 0);
-    at.eager_rows =
-        at.fold_flags + (leader ? generations * size * at.fold_flag_stride : 0);
-    at.staging = page_up(
-        at.eager_rows +
-        (leader ? generations * size * eager_row_stride(SHM_EAGER_ROW_BYTES)
-                : 0));
-    at.bytes = at.staging + generations * CTN_CHUNK_BYTES;
-    return at;
+    unsigned generations = shm->sequence.generations;
+    size_t last = generations * sizeof(shm_last_t);
+    size_t bytes = 0;
+    *words = 0;
+    if (leader) {
+        bytes = last + ctn_node_area_map(
+                           area, (void *)((uintptr_t)memory + last), words);
+        *words += last;
+    }
+    *staging = page_up(bytes);
+    return *staging + (size_t)generations * CTN_CHUNK_BYTES;
 }
 
 void *shm_eager_row_of(const shm_call_t *call, uint32_t i, size_t longest)
 {
-    const shm_t *shm = call->shm;
-    size_t generation = shm_generation(shm, call->seq) * shm->size;
-    return shm->eager_rows +
-           generation * eager_row_stride(SHM_EAGER_ROW_BYTES) +
-           i * eager_row_stride(longest);
+    const ctn_node_area_t *area = &call->shm->area;
+    unsigned char *first = ctn_node_entry(area, &area->row, call->seq, 0);
+    return first + i * eager_row_stride(longest);
 }
 
 void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
@@ -85,38 +69,26 @@ void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 
 /* ---- flags and data ---- */
 
-/** Tell the other members on which core this one runs. */
-static void report_cpu(shm_t *shm)
+/** Wait for words of all members. */
+static bool all_set(shm_call_t *call, const ctn_node_entries_t *words)
 {
-    ctn_exec_t *exec = shm->module.exec;
-    if (shm->oversubscribed) {
-        ctn_exec_report_cpu(exec, &shm->cpu, &shm->cpus[shm->me]);
-    }
+    return ctn_node_all_set(&call->shm->area, words, call->seq, &call->next,
+                            call->loads);
 }
 
-/** Wait for the words of all members: an array of this stride, from `first` on.
- * @return true: all are set */
-static bool all_set(shm_call_t *call, const void *first, size_t stride)
+bool shm_all_arrived(shm_call_t *call)
 {
-    const shm_t *shm = call->shm;
-    const unsigned char *words = first;
-    for (; call->next < shm->size; call->next++) {
-        if (!shm_is_set(call, (const void *)(words + call->next * stride))) {
-            return false;
-        }
-    }
-    return true;
+    return all_set(call, &call->shm->area.arrived);
 }
 
-bool shm_all_flags(shm_call_t *call)
+bool shm_all_departed(shm_call_t *call)
 {
-    return all_set(call, shm_flag_of(call, 0), call->shm->flag_stride);
+    return all_set(call, &call->shm->area.departed);
 }
 
 bool shm_all_descriptors(shm_call_t *call)
 {
-    return all_set(call, shm_descriptor_of(call, 0),
-                   call->shm->descriptor_stride);
+    return all_set(call, &call->shm->area.descriptor);
 }
 
 void shm_publish(shm_call_t *call, const void *data, size_t bytes,
@@ -139,7 +111,7 @@ void shm_publish(shm_call_t *call, const void *data, size_t bytes,
         ctn_exec_copy(exec, place, data, bytes);
         call->own = place;
     }
-    shm_set_flag(call, &descriptor->word);
+    shm_set(call, &descriptor->word);
 }
 
 CTN_COLD void shm_report_mismatch(shm_call_t *call, uint32_t i, uint64_t mark)
@@ -212,7 +184,7 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->longest = SHM_EAGER_ROW_BYTES;
     call->copy_area = (shm_copy_area_t){.memory = NULL};
     call->arrival = 0;
-    report_cpu(call->shm);
+    ctn_node_report_cpu(call->shm->module.exec, &call->shm->area);
 }
 
 /** Run steps as far as possible. @return true: all have ended */
@@ -231,11 +203,12 @@ static bool advance(shm_call_t *call)
 
 uint16_t shm_spins_for(const shm_t *shm, uint32_t first, uint32_t end)
 {
-    if (!shm->oversubscribed || first >= end) {
+    const ctn_node_area_t *area = &shm->area;
+    if (!area->oversubscribed || first >= end) {
         return 0;
     }
     for (uint32_t i = first; i < end; i++) {
-        if (i != shm->me && !ctn_exec_on_other_core(shm->cpu, &shm->cpus[i])) {
+        if (i != shm->me && !ctn_node_elsewhere(area, i)) {
             return 0;
         }
     }
@@ -327,10 +300,8 @@ CTN_COLD static bool take_buffers(shm_t *shm, const ctn_basic_coll_t *basic,
     if (shm->has_buffers || !needs_buffers(shm, basic, kind, algorithm)) {
         return true;
     }
-    shm_layout_t at = lay_out(shm->size, shm->me == 0, shm->oversubscribed,
-                              shm->sequence.generations);
     shm->has_buffers =
-        ctn_heap_take(shm->module.exec->heap, shm->memory, at.bytes);
+        ctn_heap_take(shm->module.exec->heap, shm->memory, shm->bytes);
     return shm->has_buffers;
 }
 
@@ -459,8 +430,7 @@ static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
         !inline_begin(shm, true, &seq)) {
         return false;
     }
-    shm_call_t call = {.shm = shm, .seq = seq};
-    shm_set_flag(&call, shm_flag_of(&call, shm->me));
+    ctn_node_arrive(shm->module.exec, &shm->area, seq);
     shm->generation_barrier = sequence->started;
     sequence->complete = sequence->started;
     return true;
@@ -483,7 +453,7 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
         return *status != CATENA_OK;
     }
     if (algorithm->runs_inline && basic->bytes <= shm->descriptor_data) {
-        report_cpu(shm);
+        ctn_node_report_cpu(shm->module.exec, &shm->area);
         *status = shm_run_inline(shm, kind, basic, seq);
     } else {
         *status = run_algorithm_inline(shm, basic, algorithm, seq);
@@ -508,23 +478,25 @@ static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
  * words are needed now, unless it is longer than such a block, or there are no
  * more.
  * @return false: no memory */
-static bool allocate(shm_t *shm, const shm_layout_t *at)
+static bool allocate(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
-    if (at->bytes <= ctn_heap_sparse_bytes(exec->heap)) {
+    size_t words, staging;
+    ctn_node_area_t area = shm->area;
+    shm->bytes = lay_out(shm, shm->me == 0, NULL, &area, &words, &staging);
+    if (shm->bytes <= ctn_heap_sparse_bytes(exec->heap)) {
         shm->memory = ctn_heap_alloc_sparse(exec->heap, true);
     }
     shm->has_buffers = shm->memory == NULL;
     if (shm->memory == NULL) {
         shm->memory =
-            ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, at->bytes);
+            ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, shm->bytes);
     }
-    if (shm->memory == NULL ||
-        !ctn_heap_take(exec->heap, shm->memory, at->eager_rows)) {
+    if (shm->memory == NULL || !ctn_heap_take(exec->heap, shm->memory, words)) {
         return false;
     }
     /* So other members find the pages that hold the words. */
-    touch_pages(exec, shm->memory, at->eager_rows);
+    touch_pages(exec, shm->memory, words);
     return true;
 }
 
@@ -542,36 +514,45 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
                                   bool oversubscribed, bool few,
                                   ctn_module_t **module, uint64_t *offset)
 {
-    unsigned generations = few ? SHM_FEW_GENERATIONS : SHM_GENERATIONS;
-    shm_layout_t at = lay_out(size, me == 0, oversubscribed, generations);
     shm_t *shm = calloc(1, sizeof(*shm));
     if (shm == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     shm->module = (ctn_module_t){
         .bcol = &ctn_bcol_shm, .exec = exec, .sequence = &shm->sequence};
-    shm->peer = calloc(size, sizeof(shm_peer_t));
-    if (shm->peer == NULL || !allocate(shm, &at) ||
-        !ctn_heap_contains(exec->heap, shm->memory, at.bytes, offset)) {
-        release(shm);
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_sequence_set(&shm->sequence, NULL, generations,
+    shm->size = size;
+    shm->me = me;
+    ctn_sequence_set(&shm->sequence, NULL,
+                     few ? SHM_FEW_GENERATIONS : SHM_GENERATIONS,
                      few ? SHM_FEW_FLIGHT : SHM_FLIGHT);
     shm->sequence.ahead = true;
     shm->sequence.hooks = &hooks;
-    shm->size = size;
-    shm->me = me;
-    shm->oversubscribed = oversubscribed;
+    shm->area = (ctn_node_area_t){
+        .members = size,
+        .generations = shm->sequence.generations,
+        .oversubscribed = oversubscribed,
+        .descriptor_bytes = oversubscribed ? 64 : DESCRIPTOR_BYTES,
+        .row_bytes = eager_row_stride(SHM_EAGER_ROW_BYTES),
+        .me = me};
+    shm->descriptor_data =
+        shm->area.descriptor_bytes - sizeof(shm_descriptor_t);
+    shm->peer = calloc(size, sizeof(shm_peer_t));
+    if (shm->peer == NULL || !allocate(shm) ||
+        !ctn_heap_contains(exec->heap, shm->memory, shm->bytes, offset)) {
+        release(shm);
+        return CATENA_ERR_NO_MEMORY;
+    }
     *module = &shm->module;
     return CATENA_OK;
 }
 
-/** Connect to all members. @return ERR_ARG: a member does not share this rank's
- * heap */
-static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
+/** Connect to all members, and set the pointers into their memory. @return
+ * ERR_ARG: a member does not share this rank's heap */
+static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
 {
-    ctn_exec_t *exec = shm->module.exec;
+    shm_t *shm = (shm_t *)module;
+    ctn_exec_t *exec = module->exec;
+    module->sbgp = sbgp;
     for (uint32_t i = 0; i < sbgp->size; i++) {
         const ctn_sbgp_member_t *member = &sbgp->member[i];
         shm_peer_t *peer = &shm->peer[i];
@@ -590,36 +571,14 @@ static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
                       member->rank);
             return CATENA_ERR_ARG;
         }
-        peer->staging = memory + lay_out(shm->size, i == 0, shm->oversubscribed,
-                                         shm->sequence.generations)
-                                     .staging;
+        size_t words, staging;
+        (void)lay_out(shm, i == 0, memory, &shm->area, &words, &staging);
+        peer->staging = memory + staging;
+        if (i == 0) {
+            shm->last = (void *)memory;
+            touch_pages(exec, memory, words);
+        }
     }
-    return CATENA_OK;
-}
-
-static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
-{
-    shm_t *shm = (shm_t *)module;
-    catena_status_t status = reach(shm, sbgp);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    shm_layout_t at = lay_out(sbgp->size, true, shm->oversubscribed,
-                              shm->sequence.generations);
-    unsigned char *memory =
-        ctn_pointer(shm->peer[0].endpoint, sbgp->member[0].memory.offset);
-    module->sbgp = sbgp;
-    shm->flag_stride = at.flag_stride;
-    shm->descriptor_stride = at.descriptor_stride;
-    shm->fold_flag_stride = at.fold_flag_stride;
-    shm->descriptor_data = at.descriptor_stride - sizeof(shm_descriptor_t);
-    shm->flags = memory + at.flags;
-    shm->cpus = (void *)(memory + at.cpus);
-    shm->last = (void *)(memory + at.last);
-    shm->descriptors = memory + at.descriptors;
-    shm->fold_flags = memory + at.fold_flags;
-    shm->eager_rows = memory + at.eager_rows;
-    touch_pages(module->exec, memory, at.eager_rows);
     return CATENA_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "coll/bcol/bcol.h"
 #include "core/tiny.h"
+#include "topo/node.h"
 
 /** An eager row of the component shm. */
 #define SHM_EAGER_ROW_BYTES CTN_PICK(2048u, 512u)
@@ -10,31 +11,25 @@
 /* The component of flags and the shared heap, for members of one node. A flag
  * is a word by which a member publishes that it has reached some point.
  *
- *   in the memory of member 0, for each generation:
- *     flag[i]        of member i: it has started, or has read all zcopy data
- *     descriptor[i]  of member i: a word, and some data or their location
- *     fold_flag[i]   of member i: its fragment of the result is reduced
- *     eager_row[i]   up to 2 KiB of data of member i; no words
- *     last           the member that reduced for all, and how many arrived
+ *   in the memory of member 0: a node area (topo/node.h), and
+ *     last         for each generation: the member that reduced for all, and
+ *                  how many arrived
  *   in each member's own memory, for each generation: a staging buffer
  *
- * Words hold ctn_flag64(seq) and are written after the data that they publish.
- * The memory of words never holds data, so old data are not taken for a word,
- * whatever the lengths of the operation that used the generation before. No
- * member checks whether a generation is free: it is (exec/generations.h).
+ * In the node area, `arrived` tells that a member has entered a barrier, or
+ * that its fragment of the result is reduced; `departed` that it has read all
+ * zcopy data; a descriptor has some data or their location; an eager row takes
+ * up to SHM_EAGER_ROW_BYTES.
  *
  * Data are *staged*, that is copied to the descriptor, eager row or staging
  * buffer of a member, or *zcopy* (zero-copy): they stay in the shared heap, the
  * descriptor has their offset, and their owner does not end before all readers
- * have set their flags. Longer blocks may also go through a copy area
+ * have set `departed`. Longer blocks may also go through a copy area
  * (block.h). The descriptor tells the length in all cases. A reader that
  * expects another length does not use the data, does what other members wait
  * for, and fails. If the number of chunks differs, later operations would not
  * match any more, so the job aborts.
- *
- * If oversubscribed, the members' words lie close together: each poll follows a
- * switch of processes, after which fewer lines to load are faster. Otherwise
- * every writer has cache lines of its own. */
+ */
 
 /* Of a module's sequence: generations, and operations that run at once. */
 #define SHM_GENERATIONS 16u
@@ -111,26 +106,16 @@ typedef struct shm {
     ctn_sequence_t sequence;
     uint32_t size; /* number of members */
     uint32_t me;   /* number of this member */
-    bool oversubscribed;
-    uint32_t cpu; /* 1 + the core that this member last reported; 0: none */
     /** 1 + number of the last generation barrier that this member entered
      * inline, without waiting for the other members; 0: none. */
     uint64_t generation_barrier;
-    unsigned char *memory; /* of this member */
-    bool has_buffers;      /* the pages of its buffers are taken */
-    /* Strides in bytes of what follows in the memory of member 0. */
-    size_t flag_stride;
-    size_t descriptor_stride;
-    size_t fold_flag_stride;
+    unsigned char *memory;  /* of this member */
+    size_t bytes;           /* of it */
+    bool has_buffers;       /* the pages of its buffers are taken */
     size_t descriptor_data; /* bytes of data that fit a descriptor */
-    /* In the memory of member 0, see above: [generations][size]. */
-    unsigned char *flags;
-    unsigned char *descriptors;
-    unsigned char *fold_flags;
-    unsigned char *eager_rows;
-    shm_last_t *last; /* [generations], also there */
-    uint32_t *cpus;   /* [size], also there: 1 + core on which a member runs */
-    shm_peer_t *peer; /* [size] */
+    ctn_node_area_t area;   /* in the memory of member 0 */
+    shm_last_t *last;       /* [generations], also there */
+    shm_peer_t *peer;       /* [size] */
     shm_kept_t kept[SHM_GENERATIONS];
 } shm_t;
 
@@ -253,31 +238,11 @@ static inline size_t shm_generation(const shm_t *shm, uint64_t seq)
     return seq & (shm->sequence.generations - 1u);
 }
 
-/** Index of member i's entry in an array [generations][size]. */
-static inline size_t shm_index(const shm_call_t *call, uint32_t i)
-{
-    return shm_generation(call->shm, call->seq) * call->shm->size + i;
-}
-
-static inline uint64_t *shm_flag_of(const shm_call_t *call, uint32_t i)
-{
-    const shm_t *shm = call->shm;
-    return (void *)(shm->flags + shm_index(call, i) * shm->flag_stride);
-}
-
 static inline shm_descriptor_t *shm_descriptor_of(const shm_call_t *call,
                                                   uint32_t i)
 {
-    const shm_t *shm = call->shm;
-    return (void *)(shm->descriptors +
-                    shm_index(call, i) * shm->descriptor_stride);
-}
-
-static inline uint64_t *shm_fold_flag_of(const shm_call_t *call, uint32_t i)
-{
-    const shm_t *shm = call->shm;
-    return (void *)(shm->fold_flags +
-                    shm_index(call, i) * shm->fold_flag_stride);
+    const ctn_node_area_t *area = &call->shm->area;
+    return ctn_node_entry(area, &area->descriptor, call->seq, i);
 }
 
 static inline shm_last_t *shm_last_of(const shm_call_t *call)
@@ -294,15 +259,22 @@ static inline uint64_t shm_count(const shm_t *shm, uint64_t seq)
 }
 
 /** Set a word of this member. */
-static inline void shm_set_flag(const shm_call_t *call, uint64_t *word)
+static inline void shm_set(const shm_call_t *call, uint64_t *word)
 {
-    ctn_exec_post(call->shm->module.exec, word, ctn_flag64(call->seq));
+    ctn_node_set(call->shm->module.exec, word, call->seq);
+}
+
+/** Tell the others that this member has read all zcopy data. */
+static inline void shm_depart(const shm_call_t *call)
+{
+    shm_set(call,
+            ctn_node_departed(&call->shm->area, call->seq, call->shm->me));
 }
 
 /** Whether a word of another member is set. */
 static inline bool shm_is_set(const shm_call_t *call, const uint64_t *word)
 {
-    return ctn_word_becomes(word, ctn_flag64(call->seq), call->loads);
+    return ctn_node_is_set(word, call->seq, call->loads);
 }
 
 /** The same, in a step that waits for member i only. */
@@ -314,9 +286,10 @@ static inline bool shm_is_set_by(shm_call_t *call, uint32_t i,
     return shm_is_set(call, word);
 }
 
-/** Steps: wait for the flags, or for the words of the descriptors, of all
- * members. */
-bool shm_all_flags(shm_call_t *call);
+/** Steps: wait until all members have arrived, have departed, or have published
+ * their descriptors. */
+bool shm_all_arrived(shm_call_t *call);
+bool shm_all_departed(shm_call_t *call);
 bool shm_all_descriptors(shm_call_t *call);
 
 /* ---- data ---- */
