@@ -116,11 +116,12 @@ struct catena_request {
      * touch them. */
     _Alignas(
         64) ctn_op_t *child; /* under way; the next phase begins after it */
+    ctn_op_t *parent; /* it is in no list: it goes on when this one ends */
     /* Links in one of exec's lists or the sequence's queue. */
     ctn_op_t *next;
     ctn_op_t *previous;
-    /* Of a persistent operation: what catena_request_free passes to `dispose`,
-     * or NULL. */
+    /* What is passed to `dispose` when the operation ends, or, if it is
+     * persistent, by catena_request_free; NULL: nothing. */
     void *owned;
     void (*dispose)(void *owned);
     /* Inline execution of a persistent request; NULL: its phases run. */

@@ -141,7 +141,27 @@ void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight)
     sequence_activate(sequence);
 }
 
-/** End an operation: it is DONE, and the next queued ones begin. */
+static bool run_phases(ctn_op_t *op);
+
+/** The operation has ended: give back what it owns. */
+static void dispose_owned(ctn_op_t *op)
+{
+    void *owned = op->owned;
+    op->owned = NULL;
+    op->dispose(owned);
+}
+
+/** Let the parent go on, which takes the status of the operation and releases
+ * it. */
+static void continue_parent(ctn_op_t *op)
+{
+    ctn_op_t *parent = op->parent;
+    op->parent = NULL;
+    (void)run_phases(parent);
+}
+
+/** End an operation: it is DONE, the next queued ones begin, and its parent
+ * goes on. It may be freed. */
 CTN_HOT static inline void op_finish(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
@@ -170,19 +190,26 @@ CTN_HOT static inline void op_finish(ctn_op_t *op)
             sequence_activate(sequence);
         }
     }
+    if (op->owned != NULL && !op->persistent) {
+        dispose_owned(op);
+    }
     if (op->detached) { /* its release may free the sequence */
         sequence->detached--;
         exec->background_done += op->background;
         ctn_op_release(op);
+    } else if (op->parent != NULL) {
+        continue_parent(op);
     }
 }
 
 /** If the child of an operation is done, take its status and release it. Exec
- * advances the child as every active operation. False: it is not done. */
+ * advances the child as every active operation. False: it is not done; when it
+ * is, an operation that no poll finds goes on. */
 static bool child_done(ctn_op_t *op)
 {
     ctn_op_t *child = op->child;
     if (child->state != CTN_OP_DONE) {
+        child->parent = op->linked ? NULL : op;
         return false;
     }
     if (op->status == CATENA_OK) {
@@ -229,7 +256,7 @@ CTN_HOT static bool run_phases(ctn_op_t *op)
     for (;;) {
         if (op->child != NULL) {
             if (!child_done(op)) {
-                return op_waits(op, moved);
+                return moved;
             }
             moved = true;
         }
@@ -398,9 +425,6 @@ ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     op->child = child;
-    if (!op->linked) { /* before the child: polls reach the child first */
-        op_link(op);
-    }
     ctn_op_start(child);
     return CTN_STEP_NEXT;
 }
