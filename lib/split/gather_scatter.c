@@ -12,8 +12,7 @@
 #include "split/sort/sort.h"
 
 typedef struct gather_scatter_sort {
-    /* arguments */
-    const ctn_split_args_t *args;
+    ctn_sort_t sort; /* first */
     /* working */
     ctn_split_tree_t tree;
     ctn_record_table_t table;  /* records gathered so far, in order */
@@ -29,7 +28,7 @@ typedef struct gather_scatter_sort {
 static ctn_step_t begin(ctn_op_t *op)
 {
     gather_scatter_sort_t *sort = ctn_op_state(op);
-    const ctn_split_args_t *args = sort->args;
+    const ctn_split_args_t *args = sort->sort.args;
     const ctn_record_t *record = args->record;
     sort->tree.chain = args->parent;
     sort->tree.levels = args->parent->log->rounds;
@@ -41,7 +40,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t gather(ctn_op_t *op)
 {
     gather_scatter_sort_t *sort = ctn_op_state(op);
-    return ctn_split_tree_gather(op, &sort->tree, &sort->args->by,
+    return ctn_split_tree_gather(op, &sort->tree, &sort->sort.args->by,
                                  &sort->table);
 }
 
@@ -104,13 +103,13 @@ static ctn_step_t find_parts(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     sort->places_bytes =
-        sort->args->parent->place.size * sizeof(ctn_owner_place_t);
+        sort->sort.args->parent->place.size * sizeof(ctn_owner_place_t);
     sort->places = ctn_scratch_alloc(op->exec, sort->places_bytes);
     if (sort->places == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     sort->data = (const void *)sort->places;
-    if (link_parts(&sort->args->by, &sort->table, sort->places)) {
+    if (link_parts(&sort->sort.args->by, &sort->table, sort->places)) {
         sort->bytes = sort->places_bytes;
     }
     ctn_record_table_release(op->exec, &sort->table);
@@ -144,7 +143,7 @@ static ctn_step_t end(ctn_op_t *op)
     if (sort->bytes == 0) {
         return ctn_op_fail(op, CATENA_ERR_ARG); /* on all members */
     }
-    ctn_owner_place_apply(sort->args->chain, (const void *)sort->data);
+    ctn_owner_place_apply(sort->sort.args->chain, (const void *)sort->data);
     return CTN_STEP_NEXT;
 }
 
@@ -169,42 +168,7 @@ static const ctn_algorithm_t sort_algorithm = {
     .finish = finish_sort,
 };
 
-/* ---- the operation ---- */
-
-static ctn_step_t log_chain(ctn_op_t *op)
-{
-    ctn_split_args_t *args = ctn_op_state(op);
-    return ctn_op_call(op, ctn_log_chain_create(op->exec, args->parent));
-}
-
-static ctn_step_t sort_records(ctn_op_t *op)
-{
-    ctn_split_args_t *args = ctn_op_state(op);
-    ctn_op_t *child =
-        ctn_op_create(op->exec, &sort_algorithm, &args->parent->sequence);
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    gather_scatter_sort_t *sort = ctn_op_state(child);
-    sort->args = args;
-    return ctn_op_call(op, child);
-}
-
-static const ctn_phase_t phases[] = {
-    {"log-chain", log_chain}, {"sort", sort_records}, {NULL, NULL}};
-
-static const ctn_algorithm_t gather_scatter_algorithm = {
-    .name = "split/gather-scatter",
-    .state_bytes = sizeof(ctn_split_args_t),
-    .phases = phases,
-};
-
 ctn_op_t *ctn_split_gather_scatter(const ctn_split_args_t *args)
 {
-    ctn_op_t *op =
-        ctn_op_create(args->by.exec, &gather_scatter_algorithm, NULL);
-    if (op != NULL) {
-        *(ctn_split_args_t *)ctn_op_state(op) = *args;
-    }
-    return op;
+    return ctn_split_by_sort(args, &sort_algorithm, false);
 }

@@ -26,10 +26,9 @@ typedef struct split_range {
 } split_range_t;
 
 typedef struct bitonic_sort {
-    /* arguments */
-    const ctn_split_args_t *args;
-    ctn_record_buffer_t *item; /* the record held here: at first the own one, in
-                                  the end that of this position */
+    /* First. The item is at first the own record, in the end that of this
+     * position. */
+    ctn_sort_t sort;
     /* working */
     unsigned depth;      /* of the recursion: ranges at this depth are merged */
     split_range_t range; /* the part of the merge that is left to do here */
@@ -84,9 +83,12 @@ static bool merge_step(bitonic_sort_t *sort, uint32_t place)
 static ctn_step_t begin(ctn_op_t *op)
 {
     bitonic_sort_t *sort = ctn_op_state(op);
-    sort->depth = sort->args->parent->log->rounds;
+    const ctn_split_args_t *args = sort->sort.args;
+    sort->depth = args->parent->log->rounds;
     sort->range.count = 1;
-    return CTN_STEP_NEXT;
+    catena_status_t status =
+        ctn_record_buffer_set(op->exec, sort->sort.item, args->record);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 enum { PHASE_SEEK = 1, PHASE_END = 4 };
@@ -95,7 +97,7 @@ enum { PHASE_SEEK = 1, PHASE_END = 4 };
 static ctn_step_t seek(ctn_op_t *op)
 {
     bitonic_sort_t *sort = ctn_op_state(op);
-    const ctn_chain_place_t *place = &sort->args->parent->place;
+    const ctn_chain_place_t *place = &sort->sort.args->parent->place;
     for (;;) {
         if (sort->range.count > 1) {
             if (merge_step(sort, place->rank)) {
@@ -111,7 +113,7 @@ static ctn_step_t seek(ctn_op_t *op)
 
 static ctn_address_t partner(const bitonic_sort_t *sort)
 {
-    return sort->args->parent->log->round[sort->round].side[sort->side];
+    return sort->sort.args->parent->log->round[sort->round].side[sort->side];
 }
 
 /** Return the slot for the message from the partner on `side`. Successive
@@ -130,7 +132,7 @@ static ctn_step_t send(ctn_op_t *op)
     if (!ctn_message_send_done(op, send_handle)) {
         return CTN_STEP_WAIT;
     }
-    const ctn_record_t *record = ctn_record_buffer_record(sort->item);
+    const ctn_record_t *record = ctn_record_buffer_record(sort->sort.item);
     catena_status_t status = ctn_message_send(
         op, partner(sort), slot_of(sort, !sort->side, exchange), exchange,
         record, ctn_record_bytes(record), send_handle);
@@ -152,14 +154,14 @@ static ctn_step_t receive(ctn_op_t *op)
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    const ctn_record_t *own = ctn_record_buffer_record(sort->item);
+    const ctn_record_t *own = ctn_record_buffer_record(sort->sort.item);
     const ctn_record_t *other = (const void *)sort->receive_handle.data;
-    const ctn_order_by_t *by = &sort->args->by;
+    const ctn_order_by_t *by = &sort->sort.args->by;
     int order = sort->side == RIGHT ? ctn_record_compare(by, own, other)
                                     : ctn_record_compare(by, other, own);
     catena_status_t status = CATENA_OK;
     if ((order > 0) != sort->range.descending) {
-        status = ctn_record_buffer_set(op->exec, sort->item, other);
+        status = ctn_record_buffer_set(op->exec, sort->sort.item, other);
     }
     ctn_receive_handle_release(op, &sort->receive_handle);
     ++*exchange;
@@ -197,71 +199,7 @@ static const ctn_algorithm_t sort_algorithm = {
     .finish = finish_sort,
 };
 
-/* ---- the operation ---- */
-
-typedef struct bitonic {
-    ctn_split_args_t args;    /* argument */
-    ctn_record_buffer_t item; /* see bitonic_sort_t */
-} bitonic_t;
-
-static ctn_step_t log_chain(ctn_op_t *op)
-{
-    bitonic_t *bitonic = ctn_op_state(op);
-    return ctn_op_call(op,
-                       ctn_log_chain_create(op->exec, bitonic->args.parent));
-}
-
-static ctn_step_t sort_items(ctn_op_t *op)
-{
-    bitonic_t *bitonic = ctn_op_state(op);
-    catena_status_t status =
-        ctn_record_buffer_set(op->exec, &bitonic->item, bitonic->args.record);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
-    }
-    ctn_op_t *child = ctn_op_create(op->exec, &sort_algorithm,
-                                    &bitonic->args.parent->sequence);
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    bitonic_sort_t *sort = ctn_op_state(child);
-    sort->args = &bitonic->args;
-    sort->item = &bitonic->item;
-    return ctn_op_call(op, child);
-}
-
-static ctn_step_t finalize(ctn_op_t *op)
-{
-    bitonic_t *bitonic = ctn_op_state(op);
-    return ctn_op_call(
-        op, ctn_split_finalize_create(
-                &bitonic->args, ctn_record_buffer_record(&bitonic->item)));
-}
-
-static void finish(ctn_op_t *op)
-{
-    bitonic_t *bitonic = ctn_op_state(op);
-    ctn_record_buffer_release(op->exec, &bitonic->item);
-}
-
-static const ctn_phase_t phases[] = {{"log-chain", log_chain},
-                                     {"sort", sort_items},
-                                     {"finalize", finalize},
-                                     {NULL, NULL}};
-
-static const ctn_algorithm_t bitonic_algorithm = {
-    .name = "split/bitonic",
-    .state_bytes = sizeof(bitonic_t),
-    .phases = phases,
-    .finish = finish,
-};
-
 ctn_op_t *ctn_split_bitonic(const ctn_split_args_t *args)
 {
-    ctn_op_t *op = ctn_op_create(args->by.exec, &bitonic_algorithm, NULL);
-    if (op != NULL) {
-        bitonic_t *bitonic = ctn_op_state(op);
-        bitonic->args = *args;
-    }
-    return op;
+    return ctn_split_by_sort(args, &sort_algorithm, true);
 }

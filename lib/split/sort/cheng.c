@@ -27,9 +27,7 @@ enum { LEFT, RIGHT };
 enum { ADDRESS_SLOT = CTN_SPLIT_TREE_SLOTS };
 
 typedef struct cheng_sort {
-    /* arguments */
-    const ctn_split_args_t *args;
-    ctn_record_buffer_t *item; /* the result: the record of this position */
+    ctn_sort_t sort; /* first */
     /* working */
     ctn_split_tree_t tree;    /* of the section */
     ctn_record_table_t table; /* records gathered so far; at a sorter, those of
@@ -60,7 +58,7 @@ static unsigned levels_of(const ctn_split_args_t *args)
 static ctn_step_t begin(ctn_op_t *op)
 {
     cheng_sort_t *sort = ctn_op_state(op);
-    const ctn_split_args_t *args = sort->args;
+    const ctn_split_args_t *args = sort->sort.args;
     const ctn_record_t *record = args->record;
     sort->tree.chain = args->parent;
     sort->tree.levels = levels_of(args);
@@ -72,7 +70,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t gather(ctn_op_t *op)
 {
     cheng_sort_t *sort = ctn_op_state(op);
-    return ctn_split_tree_gather(op, &sort->tree, &sort->args->by,
+    return ctn_split_tree_gather(op, &sort->tree, &sort->sort.args->by,
                                  &sort->table);
 }
 
@@ -82,21 +80,21 @@ static ctn_step_t gather(ctn_op_t *op)
 static bool sorts_with_others(const cheng_sort_t *sort)
 {
     return ctn_split_tree_is_root(&sort->tree) &&
-           sort->tree.levels < sort->args->parent->log->rounds;
+           sort->tree.levels < sort->sort.args->parent->log->rounds;
 }
 
 /** Return the addresses of the sorters of the sections to the left and to the
  * right, in the parent. */
 static const ctn_address_t *next_sorters(const cheng_sort_t *sort)
 {
-    return sort->args->parent->log->round[sort->tree.levels].side;
+    return sort->sort.args->parent->log->round[sort->tree.levels].side;
 }
 
 /** Create this sorter's end of the chain of the sorters; its neighbors'
  * addresses there are not known yet. */
 static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
 {
-    const ctn_chain_place_t *place = &sort->args->parent->place;
+    const ctn_chain_place_t *place = &sort->sort.args->parent->place;
     sort->slots = ctn_scratch_alloc(exec, CHAIN_BYTES);
     if (sort->slots == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -152,8 +150,8 @@ static ctn_step_t sort_tables(ctn_op_t *op)
     }
     sort->sorters.place.left = neighbor[LEFT];
     sort->sorters.place.right = neighbor[RIGHT];
-    return ctn_op_call(
-        op, ctn_exact_create(&sort->args->by, &sort->sorters, &sort->table));
+    return ctn_op_call(op, ctn_exact_create(&sort->sort.args->by,
+                                            &sort->sorters, &sort->table));
 }
 
 /* ---- back ---- */
@@ -198,7 +196,7 @@ static ctn_step_t end(ctn_op_t *op)
         return step;
     }
     catena_status_t status =
-        sort->bytes > 0 ? ctn_record_buffer_set(op->exec, sort->item,
+        sort->bytes > 0 ? ctn_record_buffer_set(op->exec, sort->sort.item,
                                                 (const void *)sort->data)
                         : CATENA_ERR_ARG;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -233,65 +231,7 @@ static const ctn_algorithm_t sort_algorithm = {
     .finish = finish_sort,
 };
 
-/* ---- the operation ---- */
-
-typedef struct cheng {
-    ctn_split_args_t args;    /* argument */
-    ctn_record_buffer_t item; /* see cheng_sort_t */
-} cheng_t;
-
-static ctn_step_t log_chain(ctn_op_t *op)
-{
-    cheng_t *cheng = ctn_op_state(op);
-    return ctn_op_call(op, ctn_log_chain_create(op->exec, cheng->args.parent));
-}
-
-static ctn_step_t sort_records(ctn_op_t *op)
-{
-    cheng_t *cheng = ctn_op_state(op);
-    ctn_op_t *child =
-        ctn_op_create(op->exec, &sort_algorithm, &cheng->args.parent->sequence);
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    cheng_sort_t *sort = ctn_op_state(child);
-    sort->args = &cheng->args;
-    sort->item = &cheng->item;
-    return ctn_op_call(op, child);
-}
-
-static ctn_step_t finalize(ctn_op_t *op)
-{
-    cheng_t *cheng = ctn_op_state(op);
-    return ctn_op_call(
-        op, ctn_split_finalize_create(&cheng->args,
-                                      ctn_record_buffer_record(&cheng->item)));
-}
-
-static void finish(ctn_op_t *op)
-{
-    cheng_t *cheng = ctn_op_state(op);
-    ctn_record_buffer_release(op->exec, &cheng->item);
-}
-
-static const ctn_phase_t phases[] = {{"log-chain", log_chain},
-                                     {"sort", sort_records},
-                                     {"finalize", finalize},
-                                     {NULL, NULL}};
-
-static const ctn_algorithm_t cheng_algorithm = {
-    .name = "split/cheng",
-    .state_bytes = sizeof(cheng_t),
-    .phases = phases,
-    .finish = finish,
-};
-
 ctn_op_t *ctn_split_cheng(const ctn_split_args_t *args)
 {
-    ctn_op_t *op = ctn_op_create(args->by.exec, &cheng_algorithm, NULL);
-    if (op != NULL) {
-        cheng_t *cheng = ctn_op_state(op);
-        cheng->args = *args;
-    }
-    return op;
+    return ctn_split_by_sort(args, &sort_algorithm, true);
 }

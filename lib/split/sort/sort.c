@@ -1,4 +1,4 @@
-/* Copies and tables of records, see split/sort/sort.h. */
+/* Splits by a sort; copies and tables of records. See split/sort/sort.h. */
 
 #include "split/sort/sort.h"
 
@@ -92,4 +92,74 @@ void ctn_record_table_release(ctn_exec_t *exec, ctn_record_table_t *table)
 {
     ctn_scratch_free(exec, table->records, table->bytes);
     *table = (ctn_record_table_t){NULL, 0};
+}
+
+/* ---- the operation of a split by a sort ---- */
+
+typedef struct split_by_sort {
+    /* arguments */
+    ctn_split_args_t args;
+    const ctn_algorithm_t *sort;
+    bool finalize;
+    /* working */
+    ctn_record_buffer_t item; /* see ctn_sort_t */
+} split_by_sort_t;
+
+static ctn_step_t log_chain(ctn_op_t *op)
+{
+    const split_by_sort_t *split = ctn_op_state(op);
+    return ctn_op_call(op, ctn_log_chain_create(op->exec, split->args.parent));
+}
+
+static ctn_step_t sort_records(ctn_op_t *op)
+{
+    split_by_sort_t *split = ctn_op_state(op);
+    ctn_op_t *child =
+        ctn_op_create(op->exec, split->sort, &split->args.parent->sequence);
+    if (child != NULL) {
+        *(ctn_sort_t *)ctn_op_state(child) =
+            (ctn_sort_t){&split->args, &split->item};
+    }
+    return ctn_op_call(op, child);
+}
+
+static ctn_step_t finalize(ctn_op_t *op)
+{
+    const split_by_sort_t *split = ctn_op_state(op);
+    return split->finalize
+               ? ctn_op_call(op, ctn_split_finalize_create(
+                                     &split->args,
+                                     ctn_record_buffer_record(&split->item)))
+               : CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    split_by_sort_t *split = ctn_op_state(op);
+    ctn_record_buffer_release(op->exec, &split->item);
+}
+
+static const ctn_phase_t phases[] = {{"log-chain", log_chain},
+                                     {"sort", sort_records},
+                                     {"finalize", finalize},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "split/by a sort",
+    .state_bytes = sizeof(split_by_sort_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_split_by_sort(const ctn_split_args_t *args,
+                            const ctn_algorithm_t *sort, bool finalize)
+{
+    ctn_op_t *op = ctn_op_create(args->by.exec, &algorithm, NULL);
+    if (op != NULL) {
+        split_by_sort_t *split = ctn_op_state(op);
+        split->args = *args;
+        split->sort = sort;
+        split->finalize = finalize;
+    }
+    return op;
 }

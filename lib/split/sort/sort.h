@@ -28,6 +28,22 @@ catena_status_t ctn_record_buffer_set(ctn_exec_t *exec,
                                       const ctn_record_t *record);
 void ctn_record_buffer_release(ctn_exec_t *exec, ctn_record_buffer_t *item);
 
+/** State of the operation of a sort: its first member. */
+typedef struct ctn_sort {
+    const ctn_split_args_t *args;
+    ctn_record_buffer_t *item; /* the result: the record whose position in the
+                                  order is this member's rank in the parent */
+} ctn_sort_t;
+
+/** Create the operation of a split by a sort: it builds the log-chain of the
+ * parent, then runs the operation of `sort` on the parent's sequence. NULL: no
+ * memory.
+ * @param sort     its state begins with a ctn_sort_t
+ * @param finalize set the places that follow from the items
+ *                 (ctn_split_finalize_create); false: the sort has set them */
+ctn_op_t *ctn_split_by_sort(const ctn_split_args_t *args,
+                            const ctn_algorithm_t *sort, bool finalize);
+
 /** The place of a record's owner in its new chain. */
 typedef struct ctn_owner_place {
     uint32_t size;
