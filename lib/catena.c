@@ -169,9 +169,9 @@ static catena_status_t make_exec(catena_context_t *context)
     ctn_doorbell_open(&exec->doorbell, &context->log, context->heap,
                       context->boot->local_rank,
                       context->sim == NULL ? context->boot->local_size : 1);
+    ctn_exec_init(exec);
     ctn_exec_set_wait_policy(
         exec, ctn_config_values(&context->config, &ctn_exec_settings));
-    ctn_exec_init(exec);
     catena_status_t status = ctn_groups_open(exec);
     ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
     if (context->sim != NULL) {

@@ -219,8 +219,7 @@ static inline bool yields_at_once(const ctn_exec_t *exec,
                                   const ctn_backoff_t *backoff)
 {
     return backoff->misses == 0 && exec->wait_policy.spin == 0 &&
-           exec->spin_polls == 0 && exec->network_waits == 0 &&
-           !exec->virtual_time;
+           exec->spin_polls == 0 && exec->network_waits == 0;
 }
 
 CTN_HOT catena_status_t ctn_op_wait(ctn_op_t *op)
@@ -240,6 +239,12 @@ CTN_HOT catena_status_t ctn_op_wait(ctn_op_t *op)
         }
     }
     return op->status;
+}
+
+CTN_COLD bool ctn_inline_simulated(ctn_exec_t *exec)
+{
+    (void)ctn_exec_progress_network(exec);
+    return exec->status == CATENA_OK && !exec->drop_data;
 }
 
 CTN_HOT_POLL bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff)

@@ -7,20 +7,26 @@
  * longer than the transfer of one cache line, so these functions are inline in
  * C's sense, too. */
 
+/** Before an inline call of a simulated rank. If the rank never waits, as in a
+ * group of one rank, it sees only here that the simulation has failed.
+ * @return whether its calls may run inline: user data have content */
+bool ctn_inline_simulated(ctn_exec_t *exec);
+
 /** Whether a blocking call may run inline: no operation is active, the context
  * works, and its sequence has no operation under way. */
-static inline bool ctn_inline_possible(const ctn_exec_t *exec,
+static inline bool ctn_inline_possible(ctn_exec_t *exec,
                                        const ctn_sequence_t *sequence)
 {
-    return exec->active == NULL && !exec->virtual_time &&
-           exec->status == CATENA_OK && sequence->started == sequence->complete;
+    return exec->active == NULL && exec->status == CATENA_OK &&
+           sequence->started == sequence->complete &&
+           (!exec->virtual_time || ctn_inline_simulated(exec));
 }
 
 /** Begin an inline call that synchronizes: take its number. False: another
  * operation is under way, the generation is not free, or an epoch barrier is
  * due; then the call has to be an operation. */
-static inline bool ctn_inline_begin(const ctn_exec_t *exec,
-                                    ctn_sequence_t *sequence, uint64_t *seq)
+static inline bool ctn_inline_begin(ctn_exec_t *exec, ctn_sequence_t *sequence,
+                                    uint64_t *seq)
 {
     if (!ctn_inline_possible(exec, sequence) ||
         ctn_sequence_epoch_due(sequence) ||
@@ -34,7 +40,7 @@ static inline bool ctn_inline_begin(const ctn_exec_t *exec,
 
 /** Begin an inline call that does not synchronize. The caller has run the
  * generation barrier before it if one was due (ctn_sequence_barrier_due). */
-static inline bool ctn_inline_begin_unsynchronized(const ctn_exec_t *exec,
+static inline bool ctn_inline_begin_unsynchronized(ctn_exec_t *exec,
                                                    ctn_sequence_t *sequence,
                                                    uint64_t *seq)
 {

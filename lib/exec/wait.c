@@ -102,8 +102,14 @@ static bool network_wakes(const ctn_transport_t *network)
 void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_exec_config_t *config)
 {
     ctn_wait_policy_t *wait_policy = &exec->wait_policy;
-    wait_policy->spin = decide_spin(config, exec->oversubscribed);
-    wait_policy->loads = wait_policy->spin >= FIRST_LOADS ? FIRST_LOADS : 1;
+    /* A simulated rank has no core to yield, and sees nothing new before it
+     * sleeps. */
+    wait_policy->spin = exec->virtual_time
+                            ? UINT32_MAX
+                            : decide_spin(config, exec->oversubscribed);
+    wait_policy->loads = wait_policy->spin >= FIRST_LOADS && !exec->virtual_time
+                             ? FIRST_LOADS
+                             : 1;
     wait_policy->sleep_after_ns = decide_sleep(config);
     wait_policy->longest_sleep_ns =
         ctn_doorbell_reliable(&exec->doorbell) && network_wakes(exec->network)

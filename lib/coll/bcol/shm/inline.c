@@ -26,8 +26,10 @@ static shm_descriptor_t *descriptor_of(const shm_run_t *run, uint32_t i)
     return (void *)(run->descriptors + i * run->shm->area.descriptor.stride);
 }
 
-static void copy_small(void *to, const void *from, size_t bytes)
+static void copy_small(const shm_run_t *run, void *to, const void *from,
+                       size_t bytes)
 {
+    ctn_exec_charge(run->shm->module.exec, CTN_WORK_COPY, bytes);
     if (bytes == sizeof(uint64_t)) { /* one load and one store */
         memcpy(to, from, sizeof(uint64_t));
     } else {
@@ -97,11 +99,13 @@ static void fold(shm_run_t *run)
             /* Elements this short need no memory. */
             (void)ctn_reduce(&basic->by, left, descriptor->data, basic->out,
                              basic->bytes);
+            ctn_exec_charge(run->shm->module.exec, CTN_WORK_REDUCE,
+                            basic->bytes);
         }
         left = i > 0 ? basic->out : descriptor->data;
     }
     if (run->status == CATENA_OK && left != basic->out) {
-        copy_small(basic->out, left, basic->bytes);
+        copy_small(run, basic->out, left, basic->bytes);
     }
 }
 
@@ -110,7 +114,7 @@ static void fold(shm_run_t *run)
 static void publish_own(const shm_run_t *run, bool publish, uint64_t mark)
 {
     shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
-    copy_small(descriptor->data, run->basic->in, run->basic->bytes);
+    copy_small(run, descriptor->data, run->basic->in, run->basic->bytes);
     if (publish) {
         descriptor->offset = mark;
         ctn_exec_post(run->shm->module.exec, &descriptor->word, run->flag);
@@ -127,7 +131,7 @@ static void bcast(shm_run_t *run)
     const shm_descriptor_t *descriptor =
         await_descriptor(run, basic->root, basic->root + 1);
     if (descriptor != NULL && descriptor->offset == shm_vector_mark(basic)) {
-        copy_small(basic->out, descriptor->data, basic->bytes);
+        copy_small(run, basic->out, descriptor->data, basic->bytes);
     } else if (descriptor != NULL) {
         report_mismatch(run, basic->root, descriptor);
     }
@@ -153,7 +157,7 @@ static void put_block(const shm_run_t *run, uint32_t i, const void *block)
     const ctn_basic_coll_t *basic = run->basic;
     unsigned char *to = (unsigned char *)basic->out + basic->at[i];
     if (to != block) {
-        copy_small(to, block, basic->at[i + 1] - basic->at[i]);
+        copy_small(run, to, block, basic->at[i + 1] - basic->at[i]);
     }
 }
 
