@@ -15,6 +15,9 @@
  * 2 MiB, a huge page. */
 enum { SLAB_EVENTS = 8000, FIRST_EVENTS = 500 };
 
+/* With `reorder` a rank stops at one of so many stores and puts. */
+enum { STOPS_ONE_IN = 16 };
+
 typedef struct sim_slab {
     struct sim_slab *next;
     size_t bytes;
@@ -134,6 +137,7 @@ static void run_rank(void *argument)
     ctn_fiber_begin(&rank->fiber, &sim->main);
     sim->program(rank, sim->argument);
     rank->state = SIM_ENDED;
+    (void)sim_deliver(rank);
     sim->ended++;
     sim->last_end = rank->clock > sim->last_end ? rank->clock : sim->last_end;
     ctn_fiber_switch(&rank->fiber, &sim->main, 1);
@@ -150,6 +154,22 @@ void sim_catch_up(ctn_sim_rank_t *rank)
     ctn_sim_t *sim = rank->sim;
     sim_push(sim, rank->clock, sim_event(sim, SIM_RUN, rank->rank));
     sim_suspend(rank, SIM_BLOCKED);
+}
+
+void sim_stop(ctn_sim_rank_t *rank)
+{
+    ctn_sim_t *sim = rank->sim;
+    if (!sim->params.reorder || rank->status != CATENA_OK) {
+        return;
+    }
+    uint64_t drawn = ctn_random(&rank->random);
+    if (drawn % STOPS_ONE_IN == 0) {
+        double latency_ps = sim->machine->latency_ns * PS;
+        double part = (double)(1 + drawn / 256 % 8) / 8;
+        rank->clock +=
+            sim_ps(sim, latency_ps * part * (double)(1u << drawn / 65536 % 5));
+        sim_catch_up(rank);
+    }
 }
 
 /** End the run if the rank's stack has overflowed: then it has overwritten the
@@ -293,7 +313,10 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
         sim_head(sim, event); /* the same event continues as ARRIVE */
         return;
     case SIM_ARRIVE:
-        sim_arrive(sim, event);
+        sim_arrive(sim, event); /* it may continue as TAKEN */
+        return;
+    case SIM_TAKEN:
+        sim_taken(sim, event);
         break;
     case SIM_SENT:
         sim_sent(sim, event);

@@ -39,6 +39,9 @@ typedef struct sim_flush {
     struct sim_flush *next;
 } sim_flush_t;
 
+typedef struct sim_posted sim_posted_t;
+typedef struct sim_event sim_event_t;
+
 /** A simulated rank. */
 struct catena_sim_rank {
     /* Touched by every event of a rank, in one cache line. */
@@ -65,6 +68,8 @@ struct catena_sim_rank {
     uint32_t domain;         /* index in ctn_sim.domain */
     ctn_endpoint_t endpoint; /* to this rank */
     sim_flush_t *flushes;    /* under way */
+    sim_posted_t *posted;    /* posted receives; NULL: none so far */
+    sim_event_t *arrived;    /* messages that wait for its progress, in order */
     catena_sim_stats_t stats;
 };
 
@@ -107,6 +112,7 @@ typedef enum sim_kind {
     SIM_SENT,   /* a source is free again; of a get: the data have come */
     SIM_HEAD,   /* a message's first byte reaches the receiving port */
     SIM_ARRIVE, /* its last byte and its flag have arrived */
+    SIM_TAKEN,  /* its target has taken it */
     SIM_STORE,  /* a flag becomes visible on the node */
     SIM_COPIED, /* the next copy of a domain ends */
     SIM_ABORT   /* all ranks learn that one died or aborted */
@@ -117,7 +123,7 @@ typedef enum sim_kind {
  * need; the second one serves large data and rare kinds; small data follow.
  * HEAD, ARRIVE and STORE are about a message: `bytes` of data go to `to`, then
  * `value` to `word` (NULL: no flag). SENT of a get copies `bytes` to `to`. */
-typedef struct sim_event {
+struct sim_event {
     uint8_t kind;    /* a sim_kind_t */
     bool to_node;    /* STORE: all ranks of the node read the word */
     bool carried;    /* the data are in `small` */
@@ -135,11 +141,12 @@ typedef struct sim_event {
                                   none, or already written */
     unsigned char *held;       /* copy of `from` when the source became free */
     /* A message whose source is still needed, and the SENT that will free the
-     * source, point to each other; else NULL. */
+     * source, point to each other; else NULL. Of a message that waits at its
+     * target: the next one. */
     struct sim_event *other;
     uint64_t number; /* TIMER: of the sleep; COPIED: the version */
     _Alignas(64) unsigned char small[CTN_INJECT_BYTES];
-} sim_event_t;
+};
 
 /** A simulated job. */
 struct ctn_sim {
@@ -216,6 +223,11 @@ void sim_abandon(ctn_sim_rank_t *rank, catena_status_t status);
 void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state);
 /** From within a fiber: let the other ranks run until this rank's clock. */
 void sim_catch_up(ctn_sim_rank_t *rank);
+/** From within a fiber, after a store or a put: with `reorder` the rank
+ * sometimes stops for a random time. Then other ranks see the words that it has
+ * stored so far, but not what it does next: a word that is stored before its
+ * data, or a buffer that is read after it was given back, shows. */
+void sim_stop(ctn_sim_rank_t *rank);
 /** The same if it is far ahead: a rank that works without waiting must not
  * block the others. */
 static inline void sim_stay_close(ctn_sim_rank_t *rank)
@@ -246,9 +258,10 @@ uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
                         double ps);
 /** Send a message; source, target and data are filled in. */
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
-/** Handle the events HEAD, ARRIVE and SENT. */
+/** Handle the events HEAD, ARRIVE, TAKEN and SENT. */
 void sim_head(ctn_sim_t *sim, sim_event_t *message);
 void sim_arrive(ctn_sim_t *sim, sim_event_t *message);
+void sim_taken(ctn_sim_t *sim, sim_event_t *message);
 void sim_sent(ctn_sim_t *sim, sim_event_t *event);
 /** A message or store of the rank is complete. */
 void sim_delivered(ctn_sim_t *sim, ctn_sim_rank_t *source);
@@ -256,8 +269,22 @@ void sim_delivered(ctn_sim_t *sim, ctn_sim_rank_t *source);
 void sim_take_data(const ctn_sim_t *sim, sim_event_t *message);
 /** Save the contents of the source, to be written later. */
 void sim_hold(ctn_sim_t *sim, sim_event_t *message);
+/** The data of a message; NULL: none, or already written. */
+const unsigned char *sim_data(const sim_event_t *message);
 /** Write data and flag to the target's memory. */
 void sim_write(sim_event_t *message);
+
+/* posted.c */
+/** See post_receive and cancel_receive of ctn_transport_ops_t. */
+bool sim_post_receive(ctn_sim_rank_t *rank, const uint64_t *word,
+                      uint64_t value, size_t bytes,
+                      ctn_receive_handler_t handler, void *context);
+void sim_cancel_receive(ctn_sim_rank_t *rank, const uint64_t *word);
+/** True: the message waits until its target makes progress. */
+bool sim_defer(ctn_sim_t *sim, ctn_sim_rank_t *target, sim_event_t *message);
+/** From within a fiber: take the messages that wait. True: there were some. */
+bool sim_deliver(ctn_sim_rank_t *rank);
+void sim_posted_release(ctn_sim_rank_t *rank);
 
 /* node.c */
 catena_status_t sim_node_create(ctn_sim_t *sim);

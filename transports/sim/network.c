@@ -131,11 +131,16 @@ void sim_hold(ctn_sim_t *sim, sim_event_t *message)
     message->from = NULL;
 }
 
+const unsigned char *sim_data(const sim_event_t *message)
+{
+    return message->carried        ? message->small
+           : message->held != NULL ? message->held
+                                   : message->from;
+}
+
 void sim_write(sim_event_t *message)
 {
-    const unsigned char *data = message->carried        ? message->small
-                                : message->held != NULL ? message->held
-                                                        : message->from;
+    const unsigned char *data = sim_data(message);
     if (data != NULL) {
         memcpy(message->to, data, message->bytes);
     }
@@ -258,17 +263,29 @@ void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
     if (message->other != NULL) {
         message->other->other = NULL; /* SENT comes later: nothing to hold */
     }
+    bool dropped = target->killed || target->state == SIM_ENDED;
+    if (!dropped) {
+        lose_data(sim, message);
+        uint64_t work = (uint64_t)(sim->machine->receive_overhead_ns * PS);
+        if (work > 0) {
+            target->clock = later(target->clock, sim->now) + work;
+        }
+        if (sim_defer(sim, target, message)) {
+            sim_notify(sim, target);
+            return;
+        }
+        sim_write(message);
+    }
     sim_delivered(sim, &sim->rank[message->source]);
-    if (target->killed || target->state == SIM_ENDED) {
-        return;
+    sim_recycle(sim, message);
+    if (!dropped) {
+        sim_notify(sim, target);
     }
-    lose_data(sim, message);
-    sim_write(message);
-    uint64_t work = (uint64_t)(sim->machine->receive_overhead_ns * PS);
-    if (work > 0) {
-        target->clock = later(target->clock, sim->now) + work;
-    }
-    sim_notify(sim, target);
+}
+
+void sim_taken(ctn_sim_t *sim, sim_event_t *message)
+{
+    sim_delivered(sim, &sim->rank[message->source]);
 }
 
 void sim_sent(ctn_sim_t *sim, sim_event_t *event)

@@ -70,12 +70,14 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     event->from = data;
     if (!same_node) {
         sim_send(rank, event);
+        sim_stop(rank);
         return;
     }
     rank->clock += sim_jitter(rank, sim->params.node_overhead_s * 1e12);
     sim_take_data(sim, event);
     sim_hold(sim, event); /* the copy is complete: the source is free */
     sim_store(rank, event);
+    sim_stop(rank);
 }
 
 static catena_status_t put(ctn_endpoint_t *endpoint, const void *source,
@@ -153,7 +155,22 @@ static catena_status_t flush(ctn_transport_t *transport, uint64_t *pending)
 
 static int progress(ctn_transport_t *transport)
 {
-    return rank_of(transport)->status;
+    ctn_sim_rank_t *rank = rank_of(transport);
+    bool any = sim_deliver(rank);
+    return rank->status != CATENA_OK ? rank->status : any;
+}
+
+static bool post_receive(ctn_transport_t *transport, const uint64_t *word,
+                         uint64_t value, size_t bytes,
+                         ctn_receive_handler_t handler, void *context)
+{
+    return sim_post_receive(rank_of(transport), word, value, bytes, handler,
+                            context);
+}
+
+static void cancel_receive(ctn_transport_t *transport, const uint64_t *word)
+{
+    sim_cancel_receive(rank_of(transport), word);
 }
 
 static void *pointer(ctn_endpoint_t *endpoint, uint64_t offset)
@@ -172,6 +189,7 @@ static void post(ctn_transport_t *transport, uint64_t *word, uint64_t value)
     event->word = word;
     event->value = value;
     sim_store(rank, event);
+    sim_stop(rank);
 }
 
 static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
@@ -239,6 +257,8 @@ static const ctn_transport_ops_t operations = {
     .get = get,
     .put_signal = put_signal,
     .signal = signal,
+    .post_receive = post_receive,
+    .cancel_receive = cancel_receive,
     .flush = flush,
     .progress = progress,
     .pointer = pointer,
@@ -429,6 +449,9 @@ catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **out)
 
 void ctn_sim_destroy(ctn_sim_t *sim)
 {
+    for (uint32_t r = 0; sim->rank != NULL && r < sim->ranks; r++) {
+        sim_posted_release(&sim->rank[r]);
+    }
     sim_release_events(sim);
     sim_network_release(sim);
     sim_node_release(sim);
