@@ -1,11 +1,6 @@
 #include "coll/blocks.h"
 
-#include <string.h>
-
 #include "topo/topo.h"
-
-/* A copy between two non-contiguous blocks goes through this much stack. */
-enum { STAGING_BYTES = 2048 };
 
 CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
                             size_t *all)
@@ -34,53 +29,6 @@ CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
         __builtin_add_overflow(at, reach, &at) || at < -1);
 }
 
-CTN_HOT void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block,
-                           size_t from, size_t bytes, void *out)
-{
-    if (block->type == NULL) {
-        ctn_exec_copy(exec, out, block->base + from, bytes);
-        return;
-    }
-    if (!exec->drop_data) {
-        (void)ctn_type_pack(block->type, block->base, from, bytes, out);
-    }
-    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
-}
-
-CTN_HOT void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block,
-                            size_t from, size_t bytes, const void *in)
-{
-    if (block->type == NULL) {
-        ctn_exec_copy(exec, block->base + from, in, bytes);
-        return;
-    }
-    if (!exec->drop_data) {
-        (void)ctn_type_unpack(block->type, block->base, from, bytes, in);
-    }
-    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
-}
-
-CTN_HOT void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
-                           const ctn_span_t *source)
-{
-    size_t bytes =
-        target->bytes < source->bytes ? target->bytes : source->bytes;
-    if (target->type == NULL) {
-        ctn_span_read(exec, source, 0, bytes, target->base);
-        return;
-    }
-    if (source->type == NULL) {
-        ctn_span_write(exec, target, 0, bytes, source->base);
-        return;
-    }
-    unsigned char staging[STAGING_BYTES];
-    for (size_t at = 0; at < bytes; at += STAGING_BYTES) {
-        size_t chunk = bytes - at < STAGING_BYTES ? bytes - at : STAGING_BYTES;
-        ctn_span_read(exec, source, at, chunk, staging);
-        ctn_span_write(exec, target, at, chunk, staging);
-    }
-}
-
 catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
                                            uint32_t from, uint32_t to,
                                            uint64_t found, uint64_t expected)
@@ -91,15 +39,6 @@ catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
               from, to, (unsigned long long)found,
               (unsigned long long)expected);
     return CATENA_ERR_ARG;
-}
-
-uint64_t ctn_span_offset(const ctn_exec_t *exec, const ctn_span_t *block)
-{
-    uint64_t offset;
-    return block->type == NULL && ctn_heap_contains(exec->heap, block->base,
-                                                    block->bytes, &offset)
-               ? offset
-               : CTN_STAGED;
 }
 
 uint64_t ctn_blocks_base(const ctn_exec_t *exec, const ctn_blocks_t *blocks,

@@ -1,20 +1,10 @@
 #ifndef CTN_COLL_BLOCKS_H
 #define CTN_COLL_BLOCKS_H
 
-#include "exec/exec.h"
-#include "type/datatype.h"
+#include "exec/span.h"
 
 /* The blocks of a send or receive buffer: one for each member of the group.
- * Lengths and positions within a block count the bytes of its stream, its data
- * without gaps; only these functions know the memory layout. */
-
-/** A block, or other data of one rank. Its stream is the memory at `base`,
- * unless `type` describes the layout. */
-typedef struct ctn_span {
-    unsigned char *base;
-    size_t bytes;           /* of its stream */
-    const ctn_type_t *type; /* NULL: contiguous memory */
-} ctn_span_t;
+ * A block is a span (exec/span.h). */
 
 /** The blocks of a buffer. Read-only once set; the arrays belong to the caller
  * of the collective. */
@@ -123,25 +113,11 @@ static inline size_t ctn_blocks_bytes(const ctn_blocks_t *blocks, uint32_t rank)
     return blocks->counts[rank] * type->bytes;
 }
 
-/** Copy `bytes` of the block's stream, from position `from` on, to `out`; or
- * write them from `in`. */
-void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
-                   size_t bytes, void *out);
-void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
-                    size_t bytes, const void *in);
-/** Copy a block to another one of the same length. They do not overlap. */
-void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
-                   const ctn_span_t *source);
-
 /** Report that a block from one rank to another has `found` bytes where the
  * receiver expects `expected`. @return ERR_ARG */
 catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
                                            uint32_t from, uint32_t to,
                                            uint64_t found, uint64_t expected);
-
-/** Return the offset of a block in this rank's arena; CTN_STAGED: the block is
- * not contiguous, or not entirely in the arena. */
-uint64_t ctn_span_offset(const ctn_exec_t *exec, const ctn_span_t *block);
 
 /** Return the offset in this rank's arena that the places of n blocks count
  * from: that of the first block if they are uniform, else 0. CTN_STAGED: some

@@ -112,6 +112,7 @@ struct catena_request {
     bool clean;      /* it failed, but did all that other ranks wait for */
     bool background; /* its list is exec->background */
     bool linked;     /* in one of exec's lists */
+    bool staged;     /* has used staging buffers */
     /* The members below are NULL in the pool, so that most operations need not
      * touch them. */
     _Alignas(
@@ -456,8 +457,9 @@ void ctn_scratch_free(ctn_exec_t *exec, void *memory, size_t bytes);
  * (*staging)->pending to its puts; the buffer is free again when that is 0. The
  * result is OK and *staging NULL if the network still uses as many buffers as
  * are allowed. */
-catena_status_t ctn_staging_get(const ctn_op_t *op, ctn_staging_t **staging);
-/** Whether the network still uses staging buffers of an operation. */
+catena_status_t ctn_staging_get(ctn_op_t *op, ctn_staging_t **staging);
+/** Whether the network still uses staging buffers of an operation. An operation
+ * ends only when it does not. */
 bool ctn_staging_busy(const ctn_op_t *op);
 /** Free the buffers beyond those that are kept; called when an operation that
  * used some ends. */

@@ -26,7 +26,7 @@ CTN_HOT ctn_op_t *ctn_op_take(ctn_exec_t *exec,
     op->state = CTN_OP_INACTIVE;
     op->phase = 0;
     op->persistent = op->detached = op->network = op->held = op->clean =
-        op->background = op->linked = false;
+        op->background = op->linked = op->staged = false;
     return op;
 }
 
@@ -175,6 +175,10 @@ CTN_HOT static inline void op_finish(ctn_op_t *op)
     if (op->algorithm->finish != NULL) {
         op->algorithm->finish(op);
     }
+    if (op->staged) {
+        op->staged = false;
+        ctn_staging_trim(exec);
+    }
     op->state = CTN_OP_DONE;
     ctn_sequence_t *sequence = op->sequence;
     if (op->status != CATENA_OK) {
@@ -229,13 +233,23 @@ CTN_HOT static inline bool op_waits(ctn_op_t *op, bool moved)
     return moved;
 }
 
+/** Whether staging buffers of the operation are still sent, and other ranks may
+ * wait for them. After an error the operation may still hold some that it will
+ * not send. */
+static inline bool has_staged(const ctn_op_t *op)
+{
+    return op->staged && (op->status == CATENA_OK || op->clean) &&
+           ctn_staging_busy(op);
+}
+
 /** All phases are over. True: the operation is, too. */
 CTN_HOT static inline bool end_phases(ctn_op_t *op)
 {
     /* The operation ends when the transport has completed its puts, whose
-     * sources must not change before. After an error of the network no put is
-     * completed any more. */
-    if (op->pending != 0 && op->exec->status == CATENA_OK) {
+     * sources must not change before, and which leave staging buffers only
+     * while this rank polls the network. After an error of the network no put
+     * is completed any more. */
+    if ((op->pending != 0 || has_staged(op)) && op->exec->status == CATENA_OK) {
         ctn_op_set_network(op, true);
         return op_waits(op, false);
     }

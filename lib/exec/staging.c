@@ -28,9 +28,10 @@ static ctn_staging_t *take_free(ctn_exec_t *exec)
     return staging;
 }
 
-catena_status_t ctn_staging_get(const ctn_op_t *op, ctn_staging_t **result)
+catena_status_t ctn_staging_get(ctn_op_t *op, ctn_staging_t **result)
 {
     ctn_exec_t *exec = op->exec;
+    op->staged = true;
     ctn_staging_t *staging = take_free(exec);
     *result = NULL;
     if (staging == NULL) {
@@ -53,7 +54,8 @@ catena_status_t ctn_staging_get(const ctn_op_t *op, ctn_staging_t **result)
 
 bool ctn_staging_busy(const ctn_op_t *op)
 {
-    const ctn_staging_t *staging = op->exec->staging_buffers;
+    const ctn_staging_t *staging =
+        op->staged ? op->exec->staging_buffers : NULL;
     while (staging != NULL && (staging->op != op || staging->pending == 0)) {
         staging = staging->next;
     }

@@ -1,6 +1,7 @@
 #ifndef CTN_TOPO_TOPO_H
 #define CTN_TOPO_TOPO_H
 
+#include "exec/span.h"
 #include "group/group.h"
 #include "topo/node.h"
 
@@ -60,10 +61,6 @@ typedef struct ctn_cts {
     uint64_t offset; /* of the peer's buffer in its arena, or CTN_STAGED */
     uint64_t bytes;  /* that the peer's buffer takes */
 } ctn_cts_t;
-
-/** In place of the offset of a buffer: it is not in the arena, or other ranks
- * must not access it, so the data go through an eager or staging buffer. */
-#define CTN_STAGED UINT64_MAX
 
 /* Eager rows: a member's small blocks for all members of its node, see
  * coll/alltoall/eager_rows.c. A row begins with a word. There are classes of

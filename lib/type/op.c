@@ -52,7 +52,7 @@ catena_status_t catena_op_free(catena_op_t *handle)
                           "catena_op_create; predefined ones are not freed",
                           op != NULL ? op->name : "no operation");
     }
-    ctn_op_drop(op);
+    ctn_reduce_op_drop(op);
     *handle = NULL;
     return CATENA_OK;
 }
@@ -64,7 +64,7 @@ static ctn_reduce_op_t *writable(const ctn_reduce_op_t *op)
     return (ctn_reduce_op_t *)op;
 }
 
-const ctn_reduce_op_t *ctn_op_hold(const ctn_reduce_op_t *op)
+const ctn_reduce_op_t *ctn_reduce_op_hold(const ctn_reduce_op_t *op)
 {
     if (op->function != NULL) {
         /* Relaxed: the caller's own reference keeps the operation alive. */
@@ -73,7 +73,7 @@ const ctn_reduce_op_t *ctn_op_hold(const ctn_reduce_op_t *op)
     return op;
 }
 
-void ctn_op_drop(const ctn_reduce_op_t *op)
+void ctn_reduce_op_drop(const ctn_reduce_op_t *op)
 {
     /* Release and acquire: all reads of the operation, by this thread and by
      * others, must come before free. */
@@ -84,7 +84,7 @@ void ctn_op_drop(const ctn_reduce_op_t *op)
     }
 }
 
-bool ctn_op_commutes(const ctn_reduce_op_t *op)
+bool ctn_reduce_op_commutes(const ctn_reduce_op_t *op)
 {
     return op->commutes;
 }
@@ -108,19 +108,21 @@ const ctn_kernels_t *ctn_kernels(size_t nth)
     return nth < count ? usable[nth] : NULL;
 }
 
-bool ctn_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type)
+bool ctn_reduce_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type)
 {
     return op->function != NULL ||
            ctn_kernels_any[op->number][type->element] != NULL;
 }
 
-const ctn_type_t *ctn_op_unit(const ctn_reduce_op_t *op, const ctn_type_t *type)
+const ctn_type_t *ctn_reduce_op_unit(const ctn_reduce_op_t *op,
+                                     const ctn_type_t *type)
 {
     return op->function == NULL ? ctn_type_fixed[type->element] : type;
 }
 
-const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,
-                            char *text, size_t bytes)
+const char *ctn_reduce_op_mismatch(const ctn_reduce_op_t *op,
+                                   const ctn_type_t *type, char *text,
+                                   size_t bytes)
 {
     if (type->element == CTN_FIXED_mixed) {
         snprintf(text, bytes,
@@ -145,7 +147,7 @@ const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,
 bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
                 void *out, size_t bytes)
 {
-    assert(ctn_op_valid(by->op, by->type));
+    assert(ctn_reduce_op_valid(by->op, by->type));
     if (bytes == 0) {
         return true;
     }

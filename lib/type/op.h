@@ -49,7 +49,7 @@ typedef struct ctn_reducer {
  * type is dense, functions of the application get the pointers passed here; the
  * library's own buffers are aligned to 16 bytes. If not, they get copies with
  * the type's layout, with zeros between the data.
- * @param[in]  by    ctn_op_valid must be true
+ * @param[in]  by    ctn_reduce_op_valid must be true
  * @param[out] out   `left`, or `right`, or overlapping neither of them
  * @param[in]  bytes of each operand; a multiple of the type's size
  * @return false: no memory; `out` is undefined. Always true for predefined
@@ -63,30 +63,31 @@ bool ctn_apply(const ctn_reducer_t *by, const char *left, const char *right,
                char *out, size_t bytes);
 
 /** Return whether the operation is defined for this type. */
-bool ctn_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type);
+bool ctn_reduce_op_valid(const ctn_reduce_op_t *op, const ctn_type_t *type);
 
 /** Return the smallest type of whole elements for the operation, given a valid
  * type: for a predefined operation the fixed type that it consists of, else the
  * type itself. */
-const ctn_type_t *ctn_op_unit(const ctn_reduce_op_t *op,
-                              const ctn_type_t *type);
+const ctn_type_t *ctn_reduce_op_unit(const ctn_reduce_op_t *op,
+                                     const ctn_type_t *type);
 
 /** Describe why an operation is not defined for a type, in one line without a
  * newline: what was given, what is allowed.
  * @param[out] text [bytes], always terminated
  * @return text */
-const char *ctn_op_mismatch(const ctn_reduce_op_t *op, const ctn_type_t *type,
-                            char *text, size_t bytes);
+const char *ctn_reduce_op_mismatch(const ctn_reduce_op_t *op,
+                                   const ctn_type_t *type, char *text,
+                                   size_t bytes);
 
 /** Return whether the operation is commutative. */
-bool ctn_op_commutes(const ctn_reduce_op_t *op);
+bool ctn_reduce_op_commutes(const ctn_reduce_op_t *op);
 
 /** Take a reference while a reduction uses the operation. Any thread; does
  * nothing for predefined operations.
  * @return op */
-const ctn_reduce_op_t *ctn_op_hold(const ctn_reduce_op_t *op);
+const ctn_reduce_op_t *ctn_reduce_op_hold(const ctn_reduce_op_t *op);
 
-/** Release one reference of ctn_op_hold. */
-void ctn_op_drop(const ctn_reduce_op_t *op);
+/** Release one reference of ctn_reduce_op_hold. */
+void ctn_reduce_op_drop(const ctn_reduce_op_t *op);
 
 #endif

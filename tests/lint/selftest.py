@@ -43,7 +43,7 @@ CASES = [
     ('layers', {'lib/split/x.c': '#include "topo/topo.h"\n'}, 'split includes'),
     ('layers', {'lib/split/x.c': '#include "split/call/call.h"\n'},
      'split includes'),
-    ('layers', {'lib/topo/x.c': '#include "type/op.h"\n'}, 'topo includes'),
+    ('layers', {'lib/heap/x.c': '#include "type/op.h"\n'}, 'heap includes'),
     ('layers', {'lib/type/x.c': '#include "coll/blocks.h"\n'}, 'type includes'),
     ('layers', {'lib/coll/x.c': '#include "neighbor/neighborhood.h"\n'},
      'coll includes'),

@@ -160,7 +160,6 @@ catena_status_t ctn_aggregate_begin(ctn_aggregate_t *x)
     x->first = slots_of_node(n, x->send->bytes);
     x->span = slots_of_message(topo, n.most * x->send->bytes);
     x->stride = most_at_one(n) * x->span;
-    x->packed = false;
     x->peer_checks = topo->group->exec->peer_checks;
     x->status = CATENA_OK;
     x->sent = 0;
@@ -178,85 +177,32 @@ catena_status_t ctn_aggregate_begin(ctn_aggregate_t *x)
 
 /* ---- sending ---- */
 
-/** The blocks for a node if they are contiguous in the buffer, else NULL. In
- * place they could be overwritten before they are sent. */
-static unsigned char *contiguous_blocks(const ctn_aggregate_t *x, uint32_t node)
-{
-    const ctn_member_table_t *member_table = &x->topo->member_table;
-    uint32_t first = member_table->member[member_table->first[node]].rank;
-    uint32_t last =
-        member_table->member[member_table->first[node + 1] - 1].rank;
-    return !x->in_place && x->send->type->dense &&
-                   last - first + 1 ==
-                       ctn_member_table_count(member_table, node)
-               ? ctn_blocks_at(x->send, first).base
-               : NULL;
-}
-
-/** Copy the blocks for a node to `to`. */
-static void pack(ctn_exec_t *exec, const ctn_aggregate_t *x, uint32_t node,
-                 unsigned char *to)
-{
-    const ctn_member_table_t *member_table = &x->topo->member_table;
-    for (uint32_t i = member_table->first[node];
-         i < member_table->first[node + 1]; i++) {
-        ctn_span_t block = ctn_blocks_at(x->send, member_table->member[i].rank);
-        ctn_span_read(exec, &block, 0, block.bytes, to);
-        to += block.bytes;
-    }
-}
-
-/** Put the blocks for a node, which are contiguous at `data`.
- * @param pending counter of the sources that the network still reads */
-static catena_status_t put(ctn_op_t *op, const ctn_aggregate_t *x,
-                           uint32_t node, const void *data, uint64_t *pending)
+/** Send the blocks for a node. 1: sent, 0: the network still uses all staging
+ * buffers, < 0: status. */
+static int send_to(ctn_op_t *op, const ctn_aggregate_t *x, uint32_t node)
 {
     const ctn_topo_t *topo = x->topo;
     const ctn_member_table_t *member_table = &topo->member_table;
-    ctn_aggregate_cursor_t own = {topo->node_index, ctn_topo_local_rank(topo)};
+    const ctn_member_t *member = /* of the node */
+        &member_table->member[member_table->first[node]];
     uint32_t n = ctn_member_table_count(member_table, node);
-    const ctn_member_t *to =
-        &member_table->member[member_table->first[node] + own.member % n];
+    ctn_aggregate_cursor_t own = {topo->node_index, ctn_topo_local_rank(topo)};
+    ctn_address_t to = member[own.member % n].address;
     size_t bytes = n * x->send->bytes;
     unsigned slot = slot_for(x, own, node);
-    ctn_endpoint_t *endpoint;
+    ctn_span_t block[CTN_EAGER_ROWS_MEMBERS];
+    for (uint32_t i = 0; i < n; i++) {
+        block[i] = ctn_blocks_at(x->send, member[i].rank);
+    }
+    ctn_put_t put = {
+        .offset = offset_of(op, topo, to, slot, bytes),
+        .word = ctn_slot_word_offset(op->sequence, to, op->seq, slot, 0),
+        .value = ctn_flag(op->seq, CTN_AGGREGATE_FLAG | x->send->bytes)};
+    ctn_span_cursor_t cursor = {block, 0};
     catena_status_t status =
-        ctn_exec_connect(op->exec, to->address.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    return ctn_put_signal(
-        endpoint, ctn_exec_data(op->exec, data), bytes,
-        offset_of(op, x->topo, to->address, slot, bytes),
-        ctn_slot_word_offset(op->sequence, to->address, op->seq, slot, 0),
-        ctn_flag(op->seq, CTN_AGGREGATE_FLAG | x->send->bytes), pending);
-}
-
-/** Send the blocks for a node. 1: sent, 0: the network still uses all staging
- * buffers, < 0: status. */
-static int send_to(ctn_op_t *op, ctn_aggregate_t *x, uint32_t node)
-{
-    size_t bytes =
-        ctn_member_table_count(&x->topo->member_table, node) * x->send->bytes;
-    const unsigned char *data = contiguous_blocks(x, node);
-    catena_status_t status;
-    if (data != NULL) {
-        status = put(op, x, node, data, &op->pending);
-    } else if (bytes <= CTN_INLINE_BYTES) {
-        unsigned char inlined[CTN_INLINE_BYTES];
-        pack(op->exec, x, node, inlined);
-        status = put(op, x, node, inlined, &op->pending);
-    } else {
-        ctn_staging_t *staging;
-        status = ctn_staging_get(op, &staging);
-        if (status != CATENA_OK || staging == NULL) {
-            return status;
-        }
-        x->packed = true;
-        pack(op->exec, x, node, staging->data);
-        status = put(op, x, node, staging->data, &staging->pending);
-    }
-    return status == CATENA_OK ? 1 : status;
+        ctn_exec_connect(op->exec, to.process, &put.endpoint);
+    return status == CATENA_OK ? ctn_put_spans(op, &put, &cursor, bytes)
+                               : status;
 }
 
 static bool all_sent(const ctn_aggregate_t *x)
@@ -375,12 +321,18 @@ static bool has_all(const ctn_op_t *op, const ctn_aggregate_t *x, uint32_t i)
                                                  i)) == ctn_flag64(op->seq);
 }
 
+/** Whether the network still reads this member's blocks. */
+static bool still_sends(const ctn_op_t *op, const ctn_aggregate_t *x)
+{
+    return !all_sent(x) || op->pending != 0;
+}
+
 /** Copy this member's blocks out of the messages that have arrived. In place,
- * none may be overwritten before all of them have been packed. */
+ * none may be overwritten before all of them have been sent. */
 static bool unpack(ctn_op_t *op, ctn_aggregate_t *x)
 {
     bool moved = false;
-    if (x->in_place && !all_sent(x)) {
+    if (x->in_place && still_sends(op, x)) {
         return false;
     }
     for (uint64_t left = x->open; left != 0; left &= left - 1) {
@@ -406,7 +358,7 @@ ctn_step_t ctn_aggregate_advance(ctn_op_t *op, ctn_aggregate_t *x)
         poll_arrivals(op, x);
     }
     bool moved = unpack(op, x) || sent > 0;
-    bool with_network = !all_sent(x) || (x->packed && ctn_staging_busy(op));
+    bool with_network = still_sends(op, x) || ctn_staging_busy(op);
     if (!with_network && all_arrived(x)) {
         if (x->open == 0) {
             return CTN_STEP_NEXT;
@@ -419,11 +371,4 @@ ctn_step_t ctn_aggregate_advance(ctn_op_t *op, ctn_aggregate_t *x)
         (void)ctn_aggregate_check_mismatch(op, x->receive->bytes);
     }
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
-}
-
-void ctn_aggregate_finish(const ctn_op_t *op, ctn_aggregate_t *x)
-{
-    if (x->packed) {
-        ctn_staging_trim(op->exec);
-    }
 }

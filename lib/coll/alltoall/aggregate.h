@@ -27,7 +27,6 @@ typedef struct ctn_aggregate {
     const ctn_blocks_t *receive;
     bool in_place;
     /* working */
-    bool packed;     /* the network may hold data in staging buffers */
     uint32_t first;  /* first slot that aggregates use */
     uint32_t span;   /* number of consecutive slots that each aggregate takes;
                         their eager buffers are contiguous */
@@ -56,8 +55,5 @@ bool ctn_aggregate_check_mismatch(const ctn_op_t *op, uint64_t bytes);
 /** Send and receive what is possible. NEXT: all is sent and received; the
  * network may still read sources that the operation's `pending` counts. */
 ctn_step_t ctn_aggregate_advance(ctn_op_t *op, ctn_aggregate_t *aggregate);
-
-/** Free staging buffers; for the finish function of an algorithm. */
-void ctn_aggregate_finish(const ctn_op_t *op, ctn_aggregate_t *aggregate);
 
 #endif

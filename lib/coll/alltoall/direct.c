@@ -107,7 +107,6 @@ static void finish(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
     ctn_pairwise_finish(op, &direct->exchange);
-    ctn_aggregate_finish(op, &direct->remote);
 }
 
 const ctn_algorithm_t ctn_alltoall_direct = {

@@ -116,9 +116,6 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     }
     free(x->expected);
     x->expected = NULL;
-    if (x->packed) {
-        ctn_staging_trim(op->exec);
-    }
 }
 
 /* ---- the rounds of a slot ---- */
@@ -263,7 +260,7 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
         }
         return result;
     }
-    return x->packed && ctn_staging_busy(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
+    return CTN_STEP_NEXT;
 }
 
 /** Advance an exchange in eager rows. */

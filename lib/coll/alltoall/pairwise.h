@@ -152,7 +152,6 @@ typedef struct ctn_pairwise {
     uint32_t peer_checks;   /* exec->peer_checks at the start or last check */
     catena_status_t status; /* final status: an error if some length differs */
     bool opened;     /* the first call has sent every CTS that turn 0 needs */
-    bool packed;     /* some blocks were packed for the network */
     bool has_posted; /* receives may be posted at the network */
     uint64_t open;   /* mask of the slots with unfinished rounds */
     unsigned char **staging; /* [slots] in the heap: incoming large fragments,
@@ -170,7 +169,6 @@ static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
 {
     exchange->staging = NULL;
     exchange->expected = NULL;
-    exchange->packed = false;
     exchange->has_posted = false;
 }
 
@@ -186,7 +184,8 @@ void ctn_pairwise_mismatch(ctn_pairwise_t *exchange, uint32_t other, bool sends,
 void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
 
 /** Send and receive what is possible. NEXT: all is sent and received; the
- * network may still read sources that the operation's `pending` counts. */
+ * network may still read sources that the operation's `pending` counts, and
+ * staging buffers. */
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 
 /** Leaders did not deliver some blocks because of a mismatch: send a CTS to

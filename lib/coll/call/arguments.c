@@ -229,7 +229,7 @@ CTN_COLD static catena_status_t refuse_reducer(const call_check_t *check)
         return REFUSE(check, "%s", CTN_NO_REDUCE_OP);
     }
     return REFUSE(check, "%s",
-                  ctn_op_mismatch(op, type, reason, sizeof(reason)));
+                  ctn_reduce_op_mismatch(op, type, reason, sizeof(reason)));
 }
 
 /** Read the operation and the type of a reduction. */
@@ -237,10 +237,10 @@ static inline catena_status_t read_reducer(const call_check_t *check)
 {
     const ctn_type_t *type = check->args->recv.type;
     const ctn_reduce_op_t *op = check->args->op;
-    if (type == NULL || op == NULL || !ctn_op_valid(op, type)) {
+    if (type == NULL || op == NULL || !ctn_reduce_op_valid(op, type)) {
         return refuse_reducer(check);
     }
-    check->operands->by = (ctn_reducer_t){op, ctn_op_unit(op, type)};
+    check->operands->by = (ctn_reducer_t){op, ctn_reduce_op_unit(op, type)};
     return CATENA_OK;
 }
 

@@ -117,7 +117,7 @@ static inline bool is_in_order(const ctn_composition_t *composition,
     return operands->by.op != NULL &&
            reduction_of(operands) != CTN_REDUCTION_EXCHANGED &&
            (composition->of == CTN_COLL_SCAN ||
-            !ctn_op_commutes(operands->by.op));
+            !ctn_reduce_op_commutes(operands->by.op));
 }
 
 /** Set the members of a call; see ctn_call_t for in, out and all. */
@@ -168,7 +168,7 @@ static void hold(ctn_call_t *call)
         }
     }
     if (call->by.op != NULL) {
-        (void)ctn_op_hold(call->by.op);
+        (void)ctn_reduce_op_hold(call->by.op);
     }
     call->holds = true;
 }
@@ -180,7 +180,7 @@ void ctn_call_drop(const ctn_call_t *call)
         ctn_type_drop(call->out.type);
         ctn_type_drop(call->all.type);
         ctn_type_drop(call->by.type);
-        ctn_op_drop(call->by.op);
+        ctn_reduce_op_drop(call->by.op);
     }
 }
 
@@ -325,10 +325,10 @@ CTN_HOT static bool run_plain_inline(const ctn_composition_t *composition,
     if ((traits & CTN_REDUCES) == 0) {
         in = out;
     } else if (!ctn_is_buffer(in) || args->op == NULL ||
-               !ctn_op_valid(args->op, type)) {
+               !ctn_reduce_op_valid(args->op, type)) {
         return false;
     } else {
-        in_order |= !ctn_op_commutes(args->op);
+        in_order |= !ctn_reduce_op_commutes(args->op);
     }
     ctn_basic_coll_t basic = {.root = (uint32_t)args->root,
                               .in = in,

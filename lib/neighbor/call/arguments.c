@@ -72,7 +72,7 @@ catena_status_t ctn_neighbor_hold(ctn_exchange_t *x)
     hold_side(x, &x->recv, n->source, n->sources);
     if (x->by.op != NULL) {
         x->held[x->held_count++] = ctn_type_hold(x->by.type);
-        (void)ctn_op_hold(x->by.op);
+        (void)ctn_reduce_op_hold(x->by.op);
         x->holds_op = true;
     }
     return CATENA_OK;

@@ -475,7 +475,7 @@ void ctn_exchange_release(ctn_op_t *op)
     }
     free(x->held);
     if (x->holds_op) {
-        ctn_op_drop(x->by.op);
+        ctn_reduce_op_drop(x->by.op);
     }
     /* Only a persistent operation still has one. It does not go back to the
      * neighborhood, which may have been freed. */

@@ -33,7 +33,7 @@ enum {
 
 static bool takes(catena_op_t op, catena_type_t type)
 {
-    return ctn_op_valid(ctn_reduce_op_of(op), ctn_type_of(type));
+    return ctn_reduce_op_valid(ctn_reduce_op_of(op), ctn_type_of(type));
 }
 
 static ctn_reducer_t reducer(catena_op_t op, catena_type_t type)
@@ -303,8 +303,9 @@ START_TEST(derived_types)
     ck_assert(takes(CATENA_SUM, row) && takes(CATENA_SUM, rows));
     ck_assert(!takes(CATENA_MINLOC, rows));
     ck_assert(takes(CATENA_SUM, gaps) && takes(CATENA_SUM, wide));
-    ck_assert(ctn_op_unit(ctn_reduce_op_of(CATENA_SUM), ctn_type_of(gaps)) ==
-              ctn_type_of(CATENA_INT32));
+    ck_assert(
+        ctn_reduce_op_unit(ctn_reduce_op_of(CATENA_SUM), ctn_type_of(gaps)) ==
+        ctn_type_of(CATENA_INT32));
 
     int32_t a[84], b[84];
     for (int i = 0; i < 84; i++) {
@@ -317,7 +318,7 @@ START_TEST(derived_types)
         ck_assert_int_eq(b[i], 1001 * i);
     }
     by.type = ctn_type_of(nothing);
-    ck_assert(ctn_op_valid(by.op, by.type));
+    ck_assert(ctn_reduce_op_valid(by.op, by.type));
     ck_assert(ctn_reduce(&by, a, b, b, 0));
     ck_assert(catena_type_free(&row) == CATENA_OK);
     ck_assert(catena_type_free(&rows) == CATENA_OK);
@@ -344,8 +345,8 @@ START_TEST(structs)
     ck_assert(takes(CATENA_SUM, alike) && takes(op, alike));
     ck_assert(!takes(CATENA_SUM, mixed) && !takes(CATENA_BOR, mixed));
     ck_assert(takes(op, mixed) && takes(op, rows) && !takes(CATENA_SUM, rows));
-    (void)ctn_op_mismatch(ctn_reduce_op_of(CATENA_SUM), ctn_type_of(rows), text,
-                          sizeof(text));
+    (void)ctn_reduce_op_mismatch(ctn_reduce_op_of(CATENA_SUM),
+                                 ctn_type_of(rows), text, sizeof(text));
     ck_assert(strstr(text, "several fixed types") != NULL);
     ck_assert(catena_type_free(&mixed) == CATENA_OK);
     ck_assert(catena_type_free(&alike) == CATENA_OK);
@@ -358,8 +359,8 @@ START_TEST(mismatches_are_described)
 {
     char text[300];
     const char *said =
-        ctn_op_mismatch(ctn_reduce_op_of(CATENA_PROD), ctn_type_of(CATENA_BYTE),
-                        text, sizeof(text));
+        ctn_reduce_op_mismatch(ctn_reduce_op_of(CATENA_PROD),
+                               ctn_type_of(CATENA_BYTE), text, sizeof(text));
     for (int type = 0; type < TYPES; type++) {
         ck_assert(
             (strstr(said, oracle_type_name((unsigned)type)) != NULL) ==
@@ -367,8 +368,8 @@ START_TEST(mismatches_are_described)
     }
     for (size_t bytes = 1; bytes < sizeof(text); bytes++) {
         memset(text, 'x', sizeof(text));
-        ctn_op_mismatch(ctn_reduce_op_of(CATENA_SUM), ctn_type_of(CATENA_BYTE),
-                        text, bytes);
+        ctn_reduce_op_mismatch(ctn_reduce_op_of(CATENA_SUM),
+                               ctn_type_of(CATENA_BYTE), text, bytes);
         ck_assert_uint_lt(strnlen(text, bytes), bytes);
         ck_assert(text[bytes] == 'x');
     }
@@ -410,9 +411,10 @@ START_TEST(functions_of_users)
     ck_assert(catena_type_contiguous(n, CATENA_UINT64, &type) == CATENA_OK);
     composing.type = type;
     ctn_reducer_t by = reducer(op, type);
-    (void)ctn_op_hold(by.op);
+    (void)ctn_reduce_op_hold(by.op);
     ck_assert(catena_op_free(&op) == CATENA_OK && op == NULL);
-    ck_assert(ctn_op_valid(by.op, by.type) && !ctn_op_commutes(by.op));
+    ck_assert(ctn_reduce_op_valid(by.op, by.type) &&
+              !ctn_reduce_op_commutes(by.op));
     for (int on_left = 0; on_left < 2; on_left++) {
         oracle_fill(1, sizeof(left), left);
         oracle_fill(2, sizeof(right), right);
@@ -425,7 +427,7 @@ START_TEST(functions_of_users)
         ck_assert_mem_eq(on_left ? left : right, expected, bytes);
         ck_assert_uint_eq(composing.calls, MOST / n);
     }
-    ctn_op_drop(by.op);
+    ctn_reduce_op_drop(by.op);
     ck_assert(catena_type_free(&type) == CATENA_OK);
 }
 END_TEST
@@ -512,10 +514,10 @@ START_TEST(predefined_operations_stay)
     for (int i = 0; i < OPS; i++) {
         catena_op_t op = ops[i];
         const ctn_reduce_op_t *constant = ctn_reduce_op_of(op);
-        ck_assert(ctn_op_commutes(constant));
-        ck_assert(ctn_op_hold(constant) == constant);
-        ctn_op_drop(constant);
-        ctn_op_drop(constant);
+        ck_assert(ctn_reduce_op_commutes(constant));
+        ck_assert(ctn_reduce_op_hold(constant) == constant);
+        ctn_reduce_op_drop(constant);
+        ctn_reduce_op_drop(constant);
         ck_assert(catena_op_free(&op) == CATENA_ERR_ARG);
         ck_assert_ptr_eq(op, ops[i]);
     }

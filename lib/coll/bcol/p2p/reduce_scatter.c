@@ -423,7 +423,7 @@ ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,
     bool large = ctn_p2p_blocks_total(basic, p2p->size) > SHORT_VECTOR &&
                  !ctn_p2p_requested(basic, "recursive-halving");
     bool ring = (large || ctn_p2p_requested(basic, "ring")) &&
-                ctn_op_commutes(basic->by.op) &&
+                ctn_reduce_op_commutes(basic->by.op) &&
                 basic->by.type->bytes <= CTN_STAGING_BYTES;
     return ring ? ctn_p2p_reduce_scatter_ring(module, basic)
                 : ctn_p2p_create(module, &algorithm, basic);

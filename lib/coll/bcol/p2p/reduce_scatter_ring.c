@@ -279,20 +279,16 @@ static ctn_step_t go_round(ctn_op_t *op)
                : step;
 }
 
-static ctn_step_t end(ctn_op_t *op)
-{
-    return ctn_staging_busy(op) ? CTN_STEP_WAIT : ctn_p2p_end_vector(op);
-}
-
 static void finish(ctn_op_t *op)
 {
     reduce_scatter_ring_t *ring = ctn_op_state(op);
     ctn_fragmented_recv_close(op, &ring->in);
-    ctn_staging_trim(op->exec);
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin}, {"round", go_round}, {"end", end}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"round", go_round},
+                                     {"end", ctn_p2p_end_vector},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/reduce_scatter/ring",
