@@ -109,8 +109,8 @@ struct ctn_bcol {
     void (*destroy)(ctn_module_t *module);
 
     /** Make an operation, inactive. @return NULL: no memory */
-    ctn_op_t *(*make[CTN_BASICS])(ctn_module_t *module,
-                                  const ctn_basic_coll_t *basic);
+    ctn_op_t *(*make)(ctn_module_t *module, ctn_basic_kind_t kind,
+                      const ctn_basic_coll_t *basic);
 
     /** Run a blocking call inline, without an operation, if the rank has
      * nothing else under way (see ctn_inline_begin). Each member may decide for

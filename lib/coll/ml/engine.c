@@ -144,7 +144,7 @@ static void start_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned end)
             continue;
         }
         task->op =
-            task->module->bcol->make[task->kind](task->module, &task->basic);
+            task->module->bcol->make(task->module, task->kind, &task->basic);
         if (task->op == NULL) {
             ctn_ml_abort(ml);
         } else if (chunk->at + 1 == chunk->started && may_begin(ml, chunk)) {
@@ -365,9 +365,8 @@ static ctn_step_t run_single(ctn_op_t *op)
     ctn_ml_record_run(ml);
     ml->call.group->composed++;
     ml->has_tickets = true; /* counted in `composed` */
-    ctn_op_t *basic =
-        module->bcol->make[ml->call.composition->single_level_kind](
-            module, &ml->single);
+    ctn_op_t *basic = module->bcol->make(
+        module, ml->call.composition->single_level_kind, &ml->single);
     if (basic == NULL) {
         ctn_ml_abort(ml);
     }

@@ -8,17 +8,16 @@
  * block is copied to its place there, so no rotation follows. */
 
 #include "coll/bcol/p2p/parts.h"
+#include "coll/bcol/p2p/rounds.h"
 
 #include "exec/slot.h"
 
 /** State of the operation. */
 typedef struct p2p_bruck {
-    ctn_p2p_call_t call; /* first */
-    unsigned round;
-    bool sent;             /* this member has sent in this round */
-    unsigned char *packed; /* messages that take blocks from both ends */
-    size_t packed_bytes;   /* of all these messages */
-    size_t packed_used;    /* bytes of those packed so far */
+    ctn_p2p_rounds_t rounds; /* first */
+    unsigned char *packed;   /* messages that take blocks from both ends */
+    size_t packed_bytes;     /* of all these messages */
+    size_t packed_used;      /* bytes of those packed so far */
     bool spare; /* `packed` lies in eager buffers that receive no message */
 } p2p_bruck_t;
 
@@ -74,8 +73,8 @@ static uint32_t behind(const ctn_p2p_t *p2p, uint32_t away)
 /** Bytes of the messages that take blocks from both ends, each padded to 16. */
 static size_t bytes_to_pack(const p2p_bruck_t *bruck)
 {
-    const ctn_p2p_t *p2p = bruck->call.p2p;
-    const ctn_basic_coll_t *basic = bruck->call.basic;
+    const ctn_p2p_t *p2p = bruck->rounds.call.p2p;
+    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
     size_t bytes = 0;
     for (unsigned r = 0; r < p2p->rounds; r++) {
         p2p_stretch_t s =
@@ -91,11 +90,10 @@ static size_t bytes_to_pack(const p2p_bruck_t *bruck)
 static ctn_step_t begin(ctn_op_t *op)
 {
     p2p_bruck_t *bruck = ctn_op_state(op);
-    const ctn_p2p_t *p2p = bruck->call.p2p;
-    const ctn_basic_coll_t *basic = bruck->call.basic;
+    const ctn_p2p_t *p2p = bruck->rounds.call.p2p;
+    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
     ctn_p2p_begin_blocks(op, CTN_P2P_BRUCK, 1);
-    bruck->round = 0;
-    bruck->sent = false;
+    ctn_p2p_rounds_begin(op);
     bruck->packed = NULL;
     bruck->spare = false;
     bruck->packed_used = 0;
@@ -121,7 +119,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static const unsigned char *gathered(ctn_op_t *op, p2p_bruck_t *bruck,
                                      const p2p_stretch_t *s, size_t *bytes)
 {
-    const ctn_basic_coll_t *basic = bruck->call.basic;
+    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
     size_t before = bytes_before(basic, s);
     size_t again = bytes_again(basic, s);
     *bytes = before + again;
@@ -135,52 +133,45 @@ static const unsigned char *gathered(ctn_op_t *op, p2p_bruck_t *bruck,
     return packed;
 }
 
-/** Receive the message of this round, and copy its blocks to their places. */
-static ctn_step_t take(ctn_op_t *op, const p2p_bruck_t *bruck)
+/** The blocks that this member receives in a round. */
+static p2p_stretch_t received_in(const ctn_p2p_t *p2p, unsigned round)
 {
-    const ctn_p2p_t *p2p = bruck->call.p2p;
-    const ctn_basic_coll_t *basic = bruck->call.basic;
-    uint32_t away = UINT32_C(1) << bruck->round;
-    p2p_stretch_t s = stretch_from(p2p->size, ahead(p2p, away),
-                                   blocks_in(p2p->size, bruck->round));
-    size_t before = bytes_before(basic, &s);
-    size_t again = bytes_again(basic, &s);
-    unsigned char *data;
-    ctn_step_t step = ctn_p2p_receive_vector(op, s.first, bruck->round,
-                                             before + again, &data);
-    if (step == CTN_STEP_NEXT) {
-        ctn_p2p_copy(op, ctn_p2p_block_at(basic, s.first), data, before);
-        ctn_p2p_copy(op, ctn_p2p_block_at(basic, 0), data + before, again);
-    }
-    return step;
+    return stretch_from(p2p->size, ahead(p2p, UINT32_C(1) << round),
+                        blocks_in(p2p->size, round));
 }
 
-static ctn_step_t rounds(ctn_op_t *op)
+static bool pass_on(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
 {
     p2p_bruck_t *bruck = ctn_op_state(op);
-    const ctn_p2p_t *p2p = bruck->call.p2p;
-    while (bruck->round < p2p->rounds) {
-        if (!bruck->sent) {
-            p2p_stretch_t s = stretch_from(p2p->size, p2p->me,
-                                           blocks_in(p2p->size, bruck->round));
-            size_t bytes;
-            const unsigned char *data = gathered(op, bruck, &s, &bytes);
-            catena_status_t status = ctn_p2p_send_vector(
-                op, behind(p2p, UINT32_C(1) << bruck->round), bruck->round,
-                data, bytes);
-            if (status != CATENA_OK) {
-                return ctn_op_fail(op, status);
-            }
-            bruck->sent = true;
-        }
-        ctn_step_t step = take(op, bruck);
-        if (step != CTN_STEP_NEXT) {
-            return step;
-        }
-        bruck->sent = false;
-        bruck->round++;
+    const ctn_p2p_t *p2p = bruck->rounds.call.p2p;
+    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
+    if (index == p2p->rounds) {
+        return false;
     }
-    return CTN_STEP_NEXT;
+    p2p_stretch_t s =
+        stretch_from(p2p->size, p2p->me, blocks_in(p2p->size, index));
+    size_t bytes;
+    const unsigned char *data = gathered(op, bruck, &s, &bytes);
+    ctn_p2p_round_send(round, behind(p2p, UINT32_C(1) << index), index, data,
+                       bytes);
+    s = received_in(p2p, index);
+    ctn_p2p_round_receive(round, s.first, index,
+                          bytes_before(basic, &s) + bytes_again(basic, &s));
+    return true;
+}
+
+/** Copy the blocks of a message to their places. */
+static catena_status_t take(ctn_op_t *op, unsigned index,
+                            const ctn_p2p_round_t *round, unsigned char *data)
+{
+    const p2p_bruck_t *bruck = ctn_op_state(op);
+    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
+    p2p_stretch_t s = received_in(bruck->rounds.call.p2p, index);
+    size_t before = bytes_before(basic, &s);
+    ctn_p2p_copy(op, ctn_p2p_block_at(basic, s.first), data, before);
+    ctn_p2p_copy(op, ctn_p2p_block_at(basic, 0), data + before,
+                 round->from_bytes - before);
+    return CATENA_OK;
 }
 
 static void finish(ctn_op_t *op)
@@ -194,16 +185,18 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"rounds", rounds},
+                                     {"rounds", ctn_p2p_rounds_run},
                                      {"end", ctn_p2p_end_vector},
                                      {NULL, NULL}};
 
-static const ctn_algorithm_t algorithm = {
-    .name = "p2p/allgather/bruck",
-    .state_bytes = sizeof(p2p_bruck_t),
-    .phases = phases,
-    .synchronizing = true,
-    .finish = finish,
+const ctn_p2p_schedule_t ctn_p2p_bruck = {
+    .algorithm = {.name = "p2p/allgather/bruck",
+                  .state_bytes = sizeof(p2p_bruck_t),
+                  .phases = phases,
+                  .synchronizing = true,
+                  .finish = finish},
+    .round = pass_on,
+    .take = take,
 };
 
 /* ---- selection ---- */
@@ -231,10 +224,10 @@ static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
     return true;
 }
 
-ctn_op_t *ctn_p2p_allgather(ctn_module_t *module, const ctn_basic_coll_t *basic)
+const ctn_algorithm_t *ctn_p2p_allgather(const ctn_p2p_t *p2p,
+                                         const ctn_basic_coll_t *basic)
 {
-    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
-    bool bruck = fits(p2p, basic) && !ctn_p2p_requested(basic, "ring");
-    return bruck ? ctn_p2p_create(module, &algorithm, basic)
-                 : ctn_p2p_allgather_ring(module, basic);
+    return fits(p2p, basic) && !ctn_p2p_requested(basic, "ring")
+               ? &ctn_p2p_bruck.algorithm
+               : &ctn_p2p_allgather_ring;
 }

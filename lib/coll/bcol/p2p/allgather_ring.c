@@ -204,16 +204,10 @@ static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"end", ctn_p2p_end_vector},
                                      {NULL, NULL}};
 
-static const ctn_algorithm_t algorithm = {
+const ctn_algorithm_t ctn_p2p_allgather_ring = {
     .name = "p2p/allgather/ring",
     .state_bytes = sizeof(allgather_ring_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
 };
-
-ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,
-                                 const ctn_basic_coll_t *basic)
-{
-    return ctn_p2p_create(module, &algorithm, basic);
-}

@@ -23,7 +23,8 @@
  * by chains 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to
  * 0.97 with 16, up to 2.3 times as much with 64. */
 
-#include "coll/bcol/p2p/p2p.h"
+#include "coll/bcol/p2p/parts.h"
+#include "coll/bcol/p2p/rounds.h"
 
 enum {
     CHAIN_MEMBERS = 8,  /* at most, for a chain; only for whole chunks */
@@ -90,19 +91,18 @@ ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
                                                         : shape;
 }
 
-ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_coll_t *basic)
+static const ctn_p2p_schedule_t *choose_barrier(const ctn_p2p_t *p2p,
+                                                const ctn_basic_coll_t *basic)
 {
-    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
     bool tree =
         ctn_p2p_requested(basic, "tree") ||
         (is_oversubscribed(p2p) && !ctn_p2p_requested(basic, "dissemination"));
-    return tree ? ctn_p2p_tree_barrier(module, basic)
-                : ctn_p2p_dissemination(module, basic);
+    return tree ? &ctn_p2p_up_and_down : &ctn_p2p_dissemination;
 }
 
-ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_coll_t *basic)
+static const ctn_p2p_schedule_t *choose_allreduce(const ctn_p2p_t *p2p,
+                                                  const ctn_basic_coll_t *basic)
 {
-    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
     bool doubling = ctn_p2p_requested(basic, "recursive-doubling");
     bool halving = ctn_p2p_requested(basic, "rabenseifner");
     bool tree = ctn_p2p_requested(basic, "tree");
@@ -111,7 +111,37 @@ ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_coll_t *basic)
         halving = !tree && basic->bytes >= HALVING_BYTES &&
                   p2p->size >= HALVING_MEMBERS;
     }
-    return tree      ? ctn_p2p_up_and_down(module, basic)
-           : halving ? ctn_p2p_halving(module, basic)
-                     : ctn_p2p_doubling(module, basic);
+    return tree      ? &ctn_p2p_up_and_down
+           : halving ? &ctn_p2p_halving
+                     : &ctn_p2p_doubling;
+}
+
+const ctn_algorithm_t *ctn_p2p_choose(const ctn_p2p_t *p2p,
+                                      ctn_basic_kind_t kind,
+                                      const ctn_basic_coll_t *basic)
+{
+    switch (kind) {
+    case CTN_BARRIER:
+        return &choose_barrier(p2p, basic)->algorithm;
+    case CTN_FANIN:
+    case CTN_REDUCE:
+        return &ctn_p2p_up.algorithm;
+    case CTN_FANOUT:
+    case CTN_BCAST:
+        return &ctn_p2p_down.algorithm;
+    case CTN_ALLREDUCE:
+        return &choose_allreduce(p2p, basic)->algorithm;
+    case CTN_SCAN:
+        return &ctn_p2p_inclusive_scan.algorithm;
+    case CTN_EXSCAN:
+        return &ctn_p2p_exclusive_scan.algorithm;
+    case CTN_GATHER:
+        return &ctn_p2p_gather;
+    case CTN_SCATTER:
+        return &ctn_p2p_scatter;
+    case CTN_ALLGATHER:
+        return ctn_p2p_allgather(p2p, basic);
+    default:
+        return ctn_p2p_reduce_scatter(p2p, basic);
+    }
 }

@@ -321,14 +321,9 @@ static const ctn_phase_t phases[] = {
     {"begin", begin},           {"collect", collect}, {"pass on", send_up},
     {"long block", send_block}, {"end", end},         {NULL, NULL}};
 
-static const ctn_algorithm_t algorithm = {
+const ctn_algorithm_t ctn_p2p_gather = {
     .name = "p2p/gather",
     .state_bytes = sizeof(p2p_gather_t),
     .phases = phases,
     .finish = finish,
 };
-
-ctn_op_t *ctn_p2p_gather(ctn_module_t *module, const ctn_basic_coll_t *basic)
-{
-    return ctn_p2p_create(module, &algorithm, basic);
-}

@@ -4,21 +4,31 @@
 
 #include "coll/bcol/p2p/aggregate.h"
 #include "coll/bcol/p2p/parts.h"
+#include "coll/bcol/p2p/rounds.h"
 
 #include "exec/slot.h"
 
 /* ---- operations ---- */
 
-ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
-                         const ctn_basic_coll_t *basic)
+static ctn_op_t *create_op(ctn_module_t *module,
+                           const ctn_algorithm_t *algorithm,
+                           ctn_basic_kind_t kind, const ctn_basic_coll_t *basic)
 {
     ctn_op_t *op = ctn_op_create(module->exec, algorithm, module->sequence);
     if (op != NULL) {
         ctn_p2p_call_t *call = ctn_op_state(op);
         call->p2p = (ctn_p2p_t *)module;
+        call->kind = kind;
         call->basic = basic;
     }
     return op;
+}
+
+static ctn_op_t *make(ctn_module_t *module, ctn_basic_kind_t kind,
+                      const ctn_basic_coll_t *basic)
+{
+    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
+    return create_op(module, ctn_p2p_choose(p2p, kind, basic), kind, basic);
 }
 
 bool ctn_p2p_requested(const ctn_basic_coll_t *basic, const char *name)
@@ -295,16 +305,6 @@ bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
     return call->status != CATENA_OK;
 }
 
-ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
-                                  size_t bytes, unsigned char **data)
-{
-    ctn_receive_handle_t handle = {.data = NULL};
-    assert(bytes <= ctn_slot_capacity(op->sequence, slot));
-    ctn_step_t step = ctn_p2p_receive_blocks(op, member, slot, bytes, &handle);
-    *data = (unsigned char *)(uintptr_t)handle.data;
-    return step;
-}
-
 ctn_step_t ctn_p2p_end_vector(ctn_op_t *op)
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
@@ -352,12 +352,6 @@ catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
                : CATENA_ERR_NO_MEMORY;
 }
 
-bool ctn_p2p_may_write(ctn_op_t *op)
-{
-    const ctn_p2p_call_t *call = ctn_op_state(op);
-    return op->pending == 0 || call->basic->in != call->basic->out;
-}
-
 void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
@@ -398,7 +392,8 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
     (void)exec;
     unsigned char *p2p =
         (unsigned char *)sequence - offsetof(ctn_p2p_t, sequence);
-    return ctn_p2p_dissemination(&((ctn_p2p_t *)(void *)p2p)->module, NULL);
+    return create_op(&((ctn_p2p_t *)(void *)p2p)->module,
+                     &ctn_p2p_dissemination.algorithm, CTN_BARRIER, NULL);
 }
 
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
@@ -536,19 +531,7 @@ static void destroy(ctn_module_t *module)
 /* ---- the components ---- */
 
 #define P2P_COLLECTIVES                                                        \
-    .link = link, .destroy = destroy,                                          \
-    .make = {[CTN_BARRIER] = ctn_p2p_barrier,                                  \
-             [CTN_FANIN] = ctn_p2p_fanin,                                      \
-             [CTN_FANOUT] = ctn_p2p_fanout,                                    \
-             [CTN_BCAST] = ctn_p2p_bcast,                                      \
-             [CTN_REDUCE] = ctn_p2p_reduction,                                 \
-             [CTN_ALLREDUCE] = ctn_p2p_allreduce,                              \
-             [CTN_SCAN] = ctn_p2p_scan,                                        \
-             [CTN_EXSCAN] = ctn_p2p_exscan,                                    \
-             [CTN_GATHER] = ctn_p2p_gather,                                    \
-             [CTN_SCATTER] = ctn_p2p_scatter,                                  \
-             [CTN_ALLGATHER] = ctn_p2p_allgather,                              \
-             [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatter},                   \
+    .link = link, .destroy = destroy, .make = make,                            \
     .algorithms = {                                                            \
         [CTN_BARRIER] = ctn_p2p_barriers,                                      \
         [CTN_FANIN] = ctn_p2p_shapes,                                          \

@@ -48,9 +48,10 @@ static inline unsigned ctn_p2p_eager_slots(unsigned rounds)
     return 2 * rounds + 4;
 }
 
-/** First member of the state of an operation. */
+/** First member of the state of all operations. */
 typedef struct ctn_p2p_call {
-    ctn_p2p_t *p2p;                /* the module */
+    ctn_p2p_t *p2p; /* the module */
+    ctn_basic_kind_t kind;
     const ctn_basic_coll_t *basic; /* arguments; NULL: generation barrier */
     uint16_t signature;            /* see below; messages carry it as turn */
     size_t found; /* length of the last message of a vector or of blocks */
@@ -91,11 +92,6 @@ enum {
 };
 /** The signature of an operation without vectors or blocks. */
 #define CTN_P2P_NO_SIGNATURE UINT16_MAX
-
-/** Make an operation of a module. Its state begins with a ctn_p2p_call_t.
- * @return NULL: no memory */
-ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
-                         const ctn_basic_coll_t *basic);
 
 /** Whether the caller requested the algorithm of this name. */
 bool ctn_p2p_requested(const ctn_basic_coll_t *basic, const char *name);
@@ -138,12 +134,8 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
                                     unsigned slot, const void *data,
                                     size_t bytes);
 
-/** Receive `bytes` of a vector. @param[out] data of the message, writable */
-ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
-                                  size_t bytes, unsigned char **data);
-
-/** The same for messages that need not fit the slot. The caller releases
- * `handle`. */
+/** Receive `bytes` of a vector, or of blocks that need not fit the slot. The
+ * caller releases `handle`. */
 ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, ctn_receive_handle_t *handle);
 
@@ -161,10 +153,6 @@ ctn_step_t ctn_p2p_end_vector(ctn_op_t *op);
 /** out = left op right; see ctn_reduce. */
 catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
                                const void *right, void *out, size_t bytes);
-
-/** Whether the result may be written: no vector is still being sent from
- * there. */
-bool ctn_p2p_may_write(ctn_op_t *op);
 
 /** Copy user data, unless they are in place. */
 void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes);
@@ -199,19 +187,7 @@ typedef struct ctn_p2p_tree {
 /** Set *tree to this member's place in the tree with that root. */
 void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
                       uint32_t root, ctn_p2p_tree_t *tree);
-/* ---- algorithms ---- */
-
-/* One algorithm each; ctn_p2p_barrier and ctn_p2p_allreduce select among
- * them. */
-ctn_op_t *ctn_p2p_dissemination(ctn_module_t *module,
-                                const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_doubling(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module,
-                              const ctn_basic_coll_t *basic);
-/** A barrier: up and down a tree, without data. */
-ctn_op_t *ctn_p2p_tree_barrier(ctn_module_t *module,
-                               const ctn_basic_coll_t *basic);
+/* ---- selection ---- */
 
 /** The shape of the tree that the caller requested, or the best one.
  * @param up data go to the root */
@@ -224,22 +200,13 @@ extern const char *const ctn_p2p_shapes[];
 extern const char *const ctn_p2p_barriers[];
 extern const char *const ctn_p2p_allreduces[];
 
-/* The components' entries for `make`. */
-ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_fanin(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_fanout(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_bcast(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_reduction(ctn_module_t *module,
-                            const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module,
-                            const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_gather(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_scatter(ctn_module_t *module, const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_allgather(ctn_module_t *module,
-                            const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,
-                                 const ctn_basic_coll_t *basic);
+/** The algorithm of a basic collective. */
+const ctn_algorithm_t *ctn_p2p_choose(const ctn_p2p_t *p2p,
+                                      ctn_basic_kind_t kind,
+                                      const ctn_basic_coll_t *basic);
+
+/* Of gather and scatter. */
+extern const ctn_algorithm_t ctn_p2p_gather;
+extern const ctn_algorithm_t ctn_p2p_scatter;
 
 #endif

@@ -52,10 +52,14 @@ extern const char *const ctn_p2p_reduce_scatters[];
 bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
                            const ctn_fragmented_send_t *out);
 
+/** Select the algorithm. */
+const ctn_algorithm_t *ctn_p2p_allgather(const ctn_p2p_t *p2p,
+                                         const ctn_basic_coll_t *basic);
+const ctn_algorithm_t *ctn_p2p_reduce_scatter(const ctn_p2p_t *p2p,
+                                              const ctn_basic_coll_t *basic);
+
 /* The ring algorithms, for long blocks. */
-ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,
-                                 const ctn_basic_coll_t *basic);
-ctn_op_t *ctn_p2p_reduce_scatter_ring(ctn_module_t *module,
-                                      const ctn_basic_coll_t *basic);
+extern const ctn_algorithm_t ctn_p2p_allgather_ring;
+extern const ctn_algorithm_t ctn_p2p_reduce_scatter_ring;
 
 #endif

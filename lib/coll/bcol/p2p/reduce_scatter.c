@@ -18,6 +18,7 @@
  * their units' numbers. */
 
 #include "coll/bcol/p2p/parts.h"
+#include "coll/bcol/p2p/rounds.h"
 
 #include "exec/slot.h"
 
@@ -32,25 +33,23 @@ enum { VECTOR = 0, RESULT = 2, ROUND = 4 };
 
 /** State of the operation. */
 typedef struct reduce_scatter_halving {
-    ctn_p2p_call_t call; /* first */
-    unsigned rounds;     /* there are 2^rounds units */
-    uint32_t paired;     /* the first `paired` units are pairs */
-    uint32_t unit;       /* that this member belongs to */
-    bool passive;        /* this member is the second of a pair */
-    size_t slice;        /* bytes of each block in a pass, at most */
-    uint32_t passes;     /* number of them */
-    uint32_t pass;       /* the current one */
+    ctn_p2p_rounds_t base; /* first */
+    unsigned rounds;       /* there are 2^rounds units */
+    uint32_t paired;       /* the first `paired` units are pairs */
+    uint32_t unit;         /* that this member belongs to */
+    bool passive;          /* this member is the second of a pair */
+    size_t slice;          /* bytes of each block in a pass, at most */
+    uint32_t passes;       /* number of them */
+    uint32_t pass;         /* the current one */
     /* The slices of unit u begin at start[reversed(u)] of `vector`. */
     size_t *start;         /* [2^rounds + 1] */
     unsigned char *vector; /* partial result; in the memory after `start` */
     size_t memory_bytes;   /* of `start` and `vector` */
     bool spare;            /* they lie in eager buffers without messages */
     uint32_t low, high;    /* entries of `start` whose slices are kept so far */
-    unsigned round;
-    bool sent;                      /* this member has sent in this round */
-    size_t sent_bytes[MOST_ROUNDS]; /* in each round of this pass */
-    size_t result_bytes; /* of the block returned to the passive member */
-    ctn_receive_handle_t handle; /* of the message being received */
+    size_t sent_bytes[MOST_ROUNDS + 2]; /* in each round of this pass, whose
+                                           send must complete before the vector
+                                           is written */
 } reduce_scatter_halving_t;
 
 /* ---- members and units ---- */
@@ -80,7 +79,7 @@ static uint32_t reversed(uint32_t bits, unsigned count)
 /** Bytes of a member's block in this pass. */
 static size_t slice_of(const reduce_scatter_halving_t *halving, uint32_t member)
 {
-    size_t bytes = ctn_p2p_block_bytes(halving->call.basic, member);
+    size_t bytes = ctn_p2p_block_bytes(halving->base.call.basic, member);
     size_t from = halving->pass * halving->slice;
     size_t rest = bytes > from ? bytes - from : 0;
     return rest < halving->slice ? rest : halving->slice;
@@ -89,7 +88,7 @@ static size_t slice_of(const reduce_scatter_halving_t *halving, uint32_t member)
 /** Find this member's unit. */
 static void pair_up(reduce_scatter_halving_t *halving)
 {
-    const ctn_p2p_t *p2p = halving->call.p2p;
+    const ctn_p2p_t *p2p = halving->base.call.p2p;
     halving->rounds = 0;
     while (UINT64_C(2) << halving->rounds <= p2p->size) {
         halving->rounds++;
@@ -104,8 +103,8 @@ static void pair_up(reduce_scatter_halving_t *halving)
  * that messages fit their slots unless a limit above prevents that. */
 static void cut(reduce_scatter_halving_t *halving)
 {
-    const ctn_p2p_t *p2p = halving->call.p2p;
-    const ctn_basic_coll_t *basic = halving->call.basic;
+    const ctn_p2p_t *p2p = halving->base.call.p2p;
+    const ctn_basic_coll_t *basic = halving->base.call.basic;
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
     size_t longest = 0;
     for (uint32_t i = 0; i < p2p->size; i++) {
@@ -160,9 +159,8 @@ static ctn_step_t begin(ctn_op_t *op)
     cut(halving);
     ctn_p2p_begin_blocks(op, CTN_P2P_REDUCE_SCATTER, halving->passes);
     halving->pass = 0;
-    halving->handle = (ctn_receive_handle_t){.data = NULL};
     size_t vector = 0;
-    for (uint32_t i = 0; i < halving->call.p2p->size; i++) {
+    for (uint32_t i = 0; i < halving->base.call.p2p->size; i++) {
         vector += slice_of(halving, i);
     }
     size_t table =
@@ -187,7 +185,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t pack(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
-    const ctn_basic_coll_t *basic = halving->call.basic;
+    const ctn_basic_coll_t *basic = halving->base.call.basic;
     const unsigned char *in = basic->in;
     size_t from = halving->pass * halving->slice;
     (void)lay_out(halving);
@@ -204,8 +202,7 @@ static ctn_step_t pack(ctn_op_t *op)
     }
     halving->low = 0;
     halving->high = UINT32_C(1) << halving->rounds;
-    halving->round = 0;
-    halving->sent = false;
+    ctn_p2p_rounds_begin(op);
     return CTN_STEP_NEXT;
 }
 
@@ -216,154 +213,114 @@ static size_t bytes_between(const reduce_scatter_halving_t *halving,
     return halving->start[high] - halving->start[low];
 }
 
-/** Send data from the vector.
- * @param[out] sent bytes of a send that must complete before the vector is
- * written; 0 after a mismatch */
-static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
-                            const void *data, size_t bytes, size_t *sent)
+/** Send data from the vector in round `index`. */
+static void send(reduce_scatter_halving_t *halving, unsigned index,
+                 ctn_p2p_round_t *round, uint32_t member, unsigned slot,
+                 const void *data, size_t bytes)
 {
-    reduce_scatter_halving_t *halving = ctn_op_state(op);
-    *sent = halving->call.status == CATENA_OK ? bytes : 0;
-    return ctn_p2p_send_vector(op, member, slot + halving->pass % 2, data,
-                               bytes);
+    halving->sent_bytes[index] =
+        halving->base.call.status == CATENA_OK ? bytes : 0;
+    ctn_p2p_round_send(round, member, slot + halving->pass % 2, data, bytes);
 }
 
-/** Receive `bytes`. NEXT: they are in halving->handle. */
-static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
-                          size_t bytes)
+/** Receive what this member keeps, and reduce it with that. */
+static void reduce(const reduce_scatter_halving_t *halving,
+                   ctn_p2p_round_t *round, uint32_t member, unsigned slot)
 {
-    reduce_scatter_halving_t *halving = ctn_op_state(op);
-    return ctn_p2p_receive_blocks(op, member, slot + halving->pass % 2, bytes,
-                                  &halving->handle);
-}
-
-/** Reduce what has arrived with what is kept.
- * @param from_the_left it is of lower members */
-static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
-{
-    reduce_scatter_halving_t *halving = ctn_op_state(op);
     unsigned char *own = halving->vector + halving->start[halving->low];
-    const unsigned char *other = halving->handle.data;
-    catena_status_t status = ctn_p2p_reduce(
-        op, from_the_left ? other : own, from_the_left ? own : other, own,
-        bytes_between(halving, halving->low, halving->high));
-    ctn_receive_handle_release(op, &halving->handle);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    ctn_p2p_round_receive(round, member, slot + halving->pass % 2,
+                          bytes_between(halving, halving->low, halving->high));
+    ctn_p2p_round_reduce(round, own, own);
 }
 
 /** The second member of a pair sends its vector to the first. */
-static ctn_step_t give_vector(ctn_op_t *op)
+static void give_vector(reduce_scatter_halving_t *halving,
+                        ctn_p2p_round_t *round)
 {
-    reduce_scatter_halving_t *halving = ctn_op_state(op);
-    uint32_t me = halving->call.p2p->me;
-    if (halving->unit >= halving->paired) {
-        return CTN_STEP_NEXT;
-    }
-    size_t bytes = bytes_between(halving, 0, halving->high);
+    uint32_t me = halving->base.call.p2p->me;
     if (halving->passive) {
-        catena_status_t status = send(op, me - 1, VECTOR, halving->vector,
-                                      bytes, &halving->sent_bytes[0]);
-        return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+        send(halving, 0, round, me - 1, VECTOR, halving->vector,
+             bytes_between(halving, 0, halving->high));
+    } else if (halving->unit < halving->paired) {
+        reduce(halving, round, me + 1, VECTOR);
     }
-    ctn_step_t step = receive(op, me + 1, VECTOR, bytes);
-    return step == CTN_STEP_NEXT ? fold_in(op, false) : step;
 }
 
-/** Send the half that the partner of this round, `member`, keeps, and keep the
- * other half.
- * @param upper this member keeps the upper half */
-static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
+/** Send the half that the partner of round r keeps, and keep the other one. */
+static void exchange(reduce_scatter_halving_t *halving, unsigned r,
+                     ctn_p2p_round_t *round)
 {
-    reduce_scatter_halving_t *halving = ctn_op_state(op);
+    uint32_t bit = UINT32_C(1) << r;
+    uint32_t partner = first_of(halving, halving->unit ^ bit);
+    bool upper = (halving->unit & bit) != 0; /* this member keeps that half */
     uint32_t middle = halving->low + (halving->high - halving->low) / 2;
     uint32_t low = upper ? halving->low : middle;
     uint32_t high = upper ? middle : halving->high;
-    size_t bytes = bytes_between(halving, low, high);
     *(upper ? &halving->low : &halving->high) = middle;
-    return send(op, member, ROUND + 2 * halving->round,
-                halving->vector + halving->start[low], bytes,
-                &halving->sent_bytes[halving->round]);
+    send(halving, r + 1, round, partner, ROUND + 2 * r,
+         halving->vector + halving->start[low],
+         bytes_between(halving, low, high));
+    reduce(halving, round, partner, ROUND + 2 * r);
 }
 
-/** The rounds. */
-static ctn_step_t exchange(ctn_op_t *op)
-{
-    reduce_scatter_halving_t *halving = ctn_op_state(op);
-    while (!halving->passive && halving->round < halving->rounds) {
-        uint32_t bit = UINT32_C(1) << halving->round;
-        uint32_t member = first_of(halving, halving->unit ^ bit); /* partner */
-        bool upper = (halving->unit & bit) != 0;
-        if (!halving->sent) {
-            catena_status_t status = send_half(op, member, upper);
-            if (status != CATENA_OK) {
-                return ctn_op_fail(op, status);
-            }
-            halving->sent = true;
-        }
-        ctn_step_t step =
-            receive(op, member, ROUND + 2 * halving->round,
-                    bytes_between(halving, halving->low, halving->high));
-        if (step == CTN_STEP_NEXT) {
-            step = fold_in(op, upper);
-        }
-        if (step != CTN_STEP_NEXT) {
-            return step;
-        }
-        halving->sent = false;
-        halving->round++;
-    }
-    return CTN_STEP_NEXT;
-}
-
-/** All rounds are done: copy this member's slice to its receive buffer. The
+/** All vectors are reduced: copy this member's slice to its receive buffer. The
  * second member of a pair receives its slice from the first. */
-static ctn_step_t hand_over(ctn_op_t *op)
+static void hand_over(ctn_op_t *op, ctn_p2p_round_t *round)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
-    uint32_t me = halving->call.p2p->me;
-    unsigned char *out = halving->call.basic->out;
+    uint32_t me = halving->base.call.p2p->me;
+    unsigned char *out = halving->base.call.basic->out;
     size_t bytes = slice_of(halving, me);
     out += halving->pass * halving->slice;
     if (halving->passive) {
-        ctn_step_t step = receive(op, me - 1, RESULT, bytes);
-        if (step == CTN_STEP_NEXT) {
-            ctn_p2p_copy(op, out, halving->handle.data, bytes);
-            ctn_receive_handle_release(op, &halving->handle);
-        }
-        return step;
+        ctn_p2p_round_receive(round, me - 1, RESULT + halving->pass % 2, bytes);
+        ctn_p2p_round_copy(round, out, bytes);
+        return;
     }
     const unsigned char *own = halving->vector + halving->start[halving->low];
     ctn_p2p_copy(op, out, own, bytes);
     if (halving->unit < halving->paired) {
-        catena_status_t status =
-            send(op, me + 1, RESULT, own + bytes, slice_of(halving, me + 1),
-                 &halving->result_bytes);
-        if (status != CATENA_OK) {
-            return ctn_op_fail(op, status);
-        }
+        send(halving, halving->rounds + 1, round, me + 1, RESULT, own + bytes,
+             slice_of(halving, me + 1));
     }
-    return CTN_STEP_NEXT;
 }
 
-/** Whether all sends from the vector have completed. */
+static bool set_round(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
+{
+    reduce_scatter_halving_t *halving = ctn_op_state(op);
+    if (index == 0) {
+        give_vector(halving, round);
+    } else if (index == halving->rounds + 1) {
+        hand_over(op, round);
+    } else if (index <= halving->rounds && !halving->passive) {
+        exchange(halving, index - 1, round);
+    }
+    return index <= halving->rounds + 1;
+}
+
+/** Whether a send of this pass is complete. */
+static bool is_sent(const ctn_op_t *op, const reduce_scatter_halving_t *halving,
+                    unsigned index, unsigned slot)
+{
+    return ctn_message_zcopy_done(op, slot + halving->pass % 2,
+                                  halving->base.call.signature,
+                                  halving->sent_bytes[index]);
+}
+
+/** Whether all sends from the vector are complete. */
 static bool all_sent(const ctn_op_t *op,
                      const reduce_scatter_halving_t *halving)
 {
-    unsigned odd = halving->pass % 2;
-    uint16_t signature = halving->call.signature;
     if (halving->passive) {
-        return ctn_message_zcopy_done(op, VECTOR + odd, signature,
-                                      halving->sent_bytes[0]);
+        return is_sent(op, halving, 0, VECTOR);
     }
     for (unsigned r = 0; r < halving->rounds; r++) {
-        if (!ctn_message_zcopy_done(op, ROUND + 2 * r + odd, signature,
-                                    halving->sent_bytes[r])) {
+        if (!is_sent(op, halving, r + 1, ROUND + 2 * r)) {
             return false;
         }
     }
     return halving->unit >= halving->paired ||
-           ctn_message_zcopy_done(op, RESULT + odd, signature,
-                                  halving->result_bytes);
+           is_sent(op, halving, halving->rounds + 1, RESULT);
 }
 
 /* Index in `phases`. */
@@ -382,7 +339,7 @@ static ctn_step_t end_pass(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
-    ctn_receive_handle_release(op, &halving->handle);
+    ctn_p2p_rounds_finish(op);
     /* After a failure other members may still read the vector. */
     if (op->status == CATENA_OK && !halving->spare) {
         ctn_scratch_free(op->exec, halving->start, halving->memory_bytes);
@@ -392,19 +349,18 @@ static void finish(ctn_op_t *op)
 
 static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"pack", pack},
-                                     {"vector", give_vector},
-                                     {"exchange", exchange},
-                                     {"hand over", hand_over},
+                                     {"rounds", ctn_p2p_rounds_run},
                                      {"end of pass", end_pass},
                                      {"end", ctn_p2p_end_vector},
                                      {NULL, NULL}};
 
-static const ctn_algorithm_t algorithm = {
-    .name = "p2p/reduce_scatter/recursive halving",
-    .state_bytes = sizeof(reduce_scatter_halving_t),
-    .phases = phases,
-    .synchronizing = true,
-    .finish = finish,
+const ctn_p2p_schedule_t ctn_p2p_recursive_halving = {
+    .algorithm = {.name = "p2p/reduce_scatter/recursive halving",
+                  .state_bytes = sizeof(reduce_scatter_halving_t),
+                  .phases = phases,
+                  .synchronizing = true,
+                  .finish = finish},
+    .round = set_round,
 };
 
 /* ---- selection ---- */
@@ -416,15 +372,14 @@ const char *const ctn_p2p_reduce_scatters[] = {"recursive-halving", "ring",
  * blocks of 32 KiB: halving 81 us, ring 88; of 64 KiB: 168 and 141. */
 enum { SHORT_VECTOR = 131072 };
 
-ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,
-                                 const ctn_basic_coll_t *basic)
+const ctn_algorithm_t *ctn_p2p_reduce_scatter(const ctn_p2p_t *p2p,
+                                              const ctn_basic_coll_t *basic)
 {
-    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
     bool large = ctn_p2p_blocks_total(basic, p2p->size) > SHORT_VECTOR &&
                  !ctn_p2p_requested(basic, "recursive-halving");
     bool ring = (large || ctn_p2p_requested(basic, "ring")) &&
                 ctn_reduce_op_commutes(basic->by.op) &&
                 basic->by.type->bytes <= CTN_STAGING_BYTES;
-    return ring ? ctn_p2p_reduce_scatter_ring(module, basic)
-                : ctn_p2p_create(module, &algorithm, basic);
+    return ring ? &ctn_p2p_reduce_scatter_ring
+                : &ctn_p2p_recursive_halving.algorithm;
 }

@@ -290,16 +290,10 @@ static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"end", ctn_p2p_end_vector},
                                      {NULL, NULL}};
 
-static const ctn_algorithm_t algorithm = {
+const ctn_algorithm_t ctn_p2p_reduce_scatter_ring = {
     .name = "p2p/reduce_scatter/ring",
     .state_bytes = sizeof(reduce_scatter_ring_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
 };
-
-ctn_op_t *ctn_p2p_reduce_scatter_ring(ctn_module_t *module,
-                                      const ctn_basic_coll_t *basic)
-{
-    return ctn_p2p_create(module, &algorithm, basic);
-}

@@ -7,29 +7,20 @@
  * partial result with these data lies in the eager buffers after those of the
  * rounds. */
 
-#include "coll/bcol/p2p/p2p.h"
+#include "coll/bcol/p2p/rounds.h"
+
+#include "exec/slot.h"
 
 /** State of the operation. */
 typedef struct p2p_scan {
-    ctn_p2p_call_t call; /* first */
-    /* argument */
-    bool exclusive; /* exscan */
-    /* working */
-    const void *value;  /* reduction of this member and those received from */
-    const void *before; /* exscan: of those received from; NULL: of none */
-    unsigned round;
-    bool sent; /* this member has sent in this round, or need not */
+    ctn_p2p_rounds_t rounds; /* first; `value`: the reduction of this member and
+                                those received from */
+    const void *before;      /* exscan: of those received from */
 } p2p_scan_t;
 
-static ctn_step_t begin(ctn_op_t *op)
+static bool is_exclusive(const ctn_op_t *op)
 {
-    p2p_scan_t *scan = ctn_op_state(op);
-    ctn_p2p_begin_vector(op, CTN_P2P_SCAN);
-    scan->value = scan->call.basic->in;
-    scan->before = NULL;
-    scan->round = 0;
-    scan->sent = false;
-    return CTN_STEP_NEXT;
+    return op->algorithm == &ctn_p2p_exclusive_scan.algorithm;
 }
 
 static bool sends_in(const ctn_p2p_t *p2p, unsigned round)
@@ -42,112 +33,65 @@ static bool receives_in(const ctn_p2p_t *p2p, unsigned round)
     return p2p->me >= UINT64_C(1) << round;
 }
 
-/** An eager buffer of this member that receives no message. */
-static void *spare(const ctn_op_t *op, const p2p_scan_t *scan)
+static bool double_up(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
 {
-    unsigned slot = scan->call.p2p->rounds + scan->round;
-    return (unsigned char *)op->sequence->slots +
-           ctn_slot_eager_at(op->sequence, op->seq, slot);
+    const p2p_scan_t *scan = ctn_op_state(op);
+    const ctn_p2p_t *p2p = scan->rounds.call.p2p;
+    const ctn_basic_coll_t *basic = scan->rounds.call.basic;
+    bool last = !receives_in(p2p, index + 1); /* no further message arrives */
+    if (index < p2p->rounds && sends_in(p2p, index)) {
+        ctn_p2p_round_send(round, p2p->me + (UINT32_C(1) << index), index,
+                           scan->rounds.value, basic->bytes);
+    }
+    if (index < p2p->rounds && receives_in(p2p, index)) {
+        ctn_p2p_round_receive(round, p2p->me - (UINT32_C(1) << index), index,
+                              basic->bytes);
+        ctn_p2p_round_reduce(round, scan->rounds.value,
+                             last ? basic->out : NULL);
+        round->overwrites = last && basic->in == basic->out;
+    } else if (index == p2p->rounds && p2p->me == 0 && !is_exclusive(op)) {
+        ctn_p2p_round_copy(round, basic->out, basic->bytes);
+    }
+    return index <= p2p->rounds;
 }
 
-/** Reduce what has arrived from lower members.
- * @param last no further message arrives: this gives the result */
-static catena_status_t fold(ctn_op_t *op, p2p_scan_t *scan,
-                            unsigned char *theirs, bool last)
+/** exscan: reduce what has arrived from lower members, with this member's data
+ * (if that is sent), and without. */
+static catena_status_t take(ctn_op_t *op, unsigned index,
+                            const ctn_p2p_round_t *round, unsigned char *theirs)
 {
-    const ctn_p2p_t *p2p = scan->call.p2p;
-    const ctn_basic_coll_t *basic = scan->call.basic;
-    void *result = last ? basic->out : theirs;
+    p2p_scan_t *scan = ctn_op_state(op);
+    const ctn_p2p_t *p2p = scan->rounds.call.p2p;
+    size_t bytes = round->from_bytes;
+    void *result = round->out != NULL ? round->out : theirs;
     catena_status_t status = CATENA_OK;
-    if (!scan->exclusive || sends_in(p2p, scan->round + 1)) {
-        void *out = scan->exclusive ? spare(op, scan) : result;
-        status = ctn_p2p_reduce(op, theirs, scan->value, out, basic->bytes);
-        scan->value = out;
+    if (theirs == NULL) {
+        return CATENA_OK;
     }
-    if (!scan->exclusive || status != CATENA_OK) {
-        return status;
+    if (sends_in(p2p, index + 1)) {
+        void *value = ctn_op_eager(op, p2p->rounds + index, 1, bytes);
+        status = ctn_p2p_reduce(op, theirs, scan->rounds.value, value, bytes);
+        scan->rounds.value = value;
     }
-    if (scan->before != NULL) {
-        status = ctn_p2p_reduce(op, theirs, scan->before, result, basic->bytes);
-    } else {
-        ctn_p2p_copy(op, result, theirs, basic->bytes);
+    if (index == 0) {
+        ctn_p2p_copy(op, result, theirs, bytes);
+    } else if (status == CATENA_OK) {
+        status = ctn_p2p_reduce(op, theirs, scan->before, result, bytes);
     }
     scan->before = result;
     return status;
 }
 
-/** NEXT: the round's message has arrived, if there is one. */
-static ctn_step_t receive_round(ctn_op_t *op, p2p_scan_t *scan)
-{
-    const ctn_p2p_t *p2p = scan->call.p2p;
-    const ctn_basic_coll_t *basic = scan->call.basic;
-    if (!receives_in(p2p, scan->round)) {
-        return CTN_STEP_NEXT;
-    }
-    unsigned char *theirs;
-    ctn_step_t step =
-        ctn_p2p_receive_vector(op, p2p->me - (UINT32_C(1) << scan->round),
-                               scan->round, basic->bytes, &theirs);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
-    bool last = !receives_in(p2p, scan->round + 1);
-    if (last && !ctn_p2p_may_write(op)) {
-        return CTN_STEP_WAIT;
-    }
-    catena_status_t status = fold(op, scan, theirs, last);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-static ctn_step_t double_up(ctn_op_t *op)
-{
-    p2p_scan_t *scan = ctn_op_state(op);
-    const ctn_p2p_t *p2p = scan->call.p2p;
-    for (; scan->round < p2p->rounds; scan->round++) {
-        if (!scan->sent && sends_in(p2p, scan->round)) {
-            catena_status_t status = ctn_p2p_send_vector(
-                op, p2p->me + (UINT32_C(1) << scan->round), scan->round,
-                scan->value, scan->call.basic->bytes);
-            if (status != CATENA_OK) {
-                return ctn_op_fail(op, status);
-            }
-        }
-        scan->sent = true;
-        ctn_step_t step = receive_round(op, scan);
-        if (step != CTN_STEP_NEXT) {
-            return step;
-        }
-        scan->sent = false;
-    }
-    if (p2p->me == 0 && !scan->exclusive) {
-        ctn_p2p_copy(op, scan->call.basic->out, scan->value,
-                     scan->call.basic->bytes);
-    }
-    return CTN_STEP_NEXT;
-}
-
-static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"double", double_up},
-                                     {"end", ctn_p2p_end_vector},
-                                     {NULL, NULL}};
-
 /* The first member does not wait for any other. */
-static const ctn_algorithm_t algorithm = {
-    .name = "p2p/scan",
-    .state_bytes = sizeof(p2p_scan_t),
-    .phases = phases,
+const ctn_p2p_schedule_t ctn_p2p_inclusive_scan = {
+    CTN_P2P_ROUNDS("p2p/scan", p2p_scan_t, false),
+    .signature = CTN_P2P_SCAN,
+    .round = double_up,
 };
 
-ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_coll_t *basic)
-{
-    return ctn_p2p_create(module, &algorithm, basic);
-}
-
-ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_coll_t *basic)
-{
-    ctn_op_t *op = ctn_p2p_create(module, &algorithm, basic);
-    if (op != NULL) {
-        ((p2p_scan_t *)ctn_op_state(op))->exclusive = true;
-    }
-    return op;
-}
+const ctn_p2p_schedule_t ctn_p2p_exclusive_scan = {
+    CTN_P2P_ROUNDS("p2p/scan", p2p_scan_t, false),
+    .signature = CTN_P2P_SCAN,
+    .round = double_up,
+    .take = take,
+};

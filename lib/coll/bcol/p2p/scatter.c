@@ -349,14 +349,9 @@ static const ctn_phase_t phases[] = {
     {"receive", receive}, {"long blocks", move_blocks},
     {"end", end},         {NULL, NULL}};
 
-static const ctn_algorithm_t algorithm = {
+const ctn_algorithm_t ctn_p2p_scatter = {
     .name = "p2p/scatter",
     .state_bytes = sizeof(p2p_scatter_t),
     .phases = phases,
     .finish = finish,
 };
-
-ctn_op_t *ctn_p2p_scatter(ctn_module_t *module, const ctn_basic_coll_t *basic)
-{
-    return ctn_p2p_create(module, &algorithm, basic);
-}

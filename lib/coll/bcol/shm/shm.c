@@ -323,8 +323,8 @@ static const chooser_t choosers[CTN_BASICS] = {
     [CTN_REDUCE_SCATTER] = shm_reduce_scatter_algorithm,
 };
 
-static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_coll_t *basic,
-                           ctn_basic_kind_t kind)
+static ctn_op_t *make_kind(ctn_module_t *module, ctn_basic_kind_t kind,
+                           const ctn_basic_coll_t *basic)
 {
     shm_t *shm = (shm_t *)module;
     const shm_algorithm_t *algorithm = choosers[kind](shm, basic);
@@ -332,25 +332,6 @@ static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_coll_t *basic,
                ? make(module, basic, algorithm)
                : NULL;
 }
-
-#define MAKE(name, kind)                                                       \
-    static ctn_op_t *make_##name(ctn_module_t *module,                         \
-                                 const ctn_basic_coll_t *basic)                \
-    {                                                                          \
-        return make_kind(module, basic, kind);                                 \
-    }
-MAKE(barrier, CTN_BARRIER)
-MAKE(fanin, CTN_FANIN)
-MAKE(fanout, CTN_FANOUT)
-MAKE(bcast, CTN_BCAST)
-MAKE(reduce, CTN_REDUCE)
-MAKE(allreduce, CTN_ALLREDUCE)
-MAKE(scan, CTN_SCAN)
-MAKE(exscan, CTN_EXSCAN)
-MAKE(gather, CTN_GATHER)
-MAKE(scatter, CTN_SCATTER)
-MAKE(allgather, CTN_ALLGATHER)
-MAKE(reduce_scatter, CTN_REDUCE_SCATTER)
 
 /* Arguments of generation barriers. */
 static const ctn_basic_coll_t nothing = {.root = 0};
@@ -595,18 +576,7 @@ const ctn_bcol_t ctn_bcol_shm = {
     .create = shm_create,
     .link = shm_link,
     .destroy = shm_destroy,
-    .make = {[CTN_BARRIER] = make_barrier,
-             [CTN_FANIN] = make_fanin,
-             [CTN_FANOUT] = make_fanout,
-             [CTN_BCAST] = make_bcast,
-             [CTN_REDUCE] = make_reduce,
-             [CTN_ALLREDUCE] = make_allreduce,
-             [CTN_SCAN] = make_scan,
-             [CTN_EXSCAN] = make_exscan,
-             [CTN_GATHER] = make_gather,
-             [CTN_SCATTER] = make_scatter,
-             [CTN_ALLGATHER] = make_allgather,
-             [CTN_REDUCE_SCATTER] = make_reduce_scatter},
+    .make = make_kind,
     .run_inline = run_inline,
     .algorithms = {[CTN_BARRIER] = shm_barrier_names,
                    [CTN_BCAST] = shm_bcast_names,
