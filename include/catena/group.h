@@ -297,11 +297,11 @@ CATENA_API catena_status_t catena_group_set(catena_group_t *group,
 
 /** Describe how a collective last ran on this group and, if a faster algorithm
  * was not applicable, why: "key=value" pairs separated by blanks; the key
- * "reason" comes last. For hierarchical collectives the keys are algorithm,
- * hierarchy (the one that was used), levels (of this rank, with the sizes of
- * its subgroups), segments (number of chunks), segment_bytes (bytes of a chunk)
- * and reason. Small blocking calls of hierarchical collectives, which run
- * inline, are not recorded. Local.
+ * "reason" comes last, before it messages: those that this rank sent while the
+ * collective ran, also for other operations under way. For hierarchical
+ * collectives the other keys are algorithm, hierarchy (the one that was used),
+ * levels (of this rank, with the sizes of its subgroups), chunks (their
+ * number) and chunk_bytes. Local.
  * @param[in]  collective "alltoall" (also for alltoallv and alltoallw),
  * "split", or the name of any other collective: "gatherv"
  * @param[out] text       at most `bytes` bytes, truncated if longer, terminated

@@ -255,11 +255,14 @@ void ctn_barrier_explain(const catena_group_t *group, char *text, size_t bytes)
         return;
     }
     bool flat = ctn_node_is_flat(&topo->node_area);
-    snprintf(text, bytes, "algorithm=%s nodes=%u",
+    bool leads = ctn_topo_local_rank(topo) == 0;
+    snprintf(text, bytes,
+             "algorithm=%s nodes=%u messages=%u reason=\"no setting names a "
+             "hierarchy or an algorithm\"",
              topo->nodes > 1 ? "root+dissemination"
              : flat          ? "flat"
                              : "root",
-             topo->nodes);
+             topo->nodes, leads ? ctn_rounds(topo->nodes) : 0);
 }
 
 bool ctn_barrier_by_levels(catena_group_t *group)

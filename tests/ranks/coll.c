@@ -65,6 +65,23 @@ static bool is_kind(const rank_test_t *test, unsigned kind)
     return only == NULL || strcmp(only, oracle_kind_name(kind)) == 0;
 }
 
+/** The library explains how a call ran, and what it cost. Nothing runs if all
+ * blocks are empty. */
+static void explained(rank_test_t *test, const oracle_call_t *call)
+{
+    char text[600];
+    const uint8_t *value = call->c.value;
+    const char *name = oracle_kind_name(value[ORACLE_KIND]);
+    bool may_be_empty = oracle_elements_of(&call->c) == 0 ||
+                        value[ORACLE_COUNTS] == ORACLE_SPARSE;
+    RANK_CHECK(test, catena_group_explain(call->group, name, text,
+                                          sizeof(text)) == CATENA_OK);
+    if (strstr(text, " messages=") == NULL &&
+        !(may_be_empty && strstr(text, "has not run") != NULL)) {
+        rank_fail(test, "%s", text);
+    }
+}
+
 static void run_case(bench_t *bench, const oracle_case_t *c)
 {
     rank_test_t *test = bench->test;
@@ -83,6 +100,7 @@ static void run_case(bench_t *bench, const oracle_case_t *c)
         oracle_call_exercise(&test->oracle, &call,
                              c->value[ORACLE_MODE] == ORACLE_PERSISTENT ? STARTS
                                                                         : 1);
+        explained(test, &call);
     }
     rank_conclude(test, name);
 }

@@ -66,6 +66,7 @@ static ctn_step_t choose(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     const ctn_selection_t *selection = &selector->last;
+    selector->messages_before = op->exec->tally.messages;
     selector->nodes = call->topo->nodes;
     if (!hidden) {
         selector->inline_bytes = inline_bytes(call, selection);
@@ -116,6 +117,12 @@ static const ctn_algorithm_t alltoallv = {
     .phases = phases,
     .release = ctn_alltoall_release,
 };
+
+void ctn_alltoall_finish(ctn_op_t *op)
+{
+    ctn_selector_t *selector = ((ctn_alltoall_t *)ctn_op_state(op))->selector;
+    selector->messages = op->exec->tally.messages - selector->messages_before;
+}
 
 void ctn_alltoall_release(ctn_op_t *op)
 {

@@ -67,6 +67,9 @@ ctn_leader_params_t *ctn_alltoall_leader_params(ctn_op_t *op);
 ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
                                const ctn_blocks_t *receive);
 
+/** Called by the finish functions of all these algorithms: record how many
+ * messages this rank has sent. */
+void ctn_alltoall_finish(ctn_op_t *op);
 /** The release function of all these algorithms. */
 void ctn_alltoall_release(ctn_op_t *op);
 

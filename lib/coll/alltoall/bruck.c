@@ -231,6 +231,7 @@ static const ctn_phase_t phases[] = {
 static void finish(ctn_op_t *op)
 {
     alltoall_bruck_t *b = ctn_op_state(op);
+    ctn_alltoall_finish(op);
     ctn_pairwise_finish(op, &b->exchange);
 }
 

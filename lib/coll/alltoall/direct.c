@@ -106,6 +106,7 @@ static const ctn_phase_t phases[] = {
 static void finish(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
+    ctn_alltoall_finish(op);
     ctn_pairwise_finish(op, &direct->exchange);
 }
 

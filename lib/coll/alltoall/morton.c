@@ -159,5 +159,6 @@ const ctn_algorithm_t ctn_alltoall_morton = {
     .state_bytes = sizeof(morton_t),
     .phases = phases,
     .synchronizing = true,
+    .finish = ctn_alltoall_finish,
     .release = ctn_alltoall_release,
 };

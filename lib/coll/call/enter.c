@@ -27,8 +27,8 @@ static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
  * @return false: it did not run */
 CTN_HOT static bool run_level_inline(const catena_group_t *group,
                                      const ctn_composition_t *composition,
-                                     const ctn_ml_config_t *config,
-                                     bool in_order, ctn_basic_coll_t *basic,
+                                     ctn_ml_config_t *config, bool in_order,
+                                     ctn_basic_coll_t *basic,
                                      catena_status_t *status)
 {
     const ctn_hierarchy_t *hierarchy = built(config, in_order);
@@ -37,17 +37,21 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
             ? ctn_hierarchy_single(hierarchy, group->chain.place.size)
             : NULL;
     basic->algorithm = config->algorithm;
-    return module != NULL && module->bcol->run_inline != NULL &&
-           module->bcol->run_inline(module, composition->single_level_kind,
-                                    basic, status);
+    if (module == NULL || module->bcol->run_inline == NULL ||
+        !module->bcol->run_inline(module, composition->single_level_kind, basic,
+                                  status)) {
+        return false;
+    }
+    ctn_ml_record_inline(config, composition, hierarchy, basic->bytes);
+    return true;
 }
 
 /** As run_level_inline, for a collective of a vector that fits one chunk. */
 CTN_HOT static bool run_vector_inline(const ctn_composition_t *composition,
                                       const catena_group_t *group,
                                       const ctn_operands_t *operands,
-                                      const ctn_ml_config_t *config,
-                                      bool in_order, catena_status_t *status)
+                                      ctn_ml_config_t *config, bool in_order,
+                                      catena_status_t *status)
 {
     const ctn_blocks_t *in = composition->collective->send == CTN_SIDE_NONE
                                  ? &operands->recv

@@ -22,6 +22,7 @@ typedef struct indirect {
     size_t bytes;        /* of data */
     size_t *counts;      /* of the alltoallv: [p] sent, then [p] received */
     ptrdiff_t *displacements; /* likewise; in the same memory */
+    uint64_t messages;        /* that this rank had sent before */
 } indirect_t;
 
 static uint32_t size_of(const ctn_call_t *call)
@@ -190,6 +191,7 @@ static ctn_step_t exchange(ctn_op_t *op)
         return run(op, NULL);
     }
     it->displacements = (void *)(it->counts + 2 * p);
+    it->messages = op->exec->tally.messages;
     set_sent(it);
     set_received(it, each);
     const ctn_blocks_t sent = {.base = call->in.base,
@@ -212,6 +214,7 @@ static ctn_step_t reduce(ctn_op_t *op)
     size_t each = result_bytes(call, rank_of(call));
     uint32_t operands = operands_of(call, rank_of(call));
     unsigned char *left = it->data;
+    ctn_ml_record_exchange(call, op->exec->tally.messages - it->messages);
     for (uint32_t i = 1; i < operands; i++, left += each) {
         ctn_exec_charge(op->exec, CTN_WORK_REDUCE, each);
         if (!op->exec->drop_data &&

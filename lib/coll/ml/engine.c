@@ -550,6 +550,10 @@ void ctn_ml_finish(ctn_op_t *op)
         ctn_scratch_free(ml->exec, chunk->scratch, chunk->scratch_bytes);
         ctn_chunk_give(ml->call.group, chunk);
     }
+    if (ml->has_tickets && ml->record != NULL) {
+        ml->record->messages = ml->exec->tally.messages - ml->messages;
+        ml->record = NULL;
+    }
     while (ml->has_tickets && ml->kept != NULL) {
         ctn_kept_t *kept = ml->kept;
         ml->kept = kept->next;

@@ -238,44 +238,63 @@ bool ctn_ml_is_configured(catena_group_t *group, ctn_coll_t of)
 
 /* ---- explaining ---- */
 
-void ctn_ml_record_run(const ctn_ml_t *ml)
+void ctn_ml_record_run(ctn_ml_t *ml)
 {
     catena_group_t *group = ml->call.group;
     group_state_t *kept = group_state_of(ctn_group_original(group));
     if (kept == NULL) {
         return;
     }
-    ctn_ml_config_t *config = &kept->config[ml->call.composition->of];
-    free(config->last_run.explanation);
-    config->last_run.explanation = NULL;
-    config->last_run.composition = ml->call.composition;
-    config->last_run.through = ml->hierarchy;
-    config->last_run.algorithm = ml->algorithm;
-    config->last_run.fell_back = ml->hierarchy != ml->main;
-    config->last_run.chunks = ml->chunks;
-    config->last_run.chunk_bytes = ml->chunk_bytes;
-    config->last_run.on = group->hidden ? group : NULL;
+    ctn_ml_run_t *run = &kept->config[ml->call.composition->of].last_run;
+    free(run->explanation);
+    *run = (ctn_ml_run_t){
+        .composition = ml->call.composition,
+        .through = ml->hierarchy,
+        .algorithm = ml->algorithm,
+        .chunk_bytes = ml->chunk_bytes,
+        .fell_back = ml->hierarchy != ml->main,
+        .chunks = ml->chunks,
+        .on = group->hidden ? group : NULL,
+    };
+    ml->record = run;
+    ml->messages = ml->exec->tally.messages;
+}
+
+void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages)
+{
+    group_state_t *kept = group_state_of(ctn_group_original(call->group));
+    if (kept != NULL) {
+        ctn_ml_run_t *run = &kept->config[call->composition->of].last_run;
+        free(run->explanation);
+        *run = (ctn_ml_run_t){.composition = call->composition,
+                              .messages = messages};
+    }
 }
 
 /** Write the explanation of the last run. */
-static void describe(const ctn_ml_config_t *config, char *text, size_t bytes)
+static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
 {
     char levels[160];
-    ctn_hierarchy_describe(config->last_run.through, levels, sizeof(levels));
+    if (run->through == NULL) {
+        snprintf(text, bytes,
+                 "algorithm=alltoallv messages=%llu reason=\"an element does "
+                 "not fit a chunk\"",
+                 (unsigned long long)run->messages);
+        return;
+    }
+    ctn_hierarchy_describe(run->through, levels, sizeof(levels));
     snprintf(text, bytes,
              "algorithm=%s hierarchy=\"%s\" levels=\"%s\" chunks=%llu "
-             "chunk_bytes=%zu reason=\"%s\"",
-             config->last_run.algorithm != NULL ? config->last_run.algorithm
-                                                : "auto",
-             config->last_run.through->text, levels,
-             (unsigned long long)config->last_run.chunks,
-             config->last_run.chunk_bytes,
-             config->last_run.fell_back
-                 ? "the order of ranks matters, and not all subgroups of the "
-                   "hierarchy keep it"
-             : config->last_run.algorithm != NULL
-                 ? "as asked for"
-                 : "each component selects by size");
+             "chunk_bytes=%zu messages=%llu reason=\"%s\"",
+             run->algorithm != NULL ? run->algorithm : "auto",
+             run->through->text, levels,
+             run->ran_inline ? 1 : (unsigned long long)run->chunks,
+             run->chunk_bytes,
+             run->ran_inline ? 0 : (unsigned long long)run->messages,
+             run->fell_back ? "the order of ranks matters, and not all "
+                              "subgroups of the hierarchy keep it"
+             : run->algorithm != NULL ? "as asked for"
+                                      : "each component selects by size");
 }
 
 void ctn_ml_keep_explanation(const catena_group_t *hidden)
@@ -284,15 +303,15 @@ void ctn_ml_keep_explanation(const catena_group_t *hidden)
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     char explanation[1024];
     for (size_t i = 0; kept != NULL && i < CTN_COLL_COUNT; i++) {
-        ctn_ml_config_t *config = &kept->config[i];
-        if (config->last_run.on == hidden) {
-            describe(config, explanation, sizeof(explanation));
-            config->last_run.explanation = strdup(explanation);
-            config->last_run.on = NULL;
-            if (config->last_run.explanation == NULL) {
-                config->last_run.composition = NULL;
+        ctn_ml_run_t *run = &kept->config[i].last_run;
+        if (run->on == hidden && !run->ran_inline) {
+            describe(run, explanation, sizeof(explanation));
+            run->explanation = strdup(explanation);
+            if (run->explanation == NULL) {
+                run->composition = NULL;
             }
         }
+        run->on = run->on == hidden ? NULL : run->on;
     }
 }
 
@@ -309,14 +328,14 @@ bool ctn_ml_explain(const catena_group_t *group, const char *collective,
         return false;
     }
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
-    const ctn_ml_config_t *config =
-        kept != NULL ? &kept->config[composition->of] : NULL;
-    if (config == NULL || config->last_run.composition != composition) {
+    const ctn_ml_run_t *run =
+        kept != NULL ? &kept->config[composition->of].last_run : NULL;
+    if (run == NULL || run->composition != composition) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
-    } else if (config->last_run.explanation != NULL) {
-        snprintf(text, bytes, "%s", config->last_run.explanation);
+    } else if (run->explanation != NULL && !run->ran_inline) {
+        snprintf(text, bytes, "%s", run->explanation);
     } else {
-        describe(config, text, bytes);
+        describe(run, text, bytes);
     }
     return true;
 }

@@ -142,6 +142,8 @@ struct ctn_ml {
     /* for the engine */
     struct ctn_kept *kept; /* list: memory of ctn_ml_keep, ctn_ml_scratch */
     ctn_ml_config_t *config;
+    struct ctn_ml_run *record; /* of this run; NULL: none yet */
+    uint64_t messages;         /* that this rank had sent when the run began */
     const char *algorithm;  /* that settings named at the start; NULL: auto */
     ctn_hierarchy_t *main;  /* the hierarchy that settings name */
     ctn_hierarchy_t *flat;  /* a single level of all ranks, for a call that is
@@ -297,24 +299,29 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 /* ---- state of a group: group.c ---- */
 
+/** How a collective last ran, for catena_group_explain. */
+typedef struct ctn_ml_run {
+    const ctn_composition_t *composition; /* NULL: it has not run */
+    const ctn_hierarchy_t *through;       /* the hierarchy that it ran on;
+                                             NULL: none, by an alltoallv */
+    const char *algorithm;
+    size_t chunk_bytes;
+    bool fell_back;  /* to the flat hierarchy */
+    bool ran_inline; /* the members below are of an earlier run */
+    uint64_t chunks;
+    uint64_t messages;        /* that this rank sent while it ran */
+    const catena_group_t *on; /* hidden duplicate that it ran on, or NULL */
+    char *explanation;        /* text that this duplicate left when it was
+                                 freed; or NULL */
+} ctn_ml_run_t;
+
 /** What the settings of a group say about the collectives of one ctn_coll_t:
  * resolved once, read by every call. */
 struct ctn_ml_config {
     ctn_hierarchy_t *hierarchy; /* NULL: not requested yet */
     ctn_hierarchy_t *flat;      /* single level; NULL: not requested yet */
     const char *algorithm;      /* the component's own string; NULL: auto */
-    /* the last run, for catena_group_explain */
-    struct {
-        const ctn_composition_t *composition;
-        const ctn_hierarchy_t *through; /* the hierarchy that it ran on */
-        const char *algorithm;
-        bool fell_back; /* to the flat hierarchy */
-        uint64_t chunks;
-        size_t chunk_bytes;
-        const catena_group_t *on; /* hidden duplicate that it ran on, or NULL */
-        char *explanation; /* text that this duplicate left when it was freed;
-                              or NULL */
-    } last_run;
+    ctn_ml_run_t last_run;
     /* See ctn_route_cached_offsets. */
     size_t *block_offsets; /* [ranks + 1]: where blocks begin; NULL: not made */
     size_t offsets_bytes; /* uniform length that they are for; SIZE_MAX: none */
@@ -334,7 +341,23 @@ catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
                                    bool in_order, ctn_ml_config_t **config);
 
 /** Record what runs, for ctn_ml_explain. */
-void ctn_ml_record_run(const ctn_ml_t *ml);
+void ctn_ml_record_run(ctn_ml_t *ml);
+/** The same of a reduction that has run by an alltoallv. */
+void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages);
+/** The same of a blocking call that ran inline. */
+static inline void ctn_ml_record_inline(ctn_ml_config_t *config,
+                                        const ctn_composition_t *composition,
+                                        const ctn_hierarchy_t *through,
+                                        size_t bytes)
+{
+    ctn_ml_run_t *run = &config->last_run;
+    run->composition = composition;
+    run->through = through;
+    run->algorithm = config->algorithm;
+    run->chunk_bytes = bytes;
+    run->fell_back = through != config->hierarchy;
+    run->ran_inline = true;
+}
 /** A hidden duplicate is about to be freed: keep the text that explains what
  * ran on it. */
 void ctn_ml_keep_explanation(const catena_group_t *hidden);

@@ -364,14 +364,14 @@ void ctn_alltoall_explain(const catena_group_t *group, char *text, size_t bytes)
     ctn_transport_t *network = group->exec->network;
     snprintf(text, bytes,
              "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
-             "reason=\"%s\"",
+             "messages=%llu reason=\"%s\"",
              s->family->name, leaders, selector->nodes, group->chain.place.size,
              group->exec->local->ops->describe(group->exec->local),
              selector->nodes > 1 ? " + " : "",
              selector->nodes > 1 && network != NULL
                  ? network->ops->describe(network)
                  : "",
-             s->reason);
+             (unsigned long long)selector->messages, s->reason);
 }
 
 catena_status_t catena_group_explain(const catena_group_t *group,

@@ -76,7 +76,10 @@ typedef struct ctn_selector {
     ctn_tuning_t *tuning; /* NULL: not opened yet */
     ctn_tuned_t tuned;
     ctn_selection_t last;
-    uint32_t nodes; /* of the group, for catena_group_explain */
+    /* For catena_group_explain: */
+    uint32_t nodes;           /* of the group */
+    uint64_t messages;        /* that this rank sent in the last alltoall */
+    uint64_t messages_before; /* that it had sent before */
     /* The next blocking call can run inline if its blocks have this length;
      * 0: it cannot. */
     size_t inline_bytes;

@@ -445,6 +445,7 @@ static void explained(job_t *job)
     /* Ranks are placed round-robin: only the flat hierarchy is in their order.
      */
     JOB_CHECK(job, explains_fact(job, "allreduce", "network:p2p(9)"));
+    JOB_CHECK(job, !explains_fact(job, "allreduce", "messages=0 "));
     JOB_CHECK(job, catena_group_explain(world, "magic", text, sizeof(text)) ==
                        CATENA_ERR_ARG);
     oracle_table_close(&oracle, &table);

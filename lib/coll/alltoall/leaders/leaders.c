@@ -354,6 +354,7 @@ static const ctn_phase_t phases[] = {{"layout", need_layout},
 static void finish(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
+    ctn_alltoall_finish(op);
     ctn_pairwise_finish(op, &a->local);
     if (op->status != CATENA_OK) {
         ctn_ports_end(op, a);
