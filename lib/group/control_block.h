@@ -9,6 +9,10 @@
 /** An eager buffer of the user sequence of a hidden duplicate. */
 #define CTN_SMALL_EAGER_BYTES CTN_PICK(2048u, 512u)
 
+/** Uses of sparse blocks, numbers below CTN_SPARSE_USES: control blocks, and
+ * memory that is zero. */
+enum { CTN_CONTROL_BLOCKS, CTN_ZERO_BLOCKS };
+
 /* The control block of a group member: memory in the member's arena. Its
  * address is the address of the member. Its size and its layout do not depend
  * on the group. It is a sparse block of the heap, except that of the world: a

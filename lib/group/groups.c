@@ -38,13 +38,13 @@ catena_status_t ctn_groups_open(ctn_exec_t *exec)
 
 ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec)
 {
-    return ctn_heap_alloc_sparse(exec->heap, false);
+    return ctn_heap_alloc_sparse(exec->heap, CTN_CONTROL_BLOCKS);
 }
 
 void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block)
 {
     if (exec->status == CATENA_OK) { /* see ctn_exec_free */
-        ctn_heap_free_sparse(exec->heap, block, true);
+        ctn_heap_free_sparse(exec->heap, block, CTN_CONTROL_BLOCKS);
     }
 }
 

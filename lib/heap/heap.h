@@ -118,11 +118,12 @@ void ctn_heap_free(ctn_heap_t *heap, void *block);
 /* Sparse blocks: addresses of which only some pages are used. All are of one
  * size, start on a page, and are zero at first. Only the thread that uses the
  * context may call these functions. */
+enum { CTN_SPARSE_USES = 2 };
 /** Allocate a sparse block. Its pages do not count against the limit yet; with
  * a segment in /dev/shm, where a page that is touched must be there, they do.
- * @param fresh not one that was freed as `clean`
+ * @param use it is zero, or as it was when it was freed for this use
  * @return NULL: no memory, or no addresses */
-void *ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh);
+void *ctn_heap_alloc_sparse(ctn_heap_t *heap, unsigned use);
 /** The bytes of each; 0: a block of another kind takes less, as all pages of a
  * sparse block count. */
 size_t ctn_heap_sparse_bytes(const ctn_heap_t *heap);
@@ -132,8 +133,9 @@ size_t ctn_heap_sparse_bytes(const ctn_heap_t *heap);
  * @return false: the limit is reached */
 bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes);
 /** Free a sparse block, or another one. NULL is allowed.
- * @param clean it may be allocated again as it is: what must be zero is */
-void ctn_heap_free_sparse(ctn_heap_t *heap, void *block, bool clean);
+ * @param use it may be allocated for this use as it is; CTN_SPARSE_USES: its
+ *            contents must not be seen again */
+void ctn_heap_free_sparse(ctn_heap_t *heap, void *block, unsigned use);
 void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats);
 
 #endif

@@ -54,8 +54,9 @@ typedef struct ctn_sparse {
     unsigned char *blocks; /* what is known of each, [made] */
     size_t room;           /* of `blocks` */
     uint32_t empty_list;   /* free blocks of which no page is taken */
-    uint32_t kept_list;    /* free blocks that have kept their pages */
-    bool full_logged;      /* that no block was left was logged */
+    uint32_t kept_list[CTN_SPARSE_USES]; /* free blocks that have kept their
+                                            pages, for each use */
+    bool full_logged;                    /* that no block was left was logged */
     /* Written by one thread, read by all. */
     size_t taken; /* bytes */
     size_t kept;  /* bytes of these in free blocks */

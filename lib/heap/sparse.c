@@ -198,10 +198,10 @@ static uint32_t make_block(ctn_sparse_t *sparse)
     return (uint32_t)++sparse->made;
 }
 
-static uint32_t get_block(ctn_heap_t *heap, bool fresh)
+static uint32_t get_block(ctn_heap_t *heap, unsigned use)
 {
     ctn_sparse_t *sparse = &heap->sparse;
-    uint32_t number = fresh ? NONE : pop(sparse, &sparse->kept_list);
+    uint32_t number = pop(sparse, &sparse->kept_list[use]);
     if (number != NONE) {
         add(&sparse->kept, -bytes_taken(sparse, number));
         count(heap, (int64_t)bytes_taken(sparse, number));
@@ -236,12 +236,12 @@ static void log_full(ctn_heap_t *heap)
     }
 }
 
-void *ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh)
+void *ctn_heap_alloc_sparse(ctn_heap_t *heap, unsigned use)
 {
     ctn_sparse_t *sparse = &heap->sparse;
     uint32_t number;
     do {
-        number = get_block(heap, fresh);
+        number = get_block(heap, use);
     } while (number == NONE && ctn_heap_reclaim(heap, CTN_PAGE_BYTES));
     if (number == NONE) {
         log_full(heap);
@@ -278,18 +278,18 @@ bool ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)
     return taken;
 }
 
-/** Return the pages of blocks that are free already, until `keep` bytes are
- * left; 0: of all. @return whether there were any */
-static bool give_kept(ctn_heap_t *heap, size_t keep)
+/** Return the pages of blocks of a use that are free already, until `keep`
+ * bytes are left; 0: of all. @return whether there were any */
+static bool give_kept(ctn_heap_t *heap, unsigned use, size_t keep)
 {
     ctn_sparse_t *sparse = &heap->sparse;
     bool any = false;
     uint32_t number = NONE;
     while ((keep == 0 || sparse->kept > keep) &&
-           (number = pop(sparse, &sparse->kept_list)) != NONE) {
+           (number = pop(sparse, &sparse->kept_list[use])) != NONE) {
         size_t bytes = bytes_taken(sparse, number);
         if (!give_pages(heap, number)) {
-            push(sparse, &sparse->kept_list, number);
+            push(sparse, &sparse->kept_list[use], number);
             break;
         }
         add(&sparse->kept, -bytes);
@@ -299,26 +299,36 @@ static bool give_kept(ctn_heap_t *heap, size_t keep)
     return any;
 }
 
+/** The same for all uses. */
+static bool give_all_kept(ctn_heap_t *heap, size_t keep)
+{
+    bool any = false;
+    for (unsigned use = 0; use < CTN_SPARSE_USES; use++) {
+        any = give_kept(heap, use, keep) || any;
+    }
+    return any;
+}
+
 bool ctn_sparse_trim(ctn_heap_t *heap)
 {
-    return give_kept(heap, 0);
+    return give_all_kept(heap, 0);
 }
 
 /** Keep a free block, with its pages, for the next one that is needed. */
-static void keep(ctn_heap_t *heap, uint32_t number)
+static void keep(ctn_heap_t *heap, uint32_t number, unsigned use)
 {
     ctn_sparse_t *sparse = &heap->sparse;
     size_t most = heap->arena.params.keep_bytes;
-    push(sparse, &sparse->kept_list, number);
+    push(sparse, &sparse->kept_list[use], number);
     add(&sparse->kept, bytes_taken(sparse, number));
     if (ctn_heap_source_short(heap)) {
-        (void)give_kept(heap, 0);
+        (void)give_all_kept(heap, 0);
     } else if (sparse->kept > most) {
-        (void)give_kept(heap, most / 2);
+        (void)give_all_kept(heap, most / 2);
     }
 }
 
-void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, bool clean)
+void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, unsigned use)
 {
     ctn_sparse_t *sparse = &heap->sparse;
     uint32_t number = number_at(sparse, memory);
@@ -328,16 +338,17 @@ void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, bool clean)
     }
     add(&sparse->frees, 1);
     count(heap, -(int64_t)bytes_taken(sparse, number));
-    if (!clean && give_pages(heap, number)) {
+    bool dirty = use == CTN_SPARSE_USES;
+    if (dirty && give_pages(heap, number)) {
         ctn_poison(memory, sparse->block_bytes);
         push(sparse, &sparse->empty_list, number);
         return;
     }
-    if (!clean) {
+    if (dirty) {
         memset(memory, 0, sparse->block_bytes);
     }
     ctn_poison(memory, sparse->block_bytes);
-    keep(heap, number);
+    keep(heap, number, dirty ? 0 : use);
 }
 
 void ctn_sparse_check(const ctn_heap_t *heap)

@@ -32,14 +32,14 @@ void *__wrap_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
                           : __real_ctn_heap_calloc(heap, alignment, bytes);
 }
 
-void *__wrap_ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh);
-void *__real_ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh);
+void *__wrap_ctn_heap_alloc_sparse(ctn_heap_t *heap, unsigned use);
+void *__real_ctn_heap_alloc_sparse(ctn_heap_t *heap, unsigned use);
 bool __wrap_ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes);
 bool __real_ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes);
 
-void *__wrap_ctn_heap_alloc_sparse(ctn_heap_t *heap, bool fresh)
+void *__wrap_ctn_heap_alloc_sparse(ctn_heap_t *heap, unsigned use)
 {
-    return refusal_asks() ? NULL : __real_ctn_heap_alloc_sparse(heap, fresh);
+    return refusal_asks() ? NULL : __real_ctn_heap_alloc_sparse(heap, use);
 }
 
 bool __wrap_ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)

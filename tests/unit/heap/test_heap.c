@@ -529,7 +529,7 @@ START_TEST(sparse_blocks)
     uint64_t offset;
 
     for (unsigned i = 0; i < BLOCKS; i++) {
-        block[i] = ctn_heap_alloc_sparse(heap, false);
+        block[i] = ctn_heap_alloc_sparse(heap, 0);
         ck_assert_ptr_nonnull(block[i]);
         ck_assert(ctn_heap_contains(heap, block[i], SPARSE, &offset));
         ck_assert_uint_eq(offset % CTN_PAGE_BYTES, 0);
@@ -548,7 +548,7 @@ START_TEST(sparse_blocks)
     ck_assert_uint_eq(heap_stats_of(heap).node_taken, 7 * 4096);
     ctn_heap_check(heap);
     for (unsigned i = 0; i < BLOCKS; i++) {
-        ctn_heap_free_sparse(heap, block[i], true);
+        ctn_heap_free_sparse(heap, block[i], 0);
     }
     ck_assert_uint_eq(heap_stats_of(heap).in_use, 0);
     ck_assert_uint_eq(heap_stats_of(heap).peak, 7 * 4096);
@@ -578,7 +578,8 @@ START_TEST(sparse_blocks_are_zero)
         for (int i = 0; i < 3; i++) {
             bool zero = (turn + i) % 2 == 0;
             memset(block[i], 0, zero ? SPARSE : 0);
-            ctn_heap_free_sparse(heap, block[i], zero);
+            ctn_heap_free_sparse(heap, block[i],
+                                 zero ? (unsigned)turn % 2 : CTN_SPARSE_USES);
         }
         ctn_heap_check(heap);
     }
@@ -601,11 +602,11 @@ START_TEST(sparse_blocks_of_peers_are_zero)
     ctn_heap_t *heap = sparse_heap_of(CTN_SEGMENT_MEMFD, 64 * MIB);
     bool clean = _i == 1;
 
-    unsigned char *block = ctn_heap_alloc_sparse(heap, true);
+    unsigned char *block = ctn_heap_alloc_sparse(heap, 1);
     heap_fill(block, SPARSE, 7);
-    ctn_heap_free_sparse(heap, block, clean);
+    ctn_heap_free_sparse(heap, block, clean ? 0 : CTN_SPARSE_USES);
     ck_assert(ctn_sparse_trim(heap) || !clean);
-    ck_assert_ptr_eq(ctn_heap_alloc_sparse(heap, true), block);
+    ck_assert_ptr_eq(ctn_heap_alloc_sparse(heap, 1), block);
     ck_assert(heap_all_zero(block, SPARSE));
     ctn_heap_check(heap);
     ctn_heap_destroy(heap);
@@ -620,7 +621,7 @@ START_TEST(sparse_exhaustion)
     int calls = 3;
 
     for (int i = 0; i < 3; i++) {
-        block[i] = ctn_heap_alloc_sparse(heap, false);
+        block[i] = ctn_heap_alloc_sparse(heap, 0);
     }
     ctn_heap_on_shortage(heap, run_out, &calls);
     ck_assert(ctn_heap_take(heap, block[0], SPARSE));
@@ -628,9 +629,9 @@ START_TEST(sparse_exhaustion)
     ck_assert_int_eq(calls, 0); /* asked until there was no more */
     ck_assert_ptr_null(ctn_heap_alloc(heap, 1, MIB));
     memset(block[0], 0, SPARSE);
-    ctn_heap_free_sparse(heap, block[0], true);
+    ctn_heap_free_sparse(heap, block[0], 0);
     ck_assert(ctn_heap_take(heap, block[1], SPARSE));
-    ctn_heap_free_sparse(heap, block[1], true);
+    ctn_heap_free_sparse(heap, block[1], 0);
     void *all = ctn_heap_alloc(heap, 1, 2 * MIB);
     ck_assert_ptr_nonnull(all);
     ck_assert(!ctn_heap_take(heap, block[2], 1));
@@ -651,16 +652,16 @@ START_TEST(sparse_addresses_run_out)
     unsigned n = 0;
 
     while (n < BLOCKS + 2 &&
-           (block[n] = ctn_heap_alloc_sparse(heap, false)) != NULL) {
+           (block[n] = ctn_heap_alloc_sparse(heap, 0)) != NULL) {
         n++;
     }
     ck_assert_uint_ge(n, BLOCKS); /* the part is rounded up */
     ck_assert_uint_le(n, BLOCKS + 1);
     ctn_heap_on_shortage(heap, run_out, &calls);
-    ck_assert_ptr_null(ctn_heap_alloc_sparse(heap, true));
+    ck_assert_ptr_null(ctn_heap_alloc_sparse(heap, 1));
     ck_assert_int_eq(calls, 0); /* also for more bytes than the limit */
-    ctn_heap_free_sparse(heap, block[0], true);
-    ck_assert_ptr_eq(ctn_heap_alloc_sparse(heap, true), block[0]);
+    ctn_heap_free_sparse(heap, block[0], 0);
+    ck_assert_ptr_eq(ctn_heap_alloc_sparse(heap, 1), block[0]);
     ctn_heap_check(heap);
     ctn_heap_destroy(heap);
 }

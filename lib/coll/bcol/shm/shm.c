@@ -462,22 +462,23 @@ static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
 static bool allocate(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
-    size_t words, staging;
+    size_t staging;
     ctn_node_area_t area = shm->area;
-    shm->bytes = lay_out(shm, shm->me == 0, NULL, &area, &words, &staging);
+    shm->bytes = lay_out(shm, shm->me == 0, NULL, &area, &shm->words, &staging);
     if (shm->bytes <= ctn_heap_sparse_bytes(exec->heap)) {
-        shm->memory = ctn_heap_alloc_sparse(exec->heap, true);
+        shm->memory = ctn_heap_alloc_sparse(exec->heap, CTN_ZERO_BLOCKS);
     }
     shm->has_buffers = shm->memory == NULL;
     if (shm->memory == NULL) {
         shm->memory =
             ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, shm->bytes);
     }
-    if (shm->memory == NULL || !ctn_heap_take(exec->heap, shm->memory, words)) {
+    if (shm->memory == NULL ||
+        !ctn_heap_take(exec->heap, shm->memory, shm->words)) {
         return false;
     }
     /* So other members find the pages that hold the words. */
-    touch_pages(exec, shm->memory, words);
+    touch_pages(exec, shm->memory, shm->words);
     return true;
 }
 
@@ -485,7 +486,13 @@ static void release(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
     if (exec->status == CATENA_OK) { /* see ctn_exec_free */
-        ctn_heap_free_sparse(exec->heap, shm->memory, false);
+        /* Clearing a few words costs less than returning their pages. */
+        if (!shm->has_buffers) {
+            memset(shm->memory, 0, shm->words);
+        }
+        ctn_heap_free_sparse(exec->heap, shm->memory,
+                             shm->has_buffers ? CTN_SPARSE_USES
+                                              : CTN_ZERO_BLOCKS);
     }
     free(shm->peer);
     free(shm);

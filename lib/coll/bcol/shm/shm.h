@@ -111,6 +111,7 @@ typedef struct shm {
     uint64_t generation_barrier;
     unsigned char *memory;  /* of this member */
     size_t bytes;           /* of it */
+    size_t words;           /* bytes of `memory` that are used from the start */
     bool has_buffers;       /* the pages of its buffers are taken */
     size_t descriptor_data; /* bytes of data that fit a descriptor */
     ctn_node_area_t area;   /* in the memory of member 0 */
