@@ -232,6 +232,9 @@ struct ctn_exec {
     /* Set by a phase: polls before the rank yields its core, since the word
      * that it waits for comes soon, from another core. */
     uint16_t spin_polls;
+    /* Set by a phase that counts its polls, for the next wait: in the simulator
+     * the wait then ends after the time of a poll. */
+    bool counts_polls;
     /* Incremented in long waits. A phase that sees a new value checks whether a
      * peer runs another algorithm because its length differs. */
     uint32_t peer_checks;

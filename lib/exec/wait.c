@@ -262,7 +262,9 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
 CTN_HOT_POLL void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     if (exec->virtual_time) {
-        if (exec->local->ops->sleep(exec->local, UINT64_MAX, -1)) {
+        uint64_t longest = exec->counts_polls ? POLL_NS : UINT64_MAX;
+        exec->counts_polls = false;
+        if (exec->local->ops->sleep(exec->local, longest, -1)) {
             check_peers(exec); /* no event is left: a rank must act first */
         }
         return;

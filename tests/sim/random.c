@@ -334,6 +334,11 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
         .jitter = (double)(ctn_random(&random) % 3) * 0.7,
         .reorder = ctn_random(&random) % 4 != 0,
     };
+    static const int few_cores[] = {0, 1};
+    if (seed % 3 == 0) { /* oversubscribed */
+        params.cores = few_cores;
+        params.core_count = 2;
+    }
     catena_status_t expected = CATENA_OK;
     if (draw.kind->kills) {
         params.kill_rank = (int)(ctn_random(&random) % (uint64_t)draw.ranks);

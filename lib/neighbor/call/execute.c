@@ -247,7 +247,6 @@ CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
                         execution->send[m].block->base,
                         execution->send[m].bytes);
     }
-    op->exec->local->stored = true;
     for (uint32_t t = 0; !x->zcopy && t < execution->schedule->local_copies;
          t++) {
         catena_status_t status = ctn_make_local_copy(op, t);

@@ -53,8 +53,7 @@ static bool all_local(const ctn_schedule_t *schedule)
 static bool suits(const catena_neighborhood_t *neighborhood,
                   const ctn_schedule_t *schedule)
 {
-    return !neighborhood->exec->virtual_time &&
-           schedule ==
+    return schedule ==
                neighborhood->schedule[CTN_NEIGHBOR_DIRECT][schedule->pattern] &&
            schedule->outs > 0 &&
            schedule->outs <= CTN_NEIGHBOR_INLINE_MESSAGES &&
@@ -271,7 +270,7 @@ CTN_HOT void ctn_inline_post(const ctn_exec_t *exec,
 
 /** Copies a message to the posted buffer of its receiver. False: none is
  * posted. */
-static bool put_posted(const ctn_exec_t *exec, const ctn_inline_peer_t *peer,
+static bool put_posted(ctn_exec_t *exec, const ctn_inline_peer_t *peer,
                        ctn_slot_t *slot, uint64_t seq, const void *data,
                        size_t bytes)
 {
@@ -279,26 +278,26 @@ static bool put_posted(const ctn_exec_t *exec, const ctn_inline_peer_t *peer,
     if (!ctn_link_is_posted(exec, slot, seq, bytes, &to)) {
         return false;
     }
-    memcpy(peer->arena + to, data, bytes);
-    ctn_word_store(&slot->word[0], ctn_flag(seq, CTN_LINK_PUT));
+    ctn_exec_copy(exec, peer->arena + to, data, bytes);
+    ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_PUT));
     return true;
 }
 
-CTN_HOT void ctn_inline_send(const ctn_exec_t *exec,
-                             const ctn_inline_path_t *path, uint32_t m,
-                             uint64_t seq, const void *data, size_t bytes)
+CTN_HOT void ctn_inline_send(ctn_exec_t *exec, const ctn_inline_path_t *path,
+                             uint32_t m, uint64_t seq, const void *data,
+                             size_t bytes)
 {
     const ctn_inline_end_t *end = &path->end[m];
     ctn_slot_t *slot = ctn_inline_slot(end, seq);
     if (!put_posted(exec, &path->peer[m], slot, seq, data, bytes)) {
-        memcpy(ctn_inline_payload(end, seq, bytes), data, bytes);
-        ctn_word_store(&slot->word[0], ctn_flag(seq, bytes));
+        ctn_exec_copy(exec, ctn_inline_payload(end, seq, bytes), data, bytes);
+        ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, bytes));
     }
 }
 
 /** The same for a message that may be a zero-copy send. @return whether it is
  * one */
-static bool send_or_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
+static bool send_or_zcopy(ctn_exec_t *exec, const ctn_inline_path_t *path,
                           uint32_t m, uint64_t seq, const void *data,
                           uint64_t offset, size_t bytes)
 {
@@ -308,7 +307,7 @@ static bool send_or_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
     }
     ctn_link_rts_t rts = {.bytes = bytes, .offset = offset};
     memcpy(slot->data, &rts, sizeof(rts));
-    ctn_word_store(&slot->word[0], ctn_flag(seq, CTN_LINK_ZCOPY));
+    ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_ZCOPY));
     return true;
 }
 
@@ -322,7 +321,7 @@ static bool read_zcopy(ctn_exec_t *exec, const ctn_inline_peer_t *peer,
     if (rts.bytes != bytes || rts.layout.run != 0) {
         return false;
     }
-    memcpy(into, peer->arena + rts.offset, bytes);
+    ctn_exec_copy(exec, into, peer->arena + rts.offset, bytes);
     ctn_exec_post(exec, &peer->control->zcopy_read[ctn_link_entry(seq)],
                   ctn_flag64(seq));
     return true;
@@ -342,7 +341,7 @@ CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *path,
     uint32_t count = ctn_flag_count(word);
     *fits = count == bytes || count == CTN_LINK_PUT;
     if (count == bytes) {
-        memcpy(into, ctn_inline_payload(end, seq, bytes), bytes);
+        ctn_exec_copy(exec, into, ctn_inline_payload(end, seq, bytes), bytes);
     } else if (count == CTN_LINK_ZCOPY) {
         *fits = read_zcopy(exec, &path->peer[at], slot, seq, into, bytes);
     }
@@ -420,11 +419,11 @@ uint64_t ctn_inline_send_all(const ctn_exchange_t *x,
             zcopied |= UINT64_C(1) << m;
         }
     }
-    exec->local->stored = true;
     for (uint32_t t = 0; t < schedule->local_copies; t++) {
         const ctn_local_copy_t *self = &schedule->local_copy[t];
-        memcpy(x->recv.base + (ptrdiff_t)self->to.index * x->recv.step,
-               x->send.base + (ptrdiff_t)self->from.index * step, bytes);
+        ctn_exec_copy(exec,
+                      x->recv.base + (ptrdiff_t)self->to.index * x->recv.step,
+                      x->send.base + (ptrdiff_t)self->from.index * step, bytes);
     }
     return zcopied;
 }

@@ -77,7 +77,7 @@ void ctn_inline_post(const ctn_exec_t *exec, const ctn_inline_path_t *path,
 
 /** Sends message m of an operation: 1 to path->most_bytes bytes. `data` may be
  * overwritten on return. */
-void ctn_inline_send(const ctn_exec_t *exec, const ctn_inline_path_t *path,
+void ctn_inline_send(ctn_exec_t *exec, const ctn_inline_path_t *path,
                      uint32_t m, uint64_t seq, const void *data, size_t bytes);
 
 /** Whether message m has arrived. If it fits, it has been copied to `into`.
@@ -165,7 +165,7 @@ static inline void ctn_inline_activate(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_exec_t *exec = op->exec;
-    ctn_exec_ring_doorbells(exec);
+    ctn_exec_wake(exec);
     x->neighborhood->begun = op->seq + 1;
     x->missing = ctn_inline_mask(x->small.receives);
     x->sole = true;

@@ -50,6 +50,16 @@ copy(unsigned char *target, const unsigned char *source, size_t bytes)
     memcpy(target + bytes - VECTOR, source + bytes - VECTOR, VECTOR);
 }
 
+/** The same for user data. */
+static inline void copy_block(ctn_exec_t *exec, unsigned char *target,
+                              const unsigned char *source, size_t bytes)
+{
+    if (!exec->drop_data) {
+        copy(target, source, bytes);
+    }
+    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
+}
+
 /** The cache entry of a call, of the two for both patterns, or NULL. */
 static inline const ctn_inline_call_cache_t *
 find_cached(const ctn_inline_path_t *path,
@@ -71,36 +81,41 @@ find_cached(const ctn_inline_path_t *path,
 }
 
 /** Copies the blocks from this rank to itself. */
-CTN_COLD static void make_local_copies(const ctn_inline_small_t *small)
+CTN_COLD static void make_local_copies(ctn_exec_t *exec,
+                                       const ctn_inline_small_t *small)
 {
     const ctn_schedule_t *schedule = small->local_copies;
     size_t bytes = small->bytes;
     for (uint32_t t = 0; t < schedule->local_copies; t++) {
         const ctn_local_copy_t *self = &schedule->local_copy[t];
-        copy(small->recv + self->to.index * bytes,
-             small->send + self->from.index * (size_t)small->send_step, bytes);
+        copy_block(exec, small->recv + self->to.index * bytes,
+                   small->send + self->from.index * (size_t)small->send_step,
+                   bytes);
     }
 }
 
 /** Sends all messages and makes the local copies. */
-static inline void send_all(const ctn_inline_small_t *small, uint64_t seq)
+static inline void send_all(ctn_exec_t *exec, const ctn_inline_small_t *small,
+                            uint64_t seq)
 {
     size_t bytes = small->bytes;
     for (uint32_t m = 0; m < small->sends; m++) {
         const ctn_inline_end_t *end = &small->end[m];
-        copy(ctn_inline_payload(end, seq, bytes),
-             small->send + end->neighbor * (size_t)small->send_step, bytes);
-        ctn_word_store(&ctn_inline_slot(end, seq)->word[0],
-                       ctn_flag(seq, bytes));
+        copy_block(exec, ctn_inline_payload(end, seq, bytes),
+                   small->send + end->neighbor * (size_t)small->send_step,
+                   bytes);
+        ctn_exec_post(exec, &ctn_inline_slot(end, seq)->word[0],
+                      ctn_flag(seq, bytes));
     }
     if (small->local_copies != NULL) {
-        make_local_copies(small);
+        make_local_copies(exec, small);
     }
 }
 
 /** Receives the missing messages that have arrived. @return a mask of those
  * with a length mismatch */
-static inline uint64_t receive_here(const ctn_inline_small_t *small,
+static inline uint64_t receive_here(ctn_exec_t *exec,
+                                    const ctn_inline_small_t *small,
                                     uint64_t seq, uint64_t *missing)
 {
     const ctn_inline_end_t *first = small->end + small->sends;
@@ -114,8 +129,8 @@ static inline uint64_t receive_here(const ctn_inline_small_t *small,
         }
         *missing &= ~(left & -left);
         if (ctn_flag_count(word) == bytes) {
-            copy(small->recv + end->neighbor * bytes,
-                 ctn_inline_payload(end, seq, bytes), bytes);
+            copy_block(exec, small->recv + end->neighbor * bytes,
+                       ctn_inline_payload(end, seq, bytes), bytes);
         } else {
             mismatch |= left & -left;
         }
@@ -132,7 +147,7 @@ static inline uint64_t receive_all(const ctn_inline_small_t *small,
     uint64_t mismatch = 0;
     ctn_backoff_t backoff = {0};
     do {
-        mismatch |= receive_here(small, seq, missing);
+        mismatch |= receive_here(exec, small, seq, missing);
     } while (*missing != 0 && ctn_inline_yield(exec, &backoff));
     return mismatch;
 }
@@ -188,8 +203,8 @@ CTN_HOT_POLL_LAST bool ctn_inline_small_call(
     if (cache == NULL) {
         return false;
     }
-    send_all(&small, seq);
-    ctn_exec_ring_doorbells(exec);
+    send_all(exec, &small, seq);
+    ctn_exec_wake(exec);
     uint64_t missing = ctn_inline_mask(small.receives);
     uint64_t mismatch = receive_all(&small, seq, exec, &missing);
     ctn_neighbor_record(neighborhood, collective, cache->schedule);
@@ -213,7 +228,7 @@ CTN_HOT_POLL static bool start_small(ctn_op_t *op)
         !ctn_inline_take_number(x->neighborhood, x->in, &op->seq)) {
         return false;
     }
-    send_all(&x->small, op->seq);
+    send_all(op->exec, &x->small, op->seq);
     ctn_inline_activate(op);
     return true;
 }

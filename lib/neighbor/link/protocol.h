@@ -87,11 +87,11 @@ static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
  * for them. Below CTN_LINK_POSTED_MIN bytes the two copies of an eager message
  * cost less than posting. Only on oversubscribed cores: of two ranks with a
  * core each, both copy what they receive at the same time, and to look for a
- * posted buffer costs 60 ns. The simulator has no compare-and-swap. */
+ * posted buffer costs 60 ns. */
 static inline bool ctn_link_uses_posted(const ctn_exec_t *exec, size_t bytes)
 {
     return bytes >= CTN_LINK_POSTED_MIN && bytes < CTN_LINK_POSTED &&
-           exec->oversubscribed && !exec->virtual_time;
+           exec->oversubscribed;
 }
 
 /** Receiver: whether to post this buffer. */

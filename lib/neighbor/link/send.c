@@ -379,16 +379,15 @@ static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
 }
 
 /** Whether to send an RTS now. If the last long message got an unsolicited CTS,
- * the sender first polls for one SPINS_MOST times. Not in virtual time, which
- * does not pass while a rank polls. */
+ * the sender first polls for one SPINS_MOST times. */
 static bool shall_send_rts(const ctn_op_t *op, const ctn_link_out_t *out,
                            ctn_link_send_handle_t *sending)
 {
-    if (!out->expects_cts || op->exec->virtual_time ||
-        sending->spins == SPINS_MOST) {
+    if (!out->expects_cts || sending->spins == SPINS_MOST) {
         return true;
     }
     sending->spins++;
+    op->exec->counts_polls = true;
     return false;
 }
 

@@ -17,9 +17,10 @@
 #define MISMATCH (UINT32_C(1) << 31)
 
 /** The head of a generation. Where an aggregate is composed, it contains these
- * members. Where an aggregate arrives, it is one word: a sequence flag with the
- * number `use` and the length of the blocks. Every use of a generation replaces
- * the flag, so no flag of an older use with an equal number is left. */
+ * members. Where an aggregate arrives, it is two words: a sequence flag with
+ * the number `use` and the length of the blocks, and the leader's wakeup. Every
+ * use of a generation replaces the flag, so no flag of an older use with an
+ * equal number is left. */
 typedef struct head {
     uint64_t contributed; /* contributions, of all uses of this generation */
     uint32_t bytes[];     /* [contributors]: length of their blocks */
@@ -88,11 +89,21 @@ ctn_neighbor_aggregate_area_bytes(const ctn_neighbor_aggregate_area_t *area,
 
 /* ---- operations ---- */
 
-/** The sequence flag of an aggregate that may have arrived. */
-static uint64_t word_of(const ctn_neighbor_aggregate_in_t *in, uint64_t use)
+/** The words of an aggregate that arrives. */
+static uint64_t *words_of(const ctn_neighbor_aggregate_in_t *in, uint64_t use)
 {
-    return ctn_word_load(
-        (uint64_t *)(void *)(in->area.base + head_at(&in->area, use)));
+    return (uint64_t *)(void *)(in->area.base + head_at(&in->area, use));
+}
+
+/** Wakes the other ranks of the node if an aggregate has arrived at this rank:
+ * the network does not wake them. */
+static void wake_consumers(const ctn_op_t *op,
+                           const ctn_neighbor_aggregate_in_t *in, uint64_t use)
+{
+    const ctn_exchange_t *x = (const void *)op->memory;
+    if (in->leader == x->neighborhood->group->chain.place.rank) {
+        ctn_exec_post(op->exec, words_of(in, use) + 1, ctn_flag64(use));
+    }
 }
 
 bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
@@ -130,8 +141,10 @@ static catena_status_t send_aggregate(ctn_op_t *op,
     op->exec->tally.bytes += all;
     catena_status_t status = ctn_put_signal(
         out->there,
-        out->area.base + data_at(&out->area, execution->use, bytes, most), all,
-        out->offset + data_at(&there, execution->use, bytes, most),
+        ctn_exec_data(op->exec,
+                      out->area.base +
+                          data_at(&out->area, execution->use, bytes, most)),
+        all, out->offset + data_at(&there, execution->use, bytes, most),
         out->offset + head_at(&there, execution->use),
         ctn_flag(execution->use, count), &op->pending);
     if (op->pending != 0) {
@@ -213,14 +226,12 @@ CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
     uint32_t still_open = 0;
     for (uint32_t i = 0; i < execution->aggregates_open; i++) {
         uint32_t index = execution->open_aggregate[i];
-        uint64_t word = word_of(&in[index], execution->use);
+        uint64_t word = ctn_word_load(words_of(&in[index], execution->use));
         if (!ctn_flag_matches(word, execution->use)) {
             execution->open_aggregate[still_open++] = index;
             continue;
         }
-        /* Lets exec wake other ranks of the node, which may sleep: the network
-         * does not wake them. */
-        op->exec->local->stored |= aggregates->leads;
+        wake_consumers(op, &in[index], execution->use);
         catena_status_t status =
             take_blocks(op, &in[index], ctn_flag_count(word));
         if (status != CATENA_OK) {

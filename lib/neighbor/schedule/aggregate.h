@@ -71,8 +71,8 @@ typedef struct ctn_neighbor_aggregate_in {
 typedef struct ctn_neighbor_aggregates {
     size_t most_bytes;        /* longest block that the areas can hold */
     uint64_t begun;           /* operations of the schedule begun so far */
-    uint32_t led;             /* number of aggregates composed in its areas */
     bool leads;               /* aggregates arrive in its areas */
+    uint32_t led;             /* number of aggregates composed in its areas */
     ctn_vector_t out;         /* ctn_neighbor_aggregate_out_t */
     ctn_vector_t in;          /* ctn_neighbor_aggregate_in_t */
     ctn_vector_t contributed; /* ctn_neighbor_aggregate_block_t of all in

@@ -310,9 +310,7 @@ catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
     }
     catena_status_t status = ctn_schedule_builder_finish(
         &a.builder, CTN_NEIGHBOR_AGGREGATED, pattern, false, schedule);
-    /* Not in virtual time: there a rank cannot write into a message that
-     * another rank sends. */
-    if (status == CATENA_OK && !neighborhood->exec->virtual_time) {
+    if (status == CATENA_OK) {
         status = ctn_schedule_aggregated_uniform(&a.leading, pattern,
                                                  &(*schedule)->uniform);
     }

@@ -111,7 +111,7 @@ START_TEST(creations)
     static const creation_t all[] = {
         {true, "combining", 4}, /* the heap has no caches */
         {false, "colored", 4},
-        {true, "aggregated", 4},
+        {true, "aggregated", 350}, /* and it may go without aggregates */
         {false, NULL, 20},
     };
     bool all_taken = false;
@@ -295,7 +295,7 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
     return refused;
 }
 
-/** On ranks that are processes: simulated ones have no aggregates. */
+/** On ranks that are processes. */
 static void without_aggregates(job_t *job)
 {
     unsigned refused = 0;
