@@ -29,18 +29,6 @@ CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
         __builtin_add_overflow(at, reach, &at) || at < -1);
 }
 
-catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
-                                           uint32_t from, uint32_t to,
-                                           uint64_t found, uint64_t expected)
-{
-    ctn_error(exec->log,
-              "alltoall: the block from rank %u to rank %u has %llu bytes; "
-              "expected %llu; the lengths of sender and receiver must match",
-              from, to, (unsigned long long)found,
-              (unsigned long long)expected);
-    return CATENA_ERR_ARG;
-}
-
 uint64_t ctn_blocks_base(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
                          uint32_t n)
 {

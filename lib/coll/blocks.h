@@ -113,12 +113,6 @@ static inline size_t ctn_blocks_bytes(const ctn_blocks_t *blocks, uint32_t rank)
     return blocks->counts[rank] * type->bytes;
 }
 
-/** Report that a block from one rank to another has `found` bytes where the
- * receiver expects `expected`. @return ERR_ARG */
-catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
-                                           uint32_t from, uint32_t to,
-                                           uint64_t found, uint64_t expected);
-
 /** Return the offset in this rank's arena that the places of n blocks count
  * from: that of the first block if they are uniform, else 0. CTN_STAGED: some
  * block is not contiguous, or not in the arena. */

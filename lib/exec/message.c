@@ -56,6 +56,21 @@ static bool needs_rendezvous(const ctn_op_t *op, unsigned slot, size_t bytes)
     return bytes > ctn_slot_capacity(op->sequence, slot);
 }
 
+CTN_COLD catena_status_t ctn_message_report_length(const ctn_exec_t *exec,
+                                                   const char *what,
+                                                   uint32_t from, uint32_t to,
+                                                   uint64_t found,
+                                                   uint64_t expected)
+{
+    ctn_error(exec->log,
+              "%s: the data from rank %u to rank %u have %llu bytes; expected "
+              "%llu; give the same length where they are sent and where they "
+              "are received",
+              what, from, to, (unsigned long long)found,
+              (unsigned long long)expected);
+    return CATENA_ERR_ARG;
+}
+
 /* ---- the sender ---- */
 
 /** In a rendezvous with a peer on another node, both sides need the network:

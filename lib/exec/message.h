@@ -41,6 +41,15 @@ catena_status_t ctn_message_send_mismatch(ctn_op_t *op, ctn_address_t to,
 bool ctn_message_turn(const ctn_sequence_t *sequence, uint64_t seq,
                       unsigned slot, uint32_t *turn);
 
+/** Report that data from one rank to another have `found` bytes where the
+ * receiver expects `expected`: nothing of them is written to its buffer.
+ * @param what name of the collective or algorithm
+ * @return ERR_ARG */
+catena_status_t ctn_message_report_length(const ctn_exec_t *exec,
+                                          const char *what, uint32_t from,
+                                          uint32_t to, uint64_t found,
+                                          uint64_t expected);
+
 /** The state of a send; zeroed before the first use. */
 typedef struct ctn_send_handle {
     void *copy; /* of the data, in this rank's heap; NULL: the send is done */

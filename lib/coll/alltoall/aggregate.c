@@ -18,6 +18,7 @@
 
 #include "coll/alltoall/pairwise.h"
 #include "core/tiny.h"
+#include "exec/message.h"
 #include "exec/slot.h"
 
 /** Largest aggregate. */
@@ -300,8 +301,8 @@ static void unpack_from(ctn_op_t *op, ctn_aggregate_t *x, uint32_t i)
         uint32_t found =
             ctn_flag_count(ctn_word_load(word)) & ~CTN_AGGREGATE_FLAG;
         if (found != bytes) {
-            x->status = ctn_blocks_report_mismatch(
-                op->exec, sender(topo, from)->rank,
+            x->status = ctn_message_report_length(
+                op->exec, "alltoall", sender(topo, from)->rank,
                 topo->group->chain.place.rank, found, bytes);
             continue;
         }

@@ -10,6 +10,8 @@
 
 #include "coll/alltoall/eager_rows.h"
 
+#include "exec/message.h"
+
 /** A member's row of one generation. */
 typedef struct alltoall_row {
     uint64_t word;
@@ -164,8 +166,8 @@ CTN_COLD static void check_mismatch(ctn_exec_t *exec, ctn_eager_rows_t *r)
         if ((posted || ctn_eager_rows_find(r->topo, r->seq, i, &bytes)) &&
             bytes != r->receive->bytes) {
             r->open &= ~(UINT64_C(1) << i);
-            r->status = ctn_blocks_report_mismatch(
-                exec, ctn_topo_local_to_group(r->topo, i),
+            r->status = ctn_message_report_length(
+                exec, "alltoall", ctn_topo_local_to_group(r->topo, i),
                 r->topo->group->chain.place.rank, bytes, r->receive->bytes);
         }
     }

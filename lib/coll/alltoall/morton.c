@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "coll/alltoall/alltoall.h"
+#include "exec/message.h"
 
 /** State of the operation. */
 typedef struct morton {
@@ -48,8 +49,8 @@ static ctn_step_t gather(ctn_op_t *op)
             return CTN_STEP_WAIT;
         }
         if (descriptor->bytes != m->call.send.bytes) {
-            m->status = ctn_blocks_report_mismatch(
-                op->exec, ctn_topo_local(m->topo, m->next)->rank,
+            m->status = ctn_message_report_length(
+                op->exec, "alltoall", ctn_topo_local(m->topo, m->next)->rank,
                 m->call.group->chain.place.rank, descriptor->bytes,
                 m->call.send.bytes);
         }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "coll/alltoall/aggregate.h"
+#include "exec/message.h"
 #include "exec/slot.h"
 
 /* ---- beginning and end ---- */
@@ -74,9 +75,9 @@ void ctn_pairwise_mismatch(ctn_pairwise_t *x, uint32_t other, bool sends,
     x->status = CATENA_ERR_ARG;
     if (found !=
         PAIRWISE_NOTHING) { /* else another rank has reported the reason */
-        (void)ctn_blocks_report_mismatch(x->topo->group->exec,
-                                         sends ? rank : me, sends ? me : rank,
-                                         found, expected);
+        (void)ctn_message_report_length(x->topo->group->exec, "alltoall",
+                                        sends ? rank : me, sends ? me : rank,
+                                        found, expected);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "coll/alltoall/eager_rows.h"
 #include "core/copy.h"
+#include "exec/message.h"
 
 void ctn_posted_publish(const ctn_op_t *op, const ctn_topo_t *topo,
                         const ctn_blocks_t *send, const ctn_blocks_t *receive,
@@ -44,7 +45,6 @@ void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
     x->out_of_reach = own->direct_receive == CTN_STAGED;
     x->awaited = x->out_of_reach ? 0 : x->unsent;
     x->past_caches =
-        !op->exec->virtual_time &&
         ctn_copy_exceeds_caches(2 * (size_t)n * n * x->receive->bytes);
 }
 
@@ -56,8 +56,9 @@ static void copy_block(ctn_op_t *op, const ctn_posted_t *x, uint32_t rank,
     ctn_span_t block = ctn_blocks_at(x->send, rank);
     unsigned char *to =
         buffer + ctn_topo_local_to_group(x->topo, me) * block.bytes;
-    if (x->past_caches && block.type == NULL) {
+    if (x->past_caches && block.type == NULL && !op->exec->drop_data) {
         ctn_copy_past_caches(to, block.base, block.bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, block.bytes);
     } else {
         ctn_span_read(op->exec, &block, 0, block.bytes, to);
     }
@@ -71,8 +72,8 @@ CTN_COLD static void drop_member(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
     x->unsent &= ~bit;
     x->awaited &= ~bit;
     x->mismatched |= bit;
-    x->status = ctn_blocks_report_mismatch(
-        op->exec, ctn_topo_local_to_group(x->topo, i),
+    x->status = ctn_message_report_length(
+        op->exec, "alltoall", ctn_topo_local_to_group(x->topo, i),
         x->topo->group->chain.place.rank, bytes, x->receive->bytes);
 }
 

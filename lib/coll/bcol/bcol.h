@@ -124,15 +124,6 @@ struct ctn_bcol {
     const char *const *algorithms[CTN_BASICS];
 };
 
-/** Log that the block of member `sender` has another length than this member
- * expects. The caller does not copy the block. It still does what other members
- * wait for, and then ends with the status that this returns.
- * @param what name of the collective or algorithm
- * @return ERR_ARG */
-catena_status_t ctn_block_mismatch(const ctn_module_t *module, const char *what,
-                                   uint32_t sender, uint64_t found,
-                                   uint64_t expected);
-
 extern const ctn_bcol_t ctn_bcol_shm; /* flags and the shared heap */
 extern const ctn_bcol_t ctn_bcol_p2p; /* messages */
 extern const ctn_bcol_t ctn_bcol_ucx; /* messages, network only */

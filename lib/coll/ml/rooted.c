@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "exec/message.h"
+
 /* ---- lengths ---- */
 
 /** Plan the chunk that sends lengths. Set those that this rank knows. */
@@ -39,10 +41,11 @@ static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t received,
 {
     ctn_ml_rooted_t *rooted = ml->table;
     if (!rooted->differ) {
-        ctn_error(ml->exec->log,
-                  "%s: the block of rank %u has %llu bytes; expected %zu",
-                  ml->call.composition->collective->name, rank,
-                  (unsigned long long)received, expected);
+        bool gathers = ml->call.composition->single_level_kind == CTN_GATHER;
+        (void)ctn_message_report_length(
+            ml->exec, ml->call.composition->collective->name,
+            gathers ? rank : ml->call.root, gathers ? ml->call.root : rank,
+            received, expected);
     }
     rooted->differ = true;
     ml->status = CATENA_ERR_ARG;

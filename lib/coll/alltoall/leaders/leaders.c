@@ -21,6 +21,7 @@
 
 #include "coll/alltoall/leaders/leaders.h"
 #include "coll/alltoall/aggregate.h"
+#include "exec/message.h"
 
 /* ---- start ---- */
 
@@ -201,8 +202,9 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
         }
         if (descriptor->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
-            (void)ctn_blocks_report_mismatch(
-                op->exec, ctn_topo_local(a->topo, a->descriptors_read)->rank,
+            (void)ctn_message_report_length(
+                op->exec, "alltoall",
+                ctn_topo_local(a->topo, a->descriptors_read)->rank,
                 a->call.group->chain.place.rank, descriptor->bytes,
                 a->call.receive.bytes);
             (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);

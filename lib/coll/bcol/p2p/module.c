@@ -316,8 +316,10 @@ bool ctn_p2p_check_length(ctn_op_t *op, catena_status_t *status,
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
     if (bytes != expected && *status == CATENA_OK) {
-        *status = ctn_block_mismatch(&call->p2p->module, op->algorithm->name,
-                                     member, bytes, expected);
+        const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
+        *status = ctn_message_report_length(
+            op->exec, op->algorithm->name, sbgp->member[member].rank,
+            sbgp->member[sbgp->me].rank, bytes, expected);
     }
     return bytes == expected;
 }

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "exec/message.h"
+
 const char *const shm_block_names[] = {"staged", "lent", NULL};
 
 /** Where a published block is that is not staged. */
@@ -185,8 +187,10 @@ static const void *refuse(shm_call_t *call, uint32_t owner, size_t found,
 {
     const shm_block_algorithm_t *algorithm = (const void *)call->algorithm;
     if (call->status == CATENA_OK) {
-        call->status = ctn_block_mismatch(&call->shm->module, algorithm->what,
-                                          owner, found, expected);
+        const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
+        call->status = ctn_message_report_length(
+            call->shm->module.exec, algorithm->what, sbgp->member[owner].rank,
+            sbgp->member[sbgp->me].rank, found, expected);
     }
     return NULL;
 }
