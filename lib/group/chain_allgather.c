@@ -4,7 +4,8 @@
  * per member and round; every block is sent to each member once. Memory: the
  * result, and the messages that are under way. */
 
-#include "group/rooted_tree.h"
+#include "group/chain_coll.h"
+#include "group/scan_rounds.h"
 
 typedef struct chain_allgather {
     ctn_double_scan_t double_scan; /* first */

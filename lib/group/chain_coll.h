@@ -63,13 +63,6 @@ ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_chain_t *chain);
 
 /* ---- values of different lengths ---- */
 
-/** A result that has a block for each member, in rank order. */
-typedef struct ctn_rank_blocks {
-    ctn_rank_block_t *block; /* [count] */
-    uint32_t count;
-    ctn_stream_t stream[2]; /* what `block` points into */
-} ctn_rank_blocks_t;
-
 /** Gather the blocks of all members at `root`, where the memory of `result` is
  * allocated. `result` is significant only there. Memory: the result at the
  * root; at other members, the blocks of their subtrees. */
@@ -78,8 +71,6 @@ ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 /** Gather the blocks of all members at all members. */
 ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_rank_block_t own, ctn_rank_blocks_t *result);
-/** Free the memory of a result. */
-void ctn_rank_blocks_release(ctn_exec_t *exec, ctn_rank_blocks_t *blocks);
 
 /** Scatter: member i gets block i of the N blocks at `root` as the only block
  * of `result`, whose memory is allocated.

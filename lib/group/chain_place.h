@@ -15,6 +15,9 @@
  * a slot, and an allgather into tables. Splits and the building of the topology
  * use them. */
 
+/** The sides of a member, as indices. */
+enum { CTN_LEFT, CTN_RIGHT };
+
 typedef struct ctn_chain_place {
     uint32_t size;
     uint32_t rank;

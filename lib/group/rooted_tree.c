@@ -44,8 +44,7 @@ static const ctn_algorithm_t algorithm_with_log = {
 };
 
 ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
-                            const ctn_algorithm_t *algorithm,
-                            const ctn_rooted_values_t *values, void **state)
+                            const ctn_algorithm_t *algorithm, void **state)
 {
     ctn_op_t *op = ctn_op_create(exec, &algorithm_with_log, NULL);
     if (op == NULL) {
@@ -61,7 +60,6 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
     ctn_rooted_t *tree = ctn_op_state(with_log->on_tree);
     tree->chain = chain;
     tree->root = root;
-    tree->values = values;
     *state = tree;
     return op;
 }
@@ -165,7 +163,7 @@ static ctn_step_t receive_from(ctn_op_t *op, unsigned side, unsigned round)
         return step;
     }
     catena_status_t status =
-        tree->values->incoming(op, side, &tree->receive_handle[side]);
+        tree->incoming(op, side, &tree->receive_handle[side]);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -224,6 +222,39 @@ ctn_step_t ctn_rooted_receive(ctn_op_t *op)
                          : receive_from(op, tree->up, tree->up_round);
 }
 
+void ctn_rooted_divide(ctn_rooted_t *tree, unsigned side, const void *data,
+                       size_t at, size_t end, ctn_rooted_skip_t skip)
+{
+    unsigned children = tree->children[side];
+    tree->data[side] = data;
+    for (unsigned child = 0; child < children; child++) {
+        tree->bound[side][child] = at;
+        for (uint64_t i = 0; at < end && i < UINT64_C(1) << child; i++) {
+            skip(data, &at);
+        }
+    }
+    tree->bound[side][children] = at;
+}
+
+void ctn_rooted_repeat(ctn_rooted_t *tree, const void *data, size_t bytes)
+{
+    tree->whole = true;
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        tree->data[side] = data;
+        tree->bound[side][0] = bytes;
+    }
+}
+
+/** Return what a child gets. */
+static ctn_rank_block_t part_of(const ctn_rooted_t *tree, unsigned side,
+                                unsigned child)
+{
+    const size_t *bound = tree->bound[side];
+    return tree->whole ? (ctn_rank_block_t){tree->data[side], bound[0]}
+                       : (ctn_rank_block_t){tree->data[side] + bound[child],
+                                            bound[child + 1] - bound[child]};
+}
+
 /** Send to the farthest children first: they have the largest subtrees. */
 ctn_step_t ctn_rooted_send_down(ctn_op_t *op)
 {
@@ -232,9 +263,8 @@ ctn_step_t ctn_rooted_send_down(ctn_op_t *op)
     for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
         for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
             if (status == CATENA_OK && child < tree->children[side]) {
-                ctn_rank_block_t block =
-                    tree->values->outgoing(op, side, child);
-                status = send_zcopy(op, side, child, block.data, block.bytes);
+                ctn_rank_block_t part = part_of(tree, side, child);
+                status = send_zcopy(op, side, child, part.data, part.bytes);
             }
         }
     }
@@ -246,8 +276,7 @@ ctn_step_t ctn_rooted_await_children(ctn_op_t *op)
     const ctn_rooted_t *tree = ctn_op_state(op);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         for (unsigned child = 0; child < tree->children[side]; child++) {
-            size_t bytes = tree->values->outgoing(op, side, child).bytes;
-            if (!is_sent(op, side, child, bytes)) {
+            if (!is_sent(op, side, child, part_of(tree, side, child).bytes)) {
                 return CTN_STEP_WAIT;
             }
         }

@@ -1,8 +1,9 @@
 #ifndef CTN_GROUP_ROOTED_TREE_H
 #define CTN_GROUP_ROOTED_TREE_H
 
-#include "group/chain_coll.h"
-#include "group/scan_rounds.h"
+#include "exec/message.h"
+#include "group/chain.h"
+#include "group/stream.h"
 
 /* The tree of a collective with a root: two binomial trees with a common root,
  * one over the members on either side. Let d be the index of the lowest set bit
@@ -14,23 +15,18 @@
 
 #define CTN_ROOTED_ROUNDS 32u /* for 2^32 members */
 
-/** Callbacks for the messages of an operation, which travel either up the tree
- * (reduce, gather) or down (bcast, scatter). */
-typedef struct ctn_rooted_values {
-    /** Consume a message that came from `side`: up, from a child; down, from
-     * the parent. The parent's message stays until ctn_rooted_drop. */
-    catena_status_t (*incoming)(ctn_op_t *op, unsigned side,
-                                const ctn_receive_handle_t *receive_handle);
-    /** Down: return what to send to child `child` on `side`. */
-    ctn_rank_block_t (*outgoing)(ctn_op_t *op, unsigned side, unsigned child);
-} ctn_rooted_values_t;
+/** Consume a message that came from `side`: up the tree (reduce, gather), from
+ * a child; down (bcast, scatter), from the parent. The parent's message stays
+ * until ctn_rooted_drop. */
+typedef catena_status_t (*ctn_rooted_incoming_t)(
+    ctn_op_t *op, unsigned side, const ctn_receive_handle_t *receive_handle);
 
 /** The tree as one member sees it; first in the state of an operation. */
 typedef struct ctn_rooted {
     /* arguments */
     ctn_chain_t *chain;
     uint32_t root;
-    const ctn_rooted_values_t *values;
+    ctn_rooted_incoming_t incoming;
     /* working */
     bool is_root;
     unsigned up;          /* side of the parent */
@@ -39,6 +35,12 @@ typedef struct ctn_rooted {
     unsigned received[2]; /* messages received from them, the nearest first */
     size_t sent_bytes;    /* to the parent */
     ctn_receive_handle_t receive_handle[2]; /* by side */
+    /* Down, by side: what the children get. Child c gets the bytes from
+     * bound[c] to before bound[c + 1], or with `whole` those before bound[0].
+     */
+    const unsigned char *data[2];
+    size_t bound[2][CTN_ROOTED_ROUNDS + 1];
+    bool whole;
 } ctn_rooted_t;
 
 /** Create an operation that builds the log-chain if there is none, then runs an
@@ -46,8 +48,7 @@ typedef struct ctn_rooted {
  * started once only. NULL: no memory.
  * @param[out] state of the second operation; the caller sets its arguments */
 ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
-                            const ctn_algorithm_t *algorithm,
-                            const ctn_rooted_values_t *values, void **state);
+                            const ctn_algorithm_t *algorithm, void **state);
 
 /** Initialize the tree; called by the first phase. @return ERR_ARG: the chain
  * has no such root */
@@ -70,21 +71,23 @@ ctn_step_t ctn_rooted_await_parent(ctn_op_t *op);
 
 /** Phase: receive from the parent. */
 ctn_step_t ctn_rooted_receive(ctn_op_t *op);
+
+/** Move *at from the part of one member to that of the next, which is further
+ * away from the root. */
+typedef void (*ctn_rooted_skip_t)(const unsigned char *data, size_t *at);
+
+/** Set what the children on `side` get: each the parts of the members of its
+ * subtree.
+ * @param at  offset of the parts for the first child
+ * @param end of `data` */
+void ctn_rooted_divide(ctn_rooted_t *tree, unsigned side, const void *data,
+                       size_t at, size_t end, ctn_rooted_skip_t skip);
+/** All children get all of the data. */
+void ctn_rooted_repeat(ctn_rooted_t *tree, const void *data, size_t bytes);
+
 /** Phase: send to every child, zero-copy. */
 ctn_step_t ctn_rooted_send_down(ctn_op_t *op);
 /** Phase: wait until all children have read their data. */
 ctn_step_t ctn_rooted_await_children(ctn_op_t *op);
-
-/** Make a list of blocks by rank from the block streams of a member's two
- * sides. The list takes over the memory of the streams.
- * @param stream each begins with this member's block, followed by the blocks of
- *               its side, the nearest first; of rank 0 the left one may be
- *               empty
- * @param head   bytes to skip before this member's block
- * @param rank   of this member among the `count` members */
-catena_status_t ctn_rank_blocks_take(ctn_exec_t *exec,
-                                     ctn_rank_blocks_t *blocks,
-                                     ctn_stream_t *stream, size_t head,
-                                     uint32_t rank, uint32_t count);
 
 #endif

@@ -11,8 +11,6 @@
  * rounds no member has a partner, and all values have arrived. Operations that
  * run these rounds are synchronizing. */
 
-enum { CTN_LEFT, CTN_RIGHT };
-
 /** Head of a message before its value: the packed address. */
 #define CTN_DOUBLE_SCAN_HEAD_BYTES sizeof(uint64_t)
 

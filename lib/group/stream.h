@@ -1,7 +1,7 @@
 #ifndef CTN_GROUP_STREAM_H
 #define CTN_GROUP_STREAM_H
 
-#include "exec/exec.h"
+#include "group/chain_place.h"
 
 /* Block streams: blocks of any lengths in the format in which they are sent.
  * Each has its length, then the data, padded to 8 bytes. Block streams are
@@ -42,5 +42,26 @@ void ctn_stream_release(ctn_exec_t *exec, ctn_stream_t *stream);
  * the next block.
  * @param memory of the stream */
 ctn_rank_block_t ctn_stream_next(const unsigned char *memory, size_t *at);
+
+/** A result that has a block for each member, in rank order. */
+typedef struct ctn_rank_blocks {
+    ctn_rank_block_t *block; /* [count] */
+    uint32_t count;
+    ctn_stream_t stream[2]; /* what `block` points into */
+} ctn_rank_blocks_t;
+
+/** Make a list of blocks by rank from the block streams of a member's two
+ * sides. The list takes over the memory of the streams.
+ * @param stream each begins with this member's block, followed by the blocks of
+ *               its side, the nearest first; of rank 0 the left one may be
+ *               empty
+ * @param head   bytes to skip before this member's block
+ * @param rank   of this member among the `count` members */
+catena_status_t ctn_rank_blocks_take(ctn_exec_t *exec,
+                                     ctn_rank_blocks_t *blocks,
+                                     ctn_stream_t *stream, size_t head,
+                                     uint32_t rank, uint32_t count);
+/** Free the memory of a result. */
+void ctn_rank_blocks_release(ctn_exec_t *exec, ctn_rank_blocks_t *blocks);
 
 #endif
