@@ -78,14 +78,14 @@ static unsigned count_children(const ctn_chain_place_t *place, unsigned side,
     return count;
 }
 
-catena_status_t ctn_rooted_begin(ctn_rooted_t *tree)
+/** Find parent and children. The root has children up to 2^(limit - 1) away on
+ * each side. */
+static void find_relatives(ctn_rooted_t *tree, unsigned left_limit,
+                           unsigned right_limit)
 {
     const ctn_chain_place_t *place = &tree->chain->place;
-    if (tree->root >= place->size) {
-        return CATENA_ERR_ARG;
-    }
+    unsigned limit[2] = {left_limit, right_limit};
     tree->is_root = place->rank == tree->root;
-    unsigned limit[2] = {CTN_ROOTED_ROUNDS, CTN_ROOTED_ROUNDS};
     if (!tree->is_root) {
         tree->up = place->rank < tree->root ? CTN_RIGHT : CTN_LEFT;
         uint32_t away = tree->up == CTN_RIGHT ? tree->root - place->rank
@@ -97,7 +97,22 @@ catena_status_t ctn_rooted_begin(ctn_rooted_t *tree)
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         tree->children[side] = count_children(place, side, limit[side]);
     }
+}
+
+catena_status_t ctn_rooted_begin(ctn_rooted_t *tree)
+{
+    if (tree->root >= tree->chain->place.size) {
+        return CATENA_ERR_ARG;
+    }
+    find_relatives(tree, CTN_ROOTED_ROUNDS, CTN_ROOTED_ROUNDS);
     return CATENA_OK;
+}
+
+void ctn_rooted_begin_section(ctn_rooted_t *tree, unsigned levels)
+{
+    uint64_t others = (UINT64_C(1) << levels) - 1;
+    tree->root = (uint32_t)(tree->chain->place.rank & ~others);
+    find_relatives(tree, 0, levels);
 }
 
 static ctn_address_t member_at(const ctn_rooted_t *tree, unsigned side,

@@ -54,6 +54,10 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
  * has no such root */
 catena_status_t ctn_rooted_begin(ctn_rooted_t *tree);
 
+/** The same for the tree of a section: 2^levels consecutive members of the
+ * chain, as far as they exist. Their first one is the root. */
+void ctn_rooted_begin_section(ctn_rooted_t *tree, unsigned levels);
+
 /** Release the receive handles; called by `finish`. */
 void ctn_rooted_drop(ctn_op_t *op);
 

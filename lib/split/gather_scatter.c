@@ -12,36 +12,24 @@
 #include "split/sort/sort.h"
 
 typedef struct gather_scatter_sort {
-    ctn_sort_t sort; /* first */
-    /* working */
-    ctn_split_tree_t tree;
-    ctn_record_table_t table;  /* records gathered so far, in order */
-    ctn_owner_place_t *places; /* root only: of all members, by rank in the
-                                  parent */
+    ctn_sort_t sort; /* first; its data are the places */
+    /* Root only: the places of all members, by rank in the parent. */
+    ctn_owner_place_t *places;
     size_t places_bytes;
-    /* What is scattered: the places of this member's subtree, in the end its
-     * own. No bytes: the comparator is inconsistent. */
-    const unsigned char *data;
-    size_t bytes;
 } gather_scatter_sort_t;
+
+/** Move past the place of a member (ctn_rooted_skip_t). */
+static void skip_place(const unsigned char *data, size_t *at)
+{
+    (void)data;
+    *at += sizeof(ctn_owner_place_t);
+}
 
 static ctn_step_t begin(ctn_op_t *op)
 {
     gather_scatter_sort_t *sort = ctn_op_state(op);
-    const ctn_split_args_t *args = sort->sort.args;
-    const ctn_record_t *record = args->record;
-    sort->tree.chain = args->parent;
-    sort->tree.levels = args->parent->log->rounds;
-    catena_status_t status = ctn_record_table_merge(
-        &args->by, &sort->table, record, ctn_record_bytes(record));
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-static ctn_step_t gather(ctn_op_t *op)
-{
-    gather_scatter_sort_t *sort = ctn_op_state(op);
-    return ctn_split_tree_gather(op, &sort->tree, &sort->sort.args->by,
-                                 &sort->table);
+    sort->sort.skip = skip_place;
+    return ctn_sort_begin(op, sort->sort.args->parent->log->rounds);
 }
 
 /* ---- the root ---- */
@@ -99,7 +87,7 @@ static bool link_parts(const ctn_order_by_t *by,
 static ctn_step_t find_parts(ctn_op_t *op)
 {
     gather_scatter_sort_t *sort = ctn_op_state(op);
-    if (!ctn_split_tree_is_root(&sort->tree)) {
+    if (!sort->sort.tree.is_root) {
         return CTN_STEP_NEXT;
     }
     sort->places_bytes =
@@ -108,56 +96,47 @@ static ctn_step_t find_parts(ctn_op_t *op)
     if (sort->places == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    sort->data = (const void *)sort->places;
-    if (link_parts(&sort->sort.args->by, &sort->table, sort->places)) {
-        sort->bytes = sort->places_bytes;
+    sort->sort.data = (const void *)sort->places;
+    if (link_parts(&sort->sort.args->by, &sort->sort.table, sort->places)) {
+        sort->sort.bytes = sort->places_bytes;
     }
-    ctn_record_table_release(op->exec, &sort->table);
+    ctn_record_table_release(op->exec, &sort->sort.table);
     return CTN_STEP_NEXT;
 }
 
 /* ---- all members ---- */
 
-/** Return the bytes of the places of `members` members
- * (ctn_split_tree_share_t). */
-static size_t share(const unsigned char *data, uint32_t members)
-{
-    (void)data;
-    return members * sizeof(ctn_owner_place_t);
-}
-
-static ctn_step_t scatter(ctn_op_t *op)
-{
-    gather_scatter_sort_t *sort = ctn_op_state(op);
-    return ctn_split_tree_scatter(op, &sort->tree, share, &sort->data,
-                                  &sort->bytes);
-}
-
 static ctn_step_t end(ctn_op_t *op)
 {
-    gather_scatter_sort_t *sort = ctn_op_state(op);
-    ctn_step_t step = ctn_split_tree_end(op, &sort->tree);
+    const ctn_sort_t *sort = ctn_op_state(op);
+    ctn_step_t step = ctn_sort_end(op);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    if (sort->bytes == 0) {
+    if (sort->bytes == 0) { /* the comparator is inconsistent */
         return ctn_op_fail(op, CATENA_ERR_ARG); /* on all members */
     }
-    ctn_owner_place_apply(sort->sort.args->chain, (const void *)sort->data);
+    ctn_owner_place_apply(sort->args->chain, (const void *)sort->data);
     return CTN_STEP_NEXT;
 }
 
-static void finish_sort(ctn_op_t *op)
+static void finish(ctn_op_t *op)
 {
     gather_scatter_sort_t *sort = ctn_op_state(op);
-    ctn_split_tree_release(op, &sort->tree);
-    ctn_record_table_release(op->exec, &sort->table);
-    ctn_scratch_free(op->exec, sort->places, sort->places_bytes);
+    ctn_sort_release(op);
+    if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
+        ctn_scratch_free(op->exec, sort->places, sort->places_bytes);
+    }
 }
 
-static const ctn_phase_t sort_phases[] = {
-    {"begin", begin},     {"gather", gather}, {"find parts", find_parts},
-    {"scatter", scatter}, {"end", end},       {NULL, NULL}};
+static const ctn_phase_t sort_phases[] = {{"begin", begin},
+                                          {"gather", ctn_rooted_collect},
+                                          {"hand up", ctn_sort_hand_up},
+                                          {"find parts", find_parts},
+                                          {"receive", ctn_sort_receive},
+                                          {"scatter", ctn_rooted_send_down},
+                                          {"end", end},
+                                          {NULL, NULL}};
 
 static const ctn_algorithm_t sort_algorithm = {
     .name = "split/gather-scatter tree",
@@ -165,7 +144,7 @@ static const ctn_algorithm_t sort_algorithm = {
     .phases = sort_phases,
     .synchronizing =
         true, /* the root receives from all, and all receive from the root */
-    .finish = finish_sort,
+    .finish = finish,
 };
 
 ctn_op_t *ctn_split_gather_scatter(const ctn_split_args_t *args)

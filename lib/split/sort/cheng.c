@@ -24,20 +24,16 @@ enum { LEFT, RIGHT };
 
 /* Sorters exchange addresses in slots that the tree does not use: this one for
  * the address from the left, the next for that from the right. */
-enum { ADDRESS_SLOT = CTN_SPLIT_TREE_SLOTS };
+enum { ADDRESS_SLOT = 2 * CTN_ROOTED_ROUNDS };
 
 typedef struct cheng_sort {
-    ctn_sort_t sort; /* first */
+    /* First. Its table has at a sorter the records of its section, then those
+     * of its positions, which are its data. */
+    ctn_sort_t sort;
     /* working */
-    ctn_split_tree_t tree;    /* of the section */
-    ctn_record_table_t table; /* records gathered so far; at a sorter, those of
-                                 its section, then those of its positions */
-    ctn_chain_t sorters;      /* the chain of the sorters */
-    unsigned char *slots;     /* the slots of that chain; NULL: no such chain */
-    /* What is scattered: the records of this member's subtree, in the end the
-     * one of its position. No bytes: the comparator is inconsistent. */
-    const unsigned char *data;
-    size_t bytes;
+    unsigned levels;      /* of the trees: each is that of a section */
+    ctn_chain_t sorters;  /* the chain of the sorters */
+    unsigned char *slots; /* the slots of that chain; NULL: no such chain */
 } cheng_sort_t;
 
 /* The slots of a chain, and what it takes to start them on a page, as the
@@ -55,23 +51,18 @@ static unsigned levels_of(const ctn_split_args_t *args)
     return levels < rounds ? levels : rounds;
 }
 
+/** Move past the record of a member (ctn_rooted_skip_t). */
+static void skip_record(const unsigned char *data, size_t *at)
+{
+    *at += ctn_record_bytes((const void *)(data + *at));
+}
+
 static ctn_step_t begin(ctn_op_t *op)
 {
     cheng_sort_t *sort = ctn_op_state(op);
-    const ctn_split_args_t *args = sort->sort.args;
-    const ctn_record_t *record = args->record;
-    sort->tree.chain = args->parent;
-    sort->tree.levels = levels_of(args);
-    catena_status_t status = ctn_record_table_merge(
-        &args->by, &sort->table, record, ctn_record_bytes(record));
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-static ctn_step_t gather(ctn_op_t *op)
-{
-    cheng_sort_t *sort = ctn_op_state(op);
-    return ctn_split_tree_gather(op, &sort->tree, &sort->sort.args->by,
-                                 &sort->table);
+    sort->levels = levels_of(sort->sort.args);
+    sort->sort.skip = skip_record;
+    return ctn_sort_begin(op, sort->levels);
 }
 
 /* ---- the sorters ---- */
@@ -79,15 +70,15 @@ static ctn_step_t gather(ctn_op_t *op)
 /** Return whether this member is one of several sorters. */
 static bool sorts_with_others(const cheng_sort_t *sort)
 {
-    return ctn_split_tree_is_root(&sort->tree) &&
-           sort->tree.levels < sort->sort.args->parent->log->rounds;
+    return sort->sort.tree.is_root &&
+           sort->levels < sort->sort.args->parent->log->rounds;
 }
 
 /** Return the addresses of the sorters of the sections to the left and to the
  * right, in the parent. */
 static const ctn_address_t *next_sorters(const cheng_sort_t *sort)
 {
-    return sort->sort.args->parent->log->round[sort->tree.levels].side;
+    return sort->sort.args->parent->log->round[sort->levels].side;
 }
 
 /** Create this sorter's end of the chain of the sorters; its neighbors'
@@ -105,8 +96,8 @@ static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
     uint64_t skip = -self.offset % CTN_MEMBER_ALIGNMENT; /* to the next page */
     self.offset += skip;
     ctn_chain_init(&sort->sorters, (void *)(sort->slots + skip), self, 0);
-    sort->sorters.place.rank = place->rank >> sort->tree.levels;
-    sort->sorters.place.size = ((place->size - 1) >> sort->tree.levels) + 1;
+    sort->sorters.place.rank = place->rank >> sort->levels;
+    sort->sorters.place.size = ((place->size - 1) >> sort->levels) + 1;
     return CATENA_OK;
 }
 
@@ -151,20 +142,10 @@ static ctn_step_t sort_tables(ctn_op_t *op)
     sort->sorters.place.left = neighbor[LEFT];
     sort->sorters.place.right = neighbor[RIGHT];
     return ctn_op_call(op, ctn_exact_create(&sort->sort.args->by,
-                                            &sort->sorters, &sort->table));
+                                            &sort->sorters, &sort->sort.table));
 }
 
 /* ---- back ---- */
-
-/** Return the bytes of the first `members` records (ctn_split_tree_share_t). */
-static size_t share(const unsigned char *data, uint32_t members)
-{
-    const ctn_record_t *record = (const void *)data;
-    for (uint32_t i = 0; i < members; i++) {
-        record = ctn_record_next(record);
-    }
-    return (size_t)((const unsigned char *)record - data);
-}
 
 /** At a sorter: scatter the sorted table. Free the chain of the sorters. */
 static ctn_step_t prepare_scatter(ctn_op_t *op)
@@ -176,48 +157,34 @@ static ctn_step_t prepare_scatter(ctn_op_t *op)
         ctn_scratch_free(op->exec, sort->slots, CHAIN_BYTES);
     }
     /* The exact sort leaves no records if the comparator is inconsistent. */
-    sort->data = sort->table.bytes > 0 ? sort->table.records : nothing;
-    sort->bytes = sort->table.bytes;
+    sort->sort.bytes = sort->sort.table.bytes;
+    sort->sort.data = sort->sort.bytes > 0 ? sort->sort.table.records : nothing;
     return CTN_STEP_NEXT;
-}
-
-static ctn_step_t scatter(ctn_op_t *op)
-{
-    cheng_sort_t *sort = ctn_op_state(op);
-    return ctn_split_tree_scatter(op, &sort->tree, share, &sort->data,
-                                  &sort->bytes);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    cheng_sort_t *sort = ctn_op_state(op);
-    ctn_step_t step = ctn_split_tree_end(op, &sort->tree);
+    const ctn_sort_t *sort = ctn_op_state(op);
+    ctn_step_t step = ctn_sort_end(op);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
     catena_status_t status =
-        sort->bytes > 0 ? ctn_record_buffer_set(op->exec, sort->sort.item,
+        sort->bytes > 0 ? ctn_record_buffer_set(op->exec, sort->item,
                                                 (const void *)sort->data)
                         : CATENA_ERR_ARG;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static void finish_sort(ctn_op_t *op)
-{
-    cheng_sort_t *sort = ctn_op_state(op);
-    ctn_split_tree_release(op, &sort->tree);
-    ctn_record_table_release(op->exec, &sort->table);
-    /* After an error other members may still write into the sorters' slots,
-     * which are kept until the heap is destroyed. */
-}
-
 static const ctn_phase_t sort_phases[] = {
     {"begin", begin},
-    {"gather", gather},
+    {"gather", ctn_rooted_collect},
+    {"hand up", ctn_sort_hand_up},
     {"exchange addresses", exchange_addresses},
     {"sort", sort_tables},
     {"prepare scatter", prepare_scatter},
-    {"scatter", scatter},
+    {"receive", ctn_sort_receive},
+    {"scatter", ctn_rooted_send_down},
     {"end", end},
     {NULL, NULL}};
 
@@ -228,7 +195,7 @@ static const ctn_algorithm_t sort_algorithm = {
     .state_bytes = sizeof(cheng_sort_t),
     .phases = sort_phases,
     .synchronizing = true,
-    .finish = finish_sort,
+    .finish = ctn_sort_release,
 };
 
 ctn_op_t *ctn_split_cheng(const ctn_split_args_t *args)

@@ -94,6 +94,89 @@ void ctn_record_table_release(ctn_exec_t *exec, ctn_record_table_t *table)
     *table = (ctn_record_table_t){NULL, 0};
 }
 
+/* ---- records up a tree, data down ---- */
+
+/** Merge a child's table (ctn_rooted_incoming_t). */
+static catena_status_t merge(ctn_op_t *op, unsigned side,
+                             const ctn_receive_handle_t *receive_handle)
+{
+    (void)side;
+    ctn_sort_t *sort = ctn_op_state(op);
+    return ctn_record_table_merge(&sort->args->by, &sort->table,
+                                  receive_handle->data, receive_handle->bytes);
+}
+
+ctn_step_t ctn_sort_begin(ctn_op_t *op, unsigned levels)
+{
+    ctn_sort_t *sort = ctn_op_state(op);
+    const ctn_record_t *record = sort->args->record;
+    sort->tree.incoming = merge;
+    ctn_rooted_begin_section(&sort->tree, levels);
+    catena_status_t status = ctn_record_table_merge(
+        &sort->args->by, &sort->table, record, ctn_record_bytes(record));
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_sort_hand_up(ctn_op_t *op)
+{
+    const ctn_sort_t *sort = ctn_op_state(op);
+    catena_status_t status =
+        sort->tree.is_root
+            ? CATENA_OK
+            : ctn_rooted_send_up(op, sort->table.records, sort->table.bytes);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Set what the children get: all data but this member's own. */
+static void divide(ctn_sort_t *sort)
+{
+    size_t at = 0;
+    if (sort->bytes > 0) {
+        sort->skip(sort->data, &at);
+    }
+    ctn_rooted_divide(&sort->tree, CTN_RIGHT, sort->data, at, sort->bytes,
+                      sort->skip);
+}
+
+/** Take the data of this member's subtree (ctn_rooted_incoming_t). */
+static catena_status_t take(ctn_op_t *op, unsigned side,
+                            const ctn_receive_handle_t *receive_handle)
+{
+    (void)side;
+    ctn_sort_t *sort = ctn_op_state(op);
+    sort->data = receive_handle->data;
+    sort->bytes = receive_handle->bytes;
+    divide(sort);
+    return CATENA_OK;
+}
+
+ctn_step_t ctn_sort_receive(ctn_op_t *op)
+{
+    ctn_sort_t *sort = ctn_op_state(op);
+    sort->tree.incoming = take;
+    if (sort->tree.is_root) {
+        divide(sort);
+    }
+    return ctn_rooted_receive(op);
+}
+
+ctn_step_t ctn_sort_end(ctn_op_t *op)
+{
+    ctn_step_t step = ctn_rooted_await_parent(op);
+    return step == CTN_STEP_NEXT ? ctn_rooted_await_children(op) : step;
+}
+
+void ctn_sort_release(ctn_op_t *op)
+{
+    ctn_sort_t *sort = ctn_op_state(op);
+    /* After an error that this member may have alone, other members may still
+     * read its memory, which is kept until the heap is destroyed. */
+    if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
+        ctn_rooted_drop(op);
+        ctn_record_table_release(op->exec, &sort->table);
+    }
+}
+
 /* ---- the operation of a split by a sort ---- */
 
 typedef struct split_by_sort {
@@ -117,8 +200,10 @@ static ctn_step_t sort_records(ctn_op_t *op)
     ctn_op_t *child =
         ctn_op_create(op->exec, split->sort, &split->args.parent->sequence);
     if (child != NULL) {
-        *(ctn_sort_t *)ctn_op_state(child) =
-            (ctn_sort_t){&split->args, &split->item};
+        ctn_sort_t *sort = ctn_op_state(child);
+        sort->tree.chain = split->args.parent;
+        sort->args = &split->args;
+        sort->item = &split->item;
     }
     return ctn_op_call(op, child);
 }

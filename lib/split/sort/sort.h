@@ -1,12 +1,12 @@
 #ifndef CTN_SPLIT_SORT_SORT_H
 #define CTN_SPLIT_SORT_SORT_H
 
-#include "exec/message.h"
+#include "group/rooted_tree.h"
 #include "split/algorithms.h"
 
 /* Shared by the parallel sorts of a split: the record that a member holds for
- * another one, tables of records, the trees on which tables travel, and the
- * place of a record's owner (the member that brought the record). */
+ * another one, tables of records, which travel on trees, and the place of a
+ * record's owner (the member that brought the record). */
 
 /** A copy of a record of any length; zeroed before the first use. */
 typedef struct ctn_record_buffer {
@@ -28,11 +28,25 @@ catena_status_t ctn_record_buffer_set(ctn_exec_t *exec,
                                       const ctn_record_t *record);
 void ctn_record_buffer_release(ctn_exec_t *exec, ctn_record_buffer_t *item);
 
+/** Sorted records, one behind the other; zeroed before the first use. */
+typedef struct ctn_record_table {
+    unsigned char *records;
+    size_t bytes;
+} ctn_record_table_t;
+
 /** State of the operation of a sort: its first member. */
 typedef struct ctn_sort {
+    ctn_rooted_t tree; /* first; over the parent */
+    /* arguments */
     const ctn_split_args_t *args;
     ctn_record_buffer_t *item; /* the result: the record whose position in the
                                   order is this member's rank in the parent */
+    /* working */
+    ctn_record_table_t table;  /* records gathered up the tree, in order */
+    const unsigned char *data; /* sent down the tree; the root sets them */
+    size_t bytes;
+    /* Moves past the data of one member; set by the algorithm. */
+    ctn_rooted_skip_t skip;
 } ctn_sort_t;
 
 /** Create the operation of a split by a sort: it builds the log-chain of the
@@ -44,6 +58,25 @@ typedef struct ctn_sort {
 ctn_op_t *ctn_split_by_sort(const ctn_split_args_t *args,
                             const ctn_algorithm_t *sort, bool finalize);
 
+/* Phases of a sort that gathers records up the tree, in this order, and then
+ * sends data down. ctn_rooted_collect is the second one. */
+
+/** Called by the first phase: begin the trees of sections of 2^levels members
+ * (ctn_rooted_begin_section); make a table of this member's record. */
+ctn_step_t ctn_sort_begin(ctn_op_t *op, unsigned levels);
+/** Send the table to the parent in the tree. The root has that of the whole
+ * section. */
+ctn_step_t ctn_sort_hand_up(ctn_op_t *op);
+/** At the root, `data` are for all members of the section, in their order.
+ * Get them from the parent at others. With no bytes at the root there are none
+ * at all members. */
+ctn_step_t ctn_sort_receive(ctn_op_t *op);
+/** After ctn_rooted_send_down: wait until parent and children have read the
+ * messages of this member. `data` begins with what is for it. */
+ctn_step_t ctn_sort_end(ctn_op_t *op);
+/** Release what the phases hold; the algorithm's `finish` calls it. */
+void ctn_sort_release(ctn_op_t *op);
+
 /** The place of a record's owner in its new chain. */
 typedef struct ctn_owner_place {
     uint32_t size;
@@ -54,12 +87,6 @@ typedef struct ctn_owner_place {
 
 /** Set the place of `chain`; its log-chain is dropped. */
 void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place);
-
-/** Sorted records, one behind the other; zeroed before the first use. */
-typedef struct ctn_record_table {
-    unsigned char *records;
-    size_t bytes;
-} ctn_record_table_t;
 
 /** Return the record after `record` in the same table. */
 static inline const ctn_record_t *ctn_record_next(const ctn_record_t *record)
@@ -77,55 +104,5 @@ catena_status_t ctn_record_table_merge(const ctn_order_by_t *by,
                                        ctn_record_table_t *table,
                                        const void *records, size_t bytes);
 void ctn_record_table_release(ctn_exec_t *exec, ctn_record_table_t *table);
-
-/** Binomial trees over a chain with a log-chain: one tree for each 2^levels
- * consecutive members (a section), whose first member is the root. The
- * subtree of a member at level l has the 2^l members from itself on, as far as
- * they exist. Uses slots 0 to CTN_SPLIT_TREE_SLOTS - 1. */
-typedef struct ctn_split_tree {
-    /* arguments */
-    const ctn_chain_t *chain;
-    unsigned levels; /* at most the log-chain's rounds */
-    /* working */
-    unsigned level; /* from 0 up to that of the member's subtree, which is
-                       `levels` at the root */
-    ctn_receive_handle_t receive_handle;
-    ctn_send_handle_t up;       /* the message to the tree parent */
-    ctn_send_handle_t down[32]; /* the messages to the children, by level */
-} ctn_split_tree_t;
-
-#define CTN_SPLIT_TREE_SLOTS 64u
-
-static inline bool ctn_split_tree_is_root(const ctn_split_tree_t *tree)
-{
-    return (tree->chain->place.rank & ((UINT64_C(1) << tree->levels) - 1)) == 0;
-}
-
-/* Three steps for phases of an operation, which run in this order and return
- * what phases return. */
-
-/** Merge tables on the way up. `table` is the member's own at first. In the end
- * it is that of the whole section at the root, and empty at other members. */
-ctn_step_t ctn_split_tree_gather(ctn_op_t *op, ctn_split_tree_t *tree,
-                                 const ctn_order_by_t *by,
-                                 ctn_record_table_t *table);
-
-/** Return how many bytes of `data`, which are those of a subtree, are for its
- * first `members` members. */
-typedef size_t (*ctn_split_tree_share_t)(const unsigned char *data,
-                                         uint32_t members);
-
-/** Send data down. At the root *data, of *bytes bytes, is for all members of
- * the section, in their order. In the end *data and *bytes are this member's
- * part. If *bytes is 0 at the root, it becomes 0 at all members. */
-ctn_step_t ctn_split_tree_scatter(ctn_op_t *op, ctn_split_tree_t *tree,
-                                  ctn_split_tree_share_t share,
-                                  const unsigned char **data, size_t *bytes);
-
-/** Wait until the receivers have read all messages of this member. */
-ctn_step_t ctn_split_tree_end(ctn_op_t *op, ctn_split_tree_t *tree);
-/** Release the tree; the algorithm's `finish` calls it. The *data of a scatter
- * become invalid. */
-void ctn_split_tree_release(ctn_op_t *op, ctn_split_tree_t *tree);
 
 #endif
