@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ranks/helpers/anyorder.h"
 #include "ranks/helpers/rank_test.h"
 #include "ranks/helpers/refuse.h"
 
@@ -259,8 +260,16 @@ static void any_and_some(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
 }
 
+static void sums(rank_test_t *test)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        sums_of_any_length(test, seed);
+    }
+}
+
 static const rank_case_t cases[] = {
     {"settings_of_now", settings_of_now},
+    {"sums_of_any_length", sums},
     {"in_order_alone_on_some", in_order_alone_on_some},
     {"handles", handles},
     {"any_and_some", any_and_some},

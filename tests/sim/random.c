@@ -189,6 +189,12 @@ static void freed(rank_test_t *test, draw_t *draw, uint64_t random)
     freed_in_any_order(test, random);
 }
 
+static void sums(rank_test_t *test, draw_t *draw, uint64_t random)
+{
+    (void)draw;
+    sums_of_any_length(test, random);
+}
+
 /** When a rank is to die, errors are expected: all ranks end with one and
  * release everything. */
 static void dying(rank_test_t *test, draw_t *draw, uint64_t random)
@@ -231,6 +237,7 @@ static const kind_t kinds[] = {
     {"a rank dies in collectives", dying_collectives, false, true},
     {"persistent in any order", started, false, false},
     {"freed in any order", freed, false, false},
+    {"sums of any length", sums, false, false},
     {"neighborhoods", neighborhoods, false, false},
     {"a rank dies in neighborhoods", dying_neighborhoods, false, true},
 };

@@ -303,3 +303,84 @@ void started_in_any_order(rank_test_t *test, uint64_t seed, int requests,
     close_place(test, &place[2]);
     free(s);
 }
+
+/* ---- polling ---- */
+
+enum {
+    SUMS = 6,
+    CHUNK = 32768 / sizeof(int64_t), /* elements of a chunk */
+    UNDER_WAY = 6                    /* chunks of one operation */
+};
+
+typedef struct sum {
+    int64_t *in, *out;
+    size_t count;
+    catena_request_t *request;
+} sum_t;
+
+static void start_sum(rank_test_t *test, sum_t *sum, size_t count,
+                      catena_group_t *group)
+{
+    *sum = (sum_t){.in = malloc(count * sizeof(int64_t)),
+                   .out = malloc(count * sizeof(int64_t)),
+                   .count = count};
+    for (size_t i = 0; i < count; i++) {
+        sum->in[i] = catena_group_rank(group) + (int64_t)(i + count);
+    }
+    RANK_CHECK(test, catena_iallreduce(sum->in, sum->out, count, CATENA_INT64,
+                                       CATENA_SUM, group,
+                                       &sum->request) == CATENA_OK);
+}
+
+static void end_sum(rank_test_t *test, sum_t *sum, const catena_group_t *group)
+{
+    int64_t size = catena_group_size(group);
+    size_t wrong = 0;
+    RANK_CHECK(test, catena_request_wait(&sum->request) == CATENA_OK);
+    for (size_t i = 0; i < sum->count; i++) {
+        wrong += sum->out[i] !=
+                 size * ((int64_t)(i + sum->count) * 2 + size - 1) / 2;
+    }
+    RANK_CHECK(test, wrong == 0);
+    free(sum->in);
+    free(sum->out);
+}
+
+/** Poll until a request is complete, at most so many times. */
+static void poll_some(rank_test_t *test, catena_request_t **request,
+                      uint64_t times)
+{
+    int done = 0;
+    while (times-- > 0 && !done) {
+        RANK_CHECK(test, catena_request_test(request, &done) == CATENA_OK);
+    }
+}
+
+void sums_of_any_length(rank_test_t *test, uint64_t seed)
+{
+    catena_group_t *node = NULL;
+    catena_group_t *part = NULL;
+    sum_t sum[SUMS];
+    uint64_t shared = seed;
+    uint64_t own = own_random(test, seed);
+    RANK_CHECK(test, catena_group_split_level(test->world, CATENA_LEVEL_NODE, 0,
+                                              &node) == CATENA_OK);
+    int rank = catena_group_rank(node);
+    RANK_CHECK(test,
+               catena_group_split(node, rank / 4, rank, &part) == CATENA_OK);
+    for (int i = 0; i < SUMS; i++) {
+        bool many = ctn_random(&shared) % 2 == 0;
+        size_t count = (size_t)ctn_random_below(&shared, CHUNK / 8) + 1;
+        start_sum(test, &sum[i],
+                  many ? count + CHUNK * (UNDER_WAY + count % 4) : count, part);
+        if ((catena_group_rank(part) + i) % 2 != 0) {
+            poll_some(test, &sum[i].request,
+                      UINT64_C(1) << ctn_random_below(&own, 10));
+        }
+    }
+    for (int i = 0; i < SUMS; i++) {
+        end_sum(test, &sum[i], part);
+    }
+    RANK_CHECK(test, catena_group_free(&part) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(&node) == CATENA_OK);
+}

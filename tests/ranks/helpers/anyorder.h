@@ -16,4 +16,9 @@ void freed_in_any_order(rank_test_t *test, uint64_t seed);
 void started_in_any_order(rank_test_t *test, uint64_t seed, int requests,
                           int turns);
 
+/** Nonblocking sums of a few elements and of many chunks, on parts of at most
+ * four members. Between two of them half of the ranks poll and the others do
+ * not, so on some ranks an operation finds the earlier ones further on. */
+void sums_of_any_length(rank_test_t *test, uint64_t seed);
+
 #endif
