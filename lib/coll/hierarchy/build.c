@@ -183,7 +183,7 @@ static void report_different_settings(const hierarchy_build_t *build)
         "CATENA_<COLLECTIVE>_ALGORITHM and of catena_group_set on all ranks, "
         "found on rank %u: %s",
         group->chain.place.rank - 1, group->chain.place.rank,
-        group->chain.place.rank, list);
+        group->chain.place.rank, list[0] != '\0' ? list : "auto for all");
 }
 
 /* ---- chains ---- */

@@ -205,17 +205,16 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_coll_t of,
         snprintf(text, CTN_HIERARCHY_LEVELS_BYTES, "%s", set);
         return CATENA_OK;
     }
-    char name[CTN_HIERARCHY_NAME_BYTES];
-    const char *value_text =
-        ctn_hierarchy_setting(group->exec->config, (int)of, name);
-    if (value_text == NULL) {
-        value_text =
-            ctn_hierarchy_setting(group->exec->config, CTN_COLL_COUNT, name);
-    }
-    if (value_text == NULL) {
-        snprintf(text, CTN_HIERARCHY_LEVELS_BYTES, "%s", automatic);
+    const ctn_config_t *config = group->exec->config;
+    int from = ctn_hierarchy_setting(config, (int)of, NULL) != NULL
+                   ? (int)of
+                   : CTN_COLL_COUNT;
+    if (ctn_hierarchy_setting(config, from, NULL) == NULL) {
+        memcpy(text, automatic, sizeof(automatic));
         return CATENA_OK;
     }
+    char name[CTN_HIERARCHY_NAME_BYTES];
+    const char *value_text = ctn_hierarchy_setting(config, from, name);
     ctn_hierarchy_levels_t levels;
     catena_status_t status =
         ctn_hierarchy_levels_read(group->exec->log, name, value_text, &levels);
@@ -239,6 +238,7 @@ ctn_hierarchies_write(const ctn_hierarchies_t *all,
                       char text[CTN_COLL_COUNT * CTN_SETTING_BYTES])
 {
     char *at = text;
+    *at = '\0';
     for (int i = 0; i < CTN_COLL_COUNT; i++) {
         char levels[CTN_HIERARCHY_LEVELS_BYTES];
         const char *algorithm =
@@ -247,10 +247,14 @@ ctn_hierarchies_write(const ctn_hierarchies_t *all,
         if (status != CATENA_OK) {
             return status;
         }
+        bool chosen = strcasecmp(algorithm, automatic) == 0;
+        if (chosen && strcmp(levels, automatic) == 0) {
+            continue;
+        }
         at += snprintf(
             at, CTN_HIERARCHY_LEVELS_BYTES + CTN_HIERARCHY_NAME_BYTES,
-            "%s%s=%s", i > 0 ? " " : "", ctn_collective_names[i], levels);
-        if (strcasecmp(algorithm, automatic) != 0) {
+            "%s%s=%s", at > text ? " " : "", ctn_collective_names[i], levels);
+        if (!chosen) {
             at += snprintf(at, CTN_HIERARCHY_NAME_BYTES, "(%.*s)",
                            CTN_HIERARCHY_NAME_BYTES - 3, algorithm);
         }

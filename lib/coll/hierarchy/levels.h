@@ -62,8 +62,9 @@ typedef struct ctn_hierarchies {
 /* For one collective in the text below: name, levels and algorithm. */
 #define CTN_SETTING_BYTES (CTN_HIERARCHY_LEVELS_BYTES + 128u)
 
-/** Write the hierarchies of all collectives with the algorithms that the
- * settings name: "barrier=auto bcast=node:shm,network:ucx(staged) ...".
+/** Write the hierarchies of the collectives that have one by the settings, with
+ * the algorithm if the settings name one: "barrier=auto(flags)
+ * bcast=node:shm,network:ucx". The text is empty if all are automatic.
  * @return as ctn_hierarchy_levels_read */
 catena_status_t
 ctn_hierarchies_write(const ctn_hierarchies_t *all,
