@@ -17,6 +17,7 @@
 #include "exec/handshake.h"
 #include "group/group.h"
 #include "heap/heap.h"
+#include "model/tuning.h"
 #include "settings.h"
 #include "simulated.h"
 #include "topo/locality.h"
@@ -160,6 +161,7 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->log = &context->log;
     exec->config = &context->config;
     exec->locality = &context->locality;
+    exec->tuning = context->tuning;
     exec->heap = context->heap;
     exec->local = context->node;
     exec->network = context->network;
@@ -325,6 +327,7 @@ static void leave(catena_context_t *context)
     } else if (context->boot != NULL) {
         ctn_boot_destroy(context->boot);
     }
+    ctn_tuning_close(context->tuning);
     ctn_config_release(&context->config);
     free(context);
 }
@@ -363,6 +366,11 @@ catena_status_t catena_init(const catena_config_t *config,
     context->log.level = ctn_job_config(&context->config)->log_level;
     context->sim = own.sim;
     status = ctn_settings_check(&context->log, &context->config);
+    if (status == CATENA_OK) {
+        status = ctn_tuning_open(&context->log,
+                                 ctn_model_config(&context->config)->tuning,
+                                 &context->tuning);
+    }
     if (status == CATENA_OK) {
         status = join(context);
     }

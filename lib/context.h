@@ -12,6 +12,7 @@ struct catena_context {
     struct catena_sim_rank *sim; /* NULL: not simulated */
     ctn_log_t log;
     ctn_config_t config;
+    const struct ctn_tuning *tuning;
     ctn_locality_t locality;
     ctn_resources_t resources; /* found on demand by topo/levels.c */
     struct ctn_boot *boot;

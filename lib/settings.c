@@ -3,7 +3,6 @@
 #include "settings.h"
 
 #include <catena/context.h>
-#include <string.h>
 
 #include "coll/hierarchy/settings.h"
 #include "coll/select/select.h"
@@ -43,31 +42,11 @@ ctn_setting_tables_t ctn_settings = {
     &ctn_select_settings,    &ctn_neighbor_settings,
     &ctn_hierarchy_settings, NULL};
 
-/** Report now if the tuning cannot be read: it is read again when a group needs
- * it. */
-static catena_status_t check_tuning(const ctn_log_t *log,
-                                    const ctn_config_t *config)
-{
-    const char *name = ctn_model_config(config)->tuning;
-    ctn_tuning_t *tuning;
-    if (strcmp(name, "auto") == 0) {
-        return CATENA_OK;
-    }
-    catena_status_t status = ctn_tuning_open(log, name, &tuning);
-    if (status == CATENA_OK) {
-        ctn_tuning_close(tuning);
-    }
-    return status;
-}
-
 catena_status_t ctn_settings_check(const ctn_log_t *log,
                                    const ctn_config_t *config)
 {
     catena_status_t status = ctn_select_check(log, config);
-    if (status == CATENA_OK) {
-        status = ctn_hierarchy_check(log, config);
-    }
-    return status == CATENA_OK ? check_tuning(log, config) : status;
+    return status == CATENA_OK ? ctn_hierarchy_check(log, config) : status;
 }
 
 catena_status_t catena_config_print(FILE *stream, int help)

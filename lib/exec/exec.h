@@ -250,8 +250,9 @@ struct ctn_exec {
     uint32_t reported; /* calls of ctn_exec_report_cpu */
     uint32_t passes;   /* calls of ctn_exec_pass_time */
     const ctn_log_t *log;
-    const ctn_config_t *config;     /* settings: each layer finds its own */
-    const ctn_locality_t *locality; /* of this rank */
+    const ctn_config_t *config;      /* settings: each layer finds its own */
+    const ctn_locality_t *locality;  /* of this rank */
+    const struct ctn_tuning *tuning; /* rules that select algorithms */
     ctn_heap_t *heap;
     /* Operations that return memory. They do not count as active, so small
      * calls still run inline; a wait polls them from time to time. */

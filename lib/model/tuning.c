@@ -1,4 +1,4 @@
-/* Opens tunings, and finds the rule for a group. */
+/* Opens tunings, and finds the rules that match. */
 
 #include "model/tuning.h"
 
@@ -8,13 +8,19 @@
 
 #include "model/document.h"
 #include "model/tuning_parts.h"
-#include "model/tunings.h"
 
-const ctn_tuned_algorithm_t ctn_tuned_algorithm[] = {
-    {"direct", true, true, false},  {"shift", true, false, false},
-    {"bruck", false, false, false}, {"morton", false, false, false},
-    {"l-a2a", true, true, false},   {"mpml", true, true, true},
-    {"nmpml", true, true, true},    {"onmpml", true, true, true},
+#define NAME(NAME, text) [CTN_ALGORITHM_##NAME] = (text),
+const char *const ctn_algorithm_names[CTN_ALGORITHMS] = {
+    CTN_EACH_ALGORITHM(NAME)};
+
+#define BIT CTN_ALGORITHM_BIT
+#define VECTORS                                                                \
+    (BIT(DIRECT) | BIT(SHIFT) | BIT(L_A2A) | BIT(MPML) | BIT(NMPML) |          \
+     BIT(ONMPML))
+
+const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS] = {
+    [CTN_RULES_ALLTOALL] = {"alltoall", VECTORS | BIT(BRUCK) | BIT(MORTON)},
+    [CTN_RULES_ALLTOALLV] = {"alltoallv", VECTORS},
 };
 
 static const ctn_setting_t settings[] = {
@@ -30,43 +36,18 @@ const ctn_setting_table_t ctn_model_settings =
     CTN_SETTING_TABLE(settings, ctn_model_config_t);
 
 const ctn_rule_t ctn_rule_anywhere = {
-    .nodes_from = 1,
-    .nodes_to = UINT32_MAX,
-    .ppn_from = 1,
-    .ppn_to = UINT32_MAX,
+    .ranks = {1, UINT32_MAX},
+    .nodes = {1, UINT32_MAX},
+    .ppn = {1, UINT32_MAX},
     .bytes_to = SIZE_MAX,
+    .bytes_to_by_rank = SIZE_MAX,
+    .algorithm = CTN_ALGORITHMS,
     .direct_above = SIZE_MAX,
     .direct_above_w = SIZE_MAX,
 };
 
 /* ---- open and close ---- */
 
-/** @param name NULL and "auto": the default one */
-static catena_status_t open_builtin(const ctn_log_t *log, const char *name,
-                                    ctn_tuning_t *tuning)
-{
-    const char *wanted =
-        name == NULL || strcmp(name, "auto") == 0 ? "default" : name;
-    for (size_t i = 0; i < ctn_builtin_tunings; i++) {
-        if (strcmp(ctn_builtin_tuning[i].name, wanted) == 0) {
-            json_error_t error;
-            json_t *root = json_loads(ctn_builtin_tuning[i].text,
-                                      JSON_REJECT_DUPLICATES, &error);
-            catena_status_t status =
-                root != NULL ? ctn_tuning_read(log, wanted, root, tuning)
-                             : CATENA_ERR_NO_MEMORY;
-            json_decref(root);
-            return status;
-        }
-    }
-    ctn_error(log,
-              "there is no tuning '%s'; expected auto, machine:NAME, or the "
-              "path of a file (with a '/', or ending in .json)",
-              name);
-    return CATENA_ERR_ARG;
-}
-
-/** Open a file; where none of its rules matches, the default tuning decides. */
 static catena_status_t open_file(const ctn_log_t *log, const char *path,
                                  ctn_tuning_t *tuning)
 {
@@ -77,8 +58,7 @@ static catena_status_t open_file(const ctn_log_t *log, const char *path,
     }
     status = ctn_tuning_read(log, path, root, tuning);
     json_decref(root);
-    return status == CATENA_OK ? ctn_tuning_open(log, NULL, &tuning->rest)
-                               : status;
+    return status;
 }
 
 /** @param name "machine:NAME" */
@@ -90,20 +70,27 @@ static catena_status_t open_machine(const ctn_log_t *log, const char *name,
 }
 
 catena_status_t ctn_tuning_open(const ctn_log_t *log, const char *name,
-                                ctn_tuning_t **out)
+                                const ctn_tuning_t **out)
 {
+    if (name == NULL || strcmp(name, "auto") == 0 ||
+        strcmp(name, ctn_tuning_default.name) == 0) {
+        *out = &ctn_tuning_default;
+        return CATENA_OK;
+    }
+    bool machine = strncmp(name, "machine:", 8) == 0;
+    if (!machine && !ctn_document_is_path(name)) {
+        ctn_error(log,
+                  "there is no tuning '%s'; expected auto, machine:NAME, or "
+                  "the path of a file (with a '/', or ending in .json)",
+                  name);
+        return CATENA_ERR_ARG;
+    }
     ctn_tuning_t *tuning = calloc(1, sizeof(*tuning));
-    catena_status_t status;
     if (tuning == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    if (name != NULL && strncmp(name, "machine:", 8) == 0) {
-        status = open_machine(log, name, tuning);
-    } else if (name != NULL && ctn_document_is_path(name)) {
-        status = open_file(log, name, tuning);
-    } else {
-        status = open_builtin(log, name, tuning);
-    }
+    catena_status_t status = machine ? open_machine(log, name, tuning)
+                                     : open_file(log, name, tuning);
     if (status != CATENA_OK) {
         ctn_tuning_close(tuning);
         return status;
@@ -112,17 +99,16 @@ catena_status_t ctn_tuning_open(const ctn_log_t *log, const char *name,
     return CATENA_OK;
 }
 
-void ctn_tuning_close(ctn_tuning_t *tuning)
+void ctn_tuning_close(const ctn_tuning_t *tuning)
 {
-    if (tuning == NULL) {
+    if (tuning == NULL || tuning == &ctn_tuning_default) {
         return;
     }
-    for (int i = 0; i < CTN_COLLECTIVES; i++) {
-        free(tuning->list[i].rule);
+    for (int i = 0; i < CTN_RULES_LISTS; i++) {
+        free((void *)(uintptr_t)tuning->list[i].rule);
     }
     ctn_machine_free(tuning->machine);
-    ctn_tuning_close(tuning->rest);
-    free(tuning);
+    free((void *)(uintptr_t)tuning);
 }
 
 const char *ctn_tuning_name(const ctn_tuning_t *tuning)
@@ -130,46 +116,89 @@ const char *ctn_tuning_name(const ctn_tuning_t *tuning)
     return tuning->name;
 }
 
+const catena_machine_t *ctn_tuning_machine(const ctn_tuning_t *tuning)
+{
+    return tuning->machine;
+}
+
 /* ---- selection ---- */
 
-/** Whether a rule matches. */
-static bool holds(const ctn_rule_t *rule, uint32_t nodes, uint32_t ppn,
-                  size_t bytes)
+static bool is_within(uint32_t number, const ctn_bounds_t *bounds)
 {
-    return nodes >= rule->nodes_from && nodes <= rule->nodes_to &&
-           ppn >= rule->ppn_from && ppn <= rule->ppn_to &&
-           bytes <= rule->bytes_to;
+    return number >= bounds->from && number <= bounds->to;
 }
 
-static const ctn_rule_t *first_match(const ctn_tuning_t *tuning,
-                                     ctn_collective_t collective,
-                                     uint32_t nodes, uint32_t ppn, size_t bytes)
+static bool is_accepted(uint8_t accepts, bool value)
 {
-    const ctn_rules_t *list = &tuning->list[collective];
+    return accepts == CTN_ACCEPTS_BOTH ||
+           (accepts == CTN_ACCEPTS_TRUE) == value;
+}
+
+/** Whether a rule matches, but for the length and the mode. */
+static bool matches(const ctn_rule_t *rule, ctn_algorithm_set_t possible,
+                    const ctn_rule_facts_t *facts)
+{
+    return (possible >> rule->algorithm & 1) != 0 &&
+           is_within(facts->ranks, &rule->ranks) &&
+           is_within(facts->nodes, &rule->nodes) &&
+           is_within(facts->ppn, &rule->ppn) &&
+           is_accepted(rule->oversubscribed, facts->oversubscribed);
+}
+
+/** The longest length that a rule matches. */
+static size_t longest(const ctn_rule_t *rule, uint32_t ranks)
+{
+    size_t by_rank = rule->bytes_to_by_rank <= SIZE_MAX / ranks
+                         ? rule->bytes_to_by_rank * ranks
+                         : SIZE_MAX;
+    return by_rank < rule->bytes_to ? by_rank : rule->bytes_to;
+}
+
+/** Find the first rule of a list that matches. Its choice begins above the
+ * lengths of those before it that would match shorter ones.
+ * @return whether there is one */
+static bool find_first(const ctn_rules_t *list, ctn_algorithm_set_t possible,
+                       const ctn_rule_facts_t *facts, size_t bytes,
+                       ctn_choice_t *out)
+{
     for (size_t i = 0; i < list->count; i++) {
-        if (holds(&list->rule[i], nodes, ppn, bytes)) {
-            return &list->rule[i];
+        const ctn_rule_t *rule = &list->rule[i];
+        if (!matches(rule, possible, facts)) {
+            continue;
         }
+        out->by_mode |= rule->blocking != CTN_ACCEPTS_BOTH;
+        if (!is_accepted(rule->blocking, facts->blocking)) {
+            continue;
+        }
+        size_t to = longest(rule, facts->ranks);
+        if (bytes <= to) {
+            out->rule = rule;
+            out->to = to;
+            return true;
+        }
+        out->from = out->from > to ? out->from : to + 1;
     }
-    return tuning->rest != NULL
-               ? first_match(tuning->rest, collective, nodes, ppn, bytes)
-               : NULL;
+    return false;
 }
 
-bool ctn_tuning_find(const ctn_tuning_t *tuning, bool vector, uint32_t nodes,
-                     uint32_t ppn, size_t bytes, ctn_rule_t *out)
+void ctn_tuning_find(const ctn_tuning_t *tuning, ctn_rules_of_t list,
+                     ctn_algorithm_set_t possible,
+                     const ctn_rule_facts_t *facts, size_t bytes,
+                     ctn_choice_t *out)
 {
-    ctn_collective_t found = vector ? CTN_ALLTOALLV : CTN_ALLTOALL;
-    if (nodes == 0 || ppn == 0) {
-        return false;
+    *out = (ctn_choice_t){.blocking = facts->blocking};
+    if (!find_first(&tuning->list[list], possible, facts, bytes, out)) {
+        (void)find_first(&ctn_tuning_default.list[list], possible, facts, bytes,
+                         out);
     }
-    if (tuning->machine != NULL) {
-        *out = ctn_tuning_by_formulas(tuning, found, nodes, ppn, bytes);
-        return true;
+}
+
+void ctn_rule_describe(const ctn_rule_t *rule, char *text, size_t bytes)
+{
+    if (rule->number > 0) {
+        snprintf(text, bytes, "rule %u of tuning %.40s", rule->number,
+                 rule->tuning);
+    } else {
+        snprintf(text, bytes, "formulas, machine %.40s", rule->tuning);
     }
-    const ctn_rule_t *rule = first_match(tuning, found, nodes, ppn, bytes);
-    if (rule != NULL) {
-        *out = *rule;
-    }
-    return rule != NULL;
 }

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "core/config.h"
+#include "core/suggest.h"
 #include "core/units.h"
 #include "model/tuning_parts.h"
-
-const char *const ctn_collective_name[CTN_COLLECTIVES] = {"alltoall",
-                                                          "alltoallv"};
 
 /* ---- the keys of a rule ---- */
 
@@ -18,7 +16,7 @@ struct field;
 /** Reads the value of a key into a member of a rule. Returns false if `value`
  * is invalid. */
 typedef bool (*reader_t)(const struct field *key, const json_t *value,
-                         ctn_collective_t collective, void *field);
+                         ctn_rules_of_t list, void *field);
 
 /* A key of a rule. */
 typedef struct field {
@@ -44,38 +42,43 @@ static bool read_number(const struct field *key, const json_t *value,
 
 /** Read a number, or [from, to], where null leaves a bound unchanged. */
 static bool read_range(const struct field *key, const json_t *value,
-                       ctn_collective_t collective, void *field)
+                       ctn_rules_of_t list, void *field)
 {
-    uint32_t *bound = field; /* from, to */
-    (void)collective;
+    ctn_bounds_t *bounds = field;
+    uint32_t *bound[] = {&bounds->from, &bounds->to};
+    (void)list;
     if (!json_is_array(value)) {
-        bool good = read_number(key, value, &bound[0]);
-        bound[1] = bound[0];
+        bool good = read_number(key, value, &bounds->from);
+        bounds->to = bounds->from;
         return good;
     }
     for (size_t i = 0; i < 2; i++) {
         const json_t *end = json_array_get(value, i);
-        if (!json_is_null(end) && !read_number(key, end, &bound[i])) {
+        if (!json_is_null(end) && !read_number(key, end, bound[i])) {
             return false;
         }
     }
-    return json_array_size(value) == 2 && bound[0] <= bound[1];
+    return json_array_size(value) == 2 && bounds->from <= bounds->to;
 }
 
-_Static_assert(offsetof(ctn_rule_t, nodes_to) ==
-                       offsetof(ctn_rule_t, nodes_from) + sizeof(uint32_t) &&
-                   offsetof(ctn_rule_t, ppn_to) ==
-                       offsetof(ctn_rule_t, ppn_from) + sizeof(uint32_t),
-               "read_range writes both bounds");
+static bool read_case(const struct field *key, const json_t *value,
+                      ctn_rules_of_t list, void *field)
+{
+    uint8_t *accepts = field;
+    (void)key;
+    (void)list;
+    *accepts = json_is_true(value) ? CTN_ACCEPTS_TRUE : CTN_ACCEPTS_FALSE;
+    return json_is_boolean(value);
+}
 
 /** Read a number of bytes, or a text with a unit: "64k". */
 static bool read_bytes(const struct field *key, const json_t *value,
-                       ctn_collective_t collective, void *field)
+                       ctn_rules_of_t list, void *field)
 {
     size_t *bytes = field;
     const char *text = json_string_value(value);
     (void)key;
-    (void)collective;
+    (void)list;
     if (text != NULL) {
         return ctn_units_bytes(text, bytes);
     }
@@ -88,44 +91,41 @@ static bool read_bytes(const struct field *key, const json_t *value,
 
 /** Read a number, or "auto", which leaves the member 0. */
 static bool read_count(const struct field *key, const json_t *value,
-                       ctn_collective_t collective, void *field)
+                       ctn_rules_of_t list, void *field)
 {
     const char *text = json_string_value(value);
-    (void)collective;
+    (void)list;
     return (text != NULL && strcmp(text, "auto") == 0) ||
            read_number(key, value, field);
 }
 
-/** Whether rules for a collective may select an algorithm. */
-static bool has_algorithm(ctn_collective_t collective,
-                          const ctn_tuned_algorithm_t *algorithm)
-{
-    return collective != CTN_ALLTOALLV || algorithm->vector;
-}
-
 static bool read_algorithm(const struct field *key, const json_t *value,
-                           ctn_collective_t collective, void *field)
+                           ctn_rules_of_t list, void *field)
 {
     const char *text = json_string_value(value);
+    ctn_algorithm_name_t *algorithm = field;
     (void)key;
-    for (size_t i = 0; text != NULL && i < CTN_TUNED_ALGORITHMS; i++) {
-        if (strcmp(text, ctn_tuned_algorithm[i].name) == 0 &&
-            has_algorithm(collective, &ctn_tuned_algorithm[i])) {
-            memcpy(field, text, strlen(text) + 1);
+    for (unsigned i = 0; text != NULL && i < CTN_ALGORITHMS; i++) {
+        if (strcmp(text, ctn_algorithm_names[i]) == 0 &&
+            (ctn_tuned[list].algorithms >> i & 1) != 0) {
+            *algorithm = (ctn_algorithm_name_t)i;
             return true;
         }
     }
     return false;
 }
 
+/* The lists whose rules have a key, as bits. */
 enum {
-    ALLTOALL = 1 << CTN_ALLTOALL,
-    ALLTOALLV = 1 << CTN_ALLTOALLV,
-    ALL = ALLTOALL | ALLTOALLV
+    ALL = (1 << CTN_RULES_LISTS) - 1,
+    ALLTOALLV = 1 << CTN_RULES_ALLTOALLV,
+    ALLTOALLS = 1 << CTN_RULES_ALLTOALL | ALLTOALLV,
+    SIZED = ALL & ~ALLTOALLV
 };
 
 #define FIELD(member) offsetof(ctn_rule_t, member)
 #define BYTES "a size (bytes, or with unit: \"64k\")"
+#define CASE "true or false"
 #define RANGE "a number from 1, or [from, to] with null for no bound"
 
 /* The members of a group do not all know the lengths of an alltoallv's blocks,
@@ -133,15 +133,20 @@ enum {
  * an alltoallw leaders cannot copy blocks of derived types, which members copy
  * first instead, so direct_above_w may be less. */
 static const field_t keys[] = {
-    {"nodes", read_range, FIELD(nodes_from), 1, UINT32_MAX, ALL, RANGE},
-    {"ppn", read_range, FIELD(ppn_from), 1, UINT32_MAX, ALL, RANGE},
-    {"bytes_to", read_bytes, FIELD(bytes_to), 0, 0, ALLTOALL, BYTES},
+    {"ranks", read_range, FIELD(ranks), 1, UINT32_MAX, ALL, RANGE},
+    {"nodes", read_range, FIELD(nodes), 1, UINT32_MAX, ALL, RANGE},
+    {"ppn", read_range, FIELD(ppn), 1, UINT32_MAX, ALL, RANGE},
+    {"oversubscribed", read_case, FIELD(oversubscribed), 0, 0, ALL, CASE},
+    {"blocking", read_case, FIELD(blocking), 0, 0, ALL, CASE},
+    {"bytes_to", read_bytes, FIELD(bytes_to), 0, 0, SIZED, BYTES},
+    {"bytes_to_by_rank", read_bytes, FIELD(bytes_to_by_rank), 0, 0, SIZED,
+     BYTES},
     {"algorithm", read_algorithm, FIELD(algorithm), 0, 0, ALL, NULL},
-    {"leaders", read_count, FIELD(leaders), 1, CTN_TUNING_LEADERS, ALL,
+    {"leaders", read_count, FIELD(leaders), 1, CTN_TUNING_LEADERS, ALLTOALLS,
      "a number from 1 to 64, or \"auto\""},
-    {"radix", read_count, FIELD(radix), 2, 65536, ALL,
+    {"radix", read_count, FIELD(radix), 2, 65536, ALLTOALLS,
      "a number from 2 to 65536, or \"auto\""},
-    {"window", read_count, FIELD(window), 1, CTN_TUNING_WINDOW, ALL,
+    {"window", read_count, FIELD(window), 1, CTN_TUNING_WINDOW, ALLTOALLS,
      "a number from 1 to 32, or \"auto\""},
     {"direct_above", read_bytes, FIELD(direct_above), 0, 0, ALLTOALLV, BYTES},
     {"direct_above_w", read_bytes, FIELD(direct_above_w), 0, 0, ALLTOALLV,
@@ -153,12 +158,6 @@ enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 _Static_assert(CTN_TUNING_LEADERS == 64 && CTN_TUNING_WINDOW == 32,
                "the texts of keys say so");
 
-/** Whether rules for a collective have a key. */
-static bool has_key(ctn_collective_t collective, const field_t *key)
-{
-    return (key->of & 1u << collective) != 0;
-}
-
 /* ---- reading ---- */
 
 /* The reading of one document. */
@@ -166,51 +165,42 @@ typedef struct tuning_reading {
     const ctn_log_t *log;
     const char *where;    /* file, or name of a built-in tuning, for messages */
     ctn_tuning_t *tuning; /* to be filled */
-    ctn_collective_t collective; /* of the current rule */
-    size_t number;               /* of the current rule, from 1; 0: none yet */
+    ctn_rules_of_t list;  /* of the current rule */
+    size_t number;        /* of the current rule, from 1; 0: none yet */
 } tuning_reading_t;
 
-/* Most names in a list of a message. */
-enum { NAMES = 16 };
+/* Names that a message lists, and the one that is most similar to what was
+ * found. */
+typedef struct names {
+    char text[256]; /* "a, b, c" */
+    const char *typed;
+    const char *nearest;
+    size_t distance;
+} names_t;
 
-_Static_assert((int)KEYS <= NAMES && (int)CTN_TUNED_ALGORITHMS <= NAMES,
-               "names have room");
-
-/** Write a list of names: "a, b or c". */
-static void join_names(const char *const *name, size_t count, char *text,
-                       size_t bytes)
+static void add_name(names_t *names, const char *name)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < count && used < bytes; i++) {
-        const char *between = i == 0 ? "" : i + 1 < count ? ", " : " or ";
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", between,
-                                 name[i]);
+    size_t used = strlen(names->text);
+    const char *typed = names->typed != NULL ? names->typed : "";
+    size_t distance = ctn_name_distance(typed, strlen(typed), name);
+    snprintf(names->text + used, sizeof(names->text) - used, "%s%s",
+             used > 0 ? ", " : "", name);
+    if (names->nearest == NULL || distance < names->distance) {
+        names->nearest = name;
+        names->distance = distance;
     }
 }
 
-static void list_algorithms(ctn_collective_t collective, char *text,
-                            size_t bytes)
+/** What rules of this list may have as algorithm. */
+static names_t algorithm_names(ctn_rules_of_t list, const char *typed)
 {
-    const char *name[NAMES];
-    size_t count = 0;
-    for (size_t i = 0; i < CTN_TUNED_ALGORITHMS; i++) {
-        if (has_algorithm(collective, &ctn_tuned_algorithm[i])) {
-            name[count++] = ctn_tuned_algorithm[i].name;
+    names_t names = {.typed = typed};
+    for (unsigned i = 0; i < CTN_ALGORITHMS; i++) {
+        if ((ctn_tuned[list].algorithms >> i & 1) != 0) {
+            add_name(&names, ctn_algorithm_names[i]);
         }
     }
-    join_names(name, count, text, bytes);
-}
-
-static void list_keys(ctn_collective_t collective, char *text, size_t bytes)
-{
-    const char *name[NAMES];
-    size_t count = 0;
-    for (size_t i = 0; i < KEYS; i++) {
-        if (has_key(collective, &keys[i])) {
-            name[count++] = keys[i].name;
-        }
-    }
-    join_names(name, count, text, bytes);
+    return names;
 }
 
 /** Report what was expected and found; returns ERR_ARG. */
@@ -224,7 +214,7 @@ static catena_status_t report_found(const tuning_reading_t *reading,
     char rule[64] = "";
     if (reading->number > 0) {
         snprintf(rule, sizeof(rule),
-                 "%s, rule %zu: ", ctn_collective_name[reading->collective],
+                 "%s, rule %zu: ", ctn_tuned[reading->list].name,
                  reading->number);
     }
     ctn_error(reading->log, "tuning %s: %s%s%sexpected %s, found %.100s",
@@ -234,33 +224,51 @@ static catena_status_t report_found(const tuning_reading_t *reading,
     return CATENA_ERR_ARG;
 }
 
+/** Refuse a key that is none of these. */
+static catena_status_t refuse_key(const tuning_reading_t *reading,
+                                  const names_t *names)
+{
+    char rule[64] = "";
+    if (reading->number > 0) {
+        snprintf(rule, sizeof(rule),
+                 "%s, rule %zu: ", ctn_tuned[reading->list].name,
+                 reading->number);
+    }
+    ctn_error(reading->log,
+              "tuning %s: %sthere is no key \"%.64s\"; nearest %s; expected "
+              "one of %s",
+              reading->where, rule, names->typed, names->nearest, names->text);
+    return CATENA_ERR_ARG;
+}
+
 /** Read one key of a rule; NULL as value: the key is missing. */
 static catena_status_t read_key(const tuning_reading_t *reading,
                                 const char *name, const json_t *value,
                                 ctn_rule_t *rule)
 {
-    char names[160];
-    ctn_collective_t collective = reading->collective;
+    char expected[320];
+    names_t names = {.typed = name};
     for (size_t i = 0; i < KEYS; i++) {
         const field_t *key = &keys[i];
-        if (!has_key(collective, key) || strcmp(name, key->name) != 0) {
+        if ((key->of >> reading->list & 1) == 0) {
             continue;
         }
-        if (key->read(key, value, collective,
+        add_name(&names, key->name);
+        if (strcmp(name, key->name) != 0) {
+            continue;
+        }
+        if (key->read(key, value, reading->list,
                       (unsigned char *)rule + key->offset)) {
             return CATENA_OK;
         }
-        list_algorithms(collective, names, sizeof(names));
+        names = algorithm_names(reading->list, json_string_value(value));
+        snprintf(expected, sizeof(expected), "one of %s (nearest %s)",
+                 names.text, names.nearest);
         return report_found(reading, name,
-                            key->expected != NULL ? key->expected : names,
+                            key->expected != NULL ? key->expected : expected,
                             value);
     }
-    list_keys(collective, names, sizeof(names));
-    ctn_error(reading->log,
-              "tuning %s: %s, rule %zu: there is no key \"%s\"; expected %s",
-              reading->where, ctn_collective_name[collective], reading->number,
-              name, names);
-    return CATENA_ERR_ARG;
+    return refuse_key(reading, &names);
 }
 
 static catena_status_t read_rule(const tuning_reading_t *reading, json_t *value,
@@ -283,16 +291,17 @@ static catena_status_t read_rule(const tuning_reading_t *reading, json_t *value,
             return status;
         }
     }
-    return rule->algorithm[0] != '\0'
+    return rule->algorithm != CTN_ALGORITHMS
                ? CATENA_OK
                : read_key(reading, "algorithm", NULL, rule);
 }
 
-/** Read the rules for reading->collective; NULL as value: there are none. */
+/** Read the rules for reading->list; NULL as value: there are none. */
 static catena_status_t read_list(tuning_reading_t *reading, json_t *value)
 {
-    const char *name = ctn_collective_name[reading->collective];
-    ctn_rules_t *list = &reading->tuning->list[reading->collective];
+    const char *name = ctn_tuned[reading->list].name;
+    ctn_rules_t *list = &reading->tuning->list[reading->list];
+    ctn_rule_t *rule;
     size_t count = json_array_size(value);
     reading->number = 0;
     if (value == NULL) {
@@ -301,15 +310,15 @@ static catena_status_t read_list(tuning_reading_t *reading, json_t *value)
     if (!json_is_array(value)) {
         return report_found(reading, name, "a list of rules", value);
     }
-    list->rule = calloc(count > 0 ? count : 1, sizeof(*list->rule));
-    if (list->rule == NULL) {
+    list->rule = rule = calloc(count > 0 ? count : 1, sizeof(*rule));
+    if (rule == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     list->count = count;
     for (size_t i = 0; i < count; i++) {
         reading->number = i + 1;
         catena_status_t status =
-            read_rule(reading, json_array_get(value, i), &list->rule[i]);
+            read_rule(reading, json_array_get(value, i), &rule[i]);
         if (status != CATENA_OK) {
             return status;
         }
@@ -328,14 +337,15 @@ static catena_status_t read_head(const tuning_reading_t *reading, json_t *root)
     }
     json_object_foreach(root, name, ignored)
     {
-        if (strcmp(name, "name") != 0 && strcmp(name, "source") != 0 &&
-            strcmp(name, ctn_collective_name[CTN_ALLTOALL]) != 0 &&
-            strcmp(name, ctn_collective_name[CTN_ALLTOALLV]) != 0) {
-            ctn_error(reading->log,
-                      "tuning %s: there is no key \"%s\"; expected name, "
-                      "source, alltoall and alltoallv",
-                      reading->where, name);
-            return CATENA_ERR_ARG;
+        names_t names = {.typed = name};
+        for (size_t i = 0; i < 2; i++) {
+            add_name(&names, texts[i]);
+        }
+        for (size_t i = 0; i < CTN_RULES_LISTS; i++) {
+            add_name(&names, ctn_tuned[i].name);
+        }
+        if (strcmp(name, names.nearest) != 0) {
+            return refuse_key(reading, &names);
         }
     }
     for (size_t i = 0; i < 2; i++) {
@@ -359,10 +369,9 @@ catena_status_t ctn_tuning_read(const ctn_log_t *log, const char *where,
 {
     tuning_reading_t reading = {.log = log, .where = where, .tuning = tuning};
     catena_status_t status = read_head(&reading, root);
-    for (int i = 0; status == CATENA_OK && i < CTN_COLLECTIVES; i++) {
-        reading.collective = (ctn_collective_t)i;
-        status =
-            read_list(&reading, json_object_get(root, ctn_collective_name[i]));
+    for (int i = 0; status == CATENA_OK && i < CTN_RULES_LISTS; i++) {
+        reading.list = (ctn_rules_of_t)i;
+        status = read_list(&reading, json_object_get(root, ctn_tuned[i].name));
     }
     return status;
 }

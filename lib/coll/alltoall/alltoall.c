@@ -15,18 +15,20 @@
 /* ---- the operation: select an algorithm and become it ---- */
 
 /** Whether the next call will select the same algorithm: the settings have not
- * changed since this call was made, and this call did not fall back to another
- * algorithm because it is in place. */
+ * changed since this call was made, this call did not fall back to another
+ * algorithm because it is in place, and the rules do not depend on whether it
+ * blocks. */
 static bool is_reusable(const ctn_alltoall_t *call,
                         const ctn_selection_t *selection)
 {
     const ctn_selector_t *selector = call->selector;
-    const ctn_family_t *requested =
-        call->family != NULL ? call->family : selector->tuned.selection.family;
     return call->family == selector->family &&
            call->leaders == selector->leaders &&
            call->radix == selector->radix && call->window == selector->window &&
-           (!call->in_place || requested == selection->family);
+           (!call->in_place ||
+            ctn_alltoall_requested(selector, call) == selection->family) &&
+           (call->blocking || call->family != NULL ||
+            !selector->tuned[call->vector].choice.by_mode);
 }
 
 /** Return the block length for which the next call can run inline, in eager
@@ -61,10 +63,7 @@ static ctn_step_t choose(ctn_op_t *op)
         selector->topo = hidden ? selector->topo : call->topo;
     }
     call->topo = hidden ? call->topo : selector->topo;
-    catena_status_t status = ctn_alltoall_select(selector, call);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
-    }
+    ctn_alltoall_select(selector, call);
     const ctn_selection_t *selection = &selector->last;
     selector->messages_before = op->exec->tally.messages;
     selector->nodes = call->topo->nodes;
@@ -210,6 +209,7 @@ static catena_status_t make(const ctn_description_t *collective,
     call->receive = operands->recv;
     call->in_place = operands->in_place;
     call->vector = vector;
+    call->blocking = mode == CTN_BLOCKING;
     catena_status_t status = take_settings(call, mode);
     if (status == CATENA_OK && mode == CTN_PERSISTENT) {
         status = use_hidden_group(made);

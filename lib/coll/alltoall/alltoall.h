@@ -13,6 +13,7 @@ typedef struct ctn_alltoall {
     bool in_place;
     bool vector; /* alltoallv or alltoallw: only its sender and its receiver
                     know the length of a block */
+    bool blocking;
     struct ctn_selector *selector; /* of the caller's group, which is not
                                       `group` on a hidden duplicate */
     /* The settings of that group when the operation was created: they may

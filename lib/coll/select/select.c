@@ -13,28 +13,31 @@
 #include "core/units.h"
 #include "split/call/call.h"
 
-/* All algorithms: the name, which CATENA_ALLTOALL_ALGORITHM accepts, and
- * members of ctn_family_t. */
-#define EACH_FAMILY(DO)                                                        \
-    DO("direct", .kind = CTN_ALLTOALL_DIRECT)                                  \
-    DO("shift", .kind = CTN_ALLTOALL_SHIFT)                                    \
-    DO("bruck", .kind = CTN_ALLTOALL_BRUCK)                                    \
-    DO("morton", .kind = CTN_ALLTOALL_MORTON)                                  \
-    DO("l-a2a", .kind = CTN_ALLTOALL_LEADERS, .one_leader = true)              \
-    DO("mpml", .kind = CTN_ALLTOALL_LEADERS)                                   \
-    DO("nmpml", .kind = CTN_ALLTOALL_LEADERS,                                  \
-       .placement = CTN_PLACEMENT_SPREAD)                                      \
-    DO("onmpml", .kind = CTN_ALLTOALL_LEADERS,                                 \
-       .placement = CTN_PLACEMENT_SPREAD, .overlap = true)
+#define FAMILY(NAME, ...)                                                      \
+    [CTN_ALGORITHM_##NAME] = {.name = CTN_ALGORITHM_##NAME, __VA_ARGS__}
 
-#define FAMILY(text, ...) {.name = text, __VA_ARGS__},
-#define FAMILY_NAME(text, ...) text,
+static const ctn_family_t families[] = {
+    FAMILY(DIRECT, .kind = CTN_ALLTOALL_DIRECT),
+    FAMILY(SHIFT, .kind = CTN_ALLTOALL_SHIFT),
+    FAMILY(BRUCK, .kind = CTN_ALLTOALL_BRUCK),
+    FAMILY(MORTON, .kind = CTN_ALLTOALL_MORTON),
+    FAMILY(L_A2A, .kind = CTN_ALLTOALL_LEADERS, .one_leader = true),
+    FAMILY(MPML, .kind = CTN_ALLTOALL_LEADERS),
+    FAMILY(NMPML, .kind = CTN_ALLTOALL_LEADERS,
+           .placement = CTN_PLACEMENT_SPREAD),
+    FAMILY(ONMPML, .kind = CTN_ALLTOALL_LEADERS,
+           .placement = CTN_PLACEMENT_SPREAD, .overlap = true),
+};
 
-static const ctn_family_t families[] = {EACH_FAMILY(FAMILY)};
+enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
 /* Index 0: auto; else 1 + the index in families. */
+#define WORD(NAME, text) text,
 static const char *const family_words[] = {"auto",
-                                           EACH_FAMILY(FAMILY_NAME) NULL};
+                                           CTN_EACH_ALLTOALL(WORD) NULL};
+
+_Static_assert(sizeof(family_words) / sizeof(family_words[0]) == FAMILIES + 2,
+               "the algorithms of alltoall are the first ones");
 
 static const ctn_setting_type_t family_type = {.kind = CTN_SETTING_WORD,
                                                .words = family_words};
@@ -63,18 +66,6 @@ catena_status_t ctn_select_check(const ctn_log_t *log,
     return CATENA_OK;
 }
 
-enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-
-const ctn_family_t *ctn_family_named(const char *name)
-{
-    for (size_t i = 0; i < FAMILIES; i++) {
-        if (strcmp(name, families[i].name) == 0) {
-            return &families[i];
-        }
-    }
-    return NULL;
-}
-
 /* ---- settings of a group ---- */
 
 static const char selector_key; /* its address identifies the attachment */
@@ -86,7 +77,6 @@ _Static_assert(CTN_TUNING_LEADERS == CTN_MAX_LEADERS &&
 static void release_selector(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
-    ctn_tuning_close(((ctn_selector_t *)attachment)->tuning);
     free(attachment);
 }
 
@@ -119,14 +109,17 @@ CTN_HOT ctn_selector_t *ctn_selector_of(catena_group_t *group)
 static catena_status_t set_family(catena_group_t *group,
                                   ctn_selector_t *selector, const char *value)
 {
-    const ctn_family_t *family = ctn_family_named(value);
-    if (family == NULL && strcmp(value, "auto") != 0) {
+    size_t i = 0;
+    while (family_words[i] != NULL && strcmp(value, family_words[i]) != 0) {
+        i++;
+    }
+    if (family_words[i] == NULL) {
         return ctn_refuse(group->exec->log, CATENA_ERR_ARG, "catena_group_set",
                           "alltoall_algorithm is '%s'; expected auto, direct, "
                           "shift, bruck, morton, l-a2a, mpml, nmpml or onmpml",
                           value);
     }
-    selector->family = family;
+    selector->family = i > 0 ? &families[i - 1] : NULL;
     return CATENA_OK;
 }
 
@@ -207,6 +200,8 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
 
 /* ---- selection ---- */
 
+#define ANY_ALGORITHM UINT64_MAX
+
 /** Default number of leaders on each node: the number of NUMA domains, up to
  * the highest that a member is bound to, as in [Peng] (6.1); at least one. All
  * members have the same member table, so all get the same number. */
@@ -257,53 +252,34 @@ static uint32_t members_on_largest(const ctn_member_table_t *member_table)
     return most;
 }
 
-/** Look up the call in the tuning, into selector->tuned. The result is kept,
- * since calls in a row often have the same length. */
-static catena_status_t look_up(ctn_selector_t *selector,
-                               const ctn_alltoall_t *call)
+/** The rule for a call. It is kept, since calls in a row often have the same
+ * length. */
+static const ctn_rule_t *find_rule(ctn_selector_t *selector,
+                                   const ctn_alltoall_t *call)
 {
-    ctn_tuned_t *tuned = &selector->tuned;
-    ctn_selection_t *s = &tuned->selection;
+    ctn_tuned_call_t *tuned = &selector->tuned[call->vector];
+    ctn_choice_t *choice = &tuned->choice;
     size_t bytes = call->vector ? 0 : call->send.bytes;
-    ctn_rule_t rule;
-    if (s->family != NULL && tuned->vector == call->vector &&
-        tuned->bytes == bytes) {
-        return CATENA_OK;
+    if (ctn_choice_holds(choice, call->blocking, bytes)) {
+        return choice->rule;
     }
-    if (selector->tuning == NULL) {
-        catena_status_t status =
-            ctn_tuning_open(call->group->exec->log,
-                            ctn_model_config(call->group->exec->config)->tuning,
-                            &selector->tuning);
-        if (status != CATENA_OK) {
-            return status;
-        }
-    }
-    if (!ctn_tuning_find(selector->tuning, call->vector, call->topo->nodes,
-                         members_on_largest(&call->topo->member_table), bytes,
-                         &rule)) {
-        return ctn_refuse(call->group->exec->log, CATENA_ERR_ARG, "alltoall",
-                          "no rule of tuning %s matches %u nodes; add a rule "
-                          "without conditions at its end",
-                          ctn_tuning_name(selector->tuning), call->topo->nodes);
-    }
-    tuned->vector = call->vector;
-    tuned->bytes = bytes;
-    *s = (ctn_selection_t){.family = ctn_family_named(rule.algorithm),
-                           .leaders = rule.leaders,
-                           .radix = rule.radix,
-                           .window = rule.window,
-                           .direct_above = rule.direct_above,
-                           .reason = tuned->reason};
-    tuned->direct_above_w = rule.direct_above_w;
-    if (rule.number > 0) {
-        snprintf(tuned->reason, sizeof(tuned->reason),
-                 "rule %u of tuning %.40s", rule.number, rule.tuning);
+    const ctn_tuning_t *tuning = call->group->exec->tuning;
+    ctn_rules_of_t list =
+        call->vector ? CTN_RULES_ALLTOALLV : CTN_RULES_ALLTOALL;
+    const ctn_rule_facts_t facts = {
+        .ranks = call->group->chain.place.size,
+        .nodes = call->topo->nodes,
+        .ppn = members_on_largest(&call->topo->member_table),
+        .oversubscribed = call->topo->oversubscribed,
+        .blocking = call->blocking};
+    if (ctn_tuning_machine(tuning) != NULL) {
+        tuned->made =
+            ctn_tuning_by_formulas(tuning, list, facts.nodes, facts.ppn, bytes);
+        *choice = (ctn_choice_t){&tuned->made, bytes, bytes, false, false};
     } else {
-        snprintf(tuned->reason, sizeof(tuned->reason),
-                 "formulas, machine %.40s", rule.tuning);
+        ctn_tuning_find(tuning, list, ANY_ALGORITHM, &facts, bytes, choice);
     }
-    return CATENA_OK;
+    return choice->rule;
 }
 
 /** Replace an algorithm that cannot run here by the direct one. */
@@ -316,20 +292,29 @@ static void refuse(const ctn_alltoall_t *call, ctn_selection_t *s)
     }
 }
 
-catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
-                                    const ctn_alltoall_t *call)
+const ctn_family_t *ctn_alltoall_requested(const ctn_selector_t *selector,
+                                           const ctn_alltoall_t *call)
+{
+    return call->family != NULL ? call->family
+                                : &families[selector->tuned[call->vector]
+                                                .choice.rule->algorithm];
+}
+
+void ctn_alltoall_select(ctn_selector_t *selector, const ctn_alltoall_t *call)
 {
     ctn_selection_t *s = &selector->last;
     if (call->family == NULL) {
-        catena_status_t status = look_up(selector, call);
-        if (status != CATENA_OK) {
-            return status;
-        }
-        *s = selector->tuned.selection;
-        if (call->receive.types != NULL &&
-            selector->tuned.direct_above_w < s->direct_above) {
-            s->direct_above = selector->tuned.direct_above_w;
-        }
+        const ctn_rule_t *rule = find_rule(selector, call);
+        bool typed = call->receive.types != NULL;
+        *s = (ctn_selection_t){.family = &families[rule->algorithm],
+                               .leaders = rule->leaders,
+                               .radix = rule->radix,
+                               .window = rule->window,
+                               .direct_above = typed && rule->direct_above_w <
+                                                            rule->direct_above
+                                                   ? rule->direct_above_w
+                                                   : rule->direct_above,
+                               .rule = rule};
     } else {
         *s = (ctn_selection_t){.family = call->family,
                                .direct_above = SIZE_MAX,
@@ -343,7 +328,6 @@ catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
         (s->leaders == 0 || s->family->one_leader)) {
         s->leaders = s->family->one_leader ? 1 : default_leaders(call->topo);
     }
-    return CATENA_OK;
 }
 
 /* ---- explanation ---- */
@@ -358,6 +342,11 @@ void ctn_alltoall_explain(const catena_group_t *group, char *text, size_t bytes)
     }
     const ctn_selection_t *s = &selector->last;
     char leaders[32] = "";
+    char reason[80];
+    snprintf(reason, sizeof(reason), "%s", s->reason != NULL ? s->reason : "");
+    if (s->reason == NULL) {
+        ctn_rule_describe(s->rule, reason, sizeof(reason));
+    }
     if (s->family->kind == CTN_ALLTOALL_LEADERS) {
         snprintf(leaders, sizeof(leaders), " leaders=%u", s->leaders);
     }
@@ -365,13 +354,14 @@ void ctn_alltoall_explain(const catena_group_t *group, char *text, size_t bytes)
     snprintf(text, bytes,
              "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
              "messages=%llu reason=\"%s\"",
-             s->family->name, leaders, selector->nodes, group->chain.place.size,
+             ctn_algorithm_names[s->family->name], leaders, selector->nodes,
+             group->chain.place.size,
              group->exec->local->ops->describe(group->exec->local),
              selector->nodes > 1 ? " + " : "",
              selector->nodes > 1 && network != NULL
                  ? network->ops->describe(network)
                  : "",
-             (unsigned long long)selector->messages, s->reason);
+             (unsigned long long)selector->messages, reason);
 }
 
 catena_status_t catena_group_explain(const catena_group_t *group,

@@ -19,7 +19,7 @@ typedef enum ctn_alltoall_kind {
 
 /** An algorithm as users name it. */
 typedef struct ctn_family {
-    const char *name;
+    ctn_algorithm_name_t name;
     ctn_alltoall_kind_t kind;
     /* of leader algorithms, see ctn_leader_params_t: */
     bool one_leader; /* on each node, whatever the settings say */
@@ -41,27 +41,22 @@ extern const ctn_setting_table_t ctn_select_settings;
 catena_status_t ctn_select_check(const ctn_log_t *log,
                                  const ctn_config_t *config);
 
-/** Return the algorithm of this name; NULL: there is none. */
-const ctn_family_t *ctn_family_named(const char *name);
-
 /** The selected algorithm, its parameters and the reason. */
 typedef struct ctn_selection {
     const ctn_family_t *family; /* NULL: none yet */
     uint32_t leaders; /* the rest as in ctn_alltoall_t; 0: the default */
     uint32_t radix;
     uint32_t window;
-    size_t direct_above; /* see ctn_leader_params_t */
-    const char *reason;  /* valid as long as the selector */
+    size_t direct_above;    /* see ctn_leader_params_t */
+    const ctn_rule_t *rule; /* that selected it; NULL: none */
+    const char *reason;     /* NULL: the rule */
 } ctn_selection_t;
 
-/** What the tuning says about one block length, kept for the next call. */
-typedef struct ctn_tuned {
-    bool vector;  /* for alltoallv and alltoallw */
-    size_t bytes; /* of a block; 0 if lengths differ */
-    ctn_selection_t selection;
-    size_t direct_above_w; /* direct_above of alltoallw */
-    char reason[80];       /* of the selection */
-} ctn_tuned_t;
+/** What the tuning says, kept for the next call. */
+typedef struct ctn_tuned_call {
+    ctn_choice_t choice;
+    ctn_rule_t made; /* by formulas */
+} ctn_tuned_call_t;
 
 /** The settings of a group, from catena_group_set or else the environment; and
  * its last selection. */
@@ -71,10 +66,9 @@ typedef struct ctn_selector {
     uint32_t leaders;           /* 0: auto */
     uint32_t radix;             /* 0: auto */
     uint32_t window;            /* 0: auto */
-    ctn_topo_t *topo;     /* of the group, with its member table; NULL before
-                             the first alltoall */
-    ctn_tuning_t *tuning; /* NULL: not opened yet */
-    ctn_tuned_t tuned;
+    ctn_topo_t *topo; /* of the group, with its member table; NULL before
+                         the first alltoall */
+    ctn_tuned_call_t tuned[2]; /* of alltoall; of alltoallv and alltoallw */
     ctn_selection_t last;
     /* For catena_group_explain: */
     uint32_t nodes;           /* of the group */
@@ -89,9 +83,11 @@ typedef struct ctn_selector {
 ctn_selector_t *ctn_selector_of(catena_group_t *group);
 
 /** Select the algorithm for a call, by facts that all members share, and store
- * it in selector->last. The topology of the call is known.
- * @return ERR_NO_MEMORY, ERR_ARG (the tuning is invalid) */
-catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
-                                    const ctn_alltoall_t *call);
+ * it in selector->last. The topology of the call is known. */
+void ctn_alltoall_select(ctn_selector_t *selector, const ctn_alltoall_t *call);
+/** The algorithm that settings or a rule name for a call that was selected,
+ * even if it cannot run. */
+const ctn_family_t *ctn_alltoall_requested(const ctn_selector_t *selector,
+                                           const ctn_alltoall_t *call);
 
 #endif

@@ -108,22 +108,10 @@ static const ctn_neighbor_costs_t usual_costs = {
 enum { TCP_ROUND_NS = 25000, TCP_MESSAGE_NS = 6000 };
 #define TCP_BYTE_NS 0.3
 
-/** Takes the costs from the machine model that the setting TUNING names, if it
- * names one. */
-static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
-                                        ctn_neighbor_costs_t *costs)
+/** Takes the costs from a machine model. */
+static void use_machine(const catena_machine_t *machine,
+                        ctn_neighbor_costs_t *costs)
 {
-    static const char prefix[] = "machine:";
-    const char *tuning = ctn_model_config(of->exec->config)->tuning;
-    if (strncmp(tuning, prefix, sizeof(prefix) - 1) != 0) {
-        return CATENA_OK;
-    }
-    catena_machine_t *machine;
-    catena_status_t status =
-        ctn_machine_read(of->exec->log, tuning + sizeof(prefix) - 1, &machine);
-    if (status != CATENA_OK) {
-        return status;
-    }
     costs->round[CTN_LOCAL] = machine->signal_ns[CTN_DISTANCE_L3];
     costs->round[CTN_REMOTE] = machine->latency_ns;
     costs->message[CTN_LOCAL] = 2 * machine->copy_start_ns + machine->poll_ns;
@@ -133,16 +121,15 @@ static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
     costs->byte[CTN_REMOTE] = machine->gap_per_byte_ns;
     costs->packed = 2 * machine->copy_per_byte_ns;
     costs->switching = machine->switch_ns;
-    ctn_machine_free(machine);
-    return CATENA_OK;
 }
 
 /** Sets the costs as this rank sees them. */
-static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
-                                  ctn_neighbor_costs_t *costs)
+static void find_costs(const catena_neighborhood_t *neighborhood,
+                       ctn_neighbor_costs_t *costs)
 {
     const ctn_exec_t *exec = neighborhood->exec;
     const ctn_locality_t *locality = neighborhood->exec->locality;
+    const catena_machine_t *machine = ctn_tuning_machine(exec->tuning);
     *costs = usual_costs;
     if (exec->network != NULL && (exec->network->caps & CTN_CAP_RDMA) == 0) {
         costs->round[CTN_REMOTE] = TCP_ROUND_NS;
@@ -152,14 +139,16 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
     if (exec->oversubscribed && !locality->simulated) {
         costs->share = locality->ranks_per_core;
     }
-    return costs_of_machine(neighborhood, costs);
+    if (machine != NULL) {
+        use_machine(machine, costs);
+    }
 }
 
 /** Agrees on the costs: the maxima of all ranks, in thousandths. */
 static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
                                    ctn_neighbor_costs_t *costs)
 {
-    catena_status_t status = find_costs(neighborhood, costs);
+    find_costs(neighborhood, costs);
     double *const cost[] = {
         &costs->round[CTN_LOCAL],
         &costs->round[CTN_REMOTE],
@@ -176,8 +165,8 @@ static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
     for (int i = 0; i < COSTS; i++) {
         maxima[i] = (uint64_t)(*cost[i] * 1000);
     }
-    status =
-        ctn_neighbor_agree(neighborhood->group, status, 0, NULL, COSTS, maxima);
+    catena_status_t status = ctn_neighbor_agree(neighborhood->group, CATENA_OK,
+                                                0, NULL, COSTS, maxima);
     for (int i = 0; i < COSTS; i++) {
         *cost[i] = (double)maxima[i] / 1000;
     }

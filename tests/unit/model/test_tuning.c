@@ -8,7 +8,7 @@
 #include <catena/model.h>
 
 #include "model/machine.h"
-#include "model/tuning.h"
+#include "model/tuning_parts.h"
 
 #include "unit/said.h"
 #include "unit/unit.h"
@@ -16,7 +16,7 @@
 static const ctn_log_t log_errors = {.level = CATENA_LOG_ERROR, .rank = -1};
 
 /** Read `text` as a file. */
-static catena_status_t read_text(const char *text, ctn_tuning_t **tuning,
+static catena_status_t read_text(const char *text, const ctn_tuning_t **tuning,
                                  capture_t *said)
 {
     char path[] = "/tmp/catena-tuning-XXXXXX.json";
@@ -32,11 +32,11 @@ static catena_status_t read_text(const char *text, ctn_tuning_t **tuning,
 }
 
 /** Open a file with these rules for alltoall. */
-static ctn_tuning_t *with_rules(const char *rules)
+static const ctn_tuning_t *with_rules(const char *rules)
 {
     char text[2048];
     capture_t said;
-    ctn_tuning_t *tuning = NULL;
+    const ctn_tuning_t *tuning = NULL;
     snprintf(text, sizeof(text),
              "{\"name\": \"test\", \"source\": \"made up\", \"alltoall\": "
              "[%s]}",
@@ -47,12 +47,30 @@ static ctn_tuning_t *with_rules(const char *rules)
     return tuning;
 }
 
+#define ANY UINT64_MAX
+
+/** The rule for an alltoall (or alltoallv) among nodes of as many ranks. */
 static ctn_rule_t find(const ctn_tuning_t *tuning, bool vector, uint32_t nodes,
                        uint32_t ppn, size_t bytes)
 {
-    ctn_rule_t rule;
-    ck_assert(ctn_tuning_find(tuning, vector, nodes, ppn, bytes, &rule));
-    return rule;
+    ctn_choice_t choice;
+    ctn_rules_of_t list = vector ? CTN_RULES_ALLTOALLV : CTN_RULES_ALLTOALL;
+    if (ctn_tuning_machine(tuning) != NULL) {
+        return ctn_tuning_by_formulas(tuning, list, nodes, ppn, bytes);
+    }
+    const ctn_rule_facts_t facts = {
+        .ranks = nodes <= UINT32_MAX / ppn ? nodes * ppn : UINT32_MAX,
+        .nodes = nodes,
+        .ppn = ppn};
+    ctn_tuning_find(tuning, list, ANY, &facts, bytes, &choice);
+    ck_assert_ptr_nonnull(choice.rule);
+    ck_assert(ctn_choice_holds(&choice, false, bytes));
+    return *choice.rule;
+}
+
+static const char *name_of(const ctn_rule_t *rule)
+{
+    return ctn_algorithm_names[rule->algorithm];
 }
 
 /* ---- rules ---- */
@@ -60,10 +78,12 @@ static ctn_rule_t find(const ctn_tuning_t *tuning, bool vector, uint32_t nodes,
 START_TEST(every_key)
 {
     capture_t said;
-    ctn_tuning_t *t = NULL;
+    const ctn_tuning_t *t = NULL;
     ck_assert_int_eq(
         read_text("{\"name\": \"n\", \"source\": \"s\", \"alltoall\": ["
                   "{\"nodes\": [2, 5], \"ppn\": 3, \"bytes_to\": \"64k\","
+                  " \"ranks\": [6, 15], \"bytes_to_by_rank\": \"1m\","
+                  " \"oversubscribed\": false, \"blocking\": false,"
                   " \"algorithm\": \"bruck\", \"leaders\": 64,"
                   " \"radix\": 4, \"window\": 32}], \"alltoallv\": ["
                   "{\"nodes\": [null, 7], \"ppn\": [2, null],"
@@ -73,12 +93,17 @@ START_TEST(every_key)
         CATENA_OK);
     ck_assert_str_eq(ctn_tuning_name(t), "n");
     ctn_rule_t a = find(t, false, 5, 3, 65536);
-    ck_assert_str_eq(a.algorithm, "bruck");
-    ck_assert_uint_eq(a.nodes_from, 2);
-    ck_assert_uint_eq(a.nodes_to, 5);
-    ck_assert_uint_eq(a.ppn_from, 3);
-    ck_assert_uint_eq(a.ppn_to, 3);
+    ck_assert_str_eq(name_of(&a), "bruck");
+    ck_assert_uint_eq(a.nodes.from, 2);
+    ck_assert_uint_eq(a.nodes.to, 5);
+    ck_assert_uint_eq(a.ppn.from, 3);
+    ck_assert_uint_eq(a.ppn.to, 3);
+    ck_assert_uint_eq(a.ranks.from, 6);
+    ck_assert_uint_eq(a.ranks.to, 15);
     ck_assert_uint_eq(a.bytes_to, 65536);
+    ck_assert_uint_eq(a.bytes_to_by_rank, 1 << 20);
+    ck_assert_uint_eq(a.oversubscribed, CTN_ACCEPTS_FALSE);
+    ck_assert_uint_eq(a.blocking, CTN_ACCEPTS_FALSE);
     ck_assert_uint_eq(a.leaders, 64);
     ck_assert_uint_eq(a.radix, 4);
     ck_assert_uint_eq(a.window, 32);
@@ -86,10 +111,10 @@ START_TEST(every_key)
     ck_assert_str_eq(a.tuning, "n");
     ck_assert_uint_eq(a.number, 1);
     ctn_rule_t v = find(t, true, 1, 1000, SIZE_MAX);
-    ck_assert_str_eq(v.algorithm, "onmpml");
-    ck_assert_uint_eq(v.nodes_to, 7);
-    ck_assert_uint_eq(v.ppn_from, 2);
-    ck_assert_uint_eq(v.ppn_to, UINT32_MAX);
+    ck_assert_str_eq(name_of(&v), "onmpml");
+    ck_assert_uint_eq(v.nodes.to, 7);
+    ck_assert_uint_eq(v.ppn.from, 2);
+    ck_assert_uint_eq(v.ppn.to, UINT32_MAX);
     ck_assert_uint_eq(v.bytes_to, SIZE_MAX);
     ck_assert_uint_eq(v.leaders, 0);
     ck_assert_uint_eq(v.direct_above, 100);
@@ -102,7 +127,7 @@ END_TEST
 
 START_TEST(first_match)
 {
-    ctn_tuning_t *t =
+    const ctn_tuning_t *t =
         with_rules("{\"nodes\": 4, \"bytes_to\": 64, \"algorithm\": \"bruck\"},"
                    "{\"nodes\": 4, \"bytes_to\": 512, \"algorithm\": \"mpml\"},"
                    "{\"algorithm\": \"shift\"},"
@@ -119,10 +144,80 @@ START_TEST(first_match)
                  {1, 1, "shift", 3},   {4, 1000, "shift", 3}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ctn_rule_t rule = find(t, false, cases[i].nodes, 2, cases[i].bytes);
-        ck_assert_str_eq(rule.algorithm, cases[i].algorithm);
+        ck_assert_str_eq(name_of(&rule), cases[i].algorithm);
         ck_assert_uint_eq(rule.number, cases[i].number);
         ck_assert_str_eq(rule.tuning, "test");
     }
+    ctn_tuning_close(t);
+}
+END_TEST
+
+/** A condition, and which of the facts below it accepts. */
+static const struct {
+    const char *condition;
+    unsigned accepted; /* bits */
+} conditions[] = {
+    {"\"ranks\": 4", 0x00f00},
+    {"\"ranks\": [null, 3]", 0x000ff},
+    {"\"ranks\": [5, 8]", 0x0f000},
+    {"\"oversubscribed\": true", 0xaaaaa},
+    {"\"oversubscribed\": false", 0x55555},
+    {"\"blocking\": true", 0xccccc},
+    {"\"blocking\": false", 0x33333},
+    {"\"bytes_to_by_rank\": 2", 0xff000},
+    {"\"bytes_to\": 15", 0},
+    {"\"bytes_to\": 16", 0xfffff},
+};
+
+/** 1, 2, 4, 8 and 16 ranks, oversubscribed or not, blocking or not, all with
+ * blocks of 16 bytes. */
+START_TEST(every_condition)
+{
+    static const uint32_t ranks[] = {1, 2, 4, 8, 16};
+    char rule[128];
+    snprintf(rule, sizeof(rule), "{%s, \"algorithm\": \"shift\"}",
+             conditions[_i].condition);
+    const ctn_tuning_t *t = with_rules(rule);
+    for (unsigned i = 0; i < 20; i++) {
+        ctn_choice_t choice;
+        const ctn_rule_facts_t facts = {.ranks = ranks[i / 4],
+                                        .nodes = ranks[i / 4],
+                                        .ppn = 1,
+                                        .oversubscribed = i % 2 > 0,
+                                        .blocking = i / 2 % 2 > 0};
+        ctn_tuning_find(t, CTN_RULES_ALLTOALL, ANY, &facts, 16, &choice);
+        bool accepted = (conditions[_i].accepted >> i & 1) != 0;
+        ck_assert_str_eq(choice.rule->tuning, accepted ? "test" : "default");
+        ck_assert(choice.by_mode == (strstr(rule, "blocking") != NULL));
+        ck_assert(ctn_choice_holds(&choice, facts.blocking, 16));
+        ck_assert(ctn_choice_holds(&choice, !facts.blocking, 16) !=
+                  choice.by_mode);
+    }
+    ctn_tuning_close(t);
+}
+END_TEST
+
+/** A choice says for which lengths it holds. */
+START_TEST(ranges_of_choices)
+{
+    const ctn_tuning_t *t =
+        with_rules("{\"bytes_to\": 64, \"algorithm\": \"bruck\"},"
+                   "{\"bytes_to\": 32, \"algorithm\": \"mpml\"},"
+                   "{\"bytes_to\": 512, \"algorithm\": \"shift\"},"
+                   "{\"algorithm\": \"direct\"}");
+    static const size_t ends[][2] = {{0, 64}, {65, 512}, {513, SIZE_MAX}};
+    const ctn_rule_facts_t facts = {.ranks = 4, .nodes = 2, .ppn = 2};
+    for (int i = 0; i < 6; i++) {
+        ctn_choice_t choice;
+        ctn_tuning_find(t, CTN_RULES_ALLTOALL, ANY, &facts, ends[i / 2][i % 2],
+                        &choice);
+        ck_assert_uint_eq(choice.from, ends[i / 2][0]);
+        ck_assert_uint_eq(choice.to, ends[i / 2][1]);
+    }
+    ctn_choice_t choice;
+    ctn_tuning_find(t, CTN_RULES_ALLTOALL, ANY & ~CTN_ALGORITHM_BIT(BRUCK),
+                    &facts, 8, &choice);
+    ck_assert_str_eq(name_of(choice.rule), "mpml");
     ctn_tuning_close(t);
 }
 END_TEST
@@ -150,7 +245,7 @@ START_TEST(bounds)
         char rule[128];
         snprintf(rule, sizeof(rule), "{\"%s\": %s, \"algorithm\": \"shift\"}",
                  keys[k], ranges[_i].range);
-        ctn_tuning_t *t = with_rules(rule);
+        const ctn_tuning_t *t = with_rules(rule);
         for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
             uint32_t n = tried[i];
             ctn_rule_t found =
@@ -176,7 +271,7 @@ START_TEST(units)
     char rule[128];
     snprintf(rule, sizeof(rule), "{\"bytes_to\": %s, \"algorithm\": \"shift\"}",
              sizes[_i].size);
-    ctn_tuning_t *t = with_rules(rule);
+    const ctn_tuning_t *t = with_rules(rule);
     ctn_rule_t found = find(t, false, 2, 2, sizes[_i].bytes);
     ck_assert_str_eq(found.tuning, "test");
     ck_assert_uint_eq(found.bytes_to, sizes[_i].bytes);
@@ -189,21 +284,16 @@ END_TEST
 /** If a file has no rules for a collective, the built-in ones decide. */
 START_TEST(what_a_file_leaves_open)
 {
-    ctn_tuning_t *t = with_rules("");
+    const ctn_tuning_t *t = with_rules("");
     ctn_rule_t rule = find(t, false, 1, 4, 8);
-    ck_assert_str_eq(rule.algorithm, "direct");
+    ck_assert_str_eq(name_of(&rule), "direct");
     ck_assert_str_eq(rule.tuning, "default");
     rule = find(t, true, 2, 4, 8);
-    ck_assert_str_eq(rule.algorithm, "onmpml");
+    ck_assert_str_eq(name_of(&rule), "onmpml");
     ck_assert_uint_eq(rule.direct_above, 16384);
     ck_assert_uint_eq(rule.direct_above_w, 8192);
     rule = find(t, true, 2, 8, 8);
     ck_assert_uint_eq(rule.direct_above, 8192);
-    memset(&rule, 0x5a, sizeof(rule));
-    ctn_rule_t before = rule;
-    ck_assert(!ctn_tuning_find(t, false, 0, 2, 8, &rule));
-    ck_assert(!ctn_tuning_find(t, false, 2, 0, 8, &rule));
-    ck_assert_mem_eq(&rule, &before, sizeof(rule));
     ctn_tuning_close(t);
     ctn_tuning_close(NULL);
 }
@@ -229,13 +319,21 @@ static const struct {
     {"{\"name\": \"n\"}", {"source"}},
     {HEAD "\"alltoal\": []}", {"alltoal"}},
     {HEAD "\"alltoallw\": []}", {"alltoallw"}},
+    {HEAD "\"alltoal\": []}", {"alltoal\"; nearest alltoall", "one of name"}},
     {HEAD "\"alltoall\": {}}", {"alltoall", "list"}},
     {HEAD "\"alltoall\": [5]}", {"rule 1", "5"}},
     {RULE("{}"), {"rule 2", "algorithm"}},
-    {RULE("{\"algorithm\": \"brook\"}"), {"rule 2", "brook"}},
+    {RULE("{\"algorithm\": \"brook\"}"),
+     {"rule 2", "brook", "one of direct, shift, bruck,"}},
+    {RULE("{\"algorithm\": \"brook\"}"), {"nearest bruck"}},
+    {RULE("{" ALGORITHM ", \"ranks\": 0}"), {"ranks", "from 1", "found 0"}},
+    {RULE("{" ALGORITHM ", \"blocking\": 1}"), {"true or false", "found 1"}},
+    {RULE("{" ALGORITHM ", \"oversubscribed\": null}"), {"true or false"}},
+    {RULE("{" ALGORITHM ", \"bytes_to_by_rank\": -1}"), {"bytes_to_by_rank"}},
     {RULE("{\"algorithm\": \"auto\"}"), {"rule 2", "auto"}},
     {RULE("{\"algorithm\": 5}"), {"rule 2", "5"}},
-    {RULE("{" ALGORITHM ", \"nodez\": 1}"), {"rule 2", "nodez"}},
+    {RULE("{" ALGORITHM ", \"nodez\": 1}"),
+     {"rule 2", "nodez", "nearest nodes"}},
     {RULE("{" ALGORITHM ", \"direct_above\": 1}"), {"rule 2", "direct_above"}},
     {VECTOR("{" ALGORITHM ", \"bytes_to\": 1}"), {"rule 1", "bytes_to"}},
     {VECTOR("{\"algorithm\": \"bruck\"}"), {"rule 1", "bruck"}},
@@ -271,7 +369,7 @@ static const struct {
 START_TEST(every_fault_is_named)
 {
     capture_t said;
-    ctn_tuning_t *tuning = NULL;
+    const ctn_tuning_t *tuning = NULL;
     ck_assert_int_eq(read_text(faults[_i].text, &tuning, &said),
                      CATENA_ERR_ARG);
     ck_assert_ptr_null(tuning);
@@ -283,7 +381,7 @@ END_TEST
 START_TEST(missing_tunings)
 {
     static const ctn_log_t quiet = {.level = CATENA_LOG_FATAL, .rank = -1};
-    ctn_tuning_t *tuning = NULL;
+    const ctn_tuning_t *tuning = NULL;
     ck_assert_int_eq(ctn_tuning_open(&quiet, "best", &tuning), CATENA_ERR_ARG);
     ck_assert_int_eq(ctn_tuning_open(&quiet, "", &tuning), CATENA_ERR_ARG);
     ck_assert_int_eq(ctn_tuning_open(&quiet, "machine:", &tuning),
@@ -311,7 +409,7 @@ START_TEST(default_always_finds)
                                       16, 17, 100, 500, 65536, UINT32_MAX};
     static const char *const names[] = {NULL, "auto", "default"};
     const size_t n = sizeof(counts) / sizeof(counts[0]);
-    ctn_tuning_t *t = NULL;
+    const ctn_tuning_t *t = NULL;
     ck_assert_int_eq(ctn_tuning_open(&log_errors, names[_i], &t), CATENA_OK);
     ck_assert_str_eq(ctn_tuning_name(t), "default");
     for (size_t i = 0; i < n * n * SIZES * 2; i++) {
@@ -319,9 +417,35 @@ START_TEST(default_always_finds)
         ctn_rule_t rule =
             find(t, i / n / n / SIZES == 1, nodes, counts[i / n % n],
                  some_sizes[i / n / n % SIZES]);
-        ck_assert(rule.number > 0 && rule.algorithm[0] != '\0');
+        ck_assert(rule.number > 0 && rule.algorithm < CTN_ALGORITHMS);
         if (nodes == 1) {
-            ck_assert_str_eq(rule.algorithm, "direct");
+            ck_assert_str_eq(name_of(&rule), "direct");
+        }
+    }
+    ctn_tuning_close(t);
+}
+END_TEST
+
+/** embed.py and the reader make the same rules of the file. */
+START_TEST(built_in_is_as_read)
+{
+    const ctn_tuning_t *t = NULL;
+    ck_assert_int_eq(ctn_tuning_open(&log_errors,
+                                     TEST_DATA
+                                     "/../../../lib/model/tuning/default.json",
+                                     &t),
+                     CATENA_OK);
+    ck_assert_ptr_ne(t, &ctn_tuning_default);
+    ck_assert_str_eq(t->name, ctn_tuning_default.name);
+    for (int list = 0; list < CTN_RULES_LISTS; list++) {
+        ck_assert_uint_eq(t->list[list].count,
+                          ctn_tuning_default.list[list].count);
+        for (size_t i = 0; i < t->list[list].count; i++) {
+            ctn_rule_t read = t->list[list].rule[i];
+            ctn_rule_t made = ctn_tuning_default.list[list].rule[i];
+            ck_assert_str_eq(read.tuning, made.tuning);
+            read.tuning = made.tuning;
+            ck_assert_mem_eq(&read, &made, sizeof(read));
         }
     }
     ctn_tuning_close(t);
@@ -350,13 +474,13 @@ static void check_choice(const ctn_tuning_t *t, const catena_machine_t *m,
     static const char *const families[] = {"mpml", "nmpml", "onmpml"};
     ctn_rule_t rule = find(t, false, nodes, ppn, bytes);
     uint32_t leaders = rule.leaders > 0 ? rule.leaders : 1;
-    double chosen = seconds(m, rule.algorithm, nodes, ppn, leaders, bytes);
+    double chosen = seconds(m, name_of(&rule), nodes, ppn, leaders, bytes);
     ck_assert_uint_eq(rule.number, 0);
     ck_assert_str_eq(rule.tuning, ctn_tuning_name(t));
     ck_assert_uint_le(leaders, m->ports);
     ck_assert_uint_le(leaders, ppn);
     if (nodes == 1) {
-        ck_assert_str_eq(rule.algorithm, "direct");
+        ck_assert_str_eq(name_of(&rule), "direct");
         return;
     }
     ck_assert(chosen <= seconds(m, "direct", nodes, ppn, 1, bytes));
@@ -369,11 +493,11 @@ static void check_choice(const ctn_tuning_t *t, const catena_machine_t *m,
     /* For blocks of different lengths: leaders up to the length from which
      * direct is faster. */
     ctn_rule_t v = find(t, true, nodes, ppn, bytes);
-    ck_assert_str_eq(v.algorithm, rule.algorithm);
+    ck_assert_str_eq(name_of(&v), name_of(&rule));
     if (v.direct_above != SIZE_MAX) {
         size_t above = 2 * v.direct_above;
         ck_assert(seconds(m, "direct", nodes, ppn, 1, above) <
-                  seconds(m, v.algorithm, nodes, ppn, leaders, above));
+                  seconds(m, name_of(&v), nodes, ppn, leaders, above));
     }
 }
 
@@ -384,7 +508,7 @@ START_TEST(formulas_decide)
     static const uint32_t counts[] = {1, 2, 4, 7, 16, 24, 100, 4096};
     char name[32];
     catena_machine_t *m;
-    ctn_tuning_t *t = NULL;
+    const ctn_tuning_t *t = NULL;
     snprintf(name, sizeof(name), "machine:%s", machines[_i]);
     ck_assert_int_eq(ctn_tuning_open(&log_errors, name, &t), CATENA_OK);
     ck_assert_str_eq(ctn_tuning_name(t), name);
@@ -408,6 +532,9 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, every_key);
     tcase_add_test(tcase, first_match);
+    tcase_add_loop_test(tcase, every_condition, 0, COUNT(conditions));
+    tcase_add_test(tcase, ranges_of_choices);
+    tcase_add_test(tcase, built_in_is_as_read);
     tcase_add_loop_test(tcase, bounds, 0, COUNT(ranges));
     tcase_add_loop_test(tcase, units, 0, COUNT(sizes));
     tcase_add_test(tcase, what_a_file_leaves_open);

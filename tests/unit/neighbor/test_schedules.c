@@ -547,16 +547,17 @@ END_TEST
 /** One rank has another machine model: all ranks choose by the same costs. */
 static void check_costs(job_t *job)
 {
-    static char machine[] = "machine:jaguar";
     catena_neighborhood_t *own = NULL;
-    ctn_model_config_t *config =
-        ctn_config_values(&job->context->config, &ctn_model_settings);
-    char *tuning = config->tuning;
-    if (job->rank == 1) {
-        config->tuning = machine;
-    }
+    ctn_exec_t *exec = job->context->exec;
+    const ctn_tuning_t *tuning = exec->tuning;
+    JOB_CHECK(job,
+              job->rank != 1 || ctn_tuning_open(exec->log, "machine:jaguar",
+                                                &exec->tuning) == CATENA_OK);
     make_heavy_mesh(job, &own);
-    config->tuning = tuning;
+    if (job->rank == 1) {
+        ctn_tuning_close(exec->tuning);
+        exec->tuning = tuning;
+    }
     const ctn_neighbor_costs_t *costs = &own->chooser->costs;
     uint64_t packed = (uint64_t)(costs->packed * 1000);
     uint64_t most[2] = {packed, ~packed};

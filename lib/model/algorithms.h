@@ -1,0 +1,37 @@
+#ifndef CTN_MODEL_ALGORITHMS_H
+#define CTN_MODEL_ALGORITHMS_H
+
+#include <stdint.h>
+
+/* The names of all algorithms that rules can select. Some collectives share
+ * names. An algorithm that is added to a collective needs its name here and in
+ * that collective's list in tuning.c. */
+
+#define CTN_EACH_ALLTOALL(DO)                                                  \
+    DO(DIRECT, "direct")                                                       \
+    DO(SHIFT, "shift")                                                         \
+    DO(BRUCK, "bruck")                                                         \
+    DO(MORTON, "morton")                                                       \
+    DO(L_A2A, "l-a2a")                                                         \
+    DO(MPML, "mpml")                                                           \
+    DO(NMPML, "nmpml")                                                         \
+    DO(ONMPML, "onmpml")
+
+#define CTN_EACH_ALGORITHM(DO) CTN_EACH_ALLTOALL(DO)
+
+#define CTN_ALGORITHM_ENUM(NAME, text) CTN_ALGORITHM_##NAME,
+
+typedef enum ctn_algorithm_name {
+    CTN_EACH_ALGORITHM(CTN_ALGORITHM_ENUM) CTN_ALGORITHMS
+} ctn_algorithm_name_t;
+
+_Static_assert(CTN_ALGORITHMS <= 64, "a set has a bit for each");
+
+/** A set of algorithms. */
+typedef uint64_t ctn_algorithm_set_t;
+#define CTN_ALGORITHM_BIT(NAME) (UINT64_C(1) << CTN_ALGORITHM_##NAME)
+
+/** Their names, as users write them. */
+extern const char *const ctn_algorithm_names[CTN_ALGORITHMS];
+
+#endif
