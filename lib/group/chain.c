@@ -40,22 +40,3 @@ void ctn_chain_set_place(ctn_chain_t *chain, ctn_chain_place_t place)
     ctn_log_chain_drop(chain);
     chain->place = place;
 }
-
-ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_fold_t fold,
-                          void *own, void *left, void *right, size_t bytes)
-{
-    ctn_op_t *op = ctn_op_create(exec, &ctn_scan_algorithm, &chain->sequence);
-    if (op == NULL) {
-        return NULL;
-    }
-    ctn_scan_t *scan = ctn_op_state(op);
-    scan->place = &chain->place;
-    scan->fold = fold;
-    scan->bytes = bytes;
-    scan->own = own;
-    scan->from[0] = left;
-    scan->from[1] = right;
-    memset(left, 0, bytes);
-    memset(right, 0, bytes);
-    return op;
-}

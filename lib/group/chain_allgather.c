@@ -39,11 +39,13 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static unsigned char *outgoing(ctn_op_t *op, unsigned side, size_t *bytes)
+static catena_status_t outgoing(ctn_op_t *op, unsigned side,
+                                unsigned char **message, size_t *bytes)
 {
-    chain_allgather_t *gather = ctn_op_state(op);
+    const chain_allgather_t *gather = ctn_op_state(op);
+    *message = gather->stream[side].memory;
     *bytes = gather->stream[side].bytes - CTN_DOUBLE_SCAN_HEAD_BYTES;
-    return gather->stream[side].memory;
+    return CATENA_OK;
 }
 
 static catena_status_t incoming(ctn_op_t *op, unsigned side,
@@ -94,6 +96,7 @@ ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
         chain_allgather_t *gather = ctn_op_state(op);
         gather->double_scan.place = &chain->place;
         gather->double_scan.values = &values;
+        gather->double_scan.of_group = true;
         gather->own = own;
         gather->result = result;
     }

@@ -15,18 +15,6 @@
  * log-chain. The tree consists of two binomial trees with a common root, one on
  * either side of it, so it keeps the order of members for any root. */
 
-/** Combine the value `in` into the value `inout`. Associative; it need not be
- * commutative, since the order of members is kept. `in` is the value of members
- * adjacent to those of `inout`: to their left if `in_is_left`, else to their
- * right. */
-typedef void (*ctn_combine_t)(void *inout, const void *in, size_t bytes,
-                              bool in_is_left, void *argument);
-
-typedef struct ctn_operator {
-    ctn_combine_t combine;
-    void *argument; /* passed to `combine` */
-} ctn_operator_t;
-
 /* ---- values of the same length on all members ---- */
 
 /** Inclusive scan: the value of members 0 to this one. `result` may be

@@ -275,11 +275,12 @@ static void release_group(ctn_op_t *op)
     }
 }
 
-static const ctn_phase_t teardown_phases[] = {{"flush", flush},
-                                              {"deliver", await_flush},
-                                              {"begin", ctn_scan_begin},
-                                              {"rounds", ctn_scan_rounds},
-                                              {NULL, NULL}};
+static const ctn_phase_t teardown_phases[] = {
+    {"flush", flush},
+    {"deliver", await_flush},
+    {"begin", ctn_scan_begin},
+    {"rounds", ctn_double_scan_rounds},
+    {NULL, NULL}};
 
 static const ctn_algorithm_t teardown_algorithm = {
     .name = "teardown",
@@ -311,12 +312,9 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
     sequence->started += scan;
     teardown->group = group;
     teardown->own.word[0] = value;
-    teardown->scan.place = &group->chain.place;
-    teardown->scan.fold = ctn_fold_sum;
-    teardown->scan.bytes = sizeof(ctn_words_t);
-    teardown->scan.own = (unsigned char *)&teardown->own;
-    teardown->scan.from[0] = (unsigned char *)&teardown->left;
-    teardown->scan.from[1] = (unsigned char *)&teardown->right;
+    ctn_scan_init(&teardown->scan, &group->chain.place, ctn_fold_sum,
+                  &teardown->own, &teardown->left, &teardown->right,
+                  sizeof(ctn_words_t));
     op->sequence = sequence;
     return op;
 }

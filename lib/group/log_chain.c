@@ -5,17 +5,13 @@
 
 #include <string.h>
 
-#include "exec/slot.h"
 #include "group/chain.h"
-
-enum { LEFT, RIGHT };
 
 /** State of the operation that builds a log-chain. */
 typedef struct building {
-    ctn_chain_t *chain;   /* argument */
-    ctn_log_chain_t *log; /* becomes chain->log when it is complete */
-    unsigned round;       /* the last one whose partners are known */
-    bool sent;            /* this round's messages were sent */
+    ctn_double_scan_t double_scan; /* first; without values */
+    ctn_chain_t *chain;            /* argument */
+    ctn_log_chain_t *log;          /* becomes chain->log when it is complete */
 } building_t;
 
 static unsigned rounds_of(uint32_t size)
@@ -45,76 +41,27 @@ static ctn_step_t begin(ctn_op_t *op)
     log->exec = op->exec;
     log->rounds = rounds;
     building->log = log;
-    building->round = 0;
-    building->sent = false;
-    if (rounds > 0) {
-        log->round[0].side[LEFT] = place->left;
-        log->round[0].side[RIGHT] = place->right;
-    }
+    building->double_scan.place = place;
+    ctn_double_scan_begin(&building->double_scan);
     return CTN_STEP_NEXT;
 }
 
-/** Send to each partner the address of the partner on the other side. */
-static ctn_step_t send_both(ctn_op_t *op, building_t *building)
-{
-    const ctn_address_t *partner = building->log->round[building->round].side;
-    for (unsigned side = LEFT; side <= RIGHT; side++) {
-        catena_status_t status = CATENA_OK;
-        if (ctn_address_exists(partner[side])) {
-            status = ctn_op_send(op, partner[side], 2 * building->round + !side,
-                                 &partner[!side], sizeof(partner[!side]));
-        }
-        if (status != CATENA_OK) {
-            return ctn_op_fail(op, status);
-        }
-    }
-    building->sent = true;
-    op->exec->tally.rounds++;
-    return CTN_STEP_MOVED;
-}
-
-/** Return whether the round's message from `side` has arrived, or there is
- * none.
- * @param[out] beyond its content: the member twice as far away as the sender.
- *                    Without a partner on `side` there is none further away */
-static bool received(ctn_op_t *op, const building_t *building, unsigned side,
-                     ctn_address_t *beyond)
-{
-    unsigned slot = 2 * building->round + side;
-    *beyond = CTN_NO_ADDRESS;
-    if (!ctn_address_exists(building->log->round[building->round].side[side])) {
-        return true;
-    }
-    if (!ctn_op_arrived(op, slot)) {
-        return false;
-    }
-    memcpy(beyond, ctn_op_slot(op, slot)->data, sizeof(*beyond));
-    return true;
-}
-
+/** Keep the partners of each round. Only in the last one a member may have
+ * none. */
 static ctn_step_t rounds(ctn_op_t *op)
 {
     building_t *building = ctn_op_state(op);
-    ctn_log_chain_t *log = building->log;
-    if (building->round == log->rounds) {
-        building->chain->log = log;
+    const ctn_double_scan_t *double_scan = &building->double_scan;
+    if (double_scan->round < building->log->rounds) {
+        memcpy(building->log->round[double_scan->round].side,
+               double_scan->partner, sizeof(double_scan->partner));
+    }
+    ctn_step_t step = ctn_double_scan_rounds(op);
+    if (step == CTN_STEP_NEXT) {
+        building->chain->log = building->log;
         building->log = NULL;
-        return CTN_STEP_NEXT;
     }
-    if (!building->sent) {
-        return send_both(op, building);
-    }
-    ctn_address_t beyond[2];
-    if (!received(op, building, LEFT, &beyond[LEFT]) ||
-        !received(op, building, RIGHT, &beyond[RIGHT])) {
-        return CTN_STEP_WAIT;
-    }
-    building->round++;
-    building->sent = false;
-    if (building->round < log->rounds) {
-        memcpy(log->round[building->round].side, beyond, sizeof(beyond));
-    }
-    return CTN_STEP_MOVED;
+    return step;
 }
 
 static void drop(ctn_log_chain_t *log)

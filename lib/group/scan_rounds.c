@@ -26,16 +26,21 @@ static catena_status_t send(ctn_op_t *op, ctn_double_scan_t *double_scan,
 {
     uint64_t beyond = ctn_address_pack(double_scan->partner[!side]);
     size_t bytes = 0;
-    const void *message = &beyond;
-    unsigned char *value = double_scan->values->outgoing(op, !side, &bytes);
-    if (value != NULL) {
-        memcpy(value, &beyond, sizeof(beyond));
-        message = value;
+    unsigned char *message = NULL;
+    catena_status_t status =
+        double_scan->values != NULL
+            ? double_scan->values->outgoing(op, !side, &message, &bytes)
+            : CATENA_OK;
+    if (status != CATENA_OK) {
+        return status;
     }
-    return ctn_message_send(op, double_scan->partner[side],
-                            2 * double_scan->round + !side, 0, message,
-                            CTN_DOUBLE_SCAN_HEAD_BYTES + bytes,
-                            &double_scan->send_handle[side]);
+    if (message != NULL) {
+        memcpy(message, &beyond, sizeof(beyond));
+    }
+    return ctn_message_send(
+        op, double_scan->partner[side], 2 * double_scan->round + !side, 0,
+        message != NULL ? (const void *)message : &beyond,
+        CTN_DOUBLE_SCAN_HEAD_BYTES + bytes, &double_scan->send_handle[side]);
 }
 
 /** Whether the partners have read the last messages. */
@@ -80,26 +85,39 @@ static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
                             2 * double_scan->round + side, 0, receive_handle);
     if (step != CTN_STEP_NEXT) {
         uint32_t away = UINT32_C(1) << double_scan->round;
-        op->waits_for = side == CTN_LEFT ? double_scan->place->rank - away
-                                         : double_scan->place->rank + away;
+        if (double_scan->of_group) {
+            op->waits_for = side == CTN_LEFT ? double_scan->place->rank - away
+                                             : double_scan->place->rank + away;
+        }
         return step;
     }
     uint64_t beyond;
     memcpy(&beyond, receive_handle->data, sizeof(beyond));
     double_scan->beyond[side] = ctn_address_unpack(beyond);
-    catena_status_t status = double_scan->values->incoming(
-        op, side, receive_handle->data + CTN_DOUBLE_SCAN_HEAD_BYTES,
-        receive_handle->bytes - CTN_DOUBLE_SCAN_HEAD_BYTES);
+    catena_status_t status =
+        double_scan->values != NULL
+            ? double_scan->values->incoming(
+                  op, side, receive_handle->data + CTN_DOUBLE_SCAN_HEAD_BYTES,
+                  receive_handle->bytes - CTN_DOUBLE_SCAN_HEAD_BYTES)
+            : CATENA_OK;
     ctn_receive_handle_release(op, receive_handle);
     double_scan->arrived[side] = true;
     return status == CATENA_OK ? step : ctn_op_fail(op, status);
 }
 
+/** Whether all rounds are over. */
+static bool is_over(const ctn_double_scan_t *double_scan)
+{
+    return double_scan->ring > 0
+               ? double_scan->round == double_scan->ring
+               : !ctn_address_exists(double_scan->partner[CTN_LEFT]) &&
+                     !ctn_address_exists(double_scan->partner[CTN_RIGHT]);
+}
+
 ctn_step_t ctn_double_scan_rounds(ctn_op_t *op)
 {
     ctn_double_scan_t *double_scan = ctn_op_state(op);
-    if (!ctn_address_exists(double_scan->partner[CTN_LEFT]) &&
-        !ctn_address_exists(double_scan->partner[CTN_RIGHT])) {
+    if (is_over(double_scan)) {
         return all_taken(op, double_scan) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
     }
     if (!double_scan->sent) {
@@ -113,8 +131,9 @@ ctn_step_t ctn_double_scan_rounds(ctn_op_t *op)
             return step;
         }
     }
+    bool greeting = double_scan->greets && double_scan->round == 0;
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        if (ctn_address_exists(double_scan->partner[side])) {
+        if (!greeting && ctn_address_exists(double_scan->partner[side])) {
             double_scan->partner[side] = double_scan->beyond[side];
         }
         double_scan->arrived[side] = false;

@@ -9,17 +9,19 @@
  * and to its right. A message has the address of the sender's partner on the
  * other side, and the values that the sender has from there. After ceil(log2 N)
  * rounds no member has a partner, and all values have arrived. Operations that
- * run these rounds are synchronizing. */
+ * run these rounds on a chain are synchronizing. */
 
 /** Head of a message before its value: the packed address. */
 #define CTN_DOUBLE_SCAN_HEAD_BYTES sizeof(uint64_t)
 
 /** Callbacks for the values of the messages. */
 typedef struct ctn_double_scan_values {
-    /** Return a message with this member's value and the values from `side`:
-     * CTN_DOUBLE_SCAN_HEAD_BYTES free bytes, then a value of `*bytes`. NULL: no
-     * values are scanned from there. */
-    unsigned char *(*outgoing)(ctn_op_t *op, unsigned side, size_t *bytes);
+    /** Set a message with this member's value and the values from `side`, for
+     * the partner on the other side: CTN_DOUBLE_SCAN_HEAD_BYTES free bytes,
+     * then a value of `*bytes`. They are NULL and 0 before: no values are
+     * scanned from there. */
+    catena_status_t (*outgoing)(ctn_op_t *op, unsigned side,
+                                unsigned char **message, size_t *bytes);
     /** Consume the value of the message from the partner on `side`. */
     catena_status_t (*incoming)(ctn_op_t *op, unsigned side,
                                 const unsigned char *value, size_t bytes);
@@ -30,13 +32,19 @@ typedef struct ctn_double_scan_values {
 typedef struct ctn_double_scan {
     /* arguments */
     const ctn_chain_place_t *place;
-    const ctn_double_scan_values_t *values;
+    const ctn_double_scan_values_t *values; /* NULL: addresses only */
+    unsigned ring; /* not 0: the place is on a ring, whose first member is the
+                      right neighbor of the last one; the number of rounds */
+    bool greets;   /* the neighbors exchange messages once more, before round
+                      0 */
+    bool of_group; /* reports name the members of the chain by their ranks in
+                      it */
     /* working */
     ctn_address_t partner[2]; /* of this round */
     ctn_address_t beyond[2];  /* of the next round, from this round's message */
     bool arrived[2];          /* this round's message has been consumed */
     bool sent;                /* this round's messages were sent */
-    unsigned round;
+    unsigned round;           /* with `greets` counted from the greeting */
     ctn_send_handle_t send_handle[2];
     ctn_receive_handle_t receive_handle[2];
 } ctn_double_scan_t;
@@ -45,7 +53,8 @@ typedef struct ctn_double_scan {
 void ctn_double_scan_begin(ctn_double_scan_t *double_scan);
 /** The phase that runs the rounds. */
 ctn_step_t ctn_double_scan_rounds(ctn_op_t *op);
-/** Release the handles; called by `finish`. */
+/** Release the handles; called by `finish`. Not needed if no message is longer
+ * than a slot. */
 void ctn_double_scan_drop(ctn_op_t *op);
 
 #endif

@@ -10,163 +10,119 @@
 #include <string.h>
 
 #include "exec/slot.h"
-#include "group/chain_place.h"
+#include "group/chain.h"
 
-enum { LEFT, RIGHT };
-
-/* Slots: two for the addresses of the tables, then two for each round. */
-static unsigned slot_of(unsigned round, unsigned side)
-{
-    return 2 + 2 * round + side;
-}
-
-/** Send the address of this member's table to the neighbor on `side`. */
-static catena_status_t publish(ctn_op_t *op, ctn_table_allgather_t *gather,
-                               int side)
-{
-    const ctn_chain_place_t *place = gather->place;
-    ctn_address_t peer = side == LEFT ? place->left : place->right;
-    gather->partner[side].address = peer;
-    if (!ctn_address_exists(peer)) {
-        return CATENA_OK;
-    }
-    return ctn_op_send(op, peer, (unsigned)!side, &gather->table,
-                       sizeof(gather->table));
-}
+typedef struct table_allgather {
+    /* First. The value of a message is the offset of the table of the member
+     * whose address it has; in the greeting, of the sender's. */
+    ctn_double_scan_t double_scan;
+    /* arguments */
+    unsigned char *memory; /* of this member's table */
+    uint64_t table;        /* its offset in the member's arena */
+    size_t record_bytes;
+    const uint32_t *first;
+    /* working */
+    uint64_t partner_table[2]; /* by side: offset of the partner's */
+    struct {
+        unsigned char head[CTN_DOUBLE_SCAN_HEAD_BYTES];
+        uint64_t table;
+    } message;
+} table_allgather_t;
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    ctn_table_allgather_t *gather = ctn_op_state(op);
-    gather->round = gather->sent = 0;
-    for (int side = LEFT; side <= RIGHT; side++) {
-        catena_status_t status = publish(op, gather, side);
-        if (status != CATENA_OK) {
-            return ctn_op_fail(op, status);
-        }
-    }
-    return CTN_STEP_NEXT;
-}
-
-static ctn_step_t receive_tables(ctn_op_t *op)
-{
-    ctn_table_allgather_t *gather = ctn_op_state(op);
-    for (int side = LEFT; side <= RIGHT; side++) {
-        unsigned slot = (unsigned)side;
-        if (!ctn_address_exists(gather->partner[side].address)) {
-            continue;
-        }
-        if (!ctn_op_arrived(op, slot)) {
-            return CTN_STEP_WAIT;
-        }
-        memcpy(&gather->partner[side].table, ctn_op_slot(op, slot)->data,
-               sizeof(uint64_t));
-    }
+    table_allgather_t *gather = ctn_op_state(op);
+    ctn_double_scan_begin(&gather->double_scan);
     return CTN_STEP_NEXT;
 }
 
 /** Return the offset of member `i`'s records in a table. */
-static size_t record_start(const ctn_table_allgather_t *gather, uint32_t i)
+static size_t record_start(const table_allgather_t *gather, uint32_t i)
 {
     return (gather->first != NULL ? gather->first[i] : i) *
            gather->record_bytes;
 }
 
-/** Put the records that the partner on `side` lacks into its table, announced
- * by word 1 of the slot. Then send the address of its next partner in the slot,
- * announced by word 0. */
-static catena_status_t send(ctn_op_t *op, ctn_table_allgather_t *gather,
-                            int side)
+/** Put the records that the partner on `side` lacks into its table. Word 1 of
+ * the slot of this round's message announces them. It is visible before the
+ * message, whose word is sent next over the same endpoint. */
+static catena_status_t put_records(ctn_op_t *op, table_allgather_t *gather,
+                                   unsigned side)
 {
-    uint64_t rank = gather->place->rank;
-    uint64_t reach = UINT64_C(1) << gather->round;
+    const ctn_double_scan_t *double_scan = &gather->double_scan;
+    uint64_t rank = double_scan->place->rank;
+    uint64_t reach = UINT64_C(1) << (double_scan->round - 1);
     /* The first and the last member whose records are sent. */
-    uint64_t low =
-        side == LEFT ? rank : rank + 1 - (reach < rank + 1 ? reach : rank + 1);
-    uint64_t high = side == RIGHT ? rank : rank + reach - 1;
-    if (high >= gather->place->size) {
-        high = gather->place->size - 1;
+    uint64_t low = side == CTN_LEFT
+                       ? rank
+                       : rank + 1 - (reach < rank + 1 ? reach : rank + 1);
+    uint64_t high = side == CTN_RIGHT ? rank : rank + reach - 1;
+    if (high >= double_scan->place->size) {
+        high = double_scan->place->size - 1;
     }
     size_t start = record_start(gather, (uint32_t)low);
     size_t bytes = record_start(gather, (uint32_t)high + 1) - start;
-    const struct ctn_table_allgather_peer *to = &gather->partner[side];
+    ctn_address_t to = double_scan->partner[side];
     ctn_endpoint_t *endpoint;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, to->address.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    unsigned slot = slot_of(gather->round, (unsigned)!side);
-    status = ctn_put_signal(
-        endpoint, gather->memory + start, bytes, to->table + start,
-        ctn_slot_word_offset(op->sequence, to->address, op->seq, slot, 1),
-        ctn_flag(op->seq, 0), &op->pending);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    return ctn_op_send(op, to->address, slot, &gather->partner[!side],
-                       sizeof(gather->partner[0]));
+    catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
+    return status == CATENA_OK
+               ? ctn_put_signal(
+                     endpoint, gather->memory + start, bytes,
+                     gather->partner_table[side] + start,
+                     ctn_slot_word_offset(op->sequence, to, op->seq,
+                                          2 * double_scan->round + !side, 1),
+                     ctn_flag(op->seq, 0), &op->pending)
+               : status;
 }
 
-static ctn_step_t send_both(ctn_op_t *op, ctn_table_allgather_t *gather)
+static catena_status_t outgoing(ctn_op_t *op, unsigned side,
+                                unsigned char **message, size_t *bytes)
 {
-    for (int side = LEFT; side <= RIGHT; side++) {
-        if (ctn_address_exists(gather->partner[side].address)) {
-            catena_status_t status = send(op, gather, side);
-            if (status != CATENA_OK) {
-                return ctn_op_fail(op, status);
-            }
-        }
-    }
-    gather->sent = 1;
-    op->exec->tally.rounds++;
-    return CTN_STEP_MOVED;
+    table_allgather_t *gather = ctn_op_state(op);
+    bool greeting = gather->double_scan.round == 0;
+    gather->message.table =
+        greeting ? gather->table : gather->partner_table[side];
+    *message = gather->message.head;
+    *bytes = sizeof(gather->message.table);
+    return greeting ? CATENA_OK : put_records(op, gather, !side);
 }
 
-/** Whether this round's records and address from `side` have arrived, or there
- * is no partner. */
-static bool received(ctn_op_t *op, const ctn_table_allgather_t *gather,
-                     int side)
+static catena_status_t incoming(ctn_op_t *op, unsigned side,
+                                const unsigned char *value, size_t bytes)
 {
-    unsigned slot = slot_of(gather->round, (unsigned)side);
-    return !ctn_address_exists(gather->partner[side].address) ||
-           (ctn_op_arrived(op, slot) &&
-            ctn_word_load(&ctn_op_slot(op, slot)->word[1]) ==
-                ctn_flag(op->seq, 0));
+    table_allgather_t *gather = ctn_op_state(op);
+    (void)bytes;
+    memcpy(&gather->partner_table[side], value,
+           sizeof(gather->partner_table[side]));
+    return CATENA_OK;
 }
 
-static ctn_step_t rounds(ctn_op_t *op)
-{
-    ctn_table_allgather_t *gather = ctn_op_state(op);
-    if (!ctn_address_exists(gather->partner[LEFT].address) &&
-        !ctn_address_exists(gather->partner[RIGHT].address)) {
-        return CTN_STEP_NEXT;
-    }
-    if (!gather->sent) {
-        return send_both(op, gather);
-    }
-    if (!received(op, gather, LEFT) || !received(op, gather, RIGHT)) {
-        return CTN_STEP_WAIT;
-    }
-    for (int side = LEFT; side <= RIGHT; side++) {
-        unsigned slot = slot_of(gather->round, (unsigned)side);
-        if (ctn_address_exists(gather->partner[side].address)) {
-            memcpy(&gather->partner[side], ctn_op_slot(op, slot)->data,
-                   sizeof(gather->partner[0]));
-        }
-    }
-    gather->round++;
-    gather->sent = 0;
-    return CTN_STEP_MOVED;
-}
+static const ctn_double_scan_values_t values = {outgoing, incoming};
 
-static const ctn_phase_t phases[] = {{"publish", begin},
-                                     {"receive tables", receive_tables},
-                                     {"rounds", rounds},
-                                     {NULL, NULL}};
+static const ctn_phase_t phases[] = {
+    {"begin", begin}, {"rounds", ctn_double_scan_rounds}, {NULL, NULL}};
 
-const ctn_algorithm_t ctn_table_allgather_algorithm = {
+static const ctn_algorithm_t algorithm = {
     .name = "chain/allgather",
-    .state_bytes = sizeof(ctn_table_allgather_t),
+    .state_bytes = sizeof(table_allgather_t),
     .phases = phases,
     .synchronizing = true,
 };
+
+ctn_op_t *ctn_table_allgather_create(ctn_exec_t *exec, ctn_chain_t *chain,
+                                     void *table, size_t record_bytes,
+                                     const uint32_t *first)
+{
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
+    if (op != NULL) {
+        table_allgather_t *gather = ctn_op_state(op);
+        gather->double_scan.place = &chain->place;
+        gather->double_scan.values = &values;
+        gather->double_scan.greets = true;
+        gather->memory = table;
+        (void)ctn_heap_contains(exec->heap, table, 1, &gather->table);
+        gather->record_bytes = record_bytes;
+        gather->first = first;
+    }
+    return op;
+}

@@ -90,21 +90,13 @@ static ctn_step_t gather(ctn_op_t *op)
     fetch_t *fetch = ctn_op_state(op);
     ctn_chain_t *chain = &fetch->group->chain;
     fetch->gathered = ctn_scratch_alloc(op->exec, table_bytes(fetch->group));
-    ctn_op_t *child =
-        fetch->gathered != NULL
-            ? ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
-                            &chain->sequence)
-            : NULL;
-    if (child == NULL) {
+    if (fetch->gathered == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     fetch->gathered[chain->place.rank] = (int)chain->place.self.process;
-    ctn_table_allgather_t *state = ctn_op_state(child);
-    state->place = &chain->place;
-    state->memory = (unsigned char *)fetch->gathered;
-    (void)ctn_heap_contains(op->exec->heap, fetch->gathered, 1, &state->table);
-    state->record_bytes = sizeof(int);
-    return ctn_op_call(op, child);
+    return ctn_op_call(op, ctn_table_allgather_create(op->exec, chain,
+                                                      fetch->gathered,
+                                                      sizeof(int), NULL));
 }
 
 static ctn_step_t keep(ctn_op_t *op)

@@ -1,7 +1,7 @@
 #ifndef CTN_SPLIT_BINS_H
 #define CTN_SPLIT_BINS_H
 
-#include "group/chain_place.h"
+#include "group/scan.h"
 
 /* Bins ([Moody], section 3.3). Each member of a chain is in one bin. A double
  * exclusive scan over a table of bins gives each member the nearest members of

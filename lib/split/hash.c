@@ -186,7 +186,7 @@ static uint32_t compare_neighbors(const hash_split_t *split,
 /** Fold the opening of the neighbor on `side` into the scan: the table that the
  * neighbor did not send, and the flags that follow from comparing the two
  * (`edge`). See ctn_scan_t. */
-static void fold_opening(ctn_scan_t *scan, int side, const void *data)
+static void fold_opening(ctn_scan_t *scan, unsigned side, const void *data)
 {
     hash_split_t *split = scan->context;
     hash_opening_t theirs;
@@ -198,10 +198,10 @@ static void fold_opening(ctn_scan_t *scan, int side, const void *data)
     ctn_bins_set(&others, hash_to_bin(theirs.hash, split->pass),
                  ctn_address_unpack(theirs.member));
     others.flags = theirs.flags;
-    ctn_fold_bins(scan->from[side], &others, side == LEFT);
-    ctn_fold_bins(scan->inclusive[side], &others, side == LEFT);
-    for (int i = LEFT; i <= RIGHT; i++) {
-        ((ctn_bins_t *)(void *)scan->inclusive[i])->flags |= edge;
+    ctn_fold_bins(scan->exclusive[side], &others, side == LEFT);
+    ctn_fold_bins(ctn_scan_running(scan, side), &others, side == LEFT);
+    for (unsigned i = LEFT; i <= RIGHT; i++) {
+        ((ctn_bins_t *)ctn_scan_running(scan, i))->flags |= edge;
     }
     split->own.flags |= edge;
 }

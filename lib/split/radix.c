@@ -218,18 +218,18 @@ static table_t table_of(const window_t *window, const radix_opening_t *opening)
 
 /** Fold the opening of the neighbor on `side` into the scan: its table, and the
  * bits in which the two members differ. See ctn_scan_t. */
-static void fold_opening(ctn_scan_t *scan, int side, const void *data)
+static void fold_opening(ctn_scan_t *scan, unsigned side, const void *data)
 {
     radix_t *radix = scan->context;
     radix_opening_t theirs;
     memcpy(&theirs, data, sizeof(theirs));
     table_t in = table_of(&radix->window, &theirs);
-    fold(scan->from[side], &in, side == LEFT);
-    fold(scan->inclusive[side], &in, side == LEFT);
+    fold(scan->exclusive[side], &in, side == LEFT);
+    fold(ctn_scan_running(scan, side), &in, side == LEFT);
     for (unsigned i = 0; i < LIMBS; i++) {
         uint64_t vary = theirs.limb[i] ^ radix->opening.limb[i];
-        ((table_t *)(void *)scan->inclusive[LEFT])->vary[i] |= vary;
-        ((table_t *)(void *)scan->inclusive[RIGHT])->vary[i] |= vary;
+        ((table_t *)ctn_scan_running(scan, LEFT))->vary[i] |= vary;
+        ((table_t *)ctn_scan_running(scan, RIGHT))->vary[i] |= vary;
         radix->own.vary[i] |= vary;
     }
 }

@@ -8,19 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/slot.h"
 #include "topo/topo.h"
 
 enum { LEFT, RIGHT };
 
 /** State of the operation that finds the partners. */
 typedef struct closing {
+    ctn_double_scan_t double_scan; /* first; messages have the sender's rank */
     /* arguments */
     ctn_topo_t *topo;
-    ctn_address_t neighbor[2]; /* on the ring */
-    /* working */
-    unsigned round;
-    bool sent; /* in this round */
+    ctn_chain_place_t place; /* on the ring */
+    struct {
+        unsigned char head[CTN_DOUBLE_SCAN_HEAD_BYTES];
+        uint64_t rank; /* in the group */
+    } message;
 } closing_t;
 
 /** State of the operation around it. */
@@ -32,8 +33,6 @@ typedef struct leader_ring {
     ctn_words_t first;
     ctn_words_t last;
 } leader_ring_t;
-
-_Static_assert(sizeof(ctn_node_leader_t) <= CTN_INLINE_BYTES, "fits a slot");
 
 /** Return the address that the first two words hold. */
 static ctn_address_t address_in(const ctn_words_t *words)
@@ -63,61 +62,42 @@ static ctn_step_t find_ends(ctn_op_t *op)
 
 /* ---- the rounds ---- */
 
-/** In round 0 send address and rank of this leader to the neighbor on `side`.
- * In a later round send to the partner of the previous round on `side` that
- * round's partner on the other side: it is 2^round away from the receiver. */
-static catena_status_t send_to(ctn_op_t *op, const closing_t *closing, int side)
-{
-    const ctn_topo_t *topo = closing->topo;
-    ctn_node_leader_t content;
-    ctn_address_t to;
-    if (closing->round == 0) {
-        content = (ctn_node_leader_t){.address = topo->leaders.place.self,
-                                      .rank = topo->group->chain.place.rank};
-        to = closing->neighbor[side];
-    } else {
-        const ctn_leader_ring_round_t *before =
-            &topo->leader_ring[closing->round - 1];
-        content = side == LEFT ? before->to : before->from;
-        to = side == LEFT ? before->from.address : before->to.address;
-    }
-    return ctn_op_send(op, to, 2 * closing->round + (side == LEFT), &content,
-                       sizeof(content));
-}
-
-/** Run one round: send to both sides, then receive from both. */
-static ctn_step_t exchange(ctn_op_t *op)
+static ctn_step_t begin(ctn_op_t *op)
 {
     closing_t *closing = ctn_op_state(op);
-    ctn_topo_t *topo = closing->topo;
-    unsigned slot = 2 * closing->round;
-    if (closing->round == ctn_rounds(topo->nodes)) {
-        return CTN_STEP_NEXT;
-    }
-    if (!closing->sent) {
-        for (int side = LEFT; side <= RIGHT; side++) {
-            catena_status_t status = send_to(op, closing, side);
-            if (status != CATENA_OK) {
-                return ctn_op_fail(op, status);
-            }
-        }
-        closing->sent = true;
-    }
-    if (!ctn_op_arrived(op, slot) || !ctn_op_arrived(op, slot + 1)) {
-        return CTN_STEP_WAIT;
-    }
-    ctn_leader_ring_round_t *round = &topo->leader_ring[closing->round];
-    memcpy(&round->from, ctn_op_slot(op, slot)->data,
-           sizeof(ctn_node_leader_t));
-    memcpy(&round->to, ctn_op_slot(op, slot + 1)->data,
-           sizeof(ctn_node_leader_t));
-    closing->round++;
-    closing->sent = false;
-    return CTN_STEP_MOVED;
+    closing->message.rank = closing->topo->group->chain.place.rank;
+    ctn_double_scan_begin(&closing->double_scan);
+    return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t closing_phases[] = {{"exchange", exchange},
-                                             {NULL, NULL}};
+static catena_status_t outgoing(ctn_op_t *op, unsigned side,
+                                unsigned char **message, size_t *bytes)
+{
+    (void)side;
+    closing_t *closing = ctn_op_state(op);
+    *message = closing->message.head;
+    *bytes = sizeof(closing->message.rank);
+    return CATENA_OK;
+}
+
+/** Keep this round's partner on `side`. */
+static catena_status_t incoming(ctn_op_t *op, unsigned side,
+                                const unsigned char *value, size_t bytes)
+{
+    const closing_t *closing = ctn_op_state(op);
+    const ctn_double_scan_t *double_scan = &closing->double_scan;
+    ctn_leader_ring_round_t *round =
+        &closing->topo->leader_ring[double_scan->round];
+    ctn_node_leader_t *partner = side == LEFT ? &round->from : &round->to;
+    partner->address = double_scan->partner[side];
+    memcpy(&partner->rank, value, bytes);
+    return CATENA_OK;
+}
+
+static const ctn_double_scan_values_t values = {outgoing, incoming};
+
+static const ctn_phase_t closing_phases[] = {
+    {"begin", begin}, {"exchange", ctn_double_scan_rounds}, {NULL, NULL}};
 
 /* Not synchronizing. This is allowed, since the scan before it is
  * synchronizing, and so is the next operation on the leaders' chain: two
@@ -140,12 +120,16 @@ static ctn_step_t close_ring(ctn_op_t *op)
     }
     closing_t *closing = ctn_op_state(child);
     closing->topo = leader_ring->topo;
-    closing->neighbor[LEFT] = chain->place.rank > 0
-                                  ? chain->place.left
-                                  : address_in(&leader_ring->last);
-    closing->neighbor[RIGHT] = chain->place.rank + 1 < chain->place.size
-                                   ? chain->place.right
-                                   : address_in(&leader_ring->first);
+    closing->place = chain->place;
+    if (chain->place.rank == 0) {
+        closing->place.left = address_in(&leader_ring->last);
+    }
+    if (chain->place.rank + 1 == chain->place.size) {
+        closing->place.right = address_in(&leader_ring->first);
+    }
+    closing->double_scan.place = &closing->place;
+    closing->double_scan.values = &values;
+    closing->double_scan.ring = ctn_rounds(chain->place.size);
     return ctn_op_call(op, child);
 }
 

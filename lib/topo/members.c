@@ -110,27 +110,6 @@ static ctn_step_t collect(ctn_op_t *op)
 
 /* ---- all members, among the node leaders ---- */
 
-/** Run an allgather among the node leaders; arguments as in
- * ctn_table_allgather_t. */
-static ctn_step_t gather_among_leaders(ctn_op_t *op, void *table,
-                                       size_t record_bytes,
-                                       const uint32_t *first)
-{
-    ctn_topo_t *topo = ((members_build_t *)ctn_op_state(op))->topo;
-    ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
-                                    &topo->leaders.sequence);
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    ctn_table_allgather_t *gather = ctn_op_state(child);
-    gather->place = &topo->leaders.place;
-    gather->memory = table;
-    gather->table = ctn_offset_of(op->exec, table);
-    gather->record_bytes = record_bytes;
-    gather->first = first;
-    return ctn_op_call(op, child);
-}
-
 /** The leaders gather how many members each node has. */
 static ctn_step_t gather_counts(ctn_op_t *op)
 {
@@ -145,7 +124,9 @@ static ctn_step_t gather_counts(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     build->counts[topo->node_index] = ctn_topo_local_size(topo);
-    return gather_among_leaders(op, build->counts, sizeof(uint32_t), NULL);
+    return ctn_op_call(op, ctn_table_allgather_create(op->exec, &topo->leaders,
+                                                      build->counts,
+                                                      sizeof(uint32_t), NULL));
 }
 
 /** The leader's memory: | member | first | by_rank | delivered | rows |. These
@@ -221,8 +202,10 @@ static ctn_step_t gather_members(ctn_op_t *op)
     }
     point_into(topo, topo->shared_member_table);
     fill_own_part(topo, build->counts);
-    return gather_among_leaders(op, topo->shared_member_table,
-                                sizeof(ctn_member_t), topo->member_table.first);
+    return ctn_op_call(op,
+                       ctn_table_allgather_create(
+                           op->exec, &topo->leaders, topo->shared_member_table,
+                           sizeof(ctn_member_t), topo->member_table.first));
 }
 
 /** The leader fills in by_rank[], then broadcasts where the table lies. */

@@ -82,19 +82,14 @@ static ctn_step_t begin(ctn_op_t *op)
     x->peers = place->size;
     x->count = count_records(x->table);
     catena_status_t status = take_memory(op->exec, x);
-    ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
-                                    &x->chain->sequence);
-    if (status != CATENA_OK || child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
     }
     x->peer[place->rank] = (ctn_exact_peer_t){
         place->self.process, ctn_exact_offset(op->exec, x->slots), x->count};
-    ctn_table_allgather_t *gather = ctn_op_state(child);
-    gather->place = place;
-    gather->memory = (unsigned char *)x->peer;
-    gather->table = ctn_exact_offset(op->exec, x->peer);
-    gather->record_bytes = sizeof(ctn_exact_peer_t);
-    return ctn_op_call(op, child);
+    return ctn_op_call(
+        op, ctn_table_allgather_create(op->exec, x->chain, x->peer,
+                                       sizeof(ctn_exact_peer_t), NULL));
 }
 
 /** Put all own records in question for every splitter. */

@@ -260,17 +260,9 @@ static ctn_step_t exchange(ctn_op_t *op)
     if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
-    ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
-                                    &layout->topo->leaders.sequence);
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    ctn_table_allgather_t *gather = ctn_op_state(child);
-    gather->place = &layout->topo->leaders.place;
-    gather->memory = layout->shared;
-    (void)ctn_heap_contains(op->exec->heap, layout->shared, 1, &gather->table);
-    gather->record_bytes = layout->leaders * sizeof(ctn_address_t);
-    return ctn_op_call(op, child);
+    return ctn_op_call(op, ctn_table_allgather_create(
+                               op->exec, &layout->topo->leaders, layout->shared,
+                               layout->leaders * sizeof(ctn_address_t), NULL));
 }
 
 static ctn_step_t mark_ready(ctn_op_t *op)
