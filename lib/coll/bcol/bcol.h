@@ -121,7 +121,7 @@ struct ctn_bcol {
 
     /** [kind]: names of algorithms that callers may request, NULL-terminated.
      * NULL: there is one algorithm only. */
-    const char *const *algorithms[CTN_BASICS];
+    const char *const *const *algorithms;
 };
 
 extern const ctn_bcol_t ctn_bcol_shm; /* flags and the shared heap */

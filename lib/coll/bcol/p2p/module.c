@@ -532,20 +532,21 @@ static void destroy(ctn_module_t *module)
 
 /* ---- the components ---- */
 
+static const char *const *const names[CTN_BASICS] = {
+    [CTN_BARRIER] = ctn_p2p_barriers,
+    [CTN_FANIN] = ctn_p2p_shapes,
+    [CTN_FANOUT] = ctn_p2p_shapes,
+    [CTN_BCAST] = ctn_p2p_shapes,
+    [CTN_REDUCE] = ctn_p2p_shapes,
+    [CTN_ALLREDUCE] = ctn_p2p_allreduces,
+    [CTN_GATHER] = ctn_p2p_aggregation_shapes,
+    [CTN_SCATTER] = ctn_p2p_aggregation_shapes,
+    [CTN_ALLGATHER] = ctn_p2p_allgathers,
+    [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatters,
+};
+
 #define P2P_COLLECTIVES                                                        \
-    .link = link, .destroy = destroy, .make = make,                            \
-    .algorithms = {                                                            \
-        [CTN_BARRIER] = ctn_p2p_barriers,                                      \
-        [CTN_FANIN] = ctn_p2p_shapes,                                          \
-        [CTN_FANOUT] = ctn_p2p_shapes,                                         \
-        [CTN_BCAST] = ctn_p2p_shapes,                                          \
-        [CTN_REDUCE] = ctn_p2p_shapes,                                         \
-        [CTN_ALLREDUCE] = ctn_p2p_allreduces,                                  \
-        [CTN_GATHER] = ctn_p2p_aggregation_shapes,                             \
-        [CTN_SCATTER] = ctn_p2p_aggregation_shapes,                            \
-        [CTN_ALLGATHER] = ctn_p2p_allgathers,                                  \
-        [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatters,                        \
-    }
+    .link = link, .destroy = destroy, .make = make, .algorithms = names
 
 const ctn_bcol_t ctn_bcol_p2p = {
     .name = "p2p",

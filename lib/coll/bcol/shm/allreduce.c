@@ -11,29 +11,17 @@
 
 #include "coll/bcol/shm/fold.h"
 
-/* Three members or more with a core each: up to this length "flat" is faster
- * than "shared". With two members it always is: "shared" would halve the work
- * of the reduction, but each member would read as much. */
-enum { FLAT_BYTES = 2048 };
-/* If oversubscribed, "last" is fastest up to vectors of this length times the
- * number of members. For longer ones it pays that all cores reduce. */
-enum { LAST_BYTES_A_MEMBER = 1024 };
-/* From this length on a copy costs more than the wait for the readers. */
+/* Vectors from this length on are zero-copy. */
 enum { ZCOPY_BYTES = 1024 };
 
-/** Whether the result overwrites nothing that other members may still read: the
- * call is not in place. */
-static bool apart(const shm_call_t *call)
-{
-    return call->basic->in != call->basic->out;
-}
-
+/** If the call is in place, the result would overwrite what other members may
+ * still read. */
 static bool publish_flat(shm_call_t *call)
 {
-    const ctn_basic_coll_t *basic = call->basic;
-    shm_publish(call, basic->in, basic->bytes,
-                basic->bytes >= ZCOPY_BYTES && apart(call));
-    return true;
+    if (call->basic->in == call->basic->out) {
+        call->zcopy_bytes = SIZE_MAX;
+    }
+    return shm_publish_in(call);
 }
 
 /** If lengths differ, some members may run "last". All members fail then, and
@@ -51,21 +39,15 @@ static bool fold_all(shm_call_t *call)
     if (!shm_fold(call, call->shm->size, shm_all_of(call), call->basic->out)) {
         return false;
     }
-    if (call->basic->bytes >= ZCOPY_BYTES) {
-        shm_depart(call);
-    }
     count_once(call);
     return true;
 }
 
-static bool await_readers(shm_call_t *call)
-{
-    return !call->zcopy || shm_gives_up(call) || shm_all_departed(call);
-}
-
-static const shm_algorithm_t flat = {
+const shm_algorithm_t shm_flat_allreduce = {
     .base = SHM_ALGORITHM("flat", true),
-    .step = {publish_flat, fold_all, await_readers},
+    .step = {publish_flat, fold_all, shm_acknowledge, shm_await_readers},
+    .zcopy_bytes = {ZCOPY_BYTES, ZCOPY_BYTES},
+    .vector = true,
     .runs_inline = true};
 
 /* ---- shared ---- */
@@ -75,10 +57,9 @@ static const shm_algorithm_t flat = {
  * read it. */
 static bool publish(shm_call_t *call)
 {
-    const ctn_basic_coll_t *basic = call->basic;
-    shm_publish(call, basic->in, basic->bytes, basic->bytes >= ZCOPY_BYTES);
+    (void)shm_publish_in(call);
     /* Not in the staging buffer, which is for this member's fragment. */
-    call->own = basic->in;
+    call->own = call->basic->in;
     return true;
 }
 
@@ -89,9 +70,11 @@ static bool collect(shm_call_t *call)
     return shm_collect_fragments(call, true);
 }
 
-static const shm_algorithm_t shared = {
+const shm_algorithm_t shm_shared_allreduce = {
     .base = SHM_ALGORITHM("shared", true),
     .step = {publish, shm_fold_fragment, collect},
+    .zcopy_bytes = {ZCOPY_BYTES, ZCOPY_BYTES},
+    .vector = true,
     .stages = true};
 
 /* ---- last ---- */
@@ -138,7 +121,7 @@ static bool check_lengths(shm_call_t *call)
     }
     for (uint32_t i = 0; i < size; i++) {
         if (i != call->shm->me) {
-            (void)shm_published(call, i);
+            (void)shm_published(call, i, i, call->basic->bytes);
         }
     }
     return call->mismatch;
@@ -155,7 +138,8 @@ static bool take(shm_call_t *call)
                check_lengths(call);
     }
     if (last->folder >= call->shm->size) {
-        shm_report_mismatch(call, 0, shm_mismatch_mark(call->basic));
+        call->mismatch = true;
+        call->status = CATENA_ERR_ARG;
         return true;
     }
     shm_copy(call, basic->out,
@@ -164,26 +148,8 @@ static bool take(shm_call_t *call)
     return true;
 }
 
-static const shm_algorithm_t last_folds = {
-    .base = SHM_ALGORITHM("last", true), .step = {publish, fold_if_last, take}};
-
-static const shm_algorithm_t *const algorithms[] = {&flat, &shared, &last_folds,
-                                                    NULL};
-const char *const shm_allreduce_names[] = {"flat", "shared", "last", NULL};
-
-static const shm_algorithm_t *choose(const shm_t *shm, size_t bytes)
-{
-    if (shm->area.oversubscribed) {
-        return bytes <= shm->descriptor_data              ? &flat
-               : bytes <= LAST_BYTES_A_MEMBER * shm->size ? &last_folds
-                                                          : &shared;
-    }
-    return bytes <= FLAT_BYTES || shm->size <= 2 ? &flat : &shared;
-}
-
-const shm_algorithm_t *shm_allreduce_algorithm(const shm_t *shm,
-                                               const ctn_basic_coll_t *basic)
-{
-    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
-    return named != NULL ? named : choose(shm, basic->bytes);
-}
+const shm_algorithm_t shm_last_allreduce = {
+    .base = SHM_ALGORITHM("last", true),
+    .step = {publish, fold_if_last, take},
+    .zcopy_bytes = {ZCOPY_BYTES, ZCOPY_BYTES},
+    .vector = true};

@@ -27,7 +27,7 @@ static bool find_vector(shm_call_t *call, uint32_t i,
     if (!shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
         return false;
     }
-    *vector = shm_published(call, i);
+    *vector = shm_published(call, i, i, call->basic->bytes);
     return true;
 }
 
@@ -40,7 +40,7 @@ bool shm_fold(shm_call_t *call, uint32_t end, shm_fragment_t fragment,
             /* After a mismatch other members may run another algorithm. In that
              * of a synchronizing collective all members publish, so wait for
              * them; otherwise some may not. */
-            return shm_gives_up(call) && !call->algorithm->base.synchronizing;
+            return call->mismatch && !call->algorithm->base.synchronizing;
         }
         if (call->mismatch) {
             continue;
@@ -74,7 +74,7 @@ bool shm_fold_fragment(shm_call_t *call)
 bool shm_collect_fragments(shm_call_t *call, bool copy)
 {
     for (; call->next < call->shm->size; call->next++) {
-        if (shm_gives_up(call)) {
+        if (call->mismatch) {
             return true;
         }
         if (!shm_is_set(call, ctn_node_arrived(&call->shm->area, call->seq,

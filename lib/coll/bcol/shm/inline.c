@@ -6,12 +6,13 @@
 
 #include <string.h>
 
-#include "coll/bcol/shm/block.h"
+#include "coll/bcol/shm/shm.h"
 #include "exec/inline.h"
 
 /** State of an inline call. */
 typedef struct shm_run {
     shm_t *shm;
+    ctn_basic_kind_t kind;
     const ctn_basic_coll_t *basic;
     uint64_t seq;               /* number of the operation */
     uint64_t flag;              /* value of its words: ctn_flag64(seq) */
@@ -29,12 +30,12 @@ static shm_descriptor_t *descriptor_of(const shm_run_t *run, uint32_t i)
 static void copy_small(const shm_run_t *run, void *to, const void *from,
                        size_t bytes)
 {
-    ctn_exec_charge(run->shm->module.exec, CTN_WORK_COPY, bytes);
     if (bytes == sizeof(uint64_t)) { /* one load and one store */
         memcpy(to, from, sizeof(uint64_t));
     } else {
         memcpy(to, from, bytes);
     }
+    ctn_exec_charge(run->shm->module.exec, CTN_WORK_COPY, bytes);
 }
 
 /** Wait for the descriptor of member i. The caller waits for the members from
@@ -56,22 +57,40 @@ static const shm_descriptor_t *await_descriptor(shm_run_t *run, uint32_t i,
     return descriptor;
 }
 
-/** The vector of member i has another length. */
-CTN_COLD static void report_mismatch(shm_run_t *run, uint32_t i,
-                                     const shm_descriptor_t *descriptor)
+/** The value of a descriptor's `offset` if it has data of `bytes`. */
+static uint64_t staged(const shm_run_t *run, size_t bytes)
+{
+    return SHM_STAGED -
+           (run->kind == CTN_ALLGATHER ? bytes : shm_vector_mark(run->basic));
+}
+
+/** The data of member i have another length: fail as the steps do. */
+CTN_COLD static void refuse(shm_run_t *run, uint32_t i, size_t bytes)
 {
     shm_call_t call = {.shm = run->shm,
+                       .kind = run->kind,
                        .basic = run->basic,
                        .algorithm =
-                           shm_allreduce_algorithm(run->shm, run->basic),
-                       .seq = run->seq,
-                       .status = run->status};
-    uint64_t mark = descriptor->offset;
-    if (mark < SHM_MARKS) { /* zcopy */
-        memcpy(&mark, descriptor->data, sizeof(mark));
-    }
-    shm_report_mismatch(&call, i, mark);
+                           shm_choose(run->shm, run->kind, run->basic)};
+    shm_call_begin(&call, run->seq);
+    call.status = run->status;
+    (void)shm_published(&call, i, i, bytes);
+    (void)shm_acknowledge(&call);
     run->status = call.status;
+}
+
+/** Wait for the data of member i. The caller waits for the members from there
+ * to `end` - 1, one after the other.
+ * @return NULL: they have another length, or the network failed */
+static const void *await_data(shm_run_t *run, uint32_t i, uint32_t end,
+                              size_t bytes)
+{
+    const shm_descriptor_t *descriptor = await_descriptor(run, i, end);
+    if (descriptor == NULL || descriptor->offset == staged(run, bytes)) {
+        return descriptor != NULL ? descriptor->data : NULL;
+    }
+    refuse(run, i, bytes);
+    return NULL;
 }
 
 /** Reduce the vectors of all members. This member's vector is in its
@@ -79,30 +98,25 @@ CTN_COLD static void report_mismatch(shm_run_t *run, uint32_t i,
 static void fold(shm_run_t *run)
 {
     const ctn_basic_coll_t *basic = run->basic;
-    uint64_t mark = shm_vector_mark(basic);
+    uint32_t size = run->shm->size;
     const void *left = NULL;
-    for (uint32_t i = 0; i < run->shm->size; i++) {
-        const shm_descriptor_t *descriptor =
-            i == run->shm->me ? descriptor_of(run, i)
-                              : await_descriptor(run, i, run->shm->size);
-        if (descriptor == NULL) {
-            return;
-        }
-        if (i != run->shm->me && descriptor->offset != mark) {
-            report_mismatch(run, i, descriptor);
-            continue;
-        }
+    for (uint32_t i = 0; i < size; i++) {
+        const void *right = i == run->shm->me
+                                ? descriptor_of(run, i)->data
+                                : await_data(run, i, size, basic->bytes);
         if (run->status != CATENA_OK) {
             continue;
         }
+        if (right == NULL) {
+            return;
+        }
         if (i > 0) {
             /* Elements this short need no memory. */
-            (void)ctn_reduce(&basic->by, left, descriptor->data, basic->out,
-                             basic->bytes);
+            (void)ctn_reduce(&basic->by, left, right, basic->out, basic->bytes);
             ctn_exec_charge(run->shm->module.exec, CTN_WORK_REDUCE,
                             basic->bytes);
         }
-        left = i > 0 ? basic->out : descriptor->data;
+        left = i > 0 ? basic->out : right;
     }
     if (run->status == CATENA_OK && left != basic->out) {
         copy_small(run, basic->out, left, basic->bytes);
@@ -110,53 +124,23 @@ static void fold(shm_run_t *run)
 }
 
 /** Copy this member's data to its descriptor. If other members read it
- * (`publish`), set the mark that they expect, `mark`, and the word. */
-static void publish_own(const shm_run_t *run, bool publish, uint64_t mark)
+ * (`publish`), set the mark that they expect, and the word. */
+static void publish_own(const shm_run_t *run, bool publish)
 {
+    size_t bytes = run->basic->bytes;
     shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
-    copy_small(run, descriptor->data, run->basic->in, run->basic->bytes);
+    copy_small(run, descriptor->data, run->basic->in, bytes);
     if (publish) {
-        descriptor->offset = mark;
+        descriptor->offset = staged(run, bytes);
         ctn_exec_post(run->shm->module.exec, &descriptor->word, run->flag);
     }
-}
-
-static void bcast(shm_run_t *run)
-{
-    const ctn_basic_coll_t *basic = run->basic;
-    if (run->shm->me == basic->root) {
-        publish_own(run, true, shm_vector_mark(basic));
-        return;
-    }
-    const shm_descriptor_t *descriptor =
-        await_descriptor(run, basic->root, basic->root + 1);
-    if (descriptor != NULL && descriptor->offset == shm_vector_mark(basic)) {
-        copy_small(run, basic->out, descriptor->data, basic->bytes);
-    } else if (descriptor != NULL) {
-        report_mismatch(run, basic->root, descriptor);
-    }
-}
-
-/** Member i has published a block of another length: fail as the algorithm with
- * steps does (allgather.c). */
-static void refuse(shm_run_t *run, uint32_t i, size_t bytes)
-{
-    shm_call_t call = {.shm = run->shm,
-                       .basic = run->basic,
-                       .algorithm =
-                           shm_allgather_algorithm(run->shm, run->basic),
-                       .seq = run->seq,
-                       .status = run->status};
-    (void)shm_published_block(&call, i, i, bytes);
-    (void)shm_acknowledge(&call);
-    run->status = call.status;
 }
 
 static void put_block(const shm_run_t *run, uint32_t i, const void *block)
 {
     const ctn_basic_coll_t *basic = run->basic;
     unsigned char *to = (unsigned char *)basic->out + basic->at[i];
-    if (to != block) {
+    if (block != NULL && to != block) {
         copy_small(run, to, block, basic->at[i + 1] - basic->at[i]);
     }
 }
@@ -165,22 +149,13 @@ static void put_block(const shm_run_t *run, uint32_t i, const void *block)
  * arrive. */
 static void gather_all(shm_run_t *run)
 {
+    const size_t *at = run->basic->at;
     uint32_t me = run->shm->me;
     put_block(run, me, run->basic->in);
     for (uint32_t i = 0; i < run->shm->size; i++) {
-        if (i == me) {
-            continue;
-        }
-        const shm_descriptor_t *descriptor =
-            await_descriptor(run, i, run->shm->size);
-        if (descriptor == NULL) {
-            return;
-        }
-        size_t bytes = run->basic->at[i + 1] - run->basic->at[i];
-        if (descriptor->offset == shm_staged_block(bytes)) {
-            put_block(run, i, descriptor->data);
-        } else {
-            refuse(run, i, bytes);
+        if (i != me) {
+            put_block(run, i,
+                      await_data(run, i, run->shm->size, at[i + 1] - at[i]));
         }
     }
 }
@@ -190,24 +165,28 @@ CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                                        uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
+    bool root = shm->me == basic->root;
     shm_run_t run = {.shm = shm,
+                     .kind = kind,
                      .basic = basic,
                      .seq = seq,
                      .flag = ctn_flag64(seq),
                      .descriptors = ctn_node_entry(
                          &shm->area, &shm->area.descriptor, seq, 0),
                      .loads = exec->wait_policy.loads};
-    if (kind == CTN_BCAST) {
-        bcast(&run);
-    } else if (kind == CTN_ALLGATHER) {
-        publish_own(&run, true, shm_staged_block(basic->bytes));
+    bool all = kind == CTN_ALLREDUCE || kind == CTN_ALLGATHER;
+    if (kind != CTN_BCAST || root) {
+        publish_own(&run, all || root == (kind == CTN_BCAST));
+    }
+    if (kind == CTN_ALLGATHER) {
         gather_all(&run);
-    } else {
-        bool root = shm->me == basic->root;
-        publish_own(&run, kind == CTN_ALLREDUCE || !root,
-                    shm_vector_mark(basic));
-        if (kind == CTN_ALLREDUCE || root) {
-            fold(&run);
+    } else if (kind == CTN_ALLREDUCE || (kind == CTN_REDUCE && root)) {
+        fold(&run);
+    } else if (kind == CTN_BCAST && !root) {
+        const void *data =
+            await_data(&run, basic->root, basic->root + 1, basic->bytes);
+        if (data != NULL) {
+            copy_small(&run, basic->out, data, basic->bytes);
         }
     }
     if (kind == CTN_ALLREDUCE && run.status != CATENA_OK) {

@@ -4,10 +4,6 @@
 
 #include "coll/bcol/shm/fold.h"
 
-/* With a core for each rank, "shared" is faster from this length and number of
- * members on. */
-enum { SHARED_BYTES = 16384, SHARED_MEMBERS = 4 };
-
 static bool is_root(const shm_call_t *call)
 {
     return call->shm->me == call->basic->root;
@@ -32,8 +28,7 @@ static bool publish_to_root(shm_call_t *call)
     if (is_root(call)) {
         return keep_own(call);
     }
-    shm_publish(call, call->basic->in, call->basic->bytes, false);
-    return true;
+    return shm_publish_in(call);
 }
 
 static bool fold_at_root(shm_call_t *call)
@@ -42,13 +37,16 @@ static bool fold_at_root(shm_call_t *call)
            shm_fold(call, call->shm->size, shm_all_of(call), call->basic->out);
 }
 
-static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", false),
-                                     .step = {publish_to_root, fold_at_root},
-                                     .runs_inline = true};
+const shm_algorithm_t shm_flat_reduce = {
+    .base = SHM_ALGORITHM("flat", false),
+    .step = {publish_to_root, fold_at_root},
+    .zcopy_bytes = SHM_NEVER_ZCOPY,
+    .vector = true,
+    .runs_inline = true};
 
 static bool publish_to_all(shm_call_t *call)
 {
-    shm_publish(call, call->basic->in, call->basic->bytes, true);
+    (void)shm_publish_in(call);
     /* Not in the staging buffer, which is for this member's fragment. */
     call->own = call->basic->in;
     return true;
@@ -65,19 +63,8 @@ static bool collect(shm_call_t *call)
 /* No member ends before all have started. Still it is not marked as
  * synchronizing: members with another length may run "flat", which is not, and
  * all members must insert generation barriers at the same operation. */
-static const shm_algorithm_t shared = {
+const shm_algorithm_t shm_shared_reduce = {
     .base = SHM_ALGORITHM("shared", false),
     .step = {publish_to_all, shm_fold_fragment, collect},
+    .vector = true,
     .stages = true};
-
-static const shm_algorithm_t *const algorithms[] = {&flat, &shared, NULL};
-const char *const shm_reduce_names[] = {"flat", "shared", NULL};
-
-const shm_algorithm_t *shm_reduce_algorithm(const shm_t *shm,
-                                            const ctn_basic_coll_t *basic)
-{
-    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
-    bool is_long = basic->bytes >= SHARED_BYTES &&
-                   shm->size >= SHARED_MEMBERS && !shm->area.oversubscribed;
-    return named != NULL ? named : is_long ? &shared : &flat;
-}

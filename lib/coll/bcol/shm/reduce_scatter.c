@@ -3,11 +3,7 @@
  * read by one member only, so long vectors are zcopy: a copy would double the
  * work. */
 
-#include "coll/bcol/shm/block.h"
-
-/* From this length on a copy costs more than the wait for all readers, which
- * takes longer if oversubscribed. */
-enum { ZCOPY_BYTES = 4096, ZCOPY_BYTES_OVERSUBSCRIBED = SHM_KEPT_BYTES };
+#include "coll/bcol/shm/shm.h"
 
 /* Bytes of the result that are reduced at once: they fit the first-level
  * cache. */
@@ -20,7 +16,7 @@ static size_t all_bytes(const shm_call_t *call)
 
 static bool publish(shm_call_t *call)
 {
-    shm_publish_in(call, all_bytes(call));
+    shm_publish_own(call, call->basic->in, all_bytes(call));
     return true;
 }
 
@@ -29,7 +25,7 @@ static bool publish(shm_call_t *call)
 static const unsigned char *contribution(shm_call_t *call, uint32_t i,
                                          size_t at)
 {
-    const unsigned char *all = shm_published_block(call, i, i, all_bytes(call));
+    const unsigned char *all = shm_published(call, i, i, all_bytes(call));
     return all != NULL ? all + at : NULL;
 }
 
@@ -76,31 +72,8 @@ static bool fold(shm_call_t *call)
     return true;
 }
 
-#define REDUCE_SCATTER(name, zcopy_from)                                       \
-    {                                                                          \
-        .algorithm = {.base = SHM_ALGORITHM(name, true),                       \
-                      .step = {publish, shm_all_descriptors, fold,             \
-                               shm_acknowledge, shm_await_acknowledgments}},   \
-        .zcopy_bytes = (zcopy_from), .what = "reduce_scatter",                 \
-    }
-
-/* Zcopy is called "lent" in settings. */
-static const shm_block_algorithm_t staged = REDUCE_SCATTER("staged", SIZE_MAX);
-static const shm_block_algorithm_t zcopy = REDUCE_SCATTER("lent", 0);
-/* The default, if oversubscribed and with a core for each rank. */
-static const shm_block_algorithm_t oversubscribed =
-    REDUCE_SCATTER("reduce_scatter", ZCOPY_BYTES_OVERSUBSCRIBED);
-static const shm_block_algorithm_t dedicated =
-    REDUCE_SCATTER("reduce_scatter", ZCOPY_BYTES);
-
-static const shm_algorithm_t *const algorithms[] = {&staged.algorithm,
-                                                    &zcopy.algorithm, NULL};
-
-const shm_algorithm_t *
-shm_reduce_scatter_algorithm(const shm_t *shm, const ctn_basic_coll_t *basic)
-{
-    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
-    return named != NULL              ? named
-           : shm->area.oversubscribed ? &oversubscribed.algorithm
-                                      : &dedicated.algorithm;
-}
+const shm_algorithm_t shm_reduce_scatter = {
+    .base = SHM_ALGORITHM("reduce_scatter", true),
+    .step = {publish, shm_all_descriptors, fold, shm_acknowledge,
+             shm_await_readers},
+    .zcopy_bytes = {4096, SHM_KEPT_BYTES}};

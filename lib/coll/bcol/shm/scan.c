@@ -6,19 +6,9 @@
 
 #include "coll/bcol/shm/fold.h"
 
-/* Longer vectors use the chain. If oversubscribed, where the total work counts,
- * the chain is faster from about this length on. */
-enum { FLAT_BYTES = 16384 };
-
 static bool is_last(const shm_call_t *call)
 {
     return call->shm->me + 1 == call->shm->size;
-}
-
-static bool publish(shm_call_t *call)
-{
-    shm_publish(call, call->basic->in, call->basic->bytes, false);
-    return true;
 }
 
 static bool fold(shm_call_t *call)
@@ -33,10 +23,15 @@ static bool fold_before(shm_call_t *call)
            shm_fold(call, call->shm->me, shm_all_of(call), call->basic->out);
 }
 
-static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", false),
-                                     .step = {publish, fold}};
-static const shm_algorithm_t flat_exclusive = {
-    .base = SHM_ALGORITHM("flat", false), .step = {publish, fold_before}};
+#define SCAN(its_name, first, second)                                          \
+    {                                                                          \
+        .base = SHM_ALGORITHM(its_name, false), .step = {first, second},       \
+        .zcopy_bytes = SHM_NEVER_ZCOPY, .vector = true,                        \
+    }
+
+const shm_algorithm_t shm_flat_scan = SCAN("flat", shm_publish_in, fold);
+const shm_algorithm_t shm_flat_exscan =
+    SCAN("flat", shm_publish_in, fold_before);
 
 /* ---- chain ---- */
 
@@ -46,24 +41,20 @@ static bool publish_next(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     uint32_t me = call->shm->me;
-    shm_descriptor_t *descriptor = shm_descriptor_of(call, me);
     void *place = shm_place_of(call, me, basic->bytes);
     if (me == 0) {
-        shm_publish(call, basic->in, basic->bytes, false);
-        return true;
+        return shm_publish_in(call);
     }
     call->next = me - 1;
     if (!shm_is_set(call, &shm_descriptor_of(call, me - 1)->word)) {
         return false;
     }
-    call->left = shm_published(call, me - 1);
+    call->left = shm_published(call, me - 1, me - 1, basic->bytes);
     if (!is_last(call)) {
         if (call->left != NULL) {
             shm_reduce(call, call->left, basic->in, place, basic->bytes);
         }
-        descriptor->offset =
-            call->mismatch ? shm_mismatch_mark(basic) : shm_vector_mark(basic);
-        shm_set(call, &descriptor->word);
+        shm_publish(call, me, place, basic->bytes);
     }
     return true;
 }
@@ -93,33 +84,6 @@ static bool take_before(shm_call_t *call)
     return true;
 }
 
-static const shm_algorithm_t chain = {.base = SHM_ALGORITHM("chain", false),
-                                      .step = {publish_next, take}};
-static const shm_algorithm_t chain_exclusive = {
-    .base = SHM_ALGORITHM("chain", false), .step = {publish_next, take_before}};
-
-static const shm_algorithm_t *const inclusive[] = {&flat, &chain, NULL};
-static const shm_algorithm_t *const exclusive[] = {&flat_exclusive,
-                                                   &chain_exclusive, NULL};
-const char *const shm_scan_names[] = {"flat", "chain", NULL};
-
-static const shm_algorithm_t *choose(const shm_algorithm_t *const *algorithms,
-                                     const ctn_basic_coll_t *basic)
-{
-    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
-    return named != NULL ? named : algorithms[basic->bytes > FLAT_BYTES];
-}
-
-const shm_algorithm_t *shm_scan_algorithm(const shm_t *shm,
-                                          const ctn_basic_coll_t *basic)
-{
-    (void)shm;
-    return choose(inclusive, basic);
-}
-
-const shm_algorithm_t *shm_exscan_algorithm(const shm_t *shm,
-                                            const ctn_basic_coll_t *basic)
-{
-    (void)shm;
-    return choose(exclusive, basic);
-}
+const shm_algorithm_t shm_chain_scan = SCAN("chain", publish_next, take);
+const shm_algorithm_t shm_chain_exscan =
+    SCAN("chain", publish_next, take_before);

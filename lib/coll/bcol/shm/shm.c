@@ -1,6 +1,6 @@
 /* The module: its memory, and how algorithms become operations. */
 
-#include "coll/bcol/shm/block.h"
+#include "coll/bcol/shm/shm.h"
 #include "exec/inline.h"
 
 #include <stdlib.h>
@@ -13,13 +13,6 @@
  * cache lines, for the reason below. 2 ranks with a core each, 128 B: allreduce
  * 0.29 us, 0.42 with a stride of 64; bcast 0.19 and 0.23. */
 enum { DESCRIPTOR_BYTES = 320 };
-
-/** Stride of eager rows. An odd number of cache lines, so that the rows of many
- * members fall into different sets of a cache. */
-static size_t eager_row_stride(size_t bytes)
-{
-    return (((bytes + 63) / 64) | 1) * 64;
-}
 
 static size_t page_up(size_t bytes)
 {
@@ -49,24 +42,6 @@ static size_t lay_out(const shm_t *shm, bool leader, unsigned char *memory,
     return *staging + (size_t)generations * CTN_CHUNK_BYTES;
 }
 
-void *shm_eager_row_of(const shm_call_t *call, uint32_t i, size_t longest)
-{
-    const ctn_node_area_t *area = &call->shm->area;
-    unsigned char *first = ctn_node_entry(area, &area->row, call->seq, 0);
-    return first + i * eager_row_stride(longest);
-}
-
-void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
-{
-    if (bytes <= call->shm->descriptor_data) {
-        return shm_descriptor_of(call, i)->data;
-    }
-    if (bytes > SHM_EAGER_ROW_BYTES) {
-        return shm_staging_of(call, i);
-    }
-    return shm_eager_row_of(call, i, bytes);
-}
-
 /* ---- flags and data ---- */
 
 /** Wait for words of all members. */
@@ -81,78 +56,9 @@ bool shm_all_arrived(shm_call_t *call)
     return all_set(call, &call->shm->area.arrived);
 }
 
-bool shm_all_departed(shm_call_t *call)
-{
-    return all_set(call, &call->shm->area.departed);
-}
-
 bool shm_all_descriptors(shm_call_t *call)
 {
     return all_set(call, &call->shm->area.descriptor);
-}
-
-void shm_publish(shm_call_t *call, const void *data, size_t bytes,
-                 bool may_zcopy)
-{
-    ctn_exec_t *exec = call->shm->module.exec;
-    shm_descriptor_t *descriptor = shm_descriptor_of(call, call->shm->me);
-    uint64_t offset;
-    uint64_t mark = shm_vector_mark(call->basic);
-    if (may_zcopy && !call->mismatch &&
-        ctn_heap_contains(exec->heap, data, bytes, &offset)) {
-        descriptor->offset = offset;
-        memcpy(descriptor->data, &mark, sizeof(mark));
-        call->zcopy = true;
-        call->own = data;
-    } else {
-        void *place = shm_place_of(call, call->shm->me, bytes);
-        descriptor->offset =
-            call->mismatch ? shm_mismatch_mark(call->basic) : mark;
-        ctn_exec_copy(exec, place, data, bytes);
-        call->own = place;
-    }
-    shm_set(call, &descriptor->word);
-}
-
-CTN_COLD void shm_report_mismatch(shm_call_t *call, uint32_t i, uint64_t mark)
-{
-    const ctn_module_t *module = &call->shm->module;
-    const ctn_basic_coll_t *basic = call->basic;
-    uint64_t found = SHM_STAGED - mark;
-    uint32_t chunks = basic->chunks & UINT16_MAX;
-    bool other_chunks = found >> 16 != chunks;
-    bool mismatch = (found & UINT16_MAX) == UINT16_MAX; /* has been logged */
-    call->mismatch = true;
-    if (call->status == CATENA_OK && (!mismatch || other_chunks)) {
-        ctn_error(module->exec->log,
-                  "%s: the vector of rank %u has %llu bytes, or %llu chunks; "
-                  "expected %zu, or %u; give the same count on all ranks",
-                  call->algorithm->base.name, module->sbgp->member[i].rank,
-                  (unsigned long long)(found & UINT16_MAX),
-                  (unsigned long long)(found >> 16), basic->bytes, chunks);
-    }
-    call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
-    if (other_chunks) {
-        (void)ctn_exec_abort(module->exec, CATENA_ERR_ARG);
-    }
-}
-
-const void *shm_published(shm_call_t *call, uint32_t i)
-{
-    const shm_t *shm = call->shm;
-    const shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
-    uint64_t offset = descriptor->offset;
-    uint64_t mark = offset;
-    bool zcopy = shm_is_zcopy(call, i);
-    if (zcopy) {
-        memcpy(&mark, descriptor->data, sizeof(mark));
-    }
-    if (mark != shm_vector_mark(call->basic)) {
-        shm_report_mismatch(call, i, mark);
-        return NULL;
-    }
-    return zcopy ? ctn_pointer(shm->peer[i].endpoint, offset)
-                 : shm_place_of(call, i, call->basic->bytes);
 }
 
 void shm_reduce(shm_call_t *call, const void *left, const void *right,
@@ -169,7 +75,28 @@ void shm_reduce(shm_call_t *call, const void *left, const void *right,
 
 /* ---- algorithms as operations ---- */
 
-static void begin(shm_call_t *call, uint64_t seq)
+size_t shm_longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < shm->size; i++) {
+        size_t bytes = basic->at[i + 1] - basic->at[i];
+        longest = bytes > longest ? bytes : longest;
+    }
+    return longest;
+}
+
+/** Set the length that eager rows must take: all members agree on it. */
+static void set_longest(shm_call_t *call)
+{
+    size_t longest = call->algorithm->vector ? call->basic->bytes
+                     : call->kind == CTN_ALLGATHER
+                         ? shm_longest_block(call->shm, call->basic)
+                         : SHM_EAGER_ROW_BYTES;
+    call->longest =
+        longest < SHM_EAGER_ROW_BYTES ? longest : SHM_EAGER_ROW_BYTES;
+}
+
+void shm_call_begin(shm_call_t *call, uint64_t seq)
 {
     call->seq = seq;
     call->step = 0;
@@ -178,10 +105,11 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->loads = 1;
     call->zcopy = false;
     call->acknowledge = false;
-    call->mismatch = call->basic != NULL && call->basic->mismatch;
+    call->mismatch = call->basic->mismatch;
     call->status = call->mismatch ? CATENA_ERR_ARG : CATENA_OK;
     call->peer_checks = call->shm->module.exec->peer_checks;
-    call->longest = SHM_EAGER_ROW_BYTES;
+    set_longest(call);
+    call->zcopy_bytes = shm_zcopy_bytes(call);
     call->copy_area = (shm_copy_area_t){.memory = NULL};
     call->arrival = 0;
     ctn_node_report_cpu(call->shm->module.exec, &call->shm->area);
@@ -217,7 +145,7 @@ uint16_t shm_spins_for(const shm_t *shm, uint32_t first, uint32_t end)
 
 static ctn_step_t run_begin(ctn_op_t *op)
 {
-    begin(ctn_op_state(op), op->seq);
+    shm_call_begin(ctn_op_state(op), op->seq);
     return CTN_STEP_NEXT;
 }
 
@@ -242,62 +170,39 @@ const ctn_phase_t shm_phases[] = {
     {"begin", run_begin}, {"exchange", run_steps}, {NULL, NULL}};
 
 /** Create an operation that runs an algorithm. */
-static ctn_op_t *make(ctn_module_t *module, const ctn_basic_coll_t *basic,
-                      const shm_algorithm_t *algorithm)
+static ctn_op_t *make_op(ctn_module_t *module, ctn_basic_kind_t kind,
+                         const ctn_basic_coll_t *basic,
+                         const shm_algorithm_t *algorithm)
 {
     ctn_op_t *op =
         ctn_op_create(module->exec, &algorithm->base, module->sequence);
     if (op != NULL) {
         shm_call_t *call = ctn_op_state(op);
         call->shm = (shm_t *)module;
+        call->kind = kind;
         call->basic = basic;
         call->algorithm = algorithm;
     }
     return op;
 }
 
-const shm_algorithm_t *
-shm_named_algorithm(const shm_algorithm_t *const *algorithms,
-                    const ctn_basic_coll_t *basic)
-{
-    for (; basic->algorithm != NULL && *algorithms != NULL; algorithms++) {
-        if (strcmp((*algorithms)->base.name, basic->algorithm) == 0) {
-            return *algorithms;
-        }
-    }
-    return NULL;
-}
-
 /* ---- the basic collectives ---- */
 
 /** Whether an algorithm may use eager rows and staging buffers. */
 static bool needs_buffers(const shm_t *shm, const ctn_basic_coll_t *basic,
-                          ctn_basic_kind_t kind,
                           const shm_algorithm_t *algorithm)
 {
-    switch (kind) {
-    case CTN_BARRIER:
-    case CTN_FANIN:
-    case CTN_FANOUT:
-        return false;
-    case CTN_BCAST:
-    case CTN_REDUCE:
-    case CTN_ALLREDUCE:
-    case CTN_SCAN:
-    case CTN_EXSCAN:
-        return algorithm->stages || basic->bytes > shm->descriptor_data;
-    default: /* the blocks of other members may be longer */
-        return true;
-    }
+    return algorithm->stages ||
+           (algorithm->vector ? basic->bytes > shm->descriptor_data
+                              : algorithm->zcopy_bytes[0] > 0);
 }
 
 /** Take the pages of the eager rows and staging buffers, if an algorithm may
  * use them. @return false: no memory */
 CTN_COLD static bool take_buffers(shm_t *shm, const ctn_basic_coll_t *basic,
-                                  ctn_basic_kind_t kind,
                                   const shm_algorithm_t *algorithm)
 {
-    if (shm->has_buffers || !needs_buffers(shm, basic, kind, algorithm)) {
+    if (shm->has_buffers || !needs_buffers(shm, basic, algorithm)) {
         return true;
     }
     shm->has_buffers =
@@ -305,31 +210,13 @@ CTN_COLD static bool take_buffers(shm_t *shm, const ctn_basic_coll_t *basic,
     return shm->has_buffers;
 }
 
-typedef const shm_algorithm_t *(*chooser_t)(const shm_t *shm,
-                                            const ctn_basic_coll_t *basic);
-
-static const chooser_t choosers[CTN_BASICS] = {
-    [CTN_BARRIER] = shm_barrier_algorithm,
-    [CTN_FANIN] = shm_fanin_algorithm,
-    [CTN_FANOUT] = shm_fanout_algorithm,
-    [CTN_BCAST] = shm_bcast_algorithm,
-    [CTN_REDUCE] = shm_reduce_algorithm,
-    [CTN_ALLREDUCE] = shm_allreduce_algorithm,
-    [CTN_SCAN] = shm_scan_algorithm,
-    [CTN_EXSCAN] = shm_exscan_algorithm,
-    [CTN_GATHER] = shm_gather_algorithm,
-    [CTN_SCATTER] = shm_scatter_algorithm,
-    [CTN_ALLGATHER] = shm_allgather_algorithm,
-    [CTN_REDUCE_SCATTER] = shm_reduce_scatter_algorithm,
-};
-
-static ctn_op_t *make_kind(ctn_module_t *module, ctn_basic_kind_t kind,
-                           const ctn_basic_coll_t *basic)
+static ctn_op_t *make(ctn_module_t *module, ctn_basic_kind_t kind,
+                      const ctn_basic_coll_t *basic)
 {
     shm_t *shm = (shm_t *)module;
-    const shm_algorithm_t *algorithm = choosers[kind](shm, basic);
-    return take_buffers(shm, basic, kind, algorithm)
-               ? make(module, basic, algorithm)
+    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
+    return take_buffers(shm, basic, algorithm)
+               ? make_op(module, kind, basic, algorithm)
                : NULL;
 }
 
@@ -342,7 +229,7 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
     (void)exec;
     shm_t *shm =
         (void *)((unsigned char *)sequence - offsetof(shm_t, sequence));
-    return make(&shm->module, &nothing, &shm_generation_barrier_algorithm);
+    return make_op(&shm->module, CTN_BARRIER, &nothing, &shm_flat_barrier);
 }
 
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
@@ -358,15 +245,16 @@ static bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
                : ctn_inline_begin_unsynchronized(exec, &shm->sequence, seq);
 }
 
-static catena_status_t run_algorithm_inline(shm_t *shm,
+static catena_status_t run_algorithm_inline(shm_t *shm, ctn_basic_kind_t kind,
                                             const ctn_basic_coll_t *basic,
                                             const shm_algorithm_t *algorithm,
                                             uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
     ctn_backoff_t backoff = {0};
-    shm_call_t call = {.shm = shm, .basic = basic, .algorithm = algorithm};
-    begin(&call, seq);
+    shm_call_t call = {
+        .shm = shm, .kind = kind, .basic = basic, .algorithm = algorithm};
+    shm_call_begin(&call, seq);
     call.loads = exec->wait_policy.loads;
     while (!advance(&call)) {
         call.loads = 1;
@@ -385,8 +273,8 @@ static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
     if (shm->generation_barrier > sequence->synchronized) {
-        *status = run_algorithm_inline(shm, &nothing,
-                                       &shm_generation_barrier_end_algorithm,
+        *status = run_algorithm_inline(shm, CTN_BARRIER, &nothing,
+                                       &shm_generation_barrier_end,
                                        shm->generation_barrier - 1);
         sequence->synchronized = shm->generation_barrier;
     }
@@ -422,22 +310,24 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
                                catena_status_t *status)
 {
     shm_t *shm = (shm_t *)module;
-    const shm_algorithm_t *algorithm = choosers[kind](shm, basic);
+    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
     bool synchronizing = algorithm->base.synchronizing;
     uint64_t seq;
     *status = CATENA_OK;
-    if (!shm->has_buffers && !take_buffers(shm, basic, kind, algorithm)) {
+    if (!shm->has_buffers && !take_buffers(shm, basic, algorithm)) {
         return false;
     }
     if ((!synchronizing && !pass_generation_barrier(shm, status)) ||
         !inline_begin(shm, synchronizing, &seq)) {
         return *status != CATENA_OK;
     }
-    if (algorithm->runs_inline && basic->bytes <= shm->descriptor_data) {
+    if (algorithm->runs_inline &&
+        (kind == CTN_ALLGATHER ? shm_longest_block(shm, basic)
+                               : basic->bytes) <= shm->descriptor_data) {
         ctn_node_report_cpu(shm->module.exec, &shm->area);
         *status = shm_run_inline(shm, kind, basic, seq);
     } else {
-        *status = run_algorithm_inline(shm, basic, algorithm, seq);
+        *status = run_algorithm_inline(shm, kind, basic, algorithm, seq);
     }
     return true;
 }
@@ -520,7 +410,7 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
         .generations = shm->sequence.generations,
         .oversubscribed = oversubscribed,
         .descriptor_bytes = oversubscribed ? 64 : DESCRIPTOR_BYTES,
-        .row_bytes = eager_row_stride(SHM_EAGER_ROW_BYTES),
+        .row_bytes = shm_eager_row_stride(SHM_EAGER_ROW_BYTES),
         .me = me};
     shm->descriptor_data =
         shm->area.descriptor_bytes - sizeof(shm_descriptor_t);
@@ -583,16 +473,7 @@ const ctn_bcol_t ctn_bcol_shm = {
     .create = shm_create,
     .link = shm_link,
     .destroy = shm_destroy,
-    .make = make_kind,
+    .make = make,
     .run_inline = run_inline,
-    .algorithms = {[CTN_BARRIER] = shm_barrier_names,
-                   [CTN_BCAST] = shm_bcast_names,
-                   [CTN_REDUCE] = shm_reduce_names,
-                   [CTN_ALLREDUCE] = shm_allreduce_names,
-                   [CTN_SCAN] = shm_scan_names,
-                   [CTN_EXSCAN] = shm_scan_names,
-                   [CTN_GATHER] = shm_block_names,
-                   [CTN_SCATTER] = shm_block_names,
-                   [CTN_ALLGATHER] = shm_block_names,
-                   [CTN_REDUCE_SCATTER] = shm_block_names},
+    .algorithms = shm_names,
 };

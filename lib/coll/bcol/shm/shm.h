@@ -25,7 +25,7 @@
  * buffer of a member, or *zcopy* (zero-copy): they stay in the shared heap, the
  * descriptor has their offset, and their owner does not end before all readers
  * have set `departed`. Longer blocks may also go through a copy area
- * (block.h). The descriptor tells the length in all cases. A reader that
+ * (see below). The descriptor tells the length in all cases. A reader that
  * expects another length does not use the data, does what other members wait
  * for, and fails. If the number of chunks differs, later operations would not
  * match any more, so the job aborts.
@@ -38,44 +38,39 @@
 #define SHM_FEW_GENERATIONS 8u
 #define SHM_FEW_FLIGHT 2u
 
-/** What a member publishes: its length, and the data or where they are. */
+/** What a member publishes: the length of its data, and the data or where they
+ * are. */
 typedef struct shm_descriptor {
     uint64_t word;
-    /** Zcopy, or in a copy area: offset of the data in the owner's arena;
-     * `data` then has a mark (of a vector) or a location (of a block, block.c).
-     * Staged: a mark. */
+    /** Staged data: SHM_STAGED less their mark. Else the offset of the data in
+     * the owner's arena; `data` then has a shm_location_t. */
     uint64_t offset;
     unsigned char data[]; /* [descriptor_data], aligned for users' functions */
 } shm_descriptor_t;
 
-/* A *mark* tells the length of a vector or block. It lies in an `offset`, where
- * it says that the data are staged, or in front of a zcopy vector's data. Marks
- * are SHM_STAGED less some 32 bits. */
 #define SHM_STAGED UINT64_MAX
 
-/** The mark of a vector: number of chunks (lower 16 bits), and length of this
- * chunk. */
-static inline uint64_t shm_vector_mark(const ctn_basic_coll_t *basic)
+/** Where published data are that are not staged. */
+typedef enum shm_storage {
+    SHM_ZCOPY,   /* the owner waits until they have been read */
+    SHM_KEPT,    /* in memory that stays until all members have ended */
+    SHM_MISSING, /* there was no memory */
+    SHM_MISMATCH /* the owner has no valid data */
+} shm_storage_t;
+
+typedef struct shm_location {
+    uint64_t mark;
+    uint64_t storage; /* shm_storage_t */
+} shm_location_t;
+
+/** The mark of a vector, which tells its length: number of chunks (upper 16 of
+ * 32 bits), and bytes of this chunk. The mark of a block is its length. */
+static inline uint32_t shm_vector_mark(const ctn_basic_coll_t *basic)
 {
-    return SHM_STAGED - (basic->chunks << 16 | basic->bytes);
+    return basic->chunks << 16 | (uint32_t)basic->bytes;
 }
 
-/** The mark of a vector whose owner has no valid data. */
-static inline uint64_t shm_mismatch_mark(const ctn_basic_coll_t *basic)
-{
-    return SHM_STAGED - (basic->chunks << 16 | UINT16_MAX);
-}
-
-/** Offsets of this value and above are marks. */
-#define SHM_MARKS (SHM_STAGED - UINT32_MAX)
-
-_Static_assert(CTN_CHUNK_BYTES < UINT16_MAX, "a length fits its bits");
-
-/** The mark of a staged block, at most CTN_CHUNK_BYTES long. */
-static inline uint64_t shm_staged_block(size_t bytes)
-{
-    return SHM_STAGED - bytes;
-}
+_Static_assert(CTN_CHUNK_BYTES <= UINT16_MAX, "a length fits its bits");
 
 /** Of allreduce "last" (allreduce.c); shared by all members, for each
  * generation. */
@@ -122,17 +117,27 @@ typedef struct shm {
 
 typedef struct shm_call shm_call_t;
 
-/** An algorithm of one basic collective: a list of steps, run one after the
+/** An algorithm of a basic collective: a list of steps, run one after the
  * other. */
 typedef struct shm_algorithm {
     ctn_algorithm_t base; /* SHM_ALGORITHM */
     /** NULL-terminated. A step does what can be done now; true: it has ended. A
      * step that waits for members counts in call->next, which is 0 when it
      * begins: the first member that it still waits for. */
-    bool (*step[8])(shm_call_t *call);
+    bool (*step[6])(shm_call_t *call);
+    /** Data from this length on are zero-copy if they lie in the shared heap
+     * and do not fit a descriptor, with a core for each rank and if
+     * oversubscribed. A copy costs more than the wait for the readers then. */
+    size_t zcopy_bytes[2];
+    bool vector;      /* it publishes vectors; else blocks */
     bool runs_inline; /* shm_run_inline has a version of it for short data */
     bool stages;      /* it uses staging buffers for data of any length */
 } shm_algorithm_t;
+
+#define SHM_NEVER_ZCOPY                                                        \
+    {                                                                          \
+        SIZE_MAX, SIZE_MAX                                                     \
+    }
 
 /** Memory for copies of blocks that do not fit a staging buffer. */
 typedef struct shm_copy_area {
@@ -146,6 +151,7 @@ typedef struct shm_copy_area {
 struct shm_call {
     /* arguments */
     shm_t *shm;
+    ctn_basic_kind_t kind;
     const ctn_basic_coll_t *basic;
     const shm_algorithm_t *algorithm;
     /* working */
@@ -163,7 +169,8 @@ struct shm_call {
     catena_status_t status; /* what it ends with */
     bool mismatch;          /* a vector had another length, or no valid data */
     uint32_t peer_checks;   /* exec->peer_checks when it was last compared */
-    size_t longest; /* bytes of the longest block that eager rows must take */
+    size_t longest; /* bytes of the longest data that eager rows must take */
+    size_t zcopy_bytes; /* see shm_algorithm_t */
     shm_copy_area_t copy_area;
 };
 
@@ -176,60 +183,56 @@ extern const ctn_phase_t shm_phases[];
         .phases = shm_phases, .synchronizing = (synchronizes),                 \
     }
 
-/** Select the algorithm of each basic collective, by what all members know. */
-const shm_algorithm_t *shm_barrier_algorithm(const shm_t *shm,
-                                             const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_fanin_algorithm(const shm_t *shm,
-                                           const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_fanout_algorithm(const shm_t *shm,
-                                            const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_bcast_algorithm(const shm_t *shm,
-                                           const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_reduce_algorithm(const shm_t *shm,
-                                            const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_allreduce_algorithm(const shm_t *shm,
-                                               const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_scan_algorithm(const shm_t *shm,
-                                          const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_exscan_algorithm(const shm_t *shm,
-                                            const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_gather_algorithm(const shm_t *shm,
-                                            const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_scatter_algorithm(const shm_t *shm,
-                                             const ctn_basic_coll_t *basic);
-const shm_algorithm_t *shm_allgather_algorithm(const shm_t *shm,
-                                               const ctn_basic_coll_t *basic);
-const shm_algorithm_t *
-shm_reduce_scatter_algorithm(const shm_t *shm, const ctn_basic_coll_t *basic);
+/* The algorithms. */
+extern const shm_algorithm_t shm_flat_barrier;
+extern const shm_algorithm_t shm_root_barrier;
+extern const shm_algorithm_t shm_fanin;
+extern const shm_algorithm_t shm_fanout;
+extern const shm_algorithm_t shm_bcast;
+extern const shm_algorithm_t shm_gather;
+extern const shm_algorithm_t shm_scatter;
+extern const shm_algorithm_t shm_allgather;
+extern const shm_algorithm_t shm_reduce_scatter;
+extern const shm_algorithm_t shm_flat_reduce;
+extern const shm_algorithm_t shm_shared_reduce;
+extern const shm_algorithm_t shm_flat_allreduce;
+extern const shm_algorithm_t shm_shared_allreduce;
+extern const shm_algorithm_t shm_last_allreduce;
+extern const shm_algorithm_t shm_flat_scan;
+extern const shm_algorithm_t shm_chain_scan;
+extern const shm_algorithm_t shm_flat_exscan;
+extern const shm_algorithm_t shm_chain_exscan;
+/** Only waits for the members that have entered a generation barrier. */
+extern const shm_algorithm_t shm_generation_barrier_end;
 
-/** Names of algorithms, NULL-terminated, where there are several. */
-extern const char *const shm_barrier_names[];
-extern const char *const shm_bcast_names[];
-extern const char *const shm_reduce_names[];
-extern const char *const shm_allreduce_names[];
-extern const char *const shm_scan_names[];
-extern const char *const shm_block_names[]; /* of gather and so on */
+/** Names of algorithms, NULL-terminated, where there are several. Data are
+ * staged or zero-copy (named "lent") in others. */
+extern const char *const *const shm_names[CTN_BASICS];
 
-/** Run "flat" allreduce, "flat" reduce, staged bcast, or allgather inline, as
+/** The algorithm of a basic collective, by what all members know. */
+const shm_algorithm_t *shm_choose(const shm_t *shm, ctn_basic_kind_t kind,
+                                  const ctn_basic_coll_t *basic);
+
+/** From which length on the data of a call are zero-copy (shm_algorithm_t),
+ * unless the caller requests another storage for all of them. */
+size_t shm_zcopy_bytes(const shm_call_t *call);
+
+/** Bytes of the longest block of a basic collective whose members know all
+ * lengths. */
+size_t shm_longest_block(const shm_t *shm, const ctn_basic_coll_t *basic);
+
+/** Begin operation `seq` of a call whose arguments are set. */
+void shm_call_begin(shm_call_t *call, uint64_t seq);
+
+/** Run "flat" allreduce, "flat" reduce, bcast, or allgather inline, as
  * operation `seq`, with up to shm->descriptor_data bytes of each member. */
 catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                                const ctn_basic_coll_t *basic, uint64_t seq);
-
-/** The generation barrier (ctn_sequence_barrier_due). The first algorithm
- * enters it and waits for all members, the second one only waits. */
-extern const shm_algorithm_t shm_generation_barrier_algorithm;
-extern const shm_algorithm_t shm_generation_barrier_end_algorithm;
 
 /** The value for exec->spin_polls while this member waits for the members from
  * `first` to `end` - 1: 0 unless oversubscribed and all of them last ran on
  * other cores. */
 uint16_t shm_spins_for(const shm_t *shm, uint32_t first, uint32_t end);
-
-/** The algorithm of a NULL-terminated list that the caller requested; or
- * NULL. */
-const shm_algorithm_t *
-shm_named_algorithm(const shm_algorithm_t *const *algorithms,
-                    const ctn_basic_coll_t *basic);
 
 /* ---- flags ---- */
 
@@ -287,13 +290,19 @@ static inline bool shm_is_set_by(shm_call_t *call, uint32_t i,
     return shm_is_set(call, word);
 }
 
-/** Steps: wait until all members have arrived, have departed, or have published
- * their descriptors. */
+/** Steps: wait until all members have arrived, or have published their
+ * descriptors. */
 bool shm_all_arrived(shm_call_t *call);
-bool shm_all_departed(shm_call_t *call);
 bool shm_all_descriptors(shm_call_t *call);
 
 /* ---- data ---- */
+
+/** Stride of eager rows. An odd number of cache lines, so that the rows of many
+ * members fall into different sets of a cache. */
+static inline size_t shm_eager_row_stride(size_t bytes)
+{
+    return (((bytes + 63) / 64) | 1) * 64;
+}
 
 /** A member's staging buffer of this generation: one chunk. */
 static inline unsigned char *shm_staging_of(const shm_call_t *call, uint32_t i)
@@ -302,32 +311,51 @@ static inline unsigned char *shm_staging_of(const shm_call_t *call, uint32_t i)
            shm_generation(call->shm, call->seq) * CTN_CHUNK_BYTES;
 }
 
-/** Member i's eager row, if all rows have up to `longest` bytes: the rows of a
- * generation then lie side by side. */
-void *shm_eager_row_of(const shm_call_t *call, uint32_t i, size_t longest);
-/** Where member i puts staged data of `bytes`, up to a chunk. */
+/** Where the staged data of member i's descriptor lie, up to a chunk: in the
+ * descriptor, in an eager row or in a staging buffer. */
 void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes);
-/** Publish a vector to all members: zcopy if `may_zcopy` and it lies in the
- * shared heap, else staged. */
-void shm_publish(shm_call_t *call, const void *data, size_t bytes,
-                 bool may_zcopy);
-/** The vector that member i has published; its word has been seen. @return
- * NULL: it has another length, and the call fails */
-const void *shm_published(shm_call_t *call, uint32_t i);
-/** Whether the published data of member i are zcopy. */
-static inline bool shm_is_zcopy(const shm_call_t *call, uint32_t i)
-{
-    return shm_descriptor_of(call, i)->offset < SHM_MARKS;
-}
-/** The vector of member i has the length in `mark`, or no valid data: log it,
- * and let the call fail. */
-void shm_report_mismatch(shm_call_t *call, uint32_t i, uint64_t mark);
-/** Whether the call fails with a mismatch. It then does not wait for what other
- * members may never do. */
-static inline bool shm_gives_up(const shm_call_t *call)
-{
-    return call->mismatch;
-}
+/** Publish data in the descriptor of member i, and set call->own to where they
+ * are. If they need a copy area and there is none, the descriptor says so, and
+ * the readers fail. */
+void shm_publish(shm_call_t *call, uint32_t i, const void *data, size_t bytes);
+/** Publish this member's data in its own descriptor; takes a copy area if they
+ * need one. */
+void shm_publish_own(shm_call_t *call, const void *data, size_t bytes);
+/** A step: the same with basic->in, of basic->bytes. */
+bool shm_publish_in(shm_call_t *call);
+/** What member `owner` published in the descriptor of member i; its word has
+ * been seen. Sets call->acknowledge if the data are zero-copy. @return NULL:
+ * the owner had no memory or no valid data, or they have another length; the
+ * call fails */
+const void *shm_published(shm_call_t *call, uint32_t i, uint32_t owner,
+                          size_t bytes);
+/** Check the length of this member's own block. @return whether it is as
+ * expected; if not, the call fails */
+bool shm_check_own(shm_call_t *call, size_t bytes, size_t expected);
+/** Whether the data in the descriptor of member i are zero-copy. */
+bool shm_is_zcopy(const shm_call_t *call, uint32_t i);
+
+/* Data longer than a chunk that are not zero-copy go to the copy area of the
+ * call. Up to SHM_KEPT_BYTES that is memory that the module keeps until all
+ * members have ended the operation, so this member does not wait for the
+ * readers; beyond that it is memory allocated for the call, which is zero-copy:
+ * this member waits for the readers and frees it. */
+
+#define SHM_KEPT_BYTES ((size_t)128 << 10)
+
+/** Whether data will be zero-copy, by their length and by where they lie. */
+bool shm_may_zcopy(const shm_call_t *call, const void *data, size_t bytes,
+                   uint64_t *offset);
+/** Take memory for `bytes` of copies. */
+void shm_copy_area_take(shm_call_t *call, size_t bytes);
+/** Release all kept memory, when the module is destroyed. */
+void shm_release_kept(shm_t *shm);
+
+/** A step: set this member's flag if anything that it read is zero-copy. */
+bool shm_acknowledge(shm_call_t *call);
+/** The last step: if this member published zero-copy data, wait until their
+ * readers have set their flags. */
+bool shm_await_readers(shm_call_t *call);
 
 static inline void shm_copy(const shm_call_t *call, void *to, const void *from,
                             size_t bytes)

@@ -26,45 +26,16 @@ static bool release(shm_call_t *call)
                             call->basic->root, call->loads);
 }
 
-static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", true),
-                                     .step = {arrive, shm_all_arrived}};
-static const shm_algorithm_t root_gathers = {
+const shm_algorithm_t shm_flat_barrier = {.base = SHM_ALGORITHM("flat", true),
+                                          .step = {arrive, shm_all_arrived}};
+const shm_algorithm_t shm_root_barrier = {
     .base = SHM_ALGORITHM("root", true),
     .step = {arrive, gather_at_root, release}};
-static const shm_algorithm_t fanin = {.base = SHM_ALGORITHM("fan-in", false),
-                                      .step = {arrive, gather_at_root}};
-static const shm_algorithm_t fanout = {.base = SHM_ALGORITHM("fan-out", false),
-                                       .step = {release}};
+const shm_algorithm_t shm_fanin = {.base = SHM_ALGORITHM("fan-in", false),
+                                   .step = {arrive, gather_at_root}};
+const shm_algorithm_t shm_fanout = {.base = SHM_ALGORITHM("fan-out", false),
+                                    .step = {release}};
 
-const shm_algorithm_t shm_generation_barrier_algorithm = {
-    .base = SHM_ALGORITHM("generation barrier", true),
-    .step = {arrive, shm_all_arrived}};
-const shm_algorithm_t shm_generation_barrier_end_algorithm = {
+const shm_algorithm_t shm_generation_barrier_end = {
     .base = SHM_ALGORITHM("generation barrier", false),
     .step = {shm_all_arrived}};
-
-static const shm_algorithm_t *const barriers[] = {&flat, &root_gathers, NULL};
-const char *const shm_barrier_names[] = {"flat", "root", NULL};
-
-const shm_algorithm_t *shm_barrier_algorithm(const shm_t *shm,
-                                             const ctn_basic_coll_t *basic)
-{
-    const shm_algorithm_t *named = shm_named_algorithm(barriers, basic);
-    return named != NULL                  ? named
-           : ctn_node_is_flat(&shm->area) ? &flat
-                                          : &root_gathers;
-}
-
-const shm_algorithm_t *shm_fanin_algorithm(const shm_t *shm,
-                                           const ctn_basic_coll_t *basic)
-{
-    (void)shm, (void)basic;
-    return &fanin;
-}
-
-const shm_algorithm_t *shm_fanout_algorithm(const shm_t *shm,
-                                            const ctn_basic_coll_t *basic)
-{
-    (void)shm, (void)basic;
-    return &fanout;
-}

@@ -1,0 +1,167 @@
+/* Basic collectives that move data: each member that has some publishes them,
+ * those that need them read them: one round.
+ *
+ * SHM-2, bcast: the root publishes its vector, all others read it.
+ * SHM-6, gather: all others publish their blocks, the root reads them.
+ * SHM-7, scatter: the root publishes each member's block in that member's
+ * descriptor. Only the root needs to know where the blocks lie.
+ * SHM-8, allgather: all publish their blocks and read those of all.
+ *
+ * Only members with zero-copy data wait at the end, until these have been read.
+ * If oversubscribed, a copy for the readers is cheaper than that wait: a member
+ * can then end and leave its core to the next one. For a bcast the wait took
+ * longer than the copy in all measurements. */
+
+#include "coll/bcol/shm/shm.h"
+
+static bool is_root(const shm_call_t *call)
+{
+    return call->shm->me == call->basic->root;
+}
+
+/** Whether the root has what all others read. */
+static bool from_root(const shm_call_t *call)
+{
+    return call->kind == CTN_BCAST || call->kind == CTN_SCATTER;
+}
+
+static bool publishes(const shm_call_t *call)
+{
+    return call->kind == CTN_ALLGATHER || is_root(call) == from_root(call);
+}
+
+static bool reads(const shm_call_t *call)
+{
+    return call->kind == CTN_ALLGATHER || is_root(call) != from_root(call);
+}
+
+static size_t bytes_of(const shm_call_t *call, uint32_t i)
+{
+    return call->basic->at[i + 1] - call->basic->at[i];
+}
+
+/** The block of member i in the root's send buffer. */
+static const unsigned char *block_of(const shm_call_t *call, uint32_t i)
+{
+    return (const unsigned char *)call->basic->in + call->basic->at[i];
+}
+
+/** Scatter, at the root: publish the blocks of all others. */
+static void publish_each(shm_call_t *call)
+{
+    uint64_t offset;
+    size_t copies = 0; /* bytes that go to a copy area */
+    for (uint32_t i = 0; i < call->shm->size; i++) {
+        size_t bytes = bytes_of(call, i);
+        if (i != call->shm->me && bytes > CTN_CHUNK_BYTES &&
+            !shm_may_zcopy(call, block_of(call, i), bytes, &offset)) {
+            copies += bytes;
+        }
+    }
+    if (copies > 0) {
+        shm_copy_area_take(call, copies);
+    }
+    for (uint32_t i = 0; i < call->shm->size; i++) {
+        if (i != call->shm->me) {
+            shm_publish(call, i, block_of(call, i), bytes_of(call, i));
+        }
+    }
+}
+
+static bool publish(shm_call_t *call)
+{
+    if (publishes(call) && call->kind == CTN_SCATTER) {
+        publish_each(call);
+    } else if (publishes(call)) {
+        (void)shm_publish_in(call);
+    }
+    return true;
+}
+
+/** Copy this member's own block to its place in the receive buffer, while the
+ * others arrive. */
+CTN_HOT static bool copy_own(shm_call_t *call)
+{
+    const ctn_basic_coll_t *basic = call->basic;
+    uint32_t me = call->shm->me;
+    const void *from = basic->in;
+    void *to = basic->out;
+    if (call->kind != CTN_ALLGATHER && !is_root(call)) {
+        return true;
+    }
+    if (call->kind == CTN_SCATTER) {
+        from = block_of(call, me);
+    } else {
+        to = (unsigned char *)to + basic->at[me];
+    }
+    bool valid = call->kind == CTN_SCATTER
+                     ? shm_check_own(call, bytes_of(call, me), basic->bytes)
+                     : shm_check_own(call, basic->bytes, bytes_of(call, me));
+    if (valid && from != to) {
+        shm_copy(call, to, from, basic->bytes);
+    }
+    return true;
+}
+
+/** Copy what the root has published for this member. */
+static bool take(shm_call_t *call)
+{
+    const ctn_basic_coll_t *basic = call->basic;
+    uint32_t i = call->kind == CTN_BCAST ? basic->root : call->shm->me;
+    if (!reads(call)) {
+        return true;
+    }
+    if (!shm_is_set_by(call, basic->root, &shm_descriptor_of(call, i)->word)) {
+        return false;
+    }
+    const void *data = shm_published(call, i, basic->root, basic->bytes);
+    if (data != NULL) {
+        shm_copy(call, basic->out, data, basic->bytes);
+    }
+    return true;
+}
+
+/** Copy what all others have published. */
+CTN_HOT static bool take_all(shm_call_t *call)
+{
+    for (uint32_t i; reads(call) && (i = call->next) < call->shm->size;
+         call->next++) {
+        if (i == call->shm->me) {
+            continue;
+        }
+        if (!shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
+            return false;
+        }
+        size_t bytes = bytes_of(call, i);
+        const void *data = shm_published(call, i, i, bytes);
+        if (data != NULL) {
+            shm_copy(call,
+                     (unsigned char *)call->basic->out + call->basic->at[i],
+                     data, bytes);
+        }
+    }
+    return true;
+}
+
+const shm_algorithm_t shm_bcast = {
+    .base = SHM_ALGORITHM("bcast", false),
+    .step = {publish, take, shm_acknowledge, shm_await_readers},
+    .zcopy_bytes = SHM_NEVER_ZCOPY,
+    .vector = true,
+    .runs_inline = true};
+
+const shm_algorithm_t shm_gather = {
+    .base = SHM_ALGORITHM("gather", false),
+    .step = {publish, copy_own, take_all, shm_acknowledge, shm_await_readers},
+    .zcopy_bytes = {8192, SHM_KEPT_BYTES + 1}};
+
+const shm_algorithm_t shm_scatter = {
+    .base = SHM_ALGORITHM("scatter", false),
+    .step = {publish, copy_own, take, shm_acknowledge, shm_await_readers},
+    .zcopy_bytes = {2048, 2048}};
+
+const shm_algorithm_t shm_allgather = {
+    .base = SHM_ALGORITHM("allgather", true),
+    .step = {publish, copy_own, take_all, shm_acknowledge, shm_await_readers},
+    .zcopy_bytes = {4096, SHM_KEPT_BYTES + 1},
+    .runs_inline = true};

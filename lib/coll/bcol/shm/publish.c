@@ -1,0 +1,297 @@
+/* How members publish data: staged, zero-copy or in a copy area (shm.h). */
+
+#include "coll/bcol/shm/shm.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "exec/message.h"
+
+/* ---- copy areas ---- */
+
+/** Whether all members are known to have ended operation `seq`: the current
+ * operation uses its generation or a later one, or all ended `seq` before they
+ * started the last synchronizing operation (exec/generations.h). */
+static bool is_over(const shm_call_t *call, uint64_t seq)
+{
+    const ctn_sequence_t *sequence = &call->shm->sequence;
+    return seq + sequence->generations <= call->seq ||
+           seq + sequence->flight < sequence->synchronized;
+}
+
+/** The first entry of shm->kept that is free: so few entries are used, and
+ * these stay in the cache. There are as many as generations, so one is free. */
+static shm_kept_t *find_kept(const shm_call_t *call)
+{
+    shm_kept_t *kept = call->shm->kept;
+    while (kept->memory != NULL && !is_over(call, kept->seq)) {
+        kept++;
+        assert(kept < call->shm->kept + SHM_GENERATIONS);
+    }
+    return kept;
+}
+
+/** Memory of `bytes` that stays when the call ends. NULL: none. */
+static unsigned char *take_kept(const shm_call_t *call, size_t bytes)
+{
+    ctn_exec_t *exec = call->shm->module.exec;
+    shm_kept_t *kept = find_kept(call);
+    if (kept->bytes < bytes) {
+        ctn_scratch_free(exec, kept->memory, kept->bytes);
+        kept->bytes =
+            bytes <= SHM_KEPT_BYTES / 2 ? SHM_KEPT_BYTES / 2 : SHM_KEPT_BYTES;
+        kept->memory = ctn_scratch_alloc(exec, kept->bytes);
+    }
+    if (kept->memory == NULL) {
+        kept->bytes = 0;
+    }
+    kept->seq = call->seq;
+    return kept->memory;
+}
+
+void shm_release_kept(shm_t *shm)
+{
+    for (unsigned k = 0; k < SHM_GENERATIONS; k++) {
+        ctn_scratch_free(shm->module.exec, shm->kept[k].memory,
+                         shm->kept[k].bytes);
+    }
+}
+
+void shm_copy_area_take(shm_call_t *call, size_t bytes)
+{
+    bool kept = bytes <= SHM_KEPT_BYTES;
+    unsigned char *memory =
+        kept ? take_kept(call, bytes)
+             : ctn_scratch_alloc(call->shm->module.exec, bytes);
+    call->copy_area =
+        (shm_copy_area_t){memory, memory != NULL ? bytes : 0, 0, kept};
+}
+
+/** Release it at the end of the call. */
+static void copy_area_release(shm_call_t *call)
+{
+    if (!call->copy_area.kept) {
+        ctn_scratch_free(call->shm->module.exec, call->copy_area.memory,
+                         call->copy_area.bytes);
+    }
+    call->copy_area = (shm_copy_area_t){.memory = NULL};
+}
+
+/* ---- publishing ---- */
+
+void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
+{
+    const ctn_node_area_t *area = &call->shm->area;
+    if (bytes <= call->shm->descriptor_data) {
+        return shm_descriptor_of(call, i)->data;
+    }
+    if (bytes > SHM_EAGER_ROW_BYTES) {
+        return shm_staging_of(call, i);
+    }
+    /* The rows of a generation lie side by side. */
+    unsigned char *first = ctn_node_entry(area, &area->row, call->seq, 0);
+    return first + i * shm_eager_row_stride(call->longest);
+}
+
+bool shm_may_zcopy(const shm_call_t *call, const void *data, size_t bytes,
+                   uint64_t *offset)
+{
+    return !call->mismatch && bytes >= call->zcopy_bytes &&
+           bytes > call->shm->descriptor_data &&
+           ctn_heap_contains(call->shm->module.exec->heap, data, bytes, offset);
+}
+
+/** Copy data to the copy area. @param[out] offset of the copy */
+static shm_storage_t copy_to_area(shm_call_t *call, const void *data,
+                                  size_t bytes, uint64_t *offset)
+{
+    shm_copy_area_t *copy_area = &call->copy_area;
+    unsigned char *to = copy_area->memory + copy_area->used;
+    if (call->mismatch) {
+        return SHM_MISMATCH;
+    }
+    if (copy_area->bytes - copy_area->used < bytes ||
+        !ctn_heap_contains(call->shm->module.exec->heap, to, bytes, offset)) {
+        call->status = CATENA_ERR_NO_MEMORY;
+        return SHM_MISSING;
+    }
+    shm_copy(call, to, data, bytes);
+    copy_area->used += bytes;
+    return copy_area->kept ? SHM_KEPT : SHM_ZCOPY;
+}
+
+static uint64_t mark_of(const shm_call_t *call, size_t bytes)
+{
+    return call->algorithm->vector ? shm_vector_mark(call->basic) : bytes;
+}
+
+void shm_publish(shm_call_t *call, uint32_t i, const void *data, size_t bytes)
+{
+    shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
+    shm_location_t location = {mark_of(call, bytes), SHM_ZCOPY};
+    uint64_t offset = 0;
+    bool zcopy = shm_may_zcopy(call, data, bytes, &offset);
+    call->own = data;
+    if (!zcopy && !call->mismatch && bytes <= CTN_CHUNK_BYTES) {
+        void *place = shm_place_of(call, i, bytes);
+        if (place != data) {
+            shm_copy(call, place, data, bytes);
+        }
+        call->own = place;
+        offset = SHM_STAGED - location.mark;
+    } else {
+        if (!zcopy) {
+            location.storage = copy_to_area(call, data, bytes, &offset);
+        }
+        call->zcopy |= location.storage == SHM_ZCOPY;
+        memcpy(descriptor->data, &location, sizeof(location));
+    }
+    descriptor->offset = offset;
+    shm_set(call, &descriptor->word);
+}
+
+void shm_publish_own(shm_call_t *call, const void *data, size_t bytes)
+{
+    uint64_t offset;
+    if (bytes > CTN_CHUNK_BYTES && !shm_may_zcopy(call, data, bytes, &offset)) {
+        shm_copy_area_take(call, bytes);
+    }
+    shm_publish(call, call->shm->me, data, bytes);
+}
+
+bool shm_publish_in(shm_call_t *call)
+{
+    shm_publish_own(call, call->basic->in, call->basic->bytes);
+    return true;
+}
+
+/* ---- reading ---- */
+
+/** What a descriptor says. @param[out] staged the data are staged; else they
+ * are at descriptor->offset */
+static shm_location_t read_descriptor(const shm_descriptor_t *descriptor,
+                                      bool *staged)
+{
+    shm_location_t location = {SHM_STAGED - descriptor->offset, SHM_KEPT};
+    *staged = location.mark <= UINT32_MAX;
+    if (!*staged) {
+        memcpy(&location, descriptor->data, sizeof(location));
+    }
+    return location;
+}
+
+bool shm_is_zcopy(const shm_call_t *call, uint32_t i)
+{
+    bool staged;
+    return read_descriptor(shm_descriptor_of(call, i), &staged).storage ==
+           SHM_ZCOPY;
+}
+
+/** The vector of a member has another length, or no valid data. */
+CTN_COLD static void refuse_vector(shm_call_t *call, uint32_t owner,
+                                   const shm_location_t *found)
+{
+    const ctn_module_t *module = &call->shm->module;
+    const ctn_basic_coll_t *basic = call->basic;
+    uint32_t chunks = basic->chunks & UINT16_MAX;
+    bool other_chunks = found->mark >> 16 != chunks;
+    call->mismatch = true;
+    /* A mismatch has been logged. */
+    if (call->status == CATENA_OK &&
+        (found->storage != SHM_MISMATCH || other_chunks)) {
+        ctn_error(module->exec->log,
+                  "%s: the vector of rank %u has %llu bytes, or %llu chunks; "
+                  "expected %zu, or %u; give the same count on all ranks",
+                  call->algorithm->base.name, module->sbgp->member[owner].rank,
+                  (unsigned long long)(found->mark & UINT16_MAX),
+                  (unsigned long long)(found->mark >> 16), basic->bytes,
+                  chunks);
+    }
+    if (other_chunks) {
+        (void)ctn_exec_abort(module->exec, CATENA_ERR_ARG);
+    }
+}
+
+/** The data of a member have another length than this one expects, or are not
+ * valid: log it unless that was done, and let the call fail. */
+CTN_COLD static void refuse(shm_call_t *call, uint32_t owner,
+                            const shm_location_t *found, size_t expected)
+{
+    if (call->algorithm->vector) {
+        refuse_vector(call, owner, found);
+    } else if (call->status == CATENA_OK && found->storage != SHM_MISMATCH) {
+        const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
+        (void)ctn_message_report_length(
+            call->shm->module.exec, call->algorithm->base.name,
+            sbgp->member[owner].rank, sbgp->member[sbgp->me].rank, found->mark,
+            expected);
+    }
+    call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
+}
+
+const void *shm_published(shm_call_t *call, uint32_t i, uint32_t owner,
+                          size_t bytes)
+{
+    const shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
+    bool staged;
+    shm_location_t location = read_descriptor(descriptor, &staged);
+    call->acknowledge |= location.storage == SHM_ZCOPY;
+    if (location.storage == SHM_MISMATCH ||
+        location.mark != mark_of(call, bytes)) {
+        refuse(call, owner, &location, bytes);
+        return NULL;
+    }
+    if (staged) {
+        return shm_place_of(call, i, bytes);
+    }
+    if (location.storage == SHM_MISSING) {
+        call->status = CATENA_ERR_NO_MEMORY;
+        return NULL;
+    }
+    return ctn_pointer(call->shm->peer[owner].endpoint, descriptor->offset);
+}
+
+bool shm_check_own(shm_call_t *call, size_t bytes, size_t expected)
+{
+    if (bytes != expected) {
+        refuse(call, call->shm->me, &(shm_location_t){bytes, SHM_KEPT},
+               expected);
+    }
+    return bytes == expected;
+}
+
+/* ---- steps ---- */
+
+bool shm_acknowledge(shm_call_t *call)
+{
+    if (call->acknowledge) {
+        ctn_node_set(
+            call->shm->module.exec,
+            ctn_node_departed(&call->shm->area, call->seq, call->shm->me),
+            call->seq);
+    }
+    return true;
+}
+
+/** Whether member i reads zero-copy data of this member. */
+static bool is_reader(const shm_call_t *call, uint32_t i)
+{
+    return i != call->shm->me &&
+           (call->kind == CTN_GATHER    ? i == call->basic->root
+            : call->kind == CTN_SCATTER ? shm_is_zcopy(call, i)
+                                        : true);
+}
+
+bool shm_await_readers(shm_call_t *call)
+{
+    bool waits = call->zcopy && !call->mismatch;
+    for (; waits && call->next < call->shm->size; call->next++) {
+        if (is_reader(call, call->next) &&
+            !shm_is_set(call, ctn_node_departed(&call->shm->area, call->seq,
+                                                call->next))) {
+            return false;
+        }
+    }
+    copy_area_release(call);
+    return true;
+}
