@@ -792,7 +792,7 @@ static const ctn_algorithm_t build_algorithm = {
 
 /** Set the arguments, by the settings as they are now. */
 static catena_status_t prepare(hierarchy_build_t *build, ctn_hierarchies_t *all,
-                               ctn_hierarchy_t *hierarchy)
+                               ctn_hierarchy_t *hierarchy, bool compare)
 {
     build->all = all;
     build->hierarchy = hierarchy;
@@ -800,8 +800,9 @@ static catena_status_t prepare(hierarchy_build_t *build, ctn_hierarchies_t *all,
     if (build->record == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    char list[CTN_COLL_COUNT * CTN_SETTING_BYTES];
-    catena_status_t status = ctn_hierarchies_write(all, list);
+    char list[CTN_COLL_COUNT * CTN_SETTING_BYTES] = "";
+    catena_status_t status =
+        compare ? ctn_hierarchies_write(all, list) : CATENA_OK;
     if (status == CATENA_OK) {
         build->digest =
             ctn_hash_add_text(ctn_hash_add_text(0, list), hierarchy->text);
@@ -815,14 +816,14 @@ static catena_status_t prepare(hierarchy_build_t *build, ctn_hierarchies_t *all,
 }
 
 catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
-                                    ctn_hierarchy_t *hierarchy)
+                                    ctn_hierarchy_t *hierarchy, bool compare)
 {
     catena_group_t *group = all->group;
     hierarchy_build_t *build = calloc(1, sizeof(*build));
     if (build == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    catena_status_t status = prepare(build, all, hierarchy);
+    catena_status_t status = prepare(build, all, hierarchy, compare);
     ctn_op_t *op =
         status == CATENA_OK
             ? ctn_op_create(group->exec, &build_algorithm, &group->sequence)

@@ -280,9 +280,10 @@ static ctn_tickets_t *find_tickets(const ctn_hierarchies_t *all,
     return same != NULL ? same->tickets : &hierarchy->own;
 }
 
-/** Make a new hierarchy and start to build it. */
+/** Make a new hierarchy and start to build it.
+ * @param compare as for ctn_hierarchy_build */
 static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
-                                         const char *text,
+                                         const char *text, bool compare,
                                          ctn_hierarchy_t **out)
 {
     ctn_hierarchy_t *hierarchy = calloc(1, sizeof(*hierarchy));
@@ -302,7 +303,7 @@ static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
     hierarchy->tickets = find_tickets(all, hierarchy);
     hierarchy->next = all->first;
     all->first = hierarchy;
-    catena_status_t status = ctn_hierarchy_build(all, hierarchy);
+    catena_status_t status = ctn_hierarchy_build(all, hierarchy, compare);
     if (status == CATENA_OK) {
         *out = hierarchy;
     }
@@ -326,7 +327,7 @@ CTN_HOT catena_status_t ctn_hierarchy_of(catena_group_t *group,
         char text[CTN_HIERARCHY_LEVELS_BYTES];
         catena_status_t status = text_of(all, of, text);
         if (status == CATENA_OK) {
-            status = request_hierarchy(all, text, &all->of[of]);
+            status = request_hierarchy(all, text, true, &all->of[of]);
         }
         if (status != CATENA_OK) {
             return status;
@@ -344,7 +345,11 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
         return CATENA_ERR_NO_MEMORY;
     }
     if (all->flat == NULL) {
-        catena_status_t status = request_hierarchy(all, flat_text, &all->flat);
+        /* A hidden duplicate requests it when another hierarchy is built, for
+         * which the settings were compared. They may have changed since, on
+         * some ranks. */
+        catena_status_t status =
+            request_hierarchy(all, flat_text, !group->hidden, &all->flat);
         if (status != CATENA_OK) {
             return status;
         }

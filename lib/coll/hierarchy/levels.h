@@ -73,9 +73,10 @@ ctn_hierarchies_write(const ctn_hierarchies_t *all,
 /** Start an operation of the group that builds a hierarchy. It takes over the
  * modules of an earlier hierarchy that is the same, if there is one. The
  * operation is detached.
+ * @param compare whether ranks with different settings fail
  * @return ERR_NO_MEMORY, ERR_ARG */
 catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
-                                    ctn_hierarchy_t *hierarchy);
+                                    ctn_hierarchy_t *hierarchy, bool compare);
 
 /** Whether two hierarchies have the same subgroups and modules. */
 bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b);
