@@ -8,8 +8,11 @@ typedef struct draw draw_t;
 typedef struct kind {
     const char *name;
     void (*run)(rank_test_t *test, draw_t *draw, uint64_t random);
-    bool vectors; /* counts and types for every pair, in most exchanges */
-    bool kills;   /* kills a rank; runs until that is detected */
+    bool vectors;    /* counts and types for every pair, in most exchanges */
+    bool kills;      /* kills a rank; runs until that is detected */
+    bool ends;       /* a wrong call may end all operations */
+    bool few;        /* mostly few ranks */
+    unsigned weight; /* drawn so often; 0: once */
 } kind_t;
 
 /** One seed's job. The ranks share it: they are one process. */
@@ -39,6 +42,11 @@ void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
 void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
 void neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);
 void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);
+
+/** Programs of all of these, programs.c. */
+void programs(rank_test_t *test, draw_t *draw, uint64_t random);
+/** Wrong calls, lengths.c. */
+void wrong_lengths(rank_test_t *test, draw_t *draw, uint64_t random);
 
 /* Kinds of splits.c, by any algorithm. */
 
