@@ -184,14 +184,19 @@ static const entry_t *entry_on(const fast_t *fast, uint32_t i)
 
 /* ---- between nodes ---- */
 
-/** Copy the entries of the node's members into one table. @return false: no
- * memory */
+/** Copy the entries of the node's members into one table. In a simulation with
+ * one table for all ranks it has a length only. @return false: no memory */
 static bool collect_node(ctn_op_t *op, fast_t *fast)
 {
     uint32_t n = ctn_topo_local_size(fast->topo);
     size_t bytes = 0;
     for (uint32_t i = 0; i < n; i++) {
         bytes += published_record_of(fast, i)->bytes;
+    }
+    if (fast->shared != NULL) {
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+        fast->node.bytes = bytes;
+        return true;
     }
     unsigned char *at = ctn_bytes_open(op->exec, &fast->node, bytes);
     for (uint32_t i = 0; at != NULL && i < n; i++) {
@@ -200,26 +205,6 @@ static bool collect_node(ctn_op_t *op, fast_t *fast)
         at += published_record_of(fast, i)->bytes;
     }
     return fast->node.memory != NULL;
-}
-
-/** Gather without data, in a simulation with one table for all ranks. */
-static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
-{
-    uint32_t n = ctn_topo_local_size(fast->topo);
-    size_t bytes = 0;
-    fast->shared = ctn_shared_table_open(&fast->args);
-    if (fast->shared == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    if (fast->topo->nodes == 1 || !is_leader(fast)) {
-        return CTN_STEP_NEXT;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        bytes += published_record_of(fast, i)->bytes;
-    }
-    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
-    return ctn_op_call(
-        op, ctn_allgather_sizes_create(fast->slot_owner, fast->topo, bytes));
 }
 
 /** Gather the records of all nodes among the leaders. */
@@ -231,7 +216,10 @@ static ctn_step_t gather(ctn_op_t *op)
             published_record_of(fast, i)->offset != CTN_STAGED;
     }
     if (op->exec->drop_tables) {
-        return gather_sizes(op, fast);
+        fast->shared = ctn_shared_table_open(&fast->args);
+        if (fast->shared == NULL) {
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+        }
     }
     if (fast->topo->nodes == 1 || !is_leader(fast)) {
         return CTN_STEP_NEXT;

@@ -46,23 +46,13 @@ void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table);
 /** Create an allgather among the node leaders (here roots): each gets the
  * tables of all nodes, in any order. NULL: no memory.
  * @param slot_owner as above
- * @param own  the table of this node
+ * @param own  the table of this node; without memory in simulations of costs
+ *             only, where messages have no content
  * @param[out] all the tables of all nodes, one behind the other; allocated by
  *             the operation */
 ctn_op_t *ctn_allgather_roots_create(ctn_op_t *slot_owner,
                                      const ctn_topo_t *topo,
                                      const ctn_bytes_t *own, ctn_bytes_t *all);
-
-/** Messages among the node leaders up to so many bytes are sent to eager
- * buffers. */
-#define CTN_ALLGATHER_ROOTS_EAGER_BYTES                                        \
-    (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
-
-/** Create the operation that sends the same messages without content, as if
- * the table of each node had `bytes`: for simulations of costs only. NULL: no
- * memory. */
-ctn_op_t *ctn_allgather_sizes_create(ctn_op_t *slot_owner,
-                                     const ctn_topo_t *topo, size_t bytes);
 
 /** The selected algorithm, and the reason. */
 typedef struct ctn_split_choice {
