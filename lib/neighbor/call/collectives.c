@@ -30,7 +30,7 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
     return op;
 }
 
-/** Runs a call that ctn_inline_small_call did not run: checks the arguments,
+/** Runs a call that ctn_inline_call did not run: checks the arguments,
  * then runs the operation or makes a request. */
 CTN_COLD static catena_status_t
 run_usual(const ctn_neighbor_collective_t *collective,
@@ -47,8 +47,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
     }
     catena_status_t status =
         ctn_neighbor_validate(collective, args, neighborhood, &x);
-    if (status != CATENA_OK ||
-        (mode == CTN_BLOCKING && ctn_inline_call(&x, &status))) {
+    if (status != CATENA_OK) {
         return status;
     }
     ctn_op_t *op = make(&x, mode);
@@ -67,8 +66,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
     return CATENA_OK;
 }
 
-/** Runs a call. Small uniform blocks of a blocking call take the inline path.
- */
+/** Runs a call. Blocking ones that are in the call cache run inline. */
 static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
                                   const ctn_arguments_t *args,
                                   catena_neighborhood_t *neighborhood,
@@ -76,8 +74,7 @@ static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
 {
     catena_status_t status;
     return mode == CTN_BLOCKING && neighborhood != NULL &&
-                   ctn_inline_small_call(collective, args, neighborhood,
-                                         &status)
+                   ctn_inline_call(collective, args, neighborhood, &status)
                ? status
                : run_usual(collective, args, neighborhood, mode, request);
 }

@@ -74,41 +74,6 @@ static void set_messages(ctn_exchange_t *x)
     }
 }
 
-/** Whether the block of a message is contiguous and not empty.
- * @param[in,out] most length of the longest block so far */
-static bool is_contiguous(const ctn_span_t *block, size_t *most)
-{
-    *most = block->bytes > *most ? block->bytes : *most;
-    return block->bytes > 0 && block->type == NULL;
-}
-
-/** Selects the inline path if all messages fit eager buffers or can be
- * zero-copy sends. Also notes for later blocking calls that uniform blocks of
- * this length use a direct schedule. */
-static void set_inline_path(ctn_exchange_t *x)
-{
-    ctn_execution_t *execution = x->execution;
-    ctn_inline_path_t *path =
-        execution->remote || x->in_place || execution->schedule->is_hello ||
-                ctn_neighbor_reduces(x->collective)
-            ? NULL
-            : ctn_inline_path_of(x->neighborhood, execution->schedule);
-    size_t most = 0;
-    for (uint32_t m = 0; path != NULL && m < path->sends; m++) {
-        path = is_contiguous(execution->send[m].block, &most) ? path : NULL;
-    }
-    for (uint32_t m = 0; path != NULL && m < path->receives; m++) {
-        path = is_contiguous(execution->receive[m].block, &most) ? path : NULL;
-    }
-    x->zcopy = path != NULL && most < CTN_LINK_POSTED &&
-               ctn_inline_may_zcopy(x, path, &x->zcopy_offset);
-    x->path =
-        path != NULL && (most <= path->most_bytes || x->zcopy) ? path : NULL;
-    if (path != NULL && !ctn_neighbor_varies(x->collective)) {
-        ctn_inline_note(x, execution->schedule, bytes_along(x));
-    }
-}
-
 const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x)
 {
     return ctn_neighbor_choose(
@@ -135,7 +100,7 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
     x->headers =
         may_differ && schedule->forwards && !neighborhood->exec->drop_data;
     set_messages(x);
-    set_inline_path(x);
+    ctn_inline_set(x);
     return CATENA_OK;
 }
 
@@ -232,22 +197,9 @@ CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
-    const ctn_inline_path_t *path = x->path;
-    for (uint32_t m = 0; m < path->receives; m++) {
-        ctn_inline_post(op->exec, path, m, op->seq,
-                        execution->receive[m].block->base,
-                        execution->receive[m].bytes);
-    }
-    if (x->zcopy) {
-        x->zcopied = ctn_inline_send_all(x, path, execution->schedule, op->seq,
-                                         true, x->zcopy_offset);
-    }
-    for (uint32_t m = 0; !x->zcopy && m < path->sends; m++) {
-        ctn_inline_send(op->exec, path, m, op->seq,
-                        execution->send[m].block->base,
-                        execution->send[m].bytes);
-    }
-    for (uint32_t t = 0; !x->zcopy && t < execution->schedule->local_copies;
+    ctn_inline_send(op->exec, &x->inlined, op->seq);
+    for (uint32_t t = 0;
+         x->inlined.blocks != NULL && t < execution->schedule->local_copies;
          t++) {
         catena_status_t status = ctn_make_local_copy(op, t);
         if (status != CATENA_OK) {
@@ -256,7 +208,6 @@ CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
     }
     skip_rounds(execution);
     x->rests = true;
-    x->missing = ctn_inline_mask(path->receives);
     return CTN_STEP_NEXT;
 }
 
@@ -275,7 +226,7 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
         x->neighborhood->begun = op->seq + 1;
     }
     x->rests = x->sole = false;
-    x->zcopied = 0;
+    x->inlined.zcopied = 0;
     begin_execution(execution);
     catena_status_t status = notify_first(x->neighborhood, execution->schedule);
     if (status != CATENA_OK) {
@@ -308,31 +259,23 @@ CTN_HOT static ctn_step_t receive_inline(ctn_op_t *op)
     if (!x->went_inline) {
         return CTN_STEP_NEXT;
     }
-    for (uint64_t left = x->missing; left != 0 && status == CATENA_OK;
-         left &= left - 1) {
-        uint32_t m = (uint32_t)__builtin_ctzll(left);
-        const ctn_span_t *block = x->execution->receive[m].block;
-        bool fits;
-        if (ctn_inline_receive(op->exec, x->path, m, op->seq, block->base,
-                               block->bytes, &fits)) {
-            x->missing &= ~(left & -left);
-            if (!fits) {
-                status = ctn_exchange_open_receive(op, m);
-                x->rests = false;
-            }
-        }
+    for (uint64_t left = ctn_inline_receive(op->exec, &x->inlined, op->seq);
+         left != 0 && status == CATENA_OK; left &= left - 1) {
+        status = ctn_exchange_open_receive(op, (uint32_t)__builtin_ctzll(left));
+        x->rests = false;
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    if (x->missing == 0) {
+    if (x->inlined.missing == 0) {
         ctn_inline_all_received(x->neighborhood, op->seq);
-        bool ends = x->execution->receives_open == 0 && x->zcopied == 0 &&
+        bool ends = x->execution->receives_open == 0 &&
+                    x->inlined.zcopied == 0 &&
                     x->execution->status == CATENA_OK;
         return ends ? ctn_op_jump(op, CTN_EXCHANGE_END) : CTN_STEP_NEXT;
     }
     const ctn_schedule_t *schedule = x->execution->schedule;
-    uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
+    uint32_t m = (uint32_t)__builtin_ctzll(x->inlined.missing);
     x->sole = false; /* from now on only the phases end the operation */
     op->waits_for = schedule->in[schedule->receive[m].link].peer.rank;
     return CTN_STEP_WAIT;
@@ -349,11 +292,8 @@ static ctn_step_t finalize(ctn_op_t *op)
     if (execution->substitute != NULL && op->pending != 0) {
         return CTN_STEP_WAIT;
     }
-    x->zcopied = x->zcopied != 0
-                     ? ctn_inline_still_zcopied(x->path, op->seq, x->zcopied)
-                     : 0;
-    if (x->zcopied != 0) {
-        uint32_t m = (uint32_t)__builtin_ctzll(x->zcopied);
+    if (!ctn_inline_is_read(&x->inlined, op->seq)) {
+        uint32_t m = (uint32_t)__builtin_ctzll(x->inlined.zcopied);
         op->waits_for =
             execution->schedule->out[execution->schedule->send[m].link]
                 .peer.rank;
@@ -528,9 +468,8 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
         op->phase = CTN_EXCHANGE_SHORT;
         begin_execution(rest->execution);
         skip_rounds(rest->execution);
-        rest->path = neighborhood->path; /* NULL so far if in place */
         rest->went_inline = true;
-        rest->missing = missing;
+        rest->inlined.missing = missing;
         run_inline(op);
         status = op->status;
     }

@@ -1,15 +1,7 @@
 #ifndef CTN_NEIGHBOR_CALL_EXECUTOR_H
 #define CTN_NEIGHBOR_CALL_EXECUTOR_H
 
-#include "coll/call/arguments.h"
-#include "core/tiny.h"
-#include "neighbor/call/inline_small.h"
-#include "neighbor/neighborhood.h"
-
-/** Largest blocks of the faster of the two paths for inline calls. */
-#define CTN_NEIGHBOR_INLINE_BYTES CTN_PICK(1024u, 128u)
-/** Most messages of an inline call in each direction. */
-#define CTN_NEIGHBOR_INLINE_MESSAGES CTN_PICK(64u, 4u)
+#include "neighbor/call/inline.h"
 
 /* The executor: runs one neighborhood collective as its schedule says. Data
  * move from blocks to messages (call/executor.c), and from messages to blocks,
@@ -79,8 +71,6 @@ typedef struct ctn_pending_block {
 /** Flag of a length in the header of a message: `mismatch` of the block. */
 #define CTN_LENGTH_MISMATCH (UINT64_C(1) << 63)
 
-typedef struct ctn_inline_path ctn_inline_path_t;
-
 #define CTN_NO_MESSAGE UINT32_MAX
 #define CTN_NO_OPERAND UINT32_MAX
 
@@ -149,18 +139,13 @@ typedef struct ctn_execution {
 
 /** Exchange: the operation of a validated call; its arguments and state. */
 typedef struct ctn_exchange {
-    /* The two cache lines that requests with small, uniform, contiguous blocks
-     * touch. */
-    _Alignas(64) ctn_inline_small_t small;
+    _Alignas(64) ctn_inline_exchange_t inlined; /* if it has a `path` */
     catena_neighborhood_t *neighborhood; /* of a persistent request: its own
                                             copy, see call/persistent.c */
-    uint64_t missing; /* if `went_inline`: mask of the messages that have not
-                         arrived */
+    ctn_inline_path_t *path; /* the inline path that it may take, or NULL */
+    bool went_inline;        /* this start took the inline path */
     /* Only of a persistent request. */
-    const ctn_schedule_t *schedule; /* the neighborhood's, of which the request
-                                       has a copy with links of its own */
-    const ctn_link_in_t *in;        /* the links of that copy */
-    catena_neighborhood_t *of;      /* the caller's neighborhood */
+    catena_neighborhood_t *of; /* the caller's neighborhood */
     bool rests; /* the last start went inline, so the next one may leave the
                    execution as it is */
     bool sole;  /* it started inline when no other operation was under way */
@@ -177,12 +162,6 @@ typedef struct ctn_exchange {
     bool holds_op;
     bool headers; /* messages begin with the lengths of their blocks */
     ctn_execution_t *execution;
-    ctn_inline_path_t *path; /* the inline path that it may take, or NULL */
-    bool went_inline;        /* this start took the inline path */
-    bool zcopy;              /* on the inline path its messages are zero-copy
-                                sends */
-    uint64_t zcopy_offset;   /* of the first block in the own arena */
-    uint64_t zcopied;        /* mask of the messages still to be read */
 } ctn_exchange_t;
 
 /* Indices in ctn_exchange_phases: the phase that receives inline messages, and
@@ -221,27 +200,6 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
 ctn_step_t ctn_exchange_rounds(ctn_op_t *op);
 /** Begins to receive message receive[m] of the schedule. */
 catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
-
-/* ---- call/inline.c ---- */
-
-/** Runs a blocking call inline. False: nothing has been done. */
-bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status);
-
-/** Sets op->start and op->wait of a persistent request that may run inline. */
-void ctn_inline_request(ctn_op_t *op);
-
-/* ---- call/inline_small.c ---- */
-
-/** Like ctn_inline_call for blocks of at most CTN_NEIGHBOR_INLINE_BYTES bytes,
- * if an equal call is in the call cache. */
-bool ctn_inline_small_call(const ctn_neighbor_collective_t *collective,
-                           const ctn_arguments_t *args,
-                           catena_neighborhood_t *neighborhood,
-                           catena_status_t *status);
-
-/** Like ctn_inline_request for a request with such blocks. x->small is set
- * except for the buffers. */
-void ctn_inline_small_request(ctn_op_t *op);
 
 /* ---- call/execution_memory.c: memory ---- */
 

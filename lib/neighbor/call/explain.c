@@ -97,6 +97,7 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
     status =
         status == CATENA_OK ? set_algorithm(neighborhood, requested) : status;
     if (status == CATENA_OK) {
+        ctn_inline_forget(neighborhood);
         memset(neighborhood->last_of, 0, sizeof(neighborhood->last_of));
     }
     return status;

@@ -1,14 +1,13 @@
 /* The inline path (call/inline.h): its creation, its credit, its messages, and
- * the calls and requests that run on it. */
+ * the calls and requests that take it without phases. */
 
 #include "neighbor/call/inline.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/inline.h"
-#include "neighbor/link/protocol.h"
+#include "neighbor/call/call.h"
 
 /* ---- creation ---- */
 
@@ -34,84 +33,70 @@ static bool leads_both_ways(const ctn_schedule_t *schedule)
     return true;
 }
 
-/** Whether all peers are on this node and connected. */
-static bool all_local(const ctn_schedule_t *schedule)
+/** Whether a peer is on this node and connected. */
+static bool is_mapped(const ctn_link_peer_t *peer)
 {
-    bool local = true;
-    for (uint32_t i = 0; i < schedule->ins; i++) {
-        local = local && schedule->in[i].peer.local &&
-                schedule->in[i].peer.endpoint != NULL;
-    }
-    for (uint32_t o = 0; o < schedule->outs; o++) {
-        local = local && schedule->out[o].peer.local &&
-                schedule->out[o].peer.endpoint != NULL;
-    }
-    return local;
+    return peer->local && peer->endpoint != NULL;
 }
 
 /** Whether a schedule may use the inline path. */
 static bool suits(const catena_neighborhood_t *neighborhood,
                   const ctn_schedule_t *schedule)
 {
-    return schedule ==
+    bool local = true;
+    for (uint32_t i = 0; i < schedule->ins; i++) {
+        local = local && is_mapped(&schedule->in[i].peer);
+    }
+    for (uint32_t o = 0; o < schedule->outs; o++) {
+        local = local && is_mapped(&schedule->out[o].peer);
+    }
+    return local &&
+           schedule ==
                neighborhood->schedule[CTN_NEIGHBOR_DIRECT][schedule->pattern] &&
            schedule->outs > 0 &&
            schedule->outs <= CTN_NEIGHBOR_INLINE_MESSAGES &&
            schedule->ins <= CTN_NEIGHBOR_INLINE_MESSAGES &&
-           neighborhood->targets <= CTN_INLINE_LIST &&
-           neighborhood->sources <= CTN_INLINE_LIST && all_local(schedule) &&
            leads_both_ways(schedule);
 }
 
-/** The next edge of a list that has a link. */
-static uint32_t next_linked(const ctn_edge_t *edge, uint32_t i)
+/** The index of a link's edge in the list of targets. The blocks of a schedule
+ * do not tell: with allgather all targets get the same one. */
+static uint32_t target_of(const catena_neighborhood_t *neighborhood,
+                          uint32_t link)
 {
-    while (edge[i].link == CTN_NO_LINK) {
+    uint32_t i = 0;
+    while (neighborhood->target[i].link != link) {
         i++;
     }
     return i;
 }
 
-_Static_assert(CTN_STAGING_BYTES / CTN_LINE <= UINT16_MAX,
-               "eager_lines of an eager buffer has two bytes");
-
-/** The end of a link with slots and eager buffers at these addresses. */
-static ctn_inline_end_t end_of(void *slots, const void *eager,
-                               uint32_t eager_bytes, uint32_t neighbor)
-{
-    size_t before = (size_t)((const char *)eager - (const char *)slots);
-    assert(before % CTN_LINE == 0 && before / CTN_LINE <= UINT32_MAX &&
-           eager_bytes % CTN_LINE == 0);
-    return (ctn_inline_end_t){.slots = slots,
-                              .eager = (uint32_t)(before / CTN_LINE),
-                              .eager_lines = (uint16_t)(eager_bytes / CTN_LINE),
-                              .neighbor = (uint16_t)neighbor};
-}
-
 /** Sets the link ends of a path. */
 static void set_ends(const catena_neighborhood_t *neighborhood,
-                     const ctn_schedule_t *schedule, ctn_inline_path_t *path)
+                     const ctn_schedule_t *schedule, ctn_inline_end_t *end)
 {
-    ctn_inline_end_t *end = path->end;
-    ctn_inline_peer_t *peer = path->peer;
-    uint32_t at = 0;
-    for (uint32_t m = 0; m < schedule->sends; m++, at++) {
-        const ctn_link_out_t *out = &schedule->out[schedule->send[m].link];
+    for (uint32_t m = 0; m < schedule->sends; m++) {
+        uint32_t link = schedule->send[m].link;
+        const ctn_link_out_t *out = &schedule->out[link];
         ctn_endpoint_t *to = out->peer.endpoint;
-        at = next_linked(neighborhood->target, at);
-        *end++ = end_of(ctn_pointer(to, out->slots),
-                        ctn_pointer(to, out->eager), out->eager_bytes, at);
-        *peer++ = (ctn_inline_peer_t){.arena = ctn_pointer(to, 0),
-                                      .control = out->control};
+        *end++ = (ctn_inline_end_t){.slots = ctn_pointer(to, out->slots),
+                                    .eager = ctn_pointer(to, out->eager),
+                                    .arena = ctn_pointer(to, 0),
+                                    .control = out->control,
+                                    .eager_bytes = out->eager_bytes,
+                                    .neighbor = target_of(neighborhood, link)};
     }
     for (uint32_t m = 0; m < schedule->receives; m++) {
-        const ctn_link_in_t *in = &schedule->in[schedule->receive[m].link];
+        const ctn_schedule_message_t *message = &schedule->receive[m];
+        const ctn_link_in_t *in = &schedule->in[message->link];
         ctn_endpoint_t *from = in->peer.endpoint;
-        *end++ = end_of(in->slots, in->eager, in->eager_bytes,
-                        schedule->block[schedule->receive[m].first].index);
-        *peer++ =
-            (ctn_inline_peer_t){.arena = ctn_pointer(from, 0),
-                                .control = ctn_pointer(from, in->control)};
+        *end++ = (ctn_inline_end_t){.slots = in->slots,
+                                    .eager = in->eager,
+                                    .arena = ctn_pointer(from, 0),
+                                    .control = ctn_pointer(from, in->control),
+                                    .eager_bytes = in->eager_bytes,
+                                    .neighbor =
+                                        schedule->block[message->first].index};
     }
 }
 
@@ -120,8 +105,8 @@ static ctn_inline_path_t *make(const catena_neighborhood_t *neighborhood,
                                const ctn_schedule_t *schedule)
 {
     size_t ends = (size_t)schedule->sends + schedule->receives;
-    size_t first = sizeof(ctn_inline_path_t) + ends * sizeof(ctn_inline_end_t);
-    ctn_inline_path_t *path = malloc(first + ends * sizeof(ctn_inline_peer_t));
+    ctn_inline_path_t *path =
+        malloc(sizeof(*path) + ends * sizeof(ctn_inline_end_t));
     if (path == NULL) { /* the general path is used */
         return NULL;
     }
@@ -129,21 +114,22 @@ static ctn_inline_path_t *make(const catena_neighborhood_t *neighborhood,
         .sends = schedule->sends,
         .receives = schedule->receives,
         .most_bytes = UINT32_MAX,
-        .uniform = {SIZE_MAX, SIZE_MAX},
         .out = schedule->out,
         .in = schedule->in,
-        .peer = (ctn_inline_peer_t *)((char *)path + first),
     };
-    set_ends(neighborhood, schedule, path);
+    set_ends(neighborhood, schedule, path->end);
     for (uint32_t i = 0; i < ends; i++) {
-        uint32_t bytes = path->end[i].eager_lines * CTN_LINE;
+        uint32_t bytes = path->end[i].eager_bytes;
         path->most_bytes = bytes < path->most_bytes ? bytes : path->most_bytes;
     }
     return path;
 }
 
-ctn_inline_path_t *ctn_inline_path_of(catena_neighborhood_t *neighborhood,
-                                      const ctn_schedule_t *schedule)
+/** The inline path that a schedule may take: message m of the path is its send
+ * or receive m. Created on first use. NULL: the schedule is not suited, or no
+ * memory. */
+static ctn_inline_path_t *path_of(catena_neighborhood_t *neighborhood,
+                                  const ctn_schedule_t *schedule)
 {
     if (!suits(neighborhood, schedule)) {
         return NULL;
@@ -154,31 +140,38 @@ ctn_inline_path_t *ctn_inline_path_of(catena_neighborhood_t *neighborhood,
     return neighborhood->path;
 }
 
-/** What an exchange of small blocks on the inline path needs, without the
- * buffers. */
-static ctn_inline_small_t small_through(const ctn_inline_path_t *path,
-                                        const ctn_schedule_t *schedule,
-                                        size_t bytes)
+/* ---- calls ---- */
+
+/** Whether all blocks are uniform and dense. */
+static bool is_uniform(const ctn_exchange_t *x)
 {
-    bool one = schedule->pattern == CTN_PATTERN_ALLGATHER;
-    return (ctn_inline_small_t){
-        .end = path->end,
-        .local_copies = schedule->local_copies > 0 ? schedule : NULL,
-        .sends = path->sends,
-        .receives = path->receives,
-        .send_step = one ? 0 : (uint32_t)bytes,
-        .bytes = (uint32_t)bytes};
+    return !ctn_neighbor_varies(x->collective) &&
+           x->send.bytes == x->recv.bytes && x->send.type->dense &&
+           x->recv.type->dense;
 }
 
-/** Enters a call with small blocks into the call cache. Not with derived types:
- * they may be freed, and others may take their address. */
-static void fill_cache(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
-                       size_t bytes, ctn_inline_path_t *path)
+/** Whether uniform, dense blocks can be zero-copy sends, and are long enough
+ * for that. Sets the offset of the first one. */
+static bool may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
+                      ctn_inline_exchange_t *x)
 {
+    if (x->blocks != NULL || x->in_place || x->send_step < 0 ||
+        (x->bytes <= path->most_bytes &&
+         !ctn_link_uses_posted(exec, x->bytes))) {
+        return false;
+    }
+    size_t before = (size_t)x->send_step * path->end[path->sends - 1].neighbor;
+    return ctn_heap_contains(exec->heap, x->send, before + x->bytes,
+                             &x->zcopy_offset);
+}
+
+/** Enters a call with uniform blocks into the call cache. Not with derived
+ * types: they may be freed, and others may take their address. */
+static void fill_cache(const ctn_exchange_t *x, ctn_inline_path_t *path)
+{
+    const ctn_schedule_t *schedule = x->execution->schedule;
     ctn_inline_call_cache_t *cache = &path->cache[schedule->pattern];
-    *cache = (ctn_inline_call_cache_t){0};
-    if (bytes > CTN_NEIGHBOR_INLINE_BYTES || x->in_place ||
-        x->send.bytes != bytes || x->send.type->derived ||
+    if (x->inlined.blocks != NULL || x->in_place || x->send.type->derived ||
         x->recv.type->derived) {
         return;
     }
@@ -186,26 +179,72 @@ static void fill_cache(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
         .collective = x->collective,
         .send_type = x->send.type,
         .recv_type = x->recv.type,
-        .send_count = bytes / x->send.type->bytes,
-        .recv_count = bytes / x->recv.type->bytes,
+        .send_count = x->send.bytes / x->send.type->bytes,
+        .recv_count = x->recv.bytes / x->recv.type->bytes,
         .schedule = schedule,
-        .small = small_through(path, schedule, bytes),
+        .exchange = x->inlined,
     };
 }
 
-void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
-                     size_t bytes)
+/** The length of the longest block of all messages. 0: one is empty, or not
+ * contiguous. */
+static size_t longest(const ctn_execution_t *execution)
 {
-    catena_neighborhood_t *neighborhood = x->neighborhood;
+    const ctn_schedule_t *schedule = execution->schedule;
+    size_t most = 0;
+    for (uint32_t m = 0; m < schedule->sends + schedule->receives; m++) {
+        const ctn_span_t *block =
+            m < schedule->sends ? execution->send[m].block
+                                : execution->receive[m - schedule->sends].block;
+        if (block->bytes == 0 || block->type != NULL) {
+            return 0;
+        }
+        most = block->bytes > most ? block->bytes : most;
+    }
+    return most;
+}
+
+void ctn_inline_set(ctn_exchange_t *x)
+{
+    const ctn_schedule_t *schedule = x->execution->schedule;
     ctn_inline_path_t *path =
-        bytes > 0 ? ctn_inline_path_of(neighborhood, schedule) : NULL;
+        x->execution->remote || schedule->is_hello ||
+                (x->in_place && schedule->local_copies > 0) ||
+                ctn_neighbor_reduces(x->collective)
+            ? NULL
+            : path_of(x->neighborhood, schedule);
     /* From CTN_LINK_POSTED on, counts of flags are no lengths. */
-    if (path != NULL && bytes < CTN_LINK_POSTED) {
-        path->uniform[schedule->pattern] = bytes;
-        path->schedule[schedule->pattern] = schedule;
-        /* The algorithm that the application has requested, if any. */
-        path->requested = neighborhood->requested;
-        fill_cache(x, schedule, bytes, path);
+    size_t most = path != NULL ? longest(x->execution) : 0;
+    x->path = NULL;
+    if (most == 0 || most >= CTN_LINK_POSTED) {
+        return;
+    }
+    bool uniform = is_uniform(x);
+    bool one = schedule->pattern == CTN_PATTERN_ALLGATHER;
+    x->inlined = (ctn_inline_exchange_t){
+        .end = path->end,
+        .send = x->send.base,
+        .recv = x->recv.base,
+        .send_step = one ? 0 : x->send.step,
+        .recv_step = x->recv.step,
+        .bytes = most,
+        .blocks = uniform ? NULL : x->execution,
+        .local_copies = uniform && schedule->local_copies > 0 ? schedule : NULL,
+        .sends = path->sends,
+        .receives = path->receives,
+        .in_place = x->in_place};
+    x->inlined.zcopy = may_zcopy(x->neighborhood->exec, path, &x->inlined);
+    if (most <= path->most_bytes || x->inlined.zcopy) {
+        x->path = path;
+        fill_cache(x, path);
+    }
+}
+
+void ctn_inline_forget(catena_neighborhood_t *neighborhood)
+{
+    for (int pattern = 0; neighborhood->path != NULL && pattern < CTN_PATTERNS;
+         pattern++) {
+        neighborhood->path->cache[pattern].collective = NULL;
     }
 }
 
@@ -255,331 +294,440 @@ CTN_HOT bool ctn_inline_may_send(catena_neighborhood_t *neighborhood,
     return seq < neighborhood->allowed;
 }
 
+CTN_HOT void ctn_inline_all_received(catena_neighborhood_t *neighborhood,
+                                     uint64_t seq)
+{
+    uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_GENERATIONS;
+    if (allowed > neighborhood->allowed) {
+        neighborhood->allowed = allowed;
+    }
+    neighborhood->ahead = true;
+}
+
+/* ---- copying ---- */
+
+/** Copies a block of 1 to 15 bytes. */
+static inline void copy_short(unsigned char *target,
+                              const unsigned char *source, size_t bytes)
+{
+    if (bytes >= 8) { /* the two copies may overlap */
+        uint64_t first, last;
+        memcpy(&first, source, 8);
+        memcpy(&last, source + bytes - 8, 8);
+        memcpy(target, &first, 8);
+        memcpy(target + bytes - 8, &last, 8);
+        return;
+    }
+    for (size_t i = 0; i < bytes; i++) { /* volatile: not a call of memcpy */
+        *(volatile unsigned char *)&target[i] = source[i];
+    }
+}
+
+/** Copies a block that is not empty. Short ones in a loop, unrolled only twice,
+ * so that its code takes few cache lines: on oversubscribed cores a rank finds
+ * its caches cold whenever it runs. The last 16 bytes are copied apart and may
+ * overlap those before. */
+CTN_HOT_POLL static void copy(ctn_exec_t *exec, unsigned char *target,
+                              const unsigned char *source, size_t bytes)
+{
+    enum { VECTOR = 16, SHORT_BYTES = 1024 };
+    if (bytes > SHORT_BYTES || exec->drop_data) {
+        ctn_exec_copy(exec, target, source, bytes);
+        return;
+    }
+    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
+    if (bytes < VECTOR) {
+        copy_short(target, source, bytes);
+        return;
+    }
+#pragma GCC unroll 2
+    for (size_t at = 0; at < bytes - VECTOR; at += VECTOR) {
+        memcpy(target + at, source + at, VECTOR);
+    }
+    memcpy(target + bytes - VECTOR, source + bytes - VECTOR, VECTOR);
+}
+
 /* ---- messages ---- */
 
-CTN_HOT void ctn_inline_post(const ctn_exec_t *exec,
-                             const ctn_inline_path_t *path, uint32_t m,
-                             uint64_t seq, void *into, size_t bytes)
+/** The slot of operation `seq`. */
+static inline ctn_slot_t *slot_of(const ctn_inline_end_t *end, uint64_t seq)
 {
-    const ctn_inline_end_t *end = &path->end[path->sends + m];
-    uint64_t offset;
-    if (ctn_link_may_post(exec, into, bytes, &offset)) {
-        (void)ctn_link_post(ctn_inline_slot(end, seq), seq, offset, bytes);
+    return end->slots + ctn_link_generation(seq);
+}
+
+/** Where the data of a message lie: in the slot or in its eager buffer. */
+static inline unsigned char *payload_of(const ctn_inline_end_t *end,
+                                        uint64_t seq, size_t bytes)
+{
+    return bytes <= CTN_INLINE_BYTES
+               ? slot_of(end, seq)->data
+               : end->eager +
+                     ctn_link_generation(seq) * (size_t)end->eager_bytes;
+}
+
+/** The block of sent message m. */
+static inline unsigned char *sent_block(const ctn_inline_exchange_t *x,
+                                        uint32_t m, size_t *bytes)
+{
+    if (x->blocks != NULL) {
+        const ctn_span_t *block = x->blocks->send[m].block;
+        *bytes = block->bytes;
+        return block->base;
+    }
+    *bytes = x->bytes;
+    return x->send + (ptrdiff_t)x->end[m].neighbor * x->send_step;
+}
+
+/** The target of received message m. */
+static inline unsigned char *received_block(const ctn_inline_exchange_t *x,
+                                            uint32_t m, size_t *bytes)
+{
+    if (x->blocks != NULL) {
+        const ctn_span_t *block = x->blocks->receive[m].block;
+        *bytes = block->bytes;
+        return block->base;
+    }
+    *bytes = x->bytes;
+    return x->recv + (ptrdiff_t)x->end[x->sends + m].neighbor * x->recv_step;
+}
+
+/** Posts the receive buffers of long blocks for senders that come later. In
+ * place they still hold data to be sent. */
+static void post_all(const ctn_exec_t *exec, const ctn_inline_exchange_t *x,
+                     uint64_t seq)
+{
+    for (uint32_t m = 0; m < x->receives && !x->in_place; m++) {
+        size_t bytes;
+        const unsigned char *into = received_block(x, m, &bytes);
+        uint64_t offset;
+        if (ctn_link_may_post(exec, into, bytes, &offset)) {
+            (void)ctn_link_post(slot_of(&x->end[x->sends + m], seq), seq,
+                                offset, bytes);
+        }
     }
 }
 
-/** Copies a message to the posted buffer of its receiver. False: none is
- * posted. */
-static bool put_posted(ctn_exec_t *exec, const ctn_inline_peer_t *peer,
-                       ctn_slot_t *slot, uint64_t seq, const void *data,
-                       size_t bytes)
+/** Sends a message: to the posted buffer of its receiver, as zero-copy send, or
+ * through slot or eager buffer. @return whether it is a zero-copy send */
+static inline bool send_message(ctn_exec_t *exec,
+                                const ctn_inline_exchange_t *x, uint32_t m,
+                                uint64_t seq)
 {
+    const ctn_inline_end_t *end = &x->end[m];
+    ctn_slot_t *slot = slot_of(end, seq);
+    size_t bytes;
     uint64_t to;
-    if (!ctn_link_is_posted(exec, slot, seq, bytes, &to)) {
+    const unsigned char *data = sent_block(x, m, &bytes);
+    if (ctn_link_is_posted(exec, slot, seq, bytes, &to)) {
+        copy(exec, end->arena + to, data, bytes);
+        ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_PUT));
         return false;
     }
-    ctn_exec_copy(exec, peer->arena + to, data, bytes);
-    ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_PUT));
-    return true;
+    if (x->zcopy) {
+        ctn_link_rts_t rts = {.bytes = bytes,
+                              .offset =
+                                  x->zcopy_offset + (uint64_t)(data - x->send)};
+        memcpy(slot->data, &rts, sizeof(rts));
+        ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_ZCOPY));
+        return true;
+    }
+    copy(exec, payload_of(end, seq, bytes), data, bytes);
+    ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, bytes));
+    return false;
 }
 
-CTN_HOT void ctn_inline_send(ctn_exec_t *exec, const ctn_inline_path_t *path,
-                             uint32_t m, uint64_t seq, const void *data,
-                             size_t bytes)
+/** Copies the blocks from this rank to itself. */
+CTN_COLD static void make_local_copies(ctn_exec_t *exec,
+                                       const ctn_inline_exchange_t *x)
 {
-    const ctn_inline_end_t *end = &path->end[m];
-    ctn_slot_t *slot = ctn_inline_slot(end, seq);
-    if (!put_posted(exec, &path->peer[m], slot, seq, data, bytes)) {
-        ctn_exec_copy(exec, ctn_inline_payload(end, seq, bytes), data, bytes);
-        ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, bytes));
+    const ctn_schedule_t *schedule = x->local_copies;
+    for (uint32_t t = 0; t < schedule->local_copies; t++) {
+        const ctn_local_copy_t *self = &schedule->local_copy[t];
+        copy(exec, x->recv + (ptrdiff_t)self->to.index * x->recv_step,
+             x->send + (ptrdiff_t)self->from.index * x->send_step, x->bytes);
     }
 }
 
-/** The same for a message that may be a zero-copy send. @return whether it is
- * one */
-static bool send_or_zcopy(ctn_exec_t *exec, const ctn_inline_path_t *path,
-                          uint32_t m, uint64_t seq, const void *data,
-                          uint64_t offset, size_t bytes)
+static inline void send_all(ctn_exec_t *exec, ctn_inline_exchange_t *x,
+                            uint64_t seq)
 {
-    ctn_slot_t *slot = ctn_inline_slot(&path->end[m], seq);
-    if (put_posted(exec, &path->peer[m], slot, seq, data, bytes)) {
-        return false;
+    x->missing = UINT64_MAX >> (64 - x->receives);
+    x->zcopied = 0;
+    if (x->bytes >= CTN_LINK_POSTED_MIN) {
+        post_all(exec, x, seq);
     }
-    ctn_link_rts_t rts = {.bytes = bytes, .offset = offset};
-    memcpy(slot->data, &rts, sizeof(rts));
-    ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_ZCOPY));
-    return true;
+    for (uint32_t m = 0; m < x->sends; m++) {
+        x->zcopied |= (uint64_t)send_message(exec, x, m, seq) << m;
+    }
+    if (x->local_copies != NULL) {
+        make_local_copies(exec, x);
+    }
 }
 
 /** Copies a zero-copy message if its length and layout are as expected. */
-static bool read_zcopy(ctn_exec_t *exec, const ctn_inline_peer_t *peer,
-                       const ctn_slot_t *slot, uint64_t seq, void *into,
-                       size_t bytes)
+CTN_COLD static bool read_zcopy(ctn_exec_t *exec, const ctn_inline_end_t *end,
+                                uint64_t seq, unsigned char *into, size_t bytes)
 {
     ctn_link_rts_t rts;
-    memcpy(&rts, slot->data, sizeof(rts));
+    memcpy(&rts, slot_of(end, seq)->data, sizeof(rts));
     if (rts.bytes != bytes || rts.layout.run != 0) {
         return false;
     }
-    ctn_exec_copy(exec, into, peer->arena + rts.offset, bytes);
-    ctn_exec_post(exec, &peer->control->zcopy_read[ctn_link_entry(seq)],
+    copy(exec, into, end->arena + rts.offset, bytes);
+    ctn_exec_post(exec, &end->control->zcopy_read[ctn_link_entry(seq)],
                   ctn_flag64(seq));
     return true;
 }
 
-CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *path,
-                                uint32_t m, uint64_t seq, void *into,
-                                size_t bytes, bool *fits)
+static inline uint64_t receive_arrived(ctn_exec_t *exec,
+                                       ctn_inline_exchange_t *x, uint64_t seq)
 {
-    uint32_t at = path->sends + m;
-    const ctn_inline_end_t *end = &path->end[at];
-    ctn_slot_t *slot = ctn_inline_slot(end, seq);
-    uint64_t word = ctn_word_load(&slot->word[0]);
-    if (!ctn_flag_matches(word, seq) || ctn_link_word_is_posted(word)) {
+    uint64_t mismatch = 0;
+    for (uint64_t left = x->missing; left != 0; left &= left - 1) {
+        uint32_t m = (uint32_t)__builtin_ctzll(left);
+        const ctn_inline_end_t *end = &x->end[x->sends + m];
+        uint64_t word = ctn_word_load(&slot_of(end, seq)->word[0]);
+        if (!ctn_flag_matches(word, seq) || ctn_link_word_is_posted(word)) {
+            continue;
+        }
+        size_t bytes;
+        unsigned char *into = received_block(x, m, &bytes);
+        uint32_t count = ctn_flag_count(word);
+        x->missing &= ~(left & -left);
+        if (count == bytes) {
+            copy(exec, into, payload_of(end, seq, bytes), bytes);
+        } else if (count != CTN_LINK_PUT &&
+                   (count != CTN_LINK_ZCOPY ||
+                    !read_zcopy(exec, end, seq, into, bytes))) {
+            mismatch |= left & -left;
+        }
+    }
+    return mismatch;
+}
+
+CTN_HOT void ctn_inline_send(ctn_exec_t *exec, ctn_inline_exchange_t *x,
+                             uint64_t seq)
+{
+    send_all(exec, x, seq);
+}
+
+CTN_HOT uint64_t ctn_inline_receive(ctn_exec_t *exec, ctn_inline_exchange_t *x,
+                                    uint64_t seq)
+{
+    return receive_arrived(exec, x, seq);
+}
+
+bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq)
+{
+    for (uint64_t left = x->zcopied; left != 0; left &= left - 1) {
+        const ctn_link_control_t *control =
+            x->end[__builtin_ctzll(left)].control;
+        if (ctn_word_load(&control->zcopy_read[ctn_link_entry(seq)]) ==
+            ctn_flag64(seq)) {
+            x->zcopied &= ~(left & -left);
+        }
+    }
+    return x->zcopied == 0;
+}
+
+/* ---- without phases ---- */
+
+/** Takes a number for an operation that runs without phases. False: another
+ * operation is under way, other links were used last, words are to be zeroed,
+ * or a generation is not free.
+ * @param in schedule->in */
+static inline bool take_number(catena_neighborhood_t *neighborhood,
+                               const ctn_link_in_t *in, uint64_t *seq)
+{
+    const ctn_exec_t *exec = neighborhood->exec;
+    ctn_sequence_t *sequence = &neighborhood->sequence;
+    uint64_t next = sequence->started;
+    if (neighborhood->ran != in || next != sequence->complete ||
+        ctn_link_zeroes(next) || exec->active != NULL ||
+        exec->status != CATENA_OK ||
+        (next >= neighborhood->allowed &&
+         !ctn_inline_may_send(neighborhood, next))) {
         return false;
     }
-    uint32_t count = ctn_flag_count(word);
-    *fits = count == bytes || count == CTN_LINK_PUT;
-    if (count == bytes) {
-        ctn_exec_copy(exec, into, ctn_inline_payload(end, seq, bytes), bytes);
-    } else if (count == CTN_LINK_ZCOPY) {
-        *fits = read_zcopy(exec, &path->peer[at], slot, seq, into, bytes);
+    *seq = next;
+    sequence->started = next + 1;
+    return true;
+}
+
+/** Receives until all messages have arrived, or the operation was aborted.
+ * @return a mask of those with a mismatch */
+static inline uint64_t receive_all(ctn_exec_t *exec, ctn_inline_exchange_t *x,
+                                   uint64_t seq, ctn_backoff_t *backoff)
+{
+    uint64_t mismatch = 0;
+    do {
+        mismatch |= receive_arrived(exec, x, seq);
+    } while (x->missing != 0 && ctn_inline_yield(exec, backoff));
+    return mismatch;
+}
+
+/** Waits until all zero-copy sends have been read. False: the operation was
+ * aborted. */
+static inline bool await_readers(ctn_exec_t *exec, ctn_inline_exchange_t *x,
+                                 uint64_t seq, ctn_backoff_t *backoff)
+{
+    ctn_exec_wake(exec); /* the owners of zero-copy blocks */
+    while (x->zcopied != 0 && !ctn_inline_is_read(x, seq)) {
+        if (!ctn_inline_wait(exec, backoff)) {
+            return false;
+        }
     }
     return true;
 }
 
-/* ---- calls of uniform, dense blocks ---- */
-
-/** Distance from one sent block to the next. */
-static ptrdiff_t step_of(const ctn_exchange_t *x)
+/** Ends an operation that took its number with take_number. @return its status
+ */
+static inline catena_status_t end_number(catena_neighborhood_t *neighborhood)
 {
-    return ctn_neighbor_pattern(x->collective) == CTN_PATTERN_ALLGATHER
-               ? 0
-               : x->send.step;
+    neighborhood->sequence.complete = neighborhood->sequence.started;
+    return neighborhood->exec->status;
 }
 
-/** Whether all blocks are uniform and dense. */
-static bool is_uniform(const ctn_exchange_t *x)
+/** The cache entry of a call, of the two for both patterns, or NULL. */
+static inline ctn_inline_call_cache_t *
+find_cached(ctn_inline_path_t *path,
+            const ctn_neighbor_collective_t *collective,
+            const ctn_arguments_t *args)
 {
-    return !ctn_neighbor_varies(x->collective) &&
-           !ctn_neighbor_reduces(x->collective) &&
-           x->send.bytes == x->recv.bytes && x->send.type->dense &&
-           x->recv.type->dense;
+    ctn_inline_call_cache_t *cache = path->cache;
+    cache += cache->collective != collective;
+    return cache->collective == collective &&
+                   cache->send_type == args->send.type &&
+                   cache->recv_type == args->recv.type &&
+                   cache->send_count == args->send.count &&
+                   cache->recv_count == args->recv.count &&
+                   args->send.buffer != NULL && args->recv.buffer != NULL &&
+                   args->send.buffer != CATENA_IN_PLACE &&
+                   args->recv.buffer != CATENA_IN_PLACE
+               ? cache
+               : NULL;
 }
 
-/** Where the block of message m goes in the receive buffer. */
-static unsigned char *block_of(const ctn_exchange_t *x,
-                               const ctn_inline_path_t *path, uint32_t m)
+/** Messages with a mismatch take the general path, which reports it. This
+ * enters the call into the cache again. */
+CTN_COLD static catena_status_t
+end_mismatch(ctn_inline_call_cache_t *cache, const ctn_arguments_t *args,
+             catena_neighborhood_t *neighborhood, uint64_t seq,
+             uint64_t mismatch)
 {
-    const ctn_inline_end_t *end = &path->end[path->sends + m];
-    return x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step;
+    ctn_exchange_t x = {.collective = cache->collective};
+    uint64_t zcopied = cache->exchange.zcopied;
+    catena_status_t status =
+        ctn_neighbor_validate(cache->collective, args, neighborhood, &x);
+    status =
+        status == CATENA_OK ? ctn_exchange_rest(&x, seq, mismatch) : status;
+    cache->exchange.zcopied = zcopied;
+    return status;
 }
 
-/** Posts the receive buffers of all messages if they are long enough, and the
- * call is not in place. */
-static void post_all(const ctn_exchange_t *x, const ctn_inline_path_t *path,
-                     uint64_t seq)
+CTN_HOT_POLL bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
+                                  const ctn_arguments_t *args,
+                                  catena_neighborhood_t *neighborhood,
+                                  catena_status_t *status)
 {
-    for (uint32_t m = 0; m < path->receives && !x->in_place &&
-                         x->recv.bytes >= CTN_LINK_POSTED_MIN;
-         m++) {
-        ctn_inline_post(x->neighborhood->exec, path, m, seq,
-                        block_of(x, path, m), x->recv.bytes);
-    }
-}
-
-bool ctn_inline_may_zcopy(const ctn_exchange_t *x,
-                          const ctn_inline_path_t *path, uint64_t *offset)
-{
-    const ctn_exec_t *exec = x->neighborhood->exec;
-    size_t bytes = x->send.bytes;
-    if (!is_uniform(x) || x->in_place || step_of(x) < 0 ||
-        (bytes <= path->most_bytes && !ctn_link_uses_posted(exec, bytes))) {
-        return false;
-    }
-    size_t before = (size_t)step_of(x) * (x->neighborhood->targets - 1);
-    return ctn_heap_contains(exec->heap, x->send.base, before + bytes, offset);
-}
-
-uint64_t ctn_inline_send_all(const ctn_exchange_t *x,
-                             const ctn_inline_path_t *path,
-                             const ctn_schedule_t *schedule, uint64_t seq,
-                             bool zcopy, uint64_t offset)
-{
-    ctn_exec_t *exec = x->neighborhood->exec;
-    size_t bytes = x->send.bytes;
-    ptrdiff_t step = step_of(x);
-    uint64_t zcopied = 0;
-    for (uint32_t m = 0; m < path->sends; m++) {
-        ptrdiff_t at = (ptrdiff_t)path->end[m].neighbor * step;
-        if (!zcopy) {
-            ctn_inline_send(exec, path, m, seq, x->send.base + at, bytes);
-        } else if (send_or_zcopy(exec, path, m, seq, x->send.base + at,
-                                 offset + (uint64_t)at, bytes)) {
-            zcopied |= UINT64_C(1) << m;
-        }
-    }
-    for (uint32_t t = 0; t < schedule->local_copies; t++) {
-        const ctn_local_copy_t *self = &schedule->local_copy[t];
-        ctn_exec_copy(exec,
-                      x->recv.base + (ptrdiff_t)self->to.index * x->recv.step,
-                      x->send.base + (ptrdiff_t)self->from.index * step, bytes);
-    }
-    return zcopied;
-}
-
-uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *path, uint64_t seq,
-                                  uint64_t zcopied)
-{
-    for (uint64_t left = zcopied; left != 0; left &= left - 1) {
-        const ctn_link_control_t *control =
-            path->peer[__builtin_ctzll(left)].control;
-        if (ctn_word_load(&control->zcopy_read[ctn_link_entry(seq)]) ==
-            ctn_flag64(seq)) {
-            zcopied &= ~(left & -left);
-        }
-    }
-    return zcopied;
-}
-
-/** Receives the missing messages that have arrived. @return a mask of those
- * with a length mismatch */
-static uint64_t receive_here(const ctn_exchange_t *x,
-                             const ctn_inline_path_t *path, uint64_t seq,
-                             uint64_t *missing)
-{
-    uint64_t mismatch = 0;
-    size_t bytes = x->recv.bytes;
-    for (uint64_t left = *missing; left != 0; left &= left - 1) {
-        uint32_t m = (uint32_t)__builtin_ctzll(left);
-        bool fits;
-        if (ctn_inline_receive(x->neighborhood->exec, path, m, seq,
-                               block_of(x, path, m), bytes, &fits)) {
-            *missing &= ~(left & -left);
-            mismatch |= fits ? 0 : left & -left;
-        }
-    }
-    return mismatch;
-}
-
-/** Receives until all messages have arrived, or the operation was aborted.
- * @return a mask of those with a length mismatch */
-static uint64_t receive_all(const ctn_exchange_t *x,
-                            const ctn_inline_path_t *path, uint64_t seq,
-                            uint64_t *missing, ctn_backoff_t *backoff)
-{
-    uint64_t mismatch = receive_here(x, path, seq, missing);
-    while (*missing != 0 && ctn_inline_wait(x->neighborhood->exec, backoff)) {
-        mismatch |= receive_here(x, path, seq, missing);
-    }
-    return mismatch;
-}
-
-/* ---- blocking calls ---- */
-
-/** Whether a call is known to use the schedule of the path. */
-static bool serves(const ctn_inline_path_t *path, const ctn_exchange_t *x)
-{
-    ctn_pattern_t pattern = ctn_neighbor_pattern(x->collective);
-    return x->send.bytes == path->uniform[pattern] && is_uniform(x) &&
-           x->neighborhood->requested == path->requested &&
-           (!x->in_place || path->schedule[pattern]->local_copies == 0);
-}
-
-CTN_HOT bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status)
-{
-    catena_neighborhood_t *neighborhood = x->neighborhood;
     ctn_exec_t *exec = neighborhood->exec;
     ctn_inline_path_t *path = neighborhood->path;
+    ctn_inline_call_cache_t *cache =
+        path != NULL ? find_cached(path, collective, args) : NULL;
     uint64_t seq;
-    if (path == NULL || !serves(path, x)) {
+    if (cache == NULL) {
         return false;
     }
-    uint64_t offset = 0;
-    bool zcopy = ctn_inline_may_zcopy(x, path, &offset);
-    if ((x->send.bytes > path->most_bytes && !zcopy) ||
-        !ctn_inline_take_number(neighborhood, path->in, &seq)) {
+    ctn_inline_exchange_t *x = &cache->exchange;
+    /* The caller's buffers. catena writes only to receive buffers. */
+    x->send = (unsigned char *)(uintptr_t)args->send.buffer;
+    x->recv = (unsigned char *)(uintptr_t)args->recv.buffer;
+    x->zcopy = may_zcopy(exec, path, x);
+    if ((x->bytes > path->most_bytes && !x->zcopy) ||
+        !take_number(neighborhood, path->in, &seq)) {
         return false;
     }
-    const ctn_schedule_t *schedule =
-        path->schedule[ctn_neighbor_pattern(x->collective)];
-    post_all(x, path, seq);
-    uint64_t zcopied =
-        ctn_inline_send_all(x, path, schedule, seq, zcopy, offset);
-    uint64_t missing = ctn_inline_mask(path->receives);
     ctn_backoff_t backoff = {0};
-    uint64_t mismatch = receive_all(x, path, seq, &missing, &backoff);
-    ctn_neighbor_record(neighborhood, x->collective, schedule); /* what ran */
+    send_all(exec, x, seq);
+    ctn_exec_wake(exec);
+    uint64_t mismatch = receive_all(exec, x, seq, &backoff);
+    ctn_neighbor_record(neighborhood, collective, cache->schedule);
     ctn_inline_all_received(neighborhood, seq);
     /* Releases messages with a mismatch before this rank waits for its own
      * zero-copy sends, since their senders may wait for the release. */
-    *status = mismatch != 0 ? ctn_exchange_rest(x, seq, mismatch) : CATENA_OK;
-    while ((zcopied = ctn_inline_still_zcopied(path, seq, zcopied)) != 0 &&
-           ctn_inline_wait(exec, &backoff)) {
-    }
-    ctn_exec_wake(exec); /* the owners of zero-copy blocks */
-    catena_status_t ended = ctn_inline_end_number(neighborhood);
+    *status = mismatch != 0
+                  ? end_mismatch(cache, args, neighborhood, seq, mismatch)
+                  : CATENA_OK;
+    (void)await_readers(exec, x, seq, &backoff);
+    catena_status_t ended = end_number(neighborhood);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
 }
 
 /* ---- requests ---- */
 
-/** op->start of a persistent request with blocks that are not small. False:
- * nothing was done; the phases have to run. */
-CTN_HOT static bool start_long(ctn_op_t *op)
+/** op->start of a persistent request. False: nothing was done; the phases have
+ * to run. The request is then the only operation in exec->active, so its list
+ * pointers stay NULL. */
+CTN_HOT_POLL static bool start(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    if (!x->rests ||
-        !ctn_inline_take_number(x->neighborhood, x->in, &op->seq)) {
+    ctn_exec_t *exec = op->exec;
+    if (!x->rests || !take_number(x->neighborhood, x->path->in, &op->seq)) {
         return false;
     }
-    post_all(x, x->path, op->seq);
-    x->zcopied = ctn_inline_send_all(x, x->path, x->schedule, op->seq, x->zcopy,
-                                     x->zcopy_offset);
-    ctn_inline_activate(op);
+    send_all(exec, &x->inlined, op->seq);
+    ctn_exec_wake(exec);
+    x->neighborhood->begun = op->seq + 1;
+    x->sole = true;
+    op->phase = CTN_EXCHANGE_SHORT;
+    op->state = CTN_OP_ACTIVE;
+    op->linked = true;
+    exec->active = op;
     return true;
 }
 
+/** Whether this operation was started inline and is the only one under way: one
+ * that started later would stand before it in exec->active, or have a higher
+ * number. */
+static inline bool is_sole(const ctn_op_t *op)
+{
+    const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
+    return op->exec->active == op && op->phase == CTN_EXCHANGE_SHORT &&
+           x->sole && x->rests && op->sequence->started == op->seq + 1;
+}
+
 /** Its op->wait. False: the phases have to end the operation. */
-CTN_HOT static bool wait_long(ctn_op_t *op)
+CTN_HOT_POLL static bool wait(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_backoff_t backoff = {0};
-    if (!ctn_inline_is_sole(op)) {
+    if (!is_sole(op)) {
         return false;
     }
     /* Messages with a mismatch are left to the phases. */
-    uint64_t mismatch = receive_all(x, x->path, op->seq, &x->missing, &backoff);
-    x->missing |= mismatch;
-    if (x->missing != 0) {
+    uint64_t mismatch = receive_all(op->exec, &x->inlined, op->seq, &backoff);
+    x->inlined.missing |= mismatch;
+    if (x->inlined.missing != 0) {
         return false;
     }
     ctn_inline_all_received(x->neighborhood, op->seq);
-    ctn_exec_wake(op->exec); /* the owners of zero-copy blocks */
-    while ((x->zcopied =
-                ctn_inline_still_zcopied(x->path, op->seq, x->zcopied)) != 0) {
-        if (!ctn_inline_wait(op->exec, &backoff)) {
-            return false;
-        }
+    if (!await_readers(op->exec, &x->inlined, op->seq, &backoff)) {
+        return false;
     }
-    ctn_inline_complete(op);
+    ctn_neighbor_record(x->of, x->collective, x->execution->schedule->copy_of);
+    op->linked = false;
+    op->exec->active = NULL;
+    op->state = CTN_OP_DONE;
+    op->status = end_number(x->neighborhood);
     return true;
 }
 
 void ctn_inline_request(ctn_op_t *op)
 {
-    ctn_exchange_t *x = ctn_op_state(op);
-    if (x->path == NULL || !is_uniform(x)) {
-        return;
-    }
-    x->schedule = x->execution->schedule->copy_of;
-    x->in = x->execution->schedule->in;
-    x->small = small_through(x->path, x->schedule, x->send.bytes);
-    if (x->send.bytes <= CTN_NEIGHBOR_INLINE_BYTES) {
-        ctn_inline_small_request(op);
-    } else {
-        op->start = start_long;
-        op->wait = wait_long;
+    const ctn_exchange_t *x = ctn_op_state(op);
+    if (x->path != NULL && x->inlined.blocks == NULL) {
+        op->start = start;
+        op->wait = wait;
     }
 }
