@@ -386,78 +386,6 @@ static void take_records(making_t *m, const ctn_vector_t *came)
     }
 }
 
-/* ---- messages on the node, and local copies ---- */
-
-static void build_sends(making_t *m)
-{
-    const catena_neighborhood_t *n = m->leading->neighborhood;
-    bool gathers = m->pattern == CTN_PATTERN_ALLGATHER;
-    for (uint32_t i = 0; i < n->targets; i++) {
-        const ctn_edge_t *edge = &n->target[i];
-        ctn_block_ref_t own = {CTN_BLOCK_SEND, gathers ? 0 : i};
-        if (edge->rank == CATENA_PROC_NULL ||
-            ctn_leading_is_remote(m->leading, edge)) {
-            continue;
-        }
-        if (edge->link == CTN_NO_LINK) {
-            ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
-            ctn_schedule_builder_local_copy(&m->builder, own, to, 0);
-        } else {
-            ctn_schedule_builder_message(&m->builder, CTN_SENDS,
-                                         (uint32_t)edge->rank, 0);
-            ctn_schedule_builder_block(&m->builder, own, edge->weight);
-        }
-    }
-}
-
-/** A source on this node, and the order in which it sends to this rank. */
-typedef struct sender {
-    uint64_t order;
-    uint32_t index;
-} sender_t;
-
-static int by_order(const void *a, const void *b)
-{
-    const sender_t *x = a;
-    const sender_t *y = b;
-    return (x->order > y->order) - (x->order < y->order);
-}
-
-/** Links of a pair match in order, so this rank receives in the order in which
- * the source lists its targets. */
-static void build_receives(making_t *m)
-{
-    const catena_neighborhood_t *n = m->leading->neighborhood;
-    ctn_vector_t senders = {0};
-    for (uint32_t i = 0; i < n->sources; i++) {
-        const ctn_edge_t *edge = &n->source[i];
-        if (edge->link == CTN_NO_LINK ||
-            ctn_leading_is_remote(m->leading, edge)) {
-            continue;
-        }
-        sender_t *sender = ctn_vector_add(&senders, sizeof(*sender));
-        if (sender == NULL) {
-            m->builder.status = CATENA_ERR_NO_MEMORY;
-            break;
-        }
-        sender->order = (uint64_t)edge->rank << 32 | edge->peer_index;
-        sender->index = i;
-    }
-    sender_t *sender = senders.item;
-    if (senders.count > 1) {
-        qsort(sender, senders.count, sizeof(*sender), by_order);
-    }
-    for (uint32_t k = 0; k < senders.count; k++) {
-        const ctn_edge_t *edge = &n->source[sender[k].index];
-        ctn_schedule_builder_message(&m->builder, CTN_RECEIVES,
-                                     (uint32_t)edge->rank, 0);
-        ctn_schedule_builder_block(
-            &m->builder, (ctn_block_ref_t){CTN_BLOCK_RECV, sender[k].index},
-            edge->weight);
-    }
-    ctn_vector_drop(&senders);
-}
-
 /* ---- all steps ---- */
 
 void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *aggregates)
@@ -527,8 +455,7 @@ static catena_status_t agree_facts(const making_t *m, ctn_schedule_t *schedule)
 static catena_status_t finish(making_t *m, ctn_schedule_t **schedule)
 {
     m->builder.rounds = 1;
-    build_sends(m);
-    build_receives(m);
+    ctn_schedule_builder_edges(&m->builder, m->pattern, CTN_EDGES_LOCAL);
     catena_status_t status = ctn_schedule_builder_finish(
         &m->builder, CTN_NEIGHBOR_AGGREGATED, m->pattern, false, schedule);
     if (status == CATENA_OK) {

@@ -74,6 +74,87 @@ void ctn_schedule_builder_local_copy(ctn_schedule_builder_t *builder,
     }
 }
 
+/* ---- edges ---- */
+
+static bool is_remote(const ctn_schedule_builder_t *builder,
+                      const ctn_edge_t *edge)
+{
+    return edge->node != builder->neighborhood->node;
+}
+
+/** Adds a message of one block for an edge that has a link. */
+static void add_edge(ctn_schedule_builder_t *builder, ctn_message_end_t way,
+                     const ctn_edge_t *edge, ctn_block_ref_t block,
+                     ctn_edges_t edges)
+{
+    uint32_t round = edges == CTN_EDGES_COLORED ? edge->round : 0;
+    if (edge->link == CTN_NO_LINK ||
+        (edges == CTN_EDGES_LOCAL && is_remote(builder, edge))) {
+        return;
+    }
+    ctn_schedule_builder_message(
+        builder, way, builder->own_links ? (uint32_t)edge->rank : edge->link,
+        round);
+    ctn_schedule_builder_block(builder, block, edge->weight);
+    builder->rounds = builder->rounds > round ? builder->rounds : round + 1;
+}
+
+/** Adds the messages to targets on this node, or to those on other nodes. */
+static void send_edges(ctn_schedule_builder_t *builder, ctn_pattern_t pattern,
+                       ctn_edges_t edges, bool remote)
+{
+    const catena_neighborhood_t *n = builder->neighborhood;
+    for (uint32_t i = 0; i < n->targets; i++) {
+        const ctn_edge_t *edge = &n->target[i];
+        ctn_block_ref_t block = {CTN_BLOCK_SEND,
+                                 pattern == CTN_PATTERN_ALLGATHER ? 0 : i};
+        if (is_remote(builder, edge) == remote) {
+            add_edge(builder, CTN_SENDS, edge, block, edges);
+        }
+        if (edge->link == CTN_NO_LINK && edge->rank != CATENA_PROC_NULL &&
+            !remote) {
+            ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
+            ctn_schedule_builder_local_copy(builder, block, to, 0);
+        }
+    }
+}
+
+/** Sorts indices of sources by rank, then as that lists its targets: links of a
+ * pair of ranks match in this order. */
+static int by_sender(const void *a, const void *b, void *argument)
+{
+    const ctn_edge_t *source = argument;
+    const ctn_edge_t *x = &source[*(const uint32_t *)a];
+    const ctn_edge_t *y = &source[*(const uint32_t *)b];
+    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+                              : (x->peer_index > y->peer_index) -
+                                    (x->peer_index < y->peer_index);
+}
+
+void ctn_schedule_builder_edges(ctn_schedule_builder_t *builder,
+                                ctn_pattern_t pattern, ctn_edges_t edges)
+{
+    const catena_neighborhood_t *n = builder->neighborhood;
+    uint32_t *order = malloc(((size_t)n->sources + 1) * sizeof(*order));
+    if (order == NULL) {
+        builder->status = CATENA_ERR_NO_MEMORY;
+        return;
+    }
+    for (uint32_t i = 0; i < n->sources; i++) {
+        order[i] = i;
+    }
+    if (builder->own_links) {
+        qsort_r(order, n->sources, sizeof(*order), by_sender, n->source);
+    }
+    send_edges(builder, pattern, edges, true); /* first: they take longer */
+    send_edges(builder, pattern, edges, false);
+    for (uint32_t i = 0; i < n->sources; i++) {
+        ctn_block_ref_t block = {CTN_BLOCK_RECV, order[i]};
+        add_edge(builder, CTN_RECEIVES, &n->source[order[i]], block, edges);
+    }
+    free(order);
+}
+
 /* ---- finishing ---- */
 
 /** Sorts messages by round, then in the order in which they were added. */
@@ -195,9 +276,10 @@ static void count(uint64_t *counts, const ctn_schedule_message_t *message,
     counts[PACKED] += message->count > 1 ? message->count : 0;
 }
 
-catena_status_t
-ctn_schedule_agree_facts(const catena_neighborhood_t *neighborhood,
-                         ctn_schedule_t *schedule)
+/** Sets schedule->facts except for remote_rounds and those of contributors:
+ * counts messages and blocks at this rank, and agrees on sums and maxima. */
+static catena_status_t agree_facts(const catena_neighborhood_t *neighborhood,
+                                   ctn_schedule_t *schedule)
 {
     ctn_schedule_facts_t *facts = &schedule->facts;
     uint64_t sent[COUNTS] = {0};
@@ -229,9 +311,8 @@ static catena_status_t find_facts(const ctn_schedule_builder_t *builder,
                                   ctn_schedule_t *schedule)
 {
     catena_status_t status = count_rounds(builder, schedule);
-    return status == CATENA_OK
-               ? ctn_schedule_agree_facts(builder->neighborhood, schedule)
-               : status;
+    return status == CATENA_OK ? agree_facts(builder->neighborhood, schedule)
+                               : status;
 }
 
 /** Sets the links of a schedule: those of the edges, or new ones. */

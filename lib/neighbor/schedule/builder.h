@@ -39,6 +39,17 @@ void ctn_schedule_builder_message(ctn_schedule_builder_t *builder,
  * @param weight the greatest of the edges that the block is for */
 void ctn_schedule_builder_block(ctn_schedule_builder_t *builder,
                                 ctn_block_ref_t block, int weight);
+/** Edges of this rank. */
+typedef enum ctn_edges {
+    CTN_EDGES_LOCAL, /* with ranks on this node */
+    CTN_EDGES_ALL,
+    CTN_EDGES_COLORED, /* all, each in the round edge->round */
+} ctn_edges_t;
+
+/** Adds a message of one block for each of these edges, in round 0 unless they
+ * are colored, and local copies for edges from this rank to itself. */
+void ctn_schedule_builder_edges(ctn_schedule_builder_t *builder,
+                                ctn_pattern_t pattern, ctn_edges_t edges);
 /** Adds a local copy. */
 void ctn_schedule_builder_local_copy(ctn_schedule_builder_t *builder,
                                      ctn_block_ref_t from, ctn_block_ref_t to,
@@ -60,12 +71,5 @@ catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *builder,
                                             ctn_pattern_t pattern,
                                             bool impossible,
                                             ctn_schedule_t **schedule);
-
-/** Sets schedule->facts except for remote_rounds and those of contributors:
- * counts messages and blocks at this rank, and agrees on sums and maxima. The
- * links are set. Collective. */
-catena_status_t
-ctn_schedule_agree_facts(const catena_neighborhood_t *neighborhood,
-                         ctn_schedule_t *schedule);
 
 #endif

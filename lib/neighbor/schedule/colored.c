@@ -391,28 +391,6 @@ static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
 
 /* ---- the schedule ---- */
 
-/** Adds a message for each edge of a list.
- * @param same_block all targets get the same block */
-static void add_edges(ctn_schedule_builder_t *builder, ctn_message_end_t way,
-                      const ctn_edge_t *edge, uint32_t count, bool same_block)
-{
-    for (uint32_t i = 0; i < count; i++, edge++) {
-        ctn_block_ref_t block = {way == CTN_SENDS ? CTN_BLOCK_SEND
-                                                  : CTN_BLOCK_RECV,
-                                 way == CTN_SENDS && same_block ? 0 : i};
-        if (edge->link != CTN_NO_LINK) {
-            ctn_schedule_builder_message(builder, way, edge->link, edge->round);
-            ctn_schedule_builder_block(builder, block, edge->weight);
-            if (edge->round >= builder->rounds) {
-                builder->rounds = edge->round + 1;
-            }
-        } else if (way == CTN_SENDS && edge->rank != CATENA_PROC_NULL) {
-            ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
-            ctn_schedule_builder_local_copy(builder, block, to, 0);
-        }
-    }
-}
-
 catena_status_t ctn_schedule_colored(catena_neighborhood_t *neighborhood,
                                      ctn_pattern_t pattern,
                                      ctn_schedule_t **schedule)
@@ -428,10 +406,7 @@ catena_status_t ctn_schedule_colored(catena_neighborhood_t *neighborhood,
         return status;
     }
     ctn_schedule_builder_t builder = {.neighborhood = neighborhood};
-    add_edges(&builder, CTN_SENDS, neighborhood->target, neighborhood->targets,
-              pattern == CTN_PATTERN_ALLGATHER);
-    add_edges(&builder, CTN_RECEIVES, neighborhood->source,
-              neighborhood->sources, false);
+    ctn_schedule_builder_edges(&builder, pattern, CTN_EDGES_COLORED);
     return ctn_schedule_builder_finish(&builder, CTN_NEIGHBOR_COLORED, pattern,
                                        false, schedule);
 }

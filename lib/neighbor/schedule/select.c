@@ -13,7 +13,6 @@
 #include "model/machine.h"
 #include "model/tuning.h"
 #include "neighbor/schedule/aggregate.h"
-#include "neighbor/schedule/builder.h"
 #include "topo/locality.h"
 
 const char *const ctn_neighbor_algorithm_words[] = {
@@ -47,24 +46,8 @@ typedef catena_status_t (*maker_t)(catena_neighborhood_t *neighborhood,
                                    ctn_pattern_t pattern,
                                    ctn_schedule_t **schedule);
 
-/** The builder of direct schedules, with agreement and facts. */
-static catena_status_t make_direct(catena_neighborhood_t *neighborhood,
-                                   ctn_pattern_t pattern,
-                                   ctn_schedule_t **schedule)
-{
-    catena_status_t status =
-        ctn_schedule_direct(neighborhood, pattern, schedule);
-    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
-    if (status == CATENA_OK) {
-        status = ctn_schedule_agree_facts(neighborhood, *schedule);
-        (*schedule)->facts.remote_rounds =
-            (*schedule)->facts.messages[CTN_REMOTE] > 0;
-    }
-    return status;
-}
-
 static const maker_t makers[CTN_NEIGHBOR_ALGORITHMS] = {
-    [CTN_NEIGHBOR_DIRECT] = make_direct,
+    [CTN_NEIGHBOR_DIRECT] = ctn_schedule_direct,
     [CTN_NEIGHBOR_COLORED] = ctn_schedule_colored,
     [CTN_NEIGHBOR_COMBINING] = ctn_schedule_combining,
     [CTN_NEIGHBOR_AGGREGATED] = ctn_schedule_aggregated,
