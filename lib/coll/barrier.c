@@ -329,12 +329,32 @@ CTN_HOT_POLL_FIRST catena_status_t catena_barrier(catena_group_t *group)
                : run_operation(group);
 }
 
-/** Create an inactive request for a barrier. */
-static catena_status_t barrier_request(catena_group_t *group,
-                                       catena_request_t **request)
+/** Let an operation run on a hidden duplicate of the group, as a persistent
+ * request. */
+static catena_status_t make_persistent(ctn_op_t *op, catena_group_t *group)
+{
+    ctn_hidden_t *hidden;
+    op->persistent = true;
+    catena_status_t status = ctn_hidden_make(group, false, &hidden);
+    if (status != CATENA_OK) {
+        ctn_op_release(op);
+        return status;
+    }
+    ((group_barrier_t *)ctn_op_state(op))->group = &hidden->group;
+    op->sequence = &hidden->group.sequence;
+    ctn_hidden_own(op, hidden);
+    return CATENA_OK;
+}
+
+/** Create the request of a nonblocking or persistent barrier. */
+static catena_status_t make_request(catena_group_t *group, ctn_mode_t mode,
+                                    catena_request_t **request)
 {
     if (group == NULL) {
         return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
+    }
+    if (ctn_barrier_by_levels(group)) {
+        return run_levels(group, mode, request);
     }
     if (request == NULL) {
         return ctn_refuse_null(group->exec->log, ctn_call_barrier.name,
@@ -344,6 +364,14 @@ static catena_status_t barrier_request(catena_group_t *group,
     if (op == NULL) {
         return ctn_exec_result(group->exec, CATENA_ERR_NO_MEMORY);
     }
+    if (mode == CTN_PERSISTENT) {
+        catena_status_t status = make_persistent(op, group);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    } else {
+        ctn_op_start(op);
+    }
     *request = op;
     return CATENA_OK;
 }
@@ -351,37 +379,11 @@ static catena_status_t barrier_request(catena_group_t *group,
 catena_status_t catena_ibarrier(catena_group_t *group,
                                 catena_request_t **request)
 {
-    if (group != NULL && ctn_barrier_by_levels(group)) {
-        return run_levels(group, CTN_NONBLOCKING, request);
-    }
-    catena_status_t status = barrier_request(group, request);
-    if (status == CATENA_OK) {
-        ctn_op_start(*request);
-    }
-    return status;
+    return make_request(group, CTN_NONBLOCKING, request);
 }
 
 catena_status_t catena_barrier_init(catena_group_t *group,
                                     catena_request_t **request)
 {
-    if (group != NULL && ctn_barrier_by_levels(group)) {
-        return run_levels(group, CTN_PERSISTENT, request);
-    }
-    catena_status_t status = barrier_request(group, request);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    ctn_op_t *op = *request;
-    ctn_hidden_t *hidden;
-    op->persistent = true;
-    status = ctn_hidden_make(group, false, &hidden);
-    if (status == CATENA_OK) {
-        ((group_barrier_t *)ctn_op_state(op))->group = &hidden->group;
-        op->sequence = &hidden->group.sequence;
-        ctn_hidden_own(op, hidden);
-    } else {
-        ctn_op_release(op);
-        *request = NULL;
-    }
-    return status;
+    return make_request(group, CTN_PERSISTENT, request);
 }

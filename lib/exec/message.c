@@ -113,6 +113,28 @@ catena_status_t ctn_message_send_zcopy(ctn_op_t *op, ctn_address_t to,
                                    bytes);
 }
 
+int ctn_message_send_spans(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                           uint32_t turn, const ctn_span_t *spans, size_t bytes)
+{
+    const ctn_sequence_t *sequence = op->sequence;
+    assert(!needs_rendezvous(op, slot, bytes));
+    ctn_put_t put = {
+        .offset = ctn_slot_room_offset(sequence, to, op->seq, slot, bytes),
+        .word = ctn_slot_word_offset(sequence, to, op->seq, slot, 0),
+        .value = ctn_flag(op->seq, count_of(turn, bytes))};
+    ctn_span_cursor_t cursor = {spans, 0};
+    catena_status_t status = ctn_op_connect(op, to.process, &put.endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    int sent = ctn_put_spans(op, &put, &cursor, bytes);
+    if (sent > 0) {
+        op->exec->tally.messages++;
+        op->exec->tally.bytes += bytes;
+    }
+    return sent;
+}
+
 catena_status_t ctn_message_send_mismatch(ctn_op_t *op, ctn_address_t to,
                                           unsigned slot, uint32_t turn)
 {

@@ -3,6 +3,7 @@
 
 #include "core/tiny.h"
 #include "exec/exec.h"
+#include "exec/span.h"
 
 /** The sequence flags of messages hold the turn modulo this. */
 #define CTN_TURNS CTN_PICK(65536u, 8u)
@@ -75,6 +76,12 @@ bool ctn_message_send_done(ctn_op_t *op, ctn_send_handle_t *handle);
 catena_status_t ctn_message_send_zcopy(ctn_op_t *op, ctn_address_t to,
                                        unsigned slot, uint32_t turn,
                                        const void *data, size_t bytes);
+/** Send the stream of consecutive spans, which fits the slot and must not
+ * change until op->pending is 0.
+ * @return 1: sent, 0: the network uses all staging buffers, < 0: status */
+int ctn_message_send_spans(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                           uint32_t turn, const ctn_span_t *spans,
+                           size_t bytes);
 /** Whether the data of a zero-copy send may change. Always true for inline
  * messages. */
 bool ctn_message_zcopy_done(const ctn_op_t *op, unsigned slot, uint32_t turn,

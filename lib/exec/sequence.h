@@ -128,6 +128,18 @@ static inline uint64_t ctn_slot_eager_at(const ctn_sequence_t *sequence,
            (generation * sequence->eager_slots + slot) * CTN_EAGER_BYTES;
 }
 
+/** The offset where a message of `bytes` goes: in the slot, or in its eager
+ * buffer. */
+static inline uint64_t ctn_slot_room_offset(const ctn_sequence_t *sequence,
+                                            ctn_address_t member, uint64_t seq,
+                                            unsigned slot, size_t bytes)
+{
+    return bytes <= CTN_INLINE_BYTES
+               ? ctn_slot_data_offset(sequence, member, seq, slot)
+               : member.offset + sequence->base +
+                     ctn_slot_eager_at(sequence, seq, slot);
+}
+
 /** The longest message that a slot takes, with its eager buffer if it has one.
  */
 static inline size_t ctn_slot_capacity(const ctn_sequence_t *sequence,

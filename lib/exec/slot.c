@@ -31,13 +31,10 @@ catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
     if (bytes == 0) {
         return ctn_signal(endpoint, word_offset, ctn_flag(op->seq, count));
     }
-    uint64_t data_offset =
-        bytes <= CTN_INLINE_BYTES
-            ? ctn_slot_data_offset(sequence, member, op->seq, slot)
-            : member.offset + sequence->base +
-                  ctn_slot_eager_at(sequence, op->seq, slot);
-    return ctn_put_signal(endpoint, data, bytes, data_offset, word_offset,
-                          ctn_flag(op->seq, count), &op->pending);
+    return ctn_put_signal(
+        endpoint, data, bytes,
+        ctn_slot_room_offset(sequence, member, op->seq, slot, bytes),
+        word_offset, ctn_flag(op->seq, count), &op->pending);
 }
 
 catena_status_t ctn_op_flush(ctn_op_t *op)

@@ -90,6 +90,7 @@ struct ctn_bcol {
 
     /** Make a module and the memory by which other members access it. No other
      * member knows of it yet.
+     * @param bcol this component
      * @param size members of the subgroup
      * @param me number of this member
      * @param oversubscribed some host of it is; the same on all members
@@ -97,9 +98,10 @@ struct ctn_bcol {
      * memory; the same on all members
      * @param[out] offset of that memory in this rank's arena
      * @return ERR_NO_MEMORY, ERR_ARG (it cannot work here; logged) */
-    catena_status_t (*create)(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                              bool oversubscribed, bool few,
-                              ctn_module_t **module, uint64_t *offset);
+    catena_status_t (*create)(const ctn_bcol_t *bcol, ctn_exec_t *exec,
+                              uint32_t size, uint32_t me, bool oversubscribed,
+                              bool few, ctn_module_t **module,
+                              uint64_t *offset);
     /** Connect the members, after all have made their modules. `sbgp` is the
      * subgroup; it outlives the module.
      * @return ERR_NO_MEMORY, ERR_PEER, ERR_ARG (a member is not reachable;

@@ -481,7 +481,7 @@ static ctn_step_t exchange_on_node(ctn_op_t *op)
     if (build->same == NULL && build->status == CATENA_OK) {
         const ctn_bcol_t *bcol = build->levels.level[0].bcol;
         entry.name = ctn_hash_add_text(0, build->name[0]);
-        note(build, bcol->create(op->exec, topo->node.place.size,
+        note(build, bcol->create(bcol, op->exec, topo->node.place.size,
                                  topo->node.place.rank, topo->oversubscribed,
                                  group->hidden, &build->module, &entry.memory));
     }
@@ -611,7 +611,7 @@ static ctn_step_t exchange(ctn_op_t *op)
     note(build, (catena_status_t)agreed_facts(build).status);
     if (build->status == CATENA_OK) {
         note(build,
-             bcol->create(op->exec, place->size, place->rank,
+             bcol->create(bcol, op->exec, place->size, place->rank,
                           (agreed_facts(build).flags & OVERSUBSCRIBED) != 0,
                           build->all->group->hidden, &build->module,
                           &record->memory.offset));

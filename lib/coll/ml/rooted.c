@@ -1,17 +1,64 @@
-/* HIER-7, HIER-8: what gather(v) and scatter(v) share; see rooted.h. */
+/* HIER-7: gather and gatherv; HIER-8: scatter and scatterv. One reverses the
+ * other; route.h says how blocks go through the levels. In gatherv and scatterv
+ * only the root knows the lengths of all blocks. If the blocks go through
+ * leaders, which need the lengths, these are sent first on the same route, as
+ * blocks of 8 bytes: lengths are chunk 0, blocks are chunk 1.
+ *
+ * Blocks are gathered in the root's receive buffer, or sent from its send
+ * buffer, if they are contiguous there; else they are copied from or to scratch
+ * memory. */
 
-#include "coll/ml/rooted.h"
+#include "coll/ml/route.h"
 
 #include <string.h>
 
 #include "exec/message.h"
+
+/** The state of gather(v) and scatter(v), in ml->table. */
+typedef struct ml_rooted {
+    ctn_route_t route; /* first */
+    bool ahead;        /* lengths are sent first */
+    bool differ;       /* a received length is not the expected one */
+    bool user_buffer;  /* the cover lies in the root's buffer of all blocks */
+    uint64_t own;      /* memory for `lengths` if this rank stores one block */
+    uint64_t *lengths; /* [ranks of the cover]: lengths of their blocks */
+} ml_rooted_t;
+
+/** Whether the blocks go to the root. */
+static bool gathers(const ctn_ml_t *ml)
+{
+    return ml->call.composition->single_level_kind == CTN_GATHER;
+}
+
+/** The block that this rank sends (gather) or receives (scatter). */
+static const ctn_span_t *own_of(const ctn_ml_t *ml)
+{
+    return gathers(ml) ? &ml->call.in : &ml->call.out;
+}
+
+static bool is_root(const ctn_ml_t *ml)
+{
+    return ctn_ml_rank(ml) == ml->call.root;
+}
+
+/** Copy this rank's data to the cover, once it has memory: its block; at the
+ * root of a scatter all blocks. */
+static void copy_data(ctn_ml_t *ml)
+{
+    const ml_rooted_t *rooted = ml->table;
+    if (gathers(ml)) {
+        ctn_route_copy_own(ml, &rooted->route, &ml->call.in, true);
+    } else if (is_root(ml) && !rooted->user_buffer) {
+        ctn_route_copy_blocks(ml, &ml->call.all, &rooted->route.cover, true);
+    }
+}
 
 /* ---- lengths ---- */
 
 /** Plan the chunk that sends lengths. Set those that this rank knows. */
 static catena_status_t plan_lengths(ctn_ml_t *ml)
 {
-    ctn_ml_rooted_t *rooted = ml->table;
+    ml_rooted_t *rooted = ml->table;
     ctn_cover_t *cover = &rooted->route.cover;
     size_t bytes = rooted->route.ranks * sizeof(uint64_t);
     rooted->lengths = &rooted->own;
@@ -22,9 +69,8 @@ static catena_status_t plan_lengths(ctn_ml_t *ml)
         }
         memset(rooted->lengths, 0, bytes);
     }
-    rooted->lengths[rooted->route.own] = ctn_ml_rooted_own(ml)->bytes;
-    if (ml->call.composition->single_level_kind == CTN_SCATTER &&
-        ctn_ml_rooted_is_root(ml)) {
+    rooted->lengths[rooted->route.own] = own_of(ml)->bytes;
+    if (!gathers(ml) && is_root(ml)) {
         for (uint32_t i = 0; i < rooted->route.ranks; i++) {
             rooted->lengths[i] = ctn_blocks_bytes(&ml->call.all, i);
         }
@@ -39,13 +85,12 @@ static catena_status_t plan_lengths(ctn_ml_t *ml)
 static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t received,
                    size_t expected)
 {
-    ctn_ml_rooted_t *rooted = ml->table;
+    ml_rooted_t *rooted = ml->table;
     if (!rooted->differ) {
-        bool gathers = ml->call.composition->single_level_kind == CTN_GATHER;
         (void)ctn_message_report_length(
             ml->exec, ml->call.composition->collective->name,
-            gathers ? rank : ml->call.root, gathers ? ml->call.root : rank,
-            received, expected);
+            gathers(ml) ? rank : ml->call.root,
+            gathers(ml) ? ml->call.root : rank, received, expected);
     }
     rooted->differ = true;
     ml->status = CATENA_ERR_ARG;
@@ -55,16 +100,15 @@ static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t received,
  * scatter for itself. */
 static void check_lengths(ctn_ml_t *ml)
 {
-    const ctn_ml_rooted_t *rooted = ml->table;
-    bool gathers = ml->call.composition->single_level_kind == CTN_GATHER;
-    if (gathers && ctn_ml_rooted_is_root(ml)) {
+    const ml_rooted_t *rooted = ml->table;
+    if (gathers(ml) && is_root(ml)) {
         for (uint32_t i = 0; i < rooted->route.ranks; i++) {
             size_t expected = ctn_blocks_bytes(&ml->call.all, i);
             if (rooted->lengths[i] != expected) {
                 refuse(ml, i, rooted->lengths[i], expected);
             }
         }
-    } else if (!gathers &&
+    } else if (!gathers(ml) &&
                rooted->lengths[rooted->route.own] != ml->call.out.bytes) {
         refuse(ml, ctn_ml_rank(ml), rooted->lengths[rooted->route.own],
                ml->call.out.bytes);
@@ -76,7 +120,7 @@ static void check_lengths(ctn_ml_t *ml)
 /** Set where the blocks of the received lengths begin in the cover. */
 static catena_status_t measure(ctn_ml_t *ml)
 {
-    ctn_ml_rooted_t *rooted = ml->table;
+    ml_rooted_t *rooted = ml->table;
     uint32_t ranks = rooted->route.ranks;
     size_t *at = ctn_ml_keep(ml, (ranks + (size_t)1) * sizeof(*at));
     if (at == NULL) {
@@ -96,37 +140,36 @@ static catena_status_t measure(ctn_ml_t *ml)
 /** The cover's lengths are set: take memory, and compute where blocks lie. */
 static catena_status_t plan_blocks(ctn_ml_t *ml)
 {
-    ctn_ml_rooted_t *rooted = ml->table;
+    ml_rooted_t *rooted = ml->table;
     ctn_cover_t *cover = &rooted->route.cover;
     unsigned char *user_buffer = NULL;
-    if (ctn_ml_rooted_is_root(ml) && !rooted->differ) {
+    if (is_root(ml) && !rooted->differ) {
         user_buffer = ctn_route_user_buffer(&ml->call, cover->at);
     }
     rooted->user_buffer = user_buffer != NULL;
-    catena_status_t status = ctn_route_set_memory(
-        ml, &rooted->route, ctn_ml_rooted_own(ml), user_buffer);
+    catena_status_t status =
+        ctn_route_set_memory(ml, &rooted->route, own_of(ml), user_buffer);
     return status == CATENA_OK ? ctn_route_layout(ml, &rooted->route) : status;
 }
 
 /** At the root, which sends its own block to itself: both of its lengths. */
 static void check_own(ctn_ml_t *ml)
 {
-    bool gathers = ml->call.composition->single_level_kind == CTN_GATHER;
     size_t block = ctn_blocks_bytes(&ml->call.all, ctn_ml_rank(ml));
-    size_t own = ctn_ml_rooted_own(ml)->bytes;
+    size_t own = own_of(ml)->bytes;
     if (block != own) {
-        refuse(ml, ctn_ml_rank(ml), gathers ? own : block,
-               gathers ? block : own);
+        refuse(ml, ctn_ml_rank(ml), gathers(ml) ? own : block,
+               gathers(ml) ? block : own);
     }
 }
 
 /** Plan the blocks with the lengths that this rank knows without messages. */
 static catena_status_t plan_known(ctn_ml_t *ml)
 {
-    ctn_ml_rooted_t *rooted = ml->table;
+    ml_rooted_t *rooted = ml->table;
     ctn_cover_t *cover = &rooted->route.cover;
-    cover->bytes = ctn_ml_rooted_own(ml)->bytes;
-    if (ctn_ml_rooted_is_root(ml)) {
+    cover->bytes = own_of(ml)->bytes;
+    if (is_root(ml)) {
         check_own(ml);
         cover->bytes = ml->call.all.bytes;
         if (ctn_has_lengths(ml->call.composition->collective)) {
@@ -142,7 +185,7 @@ static catena_status_t plan_known(ctn_ml_t *ml)
 /** The lengths have arrived: plan the blocks. */
 static void lengths_arrived(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_ml_rooted_t *rooted = ml->table;
+    ml_rooted_t *rooted = ml->table;
     (void)chunk;
     check_lengths(ml);
     catena_status_t status = measure(ml);
@@ -154,12 +197,16 @@ static void lengths_arrived(ctn_ml_t *ml, ctn_chunk_t *chunk)
         ml->status = status;
         ctn_ml_abort(ml);
     }
-    rooted->copy_data(ml);
+    copy_data(ml);
 }
 
-bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_chunk_t *chunk)
+/** Begin a chunk. If it is the chunk of the blocks and lengths were sent first,
+ * add a local step that makes the route of blocks. After a length mismatch the
+ * operation runs to its end and fails.
+ * @return whether it is the chunk of the blocks */
+static bool open_chunk(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    const ctn_ml_rooted_t *rooted = ml->table;
+    const ml_rooted_t *rooted = ml->table;
     bool blocks = chunk->index + 1 == ml->chunks;
     chunk->exclusive = chunk->index > 0;
     if (blocks && rooted->ahead) {
@@ -168,10 +215,14 @@ bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_chunk_t *chunk)
     return blocks;
 }
 
-catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
-                                   void (*copy_data)(ctn_ml_t *ml))
+/** Set the number of chunks and make the route. If lengths are sent first, it
+ * is the route of lengths, and those that this rank knows are set. Else it is
+ * the route of blocks, and the data are copied.
+ * @return ERR_NO_MEMORY, ERR_UNSUPPORTED (lengths would be sent first, but the
+ * simulator moves no user data; logged) */
+static catena_status_t plan(ctn_ml_t *ml)
 {
-    ctn_ml_rooted_t *rooted = ctn_ml_keep(ml, sizeof(*rooted));
+    ml_rooted_t *rooted = ctn_ml_keep(ml, sizeof(*rooted));
     if (rooted == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -179,7 +230,6 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
     rooted->ahead = ctn_has_lengths(ml->call.composition->collective) &&
                     !ctn_route_is_single_level(ml) && ctn_ml_levels(ml) > 0;
     rooted->differ = false;
-    rooted->copy_data = copy_data;
     if (rooted->ahead && ml->exec->drop_data) {
         ctn_error(ml->exec->log,
                   "%s: lengths are sent as data through %u levels, but this "
@@ -199,3 +249,75 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
     }
     return status;
 }
+
+/* ---- gather ---- */
+
+/** At the root: copy all blocks to the receive buffer. */
+static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
+{
+    const ml_rooted_t *rooted = ml->table;
+    (void)chunk;
+    if (!rooted->user_buffer) {
+        ctn_route_copy_blocks(ml, &ml->call.all, &rooted->route.cover, false);
+    }
+}
+
+static void compose_gather(ctn_ml_t *ml, ctn_chunk_t *chunk)
+{
+    bool blocks = open_chunk(ml, chunk);
+    ctn_route_gather(ml, chunk, CTN_ROUTE_ROOTED);
+    if (blocks && is_root(ml)) {
+        ctn_ml_add_local(chunk, copy_out);
+    }
+}
+
+/* ---- scatter ---- */
+
+/** Copy this rank's block to the receive buffer. */
+static void take_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
+{
+    const ml_rooted_t *rooted = ml->table;
+    (void)chunk;
+    if (!ml->call.in_place) {
+        ctn_route_copy_own(ml, &rooted->route, &ml->call.out, false);
+    }
+}
+
+static void compose_scatter(ctn_ml_t *ml, ctn_chunk_t *chunk)
+{
+    bool blocks = open_chunk(ml, chunk);
+    ctn_route_scatter(ml, chunk, CTN_ROUTE_ROOTED);
+    if (blocks) {
+        ctn_ml_add_local(chunk, take_own);
+    }
+}
+
+CTN_HOT static bool scatter_single_level(const ctn_call_t *call,
+                                         ctn_ml_config_t *config,
+                                         ctn_basic_coll_t *basic)
+{
+    unsigned char *all;
+    if (!ctn_route_single_level(call, config, &call->out, &all, basic)) {
+        return false;
+    }
+    basic->in = all;
+    basic->out = call->out.base;
+    return true;
+}
+
+#define ROOTED(its_name, kind, single, composes)                               \
+    {                                                                          \
+        CTN_ML_COLLECTIVE(its_name),                                           \
+            .kinds = 1u << (kind), .single_level_kind = (kind),                \
+            .single_level_basic = (single), .plan = plan,                      \
+            .compose = (composes)                                              \
+    }
+
+const ctn_composition_t ctn_ml_gather =
+    ROOTED(gather, CTN_GATHER, ctn_route_gather_single_level, compose_gather);
+const ctn_composition_t ctn_ml_gatherv =
+    ROOTED(gatherv, CTN_GATHER, ctn_route_gather_single_level, compose_gather);
+const ctn_composition_t ctn_ml_scatter =
+    ROOTED(scatter, CTN_SCATTER, scatter_single_level, compose_scatter);
+const ctn_composition_t ctn_ml_scatterv =
+    ROOTED(scatterv, CTN_SCATTER, scatter_single_level, compose_scatter);

@@ -30,8 +30,9 @@ static bool is_rank(const ctn_exec_t *exec, int rank)
 
 static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
                               uint32_t size, uint32_t me, bool oversubscribed,
-                              ctn_module_t **out, uint64_t *offset)
+                              bool few, ctn_module_t **out, uint64_t *offset)
 {
+    (void)few;
     if (is_rank(exec, idle.refuse_create)) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -84,46 +85,12 @@ static void destroy(ctn_module_t *base)
     idle.modules--;
 }
 
-static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset);
-static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset);
-static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset);
-
 static const ctn_bcol_t shm = {
-    .name = "shm", .create = create_shm, .link = link_up, .destroy = destroy};
+    .name = "shm", .create = create, .link = link_up, .destroy = destroy};
 static const ctn_bcol_t p2p = {
-    .name = "p2p", .create = create_p2p, .link = link_up, .destroy = destroy};
+    .name = "p2p", .create = create, .link = link_up, .destroy = destroy};
 static const ctn_bcol_t ucx = {
-    .name = "ucx", .create = create_ucx, .link = link_up, .destroy = destroy};
+    .name = "ucx", .create = create, .link = link_up, .destroy = destroy};
 
 /* Replaces the library's. */
 const ctn_bcol_t *const ctn_bcols[] = {&shm, &p2p, &ucx, NULL};
-
-static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset)
-{
-    (void)few;
-    return create(&shm, exec, size, me, oversubscribed, module, offset);
-}
-
-static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset)
-{
-    (void)few;
-    return create(&p2p, exec, size, me, oversubscribed, module, offset);
-}
-
-static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset)
-{
-    (void)few;
-    return create(&ucx, exec, size, me, oversubscribed, module, offset);
-}

@@ -4,22 +4,11 @@
  * own block and those of the next 2^r - 1 members. It sends all of them to the
  * member 2^r before it, in the last round only those which that member does not
  * have yet. Rounds: ceil(log2 m). Messages: one per member and round. Memory:
- * for messages that take blocks from both ends of the receive buffer. Every
- * block is copied to its place there, so no rotation follows. */
+ * none. Every block is copied to its place in the receive buffer, so no
+ * rotation follows; a message may take blocks from both ends of it. */
 
-#include "coll/bcol/p2p/parts.h"
+#include "coll/bcol/p2p/ring.h"
 #include "coll/bcol/p2p/rounds.h"
-
-#include "exec/slot.h"
-
-/** State of the operation. */
-typedef struct p2p_bruck {
-    ctn_p2p_rounds_t rounds; /* first */
-    unsigned char *packed;   /* messages that take blocks from both ends */
-    size_t packed_bytes;     /* of all these messages */
-    size_t packed_used;      /* bytes of those packed so far */
-    bool spare; /* `packed` lies in eager buffers that receive no message */
-} p2p_bruck_t;
 
 /** The blocks of one message: those of `count` members from `first` on, then
  * those of `again` members from 0 on. */
@@ -70,67 +59,15 @@ static uint32_t behind(const ctn_p2p_t *p2p, uint32_t away)
     return away <= p2p->me ? p2p->me - away : p2p->me + (p2p->size - away);
 }
 
-/** Bytes of the messages that take blocks from both ends, each padded to 16. */
-static size_t bytes_to_pack(const p2p_bruck_t *bruck)
+static void begin(ctn_op_t *op)
 {
-    const ctn_p2p_t *p2p = bruck->rounds.call.p2p;
-    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
-    size_t bytes = 0;
-    for (unsigned r = 0; r < p2p->rounds; r++) {
-        p2p_stretch_t s =
-            stretch_from(p2p->size, p2p->me, blocks_in(p2p->size, r));
-        size_t again = bytes_again(basic, &s);
-        bytes += again > 0
-                     ? (bytes_before(basic, &s) + again + 15) & ~(size_t)15
-                     : 0;
-    }
-    return bytes;
-}
-
-static ctn_step_t begin(ctn_op_t *op)
-{
-    p2p_bruck_t *bruck = ctn_op_state(op);
-    const ctn_p2p_t *p2p = bruck->rounds.call.p2p;
-    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    const ctn_basic_coll_t *basic = call->basic;
+    uint32_t me = call->p2p->me;
     ctn_p2p_begin_blocks(op, CTN_P2P_BRUCK, 1);
     ctn_p2p_rounds_begin(op);
-    bruck->packed = NULL;
-    bruck->spare = false;
-    bruck->packed_used = 0;
-    bruck->packed_bytes = bytes_to_pack(bruck);
-    if (bruck->packed_bytes > 0) {
-        bruck->packed = ctn_scratch_alloc(op->exec, bruck->packed_bytes);
-        bruck->spare = bruck->packed == NULL;
-        if (bruck->spare) { /* slots `rounds` to 2 * rounds - 1 are not used */
-            bruck->packed =
-                ctn_op_eager(op, p2p->rounds, p2p->rounds, bruck->packed_bytes);
-        }
-        if (bruck->packed == NULL) {
-            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-        }
-    }
-    ctn_p2p_copy(op, ctn_p2p_block_at(basic, p2p->me), basic->in,
-                 ctn_p2p_block_bytes(basic, p2p->me));
-    return CTN_STEP_NEXT;
-}
-
-/** The data of one message: in the receive buffer, or packed if they lie at
- * both ends of it. */
-static const unsigned char *gathered(ctn_op_t *op, p2p_bruck_t *bruck,
-                                     const p2p_stretch_t *s, size_t *bytes)
-{
-    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
-    size_t before = bytes_before(basic, s);
-    size_t again = bytes_again(basic, s);
-    *bytes = before + again;
-    if (again == 0) {
-        return ctn_p2p_block_at(basic, s->first);
-    }
-    unsigned char *packed = bruck->packed + bruck->packed_used;
-    bruck->packed_used += (*bytes + 15) & ~(size_t)15;
-    ctn_p2p_copy(op, packed, ctn_p2p_block_at(basic, s->first), before);
-    ctn_p2p_copy(op, packed + before, ctn_p2p_block_at(basic, 0), again);
-    return packed;
+    ctn_p2p_copy(op, ctn_p2p_block_at(basic, me), basic->in,
+                 ctn_p2p_block_bytes(basic, me));
 }
 
 /** The blocks that this member receives in a round. */
@@ -142,18 +79,19 @@ static p2p_stretch_t received_in(const ctn_p2p_t *p2p, unsigned round)
 
 static bool pass_on(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
 {
-    p2p_bruck_t *bruck = ctn_op_state(op);
-    const ctn_p2p_t *p2p = bruck->rounds.call.p2p;
-    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    const ctn_p2p_t *p2p = call->p2p;
+    const ctn_basic_coll_t *basic = call->basic;
     if (index == p2p->rounds) {
         return false;
     }
     p2p_stretch_t s =
         stretch_from(p2p->size, p2p->me, blocks_in(p2p->size, index));
-    size_t bytes;
-    const unsigned char *data = gathered(op, bruck, &s, &bytes);
-    ctn_p2p_round_send(round, behind(p2p, UINT32_C(1) << index), index, data,
-                       bytes);
+    ctn_p2p_round_send(round, behind(p2p, UINT32_C(1) << index), index,
+                       ctn_p2p_block_at(basic, s.first),
+                       bytes_before(basic, &s));
+    round->tail = ctn_p2p_block_at(basic, 0);
+    round->tail_bytes = bytes_again(basic, &s);
     s = received_in(p2p, index);
     ctn_p2p_round_receive(round, s.first, index,
                           bytes_before(basic, &s) + bytes_again(basic, &s));
@@ -164,9 +102,9 @@ static bool pass_on(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
 static catena_status_t take(ctn_op_t *op, unsigned index,
                             const ctn_p2p_round_t *round, unsigned char *data)
 {
-    const p2p_bruck_t *bruck = ctn_op_state(op);
-    const ctn_basic_coll_t *basic = bruck->rounds.call.basic;
-    p2p_stretch_t s = received_in(bruck->rounds.call.p2p, index);
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    const ctn_basic_coll_t *basic = call->basic;
+    p2p_stretch_t s = received_in(call->p2p, index);
     size_t before = bytes_before(basic, &s);
     ctn_p2p_copy(op, ctn_p2p_block_at(basic, s.first), data, before);
     ctn_p2p_copy(op, ctn_p2p_block_at(basic, 0), data + before,
@@ -174,27 +112,9 @@ static catena_status_t take(ctn_op_t *op, unsigned index,
     return CATENA_OK;
 }
 
-static void finish(ctn_op_t *op)
-{
-    p2p_bruck_t *bruck = ctn_op_state(op);
-    /* After a failure the network may still read the packed messages. */
-    if (op->status == CATENA_OK && !bruck->spare) {
-        ctn_scratch_free(op->exec, bruck->packed, bruck->packed_bytes);
-    }
-    bruck->packed = NULL;
-}
-
-static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"rounds", ctn_p2p_rounds_run},
-                                     {"end", ctn_p2p_end_vector},
-                                     {NULL, NULL}};
-
 const ctn_p2p_schedule_t ctn_p2p_bruck = {
-    .algorithm = {.name = "p2p/allgather/bruck",
-                  .state_bytes = sizeof(p2p_bruck_t),
-                  .phases = phases,
-                  .synchronizing = true,
-                  .finish = finish},
+    CTN_P2P_ROUNDS("p2p/allgather/bruck", ctn_p2p_rounds_t, true),
+    .begin = begin,
     .round = pass_on,
     .take = take,
 };
@@ -229,5 +149,5 @@ const ctn_algorithm_t *ctn_p2p_allgather(const ctn_p2p_t *p2p,
 {
     return fits(p2p, basic) && !ctn_p2p_requested(basic, "ring")
                ? &ctn_p2p_bruck.algorithm
-               : &ctn_p2p_allgather_ring;
+               : &ctn_p2p_allgather_ring.algorithm;
 }

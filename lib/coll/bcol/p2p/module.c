@@ -445,9 +445,18 @@ static void set_sequence(ctn_p2p_t *p2p)
 }
 
 static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
-                              uint32_t size, uint32_t me, ctn_p2p_t **out,
-                              uint64_t *offset)
+                              uint32_t size, uint32_t me, bool oversubscribed,
+                              bool few, ctn_module_t **module, uint64_t *offset)
 {
+    (void)oversubscribed, (void)few;
+    bool network_only = bcol == &ctn_bcol_ucx;
+    if (network_only && exec->network == NULL) {
+        ctn_error(exec->log,
+                  "a hierarchy requires ucx, but all ranks share a node and "
+                  "no network was opened; set CATENA_NETWORK=y, or use shm or "
+                  "p2p");
+        return CATENA_ERR_ARG;
+    }
     ctn_p2p_t *p2p = calloc(1, sizeof(*p2p));
     if (p2p == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -464,49 +473,14 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
         return CATENA_ERR_NO_MEMORY;
     }
     set_sequence(p2p);
+    p2p->sequence.network_only = network_only;
     memset(p2p->signature, UINT8_MAX,
            sizeof(p2p->signature)); /* CTN_P2P_NO_SIGNATURE */
     p2p->watch.check = check_completed;
     ctn_exec_watch(exec, &p2p->watch);
     (void)ctn_heap_contains(exec->heap, p2p->memory, 1, offset);
-    *out = p2p;
+    *module = &p2p->module;
     return CATENA_OK;
-}
-
-static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset)
-{
-    (void)oversubscribed, (void)few;
-    ctn_p2p_t *p2p;
-    catena_status_t status =
-        create(&ctn_bcol_p2p, exec, size, me, &p2p, offset);
-    if (status == CATENA_OK) {
-        *module = &p2p->module;
-    }
-    return status;
-}
-
-static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset)
-{
-    (void)oversubscribed, (void)few;
-    if (exec->network == NULL) {
-        ctn_error(exec->log,
-                  "a hierarchy requires ucx, but all ranks share a node and "
-                  "no network was opened; set CATENA_NETWORK=y, or use shm or "
-                  "p2p");
-        return CATENA_ERR_ARG;
-    }
-    ctn_p2p_t *p2p;
-    catena_status_t status =
-        create(&ctn_bcol_ucx, exec, size, me, &p2p, offset);
-    if (status == CATENA_OK) {
-        p2p->sequence.network_only = true;
-        *module = &p2p->module;
-    }
-    return status;
 }
 
 static catena_status_t link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
@@ -545,19 +519,13 @@ static const char *const *const names[CTN_BASICS] = {
     [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatters,
 };
 
-#define P2P_COLLECTIVES                                                        \
-    .link = link, .destroy = destroy, .make = make, .algorithms = names
+#define P2P(its_name, its_help)                                                \
+    {                                                                          \
+        .name = (its_name), .help = (its_help), .create = create,              \
+        .link = link, .destroy = destroy, .make = make, .algorithms = names    \
+    }
 
-const ctn_bcol_t ctn_bcol_p2p = {
-    .name = "p2p",
-    .help = "messages, through the shared heap or the network",
-    .create = create_p2p,
-    P2P_COLLECTIVES,
-};
-
-const ctn_bcol_t ctn_bcol_ucx = {
-    .name = "ucx",
-    .help = "messages, through the network also on a node",
-    .create = create_ucx,
-    P2P_COLLECTIVES,
-};
+const ctn_bcol_t ctn_bcol_p2p =
+    P2P("p2p", "messages, through the shared heap or the network");
+const ctn_bcol_t ctn_bcol_ucx =
+    P2P("ucx", "messages, through the network also on a node");

@@ -58,8 +58,4 @@ const ctn_algorithm_t *ctn_p2p_allgather(const ctn_p2p_t *p2p,
 const ctn_algorithm_t *ctn_p2p_reduce_scatter(const ctn_p2p_t *p2p,
                                               const ctn_basic_coll_t *basic);
 
-/* The ring algorithms, for long blocks. */
-extern const ctn_algorithm_t ctn_p2p_allgather_ring;
-extern const ctn_algorithm_t ctn_p2p_reduce_scatter_ring;
-
 #endif

@@ -17,7 +17,7 @@
  * commute. For that, blocks are laid out in the order of the reversed bits of
  * their units' numbers. */
 
-#include "coll/bcol/p2p/parts.h"
+#include "coll/bcol/p2p/ring.h"
 #include "coll/bcol/p2p/rounds.h"
 
 #include "exec/slot.h"
@@ -380,6 +380,6 @@ const ctn_algorithm_t *ctn_p2p_reduce_scatter(const ctn_p2p_t *p2p,
     bool ring = (large || ctn_p2p_requested(basic, "ring")) &&
                 ctn_reduce_op_commutes(basic->by.op) &&
                 basic->by.type->bytes <= CTN_STAGING_BYTES;
-    return ring ? &ctn_p2p_reduce_scatter_ring
+    return ring ? &ctn_p2p_reduce_scatter_ring.algorithm
                 : &ctn_p2p_recursive_halving.algorithm;
 }

@@ -31,7 +31,7 @@ static bool is_root(const rooted_t *rooted)
     return rooted->tree.parent == rooted->rounds.call.p2p->size;
 }
 
-static ctn_step_t begin(ctn_op_t *op)
+static void begin(ctn_op_t *op)
 {
     rooted_t *rooted = ctn_op_state(op);
     const ctn_p2p_call_t *call = &rooted->rounds.call;
@@ -49,7 +49,6 @@ static ctn_step_t begin(ctn_op_t *op)
                      rooted->up && rooted->down ? 0 : basic->root,
                      &rooted->tree);
     ctn_p2p_rounds_begin(op);
-    return CTN_STEP_NEXT;
 }
 
 /** Round `index` of the way up: receive from the children, in the order of the
@@ -118,18 +117,10 @@ static bool go(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
     return index < up + down;
 }
 
-static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"rounds", ctn_p2p_rounds_run},
-                                     {"end", ctn_p2p_end_vector},
-                                     {NULL, NULL}};
-
 #define ROOTED(its_name, synchronizes)                                         \
     {                                                                          \
-        .algorithm = {.name = (its_name),                                      \
-                      .state_bytes = sizeof(rooted_t),                         \
-                      .phases = phases,                                        \
-                      .synchronizing = (synchronizes)},                        \
-        .round = go,                                                           \
+        CTN_P2P_ROUNDS(its_name, rooted_t, synchronizes), .begin = begin,      \
+                                                          .round = go,         \
     }
 
 const ctn_p2p_schedule_t ctn_p2p_up = ROOTED("p2p/reduce", false);

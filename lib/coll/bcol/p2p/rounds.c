@@ -16,10 +16,15 @@ void ctn_p2p_rounds_begin(ctn_op_t *op)
     rounds->value = basic != NULL ? basic->in : NULL;
 }
 
-static ctn_step_t begin_vector(ctn_op_t *op)
+static ctn_step_t begin(ctn_op_t *op)
 {
-    ctn_p2p_begin_vector(op, schedule_of(op)->signature);
-    ctn_p2p_rounds_begin(op);
+    const ctn_p2p_schedule_t *schedule = schedule_of(op);
+    if (schedule->begin != NULL) {
+        schedule->begin(op);
+    } else {
+        ctn_p2p_begin_vector(op, schedule->signature);
+        ctn_p2p_rounds_begin(op);
+    }
     return CTN_STEP_NEXT;
 }
 
@@ -48,25 +53,44 @@ static catena_status_t take(ctn_op_t *op, unsigned char *message)
     }
 }
 
-/** Begin the next round: send its message. NEXT: there are no more rounds. */
+/** Set the next round. NEXT: there are no more. */
 static ctn_step_t begin_round(ctn_op_t *op)
 {
     ctn_p2p_rounds_t *rounds = ctn_op_state(op);
-    ctn_p2p_round_t *round = &rounds->round;
-    catena_status_t status = CATENA_OK;
-    *round = (ctn_p2p_round_t){.to = CTN_P2P_NOBODY, .from = CTN_P2P_NOBODY};
-    if (!schedule_of(op)->round(op, rounds->index, round)) {
-        return CTN_STEP_NEXT;
-    }
-    rounds->begun = true;
-    if (round->to != CTN_P2P_NOBODY) {
+    rounds->round =
+        (ctn_p2p_round_t){.to = CTN_P2P_NOBODY, .from = CTN_P2P_NOBODY};
+    rounds->begun = schedule_of(op)->round(op, rounds->index, &rounds->round);
+    rounds->sent = rounds->round.to == CTN_P2P_NOBODY;
+    return rounds->begun ? CTN_STEP_MOVED : CTN_STEP_NEXT;
+}
+
+/** Send the message of a round. WAIT: the network has no buffer for it. */
+static ctn_step_t send_message(ctn_op_t *op)
+{
+    ctn_p2p_rounds_t *rounds = ctn_op_state(op);
+    const ctn_p2p_round_t *round = &rounds->round;
+    const ctn_p2p_call_t *call = &rounds->call;
+    catena_status_t status;
+    if (round->tail_bytes > 0 && call->status == CATENA_OK) {
+        ctn_span_t spans[] = {
+            {(void *)(uintptr_t)round->data, round->bytes, 0},
+            {(void *)(uintptr_t)round->tail, round->tail_bytes, 0}};
+        int sent = ctn_message_send_spans(
+            op, call->p2p->module.sbgp->member[round->to].memory,
+            round->to_slot, call->signature, spans,
+            round->bytes + round->tail_bytes);
+        if (sent == 0) {
+            return CTN_STEP_WAIT;
+        }
+        status = sent > 0 ? CATENA_OK : (catena_status_t)sent;
+    } else {
         status = round->as_is
                      ? ctn_p2p_send(op, round->to, round->to_slot,
-                                    rounds->call.signature, round->data,
-                                    round->bytes)
+                                    call->signature, round->data, round->bytes)
                      : ctn_p2p_send_vector(op, round->to, round->to_slot,
                                            round->data, round->bytes);
     }
+    rounds->sent = true;
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
@@ -104,6 +128,9 @@ ctn_step_t ctn_p2p_rounds_run(ctn_op_t *op)
     ctn_step_t step = CTN_STEP_MOVED;
     while (step == CTN_STEP_MOVED) {
         step = rounds->begun ? CTN_STEP_MOVED : begin_round(op);
+        if (step == CTN_STEP_MOVED && !rounds->sent) {
+            step = send_message(op);
+        }
         if (step == CTN_STEP_MOVED) {
             step = end_round(op);
         }
@@ -117,7 +144,7 @@ void ctn_p2p_rounds_finish(ctn_op_t *op)
     ctn_receive_handle_release(op, &rounds->handle);
 }
 
-const ctn_phase_t ctn_p2p_vector_phases[] = {{"begin", begin_vector},
+const ctn_phase_t ctn_p2p_rounds_phases[] = {{"begin", begin},
                                              {"rounds", ctn_p2p_rounds_run},
                                              {"end", ctn_p2p_end_vector},
                                              {NULL, NULL}};

@@ -27,6 +27,8 @@ typedef struct ctn_p2p_round {
     unsigned to_slot;
     const void *data;
     size_t bytes;
+    const void *tail; /* of a message that lies in two places: the rest */
+    size_t tail_bytes;
     bool as_is; /* send it even if the data are invalid for this member */
     /* The message that it receives. */
     uint32_t from; /* a member, or NOBODY */
@@ -43,7 +45,8 @@ typedef struct ctn_p2p_round {
 typedef struct ctn_p2p_rounds {
     ctn_p2p_call_t call;   /* first */
     unsigned index;        /* number of the current round */
-    bool begun;            /* its message is sent */
+    bool begun;            /* `round` is set */
+    bool sent;             /* its message is sent */
     ctn_p2p_round_t round; /* the current one */
     ctn_receive_handle_t handle;
     const void *value; /* the partial result; at first this member's input */
@@ -52,7 +55,10 @@ typedef struct ctn_p2p_rounds {
 /** An algorithm of rounds. */
 typedef struct ctn_p2p_schedule {
     ctn_algorithm_t algorithm; /* first */
-    unsigned signature; /* ctn_p2p_vector_algorithm_t; used by `vector` */
+    unsigned signature; /* ctn_p2p_vector_algorithm_t, unless `begin` is set */
+    /** Sets the signature, and calls ctn_p2p_rounds_begin. NULL: an algorithm
+     * of vectors. */
+    void (*begin)(ctn_op_t *op);
     /** Set round `index`, in which nothing happens so far. Called once for each
      * round. @return false: there are no more rounds */
     bool (*round)(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round);
@@ -71,12 +77,12 @@ ctn_step_t ctn_p2p_rounds_run(ctn_op_t *op);
  * may not fit their slots. */
 void ctn_p2p_rounds_finish(ctn_op_t *op);
 
-/** The phases of an algorithm whose messages are vectors. */
-extern const ctn_phase_t ctn_p2p_vector_phases[];
+/** The phases of an algorithm that consists of rounds only. */
+extern const ctn_phase_t ctn_p2p_rounds_phases[];
 #define CTN_P2P_ROUNDS(its_name, state, synchronizes)                          \
     .algorithm = {.name = (its_name),                                          \
                   .state_bytes = sizeof(state),                                \
-                  .phases = ctn_p2p_vector_phases,                             \
+                  .phases = ctn_p2p_rounds_phases,                             \
                   .synchronizing = (synchronizes)}
 
 extern const ctn_p2p_schedule_t ctn_p2p_dissemination;

@@ -337,10 +337,9 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
 /** Read each page of the words, so that later calls find it mapped.
  * Two members that touch a new page at the same time wait for each other in the
  * kernel, 30 us for each of the first pages instead of 2. */
-static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
-                        size_t bytes)
+static void touch_pages(const unsigned char *memory, size_t bytes)
 {
-    for (size_t at = 0; !exec->virtual_time && at < bytes; at += 4096) {
+    for (size_t at = 0; at < bytes; at += 4096) {
         (void)*(const volatile unsigned char *)(memory + at);
     }
 }
@@ -368,7 +367,7 @@ static bool allocate(shm_t *shm)
         return false;
     }
     /* So other members find the pages that hold the words. */
-    touch_pages(exec, shm->memory, shm->words);
+    touch_pages(shm->memory, shm->words);
     return true;
 }
 
@@ -388,7 +387,8 @@ static void release(shm_t *shm)
     free(shm);
 }
 
-static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
+static catena_status_t shm_create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
+                                  uint32_t size, uint32_t me,
                                   bool oversubscribed, bool few,
                                   ctn_module_t **module, uint64_t *offset)
 {
@@ -396,8 +396,8 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
     if (shm == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    shm->module = (ctn_module_t){
-        .bcol = &ctn_bcol_shm, .exec = exec, .sequence = &shm->sequence};
+    shm->module =
+        (ctn_module_t){.bcol = bcol, .exec = exec, .sequence = &shm->sequence};
     shm->size = size;
     shm->me = me;
     ctn_sequence_set(&shm->sequence, NULL,
@@ -454,7 +454,7 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
         peer->staging = memory + staging;
         if (i == 0) {
             shm->last = (void *)memory;
-            touch_pages(exec, memory, words);
+            touch_pages(memory, words);
         }
     }
     return CATENA_OK;

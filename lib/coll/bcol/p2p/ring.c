@@ -1,0 +1,189 @@
+#include "coll/bcol/p2p/ring.h"
+
+/* Slots: one counts the fragments that arrived, one receives CTS (vector.h). */
+enum { FRAGMENTS, CTS };
+
+static const ctn_p2p_ring_algorithm_t *algorithm_of(const ctn_op_t *op)
+{
+    return (const ctn_p2p_ring_algorithm_t *)op->algorithm;
+}
+
+static const ctn_p2p_cursor_t *cursor_of(const ctn_p2p_ring_t *ring,
+                                         bool incoming)
+{
+    return incoming ? &ring->received : &ring->sent;
+}
+
+/** The member `away` before this one; `away` is at most twice the size. */
+static uint32_t before(const ctn_p2p_t *p2p, uint32_t away)
+{
+    uint64_t member = (uint64_t)p2p->me + 2 * (uint64_t)p2p->size - away;
+    return (uint32_t)(member % p2p->size);
+}
+
+uint32_t ctn_p2p_ring_owner(const ctn_p2p_ring_t *ring, bool incoming)
+{
+    return before(ring->call.p2p,
+                  cursor_of(ring, incoming)->step + ring->first + incoming);
+}
+
+size_t ctn_p2p_ring_offset(const ctn_p2p_ring_t *ring, bool incoming)
+{
+    const ctn_p2p_cursor_t *cursor = cursor_of(ring, incoming);
+    return ((size_t)cursor->group * ring->together + cursor->index) *
+           ring->fragment;
+}
+
+size_t ctn_p2p_ring_bytes(const ctn_p2p_ring_t *ring, bool incoming)
+{
+    size_t bytes = ctn_p2p_block_bytes(ring->call.basic,
+                                       ctn_p2p_ring_owner(ring, incoming));
+    size_t from = ctn_p2p_ring_offset(ring, incoming);
+    size_t rest = bytes > from ? bytes - from : 0;
+    return rest < ring->fragment ? rest : ring->fragment;
+}
+
+/** Whether all fragments are received, or sent. */
+static bool ended(const ctn_p2p_ring_t *ring, bool incoming)
+{
+    return (uint64_t)cursor_of(ring, incoming)->group * ring->together >=
+           ring->fragments;
+}
+
+/** Advance to the next fragment that members exchange: the first of each block,
+ * and all others that are not empty. */
+static void advance(ctn_p2p_ring_t *ring, bool incoming)
+{
+    ctn_p2p_cursor_t *cursor = incoming ? &ring->received : &ring->sent;
+    do {
+        uint32_t rest = ring->fragments - cursor->group * ring->together;
+        if (++cursor->index >=
+                (rest < ring->together ? rest : ring->together) ||
+            ctn_p2p_ring_bytes(ring, incoming) == 0) {
+            cursor->index = 0;
+            cursor->step++;
+        }
+        if (cursor->step + 1 >= ring->call.p2p->size) {
+            *cursor = (ctn_p2p_cursor_t){cursor->group + 1, 0, 0};
+        }
+    } while (!ended(ring, incoming) &&
+             ctn_p2p_ring_offset(ring, incoming) > 0 &&
+             ctn_p2p_ring_bytes(ring, incoming) == 0);
+}
+
+/** Set the lengths of what this member receives: all blocks but the one that
+ * starts here. Also sets ring->fragments. */
+static void measure(ctn_p2p_ring_t *ring, ctn_fragmented_recv_params_t *params)
+{
+    const ctn_p2p_t *p2p = ring->call.p2p;
+    uint32_t starts_here = before(p2p, ring->first);
+    ring->fragments = 1;
+    for (uint32_t i = 0; i < p2p->size; i++) {
+        size_t bytes = ctn_p2p_block_bytes(ring->call.basic, i);
+        uint32_t fragments =
+            bytes > 0 ? (uint32_t)((bytes - 1) / ring->fragment) + 1 : 1;
+        ring->fragments =
+            fragments > ring->fragments ? fragments : ring->fragments;
+        if (i != starts_here) {
+            size_t longest = bytes < ring->fragment ? bytes : ring->fragment;
+            params->longest =
+                longest > params->longest ? longest : params->longest;
+            params->fragments += fragments;
+        }
+    }
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    ctn_p2p_ring_t *ring = ctn_op_state(op);
+    const ctn_p2p_t *p2p = ring->call.p2p;
+    const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
+    const ctn_sbgp_member_t *previous = &member[before(p2p, 1)];
+    ctn_p2p_begin_ring(op);
+    ring->received = ring->sent = (ctn_p2p_cursor_t){0, 0, 0};
+    ring->ready = NULL;
+    ring->mismatch = (ctn_fragmented_mismatch_t){0, 0};
+    ring->in.staging = NULL;
+    ring->fragments = 0;
+    ctn_fragmented_recv_params_t params = {
+        .from = previous->memory,
+        .slot = FRAGMENTS,
+        .cts_slot = CTS,
+        .digest = ctn_p2p_blocks_digest(ring->call.basic, p2p->size),
+        .spare_slots = ctn_p2p_eager_slots(p2p->rounds)};
+    algorithm_of(op)->begin(op, &params);
+    if (p2p->size == 1) {
+        return CTN_STEP_NEXT;
+    }
+    measure(ring, &params);
+    ctn_fragmented_send_open(&ring->out,
+                             member[before(p2p, p2p->size - 1)].memory, CTS);
+    ring->out.digest = params.digest;
+    op->waits_for = previous->rank;
+    catena_status_t status = ctn_fragmented_recv_open(op, &ring->in, &params);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Lengths differ: receive the fragments that still arrive, and send counts of
+ * steps instead of fragments (vector.h). */
+static ctn_step_t go_round_mismatch(ctn_op_t *op, ctn_p2p_ring_t *ring)
+{
+    uint32_t steps = ring->call.p2p->size - 1;
+    const unsigned char *data;
+    if (ring->ready != NULL) {
+        ring->ready->pending--;
+        ring->ready = NULL;
+    }
+    if (!ended(ring, true) &&
+        ctn_fragmented_recv_next(op, &ring->in, &data) == CTN_STEP_NEXT) {
+        catena_status_t status = ctn_fragmented_recv_consumed(op, &ring->in);
+        advance(ring, true);
+        return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+    }
+    if (ended(ring, false)) {
+        ring->mismatch.steps_sent = steps;
+    }
+    return ctn_fragmented_send_steps(
+        op, &ring->mismatch, &ring->in, &ring->out, FRAGMENTS,
+        ring->received.group > 0 ? steps : ring->received.step, steps);
+}
+
+/** Send or receive one fragment. NEXT: all are sent and received. */
+static ctn_step_t go_round(ctn_op_t *op)
+{
+    ctn_p2p_ring_t *ring = ctn_op_state(op);
+    const ctn_p2p_ring_algorithm_t *algorithm = algorithm_of(op);
+    if (ring->call.status != CATENA_OK && ring->call.p2p->size > 1) {
+        return go_round_mismatch(op, ring);
+    }
+    bool more = !ended(ring, false) || !ended(ring, true);
+    for (int incoming = 0; incoming < 2; incoming++) {
+        if (ended(ring, incoming) ||
+            (!incoming && !ctn_fragmented_send_has_cts(op, &ring->out))) {
+            continue;
+        }
+        ctn_step_t step =
+            incoming ? algorithm->receive(op) : algorithm->send(op);
+        if (step == CTN_STEP_NEXT) {
+            advance(ring, incoming);
+            return CTN_STEP_MOVED;
+        }
+        if (step != CTN_STEP_WAIT) {
+            return step;
+        }
+    }
+    return !more                                              ? CTN_STEP_NEXT
+           : ctn_p2p_blocks_differ(op, &ring->in, &ring->out) ? CTN_STEP_MOVED
+                                                              : CTN_STEP_WAIT;
+}
+
+void ctn_p2p_ring_finish(ctn_op_t *op)
+{
+    ctn_p2p_ring_t *ring = ctn_op_state(op);
+    ctn_fragmented_recv_close(op, &ring->in);
+}
+
+const ctn_phase_t ctn_p2p_ring_phases[] = {{"begin", begin},
+                                           {"round", go_round},
+                                           {"end", ctn_p2p_end_vector},
+                                           {NULL, NULL}};
