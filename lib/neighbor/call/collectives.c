@@ -14,8 +14,8 @@
 CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->collective->algorithm,
-                                 &neighborhood->sequence);
+    ctn_op_t *op = ctn_op_take(neighborhood->exec, &x->collective->algorithm,
+                               &neighborhood->sequence);
     if (op == NULL) {
         return NULL;
     }
@@ -55,7 +55,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
         return ctn_exec_result(neighborhood->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_BLOCKING) {
-        return ctn_exchange_run(op);
+        return ctn_op_run(neighborhood->exec, op);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;

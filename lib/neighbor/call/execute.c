@@ -424,39 +424,12 @@ void ctn_exchange_release(ctn_op_t *op)
 
 /* ---- blocking calls ---- */
 
-/** Runs the phases of an operation to their end without entering it into the
- * lists of exec. */
-static void run_inline(ctn_op_t *op)
-{
-    ctn_exec_t *exec = op->exec;
-    ctn_backoff_t backoff = {0};
-    op->state = CTN_OP_ACTIVE;
-    while (ctn_exchange_phases[op->phase].run != NULL &&
-           op->status == CATENA_OK) {
-        ctn_step_t step = ctn_exchange_phases[op->phase].run(op);
-        op->phase += step == CTN_STEP_NEXT;
-        if (step == CTN_STEP_WAIT && !ctn_inline_wait(exec, &backoff)) {
-            break;
-        }
-        if (step != CTN_STEP_WAIT) {
-            backoff = (ctn_backoff_t){0};
-        }
-    }
-    while (op->pending != 0 && ctn_inline_wait(exec, &backoff)) {
-    }
-    op->status = op->status == CATENA_OK ? exec->status : op->status;
-    ctn_op_set_network(op, false);
-    ctn_exchange_finish(op);
-    op->status = ctn_exec_result(exec, op->status);
-    op->state = CTN_OP_DONE;
-}
-
 catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
                                   uint64_t missing)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->collective->algorithm,
-                                 &neighborhood->sequence);
+    ctn_op_t *op = ctn_op_take(neighborhood->exec, &x->collective->algorithm,
+                               &neighborhood->sequence);
     if (op == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -470,21 +443,11 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
         skip_rounds(rest->execution);
         rest->went_inline = true;
         rest->inlined.missing = missing;
-        run_inline(op);
+        op->state = CTN_OP_ACTIVE;
+        (void)ctn_op_advance(op);
+        (void)ctn_op_wait(op);
         status = op->status;
     }
-    ctn_op_release(op);
-    return status;
-}
-
-CTN_HOT catena_status_t ctn_exchange_run(ctn_op_t *op)
-{
-    if (!ctn_inline_begin(op->exec, op->sequence, &op->seq)) {
-        return ctn_op_run(op->exec, op);
-    }
-    run_inline(op);
-    (void)ctn_inline_end(op->exec, op->sequence);
-    catena_status_t status = op->status;
     ctn_op_release(op);
     return status;
 }

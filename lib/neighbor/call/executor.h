@@ -186,8 +186,6 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
                                          const ctn_schedule_t *schedule);
 /** The schedule that the call would use. */
 const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x);
-/** Runs a prepared operation to its end and releases it: a blocking call. */
-catena_status_t ctn_exchange_run(ctn_op_t *op);
 
 /** Runs the rest of a blocking inline call, number `seq`, through the phases:
  * receives the messages in the mask `missing`. */

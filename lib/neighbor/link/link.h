@@ -130,10 +130,9 @@ typedef struct ctn_link_send_handle {
                       NULL */
     size_t copy_bytes;
     /* Rendezvous. */
-    uint64_t target; /* of the message: offset in the peer's arena */
-    size_t done;     /* bytes of the message that have been put */
-    uint32_t span;   /* index of the span that comes next */
-    size_t within;   /* bytes of that span that have been put */
+    uint64_t target;        /* of the message: offset in the peer's arena */
+    size_t done;            /* bytes of the message that have been put */
+    ctn_span_cursor_t next; /* what comes next */
 } ctn_link_send_handle_t;
 
 /** Sends `count` spans as one message of `bytes`. To be called until it returns

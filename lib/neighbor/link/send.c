@@ -14,8 +14,7 @@
 enum {
     SENDING_NEW,
     SENDING_RTS,    /* an RTS was sent; waits for a CTS */
-    SENDING_STREAM, /* puts fragments, or waits until all puts have read their
-                       staging buffers */
+    SENDING_STREAM, /* puts fragments */
     SENDING_ZCOPY,  /* waits until the receiver has read the data */
     SENT
 };
@@ -29,80 +28,20 @@ enum {
     SPINS_MOST = 200 /* polls for an unsolicited CTS before an RTS is sent */
 };
 
-/* ---- inline and eager ---- */
+/* ---- puts ---- */
 
-/** Copies the data of all spans to `to`, one after the other. */
-static void pack_spans(ctn_exec_t *exec, const ctn_span_t *spans,
-                       uint32_t count, unsigned char *to)
+/** Puts the whole message to offset `to` of the receiver's arena, with `count`
+ * in the sequence flag of the slot.
+ * @return as ctn_put_spans */
+CTN_HOT static int put_message(ctn_op_t *op, const ctn_link_out_t *out,
+                               const ctn_span_t *spans, size_t bytes,
+                               uint64_t to, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (spans[i].bytes > 0) {
-            ctn_span_read(exec, &spans[i], 0, spans[i].bytes, to);
-            to += spans[i].bytes;
-        }
-    }
-}
-
-/** Packs spans into `memory` and puts them from there to offset `to` of the
- * receiver's arena, with the sequence flag of the slot. */
-static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
-                                  const ctn_span_t *spans, uint32_t count,
-                                  size_t bytes, uint64_t to,
-                                  unsigned char *memory, uint64_t *pending)
-{
-    pack_spans(op->exec, spans, count, memory);
-    return ctn_put_signal(out->peer.endpoint, ctn_exec_data(op->exec, memory),
-                          bytes, to, ctn_link_word_at(out, op->seq, 0),
-                          ctn_flag(op->seq, bytes), pending);
-}
-
-/** The same between nodes, through a staging buffer.
- * @param[out] wait no staging buffer is free now; nothing was sent */
-static catena_status_t put_staged(ctn_op_t *op, const ctn_link_out_t *out,
-                                  const ctn_span_t *spans, uint32_t count,
-                                  size_t bytes, uint64_t to, bool *wait)
-{
-    ctn_staging_t *staging;
-    catena_status_t status = ctn_staging_get(op, &staging);
-    *wait = staging == NULL;
-    return status == CATENA_OK && staging != NULL
-               ? put_packed(op, out, spans, count, bytes, to, staging->data,
-                            &staging->pending)
-               : status;
-}
-
-/** Puts a message into the slot or its eager buffer.
- * @param[out] wait set if no staging buffer is free now */
-CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
-                                         const ctn_span_t *spans,
-                                         uint32_t count, size_t bytes,
-                                         bool *wait)
-{
-    ctn_exec_t *exec = op->exec;
-    ctn_endpoint_t *endpoint = out->peer.endpoint;
-    uint64_t word = ctn_link_word_at(out, op->seq, 0);
-    uint64_t flag = ctn_flag(op->seq, bytes);
-    if (bytes == 0) {
-        return ctn_signal(endpoint, word, flag);
-    }
-    uint64_t to =
-        bytes <= CTN_INLINE_BYTES
-            ? ctn_link_data_at(out, op->seq)
-            : out->eager + ctn_link_generation(op->seq) * out->eager_bytes;
-    if (count == 1 && spans->type == NULL) {
-        return ctn_put_signal(endpoint, ctn_exec_data(exec, spans->base), bytes,
-                              to, word, flag, &op->pending);
-    }
-    if (out->peer.local) {
-        pack_spans(exec, spans, count, ctn_pointer(endpoint, to));
-        return ctn_signal(endpoint, word, flag);
-    }
-    if (bytes <= CTN_INLINE_BYTES) {
-        unsigned char memory[CTN_INLINE_BYTES];
-        return put_packed(op, out, spans, count, bytes, to, memory,
-                          &op->pending);
-    }
-    return put_staged(op, out, spans, count, bytes, to, wait);
+    const ctn_put_t put = {out->peer.endpoint, to,
+                           ctn_link_word_at(out, op->seq, 0),
+                           ctn_flag(op->seq, count)};
+    ctn_span_cursor_t cursor = {spans, 0};
+    return ctn_put_spans(op, &put, &cursor, bytes);
 }
 
 /** Puts an RTS into the slot. @param kind CTN_LINK_ZCOPY or CTN_LINK_RTS */
@@ -120,20 +59,16 @@ static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
 /** Writes the message to the posted buffer of a receiver on this node. False:
  * no buffer is posted. */
 static bool put_posted(ctn_op_t *op, ctn_link_out_t *out,
-                       const ctn_span_t *spans, uint32_t count, size_t bytes,
-                       catena_status_t *status)
+                       const ctn_span_t *spans, size_t bytes, int *result)
 {
-    uint64_t word = ctn_link_word_at(out, op->seq, 0);
+    const ctn_slot_t *slot =
+        ctn_pointer(out->peer.endpoint, ctn_link_word_at(out, op->seq, 0));
     uint64_t to;
-    *status = CATENA_OK;
-    if (!ctn_link_is_posted(op->exec, ctn_pointer(out->peer.endpoint, word),
-                            op->seq, bytes, &to)) {
+    if (!ctn_link_is_posted(op->exec, slot, op->seq, bytes, &to)) {
         return false;
     }
     ctn_link_peer_has_begun(out, op->seq);
-    pack_spans(op->exec, spans, count, ctn_pointer(out->peer.endpoint, to));
-    *status =
-        ctn_signal(out->peer.endpoint, word, ctn_flag(op->seq, CTN_LINK_PUT));
+    *result = put_message(op, out, spans, bytes, to, CTN_LINK_PUT);
     return true;
 }
 
@@ -229,7 +164,11 @@ static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
         sending->copy_bytes = bytes;
-        pack_spans(exec, spans, count, sending->copy);
+        unsigned char *to = sending->copy;
+        for (uint32_t i = 0; i < count; i++) {
+            ctn_span_read(exec, &spans[i], 0, spans[i].bytes, to);
+            to += spans[i].bytes;
+        }
         rts.layout = (ctn_link_layout_t){.run = 0};
         (void)ctn_heap_contains(exec->heap, sending->copy, bytes, &rts.offset);
     }
@@ -263,84 +202,21 @@ static bool has_cts(const ctn_op_t *op, const ctn_link_cts_t *cts, size_t bytes)
 /** Length of the next fragment of a message: the rest of the current span if
  * that is put directly, else as many bytes as fit a staging buffer before the
  * next span that is put directly.
- * @param[out] contiguous the fragment is put directly */
-static size_t next_bytes(const ctn_span_t *spans, uint32_t count,
-                         const ctn_link_send_handle_t *s, bool *contiguous)
+ * @param end behind the last span */
+static size_t next_bytes(const ctn_span_cursor_t *cursor, const ctn_span_t *end,
+                         uint32_t count)
 {
-    const ctn_span_t *span = &spans[s->span];
-    size_t left = span->bytes - s->within; /* of the span */
-    *contiguous =
-        span->type == NULL && (left >= CONTIGUOUS_LEAST || count == 1);
-    if (*contiguous) {
-        return left;
+    const ctn_span_t *span = cursor->span;
+    size_t bytes = span->bytes - cursor->from;
+    if (span->type == NULL && (bytes >= CONTIGUOUS_LEAST || count == 1)) {
+        return bytes;
     }
-    size_t bytes = 0;
-    for (uint32_t i = s->span; i < count && bytes < CTN_STAGING_BYTES; i++) {
-        if (i > s->span && spans[i].type == NULL &&
-            spans[i].bytes >= CONTIGUOUS_LEAST) {
-            break;
-        }
-        bytes += left;
-        left = i + 1 < count ? spans[i + 1].bytes : 0;
+    for (span++; span < end && bytes < CTN_STAGING_BYTES &&
+                 (span->type != NULL || span->bytes < CONTIGUOUS_LEAST);
+         span++) {
+        bytes += span->bytes;
     }
     return bytes < CTN_STAGING_BYTES ? bytes : CTN_STAGING_BYTES;
-}
-
-/** Advances the handle by `bytes`, and packs these bytes into `memory` if that
- * is not NULL. */
-static void advance(ctn_exec_t *exec, const ctn_span_t *spans, size_t bytes,
-                    ctn_link_send_handle_t *s, unsigned char *memory)
-{
-    s->done += bytes;
-    while (bytes > 0) {
-        const ctn_span_t *span = &spans[s->span];
-        size_t left = span->bytes - s->within;    /* of the span */
-        size_t now = left < bytes ? left : bytes; /* taken of it */
-        if (memory != NULL && now > 0) {
-            ctn_span_read(exec, span, s->within, now, memory);
-            memory += now;
-        }
-        bytes -= now;
-        s->within += now;
-        if (bytes > 0) {
-            s->within = 0;
-            s->span++;
-        }
-    }
-}
-
-/** Puts the next fragment.
- * @param[out] moved false: no staging buffer is free now */
-static catena_status_t put_fragment(ctn_op_t *op, ctn_link_out_t *out,
-                                    const ctn_span_t *spans, uint32_t count,
-                                    size_t bytes, ctn_link_send_handle_t *s,
-                                    bool *moved)
-{
-    while (s->within == spans[s->span].bytes) { /* span is done, or empty */
-        s->span++;
-        s->within = 0;
-    }
-    bool contiguous;
-    size_t now = next_bytes(spans, count, s, &contiguous); /* bytes of it */
-    uint64_t to = s->target + s->done;
-    uint64_t *pending = &op->pending;
-    const unsigned char *data = spans[s->span].base + s->within;
-    ctn_staging_t *staging = NULL;
-    if (!contiguous) {
-        catena_status_t status = ctn_staging_get(op, &staging);
-        if (status != CATENA_OK || staging == NULL) {
-            *moved = false;
-            return status;
-        }
-        pending = &staging->pending;
-        data = staging->data;
-    }
-    advance(op->exec, spans, now, s, staging != NULL ? staging->data : NULL);
-    *moved = true;
-    return ctn_put_signal(
-        out->peer.endpoint, ctn_exec_data(op->exec, data), now, to,
-        ctn_link_word_at(out, op->seq, 1),
-        ctn_flag(op->seq, s->done == bytes ? CTN_LINK_ARRIVED : 0), pending);
 }
 
 /** Puts the fragments that are left. Words that this rank sends to a peer
@@ -350,17 +226,23 @@ static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
                          const ctn_span_t *spans, uint32_t count, size_t bytes,
                          ctn_link_send_handle_t *s)
 {
-    bool moved = true;
-    catena_status_t status = CATENA_OK;
-    while (status == CATENA_OK && moved && s->done < bytes) {
-        status = put_fragment(op, out, spans, count, bytes, s, &moved);
-    }
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
-    }
-    /* data in staging buffers leave only while this rank polls the network */
-    if (s->done < bytes || ctn_staging_busy(op)) {
-        return ctn_link_wait(op, &out->peer);
+    while (s->done < bytes) {
+        while (s->next.from == s->next.span->bytes) { /* done, or empty */
+            s->next = (ctn_span_cursor_t){s->next.span + 1, 0};
+        }
+        size_t now = next_bytes(&s->next, spans + count, count);
+        bool last = s->done + now == bytes;
+        const ctn_put_t put = {out->peer.endpoint, s->target + s->done,
+                               ctn_link_word_at(out, op->seq, 1),
+                               ctn_flag(op->seq, last ? CTN_LINK_ARRIVED : 0)};
+        int result = ctn_put_spans(op, &put, &s->next, now);
+        if (result < 0) {
+            return ctn_op_fail(op, (catena_status_t)result);
+        }
+        if (result == 0) { /* no staging buffer is free now */
+            return ctn_link_wait(op, &out->peer);
+        }
+        s->done += now;
     }
     s->state = SENT;
     return CTN_STEP_NEXT;
@@ -375,6 +257,7 @@ static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
     ctn_link_peer_has_begun(out, op->seq);
     sending->state = SENDING_STREAM;
     sending->target = cts->offset;
+    sending->next = (ctn_span_cursor_t){spans, 0};
     return stream(op, out, spans, count, bytes, sending);
 }
 
@@ -424,26 +307,32 @@ static ctn_step_t send_rendezvous(ctn_op_t *op, ctn_link_out_t *out,
 
 /* ---- the sender ---- */
 
-CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
-                                     const ctn_span_t *spans, uint32_t count,
-                                     size_t bytes,
-                                     ctn_link_send_handle_t *sending)
+/** What follows from the result of put_message. */
+CTN_HOT static ctn_step_t has_put(ctn_op_t *op, const ctn_link_out_t *out,
+                                  int result, ctn_link_send_handle_t *sending)
 {
-    bool wait = false;
-    catena_status_t status = put_eager(op, out, spans, count, bytes, &wait);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
+    if (result < 0) {
+        return ctn_op_fail(op, (catena_status_t)result);
     }
-    if (wait) {
+    if (result == 0) { /* no staging buffer is free now */
         return ctn_link_wait(op, &out->peer);
     }
-    if (out->peer.local) {
-        sending->state = SENT;
-        return CTN_STEP_NEXT;
-    }
-    sending->state = SENDING_STREAM;
-    sending->done = bytes;
-    return stream(op, out, spans, count, bytes, sending);
+    sending->state = SENT;
+    return CTN_STEP_NEXT;
+}
+
+/** Puts a message into the slot or its eager buffer. */
+CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
+                                     const ctn_span_t *spans, size_t bytes,
+                                     ctn_link_send_handle_t *sending)
+{
+    uint64_t to =
+        bytes <= CTN_INLINE_BYTES
+            ? ctn_link_data_at(out, op->seq)
+            : out->eager + ctn_link_generation(op->seq) * out->eager_bytes;
+    return has_put(op, out,
+                   put_message(op, out, spans, bytes, to, (uint32_t)bytes),
+                   sending);
 }
 
 CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
@@ -458,16 +347,16 @@ CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
     if (bytes > out->eager_bytes && !out->peer.local) {
         return send_rendezvous(op, out, spans, count, bytes, sending);
     }
-    if (out->peer.local && put_posted(op, out, spans, count, bytes, &status)) {
-        sending->state = SENT;
-        return ctn_link_go_on(op, status, CTN_STEP_NEXT);
+    int result;
+    if (out->peer.local && put_posted(op, out, spans, bytes, &result)) {
+        return has_put(op, out, result, sending);
     }
     if (!ctn_link_has_credit(out, op->seq)) {
         return ctn_link_wait(op, &out->peer);
     }
     return bytes > out->eager_bytes
                ? send_zcopy(op, out, spans, count, bytes, sending)
-               : send_eager(op, out, spans, count, bytes, sending);
+               : send_eager(op, out, spans, bytes, sending);
 }
 
 static void count_message(ctn_op_t *op, ctn_link_out_t *out, size_t bytes)
