@@ -14,34 +14,35 @@ typedef struct joined {
     uint32_t lower;
 } joined_t;
 
-/** The neighbors with a lower rank, at most once as source and once as target.
- * NULL: no memory. */
-static joined_t *list_lower(const catena_neighborhood_t *neighborhood,
-                            size_t *count)
+/** Adds the neighbors with a lower rank, at most once as source and once as
+ * target. */
+static catena_status_t list_lower(const catena_neighborhood_t *neighborhood,
+                                  ctn_vector_t *lower)
 {
     uint32_t own = neighborhood->group->chain.place.rank;
-    size_t most = (size_t)neighborhood->sources + neighborhood->targets;
-    joined_t *joined = malloc((most + 1) * sizeof(*joined));
-    *count = 0;
-    for (int list = 0; joined != NULL && list < 2; list++) {
+    for (int list = 0; list < 2; list++) {
         uint32_t keys;
         ctn_edge_key_t *key = list == 0
                                   ? ctn_edge_keys(neighborhood->source,
                                                   neighborhood->sources, &keys)
                                   : ctn_edge_keys(neighborhood->target,
                                                   neighborhood->targets, &keys);
-        if (key == NULL) {
-            free(joined);
-            return NULL;
-        }
-        for (uint32_t i = 0; i < keys && key[i].rank < own; i++) {
-            if (i == 0 || key[i].rank != key[i - 1].rank) {
-                joined[(*count)++] = (joined_t){0, key[i].rank};
+        bool good = key != NULL;
+        for (uint32_t i = 0; good && i < keys && key[i].rank < own; i++) {
+            joined_t *joined = i == 0 || key[i].rank != key[i - 1].rank
+                                   ? ctn_vector_add(lower, sizeof(*joined))
+                                   : NULL;
+            good = joined != NULL || (i > 0 && key[i].rank == key[i - 1].rank);
+            if (joined != NULL) {
+                *joined = (joined_t){0, key[i].rank};
             }
         }
         free(key);
+        if (!good) {
+            return CATENA_ERR_NO_MEMORY;
+        }
     }
-    return joined;
+    return CATENA_OK;
 }
 
 /* ---- at rank 0 ---- */
@@ -95,19 +96,16 @@ catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
                                         uint64_t *components)
 {
     catena_group_t *group = neighborhood->group;
-    size_t count;
-    size_t came_count = 0;
-    void *came = NULL;
-    joined_t *joined = list_lower(neighborhood, &count);
-    catena_status_t status =
-        ctn_sparse_exchange(group, sizeof(*joined), joined != NULL ? count : 1,
-                            joined, &came, &came_count);
-    free(joined);
+    ctn_vector_t lower = {0};
+    ctn_vector_t came;
+    catena_status_t status = list_lower(neighborhood, &lower);
+    status =
+        ctn_sparse_exchange(group, status, &lower, sizeof(joined_t), &came);
     *components = 0;
     if (status == CATENA_OK && group->chain.place.rank == 0) {
-        status = count_components(group->chain.place.size, came, came_count,
-                                  components);
+        status = count_components(group->chain.place.size, came.item,
+                                  came.count, components);
     }
-    free(came);
+    ctn_vector_drop(&came);
     return ctn_neighbor_agree(group, status, 0, NULL, 1, components);
 }

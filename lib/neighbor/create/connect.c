@@ -186,24 +186,23 @@ static catena_status_t connect(links_t *links)
 {
     catena_group_t *group = links->neighborhood->group;
     size_t count = (size_t)links->outs + links->ins;
-    link_record_t *record = malloc((count + 1) * sizeof(*record));
-    if (record != NULL && links->to != NULL && links->from != NULL &&
-        take_memory(links) == CATENA_OK) {
-        fill_records(links, record);
-    } else { /* NULL: all ranks learn of it */
-        free(record);
-        record = NULL;
-        count = 1;
-    }
-    void *came = NULL;
-    size_t came_count = 0;
-    catena_status_t status = ctn_sparse_exchange(group, sizeof(*record), count,
-                                                 record, &came, &came_count);
-    free(record);
+    ctn_vector_t records = {0};
+    ctn_vector_t came;
+    catena_status_t status =
+        links->to != NULL && links->from != NULL &&
+                ctn_vector_reserve(&records, count + 1, sizeof(link_record_t))
+            ? take_memory(links)
+            : CATENA_ERR_NO_MEMORY;
     if (status == CATENA_OK) {
-        status = take_records(links, came, came_count);
-        free(came);
+        fill_records(links, records.item);
+        records.count = count;
     }
+    status = ctn_sparse_exchange(group, status, &records, sizeof(link_record_t),
+                                 &came);
+    if (status == CATENA_OK) {
+        status = take_records(links, came.item, came.count);
+    }
+    ctn_vector_drop(&came);
     status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
     if (status == CATENA_OK) {
         pair(links);

@@ -102,16 +102,10 @@ static catena_status_t check_targets(const catena_group_t *group,
 
 /* ---- exchange ---- */
 
-/** The records for both ends of each contributed edge. NULL: no memory. */
-static edge_end_t *list_ends(const contribution_t *contribution)
+/** Sets the records for both ends of each contributed edge. */
+static void list_ends(const contribution_t *contribution, edge_end_t *at)
 {
-    edge_end_t *edge_end =
-        malloc((2 * contribution->edges + 1) * sizeof(*edge_end));
-    if (edge_end == NULL) {
-        return NULL;
-    }
     size_t edge = 0;
-    edge_end_t *at = edge_end;
     for (int i = 0; i < contribution->count; i++) {
         uint32_t from = (uint32_t)contribution->nodes[i];
         for (int k = 0; k < contribution->degrees[i]; k++, edge++) {
@@ -122,7 +116,6 @@ static edge_end_t *list_ends(const contribution_t *contribution)
             *at++ = (edge_end_t){to, false, from, weight};
         }
     }
-    return edge_end;
 }
 
 /** Makes this rank's lists of the received records. */
@@ -150,18 +143,23 @@ static catena_status_t exchange(catena_group_t *group,
                                 const contribution_t *contribution,
                                 ctn_graph_t *graph)
 {
-    edge_end_t *edge_end = list_ends(contribution);
-    size_t count = edge_end != NULL ? 2 * contribution->edges
-                                    : 1; /* NULL: all ranks learn of it */
-    void *came = NULL;
-    size_t came_count = 0;
-    catena_status_t status = ctn_sparse_exchange(
-        group, sizeof(*edge_end), count, edge_end, &came, &came_count);
-    free(edge_end);
+    ctn_vector_t ends = {0};
+    ctn_vector_t came;
+    size_t count = 2 * contribution->edges;
+    catena_status_t status =
+        ctn_vector_reserve(&ends, count + 1, sizeof(edge_end_t))
+            ? CATENA_OK
+            : CATENA_ERR_NO_MEMORY;
     if (status == CATENA_OK) {
-        status = fill(came, came_count, graph);
-        free(came);
+        list_ends(contribution, ends.item);
+        ends.count = count;
     }
+    status =
+        ctn_sparse_exchange(group, status, &ends, sizeof(edge_end_t), &came);
+    if (status == CATENA_OK) {
+        status = fill(came.item, came.count, graph);
+    }
+    ctn_vector_drop(&came);
     return status;
 }
 

@@ -214,38 +214,36 @@ static catena_status_t exchange(match_t *match, side_t *source, side_t *target,
                                 uint32_t node)
 {
     size_t count = (size_t)source->keys + target->keys;
-    size_t came_count = 0;
-    void *came = NULL;
-    edge_record_t *record = malloc((count + 1) * sizeof(*record));
-    if (record != NULL && source->key != NULL && target->key != NULL) {
+    ctn_vector_t records = {0};
+    ctn_vector_t came;
+    catena_status_t status =
+        source->key != NULL && target->key != NULL &&
+                ctn_vector_reserve(&records, count + 1, sizeof(edge_record_t))
+            ? CATENA_OK
+            : CATENA_ERR_NO_MEMORY;
+    if (status == CATENA_OK) {
+        edge_record_t *record = records.item;
         fill_records(target, node, record);
         fill_records(source, node, record + target->keys);
-    } else { /* NULL: all ranks learn of it */
-        free(record);
-        record = NULL;
-        count = 1;
+        records.count = count;
     }
-    catena_status_t status =
-        ctn_sparse_exchange(match->neighborhood->group, sizeof(*record), count,
-                            record, &came, &came_count);
-    free(record);
-    if (status != CATENA_OK) {
-        return status;
+    status = ctn_sparse_exchange(match->neighborhood->group, status, &records,
+                                 sizeof(edge_record_t), &came);
+    edge_record_t *buffer = malloc((came.count + 1) * sizeof(*buffer));
+    if (status == CATENA_OK && buffer == NULL) {
+        status = CATENA_ERR_NO_MEMORY;
     }
-    edge_record_t *buffer = malloc((came_count + 1) * sizeof(*buffer));
-    if (buffer == NULL) {
-        free(came);
-        return CATENA_ERR_NO_MEMORY;
+    if (status == CATENA_OK) {
+        source->record = came.item;
+        source->count = partition(came.item, (uint32_t)came.count, buffer);
+        target->record = source->record + source->count;
+        target->count = (uint32_t)came.count - source->count;
+        compare(match, source);
+        compare(match, target);
     }
-    source->record = came;
-    source->count = partition(came, (uint32_t)came_count, buffer);
-    target->record = source->record + source->count;
-    target->count = (uint32_t)came_count - source->count;
-    compare(match, source);
-    compare(match, target);
     free(buffer);
-    free(came);
-    return CATENA_OK;
+    ctn_vector_drop(&came);
+    return status;
 }
 
 catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,

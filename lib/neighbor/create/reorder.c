@@ -62,15 +62,20 @@ static catena_status_t unpack(catena_neighborhood_t *neighborhood,
 static catena_status_t find_successor(catena_group_t *group, uint32_t place,
                                       uint32_t *successor)
 {
-    void *came = NULL;
-    size_t count = 0;
-    catena_status_t status =
-        ctn_sparse_exchange(group, sizeof(place), 1, &place, &came, &count);
-    if (status == CATENA_OK) {
-        status = count == 1 ? CATENA_OK : CATENA_ERR_ARG;
-        *successor = count == 1 ? *(const uint32_t *)came : 0;
-        free(came);
+    ctn_vector_t own = {0};
+    ctn_vector_t came;
+    uint32_t *record = ctn_vector_add(&own, sizeof(*record));
+    if (record != NULL) {
+        *record = place;
     }
+    catena_status_t status = ctn_sparse_exchange(
+        group, record != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY, &own,
+        sizeof(*record), &came);
+    if (status == CATENA_OK) {
+        status = came.count == 1 ? CATENA_OK : CATENA_ERR_ARG;
+        *successor = came.count == 1 ? *(const uint32_t *)came.item : 0;
+    }
+    ctn_vector_drop(&came);
     return status;
 }
 
@@ -85,22 +90,21 @@ static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t place)
         return status;
     }
     size_t count = (size_t)neighborhood->sources + neighborhood->targets;
-    moved_t *moved = malloc((count + 1) * sizeof(*moved));
-    if (moved != NULL) {
-        moved_t *at =
-            pack(moved, neighborhood->source, neighborhood->sources, false, to);
+    ctn_vector_t lists = {0};
+    ctn_vector_t came;
+    if (ctn_vector_reserve(&lists, count + 1, sizeof(moved_t))) {
+        moved_t *at = pack(lists.item, neighborhood->source,
+                           neighborhood->sources, false, to);
         pack(at, neighborhood->target, neighborhood->targets, true, to);
+        lists.count = count;
+    } else {
+        status = CATENA_ERR_NO_MEMORY;
     }
-    void *came = NULL;
-    size_t came_count = 0;
-    status =
-        ctn_sparse_exchange(group, sizeof(*moved), moved != NULL ? count : 1,
-                            moved, &came, &came_count);
-    free(moved);
+    status = ctn_sparse_exchange(group, status, &lists, sizeof(moved_t), &came);
     if (status == CATENA_OK) {
-        status = unpack(neighborhood, came, came_count);
-        free(came);
+        status = unpack(neighborhood, came.item, came.count);
     }
+    ctn_vector_drop(&came);
     return ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
 }
 

@@ -406,8 +406,8 @@ static catena_status_t connect(making_t *m)
     catena_group_t *group = m->leading->neighborhood->group;
     ctn_vector_t came = {0};
     lead(m);
-    ctn_sparse_exchange_vector(group, &m->status, &m->records, sizeof(record_t),
-                               &came);
+    m->status = ctn_sparse_exchange(group, m->status, &m->records,
+                                    sizeof(record_t), &came);
     if (m->status == CATENA_OK) {
         take_records(m, &came);
     }

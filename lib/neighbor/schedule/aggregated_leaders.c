@@ -306,8 +306,9 @@ void ctn_leading_find(catena_neighborhood_t *neighborhood,
         }
         ctn_vector_drop(&came);
         if (exchange < EXCHANGES) {
-            ctn_sparse_exchange_vector(group, &leading->status, &records,
-                                       sizeof(ctn_lead_record_t), &came);
+            leading->status =
+                ctn_sparse_exchange(group, leading->status, &records,
+                                    sizeof(ctn_lead_record_t), &came);
         }
     }
 }

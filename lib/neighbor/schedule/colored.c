@@ -255,14 +255,14 @@ static void iterate(coloring_t *c, uint64_t heaviest)
     if (c->status == CATENA_OK) {
         propose(c, first ? heaviest : (heaviest + 1) / 2, &proposals);
     }
-    ctn_sparse_exchange_vector(group, &c->status, &proposals,
-                               sizeof(proposal_t), &came);
+    c->status = ctn_sparse_exchange(group, c->status, &proposals,
+                                    sizeof(proposal_t), &came);
     if (c->status == CATENA_OK) {
         answer_proposals(c, &came, &answers);
     }
     ctn_vector_drop(&came);
-    ctn_sparse_exchange_vector(group, &c->status, &answers, sizeof(answer_t),
-                               &came);
+    c->status = ctn_sparse_exchange(group, c->status, &answers,
+                                    sizeof(answer_t), &came);
     if (c->status == CATENA_OK) {
         take_answers(c, &came);
     }

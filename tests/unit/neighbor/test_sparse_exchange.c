@@ -61,22 +61,23 @@ static void check_came(job_t *job, const uint32_t *came, size_t count)
 static void exchange_records(job_t *job)
 {
     uint32_t count = count_of(job, job->rank);
-    uint32_t *record = malloc((count * words + 1) * sizeof(*record));
+    size_t bytes = words * sizeof(uint32_t);
+    ctn_vector_t records = {0};
+    ctn_vector_t came;
     for (uint32_t i = 0; i < count; i++) {
-        fill(record + i * words, target_of(job, job->rank, i), job->rank, i);
+        fill(ctn_vector_add(&records, bytes), target_of(job, job->rank, i),
+             job->rank, i);
     }
     bool none = exhausted && job->rank == job->size - 1;
-    void *came = NULL;
-    size_t came_count = 0;
     catena_status_t status = ctn_sparse_exchange(
-        job->context->world, words * sizeof(*record), none ? 1 : count,
-        none ? NULL : record, &came, &came_count);
+        job->context->world, none ? CATENA_ERR_NO_MEMORY : CATENA_OK, &records,
+        bytes, &came);
     JOB_CHECK(job, status == (exhausted ? CATENA_ERR_NO_MEMORY : CATENA_OK));
+    JOB_CHECK(job, status == CATENA_OK || came.count == 0);
     if (status == CATENA_OK) {
-        check_came(job, came, came_count);
+        check_came(job, came.item, came.count);
     }
-    free(came);
-    free(record);
+    ctn_vector_drop(&came);
 }
 
 START_TEST(records)
