@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/inline.h"
-#include "neighbor/call/inline.h"
 #include "neighbor/schedule/aggregate.h"
 
 /* ---- what stays the same over all starts ---- */
@@ -213,7 +211,7 @@ CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
 
 /** Begins an operation: selects its path, and sends all messages if that is the
  * inline path. */
-CTN_HOT static ctn_step_t begin(ctn_op_t *op)
+CTN_HOT ctn_step_t ctn_exchange_begin(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
@@ -252,7 +250,7 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
 
 /** Receives the messages of the inline path. A message of an unexpected length
  * takes the general path, which reports the mismatch. */
-CTN_HOT static ctn_step_t receive_inline(ctn_op_t *op)
+CTN_HOT ctn_step_t ctn_exchange_inlined(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
@@ -285,7 +283,7 @@ CTN_HOT static ctn_step_t receive_inline(ctn_op_t *op)
  * the substitutes to their targets when no data there are still to be sent. An
  * error of this rank alone is reported only now, when no other rank needs its
  * messages. */
-static ctn_step_t finalize(ctn_op_t *op)
+ctn_step_t ctn_exchange_finalize(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
@@ -307,11 +305,7 @@ static ctn_step_t finalize(ctn_op_t *op)
                                           : ctn_op_fail(op, execution->status);
 }
 
-const ctn_phase_t ctn_exchange_phases[] = {{"begin", begin},
-                                           {"short messages", receive_inline},
-                                           {"exchange", ctn_exchange_rounds},
-                                           {"finalize", finalize},
-                                           {NULL, NULL}};
+const ctn_phase_t ctn_exchange_phases[] = {CTN_EXCHANGE_PHASES, {NULL, NULL}};
 
 /** Frees all substitutes. */
 static void drop_substitutes(ctn_op_t *op, ctn_execution_t *execution)

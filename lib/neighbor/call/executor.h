@@ -164,8 +164,17 @@ typedef struct ctn_exchange {
     ctn_execution_t *execution;
 } ctn_exchange_t;
 
-/* Indices in ctn_exchange_phases: the phase that receives inline messages, and
- * the end of the list. */
+/* The phases of an exchange; some have other ones behind them. */
+ctn_step_t ctn_exchange_begin(ctn_op_t *op);
+ctn_step_t ctn_exchange_inlined(ctn_op_t *op);
+ctn_step_t ctn_exchange_rounds(ctn_op_t *op); /* call/executor.c */
+ctn_step_t ctn_exchange_finalize(ctn_op_t *op);
+/* clang-format off */
+#define CTN_EXCHANGE_PHASES                                                    \
+    {"begin", ctn_exchange_begin}, {"short messages", ctn_exchange_inlined},   \
+    {"exchange", ctn_exchange_rounds}, {"finalize", ctn_exchange_finalize}
+/* clang-format on */
+/* Indices: the phase that receives inline messages, and the end of these. */
 enum { CTN_EXCHANGE_SHORT = 1, CTN_EXCHANGE_END = 4 };
 extern const ctn_phase_t ctn_exchange_phases[];
 /* For the ctn_algorithm_t of a collective. */
@@ -192,11 +201,7 @@ const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x);
 catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
                                   uint64_t missing);
 
-/* ---- call/executor.c: rounds ---- */
-
-/** A phase: all rounds of a schedule. */
-ctn_step_t ctn_exchange_rounds(ctn_op_t *op);
-/** Begins to receive message receive[m] of the schedule. */
+/** call/executor.c: begins to receive message receive[m] of the schedule. */
 catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
 
 /* ---- call/execution_memory.c: memory ---- */

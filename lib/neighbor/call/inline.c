@@ -1,252 +1,12 @@
-/* The inline path (call/inline.h): its creation, its credit, its messages, and
- * the calls and requests that take it without phases. */
+/* The inline path (call/inline.h): its credit, its messages, and the calls and
+ * requests that take it without phases. */
 
 #include "neighbor/call/inline.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "exec/inline.h"
 #include "neighbor/call/call.h"
-
-/* ---- creation ---- */
-
-/** Whether each peer has links in both directions. Else receivers would have to
- * send counts of complete operations. */
-static bool leads_both_ways(const ctn_schedule_t *schedule)
-{
-    for (uint32_t i = 0; i < schedule->ins; i++) {
-        if (schedule->in[i].reverse == NULL) {
-            return false;
-        }
-    }
-    for (uint32_t o = 0; o < schedule->outs; o++) {
-        uint32_t i = 0;
-        while (i < schedule->ins &&
-               schedule->in[i].peer.rank != schedule->out[o].peer.rank) {
-            i++;
-        }
-        if (i == schedule->ins) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/** Whether a peer is on this node and connected. */
-static bool is_mapped(const ctn_link_peer_t *peer)
-{
-    return peer->local && peer->endpoint != NULL;
-}
-
-/** Whether a schedule may use the inline path. */
-static bool suits(const catena_neighborhood_t *neighborhood,
-                  const ctn_schedule_t *schedule)
-{
-    bool local = true;
-    for (uint32_t i = 0; i < schedule->ins; i++) {
-        local = local && is_mapped(&schedule->in[i].peer);
-    }
-    for (uint32_t o = 0; o < schedule->outs; o++) {
-        local = local && is_mapped(&schedule->out[o].peer);
-    }
-    return local &&
-           schedule ==
-               neighborhood->schedule[CTN_NEIGHBOR_DIRECT][schedule->pattern] &&
-           schedule->outs > 0 &&
-           schedule->outs <= CTN_NEIGHBOR_INLINE_MESSAGES &&
-           schedule->ins <= CTN_NEIGHBOR_INLINE_MESSAGES &&
-           leads_both_ways(schedule);
-}
-
-/** The index of a link's edge in the list of targets. The blocks of a schedule
- * do not tell: with allgather all targets get the same one. */
-static uint32_t target_of(const catena_neighborhood_t *neighborhood,
-                          uint32_t link)
-{
-    uint32_t i = 0;
-    while (neighborhood->target[i].link != link) {
-        i++;
-    }
-    return i;
-}
-
-/** Sets the link ends of a path. */
-static void set_ends(const catena_neighborhood_t *neighborhood,
-                     const ctn_schedule_t *schedule, ctn_inline_end_t *end)
-{
-    for (uint32_t m = 0; m < schedule->sends; m++) {
-        uint32_t link = schedule->send[m].link;
-        const ctn_link_out_t *out = &schedule->out[link];
-        ctn_endpoint_t *to = out->peer.endpoint;
-        *end++ = (ctn_inline_end_t){.slots = ctn_pointer(to, out->slots),
-                                    .eager = ctn_pointer(to, out->eager),
-                                    .arena = ctn_pointer(to, 0),
-                                    .control = out->control,
-                                    .eager_bytes = out->eager_bytes,
-                                    .neighbor = target_of(neighborhood, link)};
-    }
-    for (uint32_t m = 0; m < schedule->receives; m++) {
-        const ctn_schedule_message_t *message = &schedule->receive[m];
-        const ctn_link_in_t *in = &schedule->in[message->link];
-        ctn_endpoint_t *from = in->peer.endpoint;
-        *end++ = (ctn_inline_end_t){.slots = in->slots,
-                                    .eager = in->eager,
-                                    .arena = ctn_pointer(from, 0),
-                                    .control = ctn_pointer(from, in->control),
-                                    .eager_bytes = in->eager_bytes,
-                                    .neighbor =
-                                        schedule->block[message->first].index};
-    }
-}
-
-/** Creates the inline path of a schedule that suits it. NULL: no memory. */
-static ctn_inline_path_t *make(const catena_neighborhood_t *neighborhood,
-                               const ctn_schedule_t *schedule)
-{
-    size_t ends = (size_t)schedule->sends + schedule->receives;
-    ctn_inline_path_t *path =
-        malloc(sizeof(*path) + ends * sizeof(ctn_inline_end_t));
-    if (path == NULL) { /* the general path is used */
-        return NULL;
-    }
-    *path = (ctn_inline_path_t){
-        .sends = schedule->sends,
-        .receives = schedule->receives,
-        .most_bytes = UINT32_MAX,
-        .out = schedule->out,
-        .in = schedule->in,
-    };
-    set_ends(neighborhood, schedule, path->end);
-    for (uint32_t i = 0; i < ends; i++) {
-        uint32_t bytes = path->end[i].eager_bytes;
-        path->most_bytes = bytes < path->most_bytes ? bytes : path->most_bytes;
-    }
-    return path;
-}
-
-/** The inline path that a schedule may take: message m of the path is its send
- * or receive m. Created on first use. NULL: the schedule is not suited, or no
- * memory. */
-static ctn_inline_path_t *path_of(catena_neighborhood_t *neighborhood,
-                                  const ctn_schedule_t *schedule)
-{
-    if (!suits(neighborhood, schedule)) {
-        return NULL;
-    }
-    if (neighborhood->path == NULL) {
-        neighborhood->path = make(neighborhood, schedule);
-    }
-    return neighborhood->path;
-}
-
-/* ---- calls ---- */
-
-/** Whether all blocks are uniform and dense. */
-static bool is_uniform(const ctn_exchange_t *x)
-{
-    return !ctn_neighbor_varies(x->collective) &&
-           x->send.bytes == x->recv.bytes && x->send.type->dense &&
-           x->recv.type->dense;
-}
-
-/** Whether uniform, dense blocks can be zero-copy sends, and are long enough
- * for that. Sets the offset of the first one. */
-static bool may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
-                      ctn_inline_exchange_t *x)
-{
-    if (x->blocks != NULL || x->in_place || x->send_step < 0 ||
-        (x->bytes <= path->most_bytes &&
-         !ctn_link_uses_posted(exec, x->bytes))) {
-        return false;
-    }
-    size_t before = (size_t)x->send_step * path->end[path->sends - 1].neighbor;
-    return ctn_heap_contains(exec->heap, x->send, before + x->bytes,
-                             &x->zcopy_offset);
-}
-
-/** Enters a call with uniform blocks into the call cache. Not with derived
- * types: they may be freed, and others may take their address. */
-static void fill_cache(const ctn_exchange_t *x, ctn_inline_path_t *path)
-{
-    const ctn_schedule_t *schedule = x->execution->schedule;
-    ctn_inline_call_cache_t *cache = &path->cache[schedule->pattern];
-    if (x->inlined.blocks != NULL || x->in_place || x->send.type->derived ||
-        x->recv.type->derived) {
-        return;
-    }
-    *cache = (ctn_inline_call_cache_t){
-        .collective = x->collective,
-        .send_type = x->send.type,
-        .recv_type = x->recv.type,
-        .send_count = x->send.bytes / x->send.type->bytes,
-        .recv_count = x->recv.bytes / x->recv.type->bytes,
-        .schedule = schedule,
-        .exchange = x->inlined,
-    };
-}
-
-/** The length of the longest block of all messages. 0: one is empty, or not
- * contiguous. */
-static size_t longest(const ctn_execution_t *execution)
-{
-    const ctn_schedule_t *schedule = execution->schedule;
-    size_t most = 0;
-    for (uint32_t m = 0; m < schedule->sends + schedule->receives; m++) {
-        const ctn_span_t *block =
-            m < schedule->sends ? execution->send[m].block
-                                : execution->receive[m - schedule->sends].block;
-        if (block->bytes == 0 || block->type != NULL) {
-            return 0;
-        }
-        most = block->bytes > most ? block->bytes : most;
-    }
-    return most;
-}
-
-void ctn_inline_set(ctn_exchange_t *x)
-{
-    const ctn_schedule_t *schedule = x->execution->schedule;
-    ctn_inline_path_t *path =
-        x->execution->remote || schedule->is_hello ||
-                (x->in_place && schedule->local_copies > 0) ||
-                ctn_neighbor_reduces(x->collective)
-            ? NULL
-            : path_of(x->neighborhood, schedule);
-    /* From CTN_LINK_POSTED on, counts of flags are no lengths. */
-    size_t most = path != NULL ? longest(x->execution) : 0;
-    x->path = NULL;
-    if (most == 0 || most >= CTN_LINK_POSTED) {
-        return;
-    }
-    bool uniform = is_uniform(x);
-    bool one = schedule->pattern == CTN_PATTERN_ALLGATHER;
-    x->inlined = (ctn_inline_exchange_t){
-        .end = path->end,
-        .send = x->send.base,
-        .recv = x->recv.base,
-        .send_step = one ? 0 : x->send.step,
-        .recv_step = x->recv.step,
-        .bytes = most,
-        .blocks = uniform ? NULL : x->execution,
-        .local_copies = uniform && schedule->local_copies > 0 ? schedule : NULL,
-        .sends = path->sends,
-        .receives = path->receives,
-        .in_place = x->in_place};
-    x->inlined.zcopy = may_zcopy(x->neighborhood->exec, path, &x->inlined);
-    if (most <= path->most_bytes || x->inlined.zcopy) {
-        x->path = path;
-        fill_cache(x, path);
-    }
-}
-
-void ctn_inline_forget(catena_neighborhood_t *neighborhood)
-{
-    for (int pattern = 0; neighborhood->path != NULL && pattern < CTN_PATTERNS;
-         pattern++) {
-        neighborhood->path->cache[pattern].collective = NULL;
-    }
-}
 
 /* ---- credits ---- */
 
@@ -305,6 +65,19 @@ CTN_HOT void ctn_inline_all_received(catena_neighborhood_t *neighborhood,
 }
 
 /* ---- copying ---- */
+
+bool ctn_inline_may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
+                          ctn_inline_exchange_t *x)
+{
+    if (x->blocks != NULL || x->in_place || x->send_step < 0 ||
+        (x->bytes <= path->most_bytes &&
+         !ctn_link_uses_posted(exec, x->bytes))) {
+        return false;
+    }
+    size_t before = (size_t)x->send_step * path->end[path->sends - 1].neighbor;
+    return ctn_heap_contains(exec->heap, x->send, before + x->bytes,
+                             &x->zcopy_offset);
+}
 
 /** Copies a block of 1 to 15 bytes. */
 static inline void copy_short(unsigned char *target,
@@ -642,7 +415,7 @@ CTN_HOT_POLL bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
     /* The caller's buffers. catena writes only to receive buffers. */
     x->send = (unsigned char *)(uintptr_t)args->send.buffer;
     x->recv = (unsigned char *)(uintptr_t)args->recv.buffer;
-    x->zcopy = may_zcopy(exec, path, x);
+    x->zcopy = ctn_inline_may_zcopy(exec, path, x);
     if ((x->bytes > path->most_bytes && !x->zcopy) ||
         !take_number(neighborhood, path->in, &seq)) {
         return false;

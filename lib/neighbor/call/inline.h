@@ -74,9 +74,21 @@ typedef struct ctn_inline_path {
 
 struct ctn_exchange;
 
+/* ---- call/inline_path.c ---- */
+
 /** Describes a call whose messages are set on the inline path, if it can take
  * that: sets x->path, x->inlined, and the call cache. */
 void ctn_inline_set(struct ctn_exchange *x);
+
+/** Forgets all calls: others may use other schedules now. */
+void ctn_inline_forget(catena_neighborhood_t *neighborhood);
+
+/* ---- call/inline.c ---- */
+
+/** Whether uniform, dense blocks can be zero-copy sends, and are long enough
+ * for that. Sets the offset of the first one. */
+bool ctn_inline_may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
+                          ctn_inline_exchange_t *x);
 
 /** To be called before the general path uses the links: tells them the credit
  * that the inline path has gained. */
@@ -101,9 +113,6 @@ void ctn_inline_all_received(catena_neighborhood_t *neighborhood, uint64_t seq);
 
 /** Whether zero-copy sends have not been read yet. */
 bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq);
-
-/** Forgets all calls: others may use other schedules now. */
-void ctn_inline_forget(catena_neighborhood_t *neighborhood);
 
 /** Runs a blocking call inline if it is in the call cache. False: nothing has
  * been done. */

@@ -222,28 +222,6 @@ static void release(own_links_t *own)
 /* ---- connecting: the phases of an exchange with the schedule own->hello, then
  * send_ends and receive_ends ---- */
 
-static ctn_step_t begin(ctn_op_t *op)
-{
-    return ctn_exchange_phases[0].run(op);
-}
-
-/** In place of receive_inline: the hello does not take the inline path. */
-static ctn_step_t pass(ctn_op_t *op)
-{
-    (void)op;
-    return CTN_STEP_NEXT;
-}
-
-static ctn_step_t exchange(ctn_op_t *op)
-{
-    return ctn_exchange_phases[2].run(op);
-}
-
-static ctn_step_t finalize(ctn_op_t *op)
-{
-    return ctn_exchange_phases[3].run(op);
-}
-
 /** Receiver: the hello of each sender has arrived; tells the senders where they
  * may write. */
 static ctn_step_t send_ends(ctn_op_t *op)
@@ -314,10 +292,7 @@ static void finish(ctn_op_t *op)
     ctn_sequence_open(&own->neighborhood.sequence, CTN_LINK_FLIGHT);
 }
 
-static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"short messages", pass},
-                                     {"exchange", exchange},
-                                     {"finalize", finalize},
+static const ctn_phase_t phases[] = {CTN_EXCHANGE_PHASES,
                                      {"send ends", send_ends},
                                      {"receive ends", receive_ends},
                                      {NULL, NULL}};
