@@ -275,13 +275,6 @@ catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport)
     return status;
 }
 
-void ctn_exec_deliver(ctn_exec_t *exec)
-{
-    if (exec->virtual_time) {
-        (void)ctn_exec_flush(exec, exec->local);
-    }
-}
-
 catena_status_t ctn_op_run(ctn_exec_t *exec, ctn_op_t *op)
 {
     if (op == NULL) {

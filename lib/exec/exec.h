@@ -498,10 +498,6 @@ void ctn_exec_pass_time(ctn_exec_t *exec);
 /** Wait until all puts of this rank by `transport` are at their targets.
  * @return OK, or the error that has ended the context */
 catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport);
-/** Wait until all stores of this rank to its node are visible to the other
- * ranks. This waits in the simulator only, where stores may be slow: a
- * processor keeps its stores in order. */
-void ctn_exec_deliver(ctn_exec_t *exec);
 
 /** Nanoseconds since an arbitrary moment; in the simulator virtual ones. */
 uint64_t ctn_exec_time(ctn_exec_t *exec);

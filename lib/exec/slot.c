@@ -6,7 +6,7 @@ catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
                                ctn_endpoint_t **endpoint)
 {
     ctn_exec_t *exec = op->exec;
-    return op->sequence->network_only && !exec->virtual_time
+    return op->sequence->network_only
                ? exec->network->ops->connect(exec->network, process, endpoint)
                : ctn_exec_connect(exec, process, endpoint);
 }

@@ -241,19 +241,18 @@ static bool ready(const ctn_op_t *op)
             duplicates_in(found)->users.count == 0);
 }
 
-/** Flush words that no operation waits for. The simulator delays stores on the
- * node, so these are always flushed there; processors keep stores in order. The
- * network is flushed only if such words were sent. */
+/** Flush words that no operation waits for. Stores on the node are always
+ * flushed: that costs nothing where processors keep them in order. The network
+ * is flushed only if such words were sent. */
 static ctn_step_t flush(ctn_op_t *op)
 {
     const teardown_t *teardown = ctn_op_state(op);
     ctn_transport_t *local = op->exec->local;
     ctn_transport_t *network = op->exec->network;
+    bool words = teardown->flush_words || op->exec->needs_flush;
     catena_status_t status = CATENA_OK;
-    if (op->exec->virtual_time) {
-        (void)local->ops->flush(local, &op->pending);
-    } else if ((teardown->flush_words || op->exec->needs_flush) &&
-               network != NULL) {
+    (void)local->ops->flush(local, &op->pending);
+    if (words && network != NULL && network != local) {
         status = network->ops->flush(network, &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);

@@ -135,10 +135,15 @@ void ctn_alltoall_release(ctn_op_t *op)
 /* ---- calls ---- */
 
 /** Hold a reference of each type, and for alltoallw copy the arrays of their
- * handles: the caller may free both before the operation ends. */
+ * handles: the caller may free both before the operation ends. Predefined types
+ * stay anyway. */
 static catena_status_t hold_types(ctn_alltoall_t *call)
 {
     ctn_blocks_t *sides[] = {&call->send, &call->receive};
+    if (call->receive.types == NULL && !call->send.type->derived &&
+        !call->receive.type->derived) {
+        return CATENA_OK;
+    }
     uint32_t p = call->group->chain.place.size;
     uint32_t each = call->receive.types != NULL ? p : 1;
     call->held = malloc(2 * (size_t)each * sizeof(catena_type_t));
