@@ -1,7 +1,7 @@
 #ifndef CTN_TOPO_TOPO_H
 #define CTN_TOPO_TOPO_H
 
-#include "exec/span.h"
+#include "exec/transfer.h"
 #include "group/group.h"
 #include "topo/node.h"
 
@@ -51,16 +51,6 @@ typedef struct ctn_leader_ring_round {
     ctn_node_leader_t to;   /* to the right */
     ctn_node_leader_t from; /* to the left */
 } ctn_leader_ring_round_t;
-
-/** CTS: what peer `p` of a group allows a member to send to it. The peer writes
- * it to cts_table[generation][p] of the member. There is one for each pair,
- * because peers may run any number of rounds ahead. Pages that are never
- * written use no memory, but count against the heap's limit. */
-typedef struct ctn_cts {
-    uint64_t word;   /* sequence flag */
-    uint64_t offset; /* of the peer's buffer in its arena, or CTN_STAGED */
-    uint64_t bytes;  /* that the peer's buffer takes */
-} ctn_cts_t;
 
 /* Eager rows: a member's small blocks for all members of its node, see
  * coll/alltoall/eager_rows.c. A row begins with a word. There are classes of
@@ -222,6 +212,10 @@ typedef struct ctn_topo {
     /* The member table and the memory that belongs to it. */
     ctn_built_t member_table_state;
     ctn_member_table_t member_table;
+    /* Peer p of the group writes its CTS to cts_table[generation][p]. There is
+     * one for each pair, because peers may run any number of rounds ahead.
+     * Pages that are never written use no memory, but count against the heap's
+     * limit. */
     ctn_cts_t *cts_table; /* this member's, [generation][size]; its rows follow
                              unless the host is oversubscribed */
     unsigned char **rows; /* eager rows of the members on this node, by local

@@ -99,15 +99,9 @@ static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
 
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
-    /* Not after a failure, since peers may still write to the staging buffers;
-     * but after a failure that is clean (op->clean) they do not. */
-    for (uint32_t slot = 0; x->staging != NULL && slot < x->slots &&
-                            (op->status == CATENA_OK || op->clean);
-         slot++) {
-        ctn_exec_free(op->exec, x->staging[slot]);
+    for (uint32_t slot = 0; x->transfer != NULL && slot < x->slots; slot++) {
+        ctn_transfer_recv_close(op, &x->transfer[slot].recv);
     }
-    free(x->staging);
-    x->staging = NULL;
     for (uint32_t slot = 0;
          x->has_posted && slot < x->slots && op->status != CATENA_OK; slot++) {
         for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
@@ -115,8 +109,8 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
                                &ctn_op_slot(op, slot)->word[word]);
         }
     }
-    free(x->expected);
-    x->expected = NULL;
+    free(x->transfer);
+    x->transfer = NULL;
 }
 
 /* ---- the rounds of a slot ---- */
@@ -153,13 +147,6 @@ static inline bool is_mismatched(const ctn_pairwise_t *x, uint32_t round)
                                &x->posted, pairwise_receive_peer(x, round));
 }
 
-/** Prepare for the next round to receive in. */
-static void forget_round(ctn_pairwise_stream_t *stream)
-{
-    stream->fragments_received = 0;
-    stream->prepared = false;
-}
-
 /** Whether a slot has another round with something to receive; *turn is
  * advanced to it. */
 static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
@@ -174,7 +161,7 @@ static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
                               pairwise_receive_peer(x, round)) == 0)) {
         ++*turn;
         round += x->slots;
-        forget_round(&x->stream[slot]);
+        x->stream[slot].prepared = false;
     }
     return round < x->limit;
 }
@@ -201,7 +188,7 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         got = ctn_pairwise_receive(op, x, slot);
         if (got == CTN_STEP_NEXT) {
             stream->receive_turn++;
-            forget_round(stream);
+            stream->prepared = false;
             moved = true;
             if (has_receive(x, slot, &stream->receive_turn)) {
                 got = ctn_pairwise_send_cts(op, x, slot);

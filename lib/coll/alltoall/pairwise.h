@@ -12,13 +12,11 @@
 #define CTN_PAIRWISE_SLOTS CTN_PICK(64u, 8u)
 #define CTN_PAIRWISE_EAGER_SLOTS CTN_PICK(32u, 4u)
 /** The sequence flags of these rounds hold the turn modulo this. */
-#define CTN_PAIRWISE_TURNS CTN_PICK(2048u, 2u)
+#define CTN_PAIRWISE_TURNS CTN_PICK(1024u, 2u)
 /** Largest blocks that are sent eagerly on a node; and on an oversubscribed
  * host. */
 #define CTN_LOCAL_EAGER_BYTES CTN_PICK(512u, 256u)
 #define CTN_OVERSUBSCRIBED_EAGER_BYTES CTN_PICK(1024u, 512u)
-/** A fragment of a large block that passes through staging buffers. */
-#define CTN_LARGE_FRAGMENT_BYTES CTN_PICK(65536u, 4096u)
 
 /* Exchange of blocks between members in rounds: in each round a member sends to
  * one partner and receives from one. It implements the direct alltoalls, the
@@ -32,10 +30,9 @@
  *               (<= CTN_LOCAL_EAGER_BYTES or
  *               CTN_OVERSUBSCRIBED_EAGER_BYTES on a node,
  *               CTN_REMOTE_EAGER_BYTES between nodes)
- *   rendezvous  after the receiver's CTS: directly into its buffer if that is
- *               contiguous memory in its heap, else staged in fragments, in
- *               the eager buffer or, for large blocks, in memory that the
- *               receiver allocates
+ *   rendezvous  a transfer (exec/transfer.h) after the receiver's CTS; staging
+ *               buffers are the eager buffer or, for large blocks, memory that
+ *               the receiver allocates
  * Words and CTS hold the length of the block. If sender and receiver have
  * different lengths, no data reach the receive buffer; the exchange goes on and
  * ends with an error on the receiver, and also on the sender if it gets a CTS:
@@ -75,11 +72,6 @@ _Static_assert(CTN_LOCAL_EAGER_BYTES <= CTN_SMALL_EAGER_BYTES &&
                    CTN_OVERSUBSCRIBED_EAGER_BYTES <= CTN_SMALL_EAGER_BYTES,
                "a block that is eager on a node fits every eager buffer");
 
-/* CTN_LARGE_FRAGMENT_BYTES, the fragments of large staged blocks: long enough
- * for few messages, short enough that two stay in a cache. */
-_Static_assert(CTN_LARGE_FRAGMENT_BYTES <= CTN_STAGING_BYTES,
-               "a large fragment fits a staging buffer");
-
 /** The partners in each round. */
 typedef enum ctn_round_order {
     /* In round j member i exchanges with member (j - i) mod n in both
@@ -96,35 +88,25 @@ typedef struct ctn_round {
     ctn_span_t block;
 } ctn_round_t;
 
-/** Where a rendezvous writes the block. */
-typedef enum ctn_pairwise_target {
-    CTN_TARGET_BUFFER, /* directly into the receiver's buffer */
-    CTN_TARGET_EAGER,  /* in fragments into the eager buffer of the slot */
-    CTN_TARGET_STAGING /* in larger fragments into memory allocated for it */
-} ctn_pairwise_target_t;
-
 /** Progress of one slot. The round of a turn is slot + turn * W; so polls, each
  * of which checks all slots, need no divisions. */
 typedef struct ctn_pairwise_stream {
-    uint32_t send_turn;          /* the turn to send in */
-    uint32_t receive_turn;       /* the turn to receive in */
-    uint32_t fragments_sent;     /* of send_turn, if its block has fragments */
-    uint32_t fragments_received; /* of receive_turn */
-    uint8_t send_target;         /* ctn_pairwise_target_t of send_turn */
-    uint8_t target;              /* and of receive_turn */
-    uint8_t posted_fragments;    /* bit i: the fragment that word i of the slot
-                                    signals has a posted receive buffer */
+    uint32_t send_turn;      /* the turn to send in */
+    uint32_t receive_turn;   /* the turn to receive in */
+    uint32_t fragments_sent; /* of send_turn, if its block is a transfer */
+    uint8_t send_shift;      /* binary logarithm of their bytes */
+    bool posted; /* a receive was posted for the eager block of receive_turn */
     bool prepared; /* the CTS of receive_turn, if it needs one, has been sent */
     bool late_cts; /* in turn 0 a CTS was sent in a long wait for an eager
                       block */
 } ctn_pairwise_stream_t;
 
-/** Where a posted fragment of a block of a derived type is unpacked. */
-typedef struct ctn_pairwise_posted {
-    ctn_exec_t *exec;
-    ctn_span_t block;
-    size_t from; /* position of the fragment in the block's stream */
-} ctn_pairwise_posted_t;
+/** What a slot receives by a rendezvous. */
+typedef struct ctn_pairwise_transfer {
+    ctn_transfer_recv_t recv;
+    ctn_posted_span_t
+        records[CTN_STAGING_FRAGMENTS]; /* also for eager blocks */
+} ctn_pairwise_transfer_t;
 
 /** State of one exchange on this member. */
 typedef struct ctn_pairwise {
@@ -154,10 +136,7 @@ typedef struct ctn_pairwise {
     bool opened;     /* the first call has sent every CTS that turn 0 needs */
     bool has_posted; /* receives may be posted at the network */
     uint64_t open;   /* mask of the slots with unfinished rounds */
-    unsigned char **staging; /* [slots] in the heap: incoming large fragments,
-                                or NULL; allocated on first use */
-    ctn_pairwise_posted_t *expected; /* [slots][CTN_EAGER_FRAGMENTS], or NULL;
-                                        allocated on first use */
+    ctn_pairwise_transfer_t *transfer; /* [slots]; allocated on first use */
     ctn_pairwise_stream_t stream[CTN_PAIRWISE_SLOTS];
     ctn_eager_rows_t rows; /* if by_eager_rows */
     ctn_posted_t posted;   /* if by_posted */
@@ -167,8 +146,7 @@ typedef struct ctn_pairwise {
  * before ctn_pairwise_begin. */
 static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
 {
-    exchange->staging = NULL;
-    exchange->expected = NULL;
+    exchange->transfer = NULL;
     exchange->has_posted = false;
 }
 

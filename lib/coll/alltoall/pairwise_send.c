@@ -12,112 +12,35 @@ typedef struct outgoing {
     ctn_endpoint_t *endpoint;
 } outgoing_t;
 
-/** Put `bytes` of the block, from position `from` of its stream on, to `offset`
- * of the peer's arena, with `count` in word `word` of the slot. As
- * ctn_put_spans. */
-static int put(ctn_op_t *op, const outgoing_t *out, size_t from, size_t bytes,
-               uint64_t offset, uint32_t word, uint32_t count)
-{
-    ctn_put_t put = {.endpoint = out->endpoint,
-                     .offset = offset,
-                     .word = ctn_slot_word_offset(op->sequence, out->to,
-                                                  op->seq, out->slot, word),
-                     .value = ctn_flag(op->seq, count)};
-    ctn_span_cursor_t cursor = {&out->block, from};
-    return ctn_put_spans(op, &put, &cursor, bytes);
-}
-
-/** Offset in the peer's arena of the slot's eager buffer. */
-static uint64_t eager_at(const ctn_op_t *op, const ctn_pairwise_t *x,
-                         const outgoing_t *out)
-{
-    return out->to.offset + ctn_group_eager(x->topo->group, op->seq, out->slot);
-}
-
-/** Send an inline or eager block; as put. */
+/** Send an inline or eager block. As ctn_put_spans. */
 static int put_eager(ctn_op_t *op, const ctn_pairwise_t *x,
                      const outgoing_t *out, pairwise_protocol_t protocol)
 {
-    uint64_t offset =
-        protocol == PAIRWISE_INLINE
-            ? ctn_slot_data_offset(op->sequence, out->to, op->seq, out->slot)
-            : eager_at(op, x, out);
-    return put(op, out, 0, out->block.bytes, offset, 0,
-               pairwise_eager_count(out->stream->send_turn, out->block.bytes));
+    ctn_put_t put = {
+        .endpoint = out->endpoint,
+        .offset = protocol == PAIRWISE_INLINE
+                      ? ctn_slot_data_offset(op->sequence, out->to, op->seq,
+                                             out->slot)
+                      : out->to.offset +
+                            ctn_group_eager(x->topo->group, op->seq, out->slot),
+        .word =
+            ctn_slot_word_offset(op->sequence, out->to, op->seq, out->slot, 0),
+        .value = ctn_flag(op->seq, pairwise_eager_count(out->stream->send_turn,
+                                                        out->block.bytes))};
+    ctn_span_cursor_t cursor = {&out->block, 0};
+    return ctn_put_spans(op, &put, &cursor, out->block.bytes);
 }
 
-/** Send the fragments of a block with numbers below `end`. They are written
- * from `offset` in the target's arena on: if staged, to CTN_EAGER_FRAGMENTS
- * places in rotation, else one after the other. 1: something was sent, 0:
- * nothing, < 0: status. */
-static int put_fragments(ctn_op_t *op, const ctn_pairwise_t *x,
-                         const outgoing_t *out, uint64_t offset, uint32_t end)
+/** Send what the CTS allows of a block. */
+static ctn_step_t send_transfer(ctn_op_t *op, const outgoing_t *out,
+                                const ctn_cts_t *cts)
 {
-    ctn_pairwise_stream_t *stream = out->stream;
-    size_t size = pairwise_fragment_size(x, stream->send_target);
-    uint32_t fragments = pairwise_fragments_of(out->block.bytes, size);
-    bool staged = stream->send_target != CTN_TARGET_BUFFER;
-    int sent = 0;
-    while (stream->fragments_sent < fragments && stream->fragments_sent < end) {
-        uint32_t fragment = stream->fragments_sent;
-        uint32_t place = staged ? fragment % CTN_EAGER_FRAGMENTS : fragment;
-        bool last = fragment + 1 == fragments;
-        /* Of fragments in its buffer the receiver only awaits the last one, by
-         * word 0 and the count of fragment 0. */
-        int result =
-            put(op, out, fragment * size,
-                pairwise_bytes_of_fragment(out->block.bytes, size, fragment),
-                offset + place * size, staged ? place : !last,
-                pairwise_fragment_count(stream->send_turn,
-                                        staged || !last ? fragment : 0));
-        if (result <= 0) {
-            return result < 0 ? result : sent;
-        }
-        stream->fragments_sent++;
-        sent = 1;
-    }
-    return sent;
-}
-
-/** Write a block into the receiver's buffer, at offset `at` of its arena: in
- * one put if the block is contiguous here or this process can write to the
- * buffer, else in fragments. */
-static int put_to_buffer(ctn_op_t *op, const ctn_pairwise_t *x,
-                         const outgoing_t *out, uint64_t at)
-{
-    if (out->block.type != NULL && ctn_pointer(out->endpoint, at) == NULL) {
-        return put_fragments(op, x, out, at, UINT32_MAX);
-    }
-    out->stream->fragments_sent = pairwise_fragments_of(
-        out->block.bytes, pairwise_fragment_size(x, CTN_TARGET_BUFFER));
-    return put(op, out, 0, out->block.bytes, at, 0,
-               pairwise_fragment_count(out->stream->send_turn, 0));
-}
-
-/** Where the CTS wants the block. */
-static ctn_pairwise_target_t target_of(const ctn_cts_t *cts)
-{
-    return cts->offset == CTN_STAGED                  ? CTN_TARGET_EAGER
-           : (cts->offset & PAIRWISE_AT_STAGING) != 0 ? CTN_TARGET_STAGING
-                                                      : CTN_TARGET_BUFFER;
-}
-
-/** Send what the CTS allows; as put_fragments. */
-static int put_rendezvous(ctn_op_t *op, const ctn_pairwise_t *x,
-                          const outgoing_t *out, const ctn_cts_t *cts)
-{
-    uint32_t taken = ctn_flag_count(ctn_word_load(&cts->word));
-    out->stream->send_target = (uint8_t)target_of(cts);
-    switch (out->stream->send_target) {
-    case CTN_TARGET_BUFFER:
-        return put_to_buffer(op, x, out, cts->offset);
-    case CTN_TARGET_STAGING:
-        return put_fragments(op, x, out, cts->offset & ~PAIRWISE_AT_STAGING,
-                             taken + CTN_EAGER_FRAGMENTS);
-    default:
-        return put_fragments(op, x, out, eager_at(op, x, out),
-                             taken + CTN_EAGER_FRAGMENTS);
-    }
+    ctn_transfer_send_t transfer = {
+        .to = out->to, .cts = cts, .sent = out->stream->fragments_sent};
+    ctn_step_t step = ctn_transfer_send_block(op, &transfer, &out->block);
+    out->stream->fragments_sent = transfer.sent;
+    out->stream->send_shift = (uint8_t)ctn_transfer_send_shift(&transfer);
+    return step;
 }
 
 /** The CTS of a peer for this operation; NULL: not received yet. */
@@ -151,30 +74,24 @@ static ctn_step_t send_block(ctn_op_t *op, ctn_pairwise_t *x,
                              const outgoing_t *out,
                              pairwise_protocol_t protocol, const ctn_cts_t *cts)
 {
-    ctn_pairwise_stream_t *stream = out->stream;
     if (x->list != NULL && x->status != CATENA_OK &&
-        stream->fragments_sent == 0) {
+        out->stream->fragments_sent == 0) {
         return refuse(op, out, PAIRWISE_NOTHING);
     }
     if (cts != NULL && cts->bytes != out->block.bytes) {
         ctn_pairwise_mismatch(x, out->peer, false, out->block.bytes,
                               cts->bytes);
-        return cts->offset == PAIRWISE_NOWHERE
+        return cts->place == CTN_CTS_REFUSED
                    ? CTN_STEP_NEXT
                    : refuse(op, out, out->block.bytes);
     }
-    bool small = protocol != PAIRWISE_RENDEZVOUS;
-    int sent = small ? put_eager(op, x, out, protocol)
-                     : put_rendezvous(op, x, out, cts);
-    if (sent < 0) {
-        return ctn_op_fail(op, (catena_status_t)sent);
+    if (protocol == PAIRWISE_RENDEZVOUS) {
+        return send_transfer(op, out, cts);
     }
-    bool over = small ? sent > 0
-                      : stream->fragments_sent ==
-                            pairwise_fragments_of(
-                                out->block.bytes,
-                                pairwise_fragment_size(x, stream->send_target));
-    return over ? CTN_STEP_NEXT : sent > 0 ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+    int sent = put_eager(op, x, out, protocol);
+    return sent < 0   ? ctn_op_fail(op, (catena_status_t)sent)
+           : sent > 0 ? CTN_STEP_NEXT
+                      : CTN_STEP_WAIT;
 }
 
 ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)

@@ -128,49 +128,11 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
     return bytes <= x->remote_above && pairwise_is_remote(x, peer) ? 0 : bytes;
 }
 
-/* ---- fragments ---- */
-
-/* The offset in a CTS is that of a buffer, or means that the block is staged:
- * in the eager buffer of the slot (CTN_STAGED), or at an offset with this mark.
- */
-
-#define PAIRWISE_AT_STAGING (UINT64_C(1) << 63)
-/** In a CTS: there is no target, since the receiver expected the block through
- * leaders. The sender does not send it. */
-#define PAIRWISE_NOWHERE (UINT64_MAX - 1)
-
-/** Bytes of a fragment that is written to such a target. */
-static inline size_t pairwise_fragment_size(const ctn_pairwise_t *x,
-                                            ctn_pairwise_target_t target)
-{
-    return target == CTN_TARGET_EAGER
-               ? ctn_group_eager_bytes(x->topo->group) / CTN_EAGER_FRAGMENTS
-               : CTN_LARGE_FRAGMENT_BYTES;
-}
-
-/** Number of fragments of a block. */
-static inline uint32_t pairwise_fragments_of(size_t bytes,
-                                             size_t fragment_bytes)
-{
-    return (uint32_t)((bytes + fragment_bytes - 1) / fragment_bytes);
-}
-
-/** Bytes of a fragment of a block, of which the last may be shorter. */
-static inline size_t pairwise_bytes_of_fragment(size_t bytes,
-                                                size_t fragment_bytes,
-                                                uint32_t fragment)
-{
-    size_t rest = bytes - fragment * fragment_bytes;
-    return rest < fragment_bytes ? rest : fragment_bytes;
-}
-
 /* ---- words ---- */
 
 /* The count in a slot's word: the turn from bit 20 on; below, the length of an
- * inline or eager block, or PAIRWISE_FRAGMENT and the number of a fragment. A
- * count need only differ from the previous one in the same word. */
+ * inline or eager block. Or that of a transfer, CTN_FRAGMENT_COUNT. */
 
-#define PAIRWISE_FRAGMENT 0x80000u
 /** In place of the length: the sender does not send the block, since its length
  * is not that in the CTS. The slot's data hold the length. */
 #define PAIRWISE_REFUSED 0xfffffu
@@ -192,13 +154,9 @@ static inline uint32_t pairwise_eager_count(uint32_t turn, size_t bytes)
     return pairwise_turn(turn) | (uint32_t)bytes;
 }
 
-static inline uint32_t pairwise_fragment_count(uint32_t turn, uint32_t fragment)
-{
-    return pairwise_turn(turn) | PAIRWISE_FRAGMENT | (fragment & 0x3ffff);
-}
-
-_Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_FRAGMENT,
-               "eager blocks have no fragment bit");
+_Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_REFUSED &&
+                   (uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_FRAGMENT_COUNT,
+               "eager blocks do not count fragments");
 
 /* ---- directions ---- */
 

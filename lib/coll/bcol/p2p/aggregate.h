@@ -3,7 +3,6 @@
 
 #include "coll/bcol/p2p/ktree.h"
 #include "coll/bcol/p2p/p2p.h"
-#include "coll/bcol/p2p/vector.h"
 
 /* Aggregates of a gather or scatter: the blocks of the members of a subtree, on
  * their way up or down the tree. An aggregate has one record for each of these

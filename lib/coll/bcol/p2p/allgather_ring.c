@@ -9,16 +9,16 @@
 
 #include "coll/bcol/p2p/ring.h"
 
-static void begin(ctn_op_t *op, ctn_fragmented_recv_params_t *params)
+static void begin(ctn_op_t *op, ctn_transfer_params_t *params)
 {
     ctn_p2p_ring_t *ring = ctn_op_state(op);
     const ctn_p2p_t *p2p = ring->call.p2p;
     const ctn_basic_coll_t *basic = ring->call.basic;
-    ring->fragment = CTN_FLOW_FRAGMENT_BYTES;
+    ring->fragment = CTN_FRAGMENT_BYTES;
     ring->together = UINT32_MAX; /* all of a block */
     ring->first = 0;
-    params->target = ctn_p2p_block_at(basic, 0);
-    params->target_bytes = ctn_p2p_blocks_total(basic, p2p->size);
+    params->target = (ctn_span_t){ctn_p2p_block_at(basic, 0),
+                                  ctn_p2p_blocks_total(basic, p2p->size), NULL};
     ctn_p2p_copy(op, ctn_p2p_block_at(basic, p2p->me), basic->in,
                  ctn_p2p_block_bytes(basic, p2p->me));
 }
@@ -44,7 +44,7 @@ static ctn_step_t send(ctn_op_t *op)
     if (!is_here) {
         return CTN_STEP_WAIT;
     }
-    catena_status_t status = ctn_fragmented_send_put(
+    catena_status_t status = ctn_transfer_put(
         op, &ring->out, data, ctn_p2p_ring_bytes(ring, false),
         (uint64_t)(data - ctn_p2p_block_at(ring->call.basic, 0)), &op->pending);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -53,8 +53,18 @@ static ctn_step_t send(ctn_op_t *op)
 static ctn_step_t receive(ctn_op_t *op)
 {
     ctn_p2p_ring_t *ring = ctn_op_state(op);
-    return ctn_fragmented_recv_take(op, &ring->in, place_of(ring, true),
-                                    ctn_p2p_ring_bytes(ring, true));
+    const unsigned char *data;
+    ctn_step_t step = ctn_transfer_recv_next(op, &ring->in, &data);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    size_t bytes = ctn_p2p_ring_bytes(ring, true);
+    if (data != NULL) {
+        ctn_exec_copy(op->exec, place_of(ring, true), data, bytes);
+    }
+    op->exec->tally.bytes += bytes;
+    catena_status_t status = ctn_transfer_recv_consumed(op, &ring->in);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 const ctn_p2p_ring_algorithm_t ctn_p2p_allgather_ring = {

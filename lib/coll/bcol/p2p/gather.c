@@ -78,19 +78,19 @@ static ctn_step_t begin(ctn_op_t *op)
             (child_t){.place = branch.place, .end = branch.place + branch.span};
     }
     for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
-        gather->block[i] = (ctn_p2p_block_recv_t){.bytes = 0};
+        gather->block[i] = (ctn_p2p_block_recv_t){.block = {.bytes = 0}};
     }
-    gather->own = (ctn_p2p_block_send_t){.data = basic->in, .bytes = 0};
+    gather->own = (ctn_p2p_block_send_t){
+        .transfer = {.to = address_of(gather, basic->root),
+                     .cts = ctn_p2p_cts(op, aggregation->slots)},
+        .block = {.base = (unsigned char *)(uintptr_t)basic->in}};
     gather->aggregate.memory = gather->aggregate.inline_memory;
     gather->aggregate.spare = false;
-    ctn_fragmented_send_open(&gather->own.transfer,
-                             address_of(gather, basic->root),
-                             aggregation->slots);
     if (aggregation->tree.place == 0) {
         copy_own(op, gather);
     } else if (basic->bytes > aggregation->limit &&
                gather->call.status == CATENA_OK) {
-        gather->own.bytes = basic->bytes;
+        gather->own.block.bytes = basic->bytes;
     }
     return CTN_STEP_NEXT;
 }
@@ -132,7 +132,7 @@ static ctn_step_t request_block(ctn_op_t *op, p2p_gather_t *gather,
                                 uint32_t member, size_t bytes)
 {
     unsigned i = 0;
-    while (i < CTN_P2P_LONG_BLOCKS && gather->block[i].bytes > 0) {
+    while (i < CTN_P2P_LONG_BLOCKS && gather->block[i].block.bytes > 0) {
         i++;
     }
     if (i == CTN_P2P_LONG_BLOCKS) {
@@ -144,7 +144,7 @@ static ctn_step_t request_block(ctn_op_t *op, p2p_gather_t *gather,
         block_at(gather->call.basic, member), bytes);
     if (status == CATENA_ERR_NO_MEMORY) {
         gather->status = status;
-        gather->block[i].bytes = 0;
+        gather->block[i].block.bytes = 0;
         return refuse(op, gather, member);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -191,21 +191,26 @@ static ctn_step_t unpack(ctn_op_t *op, p2p_gather_t *gather, child_t *child)
     return CTN_STEP_NEXT;
 }
 
-/** Receive long blocks. NEXT: none is under way; MOVED: one has completed. */
+/** Receive long blocks. NEXT: none is under way; MOVED: more of one has
+ * arrived. */
 static ctn_step_t receive_blocks(ctn_op_t *op, p2p_gather_t *gather)
 {
     ctn_step_t result = CTN_STEP_NEXT;
     for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
         ctn_p2p_block_recv_t *block = &gather->block[i];
-        if (block->bytes == 0) {
+        if (block->block.bytes == 0) {
             continue;
         }
-        ctn_step_t step = ctn_p2p_block_recv_progress(op, block);
+        ctn_step_t step =
+            ctn_transfer_recv_block(op, &block->transfer, &block->block);
         if (step == CTN_STEP_FAIL) {
             return step;
         }
         if (step == CTN_STEP_NEXT) {
-            block->bytes = 0;
+            ctn_transfer_recv_close(op, &block->transfer);
+            block->block.bytes = 0;
+        }
+        if (step != CTN_STEP_WAIT) {
             result = CTN_STEP_MOVED;
         } else if (result == CTN_STEP_NEXT) {
             result = CTN_STEP_WAIT;
@@ -292,7 +297,10 @@ static ctn_step_t send_block(ctn_op_t *op)
     p2p_gather_t *gather = ctn_op_state(op);
     const ctn_basic_coll_t *basic = gather->call.basic;
     op->waits_for = gather->call.p2p->module.sbgp->member[basic->root].rank;
-    return ctn_p2p_block_send_progress(op, &gather->own);
+    return gather->own.block.bytes > 0
+               ? ctn_transfer_send_block(op, &gather->own.transfer,
+                                         &gather->own.block)
+               : CTN_STEP_NEXT;
 }
 
 static ctn_step_t end(ctn_op_t *op)
@@ -312,7 +320,7 @@ static void finish(ctn_op_t *op)
         ctn_receive_handle_release(op, &gather->child[i].handle);
     }
     for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
-        ctn_fragmented_recv_close(op, &gather->block[i].transfer);
+        ctn_transfer_recv_close(op, &gather->block[i].transfer);
     }
     ctn_p2p_aggregate_drop(op, &gather->aggregate);
 }

@@ -211,9 +211,7 @@ CTN_COLD static void query(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
     }
 }
 
-/** Nothing has arrived in a slot from a member. If its signature differs, the
- * message never will: abort. In long waits also query the member. */
-static void look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
+void ctn_p2p_look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     bool mismatched = mismatches(op->sequence, op->seq, slot, call->signature);
@@ -229,9 +227,7 @@ static void look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
     }
 }
 
-/** The counts that a member gave in the call differ from those of this one: log
- * it once, and end with ERR_ARG. */
-CTN_COLD static void refuse_blocks(ctn_op_t *op, uint32_t member)
+CTN_COLD void ctn_p2p_refuse_blocks(ctn_op_t *op, uint32_t member)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
@@ -269,7 +265,7 @@ ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
     if (step == CTN_STEP_WAIT && !handle->fetching) {
         differ = has_other_lengths(op, slot, &turn);
         if (!differ) {
-            look_for_mismatch(op, member, slot);
+            ctn_p2p_look_for_mismatch(op, member, slot);
             return step;
         }
         step = ctn_p2p_receive(op, member, slot, turn, handle);
@@ -281,28 +277,12 @@ ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
     if (handle->bytes == CTN_MESSAGE_MISMATCH) {
         call->status = CATENA_ERR_ARG;
     } else if (differ && handle->bytes == bytes) {
-        refuse_blocks(op, member);
+        ctn_p2p_refuse_blocks(op, member);
     } else {
         (void)ctn_p2p_check_length(op, &call->status, member, handle->bytes,
                                    bytes);
     }
     return CTN_STEP_NEXT;
-}
-
-bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
-                           const ctn_fragmented_send_t *out)
-{
-    ctn_p2p_call_t *call = ctn_op_state(op);
-    const ctn_p2p_t *p2p = call->p2p;
-    uint32_t left = p2p->me > 0 ? p2p->me - 1 : p2p->size - 1;
-    if (ctn_fragmented_send_mismatch(op, out)) {
-        refuse_blocks(op, p2p->me + 1 < p2p->size ? p2p->me + 1 : 0);
-    } else if (ctn_fragmented_recv_mismatch(op, in)) {
-        call->status = CATENA_ERR_ARG;
-    } else {
-        look_for_mismatch(op, left, ctn_p2p_slots(p2p->rounds) - 1);
-    }
-    return call->status != CATENA_OK;
 }
 
 ctn_step_t ctn_p2p_end_vector(ctn_op_t *op)
@@ -360,6 +340,31 @@ void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
     if (target != source && bytes > 0 && call->status == CATENA_OK) {
         ctn_exec_copy(op->exec, target, source, bytes);
     }
+}
+
+/* ---- long blocks ---- */
+
+catena_status_t ctn_p2p_block_recv_post(ctn_op_t *op,
+                                        ctn_p2p_block_recv_t *block,
+                                        ctn_address_t from, unsigned slot,
+                                        unsigned cts_slot, void *target,
+                                        size_t bytes)
+{
+    block->block = (ctn_span_t){target, bytes, NULL};
+    ctn_transfer_params_t params = {.from = from,
+                                    .cts = ctn_p2p_cts_at(op, from, cts_slot),
+                                    .slot = slot,
+                                    .bytes = bytes,
+                                    .target = block->block,
+                                    .posts = true};
+    return ctn_transfer_recv_open(op, &block->transfer, &params);
+}
+
+catena_status_t ctn_p2p_block_recv_refuse(ctn_op_t *op, ctn_address_t from,
+                                          unsigned cts_slot)
+{
+    return ctn_transfer_send_cts(op, from, ctn_p2p_cts_at(op, from, cts_slot),
+                                 1, CTN_CTS_REFUSED, 0);
 }
 
 /* ---- modules ---- */

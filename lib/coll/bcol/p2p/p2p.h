@@ -3,6 +3,7 @@
 
 #include "coll/bcol/bcol.h"
 #include "exec/message.h"
+#include "exec/transfer.h"
 
 /* Basic collectives over messages. A message to a member on the same node is
  * stored there, any other one goes through the network. The component "ucx" is
@@ -143,6 +144,12 @@ ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
  * is still OK, log it and set *status. */
 bool ctn_p2p_check_length(ctn_op_t *op, catena_status_t *status,
                           uint32_t member, size_t bytes, size_t expected);
+/** Nothing has arrived in a slot from a member. If its signature differs, the
+ * message never will: abort. In long waits also query the member. */
+void ctn_p2p_look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot);
+/** The counts that a member gave in the call differ from those of this one: log
+ * it once, and end with ERR_ARG. */
+void ctn_p2p_refuse_blocks(ctn_op_t *op, uint32_t member);
 /** The last step of an operation that neither sends nor receives any more: end
  * with `status`. After an error the finish function of the algorithm, if it has
  * one, runs first. */
@@ -156,6 +163,44 @@ catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
 
 /** Copy user data, unless they are in place. */
 void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes);
+
+/* ---- long blocks ---- */
+
+/** A slot of this member that receives the CTS of a transfer. */
+static inline ctn_cts_t *ctn_p2p_cts(const ctn_op_t *op, unsigned slot)
+{
+    _Static_assert(sizeof(ctn_cts_t) <= sizeof(ctn_slot_t), "a slot holds it");
+    return (ctn_cts_t *)(void *)ctn_op_slot(op, slot);
+}
+/** The offset of such a slot in the arena of `member`. */
+static inline uint64_t ctn_p2p_cts_at(const ctn_op_t *op, ctn_address_t member,
+                                      unsigned slot)
+{
+    return ctn_slot_word_offset(op->sequence, member, op->seq, slot, 0);
+}
+
+/** A long block that is received; its length is 0 before and after. */
+typedef struct ctn_p2p_block_recv {
+    ctn_transfer_recv_t transfer;
+    ctn_span_t block;
+} ctn_p2p_block_recv_t;
+/** A long block that is sent; its length is 0 before and after. */
+typedef struct ctn_p2p_block_send {
+    ctn_transfer_send_t transfer;
+    ctn_span_t block;
+} ctn_p2p_block_send_t;
+
+/** Begin to receive a block.
+ * @param slot     at this member: counts fragments
+ * @param cts_slot at the sender: receives the CTS */
+catena_status_t ctn_p2p_block_recv_post(ctn_op_t *op,
+                                        ctn_p2p_block_recv_t *block,
+                                        ctn_address_t from, unsigned slot,
+                                        unsigned cts_slot, void *target,
+                                        size_t bytes);
+/** Send a CTS that refuses the block: its sender does not send it. */
+catena_status_t ctn_p2p_block_recv_refuse(ctn_op_t *op, ctn_address_t from,
+                                          unsigned cts_slot);
 
 /* ---- trees ---- */
 

@@ -2,7 +2,6 @@
 #define CTN_COLL_BCOL_P2P_PARTS_H
 
 #include "coll/bcol/p2p/p2p.h"
-#include "coll/bcol/p2p/vector.h"
 
 /* For allgather and reduce_scatter, in which all members know the lengths of
  * all blocks. */
@@ -45,12 +44,6 @@ static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
 /** Names of algorithms, NULL-terminated. */
 extern const char *const ctn_p2p_allgathers[];
 extern const char *const ctn_p2p_reduce_scatters[];
-
-/** For a ring algorithm that waits: check whether a neighbor in the ring has
- * other lengths or no valid data. If so, set the operation's status.
- * @return whether there is such a mismatch */
-bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
-                           const ctn_fragmented_send_t *out);
 
 /** Select the algorithm. */
 const ctn_algorithm_t *ctn_p2p_allgather(const ctn_p2p_t *p2p,

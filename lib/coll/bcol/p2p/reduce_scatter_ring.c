@@ -8,12 +8,12 @@
 
 #include "coll/bcol/p2p/ring.h"
 
-static void begin(ctn_op_t *op, ctn_fragmented_recv_params_t *params)
+static void begin(ctn_op_t *op, ctn_transfer_params_t *params)
 {
     ctn_p2p_ring_t *ring = ctn_op_state(op);
     const ctn_basic_coll_t *basic = ring->call.basic;
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
-    (void)params;
+    params->indirect = true;
     ring->fragment = CTN_STAGING_BYTES / element * element;
     /* A member receives a fragment in one of two staging buffers, and frees
      * that one by reducing the fragment into the buffer `ready`, from which it
@@ -44,7 +44,7 @@ static ctn_step_t send(ctn_op_t *op)
     if (!own && ring->ready == NULL) {
         return CTN_STEP_WAIT;
     }
-    catena_status_t status = ctn_fragmented_send_put(
+    catena_status_t status = ctn_transfer_put(
         op, &ring->out, own ? own_fragment(ring, false) : ring->ready->data,
         ctn_p2p_ring_bytes(ring, false), 0,
         own ? &op->pending : &ring->ready->pending);
@@ -63,7 +63,7 @@ static ctn_step_t receive(ctn_op_t *op)
     /* Whether its block belongs to this member: the result is complete. */
     bool last = ring->received.step + 2 == ring->call.p2p->size;
     if ((!last && ring->ready != NULL) ||
-        ctn_fragmented_recv_next(op, &ring->in, &data) == CTN_STEP_WAIT) {
+        ctn_transfer_recv_next(op, &ring->in, &data) == CTN_STEP_WAIT) {
         return CTN_STEP_WAIT;
     }
     catena_status_t status = CATENA_OK;
@@ -85,7 +85,7 @@ static ctn_step_t receive(ctn_op_t *op)
                                 ctn_p2p_ring_bytes(ring, true));
     }
     if (status == CATENA_OK) {
-        status = ctn_fragmented_recv_consumed(op, &ring->in);
+        status = ctn_transfer_recv_consumed(op, &ring->in);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }

@@ -1,7 +1,11 @@
 #include "coll/bcol/p2p/ring.h"
 
-/* Slots: one counts the fragments that arrived, one receives CTS (vector.h). */
+/* Slots: one counts the fragments that arrived, one receives the CTS. */
 enum { FRAGMENTS, CTS };
+
+/** Added to a count of steps (ring.h). So a count of at least STEPS is one of
+ * steps, a smaller one is of fragments. */
+#define STEPS (UINT32_C(1) << 31)
 
 static const ctn_p2p_ring_algorithm_t *algorithm_of(const ctn_op_t *op)
 {
@@ -73,7 +77,7 @@ static void advance(ctn_p2p_ring_t *ring, bool incoming)
 
 /** Set the lengths of what this member receives: all blocks but the one that
  * starts here. Also sets ring->fragments. */
-static void measure(ctn_p2p_ring_t *ring, ctn_fragmented_recv_params_t *params)
+static void measure(ctn_p2p_ring_t *ring, ctn_transfer_params_t *params)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
     uint32_t starts_here = before(p2p, ring->first);
@@ -102,30 +106,94 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_p2p_begin_ring(op);
     ring->received = ring->sent = (ctn_p2p_cursor_t){0, 0, 0};
     ring->ready = NULL;
-    ring->mismatch = (ctn_fragmented_mismatch_t){0, 0};
-    ring->in.staging = NULL;
+    ring->steps_received = ring->steps_sent = 0;
+    ring->in = (ctn_transfer_recv_t){.staging = NULL};
     ring->fragments = 0;
-    ctn_fragmented_recv_params_t params = {
+    unsigned spare_slots = ctn_p2p_eager_slots(p2p->rounds);
+    size_t spare_bytes = (size_t)spare_slots * CTN_EAGER_BYTES;
+    ctn_transfer_params_t params = {
         .from = previous->memory,
+        .cts = ctn_p2p_cts_at(op, previous->memory, CTS),
         .slot = FRAGMENTS,
-        .cts_slot = CTS,
-        .digest = ctn_p2p_blocks_digest(ring->call.basic, p2p->size),
-        .spare_slots = ctn_p2p_eager_slots(p2p->rounds)};
+        .bytes = ctn_p2p_blocks_digest(ring->call.basic, p2p->size),
+        .spare = ctn_op_eager(op, 0, spare_slots, spare_bytes),
+        .spare_bytes = spare_bytes};
     algorithm_of(op)->begin(op, &params);
     if (p2p->size == 1) {
         return CTN_STEP_NEXT;
     }
     measure(ring, &params);
-    ctn_fragmented_send_open(&ring->out,
-                             member[before(p2p, p2p->size - 1)].memory, CTS);
-    ring->out.digest = params.digest;
+    ring->out =
+        (ctn_transfer_send_t){.to = member[before(p2p, p2p->size - 1)].memory,
+                              .cts = ctn_p2p_cts(op, CTS),
+                              .digest = params.bytes};
     op->waits_for = previous->rank;
-    catena_status_t status = ctn_fragmented_recv_open(op, &ring->in, &params);
+    catena_status_t status = ctn_transfer_recv_open(op, &ring->in, &params);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/* ---- different lengths ---- */
+
+/** The count of steps in this member's slot; 0: none has arrived. */
+static uint32_t steps_in(const ctn_op_t *op)
+{
+    uint64_t word = ctn_word_load(&ctn_op_slot(op, FRAGMENTS)->word[0]);
+    uint32_t count = ctn_flag_count(word);
+    return ctn_flag_matches(word, op->seq) && count >= STEPS ? count - STEPS
+                                                             : 0;
+}
+
+/** Whether the next member has sent a CTS. */
+static bool has_any_cts(const ctn_op_t *op, const ctn_p2p_ring_t *ring)
+{
+    return ctn_flag_matches(ctn_word_load(&ring->out.cts->word), op->seq);
+}
+
+/** For a member that waits: check whether a neighbor in the ring has other
+ * lengths or no valid data. If so, set the operation's status. */
+static bool differs(ctn_op_t *op, ctn_p2p_ring_t *ring)
+{
+    const ctn_p2p_t *p2p = ring->call.p2p;
+    if (has_any_cts(op, ring) && ring->out.cts->bytes != ring->out.digest) {
+        ctn_p2p_refuse_blocks(op, before(p2p, p2p->size - 1));
+    } else if (steps_in(op) > 0) {
+        ring->call.status = CATENA_ERR_ARG;
+    } else {
+        ctn_p2p_look_for_mismatch(op, before(p2p, 1),
+                                  ctn_p2p_slots(p2p->rounds) - 1);
+    }
+    return ring->call.status != CATENA_OK;
+}
+
+/** Send the next member a count of steps: one more than the steps that this
+ * member has received, at most `steps`.
+ * @param steps_received steps received as fragments
+ * @return NEXT: all `steps` have been sent and received */
+static ctn_step_t send_steps(ctn_op_t *op, ctn_p2p_ring_t *ring,
+                             uint32_t steps_received, uint32_t steps)
+{
+    uint32_t count = steps_in(op);
+    steps_received = count > 0 ? count : steps_received;
+    if (steps_received > ring->steps_received) {
+        ring->steps_received = steps_received;
+    }
+    uint32_t may_send = /* number of steps */
+        ring->steps_received < steps ? ring->steps_received + 1 : steps;
+    /* The next member clears the slot before it sends its CTS. A word that
+     * arrives earlier would be lost. */
+    if (ring->steps_sent < may_send && has_any_cts(op, ring)) {
+        ring->steps_sent = may_send;
+        catena_status_t status = ctn_op_send_count(op, ring->out.to, FRAGMENTS,
+                                                   STEPS + may_send, NULL, 0);
+        return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+    }
+    return ring->steps_sent == steps && ring->steps_received == steps
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
+}
+
 /** Lengths differ: receive the fragments that still arrive, and send counts of
- * steps instead of fragments (vector.h). */
+ * steps instead of fragments. */
 static ctn_step_t go_round_mismatch(ctn_op_t *op, ctn_p2p_ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;
@@ -135,17 +203,17 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, ctn_p2p_ring_t *ring)
         ring->ready = NULL;
     }
     if (!ended(ring, true) &&
-        ctn_fragmented_recv_next(op, &ring->in, &data) == CTN_STEP_NEXT) {
-        catena_status_t status = ctn_fragmented_recv_consumed(op, &ring->in);
+        ctn_transfer_recv_next(op, &ring->in, &data) == CTN_STEP_NEXT) {
+        catena_status_t status = ctn_transfer_recv_consumed(op, &ring->in);
         advance(ring, true);
         return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
     }
     if (ended(ring, false)) {
-        ring->mismatch.steps_sent = steps;
+        ring->steps_sent = steps;
     }
-    return ctn_fragmented_send_steps(
-        op, &ring->mismatch, &ring->in, &ring->out, FRAGMENTS,
-        ring->received.group > 0 ? steps : ring->received.step, steps);
+    return send_steps(op, ring,
+                      ring->received.group > 0 ? steps : ring->received.step,
+                      steps);
 }
 
 /** Send or receive one fragment. NEXT: all are sent and received. */
@@ -159,7 +227,7 @@ static ctn_step_t go_round(ctn_op_t *op)
     bool more = !ended(ring, false) || !ended(ring, true);
     for (int incoming = 0; incoming < 2; incoming++) {
         if (ended(ring, incoming) ||
-            (!incoming && !ctn_fragmented_send_has_cts(op, &ring->out))) {
+            (!incoming && !ctn_transfer_has_cts(op, &ring->out))) {
             continue;
         }
         ctn_step_t step =
@@ -172,15 +240,15 @@ static ctn_step_t go_round(ctn_op_t *op)
             return step;
         }
     }
-    return !more                                              ? CTN_STEP_NEXT
-           : ctn_p2p_blocks_differ(op, &ring->in, &ring->out) ? CTN_STEP_MOVED
-                                                              : CTN_STEP_WAIT;
+    return !more               ? CTN_STEP_NEXT
+           : differs(op, ring) ? CTN_STEP_MOVED
+                               : CTN_STEP_WAIT;
 }
 
 void ctn_p2p_ring_finish(ctn_op_t *op)
 {
     ctn_p2p_ring_t *ring = ctn_op_state(op);
-    ctn_fragmented_recv_close(op, &ring->in);
+    ctn_transfer_recv_close(op, &ring->in);
 }
 
 const ctn_phase_t ctn_p2p_ring_phases[] = {{"begin", begin},

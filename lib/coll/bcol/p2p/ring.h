@@ -2,15 +2,20 @@
 #define CTN_COLL_BCOL_P2P_RING_H
 
 #include "coll/bcol/p2p/parts.h"
-#include "coll/bcol/p2p/vector.h"
+#include "exec/transfer.h"
 
 /* Ring algorithms: blocks go round the ring of members, from each member to the
- * next one, one step at a time. Blocks are cut into fragments (vector.h). Some
+ * next one, one step at a time, in one transfer for all steps. Some
  * fragments of each block travel round the ring together, step by step, before
  * the next ones begin.
  * Rounds: m - 1. Messages: one per member and fragment of each other block (an
  * empty block counts as one fragment, so that a member ends only when all have
- * begun), and a CTS; with staging buffers one for each further fragment. */
+ * begun), and a CTS; with staging buffers one for each further fragment.
+ *
+ * If the lengths of two neighbors in the ring differ, or a member has no valid
+ * data, members stop sending fragments. They send one word for each step
+ * instead, a count of steps, so that no member ends the operation before all
+ * members have begun it. */
 
 /** A fragment under way, at one member. */
 typedef struct ctn_p2p_cursor {
@@ -29,20 +34,22 @@ typedef struct ctn_p2p_ring {
                           member    `first` before it */
     /* Of the ring: */
     uint32_t fragments;        /* number of fragments of the longest block */
-    ctn_fragmented_recv_t in;  /* from the previous member */
-    ctn_fragmented_send_t out; /* to the next member */
+    ctn_transfer_recv_t in;    /* from the previous member */
+    ctn_transfer_send_t out;   /* to the next member */
     ctn_p2p_cursor_t received; /* the next fragment to receive */
     ctn_p2p_cursor_t sent;     /* the next fragment to send */
     ctn_staging_t *ready; /* the fragment to send, if the algorithm needs memory
                              for it; counted in its `pending` until then */
-    ctn_fragmented_mismatch_t mismatch;
+    /* After a mismatch: steps as fragments or as a count of steps. */
+    uint32_t steps_received;
+    uint32_t steps_sent;
 } ctn_p2p_ring_t;
 
 /** A ring algorithm. */
 typedef struct ctn_p2p_ring_algorithm {
     ctn_algorithm_t algorithm; /* first */
     /** Set the members of the state above, and the target in *params. */
-    void (*begin)(ctn_op_t *op, ctn_fragmented_recv_params_t *params);
+    void (*begin)(ctn_op_t *op, ctn_transfer_params_t *params);
     /** Send the next fragment, which has a CTS. WAIT: it is not there yet; else
      * NEXT or FAIL. */
     ctn_step_t (*send)(ctn_op_t *op);

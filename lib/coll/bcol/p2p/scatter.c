@@ -78,10 +78,10 @@ static ctn_step_t begin(ctn_op_t *op)
     scatter->aggregate.memory = scatter->aggregate.inline_memory;
     scatter->aggregate.spare = false;
     scatter->handle = (ctn_receive_handle_t){.data = NULL};
-    scatter->block = (ctn_p2p_block_recv_t){.bytes = 0};
+    scatter->block = (ctn_p2p_block_recv_t){.block = {.bytes = 0}};
     scatter->own = (ctn_p2p_aggregate_record_t){.bytes = 0};
     for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
-        scatter->out[i] = (ctn_p2p_block_send_t){.bytes = 0};
+        scatter->out[i] = (ctn_p2p_block_send_t){.block = {.bytes = 0}};
     }
     scatter->long_blocks = 0;
     scatter->place = 1;
@@ -236,7 +236,7 @@ static ctn_step_t receive_block(ctn_op_t *op, p2p_scatter_t *scatter)
         return CTN_STEP_NEXT;
     }
     op->waits_for = rank_of(scatter, basic->root);
-    if (scatter->block.bytes == 0) {
+    if (scatter->block.block.bytes == 0) {
         unsigned slot = slot_at_root(op, scatter);
         if (slot == NO_SLOT) {
             return CTN_STEP_WAIT;
@@ -251,14 +251,15 @@ static ctn_step_t receive_block(ctn_op_t *op, p2p_scatter_t *scatter)
         if (status ==
             CATENA_ERR_NO_MEMORY) { /* the root must not wait for it */
             scatter->status = status;
-            scatter->block.bytes = 0;
+            scatter->block.block.bytes = 0;
             return refuse_block(op, scatter, slot);
         }
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
     }
-    return ctn_p2p_block_recv_progress(op, &scatter->block);
+    return ctn_transfer_recv_block(op, &scatter->block.transfer,
+                                   &scatter->block.block);
 }
 
 /** Begin to send the next long block, as entry `index` of scatter->out. NEXT:
@@ -276,15 +277,16 @@ static ctn_step_t begin_block(ctn_op_t *op, p2p_scatter_t *scatter,
         unsigned slot = scatter->aggregation.slots + index;
         catena_status_t status = CATENA_OK;
         if (scatter->long_blocks++ >= CTN_P2P_LONG_BLOCKS) {
-            ctn_fragmented_send_clear_cts(op, slot);
+            ctn_word_store(&ctn_p2p_cts(op, slot)->word, 0);
             status = ctn_op_send_count(op, address_of(scatter, member),
                                        scatter->aggregation.slots + ASSIGNED,
                                        slot, NULL, 0);
         }
-        scatter->out[index] =
-            (ctn_p2p_block_send_t){.data = block.data, .bytes = block.bytes};
-        ctn_fragmented_send_open(&scatter->out[index].transfer,
-                                 address_of(scatter, member), slot);
+        scatter->out[index] = (ctn_p2p_block_send_t){
+            .transfer = {.to = address_of(scatter, member),
+                         .cts = ctn_p2p_cts(op, slot)},
+            .block = {(unsigned char *)(uintptr_t)block.data, block.bytes,
+                      NULL}};
         scatter->place++;
         return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
     }
@@ -297,14 +299,15 @@ static ctn_step_t send_blocks(ctn_op_t *op, p2p_scatter_t *scatter)
     ctn_step_t result = CTN_STEP_NEXT;
     for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
         ctn_p2p_block_send_t *block = &scatter->out[i];
-        ctn_step_t step = block->bytes > 0
-                              ? ctn_p2p_block_send_progress(op, block)
-                              : begin_block(op, scatter, i);
+        ctn_step_t step =
+            block->block.bytes > 0
+                ? ctn_transfer_send_block(op, &block->transfer, &block->block)
+                : begin_block(op, scatter, i);
         if (step == CTN_STEP_FAIL) {
             return step;
         }
-        if (step == CTN_STEP_NEXT && block->bytes > 0) {
-            block->bytes = 0;
+        if (step == CTN_STEP_NEXT && block->block.bytes > 0) {
+            block->block.bytes = 0;
             step = CTN_STEP_MOVED;
         }
         if (step == CTN_STEP_MOVED || result == CTN_STEP_NEXT) {
@@ -340,7 +343,7 @@ static void finish(ctn_op_t *op)
     if (op->status == CATENA_OK) { /* else children may still read from it */
         ctn_receive_handle_release(op, &scatter->handle);
     }
-    ctn_fragmented_recv_close(op, &scatter->block.transfer);
+    ctn_transfer_recv_close(op, &scatter->block.transfer);
     ctn_p2p_aggregate_drop(op, &scatter->aggregate);
 }
 

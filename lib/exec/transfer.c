@@ -1,0 +1,392 @@
+/* Transfers: the CTS and the fragments of long data; see transfer.h. */
+
+#include "exec/transfer.h"
+
+/* The place in a CTS: the offset in the low bits, above it the slot whose words
+ * count fragments, then the binary logarithm of the bytes of a fragment, and
+ * one bit that says whether fragments are staged. */
+enum { SLOT_SHIFT = 48, LOG_SHIFT = 56 };
+#define PLACE_OFFSET ((UINT64_C(1) << SLOT_SHIFT) - 1)
+#define PLACE_STAGED (UINT64_C(1) << 63)
+
+static unsigned place_shift(uint64_t place)
+{
+    return place >> LOG_SHIFT & 63;
+}
+
+/** Number of fragments of a block. */
+static uint32_t fragments_of(size_t bytes, unsigned shift)
+{
+    return (uint32_t)((bytes + ((size_t)1 << shift) - 1) >> shift);
+}
+
+/** Bytes of fragment `index` of a block. */
+static size_t fragment_bytes(size_t bytes, unsigned shift, uint32_t index)
+{
+    size_t rest = bytes - ((size_t)index << shift);
+    return rest < (size_t)1 << shift ? rest : (size_t)1 << shift;
+}
+
+/** Binary logarithm, rounded up; of at least 64, for aligned staging buffers.
+ */
+static unsigned log2_up(size_t bytes)
+{
+    return bytes <= 64 ? 6 : 64 - (unsigned)__builtin_clzll(bytes - 1);
+}
+
+/** The count of fragments in a word; 0: none. */
+static uint32_t count_in(const ctn_op_t *op, uint64_t word)
+{
+    uint32_t count = ctn_flag_count(word);
+    return ctn_flag_matches(word, op->seq) && (count & CTN_FRAGMENT_COUNT) != 0
+               ? count & (CTN_FRAGMENT_COUNT - 1)
+               : 0;
+}
+
+uint32_t ctn_transfer_arrived(const ctn_op_t *op, unsigned slot)
+{
+    const ctn_slot_t *own = ctn_op_slot(op, slot);
+    uint32_t most = 0;
+    for (unsigned i = 0; i < CTN_STAGING_FRAGMENTS; i++) {
+        uint32_t count = count_in(op, ctn_word_load(&own->word[i]));
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* ---- the receiver ---- */
+
+catena_status_t ctn_transfer_send_cts(ctn_op_t *op, ctn_address_t to,
+                                      uint64_t at, uint32_t allowed,
+                                      uint64_t place, uint64_t bytes)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    uint64_t what[] = {place, bytes};
+    op->exec->tally.messages++;
+    return ctn_put_signal(endpoint, what, sizeof(what),
+                          at + offsetof(ctn_cts_t, place),
+                          at + offsetof(ctn_cts_t, word),
+                          ctn_flag(op->seq, allowed), &op->pending);
+}
+
+/** Set the staging buffers and the number of fragments. */
+static catena_status_t find_staging(ctn_op_t *op, ctn_transfer_recv_t *t,
+                                    const ctn_transfer_params_t *p)
+{
+    size_t bytes = p->target.bytes;
+    size_t longest = p->fragments > 0             ? p->longest
+                     : bytes < CTN_FRAGMENT_BYTES ? bytes
+                                                  : CTN_FRAGMENT_BYTES;
+    unsigned shift = log2_up(longest);
+    unsigned spare_shift = log2_up(p->spare_bytes / CTN_STAGING_FRAGMENTS + 1);
+    bool fits = p->fragments == 0 && bytes <= p->spare_bytes;
+    size_t need = longest;
+    if (p->fragments > 1 || bytes > longest) {
+        need += (CTN_STAGING_FRAGMENTS - 1) * ((size_t)1 << shift);
+    }
+    if (!fits && t->memory_bytes < need) {
+        ctn_scratch_free(op->exec, t->memory, t->memory_bytes);
+        t->memory = ctn_scratch_alloc(op->exec, need);
+        t->memory_bytes = t->memory != NULL ? need : 0;
+    }
+    t->staging = fits ? p->spare : t->memory;
+    if (t->staging == NULL && p->spare_bytes > 0 &&
+        (p->fragments == 0 || need <= p->spare_bytes)) {
+        t->staging = p->spare;
+        fits = p->fragments == 0;
+    }
+    t->shift = (uint8_t)(fits ? spare_shift - 1 : shift);
+    t->fragments =
+        p->fragments > 0 ? p->fragments : fragments_of(bytes, t->shift);
+    return t->staging != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+}
+
+/** Set where fragments go. @param[out] place for the CTS */
+static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
+                                  const ctn_transfer_params_t *p,
+                                  uint64_t *place)
+{
+    uint64_t staged = 0;
+    uint64_t offset = 0;
+    t->staging = NULL;
+    t->shift = (uint8_t)log2_up(CTN_FRAGMENT_BYTES);
+    t->fragments = p->fragments > 0 ? p->fragments
+                                    : fragments_of(p->target.bytes, t->shift);
+    if (p->fragments == 0 || p->longest > 0) {
+        offset =
+            p->indirect ? CTN_STAGED : ctn_span_offset(op->exec, &p->target);
+    }
+    if (offset == CTN_STAGED) {
+        catena_status_t status = find_staging(op, t, p);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        staged = PLACE_STAGED;
+        (void)ctn_heap_contains(op->exec->heap, t->staging, 1, &offset);
+    }
+    *place = staged | offset | (uint64_t)p->slot << SLOT_SHIFT |
+             (uint64_t)t->shift << LOG_SHIFT;
+    return CATENA_OK;
+}
+
+static void copy_plain(void *context, const void *data, size_t bytes)
+{
+    memcpy(context, data, bytes);
+}
+
+static void unpack_typed(void *context, const void *data, size_t bytes)
+{
+    const ctn_posted_span_t *posted = context;
+    ctn_span_write(posted->exec, &posted->span, posted->from, bytes, data);
+}
+
+bool ctn_transfer_post(const ctn_op_t *op, ctn_posted_span_t *record,
+                       unsigned slot, unsigned word, uint32_t count,
+                       const ctn_span_t *span, size_t from, size_t bytes)
+{
+    bool plain = span->type == NULL;
+    if (op->exec->drop_data || (!plain && record == NULL)) {
+        return false;
+    }
+    if (!plain) {
+        *record = (ctn_posted_span_t){op->exec, *span, from};
+    }
+    return ctn_post_receive(
+        op->exec->network, &ctn_op_slot(op, slot)->word[word],
+        ctn_flag(op->seq, count), bytes, plain ? copy_plain : unpack_typed,
+        plain ? (void *)(span->base + from) : record);
+}
+
+/** Post a receive for a staged fragment. */
+static void post_fragment(const ctn_op_t *op, ctn_transfer_recv_t *t,
+                          const ctn_span_t *block, uint32_t index)
+{
+    unsigned word = index % CTN_STAGING_FRAGMENTS;
+    t->posted &= (uint8_t) ~(1u << word);
+    if (t->posts &&
+        ctn_transfer_post(op, t->records != NULL ? &t->records[word] : NULL,
+                          t->slot, word, CTN_FRAGMENT_COUNT | (index + 1),
+                          block, (size_t)index << t->shift,
+                          fragment_bytes(block->bytes, t->shift, index))) {
+        t->posted |= (uint8_t)(1u << word);
+    }
+}
+
+catena_status_t ctn_transfer_recv_open(ctn_op_t *op, ctn_transfer_recv_t *t,
+                                       const ctn_transfer_params_t *p)
+{
+    uint64_t place;
+    t->from = p->from;
+    t->cts = p->cts;
+    t->slot = (uint8_t)p->slot;
+    t->taken = 0;
+    t->posted = 0;
+    t->records = p->records;
+    catena_status_t status = find_place(op, t, p, &place);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_endpoint_t *endpoint;
+    status = ctn_op_connect(op, t->from.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    t->posts = p->posts && t->staging != NULL &&
+               ctn_pointer(endpoint, 0) == NULL; /* by the network */
+    /* Zero the counts of an earlier transfer in this slot. No sender writes to
+     * the slot: that transfer has ended, and only this CTS permits the next. */
+    if (ctn_transfer_arrived(op, t->slot) > 0) {
+        ctn_word_store(&ctn_op_slot(op, t->slot)->word[0], 0);
+        ctn_word_store(&ctn_op_slot(op, t->slot)->word[1], 0);
+    }
+    uint32_t allowed = t->fragments;
+    if (t->staging != NULL && allowed > CTN_STAGING_FRAGMENTS) {
+        allowed = CTN_STAGING_FRAGMENTS;
+    }
+    for (uint32_t i = 0; t->posts && i < allowed; i++) {
+        post_fragment(op, t, &p->target, i);
+    }
+    return ctn_transfer_send_cts(op, t->from, t->cts, allowed, place, p->bytes);
+}
+
+ctn_step_t ctn_transfer_recv_next(const ctn_op_t *op,
+                                  const ctn_transfer_recv_t *t,
+                                  const unsigned char **data)
+{
+    if (ctn_transfer_arrived(op, t->slot) <= t->taken) {
+        return CTN_STEP_WAIT;
+    }
+    *data = t->staging != NULL
+                ? t->staging +
+                      ((size_t)(t->taken % CTN_STAGING_FRAGMENTS) << t->shift)
+                : NULL;
+    return CTN_STEP_NEXT;
+}
+
+catena_status_t ctn_transfer_recv_consumed(ctn_op_t *op, ctn_transfer_recv_t *t)
+{
+    t->taken++;
+    if (t->staging == NULL || t->fragments - t->taken < CTN_STAGING_FRAGMENTS) {
+        return CATENA_OK; /* a CTS was sent for all */
+    }
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_op_connect(op, t->from.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    op->exec->tally.messages++;
+    return ctn_signal(endpoint, t->cts + offsetof(ctn_cts_t, word),
+                      ctn_flag(op->seq, t->taken + CTN_STAGING_FRAGMENTS));
+}
+
+ctn_step_t ctn_transfer_recv_block(ctn_op_t *op, ctn_transfer_recv_t *t,
+                                   const ctn_span_t *block)
+{
+    const unsigned char *data;
+    if (t->taken == t->fragments) {
+        return CTN_STEP_NEXT;
+    }
+    if (ctn_transfer_recv_next(op, t, &data) == CTN_STEP_WAIT) {
+        return CTN_STEP_WAIT;
+    }
+    if (t->staging == NULL) {
+        t->taken = ctn_transfer_arrived(op, t->slot);
+        op->exec->tally.bytes += t->taken == t->fragments ? block->bytes : 0;
+        return t->taken == t->fragments ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    }
+    uint32_t index = t->taken;
+    size_t bytes = fragment_bytes(block->bytes, t->shift, index);
+    op->exec->tally.bytes += bytes;
+    if ((t->posted >> index % CTN_STAGING_FRAGMENTS & 1) == 0) {
+        ctn_span_write(op->exec, block, (size_t)index << t->shift, bytes, data);
+    }
+    if (t->posts && index + CTN_STAGING_FRAGMENTS < t->fragments) {
+        post_fragment(op, t, block, index + CTN_STAGING_FRAGMENTS);
+    }
+    catena_status_t status = ctn_transfer_recv_consumed(op, t);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    return t->taken == t->fragments ? CTN_STEP_NEXT : CTN_STEP_MOVED;
+}
+
+void ctn_transfer_recv_close(const ctn_op_t *op, ctn_transfer_recv_t *t)
+{
+    /* After a failure the sender may still write to the staging buffers, unless
+     * this member did all that others wait for. */
+    if (op->status == CATENA_OK || op->clean) {
+        ctn_scratch_free(op->exec, t->memory, t->memory_bytes);
+    }
+    for (unsigned i = 0;
+         op->status != CATENA_OK && t->posted != 0 && i < CTN_STAGING_FRAGMENTS;
+         i++) {
+        ctn_cancel_receive(op->exec->network,
+                           &ctn_op_slot(op, t->slot)->word[i]);
+    }
+    *t = (ctn_transfer_recv_t){.staging = NULL};
+}
+
+/* ---- the sender ---- */
+
+bool ctn_transfer_has_cts(const ctn_op_t *op, const ctn_transfer_send_t *t)
+{
+    uint64_t word = ctn_word_load(&t->cts->word);
+    return ctn_flag_matches(word, op->seq) && ctn_flag_count(word) > t->sent &&
+           (t->digest == 0 || t->cts->bytes == t->digest);
+}
+
+unsigned ctn_transfer_send_shift(const ctn_transfer_send_t *t)
+{
+    return place_shift(t->cts->place);
+}
+
+/** The put of the fragments up to `last`: to offset `at` of the target, or to a
+ * staging buffer. */
+static ctn_put_t put_of(const ctn_op_t *op, const ctn_transfer_send_t *t,
+                        ctn_endpoint_t *endpoint, uint64_t at, uint32_t last)
+{
+    uint64_t place = t->cts->place;
+    if ((place & PLACE_STAGED) != 0) {
+        at = (uint64_t)(t->sent % CTN_STAGING_FRAGMENTS) << place_shift(place);
+    }
+    op->exec->tally.messages++;
+    return (ctn_put_t){
+        .endpoint = endpoint,
+        .offset = (place & PLACE_OFFSET) + at,
+        .word = ctn_slot_word_offset(op->sequence, t->to, op->seq,
+                                     place >> SLOT_SHIFT & 255,
+                                     last % CTN_STAGING_FRAGMENTS),
+        .value = ctn_flag(op->seq, CTN_FRAGMENT_COUNT | (last + 1))};
+}
+
+catena_status_t ctn_transfer_put(ctn_op_t *op, ctn_transfer_send_t *t,
+                                 const void *data, size_t bytes, uint64_t at,
+                                 uint64_t *pending)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_op_connect(op, t->to.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_put_t put = put_of(op, t, endpoint, at, t->sent);
+    t->sent++;
+    return bytes == 0
+               ? ctn_signal(endpoint, put.word, put.value)
+               : ctn_put_signal(endpoint, ctn_exec_data(op->exec, data), bytes,
+                                put.offset, put.word, put.value, pending);
+}
+
+/** Put the next fragment of a block; to the target itself all of them in one
+ * put, if they are contiguous here or this process can write there. As
+ * ctn_put_spans. */
+static int put_next(ctn_op_t *op, ctn_transfer_send_t *t,
+                    ctn_endpoint_t *endpoint, const ctn_span_t *block,
+                    uint32_t fragments)
+{
+    uint64_t place = t->cts->place;
+    unsigned shift = place_shift(place);
+    ctn_span_cursor_t cursor = {block, (size_t)t->sent << shift};
+    bool whole = (place & PLACE_STAGED) == 0 &&
+                 (block->type == NULL ||
+                  ctn_pointer(endpoint, place & PLACE_OFFSET) != NULL);
+    uint32_t last = whole ? fragments - 1 : t->sent;
+    ctn_put_t put = put_of(op, t, endpoint, cursor.from, last);
+    int sent =
+        ctn_put_spans(op, &put, &cursor,
+                      whole ? block->bytes - cursor.from
+                            : fragment_bytes(block->bytes, shift, t->sent));
+    t->sent = sent > 0 ? last + 1 : t->sent;
+    return sent;
+}
+
+ctn_step_t ctn_transfer_send_block(ctn_op_t *op, ctn_transfer_send_t *t,
+                                   const ctn_span_t *block)
+{
+    if (!ctn_transfer_has_cts(op, t)) {
+        return CTN_STEP_WAIT;
+    }
+    if (t->cts->place == CTN_CTS_REFUSED) {
+        return CTN_STEP_NEXT;
+    }
+    uint32_t fragments = fragments_of(block->bytes, ctn_transfer_send_shift(t));
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_op_connect(op, t->to.process, &endpoint);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    uint32_t before = t->sent;
+    int sent;
+    do {
+        sent = put_next(op, t, endpoint, block, fragments);
+    } while (sent > 0 && t->sent < fragments && ctn_transfer_has_cts(op, t));
+    if (sent < 0) {
+        return ctn_op_fail(op, (catena_status_t)sent);
+    }
+    return t->sent == fragments ? CTN_STEP_NEXT
+           : t->sent > before   ? CTN_STEP_MOVED
+                                : CTN_STEP_WAIT;
+}
