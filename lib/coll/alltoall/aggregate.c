@@ -94,54 +94,39 @@ _Static_assert(CTN_AGGREGATE_BYTES <= CTN_STAGING_BYTES &&
                        CTN_EAGER_ROWS_BYTES,
                "messages can be packed, and small blocks are in rows");
 
-/** Return the first sender to member `at` of this node, from the position
- * `cursor` on. These are the members at, at + n, at + 2n ... of each other
- * node, where n is the number of members of this node. */
-static ctn_aggregate_cursor_t skip_missing(const ctn_topo_t *topo, uint32_t at,
-                                           ctn_aggregate_cursor_t cursor)
+/** The messages that one member receives have numbers: most_at_one for each
+ * other node, in the order of nodes. */
+static uint32_t messages(const ctn_aggregate_t *x)
 {
-    const ctn_member_table_t *member_table = &topo->member_table;
-    while (
-        cursor.node < member_table->nodes &&
-        (cursor.node == topo->node_index ||
-         cursor.member >= ctn_member_table_count(member_table, cursor.node))) {
-        cursor.node++;
-        cursor.member = at;
-    }
-    return cursor;
+    return (x->topo->nodes - 1) * x->each;
 }
 
-/** The first sender to member `at` of this node. */
-static ctn_aggregate_cursor_t first_at(const ctn_topo_t *topo, uint32_t at)
+/** The sender of message `number` to member `at` of this node: on each other
+ * node these are the members at, at + n, at + 2n ..., where n is the number of
+ * members of this node. NULL: there is no such member. */
+static const ctn_member_t *sender(const ctn_aggregate_t *x, uint32_t at,
+                                  uint32_t number)
 {
-    return skip_missing(topo, at, (ctn_aggregate_cursor_t){0, at});
+    const ctn_member_table_t *member_table = &x->topo->member_table;
+    uint32_t node = number / x->each;
+    uint32_t member = at + number % x->each * ctn_topo_local_size(x->topo);
+    node += node >= x->topo->node_index;
+    return member < ctn_member_table_count(member_table, node)
+               ? &member_table->member[member_table->first[node] + member]
+               : NULL;
 }
 
-/** The sender after `cursor`. */
-static ctn_aggregate_cursor_t next_at(const ctn_topo_t *topo, uint32_t at,
-                                      ctn_aggregate_cursor_t cursor)
+/** Number of the message that this member sends to a node of n members. */
+static uint32_t number_for(const ctn_aggregate_t *x, uint32_t node, uint32_t n)
 {
-    cursor.member += ctn_topo_local_size(topo);
-    return skip_missing(topo, at, cursor);
+    uint32_t from = x->topo->node_index;
+    return (from - (from > node)) * x->each + ctn_topo_local_rank(x->topo) / n;
 }
 
-/** The member at a position. */
-static const ctn_member_t *sender(const ctn_topo_t *topo,
-                                  ctn_aggregate_cursor_t cursor)
+/** First slot of a message. */
+static unsigned slot_of(const ctn_aggregate_t *x, uint32_t number)
 {
-    const ctn_member_table_t *member_table = &topo->member_table;
-    return &member_table
-                ->member[member_table->first[cursor.node] + cursor.member];
-}
-
-/** First slot on node `to` of the message that a member sends there. Node `to`
- * itself is not counted among the sending nodes. */
-static unsigned slot_for(const ctn_aggregate_t *x, ctn_aggregate_cursor_t from,
-                         uint32_t to)
-{
-    uint32_t n = ctn_member_table_count(&x->topo->member_table, to);
-    return x->first + (from.node - (from.node > to)) * x->stride +
-           from.member / n * x->span;
+    return x->first + number * x->span;
 }
 
 /** Offset of a message of `bytes` in the arena of the receiving member, whose
@@ -160,19 +145,19 @@ catena_status_t ctn_aggregate_begin(ctn_aggregate_t *x)
     alltoall_range_t n = members_of_nodes(&topo->member_table);
     x->first = slots_of_node(n, x->send->bytes);
     x->span = slots_of_message(topo, n.most * x->send->bytes);
-    x->stride = most_at_one(n) * x->span;
+    x->each = most_at_one(n);
     x->peer_checks = topo->group->exec->peer_checks;
     x->status = CATENA_OK;
     x->sent = 0;
-    x->awaited = first_at(topo, ctn_topo_local_rank(topo));
+    x->awaited = 0;
     x->open = 0;
     for (uint32_t i = 0; i < ctn_topo_local_size(topo); i++) {
-        bool any = first_at(topo, i).node < topo->nodes;
-        x->open |= (uint64_t)any << i;
+        for (uint32_t number = 0; number < messages(x); number++) {
+            x->open |= (uint64_t)(sender(x, i, number) != NULL) << i;
+        }
     }
     return n.most * x->send->bytes > CTN_INLINE_BYTES
-               ? ctn_group_take_eager(topo->group,
-                                      x->first + (topo->nodes - 1) * x->stride)
+               ? ctn_group_take_eager(topo->group, slot_of(x, messages(x)))
                : CATENA_OK;
 }
 
@@ -187,10 +172,9 @@ static int send_to(ctn_op_t *op, const ctn_aggregate_t *x, uint32_t node)
     const ctn_member_t *member = /* of the node */
         &member_table->member[member_table->first[node]];
     uint32_t n = ctn_member_table_count(member_table, node);
-    ctn_aggregate_cursor_t own = {topo->node_index, ctn_topo_local_rank(topo)};
-    ctn_address_t to = member[own.member % n].address;
+    ctn_address_t to = member[ctn_topo_local_rank(topo) % n].address;
     size_t bytes = n * x->send->bytes;
-    unsigned slot = slot_for(x, own, node);
+    unsigned slot = slot_of(x, number_for(x, node, n));
     ctn_span_t block[CTN_EAGER_ROWS_MEMBERS];
     for (uint32_t i = 0; i < n; i++) {
         block[i] = ctn_blocks_at(x->send, member[i].rank);
@@ -233,7 +217,7 @@ static int send_all(ctn_op_t *op, ctn_aggregate_t *x)
 
 static bool all_arrived(const ctn_aggregate_t *x)
 {
-    return x->awaited.node == x->topo->nodes;
+    return x->awaited == messages(x);
 }
 
 /** Whether a slot holds a message of this operation; its blocks may have any
@@ -271,13 +255,13 @@ static void poll_arrivals(ctn_op_t *op, ctn_aggregate_t *x)
 {
     const ctn_topo_t *topo = x->topo;
     uint32_t me = ctn_topo_local_rank(topo);
-    while (!all_arrived(x)) {
-        if (!has_arrived(op, ctn_op_slot(op, slot_for(x, x->awaited,
-                                                      topo->node_index)))) {
-            op->waits_for = sender(topo, x->awaited)->rank;
+    for (; !all_arrived(x); x->awaited++) {
+        const ctn_member_t *from = sender(x, me, x->awaited);
+        if (from != NULL &&
+            !has_arrived(op, ctn_op_slot(op, slot_of(x, x->awaited)))) {
+            op->waits_for = from->rank;
             return;
         }
-        x->awaited = next_at(topo, me, x->awaited);
     }
     ctn_exec_post(op->exec, ctn_node_departed(&topo->node_area, op->seq, me),
                   ctn_flag64(op->seq));
@@ -287,13 +271,15 @@ static void poll_arrivals(ctn_op_t *op, ctn_aggregate_t *x)
 static void unpack_from(ctn_op_t *op, ctn_aggregate_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
-    uint32_t node = topo->node_index;
     size_t bytes = x->receive->bytes;
     size_t message_bytes = ctn_topo_local_size(topo) * bytes;
-    ctn_aggregate_cursor_t from = first_at(topo, i);
-    for (; from.node < topo->nodes; from = next_at(topo, i, from)) {
-        unsigned slot = slot_for(x, from, node);
-        ctn_address_t where = ctn_topo_local(topo, i)->address;
+    ctn_address_t where = ctn_topo_local(topo, i)->address;
+    for (uint32_t number = 0; number < messages(x); number++) {
+        const ctn_member_t *from = sender(x, i, number);
+        if (from == NULL) {
+            continue;
+        }
+        unsigned slot = slot_of(x, number);
         uint64_t at = offset_of(op, topo, where, slot, message_bytes);
         const uint64_t *word =
             ctn_pointer(topo->peer[i], ctn_slot_word_offset(op->sequence, where,
@@ -302,12 +288,12 @@ static void unpack_from(ctn_op_t *op, ctn_aggregate_t *x, uint32_t i)
             ctn_flag_count(ctn_word_load(word)) & ~CTN_AGGREGATE_FLAG;
         if (found != bytes) {
             x->status = ctn_message_report_length(
-                op->exec, "alltoall", sender(topo, from)->rank,
-                topo->group->chain.place.rank, found, bytes);
+                op->exec, "alltoall", from->rank, topo->group->chain.place.rank,
+                found, bytes);
             continue;
         }
         const unsigned char *message = ctn_pointer(topo->peer[i], at);
-        ctn_span_t block = ctn_blocks_at(x->receive, sender(topo, from)->rank);
+        ctn_span_t block = ctn_blocks_at(x->receive, from->rank);
         ctn_span_write(op->exec, &block, 0, bytes,
                        message + ctn_topo_local_rank(topo) * bytes);
     }

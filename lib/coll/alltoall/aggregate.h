@@ -13,12 +13,6 @@
  * one block. */
 #define CTN_AGGREGATE_FLAG (UINT32_C(1) << 31)
 
-/** A sender of aggregates, by its place on its node. */
-typedef struct ctn_aggregate_cursor {
-    uint32_t node;   /* the number of nodes: no further sender */
-    uint32_t member; /* on that node */
-} ctn_aggregate_cursor_t;
-
 /** State of the aggregates of one operation. */
 typedef struct ctn_aggregate {
     /* arguments */
@@ -27,12 +21,12 @@ typedef struct ctn_aggregate {
     const ctn_blocks_t *receive;
     bool in_place;
     /* working */
-    uint32_t first;  /* first slot that aggregates use */
-    uint32_t span;   /* number of consecutive slots that each aggregate takes;
-                        their eager buffers are contiguous */
-    uint32_t stride; /* slots from one node's aggregates to the next node's */
-    uint32_t sent;   /* nodes to which this member has sent its aggregate */
-    ctn_aggregate_cursor_t awaited; /* sender that this member waits for */
+    uint32_t first;   /* first slot that aggregates use */
+    uint32_t span;    /* number of consecutive slots that each aggregate takes;
+                         their eager buffers are contiguous */
+    uint32_t each;    /* aggregates of one node that one member receives */
+    uint32_t sent;    /* nodes to which this member has sent its aggregate */
+    uint32_t awaited; /* number of the aggregate that this member waits for */
     uint64_t open; /* bit i: the aggregates that member i of this node receives
                       have not been read yet */
     uint32_t peer_checks;   /* exec->peer_checks at the start or last check */
