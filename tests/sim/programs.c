@@ -210,15 +210,13 @@ static void close_place(program_t *program, int index)
 
 /* ---- operations ---- */
 
-/** Any collective of any length by any algorithm; the more ranks the shorter.
- */
-static void draw_call(program_t *program, flying_t *f, unsigned mode,
-                      uint64_t *random)
+/** A collective of any length by any algorithm; the more ranks the shorter. */
+static void draw_call(program_t *program, flying_t *f, unsigned kind,
+                      unsigned mode, uint64_t *random)
 {
     const oracle_t *oracle = &program->test->oracle;
     catena_group_t *group = program->place[f->place].group;
     oracle_case_t *c = &f->call.c;
-    unsigned kind = (unsigned)ctn_random_below(random, ORACLE_KINDS);
     int size = catena_group_size(group);
     f->call = (oracle_call_t){.group = group,
                               .table = rank_table(program->test),
@@ -257,6 +255,7 @@ static void draw_near(program_t *program, flying_t *f, oracle_form_t form,
         idle = idle && (other == f || !other->used || !other->near ||
                         other->place != f->place);
     }
+    idle = idle && chance(random, 2); /* else as before */
     if (idle && oracle_nbr_has(&test->oracle, &place->graph,
                                place->neighborhood, algorithm)) {
         RANK_CHECK(test,
@@ -291,7 +290,8 @@ static bool draw(program_t *program, flying_t *f, int place, unsigned mode,
     if (f->near) {
         draw_near(program, f, forms[mode], &random);
     } else {
-        draw_call(program, f, mode, &random);
+        draw_call(program, f, (unsigned)ctn_random_below(&random, ORACLE_KINDS),
+                  mode, &random);
     }
     return true;
 }
@@ -316,7 +316,7 @@ static void block(program_t *program, int place, uint64_t random)
 {
     flying_t f;
     uint64_t own = random;
-    size_t times = chance(&own, 3) ? 2 + ctn_random_below(&own, 12) : 1;
+    size_t times = chance(&own, 3) ? 2 + ctn_random_below(&own, 20) : 1;
     if (!draw(program, &f, place, ORACLE_BLOCKING, ctn_random(&own))) {
         return;
     }
@@ -326,6 +326,31 @@ static void block(program_t *program, int place, uint64_t random)
         } else {
             oracle_call_fill(&f.call, f.seed + i);
         }
+        dawdle(program);
+        expect_ok(program, &f, run(program, &f));
+        check(program, &f);
+    }
+    close_call(program, &f);
+}
+
+/** An alltoall before and after so many barriers that, in a build with tiny
+ * limits, the numbers of the operations repeat. */
+static void repeat_numbers(program_t *program, int place, uint64_t random)
+{
+    enum { NUMBERS = 240, EPOCH_BARRIERS = 12 };
+    catena_group_t *group = program->place[place].group;
+    if (group == NULL || catena_group_size(group) > FEW_RANKS) {
+        return;
+    }
+    unsigned kind = ORACLE_ALLTOALL + (unsigned)ctn_random_below(&random, 3);
+    size_t barriers = NUMBERS - EPOCH_BARRIERS - ctn_random_below(&random, 20);
+    flying_t f = {.place = place, .seed = ctn_random(&random)};
+    draw_call(program, &f, kind, ORACLE_BLOCKING, &random);
+    for (size_t i = 0; i < 16; i++) {
+        for (size_t b = 0; i == 8 && b < barriers; b++) {
+            expect_ok(program, &f, catena_barrier(group));
+        }
+        oracle_call_fill(&f.call, f.seed + i);
         dawdle(program);
         expect_ok(program, &f, run(program, &f));
         check(program, &f);
@@ -406,6 +431,8 @@ static void step(program_t *program, uint64_t random)
         }
         open_place(program, &program->place[other], &program->place[place],
                    more);
+    } else if (SIM_TINY && chance(&more, 4)) {
+        repeat_numbers(program, place, more);
     } else {
         RANK_CHECK(program->test,
                    program->place[place].group == NULL ||
