@@ -276,6 +276,52 @@ static void algorithms_differ(rank_test_t *test)
     differ(test, true, "allreduce_algorithm", value, then);
 }
 
+/** Two ranks make a call with different lengths. What the longer one has stored
+ * is not taken for words of larger groups that use the same memory. Each word
+ * of it is `value`, as words of operation `value` - 1 are. */
+static void mismatch_before(rank_test_t *test, uint64_t value,
+                            catena_group_t **larger)
+{
+    int rank = test->place.rank;
+    uint64_t data[128];
+    catena_group_t *pair;
+    for (size_t i = 0; i < 128; i++) {
+        data[i] = value;
+    }
+    RANK_CHECK(test, catena_group_split(test->world, rank < 2, rank, &pair) ==
+                         CATENA_OK);
+    if (rank < 2) {
+        FAILS(test, rank == 0 ? CATENA_ERR_ARG : CATENA_OK, "",
+              catena_bcast(data, rank == 0 ? 1 : 128, CATENA_UINT64, 1, pair));
+    }
+    RANK_CHECK(test, catena_group_free(&pair) == CATENA_OK);
+    for (int i = 0; i < 20; i++) { /* the pair's memory is freed meanwhile */
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_group_dup(test->world, larger) == CATENA_OK);
+    for (uint64_t i = 0; i < value; i++) {
+        if (i + 1 == value && rank + 1 == test->place.ranks) {
+            rank_pause(test, 1000);
+        }
+        still_works(test, *larger);
+    }
+}
+
+static void old_data(rank_test_t *test)
+{
+    enum { MOST = 16 };
+    catena_group_t *group[MOST];
+    if (test->place.ranks < 3) {
+        return;
+    }
+    for (uint64_t i = 0; i < MOST; i++) {
+        mismatch_before(test, i + 1, &group[i]);
+    }
+    for (size_t i = 0; i < MOST; i++) {
+        RANK_CHECK(test, catena_group_free(&group[i]) == CATENA_OK);
+    }
+}
+
 static const rank_case_t cases[] = {
     {"roots", roots},
     {"NULL", nulls},
@@ -287,6 +333,7 @@ static const rank_case_t cases[] = {
     {"settings that make no sense", settings},
     {"settings that differ", settings_differ},
     {"algorithms that differ", algorithms_differ},
+    {"data of other lengths before a larger group", old_data},
     {NULL, NULL}};
 const rank_suite_t rank_suite_collbad = {
     .name = "collbad", .cases = cases, .ranks = 2, .real = true};

@@ -207,6 +207,9 @@ CTN_COLD static bool take_buffers(shm_t *shm, const ctn_basic_coll_t *basic,
     }
     shm->has_buffers =
         ctn_heap_take(shm->module.exec->heap, shm->memory, shm->bytes);
+    if (shm->has_buffers) {
+        ctn_word_store(&shm->last->rows, 1);
+    }
     return shm->has_buffers;
 }
 
@@ -371,17 +374,26 @@ static bool allocate(shm_t *shm)
     return true;
 }
 
+/** Whether the memory of this member may contain data besides words. After a
+ * length mismatch other members may have written to the eager rows of member 0,
+ * which has not used them itself. */
+static bool has_data(const shm_t *shm)
+{
+    return shm->has_buffers ||
+           (shm->me == 0 && shm->last != NULL && shm->last->rows != 0);
+}
+
 static void release(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
     if (exec->status == CATENA_OK) { /* see ctn_exec_free */
+        bool data = has_data(shm);
         /* Clearing a few words costs less than returning their pages. */
-        if (!shm->has_buffers) {
+        if (!data) {
             memset(shm->memory, 0, shm->words);
         }
         ctn_heap_free_sparse(exec->heap, shm->memory,
-                             shm->has_buffers ? CTN_SPARSE_USES
-                                              : CTN_ZERO_BLOCKS);
+                             data ? CTN_SPARSE_USES : CTN_ZERO_BLOCKS);
     }
     free(shm->peer);
     free(shm);

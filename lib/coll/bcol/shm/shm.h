@@ -78,7 +78,9 @@ typedef struct shm_last {
     uint64_t word;    /* all vectors are reduced */
     uint64_t arrived; /* counter, never reset: each operation adds `size` */
     uint64_t folder;  /* the member that reduced; plus size: with a mismatch */
-    uint64_t unused[5]; /* fills a cache line */
+    uint64_t rows;    /* of generation 0: not 0 after a member might use eager
+                         rows; every member sets it */
+    uint64_t unused[4]; /* fills a cache line */
 } shm_last_t;
 
 /** Memory for copies that other members may still read when the operation has
