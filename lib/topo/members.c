@@ -110,6 +110,9 @@ static ctn_step_t collect(ctn_op_t *op)
 
 /* ---- all members, among the node leaders ---- */
 
+/* In a node's count: its host is oversubscribed. */
+#define OVERSUBSCRIBED (UINT32_C(1) << 31)
+
 /** The leaders gather how many members each node has. */
 static ctn_step_t gather_counts(ctn_op_t *op)
 {
@@ -123,7 +126,8 @@ static ctn_step_t gather_counts(ctn_op_t *op)
     if (build->counts == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    build->counts[topo->node_index] = ctn_topo_local_size(topo);
+    build->counts[topo->node_index] =
+        ctn_topo_local_size(topo) | (topo->oversubscribed ? OVERSUBSCRIBED : 0);
     return ctn_op_call(op, ctn_table_allgather_create(op->exec, &topo->leaders,
                                                       build->counts,
                                                       sizeof(uint32_t), NULL));
@@ -200,6 +204,10 @@ static ctn_step_t gather_members(ctn_op_t *op)
     if (topo->shared_member_table == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
+    for (uint32_t b = 0; b < topo->nodes; b++) {
+        build->outgoing.word[1] |= build->counts[b] & OVERSUBSCRIBED;
+        build->counts[b] &= ~OVERSUBSCRIBED;
+    }
     point_into(topo, topo->shared_member_table);
     fill_own_part(topo, build->counts);
     return ctn_op_call(op,
@@ -208,7 +216,8 @@ static ctn_step_t gather_members(ctn_op_t *op)
                            sizeof(ctn_member_t), topo->member_table.first));
 }
 
-/** The leader fills in by_rank[], then broadcasts where the table lies. */
+/** The leader fills in by_rank[], then broadcasts where the table lies, and
+ * whether some host is oversubscribed. */
 static ctn_step_t publish(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
@@ -251,6 +260,7 @@ static ctn_step_t finalize(ctn_op_t *op)
     members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     point_into(topo, ctn_pointer(topo->peer[0], build->received.word[0]));
+    topo->member_table.oversubscribed = build->received.word[1] != 0;
     if (!find_rows(topo)) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }

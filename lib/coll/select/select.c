@@ -270,7 +270,7 @@ static const ctn_rule_t *find_rule(ctn_selector_t *selector,
         .ranks = call->group->chain.place.size,
         .nodes = call->topo->nodes,
         .ppn = members_on_largest(&call->topo->member_table),
-        .oversubscribed = call->topo->oversubscribed,
+        .oversubscribed = call->topo->member_table.oversubscribed,
         .blocking = call->blocking};
     if (ctn_tuning_machine(tuning) != NULL) {
         tuned->made =

@@ -2,6 +2,7 @@
  * when messages are delayed. */
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "oracle/call.h"
 #include "unit/job.h"
@@ -133,8 +134,53 @@ START_TEST(messages_are_as_many_as_other_nodes)
 }
 END_TEST
 
+/** A rule for oversubscribed hosts holds for all ranks if one host is. */
+static void run_by_rules(job_t *job)
+{
+    char text[256];
+    uint64_t send[8] = {0}, receive[8];
+    catena_group_t *world = job->context->world;
+    JOB_CHECK(job, catena_alltoall(send, 1, CATENA_UINT64, receive, 1,
+                                   CATENA_UINT64, world) == CATENA_OK);
+    JOB_CHECK(job, catena_group_explain(world, "alltoall", text,
+                                        sizeof(text)) == CATENA_OK);
+    JOB_CHECK(job, strstr(text, sample->bytes > 0 ? "algorithm=shift"
+                                                  : "algorithm=bruck") != NULL);
+}
+
+static const sample_t hosts[] = {
+    {.counts = {2, 1, 5}, .bytes = 1}, /* bytes: a host is oversubscribed */
+    {.counts = {5, 1, 2}, .bytes = 1},
+    {.counts = {8}, .bytes = 1},
+    {.counts = {2, 2, 1}, .bytes = 0},
+};
+
+START_TEST(all_hosts_select_alike)
+{
+    static const char *const settings[] = {"TUNING=" TEST_DATA "/hosts.json",
+                                           NULL};
+    static const int cores[] = {0, 1};
+    int node_of[MOST_RANKS];
+    sample = &hosts[_i];
+    int ranks = place(sample, node_of);
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .machine = "hpc-b",
+                                  .nodes = node_of[ranks - 1] + 1,
+                                  .ranks = ranks,
+                                  .node_of = node_of,
+                                  .cores = cores,
+                                  .core_count = 2,
+                                  .settings = settings,
+                                  .seed = 1,
+                                  .stack_bytes = JOB_STACK_BYTES};
+    ck_assert_int_eq(job_simulate_on(&params, run_by_rules), 0);
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
+    tcase_add_loop_test(tcase, all_hosts_select_alike, 0,
+                        sizeof(hosts) / sizeof(hosts[0]));
     tcase_add_loop_test(tcase, messages_are_as_many_as_other_nodes, 0, SAMPLES);
 }
 
