@@ -69,6 +69,16 @@ static bool leaves(const sparse_exchange_t *exchange,
            (distance >> exchange->rounds.round & 1u) != 0;
 }
 
+/** Memory for a message with `bytes` of records. NULL: there is none for it, or
+ * for the copy that is sent (exec/message.h), without which the operation would
+ * end the job. */
+static unsigned char *open_message(const ctn_op_t *op, size_t bytes)
+{
+    void *copy = ctn_scratch_alloc(op->exec, sizeof(head_t) + bytes);
+    ctn_scratch_free(op->exec, copy, sizeof(head_t) + bytes);
+    return copy != NULL ? malloc(sizeof(head_t) + bytes) : NULL;
+}
+
 /** For ctn_double_scan_values_t: the status, and the records that go to the
  * other side than `from`; the status alone if there is no memory for these. */
 static catena_status_t outgoing(ctn_op_t *op, unsigned from,
@@ -81,7 +91,7 @@ static catena_status_t outgoing(ctn_op_t *op, unsigned from,
         count += leaves(exchange, record_at(vector, exchange->bytes, i), !from);
     }
     free(exchange->message);
-    exchange->message = malloc(sizeof(head_t) + count * exchange->bytes);
+    exchange->message = open_message(op, count * exchange->bytes);
     if (exchange->message == NULL) {
         give_up(exchange, CATENA_ERR_NO_MEMORY);
     }

@@ -115,8 +115,50 @@ START_TEST(no_memory)
 }
 END_TEST
 
+/** Rank 0 has no memory for its message in round 0, which has records for all
+ * other ranks. All ranks go on: the operation does not end the job. */
+static void send_without_memory(job_t *job)
+{
+    static job_hoard_t hoard; /* of rank 0 */
+    enum { EACH = 2000 };     /* more than the crumbs of the heap take */
+    catena_group_t *world = job->context->world;
+    ctn_vector_t sent = {0};
+    ctn_vector_t came;
+    for (uint32_t i = 0; job->rank == 0 && i < EACH * job->size; i++) {
+        fill(ctn_vector_add(&sent, words * sizeof(uint32_t)), i % job->size, 0,
+             i);
+    }
+    exhausted = false;
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    if (job->rank == 0) {
+        job_take_heap(job, &hoard);
+    }
+    catena_status_t status = ctn_sparse_exchange(
+        world, CATENA_OK, &sent, words * sizeof(uint32_t), &came);
+    ctn_vector_drop(&came);
+    if (job->rank == 0) {
+        job_give_heap(job, &hoard);
+    }
+    JOB_CHECK(job, status == CATENA_ERR_NO_MEMORY ||
+                       (status == CATENA_OK && job->rank > 0));
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    exchange_records(job);
+}
+
+START_TEST(no_memory_to_send)
+{
+    words = 3;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        int failed =
+            job_simulate(2 + (uint32_t)seed, seed, send_without_memory);
+        ck_assert_msg(failed == 0, "seed %d: %d failed", (int)seed, failed);
+    }
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
+    tcase_add_test(tcase, no_memory_to_send);
     tcase_add_test(tcase, records);
     tcase_add_test(tcase, no_memory);
 }
