@@ -120,7 +120,7 @@ ctn_op_t *ctn_table_allgather_create(ctn_exec_t *exec, ctn_chain_t *chain,
         gather->double_scan.values = &values;
         gather->double_scan.greets = true;
         gather->memory = table;
-        (void)ctn_heap_contains(exec->heap, table, 1, &gather->table);
+        gather->table = ctn_heap_offset(exec->heap, table);
         gather->record_bytes = record_bytes;
         gather->first = first;
     }

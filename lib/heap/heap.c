@@ -216,6 +216,13 @@ bool ctn_heap_contains(const ctn_heap_t *heap, const void *block, size_t bytes,
     return true;
 }
 
+uint64_t ctn_heap_offset(const ctn_heap_t *heap, const void *memory)
+{
+    uint64_t offset = 0;
+    (void)ctn_heap_contains(heap, memory, 1, &offset);
+    return offset;
+}
+
 void ctn_heap_on_shortage(ctn_heap_t *heap, bool (*reclaim)(void *),
                           void *argument)
 {

@@ -96,6 +96,9 @@ size_t ctn_heap_arena_bytes(const ctn_heap_t *heap);
 /** Return the node's doorbells. @param[out] id the heap's random id */
 ctn_doorbells_t *ctn_heap_doorbells(ctn_heap_t *heap, uint64_t *id);
 
+/** Return the offset of memory of this rank's arena from its start. */
+uint64_t ctn_heap_offset(const ctn_heap_t *heap, const void *memory);
+
 /** Whether [block, block + bytes) lies in this rank's arena.
  * @param[out] offset from the start of the arena; set only if it does */
 bool ctn_heap_contains(const ctn_heap_t *heap, const void *block, size_t bytes,

@@ -253,8 +253,9 @@ static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
     if (radix->scratch == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_address_t self = {.process = radix->args.chain->place.self.process};
-    (void)ctn_heap_contains(op->exec->heap, radix->scratch, 1, &self.offset);
+    ctn_address_t self = {.process = radix->args.chain->place.self.process,
+                          .offset =
+                              ctn_heap_offset(op->exec->heap, radix->scratch)};
     size_t skip = -self.offset & (CTN_MEMBER_ALIGNMENT - 1);
     self.offset += skip;
     radix->mailbox = (void *)((unsigned char *)radix->scratch + skip);

@@ -71,7 +71,7 @@ static ctn_step_t open_cts_table(ctn_op_t *op)
     if (topo->cts_table == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    uint64_t offset = ctn_offset_of(op->exec, topo->cts_table);
+    uint64_t offset = ctn_heap_offset(op->exec->heap, topo->cts_table);
     uint64_t at = build->received.word[0] + me * sizeof(ctn_local_member_t);
     catena_status_t status = ctn_put_signal(
         topo->peer[0], &offset, sizeof(offset),
@@ -86,7 +86,7 @@ static ctn_step_t publish_offset(ctn_op_t *op)
     members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     if (is_leader(topo)) {
-        build->outgoing.word[0] = ctn_offset_of(op->exec, topo->shared);
+        build->outgoing.word[0] = ctn_heap_offset(op->exec->heap, topo->shared);
     }
     return ctn_op_call(op,
                        ctn_node_bcast_create(op->exec, topo, &build->outgoing,
@@ -228,7 +228,7 @@ static ctn_step_t publish(ctn_op_t *op)
         for (uint32_t i = 0; i < topo->member_table.size; i++) {
             by_rank[topo->member_table.member[i].rank] = i;
         }
-        build->outgoing.word[0] = ctn_offset_of(op->exec, memory);
+        build->outgoing.word[0] = ctn_heap_offset(op->exec->heap, memory);
     }
     return ctn_op_call(op,
                        ctn_node_bcast_create(op->exec, topo, &build->outgoing,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/chain_coll.h"
 #include "split/split.h"
 
 static const char topo_key;
@@ -38,13 +39,6 @@ static bool is_leader(const ctn_topo_t *topo)
     return topo->node.place.rank == 0;
 }
 
-uint64_t ctn_offset_of(const ctn_exec_t *exec, const void *memory)
-{
-    uint64_t offset = 0;
-    (void)ctn_heap_contains(exec->heap, memory, 1, &offset);
-    return offset;
-}
-
 ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
 {
     if (child == NULL) {
@@ -56,55 +50,25 @@ ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
     return CTN_STEP_MOVED;
 }
 
-/* ---- broadcast from the node leader ---- */
-
-typedef struct node_bcast {
-    ctn_topo_t *topo;
-    ctn_words_t outgoing;  /* this member's; only the leader's matter */
-    ctn_words_t left;      /* of the scan: the leader's, at other members */
-    ctn_words_t right;     /* of the scan; not used */
-    ctn_words_t *received; /* the result */
-} node_bcast_t;
-
-/** Broadcast from the first member of the node's chain, the leader. */
-static ctn_step_t scan(ctn_op_t *op)
+/** Keep the value of the member that is farther to the left (ctn_combine_t). */
+static void take_left(void *inout, const void *in, size_t bytes,
+                      bool in_is_left, void *argument)
 {
-    node_bcast_t *node_bcast = ctn_op_state(op);
-    return ctn_op_call(op,
-                       ctn_scan_create(op->exec, &node_bcast->topo->node,
-                                       ctn_fold_farthest, &node_bcast->outgoing,
-                                       &node_bcast->left, &node_bcast->right,
-                                       sizeof(ctn_words_t)));
+    (void)argument;
+    if (in_is_left) {
+        memcpy(inout, in, bytes);
+    }
 }
-
-/** Set the result. The scan is exclusive, so at the leader it has no result. */
-static ctn_step_t receive(ctn_op_t *op)
-{
-    node_bcast_t *node_bcast = ctn_op_state(op);
-    *node_bcast->received =
-        is_leader(node_bcast->topo) ? node_bcast->outgoing : node_bcast->left;
-    return CTN_STEP_NEXT;
-}
-
-static const ctn_phase_t node_bcast_phases[] = {
-    {"scan", scan}, {"receive", receive}, {NULL, NULL}};
-
-static const ctn_algorithm_t node_bcast_algorithm = {
-    .name = "node broadcast",
-    .state_bytes = sizeof(node_bcast_t),
-    .phases = node_bcast_phases,
-};
 
 ctn_op_t *ctn_node_bcast_create(ctn_exec_t *exec, ctn_topo_t *topo,
                                 const ctn_words_t *outgoing,
                                 ctn_words_t *received)
 {
-    ctn_op_t *op = ctn_op_create(exec, &node_bcast_algorithm, NULL);
+    static const ctn_operator_t leftmost = {take_left, NULL};
+    ctn_op_t *op = ctn_chain_inclusive_scan(
+        exec, &topo->node, leftmost, outgoing, sizeof(*outgoing), received);
     if (op != NULL) {
-        node_bcast_t *node_bcast = ctn_op_state(op);
-        node_bcast->topo = topo;
-        node_bcast->outgoing = *outgoing;
-        node_bcast->received = received;
+        ((ctn_scan_t *)ctn_op_state(op))->rounds.of_group = false;
     }
     return op;
 }
@@ -227,7 +191,7 @@ static ctn_step_t open_enrolment(ctn_op_t *op)
         }
         build->outgoing = (ctn_words_t){{
             [WORD_PROCESS] = topo->group->exec->locality->process,
-            [WORD_OFFSET] = ctn_offset_of(op->exec, topo->shared),
+            [WORD_OFFSET] = ctn_heap_offset(op->exec->heap, topo->shared),
             [WORD_NODE] = topo->node_index,
             [WORD_NODES] = topo->nodes,
             [WORD_OVERSUBSCRIBED] = oversubscribed,

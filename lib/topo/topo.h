@@ -372,7 +372,7 @@ ctn_known_nodes_t *ctn_known_nodes_find(const ctn_known_member_t *member,
 ctn_op_t *ctn_leader_ring_create(ctn_exec_t *exec, ctn_topo_t *topo);
 /** Create an operation that broadcasts words from the node leader to all
  * members of the node; NULL: no memory. `received` is set on all members, the
- * leader included. */
+ * leader included; `outgoing` is significant there only. */
 ctn_op_t *ctn_node_bcast_create(ctn_exec_t *exec, ctn_topo_t *topo,
                                 const ctn_words_t *outgoing,
                                 ctn_words_t *received);
@@ -388,7 +388,5 @@ size_t ctn_topo_shared_bytes(uint32_t members, bool oversubscribed);
 /** Connect to the members of this node: set topo->peer from topo->local.
  * @return ERR_NO_MEMORY, or as ctn_exec_connect */
 catena_status_t ctn_topo_connect(ctn_topo_t *topo);
-/** Return the offset of memory of the heap in this member's arena. */
-uint64_t ctn_offset_of(const ctn_exec_t *exec, const void *memory);
 
 #endif

@@ -224,7 +224,8 @@ static void open_chain(hierarchy_build_t *build, unsigned i)
         base = 0;
     }
     ctn_address_t address = {.process = group->exec->locality->process,
-                             .offset = ctn_offset_of(group->exec, block)};
+                             .offset =
+                                 ctn_heap_offset(group->exec->heap, block)};
     ctn_chain_init(&build->chain[i], block, address, base);
     build->used = i + 1 > build->used ? i + 1 : build->used;
 }

@@ -151,7 +151,7 @@ static catena_status_t publish_record(ctn_op_t *op, fast_t *fast)
     }
     fast->own_bytes = bytes;
     fill_entry(fast, fast->own);
-    published_record->offset = ctn_offset_of(op->exec, fast->own);
+    published_record->offset = ctn_heap_offset(op->exec->heap, fast->own);
     return CATENA_OK;
 }
 
@@ -243,7 +243,7 @@ static ctn_step_t publish(ctn_op_t *op)
     }
     ctn_gathered_records_t *gathered = &topo->gathered[fast->half];
     if (is_leader(fast)) {
-        gathered->offset = ctn_offset_of(op->exec, fast->all.memory);
+        gathered->offset = ctn_heap_offset(op->exec->heap, fast->all.memory);
         gathered->bytes = fast->all.bytes;
         ctn_exec_post(op->exec, &gathered->word, topo->splits);
     } else if (ctn_word_load(&gathered->word) != topo->splits) {

@@ -91,8 +91,8 @@ static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
         return CATENA_ERR_NO_MEMORY;
     }
     memset(sort->slots, 0, CHAIN_BYTES);
-    ctn_address_t self = {.process = place->self.process};
-    (void)ctn_heap_contains(exec->heap, sort->slots, 1, &self.offset);
+    ctn_address_t self = {.process = place->self.process,
+                          .offset = ctn_heap_offset(exec->heap, sort->slots)};
     uint64_t skip = -self.offset % CTN_MEMBER_ALIGNMENT; /* to the next page */
     self.offset += skip;
     ctn_chain_init(&sort->sorters, (void *)(sort->slots + skip), self, 0);

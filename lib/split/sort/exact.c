@@ -85,8 +85,9 @@ static ctn_step_t begin(ctn_op_t *op)
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    x->peer[place->rank] = (ctn_exact_peer_t){
-        place->self.process, ctn_exact_offset(op->exec, x->slots), x->count};
+    x->peer[place->rank] =
+        (ctn_exact_peer_t){place->self.process,
+                           ctn_heap_offset(op->exec->heap, x->slots), x->count};
     return ctn_op_call(
         op, ctn_table_allgather_create(op->exec, x->chain, x->peer,
                                        sizeof(ctn_exact_peer_t), NULL));
@@ -140,7 +141,7 @@ static split_block_t block_for(const ctn_op_t *op, const ctn_exact_t *x,
         const unsigned char *end = high < x->count
                                        ? (const void *)x->record[high]
                                        : x->table->records + x->table->bytes;
-        block.offset = ctn_exact_offset(op->exec, start);
+        block.offset = ctn_heap_offset(op->exec->heap, start);
         block.bytes = (uint64_t)(end - start);
     }
     return block;

@@ -2,13 +2,6 @@
 
 #include "split/sort/exact_parts.h"
 
-uint64_t ctn_exact_offset(const ctn_exec_t *exec, const void *memory)
-{
-    uint64_t offset = 0;
-    (void)ctn_heap_contains(exec->heap, memory, 1, &offset);
-    return offset;
-}
-
 catena_status_t ctn_exact_pool_open(ctn_op_t *op, ctn_exact_t *x, size_t bytes)
 {
     x->pool_bytes = sizeof(*x->pool) + bytes;

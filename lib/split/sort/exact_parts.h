@@ -107,9 +107,6 @@ enum { CTN_EXACT_PHASE_BIDS = 2, CTN_EXACT_PHASE_SYNCHRONIZE = 10 };
 
 /* ---- messages and memory ---- */
 
-/** Return the offset of memory of the heap in this member's arena. */
-uint64_t ctn_exact_offset(const ctn_exec_t *exec, const void *memory);
-
 /** Allocate memory for the next fetches. */
 catena_status_t ctn_exact_pool_open(ctn_op_t *op, ctn_exact_t *x, size_t bytes);
 /** Release the pool, if there is one. If a fetch of a failed operation is

@@ -17,7 +17,7 @@ static void pack_record(const ctn_op_t *op, const ctn_record_t *record,
     if (bytes <= capacity) {
         memcpy(to, record, bytes);
     } else {
-        uint64_t offset = ctn_exact_offset(op->exec, record);
+        uint64_t offset = ctn_heap_offset(op->exec->heap, record);
         memcpy(to, &offset, sizeof(offset));
     }
 }

@@ -40,7 +40,7 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
     module->base = (ctn_module_t){bcol, exec, NULL, &module->sequence};
     module->published = ctn_heap_calloc(exec->heap, 64, sizeof(published_t));
     *module->published = (published_t){MAGIC, me, size, oversubscribed};
-    *offset = ctn_offset_of(exec, module->published);
+    *offset = ctn_heap_offset(exec->heap, module->published);
     *out = &module->base;
     idle.modules++;
     return CATENA_OK;
