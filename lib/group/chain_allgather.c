@@ -11,10 +11,11 @@ typedef struct chain_allgather {
     ctn_double_scan_t double_scan; /* first */
     /* arguments */
     ctn_rank_block_t own;
-    ctn_rank_blocks_t *result;
+    ctn_rank_blocks_t *result; /* NULL: ctn_chain_allgather_sizes */
     /* working */
     /* By side: space for the head of a message, this member's block, then the
-     * blocks from that side, the nearest first. */
+     * blocks from that side, the nearest first. In simulations of costs only
+     * they have a length but no memory. */
     ctn_stream_t stream[2];
 } chain_allgather_t;
 
@@ -25,6 +26,11 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_double_scan_begin(&gather->double_scan);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         ctn_stream_t *stream = &gather->stream[side];
+        if (gather->result == NULL) {
+            stream->bytes = CTN_DOUBLE_SCAN_HEAD_BYTES +
+                            ctn_stream_bytes(gather->own.bytes);
+            continue;
+        }
         if (status == CATENA_OK) {
             status =
                 ctn_stream_reserve(op->exec, stream,
@@ -52,6 +58,11 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
                                 const unsigned char *value, size_t bytes)
 {
     chain_allgather_t *gather = ctn_op_state(op);
+    if (gather->result == NULL) {
+        gather->stream[side].bytes += bytes;
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+        return CATENA_OK;
+    }
     return ctn_stream_append(op->exec, &gather->stream[side], value, bytes);
 }
 
@@ -61,6 +72,9 @@ static ctn_step_t hand_over(ctn_op_t *op)
 {
     chain_allgather_t *gather = ctn_op_state(op);
     const ctn_chain_place_t *place = gather->double_scan.place;
+    if (gather->result == NULL) {
+        return CTN_STEP_NEXT;
+    }
     catena_status_t status = ctn_rank_blocks_take(
         op->exec, gather->result, gather->stream, CTN_DOUBLE_SCAN_HEAD_BYTES,
         place->rank, place->size);
@@ -99,6 +113,18 @@ ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
         gather->double_scan.of_group = true;
         gather->own = own;
         gather->result = result;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_chain_allgather_sizes(ctn_exec_t *exec, ctn_chain_t *chain,
+                                    size_t bytes, ctn_address_t *addresses)
+{
+    ctn_op_t *op = ctn_chain_allgather(
+        exec, chain, (ctn_rank_block_t){.bytes = bytes}, NULL);
+    if (op != NULL) {
+        chain_allgather_t *gather = ctn_op_state(op);
+        gather->double_scan.addresses = addresses;
     }
     return op;
 }

@@ -59,6 +59,11 @@ ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 /** Gather the blocks of all members at all members. */
 ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_rank_block_t own, ctn_rank_blocks_t *result);
+/** For simulations of costs only: take the rounds and the time of an allgather
+ * of blocks of `bytes`, without their content.
+ * @param addresses a list that all members share, by rank */
+ctn_op_t *ctn_chain_allgather_sizes(ctn_exec_t *exec, ctn_chain_t *chain,
+                                    size_t bytes, ctn_address_t *addresses);
 
 /** Scatter: member i gets block i of the N blocks at `root` as the only block
  * of `result`, whose memory is allocated.

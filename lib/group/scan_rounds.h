@@ -37,6 +37,10 @@ typedef struct ctn_double_scan {
                       right neighbor of the last one; the number of rounds */
     bool greets;   /* the neighbors exchange messages once more, before round
                       0 */
+    /* NULL, or in simulations of costs only: messages have a length but no
+     * content. In place of that the members, which share this list, leave the
+     * addresses here, by rank in the chain. */
+    ctn_address_t *addresses;
     bool of_group; /* reports name the members of the chain by their ranks in
                       it */
     /* working */
@@ -45,6 +49,7 @@ typedef struct ctn_double_scan {
     bool arrived[2];          /* this round's message has been consumed */
     bool sent;                /* this round's messages were sent */
     unsigned round;           /* with `greets` counted from the greeting */
+    size_t length[2];         /* of a message without content that was sent */
     ctn_send_handle_t send_handle[2];
     ctn_receive_handle_t receive_handle[2];
 } ctn_double_scan_t;

@@ -21,17 +21,17 @@ static ctn_step_t gather(ctn_op_t *op)
 {
     split_allgather_t *a = ctn_op_state(op);
     const ctn_split_args_t *s = &a->args;
-    size_t bytes = ctn_record_bytes(s->record);
     if (!op->exec->drop_tables) {
         return ctn_op_call(
-            op, ctn_chain_allgather(op->exec, s->parent,
-                                    (ctn_rank_block_t){s->record, bytes},
-                                    &a->blocks));
+            op, ctn_chain_allgather(
+                    op->exec, s->parent,
+                    (ctn_rank_block_t){s->record, ctn_record_bytes(s->record)},
+                    &a->blocks));
     }
     a->shared = ctn_shared_table_open(s);
-    return ctn_op_call(op, a->shared != NULL ? ctn_shared_table_allgather(
-                                                   op->exec, s->parent, bytes)
-                                             : NULL);
+    return ctn_op_call(op, a->shared != NULL
+                               ? ctn_shared_table_allgather(a->shared, s)
+                               : NULL);
 }
 
 static ctn_step_t sort(ctn_op_t *op)

@@ -18,11 +18,10 @@ ctn_shared_table_t *ctn_shared_table_open(const ctn_split_args_t *args);
  * effect. */
 void ctn_shared_table_close(ctn_shared_table_t *shared);
 
-/** Create the operation that takes the rounds and the time of
- * ctn_chain_allgather with blocks of `bytes`, and moves no data. NULL: no
- * memory. */
-ctn_op_t *ctn_shared_table_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
-                                     size_t bytes);
+/** Create the operation that takes the rounds and the time of gathering the
+ * records of all members on the parent, and moves no data. NULL: no memory. */
+ctn_op_t *ctn_shared_table_allgather(ctn_shared_table_t *shared,
+                                     const ctn_split_args_t *args);
 
 /** Return the place of this member in its new chain, after all have opened the
  * table. The member is charged the simulated time of finding and sorting the
