@@ -1,0 +1,166 @@
+/* Building a hierarchy by the node area; see build.c.
+ *
+ * If all ranks of the group are on one node and its topology is built, two
+ * exchanges through the node area replace all else, where the first level has
+ * one subgroup. In the first one each rank writes what the others must know of
+ * its settings, its subgroup and its module; in the second one whether it could
+ * link the modules. The entries lie where splits publish records, which do not
+ * run at the same time: they wait until they are the oldest operation, too. */
+
+#include <stdlib.h>
+
+#include "coll/barrier.h"
+#include "coll/hierarchy/build.h"
+#include "core/hash.h"
+
+typedef struct node_facts {
+    uint64_t digest; /* of the settings */
+    uint64_t name;   /* hash of the name of its subgroup in the first level */
+    uint64_t memory; /* of its module */
+    int64_t status;
+} node_facts_t;
+
+/** Return where the member with local rank i publishes. It is the group's rank
+ * i, as the group has one node. */
+static node_facts_t *node_facts_of(const ctn_hierarchy_build_t *build,
+                                   uint32_t i)
+{
+    const ctn_topo_t *topo = build->topo;
+    size_t half = (topo->splits + 1) % 2 * ctn_topo_local_size(topo);
+    ctn_published_record_t *record = &topo->published_record[half + i];
+    _Static_assert(sizeof(node_facts_t) <= sizeof(record->data), "it fits");
+    return (node_facts_t *)(void *)record->data;
+}
+
+/** Publish this rank's entry, and wait for those of all. */
+static ctn_step_t publish_on_node(ctn_op_t *op, node_facts_t entry)
+{
+    ctn_hierarchy_build_t *build = ctn_build_of(op);
+    build->topo->splits++;
+    *node_facts_of(build, ctn_topo_local_rank(build->topo)) = entry;
+    return ctn_op_call(op, ctn_publish_fence_create(build->all->group));
+}
+
+/** Return the worst status that is published. */
+static catena_status_t worst_on_node(const ctn_hierarchy_build_t *build)
+{
+    int64_t worst = CATENA_OK;
+    for (uint32_t i = 0; i < ctn_topo_local_size(build->topo); i++) {
+        int64_t status = node_facts_of(build, i)->status;
+        worst = status < worst ? status : worst;
+    }
+    return (catena_status_t)worst;
+}
+
+/** The first exchange. All ranks know whether there is one: they have built the
+ * topology in the same operation, or with the group. */
+ctn_step_t ctn_build_exchange_on_node(ctn_op_t *op)
+{
+    ctn_hierarchy_build_t *build = ctn_build_of(op);
+    catena_group_t *group = build->all->group;
+    ctn_topo_t *topo = ctn_topo_known(group);
+    if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
+        group->chain.place.size == 1) {
+        return ctn_op_jump(op, CTN_BUILD_PHASE_AGREE);
+    }
+    build->topo = topo;
+    build->same = ctn_build_find_same(build);
+    node_facts_t entry = {.digest = build->digest};
+    if (ctn_build_is_automatic(build)) {
+        ctn_build_choose_levels(build, topo->oversubscribed);
+    }
+    if (build->same == NULL && build->status == CATENA_OK) {
+        const ctn_bcol_t *bcol = build->levels.level[0].bcol;
+        entry.name = ctn_hash_add_text(0, build->name[0]);
+        ctn_build_note(
+            build, bcol->create(bcol, op->exec, topo->node.place.size,
+                                topo->node.place.rank, topo->oversubscribed,
+                                group->hidden, &build->module, &entry.memory));
+    }
+    entry.status = build->status;
+    return publish_on_node(op, entry);
+}
+
+/** Make the records of all ranks, as they would send them. @return one block of
+ * memory; NULL: no memory */
+static ctn_rank_block_t *records_of_node(const ctn_hierarchy_build_t *build)
+{
+    uint32_t n = ctn_topo_local_size(build->topo);
+    size_t bytes = ctn_member_record_bytes(1);
+    ctn_rank_block_t *block = calloc(n, sizeof(*block) + bytes);
+    for (uint32_t i = 0; block != NULL && i < n; i++) {
+        ctn_member_record_t *record =
+            (void *)((unsigned char *)(block + n) + i * bytes);
+        record->memory = (ctn_address_t){
+            .process = ctn_topo_local(build->topo, i)->address.process,
+            .offset = node_facts_of(build, i)->memory};
+        record->rank = i;
+        record->ranges = 1;
+        record->range[0] = (ctn_range_t){i, 1};
+        block[i] = (ctn_rank_block_t){record, bytes};
+    }
+    return block;
+}
+
+/** Link the module of the only subgroup. */
+static catena_status_t link_on_node(ctn_hierarchy_build_t *build)
+{
+    const ctn_topo_t *topo = build->topo;
+    ctn_hierarchy_t *hierarchy = build->hierarchy;
+    ctn_rank_blocks_t records = {.block = records_of_node(build),
+                                 .count = ctn_topo_local_size(topo)};
+    hierarchy->oversubscribed = topo->oversubscribed;
+    hierarchy->one_node = true;
+    hierarchy->in_order = true;
+    hierarchy->top = true;
+    catena_status_t status =
+        records.block != NULL
+            ? ctn_build_add_module(build, &records, ctn_topo_local_rank(topo),
+                                   topo->oversubscribed)
+            : CATENA_ERR_NO_MEMORY;
+    free(records.block);
+    return status;
+}
+
+/** What follows from the entries: an error, nothing to build, the levels as on
+ * several nodes, or a hierarchy of one level. */
+ctn_step_t ctn_build_decide_on_node(ctn_op_t *op)
+{
+    ctn_hierarchy_build_t *build = ctn_build_of(op);
+    uint32_t me = ctn_topo_local_rank(build->topo);
+    catena_status_t worst = worst_on_node(build);
+    uint64_t name = node_facts_of(build, 0)->name;
+    bool differ = false;
+    bool divided = false;
+    for (uint32_t i = 0; i < ctn_topo_local_size(build->topo); i++) {
+        const node_facts_t *entry = node_facts_of(build, i);
+        differ |= entry->digest != build->digest;
+        divided |= entry->name != name;
+    }
+    if (differ) {
+        build->own.digest = build->digest;
+        build->left = (ctn_build_facts_t){.ranks = me};
+        build->left.digest = me > 0 ? node_facts_of(build, me - 1)->digest : 0;
+        ctn_build_report_different_settings(build);
+        return ctn_build_end_on_all(op, CATENA_ERR_ARG);
+    }
+    if (worst != CATENA_OK || build->same != NULL) {
+        if (worst == CATENA_OK) {
+            ctn_build_take_over(build->hierarchy, build->same);
+        }
+        return ctn_build_end_on_all(op, worst);
+    }
+    if (divided) {
+        build->module->bcol->destroy(build->module);
+        build->module = NULL;
+        return ctn_op_jump(op, CTN_BUILD_PHASE_AGREE);
+    }
+    ctn_build_note(build, link_on_node(build));
+    return publish_on_node(op, (node_facts_t){.status = build->status});
+}
+
+/** The second exchange has ended. */
+ctn_step_t ctn_build_end_on_node(ctn_op_t *op)
+{
+    return ctn_build_end_on_all(op, worst_on_node(ctn_build_of(op)));
+}
