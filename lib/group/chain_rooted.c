@@ -20,19 +20,19 @@
 typedef struct chain_rooted chain_rooted_t;
 
 /** One of the collectives. */
-typedef struct kind {
+typedef struct rooted_kind {
     /** The tree is known: prepare what is sent from here. */
     catena_status_t (*begin)(ctn_op_t *op, chain_rooted_t *call);
     ctn_rooted_incoming_t incoming;
     /** Up, at the root: all has been received. Down: all has been sent. Set the
      * result. NULL: it is set. */
     catena_status_t (*deliver)(ctn_op_t *op, chain_rooted_t *call);
-} kind_t;
+} rooted_kind_t;
 
 struct chain_rooted {
     ctn_rooted_t tree; /* first */
     /* arguments */
-    const kind_t *kind;
+    const rooted_kind_t *kind;
     ctn_operator_t by;            /* of reduce */
     ctn_rank_block_t own;         /* this member's value or block */
     const ctn_rank_block_t *list; /* scatter, at the root: the blocks */
@@ -312,7 +312,7 @@ ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                            ctn_operator_t by, const void *own, size_t bytes,
                            void *result)
 {
-    static const kind_t reduce = {begin_reduce, combine, deliver_value};
+    static const rooted_kind_t reduce = {begin_reduce, combine, deliver_value};
     return create(
         exec, chain, root, &up_algorithm,
         &(chain_rooted_t){
@@ -322,7 +322,7 @@ ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                           void *data, size_t bytes)
 {
-    static const kind_t bcast = {begin_bcast, repeat, deliver_bcast};
+    static const rooted_kind_t bcast = {begin_bcast, repeat, deliver_bcast};
     return create(exec, chain, root, &down_algorithm,
                   &(chain_rooted_t){
                       .kind = &bcast, .own = {data, bytes}, .result = data});
@@ -331,7 +331,7 @@ ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                            ctn_rank_block_t own, ctn_rank_blocks_t *result)
 {
-    static const kind_t gather = {begin_gather, append, deliver_blocks};
+    static const rooted_kind_t gather = {begin_gather, append, deliver_blocks};
     return create(
         exec, chain, root, &up_algorithm,
         &(chain_rooted_t){.kind = &gather, .own = own, .blocks = result});
@@ -341,7 +341,7 @@ ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                             const ctn_rank_block_t *blocks,
                             ctn_rank_blocks_t *result)
 {
-    static const kind_t scatter = {begin_scatter, divide, NULL};
+    static const rooted_kind_t scatter = {begin_scatter, divide, NULL};
     return create(
         exec, chain, root, &down_algorithm,
         &(chain_rooted_t){.kind = &scatter, .list = blocks, .blocks = result});
