@@ -27,15 +27,13 @@ static const char *const barrier_names[] = {"flat", "root", NULL};
 static const shm_algorithm_t *const barriers[] = {&shm_flat_barrier,
                                                   &shm_root_barrier};
 static const char *const reduce_names[] = {"flat", "shared", NULL};
-static const shm_algorithm_t *const reduces[] = {&shm_flat_reduce,
-                                                 &shm_shared_reduce};
+static const shm_algorithm_t *const reduces[] = {&shm_flat, &shm_shared_reduce};
 static const char *const allreduce_names[] = {"flat", "shared", "last", NULL};
 static const shm_algorithm_t *const allreduces[] = {
     &shm_flat_allreduce, &shm_shared_allreduce, &shm_last_allreduce};
 static const char *const scan_names[] = {"flat", "chain", NULL};
-static const shm_algorithm_t *const scans[] = {&shm_flat_scan, &shm_chain_scan};
-static const shm_algorithm_t *const exscans[] = {&shm_flat_exscan,
-                                                 &shm_chain_exscan};
+static const shm_algorithm_t *const scans[] = {&shm_flat, &shm_chain_scan};
+static const shm_algorithm_t *const exscans[] = {&shm_flat, &shm_chain_exscan};
 /* Others have one algorithm, with staged or zero-copy data. */
 static const char *const storage_names[] = {"staged", "lent", NULL};
 

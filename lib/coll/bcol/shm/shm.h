@@ -72,7 +72,7 @@ static inline uint32_t shm_vector_mark(const ctn_basic_coll_t *basic)
 
 _Static_assert(CTN_CHUNK_BYTES <= UINT16_MAX, "a length fits its bits");
 
-/** Of allreduce "last" (allreduce.c); shared by all members, for each
+/** Of allreduce "last" (reduce.c); shared by all members, for each
  * generation. */
 typedef struct shm_last {
     uint64_t word;    /* all vectors are reduced */
@@ -195,14 +195,12 @@ extern const shm_algorithm_t shm_gather;
 extern const shm_algorithm_t shm_scatter;
 extern const shm_algorithm_t shm_allgather;
 extern const shm_algorithm_t shm_reduce_scatter;
-extern const shm_algorithm_t shm_flat_reduce;
+extern const shm_algorithm_t shm_flat; /* reduce, scan, exscan */
 extern const shm_algorithm_t shm_shared_reduce;
 extern const shm_algorithm_t shm_flat_allreduce;
 extern const shm_algorithm_t shm_shared_allreduce;
 extern const shm_algorithm_t shm_last_allreduce;
-extern const shm_algorithm_t shm_flat_scan;
 extern const shm_algorithm_t shm_chain_scan;
-extern const shm_algorithm_t shm_flat_exscan;
 extern const shm_algorithm_t shm_chain_exscan;
 /** Only waits for the members that have entered a generation barrier. */
 extern const shm_algorithm_t shm_generation_barrier_end;
@@ -226,8 +224,8 @@ size_t shm_longest_block(const shm_t *shm, const ctn_basic_coll_t *basic);
 /** Begin operation `seq` of a call whose arguments are set. */
 void shm_call_begin(shm_call_t *call, uint64_t seq);
 
-/** Run "flat" allreduce, "flat" reduce, bcast, or allgather inline, as
- * operation `seq`, with up to shm->descriptor_data bytes of each member. */
+/** Run a bcast, an allgather or a "flat" reduction inline, as operation `seq`,
+ * with up to shm->descriptor_data bytes of each member. */
 catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                                const ctn_basic_coll_t *basic, uint64_t seq);
 
