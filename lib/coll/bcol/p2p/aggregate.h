@@ -1,12 +1,11 @@
 #ifndef CTN_COLL_BCOL_P2P_AGGREGATE_H
 #define CTN_COLL_BCOL_P2P_AGGREGATE_H
 
-#include "coll/bcol/p2p/ktree.h"
-#include "coll/bcol/p2p/p2p.h"
+#include "coll/bcol/p2p/tree.h"
 
 /* Aggregates of a gather or scatter: the blocks of the members of a subtree, on
  * their way up or down the tree. An aggregate has one record for each of these
- * members, in the order of their places in the tree (ktree.h): the block's
+ * members, in the order of their places in the tree (tree.h): the block's
  * length and, if the block is short, the block. Long blocks are sent as
  * fragments, directly between their owner and the root; the owner is the member
  * that the block comes from (gather) or goes to (scatter). Aggregates laid end

@@ -202,37 +202,14 @@ catena_status_t ctn_p2p_block_recv_post(ctn_op_t *op,
 catena_status_t ctn_p2p_block_recv_refuse(ctn_op_t *op, ctn_address_t from,
                                           unsigned cts_slot);
 
-/* ---- trees ---- */
+/* ---- selection ---- */
 
-/* A tree of members, for any root. Each subtree is a range of members. Children
- * are listed so that reducing them one after the other keeps the order of
- * members: of the children on one side, the nearest to this member comes
- * first. */
-
-/* At most: one on each side for each of 32 bits of a distance. */
-#define CTN_P2P_CHILDREN 64u
-
+/** Shapes of the trees of tree.h. */
 typedef enum ctn_p2p_shape {
     CTN_P2P_BINOMIAL, /* two binomial trees, joined at the root */
     CTN_P2P_CHAIN,    /* two chains, joined at the root */
     CTN_P2P_LINEAR    /* all are children of the root */
 } ctn_p2p_shape_t;
-
-/** This member's place in a tree. */
-typedef struct ctn_p2p_tree {
-    uint32_t parent;   /* a member; p2p->size: this member is the root */
-    unsigned slot;     /* of this member, at its parent */
-    unsigned children; /* number of them */
-    struct ctn_p2p_child {
-        uint32_t member;
-        unsigned slot; /* of the child, at this member */
-    } child[CTN_P2P_CHILDREN];
-} ctn_p2p_tree_t;
-
-/** Set *tree to this member's place in the tree with that root. */
-void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
-                      uint32_t root, ctn_p2p_tree_t *tree);
-/* ---- selection ---- */
 
 /** The shape of the tree that the caller requested, or the best one.
  * @param up data go to the root */

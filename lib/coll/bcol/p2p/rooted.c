@@ -14,6 +14,7 @@
  * send from there, the root reduces into its receive buffer. */
 
 #include "coll/bcol/p2p/rounds.h"
+#include "coll/bcol/p2p/tree.h"
 
 /** State of the operation. */
 typedef struct rooted {

@@ -1,81 +1,135 @@
-/* P2P-2: trees over the members of a subgroup. The binomial tree is that of
- * group/rooted_tree.h: for a member at distance v from the root, with d the
- * lowest bit set in v, the parent is 2^d nearer to the root, and the children
- * are 2^0 to 2^(d - 1) further away. Depth: ceil(log2 m). */
+/* P2P-2: trees over the members of a subgroup. With radix 2 a two-sided tree is
+ * that of group/rooted_tree.h. Depth: ceil(log2 m). */
 
 #include <assert.h>
 
-#include "coll/bcol/p2p/p2p.h"
+#include "coll/bcol/p2p/tree.h"
 
-static void add(ctn_p2p_tree_t *tree, uint32_t member, unsigned slot)
+/* ---- one-sided ---- */
+
+/** Distance of child `index` from its parent, in places.
+ * @param[out] below places of the child's subtree, unless the tree ends
+ * earlier */
+static uint64_t distance(const ctn_ktree_t *tree, unsigned index,
+                         uint64_t *below)
 {
-    assert(tree->children < CTN_P2P_CHILDREN);
-    tree->child[tree->children++] = (struct ctn_p2p_child){member, slot};
+    uint64_t weight = 1;               /* k^d, see tree.h */
+    unsigned others = tree->radix - 1; /* children for each d */
+    for (; index >= others && weight < tree->size; index -= others) {
+        weight *= tree->radix;
+    }
+    *below = weight;
+    return weight * (index + 1);
 }
 
-/** Add the children at distances 1, 2, 4, ..., up to `most` of them, on each
- * side on which there are members further from the root. Those at distance 2^d
- * have slots 2d (left) and 2d + 1 (right). */
-static void add_children(const ctn_p2p_t *p2p, uint32_t root, unsigned most,
-                         ctn_p2p_tree_t *tree)
+ctn_branch_t ctn_ktree_child(const ctn_ktree_t *tree, unsigned index)
 {
-    uint32_t me = p2p->me;
-    uint32_t left = me <= root ? me : 0; /* members on that side */
-    uint32_t right = me >= root ? p2p->size - 1 - me : 0;
-    for (unsigned d = 0; d < most; d++) {
-        uint64_t away = UINT64_C(1) << d;
-        if (away <= left) {
-            add(tree, (uint32_t)(me - away), 2 * d);
-        }
-        if (away <= right) {
-            add(tree, (uint32_t)(me + away), 2 * d + 1);
-        }
+    uint64_t below;
+    uint64_t place = tree->place + distance(tree, index, &below);
+    if (place >= tree->size) {
+        return (ctn_branch_t){tree->size, 0};
+    }
+    uint64_t rest = tree->size - place;
+    return (ctn_branch_t){(uint32_t)place,
+                          (uint32_t)(rest < below ? rest : below)};
+}
+
+void ctn_ktree_set(ctn_ktree_t *tree, uint32_t size, uint32_t me, uint32_t root,
+                   uint32_t radix)
+{
+    uint32_t place = me >= root ? me - root : me + (size - root);
+    *tree = (ctn_ktree_t){
+        .size = size, .root = root, .radix = radix, .place = place};
+    uint64_t weight = 1; /* k^level */
+    unsigned level = 0;  /* l, see tree.h */
+    while (place == 0 ? weight < size : place / weight % radix == 0) {
+        weight *= radix;
+        level++;
+    }
+    uint64_t rest = size - place;
+    tree->span = (uint32_t)(rest < weight ? rest : weight);
+    tree->parent = root;
+    if (place > 0) {
+        uint32_t digit = (uint32_t)(place / weight % radix);
+        tree->parent =
+            ctn_ktree_member(tree, (uint32_t)(place - digit * weight));
+        tree->index = level * (radix - 1) + digit - 1;
+    }
+    while (tree->children < level * (radix - 1) &&
+           ctn_ktree_child(tree, tree->children).span > 0) {
+        tree->children++;
     }
 }
 
-/** A binomial tree or a chain, with branches on both sides of the root. */
-static void set_two_sided(const ctn_p2p_t *p2p, bool chain, uint32_t root,
-                          ctn_p2p_tree_t *tree)
+unsigned ctn_ktree_most_children(uint32_t size, uint32_t radix)
 {
-    uint32_t me = p2p->me;
-    unsigned most = chain ? 1 : p2p->rounds;
-    if (me != root) {
-        bool is_right = me > root;
-        uint32_t away = is_right ? me - root : root - me;
-        unsigned d = chain ? 0 : (unsigned)__builtin_ctz(away);
-        uint32_t step = UINT32_C(1) << d;
-        tree->parent = is_right ? me - step : me + step;
-        tree->slot = 2 * d + is_right;
-        most = chain ? 1 : d;
-    }
-    add_children(p2p, root, most, tree);
+    ctn_ktree_t tree;
+    ctn_ktree_set(&tree, size, 0, 0, radix);
+    return tree.children;
 }
 
-static void set_linear(const ctn_p2p_t *p2p, uint32_t root,
-                       ctn_p2p_tree_t *tree)
+/* ---- two-sided ---- */
+
+/** The side of the root on which a member is; 0: left. */
+enum { LEFT, RIGHT };
+
+/** The member at a place of the tree on one side. */
+static uint32_t member_on(uint32_t root, unsigned side, uint32_t place)
 {
-    if (p2p->me != root) {
-        tree->parent = root;
-        tree->slot = p2p->me < root ? p2p->me : p2p->me - 1;
-        return;
+    return side == RIGHT ? root + place : root - place;
+}
+
+/** The slot, at its parent, of child `index` on a side. */
+static unsigned slot_of(ctn_p2p_shape_t shape, uint32_t root, unsigned side,
+                        unsigned index)
+{
+    if (shape != CTN_P2P_LINEAR) {
+        return 2 * index + side;
     }
-    for (uint32_t i = root; i-- > 0;) {
-        add(tree, i, i);
-    }
-    for (uint32_t i = root + 1; i < p2p->size; i++) {
-        add(tree, i, i - 1);
+    return side == RIGHT ? root + index : root - 1 - index;
+}
+
+/** Set this member's place in the tree on one side. A chain has the first child
+ * of each member only. */
+static void set_side(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape, uint32_t root,
+                     unsigned side, ctn_ktree_t *tree)
+{
+    uint32_t size = 1 + (side == RIGHT ? p2p->size - 1 - root : root);
+    uint32_t place = side == RIGHT ? p2p->me - root : root - p2p->me;
+    ctn_ktree_set(tree, size, place, 0,
+                  shape == CTN_P2P_LINEAR && size > 2 ? size : 2);
+    if (shape == CTN_P2P_CHAIN) {
+        tree->children = place + 1 < size;
+        tree->parent = place - 1;
+        tree->index = 0;
     }
 }
 
 void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
                       uint32_t root, ctn_p2p_tree_t *tree)
 {
+    ctn_ktree_t side[2] = {{.children = 0}, {.children = 0}};
     tree->parent = p2p->size;
     tree->slot = 0;
     tree->children = 0;
-    if (shape == CTN_P2P_LINEAR) {
-        set_linear(p2p, root, tree);
-    } else {
-        set_two_sided(p2p, shape == CTN_P2P_CHAIN, root, tree);
+    for (unsigned s = LEFT; s <= RIGHT; s++) {
+        if (p2p->me != root && (p2p->me > root) != (s == RIGHT)) {
+            continue;
+        }
+        set_side(p2p, shape, root, s, &side[s]);
+        if (p2p->me != root) {
+            tree->parent = member_on(root, s, side[s].parent);
+            tree->slot = slot_of(shape, root, s, side[s].index);
+        }
+    }
+    for (unsigned i = 0; i < side[0].children || i < side[1].children; i++) {
+        for (unsigned s = LEFT; s <= RIGHT; s++) {
+            if (i < side[s].children) {
+                assert(tree->children < CTN_P2P_CHILDREN);
+                tree->child[tree->children++] = (struct ctn_p2p_child){
+                    member_on(root, s, ctn_ktree_child(&side[s], i).place),
+                    slot_of(shape, root, s, i)};
+            }
+        }
     }
 }

@@ -1,9 +1,11 @@
-#ifndef CTN_COLL_BCOL_P2P_KTREE_H
-#define CTN_COLL_BCOL_P2P_KTREE_H
+#ifndef CTN_COLL_BCOL_P2P_TREE_H
+#define CTN_COLL_BCOL_P2P_TREE_H
 
-#include <stdint.h>
+#include "coll/bcol/p2p/p2p.h"
 
-/* Trees of members. A member's *place* is its distance from the root: place p
+/* Trees of members: one-sided, and made of two of these, two-sided.
+ *
+ * One-sided: a member's *place* is its distance from the root: place p
  * is member (root + p) mod size. With radix k, place p = q * k^l, where q is no
  * multiple of k, has a child at p + j * k^d for each d < l and 0 < j < k; place
  * 0 has all of those below `size`. The places from a child up to the next child
@@ -46,5 +48,28 @@ void ctn_ktree_set(ctn_ktree_t *tree, uint32_t size, uint32_t me, uint32_t root,
 
 /** The most children of a root, given the number of members. */
 unsigned ctn_ktree_most_children(uint32_t size, uint32_t radix);
+
+/* Two-sided: a one-sided tree over the members on each side of the root, so
+ * each subtree is a range of members for any root. Children are listed so that
+ * reducing them one after the other keeps the order of members: of the children
+ * on one side, the nearest to this member comes first. */
+
+/* At most: one on each side for each of 32 bits of a distance. */
+#define CTN_P2P_CHILDREN 64u
+
+/** This member's place in a tree. */
+typedef struct ctn_p2p_tree {
+    uint32_t parent;   /* a member; p2p->size: this member is the root */
+    unsigned slot;     /* of this member, at its parent */
+    unsigned children; /* number of them */
+    struct ctn_p2p_child {
+        uint32_t member;
+        unsigned slot; /* of the child, at this member */
+    } child[CTN_P2P_CHILDREN];
+} ctn_p2p_tree_t;
+
+/** Set *tree to this member's place in the tree with that root. */
+void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
+                      uint32_t root, ctn_p2p_tree_t *tree);
 
 #endif
