@@ -67,16 +67,12 @@ typedef struct connecting {
 } connecting_t;
 
 /* Eager buffers are as long as those of the original, halved until those of all
- * links of a request fit EAGER_ALL, but at least EAGER_LEAST bytes. */
+ * links of a request fit this. */
 #define EAGER_ALL ((size_t)256 << 10)
-#define EAGER_LEAST ((size_t)1 << 10)
 
-/** The offset of memory in the own arena. */
 static uint64_t offset_of(const own_links_t *own, const void *memory)
 {
-    uint64_t offset = 0;
-    (void)ctn_heap_contains(own->neighborhood.exec->heap, memory, 1, &offset);
-    return offset;
+    return ctn_link_offset(own->neighborhood.exec, memory);
 }
 
 /* ---- creation ---- */
@@ -97,13 +93,9 @@ static bool copy_links(own_links_t *own)
     }
     for (uint32_t i = 0; i < original->ins; i++) {
         const ctn_link_in_t *in = &original->in[i];
-        size_t eager = in->eager_bytes;
-        while (eager > EAGER_LEAST &&
-               original->ins * eager * CTN_LINK_GENERATIONS > EAGER_ALL) {
-            eager /= 2;
-        }
         schedule->in[i].peer = in->peer;
-        schedule->in[i].eager_bytes = (uint32_t)eager;
+        schedule->in[i].eager_bytes =
+            ctn_link_eager_bytes(original->ins, in->eager_bytes, EAGER_ALL);
         schedule->in[i].reverse =
             in->reverse != NULL ? &schedule->out[in->reverse - original->out]
                                 : NULL;
@@ -115,23 +107,18 @@ static bool copy_links(own_links_t *own)
 static bool take_memory(own_links_t *own)
 {
     ctn_schedule_t *schedule = &own->schedule;
-    size_t zero;
     size_t ends = (size_t)schedule->outs + schedule->ins;
-    size_t bytes =
-        ctn_link_memory(schedule->outs, schedule->in, schedule->ins, &zero);
-    bytes = (bytes + 63) & ~(size_t)63;
-    own->memory = ctn_heap_alloc(own->of->exec->heap, CTN_MEMBER_ALIGNMENT,
-                                 bytes + ends * sizeof(end_words_t) + 1);
+    void *words;
     own->peer_words = calloc(ends + 1, sizeof(*own->peer_words));
+    own->memory = ctn_link_take(own->of->exec, schedule->out, schedule->outs,
+                                schedule->in, schedule->ins,
+                                own->neighborhood.sequence.started,
+                                ends * sizeof(end_words_t), &words);
     if (own->memory == NULL || own->peer_words == NULL) {
         return false;
     }
-    own->out_words = (void *)((unsigned char *)own->memory + bytes);
+    own->out_words = words;
     own->in_words = own->out_words + schedule->outs;
-    memset(own->memory, 0, zero);
-    memset(own->out_words, 0, ends * sizeof(end_words_t));
-    ctn_link_place(own->memory, schedule->out, schedule->outs, schedule->in,
-                   schedule->ins, own->neighborhood.sequence.started);
     return true;
 }
 

@@ -49,32 +49,27 @@ static void set_eager_bytes(links_t *links)
     }
     for (uint32_t i = 0; i < links->ins; i++) {
         bool is_local = links->in[i].peer.local;
-        links->in[i].eager_bytes = (uint32_t)ctn_link_eager_bytes(
+        links->in[i].eager_bytes = ctn_link_eager_bytes(
             is_local ? local : links->ins - local,
-            is_local ? local_kind : CTN_LINK_REMOTE);
+            ctn_link_most_eager(is_local ? local_kind : CTN_LINK_REMOTE),
+            CTN_LINK_EAGER_ALL);
     }
 }
 
 /** Takes the memory of the link ends. */
 static catena_status_t take_memory(links_t *links)
 {
-    ctn_heap_t *heap = links->neighborhood->exec->heap;
-    size_t zero = 0;
+    void *behind;
     links->out = calloc(links->outs + 1u, sizeof(*links->out));
     links->in = calloc(links->ins + 1u, sizeof(*links->in));
     if (links->out == NULL || links->in == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     set_eager_bytes(links);
-    size_t bytes = ctn_link_memory(links->outs, links->in, links->ins, &zero);
-    links->memory = ctn_heap_alloc(heap, CTN_MEMBER_ALIGNMENT, bytes + 1);
-    if (links->memory == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    memset(links->memory, 0, zero);
-    ctn_link_place(links->memory, links->out, links->outs, links->in,
-                   links->ins, links->neighborhood->sequence.started);
-    return CATENA_OK;
+    links->memory = ctn_link_take(
+        links->neighborhood->exec, links->out, links->outs, links->in,
+        links->ins, links->neighborhood->sequence.started, 0, &behind);
+    return links->memory != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
 /** Frees what take_memory has taken. */
@@ -87,15 +82,6 @@ static void free_memory(links_t *links)
 
 /* ---- records ---- */
 
-/** The offset of memory in the own arena. */
-static uint64_t offset_of(const links_t *links, const void *memory)
-{
-    uint64_t offset = 0;
-    (void)ctn_heap_contains(links->neighborhood->exec->heap, memory, 1,
-                            &offset);
-    return offset;
-}
-
 /** Writes a record for each link end. */
 static void fill_records(const links_t *links, link_record_t *record)
 {
@@ -104,8 +90,8 @@ static void fill_records(const links_t *links, link_record_t *record)
     for (uint32_t i = 0; i < links->outs; i++) {
         *record = common;
         record->rank = links->to[i].rank;
-        record->offset =
-            offset_of(links, links->out[links->to[i].index].control);
+        record->offset = ctn_link_offset(
+            links->neighborhood->exec, links->out[links->to[i].index].control);
         record++;
     }
     for (uint32_t i = 0; i < links->ins; i++) {
@@ -114,8 +100,8 @@ static void fill_records(const links_t *links, link_record_t *record)
         record->rank = links->from[i].rank;
         record->is_receiver = 1;
         record->eager_bytes = in->eager_bytes;
-        record->offset = offset_of(links, in->slots);
-        record->eager = offset_of(links, in->eager);
+        record->offset = ctn_link_offset(links->neighborhood->exec, in->slots);
+        record->eager = ctn_link_offset(links->neighborhood->exec, in->eager);
         record++;
     }
 }

@@ -1,5 +1,7 @@
 /* NBR-6. Links: the memory of link ends, and the counts that give credit. */
 
+#include <string.h>
+
 #include "core/tiny.h"
 #include "neighbor/link/protocol.h"
 
@@ -11,13 +13,12 @@
 #define CTN_LINK_EAGER_OVERSUBSCRIBED CTN_PICK((size_t)8 << 10, (size_t)512)
 
 /* Bytes of an eager buffer between nodes: EAGER_MOST, halved until the eager
- * buffers of all such links of a rank fit EAGER_ALL, but at least EAGER_LEAST.
- * Over TCP the CTS of a rendezvous takes longer than the second copy of an
- * eager message: 16 ranks on 4 emulated hosts with 4 neighbors each exchange 64
- * KiB in 1.25 ms eager, in 1.5 ms with a CTS. */
+ * buffers of all such links of a rank fit CTN_LINK_EAGER_ALL, but at least
+ * EAGER_LEAST. Over TCP the CTS of a rendezvous takes longer than the second
+ * copy of an eager message: 16 ranks on 4 emulated hosts with 4 neighbors each
+ * exchange 64 KiB in 1.25 ms eager, in 1.5 ms with a CTS. */
 #define EAGER_MOST CTN_LINK_EAGER_MAX
 #define EAGER_LEAST CTN_LINK_EAGER_MIN
-#define EAGER_ALL ((size_t)4 << 20)
 
 /* The same on a node: longer messages are zero-copy sends, which save the
  * second copy. Time in us, eager and zero-copy:
@@ -35,18 +36,21 @@ _Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "shorter ones are inline");
 
 /* ---- memory ---- */
 
-size_t ctn_link_eager_bytes(uint32_t links, ctn_link_kind_t kind)
+size_t ctn_link_most_eager(ctn_link_kind_t kind)
 {
     static const size_t most[] = {[CTN_LINK_REMOTE] = EAGER_MOST,
                                   [CTN_LINK_LOCAL] = EAGER_LOCAL,
                                   [CTN_LINK_OVERSUBSCRIBED] =
                                       EAGER_OVERSUBSCRIBED};
-    size_t bytes = most[kind];
-    while (bytes > EAGER_LEAST &&
-           links * bytes * CTN_LINK_GENERATIONS > EAGER_ALL) {
-        bytes /= 2;
+    return most[kind];
+}
+
+uint32_t ctn_link_eager_bytes(uint32_t links, size_t most, size_t all)
+{
+    while (most > EAGER_LEAST && links * most * CTN_LINK_GENERATIONS > all) {
+        most /= 2;
     }
-    return bytes;
+    return (uint32_t)most;
 }
 
 /** Where the eager buffers of a link begin. `at` is the next free byte. */
@@ -56,41 +60,39 @@ static size_t eager_start(const ctn_link_in_t *in, size_t at)
     return (at + alignment - 1) & ~(alignment - 1);
 }
 
-/** Bytes of the slots and link controls, which come first in the memory. */
-static size_t slots_and_controls(uint32_t outs, uint32_t ins)
+void *ctn_link_take(ctn_exec_t *exec, ctn_link_out_t *out, uint32_t outs,
+                    ctn_link_in_t *in, uint32_t ins, uint64_t begun,
+                    size_t more, void **behind)
 {
-    return ins * CTN_LINK_GENERATIONS * sizeof(ctn_slot_t) +
-           outs * sizeof(ctn_link_control_t);
-}
-
-size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
-                       size_t *zero)
-{
-    size_t at = slots_and_controls(outs, ins);
-    *zero = at;
+    size_t slots = ins * CTN_LINK_GENERATIONS * sizeof(ctn_slot_t);
+    size_t controls = outs * sizeof(ctn_link_control_t);
+    size_t zero = slots + controls + more;
+    size_t end = zero;
     for (uint32_t i = 0; i < ins; i++) {
-        at = eager_start(&in[i], at) + in[i].eager_bytes * CTN_LINK_GENERATIONS;
+        end =
+            eager_start(&in[i], end) + in[i].eager_bytes * CTN_LINK_GENERATIONS;
     }
-    return at;
-}
-
-void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
-                    ctn_link_in_t *in, uint32_t ins, uint64_t begun)
-{
-    ctn_slot_t *slot = memory;
-    size_t at = slots_and_controls(outs, ins);
+    unsigned char *memory =
+        ctn_heap_alloc(exec->heap, CTN_MEMBER_ALIGNMENT, end + 1);
+    if (memory == NULL) {
+        return NULL;
+    }
+    memset(memory, 0, zero);
+    size_t at = zero;
     for (uint32_t i = 0; i < ins; i++) {
-        in[i].slots = &slot[i * CTN_LINK_GENERATIONS];
+        in[i].slots = (ctn_slot_t *)(void *)memory + i * CTN_LINK_GENERATIONS;
         at = eager_start(&in[i], at);
-        in[i].eager = (unsigned char *)memory + at;
+        in[i].eager = memory + at;
         at += in[i].eager_bytes * CTN_LINK_GENERATIONS;
         in[i].reported = begun;
     }
-    ctn_link_control_t *control = (void *)&slot[ins * CTN_LINK_GENERATIONS];
-    for (uint32_t i = 0; i < outs; i++) {
-        out[i].control = &control[i];
-        out[i].complete = control[i].complete = begun;
+    ctn_link_control_t *control = (void *)(memory + slots);
+    for (uint32_t o = 0; o < outs; o++) {
+        out[o].control = &control[o];
+        out[o].complete = control[o].complete = begun;
     }
+    *behind = memory + slots + controls;
+    return memory;
 }
 
 /* ---- credits ---- */

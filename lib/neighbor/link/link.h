@@ -46,9 +46,15 @@ typedef enum ctn_link_kind {
     CTN_LINK_OVERSUBSCRIBED /* on one node with more ranks than cores */
 } ctn_link_kind_t;
 
-/** Size of the eager buffers of a link, at a receiver with this many links of
- * that kind. */
-size_t ctn_link_eager_bytes(uint32_t links, ctn_link_kind_t kind);
+/** Largest eager buffers of a link, and of all links of a kind at a receiver.
+ */
+size_t ctn_link_most_eager(ctn_link_kind_t kind);
+#define CTN_LINK_EAGER_ALL ((size_t)4 << 20)
+
+/** Size of the eager buffers of a link, at a receiver with this many links:
+ * `most`, halved until those of all links fit `all`, but not below a least
+ * size. */
+uint32_t ctn_link_eager_bytes(uint32_t links, size_t most, size_t all);
 
 /** A CTS: memory that a receiver offers for the message of one operation. */
 typedef struct ctn_link_cts {
@@ -107,19 +113,28 @@ typedef struct ctn_link_in {
     ctn_link_out_t *reverse; /* a link to the same peer, or NULL */
 } ctn_link_in_t;
 
-/** Bytes for the slots, link controls and eager buffers of the link ends of a
- * rank. in[].eager_bytes and in[].peer.local are set.
- * @param[out] zero bytes at the start of the memory that must be zero */
-size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
-                       size_t *zero);
-/** Assigns the memory, which is page-aligned in the own arena: sets
- * out[].control, in[].slots and in[].eager. All slots and link controls are
+/** Takes memory for the slots, link controls and eager buffers of the link ends
+ * of a rank from the heap: sets out[].control, in[].slots and in[].eager.
+ * in[].eager_bytes and in[].peer.local are set. All slots and link controls are
  * contiguous, since on oversubscribed cores a rank misses the TLB for each page
  * that it touches.
  * @param begun number of the first operation of these links; both ends know
- *              that the operations before it are complete */
-void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
-                    ctn_link_in_t *in, uint32_t ins, uint64_t begun);
+ *              that the operations before it are complete
+ * @param more  bytes of further memory that is zeroed
+ * @param[out] behind the further memory
+ * @return all of the memory; NULL: there is none */
+void *ctn_link_take(ctn_exec_t *exec, ctn_link_out_t *out, uint32_t outs,
+                    ctn_link_in_t *in, uint32_t ins, uint64_t begun,
+                    size_t more, void **behind);
+
+/** The offset of such memory in the own arena. */
+static inline uint64_t ctn_link_offset(const ctn_exec_t *exec,
+                                       const void *memory)
+{
+    uint64_t offset = 0;
+    (void)ctn_heap_contains(exec->heap, memory, 1, &offset);
+    return offset;
+}
 
 /** Send handle: one message under way. Zeroed before the first call. */
 typedef struct ctn_link_send_handle {
