@@ -150,16 +150,6 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
                                    uint64_t sums[], size_t max_count,
                                    uint64_t maxima[]);
 
-/** create/connect.c: makes links for a schedule that does not use those of the
- * edges: this rank sends to the ranks in `to` and receives from those in
- * `from`. The k-th entry for a rank in `to` matches the k-th entry for this
- * rank in the `from` of that rank. Collective.
- * @param[out] schedule its links are set; it owns them */
-catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
-                                     uint32_t outs, const uint32_t to[],
-                                     uint32_t ins, const uint32_t from[],
-                                     ctn_schedule_t *schedule);
-
 /* The schedule builders: each algorithm has a file in schedule/. *schedule is
  * NULL on all ranks if the algorithm is not possible for the graph. Collective.
  */

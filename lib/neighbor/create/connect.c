@@ -168,17 +168,17 @@ static void pair(links_t *links)
 }
 
 /** Connects the links. @return a status that is the same on all ranks */
-static catena_status_t connect(links_t *links)
+static catena_status_t connect(links_t *links, catena_status_t status)
 {
     catena_group_t *group = links->neighborhood->group;
     size_t count = (size_t)links->outs + links->ins;
     ctn_vector_t records = {0};
     ctn_vector_t came;
-    catena_status_t status =
-        links->to != NULL && links->from != NULL &&
-                ctn_vector_reserve(&records, count + 1, sizeof(link_record_t))
-            ? take_memory(links)
-            : CATENA_ERR_NO_MEMORY;
+    if (status == CATENA_OK) {
+        status = ctn_vector_reserve(&records, count + 1, sizeof(link_record_t))
+                     ? take_memory(links)
+                     : CATENA_ERR_NO_MEMORY;
+    }
     if (status == CATENA_OK) {
         fill_records(links, records.item);
         records.count = count;
@@ -229,7 +229,8 @@ catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood)
                      .ins = linked(neighborhood->source, from, sources),
                      .to = to,
                      .from = from};
-    catena_status_t status = connect(&links);
+    catena_status_t status = connect(
+        &links, from != NULL && to != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY);
     free(from);
     free(to);
     if (status == CATENA_OK) {
@@ -242,35 +243,18 @@ catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood)
     return status;
 }
 
-/** Keys of a list of ranks, in order. */
-static ctn_edge_key_t *keys_of(const uint32_t *rank, uint32_t ranks)
-{
-    uint32_t count;
-    ctn_edge_t *edge = calloc(ranks + 1u, sizeof(*edge));
-    for (uint32_t i = 0; edge != NULL && i < ranks; i++) {
-        edge[i].rank = (int)rank[i];
-    }
-    ctn_edge_key_t *key =
-        edge != NULL ? ctn_edge_keys(edge, ranks, &count) : NULL;
-    free(edge);
-    return key;
-}
-
 catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
-                                     uint32_t outs, const uint32_t to[],
-                                     uint32_t ins, const uint32_t from[],
+                                     ctn_vector_t *to, ctn_vector_t *from,
                                      ctn_schedule_t *schedule)
 {
-    ctn_edge_key_t *to_key = keys_of(to, outs);
-    ctn_edge_key_t *from_key = keys_of(from, ins);
+    ctn_edge_keys_sort(to->item, to->count);
+    ctn_edge_keys_sort(from->item, from->count);
     links_t links = {.neighborhood = neighborhood,
-                     .outs = outs,
-                     .ins = ins,
-                     .to = to_key,
-                     .from = from_key};
-    catena_status_t status = connect(&links);
-    free(to_key);
-    free(from_key);
+                     .outs = (uint32_t)to->count,
+                     .ins = (uint32_t)from->count,
+                     .to = to->item,
+                     .from = from->item};
+    catena_status_t status = connect(&links, CATENA_OK);
     if (status == CATENA_OK) {
         schedule->outs = links.outs;
         schedule->ins = links.ins;

@@ -1,6 +1,7 @@
 #ifndef CTN_NEIGHBOR_CREATE_CREATE_H
 #define CTN_NEIGHBOR_CREATE_CREATE_H
 
+#include "core/vector.h"
 #include "neighbor/neighborhood.h"
 
 /* The steps of the creation of a neighborhood, which create/create.c runs. */
@@ -24,6 +25,9 @@ typedef struct ctn_edge_key {
  * CATENA_PROC_NULL. The caller frees them. NULL: no memory. */
 ctn_edge_key_t *ctn_edge_keys(const ctn_edge_t *edge, uint32_t edges,
                               uint32_t *count);
+
+/** create/match.c: sorts keys. */
+void ctn_edge_keys_sort(ctn_edge_key_t *key, size_t count);
 
 /** The nodes of a group. */
 typedef struct ctn_nodes {
@@ -74,6 +78,16 @@ catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,
 /** create/connect.c: makes and connects the links of all edges. edge->link is
  * set. Collective; blocks. */
 catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood);
+
+/** create/connect.c: makes links for a schedule that does not use those of the
+ * edges: this rank sends to the ranks in `to` and receives from those in
+ * `from`. The k-th entry for a rank in `to` matches the k-th entry for this
+ * rank in the `from` of that rank. Collective.
+ * @param to, from      ctn_edge_key_t: rank, and index of the link; label 0
+ * @param[out] schedule its links are set; it owns them */
+catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
+                                     ctn_vector_t *to, ctn_vector_t *from,
+                                     ctn_schedule_t *schedule);
 
 /** create/reorder.c: reorders the ranks to suit the graph, whose edges are
  * matched: replaces the group, and gives this rank the edges of its new rank.

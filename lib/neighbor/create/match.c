@@ -44,6 +44,13 @@ static int by_key(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
+void ctn_edge_keys_sort(ctn_edge_key_t *key, size_t count)
+{
+    if (count > 1) {
+        qsort(key, count, sizeof(*key), by_key);
+    }
+}
+
 ctn_edge_key_t *ctn_edge_keys(const ctn_edge_t *edge, uint32_t edges,
                               uint32_t *count)
 {
@@ -55,9 +62,7 @@ ctn_edge_key_t *ctn_edge_keys(const ctn_edge_t *edge, uint32_t edges,
                 (ctn_edge_key_t){(uint32_t)edge[i].rank, edge[i].label, i};
         }
     }
-    if (*count > 1) {
-        qsort(key, *count, sizeof(*key), by_key);
-    }
+    ctn_edge_keys_sort(key, *count);
     return key;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/vector.h"
+#include "neighbor/create/create.h"
 
 /* ---- building ---- */
 
@@ -20,15 +20,6 @@ static void *add(ctn_schedule_builder_t *builder, ctn_vector_t *vector,
     return item;
 }
 
-static void add_number(ctn_schedule_builder_t *builder, ctn_vector_t *vector,
-                       uint32_t number)
-{
-    uint32_t *item = add(builder, vector, sizeof(*item));
-    if (item != NULL) {
-        *item = number;
-    }
-}
-
 void ctn_schedule_builder_message(ctn_schedule_builder_t *builder,
                                   ctn_message_end_t way, uint32_t peer,
                                   uint32_t round)
@@ -37,8 +28,12 @@ void ctn_schedule_builder_message(ctn_schedule_builder_t *builder,
     uint32_t link = peer;
     if (builder->own_links) {
         link = builder->last->count;
-        add_number(builder, way == CTN_SENDS ? &builder->to : &builder->from,
-                   peer);
+        ctn_edge_key_t *key =
+            add(builder, way == CTN_SENDS ? &builder->to : &builder->from,
+                sizeof(*key));
+        if (key != NULL) {
+            *key = (ctn_edge_key_t){.rank = peer, .index = link};
+        }
     }
     ctn_schedule_message_t *message =
         add(builder, builder->last, sizeof(*message));
@@ -60,7 +55,10 @@ void ctn_schedule_builder_block(ctn_schedule_builder_t *builder,
     *item = block;
     message->count++;
     if (weight == builder->neighborhood->graph_facts.greatest_weight) {
-        add_number(builder, &builder->heavy, message->round);
+        uint32_t *round = add(builder, &builder->heavy, sizeof(*round));
+        if (round != NULL) {
+            *round = message->round;
+        }
     }
 }
 
@@ -316,14 +314,13 @@ static catena_status_t find_facts(const ctn_schedule_builder_t *builder,
 }
 
 /** Sets the links of a schedule: those of the edges, or new ones. */
-static catena_status_t give_links(const ctn_schedule_builder_t *builder,
+static catena_status_t give_links(ctn_schedule_builder_t *builder,
                                   ctn_schedule_t *schedule)
 {
     catena_neighborhood_t *neighborhood = builder->neighborhood;
     if (builder->own_links) {
-        return ctn_schedule_connect(neighborhood, builder->to.count,
-                                    builder->to.item, builder->from.count,
-                                    builder->from.item, schedule);
+        return ctn_schedule_connect(neighborhood, &builder->to, &builder->from,
+                                    schedule);
     }
     schedule->out = neighborhood->out;
     schedule->in = neighborhood->in;

@@ -17,8 +17,8 @@ typedef struct ctn_schedule_builder {
     ctn_vector_t heavy;      /* uint32_t: rounds with a block of an edge of
                                 the greatest weight; may repeat */
     /* The i-th send has a link of its own to rank to[i], and the i-th receive
-     * one from rank from[i] (uint32_t). False: messages use the links of the
-     * edges. */
+     * one from rank from[i] (ctn_edge_key_t). False: messages use the links of
+     * the edges. */
     bool own_links;
     ctn_vector_t to, from;
     uint32_t staged;        /* number of staged blocks */
