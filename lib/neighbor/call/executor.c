@@ -243,7 +243,7 @@ static ctn_step_t await(ctn_op_t *op)
             schedule->out[schedule->send[execution->open_send[0]].link]
                 .peer.rank;
     } else if (execution->aggregates_open > 0) {
-        const ctn_neighbor_aggregate_in_t *in = schedule->aggregates->in.item;
+        const ctn_neighbor_aggregate_t *in = schedule->aggregates->in.item;
         op->waits_for = in[execution->open_aggregate[0]].leader;
     }
     return CTN_STEP_WAIT;

@@ -85,42 +85,37 @@ static void at_least(uint64_t *most, uint64_t value)
     *most = *most > value ? *most : value;
 }
 
-/** Whether this rank has neighbors, and whether one of them has a lower rank.
- */
-static void check_neighbors(const ctn_edge_t *edge, uint32_t edges,
-                            uint32_t own, bool *any, bool *below)
+/** Raises the maxima by a list of edges, and finds out whether this rank has
+ * neighbors, and one with a lower rank. */
+static void scan_list(const catena_neighborhood_t *neighborhood,
+                      const ctn_edge_t *edge, uint32_t edges, uint32_t node,
+                      uint64_t *maxima, bool *any, bool *below)
 {
+    uint32_t own = neighborhood->group->chain.place.rank;
+    uint64_t remote = 0;
     for (uint32_t i = 0; i < edges; i++) {
-        if (edge[i].rank != CATENA_PROC_NULL && (uint32_t)edge[i].rank != own) {
-            *any = true;
-            *below = *below || (uint32_t)edge[i].rank < own;
+        if (edge[i].rank == CATENA_PROC_NULL) {
+            continue;
         }
+        remote += edge[i].node != node;
+        *any = *any || (uint32_t)edge[i].rank != own;
+        *below = *below || (uint32_t)edge[i].rank < own;
+        at_least(&maxima[MAX_WEIGHT], (uint64_t)edge[i].weight);
     }
-}
-
-/** Number of edges to or from other nodes. */
-static uint64_t count_remote(const ctn_edge_t *edge, uint32_t edges,
-                             uint32_t node)
-{
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < edges; i++) {
-        count += edge[i].rank != CATENA_PROC_NULL && edge[i].node != node;
-    }
-    return count;
+    at_least(&maxima[MAX_DEGREE], edges);
+    at_least(&maxima[MAX_REMOTE], remote);
 }
 
 static void sum_weights(const catena_neighborhood_t *neighborhood,
-                        uint32_t node, uint64_t *sums, uint64_t *maxima)
+                        uint32_t node, uint64_t *sums)
 {
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
-        if (edge->rank == CATENA_PROC_NULL) {
-            continue;
+        if (edge->rank != CATENA_PROC_NULL) {
+            uint64_t weight = (uint64_t)edge->weight;
+            sums[SUM_WEIGHT] += weight;
+            sums[SUM_BETWEEN] += edge->node != node ? weight : 0;
         }
-        uint64_t weight = (uint64_t)edge->weight;
-        sums[SUM_WEIGHT] += weight;
-        sums[SUM_BETWEEN] += edge->node != node ? weight : 0;
-        at_least(&maxima[MAX_WEIGHT], weight);
     }
 }
 
@@ -141,26 +136,17 @@ catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
                                          const ctn_nodes_t *nodes,
                                          catena_status_t status)
 {
-    uint32_t own = neighborhood->group->chain.place.rank;
     uint64_t sums[SUMS] = {0};
     uint64_t maxima[MAXIMA] = {0};
     bool any = false;
     bool below = false;
     if (status == CATENA_OK) {
-        at_least(&maxima[MAX_DEGREE], neighborhood->sources);
-        at_least(&maxima[MAX_DEGREE], neighborhood->targets);
-        at_least(&maxima[MAX_REMOTE],
-                 count_remote(neighborhood->source, neighborhood->sources,
-                              nodes->own));
-        at_least(&maxima[MAX_REMOTE],
-                 count_remote(neighborhood->target, neighborhood->targets,
-                              nodes->own));
         maxima[MAX_ON_NODE] = nodes->on_node;
-        sum_weights(neighborhood, nodes->own, sums, maxima);
-        check_neighbors(neighborhood->source, neighborhood->sources, own, &any,
-                        &below);
-        check_neighbors(neighborhood->target, neighborhood->targets, own, &any,
-                        &below);
+        sum_weights(neighborhood, nodes->own, sums);
+        scan_list(neighborhood, neighborhood->source, neighborhood->sources,
+                  nodes->own, maxima, &any, &below);
+        scan_list(neighborhood, neighborhood->target, neighborhood->targets,
+                  nodes->own, maxima, &any, &below);
         sums[SUM_LOWEST] = any && !below;
     }
     status = ctn_neighbor_agree(neighborhood->group, status, SUMS, sums, MAXIMA,

@@ -90,7 +90,7 @@ ctn_neighbor_aggregate_area_bytes(const ctn_neighbor_aggregate_area_t *area,
 /* ---- operations ---- */
 
 /** The words of an aggregate that arrives. */
-static uint64_t *words_of(const ctn_neighbor_aggregate_in_t *in, uint64_t use)
+static uint64_t *words_of(const ctn_neighbor_aggregate_t *in, uint64_t use)
 {
     return (uint64_t *)(void *)(in->area.base + head_at(&in->area, use));
 }
@@ -98,7 +98,7 @@ static uint64_t *words_of(const ctn_neighbor_aggregate_in_t *in, uint64_t use)
 /** Wakes the other ranks of the node if an aggregate has arrived at this rank:
  * the network does not wake them. */
 static void wake_consumers(const ctn_op_t *op,
-                           const ctn_neighbor_aggregate_in_t *in, uint64_t use)
+                           const ctn_neighbor_aggregate_t *in, uint64_t use)
 {
     const ctn_exchange_t *x = (const void *)op->memory;
     if (in->leader == x->neighborhood->group->chain.place.rank) {
@@ -123,9 +123,8 @@ bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
 }
 
 /** Sends an aggregate to which all contributors have added their blocks. */
-static catena_status_t send_aggregate(ctn_op_t *op,
-                                      ctn_neighbor_aggregate_out_t *out,
-                                      const head_t *head)
+static catena_status_t
+send_aggregate(ctn_op_t *op, ctn_neighbor_aggregate_t *out, const head_t *head)
 {
     const ctn_execution_t *execution =
         ((ctn_exchange_t *)ctn_op_state(op))->execution;
@@ -156,7 +155,7 @@ static catena_status_t send_aggregate(ctn_op_t *op,
 /** Adds this rank's blocks to an aggregate, and sends it if they are the last.
  */
 CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
-                                          ctn_neighbor_aggregate_out_t *out)
+                                          ctn_neighbor_aggregate_t *out)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     const ctn_neighbor_aggregates_t *aggregates =
@@ -185,7 +184,7 @@ CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     const ctn_vector_t *outs = &x->execution->schedule->aggregates->out;
-    ctn_neighbor_aggregate_out_t *out = outs->item;
+    ctn_neighbor_aggregate_t *out = outs->item;
     catena_status_t status = CATENA_OK;
     for (uint32_t i = 0; i < outs->count && status == CATENA_OK; i++) {
         status = add_blocks(op, &out[i]);
@@ -196,7 +195,7 @@ CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
 /** Takes this rank's blocks of an aggregate that has arrived.
  * @param bytes length of the blocks, or MISMATCH */
 CTN_HOT static catena_status_t
-take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_in_t *in, uint32_t bytes)
+take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_t *in, uint32_t bytes)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     const ctn_neighbor_aggregates_t *aggregates =
@@ -222,7 +221,7 @@ CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
     ctn_execution_t *execution = x->execution;
     const ctn_neighbor_aggregates_t *aggregates =
         execution->schedule->aggregates;
-    const ctn_neighbor_aggregate_in_t *in = aggregates->in.item;
+    const ctn_neighbor_aggregate_t *in = aggregates->in.item;
     uint32_t still_open = 0;
     for (uint32_t i = 0; i < execution->aggregates_open; i++) {
         uint32_t index = execution->open_aggregate[i];

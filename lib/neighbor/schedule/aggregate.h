@@ -47,25 +47,19 @@ typedef struct ctn_neighbor_aggregate_area {
     uint32_t contributors; /* their number; 0 where the aggregate arrives */
 } ctn_neighbor_aggregate_area_t;
 
-/** An aggregate that this rank contributes to. Its blocks of this rank are
- * contributed[first] to contributed[first + blocks - 1]. */
-typedef struct ctn_neighbor_aggregate_out {
+/** An aggregate that this rank contributes to, or consumes. Its blocks of this
+ * rank are contributed[first] to contributed[first + blocks - 1], or those of
+ * `consumed`. */
+typedef struct ctn_neighbor_aggregate {
     ctn_neighbor_aggregate_area_t area;
-    uint32_t node;        /* the other node, as in ctn_edge_t */
-    uint32_t contributor; /* index of this rank among the contributors */
-    uint32_t first, blocks;
-    ctn_endpoint_t *there; /* the leader on the other node */
-    uint64_t offset;       /* of that leader's area in its arena */
-} ctn_neighbor_aggregate_out_t;
-
-/** An aggregate that this rank consumes. Its blocks of this rank are
- * consumed[first] to consumed[first + blocks - 1]. */
-typedef struct ctn_neighbor_aggregate_in {
-    ctn_neighbor_aggregate_area_t area;
-    uint32_t node;   /* the other node */
+    uint32_t node;   /* the other node, as in ctn_edge_t */
     uint32_t leader; /* rank whose area it is */
     uint32_t first, blocks;
-} ctn_neighbor_aggregate_in_t;
+    /* Only of one that this rank contributes to. */
+    uint32_t contributor;  /* index of this rank among the contributors */
+    ctn_endpoint_t *there; /* the leader on the other node */
+    uint64_t offset;       /* of that leader's area in its arena */
+} ctn_neighbor_aggregate_t;
 
 /** The aggregates of a schedule, as one rank sees them. */
 typedef struct ctn_neighbor_aggregates {
@@ -73,8 +67,8 @@ typedef struct ctn_neighbor_aggregates {
     uint64_t begun;           /* operations of the schedule begun so far */
     bool leads;               /* aggregates arrive in its areas */
     uint32_t led;             /* number of aggregates composed in its areas */
-    ctn_vector_t out;         /* ctn_neighbor_aggregate_out_t */
-    ctn_vector_t in;          /* ctn_neighbor_aggregate_in_t */
+    ctn_vector_t out;         /* ctn_neighbor_aggregate_t: contributed to */
+    ctn_vector_t in;          /* ctn_neighbor_aggregate_t: consumed */
     ctn_vector_t contributed; /* ctn_neighbor_aggregate_block_t of all in
                                  `out` */
     ctn_vector_t consumed; /* ctn_neighbor_aggregate_block_t of all in `in` */

@@ -285,69 +285,38 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     return status;
 }
 
-/** Adds the block of a record, and counts it in *count. */
-static catena_status_t add_block_entry(ctn_vector_t *blocks,
-                                       const record_t *record, uint32_t *count)
+/** Processes a record CONTRIBUTES or CONSUMES. Those of one aggregate come one
+ * after the other.
+ * @param all    the aggregates this rank contributes to, or consumes
+ * @param blocks the blocks of these */
+static catena_status_t take_block(const making_t *m, const record_t *record,
+                                  ctn_vector_t *all, ctn_vector_t *blocks)
 {
+    /* one block for all ranks of a node that it goes to */
+    bool shared =
+        record->what == CONTRIBUTES && m->pattern == CTN_PATTERN_ALLGATHER;
+    ctn_neighbor_aggregate_t *last = all->item;
+    last += all->count;
+    bool first = all->count == 0 || last[-1].node != record->node;
+    if (!first && shared) {
+        return CATENA_OK;
+    }
     ctn_neighbor_aggregate_block_t *block =
         ctn_vector_add(blocks, sizeof(*block));
-    if (block == NULL) {
+    last = first ? ctn_vector_add(all, sizeof(*last)) : last - 1;
+    if (block == NULL || last == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    *block = (ctn_neighbor_aggregate_block_t){record->position, record->index};
-    ++*count;
-    return CATENA_OK;
-}
-
-/** Processes a record CONTRIBUTES. Those of one aggregate come one after the
- * other. */
-static catena_status_t take_contribution(const making_t *m,
-                                         const record_t *record)
-{
-    ctn_neighbor_aggregates_t *aggregates = m->aggregates;
-    ctn_neighbor_aggregate_out_t *out = aggregates->out.item;
-    out += aggregates->out.count;
-    catena_status_t status = CATENA_OK;
-    if (aggregates->out.count == 0 || out[-1].node != record->node) {
-        out = ctn_vector_add(&aggregates->out, sizeof(*out));
-        if (out == NULL) {
-            return CATENA_ERR_NO_MEMORY;
-        }
-        out->node = record->node;
-        out->contributor = record->contributor;
-        out->first = aggregates->contributed.count;
-        status = find_area(m, record, &out++->area);
-    } else if (m->pattern == CTN_PATTERN_ALLGATHER) {
-        return CATENA_OK; /* one block for all of that node */
+    block->position = record->position;
+    block->index = shared ? 0 : record->index;
+    if (first) {
+        last->node = record->node;
+        last->leader = record->rank;
+        last->contributor = record->contributor;
+        last->first = blocks->count - 1;
     }
-    record_t block = *record;
-    block.index = m->pattern == CTN_PATTERN_ALLGATHER ? 0 : block.index;
-    return status == CATENA_OK ? add_block_entry(&aggregates->contributed,
-                                                 &block, &out[-1].blocks)
-                               : status;
-}
-
-/** Processes a record CONSUMES, likewise. */
-static catena_status_t take_consumption(const making_t *m,
-                                        const record_t *record)
-{
-    ctn_neighbor_aggregates_t *aggregates = m->aggregates;
-    ctn_neighbor_aggregate_in_t *in = aggregates->in.item;
-    in += aggregates->in.count;
-    catena_status_t status = CATENA_OK;
-    if (aggregates->in.count == 0 || in[-1].node != record->node) {
-        in = ctn_vector_add(&aggregates->in, sizeof(*in));
-        if (in == NULL) {
-            return CATENA_ERR_NO_MEMORY;
-        }
-        in->node = record->node;
-        in->leader = record->rank;
-        in->first = aggregates->consumed.count;
-        status = find_area(m, record, &in++->area);
-    }
-    return status == CATENA_OK
-               ? add_block_entry(&aggregates->consumed, record, &in[-1].blocks)
-               : status;
+    last->blocks++;
+    return first ? find_area(m, record, &last->area) : CATENA_OK;
 }
 
 /** Processes a record ARRIVES. Any contributor may be the one that sends the
@@ -355,7 +324,7 @@ static catena_status_t take_consumption(const making_t *m,
  * while all ranks poll the network. */
 static catena_status_t take_arrival(const making_t *m, const record_t *record)
 {
-    ctn_neighbor_aggregate_out_t *out = m->aggregates->out.item;
+    ctn_neighbor_aggregate_t *out = m->aggregates->out.item;
     uint32_t i = 0;
     while (i < m->aggregates->out.count && out[i].node != record->node) {
         i++;
@@ -374,9 +343,11 @@ static void take_records(making_t *m, const ctn_vector_t *came)
     const record_t *record = came->item;
     for (uint32_t i = 0; i < came->count && m->status == CATENA_OK; i++) {
         if (record[i].what == CONTRIBUTES) {
-            m->status = take_contribution(m, &record[i]);
+            m->status = take_block(m, &record[i], &m->aggregates->out,
+                                   &m->aggregates->contributed);
         } else if (record[i].what == CONSUMES) {
-            m->status = take_consumption(m, &record[i]);
+            m->status = take_block(m, &record[i], &m->aggregates->in,
+                                   &m->aggregates->consumed);
         }
     }
     for (uint32_t i = 0; i < came->count && m->status == CATENA_OK; i++) {
