@@ -19,13 +19,13 @@ typedef struct route {
 } route_t;
 
 /** The start of a message; records follow. */
-typedef struct head {
+typedef struct exchange_head {
     uint64_t of_scan;
     uint64_t status; /* negated. After an error a member sends only this: its
                         own status, or one that it received */
-} head_t;
+} exchange_head_t;
 
-_Static_assert(offsetof(head_t, status) == CTN_DOUBLE_SCAN_HEAD_BYTES,
+_Static_assert(offsetof(exchange_head_t, status) == CTN_DOUBLE_SCAN_HEAD_BYTES,
                "the value of a message begins with the status");
 
 /** State of the operation. */
@@ -34,7 +34,7 @@ typedef struct sparse_exchange {
     size_t bytes;             /* of a record with its route */
     ctn_vector_t *vector;     /* records that are at this member */
     catena_status_t status;
-    head_t head;            /* of a message without records */
+    exchange_head_t head;   /* of a message without records */
     unsigned char *message; /* the last one with records */
 } sparse_exchange_t;
 
@@ -74,9 +74,9 @@ static bool leaves(const sparse_exchange_t *exchange,
  * end the job. */
 static unsigned char *open_message(const ctn_op_t *op, size_t bytes)
 {
-    void *copy = ctn_scratch_alloc(op->exec, sizeof(head_t) + bytes);
-    ctn_scratch_free(op->exec, copy, sizeof(head_t) + bytes);
-    return copy != NULL ? malloc(sizeof(head_t) + bytes) : NULL;
+    void *copy = ctn_scratch_alloc(op->exec, sizeof(exchange_head_t) + bytes);
+    ctn_scratch_free(op->exec, copy, sizeof(exchange_head_t) + bytes);
+    return copy != NULL ? malloc(sizeof(exchange_head_t) + bytes) : NULL;
 }
 
 /** For ctn_double_scan_values_t: the status, and the records that go to the
@@ -98,8 +98,9 @@ static catena_status_t outgoing(ctn_op_t *op, unsigned from,
     *message = exchange->message != NULL ? exchange->message
                                          : (unsigned char *)&exchange->head;
     uint64_t status = (uint64_t) - (int64_t)exchange->status;
-    memcpy(*message + offsetof(head_t, status), &status, sizeof(status));
-    unsigned char *at = *message + sizeof(head_t);
+    memcpy(*message + offsetof(exchange_head_t, status), &status,
+           sizeof(status));
+    unsigned char *at = *message + sizeof(exchange_head_t);
     for (size_t i = 0; i < vector->count; i++) {
         const unsigned char *record = record_at(vector, exchange->bytes, i);
         if (leaves(exchange, record, !from)) {
