@@ -1,6 +1,7 @@
 #ifndef CTN_MODEL_ALGORITHMS_H
 #define CTN_MODEL_ALGORITHMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The names of all algorithms that rules can select. Some collectives share
@@ -17,11 +18,31 @@
     DO(NMPML, "nmpml")                                                         \
     DO(ONMPML, "onmpml")
 
-#define CTN_EACH_ALGORITHM(DO) CTN_EACH_ALLTOALL(DO)
+/* Of basic collectives: on a node, or by messages. */
+#define CTN_EACH_BASIC(DO)                                                     \
+    DO(FLAT, "flat")                                                           \
+    DO(ROOT, "root")                                                           \
+    DO(STAGED, "staged")                                                       \
+    DO(LENT, "lent")                                                           \
+    DO(SHARED, "shared")                                                       \
+    DO(LAST, "last")                                                           \
+    DO(CHAIN, "chain")                                                         \
+    DO(DISSEMINATION, "dissemination")                                         \
+    DO(TREE, "tree")                                                           \
+    DO(BINOMIAL, "binomial")                                                   \
+    DO(LINEAR, "linear")                                                       \
+    DO(RECURSIVE_DOUBLING, "recursive-doubling")                               \
+    DO(RABENSEIFNER, "rabenseifner")                                           \
+    DO(RING, "ring")                                                           \
+    DO(RECURSIVE_HALVING, "recursive-halving")
+
+#define CTN_EACH_ALGORITHM(DO) CTN_EACH_ALLTOALL(DO) CTN_EACH_BASIC(DO)
 
 #define CTN_ALGORITHM_ENUM(NAME, text) CTN_ALGORITHM_##NAME,
 
+/** CTN_ALGORITHM_AUTO: none is named. */
 typedef enum ctn_algorithm_name {
+    CTN_ALGORITHM_AUTO,
     CTN_EACH_ALGORITHM(CTN_ALGORITHM_ENUM) CTN_ALGORITHMS
 } ctn_algorithm_name_t;
 
@@ -30,6 +51,12 @@ _Static_assert(CTN_ALGORITHMS <= 64, "a set has a bit for each");
 /** A set of algorithms. */
 typedef uint64_t ctn_algorithm_set_t;
 #define CTN_ALGORITHM_BIT(NAME) (UINT64_C(1) << CTN_ALGORITHM_##NAME)
+
+static inline bool ctn_algorithm_in(ctn_algorithm_set_t set,
+                                    ctn_algorithm_name_t name)
+{
+    return (set >> name & 1) != 0;
+}
 
 /** Their names, as users write them. */
 extern const char *const ctn_algorithm_names[CTN_ALGORITHMS];

@@ -9,18 +9,34 @@
 #include "model/document.h"
 #include "model/tuning_parts.h"
 
-#define NAME(NAME, text) [CTN_ALGORITHM_##NAME] = (text),
+#define NAME(NAME, text) text,
 const char *const ctn_algorithm_names[CTN_ALGORITHMS] = {
-    CTN_EACH_ALGORITHM(NAME)};
+    "auto", CTN_EACH_ALGORITHM(NAME)};
 
 #define BIT CTN_ALGORITHM_BIT
 #define VECTORS                                                                \
     (BIT(DIRECT) | BIT(SHIFT) | BIT(L_A2A) | BIT(MPML) | BIT(NMPML) |          \
      BIT(ONMPML))
+#define STORAGE (BIT(STAGED) | BIT(LENT))
+#define TREES (BIT(BINOMIAL) | BIT(CHAIN) | BIT(LINEAR))
+#define AGGREGATION (BIT(BINOMIAL) | BIT(TREE) | BIT(LINEAR))
+#define HALVING (BIT(RECURSIVE_HALVING) | BIT(RING))
 
 const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS] = {
     [CTN_RULES_ALLTOALL] = {"alltoall", VECTORS | BIT(BRUCK) | BIT(MORTON)},
     [CTN_RULES_ALLTOALLV] = {"alltoallv", VECTORS},
+    [CTN_RULES_BARRIER] = {"barrier", BIT(FLAT) | BIT(ROOT) |
+                                          BIT(DISSEMINATION) | BIT(TREE)},
+    [CTN_RULES_BCAST] = {"bcast", STORAGE | TREES},
+    [CTN_RULES_REDUCE] = {"reduce", BIT(FLAT) | BIT(SHARED) | TREES},
+    [CTN_RULES_ALLREDUCE] = {"allreduce",
+                             BIT(FLAT) | BIT(SHARED) | BIT(LAST) | BIT(TREE) |
+                                 BIT(RECURSIVE_DOUBLING) | BIT(RABENSEIFNER)},
+    [CTN_RULES_GATHER] = {"gather", STORAGE | AGGREGATION},
+    [CTN_RULES_SCATTER] = {"scatter", STORAGE | AGGREGATION},
+    [CTN_RULES_ALLGATHER] = {"allgather", STORAGE | BIT(BRUCK) | BIT(RING)},
+    [CTN_RULES_REDUCE_SCATTER] = {"reduce_scatter", STORAGE | HALVING},
+    [CTN_RULES_SCAN] = {"scan", BIT(FLAT) | BIT(CHAIN)},
 };
 
 static const ctn_setting_t settings[] = {
@@ -41,7 +57,6 @@ const ctn_rule_t ctn_rule_anywhere = {
     .ppn = {1, UINT32_MAX},
     .bytes_to = SIZE_MAX,
     .bytes_to_by_rank = SIZE_MAX,
-    .algorithm = CTN_ALGORITHMS,
     .direct_above = SIZE_MAX,
     .direct_above_w = SIZE_MAX,
 };
@@ -138,7 +153,7 @@ static bool is_accepted(uint8_t accepts, bool value)
 static bool matches(const ctn_rule_t *rule, ctn_algorithm_set_t possible,
                     const ctn_rule_facts_t *facts)
 {
-    return (possible >> rule->algorithm & 1) != 0 &&
+    return ctn_algorithm_in(possible, rule->algorithm) &&
            is_within(facts->ranks, &rule->ranks) &&
            is_within(facts->nodes, &rule->nodes) &&
            is_within(facts->ppn, &rule->ppn) &&
@@ -186,7 +201,7 @@ void ctn_tuning_find(const ctn_tuning_t *tuning, ctn_rules_of_t list,
                      const ctn_rule_facts_t *facts, size_t bytes,
                      ctn_choice_t *out)
 {
-    *out = (ctn_choice_t){.blocking = facts->blocking};
+    *out = (ctn_choice_t){.possible = possible, .blocking = facts->blocking};
     if (!find_first(&tuning->list[list], possible, facts, bytes, out)) {
         (void)find_first(&ctn_tuning_default.list[list], possible, facts, bytes,
                          out);

@@ -31,10 +31,21 @@ ctn_model_config(const ctn_config_t *config)
     return ctn_config_values(config, &ctn_model_settings);
 }
 
-/** The lists of rules. That of alltoallv also applies to alltoallw. */
+/** The lists of rules. That of alltoallv also applies to alltoallw. Those from
+ * CTN_RULES_BARRIER on are of the basic collectives of one subgroup
+ * (coll/bcol), of which the collectives of groups are composed. */
 typedef enum ctn_rules_of {
     CTN_RULES_ALLTOALL,
     CTN_RULES_ALLTOALLV,
+    CTN_RULES_BARRIER,
+    CTN_RULES_BCAST,
+    CTN_RULES_REDUCE,
+    CTN_RULES_ALLREDUCE,
+    CTN_RULES_GATHER,
+    CTN_RULES_SCATTER,
+    CTN_RULES_ALLGATHER,
+    CTN_RULES_REDUCE_SCATTER,
+    CTN_RULES_SCAN,
     CTN_RULES_LISTS /* number of them */
 } ctn_rules_of_t;
 
@@ -96,8 +107,9 @@ typedef struct ctn_choice {
     const ctn_rule_t *rule; /* valid while the tuning is open */
     size_t from;            /* bytes, both included */
     size_t to;
-    bool blocking; /* for blocking calls, or others */
-    bool by_mode;  /* for others it may be another rule */
+    ctn_algorithm_set_t possible; /* among which it was selected */
+    bool blocking;                /* for blocking calls, or others */
+    bool by_mode;                 /* for others it may be another rule */
 } ctn_choice_t;
 
 typedef struct ctn_tuning ctn_tuning_t;
@@ -130,11 +142,12 @@ void ctn_tuning_find(const ctn_tuning_t *tuning, ctn_rules_of_t list,
                      ctn_choice_t *out);
 
 /** Whether a choice that was kept applies to another call. */
-static inline bool ctn_choice_holds(const ctn_choice_t *choice, bool blocking,
+static inline bool ctn_choice_holds(const ctn_choice_t *choice,
+                                    ctn_algorithm_set_t possible, bool blocking,
                                     size_t bytes)
 {
     return choice->rule != NULL && bytes >= choice->from &&
-           bytes <= choice->to &&
+           bytes <= choice->to && choice->possible == possible &&
            (!choice->by_mode || choice->blocking == blocking);
 }
 

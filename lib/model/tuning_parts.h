@@ -17,8 +17,8 @@ typedef struct ctn_tuned {
 
 extern const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS];
 
-/** A rule that always matches and has no algorithm yet (CTN_ALGORITHMS): the
- * defaults of a rule. */
+/** A rule that always matches and has no algorithm yet: the defaults of a rule.
+ */
 extern const ctn_rule_t ctn_rule_anywhere;
 
 /** The rules of a tuning in one list. */

@@ -107,7 +107,7 @@ static bool read_algorithm(const struct field *key, const json_t *value,
     (void)key;
     for (unsigned i = 0; text != NULL && i < CTN_ALGORITHMS; i++) {
         if (strcmp(text, ctn_algorithm_names[i]) == 0 &&
-            (ctn_tuned[list].algorithms >> i & 1) != 0) {
+            ctn_algorithm_in(ctn_tuned[list].algorithms, i)) {
             *algorithm = (ctn_algorithm_name_t)i;
             return true;
         }
@@ -120,7 +120,7 @@ enum {
     ALL = (1 << CTN_RULES_LISTS) - 1,
     ALLTOALLV = 1 << CTN_RULES_ALLTOALLV,
     ALLTOALLS = 1 << CTN_RULES_ALLTOALL | ALLTOALLV,
-    SIZED = ALL & ~ALLTOALLV
+    SIZED = ALL & ~(ALLTOALLV | 1 << CTN_RULES_BARRIER)
 };
 
 #define FIELD(member) offsetof(ctn_rule_t, member)
@@ -196,7 +196,7 @@ static names_t algorithm_names(ctn_rules_of_t list, const char *typed)
 {
     names_t names = {.typed = typed};
     for (unsigned i = 0; i < CTN_ALGORITHMS; i++) {
-        if ((ctn_tuned[list].algorithms >> i & 1) != 0) {
+        if (ctn_algorithm_in(ctn_tuned[list].algorithms, i)) {
             add_name(&names, ctn_algorithm_names[i]);
         }
     }
@@ -291,7 +291,7 @@ static catena_status_t read_rule(const tuning_reading_t *reading, json_t *value,
             return status;
         }
     }
-    return rule->algorithm != CTN_ALGORITHMS
+    return rule->algorithm != CTN_ALGORITHM_AUTO
                ? CATENA_OK
                : read_key(reading, "algorithm", NULL, rule);
 }

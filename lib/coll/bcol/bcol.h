@@ -3,6 +3,7 @@
 
 #include "coll/sbgp/sbgp.h"
 #include "core/tiny.h"
+#include "model/tuning.h"
 #include "type/op.h"
 
 /* Basic collectives ([Graham], section 3: BCOL): what a component does among
@@ -67,9 +68,11 @@ typedef struct ctn_basic_coll {
     /** The data of this member are invalid, because they derive from data of an
      * unexpected length. A member that receives any of them fails. */
     bool mismatch;
-    /** Name of the algorithm. NULL or unknown: the component selects one, by
-     * facts that all members share. */
-    const char *algorithm;
+    bool blocking; /* the collective that it is a part of; the same on all
+                      members */
+    /** The algorithm. If the component does not have it, or it cannot run, a
+     * rule selects one, by facts that all members share. */
+    ctn_algorithm_name_t algorithm;
 } ctn_basic_coll_t;
 
 typedef struct ctn_bcol ctn_bcol_t;
@@ -81,6 +84,12 @@ typedef struct ctn_module {
     ctn_exec_t *exec;
     const ctn_sbgp_t *sbgp;   /* the subgroup; set by link */
     ctn_sequence_t *sequence; /* its own */
+    /** [kind]: what was selected last. */
+    struct {
+        ctn_choice_t kept;      /* by rules */
+        const ctn_rule_t *rule; /* NULL: the algorithm was asked for */
+        ctn_algorithm_name_t algorithm;
+    } choice[CTN_BASICS];
 } ctn_module_t;
 
 /** A component. */
@@ -121,10 +130,39 @@ struct ctn_bcol {
     bool (*run_inline)(ctn_module_t *module, ctn_basic_kind_t kind,
                        const ctn_basic_coll_t *basic, catena_status_t *status);
 
-    /** [kind]: names of algorithms that callers may request, NULL-terminated.
-     * NULL: there is one algorithm only. */
-    const char *const *const *algorithms;
+    /** [kind]: those among which callers and rules select. None: there is one
+     * algorithm only. */
+    ctn_algorithm_set_t algorithms[CTN_BASICS];
 };
+
+/** Keep a new choice of a module, by rules. */
+void ctn_basic_find_rule(ctn_module_t *module, ctn_basic_kind_t kind,
+                         ctn_algorithm_set_t possible, bool blocking,
+                         size_t bytes);
+
+/** Select the algorithm of a basic collective: the one that the caller names,
+ * or else by rules.
+ * @param possible algorithms that can run, of those of the component
+ * @param bytes that rules match; the same on all members if the algorithms of
+ * all must be the same */
+static inline ctn_algorithm_name_t
+ctn_basic_choose(ctn_module_t *module, ctn_basic_kind_t kind,
+                 ctn_algorithm_set_t possible, const ctn_basic_coll_t *basic,
+                 size_t bytes)
+{
+    if (basic->algorithm != CTN_ALGORITHM_AUTO &&
+        ctn_algorithm_in(possible, basic->algorithm)) {
+        module->choice[kind].rule = NULL;
+        return module->choice[kind].algorithm = basic->algorithm;
+    }
+    if (!ctn_choice_holds(&module->choice[kind].kept, possible, basic->blocking,
+                          bytes)) {
+        ctn_basic_find_rule(module, kind, possible, basic->blocking, bytes);
+    }
+    const ctn_rule_t *rule = module->choice[kind].kept.rule;
+    module->choice[kind].rule = rule;
+    return module->choice[kind].algorithm = rule->algorithm;
+}
 
 extern const ctn_bcol_t ctn_bcol_shm; /* flags and the shared heap */
 extern const ctn_bcol_t ctn_bcol_p2p; /* messages */

@@ -37,6 +37,7 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
             ? ctn_hierarchy_single(hierarchy, group->chain.place.size)
             : NULL;
     basic->algorithm = config->algorithm;
+    basic->blocking = true;
     if (module == NULL || module->bcol->run_inline == NULL ||
         !module->bcol->run_inline(module, composition->single_level_kind, basic,
                                   status)) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coll/hierarchy/build.h"
+#include "core/hash.h"
 #include "split/split.h"
 
 catena_status_t ctn_build_add_module(ctn_hierarchy_build_t *build,
@@ -66,6 +67,7 @@ ctn_step_t ctn_build_exchange(ctn_op_t *op)
     const ctn_chain_place_t *place = &chain->place;
     const ctn_bcol_t *bcol = build->levels.level[build->level].bcol;
     ctn_member_record_t *record = build->record;
+    record->node = (uint32_t)ctn_hash_add_text(0, op->exec->locality->node);
     record->memory.process = place->self.process;
     record->memory.offset = 0;
     ctn_build_note(build,

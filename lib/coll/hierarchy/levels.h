@@ -89,7 +89,7 @@ typedef struct ctn_member_record {
     uint32_t rank;
     int32_t status; /* CATENA_OK: it has made its module */
     uint32_t ranges;
-    uint32_t unused;
+    uint32_t node;       /* hash of its name */
     ctn_range_t range[]; /* [ranges]: the ranks that it represents */
 } ctn_member_record_t;
 

@@ -70,6 +70,29 @@ static bool follows(const ctn_sbgp_member_t *member,
                                   before->range->first + before->range->count);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/** Count the nodes of the members. @param node memory for one each */
+static void count_nodes(const ctn_rank_blocks_t *records, uint32_t *node,
+                        ctn_sbgp_t *sbgp)
+{
+    uint32_t same = 0; /* members on the node of this one, so far */
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        node[i] = record_of(records, i)->node;
+    }
+    qsort(node, sbgp->size, sizeof(*node), compare_numbers);
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        same = i > 0 && node[i] == node[i - 1] ? same + 1 : 1;
+        sbgp->nodes += same == 1;
+        sbgp->ppn = same > sbgp->ppn ? same : sbgp->ppn;
+    }
+}
+
 ctn_module_entry_t *ctn_module_entry_create(const ctn_rank_blocks_t *records,
                                             const ctn_sbgp_rule_t *rule,
                                             uint32_t me, bool oversubscribed)
@@ -96,6 +119,7 @@ ctn_module_entry_t *ctn_module_entry_create(const ctn_rank_blocks_t *records,
         .oversubscribed = oversubscribed,
         .member = member,
     };
+    count_nodes(records, (uint32_t *)(void *)range, sbgp); /* filled below */
     for (uint32_t i = 0; i < size; i++) {
         fill_member(record_of(records, i), sbgp->ranks, range, &member[i]);
         range += member[i].ranges;

@@ -43,6 +43,7 @@ ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
     task->kind = kind;
     task->basic.by = ml->call.by;
     task->basic.algorithm = ml->algorithm;
+    task->basic.blocking = ml->call.blocking;
     task->basic.chunks = (uint32_t)ml->chunks;
     return task;
 }
@@ -187,6 +188,10 @@ static bool advance(ctn_ml_t *ml, ctn_chunk_t *chunk)
         if (task->op != NULL && task->op->state != CTN_OP_DONE) {
             return moved;
         }
+        ctn_ml_run_t *record = ctn_ml_record_of(ml);
+        if (chunk->index == 0 && task->module != NULL && record != NULL) {
+            ctn_ml_record_basic(record, task->module, task->kind);
+        }
         end_task(ml, task);
         if (task->after != NULL) {
             task->after(ml, chunk);
@@ -326,6 +331,7 @@ static bool set_single(ctn_ml_t *ml)
                                  .bytes = call->in.bytes,
                                  .by = call->by,
                                  .chunks = 1,
+                                 .blocking = call->blocking,
                                  .algorithm = ml->config->algorithm};
     if (call->in.type != NULL || call->in.bytes > CTN_CHUNK_BYTES) {
         return false;
@@ -370,6 +376,7 @@ static ctn_step_t run_single(ctn_op_t *op)
     if (basic == NULL) {
         ctn_ml_abort(ml);
     }
+    ml->ran_single = true;
     op->phase = PHASE_LAST;
     return ctn_op_call(op, basic);
 }
@@ -550,8 +557,13 @@ void ctn_ml_finish(ctn_op_t *op)
         ctn_scratch_free(ml->exec, chunk->scratch, chunk->scratch_bytes);
         ctn_chunk_give(ml->call.group, chunk);
     }
-    if (ml->has_tickets && ml->record != NULL) {
-        ml->record->messages = ml->exec->tally.messages - ml->messages;
+    ctn_ml_run_t *record = ml->has_tickets ? ctn_ml_record_of(ml) : NULL;
+    if (record != NULL) {
+        if (ml->ran_single) {
+            ctn_ml_record_basic(record, ml->hierarchy->level[0],
+                                ml->call.composition->single_level_kind);
+        }
+        record->messages = ml->exec->tally.messages - ml->messages;
         ml->record = NULL;
     }
     while (ml->has_tickets && ml->kept != NULL) {

@@ -78,75 +78,51 @@ static const ctn_composition_t *const compositions[] = {
 
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };
 
-/** The basic collectives that the compositions with the settings of `of` use.
- */
-static uint32_t kinds_of(ctn_coll_t of)
+/** The algorithms of the basic collectives that the compositions with the
+ * settings of `of` use. */
+static ctn_algorithm_set_t algorithms_of(ctn_coll_t of)
 {
     uint32_t kinds = 0;
+    ctn_algorithm_set_t algorithms = 0;
     for (size_t i = 0; i < COMPOSITIONS; i++) {
         kinds |= compositions[i]->of == of ? compositions[i]->kinds : 0;
     }
-    return kinds;
-}
-
-/** A search for a name among the components' algorithms. */
-typedef struct search {
-    const char *name;
-    const char *found; /* the component's own string; NULL: none */
-    char known[256];   /* all names, for messages */
-} search_t;
-
-/** Whether a list "a, b, c" contains a word. */
-static bool has_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at++) {
-        if (at[-1] == ' ' && strchr(",", at[length]) != NULL) {
-            return true;
+    for (const ctn_bcol_t *const *bcol = ctn_bcols; *bcol != NULL; bcol++) {
+        for (int kind = 0; kind < CTN_BASICS; kind++) {
+            algorithms |=
+                (kinds >> kind & 1) != 0 ? (*bcol)->algorithms[kind] : 0;
         }
     }
-    return false;
-}
-
-/** Compare an algorithm's name with the one searched for, and add it to the
- * known names. */
-static void compare_name(search_t *search, const char *name)
-{
-    if (strcmp(name, search->name) == 0) {
-        search->found = name;
-    }
-    if (!has_word(search->known, name)) {
-        size_t used = strlen(search->known);
-        snprintf(search->known + used, sizeof(search->known) - used, ", %s",
-                 name);
-    }
+    return algorithms;
 }
 
 /** Find an algorithm by its name.
- * @param where      begins the message: the function, or ""
- * @param[out] found the component's own string; NULL: auto */
+ * @param where begins the message: the function, or "" */
 static catena_status_t find_algorithm(const char *where, catena_group_t *group,
                                       ctn_coll_t of, const char *name,
-                                      const char **found)
+                                      ctn_algorithm_name_t *found)
 {
-    search_t search = {.name = name, .known = " auto"};
-    uint32_t kinds = kinds_of(of);
-    for (const ctn_bcol_t *const *bcol = ctn_bcols; *bcol != NULL; bcol++) {
-        for (int kind = 0; kind < CTN_BASICS; kind++) {
-            const char *const *each = (*bcol)->algorithms[kind];
-            for (; (kinds >> kind & 1) != 0 && each != NULL && *each != NULL;
-                 each++) {
-                compare_name(&search, *each);
-            }
+    ctn_algorithm_set_t known = algorithms_of(of);
+    char names[256] = "auto";
+    *found = CTN_ALGORITHM_AUTO;
+    if (strcasecmp(name, names) == 0) {
+        return CATENA_OK;
+    }
+    for (unsigned i = 1; i < CTN_ALGORITHMS; i++) {
+        size_t used = strlen(names);
+        if (!ctn_algorithm_in(known, i)) {
+            continue;
         }
+        if (strcmp(name, ctn_algorithm_names[i]) == 0) {
+            *found = (ctn_algorithm_name_t)i;
+            return CATENA_OK;
+        }
+        snprintf(names + used, sizeof(names) - used, ", %s",
+                 ctn_algorithm_names[i]);
     }
-    if (search.found == NULL && strcasecmp(name, "auto") != 0) {
-        ctn_error(group->exec->log, "%s%s_algorithm is '%s'; expected one of%s",
-                  where, ctn_collective_names[of], name, search.known);
-        return CATENA_ERR_ARG;
-    }
-    *found = search.found;
-    return CATENA_OK;
+    ctn_error(group->exec->log, "%s%s_algorithm is '%s'; expected one of %s",
+              where, ctn_collective_names[of], name, names);
+    return CATENA_ERR_ARG;
 }
 
 /* ---- configurations ---- */
@@ -216,7 +192,7 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     }
     /* Also after an invalid value: then the hierarchy is requested again on
      * this rank, too, as on the ranks whose value was valid. */
-    const char *found;
+    ctn_algorithm_name_t found;
     *status = find_algorithm("catena_group_set: ", group, (ctn_coll_t)of, value,
                              &found);
     catena_status_t set = ctn_hierarchy_set_algorithm(
@@ -254,9 +230,11 @@ void ctn_ml_record_run(ctn_ml_t *ml)
         .chunk_bytes = ml->chunk_bytes,
         .fell_back = ml->hierarchy != ml->main,
         .chunks = ml->chunks,
+        .number = run->number + 1,
         .on = group->hidden ? group : NULL,
     };
     ml->record = run;
+    ml->run = run->number;
     ml->messages = ml->exec->tally.messages;
 }
 
@@ -267,7 +245,33 @@ void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages)
         ctn_ml_run_t *run = &kept->config[call->composition->of].last_run;
         free(run->explanation);
         *run = (ctn_ml_run_t){.composition = call->composition,
+                              .number = run->number + 1,
                               .messages = messages};
+    }
+}
+
+/** Add the text of a basic collective: "reduce on node: flat (rule 1 of tuning
+ * default)". */
+static void describe_basic(const ctn_ml_basic_run_t *basic, char *text,
+                           size_t bytes)
+{
+    static const char *const kinds[CTN_BASICS] = {
+        [CTN_BARRIER] = "barrier",     [CTN_FANIN] = "fan-in",
+        [CTN_FANOUT] = "fan-out",      [CTN_BCAST] = "bcast",
+        [CTN_REDUCE] = "reduce",       [CTN_ALLREDUCE] = "allreduce",
+        [CTN_SCAN] = "scan",           [CTN_EXSCAN] = "exscan",
+        [CTN_GATHER] = "gather",       [CTN_SCATTER] = "scatter",
+        [CTN_ALLGATHER] = "allgather", [CTN_REDUCE_SCATTER] = "reduce_scatter",
+    };
+    size_t used = strlen(text);
+    char reason[80] = "as asked for";
+    if (basic->rule != NULL) {
+        ctn_rule_describe(basic->rule, reason, sizeof(reason));
+    }
+    if (basic->algorithm != CTN_ALGORITHM_AUTO) {
+        snprintf(text + used, bytes - used, "%s%s on %s: %s (%s)",
+                 used > 0 ? ", " : "", kinds[basic->kind], basic->level,
+                 ctn_algorithm_names[basic->algorithm], reason);
     }
 }
 
@@ -275,6 +279,7 @@ void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages)
 static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
 {
     char levels[160];
+    char ran[400] = "";
     if (run->through == NULL) {
         snprintf(text, bytes,
                  "algorithm=alltoallv messages=%llu reason=\"an element does "
@@ -283,18 +288,20 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
         return;
     }
     ctn_hierarchy_describe(run->through, levels, sizeof(levels));
+    for (uint32_t i = 0; i < run->selected; i++) {
+        describe_basic(&run->basic[i], ran, sizeof(ran));
+    }
     snprintf(text, bytes,
-             "algorithm=%s hierarchy=\"%s\" levels=\"%s\" chunks=%llu "
-             "chunk_bytes=%zu messages=%llu reason=\"%s\"",
-             run->algorithm != NULL ? run->algorithm : "auto",
-             run->through->text, levels,
-             run->ran_inline ? 1 : (unsigned long long)run->chunks,
+             "algorithm=%s hierarchy=\"%s\" levels=\"%s\" ran=\"%s\" "
+             "chunks=%llu chunk_bytes=%zu messages=%llu reason=\"%s\"",
+             ctn_algorithm_names[run->algorithm], run->through->text, levels,
+             ran, run->ran_inline ? 1 : (unsigned long long)run->chunks,
              run->chunk_bytes,
              run->ran_inline ? 0 : (unsigned long long)run->messages,
              run->fell_back ? "the order of ranks matters, and not all "
                               "subgroups of the hierarchy keep it"
-             : run->algorithm != NULL ? "as asked for"
-                                      : "each component selects by size");
+             : run->algorithm != CTN_ALGORITHM_AUTO ? "as asked for"
+                                                    : "rules of each subgroup");
 }
 
 void ctn_ml_keep_explanation(const catena_group_t *hidden)

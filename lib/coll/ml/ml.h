@@ -143,9 +143,10 @@ struct ctn_ml {
     struct ctn_kept *kept; /* list: memory of ctn_ml_keep, ctn_ml_scratch */
     ctn_ml_config_t *config;
     struct ctn_ml_run *record; /* of this run; NULL: none yet */
+    uint32_t run;              /* its number */
     uint64_t messages;         /* that this rank had sent when the run began */
-    const char *algorithm;  /* that settings named at the start; NULL: auto */
-    ctn_hierarchy_t *main;  /* the hierarchy that settings name */
+    ctn_algorithm_name_t algorithm; /* that settings named at the start */
+    ctn_hierarchy_t *main;          /* the hierarchy that settings name */
     ctn_hierarchy_t *flat;  /* a single level of all ranks, for a call that is
                                in_order; NULL: not needed */
     uint64_t ticket[2];     /* of this operation: for `main`, for `flat` */
@@ -158,6 +159,7 @@ struct ctn_ml {
                                served */
     catena_status_t status; /* first error of a task */
     bool mismatch;          /* this rank's data are invalid from now on */
+    bool ran_single;        /* see run_single */
     ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is chunk[s % CTN_CHUNKS] */
     /* Of a collective that one basic collective does; see run_single. */
     ctn_basic_coll_t single;
@@ -299,12 +301,26 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 /* ---- state of a group: group.c ---- */
 
+/** The algorithm that a basic collective of it ran. */
+typedef struct ctn_ml_basic_run {
+    const char *level;      /* rule of the subgroup */
+    const ctn_rule_t *rule; /* NULL: it was asked for */
+    uint8_t kind;
+    uint8_t algorithm; /* CTN_ALGORITHM_AUTO: there is only one */
+} ctn_ml_basic_run_t;
+
+/** Those of the first chunk, at most. */
+#define CTN_ML_BASIC_RUNS 6u
+
 /** How a collective last ran, for catena_group_explain. */
 typedef struct ctn_ml_run {
     const ctn_composition_t *composition; /* NULL: it has not run */
     const ctn_hierarchy_t *through;       /* the hierarchy that it ran on;
                                              NULL: none, by an alltoallv */
-    const char *algorithm;
+    ctn_algorithm_name_t algorithm;
+    uint32_t number;   /* of runs so far, this one included */
+    uint32_t selected; /* number of entries of `basic` */
+    ctn_ml_basic_run_t basic[CTN_ML_BASIC_RUNS];
     size_t chunk_bytes;
     bool fell_back;  /* to the flat hierarchy */
     bool ran_inline; /* the members below are of an earlier run */
@@ -318,9 +334,9 @@ typedef struct ctn_ml_run {
 /** What the settings of a group say about the collectives of one ctn_coll_t:
  * resolved once, read by every call. */
 struct ctn_ml_config {
-    ctn_hierarchy_t *hierarchy; /* NULL: not requested yet */
-    ctn_hierarchy_t *flat;      /* single level; NULL: not requested yet */
-    const char *algorithm;      /* the component's own string; NULL: auto */
+    ctn_hierarchy_t *hierarchy;     /* NULL: not requested yet */
+    ctn_hierarchy_t *flat;          /* single level; NULL: not requested yet */
+    ctn_algorithm_name_t algorithm; /* that settings name */
     ctn_ml_run_t last_run;
     /* See ctn_route_cached_offsets. */
     size_t *block_offsets; /* [ranks + 1]: where blocks begin; NULL: not made */
@@ -340,6 +356,28 @@ void ctn_ml_follow_settings(catena_group_t *group);
 catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
                                    bool in_order, ctn_ml_config_t **config);
 
+/** Record a basic collective that a module has run. */
+static inline void ctn_ml_record_basic(ctn_ml_run_t *run,
+                                       const ctn_module_t *module,
+                                       ctn_basic_kind_t kind)
+{
+    if (run->selected < CTN_ML_BASIC_RUNS) {
+        run->basic[run->selected++] = (ctn_ml_basic_run_t){
+            .level = module->sbgp->rule->name,
+            .rule = module->choice[kind].rule,
+            .kind = (uint8_t)kind,
+            .algorithm = (uint8_t)module->choice[kind].algorithm};
+    }
+}
+
+/** The record of an operation's run; NULL: there is none, or a later run has
+ * replaced it. */
+static inline ctn_ml_run_t *ctn_ml_record_of(const ctn_ml_t *ml)
+{
+    return ml->record != NULL && ml->record->number == ml->run ? ml->record
+                                                               : NULL;
+}
+
 /** Record what runs, for ctn_ml_explain. */
 void ctn_ml_record_run(ctn_ml_t *ml);
 /** The same of a reduction that has run by an alltoallv. */
@@ -350,6 +388,7 @@ static inline void ctn_ml_record_inline(ctn_ml_config_t *config,
                                         const ctn_hierarchy_t *through,
                                         size_t bytes)
 {
+    ctn_basic_kind_t kind = composition->single_level_kind;
     ctn_ml_run_t *run = &config->last_run;
     run->composition = composition;
     run->through = through;
@@ -357,6 +396,9 @@ static inline void ctn_ml_record_inline(ctn_ml_config_t *config,
     run->chunk_bytes = bytes;
     run->fell_back = through != config->hierarchy;
     run->ran_inline = true;
+    run->number++;
+    run->selected = 0;
+    ctn_ml_record_basic(run, through->level[0], kind);
 }
 /** A hidden duplicate is about to be freed: keep the text that explains what
  * ran on it. */

@@ -63,6 +63,8 @@ typedef struct ctn_sbgp {
     uint32_t size;  /* members */
     uint32_t me;    /* index of this rank among them */
     uint32_t ranks; /* number that all members represent */
+    uint32_t nodes; /* on which the members are */
+    uint32_t ppn;   /* members on the node that has most of them */
     /** Each member represents one range, which begins where the range of the
      * member before it ends. A reduction in the order of members is then a
      * reduction in the order of ranks. */

@@ -31,12 +31,12 @@ static const ctn_family_t families[] = {
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
-/* Index 0: auto; else 1 + the index in families. */
+/* By ctn_algorithm_name_t. */
 #define WORD(NAME, text) text,
 static const char *const family_words[] = {"auto",
                                            CTN_EACH_ALLTOALL(WORD) NULL};
 
-_Static_assert(sizeof(family_words) / sizeof(family_words[0]) == FAMILIES + 2,
+_Static_assert(sizeof(family_words) / sizeof(family_words[0]) == FAMILIES + 1,
                "the algorithms of alltoall are the first ones");
 
 static const ctn_setting_type_t family_type = {.kind = CTN_SETTING_WORD,
@@ -85,7 +85,7 @@ static void set_defaults(ctn_selector_t *selector, const ctn_config_t *config)
 {
     const ctn_select_config_t *set =
         ctn_config_values(config, &ctn_select_settings);
-    selector->family = set->family > 0 ? &families[set->family - 1] : NULL;
+    selector->family = set->family > 0 ? &families[set->family] : NULL;
     selector->leaders =
         set->leaders != CTN_CONFIG_AUTO ? (uint32_t)set->leaders : 0;
 }
@@ -119,7 +119,7 @@ static catena_status_t set_family(catena_group_t *group,
                           "shift, bruck, morton, l-a2a, mpml, nmpml or onmpml",
                           value);
     }
-    selector->family = i > 0 ? &families[i - 1] : NULL;
+    selector->family = i > 0 ? &families[i] : NULL;
     return CATENA_OK;
 }
 
@@ -260,7 +260,7 @@ static const ctn_rule_t *find_rule(ctn_selector_t *selector,
     ctn_tuned_call_t *tuned = &selector->tuned[call->vector];
     ctn_choice_t *choice = &tuned->choice;
     size_t bytes = call->vector ? 0 : call->send.bytes;
-    if (ctn_choice_holds(choice, call->blocking, bytes)) {
+    if (ctn_choice_holds(choice, ANY_ALGORITHM, call->blocking, bytes)) {
         return choice->rule;
     }
     const ctn_tuning_t *tuning = call->group->exec->tuning;
@@ -275,7 +275,10 @@ static const ctn_rule_t *find_rule(ctn_selector_t *selector,
     if (ctn_tuning_machine(tuning) != NULL) {
         tuned->made =
             ctn_tuning_by_formulas(tuning, list, facts.nodes, facts.ppn, bytes);
-        *choice = (ctn_choice_t){&tuned->made, bytes, bytes, false, false};
+        *choice = (ctn_choice_t){.rule = &tuned->made,
+                                 .from = bytes,
+                                 .to = bytes,
+                                 .possible = ANY_ALGORITHM};
     } else {
         ctn_tuning_find(tuning, list, ANY_ALGORITHM, &facts, bytes, choice);
     }
@@ -287,7 +290,7 @@ static void refuse(const ctn_alltoall_t *call, ctn_selection_t *s)
 {
     const char *reason = refusal(call, call->topo, s->family);
     if (reason != NULL) {
-        s->family = &families[0];
+        s->family = &families[CTN_ALGORITHM_DIRECT];
         s->reason = reason;
     }
 }

@@ -30,8 +30,7 @@ typedef struct ctn_family {
 /** Values of the settings of the environment. */
 typedef struct ctn_select_config {
     size_t leaders;  /* ALLTOALL_LEADERS: on each node; CTN_CONFIG_AUTO */
-    unsigned family; /* ALLTOALL_ALGORITHM: 0 auto, else 1 + its index in the
-                        list of algorithms */
+    unsigned family; /* ALLTOALL_ALGORITHM: ctn_algorithm_name_t */
 } ctn_select_config_t;
 
 extern const ctn_setting_table_t ctn_select_settings;

@@ -37,7 +37,8 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
         return CATENA_ERR_NO_MEMORY;
     }
     module_t *module = calloc(1, sizeof(*module));
-    module->base = (ctn_module_t){bcol, exec, NULL, &module->sequence};
+    module->base = (ctn_module_t){
+        .bcol = bcol, .exec = exec, .sequence = &module->sequence};
     module->published = ctn_heap_calloc(exec->heap, 64, sizeof(published_t));
     *module->published = (published_t){MAGIC, me, size, oversubscribed};
     *offset = ctn_heap_offset(exec->heap, module->published);

@@ -15,6 +15,8 @@ typedef struct expected {
     ctn_hierarchy_t hierarchy; /* levels, top, in_order */
     const ctn_sbgp_rule_t *rule[CTN_MOST_LEVELS];
     uint32_t size[CTN_MOST_LEVELS];
+    uint32_t nodes[CTN_MOST_LEVELS];
+    uint32_t ppn[CTN_MOST_LEVELS];
     uint32_t member[CTN_MOST_LEVELS][NAIVE_RANKS]; /* their ranks */
     bool in_order[CTN_MOST_LEVELS];
     uint32_t stands[CTN_MOST_LEVELS]
@@ -83,6 +85,24 @@ static void naive_subgroup(uint32_t n, char (*name)[CTN_SBGP_NAME_BYTES],
     }
 }
 
+/** The number of nodes of a subgroup's members, and most members of a node. */
+static void naive_nodes(uint32_t slot, const uint32_t *member, uint32_t size,
+                        uint32_t *nodes, uint32_t *ppn)
+{
+    char(*name)[CTN_SBGP_NAME_BYTES] =
+        shared_name[slot][rule_index(&ctn_sbgp_node)];
+    for (uint32_t i = 0; i < size; i++) {
+        uint32_t before = 0, all = 0;
+        for (uint32_t k = 0; k < size; k++) {
+            bool same = strcmp(name[member[i]], name[member[k]]) == 0;
+            before += same && k < i;
+            all += same;
+        }
+        *nodes += before == 0;
+        *ppn = all > *ppn ? all : *ppn;
+    }
+}
+
 static void naive(uint32_t n, uint32_t me, uint32_t slot,
                   const ctn_hierarchy_levels_t *levels, expected_t *e)
 {
@@ -107,6 +127,7 @@ static void naive(uint32_t n, uint32_t me, uint32_t slot,
                 unsigned at = e->hierarchy.levels++;
                 e->rule[at] = levels->level[level].rule;
                 e->size[at] = size;
+                naive_nodes(slot, member, size, &e->nodes[at], &e->ppn[at]);
                 e->in_order[at] = ordered;
                 memcpy(e->member[at], member, sizeof(member));
                 memcpy(e->stands[at], stands, sizeof(stands));
@@ -131,6 +152,8 @@ static void check_sbgp(job_t *job, const ctn_sbgp_t *sbgp, const expected_t *e,
     if (sbgp->size != e->size[level]) {
         return;
     }
+    JOB_CHECK(job, sbgp->nodes == e->nodes[level]);
+    JOB_CHECK(job, sbgp->ppn == e->ppn[level]);
     JOB_CHECK(job, sbgp->member[sbgp->me].rank == me);
     uint32_t before = 0;
     for (uint32_t i = 0; i < sbgp->size; i++) {

@@ -163,12 +163,14 @@ END_TEST
 static bool has(unsigned hierarchy, const char *name)
 {
     const ctn_bcol_t *bcol = hierarchy == SHM ? &ctn_bcol_shm : &ctn_bcol_p2p;
+    ctn_algorithm_set_t all = 0;
     for (int kind = 0; kind < CTN_BASICS; kind++) {
-        const char *const *each = bcol->algorithms[kind];
-        for (; each != NULL && *each != NULL; each++) {
-            if (strcmp(*each, name) == 0) {
-                return true;
-            }
+        all |= bcol->algorithms[kind];
+    }
+    for (unsigned i = 1; i < CTN_ALGORITHMS; i++) {
+        if (strcmp(ctn_algorithm_names[i], name) == 0 &&
+            ctn_algorithm_in(all, i)) {
+            return true;
         }
     }
     return strcmp(name, "auto") == 0;

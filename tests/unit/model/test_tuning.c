@@ -7,6 +7,7 @@
 
 #include <catena/model.h>
 
+#include "coll/bcol/bcol.h"
 #include "model/machine.h"
 #include "model/tuning_parts.h"
 
@@ -64,7 +65,7 @@ static ctn_rule_t find(const ctn_tuning_t *tuning, bool vector, uint32_t nodes,
         .ppn = ppn};
     ctn_tuning_find(tuning, list, ANY, &facts, bytes, &choice);
     ck_assert_ptr_nonnull(choice.rule);
-    ck_assert(ctn_choice_holds(&choice, false, bytes));
+    ck_assert(ctn_choice_holds(&choice, ANY, false, bytes));
     return *choice.rule;
 }
 
@@ -189,8 +190,8 @@ START_TEST(every_condition)
         bool accepted = (conditions[_i].accepted >> i & 1) != 0;
         ck_assert_str_eq(choice.rule->tuning, accepted ? "test" : "default");
         ck_assert(choice.by_mode == (strstr(rule, "blocking") != NULL));
-        ck_assert(ctn_choice_holds(&choice, facts.blocking, 16));
-        ck_assert(ctn_choice_holds(&choice, !facts.blocking, 16) !=
+        ck_assert(ctn_choice_holds(&choice, ANY, facts.blocking, 16));
+        ck_assert(ctn_choice_holds(&choice, ANY, !facts.blocking, 16) !=
                   choice.by_mode);
     }
     ctn_tuning_close(t);
@@ -426,6 +427,119 @@ START_TEST(default_always_finds)
 }
 END_TEST
 
+#define BIT CTN_ALGORITHM_BIT
+#define SHM                                                                    \
+    (BIT(FLAT) | BIT(ROOT) | BIT(STAGED) | BIT(LENT) | BIT(SHARED) |           \
+     BIT(LAST) | BIT(CHAIN))
+#define TREES (BIT(BINOMIAL) | BIT(CHAIN) | BIT(LINEAR))
+#define P2P (~SHM & ~BIT(DIRECT))
+
+/** Where the rules that ship change their mind, and what they say up to there
+ * and above. */
+static const struct {
+    ctn_rules_of_t list;
+    ctn_algorithm_set_t possible;
+    uint32_t ranks;
+    bool oversubscribed;
+    size_t bytes;
+    const char *upto;
+    const char *above;
+} limits[] = {
+    {CTN_RULES_BARRIER, SHM, 8, true, 0, "flat", "flat"},
+    {CTN_RULES_BARRIER, SHM, 8, false, 0, "flat", "flat"},
+    {CTN_RULES_BARRIER, SHM, 9, false, 0, "root", "root"},
+    {CTN_RULES_BARRIER, P2P, 9, false, 0, "dissemination", "dissemination"},
+    {CTN_RULES_BARRIER, P2P, 2, true, 0, "tree", "tree"},
+    {CTN_RULES_BCAST, SHM, 9, false, 32768, "staged", "staged"},
+    {CTN_RULES_BCAST, TREES, 8, false, 32767, "binomial", "chain"},
+    {CTN_RULES_BCAST, TREES, 9, false, 32767, "binomial", "binomial"},
+    {CTN_RULES_BCAST, TREES, 8, true, 32767, "linear", "linear"},
+    {CTN_RULES_BCAST, TREES, 9, true, 32767, "binomial", "binomial"},
+    {CTN_RULES_REDUCE, SHM, 4, false, 16383, "flat", "shared"},
+    {CTN_RULES_REDUCE, SHM, 3, false, 16383, "flat", "flat"},
+    {CTN_RULES_REDUCE, SHM, 4, true, 16383, "flat", "flat"},
+    {CTN_RULES_REDUCE, TREES, 4, false, 32767, "linear", "chain"},
+    {CTN_RULES_REDUCE, TREES, 8, false, 32767, "binomial", "chain"},
+    {CTN_RULES_REDUCE, TREES, 9, false, 32767, "binomial", "binomial"},
+    {CTN_RULES_REDUCE, TREES, 8, true, 32767, "linear", "linear"},
+    {CTN_RULES_REDUCE, TREES, 9, true, 32767, "binomial", "binomial"},
+    {CTN_RULES_ALLREDUCE, SHM, 2, false, 2048, "flat", "flat"},
+    {CTN_RULES_ALLREDUCE, SHM, 3, false, 2048, "flat", "shared"},
+    {CTN_RULES_ALLREDUCE, SHM, 2, true, 48, "flat", "last"},
+    {CTN_RULES_ALLREDUCE, SHM, 2, true, 2048, "last", "shared"},
+    {CTN_RULES_ALLREDUCE, SHM, 7, true, 7168, "last", "shared"},
+    {CTN_RULES_ALLREDUCE, P2P, 3, false, 8192, "recursive-doubling",
+     "recursive-doubling"},
+    {CTN_RULES_ALLREDUCE, P2P, 4, false, 8192, "recursive-doubling",
+     "rabenseifner"},
+    {CTN_RULES_ALLREDUCE, P2P, 4, true, 8192, "tree", "tree"},
+    {CTN_RULES_GATHER, SHM, 2, false, 8191, "staged", "lent"},
+    {CTN_RULES_GATHER, SHM, 2, true, 131072, "staged", "lent"},
+    {CTN_RULES_GATHER, P2P, 8, true, 0, "linear", "linear"},
+    {CTN_RULES_GATHER, P2P, 9, true, 0, "tree", "tree"},
+    {CTN_RULES_SCATTER, SHM, 2, false, 2047, "staged", "lent"},
+    {CTN_RULES_SCATTER, SHM, 2, true, 2047, "staged", "lent"},
+    {CTN_RULES_SCATTER, P2P, 8, false, 0, "linear", "linear"},
+    {CTN_RULES_SCATTER, P2P, 9, false, 0, "tree", "tree"},
+    {CTN_RULES_ALLGATHER, SHM, 2, false, 4095, "staged", "lent"},
+    {CTN_RULES_ALLGATHER, SHM, 2, true, 131072, "staged", "lent"},
+    {CTN_RULES_ALLGATHER, P2P, 9, true, 4095, "bruck", "bruck"},
+    {CTN_RULES_ALLGATHER, BIT(RING), 9, true, 4095, "ring", "ring"},
+    {CTN_RULES_REDUCE_SCATTER, SHM, 2, false, 4095, "staged", "lent"},
+    {CTN_RULES_REDUCE_SCATTER, SHM, 2, true, 131071, "staged", "lent"},
+    {CTN_RULES_REDUCE_SCATTER, P2P, 2, false, 131072, "recursive-halving",
+     "ring"},
+    {CTN_RULES_REDUCE_SCATTER, BIT(RECURSIVE_HALVING), 2, true, 131072,
+     "recursive-halving", "recursive-halving"},
+    {CTN_RULES_SCAN, SHM, 5, false, 16384, "flat", "chain"},
+    {CTN_RULES_SCAN, SHM, 5, true, 16384, "flat", "chain"},
+};
+
+START_TEST(limits_that_ship)
+{
+    const ctn_rule_facts_t facts = {.ranks = limits[_i].ranks,
+                                    .nodes = 1,
+                                    .ppn = limits[_i].ranks,
+                                    .oversubscribed =
+                                        limits[_i].oversubscribed};
+    for (size_t more = 0; more < 2; more++) {
+        ctn_choice_t choice;
+        ctn_tuning_find(&ctn_tuning_default, limits[_i].list,
+                        limits[_i].possible, &facts, limits[_i].bytes + more,
+                        &choice);
+        ck_assert_str_eq(name_of(choice.rule),
+                         more ? limits[_i].above : limits[_i].upto);
+    }
+}
+END_TEST
+
+/** Each component finds a rule for each of its collectives, whatever the facts
+ * and whichever one of its algorithms can run. */
+START_TEST(rules_for_all)
+{
+    static const ctn_bcol_t *const bcols[] = {&ctn_bcol_shm, &ctn_bcol_p2p,
+                                              &ctn_bcol_ucx};
+    for (int i = 0; i < CTN_BASICS * 3 * 64; i++) {
+        ctn_basic_kind_t kind = (ctn_basic_kind_t)(i % CTN_BASICS);
+        const ctn_bcol_t *bcol = bcols[i / CTN_BASICS % 3];
+        unsigned bits = (unsigned)(i / CTN_BASICS / 3);
+        const ctn_sbgp_t sbgp = {.size = 1 + bits % 16,
+                                 .nodes = 1,
+                                 .ppn = 1 + bits % 16,
+                                 .oversubscribed = bits / 16 % 2 > 0};
+        ctn_exec_t exec = {.tuning = &ctn_tuning_default};
+        ctn_module_t module = {.bcol = bcol, .exec = &exec, .sbgp = &sbgp};
+        ctn_basic_coll_t basic = {.blocking = bits / 32 > 0};
+        for (size_t bytes = 0; bytes < 300000 && bcol->algorithms[kind] != 0;
+             bytes = 2 * bytes + 1) {
+            ctn_algorithm_name_t name = ctn_basic_choose(
+                &module, kind, bcol->algorithms[kind], &basic, bytes);
+            ck_assert(ctn_algorithm_in(bcol->algorithms[kind], name));
+        }
+    }
+}
+END_TEST
+
 /** embed.py and the reader make the same rules of the file. */
 START_TEST(built_in_is_as_read)
 {
@@ -535,6 +649,8 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, every_condition, 0, COUNT(conditions));
     tcase_add_test(tcase, ranges_of_choices);
     tcase_add_test(tcase, built_in_is_as_read);
+    tcase_add_loop_test(tcase, limits_that_ship, 0, COUNT(limits));
+    tcase_add_test(tcase, rules_for_all);
     tcase_add_loop_test(tcase, bounds, 0, COUNT(ranges));
     tcase_add_loop_test(tcase, units, 0, COUNT(sizes));
     tcase_add_test(tcase, what_a_file_leaves_open);

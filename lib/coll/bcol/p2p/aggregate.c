@@ -4,13 +4,11 @@
 
 #include "exec/slot.h"
 
-/* With up to this many members the tree is linear: all are children of the
- * root. That takes one step, and no more messages than another tree. 4 ranks on
- * 4 hosts and 2 cores, gather of 16 KiB each and a barrier: 28 us, binomial 48.
- */
-enum { LINEAR_MEMBERS = 8 };
+/* A linear tree, in which all are children of the root, takes one step, and no
+ * more messages than another tree. 4 ranks on 4 hosts and 2 cores, gather of 16
+ * KiB each and a barrier: 28 us, binomial 48. */
 
-/* Radix of the tree for more members. */
+/* Radix of the algorithm "tree". */
 enum { AGGREGATE_RADIX = 4 };
 
 /* Blocks up to this length are always aggregated, though each level of the tree
@@ -18,8 +16,6 @@ enum { AGGREGATE_RADIX = 4 };
  * (4 ranks as above, gather of 16 KiB each, aggregated: 28 us; 32 KiB, not
  * aggregated: 53). */
 enum { SHORT_BLOCK = 2048 };
-
-const char *const ctn_p2p_aggregation_shapes[] = {"binomial", "linear", NULL};
 
 /** The most children that a root may have: each aggregate that it receives
  * needs an eager buffer. */
@@ -30,18 +26,23 @@ static unsigned most_children(const ctn_p2p_t *p2p)
                                               : CTN_P2P_AGGREGATE_CHILDREN;
 }
 
-static uint32_t choose_radix(const ctn_p2p_t *p2p,
-                             const ctn_basic_coll_t *basic)
+/** Rules match no lengths: no member knows those of all. */
+static uint32_t choose_radix(const ctn_p2p_call_t *call)
 {
-    if (ctn_p2p_requested(basic, "binomial")) {
+    ctn_p2p_t *p2p = call->p2p;
+    ctn_algorithm_set_t possible = CTN_P2P_AGGREGATIONS;
+    if (p2p->size - 1 > most_children(p2p)) {
+        possible &= ~CTN_ALGORITHM_BIT(LINEAR);
+    }
+    switch (
+        ctn_basic_choose(&p2p->module, call->kind, possible, call->basic, 0)) {
+    case CTN_ALGORITHM_BINOMIAL:
         return 2;
-    }
-    bool linear =
-        p2p->size <= LINEAR_MEMBERS || ctn_p2p_requested(basic, "linear");
-    if (linear && p2p->size - 1 <= most_children(p2p)) {
+    case CTN_ALGORITHM_LINEAR:
         return p2p->size > 2 ? p2p->size : 2;
+    default:
+        return AGGREGATE_RADIX;
     }
-    return AGGREGATE_RADIX;
 }
 
 /** The longest block that is aggregated: if all blocks are that long, each
@@ -61,7 +62,7 @@ void ctn_p2p_aggregation_set(ctn_p2p_aggregation_t *aggregation,
                              const ctn_p2p_call_t *call)
 {
     const ctn_p2p_t *p2p = call->p2p;
-    uint32_t radix = choose_radix(p2p, call->basic);
+    uint32_t radix = choose_radix(call);
     ctn_ktree_set(&aggregation->tree, p2p->size, p2p->me, call->basic->root,
                   radix);
     aggregation->limit = longest_short(&aggregation->tree);

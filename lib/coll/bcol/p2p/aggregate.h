@@ -28,9 +28,6 @@ typedef struct ctn_p2p_aggregation {
 void ctn_p2p_aggregation_set(ctn_p2p_aggregation_t *aggregation,
                              const ctn_p2p_call_t *call);
 
-/** Names of trees, NULL-terminated. */
-extern const char *const ctn_p2p_aggregation_shapes[];
-
 /** In place of a block's length: the rank that sends the block has no valid
  * data. */
 #define CTN_P2P_AGGREGATE_MISMATCH (((size_t)1 << 56) - 1)

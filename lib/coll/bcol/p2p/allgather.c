@@ -121,8 +121,6 @@ const ctn_p2p_schedule_t ctn_p2p_bruck = {
 
 /* ---- selection ---- */
 
-const char *const ctn_p2p_allgathers[] = {"bruck", "ring", NULL};
-
 /** Whether all messages of Bruck's algorithm fit their slots: each contains up
  * to `most` consecutive blocks. If they fit, fewer messages than the ring has
  * outweigh the copies: 4 ranks on 4 hosts and 2 cores, 16 KiB each: 33 us, ring
@@ -144,10 +142,16 @@ static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
     return true;
 }
 
-const ctn_algorithm_t *ctn_p2p_allgather(const ctn_p2p_t *p2p,
+const ctn_algorithm_t *ctn_p2p_allgather(ctn_p2p_t *p2p,
                                          const ctn_basic_coll_t *basic)
 {
-    return fits(p2p, basic) && !ctn_p2p_requested(basic, "ring")
+    ctn_algorithm_set_t possible = CTN_P2P_ALLGATHERS;
+    if (!fits(p2p, basic)) {
+        possible &= ~CTN_ALGORITHM_BIT(BRUCK);
+    }
+    return ctn_basic_choose(&p2p->module, CTN_ALLGATHER, possible, basic,
+                            ctn_p2p_blocks_total(basic, p2p->size) /
+                                p2p->size) == CTN_ALGORITHM_BRUCK
                ? &ctn_p2p_bruck.algorithm
                : &ctn_p2p_allgather_ring.algorithm;
 }

@@ -1,6 +1,6 @@
-/* Selects the algorithm unless the caller requests one. The choice depends on
- * facts that all members share: their number m, the bytes, and whether some
- * host is oversubscribed. Times below are of one collective.
+/* Selects the algorithm by rules unless the caller names one. Why the rules
+ * that ship (lib/model/tuning/default.json) are as they are: m is the number of
+ * members, times are of one collective.
  *
  * If some host is oversubscribed, the number of messages decides, since
  * few cores do the work of all ranks. With few members a linear tree is best,
@@ -26,98 +26,55 @@
 #include "coll/bcol/p2p/parts.h"
 #include "coll/bcol/p2p/rounds.h"
 
-enum {
-    CHAIN_MEMBERS = 8,  /* at most, for a chain; only for whole chunks */
-    LINEAR_MEMBERS = 4, /* at most, for a linear tree; only to the root */
-    OVERSUBSCRIBED_MEMBERS =
-        8,                    /* at most, for a linear tree if oversubscribed */
-    HALVING_BYTES = 8192 + 1, /* at least, for Rabenseifner's allreduce */
-    HALVING_MEMBERS = 4       /* at least, for Rabenseifner's allreduce */
-};
-
-const char *const ctn_p2p_shapes[] = {
-    [CTN_P2P_BINOMIAL] = "binomial",
-    [CTN_P2P_CHAIN] = "chain",
-    [CTN_P2P_LINEAR] = "linear",
-    NULL,
-};
-
-const char *const ctn_p2p_barriers[] = {"dissemination", "tree", NULL};
-
-const char *const ctn_p2p_allreduces[] = {"recursive-doubling", "rabenseifner",
-                                          "tree", NULL};
-
-static bool is_oversubscribed(const ctn_p2p_t *p2p)
-{
-    return p2p->module.sbgp->oversubscribed;
-}
-
 /** Whether all children of a linear tree have an eager buffer. */
 static bool fits_linear(const ctn_p2p_t *p2p)
 {
     return p2p->size <= p2p->sequence.eager_slots + 1u;
 }
 
-/** Whether a vector has the length of a whole chunk. */
-static bool is_chunk(size_t bytes)
-{
-    return bytes == CTN_CHUNK_BYTES;
-}
-
-/** @param up data go to the root */
-static ctn_p2p_shape_t best_shape(const ctn_p2p_t *p2p, bool up, size_t bytes)
-{
-    bool oversubscribed = is_oversubscribed(p2p);
-    if (is_chunk(bytes) && !oversubscribed && p2p->size <= CHAIN_MEMBERS) {
-        return CTN_P2P_CHAIN;
-    }
-    uint32_t linear = oversubscribed ? OVERSUBSCRIBED_MEMBERS
-                      : up           ? LINEAR_MEMBERS
-                                     : 0;
-    return p2p->size <= linear ? CTN_P2P_LINEAR : CTN_P2P_BINOMIAL;
-}
-
-ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
+ctn_p2p_shape_t ctn_p2p_choose_shape(ctn_p2p_t *p2p,
                                      const ctn_basic_coll_t *basic, bool up,
                                      size_t bytes)
 {
-    ctn_p2p_shape_t shape = best_shape(p2p, up, bytes);
-    for (unsigned i = 0; ctn_p2p_shapes[i] != NULL; i++) {
-        if (ctn_p2p_requested(basic, ctn_p2p_shapes[i])) {
-            shape = (ctn_p2p_shape_t)i;
-        }
+    ctn_algorithm_set_t possible = CTN_P2P_SHAPES;
+    if (!fits_linear(p2p)) {
+        possible &= ~CTN_ALGORITHM_BIT(LINEAR);
     }
-    return shape == CTN_P2P_LINEAR && !fits_linear(p2p) ? CTN_P2P_BINOMIAL
-                                                        : shape;
+    switch (ctn_basic_choose(&p2p->module, up ? CTN_REDUCE : CTN_BCAST,
+                             possible, basic, bytes)) {
+    case CTN_ALGORITHM_LINEAR:
+        return CTN_P2P_LINEAR;
+    case CTN_ALGORITHM_CHAIN:
+        return CTN_P2P_CHAIN;
+    default:
+        return CTN_P2P_BINOMIAL;
+    }
 }
 
-static const ctn_p2p_schedule_t *choose_barrier(const ctn_p2p_t *p2p,
+static const ctn_p2p_schedule_t *choose_barrier(ctn_p2p_t *p2p,
                                                 const ctn_basic_coll_t *basic)
 {
-    bool tree =
-        ctn_p2p_requested(basic, "tree") ||
-        (is_oversubscribed(p2p) && !ctn_p2p_requested(basic, "dissemination"));
-    return tree ? &ctn_p2p_up_and_down : &ctn_p2p_dissemination;
+    return ctn_basic_choose(&p2p->module, CTN_BARRIER, CTN_P2P_BARRIERS, basic,
+                            0) == CTN_ALGORITHM_TREE
+               ? &ctn_p2p_up_and_down
+               : &ctn_p2p_dissemination;
 }
 
-static const ctn_p2p_schedule_t *choose_allreduce(const ctn_p2p_t *p2p,
+static const ctn_p2p_schedule_t *choose_allreduce(ctn_p2p_t *p2p,
                                                   const ctn_basic_coll_t *basic)
 {
-    bool doubling = ctn_p2p_requested(basic, "recursive-doubling");
-    bool halving = ctn_p2p_requested(basic, "rabenseifner");
-    bool tree = ctn_p2p_requested(basic, "tree");
-    if (!doubling && !halving && !tree) {
-        tree = is_oversubscribed(p2p);
-        halving = !tree && basic->bytes >= HALVING_BYTES &&
-                  p2p->size >= HALVING_MEMBERS;
+    switch (ctn_basic_choose(&p2p->module, CTN_ALLREDUCE, CTN_P2P_ALLREDUCES,
+                             basic, basic->bytes)) {
+    case CTN_ALGORITHM_TREE:
+        return &ctn_p2p_up_and_down;
+    case CTN_ALGORITHM_RABENSEIFNER:
+        return &ctn_p2p_halving;
+    default:
+        return &ctn_p2p_doubling;
     }
-    return tree      ? &ctn_p2p_up_and_down
-           : halving ? &ctn_p2p_halving
-                     : &ctn_p2p_doubling;
 }
 
-const ctn_algorithm_t *ctn_p2p_choose(const ctn_p2p_t *p2p,
-                                      ctn_basic_kind_t kind,
+const ctn_algorithm_t *ctn_p2p_choose(ctn_p2p_t *p2p, ctn_basic_kind_t kind,
                                       const ctn_basic_coll_t *basic)
 {
     switch (kind) {

@@ -27,13 +27,8 @@ static ctn_op_t *create_op(ctn_module_t *module,
 static ctn_op_t *make(ctn_module_t *module, ctn_basic_kind_t kind,
                       const ctn_basic_coll_t *basic)
 {
-    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
+    ctn_p2p_t *p2p = (ctn_p2p_t *)module;
     return create_op(module, ctn_p2p_choose(p2p, kind, basic), kind, basic);
-}
-
-bool ctn_p2p_requested(const ctn_basic_coll_t *basic, const char *name)
-{
-    return basic->algorithm != NULL && strcmp(basic->algorithm, name) == 0;
 }
 
 static void begin_signature(ctn_op_t *op, uint16_t signature)
@@ -511,23 +506,22 @@ static void destroy(ctn_module_t *module)
 
 /* ---- the components ---- */
 
-static const char *const *const names[CTN_BASICS] = {
-    [CTN_BARRIER] = ctn_p2p_barriers,
-    [CTN_FANIN] = ctn_p2p_shapes,
-    [CTN_FANOUT] = ctn_p2p_shapes,
-    [CTN_BCAST] = ctn_p2p_shapes,
-    [CTN_REDUCE] = ctn_p2p_shapes,
-    [CTN_ALLREDUCE] = ctn_p2p_allreduces,
-    [CTN_GATHER] = ctn_p2p_aggregation_shapes,
-    [CTN_SCATTER] = ctn_p2p_aggregation_shapes,
-    [CTN_ALLGATHER] = ctn_p2p_allgathers,
-    [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatters,
-};
-
+/* Trees without data have the shapes of reduce and bcast. */
 #define P2P(its_name, its_help)                                                \
     {                                                                          \
         .name = (its_name), .help = (its_help), .create = create,              \
-        .link = link, .destroy = destroy, .make = make, .algorithms = names    \
+        .link = link, .destroy = destroy, .make = make, .algorithms = {        \
+            [CTN_BARRIER] = CTN_P2P_BARRIERS,                                  \
+            [CTN_FANIN] = CTN_P2P_SHAPES,                                      \
+            [CTN_FANOUT] = CTN_P2P_SHAPES,                                     \
+            [CTN_BCAST] = CTN_P2P_SHAPES,                                      \
+            [CTN_REDUCE] = CTN_P2P_SHAPES,                                     \
+            [CTN_ALLREDUCE] = CTN_P2P_ALLREDUCES,                              \
+            [CTN_GATHER] = CTN_P2P_AGGREGATIONS,                               \
+            [CTN_SCATTER] = CTN_P2P_AGGREGATIONS,                              \
+            [CTN_ALLGATHER] = CTN_P2P_ALLGATHERS,                              \
+            [CTN_REDUCE_SCATTER] = CTN_P2P_REDUCE_SCATTERS                     \
+        }                                                                      \
     }
 
 const ctn_bcol_t ctn_bcol_p2p =

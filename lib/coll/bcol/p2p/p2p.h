@@ -94,9 +94,6 @@ enum {
 /** The signature of an operation without vectors or blocks. */
 #define CTN_P2P_NO_SIGNATURE UINT16_MAX
 
-/** Whether the caller requested the algorithm of this name. */
-bool ctn_p2p_requested(const ctn_basic_coll_t *basic, const char *name);
-
 /* One of these is called first in the first phase. */
 
 /** Set the call of an operation that has no signature. */
@@ -211,20 +208,30 @@ typedef enum ctn_p2p_shape {
     CTN_P2P_LINEAR    /* all are children of the root */
 } ctn_p2p_shape_t;
 
-/** The shape of the tree that the caller requested, or the best one.
+/* Algorithms among which callers and rules select. */
+#define CTN_P2P_SHAPES                                                         \
+    (CTN_ALGORITHM_BIT(BINOMIAL) | CTN_ALGORITHM_BIT(CHAIN) |                  \
+     CTN_ALGORITHM_BIT(LINEAR))
+#define CTN_P2P_AGGREGATIONS                                                   \
+    (CTN_ALGORITHM_BIT(BINOMIAL) | CTN_ALGORITHM_BIT(TREE) |                   \
+     CTN_ALGORITHM_BIT(LINEAR))
+#define CTN_P2P_BARRIERS                                                       \
+    (CTN_ALGORITHM_BIT(DISSEMINATION) | CTN_ALGORITHM_BIT(TREE))
+#define CTN_P2P_ALLREDUCES                                                     \
+    (CTN_ALGORITHM_BIT(RECURSIVE_DOUBLING) | CTN_ALGORITHM_BIT(RABENSEIFNER) | \
+     CTN_ALGORITHM_BIT(TREE))
+#define CTN_P2P_ALLGATHERS (CTN_ALGORITHM_BIT(BRUCK) | CTN_ALGORITHM_BIT(RING))
+#define CTN_P2P_REDUCE_SCATTERS                                                \
+    (CTN_ALGORITHM_BIT(RECURSIVE_HALVING) | CTN_ALGORITHM_BIT(RING))
+
+/** The shape of a tree.
  * @param up data go to the root */
-ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
+ctn_p2p_shape_t ctn_p2p_choose_shape(ctn_p2p_t *p2p,
                                      const ctn_basic_coll_t *basic, bool up,
                                      size_t bytes);
 
-/* Names, NULL-terminated. */
-extern const char *const ctn_p2p_shapes[];
-extern const char *const ctn_p2p_barriers[];
-extern const char *const ctn_p2p_allreduces[];
-
 /** The algorithm of a basic collective. */
-const ctn_algorithm_t *ctn_p2p_choose(const ctn_p2p_t *p2p,
-                                      ctn_basic_kind_t kind,
+const ctn_algorithm_t *ctn_p2p_choose(ctn_p2p_t *p2p, ctn_basic_kind_t kind,
                                       const ctn_basic_coll_t *basic);
 
 /* Of gather and scatter. */

@@ -42,13 +42,11 @@ static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
 }
 
 /** Names of algorithms, NULL-terminated. */
-extern const char *const ctn_p2p_allgathers[];
-extern const char *const ctn_p2p_reduce_scatters[];
 
 /** Select the algorithm. */
-const ctn_algorithm_t *ctn_p2p_allgather(const ctn_p2p_t *p2p,
+const ctn_algorithm_t *ctn_p2p_allgather(ctn_p2p_t *p2p,
                                          const ctn_basic_coll_t *basic);
-const ctn_algorithm_t *ctn_p2p_reduce_scatter(const ctn_p2p_t *p2p,
+const ctn_algorithm_t *ctn_p2p_reduce_scatter(ctn_p2p_t *p2p,
                                               const ctn_basic_coll_t *basic);
 
 #endif

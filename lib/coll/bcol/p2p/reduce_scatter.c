@@ -365,21 +365,17 @@ const ctn_p2p_schedule_t ctn_p2p_recursive_halving = {
 
 /* ---- selection ---- */
 
-const char *const ctn_p2p_reduce_scatters[] = {"recursive-halving", "ring",
-                                               NULL};
-
-/* Longer vectors, in bytes, use the ring. 4 ranks on 4 hosts and 2 cores,
- * blocks of 32 KiB: halving 81 us, ring 88; of 64 KiB: 168 and 141. */
-enum { SHORT_VECTOR = 131072 };
-
-const ctn_algorithm_t *ctn_p2p_reduce_scatter(const ctn_p2p_t *p2p,
+const ctn_algorithm_t *ctn_p2p_reduce_scatter(ctn_p2p_t *p2p,
                                               const ctn_basic_coll_t *basic)
 {
-    bool large = ctn_p2p_blocks_total(basic, p2p->size) > SHORT_VECTOR &&
-                 !ctn_p2p_requested(basic, "recursive-halving");
-    bool ring = (large || ctn_p2p_requested(basic, "ring")) &&
-                ctn_reduce_op_commutes(basic->by.op) &&
-                basic->by.type->bytes <= CTN_STAGING_BYTES;
-    return ring ? &ctn_p2p_reduce_scatter_ring.algorithm
-                : &ctn_p2p_recursive_halving.algorithm;
+    ctn_algorithm_set_t possible = CTN_P2P_REDUCE_SCATTERS;
+    if (!ctn_reduce_op_commutes(basic->by.op) ||
+        basic->by.type->bytes > CTN_STAGING_BYTES) {
+        possible &= ~CTN_ALGORITHM_BIT(RING);
+    }
+    return ctn_basic_choose(&p2p->module, CTN_REDUCE_SCATTER, possible, basic,
+                            ctn_p2p_blocks_total(basic, p2p->size)) ==
+                   CTN_ALGORITHM_RING
+               ? &ctn_p2p_reduce_scatter_ring.algorithm
+               : &ctn_p2p_recursive_halving.algorithm;
 }

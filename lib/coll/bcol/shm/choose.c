@@ -1,76 +1,19 @@
-/* Selects the algorithm of each basic collective unless the caller requests
- * one, by facts that all members share. */
+/* Selects the algorithm of each basic collective, and the storage of its data,
+ * by rules unless the caller names one. */
 
 #include "coll/bcol/shm/shm.h"
 
-#include <string.h>
-
-/* Of a reduce: with a core for each rank, "shared" is faster from this length
- * and number of members on. */
-enum { SHARED_BYTES = 16384, SHARED_MEMBERS = 4 };
-
-/* Of an allreduce among three members or more with a core each: up to this
- * length "flat" is faster than "shared". With two members it always is:
- * "shared" would halve the work of the reduction, but each member would read as
- * much. */
-enum { FLAT_BYTES = 2048 };
-/* If oversubscribed, "last" is fastest up to vectors of this length times the
- * number of members. For longer ones it pays that all cores reduce. */
-enum { LAST_BYTES_A_MEMBER = 1024 };
-
-/* Of a scan: longer vectors use the chain. If oversubscribed, where the total
- * work counts, the chain is faster from about this length on. */
-enum { FLAT_SCAN_BYTES = 16384 };
-
-/* Of a kind with several algorithms: these, in the order of their names. */
-static const char *const barrier_names[] = {"flat", "root", NULL};
-static const shm_algorithm_t *const barriers[] = {&shm_flat_barrier,
-                                                  &shm_root_barrier};
-static const char *const reduce_names[] = {"flat", "shared", NULL};
-static const shm_algorithm_t *const reduces[] = {&shm_flat, &shm_shared_reduce};
-static const char *const allreduce_names[] = {"flat", "shared", "last", NULL};
-static const shm_algorithm_t *const allreduces[] = {
-    &shm_flat_allreduce, &shm_shared_allreduce, &shm_last_allreduce};
-static const char *const scan_names[] = {"flat", "chain", NULL};
-static const shm_algorithm_t *const scans[] = {&shm_flat, &shm_chain_scan};
-static const shm_algorithm_t *const exscans[] = {&shm_flat, &shm_chain_exscan};
-/* Others have one algorithm, with staged or zero-copy data. */
-static const char *const storage_names[] = {"staged", "lent", NULL};
-
-const char *const *const shm_names[CTN_BASICS] = {
-    [CTN_BARRIER] = barrier_names,   [CTN_BCAST] = storage_names,
-    [CTN_REDUCE] = reduce_names,     [CTN_ALLREDUCE] = allreduce_names,
-    [CTN_SCAN] = scan_names,         [CTN_EXSCAN] = scan_names,
-    [CTN_GATHER] = storage_names,    [CTN_SCATTER] = storage_names,
-    [CTN_ALLGATHER] = storage_names, [CTN_REDUCE_SCATTER] = storage_names,
-};
-
-static unsigned best_allreduce(const shm_t *shm, size_t bytes)
+/** Select by the length of the data on this member. */
+static ctn_algorithm_name_t select_name(shm_t *shm, ctn_basic_kind_t kind,
+                                        const ctn_basic_coll_t *basic)
 {
-    if (shm->area.oversubscribed) {
-        return bytes <= shm->descriptor_data              ? 0
-               : bytes <= LAST_BYTES_A_MEMBER * shm->size ? 2
-                                                          : 1;
-    }
-    return bytes <= FLAT_BYTES || shm->size <= 2 ? 0 : 1;
+    size_t bytes =
+        kind == CTN_REDUCE_SCATTER ? basic->at[shm->size] : basic->bytes;
+    return ctn_basic_choose(&shm->module, kind, ctn_bcol_shm.algorithms[kind],
+                            basic, bytes);
 }
 
-/** The algorithm that the caller requested from a list, or that one. */
-static const shm_algorithm_t *among(const shm_algorithm_t *const *algorithms,
-                                    ctn_basic_kind_t kind,
-                                    const ctn_basic_coll_t *basic,
-                                    unsigned best)
-{
-    const char *const *names = shm_names[kind];
-    for (unsigned i = 0; basic->algorithm != NULL && names[i] != NULL; i++) {
-        if (strcmp(names[i], basic->algorithm) == 0) {
-            return algorithms[i];
-        }
-    }
-    return algorithms[best];
-}
-
-const shm_algorithm_t *shm_choose(const shm_t *shm, ctn_basic_kind_t kind,
+const shm_algorithm_t *shm_choose(shm_t *shm, ctn_basic_kind_t kind,
                                   const ctn_basic_coll_t *basic)
 {
     static const shm_algorithm_t *const only[CTN_BASICS] = {
@@ -81,35 +24,43 @@ const shm_algorithm_t *shm_choose(const shm_t *shm, ctn_basic_kind_t kind,
         [CTN_SCATTER] = &shm_scatter,
         [CTN_ALLGATHER] = &shm_allgather,
         [CTN_REDUCE_SCATTER] = &shm_reduce_scatter};
-    switch (kind) {
-    case CTN_BARRIER:
-        return among(barriers, kind, basic, !ctn_node_is_flat(&shm->area));
-    case CTN_REDUCE:
-        return among(reduces, kind, basic,
-                     basic->bytes >= SHARED_BYTES &&
-                         shm->size >= SHARED_MEMBERS &&
-                         !shm->area.oversubscribed);
-    case CTN_ALLREDUCE:
-        return among(allreduces, kind, basic,
-                     best_allreduce(shm, basic->bytes));
-    case CTN_SCAN:
-        return among(scans, kind, basic, basic->bytes > FLAT_SCAN_BYTES);
-    case CTN_EXSCAN:
-        return among(exscans, kind, basic, basic->bytes > FLAT_SCAN_BYTES);
-    default:
+    if (kind == CTN_FANIN || kind == CTN_FANOUT) {
         return only[kind];
+    }
+    ctn_algorithm_name_t name = select_name(shm, kind, basic);
+    if (only[kind] != NULL) {
+        return only[kind];
+    }
+    switch (name) {
+    case CTN_ALGORITHM_ROOT:
+        return &shm_root_barrier;
+    case CTN_ALGORITHM_SHARED:
+        return kind == CTN_REDUCE ? &shm_shared_reduce : &shm_shared_allreduce;
+    case CTN_ALGORITHM_LAST:
+        return &shm_last_allreduce;
+    case CTN_ALGORITHM_CHAIN:
+        return kind == CTN_SCAN ? &shm_chain_scan : &shm_chain_exscan;
+    default:
+        return kind == CTN_BARRIER     ? &shm_flat_barrier
+               : kind == CTN_ALLREDUCE ? &shm_flat_allreduce
+                                       : &shm_flat;
     }
 }
 
 size_t shm_zcopy_bytes(const shm_call_t *call)
 {
-    const char *name = call->basic->algorithm;
-    bool named = name != NULL && shm_names[call->kind] == storage_names;
-    if (named && strcmp(name, "staged") == 0) {
-        return SIZE_MAX;
+    if (!call->algorithm->by_rule) {
+        return call->algorithm->zcopy_bytes;
     }
-    if (named && strcmp(name, "lent") == 0) {
-        return 0;
+    /* Readers learn the storage of each block, so members need not agree. Rules
+     * say it for this member's own block, and the next ones in length are
+     * stored in the other way. */
+    ctn_module_t *module = &call->shm->module;
+    bool lent =
+        select_name(call->shm, call->kind, call->basic) == CTN_ALGORITHM_LENT;
+    if (module->choice[call->kind].rule == NULL) { /* it is asked for */
+        return lent ? 0 : SIZE_MAX;
     }
-    return call->algorithm->zcopy_bytes[call->shm->area.oversubscribed];
+    const ctn_choice_t *kept = &module->choice[call->kind].kept;
+    return lent ? kept->from : kept->to == SIZE_MAX ? SIZE_MAX : kept->to + 1;
 }

@@ -146,22 +146,22 @@ CTN_HOT static bool take_all(shm_call_t *call)
 const shm_algorithm_t shm_bcast = {
     .base = SHM_ALGORITHM("bcast", false),
     .step = {publish, take, shm_acknowledge, shm_await_readers},
-    .zcopy_bytes = SHM_NEVER_ZCOPY,
+    .by_rule = true,
     .vector = true,
     .runs_inline = true};
 
 const shm_algorithm_t shm_gather = {
     .base = SHM_ALGORITHM("gather", false),
     .step = {publish, copy_own, take_all, shm_acknowledge, shm_await_readers},
-    .zcopy_bytes = {8192, SHM_KEPT_BYTES + 1}};
+    .by_rule = true};
 
 const shm_algorithm_t shm_scatter = {
     .base = SHM_ALGORITHM("scatter", false),
     .step = {publish, copy_own, take, shm_acknowledge, shm_await_readers},
-    .zcopy_bytes = {2048, 2048}};
+    .by_rule = true};
 
 const shm_algorithm_t shm_allgather = {
     .base = SHM_ALGORITHM("allgather", true),
     .step = {publish, copy_own, take_all, shm_acknowledge, shm_await_readers},
-    .zcopy_bytes = {4096, SHM_KEPT_BYTES + 1},
+    .by_rule = true,
     .runs_inline = true};

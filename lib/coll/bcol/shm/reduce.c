@@ -173,14 +173,14 @@ static bool fold_flat(shm_call_t *call)
 /** Of reduce and scans. */
 const shm_algorithm_t shm_flat = {.base = SHM_ALGORITHM("flat", false),
                                   .step = {publish_flat, fold_flat},
-                                  .zcopy_bytes = SHM_NEVER_ZCOPY,
+                                  .zcopy_bytes = SIZE_MAX,
                                   .vector = true,
                                   .runs_inline = true};
 
 const shm_algorithm_t shm_flat_allreduce = {
     .base = SHM_ALGORITHM("flat", true),
     .step = {publish_flat, fold_flat, shm_acknowledge, shm_await_readers},
-    .zcopy_bytes = {ZCOPY_BYTES, ZCOPY_BYTES},
+    .zcopy_bytes = ZCOPY_BYTES,
     .vector = true,
     .runs_inline = true};
 
@@ -257,7 +257,7 @@ const shm_algorithm_t shm_shared_reduce = {
 const shm_algorithm_t shm_shared_allreduce = {
     .base = SHM_ALGORITHM("shared", true),
     .step = {publish, fold_fragment, collect},
-    .zcopy_bytes = {ZCOPY_BYTES, ZCOPY_BYTES},
+    .zcopy_bytes = ZCOPY_BYTES,
     .vector = true,
     .stages = true};
 
@@ -335,7 +335,7 @@ static bool take_last(shm_call_t *call)
 const shm_algorithm_t shm_last_allreduce = {
     .base = SHM_ALGORITHM("last", true),
     .step = {publish, fold_if_last, take_last},
-    .zcopy_bytes = {ZCOPY_BYTES, ZCOPY_BYTES},
+    .zcopy_bytes = ZCOPY_BYTES,
     .vector = true};
 
 /* ---- scans: chain ---- */
@@ -397,7 +397,7 @@ static bool take_exclusive(shm_call_t *call)
 #define CHAIN(second)                                                          \
     {                                                                          \
         .base = SHM_ALGORITHM("chain", false), .step = {publish_next, second}, \
-        .zcopy_bytes = SHM_NEVER_ZCOPY, .vector = true,                        \
+        .zcopy_bytes = SIZE_MAX, .vector = true,                               \
     }
 
 const shm_algorithm_t shm_chain_scan = CHAIN(take_inclusive);

@@ -76,4 +76,4 @@ const shm_algorithm_t shm_reduce_scatter = {
     .base = SHM_ALGORITHM("reduce_scatter", true),
     .step = {publish, shm_all_descriptors, fold, shm_acknowledge,
              shm_await_readers},
-    .zcopy_bytes = {4096, SHM_KEPT_BYTES}};
+    .by_rule = true};

@@ -194,7 +194,7 @@ static bool needs_buffers(const shm_t *shm, const ctn_basic_coll_t *basic,
 {
     return algorithm->stages ||
            (algorithm->vector ? basic->bytes > shm->descriptor_data
-                              : algorithm->zcopy_bytes[0] > 0);
+                              : algorithm->by_rule);
 }
 
 /** Take the pages of the eager rows and staging buffers, if an algorithm may
@@ -487,5 +487,14 @@ const ctn_bcol_t ctn_bcol_shm = {
     .destroy = shm_destroy,
     .make = make,
     .run_inline = run_inline,
-    .algorithms = shm_names,
+    .algorithms = {[CTN_BARRIER] = SHM_BARRIERS,
+                   [CTN_BCAST] = SHM_STORAGE,
+                   [CTN_REDUCE] = SHM_REDUCES,
+                   [CTN_ALLREDUCE] = SHM_ALLREDUCES,
+                   [CTN_SCAN] = SHM_SCANS,
+                   [CTN_EXSCAN] = SHM_SCANS,
+                   [CTN_GATHER] = SHM_STORAGE,
+                   [CTN_SCATTER] = SHM_STORAGE,
+                   [CTN_ALLGATHER] = SHM_STORAGE,
+                   [CTN_REDUCE_SCATTER] = SHM_STORAGE},
 };

@@ -128,18 +128,14 @@ typedef struct shm_algorithm {
      * begins: the first member that it still waits for. */
     bool (*step[6])(shm_call_t *call);
     /** Data from this length on are zero-copy if they lie in the shared heap
-     * and do not fit a descriptor, with a core for each rank and if
-     * oversubscribed. A copy costs more than the wait for the readers then. */
-    size_t zcopy_bytes[2];
+     * and do not fit a descriptor. A copy costs more than the wait for the
+     * readers then. */
+    size_t zcopy_bytes;
+    bool by_rule;     /* rules say that instead */
     bool vector;      /* it publishes vectors; else blocks */
     bool runs_inline; /* shm_run_inline has a version of it for short data */
     bool stages;      /* it uses staging buffers for data of any length */
 } shm_algorithm_t;
-
-#define SHM_NEVER_ZCOPY                                                        \
-    {                                                                          \
-        SIZE_MAX, SIZE_MAX                                                     \
-    }
 
 /** Memory for copies of blocks that do not fit a staging buffer. */
 typedef struct shm_copy_area {
@@ -205,16 +201,19 @@ extern const shm_algorithm_t shm_chain_exscan;
 /** Only waits for the members that have entered a generation barrier. */
 extern const shm_algorithm_t shm_generation_barrier_end;
 
-/** Names of algorithms, NULL-terminated, where there are several. Data are
- * staged or zero-copy (named "lent") in others. */
-extern const char *const *const shm_names[CTN_BASICS];
+/** Those among which callers and rules select. Where they are "staged" and
+ * "lent" (zero-copy), one algorithm does both. */
+#define SHM_STORAGE (CTN_ALGORITHM_BIT(STAGED) | CTN_ALGORITHM_BIT(LENT))
+#define SHM_BARRIERS (CTN_ALGORITHM_BIT(FLAT) | CTN_ALGORITHM_BIT(ROOT))
+#define SHM_REDUCES (CTN_ALGORITHM_BIT(FLAT) | CTN_ALGORITHM_BIT(SHARED))
+#define SHM_ALLREDUCES (SHM_REDUCES | CTN_ALGORITHM_BIT(LAST))
+#define SHM_SCANS (CTN_ALGORITHM_BIT(FLAT) | CTN_ALGORITHM_BIT(CHAIN))
 
-/** The algorithm of a basic collective, by what all members know. */
-const shm_algorithm_t *shm_choose(const shm_t *shm, ctn_basic_kind_t kind,
+/** Select the algorithm of a basic collective. */
+const shm_algorithm_t *shm_choose(shm_t *shm, ctn_basic_kind_t kind,
                                   const ctn_basic_coll_t *basic);
 
-/** From which length on the data of a call are zero-copy (shm_algorithm_t),
- * unless the caller requests another storage for all of them. */
+/** From which length on the data of a call are zero-copy (shm_algorithm_t). */
 size_t shm_zcopy_bytes(const shm_call_t *call);
 
 /** Bytes of the longest block of a basic collective whose members know all

@@ -1,0 +1,30 @@
+/* Finds the rules for basic collectives. */
+
+#include "coll/bcol/bcol.h"
+
+void ctn_basic_find_rule(ctn_module_t *module, ctn_basic_kind_t kind,
+                         ctn_algorithm_set_t possible, bool blocking,
+                         size_t bytes)
+{
+    static const ctn_rules_of_t lists[CTN_BASICS] = {
+        [CTN_BARRIER] = CTN_RULES_BARRIER,
+        [CTN_FANIN] = CTN_RULES_REDUCE,
+        [CTN_FANOUT] = CTN_RULES_BCAST,
+        [CTN_BCAST] = CTN_RULES_BCAST,
+        [CTN_REDUCE] = CTN_RULES_REDUCE,
+        [CTN_ALLREDUCE] = CTN_RULES_ALLREDUCE,
+        [CTN_SCAN] = CTN_RULES_SCAN,
+        [CTN_EXSCAN] = CTN_RULES_SCAN,
+        [CTN_GATHER] = CTN_RULES_GATHER,
+        [CTN_SCATTER] = CTN_RULES_SCATTER,
+        [CTN_ALLGATHER] = CTN_RULES_ALLGATHER,
+        [CTN_REDUCE_SCATTER] = CTN_RULES_REDUCE_SCATTER};
+    const ctn_sbgp_t *sbgp = module->sbgp;
+    const ctn_rule_facts_t facts = {.ranks = sbgp->size,
+                                    .nodes = sbgp->nodes,
+                                    .ppn = sbgp->ppn,
+                                    .oversubscribed = sbgp->oversubscribed,
+                                    .blocking = blocking};
+    ctn_tuning_find(module->exec->tuning, lists[kind], possible, &facts, bytes,
+                    &module->choice[kind].kept);
+}
