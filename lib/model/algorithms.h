@@ -36,7 +36,19 @@
     DO(RING, "ring")                                                           \
     DO(RECURSIVE_HALVING, "recursive-halving")
 
-#define CTN_EACH_ALGORITHM(DO) CTN_EACH_ALLTOALL(DO) CTN_EACH_BASIC(DO)
+#define CTN_EACH_SPLIT(DO)                                                     \
+    DO(ALLGATHER, "allgather")                                                 \
+    DO(ALLGATHER_FAST, "allgather-fast")                                       \
+    DO(GATHER_SCATTER, "gather-scatter")                                       \
+    DO(CHENG, "cheng")                                                         \
+    DO(BITONIC, "bitonic")                                                     \
+    DO(RADIX, "radix")                                                         \
+    DO(RADIX_PLAIN, "radix-plain")                                             \
+    DO(HASH, "hash")                                                           \
+    DO(HASH64, "hash64")
+
+#define CTN_EACH_ALGORITHM(DO)                                                 \
+    CTN_EACH_ALLTOALL(DO) CTN_EACH_BASIC(DO) CTN_EACH_SPLIT(DO)
 
 #define CTN_ALGORITHM_ENUM(NAME, text) CTN_ALGORITHM_##NAME,
 

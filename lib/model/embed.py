@@ -54,7 +54,7 @@ def rule(name, number, keys):
     members = {"tuning": f'"{name}"', "number": number}
     for key in ("ranks", "nodes", "ppn"):
         members[key] = bounds(take(key, NO_BOUNDS))
-    for key in ("oversubscribed", "blocking"):
+    for key in ("oversubscribed", "blocking", "keys"):
         members[key] = "CTN_ACCEPTS_" + ACCEPTS[take(key)]
     for key in ("bytes_to", "bytes_to_by_rank", "direct_above", "direct_above_w"):
         members[key] = size(take(key))

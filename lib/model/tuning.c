@@ -36,6 +36,11 @@ const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS] = {
     [CTN_RULES_SCATTER] = {"scatter", STORAGE | AGGREGATION},
     [CTN_RULES_ALLGATHER] = {"allgather", STORAGE | BIT(BRUCK) | BIT(RING)},
     [CTN_RULES_REDUCE_SCATTER] = {"reduce_scatter", STORAGE | HALVING},
+    [CTN_RULES_SPLIT] = {"split", BIT(ALLGATHER) | BIT(ALLGATHER_FAST) |
+                                      BIT(GATHER_SCATTER) | BIT(CHENG) |
+                                      BIT(BITONIC) | BIT(RADIX) |
+                                      BIT(RADIX_PLAIN) | BIT(HASH) |
+                                      BIT(HASH64)},
     [CTN_RULES_SCAN] = {"scan", BIT(FLAT) | BIT(CHAIN)},
 };
 
@@ -157,7 +162,8 @@ static bool matches(const ctn_rule_t *rule, ctn_algorithm_set_t possible,
            is_within(facts->ranks, &rule->ranks) &&
            is_within(facts->nodes, &rule->nodes) &&
            is_within(facts->ppn, &rule->ppn) &&
-           is_accepted(rule->oversubscribed, facts->oversubscribed);
+           is_accepted(rule->oversubscribed, facts->oversubscribed) &&
+           is_accepted(rule->keys, facts->keys);
 }
 
 /** The longest length that a rule matches. */

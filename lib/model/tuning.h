@@ -32,8 +32,8 @@ ctn_model_config(const ctn_config_t *config)
 }
 
 /** The lists of rules. That of alltoallv also applies to alltoallw. Those from
- * CTN_RULES_BARRIER on are of the basic collectives of one subgroup
- * (coll/bcol), of which the collectives of groups are composed. */
+ * CTN_RULES_BARRIER to CTN_RULES_SCAN are of the basic collectives of one
+ * subgroup (coll/bcol), of which the collectives of groups are composed. */
 typedef enum ctn_rules_of {
     CTN_RULES_ALLTOALL,
     CTN_RULES_ALLTOALLV,
@@ -46,6 +46,7 @@ typedef enum ctn_rules_of {
     CTN_RULES_ALLGATHER,
     CTN_RULES_REDUCE_SCATTER,
     CTN_RULES_SCAN,
+    CTN_RULES_SPLIT,
     CTN_RULES_LISTS /* number of them */
 } ctn_rules_of_t;
 
@@ -75,6 +76,7 @@ typedef struct ctn_rule {
     ctn_bounds_t ppn;        /* ranks on the node that has most of them */
     uint8_t oversubscribed;  /* ctn_accepts_t, likewise the next one */
     uint8_t blocking;        /* calls */
+    uint8_t keys;            /* of splits: keys order the ranks */
     size_t bytes_to;         /* SIZE_MAX: any length */
     size_t bytes_to_by_rank; /* times `ranks`; SIZE_MAX: any */
     /* what it selects */
@@ -99,6 +101,7 @@ typedef struct ctn_rule_facts {
     uint32_t ppn;
     bool oversubscribed; /* some host has more ranks than cores */
     bool blocking;       /* the call */
+    bool keys;           /* of a split: keys order the ranks */
 } ctn_rule_facts_t;
 
 /** What a list selects for a range of lengths. Its users keep it for the next

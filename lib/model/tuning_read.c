@@ -120,7 +120,9 @@ enum {
     ALL = (1 << CTN_RULES_LISTS) - 1,
     ALLTOALLV = 1 << CTN_RULES_ALLTOALLV,
     ALLTOALLS = 1 << CTN_RULES_ALLTOALL | ALLTOALLV,
-    SIZED = ALL & ~(ALLTOALLV | 1 << CTN_RULES_BARRIER)
+    SPLIT = 1 << CTN_RULES_SPLIT,
+    PLACED = ALL & ~SPLIT,
+    SIZED = PLACED & ~(ALLTOALLV | 1 << CTN_RULES_BARRIER)
 };
 
 #define FIELD(member) offsetof(ctn_rule_t, member)
@@ -134,10 +136,11 @@ enum {
  * first instead, so direct_above_w may be less. */
 static const field_t keys[] = {
     {"ranks", read_range, FIELD(ranks), 1, UINT32_MAX, ALL, RANGE},
-    {"nodes", read_range, FIELD(nodes), 1, UINT32_MAX, ALL, RANGE},
-    {"ppn", read_range, FIELD(ppn), 1, UINT32_MAX, ALL, RANGE},
-    {"oversubscribed", read_case, FIELD(oversubscribed), 0, 0, ALL, CASE},
-    {"blocking", read_case, FIELD(blocking), 0, 0, ALL, CASE},
+    {"nodes", read_range, FIELD(nodes), 1, UINT32_MAX, PLACED, RANGE},
+    {"ppn", read_range, FIELD(ppn), 1, UINT32_MAX, PLACED, RANGE},
+    {"oversubscribed", read_case, FIELD(oversubscribed), 0, 0, PLACED, CASE},
+    {"blocking", read_case, FIELD(blocking), 0, 0, PLACED, CASE},
+    {"keys", read_case, FIELD(keys), 0, 0, SPLIT, CASE},
     {"bytes_to", read_bytes, FIELD(bytes_to), 0, 0, SIZED, BYTES},
     {"bytes_to_by_rank", read_bytes, FIELD(bytes_to_by_rank), 0, 0, SIZED,
      BYTES},

@@ -595,8 +595,12 @@ void ctn_split_explain(const catena_group_t *group, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
+    char reason[80] = "selected by name";
+    if (last->choice.rule != NULL) {
+        ctn_rule_describe(last->choice.rule, reason, sizeof(reason));
+    }
     snprintf(text, bytes,
              "algorithm=%s rounds=%llu messages=%llu reason=\"%s\"",
              last->choice.name, (unsigned long long)last->tally.rounds,
-             (unsigned long long)last->tally.messages, last->choice.reason);
+             (unsigned long long)last->tally.messages, reason);
 }

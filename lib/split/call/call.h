@@ -1,6 +1,7 @@
 #ifndef CTN_SPLIT_CALL_CALL_H
 #define CTN_SPLIT_CALL_CALL_H
 
+#include "model/tuning.h"
 #include "split/algorithms.h"
 #include "topo/topo.h"
 
@@ -59,9 +60,9 @@ typedef struct ctn_split_choice {
     const char *name; /* NULL: not selected yet */
     /** Creates its operation; NULL: allgather-fast, see ctn_split_fast */
     ctn_op_t *(*make)(const ctn_split_args_t *args);
-    uint32_t most;      /* of cheng, see ctn_split_args_t */
-    bool every_bit;     /* of radix, likewise */
-    const char *reason; /* text for ctn_split_explain */
+    uint32_t most;          /* of cheng, see ctn_split_args_t */
+    bool every_bit;         /* of radix, likewise */
+    const ctn_rule_t *rule; /* that selected it; NULL: it was asked for */
 } ctn_split_choice_t;
 
 /** Look up the algorithm that split->algorithm names. "auto" or NULL:
@@ -78,8 +79,8 @@ catena_status_t ctn_split_named(const char *function, const ctn_log_t *log,
 bool ctn_split_can_report(const catena_group_t *group,
                           const catena_split_t *split);
 
-/** Select an algorithm by what all members know: the size of the group, the
- * flags and the comparators. */
+/** Select an algorithm by rules, which match what all members know: the size of
+ * the group, the flags and the comparators. */
 void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,
                       ctn_split_choice_t *choice);
 

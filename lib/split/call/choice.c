@@ -9,7 +9,7 @@
 
 /** An algorithm, and the colors and keys to which it is applicable. */
 typedef struct split_row {
-    const char *name;
+    ctn_algorithm_name_t name;
     ctn_op_t *(*make)(const ctn_split_args_t *args); /* NULL: ctn_split_fast */
     bool integers;   /* needs colors and keys that catena_compare_int64
                         compares, or none */
@@ -21,15 +21,16 @@ typedef struct split_row {
 } split_row_t;
 
 static const split_row_t rows[] = {
-    {"allgather", ctn_split_allgather, false, false, false, false},
-    {"allgather-fast", NULL, false, false, false, false},
-    {"gather-scatter", ctn_split_gather_scatter, false, false, false, false},
-    {"cheng", ctn_split_cheng, false, false, true, false},
-    {"bitonic", ctn_split_bitonic, false, false, false, false},
-    {"radix", ctn_split_radix, true, false, false, false},
-    {"radix-plain", ctn_split_radix, true, false, false, true},
-    {"hash", ctn_split_hash, false, true, false, false},
-    {"hash64", ctn_split_hash64, false, true, false, false},
+    {CTN_ALGORITHM_ALLGATHER, ctn_split_allgather, false, false, false, false},
+    {CTN_ALGORITHM_ALLGATHER_FAST, NULL, false, false, false, false},
+    {CTN_ALGORITHM_GATHER_SCATTER, ctn_split_gather_scatter, false, false,
+     false, false},
+    {CTN_ALGORITHM_CHENG, ctn_split_cheng, false, false, true, false},
+    {CTN_ALGORITHM_BITONIC, ctn_split_bitonic, false, false, false, false},
+    {CTN_ALGORITHM_RADIX, ctn_split_radix, true, false, false, false},
+    {CTN_ALGORITHM_RADIX_PLAIN, ctn_split_radix, true, false, false, true},
+    {CTN_ALGORITHM_HASH, ctn_split_hash, false, true, false, false},
+    {CTN_ALGORITHM_HASH64, ctn_split_hash64, false, true, false, false},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -68,11 +69,16 @@ static const char *mismatch(const split_row_t *row, const catena_split_t *split)
     return NULL;
 }
 
+static const char *name_of(const split_row_t *row)
+{
+    return ctn_algorithm_names[row->name];
+}
+
 static const split_row_t *find(const char *name, size_t length)
 {
     for (size_t i = 0; i < ROWS; i++) {
-        if (strlen(rows[i].name) == length &&
-            memcmp(rows[i].name, name, length) == 0) {
+        if (strlen(name_of(&rows[i])) == length &&
+            memcmp(name_of(&rows[i]), name, length) == 0) {
             return &rows[i];
         }
     }
@@ -89,6 +95,14 @@ static bool read_most(const char *text, uint32_t *most)
     return valid;
 }
 
+/** Set the choice to an algorithm. */
+static void take(ctn_split_choice_t *choice, const split_row_t *row)
+{
+    choice->name = name_of(row);
+    choice->make = row->make;
+    choice->every_bit = row->every_bit;
+}
+
 static bool is_auto(const char *name)
 {
     return name == NULL || strcmp(name, "auto") == 0;
@@ -99,8 +113,7 @@ catena_status_t ctn_split_named(const char *function, const ctn_log_t *log,
                                 ctn_split_choice_t *choice)
 {
     const char *name = split->algorithm;
-    *choice =
-        (ctn_split_choice_t){.most = CHENG_USUAL, .reason = "selected by name"};
+    *choice = (ctn_split_choice_t){.most = CHENG_USUAL};
     if (is_auto(name)) {
         return CATENA_OK;
     }
@@ -118,50 +131,51 @@ catena_status_t ctn_split_named(const char *function, const ctn_log_t *log,
     if (why != NULL) {
         return ctn_refuse(log, CATENA_ERR_ARG, function,
                           "%s %s; auto selects an applicable algorithm",
-                          row->name, why);
+                          name_of(row), why);
     }
-    choice->name = row->name;
-    choice->make = row->make;
-    choice->every_bit = row->every_bit;
+    take(choice, row);
     return CATENA_OK;
 }
 
-/** Size of the group up to which allgather-fast is selected; docs/tuning.md has
- * the measurements. */
-enum { GATHER_TO = 1024 };
+/** The rule for a split. @param keys whether keys order the ranks */
+static const ctn_rule_t *find_rule(const catena_group_t *group,
+                                   ctn_algorithm_set_t possible, bool keys)
+{
+    ctn_choice_t choice;
+    uint32_t ranks = group->chain.place.size;
+    const ctn_rule_facts_t facts = {
+        .ranks = ranks, .nodes = 1, .ppn = ranks, .keys = keys};
+    ctn_tuning_find(group->exec->tuning, CTN_RULES_SPLIT, possible, &facts, 0,
+                    &choice);
+    return choice.rule;
+}
 
 bool ctn_split_can_report(const catena_group_t *group,
                           const catena_split_t *split)
 {
     const char *name = split != NULL ? split->algorithm : NULL;
-    return is_auto(name) ? group->chain.place.size <= GATHER_TO
-                         : strcmp(name, "allgather-fast") == 0;
-}
-
-/** Set the choice to the algorithm `name`. */
-static void take(ctn_split_choice_t *choice, const char *name,
-                 const char *reason)
-{
-    const split_row_t *row = find(name, strlen(name));
-    choice->name = row->name;
-    choice->make = row->make;
-    choice->reason = reason;
+    if (!is_auto(name)) {
+        return strcmp(name, "allgather-fast") == 0;
+    }
+    for (int keys = 0; keys < 2; keys++) {
+        if (find_rule(group, UINT64_MAX, keys > 0)->algorithm !=
+            CTN_ALGORITHM_ALLGATHER_FAST) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,
                       ctn_split_choice_t *choice)
 {
-    bool order = (split->flags & CATENA_SPLIT_NO_REORDER) == 0;
-    bool color_is_known = split->color_compare == NULL ||
-                          split->color_compare == catena_compare_int64;
-    if (group->chain.place.size <= GATHER_TO) {
-        take(choice, "allgather-fast", "few members");
-    } else if (order || !color_is_known) {
-        take(choice, "bitonic",
-             order ? "many members, in order of keys"
-                   : "many members, colors with a "
-                     "comparator");
-    } else {
-        take(choice, "hash64", "many members, in order of ranks");
+    ctn_algorithm_set_t possible = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        bool fits = mismatch(&rows[i], split) == NULL;
+        possible |= (ctn_algorithm_set_t)fits << rows[i].name;
     }
+    choice->rule = find_rule(group, possible,
+                             (split->flags & CATENA_SPLIT_NO_REORDER) == 0);
+    const char *name = ctn_algorithm_names[choice->rule->algorithm];
+    take(choice, find(name, strlen(name)));
 }

@@ -29,7 +29,9 @@ static const char rules[] =
     " {\"algorithm\": \"ring\"}],"
     "\"scan\": [{\"algorithm\": \"chain\"}],"
     "\"alltoall\": [{\"algorithm\": \"shift\"}],"
-    "\"alltoallv\": [{\"algorithm\": \"shift\"}]}";
+    "\"alltoallv\": [{\"algorithm\": \"shift\"}],"
+    "\"split\": [{\"keys\": false, \"algorithm\": \"hash\"},"
+    " {\"ranks\": [2, null], \"algorithm\": \"cheng\"}]}";
 
 static char path[] = "/tmp/catena-rules-XXXXXX.json";
 
@@ -233,11 +235,53 @@ START_TEST(settings_override)
 }
 END_TEST
 
+/** Any other comparator: equal colors may have other bytes. */
+static int compare_words(const void *a, size_t a_bytes, const void *b,
+                         size_t b_bytes, void *argument)
+{
+    return catena_compare_int64(a, a_bytes, b, b_bytes, argument);
+}
+
+/** Splits with keys and without. One whose colors cannot be hashed
+ * falls to the next rule. */
+static void split(job_t *job)
+{
+    static const struct {
+        unsigned flags;
+        catena_compare_t compare;
+        const char *expected;
+    } splits[] = {
+        {0, catena_compare_int64, "algorithm=cheng "},
+        {CATENA_SPLIT_NO_REORDER, catena_compare_int64, "algorithm=hash "},
+        {CATENA_SPLIT_NO_REORDER, compare_words, "algorithm=cheng "}};
+    catena_group_t *world = job->context->world;
+    for (size_t i = 0; i < sizeof(splits) / sizeof(splits[0]); i++) {
+        int64_t color = job->rank % 2;
+        catena_group_t *group = NULL;
+        const catena_split_t by = {.size = sizeof(by),
+                                   .flags = splits[i].flags,
+                                   .color = &color,
+                                   .color_bytes = sizeof(color),
+                                   .color_compare = splits[i].compare};
+        JOB_CHECK(job, catena_group_split_by(world, &by, &group) == CATENA_OK);
+        JOB_CHECK(job, says(job, world, "split", splits[i].expected));
+        JOB_CHECK(job, says(job, world, "split", "of tuning made up"));
+        JOB_CHECK(job, catena_group_free(&group) == CATENA_OK);
+    }
+}
+
+START_TEST(splits)
+{
+    ck_assert_int_eq(job_simulate(RANKS, 1, split), 0);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, every_collective, 0, 4);
     tcase_add_loop_test(tcase, every_mode, 0, 2);
     tcase_add_test(tcase, settings_override);
+    tcase_add_test(tcase, splits);
 }
 
 int main(void)

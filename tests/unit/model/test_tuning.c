@@ -49,6 +49,7 @@ static const ctn_tuning_t *with_rules(const char *rules)
 }
 
 #define ANY UINT64_MAX
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 /** The rule for an alltoall (or alltoallv) among nodes of as many ranks. */
 static ctn_rule_t find(const ctn_tuning_t *tuning, bool vector, uint32_t nodes,
@@ -337,6 +338,9 @@ static const struct {
      {"rule 2", "nodez", "nearest nodes"}},
     {RULE("{" ALGORITHM ", \"direct_above\": 1}"), {"rule 2", "direct_above"}},
     {VECTOR("{" ALGORITHM ", \"bytes_to\": 1}"), {"rule 1", "bytes_to"}},
+    {RULE("{" ALGORITHM ", \"keys\": true}"), {"rule 2", "keys"}},
+    {HEAD "\"split\": [{\"nodes\": 1, \"algorithm\": \"hash\"}]}",
+     {"split, rule 1", "nodes", "expected one of ranks, keys, algorithm"}},
     {VECTOR("{\"algorithm\": \"bruck\"}"), {"rule 1", "bruck"}},
     {VECTOR("{\"algorithm\": \"morton\"}"), {"rule 1", "morton"}},
     {RULE("{" ALGORITHM ", \"nodes\": 0}"), {"nodes", "0"}},
@@ -513,6 +517,32 @@ START_TEST(limits_that_ship)
 }
 END_TEST
 
+/** Splits: by the size of the group, by keys, and by what can run. */
+START_TEST(limits_of_splits)
+{
+    static const struct {
+        uint32_t ranks;
+        bool keys;
+        ctn_algorithm_set_t possible;
+        const char *name;
+    } splits[] = {{1024, true, ANY, "allgather-fast"},
+                  {1024, false, ANY, "allgather-fast"},
+                  {1025, true, ANY, "bitonic"},
+                  {1025, false, ANY, "hash64"},
+                  {1025, false, ANY & ~BIT(HASH64), "bitonic"}};
+    for (int i = 0; i < COUNT(splits); i++) {
+        ctn_choice_t choice;
+        const ctn_rule_facts_t facts = {.ranks = splits[i].ranks,
+                                        .nodes = 1,
+                                        .ppn = splits[i].ranks,
+                                        .keys = splits[i].keys};
+        ctn_tuning_find(&ctn_tuning_default, CTN_RULES_SPLIT,
+                        splits[i].possible, &facts, 0, &choice);
+        ck_assert_str_eq(name_of(choice.rule), splits[i].name);
+    }
+}
+END_TEST
+
 /** Each component finds a rule for each of its collectives, whatever the facts
  * and whichever one of its algorithms can run. */
 START_TEST(rules_for_all)
@@ -640,8 +670,6 @@ START_TEST(formulas_decide)
 }
 END_TEST
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
 static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, every_key);
@@ -650,6 +678,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, ranges_of_choices);
     tcase_add_test(tcase, built_in_is_as_read);
     tcase_add_loop_test(tcase, limits_that_ship, 0, COUNT(limits));
+    tcase_add_test(tcase, limits_of_splits);
     tcase_add_test(tcase, rules_for_all);
     tcase_add_loop_test(tcase, bounds, 0, COUNT(ranges));
     tcase_add_loop_test(tcase, units, 0, COUNT(sizes));
