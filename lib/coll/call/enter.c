@@ -162,20 +162,21 @@ static void set_call(const ctn_composition_t *composition,
 }
 
 /** Hold references to the types and the operation: the caller may free them
- * before the call ends. */
+ * before the call ends. Those that are predefined stay anyway. */
 static void hold(ctn_call_t *call)
 {
     const ctn_type_t *types[] = {call->in.type, call->out.type, call->all.type,
                                  call->by.type};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (types[i] != NULL) {
+        if (types[i] != NULL && types[i]->derived) {
             (void)ctn_type_hold(types[i]);
+            call->holds = true;
         }
     }
-    if (call->by.op != NULL) {
+    if (call->by.op != NULL && call->by.op->function != NULL) {
         (void)ctn_reduce_op_hold(call->by.op);
+        call->holds = true;
     }
-    call->holds = true;
 }
 
 void ctn_call_drop(const ctn_call_t *call)

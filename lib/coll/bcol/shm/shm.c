@@ -175,9 +175,9 @@ static ctn_op_t *make_op(ctn_module_t *module, ctn_basic_kind_t kind,
                          const shm_algorithm_t *algorithm)
 {
     ctn_op_t *op =
-        ctn_op_create(module->exec, &algorithm->base, module->sequence);
+        ctn_op_take(module->exec, &algorithm->base, module->sequence);
     if (op != NULL) {
-        shm_call_t *call = ctn_op_state(op);
+        shm_call_t *call = ctn_op_state(op); /* the first phase sets the rest */
         call->shm = (shm_t *)module;
         call->kind = kind;
         call->basic = basic;
