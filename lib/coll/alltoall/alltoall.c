@@ -267,41 +267,6 @@ CTN_HOT static bool run_inline(const ctn_operands_t *operands,
     return true;
 }
 
-/** Blocks of a predefined type in a contiguous buffer. */
-static inline ctn_blocks_t plain_blocks(const void *buffer,
-                                        const ctn_type_t *type, size_t bytes)
-{
-    return (ctn_blocks_t){.base = (unsigned char *)(uintptr_t)buffer,
-                          .type = type,
-                          .bytes = bytes,
-                          .step = (ptrdiff_t)bytes};
-}
-
-/** Read the most frequent arguments without ctn_arguments_check: an alltoall
- * from one buffer to another, with the same predefined type and count on both
- * sides. The limit of the count keeps the products below an overflow.
- * @return false: these are other arguments; ctn_arguments_check reads them */
-static inline bool read_plain(const ctn_arguments_t *args, uint32_t ranks,
-                              ctn_operands_t *operands)
-{
-    const ctn_type_t *type = args->recv.type;
-    size_t count = args->recv.count;
-    if (args->collective != &ctn_call_alltoall || type == NULL ||
-        type->derived || args->send.type != type || args->send.count != count ||
-        count > CTN_STAGING_BYTES || !ctn_is_buffer(args->send.buffer) ||
-        !ctn_is_buffer(args->recv.buffer)) {
-        return false;
-    }
-    size_t bytes = count * type->bytes;
-    operands->send = plain_blocks(args->send.buffer, type, bytes);
-    operands->recv = plain_blocks(args->recv.buffer, type, bytes);
-    operands->send_bytes = operands->recv_bytes = bytes * ranks;
-    operands->by = (ctn_reducer_t){0};
-    operands->root = 0;
-    operands->in_place = false;
-    return true;
-}
-
 /** Body of all nine entry points: check the arguments, create the operation,
  * and start it as `mode` says. */
 CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
@@ -317,9 +282,7 @@ CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
                                "request");
     }
     const ctn_peers_t peers = ctn_peers_of(group);
-    catena_status_t status = read_plain(args, peers.targets, &operands)
-                                 ? CATENA_OK
-                                 : ctn_arguments_check(args, &peers, &operands);
+    catena_status_t status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK ||
         (mode == CTN_BLOCKING && run_inline(&operands, group, &status))) {
         return status;

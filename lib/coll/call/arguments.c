@@ -401,7 +401,7 @@ static inline bool read_plain_side(const ctn_coll_side_t *side,
 }
 
 /** Read the sides in the usual case, blocks of one length and nothing in place:
- * half the instructions of read_sides. Equal sides are read once.
+ * half the instructions of read_sides.
  * @return false: another case, or an error; read_sides must read them */
 static inline bool read_plain_sides(const call_check_t *check)
 {
@@ -420,14 +420,6 @@ static inline bool read_plain_sides(const call_check_t *check)
     } else if (!read_plain_side(&args->recv, recv, peers->sources, &to->recv,
                                 &to->recv_bytes)) {
         return false;
-    }
-    if (check->sends && check->receives && send == recv &&
-        args->send.type == args->recv.type &&
-        args->send.count == args->recv.count) {
-        to->send = to->recv;
-        to->send.base = (unsigned char *)(uintptr_t)args->send.buffer;
-        to->send_bytes = to->recv_bytes;
-        return is_plain_buffer(&args->send, to->send_bytes);
     }
     if (!check->sends) {
         to->send = (ctn_blocks_t){0};
