@@ -164,7 +164,8 @@ static catena_status_t on_graph(rank_test_t *test, oracle_nbr_call_t *call,
                                 catena_status_t status[2], bool *finds,
                                 uint64_t random)
 {
-    static const size_t counts[] = {2, 5, 40, 150, 500, 2000, 9000};
+    static const size_t counts[] = {2,    5,    40,    150,  500,
+                                    2000, 9000, 70000, 90000};
     const char *algorithm =
         oracle_nbr_algorithms[ctn_random_below(&random, ORACLE_NBR_ALGORITHMS)];
     uint64_t own = random;
@@ -182,7 +183,9 @@ static catena_status_t on_graph(rank_test_t *test, oracle_nbr_call_t *call,
     call->form = ORACLE_FORM_BLOCKING;
     call->in_place = false;
     size_t usual =
-        counts[ctn_random_below(&random, call->graph->size > 16 ? 5 : 7)];
+        counts[ctn_random_below(&random, call->graph->size > 16  ? 5
+                                         : call->graph->size > 6 ? 7
+                                                                 : 9)];
     size_t by = 1 + (direct ? ctn_random_below(&random, 99) : 0);
     bool less = ctn_random_below(&random, 2) == 0 && by < usual;
     *finds = has_neighbor(call->graph, odd);

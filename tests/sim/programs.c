@@ -228,11 +228,16 @@ static void draw_call(program_t *program, flying_t *f, unsigned kind,
                              : usual ? USUAL_SIZES
                                      : SHORT_SIZES;
     c->value[ORACLE_MODE] = (uint8_t)mode;
-    if (chance(random, 4)) {
+    /* What the library chooses by itself runs most often. */
+    if (chance(random, oracle_pairs(kind) ? 2 : 4)) {
         c->value[ORACLE_HIERARCHY] = 0;
     }
-    if (chance(random, 3)) {
+    if (chance(random, oracle_pairs(kind) ? 2 : 3)) {
         c->value[ORACLE_ALGORITHM] = 0;
+    }
+    if (chance(random, 3)) {
+        c->value[ORACLE_MEMORY] = 0;
+        c->value[ORACLE_PLACE] = ORACLE_APART;
     }
     if (chance(random, 4)) {
         oracle_choose_hierarchy(oracle, c, group);
@@ -290,8 +295,10 @@ static bool draw(program_t *program, flying_t *f, int place, unsigned mode,
     if (f->near) {
         draw_near(program, f, forms[mode], &random);
     } else {
-        draw_call(program, f, (unsigned)ctn_random_below(&random, ORACLE_KINDS),
-                  mode, &random);
+        unsigned kind = chance(&random, 8)
+                            ? ORACLE_ALLTOALL
+                            : (unsigned)ctn_random_below(&random, ORACLE_KINDS);
+        draw_call(program, f, kind, mode, &random);
     }
     return true;
 }

@@ -56,6 +56,10 @@ static void draw_exchange(rank_test_t *test, const draw_t *draw,
     value[ORACLE_PLACE] = ctn_random(random) % 4 == 0;
     value[ORACLE_MODE] = (uint8_t)mode;
     value[ORACLE_SIZE] = 0;
+    if (ctn_random(random) % 2 == 0) { /* what runs by default */
+        value[ORACLE_HIERARCHY] = 0;
+        value[ORACLE_ALGORITHM] = 0;
+    }
     call->exactly = draw_count(draw, random, catena_group_size(group)) /
                     oracle_unit_bytes(value[ORACLE_TYPE]);
     call->shape = ctn_random(random);
