@@ -190,13 +190,15 @@ catena_status_t ctn_transfer_recv_open(ctn_op_t *op, ctn_transfer_recv_t *t,
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_endpoint_t *endpoint;
-    status = ctn_op_connect(op, t->from.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
+    t->posts = p->posts && t->staging != NULL;
+    if (t->posts) {
+        ctn_endpoint_t *endpoint;
+        status = ctn_op_connect(op, t->from.process, &endpoint);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        t->posts = ctn_pointer(endpoint, 0) == NULL; /* by the network */
     }
-    t->posts = p->posts && t->staging != NULL &&
-               ctn_pointer(endpoint, 0) == NULL; /* by the network */
     /* Zero the counts of an earlier transfer in this slot. No sender writes to
      * the slot: that transfer has ended, and only this CTS permits the next. */
     if (ctn_transfer_arrived(op, t->slot) > 0) {
@@ -213,6 +215,13 @@ catena_status_t ctn_transfer_recv_open(ctn_op_t *op, ctn_transfer_recv_t *t,
     return ctn_transfer_send_cts(op, t->from, t->cts, allowed, place, p->bytes);
 }
 
+/** The staging buffer of the next fragment. */
+static const unsigned char *staged(const ctn_transfer_recv_t *t)
+{
+    return t->staging +
+           ((size_t)(t->taken % CTN_STAGING_FRAGMENTS) << t->shift);
+}
+
 ctn_step_t ctn_transfer_recv_next(const ctn_op_t *op,
                                   const ctn_transfer_recv_t *t,
                                   const unsigned char **data)
@@ -220,10 +229,7 @@ ctn_step_t ctn_transfer_recv_next(const ctn_op_t *op,
     if (ctn_transfer_arrived(op, t->slot) <= t->taken) {
         return CTN_STEP_WAIT;
     }
-    *data = t->staging != NULL
-                ? t->staging +
-                      ((size_t)(t->taken % CTN_STAGING_FRAGMENTS) << t->shift)
-                : NULL;
+    *data = t->staging != NULL ? staged(t) : NULL;
     return CTN_STEP_NEXT;
 }
 
@@ -246,15 +252,15 @@ catena_status_t ctn_transfer_recv_consumed(ctn_op_t *op, ctn_transfer_recv_t *t)
 ctn_step_t ctn_transfer_recv_block(ctn_op_t *op, ctn_transfer_recv_t *t,
                                    const ctn_span_t *block)
 {
-    const unsigned char *data;
     if (t->taken == t->fragments) {
         return CTN_STEP_NEXT;
     }
-    if (ctn_transfer_recv_next(op, t, &data) == CTN_STEP_WAIT) {
+    uint32_t arrived = ctn_transfer_arrived(op, t->slot);
+    if (arrived <= t->taken) {
         return CTN_STEP_WAIT;
     }
     if (t->staging == NULL) {
-        t->taken = ctn_transfer_arrived(op, t->slot);
+        t->taken = arrived;
         op->exec->tally.bytes += t->taken == t->fragments ? block->bytes : 0;
         return t->taken == t->fragments ? CTN_STEP_NEXT : CTN_STEP_WAIT;
     }
@@ -262,7 +268,8 @@ ctn_step_t ctn_transfer_recv_block(ctn_op_t *op, ctn_transfer_recv_t *t,
     size_t bytes = fragment_bytes(block->bytes, t->shift, index);
     op->exec->tally.bytes += bytes;
     if ((t->posted >> index % CTN_STAGING_FRAGMENTS & 1) == 0) {
-        ctn_span_write(op->exec, block, (size_t)index << t->shift, bytes, data);
+        ctn_span_write(op->exec, block, (size_t)index << t->shift, bytes,
+                       staged(t));
     }
     if (t->posts && index + CTN_STAGING_FRAGMENTS < t->fragments) {
         post_fragment(op, t, block, index + CTN_STAGING_FRAGMENTS);
@@ -304,10 +311,17 @@ unsigned ctn_transfer_send_shift(const ctn_transfer_send_t *t)
     return place_shift(t->cts->place);
 }
 
+static catena_status_t connect_to(const ctn_op_t *op, ctn_transfer_send_t *t)
+{
+    return t->endpoint != NULL
+               ? CATENA_OK
+               : ctn_op_connect(op, t->to.process, &t->endpoint);
+}
+
 /** The put of the fragments up to `last`: to offset `at` of the target, or to a
  * staging buffer. */
 static ctn_put_t put_of(const ctn_op_t *op, const ctn_transfer_send_t *t,
-                        ctn_endpoint_t *endpoint, uint64_t at, uint32_t last)
+                        uint64_t at, uint32_t last)
 {
     uint64_t place = t->cts->place;
     if ((place & PLACE_STAGED) != 0) {
@@ -315,7 +329,7 @@ static ctn_put_t put_of(const ctn_op_t *op, const ctn_transfer_send_t *t,
     }
     op->exec->tally.messages++;
     return (ctn_put_t){
-        .endpoint = endpoint,
+        .endpoint = t->endpoint,
         .offset = (place & PLACE_OFFSET) + at,
         .word = ctn_slot_word_offset(op->sequence, t->to, op->seq,
                                      place >> SLOT_SHIFT & 255,
@@ -327,34 +341,33 @@ catena_status_t ctn_transfer_put(ctn_op_t *op, ctn_transfer_send_t *t,
                                  const void *data, size_t bytes, uint64_t at,
                                  uint64_t *pending)
 {
-    ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_op_connect(op, t->to.process, &endpoint);
+    catena_status_t status = connect_to(op, t);
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_put_t put = put_of(op, t, endpoint, at, t->sent);
+    ctn_put_t put = put_of(op, t, at, t->sent);
     t->sent++;
     return bytes == 0
-               ? ctn_signal(endpoint, put.word, put.value)
-               : ctn_put_signal(endpoint, ctn_exec_data(op->exec, data), bytes,
-                                put.offset, put.word, put.value, pending);
+               ? ctn_signal(t->endpoint, put.word, put.value)
+               : ctn_put_signal(t->endpoint, ctn_exec_data(op->exec, data),
+                                bytes, put.offset, put.word, put.value,
+                                pending);
 }
 
 /** Put the next fragment of a block; to the target itself all of them in one
  * put, if they are contiguous here or this process can write there. As
  * ctn_put_spans. */
 static int put_next(ctn_op_t *op, ctn_transfer_send_t *t,
-                    ctn_endpoint_t *endpoint, const ctn_span_t *block,
-                    uint32_t fragments)
+                    const ctn_span_t *block, uint32_t fragments)
 {
     uint64_t place = t->cts->place;
     unsigned shift = place_shift(place);
     ctn_span_cursor_t cursor = {block, (size_t)t->sent << shift};
     bool whole = (place & PLACE_STAGED) == 0 &&
                  (block->type == NULL ||
-                  ctn_pointer(endpoint, place & PLACE_OFFSET) != NULL);
+                  ctn_pointer(t->endpoint, place & PLACE_OFFSET) != NULL);
     uint32_t last = whole ? fragments - 1 : t->sent;
-    ctn_put_t put = put_of(op, t, endpoint, cursor.from, last);
+    ctn_put_t put = put_of(op, t, cursor.from, last);
     int sent =
         ctn_put_spans(op, &put, &cursor,
                       whole ? block->bytes - cursor.from
@@ -373,15 +386,14 @@ ctn_step_t ctn_transfer_send_block(ctn_op_t *op, ctn_transfer_send_t *t,
         return CTN_STEP_NEXT;
     }
     uint32_t fragments = fragments_of(block->bytes, ctn_transfer_send_shift(t));
-    ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_op_connect(op, t->to.process, &endpoint);
+    catena_status_t status = connect_to(op, t);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
     uint32_t before = t->sent;
     int sent;
     do {
-        sent = put_next(op, t, endpoint, block, fragments);
+        sent = put_next(op, t, block, fragments);
     } while (sent > 0 && t->sent < fragments && ctn_transfer_has_cts(op, t));
     if (sent < 0) {
         return ctn_op_fail(op, (catena_status_t)sent);

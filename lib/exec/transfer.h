@@ -133,11 +133,12 @@ bool ctn_transfer_post(const ctn_op_t *op, ctn_posted_span_t *record,
 
 /** The sender's side of a transfer. */
 typedef struct ctn_transfer_send {
-    ctn_address_t to;     /* the receiver */
-    const ctn_cts_t *cts; /* in this rank's memory */
-    uint32_t sent;        /* number of fragments sent */
-    uint64_t digest;      /* of the lengths, compared with that in the CTS; 0:
-                             not compared */
+    ctn_address_t to;         /* the receiver */
+    const ctn_cts_t *cts;     /* in this rank's memory */
+    ctn_endpoint_t *endpoint; /* of the receiver; NULL: not connected yet */
+    uint32_t sent;            /* number of fragments sent */
+    uint64_t digest; /* of the lengths, compared with that in the CTS; 0:
+                        not compared */
 } ctn_transfer_send_t;
 
 /** Whether the next fragment may be sent. False if the receiver expects other

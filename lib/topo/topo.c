@@ -338,6 +338,9 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     ctn_exec_free(exec, topo->cts_table);
     release_node_area(exec, topo);
     ctn_exec_free(exec, topo->shared_member_table);
+    for (unsigned i = 0; i < CTN_FLIGHT; i++) {
+        free(topo->transfer[i]);
+    }
     free(topo->leader_ring);
     free(topo->known);
     free(topo->peer);

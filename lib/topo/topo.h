@@ -213,6 +213,9 @@ typedef struct ctn_topo {
     /* The member table and the memory that belongs to it. */
     ctn_built_t member_table_state;
     ctn_member_table_t member_table;
+    /* Of each operation at once, an array of what it receives by transfers;
+     * allocated on first use, and zero between operations. */
+    ctn_transfer_recv_t *transfer[CTN_FLIGHT];
     /* Peer p of the group writes its CTS to cts_table[generation][p]. There is
      * one for each pair, because peers may run any number of rounds ahead.
      * Pages that are never written use no memory, but count against the heap's

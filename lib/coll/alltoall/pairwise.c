@@ -100,7 +100,7 @@ static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
     for (uint32_t slot = 0; x->transfer != NULL && slot < x->slots; slot++) {
-        ctn_transfer_recv_close(op, &x->transfer[slot].recv);
+        ctn_transfer_recv_close(op, &x->transfer[slot]);
     }
     for (uint32_t slot = 0;
          x->has_posted && slot < x->slots && op->status != CATENA_OK; slot++) {
@@ -109,8 +109,9 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
                                &ctn_op_slot(op, slot)->word[word]);
         }
     }
-    free(x->transfer);
     x->transfer = NULL;
+    free(x->records);
+    x->records = NULL;
 }
 
 /* ---- the rounds of a slot ---- */

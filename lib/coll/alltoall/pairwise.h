@@ -101,13 +101,6 @@ typedef struct ctn_pairwise_stream {
                       block */
 } ctn_pairwise_stream_t;
 
-/** What a slot receives by a rendezvous. */
-typedef struct ctn_pairwise_transfer {
-    ctn_transfer_recv_t recv;
-    ctn_posted_span_t
-        records[CTN_STAGING_FRAGMENTS]; /* also for eager blocks */
-} ctn_pairwise_transfer_t;
-
 /** State of one exchange on this member. */
 typedef struct ctn_pairwise {
     /* arguments */
@@ -136,7 +129,11 @@ typedef struct ctn_pairwise {
     bool opened;     /* the first call has sent every CTS that turn 0 needs */
     bool has_posted; /* receives may be posted at the network */
     uint64_t open;   /* mask of the slots with unfinished rounds */
-    ctn_pairwise_transfer_t *transfer; /* [slots]; allocated on first use */
+    ctn_transfer_recv_t *transfer; /* [slots]: what they receive; of the
+                                      topology. NULL: no rendezvous so far */
+    ctn_posted_span_t *records;    /* [slots][CTN_STAGING_FRAGMENTS]: for posted
+                                      receives of derived types; allocated on first
+                                      use */
     ctn_pairwise_stream_t stream[CTN_PAIRWISE_SLOTS];
     ctn_eager_rows_t rows; /* if by_eager_rows */
     ctn_posted_t posted;   /* if by_posted */
@@ -147,6 +144,7 @@ typedef struct ctn_pairwise {
 static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
 {
     exchange->transfer = NULL;
+    exchange->records = NULL;
     exchange->has_posted = false;
 }
 

@@ -87,13 +87,17 @@ static bool may_post(const ctn_pairwise_t *x, uint32_t peer)
     return !x->in_place && x->list == NULL && pairwise_is_remote(x, peer);
 }
 
-/** What a slot receives by a rendezvous; NULL: no memory. */
-static ctn_pairwise_transfer_t *transfer_of(ctn_pairwise_t *x, uint32_t slot)
+/** Records for posted receives of a slot's block; NULL: it needs none, or there
+ * is no memory. */
+static ctn_posted_span_t *records_of(ctn_pairwise_t *x, uint32_t slot,
+                                     const ctn_span_t *block)
 {
-    if (x->transfer == NULL) {
-        x->transfer = calloc(x->slots, sizeof(*x->transfer));
+    if (x->records == NULL && block->type != NULL) {
+        x->records =
+            calloc(x->slots, CTN_STAGING_FRAGMENTS * sizeof(*x->records));
     }
-    return x->transfer != NULL ? &x->transfer[slot] : NULL;
+    return x->records != NULL ? &x->records[slot * CTN_STAGING_FRAGMENTS]
+                              : NULL;
 }
 
 /** Begin to receive a block by a rendezvous. In place the partner may overwrite
@@ -102,24 +106,28 @@ static ctn_step_t open_transfer(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                 uint32_t slot, const ctn_span_t *block)
 {
     const ctn_member_t *from = pairwise_member(x, peer);
-    ctn_pairwise_transfer_t *transfer = transfer_of(x, slot);
-    if (transfer == NULL) {
+    ctn_transfer_recv_t **kept = &x->topo->transfer[op->seq % CTN_FLIGHT];
+    if (*kept == NULL) {
+        *kept = calloc(CTN_PAIRWISE_EAGER_SLOTS, sizeof(**kept));
+    }
+    x->transfer = *kept;
+    if (x->transfer == NULL) {
         return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
     }
-    ctn_transfer_params_t params = {.from = from->address,
-                                    .cts = cts_at(op, x, from),
-                                    .slot = slot,
-                                    .bytes = block->bytes,
-                                    .target = *block,
-                                    .indirect = x->in_place,
-                                    .posts = may_post(x, peer),
-                                    .records = transfer->records,
-                                    .spare = own_eager(op, x, slot),
-                                    .spare_bytes =
-                                        ctn_group_eager_bytes(x->topo->group)};
+    ctn_transfer_params_t params = {
+        .from = from->address,
+        .cts = cts_at(op, x, from),
+        .slot = slot,
+        .bytes = block->bytes,
+        .target = *block,
+        .indirect = x->in_place,
+        .posts = may_post(x, peer),
+        .records = may_post(x, peer) ? records_of(x, slot, block) : NULL,
+        .spare = own_eager(op, x, slot),
+        .spare_bytes = ctn_group_eager_bytes(x->topo->group)};
     catena_status_t status =
-        ctn_transfer_recv_open(op, &transfer->recv, &params);
-    x->has_posted |= transfer->recv.posted != 0;
+        ctn_transfer_recv_open(op, &x->transfer[slot], &params);
+    x->has_posted |= x->transfer[slot].posted != 0;
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
@@ -128,14 +136,11 @@ static void post_eager(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                        uint32_t slot, const ctn_span_t *block)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
-    ctn_pairwise_transfer_t *transfer =
-        block->type != NULL ? transfer_of(x, slot) : NULL;
-    stream->posted =
-        may_post(x, peer) &&
-        ctn_transfer_post(
-            op, transfer != NULL ? transfer->records : NULL, slot, 0,
-            pairwise_eager_count(stream->receive_turn, block->bytes), block, 0,
-            block->bytes);
+    stream->posted = may_post(x, peer) &&
+                     ctn_transfer_post(op, records_of(x, slot, block), slot, 0,
+                                       pairwise_eager_count(
+                                           stream->receive_turn, block->bytes),
+                                       block, 0, block->bytes);
     x->has_posted |= stream->posted;
 }
 
@@ -257,8 +262,8 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
     if (eager) {
         step = receive_eager(op, x, slot, &block, protocol);
-    } else if (may_overwrite(op, x, stream, &x->transfer[slot].recv)) {
-        step = ctn_transfer_recv_block(op, &x->transfer[slot].recv, &block);
+    } else if (may_overwrite(op, x, stream, &x->transfer[slot])) {
+        step = ctn_transfer_recv_block(op, &x->transfer[slot], &block);
     }
     if (step != CTN_STEP_WAIT) {
         return step;

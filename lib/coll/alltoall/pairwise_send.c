@@ -35,8 +35,10 @@ static int put_eager(ctn_op_t *op, const ctn_pairwise_t *x,
 static ctn_step_t send_transfer(ctn_op_t *op, const outgoing_t *out,
                                 const ctn_cts_t *cts)
 {
-    ctn_transfer_send_t transfer = {
-        .to = out->to, .cts = cts, .sent = out->stream->fragments_sent};
+    ctn_transfer_send_t transfer = {.to = out->to,
+                                    .cts = cts,
+                                    .endpoint = out->endpoint,
+                                    .sent = out->stream->fragments_sent};
     ctn_step_t step = ctn_transfer_send_block(op, &transfer, &out->block);
     out->stream->fragments_sent = transfer.sent;
     out->stream->send_shift = (uint8_t)ctn_transfer_send_shift(&transfer);
