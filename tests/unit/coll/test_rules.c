@@ -30,7 +30,8 @@ static const char rules[] =
     "\"scan\": [{\"algorithm\": \"chain\"}],"
     "\"alltoall\": [{\"algorithm\": \"shift\"}],"
     "\"alltoallv\": [{\"algorithm\": \"shift\"}],"
-    "\"split\": [{\"keys\": false, \"algorithm\": \"hash\"},"
+    "\"split\": [{\"keys\": true, \"algorithm\": \"radix\"},"
+    " {\"keys\": false, \"algorithm\": \"hash\"},"
     " {\"ranks\": [2, null], \"algorithm\": \"cheng\"}]}";
 
 static char path[] = "/tmp/catena-rules-XXXXXX.json";
@@ -242,8 +243,9 @@ static int compare_words(const void *a, size_t a_bytes, const void *b,
     return catena_compare_int64(a, a_bytes, b, b_bytes, argument);
 }
 
-/** Splits with keys and without. One whose colors cannot be hashed
- * falls to the next rule. */
+/** Splits with keys and without. One whose colors cannot be hashed, or whose
+ * keys are no integers on all ranks, falls to the next rule. Half of the ranks
+ * have an empty key. */
 static void split(job_t *job)
 {
     static const struct {
@@ -262,7 +264,9 @@ static void split(job_t *job)
                                    .flags = splits[i].flags,
                                    .color = &color,
                                    .color_bytes = sizeof(color),
-                                   .color_compare = splits[i].compare};
+                                   .color_compare = splits[i].compare,
+                                   .key = &color,
+                                   .key_bytes = job->rank < RANKS / 2 ? 8 : 0};
         JOB_CHECK(job, catena_group_split_by(world, &by, &group) == CATENA_OK);
         JOB_CHECK(job, says(job, world, "split", splits[i].expected));
         JOB_CHECK(job, says(job, world, "split", "of tuning made up"));
