@@ -47,6 +47,7 @@ typedef struct program {
     flying_t flying[FLYING];
     uint64_t own; /* of this rank */
     int busy;     /* how often this rank polls and pauses: 0 to 3 */
+    bool brief;   /* the next operation is short */
 } program_t;
 
 static bool chance(uint64_t *random, size_t one_in)
@@ -224,9 +225,10 @@ static void draw_call(program_t *program, flying_t *f, unsigned kind,
     oracle_draw(c, kind, true, random);
     bool any = size <= FEW_RANKS && chance(random, 3);
     bool usual = size <= 2 * FEW_RANKS && chance(random, 2);
-    c->value[ORACLE_SIZE] %= any     ? ORACLE_SIZES
-                             : usual ? USUAL_SIZES
-                                     : SHORT_SIZES;
+    c->value[ORACLE_SIZE] %= program->brief ? SHORT_SIZES
+                             : any          ? ORACLE_SIZES
+                             : usual        ? USUAL_SIZES
+                                            : SHORT_SIZES;
     c->value[ORACLE_MODE] = (uint8_t)mode;
     /* What the library chooses by itself runs most often. */
     if (chance(random, oracle_pairs(kind) ? 2 : 4)) {
@@ -271,7 +273,9 @@ static void draw_near(program_t *program, flying_t *f, oracle_form_t form,
                                  .neighborhood = place->neighborhood,
                                  .table = rank_table(test)};
     oracle_nbr_draw(&f->nbr, random, &program->own,
-                    place->graph.size <= FEW_RANKS ? 20000 : 700);
+                    program->brief                   ? 40
+                    : place->graph.size <= FEW_RANKS ? 20000
+                                                     : 700);
     f->nbr.form = form;
     oracle_nbr_open(&test->oracle, &f->nbr);
     oracle_nbr_fill(&f->nbr, f->seed);
@@ -318,14 +322,25 @@ static void close_call(program_t *program, flying_t *f)
     }
 }
 
-/** A blocking call, several times: the same ranks run ahead of the others. */
+/** A blocking call, several times: the same ranks run ahead of the others.
+ * Where it is short and often repeated, some ranks begin so late that others
+ * are ahead by more operations than there are generations. */
 static void block(program_t *program, int place, uint64_t random)
 {
     flying_t f;
     uint64_t own = random;
-    size_t times = chance(&own, 3) ? 2 + ctn_random_below(&own, 20) : 1;
-    if (!draw(program, &f, place, ORACLE_BLOCKING, ctn_random(&own))) {
+    bool ahead = chance(&own, 6);
+    size_t times = ahead             ? 20 + ctn_random_below(&own, 30)
+                   : chance(&own, 3) ? 2 + ctn_random_below(&own, 20)
+                                     : 1;
+    program->brief = ahead;
+    bool member = draw(program, &f, place, ORACLE_BLOCKING, ctn_random(&own));
+    program->brief = false;
+    if (!member) {
         return;
+    }
+    if (ahead && chance(&program->own, 4)) {
+        rank_pause(program->test, (double)ctn_random_below(&program->own, 900));
     }
     for (size_t i = 0; i < times; i++) {
         if (f.near) {
