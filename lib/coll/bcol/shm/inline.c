@@ -14,8 +14,10 @@ typedef struct shm_run {
     shm_t *shm;
     ctn_basic_kind_t kind;
     const ctn_basic_coll_t *basic;
-    uint64_t seq;               /* number of the operation */
-    uint64_t flag;              /* value of its words: ctn_flag64(seq) */
+    uint64_t seq;    /* number of the operation */
+    uint64_t flag;   /* value of its words: ctn_flag64(seq) */
+    uint64_t offset; /* of this member's descriptor, computed before its data
+                        are copied: 0.05 us for 128 B in an allgather */
     unsigned char *descriptors; /* of its generation */
     uint32_t loads; /* of a word, before this rank polls anything else */
     ctn_backoff_t backoff;
@@ -126,11 +128,10 @@ static void fold(shm_run_t *run, uint32_t end)
  * (`publish`), set the mark that they expect, and the word. */
 static void publish_own(const shm_run_t *run, bool publish)
 {
-    size_t bytes = run->basic->bytes;
     shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
-    copy_small(run, descriptor->data, run->basic->in, bytes);
+    copy_small(run, descriptor->data, run->basic->in, run->basic->bytes);
     if (publish) {
-        descriptor->offset = staged(run, bytes);
+        descriptor->offset = run->offset;
         ctn_exec_post(run->shm->module.exec, &descriptor->word, run->flag);
     }
 }
@@ -173,6 +174,7 @@ CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                      .descriptors = ctn_node_entry(
                          &shm->area, &shm->area.descriptor, seq, 0),
                      .loads = exec->wait_policy.loads};
+    run.offset = staged(&run, basic->bytes);
     if (kind != CTN_BCAST || root) {
         publish_own(&run, kind != CTN_REDUCE || !root);
     }

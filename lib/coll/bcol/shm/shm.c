@@ -85,15 +85,16 @@ size_t shm_longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
     return longest;
 }
 
-/** Set the length that eager rows must take: all members agree on it. */
-static void set_longest(shm_call_t *call)
+/** The length that eager rows must take: all members agree on it. */
+static size_t longest_row(const shm_call_t *call)
 {
-    size_t longest = call->algorithm->vector ? call->basic->bytes
-                     : call->kind == CTN_ALLGATHER
-                         ? shm_longest_block(call->shm, call->basic)
-                         : SHM_EAGER_ROW_BYTES;
-    call->longest =
-        longest < SHM_EAGER_ROW_BYTES ? longest : SHM_EAGER_ROW_BYTES;
+    size_t longest = SHM_EAGER_ROW_BYTES;
+    if (call->algorithm->vector) {
+        longest = call->basic->bytes;
+    } else if (call->kind == CTN_ALLGATHER) {
+        longest = shm_longest_block(call->shm, call->basic);
+    }
+    return longest < SHM_EAGER_ROW_BYTES ? longest : SHM_EAGER_ROW_BYTES;
 }
 
 void shm_call_begin(shm_call_t *call, uint64_t seq)
@@ -108,7 +109,7 @@ void shm_call_begin(shm_call_t *call, uint64_t seq)
     call->mismatch = call->basic->mismatch;
     call->status = call->mismatch ? CATENA_ERR_ARG : CATENA_OK;
     call->peer_checks = call->shm->module.exec->peer_checks;
-    set_longest(call);
+    call->longest = longest_row(call);
     call->zcopy_bytes = shm_zcopy_bytes(call);
     call->copy_area = (shm_copy_area_t){.memory = NULL};
     call->arrival = 0;
