@@ -141,7 +141,7 @@ static const ctn_phase_t phases[] = {{"begin", ctn_scan_begin},
 
 static const ctn_algorithm_t algorithm = {
     .name = "chain/scan",
-    .state_bytes = sizeof(ctn_scan_t),
+    .state_bytes = offsetof(ctn_scan_t, inline_value), /* need not be zero */
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
