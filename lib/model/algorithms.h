@@ -23,7 +23,7 @@
     DO(FLAT, "flat")                                                           \
     DO(ROOT, "root")                                                           \
     DO(STAGED, "staged")                                                       \
-    DO(LENT, "lent")                                                           \
+    DO(ZERO_COPY, "zero-copy")                                                 \
     DO(SHARED, "shared")                                                       \
     DO(LAST, "last")                                                           \
     DO(CHAIN, "chain")                                                         \

@@ -17,7 +17,7 @@ const char *const ctn_algorithm_names[CTN_ALGORITHMS] = {
 #define VECTORS                                                                \
     (BIT(DIRECT) | BIT(SHIFT) | BIT(L_A2A) | BIT(MPML) | BIT(NMPML) |          \
      BIT(ONMPML))
-#define STORAGE (BIT(STAGED) | BIT(LENT))
+#define STORAGE (BIT(STAGED) | BIT(ZERO_COPY))
 #define TREES (BIT(BINOMIAL) | BIT(CHAIN) | BIT(LINEAR))
 #define AGGREGATION (BIT(BINOMIAL) | BIT(TREE) | BIT(LINEAR))
 #define HALVING (BIT(RECURSIVE_HALVING) | BIT(RING))
@@ -143,7 +143,7 @@ const catena_machine_t *ctn_tuning_machine(const ctn_tuning_t *tuning)
 
 /* ---- selection ---- */
 
-static bool is_within(uint32_t number, const ctn_bounds_t *bounds)
+static bool is_within(uint32_t number, const ctn_rule_range_t *bounds)
 {
     return number >= bounds->from && number <= bounds->to;
 }

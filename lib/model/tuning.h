@@ -56,10 +56,10 @@ typedef enum ctn_rules_of {
 #define CTN_TUNING_WINDOW 32u
 
 /** Numbers that a rule accepts, bounds included. */
-typedef struct ctn_bounds {
+typedef struct ctn_rule_range {
     uint32_t from;
     uint32_t to;
-} ctn_bounds_t;
+} ctn_rule_range_t;
 
 /** Which of two cases a rule accepts. */
 typedef enum ctn_accepts {
@@ -71,9 +71,9 @@ typedef enum ctn_accepts {
 /** A rule: when it matches, and what it selects. */
 typedef struct ctn_rule {
     /* where the rule matches */
-    ctn_bounds_t ranks;
-    ctn_bounds_t nodes;
-    ctn_bounds_t ppn;        /* ranks on the node that has most of them */
+    ctn_rule_range_t ranks;
+    ctn_rule_range_t nodes;
+    ctn_rule_range_t ppn;    /* ranks on the node that has most of them */
     uint8_t oversubscribed;  /* ctn_accepts_t, likewise the next one */
     uint8_t blocking;        /* calls */
     uint8_t keys;            /* of splits: keys order the ranks */

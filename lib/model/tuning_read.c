@@ -44,7 +44,7 @@ static bool read_number(const struct field *key, const json_t *value,
 static bool read_range(const struct field *key, const json_t *value,
                        ctn_rules_of_t list, void *field)
 {
-    ctn_bounds_t *bounds = field;
+    ctn_rule_range_t *bounds = field;
     uint32_t *bound[] = {&bounds->from, &bounds->to};
     (void)list;
     if (!json_is_array(value)) {

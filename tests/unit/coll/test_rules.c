@@ -16,16 +16,19 @@
 static const char rules[] =
     "{\"name\": \"made up\", \"source\": \"this test\","
     "\"barrier\": [{\"algorithm\": \"root\"}, {\"algorithm\": \"tree\"}],"
-    "\"bcast\": [{\"algorithm\": \"lent\"}, {\"algorithm\": \"chain\"}],"
+    "\"bcast\": [{\"algorithm\": \"zero-copy\"}, {\"algorithm\": \"chain\"}],"
     "\"reduce\": [{\"algorithm\": \"shared\"}, {\"algorithm\": \"chain\"}],"
     "\"allreduce\": [{\"blocking\": true, \"algorithm\": \"last\"},"
     " {\"blocking\": true, \"algorithm\": \"rabenseifner\"},"
     " {\"blocking\": false, \"algorithm\": \"shared\"},"
     " {\"blocking\": false, \"algorithm\": \"tree\"}],"
-    "\"gather\": [{\"algorithm\": \"lent\"}, {\"algorithm\": \"binomial\"}],"
-    "\"scatter\": [{\"algorithm\": \"lent\"}, {\"algorithm\": \"binomial\"}],"
-    "\"allgather\": [{\"algorithm\": \"lent\"}, {\"algorithm\": \"ring\"}],"
-    "\"reduce_scatter\": [{\"algorithm\": \"lent\"},"
+    "\"gather\": [{\"algorithm\": \"zero-copy\"}, {\"algorithm\": "
+    "\"binomial\"}],"
+    "\"scatter\": [{\"algorithm\": \"zero-copy\"}, {\"algorithm\": "
+    "\"binomial\"}],"
+    "\"allgather\": [{\"algorithm\": \"zero-copy\"}, {\"algorithm\": "
+    "\"ring\"}],"
+    "\"reduce_scatter\": [{\"algorithm\": \"zero-copy\"},"
     " {\"algorithm\": \"ring\"}],"
     "\"scan\": [{\"algorithm\": \"chain\"}],"
     "\"alltoall\": [{\"algorithm\": \"shift\"}],"
@@ -82,7 +85,7 @@ static const struct {
      {"barrier on node: root (rule 1 ", "barrier on network: tree (rule 2 "}},
     {"bcast",
      call_bcast,
-     {"bcast on node: lent (rule 1 ", "bcast on network: chain (rule 2 "}},
+     {"bcast on node: zero-copy (rule 1 ", "bcast on network: chain (rule 2 "}},
     {"reduce",
      call_reduce,
      {"reduce on node: shared (rule 1 ", "reduce on network: chain (rule 2 "}},
@@ -92,18 +95,19 @@ static const struct {
       "allreduce on network: rabenseifner (rule 2 "}},
     {"gather",
      call_gather,
-     {"gather on node: lent (rule 1 ", "gather on network: binomial (rule 2 "}},
+     {"gather on node: zero-copy (rule 1 ",
+      "gather on network: binomial (rule 2 "}},
     {"scatter",
      call_scatter,
-     {"scatter on node: lent (rule 1 ",
+     {"scatter on node: zero-copy (rule 1 ",
       "scatter on network: binomial (rule 2 "}},
     {"allgather",
      call_allgather,
-     {"allgather on node: lent (rule 1 ",
+     {"allgather on node: zero-copy (rule 1 ",
       "allgather on network: ring (rule 2 "}},
     {"reduce_scatter_block",
      call_reduce_scatter_block,
-     {"reduce_scatter on node: lent (rule 1 ",
+     {"reduce_scatter on node: zero-copy (rule 1 ",
       "reduce_scatter on network: ring (rule 2 "}},
     {"scan",
      call_scan,

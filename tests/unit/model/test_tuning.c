@@ -433,7 +433,7 @@ END_TEST
 
 #define BIT CTN_ALGORITHM_BIT
 #define SHM                                                                    \
-    (BIT(FLAT) | BIT(ROOT) | BIT(STAGED) | BIT(LENT) | BIT(SHARED) |           \
+    (BIT(FLAT) | BIT(ROOT) | BIT(STAGED) | BIT(ZERO_COPY) | BIT(SHARED) |      \
      BIT(LAST) | BIT(CHAIN))
 #define TREES (BIT(BINOMIAL) | BIT(CHAIN) | BIT(LINEAR))
 #define P2P (~SHM & ~BIT(DIRECT))
@@ -477,20 +477,20 @@ static const struct {
     {CTN_RULES_ALLREDUCE, P2P, 4, false, 8192, "recursive-doubling",
      "rabenseifner"},
     {CTN_RULES_ALLREDUCE, P2P, 4, true, 8192, "tree", "tree"},
-    {CTN_RULES_GATHER, SHM, 2, false, 8191, "staged", "lent"},
-    {CTN_RULES_GATHER, SHM, 2, true, 131072, "staged", "lent"},
+    {CTN_RULES_GATHER, SHM, 2, false, 8191, "staged", "zero-copy"},
+    {CTN_RULES_GATHER, SHM, 2, true, 131072, "staged", "zero-copy"},
     {CTN_RULES_GATHER, P2P, 8, true, 0, "linear", "linear"},
     {CTN_RULES_GATHER, P2P, 9, true, 0, "tree", "tree"},
-    {CTN_RULES_SCATTER, SHM, 2, false, 2047, "staged", "lent"},
-    {CTN_RULES_SCATTER, SHM, 2, true, 2047, "staged", "lent"},
+    {CTN_RULES_SCATTER, SHM, 2, false, 2047, "staged", "zero-copy"},
+    {CTN_RULES_SCATTER, SHM, 2, true, 2047, "staged", "zero-copy"},
     {CTN_RULES_SCATTER, P2P, 8, false, 0, "linear", "linear"},
     {CTN_RULES_SCATTER, P2P, 9, false, 0, "tree", "tree"},
-    {CTN_RULES_ALLGATHER, SHM, 2, false, 4095, "staged", "lent"},
-    {CTN_RULES_ALLGATHER, SHM, 2, true, 131072, "staged", "lent"},
+    {CTN_RULES_ALLGATHER, SHM, 2, false, 4095, "staged", "zero-copy"},
+    {CTN_RULES_ALLGATHER, SHM, 2, true, 131072, "staged", "zero-copy"},
     {CTN_RULES_ALLGATHER, P2P, 9, true, 4095, "bruck", "bruck"},
     {CTN_RULES_ALLGATHER, BIT(RING), 9, true, 4095, "ring", "ring"},
-    {CTN_RULES_REDUCE_SCATTER, SHM, 2, false, 4095, "staged", "lent"},
-    {CTN_RULES_REDUCE_SCATTER, SHM, 2, true, 131071, "staged", "lent"},
+    {CTN_RULES_REDUCE_SCATTER, SHM, 2, false, 4095, "staged", "zero-copy"},
+    {CTN_RULES_REDUCE_SCATTER, SHM, 2, true, 131071, "staged", "zero-copy"},
     {CTN_RULES_REDUCE_SCATTER, P2P, 2, false, 131072, "recursive-halving",
      "ring"},
     {CTN_RULES_REDUCE_SCATTER, BIT(RECURSIVE_HALVING), 2, true, 131072,

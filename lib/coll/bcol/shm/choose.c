@@ -56,11 +56,11 @@ size_t shm_zcopy_bytes(const shm_call_t *call)
      * say it for this member's own block, and the next ones in length are
      * stored in the other way. */
     ctn_module_t *module = &call->shm->module;
-    bool lent =
-        select_name(call->shm, call->kind, call->basic) == CTN_ALGORITHM_LENT;
+    bool zcopy = select_name(call->shm, call->kind, call->basic) ==
+                 CTN_ALGORITHM_ZERO_COPY;
     if (module->choice[call->kind].rule == NULL) { /* it is asked for */
-        return lent ? 0 : SIZE_MAX;
+        return zcopy ? 0 : SIZE_MAX;
     }
     const ctn_choice_t *kept = &module->choice[call->kind].kept;
-    return lent ? kept->from : kept->to == SIZE_MAX ? SIZE_MAX : kept->to + 1;
+    return zcopy ? kept->from : kept->to == SIZE_MAX ? SIZE_MAX : kept->to + 1;
 }

@@ -202,8 +202,8 @@ extern const shm_algorithm_t shm_chain_exscan;
 extern const shm_algorithm_t shm_generation_barrier_end;
 
 /** Those among which callers and rules select. Where they are "staged" and
- * "lent" (zero-copy), one algorithm does both. */
-#define SHM_STORAGE (CTN_ALGORITHM_BIT(STAGED) | CTN_ALGORITHM_BIT(LENT))
+ * "zero-copy", one algorithm does both. */
+#define SHM_STORAGE (CTN_ALGORITHM_BIT(STAGED) | CTN_ALGORITHM_BIT(ZERO_COPY))
 #define SHM_BARRIERS (CTN_ALGORITHM_BIT(FLAT) | CTN_ALGORITHM_BIT(ROOT))
 #define SHM_REDUCES (CTN_ALGORITHM_BIT(FLAT) | CTN_ALGORITHM_BIT(SHARED))
 #define SHM_ALLREDUCES (SHM_REDUCES | CTN_ALGORITHM_BIT(LAST))
