@@ -267,13 +267,6 @@ static inline void shm_set(const shm_call_t *call, uint64_t *word)
     ctn_node_set(call->shm->module.exec, word, call->seq);
 }
 
-/** Tell the others that this member has read all zcopy data. */
-static inline void shm_depart(const shm_call_t *call)
-{
-    shm_set(call,
-            ctn_node_departed(&call->shm->area, call->seq, call->shm->me));
-}
-
 /** Whether a word of another member is set. */
 static inline bool shm_is_set(const shm_call_t *call, const uint64_t *word)
 {
