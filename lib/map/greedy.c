@@ -3,8 +3,7 @@
 
 #include "map/map.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "core/region.h"
 
 #define NONE UINT32_MAX /* no vertex, or no node */
 
@@ -136,23 +135,20 @@ static void grow(growth_t *growth, bool filled[])
 
 catena_status_t ctn_map_grow(const ctn_map_problem_t *problem, uint32_t part[])
 {
-    size_t count = (size_t)problem->count + 1;
-    growth_t growth = {.problem = problem, .part = part};
-    growth.here = calloc(count, sizeof(*growth.here));
-    growth.open = calloc(count, sizeof(*growth.open));
-    growth.frontier = malloc(count * sizeof(*growth.frontier));
-    bool *filled = calloc((size_t)problem->nodes + 1, sizeof(*filled));
-    catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (growth.here != NULL && growth.open != NULL && growth.frontier != NULL &&
-        filled != NULL) {
+    size_t count = problem->count;
+    ctn_region_t memory = {0};
+    growth_t growth = {
+        .problem = problem,
+        .part = part,
+        .here = ctn_region_take(&memory, count, sizeof(*growth.here)),
+        .open = ctn_region_take(&memory, count, sizeof(*growth.open)),
+        .frontier = ctn_region_take(&memory, count, sizeof(*growth.frontier)),
+    };
+    bool *filled = ctn_region_take(&memory, problem->nodes, sizeof(*filled));
+    if (!memory.failed) {
         grow(&growth, filled);
-        status = CATENA_OK;
     }
-    free(growth.here);
-    free(growth.open);
-    free(growth.frontier);
-    free(filled);
-    return status;
+    return ctn_region_release(&memory);
 }
 
 /** Return the node with free capacity to which vertex v has the most weight.
@@ -180,24 +176,20 @@ static uint32_t nearest_free_node(const ctn_map_problem_t *problem,
 
 catena_status_t ctn_map_fit(const ctn_map_problem_t *problem, uint32_t part[])
 {
-    uint32_t *held = calloc((size_t)problem->nodes + 1, sizeof(*held));
-    uint64_t *adjacent = calloc((size_t)problem->nodes + 1, sizeof(*adjacent));
-    catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (held != NULL && adjacent != NULL) {
-        for (uint32_t v = 0; v < problem->count; v++) {
+    ctn_region_t memory = {0};
+    uint32_t *held = ctn_region_take(&memory, problem->nodes, sizeof(*held));
+    uint64_t *adjacent =
+        ctn_region_take(&memory, problem->nodes, sizeof(*adjacent));
+    for (uint32_t v = 0; !memory.failed && v < problem->count; v++) {
+        held[part[v]]++;
+    }
+    for (uint32_t v = 0; !memory.failed && v < problem->count; v++) {
+        uint32_t from = part[v];
+        if (held[from] > problem->capacity[from]) {
+            part[v] = nearest_free_node(problem, part, held, adjacent, v);
+            held[from]--;
             held[part[v]]++;
         }
-        for (uint32_t v = 0; v < problem->count; v++) {
-            uint32_t from = part[v];
-            if (held[from] > problem->capacity[from]) {
-                part[v] = nearest_free_node(problem, part, held, adjacent, v);
-                held[from]--;
-                held[part[v]]++;
-            }
-        }
-        status = CATENA_OK;
     }
-    free(held);
-    free(adjacent);
-    return status;
+    return ctn_region_release(&memory);
 }

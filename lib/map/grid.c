@@ -5,57 +5,29 @@
 #include <catena/neighbor.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* ---- creation ---- */
-
-/** Return a copy of `count` integers (NULL: zeros); NULL: no memory. */
-static int *copy_of(const int *from, size_t count)
-{
-    int *copy = calloc(count + 1, sizeof(*copy));
-    if (copy != NULL && from != NULL && count > 0) {
-        memcpy(copy, from, count * sizeof(*copy));
-    }
-    return copy;
-}
 
 ctn_grid_t *ctn_grid_create(int ndims, const int *dims, const int *periods,
                             int ndirs)
 {
-    ctn_grid_t *grid = calloc(1, sizeof(*grid));
+    size_t n = (size_t)ndims;
+    size_t directions = ndirs > 0 ? (size_t)ndirs : 0;
+    ctn_grid_t *grid =
+        calloc(1, sizeof(*grid) + (3 + directions) * n * sizeof(int));
     if (grid == NULL) {
         return NULL;
     }
-    size_t n = (size_t)ndims;
     grid->ndims = ndims;
-    grid->ndirs = ndirs > 0 ? ndirs : 0;
-    grid->dims = copy_of(dims, n);
-    grid->periods = copy_of(periods, n);
-    grid->coords = copy_of(NULL, n);
-    grid->displacements = ndirs >= 0 ? copy_of(NULL, (size_t)ndirs * n) : NULL;
-    for (int d = 0; grid->periods != NULL && d < ndims; d++) {
-        grid->periods[d] = grid->periods[d] != 0;
-    }
-    if (grid->dims == NULL || grid->periods == NULL || grid->coords == NULL ||
-        (ndirs >= 0 && grid->displacements == NULL)) {
-        ctn_grid_free(grid);
-        return NULL;
+    grid->ndirs = (int)directions;
+    grid->dims = (int *)(void *)(grid + 1);
+    grid->periods = grid->dims + n;
+    grid->coords = grid->periods + n;
+    grid->displacements = ndirs >= 0 ? grid->coords + n : NULL;
+    for (size_t d = 0; d < n; d++) {
+        grid->dims[d] = dims[d];
+        grid->periods[d] = periods[d] != 0;
     }
     return grid;
 }
-
-void ctn_grid_free(ctn_grid_t *grid)
-{
-    if (grid != NULL) {
-        free(grid->dims);
-        free(grid->periods);
-        free(grid->coords);
-        free(grid->displacements);
-        free(grid);
-    }
-}
-
-/* ---- coordinates ---- */
 
 int ctn_grid_size(const ctn_grid_t *grid)
 {

@@ -21,14 +21,12 @@ typedef struct ctn_grid {
 
 #define CTN_NOT_DERIVED (-1)
 
-/** Create a grid; its coordinates and displacements are not set. NULL: no
- * memory.
+/** Create a grid in one block of memory, which the caller frees with free; its
+ * coordinates and displacements are not set. NULL: no memory.
  * @param ndirs number of displacements of a derived graph; CTN_NOT_DERIVED: it
  *              is none */
 ctn_grid_t *ctn_grid_create(int ndims, const int *dims, const int *periods,
                             int ndirs);
-/** NULL: no effect. */
-void ctn_grid_free(ctn_grid_t *grid);
 
 /** Return the number of ranks; -1: more than an int holds. */
 int ctn_grid_size(const ctn_grid_t *grid);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/region.h"
+
 enum { SHAPES = 8 }; /* number of shapes tried */
 
 /** The shape of a block. */
@@ -29,21 +31,6 @@ typedef struct cutting {
     int *side;                /* [ndims] of the current shape */
 } cutting_t;
 
-/** Return the number of edges that leave a cell; these are the directions. */
-static int directions(const ctn_grid_t *grid)
-{
-    return grid->displacements != NULL ? grid->ndirs : 2 * grid->ndims;
-}
-
-/** Return how far an edge of direction k leads along a dimension. */
-static int step_of(const ctn_grid_t *grid, int k, int dimension)
-{
-    if (grid->displacements != NULL) {
-        return grid->displacements[k * grid->ndims + dimension];
-    }
-    return k / 2 != dimension ? 0 : k % 2 == 0 ? -1 : 1;
-}
-
 /** Return the weight of the edges of direction k. */
 static uint64_t weight_of(const int weights[], int k)
 {
@@ -61,11 +48,12 @@ static uint64_t surface_of(const cutting_t *cutting)
     for (int d = 0; d < grid->ndims; d++) {
         all *= (uint64_t)cutting->side[d];
     }
-    for (int k = 0; k < directions(grid); k++) {
+    for (int k = 0; k < grid->ndirs; k++) {
         uint64_t within = 1; /* cells whose edge of direction k stays inside */
         for (int d = 0; d < grid->ndims; d++) {
             int side = cutting->side[d];
-            int64_t step = llabs((long long)step_of(grid, k, d));
+            int64_t step =
+                llabs((long long)grid->displacements[k * grid->ndims + d]);
             if (side == grid->dims[d]) {
                 step = 0;
             }
@@ -183,48 +171,48 @@ static uint32_t deal(dealing_t *dealing)
     return dealing->sorted[dealing->node];
 }
 
-/** Assign the cells of one block to nodes.
- * @param at   which block, counted in blocks along each dimension
- * @param work [2][ndims] working memory */
-static void deal_block(const ctn_grid_t *grid, const int side[], const int at[],
-                       int work[], dealing_t *dealing, uint32_t part[])
+/** Working memory: arrays of [ndims]. */
+typedef struct dealing_work {
+    int *blocks; /* number of blocks along each dimension */
+    int *at;     /* the current block */
+    int *extent; /* its extents */
+    int *cell;   /* coordinates of a cell */
+} dealing_work_t;
+
+/** Assign the cells of the block at work->at to nodes. */
+static void deal_block(const ctn_grid_t *grid, const int side[],
+                       const dealing_work_t *work, dealing_t *dealing,
+                       uint32_t part[])
 {
-    int ndims = grid->ndims;
-    int *extent = work;
-    int *within = work + ndims;
-    for (int d = 0; d < ndims; d++) {
-        int rest = grid->dims[d] - at[d] * side[d]; /* up to the border */
-        extent[d] = rest < side[d] ? rest : side[d];
+    for (int d = 0; d < grid->ndims; d++) {
+        int rest = grid->dims[d] - work->at[d] * side[d]; /* to the border */
+        work->extent[d] = rest < side[d] ? rest : side[d];
     }
-    uint64_t cells = volume(ndims, extent);
+    uint64_t cells = volume(grid->ndims, work->extent);
     for (uint64_t k = 0; k < cells; k++) {
-        walk(ndims, extent, k, within);
-        uint64_t cell = 0;
-        for (int d = 0; d < ndims; d++) {
-            cell = cell * (uint64_t)grid->dims[d] +
-                   (uint64_t)(at[d] * side[d] + within[d]);
+        walk(grid->ndims, work->extent, k, work->cell);
+        for (int d = 0; d < grid->ndims; d++) {
+            work->cell[d] += work->at[d] * side[d];
         }
-        part[cell] = deal(dealing);
+        part[ctn_grid_rank(grid, work->cell, NULL, 1)] = deal(dealing);
     }
 }
 
 /** Assign the cells to nodes block by block, then the vertices outside of the
- * grid. `work`: [4][ndims] working memory. */
+ * grid. */
 static void deal_all(const ctn_map_problem_t *problem, const ctn_grid_t *grid,
-                     const int side[], const uint32_t sorted[], int work[],
-                     uint32_t part[])
+                     const int side[], const uint32_t sorted[],
+                     const dealing_work_t *work, uint32_t part[])
 {
     int ndims = grid->ndims;
-    int *blocks = work;
-    int *at = work + ndims;
     dealing_t dealing = {.problem = problem, .sorted = sorted};
     for (int d = 0; d < ndims; d++) {
-        blocks[d] = (grid->dims[d] + side[d] - 1) / side[d];
+        work->blocks[d] = (grid->dims[d] + side[d] - 1) / side[d];
     }
-    uint64_t count = volume(ndims, blocks);
+    uint64_t count = volume(ndims, work->blocks);
     for (uint64_t k = 0; k < count; k++) {
-        walk(ndims, blocks, k, at);
-        deal_block(grid, side, at, work + 2 * ndims, &dealing, part);
+        walk(ndims, work->blocks, k, work->at);
+        deal_block(grid, side, work, &dealing, part);
     }
     for (uint64_t v = volume(ndims, grid->dims); v < problem->count; v++) {
         part[v] = deal(&dealing);
@@ -236,29 +224,32 @@ static void deal_all(const ctn_map_problem_t *problem, const ctn_grid_t *grid,
 static catena_status_t deal_best(const ctn_map_problem_t *problem,
                                  const cutting_t *cutting, uint32_t part[])
 {
-    const ctn_grid_t *grid = cutting->grid;
     size_t bytes = problem->count * sizeof(uint32_t);
-    uint32_t *sorted = malloc((problem->nodes + 1) * sizeof(*sorted));
-    uint32_t *trial = malloc(bytes + 1);
-    int *work = malloc((4 * (size_t)grid->ndims + 1) * sizeof(*work));
-    catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (sorted != NULL && trial != NULL && work != NULL) {
-        order_nodes(problem, sorted);
-        uint64_t least = UINT64_MAX;
-        for (uint32_t i = 0; i < cutting->shapes; i++) {
-            deal_all(problem, grid, cutting->best[i].side, sorted, work, trial);
-            uint64_t between = ctn_map_cut_weight(problem, trial);
-            if (between < least) {
-                memcpy(part, trial, bytes);
-                least = between;
-            }
-        }
-        status = CATENA_OK;
+    ctn_region_t memory = {0};
+    uint32_t *sorted =
+        ctn_region_take(&memory, problem->nodes, sizeof(*sorted));
+    uint32_t *trial = ctn_region_take(&memory, bytes, 1);
+    dealing_work_t work;
+    int **const arrays[] = {&work.blocks, &work.at, &work.extent, &work.cell};
+    for (size_t i = 0; i < 4; i++) {
+        *arrays[i] =
+            ctn_region_take(&memory, (size_t)cutting->grid->ndims, sizeof(int));
     }
-    free(sorted);
-    free(trial);
-    free(work);
-    return status;
+    if (memory.failed) {
+        return ctn_region_release(&memory);
+    }
+    order_nodes(problem, sorted);
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < cutting->shapes; i++) {
+        deal_all(problem, cutting->grid, cutting->best[i].side, sorted, &work,
+                 trial);
+        uint64_t between = ctn_map_cut_weight(problem, trial);
+        if (between < least) {
+            memcpy(part, trial, bytes);
+            least = between;
+        }
+    }
+    return ctn_region_release(&memory);
 }
 
 /** Return how many cells a block should have: as many as the largest node has
@@ -272,9 +263,11 @@ static uint64_t cells_of(const ctn_map_problem_t *problem)
     return most;
 }
 
-catena_status_t ctn_map_blocks(const ctn_map_problem_t *problem,
-                               const ctn_grid_t *grid, const int weights[],
-                               uint32_t part[])
+/** Build mappings whose nodes are blocks of a grid, and take the best.
+ * `weights` as of ctn_map_grid; the grid has displacements. */
+static catena_status_t map_blocks(const ctn_map_problem_t *problem,
+                                  const ctn_grid_t *grid, const int weights[],
+                                  uint32_t part[])
 {
     size_t ndims = (size_t)grid->ndims;
     int *sides = calloc((SHAPES + 1) * ndims + 1, sizeof(*sides));
@@ -298,27 +291,6 @@ catena_status_t ctn_map_blocks(const ctn_map_problem_t *problem,
     return status;
 }
 
-/** Find the neighbor of the cell with coordinates at[] in direction k.
- * @param[out] cell its rank in the grid
- * @return false: it is outside of the grid */
-static bool neighbor_of(const ctn_grid_t *grid, const int at[], int k,
-                        uint32_t *cell)
-{
-    uint64_t to = 0;
-    for (int d = 0; d < grid->ndims; d++) {
-        int64_t size = grid->dims[d];
-        int64_t c = (int64_t)at[d] + step_of(grid, k, d);
-        if (grid->periods[d]) {
-            c = (c % size + size) % size;
-        } else if (c < 0 || c >= size) {
-            return false;
-        }
-        to = to * (uint64_t)size + (uint64_t)c;
-    }
-    *cell = (uint32_t)to;
-    return true;
-}
-
 /** List all edges of the grid. `at`: [ndims] working memory. @return their
  * number */
 static size_t list_edges(const ctn_grid_t *grid, const int weights[], int at[],
@@ -326,47 +298,60 @@ static size_t list_edges(const ctn_grid_t *grid, const int weights[], int at[],
 {
     size_t edges = 0;
     uint64_t cells = volume(grid->ndims, grid->dims);
-    for (uint64_t cell = 0; cell < cells; cell++) {
-        uint64_t rest = cell;
-        for (int d = grid->ndims; d-- > 0;) {
-            at[d] = (int)(rest % (uint64_t)grid->dims[d]);
-            rest /= (uint64_t)grid->dims[d];
-        }
-        for (int k = 0; k < directions(grid); k++) {
-            uint32_t to;
-            if (neighbor_of(grid, at, k, &to)) {
+    for (uint32_t cell = 0; cell < cells; cell++) {
+        ctn_grid_coords(grid, (int)cell, grid->ndims, at);
+        for (int k = 0; k < grid->ndirs; k++) {
+            int to = ctn_grid_rank(grid, at,
+                                   &grid->displacements[k * grid->ndims], 1);
+            if (to >= 0) {
                 edge[edges++] =
-                    (ctn_map_edge_t){(uint32_t)cell, to, weight_of(weights, k)};
+                    (ctn_map_edge_t){cell, (uint32_t)to, weight_of(weights, k)};
             }
         }
     }
     return edges;
 }
 
+/** Give a grid without displacements those to the next cells along each
+ * dimension. `steps`: [2 * ndims][ndims], zero */
+static void set_steps(ctn_grid_t *grid, int steps[])
+{
+    grid->ndirs = 2 * grid->ndims;
+    grid->displacements = steps;
+    for (int k = 0; k < grid->ndirs; k++) {
+        steps[k * grid->ndims + k / 2] = k % 2 == 0 ? -1 : 1;
+    }
+}
+
 catena_status_t ctn_map_grid(uint32_t count, const uint32_t node[],
-                             const ctn_grid_t *grid, const int weights[],
+                             const ctn_grid_t *given, const int weights[],
                              uint32_t place[], uint64_t *before,
                              uint64_t *after)
 {
-    size_t most = volume(grid->ndims, grid->dims) * (size_t)directions(grid);
-    ctn_map_edge_t *edge = malloc((most + 1) * sizeof(*edge));
-    int *at = malloc(((size_t)grid->ndims + 1) * sizeof(*at));
-    uint32_t *part = malloc(((size_t)count + 1) * sizeof(*part));
-    ctn_map_problem_t problem = {0};
-    catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (edge != NULL && at != NULL && part != NULL) {
-        size_t edges = list_edges(grid, weights, at, edge);
-        status = ctn_map_open(&problem, count, node, edges, edge);
+    ctn_grid_t grid = *given;
+    size_t ndims = (size_t)grid.ndims;
+    ctn_region_t memory = {0};
+    int *steps = ctn_region_take(&memory, 2 * ndims * ndims, sizeof(*steps));
+    int *at = ctn_region_take(&memory, ndims, sizeof(*at));
+    uint32_t *part = ctn_region_take(&memory, count, sizeof(*part));
+    if (steps != NULL && grid.displacements == NULL) {
+        set_steps(&grid, steps);
     }
-    free(edge);
-    free(at);
+    size_t most = volume(grid.ndims, grid.dims) * (size_t)grid.ndirs;
+    ctn_map_edge_t *edge = ctn_region_take(&memory, most, sizeof(*edge));
+    if (memory.failed) {
+        return ctn_region_release(&memory);
+    }
+    ctn_map_problem_t problem;
+    size_t edges = list_edges(&grid, weights, at, edge);
+    catena_status_t status = ctn_map_open(&problem, count, node, edges, edge);
     if (status == CATENA_OK) {
-        status = ctn_map_blocks(&problem, grid, weights, part);
+        status = map_blocks(&problem, &grid, weights, part);
     }
     if (status == CATENA_OK) {
         status = ctn_map_place(&problem, part, place, before, after);
     }
     ctn_map_close(&problem);
-    free(part);
+    (void)ctn_region_release(&memory);
     return status;
 }

@@ -1,6 +1,5 @@
 #include "map/map.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/random.h"
@@ -56,15 +55,11 @@ static void merge_rows(ctn_map_problem_t *problem, size_t seen[])
 }
 
 /** Build the rows from a list of edges. Edges from a vertex to itself and
- * without weight are left out. */
-static catena_status_t make_rows(ctn_map_problem_t *problem, size_t edges,
-                                 const ctn_map_edge_t edge[])
+ * without weight are left out. `work`: [count], zero. */
+static void make_rows(ctn_map_problem_t *problem, size_t edges,
+                      const ctn_map_edge_t edge[], size_t work[])
 {
     uint32_t count = problem->count;
-    size_t *work = calloc((size_t)count + 1, sizeof(*work));
-    if (work == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
     for (size_t i = 0; i < edges; i++) {
         if (edge[i].from != edge[i].to && edge[i].weight > 0) {
             problem->first[edge[i].from + 1]++;
@@ -78,8 +73,6 @@ static catena_status_t make_rows(ctn_map_problem_t *problem, size_t edges,
     fill_rows(problem, edges, edge, work);
     memset(work, 0, count * sizeof(*work));
     merge_rows(problem, work);
-    free(work);
-    return CATENA_OK;
 }
 
 catena_status_t ctn_map_open(ctn_map_problem_t *problem, uint32_t count,
@@ -92,32 +85,28 @@ catena_status_t ctn_map_open(ctn_map_problem_t *problem, uint32_t count,
             problem->nodes = node[i] + 1;
         }
     }
+    ctn_region_t *memory = &problem->memory;
     problem->capacity =
-        calloc((size_t)problem->nodes + 1, sizeof(*problem->capacity));
-    problem->first = calloc((size_t)count + 1, sizeof(*problem->first));
-    problem->to = malloc((2 * edges + 1) * sizeof(*problem->to));
-    problem->weight = malloc((2 * edges + 1) * sizeof(*problem->weight));
-    catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (problem->capacity != NULL && problem->first != NULL &&
-        problem->to != NULL && problem->weight != NULL) {
-        for (uint32_t i = 0; i < count; i++) {
-            problem->capacity[node[i]]++;
-        }
-        status = make_rows(problem, edges, edge);
+        ctn_region_take(memory, problem->nodes, sizeof(*problem->capacity));
+    problem->first =
+        ctn_region_take(memory, (size_t)count + 1, sizeof(*problem->first));
+    problem->to = ctn_region_take(memory, 2 * edges, sizeof(*problem->to));
+    problem->weight =
+        ctn_region_take(memory, 2 * edges, sizeof(*problem->weight));
+    size_t *work = ctn_region_take(memory, count, sizeof(*work));
+    if (memory->failed) {
+        return ctn_region_release(memory);
     }
-    if (status != CATENA_OK) {
-        ctn_map_close(problem);
+    for (uint32_t i = 0; i < count; i++) {
+        problem->capacity[node[i]]++;
     }
-    return status;
+    make_rows(problem, edges, edge, work);
+    return CATENA_OK;
 }
 
 void ctn_map_close(ctn_map_problem_t *problem)
 {
-    free(problem->capacity);
-    free(problem->first);
-    free(problem->to);
-    free(problem->weight);
-    *problem = (ctn_map_problem_t){0};
+    (void)ctn_region_release(&problem->memory);
 }
 
 uint64_t ctn_map_cut_weight(const ctn_map_problem_t *problem,
@@ -143,13 +132,13 @@ static catena_status_t place_all(const ctn_map_problem_t *problem,
     /* remaining[] has capacity[b] entries for node b; the remaining vertices of
      * the node are the last of these. next[b + 1]: index of the first of them
      * that no process has taken yet. */
-    uint32_t *next = calloc((size_t)problem->nodes + 1, sizeof(*next));
+    ctn_region_t memory = {0};
+    uint32_t *next =
+        ctn_region_take(&memory, (size_t)problem->nodes + 1, sizeof(*next));
     uint32_t *remaining =
-        malloc(((size_t)problem->count + 1) * sizeof(*remaining));
-    if (next == NULL || remaining == NULL) {
-        free(next);
-        free(remaining);
-        return CATENA_ERR_NO_MEMORY;
+        ctn_region_take(&memory, problem->count, sizeof(*remaining));
+    if (memory.failed) {
+        return ctn_region_release(&memory);
     }
     for (uint32_t b = 0; b < problem->nodes; b++) {
         next[b + 1] = next[b] + problem->capacity[b];
@@ -163,9 +152,7 @@ static catena_status_t place_all(const ctn_map_problem_t *problem,
         uint32_t b = problem->node[i];
         place[i] = part[i] == b ? i : remaining[next[b + 1]++];
     }
-    free(next);
-    free(remaining);
-    return CATENA_OK;
+    return ctn_region_release(&memory);
 }
 
 /** Refine `part`, and copy it to `best` if it is better.
@@ -221,17 +208,17 @@ catena_status_t ctn_map_place(const ctn_map_problem_t *problem, uint32_t hint[],
                               uint64_t *after)
 {
     size_t bytes = problem->count * sizeof(uint32_t);
-    uint32_t *part = malloc(bytes + 1);
-    uint32_t *best = malloc(bytes + 1);
-    catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (part == NULL || best == NULL) {
-        goto out;
+    ctn_region_t memory = {0};
+    uint32_t *part = ctn_region_take(&memory, bytes, 1);
+    uint32_t *best = ctn_region_take(&memory, bytes, 1);
+    if (memory.failed) {
+        return ctn_region_release(&memory);
     }
     memcpy(best, problem->node, bytes);
     memcpy(part, problem->node, bytes);
     *before = ctn_map_cut_weight(problem, best);
     *after = *before;
-    status = try_mapping(problem, part, best, after);
+    catena_status_t status = try_mapping(problem, part, best, after);
     if (status == CATENA_OK && hint != NULL) {
         status = try_mapping(problem, hint, best, after);
     }
@@ -253,9 +240,7 @@ catena_status_t ctn_map_place(const ctn_map_problem_t *problem, uint32_t hint[],
     if (status == CATENA_OK) {
         status = place_all(problem, best, place);
     }
-out:
-    free(part);
-    free(best);
+    (void)ctn_region_release(&memory);
     return status;
 }
 

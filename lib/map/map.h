@@ -7,6 +7,7 @@
 
 #include <catena/status.h>
 
+#include "core/region.h"
 #include "map/grid.h"
 
 /* Maps processes to the vertices of a graph so that little traffic crosses
@@ -35,6 +36,7 @@ typedef struct ctn_map_problem {
     size_t *first;
     uint32_t *to;
     uint64_t *weight;
+    ctn_region_t memory; /* of the arrays */
 } ctn_map_problem_t;
 
 /** Map all processes of a graph; never worse than the initial mapping.
@@ -89,12 +91,6 @@ bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[]);
 
 /** Repair a mapping that puts more vertices on a node than its capacity. */
 catena_status_t ctn_map_fit(const ctn_map_problem_t *problem, uint32_t part[]);
-
-/** Build mappings whose nodes are blocks of a grid (ORD-3), and take the best.
- * `weights` as of ctn_map_grid. */
-catena_status_t ctn_map_blocks(const ctn_map_problem_t *problem,
-                               const ctn_grid_t *grid, const int weights[],
-                               uint32_t part[]);
 
 /** Refine several mappings, take the best, and assign vertices to processes.
  * Other arguments as of ctn_map_graph.

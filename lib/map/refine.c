@@ -9,8 +9,9 @@
 
 #include "map/map.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "core/region.h"
 
 enum {
     PASSES = 16,        /* over all pairs of nodes; few are needed */
@@ -201,35 +202,6 @@ static int64_t refine_with(work_t *work, uint32_t a)
     return gained;
 }
 
-static bool allocate(work_t *work)
-{
-    size_t count = (size_t)work->problem->count + 1;
-    size_t nodes = (size_t)work->problem->nodes + 1;
-    work->begin = calloc(nodes, sizeof(*work->begin));
-    work->met = calloc(nodes, sizeof(*work->met));
-    work->member = malloc(count * sizeof(*work->member));
-    work->at = malloc(count * sizeof(*work->at));
-    work->gain = malloc(count * sizeof(*work->gain));
-    work->mutual = calloc(count, sizeof(*work->mutual));
-    work->moved = malloc(count * sizeof(*work->moved));
-    work->swap = malloc(count * sizeof(*work->swap));
-    return work->begin != NULL && work->met != NULL && work->member != NULL &&
-           work->at != NULL && work->gain != NULL && work->mutual != NULL &&
-           work->moved != NULL && work->swap != NULL;
-}
-
-static void free_memory(work_t *work)
-{
-    free(work->begin);
-    free(work->met);
-    free(work->member);
-    free(work->at);
-    free(work->gain);
-    free(work->mutual);
-    free(work->moved);
-    free(work->swap);
-}
-
 /** List the vertices of each node in work->member. */
 static void list_members(work_t *work)
 {
@@ -246,22 +218,39 @@ static void list_members(work_t *work)
     }
 }
 
+/** Refine the mapping; all memory is there. */
+static void refine(work_t *work)
+{
+    list_members(work);
+    int64_t gained = 1;
+    for (int pass = 0; pass < PASSES && gained > 0; pass++) {
+        gained = 0;
+        for (uint32_t a = 0; a < work->problem->nodes; a++) {
+            gained += refine_with(work, a);
+        }
+    }
+}
+
 catena_status_t ctn_map_refine(const ctn_map_problem_t *problem,
                                uint32_t part[])
 {
-    work_t work = {.problem = problem, .part = part};
-    catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (allocate(&work)) {
-        list_members(&work);
-        int64_t gained = 1;
-        for (int pass = 0; pass < PASSES && gained > 0; pass++) {
-            gained = 0;
-            for (uint32_t a = 0; a < problem->nodes; a++) {
-                gained += refine_with(&work, a);
-            }
-        }
-        status = CATENA_OK;
+    size_t count = problem->count;
+    size_t nodes = problem->nodes;
+    ctn_region_t memory = {0};
+    work_t work = {
+        .problem = problem,
+        .part = part,
+        .begin = ctn_region_take(&memory, nodes + 1, sizeof(*work.begin)),
+        .member = ctn_region_take(&memory, count, sizeof(*work.member)),
+        .at = ctn_region_take(&memory, count, sizeof(*work.at)),
+        .gain = ctn_region_take(&memory, count, sizeof(*work.gain)),
+        .mutual = ctn_region_take(&memory, count, sizeof(*work.mutual)),
+        .moved = ctn_region_take(&memory, count, sizeof(*work.moved)),
+        .met = ctn_region_take(&memory, nodes, sizeof(*work.met)),
+        .swap = ctn_region_take(&memory, count, sizeof(*work.swap)),
+    };
+    if (!memory.failed) {
+        refine(&work);
     }
-    free_memory(&work);
-    return status;
+    return ctn_region_release(&memory);
 }

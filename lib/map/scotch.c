@@ -7,9 +7,10 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <scotch/scotch.h>
+
+#include "core/region.h"
 
 typedef struct mapping {
     const ctn_map_problem_t *problem;
@@ -21,30 +22,6 @@ typedef struct mapping {
     SCOTCH_Num *weight;
     SCOTCH_Num *capacity;
 } mapping_t;
-
-static bool allocate(mapping_t *mapping)
-{
-    const ctn_map_problem_t *problem = mapping->problem;
-    size_t edges = problem->first[problem->count];
-    mapping->part = calloc((size_t)problem->count + 1, sizeof(SCOTCH_Num));
-    mapping->first = malloc(((size_t)problem->count + 1) * sizeof(SCOTCH_Num));
-    mapping->to = malloc((edges + 1) * sizeof(SCOTCH_Num));
-    mapping->weight = malloc((edges + 1) * sizeof(SCOTCH_Num));
-    mapping->capacity =
-        malloc(((size_t)problem->nodes + 1) * sizeof(SCOTCH_Num));
-    return mapping->part != NULL && mapping->first != NULL &&
-           mapping->to != NULL && mapping->weight != NULL &&
-           mapping->capacity != NULL;
-}
-
-static void free_memory(mapping_t *mapping)
-{
-    free(mapping->part);
-    free(mapping->first);
-    free(mapping->to);
-    free(mapping->weight);
-    free(mapping->capacity);
-}
 
 /** Convert the problem. SCOTCH sums all weights in an integer that may have 32
  * bits. So they are scaled down if their sum is more than half of its range;
@@ -125,14 +102,24 @@ static void *map_graph(void *argument)
 bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[])
 {
     size_t edges = problem->first[problem->count];
-    mapping_t mapping = {.problem = problem};
     if (problem->nodes < 2 || edges == 0 || edges > INT32_MAX / 4) {
         return false;
     }
+    size_t count = problem->count;
+    size_t one = sizeof(SCOTCH_Num);
+    ctn_region_t memory = {0};
+    mapping_t mapping = {
+        .problem = problem,
+        .part = ctn_region_take(&memory, count, one),
+        .first = ctn_region_take(&memory, count + 1, one),
+        .to = ctn_region_take(&memory, edges, one),
+        .weight = ctn_region_take(&memory, edges, one),
+        .capacity = ctn_region_take(&memory, problem->nodes, one),
+    };
     /* SCOTCH recurses and has large variables. The stack of a simulated rank is
      * too small for it, so it runs in a thread of its own. */
     pthread_t thread;
-    if (allocate(&mapping)) {
+    if (!memory.failed) {
         fill_in(&mapping);
         if (pthread_create(&thread, NULL, map_graph, &mapping) == 0) {
             (void)pthread_join(thread, NULL);
@@ -143,6 +130,6 @@ bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[])
         mapping.done = to < problem->nodes;
         part[v] = mapping.done ? to : part[v];
     }
-    free_memory(&mapping);
+    (void)ctn_region_release(&memory);
     return mapping.done;
 }

@@ -137,7 +137,7 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
     free(neighborhood->in);
     ctn_exec_free(neighborhood->exec, neighborhood->memory);
     ctn_refcount_drop(neighborhood->users);
-    ctn_grid_free(neighborhood->grid);
+    free(neighborhood->grid);
     free(neighborhood);
 }
 
@@ -321,7 +321,7 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
     if (made != NULL) {
         ctn_group_attach(made->group, &made->attachment);
     } else {
-        ctn_grid_free(graph->grid);
+        free(graph->grid);
     }
     if (status == CATENA_OK) {
         *out = made;

@@ -179,13 +179,13 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     }
     status = agree_on_size(own, status, size);
     if (status != CATENA_OK) {
-        ctn_grid_free(grid);
+        free(grid);
         (void)catena_group_free(&own);
         return status;
     }
     status = first_ranks(own, size, &own);
     if (status != CATENA_OK) {
-        ctn_grid_free(grid);
+        free(grid);
         return status;
     }
     catena_neighborhood_t *made = NULL;
@@ -194,7 +194,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
             with_reorder(__func__, own, info, reorder, &status);
         status = make(own, grid, CATENA_UNWEIGHTED, &own_info, status, &made);
     } else { /* beyond the grid */
-        ctn_grid_free(grid);
+        free(grid);
     }
     return hand_out(group, status, made, out);
 }

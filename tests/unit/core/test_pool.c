@@ -1,10 +1,12 @@
 /* Pools of objects of one size. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "core/pool.h"
+#include "core/region.h"
 
 #include "unit/unit.h"
 
@@ -99,9 +101,32 @@ START_TEST(no_memory)
 }
 END_TEST
 
+/** A region: zeroed items, nothing for absurd counts, and then a failure. */
+START_TEST(regions_release_all)
+{
+    ctn_region_t region = {0};
+    for (size_t count = 0; count < 100; count++) {
+        unsigned char *item = ctn_region_take(&region, count, 24);
+        ck_assert_ptr_nonnull(item);
+        ck_assert_uint_eq((uintptr_t)item % _Alignof(max_align_t), 0);
+        for (size_t i = 0; i < 24 * count; i++) {
+            ck_assert_uint_eq(item[i], 0);
+        }
+        memset(item, 0xff, 24 * count);
+    }
+    ck_assert_int_eq(ctn_region_release(&region), CATENA_OK);
+    ck_assert_ptr_null(ctn_region_take(&region, SIZE_MAX / 8, 9));
+    ck_assert(region.failed);
+    ck_assert_ptr_nonnull(ctn_region_take(&region, 1, 8));
+    ck_assert_int_eq(ctn_region_release(&region), CATENA_ERR_NO_MEMORY);
+    ck_assert_int_eq(ctn_region_release(&region), CATENA_OK);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, objects_return);
+    tcase_add_test(tcase, regions_release_all);
     tcase_add_test(tcase, visits_free_and_used);
     tcase_add_test(tcase, memory_of_the_caller);
     tcase_add_test(tcase, no_memory);
