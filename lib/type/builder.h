@@ -1,6 +1,7 @@
 #ifndef CTN_TYPE_BUILDER_H
 #define CTN_TYPE_BUILDER_H
 
+#include "core/region.h"
 #include "type/datatype.h"
 
 /* A derived type is built in steps: begin, add levels from the lowest up,
@@ -73,19 +74,43 @@ bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride);
 bool ctn_bounds_add(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
                     ptrdiff_t displacement, size_t length, ptrdiff_t extent);
 
-/** Blocks of consecutive elements, as given to a constructor. */
+/** Blocks of consecutive elements at displacements, from which a type is built.
+ * Empty blocks are left out, and a block that continues the one before it is
+ * merged with that. */
 typedef struct ctn_type_blocks {
-    size_t count;                   /* number of blocks */
-    const size_t *lengths;          /* [count] elements; NULL: `length` each */
-    size_t length;                  /* elements */
-    const ptrdiff_t *displacements; /* [count], in units of `unit` bytes */
-    ptrdiff_t unit;
+    const ctn_type_t *old;   /* that the type derives from if it has no data */
+    bool flatten;            /* replace contiguous elements by bytes, and an
+                                element of a struct type by its members */
+    size_t count;            /* number of blocks */
+    const ctn_type_t **type; /* [count], likewise the next two */
+    size_t *length;          /* elements */
+    ptrdiff_t *displacement; /* bytes from the base */
+    bool mixed;              /* blocks have several types */
+    bool overflow;        /* a length or displacement does not fit its type */
+    ctn_fixed_t element;  /* fixed type of all data; or mixed */
+    size_t bytes;         /* of the stream */
+    bool bounded;         /* `markers` are set */
+    ctn_bounds_t markers; /* MPI's lower and upper bound of the type */
+    ctn_bounds_t data;    /* its true bounds; set if bytes > 0 */
+    ctn_region_t memory;  /* of the arrays */
 } ctn_type_blocks_t;
 
-/** Build a type of blocks of elements of `old`, in this order. The caller calls
- * ctn_type_builder_finish. */
-ctn_type_builder_t ctn_type_builder_indexed(const char *name,
-                                            const ctn_type_blocks_t *blocks,
-                                            const ctn_type_t *old);
+/** Begin a list of at most `most` blocks. If there is no memory,
+ * blocks->memory.failed is set, and no block may be added. */
+void ctn_type_blocks_open(ctn_type_blocks_t *blocks, const ctn_type_t *old,
+                          size_t most, bool flatten);
+
+/** Add a block. @param displacement in units of `unit` bytes */
+void ctn_type_blocks_add(ctn_type_blocks_t *blocks, const ctn_type_t *type,
+                         size_t length, ptrdiff_t displacement, ptrdiff_t unit);
+
+/** Build the type, and release the list. */
+catena_status_t ctn_type_blocks_build(const char *name,
+                                      ctn_type_blocks_t *blocks,
+                                      catena_type_t *out);
+
+/** Whether a type is a struct that one level of members describes, so that
+ * these can replace an element of it. */
+bool ctn_type_is_struct(const ctn_type_t *type);
 
 #endif

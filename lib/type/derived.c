@@ -1,5 +1,5 @@
 /* Constructors of derived types with regular spacing, and resized and dup: all
- * except the indexed types (indexed.c) and struct (struct.c). */
+ * except the indexed types and struct (indexed.c). */
 
 #include "core/refuse.h"
 #include "type/builder.h"
