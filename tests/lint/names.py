@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 """Rules for names in the library: prints a line for each violation.
 
-usage: tests/lint/names.py words|types|layers FILE...
+usage: tests/lint/names.py [words|types|layers FILE...]
+
+Without arguments all rules are applied to all files of the library, and the
+status is 1 if there is a violation.
 
 words   identifiers made of words for which docs/architecture.md has another
 types   types and structs that are defined in two files
 layers  includes of a higher layer, and names of its things: identifiers,
         members of structs, strings
 """
+import contextlib
+import io
 import re
+import subprocess
 import sys
 from collections import defaultdict
 
@@ -200,8 +206,23 @@ def layers(paths):
         named(path, above, strings(path), 'string')
 
 
+def check_all(rules):
+    """Apply all rules to the library; return 1 if one is violated."""
+    files = subprocess.run(['git', 'ls-files', 'lib/*.[ch]',
+                            'transports/*.[ch]'], check=True,
+                           capture_output=True, text=True).stdout.split()
+    lines = io.StringIO()
+    with contextlib.redirect_stdout(lines):
+        for rule in rules.values():
+            rule(files)
+    print(lines.getvalue(), end='')
+    return int(lines.getvalue() != '')
+
+
 def main():
     rules = {'words': words, 'types': types, 'layers': layers}
+    if len(sys.argv) == 1:
+        sys.exit(check_all(rules))
     if len(sys.argv) < 3 or sys.argv[1] not in rules:
         sys.exit(__doc__)
     rules[sys.argv[1]](sys.argv[2:])
