@@ -30,7 +30,7 @@ static inline bool ctn_inline_begin(ctn_exec_t *exec, ctn_sequence_t *sequence,
 {
     if (!ctn_inline_possible(exec, sequence) ||
         ctn_sequence_epoch_due(sequence) ||
-        !ctn_sequence_may_run(sequence, sequence->started)) {
+        !ctn_sequence_is_free(sequence, sequence->started)) {
         return false;
     }
     *seq = sequence->started++;

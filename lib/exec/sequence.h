@@ -165,17 +165,11 @@ static inline bool ctn_sequence_has_epochs(const ctn_sequence_t *sequence)
     return sequence->slots != NULL && sequence->hooks != NULL;
 }
 
-/** Whether operation `seq` may run: fewer than `flight` operations are under
- * way, it does not belong to the epoch barriers or all operations before it are
- * complete, and its generation is free on all ranks (exec/generations.h). */
-static inline bool ctn_sequence_may_run(const ctn_sequence_t *sequence,
+/** Whether the generation of operation `seq` is free on all ranks
+ * (exec/generations.h). */
+static inline bool ctn_sequence_is_free(const ctn_sequence_t *sequence,
                                         uint64_t seq)
 {
-    if (seq >= sequence->complete + sequence->flight ||
-        (ctn_epoch_place(seq) <= CTN_EPOCH_BARRIERS &&
-         seq != sequence->complete && ctn_sequence_has_epochs(sequence))) {
-        return false;
-    }
     bool is_free =
         sequence->without_generations ||
         seq + sequence->flight < sequence->synchronized + sequence->generations;
@@ -183,11 +177,23 @@ static inline bool ctn_sequence_may_run(const ctn_sequence_t *sequence,
     return is_free;
 }
 
+/** Whether operation `seq` may run: fewer than `flight` operations are under
+ * way, it does not belong to the epoch barriers or all operations before it are
+ * complete, and its generation is free. */
+static inline bool ctn_sequence_may_run(const ctn_sequence_t *sequence,
+                                        uint64_t seq)
+{
+    return seq < sequence->complete + sequence->flight &&
+           (seq == sequence->complete || !ctn_sequence_has_epochs(sequence) ||
+            ctn_epoch_place(seq) > CTN_EPOCH_BARRIERS) &&
+           ctn_sequence_is_free(sequence, seq);
+}
+
 /** Whether the next operation is an epoch barrier. */
 static inline bool ctn_sequence_epoch_due(const ctn_sequence_t *sequence)
 {
-    return ctn_epoch_place(sequence->started) < CTN_EPOCH_BARRIERS &&
-           ctn_sequence_has_epochs(sequence);
+    return ctn_sequence_has_epochs(sequence) &&
+           ctn_epoch_place(sequence->started) < CTN_EPOCH_BARRIERS;
 }
 
 /** Called when operation `seq` begins: if it is epoch barrier B or C, zero old

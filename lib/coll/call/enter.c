@@ -36,8 +36,6 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
         hierarchy != NULL
             ? ctn_hierarchy_single(hierarchy, group->chain.place.size)
             : NULL;
-    basic->algorithm = config->algorithm;
-    basic->blocking = true;
     if (module == NULL || module->bcol->run_inline == NULL ||
         !module->bcol->run_inline(module, composition->single_level_kind, basic,
                                   status)) {
@@ -45,53 +43,6 @@ CTN_HOT static bool run_level_inline(const catena_group_t *group,
     }
     ctn_ml_record_inline(config, composition, hierarchy, basic->bytes);
     return true;
-}
-
-/** As run_level_inline, for a collective of a vector that fits one chunk. */
-CTN_HOT static bool run_vector_inline(const ctn_composition_t *composition,
-                                      const catena_group_t *group,
-                                      const ctn_operands_t *operands,
-                                      ctn_ml_config_t *config, bool in_order,
-                                      catena_status_t *status)
-{
-    const ctn_blocks_t *in = composition->collective->send == CTN_SIDE_NONE
-                                 ? &operands->recv
-                                 : &operands->send;
-    if ((in->type != NULL && !in->type->dense) || in->bytes > CTN_CHUNK_BYTES) {
-        return false;
-    }
-    ctn_basic_coll_t basic = {
-        .root = operands->root, /* member i is rank i, see run_level_inline */
-        .in = in->base,
-        .out = operands->recv.base,
-        .bytes = in->bytes,
-        .by = operands->by,
-        .chunks = 1,
-    };
-    return run_level_inline(group, composition, config, in_order, &basic,
-                            status);
-}
-
-/** As run_level_inline, for a collective of blocks. */
-CTN_HOT static bool run_blocks_inline(const ctn_call_t *call,
-                                      ctn_ml_config_t *config,
-                                      catena_status_t *status)
-{
-    const ctn_composition_t *composition = call->composition;
-    ctn_basic_coll_t basic = {
-        .root = call->root,
-        .in = call->in.base,
-        .out = call->out.base,
-        .bytes = call->in.bytes,
-        .by = call->by,
-        .chunks = 1,
-    };
-    return call->in.type == NULL && call->in.bytes <= CTN_CHUNK_BYTES &&
-           config->hierarchy->levels == 1 &&
-           composition->single_level_basic != NULL &&
-           composition->single_level_basic(call, config, &basic) &&
-           run_level_inline(call->group, composition, config, call->in_order,
-                            &basic, status);
 }
 
 /* ---- from operands to a call ---- */
@@ -266,13 +217,13 @@ run_blocking(const ctn_composition_t *composition, catena_group_t *group,
     if (status != CATENA_OK) {
         return ctn_exec_result(group->exec, status);
     }
-    if (composition->vector && run_vector_inline(composition, group, operands,
-                                                 config, in_order, &status)) {
-        return status;
-    }
     set_call(composition, group, operands, &call);
     call.blocking = true;
-    if (!composition->vector && run_blocks_inline(&call, config, &status)) {
+    ctn_basic_coll_t basic;
+    if (config->hierarchy->levels == 1 &&
+        ctn_ml_single(&call, config, &basic) &&
+        run_level_inline(group, composition, config, in_order, &basic,
+                         &status)) {
         return status;
     }
     if (in_order) {
@@ -303,48 +254,71 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
     return CATENA_OK;
 }
 
-/** Run a short blocking call inline without ctn_arguments_check: a vector of a
- * predefined type, and no CATENA_IN_PLACE. This takes fewer instructions than
- * the check. Without it, in paired runs of 2 ranks up to 256 B, bcast
- * takes 1.18 times as long, allreduce 1.1 times.
+/** Whether a side is one that run_plain_inline takes. */
+static inline bool is_plain(const ctn_coll_side_t *side)
+{
+    return side->type != NULL && !side->type->derived &&
+           side->count - 1 < CTN_CHUNK_BYTES / side->type->bytes &&
+           ctn_is_buffer(side->buffer);
+}
+
+/** Run a short blocking call inline without ctn_arguments_check: a vector, or
+ * blocks of one length, of a predefined type, and no CATENA_IN_PLACE. This
+ * takes fewer instructions than the check. Without it, in paired runs of 2
+ * ranks up to 256 B, bcast takes 1.18 times as long, allreduce 1.1 times.
  * @return false: another call, or an error; ctn_arguments_check says which */
 CTN_HOT static bool run_plain_inline(const ctn_composition_t *composition,
                                      const ctn_arguments_t *args,
                                      catena_group_t *group,
                                      catena_status_t *status)
 {
+    const ctn_description_t *collective = args->collective;
     const ctn_chain_place_t *place = &group->chain.place;
-    const ctn_type_t *type = args->recv.type;
-    const void *in = args->send.buffer;
-    unsigned traits = composition->collective->traits;
-    bool receives = (traits & CTN_RECV_ROOT_ONLY) == 0 ||
-                    (uint32_t)args->root == place->rank;
-    void *out = receives ? (void *)(uintptr_t)args->recv.buffer : NULL;
+    bool is_root = (uint32_t)args->root == place->rank;
+    bool sends = collective->send != CTN_SIDE_NONE &&
+                 (is_root || (collective->traits & CTN_SEND_ROOT_ONLY) == 0);
+    bool receives = is_root || (collective->traits & CTN_RECV_ROOT_ONLY) == 0;
+    const ctn_coll_side_t *own = sends ? &args->send : &args->recv;
     bool in_order = composition->of == CTN_COLL_SCAN;
     ctn_ml_config_t *config;
-    if (!composition->vector || type == NULL || type->derived ||
-        args->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||
-        (receives && !ctn_is_buffer(out)) ||
+    if (collective->recv == CTN_SIDE_NONE || ctn_has_lengths(collective) ||
+        !is_plain(own) || (sends && receives && !is_plain(&args->recv)) ||
         (uint32_t)args->root >= place->size) {
         return false;
     }
-    if ((traits & CTN_REDUCES) == 0) {
-        in = out;
-    } else if (!ctn_is_buffer(in) || args->op == NULL ||
-               !ctn_reduce_op_valid(args->op, type)) {
-        return false;
-    } else {
+    ctn_basic_coll_t basic = {.root = (uint32_t)args->root,
+                              .in = sends ? args->send.buffer : NULL,
+                              .bytes = own->count * own->type->bytes,
+                              .chunks = 1,
+                              .blocking = true};
+    if (receives) {
+        basic.out = (void *)(uintptr_t)args->recv.buffer;
+    }
+    if (collective->send == CTN_SIDE_NONE) {
+        basic.in = basic.out;
+    }
+    if ((collective->traits & CTN_REDUCES) != 0) {
+        if (args->op == NULL || !ctn_reduce_op_valid(args->op, own->type)) {
+            return false;
+        }
+        basic.by = (ctn_reducer_t){args->op, own->type};
         in_order |= !ctn_reduce_op_commutes(args->op);
     }
-    ctn_basic_coll_t basic = {.root = (uint32_t)args->root,
-                              .in = in,
-                              .out = out,
-                              .bytes = args->recv.count * type->bytes,
-                              .by = {args->op, type},
-                              .chunks = 1};
     *status = ctn_ml_config_find(group, composition->of, false, &config);
-    return *status == CATENA_OK && run_level_inline(group, composition, config,
-                                                    in_order, &basic, status);
+    if (*status != CATENA_OK) {
+        return false;
+    }
+    if (!composition->vector && sends && receives) {
+        basic.at = ctn_ml_offsets(config, basic.bytes);
+        if (basic.at == NULL ||
+            (basic.by.op != NULL && basic.at[place->size] > CTN_CHUNK_BYTES) ||
+            basic.bytes != args->recv.count * args->recv.type->bytes) {
+            return false;
+        }
+    }
+    basic.algorithm = config->algorithm;
+    return run_level_inline(group, composition, config, in_order, &basic,
+                            status);
 }
 
 CTN_HOT catena_status_t ctn_ml_run(const ctn_composition_t *composition,

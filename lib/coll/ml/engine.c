@@ -319,29 +319,30 @@ static ctn_step_t prepare(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Set the arguments of the basic collective that does all of a call on a
- * single level. @return false: its data must be packed, or are too long */
+CTN_HOT bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
+                           ctn_basic_coll_t *basic)
+{
+    *basic = (ctn_basic_coll_t){.root = call->root,
+                                .in = call->in.base,
+                                .out = call->out.base,
+                                .bytes = call->in.bytes,
+                                .by = call->by,
+                                .chunks = 1,
+                                .blocking = call->blocking,
+                                .algorithm = config->algorithm};
+    return call->in.type == NULL && call->in.bytes <= CTN_CHUNK_BYTES &&
+           (call->composition->vector ||
+            (call->composition->single_level_basic != NULL &&
+             call->composition->single_level_basic(call, config, basic)));
+}
+
+/** Set ml->single. @return false: a basic collective does not do all of it */
 static bool set_single(ctn_ml_t *ml)
 {
-    const ctn_call_t *call = &ml->call;
     ctn_basic_coll_t *single = &ml->single;
-    *single = (ctn_basic_coll_t){.root = call->root,
-                                 .in = call->in.base,
-                                 .out = call->out.base,
-                                 .bytes = call->in.bytes,
-                                 .by = call->by,
-                                 .chunks = 1,
-                                 .blocking = call->blocking,
-                                 .algorithm = ml->config->algorithm};
-    if (call->in.type != NULL || call->in.bytes > CTN_CHUNK_BYTES) {
-        return false;
-    }
-    if (call->composition->vector) {
-        return true;
-    }
-    if (call->composition->single_level_basic == NULL ||
-        ctn_ml_size(ml) > CTN_SINGLE_MEMBERS ||
-        !call->composition->single_level_basic(call, ml->config, single)) {
+    if (!ctn_ml_single(&ml->call, ml->config, single) ||
+        (!ml->call.composition->vector &&
+         ctn_ml_size(ml) > CTN_SINGLE_MEMBERS)) {
         return false;
     }
     if (single->at != NULL) { /* these may change before it ends */

@@ -270,7 +270,8 @@ static void describe_basic(const ctn_ml_basic_run_t *basic, char *text,
     }
     if (basic->algorithm != CTN_ALGORITHM_AUTO) {
         snprintf(text + used, bytes - used, "%s%s on %s: %s (%s)",
-                 used > 0 ? ", " : "", kinds[basic->kind], basic->level,
+                 used > 0 ? ", " : "", kinds[basic->kind],
+                 basic->module->sbgp->rule->name,
                  ctn_algorithm_names[basic->algorithm], reason);
     }
 }

@@ -179,7 +179,7 @@ struct ctn_composition {
      * `out`, `bytes`, `root`, `by`) follow from the call. */
     bool vector;
     /** A collective of blocks: sets `in`, `out`, `bytes` and `at` of that basic
-     * collective for an inline call. @return false: data must be packed for it.
+     * collective, see ctn_ml_single. @return false: data must be packed for it.
      * NULL: never possible */
     bool (*single_level_basic)(const ctn_call_t *call, ctn_ml_config_t *config,
                                ctn_basic_coll_t *basic);
@@ -303,8 +303,8 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 /** The algorithm that a basic collective of it ran. */
 typedef struct ctn_ml_basic_run {
-    const char *level;      /* rule of the subgroup */
-    const ctn_rule_t *rule; /* NULL: it was asked for */
+    const ctn_module_t *module; /* which ran it */
+    const ctn_rule_t *rule;     /* NULL: it was asked for */
     uint8_t kind;
     uint8_t algorithm; /* CTN_ALGORITHM_AUTO: there is only one */
 } ctn_ml_basic_run_t;
@@ -318,12 +318,13 @@ typedef struct ctn_ml_run {
     const ctn_hierarchy_t *through;       /* the hierarchy that it ran on;
                                              NULL: none, by an alltoallv */
     ctn_algorithm_name_t algorithm;
-    uint32_t number;   /* of runs so far, this one included */
-    uint32_t selected; /* number of entries of `basic` */
-    ctn_ml_basic_run_t basic[CTN_ML_BASIC_RUNS];
+    uint32_t number; /* of runs so far, this one included */
     size_t chunk_bytes;
-    bool fell_back;  /* to the flat hierarchy */
-    bool ran_inline; /* the members below are of an earlier run */
+    uint32_t selected; /* number of entries of `basic` */
+    bool fell_back;    /* to the flat hierarchy */
+    bool ran_inline;   /* basic[1] and those that follow, and the members below,
+                          are of an earlier run */
+    ctn_ml_basic_run_t basic[CTN_ML_BASIC_RUNS];
     uint64_t chunks;
     uint64_t messages;        /* that this rank sent while it ran */
     const catena_group_t *on; /* hidden duplicate that it ran on, or NULL */
@@ -356,6 +357,19 @@ void ctn_ml_follow_settings(catena_group_t *group);
 catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
                                    bool in_order, ctn_ml_config_t **config);
 
+/** Set the arguments of the basic collective that does all of a call on a
+ * single level. @return false: its data must be packed, or are too long */
+bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
+                   ctn_basic_coll_t *basic);
+
+/** Where n blocks of `bytes` each begin: [n + 1]. @return NULL: not known (see
+ * ctn_route_cached_offsets) */
+static inline const size_t *ctn_ml_offsets(const ctn_ml_config_t *config,
+                                           size_t bytes)
+{
+    return config->offsets_bytes == bytes ? config->block_offsets : NULL;
+}
+
 /** Record a basic collective that a module has run. */
 static inline void ctn_ml_record_basic(ctn_ml_run_t *run,
                                        const ctn_module_t *module,
@@ -363,7 +377,7 @@ static inline void ctn_ml_record_basic(ctn_ml_run_t *run,
 {
     if (run->selected < CTN_ML_BASIC_RUNS) {
         run->basic[run->selected++] = (ctn_ml_basic_run_t){
-            .level = module->sbgp->rule->name,
+            .module = module,
             .rule = module->choice[kind].rule,
             .kind = (uint8_t)kind,
             .algorithm = (uint8_t)module->choice[kind].algorithm};

@@ -3,18 +3,9 @@
 
 #include "coll/bcol/shm/shm.h"
 
-/** Select by the length of the data on this member. */
-static ctn_algorithm_name_t select_name(shm_t *shm, ctn_basic_kind_t kind,
-                                        const ctn_basic_coll_t *basic)
-{
-    size_t bytes =
-        kind == CTN_REDUCE_SCATTER ? basic->at[shm->size] : basic->bytes;
-    return ctn_basic_choose(&shm->module, kind, ctn_bcol_shm.algorithms[kind],
-                            basic, bytes);
-}
-
-const shm_algorithm_t *shm_choose(shm_t *shm, ctn_basic_kind_t kind,
-                                  const ctn_basic_coll_t *basic)
+/** The algorithm with a name. */
+static const shm_algorithm_t *algorithm_of(ctn_basic_kind_t kind,
+                                           ctn_algorithm_name_t name)
 {
     static const shm_algorithm_t *const only[CTN_BASICS] = {
         [CTN_FANIN] = &shm_fanin,
@@ -24,10 +15,6 @@ const shm_algorithm_t *shm_choose(shm_t *shm, ctn_basic_kind_t kind,
         [CTN_SCATTER] = &shm_scatter,
         [CTN_ALLGATHER] = &shm_allgather,
         [CTN_REDUCE_SCATTER] = &shm_reduce_scatter};
-    if (kind == CTN_FANIN || kind == CTN_FANOUT) {
-        return only[kind];
-    }
-    ctn_algorithm_name_t name = select_name(shm, kind, basic);
     if (only[kind] != NULL) {
         return only[kind];
     }
@@ -47,20 +34,40 @@ const shm_algorithm_t *shm_choose(shm_t *shm, ctn_basic_kind_t kind,
     }
 }
 
-size_t shm_zcopy_bytes(const shm_call_t *call)
+/** Set the length from which on data are zero-copy, and the range of lengths
+ * that the choice is for. Readers learn the storage of each block, so members
+ * need not agree. Rules say it for this member's own block, and the next ones
+ * in length are stored in the other way. */
+static void set_range(shm_choice_t *choice, ctn_algorithm_name_t name,
+                      const ctn_choice_t *kept)
 {
-    if (!call->algorithm->by_rule) {
-        return call->algorithm->zcopy_bytes;
+    bool zcopy = name == CTN_ALGORITHM_ZERO_COPY;
+    choice->from = kept != NULL ? kept->from : 0;
+    choice->to = kept != NULL ? kept->to : SIZE_MAX;
+    choice->zcopy_bytes = !choice->algorithm->by_rule
+                              ? choice->algorithm->zcopy_bytes
+                          : zcopy                  ? choice->from
+                          : choice->to == SIZE_MAX ? SIZE_MAX
+                                                   : choice->to + 1;
+}
+
+const shm_choice_t *shm_select(shm_t *shm, ctn_basic_kind_t kind,
+                               const ctn_basic_coll_t *basic)
+{
+    ctn_module_t *module = &shm->module;
+    shm_choice_t *choice = &shm->choice[kind];
+    ctn_algorithm_set_t possible = ctn_bcol_shm.algorithms[kind];
+    ctn_algorithm_name_t name = CTN_ALGORITHM_AUTO;
+    const ctn_choice_t *kept = NULL;
+    if (possible != 0) {
+        name = ctn_basic_choose(module, kind, possible, basic,
+                                shm_bytes_of(shm, kind, basic));
+        kept = module->choice[kind].rule != NULL ? &module->choice[kind].kept
+                                                 : NULL;
     }
-    /* Readers learn the storage of each block, so members need not agree. Rules
-     * say it for this member's own block, and the next ones in length are
-     * stored in the other way. */
-    ctn_module_t *module = &call->shm->module;
-    bool zcopy = select_name(call->shm, call->kind, call->basic) ==
-                 CTN_ALGORITHM_ZERO_COPY;
-    if (module->choice[call->kind].rule == NULL) { /* it is asked for */
-        return zcopy ? 0 : SIZE_MAX;
-    }
-    const ctn_choice_t *kept = &module->choice[call->kind].kept;
-    return zcopy ? kept->from : kept->to == SIZE_MAX ? SIZE_MAX : kept->to + 1;
+    choice->algorithm = algorithm_of(kind, name);
+    choice->asked = basic->algorithm;
+    choice->blocking = basic->blocking;
+    set_range(choice, name, kept);
+    return choice;
 }

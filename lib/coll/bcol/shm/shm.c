@@ -110,7 +110,6 @@ void shm_call_begin(shm_call_t *call, uint64_t seq)
     call->status = call->mismatch ? CATENA_ERR_ARG : CATENA_OK;
     call->peer_checks = call->shm->module.exec->peer_checks;
     call->longest = longest_row(call);
-    call->zcopy_bytes = shm_zcopy_bytes(call);
     call->copy_area = (shm_copy_area_t){.memory = NULL};
     call->arrival = 0;
     ctn_node_report_cpu(call->shm->module.exec, &call->shm->area);
@@ -173,7 +172,7 @@ const ctn_phase_t shm_phases[] = {
 /** Create an operation that runs an algorithm. */
 static ctn_op_t *make_op(ctn_module_t *module, ctn_basic_kind_t kind,
                          const ctn_basic_coll_t *basic,
-                         const shm_algorithm_t *algorithm)
+                         const shm_algorithm_t *algorithm, size_t zcopy_bytes)
 {
     ctn_op_t *op =
         ctn_op_take(module->exec, &algorithm->base, module->sequence);
@@ -183,6 +182,7 @@ static ctn_op_t *make_op(ctn_module_t *module, ctn_basic_kind_t kind,
         call->kind = kind;
         call->basic = basic;
         call->algorithm = algorithm;
+        call->zcopy_bytes = zcopy_bytes;
     }
     return op;
 }
@@ -190,22 +190,19 @@ static ctn_op_t *make_op(ctn_module_t *module, ctn_basic_kind_t kind,
 /* ---- the basic collectives ---- */
 
 /** Whether an algorithm may use eager rows and staging buffers. */
-static bool needs_buffers(const shm_t *shm, const ctn_basic_coll_t *basic,
-                          const shm_algorithm_t *algorithm)
+static inline bool needs_buffers(const shm_t *shm,
+                                 const ctn_basic_coll_t *basic,
+                                 const shm_algorithm_t *algorithm)
 {
     return algorithm->stages ||
            (algorithm->vector ? basic->bytes > shm->descriptor_data
                               : algorithm->by_rule);
 }
 
-/** Take the pages of the eager rows and staging buffers, if an algorithm may
- * use them. @return false: no memory */
-CTN_COLD static bool take_buffers(shm_t *shm, const ctn_basic_coll_t *basic,
-                                  const shm_algorithm_t *algorithm)
+/** Take the pages of the eager rows and staging buffers.
+ * @return false: no memory */
+CTN_COLD static bool take_buffers(shm_t *shm)
 {
-    if (shm->has_buffers || !needs_buffers(shm, basic, algorithm)) {
-        return true;
-    }
     shm->has_buffers =
         ctn_heap_take(shm->module.exec->heap, shm->memory, shm->bytes);
     if (shm->has_buffers) {
@@ -214,13 +211,22 @@ CTN_COLD static bool take_buffers(shm_t *shm, const ctn_basic_coll_t *basic,
     return shm->has_buffers;
 }
 
+/** Take them if an algorithm may use them and that was not done yet. */
+static inline bool has_buffers_for(shm_t *shm, const ctn_basic_coll_t *basic,
+                                   const shm_algorithm_t *algorithm)
+{
+    return shm->has_buffers || !needs_buffers(shm, basic, algorithm) ||
+           take_buffers(shm);
+}
+
 static ctn_op_t *make(ctn_module_t *module, ctn_basic_kind_t kind,
                       const ctn_basic_coll_t *basic)
 {
     shm_t *shm = (shm_t *)module;
-    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
-    return take_buffers(shm, basic, algorithm)
-               ? make_op(module, kind, basic, algorithm)
+    const shm_choice_t *choice = shm_choose(shm, kind, basic);
+    return has_buffers_for(shm, basic, choice->algorithm)
+               ? make_op(module, kind, basic, choice->algorithm,
+                         choice->zcopy_bytes)
                : NULL;
 }
 
@@ -233,7 +239,7 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
     (void)exec;
     shm_t *shm =
         (void *)((unsigned char *)sequence - offsetof(shm_t, sequence));
-    return make_op(&shm->module, CTN_BARRIER, &nothing, &shm_flat_barrier);
+    return make_op(&shm->module, CTN_BARRIER, &nothing, &shm_flat_barrier, 0);
 }
 
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
@@ -252,12 +258,16 @@ static bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
 static catena_status_t run_algorithm_inline(shm_t *shm, ctn_basic_kind_t kind,
                                             const ctn_basic_coll_t *basic,
                                             const shm_algorithm_t *algorithm,
-                                            uint64_t seq)
+                                            size_t zcopy_bytes, uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
     ctn_backoff_t backoff = {0};
-    shm_call_t call = {
-        .shm = shm, .kind = kind, .basic = basic, .algorithm = algorithm};
+    shm_call_t call; /* shm_call_begin sets the rest */
+    call.shm = shm;
+    call.kind = kind;
+    call.basic = basic;
+    call.algorithm = algorithm;
+    call.zcopy_bytes = zcopy_bytes;
     shm_call_begin(&call, seq);
     call.loads = exec->wait_policy.loads;
     while (!advance(&call)) {
@@ -278,7 +288,7 @@ static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
     ctn_sequence_t *sequence = &shm->sequence;
     if (shm->generation_barrier > sequence->synchronized) {
         *status = run_algorithm_inline(shm, CTN_BARRIER, &nothing,
-                                       &shm_generation_barrier_end,
+                                       &shm_generation_barrier_end, 0,
                                        shm->generation_barrier - 1);
         sequence->synchronized = shm->generation_barrier;
     }
@@ -314,11 +324,12 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
                                catena_status_t *status)
 {
     shm_t *shm = (shm_t *)module;
-    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
+    const shm_choice_t *choice = shm_choose(shm, kind, basic);
+    const shm_algorithm_t *algorithm = choice->algorithm;
     bool synchronizing = algorithm->base.synchronizing;
     uint64_t seq;
     *status = CATENA_OK;
-    if (!shm->has_buffers && !take_buffers(shm, basic, algorithm)) {
+    if (!has_buffers_for(shm, basic, algorithm)) {
         return false;
     }
     if ((!synchronizing && !pass_generation_barrier(shm, status)) ||
@@ -331,7 +342,8 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
         ctn_node_report_cpu(shm->module.exec, &shm->area);
         *status = shm_run_inline(shm, kind, basic, seq);
     } else {
-        *status = run_algorithm_inline(shm, kind, basic, algorithm, seq);
+        *status = run_algorithm_inline(shm, kind, basic, algorithm,
+                                       choice->zcopy_bytes, seq);
     }
     return true;
 }

@@ -83,6 +83,19 @@ typedef struct shm_last {
     uint64_t unused[4]; /* fills a cache line */
 } shm_last_t;
 
+typedef struct shm_algorithm shm_algorithm_t;
+
+/** What was selected last for a basic collective. It holds for other calls with
+ * the same arguments. */
+typedef struct shm_choice {
+    const shm_algorithm_t *algorithm; /* NULL: nothing yet */
+    size_t zcopy_bytes;               /* see shm_algorithm_t */
+    size_t from; /* bytes that rules match, both included */
+    size_t to;
+    ctn_algorithm_name_t asked; /* as in ctn_basic_coll_t */
+    bool blocking;
+} shm_choice_t;
+
 /** Memory for copies that other members may still read when the operation has
  * ended. The module keeps it for later operations. */
 typedef struct shm_kept {
@@ -114,6 +127,7 @@ typedef struct shm {
     ctn_node_area_t area;   /* in the memory of member 0 */
     shm_last_t *last;       /* [generations], also there */
     shm_peer_t *peer;       /* [size] */
+    shm_choice_t choice[CTN_BASICS];
     shm_kept_t kept[SHM_GENERATIONS];
 } shm_t;
 
@@ -121,7 +135,7 @@ typedef struct shm_call shm_call_t;
 
 /** An algorithm of a basic collective: a list of steps, run one after the
  * other. */
-typedef struct shm_algorithm {
+struct shm_algorithm {
     ctn_algorithm_t base; /* SHM_ALGORITHM */
     /** NULL-terminated. A step does what can be done now; true: it has ended. A
      * step that waits for members counts in call->next, which is 0 when it
@@ -135,7 +149,7 @@ typedef struct shm_algorithm {
     bool vector;      /* it publishes vectors; else blocks */
     bool runs_inline; /* shm_run_inline has a version of it for short data */
     bool stages;      /* it uses staging buffers for data of any length */
-} shm_algorithm_t;
+};
 
 /** Memory for copies of blocks that do not fit a staging buffer. */
 typedef struct shm_copy_area {
@@ -209,12 +223,30 @@ extern const shm_algorithm_t shm_generation_barrier_end;
 #define SHM_ALLREDUCES (SHM_REDUCES | CTN_ALGORITHM_BIT(LAST))
 #define SHM_SCANS (CTN_ALGORITHM_BIT(FLAT) | CTN_ALGORITHM_BIT(CHAIN))
 
-/** Select the algorithm of a basic collective. */
-const shm_algorithm_t *shm_choose(shm_t *shm, ctn_basic_kind_t kind,
-                                  const ctn_basic_coll_t *basic);
+/** Select the algorithm of a basic collective, and keep it. */
+const shm_choice_t *shm_select(shm_t *shm, ctn_basic_kind_t kind,
+                               const ctn_basic_coll_t *basic);
 
-/** From which length on the data of a call are zero-copy (shm_algorithm_t). */
-size_t shm_zcopy_bytes(const shm_call_t *call);
+/** The length that rules match: that of the data on this member. */
+static inline size_t shm_bytes_of(const shm_t *shm, ctn_basic_kind_t kind,
+                                  const ctn_basic_coll_t *basic)
+{
+    return kind == CTN_REDUCE_SCATTER ? basic->at[shm->size] : basic->bytes;
+}
+
+/** The algorithm of a basic collective: the one that was selected last, if that
+ * applies. */
+static inline const shm_choice_t *shm_choose(shm_t *shm, ctn_basic_kind_t kind,
+                                             const ctn_basic_coll_t *basic)
+{
+    const shm_choice_t *choice = &shm->choice[kind];
+    size_t bytes = shm_bytes_of(shm, kind, basic);
+    return choice->algorithm != NULL && bytes >= choice->from &&
+                   bytes <= choice->to && choice->asked == basic->algorithm &&
+                   choice->blocking == basic->blocking
+               ? choice
+               : shm_select(shm, kind, basic);
+}
 
 /** Bytes of the longest block of a basic collective whose members know all
  * lengths. */
