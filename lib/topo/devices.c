@@ -97,19 +97,15 @@ static catena_status_t local_ports(const char *description,
                                    char **devices)
 {
     char text[512] = "";
-    hwloc_topology_t topology;
     /* Not bound to one of several domains. Loading the hwloc topology takes
      * milliseconds, so skip it. */
-    if (locality->numa < 0) {
-        return CATENA_OK;
-    }
-    if (hwloc_topology_init(&topology) != 0) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    if (ctn_locality_load(topology, description, CTN_LOAD_DEVICES) == 0) {
+    hwloc_topology_t topology =
+        locality->numa >= 0 ? ctn_locality_load(description, CTN_LOAD_DEVICES)
+                            : NULL;
+    if (topology != NULL) {
         find_local(topology, locality->numa, text, sizeof(text));
+        hwloc_topology_destroy(topology);
     }
-    hwloc_topology_destroy(topology);
     if (text[0] != '\0') {
         *devices = strdup(text);
         return *devices != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;

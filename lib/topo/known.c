@@ -6,53 +6,34 @@
 
 #include <stdlib.h>
 
-#include "core/hash.h"
-
-/* ---- the nodes ---- */
-
-/** A node in a hash table. */
-typedef struct node_entry {
-    uint32_t node;
-    uint32_t members; /* 0: the entry is free */
-} node_entry_t;
-
-/** Return the entry of a node, or the free one where it would stand. */
-static node_entry_t *entry_of(node_entry_t *table, uint32_t mask, uint32_t node)
-{
-    uint32_t i = (uint32_t)(ctn_hash_fibonacci(node) >> 32) & mask;
-    while (table[i].members > 0 && table[i].node != node) {
-        i = (i + 1) & mask;
-    }
-    return &table[i];
-}
+#include "core/hash_map.h"
 
 ctn_known_nodes_t *ctn_known_nodes_find(const ctn_known_member_t *member,
                                         uint32_t n)
 {
-    size_t slots = 2;
-    while (slots < 2 * (size_t)n) {
-        slots *= 2;
-    }
     ctn_known_nodes_t *nodes =
         malloc(sizeof(*nodes) + n * sizeof(nodes->first[0]));
-    node_entry_t *table = calloc(slots, sizeof(*table));
-    if (nodes == NULL || table == NULL) {
+    uint32_t *members = calloc(n, sizeof(*members)); /* of each node */
+    ctn_hash_map_t map = {0};                        /* entries of `members` */
+    bool good = nodes != NULL && members != NULL;
+    if (good) {
+        *nodes = (ctn_known_nodes_t){.count = 0};
+    }
+    for (uint32_t i = 0; good && i < n; i++) {
+        uint32_t *count = ctn_hash_map_find(&map, member[i].node);
+        if (count == NULL) {
+            count = &members[nodes->count];
+            nodes->first[nodes->count++] = i;
+            good = ctn_hash_map_add(&map, member[i].node, count);
+        }
+        nodes->most = ++*count > nodes->most ? *count : nodes->most;
+    }
+    ctn_hash_map_drop(&map);
+    free(members);
+    if (!good) {
         free(nodes);
-        free(table);
         return NULL;
     }
-    *nodes = (ctn_known_nodes_t){.count = 0};
-    for (uint32_t i = 0; i < n; i++) {
-        node_entry_t *entry =
-            entry_of(table, (uint32_t)(slots - 1), member[i].node);
-        if (entry->members++ == 0) {
-            entry->node = member[i].node;
-            nodes->first[nodes->count++] = i;
-        }
-        nodes->most =
-            entry->members > nodes->most ? entry->members : nodes->most;
-    }
-    free(table);
     return nodes;
 }
 

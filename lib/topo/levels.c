@@ -59,49 +59,24 @@ static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
     }
 }
 
-/** Return the CPUs on which this process may run; the caller frees the set.
- * @param described the machine is a description in place of the real one: the
- * process counts as bound to the processing unit of its local rank */
-static hwloc_cpuset_t own_cpuset(hwloc_topology_t topology, bool described,
-                                 const ctn_locality_t *locality)
+/** Find the resources of this process by hwloc.
+ * @return whether hwloc can load the machine */
+static bool find_all(const char *description, const ctn_locality_t *locality,
+                     ctn_resources_t *found)
 {
-    hwloc_cpuset_t cpuset = hwloc_bitmap_alloc();
-    int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-    if (cpuset == NULL || units <= 0) {
-        return cpuset;
+    hwloc_topology_t topology = ctn_locality_load(description, CTN_LOAD_CACHES);
+    if (topology == NULL) {
+        return false;
     }
-    if (described) {
-        hwloc_obj_t unit = hwloc_get_obj_by_type(
-            topology, HWLOC_OBJ_PU, locality->local_rank % (unsigned)units);
-        hwloc_bitmap_copy(cpuset, unit->cpuset);
-    } else if (hwloc_get_cpubind(topology, cpuset, HWLOC_CPUBIND_PROCESS) !=
-               0) {
-        hwloc_bitmap_copy(cpuset, hwloc_topology_get_topology_cpuset(topology));
-    }
-    return cpuset;
-}
-
-/** Find the resources of this process by hwloc. */
-static catena_status_t find_all(const char *description,
-                                const ctn_locality_t *locality,
-                                ctn_resources_t *found)
-{
-    hwloc_topology_t topology;
-    bool described = description != NULL && description[0] != '\0';
-    if (hwloc_topology_init(&topology) != 0) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    hwloc_cpuset_t cpuset = NULL;
-    if (ctn_locality_load(topology, description, CTN_LOAD_CACHES) == 0) {
-        cpuset = own_cpuset(topology, described, locality);
-    }
+    hwloc_cpuset_t cpuset =
+        ctn_locality_cpuset(topology, description, locality);
     if (cpuset != NULL) {
         find_nested(topology, cpuset, found);
     }
-    catena_status_t status = cpuset != NULL ? CATENA_OK : CATENA_ERR_SYSTEM;
+    bool all = cpuset != NULL;
     hwloc_bitmap_free(cpuset);
     hwloc_topology_destroy(topology);
-    return status;
+    return all;
 }
 
 /** Find the resources on a simulated machine without a description: it has one
@@ -132,10 +107,9 @@ catena_status_t ctn_locality_resource(const ctn_log_t *log,
                           "level is %d; expected CATENA_LEVEL_...", (int)level);
     }
     if (!found->known && type_index < RESOURCE_TYPES) {
-        bool described = description != NULL && description[0] != '\0';
-        if (locality->simulated && !described) {
+        if (locality->simulated && !ctn_is_described(description)) {
             find_simulated(locality, found);
-        } else if (find_all(description, locality, found) != CATENA_OK) {
+        } else if (!find_all(description, locality, found)) {
             ctn_error(log, "hwloc cannot load the topology of this machine");
             return CATENA_ERR_SYSTEM;
         }

@@ -46,33 +46,6 @@ static int domain_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset)
     return found;
 }
 
-/** Return the NUMA domain of this process on a described machine: that of the
- * processing unit whose index is the local rank, modulo their number. */
-static int described_domain(hwloc_topology_t topology, unsigned local_rank)
-{
-    int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-    if (units <= 0) {
-        return -1;
-    }
-    hwloc_obj_t unit = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU,
-                                             local_rank % (unsigned)units);
-    return domain_of(topology, unit->cpuset);
-}
-
-/** Return the NUMA domain to which this process is bound on the real machine;
- * -1: none. */
-static int bound_domain(hwloc_topology_t topology)
-{
-    int domain = -1;
-    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
-    if (bound != NULL &&
-        hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
-        domain = domain_of(topology, bound);
-    }
-    hwloc_bitmap_free(bound);
-    return domain;
-}
-
 /** Return whether a description is the path of an XML file. */
 static bool is_file(const char *description)
 {
@@ -80,17 +53,17 @@ static bool is_file(const char *description)
     return length > 4 && strcmp(description + length - 4, ".xml") == 0;
 }
 
-int ctn_locality_load(hwloc_topology_t topology, const char *description,
-                      unsigned what)
+hwloc_topology_t ctn_locality_load(const char *description, unsigned what)
 {
+    hwloc_topology_t topology;
     int result = 0;
-    if (description != NULL && description[0] != '\0') {
+    if (hwloc_topology_init(&topology) != 0) {
+        return NULL;
+    }
+    if (ctn_is_described(description)) {
         result = is_file(description)
                      ? hwloc_topology_set_xml(topology, description)
                      : hwloc_topology_set_synthetic(topology, description);
-    }
-    if (result != 0) {
-        return -1;
     }
     /* Do not load what is not asked for. hwloc keeps packages and groups, which
      * the NUMA domains need. */
@@ -104,37 +77,58 @@ int ctn_locality_load(hwloc_topology_t topology, const char *description,
         hwloc_topology_set_io_types_filter(topology,
                                            HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     }
-    return hwloc_topology_load(topology);
+    if (result != 0 || hwloc_topology_load(topology) != 0) {
+        hwloc_topology_destroy(topology);
+        return NULL;
+    }
+    return topology;
+}
+
+hwloc_cpuset_t ctn_locality_cpuset(hwloc_topology_t topology,
+                                   const char *description,
+                                   const ctn_locality_t *locality)
+{
+    hwloc_cpuset_t cpuset = hwloc_bitmap_alloc();
+    int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    if (cpuset == NULL || units <= 0) {
+        return cpuset;
+    }
+    if (ctn_is_described(description)) {
+        hwloc_obj_t unit = hwloc_get_obj_by_type(
+            topology, HWLOC_OBJ_PU, locality->local_rank % (unsigned)units);
+        hwloc_bitmap_copy(cpuset, unit->cpuset);
+    } else if (hwloc_get_cpubind(topology, cpuset, HWLOC_CPUBIND_PROCESS) !=
+               0) {
+        hwloc_bitmap_copy(cpuset, hwloc_topology_get_topology_cpuset(topology));
+    }
+    return cpuset;
 }
 
 catena_status_t ctn_locality_find(const ctn_log_t *log, const char *description,
                                   ctn_locality_t *locality)
 {
+    bool described = ctn_is_described(description);
     locality->numa = -1;
-    if (description != NULL && description[0] == '\0') {
-        description = NULL;
-    }
     /* Loading the hwloc topology takes milliseconds on each rank: skip it if
      * the machine has one domain. */
-    if (description == NULL && (numa_available() < 0 || numa_max_node() == 0)) {
+    if (!described && (numa_available() < 0 || numa_max_node() == 0)) {
         return CATENA_OK;
     }
-    hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) != 0) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    if (ctn_locality_load(topology, description, 0) != 0) {
-        hwloc_topology_destroy(topology);
+    hwloc_topology_t topology = ctn_locality_load(description, 0);
+    if (topology == NULL) {
         ctn_error(log,
                   "CATENA_TOPOLOGY is '%s'; expected a synthetic description "
                   "that hwloc reads, such as 'numa:2 core:8 pu:1', or the path "
                   "of an XML file of hwloc's",
-                  description != NULL ? description : "");
-        return description != NULL ? CATENA_ERR_ARG : CATENA_ERR_SYSTEM;
+                  described ? description : "");
+        return described ? CATENA_ERR_ARG : CATENA_ERR_SYSTEM;
     }
-    locality->numa = description != NULL
-                         ? described_domain(topology, locality->local_rank)
-                         : bound_domain(topology);
+    hwloc_cpuset_t cpuset =
+        ctn_locality_cpuset(topology, description, locality);
+    if (cpuset != NULL) {
+        locality->numa = domain_of(topology, cpuset);
+    }
+    hwloc_bitmap_free(cpuset);
     hwloc_topology_destroy(topology);
     return CATENA_OK;
 }

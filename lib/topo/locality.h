@@ -1,6 +1,8 @@
 #ifndef CTN_TOPO_LOCALITY_H
 #define CTN_TOPO_LOCALITY_H
 
+#include <stdbool.h>
+
 #include <catena/group.h>
 
 #include "core/config.h"
@@ -59,11 +61,24 @@ catena_status_t ctn_locality_resource(const ctn_log_t *log,
 enum { CTN_LOAD_DEVICES = 1u << 0, CTN_LOAD_CACHES = 1u << 1 };
 
 struct hwloc_topology;
-/** Load an hwloc topology that was initialized. Internal to this folder.
+struct hwloc_bitmap_s;
+/* Internal to this folder. */
+
+/** Whether there is a description of a machine. */
+static inline bool ctn_is_described(const char *description)
+{
+    return description != NULL && description[0] != '\0';
+}
+/** Load an hwloc topology, which the caller destroys.
  * @param description as above
  * @param what        CTN_LOAD_...
- * @return 0 or -1, as hwloc */
-int ctn_locality_load(struct hwloc_topology *topology, const char *description,
-                      unsigned what);
+ * @return NULL: it cannot be loaded */
+struct hwloc_topology *ctn_locality_load(const char *description,
+                                         unsigned what);
+/** The CPUs on which this process may run; the caller frees the set. NULL: no
+ * memory. */
+struct hwloc_bitmap_s *ctn_locality_cpuset(struct hwloc_topology *topology,
+                                           const char *description,
+                                           const ctn_locality_t *locality);
 
 #endif
