@@ -7,14 +7,13 @@
  * Headers from the network are validated before use. */
 
 /** Log that a message is invalid, and fail the transport. */
-static ucs_status_t refuse(ctn_ucx_t *transport, const char *what)
+static void refuse(ctn_ucx_t *transport, const char *what)
 {
     ctn_error(transport->params.log,
               "dropped a message from the network with %s. Do all "
               "processes run the same version of catena?",
               what);
     ctn_ucx_fail(transport, CATENA_ERR_TRANSPORT);
-    return UCS_OK;
 }
 
 static bool inside_arena(const ctn_ucx_t *transport, uint64_t offset,
@@ -24,10 +23,35 @@ static bool inside_arena(const ctn_ucx_t *transport, uint64_t offset,
            offset <= transport->params.arena_bytes - bytes;
 }
 
-static bool is_word(const ctn_ucx_t *transport, uint64_t offset)
+/** Copy the header of a message, which must have `expected` bytes.
+ * @return false: the message is invalid, which is logged */
+static bool read_header(ctn_ucx_t *transport, void *out, size_t expected,
+                        const void *header, size_t header_bytes,
+                        const ucp_am_recv_param_t *param)
 {
-    return offset % sizeof(uint64_t) == 0 &&
-           inside_arena(transport, offset, sizeof(uint64_t));
+    if (header_bytes != expected ||
+        (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
+        refuse(transport, "an unknown format");
+        return false;
+    }
+    memcpy(out, header, expected);
+    return true;
+}
+
+/** Whether flag and data of a put are in the arena; else it is logged. */
+static bool is_inside(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
+                      size_t bytes)
+{
+    if (put->word_offset % sizeof(uint64_t) != 0 ||
+        !inside_arena(transport, put->word_offset, sizeof(uint64_t))) {
+        refuse(transport, "a word outside the registered memory");
+        return false;
+    }
+    if (bytes > 0 && !inside_arena(transport, put->offset, bytes)) {
+        refuse(transport, "data outside the registered memory");
+        return false;
+    }
+    return true;
 }
 
 static void store_word(ctn_ucx_t *transport, uint64_t offset, uint64_t value)
@@ -88,20 +112,15 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
                            void *data, size_t bytes,
                            const ucp_am_recv_param_t *param)
 {
-    ctn_ucx_t *transport = arg;
+    ctn_ucx_t *transport = ((const ctn_ucx_handler_t *)arg)->transport;
     ctn_ucx_put_header_t put;
 
-    if (header_bytes != sizeof(put) ||
-        (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
-        return refuse(transport, "an unknown format");
-    memcpy(&put, header, sizeof(put));
-    if (!is_word(transport, put.word_offset))
-        return refuse(transport, "a word outside the registered memory");
-    if (bytes > 0) {
-        if (!inside_arena(transport, put.offset, bytes))
-            return refuse(transport, "data outside the registered memory");
+    if (!read_header(transport, &put, sizeof(put), header, header_bytes,
+                     param) ||
+        !is_inside(transport, &put, bytes))
+        return UCS_OK;
+    if (bytes > 0)
         deliver(transport, &put, data, bytes);
-    }
     store_word(transport, put.word_offset, put.value);
     return UCS_OK;
 }
@@ -123,18 +142,13 @@ static ucs_status_t on_fragment(void *arg, const void *header,
                                 size_t header_bytes, void *data, size_t bytes,
                                 const ucp_am_recv_param_t *param)
 {
-    ctn_ucx_t *transport = arg;
+    ctn_ucx_t *transport = ((const ctn_ucx_handler_t *)arg)->transport;
     ctn_ucx_fragment_header_t part;
 
-    if (header_bytes != sizeof(part) ||
-        (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
-        return refuse(transport, "an unknown format");
-    memcpy(&part, header, sizeof(part));
-    if (!is_word(transport, part.put.word_offset))
-        return refuse(transport, "a word outside the registered memory");
-    if (!inside_arena(transport, part.put.offset, bytes))
-        return refuse(transport, "data outside the registered memory");
-
+    if (!read_header(transport, &part, sizeof(part), header, header_bytes,
+                     param) ||
+        !is_inside(transport, &part.put, bytes))
+        return UCS_OK;
     ctn_ucx_partial_t **link =
         find_partial(transport, part.process, part.message);
     ctn_ucx_partial_t *partial = *link;
@@ -150,8 +164,10 @@ static ucs_status_t on_fragment(void *arg, const void *header,
         *link = partial;
     }
     if (partial->arrived_bytes > part.total ||
-        bytes > part.total - partial->arrived_bytes)
-        return refuse(transport, "more data than its header says");
+        bytes > part.total - partial->arrived_bytes) {
+        refuse(transport, "more data than its header says");
+        return UCS_OK;
+    }
     unsigned char *arena = transport->params.arena;
     memcpy(arena + part.put.offset, data, bytes);
     partial->arrived_bytes += bytes;
@@ -163,105 +179,61 @@ static ucs_status_t on_fragment(void *arg, const void *header,
     return UCS_OK;
 }
 
-/** Defer the answer to a CONNECT or a SYNC. */
-static ucs_status_t on_control(ctn_ucx_t *transport, unsigned id,
-                               const void *header, size_t header_bytes,
-                               const void *data, size_t bytes,
-                               const ucp_am_recv_param_t *param)
+/** A process will close its endpoints. This is not deferred, since the next
+ * event may close the connection. A CONNECT of that process that is not
+ * answered yet needs no answer any more. */
+static void disconnected(ctn_ucx_t *transport, uint64_t process)
 {
-    ctn_ucx_control_header_t control;
-
-    if (header_bytes != sizeof(control) ||
-        (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
-        return refuse(transport, "an unknown format");
-    memcpy(&control, header, sizeof(control));
-    catena_status_t status = ctn_ucx_defer(transport, id, control, data, bytes);
-    if (status != CATENA_OK)
-        ctn_ucx_fail(transport, status);
-    return UCS_OK;
-}
-
-static ucs_status_t on_connect(void *arg, const void *header,
-                               size_t header_bytes, void *data, size_t bytes,
-                               const ucp_am_recv_param_t *param)
-{
-    return on_control(arg, CTN_UCX_AM_CONNECT, header, header_bytes, data,
-                      bytes, param);
-}
-
-static ucs_status_t on_disconnect(void *arg, const void *header,
-                                  size_t header_bytes, void *data, size_t bytes,
-                                  const ucp_am_recv_param_t *param)
-{
-    ctn_ucx_t *transport = arg;
-    ctn_ucx_control_header_t control;
-
-    (void)data;
-    (void)bytes;
-    (void)param;
-    if (header_bytes != sizeof(control))
-        return refuse(transport, "an unknown format");
-    memcpy(&control, header, sizeof(control));
-    /* Not deferred, since the next event may close the connection. A CONNECT of
-     * that process that is not answered yet needs no answer any more. */
-    ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, control.process);
+    ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, process);
     if (endpoint != NULL) {
         endpoint->disconnected = true;
         if (endpoint->sync_cookie != 0) /* no reply will come */
-            ctn_ucx_synced(transport, control.process, endpoint->sync_cookie);
+            ctn_ucx_synced(transport, process, endpoint->sync_cookie);
     }
     for (ctn_ucx_deferred_t *deferred = transport->deferred_list;
          deferred != NULL; deferred = deferred->next)
         if (deferred->id == CTN_UCX_AM_CONNECT &&
-            deferred->header.process == control.process)
+            deferred->header.process == process)
             deferred->id = CTN_UCX_AM_DISCONNECT;
-    return UCS_OK;
 }
 
-static ucs_status_t on_sync(void *arg, const void *header, size_t header_bytes,
-                            void *data, size_t bytes,
-                            const ucp_am_recv_param_t *param)
+static ucs_status_t on_control(void *arg, const void *header,
+                               size_t header_bytes, void *data, size_t bytes,
+                               const ucp_am_recv_param_t *param)
 {
-    (void)data;
-    (void)bytes;
-    return on_control(arg, CTN_UCX_AM_SYNC, header, header_bytes, NULL, 0,
-                      param);
-}
-
-static ucs_status_t on_synced(void *arg, const void *header,
-                              size_t header_bytes, void *data, size_t bytes,
-                              const ucp_am_recv_param_t *param)
-{
+    const ctn_ucx_handler_t *handler = arg;
+    ctn_ucx_t *transport = handler->transport;
     ctn_ucx_control_header_t control;
 
-    (void)data;
-    (void)bytes;
-    (void)param;
-    if (header_bytes != sizeof(control))
-        return refuse(arg, "an unknown format");
-    memcpy(&control, header, sizeof(control));
-    ctn_ucx_synced(arg, control.process, control.cookie);
+    if (!read_header(transport, &control, sizeof(control), header, header_bytes,
+                     param))
+        return UCS_OK;
+    if (handler->id == CTN_UCX_AM_DISCONNECT) {
+        disconnected(transport, control.process);
+    } else if (handler->id == CTN_UCX_AM_SYNCED) {
+        ctn_ucx_synced(transport, control.process, control.cookie);
+    } else { /* CONNECT and SYNC need an answer */
+        catena_status_t status =
+            ctn_ucx_defer(transport, handler->id, control, data, bytes);
+        if (status != CATENA_OK)
+            ctn_ucx_fail(transport, status);
+    }
     return UCS_OK;
 }
 
 catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport)
 {
-    static const ucp_am_recv_callback_t handlers[CTN_UCX_AM_COUNT] = {
-        [CTN_UCX_AM_PUT] = on_put,
-        [CTN_UCX_AM_FRAGMENT] = on_fragment,
-        [CTN_UCX_AM_CONNECT] = on_connect,
-        [CTN_UCX_AM_DISCONNECT] = on_disconnect,
-        [CTN_UCX_AM_SYNC] = on_sync,
-        [CTN_UCX_AM_SYNCED] = on_synced,
-    };
     for (unsigned id = 0; id < CTN_UCX_AM_COUNT; id++) {
+        transport->handler[id] = (ctn_ucx_handler_t){transport, id};
         ucp_am_handler_param_t param = {
             .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
                           UCP_AM_HANDLER_PARAM_FIELD_CB |
                           UCP_AM_HANDLER_PARAM_FIELD_ARG,
             .id = id,
-            .cb = handlers[id],
-            .arg = transport,
+            .cb = id == CTN_UCX_AM_PUT        ? on_put
+                  : id == CTN_UCX_AM_FRAGMENT ? on_fragment
+                                              : on_control,
+            .arg = &transport->handler[id],
         };
         ucs_status_t status =
             ucp_worker_set_am_recv_handler(transport->worker, &param);
@@ -296,16 +268,12 @@ catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
 }
 
 /** All earlier active messages of that process have arrived: reply. */
-static void answer_sync(ctn_ucx_t *transport,
+static void answer_sync(const ctn_ucx_t *transport,
                         const ctn_ucx_control_header_t *asked)
 {
     ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, asked->process);
-    if (endpoint == NULL || endpoint->failed)
-        return;
-    ctn_ucx_control_header_t answer = {transport->params.process,
-                                       asked->cookie};
-    ctn_ucx_send_copied(endpoint, CTN_UCX_AM_SYNCED, &answer, sizeof(answer),
-                        NULL, 0);
+    if (endpoint != NULL && !endpoint->failed)
+        ctn_ucx_send_control(endpoint, CTN_UCX_AM_SYNCED, asked->cookie);
 }
 
 void ctn_ucx_run_deferred(ctn_ucx_t *transport)

@@ -202,9 +202,9 @@ catena_status_t ctn_ucx_connect(ctn_transport_t *base, uint64_t process,
     if (status != CATENA_OK)
         return status;
     ctn_ucx_control_header_t connect_header = {transport->params.process, 0};
-    status = ctn_ucx_send_copied(endpoint, CTN_UCX_AM_CONNECT, &connect_header,
-                                 sizeof(connect_header), transport->ep_address,
-                                 transport->ep_address_bytes);
+    status = ctn_ucx_send(endpoint, CTN_UCX_AM_CONNECT, &connect_header,
+                          sizeof(connect_header), transport->ep_address,
+                          transport->ep_address_bytes, NULL);
     if (status != CATENA_OK)
         return status;
     *result = &endpoint->base;
@@ -241,15 +241,12 @@ static void wait_until(ctn_ucx_t *transport, ucs_status_ptr_t request,
  * makes no progress for DISCONNECT_NS. */
 static void send_disconnects(ctn_ucx_t *transport)
 {
-    ctn_ucx_control_header_t disconnect_header = {transport->params.process, 0};
     ucp_request_param_t none = {0};
 
     for (size_t i = 0; i < transport->endpoints.slots; i++) {
         ctn_ucx_endpoint_t *endpoint = transport->endpoints.entry[i].value;
         if (endpoint != NULL && !endpoint->failed && !endpoint->disconnected)
-            ctn_ucx_send_copied(endpoint, CTN_UCX_AM_DISCONNECT,
-                                &disconnect_header, sizeof(disconnect_header),
-                                NULL, 0);
+            ctn_ucx_send_control(endpoint, CTN_UCX_AM_DISCONNECT, 0);
     }
     wait_until(transport, ucp_worker_flush_nbx(transport->worker, &none),
                ctn_clock_now_ns() + DISCONNECT_NS);

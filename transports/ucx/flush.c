@@ -84,7 +84,6 @@ catena_status_t ctn_ucx_flush(ctn_transport_t *base, uint64_t *pending)
 
 void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie)
 {
-    ctn_ucx_control_header_t ask = {transport->params.process, cookie};
     ctn_ucx_sync_t *sync = *find_sync(transport, cookie);
     if (sync == NULL)
         return;
@@ -96,8 +95,8 @@ void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie)
         endpoint->unsynced = false;
         endpoint->sync_cookie = cookie;
         sync->answers_left++;
-        catena_status_t status = ctn_ucx_send_copied(
-            endpoint, CTN_UCX_AM_SYNC, &ask, sizeof(ask), NULL, 0);
+        catena_status_t status =
+            ctn_ucx_send_control(endpoint, CTN_UCX_AM_SYNC, cookie);
         if (status != CATENA_OK)
             ctn_ucx_fail(transport, status);
     }

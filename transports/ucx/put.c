@@ -14,43 +14,29 @@ _Static_assert(CTN_INJECT_BYTES <= COPIED_BYTES, "small messages are copied");
  * UCX (over tcp). */
 #define AT_ONCE_BYTES 8192u
 
-catena_status_t ctn_ucx_send_copied(ctn_ucx_endpoint_t *endpoint, unsigned id,
-                                    const void *header, size_t header_bytes,
-                                    const void *source, size_t bytes)
+/** Copy data that UCP reads later. @return false: no memory */
+static bool copy_data(ctn_ucx_op_t *op, const void **source, size_t bytes)
 {
-    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
-    ctn_ucx_op_t *op = ctn_ucx_op_get(transport, endpoint);
-    if (op == NULL)
-        return CATENA_ERR_NO_MEMORY;
-    memcpy(&op->header, header, header_bytes);
-    if (bytes > 0) {
-        op->copy = malloc(bytes);
-        if (op->copy == NULL) {
-            ctn_error(transport->params.log,
-                      "no memory to copy a message of %zu bytes", bytes);
-            ctn_ucx_op_put(op);
-            return CATENA_ERR_NO_MEMORY;
-        }
-        memcpy(op->copy, source, bytes);
+    op->copy = malloc(bytes);
+    if (op->copy == NULL) {
+        ctn_error(op->transport->params.log,
+                  "no memory to copy a message of %zu bytes", bytes);
+        ctn_ucx_op_put(op);
+        return false;
     }
-    ucp_request_param_t param = ctn_ucx_op_param(op);
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_EAGER;
-    ucs_status_ptr_t request = ucp_am_send_nbx(
-        endpoint->ep, id, &op->header, header_bytes, op->copy, bytes, &param);
-    return ctn_ucx_op_started(op, request, NULL);
+    *source = memcpy(op->copy, *source, bytes);
+    return true;
 }
 
-/** Send data of any size in place; `pending` is incremented unless the send
- * completes at once. */
-static catena_status_t send_in_place(ctn_ucx_endpoint_t *endpoint, unsigned id,
-                                     const void *header, size_t header_bytes,
-                                     const void *source, size_t bytes,
-                                     uint64_t *pending)
+catena_status_t ctn_ucx_send(ctn_ucx_endpoint_t *endpoint, unsigned id,
+                             const void *header, size_t header_bytes,
+                             const void *source, size_t bytes,
+                             uint64_t *pending)
 {
-    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
-    ctn_ucx_op_t *op = ctn_ucx_op_get(transport, endpoint);
-    if (op == NULL)
+    ctn_ucx_op_t *op =
+        ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
+    if (op == NULL ||
+        (pending == NULL && bytes > 0 && !copy_data(op, &source, bytes)))
         return CATENA_ERR_NO_MEMORY;
     memcpy(&op->header, header, header_bytes);
     ucp_request_param_t param = ctn_ucx_op_param(op);
@@ -85,11 +71,8 @@ static inline catena_status_t put_am(ctn_ucx_endpoint_t *endpoint,
             return ctn_ucx_status(UCS_PTR_RAW_STATUS(request));
         }
     }
-    if (bytes <= COPIED_BYTES)
-        return ctn_ucx_send_copied(endpoint, CTN_UCX_AM_PUT, header,
-                                   sizeof(*header), source, bytes);
-    return send_in_place(endpoint, CTN_UCX_AM_PUT, header, sizeof(*header),
-                         source, bytes, pending);
+    return ctn_ucx_send(endpoint, CTN_UCX_AM_PUT, header, sizeof(*header),
+                        source, bytes, bytes <= COPIED_BYTES ? NULL : pending);
 }
 
 /** Fragments of at most CTN_UCX_MESSAGE_BYTES. UCP does not guarantee their
@@ -110,8 +93,8 @@ static catena_status_t put_fragments(ctn_ucx_endpoint_t *endpoint,
         size_t n =
             bytes < CTN_UCX_MESSAGE_BYTES ? bytes : CTN_UCX_MESSAGE_BYTES;
         catena_status_t status =
-            send_in_place(endpoint, CTN_UCX_AM_FRAGMENT, &header,
-                          sizeof(header), source, n, pending);
+            ctn_ucx_send(endpoint, CTN_UCX_AM_FRAGMENT, &header, sizeof(header),
+                         source, n, pending);
         if (status != CATENA_OK)
             return status;
         source += n;
@@ -121,49 +104,25 @@ static catena_status_t put_fragments(ctn_ucx_endpoint_t *endpoint,
     return CATENA_OK;
 }
 
-/** One put, without a flag. */
+/** One put, without a flag. `pending` NULL: the source is free on return; the
+ * put is in place if it completes at once, otherwise from a copy. */
 static catena_status_t put_rma(ctn_ucx_endpoint_t *endpoint, const void *source,
                                size_t bytes, uint64_t offset, uint64_t *pending)
 {
-    ctn_ucx_op_t *op =
-        ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
-    if (op == NULL)
-        return CATENA_ERR_NO_MEMORY;
-    ucp_request_param_t param = ctn_ucx_op_param(op);
-    ucs_status_ptr_t request =
-        ucp_put_nbx(endpoint->ep, source, bytes, endpoint->remote_base + offset,
-                    endpoint->rkey, &param);
-    return ctn_ucx_op_started(op, request, pending);
-}
-
-/** A small put whose source is free on return: in place if it completes at
- * once, otherwise from a copy. */
-static catena_status_t put_rma_small(ctn_ucx_endpoint_t *endpoint,
-                                     const void *source, size_t bytes,
-                                     uint64_t offset)
-{
     static const ucp_request_param_t at_once = {
         .op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL};
-    ucs_status_ptr_t request =
-        ucp_put_nbx(endpoint->ep, source, bytes, endpoint->remote_base + offset,
-                    endpoint->rkey, &at_once);
-    if (request == NULL)
+    uint64_t to = endpoint->remote_base + offset;
+    if (pending == NULL && ucp_put_nbx(endpoint->ep, source, bytes, to,
+                                       endpoint->rkey, &at_once) == NULL)
         return CATENA_OK;
     ctn_ucx_op_t *op =
         ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
-    if (op == NULL)
+    if (op == NULL || (pending == NULL && !copy_data(op, &source, bytes)))
         return CATENA_ERR_NO_MEMORY;
-    op->copy = malloc(bytes);
-    if (op->copy == NULL) {
-        ctn_ucx_op_put(op);
-        return CATENA_ERR_NO_MEMORY;
-    }
-    memcpy(op->copy, source, bytes);
     ucp_request_param_t param = ctn_ucx_op_param(op);
-    request =
-        ucp_put_nbx(endpoint->ep, op->copy, bytes,
-                    endpoint->remote_base + offset, endpoint->rkey, &param);
-    return ctn_ucx_op_started(op, request, NULL);
+    ucs_status_ptr_t request =
+        ucp_put_nbx(endpoint->ep, source, bytes, to, endpoint->rkey, &param);
+    return ctn_ucx_op_started(op, request, pending);
 }
 
 /** Order earlier puts, to any peer, before later ones. */
@@ -242,12 +201,10 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
     if (transport->rma) {
         if (bytes > 0) {
             catena_status_t status =
-                bytes <= CTN_INJECT_BYTES
-                    ? put_rma_small(endpoint, source, bytes, offset)
-                    : put_rma(endpoint, source, bytes, offset, pending);
-            if (status != CATENA_OK)
-                return status;
-            status = fence(transport);
+                put_rma(endpoint, source, bytes, offset,
+                        bytes <= CTN_INJECT_BYTES ? NULL : pending);
+            if (status == CATENA_OK)
+                status = fence(transport);
             if (status != CATENA_OK)
                 return status;
         }
@@ -255,22 +212,13 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
     }
     endpoint->unsynced = true;
     ctn_ucx_put_header_t header = {offset, word_offset, value};
-    if (bytes <= CTN_UCX_MESSAGE_BYTES)
-        return put_am(endpoint, source, bytes, &header, pending);
-    return put_fragments(endpoint, source, bytes, &header, pending);
+    return bytes <= CTN_UCX_MESSAGE_BYTES
+               ? put_am(endpoint, source, bytes, &header, pending)
+               : put_fragments(endpoint, source, bytes, &header, pending);
 }
 
 catena_status_t ctn_ucx_signal(ctn_endpoint_t *base, uint64_t word_offset,
                                uint64_t value)
 {
-    ctn_ucx_endpoint_t *endpoint = (ctn_ucx_endpoint_t *)base;
-    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
-
-    if (endpoint->failed)
-        return CATENA_ERR_PEER;
-    if (transport->rma)
-        return signal_rma(endpoint, word_offset, value);
-    endpoint->unsynced = true;
-    ctn_ucx_put_header_t header = {0, word_offset, value};
-    return put_am(endpoint, NULL, 0, &header, NULL);
+    return ctn_ucx_put_signal(base, NULL, 0, 0, word_offset, value, NULL);
 }

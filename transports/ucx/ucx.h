@@ -128,6 +128,12 @@ typedef struct ctn_ucx_sync {
  * rendezvous, 0.74 with put, fence, put. */
 #define CTN_UCX_MESSAGE_BYTES ((size_t)(128u << 10) - 1024)
 
+/** The argument of the handler of an active message. */
+typedef struct ctn_ucx_handler {
+    ctn_ucx_t *transport;
+    unsigned id;
+} ctn_ucx_handler_t;
+
 #define CTN_UCX_PARTIAL_BUCKETS 64u
 #define CTN_UCX_POSTED 256u /* user sequence: 64 slots in 4 generations */
 
@@ -155,6 +161,7 @@ struct ctn_ucx {
     uint64_t last_cookie;              /* of flushes */
     ctn_ucx_partial_t *partials[CTN_UCX_PARTIAL_BUCKETS]; /* hashed */
     uint64_t next_message; /* number of the next message of fragments */
+    ctn_ucx_handler_t handler[CTN_UCX_AM_COUNT]; /* arguments of handlers */
     /* Hashed by word. A receive whose entry is taken is not posted. */
     ctn_ucx_posted_t posted[CTN_UCX_POSTED];
 
@@ -203,11 +210,20 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *endpoint, const void *source,
                                    uint64_t *pending);
 catena_status_t ctn_ucx_signal(ctn_endpoint_t *endpoint, uint64_t word_offset,
                                uint64_t value);
-/** Send one active message. Header and data are copied if it cannot be sent at
- * once, so they are free on return. */
-catena_status_t ctn_ucx_send_copied(ctn_ucx_endpoint_t *endpoint, unsigned id,
-                                    const void *header, size_t header_bytes,
-                                    const void *source, size_t bytes);
+/** Send one active message. The header is free on return. `pending` NULL: the
+ * data are copied, so they are free on return, too. */
+catena_status_t ctn_ucx_send(ctn_ucx_endpoint_t *endpoint, unsigned id,
+                             const void *header, size_t header_bytes,
+                             const void *source, size_t bytes,
+                             uint64_t *pending);
+/** Send a control message without data. */
+static inline catena_status_t ctn_ucx_send_control(ctn_ucx_endpoint_t *endpoint,
+                                                   unsigned id, uint64_t cookie)
+{
+    const ctn_ucx_t *transport = (const ctn_ucx_t *)endpoint->base.transport;
+    ctn_ucx_control_header_t header = {transport->params.process, cookie};
+    return ctn_ucx_send(endpoint, id, &header, sizeof(header), NULL, 0, NULL);
+}
 
 /* op.c */
 
