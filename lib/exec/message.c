@@ -107,10 +107,14 @@ catena_status_t ctn_message_send_zcopy(ctn_op_t *op, ctn_address_t to,
                                        unsigned slot, uint32_t turn,
                                        const void *data, size_t bytes)
 {
-    return needs_rendezvous(op, slot, bytes)
-               ? send_rts(op, to, slot, turn, data, bytes)
-               : ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
-                                   bytes);
+    if (!needs_rendezvous(op, slot, bytes)) {
+        return ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
+                                 bytes);
+    }
+    return bytes == CTN_MESSAGE_MISMATCH
+               ? ctn_op_send_count(op, to, slot, count_of(turn, MISMATCH), NULL,
+                                   0)
+               : send_rts(op, to, slot, turn, data, bytes);
 }
 
 int ctn_message_send_spans(ctn_op_t *op, ctn_address_t to, unsigned slot,
@@ -135,12 +139,6 @@ int ctn_message_send_spans(ctn_op_t *op, ctn_address_t to, unsigned slot,
     return sent;
 }
 
-catena_status_t ctn_message_send_mismatch(ctn_op_t *op, ctn_address_t to,
-                                          unsigned slot, uint32_t turn)
-{
-    return ctn_op_send_count(op, to, slot, count_of(turn, MISMATCH), NULL, 0);
-}
-
 bool ctn_message_turn(const ctn_sequence_t *sequence, uint64_t seq,
                       unsigned slot, uint32_t *turn)
 {
@@ -158,6 +156,11 @@ bool ctn_message_zcopy_done(const ctn_op_t *op, unsigned slot, uint32_t turn,
     if (!needs_rendezvous(op, slot, bytes)) {
         return bytes <= CTN_MESSAGE_INLINE_BYTES || op->pending == 0;
     }
+    return ctn_message_acknowledged(op, slot, turn);
+}
+
+bool ctn_message_acknowledged(const ctn_op_t *op, unsigned slot, uint32_t turn)
+{
     return ctn_word_load(&ctn_op_slot(op, slot)->word[1]) ==
            ctn_flag(op->seq, count_of(turn, RENDEZVOUS));
 }

@@ -33,10 +33,6 @@
  * received a message of a wrong length. */
 #define CTN_MESSAGE_MISMATCH SIZE_MAX
 
-/** Send a message that the peer receives as CTN_MESSAGE_MISMATCH. */
-catena_status_t ctn_message_send_mismatch(ctn_op_t *op, ctn_address_t to,
-                                          unsigned slot, uint32_t turn);
-
 /** Whether a slot holds a message of operation `seq`.
  * @param[out] turn of the message, modulo CTN_TURNS */
 bool ctn_message_turn(const ctn_sequence_t *sequence, uint64_t seq,
@@ -86,6 +82,8 @@ int ctn_message_send_spans(ctn_op_t *op, ctn_address_t to, unsigned slot,
  * messages. */
 bool ctn_message_zcopy_done(const ctn_op_t *op, unsigned slot, uint32_t turn,
                             size_t bytes);
+/** The same for a rendezvous message. */
+bool ctn_message_acknowledged(const ctn_op_t *op, unsigned slot, uint32_t turn);
 
 /** The state of a receive; zeroed before the first use. */
 typedef struct ctn_receive_handle {

@@ -3,13 +3,11 @@
  * 2011, section 2: the addresses found by forwarding are stored. Rounds:
  * ceil(log2 p). Messages: two per member and round. Memory: O(log p). */
 
-#include <string.h>
-
 #include "group/chain.h"
 
 /** State of the operation that builds a log-chain. */
 typedef struct building {
-    ctn_double_scan_t double_scan; /* first; without values */
+    ctn_double_scan_t double_scan; /* first; of addresses only */
     ctn_chain_t *chain;            /* argument */
     ctn_log_chain_t *log;          /* becomes chain->log when it is complete */
 } building_t;
@@ -29,6 +27,20 @@ static size_t log_bytes(unsigned rounds)
            rounds * sizeof(((ctn_log_chain_t *)NULL)->round[0]);
 }
 
+/** Keep this round's partner on `side`. */
+static catena_status_t keep(ctn_op_t *op, unsigned side,
+                            const unsigned char *value, size_t bytes)
+{
+    building_t *building = ctn_op_state(op);
+    const ctn_double_scan_t *double_scan = &building->double_scan;
+    (void)value, (void)bytes;
+    building->log->round[double_scan->rounds.index].side[side] =
+        double_scan->partner[side];
+    return CATENA_OK;
+}
+
+static const ctn_double_scan_values_t values = {.incoming = keep};
+
 static ctn_step_t begin(ctn_op_t *op)
 {
     building_t *building = ctn_op_state(op);
@@ -40,28 +52,23 @@ static ctn_step_t begin(ctn_op_t *op)
     }
     log->exec = op->exec;
     log->rounds = rounds;
+    for (unsigned i = 0; i < rounds; i++) {
+        log->round[i].side[CTN_LEFT] = log->round[i].side[CTN_RIGHT] =
+            CTN_NO_ADDRESS;
+    }
     building->log = log;
     building->double_scan.place = place;
+    building->double_scan.values = &values;
     ctn_double_scan_begin(&building->double_scan);
     return CTN_STEP_NEXT;
 }
 
-/** Keep the partners of each round. Only in the last one a member may have
- * none. */
-static ctn_step_t rounds(ctn_op_t *op)
+static ctn_step_t end(ctn_op_t *op)
 {
     building_t *building = ctn_op_state(op);
-    const ctn_double_scan_t *double_scan = &building->double_scan;
-    if (double_scan->round < building->log->rounds) {
-        memcpy(building->log->round[double_scan->round].side,
-               double_scan->partner, sizeof(double_scan->partner));
-    }
-    ctn_step_t step = ctn_double_scan_rounds(op);
-    if (step == CTN_STEP_NEXT) {
-        building->chain->log = building->log;
-        building->log = NULL;
-    }
-    return step;
+    building->chain->log = building->log;
+    building->log = NULL;
+    return CTN_STEP_NEXT;
 }
 
 static void drop(ctn_log_chain_t *log)
@@ -77,8 +84,10 @@ static void finish(ctn_op_t *op)
     drop(building->log);
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin}, {"rounds", rounds}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"rounds", ctn_double_scan_rounds},
+                                     {"end", end},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "chain/log",

@@ -45,8 +45,8 @@ static catena_status_t outgoing(ctn_op_t *op, unsigned side,
                                 unsigned char **message, size_t *bytes)
 {
     ctn_scan_t *scan = ctn_op_state(op);
-    if (scan->opening != NULL && scan->rounds.round == 0) {
-        *message = scan->inline_value[2];
+    if (scan->opening != NULL && scan->double_scan.rounds.index == 0) {
+        *message = scan->inline_value[2 + side];
         *bytes = scan->opening_bytes;
         memcpy(*message + CTN_DOUBLE_SCAN_HEAD_BYTES, scan->opening, *bytes);
     } else if (scan->scanned[side]) {
@@ -60,7 +60,7 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
                                 const unsigned char *value, size_t bytes)
 {
     ctn_scan_t *scan = ctn_op_state(op);
-    if (scan->opening != NULL && scan->rounds.round == 0) {
+    if (scan->opening != NULL && scan->double_scan.rounds.index == 0) {
         scan->fold_opening(scan, side, value);
         ctn_exec_charge(op->exec, CTN_WORK_REDUCE, 2 * scan->bytes);
         return CATENA_OK;
@@ -87,8 +87,8 @@ static const ctn_double_scan_values_t values = {outgoing, incoming};
 ctn_step_t ctn_scan_begin(ctn_op_t *op)
 {
     ctn_scan_t *scan = ctn_op_state(op);
-    scan->rounds.values = &values;
-    ctn_double_scan_begin(&scan->rounds);
+    scan->double_scan.values = &values;
+    ctn_double_scan_begin(&scan->double_scan);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         scan->any[side] = scan->identity;
         if (!scan->scanned[side]) {
@@ -153,7 +153,7 @@ void ctn_scan_init(ctn_scan_t *scan, const ctn_chain_place_t *place,
                    ctn_fold_t fold, const void *own, void *left, void *right,
                    size_t bytes)
 {
-    scan->rounds.place = place;
+    scan->double_scan.place = place;
     scan->fold = fold;
     scan->own = own;
     scan->bytes = bytes;
@@ -186,8 +186,8 @@ static ctn_op_t *create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_operator_t by,
     if (op != NULL) {
         ctn_scan_t *scan = ctn_op_state(op);
         *scan = *arguments;
-        scan->rounds.place = &chain->place;
-        scan->rounds.of_group = true;
+        scan->double_scan.place = &chain->place;
+        scan->double_scan.of_group = true;
         scan->by = by;
         scan->own = own;
         scan->bytes = bytes;

@@ -25,7 +25,7 @@ typedef void (*ctn_fold_t)(void *inout, const void *in, int in_is_left);
 typedef struct ctn_scan ctn_scan_t;
 
 struct ctn_scan {
-    ctn_double_scan_t rounds; /* first; its `place` is an argument */
+    ctn_double_scan_t double_scan; /* first; its `place` is an argument */
     /* arguments */
     ctn_fold_t fold;   /* NULL: `by` */
     ctn_operator_t by; /* significant without `fold` */
@@ -57,9 +57,9 @@ struct ctn_scan {
     unsigned char *running[2];
     unsigned char *right; /* exclusive result of the right side, for `total` */
     bool any[2];          /* by side: a value has arrived from there */
-    /* Memory for values up to CTN_SCAN_BYTES; the last one also for messages
+    /* Memory for values up to CTN_SCAN_BYTES; the last two also for messages
      * with the opening. */
-    _Alignas(8) unsigned char inline_value[3][CTN_INLINE_BYTES];
+    _Alignas(8) unsigned char inline_value[4][CTN_INLINE_BYTES];
 };
 
 /** Return the value of this member and the members on a side that the rounds so

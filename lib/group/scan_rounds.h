@@ -1,7 +1,7 @@
 #ifndef CTN_GROUP_SCAN_ROUNDS_H
 #define CTN_GROUP_SCAN_ROUNDS_H
 
-#include "exec/message.h"
+#include "exec/schedule.h"
 #include "group/chain_place.h"
 
 /* The rounds of a double scan on a chain, for values of any length. In round d
@@ -19,10 +19,13 @@ typedef struct ctn_double_scan_values {
     /** Set a message with this member's value and the values from `side`, for
      * the partner on the other side: CTN_DOUBLE_SCAN_HEAD_BYTES free bytes,
      * then a value of `*bytes`. They are NULL and 0 before: no values are
-     * scanned from there. */
+     * scanned from there. The message must not change before `incoming` is
+     * called, and lie in this rank's heap if it does not fit a slot. NULL: no
+     * values are scanned at all. */
     catena_status_t (*outgoing)(ctn_op_t *op, unsigned side,
                                 unsigned char **message, size_t *bytes);
-    /** Consume the value of the message from the partner on `side`. */
+    /** Consume the value of the message from the partner on `side`. All
+     * messages of the round have arrived, and its own ones were read. */
     catena_status_t (*incoming)(ctn_op_t *op, unsigned side,
                                 const unsigned char *value, size_t bytes);
 } ctn_double_scan_values_t;
@@ -32,7 +35,7 @@ typedef struct ctn_double_scan_values {
 typedef struct ctn_double_scan {
     /* arguments */
     const ctn_chain_place_t *place;
-    const ctn_double_scan_values_t *values; /* NULL: addresses only */
+    const ctn_double_scan_values_t *values;
     unsigned ring; /* not 0: the place is on a ring, whose first member is the
                       right neighbor of the last one; the number of rounds */
     bool greets;   /* the neighbors exchange messages once more, before round
@@ -45,13 +48,9 @@ typedef struct ctn_double_scan {
                       it */
     /* working */
     ctn_address_t partner[2]; /* of this round */
-    ctn_address_t beyond[2];  /* of the next round, from this round's message */
-    bool arrived[2];          /* this round's message has been consumed */
-    bool sent;                /* this round's messages were sent */
-    unsigned round;           /* with `greets` counted from the greeting */
-    size_t length[2];         /* of a message without content that was sent */
-    ctn_send_handle_t send_handle[2];
-    ctn_receive_handle_t receive_handle[2];
+    ctn_rounds_t rounds;      /* with `greets` counted from the greeting;
+                                 message i is that to, or from, side i */
+    uint64_t address[2];      /* messages without values */
 } ctn_double_scan_t;
 
 /** Initialize the working part; called by the first phase. */

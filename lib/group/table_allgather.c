@@ -26,7 +26,7 @@ typedef struct table_allgather {
     struct {
         unsigned char head[CTN_DOUBLE_SCAN_HEAD_BYTES];
         uint64_t table;
-    } message;
+    } message[2]; /* by the side whose value it has */
 } table_allgather_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -51,7 +51,7 @@ static catena_status_t put_records(ctn_op_t *op, table_allgather_t *gather,
 {
     const ctn_double_scan_t *double_scan = &gather->double_scan;
     uint64_t rank = double_scan->place->rank;
-    uint64_t reach = UINT64_C(1) << (double_scan->round - 1);
+    uint64_t reach = UINT64_C(1) << (double_scan->rounds.index - 1);
     /* The first and the last member whose records are sent. */
     uint64_t low = side == CTN_LEFT
                        ? rank
@@ -66,12 +66,12 @@ static catena_status_t put_records(ctn_op_t *op, table_allgather_t *gather,
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
     return status == CATENA_OK
-               ? ctn_put_signal(
-                     endpoint, gather->memory + start, bytes,
-                     gather->partner_table[side] + start,
-                     ctn_slot_word_offset(op->sequence, to, op->seq,
-                                          2 * double_scan->round + !side, 1),
-                     ctn_flag(op->seq, 0), &op->pending)
+               ? ctn_put_signal(endpoint, gather->memory + start, bytes,
+                                gather->partner_table[side] + start,
+                                ctn_slot_word_offset(
+                                    op->sequence, to, op->seq,
+                                    2 * double_scan->rounds.index + !side, 1),
+                                ctn_flag(op->seq, 0), &op->pending)
                : status;
 }
 
@@ -79,11 +79,11 @@ static catena_status_t outgoing(ctn_op_t *op, unsigned side,
                                 unsigned char **message, size_t *bytes)
 {
     table_allgather_t *gather = ctn_op_state(op);
-    bool greeting = gather->double_scan.round == 0;
-    gather->message.table =
+    bool greeting = gather->double_scan.rounds.index == 0;
+    gather->message[side].table =
         greeting ? gather->table : gather->partner_table[side];
-    *message = gather->message.head;
-    *bytes = sizeof(gather->message.table);
+    *message = gather->message[side].head;
+    *bytes = sizeof(gather->message[side].table);
     return greeting ? CATENA_OK : put_records(op, gather, !side);
 }
 

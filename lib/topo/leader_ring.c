@@ -21,7 +21,7 @@ typedef struct closing {
     struct {
         unsigned char head[CTN_DOUBLE_SCAN_HEAD_BYTES];
         uint64_t rank; /* in the group */
-    } message;
+    } message[2];      /* by side */
 } closing_t;
 
 /** State of the operation around it. */
@@ -65,7 +65,6 @@ static ctn_step_t find_ends(ctn_op_t *op)
 static ctn_step_t begin(ctn_op_t *op)
 {
     closing_t *closing = ctn_op_state(op);
-    closing->message.rank = closing->topo->group->chain.place.rank;
     ctn_double_scan_begin(&closing->double_scan);
     return CTN_STEP_NEXT;
 }
@@ -73,10 +72,10 @@ static ctn_step_t begin(ctn_op_t *op)
 static catena_status_t outgoing(ctn_op_t *op, unsigned side,
                                 unsigned char **message, size_t *bytes)
 {
-    (void)side;
     closing_t *closing = ctn_op_state(op);
-    *message = closing->message.head;
-    *bytes = sizeof(closing->message.rank);
+    closing->message[side].rank = closing->topo->group->chain.place.rank;
+    *message = closing->message[side].head;
+    *bytes = sizeof(closing->message[side].rank);
     return CATENA_OK;
 }
 
@@ -87,7 +86,7 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
     const closing_t *closing = ctn_op_state(op);
     const ctn_double_scan_t *double_scan = &closing->double_scan;
     ctn_leader_ring_round_t *round =
-        &closing->topo->leader_ring[double_scan->round];
+        &closing->topo->leader_ring[double_scan->rounds.index];
     ctn_node_leader_t *partner = side == LEFT ? &round->from : &round->to;
     partner->address = double_scan->partner[side];
     memcpy(&partner->rank, value, bytes);

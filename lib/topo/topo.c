@@ -68,7 +68,7 @@ ctn_op_t *ctn_node_bcast_create(ctn_exec_t *exec, ctn_topo_t *topo,
     ctn_op_t *op = ctn_chain_inclusive_scan(
         exec, &topo->node, leftmost, outgoing, sizeof(*outgoing), received);
     if (op != NULL) {
-        ((ctn_scan_t *)ctn_op_state(op))->rounds.of_group = false;
+        ((ctn_scan_t *)ctn_op_state(op))->double_scan.of_group = false;
     }
     return op;
 }

@@ -30,12 +30,14 @@ _Static_assert(offsetof(exchange_head_t, status) == CTN_DOUBLE_SCAN_HEAD_BYTES,
 
 /** State of the operation. */
 typedef struct sparse_exchange {
-    ctn_double_scan_t rounds; /* first */
-    size_t bytes;             /* of a record with its route */
-    ctn_vector_t *vector;     /* records that are at this member */
+    ctn_double_scan_t double_scan; /* first */
+    size_t bytes;                  /* of a record with its route */
+    ctn_vector_t *vector;          /* records that are at this member */
     catena_status_t status;
-    exchange_head_t head;   /* of a message without records */
-    unsigned char *message; /* the last one with records */
+    /* By side that the records come from: */
+    exchange_head_t head[2];   /* of a message without records */
+    unsigned char *message[2]; /* with records; NULL: none */
+    size_t message_bytes[2];
 } sparse_exchange_t;
 
 static route_t route_of(const unsigned char *record)
@@ -62,21 +64,38 @@ static unsigned char *record_at(const ctn_vector_t *vector, size_t bytes,
 static bool leaves(const sparse_exchange_t *exchange,
                    const unsigned char *record, unsigned side)
 {
-    uint32_t rank = exchange->rounds.place->rank;
+    uint32_t rank = exchange->double_scan.place->rank;
     uint32_t to = route_of(record).to;
     uint32_t distance = side == CTN_RIGHT ? to - rank : rank - to;
     return (side == CTN_RIGHT ? to > rank : to < rank) &&
-           (distance >> exchange->rounds.round & 1u) != 0;
+           (distance >> exchange->double_scan.rounds.index & 1u) != 0;
 }
 
-/** Memory for a message with `bytes` of records. NULL: there is none for it, or
- * for the copy that is sent (exec/message.h), without which the operation would
- * end the job. */
-static unsigned char *open_message(const ctn_op_t *op, size_t bytes)
+/** Frees the message of the round before. */
+static void drop_message(const ctn_op_t *op, sparse_exchange_t *exchange,
+                         unsigned from)
 {
-    void *copy = ctn_scratch_alloc(op->exec, sizeof(exchange_head_t) + bytes);
-    ctn_scratch_free(op->exec, copy, sizeof(exchange_head_t) + bytes);
-    return copy != NULL ? malloc(sizeof(exchange_head_t) + bytes) : NULL;
+    ctn_scratch_free(op->exec, exchange->message[from],
+                     exchange->message_bytes[from]);
+    exchange->message[from] = NULL;
+}
+
+/** Memory for a message with so many records. */
+static unsigned char *open_message(const ctn_op_t *op,
+                                   sparse_exchange_t *exchange, unsigned from,
+                                   size_t records)
+{
+    size_t bytes = sizeof(exchange_head_t) + records * exchange->bytes;
+    drop_message(op, exchange, from);
+    if (records > 0) {
+        exchange->message[from] = ctn_scratch_alloc(op->exec, bytes);
+        exchange->message_bytes[from] = bytes;
+        if (exchange->message[from] != NULL) {
+            return exchange->message[from];
+        }
+        give_up(exchange, CATENA_ERR_NO_MEMORY);
+    }
+    return (unsigned char *)&exchange->head[from];
 }
 
 /** For ctn_double_scan_values_t: the status, and the records that go to the
@@ -90,13 +109,7 @@ static catena_status_t outgoing(ctn_op_t *op, unsigned from,
     for (size_t i = 0; i < vector->count; i++) {
         count += leaves(exchange, record_at(vector, exchange->bytes, i), !from);
     }
-    free(exchange->message);
-    exchange->message = open_message(op, count * exchange->bytes);
-    if (exchange->message == NULL) {
-        give_up(exchange, CATENA_ERR_NO_MEMORY);
-    }
-    *message = exchange->message != NULL ? exchange->message
-                                         : (unsigned char *)&exchange->head;
+    *message = open_message(op, exchange, from, count);
     uint64_t status = (uint64_t) - (int64_t)exchange->status;
     memcpy(*message + offsetof(exchange_head_t, status), &status,
            sizeof(status));
@@ -164,9 +177,9 @@ static const ctn_double_scan_values_t values = {outgoing, incoming};
 static ctn_step_t begin(ctn_op_t *op)
 {
     sparse_exchange_t *exchange = ctn_op_state(op);
-    exchange->rounds.values = &values;
-    exchange->rounds.of_group = true;
-    ctn_double_scan_begin(&exchange->rounds);
+    exchange->double_scan.values = &values;
+    exchange->double_scan.of_group = true;
+    ctn_double_scan_begin(&exchange->double_scan);
     return CTN_STEP_NEXT;
 }
 
@@ -174,16 +187,11 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t end_with_status(ctn_op_t *op)
 {
     sparse_exchange_t *exchange = ctn_op_state(op);
+    drop_message(op, exchange, CTN_LEFT);
+    drop_message(op, exchange, CTN_RIGHT);
     op->clean = true;
     return exchange->status == CATENA_OK ? CTN_STEP_NEXT
                                          : ctn_op_fail(op, exchange->status);
-}
-
-static void finish(ctn_op_t *op)
-{
-    sparse_exchange_t *exchange = ctn_op_state(op);
-    ctn_double_scan_drop(op);
-    free(exchange->message);
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
@@ -199,7 +207,7 @@ static const ctn_algorithm_t algorithm = {
     .state_bytes = sizeof(sparse_exchange_t),
     .phases = phases,
     .synchronizing = true,
-    .finish = finish,
+    .finish = ctn_double_scan_drop,
 };
 
 /* ---- input and output ---- */
@@ -280,7 +288,7 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group,
         ctn_op_create(group->exec, &algorithm, &group->chain.sequence);
     if (op != NULL) {
         sparse_exchange_t *exchange = ctn_op_state(op);
-        exchange->rounds.place = &group->chain.place;
+        exchange->double_scan.place = &group->chain.place;
         exchange->bytes = bytes + sizeof(uint32_t);
         exchange->vector = &vector;
         exchange->status = status;

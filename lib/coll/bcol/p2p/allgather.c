@@ -77,38 +77,39 @@ static p2p_stretch_t received_in(const ctn_p2p_t *p2p, unsigned round)
                         blocks_in(p2p->size, round));
 }
 
-static bool pass_on(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
+static bool pass_on(ctn_op_t *op, unsigned index)
 {
-    const ctn_p2p_call_t *call = ctn_op_state(op);
-    const ctn_p2p_t *p2p = call->p2p;
-    const ctn_basic_coll_t *basic = call->basic;
+    ctn_p2p_rounds_t *rounds = ctn_op_state(op);
+    const ctn_p2p_t *p2p = rounds->call.p2p;
+    const ctn_basic_coll_t *basic = rounds->call.basic;
     if (index == p2p->rounds) {
         return false;
     }
     p2p_stretch_t s =
         stretch_from(p2p->size, p2p->me, blocks_in(p2p->size, index));
-    ctn_p2p_round_send(round, behind(p2p, UINT32_C(1) << index), index,
+    ctn_p2p_round_send(rounds, behind(p2p, UINT32_C(1) << index), index,
                        ctn_p2p_block_at(basic, s.first),
                        bytes_before(basic, &s));
-    round->tail = ctn_p2p_block_at(basic, 0);
-    round->tail_bytes = bytes_again(basic, &s);
+    if (rounds->call.status == CATENA_OK) {
+        rounds->rounds.send[0].tail = ctn_p2p_block_at(basic, 0);
+        rounds->rounds.send[0].tail_bytes = bytes_again(basic, &s);
+    }
     s = received_in(p2p, index);
-    ctn_p2p_round_receive(round, s.first, index,
+    ctn_p2p_round_receive(rounds, s.first, index,
                           bytes_before(basic, &s) + bytes_again(basic, &s));
     return true;
 }
 
 /** Copy the blocks of a message to their places. */
-static catena_status_t take(ctn_op_t *op, unsigned index,
-                            const ctn_p2p_round_t *round, unsigned char *data)
+static catena_status_t take(ctn_op_t *op, unsigned index, unsigned char *data)
 {
-    const ctn_p2p_call_t *call = ctn_op_state(op);
-    const ctn_basic_coll_t *basic = call->basic;
-    p2p_stretch_t s = received_in(call->p2p, index);
+    const ctn_p2p_rounds_t *rounds = ctn_op_state(op);
+    const ctn_basic_coll_t *basic = rounds->call.basic;
+    p2p_stretch_t s = received_in(rounds->call.p2p, index);
     size_t before = bytes_before(basic, &s);
     ctn_p2p_copy(op, ctn_p2p_block_at(basic, s.first), data, before);
     ctn_p2p_copy(op, ctn_p2p_block_at(basic, 0), data + before,
-                 round->from_bytes - before);
+                 rounds->bytes - before);
     return CATENA_OK;
 }
 

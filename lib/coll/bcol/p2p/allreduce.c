@@ -54,58 +54,57 @@ static uint32_t partner_in(const fold_t *fold, unsigned round)
 /** The first round: idle members send their vectors. Folding uses the slots
  * after those of the rounds; algorithms use at most two slots for each
  * round. */
-static void fold_in(const ctn_p2p_rounds_t *rounds, const fold_t *fold,
-                    ctn_p2p_round_t *round)
+static void fold_in(ctn_p2p_rounds_t *rounds, const fold_t *fold)
 {
     const ctn_p2p_t *p2p = rounds->call.p2p;
     size_t bytes = rounds->call.basic->bytes;
     unsigned slot = 2 * p2p->rounds;
     if (fold->idle) {
-        ctn_p2p_round_send(round, p2p->me + 1, slot, rounds->value, bytes);
+        ctn_p2p_round_send(rounds, p2p->me + 1, slot, rounds->value, bytes);
     } else if (fold->paired) {
-        ctn_p2p_round_receive(round, p2p->me - 1, slot, bytes);
-        ctn_p2p_round_reduce(round, rounds->value, NULL);
+        ctn_p2p_round_receive(rounds, p2p->me - 1, slot, bytes);
+        ctn_p2p_round_reduce(rounds, rounds->value, NULL);
     }
 }
 
 /** The last round: idle members receive the result. */
-static void fold_out(const ctn_p2p_rounds_t *rounds, const fold_t *fold,
-                     ctn_p2p_round_t *round)
+static void fold_out(ctn_p2p_rounds_t *rounds, const fold_t *fold)
 {
     const ctn_p2p_t *p2p = rounds->call.p2p;
     const ctn_basic_coll_t *basic = rounds->call.basic;
     unsigned slot = 2 * p2p->rounds + 1;
     if (fold->idle) {
-        ctn_p2p_round_receive(round, p2p->me + 1, slot, basic->bytes);
-        ctn_p2p_round_copy(round, basic->out, basic->bytes);
-        round->overwrites = basic->in == basic->out;
+        ctn_p2p_round_receive(rounds, p2p->me + 1, slot, basic->bytes);
+        ctn_p2p_round_copy(rounds, basic->out, basic->bytes);
+        rounds->rounds.overwrites = basic->in == basic->out;
     } else if (fold->paired) {
-        ctn_p2p_round_send(round, p2p->me - 1, slot, basic->out, basic->bytes);
+        ctn_p2p_round_send(rounds, p2p->me - 1, slot, basic->out, basic->bytes);
     } else if (p2p->size == 1) {
-        ctn_p2p_round_copy(round, basic->out, basic->bytes);
+        ctn_p2p_round_copy(rounds, basic->out, basic->bytes);
     }
 }
 
 /* ---- recursive doubling ---- */
 
 /** Exchange partial results with the partner, and reduce them. */
-static bool double_up(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
+static bool double_up(ctn_op_t *op, unsigned index)
 {
-    const ctn_p2p_rounds_t *rounds = ctn_op_state(op);
+    ctn_p2p_rounds_t *rounds = ctn_op_state(op);
     const ctn_basic_coll_t *basic = rounds->call.basic;
     fold_t fold = fold_of(rounds->call.p2p);
     if (index == 0) {
-        fold_in(rounds, &fold, round);
+        fold_in(rounds, &fold);
     } else if (index > fold.rounds) {
-        fold_out(rounds, &fold, round);
+        fold_out(rounds, &fold);
     } else if (!fold.idle) {
         bool is_last = index == fold.rounds;
         uint32_t partner = partner_in(&fold, index - 1);
-        ctn_p2p_round_send(round, partner, index - 1, rounds->value,
+        ctn_p2p_round_send(rounds, partner, index - 1, rounds->value,
                            basic->bytes);
-        ctn_p2p_round_receive(round, partner, index - 1, basic->bytes);
-        ctn_p2p_round_reduce(round, rounds->value, is_last ? basic->out : NULL);
-        round->overwrites = is_last && basic->in == basic->out;
+        ctn_p2p_round_receive(rounds, partner, index - 1, basic->bytes);
+        ctn_p2p_round_reduce(rounds, rounds->value,
+                             is_last ? basic->out : NULL);
+        rounds->rounds.overwrites = is_last && basic->in == basic->out;
     }
     return index <= fold.rounds + 1;
 }
@@ -143,24 +142,22 @@ static void split(const ctn_basic_coll_t *basic, const fold_t *fold,
 
 /** A round of the reduce-scatter. It writes only the half that this member
  * keeps, so it need not wait until the other half has been sent. */
-static void halve(const ctn_p2p_rounds_t *rounds, const fold_t *fold,
-                  unsigned r, ctn_p2p_round_t *round)
+static void halve(ctn_p2p_rounds_t *rounds, const fold_t *fold, unsigned r)
 {
     const ctn_basic_coll_t *basic = rounds->call.basic;
     const unsigned char *value = r == 0 ? rounds->value : basic->out;
     uint32_t partner = partner_in(fold, r);
     range_t mine, give;
     split(basic, fold, r, &mine, &give);
-    ctn_p2p_round_send(round, partner, r, value + give.begin,
+    ctn_p2p_round_send(rounds, partner, r, value + give.begin,
                        give.end - give.begin);
-    ctn_p2p_round_receive(round, partner, r, mine.end - mine.begin);
-    ctn_p2p_round_reduce(round, value + mine.begin,
+    ctn_p2p_round_receive(rounds, partner, r, mine.end - mine.begin);
+    ctn_p2p_round_reduce(rounds, value + mine.begin,
                          (unsigned char *)basic->out + mine.begin);
 }
 
 /** A round of the allgather: those of the reduce-scatter in reverse order. */
-static void gather(const ctn_p2p_rounds_t *rounds, const fold_t *fold,
-                   unsigned r, ctn_p2p_round_t *round)
+static void gather(ctn_p2p_rounds_t *rounds, const fold_t *fold, unsigned r)
 {
     const ctn_basic_coll_t *basic = rounds->call.basic;
     unsigned char *out = basic->out;
@@ -168,29 +165,28 @@ static void gather(const ctn_p2p_rounds_t *rounds, const fold_t *fold,
     unsigned slot = rounds->call.p2p->rounds + r;
     range_t mine, get;
     split(basic, fold, r, &mine, &get);
-    ctn_p2p_round_send(round, partner, slot, out + mine.begin,
+    ctn_p2p_round_send(rounds, partner, slot, out + mine.begin,
                        mine.end - mine.begin);
-    ctn_p2p_round_receive(round, partner, slot, get.end - get.begin);
-    ctn_p2p_round_copy(round, out + get.begin, get.end - get.begin);
+    ctn_p2p_round_receive(rounds, partner, slot, get.end - get.begin);
+    ctn_p2p_round_copy(rounds, out + get.begin, get.end - get.begin);
 }
 
-static bool halve_and_gather(ctn_op_t *op, unsigned index,
-                             ctn_p2p_round_t *round)
+static bool halve_and_gather(ctn_op_t *op, unsigned index)
 {
-    const ctn_p2p_rounds_t *rounds = ctn_op_state(op);
+    ctn_p2p_rounds_t *rounds = ctn_op_state(op);
     fold_t fold = fold_of(rounds->call.p2p);
     unsigned k = fold.rounds;
     if (index == 0) {
-        fold_in(rounds, &fold, round);
+        fold_in(rounds, &fold);
     } else if (index > 2 * k + 1) {
-        fold_out(rounds, &fold, round);
+        fold_out(rounds, &fold);
     } else if (index == k + 1) {
         /* The allgather overwrites the halves that were sent. */
-        round->overwrites = true;
+        rounds->rounds.overwrites = true;
     } else if (!fold.idle && index <= k) {
-        halve(rounds, &fold, index - 1, round);
+        halve(rounds, &fold, index - 1);
     } else if (!fold.idle) {
-        gather(rounds, &fold, 2 * k + 1 - index, round);
+        gather(rounds, &fold, 2 * k + 1 - index);
     }
     return index <= 2 * k + 2;
 }

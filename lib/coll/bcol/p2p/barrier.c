@@ -6,18 +6,18 @@
 
 #include "coll/bcol/p2p/rounds.h"
 
-static bool disseminate(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
+static bool disseminate(ctn_op_t *op, unsigned index)
 {
-    const ctn_p2p_call_t *call = ctn_op_state(op);
-    const ctn_p2p_t *p2p = call->p2p;
+    ctn_p2p_rounds_t *rounds = ctn_op_state(op);
+    const ctn_p2p_t *p2p = rounds->call.p2p;
     uint64_t away = UINT64_C(1) << index;
     if (index == p2p->rounds) {
         return false;
     }
-    ctn_p2p_round_send(round, (uint32_t)((p2p->me + away) % p2p->size), index,
+    ctn_p2p_round_send(rounds, (uint32_t)((p2p->me + away) % p2p->size), index,
                        NULL, 0);
     ctn_p2p_round_receive(
-        round, (uint32_t)((p2p->me + p2p->size - away) % p2p->size), index, 0);
+        rounds, (uint32_t)((p2p->me + p2p->size - away) % p2p->size), index, 0);
     return true;
 }
 

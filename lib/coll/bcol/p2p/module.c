@@ -48,30 +48,6 @@ void ctn_p2p_begin(ctn_op_t *op)
     begin_signature(op, CTN_P2P_NO_SIGNATURE);
 }
 
-catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
-                             uint32_t turn, const void *data, size_t bytes)
-{
-    const ctn_p2p_call_t *call = ctn_op_state(op);
-    return ctn_message_send_zcopy(
-        op, call->p2p->module.sbgp->member[member].memory, slot, turn,
-        ctn_exec_data(op->exec, data), bytes);
-}
-
-ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
-                           uint32_t turn, ctn_receive_handle_t *handle)
-{
-    const ctn_p2p_call_t *call = ctn_op_state(op);
-    const ctn_sbgp_member_t *from = &call->p2p->module.sbgp->member[member];
-    bool is_new = handle->data == NULL;
-    ctn_step_t step = ctn_message_receive(op, from->memory, slot, turn, handle);
-    if (step == CTN_STEP_NEXT) {
-        op->exec->tally.rounds += is_new;
-    } else {
-        op->waits_for = from->rank;
-    }
-    return step;
-}
-
 static uint16_t signature_of(unsigned algorithm, uint64_t lengths)
 {
     return (uint16_t)(lengths << CTN_P2P_LENGTHS_SHIFT |
@@ -149,18 +125,6 @@ static bool mismatches(const ctn_sequence_t *sequence, uint64_t seq,
            ((turn ^ signature) % CTN_TURNS & same) != 0;
 }
 
-catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
-                                    unsigned slot, const void *data,
-                                    size_t bytes)
-{
-    const ctn_p2p_call_t *call = ctn_op_state(op);
-    return call->status == CATENA_OK
-               ? ctn_p2p_send(op, member, slot, call->signature, data, bytes)
-               : ctn_message_send_mismatch(
-                     op, call->p2p->module.sbgp->member[member].memory, slot,
-                     call->signature);
-}
-
 /** Whether any slot holds a message with another signature (`mismatches`). In a
  * ring algorithm only the last slot receives signatures; the words of the
  * others hold counts. */
@@ -201,7 +165,9 @@ CTN_COLD static void query(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
     unsigned slot = ctn_p2p_slots(call->p2p->rounds) - 1;
     if (call->queried != member + 1) {
         call->queried = member + 1;
-        (void)ctn_p2p_send(op, member, slot, call->signature, NULL, 0);
+        (void)ctn_message_send_zcopy(
+            op, call->p2p->module.sbgp->member[member].memory, slot,
+            call->signature, NULL, 0);
         op->exec->needs_flush = true;
     }
 }
@@ -254,16 +220,18 @@ ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, ctn_receive_handle_t *handle)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
+    const ctn_sbgp_member_t *from = &call->p2p->module.sbgp->member[member];
     uint32_t turn = call->signature;
     bool differ = handle->fetching && has_other_lengths(op, slot, &turn);
-    ctn_step_t step = ctn_p2p_receive(op, member, slot, turn, handle);
+    ctn_step_t step = ctn_message_receive(op, from->memory, slot, turn, handle);
+    op->waits_for = from->rank;
     if (step == CTN_STEP_WAIT && !handle->fetching) {
         differ = has_other_lengths(op, slot, &turn);
         if (!differ) {
             ctn_p2p_look_for_mismatch(op, member, slot);
             return step;
         }
-        step = ctn_p2p_receive(op, member, slot, turn, handle);
+        step = ctn_message_receive(op, from->memory, slot, turn, handle);
     }
     if (step != CTN_STEP_NEXT) {
         return step;

@@ -108,16 +108,6 @@ void ctn_p2p_begin_ring(ctn_op_t *op);
 /** To be called before the first message of pass number `pass`. */
 void ctn_p2p_begin_pass(ctn_op_t *op, uint32_t pass);
 
-/** Send `bytes` of user data, which must not change until op->pending is 0.
- * Data that do not fit the slot (ctn_slot_capacity) must lie in this rank's
- * heap, unchanged until ctn_message_zcopy_done. */
-catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
-                             uint32_t turn, const void *data, size_t bytes);
-
-/** See ctn_message_receive. */
-ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
-                           uint32_t turn, ctn_receive_handle_t *handle);
-
 /* Messages of vectors or fragments of them: each fits its slot, and the
  * receiver knows its length. If a message has another length, the operation
  * goes on without its data, so that no member waits in vain. It ends with
@@ -125,12 +115,6 @@ ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
  * lengths differ so much that members run different algorithms, these members
  * wait for messages that never come; when a message with another signature
  * arrives, the job aborts. */
-
-/** Send `bytes` of a vector. If this member's data are invalid after a length
- * mismatch, send a message without data that says so. */
-catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
-                                    unsigned slot, const void *data,
-                                    size_t bytes);
 
 /** Receive `bytes` of a vector, or of blocks that need not fit the slot. The
  * caller releases `handle`. */

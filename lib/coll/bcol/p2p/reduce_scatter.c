@@ -23,8 +23,8 @@
 #include "exec/slot.h"
 
 /* Limits: bytes of a slice, even if messages then do not fit their slots;
- * passes; rounds (member numbers have 32 bits). */
-enum { LEAST_SLICE = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
+ * passes. */
+enum { LEAST_SLICE = 1024, MOST_PASSES = 65535 };
 
 /* Slots, two of each, which passes use alternately: for the vector that the
  * second member of a pair sends, for the block returned to it, and for each
@@ -47,9 +47,6 @@ typedef struct reduce_scatter_halving {
     size_t memory_bytes;   /* of `start` and `vector` */
     bool spare;            /* they lie in eager buffers without messages */
     uint32_t low, high;    /* entries of `start` whose slices are kept so far */
-    size_t sent_bytes[MOST_ROUNDS + 2]; /* in each round of this pass, whose
-                                           send must complete before the vector
-                                           is written */
 } reduce_scatter_halving_t;
 
 /* ---- members and units ---- */
@@ -213,42 +210,31 @@ static size_t bytes_between(const reduce_scatter_halving_t *halving,
     return halving->start[high] - halving->start[low];
 }
 
-/** Send data from the vector in round `index`. */
-static void send(reduce_scatter_halving_t *halving, unsigned index,
-                 ctn_p2p_round_t *round, uint32_t member, unsigned slot,
-                 const void *data, size_t bytes)
-{
-    halving->sent_bytes[index] =
-        halving->base.call.status == CATENA_OK ? bytes : 0;
-    ctn_p2p_round_send(round, member, slot + halving->pass % 2, data, bytes);
-}
-
 /** Receive what this member keeps, and reduce it with that. */
-static void reduce(const reduce_scatter_halving_t *halving,
-                   ctn_p2p_round_t *round, uint32_t member, unsigned slot)
+static void reduce(reduce_scatter_halving_t *halving, uint32_t member,
+                   unsigned slot)
 {
     unsigned char *own = halving->vector + halving->start[halving->low];
-    ctn_p2p_round_receive(round, member, slot + halving->pass % 2,
+    ctn_p2p_round_receive(&halving->base, member, slot + halving->pass % 2,
                           bytes_between(halving, halving->low, halving->high));
-    ctn_p2p_round_reduce(round, own, own);
+    ctn_p2p_round_reduce(&halving->base, own, own);
 }
 
 /** The second member of a pair sends its vector to the first. */
-static void give_vector(reduce_scatter_halving_t *halving,
-                        ctn_p2p_round_t *round)
+static void give_vector(reduce_scatter_halving_t *halving)
 {
     uint32_t me = halving->base.call.p2p->me;
     if (halving->passive) {
-        send(halving, 0, round, me - 1, VECTOR, halving->vector,
-             bytes_between(halving, 0, halving->high));
+        ctn_p2p_round_send(&halving->base, me - 1, VECTOR + halving->pass % 2,
+                           halving->vector,
+                           bytes_between(halving, 0, halving->high));
     } else if (halving->unit < halving->paired) {
-        reduce(halving, round, me + 1, VECTOR);
+        reduce(halving, me + 1, VECTOR);
     }
 }
 
 /** Send the half that the partner of round r keeps, and keep the other one. */
-static void exchange(reduce_scatter_halving_t *halving, unsigned r,
-                     ctn_p2p_round_t *round)
+static void exchange(reduce_scatter_halving_t *halving, unsigned r)
 {
     uint32_t bit = UINT32_C(1) << r;
     uint32_t partner = first_of(halving, halving->unit ^ bit);
@@ -257,15 +243,16 @@ static void exchange(reduce_scatter_halving_t *halving, unsigned r,
     uint32_t low = upper ? halving->low : middle;
     uint32_t high = upper ? middle : halving->high;
     *(upper ? &halving->low : &halving->high) = middle;
-    send(halving, r + 1, round, partner, ROUND + 2 * r,
-         halving->vector + halving->start[low],
-         bytes_between(halving, low, high));
-    reduce(halving, round, partner, ROUND + 2 * r);
+    ctn_p2p_round_send(&halving->base, partner,
+                       ROUND + 2 * r + halving->pass % 2,
+                       halving->vector + halving->start[low],
+                       bytes_between(halving, low, high));
+    reduce(halving, partner, ROUND + 2 * r);
 }
 
 /** All vectors are reduced: copy this member's slice to its receive buffer. The
  * second member of a pair receives its slice from the first. */
-static void hand_over(ctn_op_t *op, ctn_p2p_round_t *round)
+static void hand_over(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
     uint32_t me = halving->base.call.p2p->me;
@@ -273,54 +260,30 @@ static void hand_over(ctn_op_t *op, ctn_p2p_round_t *round)
     size_t bytes = slice_of(halving, me);
     out += halving->pass * halving->slice;
     if (halving->passive) {
-        ctn_p2p_round_receive(round, me - 1, RESULT + halving->pass % 2, bytes);
-        ctn_p2p_round_copy(round, out, bytes);
+        ctn_p2p_round_receive(&halving->base, me - 1,
+                              RESULT + halving->pass % 2, bytes);
+        ctn_p2p_round_copy(&halving->base, out, bytes);
         return;
     }
     const unsigned char *own = halving->vector + halving->start[halving->low];
     ctn_p2p_copy(op, out, own, bytes);
     if (halving->unit < halving->paired) {
-        send(halving, halving->rounds + 1, round, me + 1, RESULT, own + bytes,
-             slice_of(halving, me + 1));
+        ctn_p2p_round_send(&halving->base, me + 1, RESULT + halving->pass % 2,
+                           own + bytes, slice_of(halving, me + 1));
     }
 }
 
-static bool set_round(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
+static bool set_round(ctn_op_t *op, unsigned index)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
     if (index == 0) {
-        give_vector(halving, round);
+        give_vector(halving);
     } else if (index == halving->rounds + 1) {
-        hand_over(op, round);
+        hand_over(op);
     } else if (index <= halving->rounds && !halving->passive) {
-        exchange(halving, index - 1, round);
+        exchange(halving, index - 1);
     }
     return index <= halving->rounds + 1;
-}
-
-/** Whether a send of this pass is complete. */
-static bool is_sent(const ctn_op_t *op, const reduce_scatter_halving_t *halving,
-                    unsigned index, unsigned slot)
-{
-    return ctn_message_zcopy_done(op, slot + halving->pass % 2,
-                                  halving->base.call.signature,
-                                  halving->sent_bytes[index]);
-}
-
-/** Whether all sends from the vector are complete. */
-static bool all_sent(const ctn_op_t *op,
-                     const reduce_scatter_halving_t *halving)
-{
-    if (halving->passive) {
-        return is_sent(op, halving, 0, VECTOR);
-    }
-    for (unsigned r = 0; r < halving->rounds; r++) {
-        if (!is_sent(op, halving, r + 1, ROUND + 2 * r)) {
-            return false;
-        }
-    }
-    return halving->unit >= halving->paired ||
-           is_sent(op, halving, halving->rounds + 1, RESULT);
 }
 
 /* Index in `phases`. */
@@ -329,8 +292,8 @@ enum { PACK = 1 };
 static ctn_step_t end_pass(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
-    if (!all_sent(op, halving)) {
-        return CTN_STEP_WAIT;
+    if (!ctn_rounds_all_read(op, &halving->base.rounds)) {
+        return CTN_STEP_WAIT; /* the next pass overwrites the vector */
     }
     return ++halving->pass < halving->passes ? ctn_op_jump(op, PACK)
                                              : CTN_STEP_NEXT;

@@ -54,21 +54,21 @@ static void begin(ctn_op_t *op)
 
 /** Round `index` of the way up: receive from the children, in the order of the
  * list; then send to the parent. */
-static void go_up(const rooted_t *rooted, unsigned index,
-                  ctn_p2p_round_t *round)
+static void go_up(rooted_t *rooted, unsigned index)
 {
     const ctn_p2p_tree_t *tree = &rooted->tree;
-    const ctn_p2p_rounds_t *rounds = &rooted->rounds;
+    ctn_p2p_rounds_t *rounds = &rooted->rounds;
     void *out = rounds->call.basic->out;
     if (index < tree->children) {
         const struct ctn_p2p_child *child = &tree->child[index];
-        ctn_p2p_round_receive(round, child->member, child->slot, rooted->bytes);
-        ctn_p2p_round_reduce(round, rounds->value,
+        ctn_p2p_round_receive(rounds, child->member, child->slot,
+                              rooted->bytes);
+        ctn_p2p_round_reduce(rounds, rounds->value,
                              is_root(rooted) ? out : NULL);
     } else if (is_root(rooted)) {
-        ctn_p2p_round_copy(round, out, rooted->bytes);
+        ctn_p2p_round_copy(rounds, out, rooted->bytes);
     } else {
-        ctn_p2p_round_send(round, tree->parent, tree->slot, rounds->value,
+        ctn_p2p_round_send(rounds, tree->parent, tree->slot, rounds->value,
                            rooted->bytes);
     }
 }
@@ -77,11 +77,10 @@ static void go_up(const rooted_t *rooted, unsigned index,
  * children, to the farthest first, whose subtree is the largest; then copy the
  * vector to the receive buffer. A bcast forwards a vector as it was received:
  * if its length is wrong for this member, it may be right for other members. */
-static void go_down(const rooted_t *rooted, unsigned index,
-                    ctn_p2p_round_t *round)
+static void go_down(rooted_t *rooted, unsigned index)
 {
     const ctn_p2p_tree_t *tree = &rooted->tree;
-    const ctn_p2p_rounds_t *rounds = &rooted->rounds;
+    ctn_p2p_rounds_t *rounds = &rooted->rounds;
     const ctn_p2p_call_t *call = &rounds->call;
     const ctn_basic_coll_t *basic = call->basic;
     /* In which members receive from their parents. No child of a member that
@@ -92,28 +91,30 @@ static void go_down(const rooted_t *rooted, unsigned index,
         bool invalid = !rooted->up && !is_root(rooted) &&
                        call->status != CATENA_OK &&
                        call->found != CTN_MESSAGE_MISMATCH;
-        ctn_p2p_round_send(round, child, slot,
-                           is_root(rooted) ? basic->out : rounds->value,
-                           invalid ? call->found : rooted->bytes);
-        round->as_is = invalid;
+        const void *data = is_root(rooted) ? basic->out : rounds->value;
+        if (invalid) {
+            ctn_p2p_round_send_as_is(rounds, child, slot, data, call->found);
+        } else {
+            ctn_p2p_round_send(rounds, child, slot, data, rooted->bytes);
+        }
     } else if (!is_root(rooted) && index == 0) {
-        ctn_p2p_round_receive(round, tree->parent, slot, rooted->bytes);
-        round->take = CTN_P2P_KEEP;
+        ctn_p2p_round_receive(rounds, tree->parent, slot, rooted->bytes);
+        rounds->take = CTN_P2P_KEEP;
     } else if (!is_root(rooted)) {
-        ctn_p2p_round_copy(round, basic->out, rooted->bytes);
-        round->overwrites = rooted->up && basic->in == basic->out;
+        ctn_p2p_round_copy(rounds, basic->out, rooted->bytes);
+        rounds->rounds.overwrites = rooted->up && basic->in == basic->out;
     }
 }
 
-static bool go(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
+static bool go(ctn_op_t *op, unsigned index)
 {
-    const rooted_t *rooted = ctn_op_state(op);
+    rooted_t *rooted = ctn_op_state(op);
     unsigned up = rooted->up ? rooted->tree.children + 1 : 0;
     unsigned down = rooted->down ? rooted->tree.children + 2 : 0;
     if (index < up) {
-        go_up(rooted, index, round);
+        go_up(rooted, index);
     } else if (index < up + down) {
-        go_down(rooted, index - up, round);
+        go_down(rooted, index - up);
     }
     return index < up + down;
 }

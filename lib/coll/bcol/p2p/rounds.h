@@ -2,11 +2,11 @@
 #define CTN_COLL_BCOL_P2P_ROUNDS_H
 
 #include "coll/bcol/p2p/p2p.h"
+#include "exec/schedule.h"
 
-/* Schedules: most basic collectives over messages consist of rounds. In a round
- * a member sends at most one message and receives at most one, and then copies
- * or reduces what it received. A builder computes the rounds one by one, each
- * when the one before it has ended; the executor runs them, and polls. */
+/* Most basic collectives over messages consist of rounds (exec/schedule.h). In
+ * a round a member sends at most one message and receives at most one, and then
+ * copies or reduces what it received. */
 
 /** What becomes of the message of a round. */
 typedef enum ctn_p2p_take {
@@ -17,39 +17,17 @@ typedef enum ctn_p2p_take {
                       of the lower member are the left operand. */
 } ctn_p2p_take_t;
 
-/** In place of a member. */
-#define CTN_P2P_NOBODY UINT32_MAX
-
-/** A round of one member. */
-typedef struct ctn_p2p_round {
-    /* The message that it sends. */
-    uint32_t to; /* a member, or NOBODY */
-    unsigned to_slot;
-    const void *data;
-    size_t bytes;
-    const void *tail; /* of a message that lies in two places: the rest */
-    size_t tail_bytes;
-    bool as_is; /* send it even if the data are invalid for this member */
-    /* The message that it receives. */
-    uint32_t from; /* a member, or NOBODY */
-    unsigned from_slot;
-    size_t from_bytes;
-    /* What follows. */
-    ctn_p2p_take_t take;
-    const void *own;
-    void *out;       /* NULL: the memory of the message */
-    bool overwrites; /* `out` may still be sent from: first wait for that */
-} ctn_p2p_round_t;
-
 /** First member of the state of an operation that consists of rounds. */
 typedef struct ctn_p2p_rounds {
-    ctn_p2p_call_t call;   /* first */
-    unsigned index;        /* number of the current round */
-    bool begun;            /* `round` is set */
-    bool sent;             /* its message is sent */
-    ctn_p2p_round_t round; /* the current one */
-    ctn_receive_handle_t handle;
-    const void *value; /* the partial result; at first this member's input */
+    ctn_p2p_call_t call; /* first */
+    const void *value;   /* the partial result; at first this member's input */
+    /* Of the current round: */
+    uint32_t from; /* the member that it receives from */
+    size_t bytes;  /* of the message that it receives, or copies */
+    ctn_p2p_take_t take;
+    const void *own;
+    void *out; /* NULL: the memory of the message */
+    ctn_rounds_t rounds;
 } ctn_p2p_rounds_t;
 
 /** An algorithm of rounds. */
@@ -61,11 +39,10 @@ typedef struct ctn_p2p_schedule {
     void (*begin)(ctn_op_t *op);
     /** Set round `index`, in which nothing happens so far. Called once for each
      * round. @return false: there are no more rounds */
-    bool (*round)(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round);
-    /** Instead of round->take. NULL: as that says.
-     * @param message  NULL: the round receives none */
+    bool (*round)(ctn_op_t *op, unsigned index);
+    /** Instead of rounds->take. NULL: as that says.
+     * @param message NULL: the round receives none */
     catena_status_t (*take)(ctn_op_t *op, unsigned index,
-                            const ctn_p2p_round_t *round,
                             unsigned char *message);
 } ctn_p2p_schedule_t;
 
@@ -96,38 +73,57 @@ extern const ctn_p2p_schedule_t ctn_p2p_up_and_down; /* allreduce, barrier */
 extern const ctn_p2p_schedule_t ctn_p2p_bruck;
 extern const ctn_p2p_schedule_t ctn_p2p_recursive_halving;
 
-static inline void ctn_p2p_round_send(ctn_p2p_round_t *round, uint32_t to,
+/* What a round does. */
+
+/** It sends `bytes` of user data, even if they are invalid on this member. */
+static inline void ctn_p2p_round_send_as_is(ctn_p2p_rounds_t *rounds,
+                                            uint32_t to, unsigned slot,
+                                            const void *data, size_t bytes)
+{
+    const ctn_module_t *module = &rounds->call.p2p->module;
+    ctn_rounds_send(&rounds->rounds, 0, module->sbgp->member[to].memory, slot,
+                    ctn_exec_data(module->exec, data), bytes);
+}
+
+/** It sends `bytes` of user data. If these are invalid after a length mismatch,
+ * it sends a message without data that says so. */
+static inline void ctn_p2p_round_send(ctn_p2p_rounds_t *rounds, uint32_t to,
                                       unsigned slot, const void *data,
                                       size_t bytes)
 {
-    round->to = to;
-    round->to_slot = slot;
-    round->data = data;
-    round->bytes = bytes;
+    ctn_p2p_round_send_as_is(
+        rounds, to, slot, data,
+        rounds->call.status == CATENA_OK ? bytes : CTN_MESSAGE_MISMATCH);
 }
 
-static inline void ctn_p2p_round_receive(ctn_p2p_round_t *round, uint32_t from,
-                                         unsigned slot, size_t bytes)
+/** It receives a message of `bytes`. */
+static inline void ctn_p2p_round_receive(ctn_p2p_rounds_t *rounds,
+                                         uint32_t from, unsigned slot,
+                                         size_t bytes)
 {
-    round->from = from;
-    round->from_slot = slot;
-    round->from_bytes = bytes;
+    const ctn_sbgp_member_t *member =
+        &rounds->call.p2p->module.sbgp->member[from];
+    ctn_rounds_receive(&rounds->rounds, 0, member->memory, slot, member->rank);
+    rounds->from = from;
+    rounds->bytes = bytes;
 }
 
-static inline void ctn_p2p_round_copy(ctn_p2p_round_t *round, void *out,
+/** It copies `bytes`, see CTN_P2P_COPY. */
+static inline void ctn_p2p_round_copy(ctn_p2p_rounds_t *rounds, void *out,
                                       size_t bytes)
 {
-    round->take = CTN_P2P_COPY;
-    round->out = out;
-    round->from_bytes = bytes;
+    rounds->take = CTN_P2P_COPY;
+    rounds->out = out;
+    rounds->bytes = bytes;
 }
 
-static inline void ctn_p2p_round_reduce(ctn_p2p_round_t *round, const void *own,
-                                        void *out)
+/** It reduces, see CTN_P2P_REDUCE. */
+static inline void ctn_p2p_round_reduce(ctn_p2p_rounds_t *rounds,
+                                        const void *own, void *out)
 {
-    round->take = CTN_P2P_REDUCE;
-    round->own = own;
-    round->out = out;
+    rounds->take = CTN_P2P_REDUCE;
+    rounds->own = own;
+    rounds->out = out;
 }
 
 #endif

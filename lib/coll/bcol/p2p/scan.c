@@ -33,37 +33,35 @@ static bool receives_in(const ctn_p2p_t *p2p, unsigned round)
     return p2p->me >= UINT64_C(1) << round;
 }
 
-static bool double_up(ctn_op_t *op, unsigned index, ctn_p2p_round_t *round)
+static bool double_up(ctn_op_t *op, unsigned index)
 {
-    const p2p_scan_t *scan = ctn_op_state(op);
-    const ctn_p2p_t *p2p = scan->rounds.call.p2p;
-    const ctn_basic_coll_t *basic = scan->rounds.call.basic;
+    ctn_p2p_rounds_t *rounds = ctn_op_state(op);
+    const ctn_p2p_t *p2p = rounds->call.p2p;
+    const ctn_basic_coll_t *basic = rounds->call.basic;
     bool last = !receives_in(p2p, index + 1); /* no further message arrives */
     if (index < p2p->rounds && sends_in(p2p, index)) {
-        ctn_p2p_round_send(round, p2p->me + (UINT32_C(1) << index), index,
-                           scan->rounds.value, basic->bytes);
+        ctn_p2p_round_send(rounds, p2p->me + (UINT32_C(1) << index), index,
+                           rounds->value, basic->bytes);
     }
     if (index < p2p->rounds && receives_in(p2p, index)) {
-        ctn_p2p_round_receive(round, p2p->me - (UINT32_C(1) << index), index,
+        ctn_p2p_round_receive(rounds, p2p->me - (UINT32_C(1) << index), index,
                               basic->bytes);
-        ctn_p2p_round_reduce(round, scan->rounds.value,
-                             last ? basic->out : NULL);
-        round->overwrites = last && basic->in == basic->out;
+        ctn_p2p_round_reduce(rounds, rounds->value, last ? basic->out : NULL);
+        rounds->rounds.overwrites = last && basic->in == basic->out;
     } else if (index == p2p->rounds && p2p->me == 0 && !is_exclusive(op)) {
-        ctn_p2p_round_copy(round, basic->out, basic->bytes);
+        ctn_p2p_round_copy(rounds, basic->out, basic->bytes);
     }
     return index <= p2p->rounds;
 }
 
 /** exscan: reduce what has arrived from lower members, with this member's data
  * (if that is sent), and without. */
-static catena_status_t take(ctn_op_t *op, unsigned index,
-                            const ctn_p2p_round_t *round, unsigned char *theirs)
+static catena_status_t take(ctn_op_t *op, unsigned index, unsigned char *theirs)
 {
     p2p_scan_t *scan = ctn_op_state(op);
     const ctn_p2p_t *p2p = scan->rounds.call.p2p;
-    size_t bytes = round->from_bytes;
-    void *result = round->out != NULL ? round->out : theirs;
+    size_t bytes = scan->rounds.bytes;
+    void *result = scan->rounds.out != NULL ? scan->rounds.out : theirs;
     catena_status_t status = CATENA_OK;
     if (theirs == NULL) {
         return CATENA_OK;
