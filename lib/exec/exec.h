@@ -121,14 +121,16 @@ struct catena_request {
     /* Links in one of exec's lists or the sequence's queue. */
     ctn_op_t *next;
     ctn_op_t *previous;
-    /* What is passed to `dispose` when the operation ends, or, if it is
-     * persistent, by catena_request_free; NULL: nothing. */
+    /** Called once when the operation ends, after its algorithm's `finish`. */
+    void (*ended)(ctn_op_t *op);
+    /* Of a persistent operation: what catena_request_free passes to `dispose`;
+     * NULL: nothing. */
     void *owned;
     void (*dispose)(void *owned);
-    /* Inline execution of a persistent request; NULL: its phases run. */
-    /** Do what the first phases would do, if no other operation is under way.
-     * True: the operation is active and in the list of active ones. False:
-     * nothing was done, and the caller starts the operation. */
+    /* Of a persistent operation; NULL: its phases run. */
+    /** Called at each start. True: it has done what the first phases would do,
+     * and the operation is active and in the list of active ones. False: the
+     * caller starts the operation. */
     bool (*start)(ctn_op_t *op);
     /** Complete the operation, if it is the only active one. False: it is still
      * active, and the caller waits for it. */

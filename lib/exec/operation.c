@@ -143,14 +143,6 @@ void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight)
 
 static bool run_phases(ctn_op_t *op);
 
-/** The operation has ended: give back what it owns. */
-static void dispose_owned(ctn_op_t *op)
-{
-    void *owned = op->owned;
-    op->owned = NULL;
-    op->dispose(owned);
-}
-
 /** Let the parent go on, which takes the status of the operation and releases
  * it. */
 static void continue_parent(ctn_op_t *op)
@@ -194,8 +186,10 @@ CTN_HOT static inline void op_finish(ctn_op_t *op)
             sequence_activate(sequence);
         }
     }
-    if (op->owned != NULL && !op->persistent) {
-        dispose_owned(op);
+    if (op->ended != NULL) {
+        void (*ended)(ctn_op_t *) = op->ended;
+        op->ended = NULL;
+        ended(op);
     }
     if (op->detached) { /* its release may free the sequence */
         sequence->detached--;

@@ -119,9 +119,14 @@ struct ctn_bcol {
     /** Destroy a module. No other member may access its memory any more. */
     void (*destroy)(ctn_module_t *module);
 
-    /** Make an operation, inactive. @return NULL: no memory */
-    ctn_op_t *(*make)(ctn_module_t *module, ctn_basic_kind_t kind,
-                      const ctn_basic_coll_t *basic);
+    /** Choose the algorithm that runs a basic collective.
+     * @return NULL: no memory */
+    const ctn_algorithm_t *(*choose)(ctn_module_t *module,
+                                     ctn_basic_kind_t kind,
+                                     const ctn_basic_coll_t *basic);
+    /** Set the arguments of an operation that runs the algorithm chosen. */
+    void (*set)(ctn_op_t *op, ctn_module_t *module, ctn_basic_kind_t kind,
+                const ctn_basic_coll_t *basic);
 
     /** Run a blocking call inline, without an operation, if the rank has
      * nothing else under way (see ctn_inline_begin). Each member may decide for
@@ -134,6 +139,11 @@ struct ctn_bcol {
      * algorithm only. */
     ctn_algorithm_set_t algorithms[CTN_BASICS];
 };
+
+/** Make the operation of a basic collective, inactive.
+ * @return NULL: no memory */
+ctn_op_t *ctn_basic_make(ctn_module_t *module, ctn_basic_kind_t kind,
+                         const ctn_basic_coll_t *basic);
 
 /** Keep a new choice of a module, by rules. */
 void ctn_basic_find_rule(ctn_module_t *module, ctn_basic_kind_t kind,

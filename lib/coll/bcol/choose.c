@@ -28,3 +28,17 @@ void ctn_basic_find_rule(ctn_module_t *module, ctn_basic_kind_t kind,
     ctn_tuning_find(module->exec->tuning, lists[kind], possible, &facts, bytes,
                     &module->choice[kind].kept);
 }
+
+ctn_op_t *ctn_basic_make(ctn_module_t *module, ctn_basic_kind_t kind,
+                         const ctn_basic_coll_t *basic)
+{
+    const ctn_bcol_t *bcol = module->bcol;
+    const ctn_algorithm_t *algorithm = bcol->choose(module, kind, basic);
+    ctn_op_t *op = algorithm != NULL
+                       ? ctn_op_take(module->exec, algorithm, module->sequence)
+                       : NULL;
+    if (op != NULL) {
+        bcol->set(op, module, kind, basic);
+    }
+    return op;
+}

@@ -159,42 +159,61 @@ static catena_status_t await_order(const ctn_call_t *call)
     return status;
 }
 
-ctn_op_t *ctn_ml_create(const ctn_call_t *call)
+/** Take an operation that runs a call by ML; the first phase sets the rest of
+ * its state. */
+static ctn_op_t *take_op(const ctn_call_t *call)
 {
     ctn_op_t *op =
         ctn_op_take(call->group->exec, &call->composition->algorithm, NULL);
     if (op != NULL) {
-        ctn_ml_t *ml = ctn_op_state(op); /* the first phase sets the rest */
-        ml->call = *call;
-        ml->has_tickets = false;
+        ctn_ml_of(op)->call = *call;
+        ctn_ml_of(op)->has_tickets = false;
     }
     return op;
 }
 
-/** Make the operation of a call. Its state begins with a copy of the call. */
+ctn_op_t *ctn_ml_create(const ctn_call_t *call)
+{
+    ctn_op_t *op = take_op(call);
+    if (op != NULL) {
+        ctn_ml_simplify(op);
+    }
+    return op;
+}
+
+/** Make the operation of a call that is started next. */
 static ctn_op_t *make_op(const ctn_call_t *call)
 {
     return call->reduction == CTN_REDUCTION_DIRECT ? ctn_ml_create(call)
                                                    : ctn_indirect_create(call);
 }
 
+/** Hook: a persistent request is started. */
+static bool simplify(ctn_op_t *op)
+{
+    ctn_ml_simplify(op);
+    return false;
+}
+
 /** Make the operation of a persistent request, on a hidden duplicate of the
  * group. */
 static ctn_op_t *make_hidden_op(ctn_call_t *call)
 {
-    ctn_op_t *op = make_op(call);
+    bool direct = call->reduction == CTN_REDUCTION_DIRECT;
     bool exchanges = call->reduction == CTN_REDUCTION_EXCHANGED;
+    ctn_op_t *op = direct ? take_op(call) : ctn_indirect_create(call);
     ctn_hidden_t *hidden;
     if (op == NULL) {
         return NULL;
     }
-    ctn_call_t *own = ctn_op_state(op);
+    ctn_call_t *own = direct ? &ctn_ml_of(op)->call : ctn_op_state(op);
     if (ctn_hidden_make(call->group, exchanges, &hidden) != CATENA_OK) {
         own->holds = false; /* make_request drops the references */
         ctn_op_release(op);
         return NULL;
     }
     own->group = &hidden->group;
+    op->start = direct ? simplify : NULL;
     ctn_hidden_own(op, hidden);
     return op;
 }

@@ -144,8 +144,7 @@ static void start_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned end)
         if (task->module == NULL) {
             continue;
         }
-        task->op =
-            task->module->bcol->make(task->module, task->kind, &task->basic);
+        task->op = ctn_basic_make(task->module, task->kind, &task->basic);
         if (task->op == NULL) {
             ctn_ml_abort(ml);
         } else if (chunk->at + 1 == chunk->started && may_begin(ml, chunk)) {
@@ -280,8 +279,6 @@ static bool start_chunks(ctn_ml_t *ml)
 
 /* ---- phases ---- */
 
-enum { PHASE_LAST = 6 };
-
 /** Whether an operation with this ticket may start its tasks. */
 static bool is_served(const ctn_hierarchy_t *hierarchy, uint64_t ticket)
 {
@@ -289,24 +286,10 @@ static bool is_served(const ctn_hierarchy_t *hierarchy, uint64_t ticket)
            hierarchy->tickets->serving == ticket;
 }
 
-/** Whether the flat hierarchy may be needed. If so, all ranks must request it
- * now. It is needed if the call depends on the order of ranks and the
- * configured hierarchy does not keep it. A blocking call, and a persistent
- * request, which has a hidden duplicate of its own, know that if the hierarchy
- * is built. For other calls it may be needed. */
-static bool may_need_flat(const ctn_call_t *call, const ctn_ml_config_t *config)
-{
-    const ctn_hierarchy_t *hierarchy = config->hierarchy;
-    bool known = (call->blocking || call->group->hidden) &&
-                 hierarchy->state == CTN_BUILT;
-    return call->in_order &&
-           !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
-}
-
 /** Resolve the configuration. */
 static ctn_step_t prepare(ctn_op_t *op)
 {
-    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_ml_t *ml = ctn_ml_of(op);
     const ctn_call_t *call = &ml->call;
     memset((unsigned char *)ml + sizeof(ml->call), 0,
            offsetof(ctn_ml_t, single) - sizeof(ml->call));
@@ -319,83 +302,20 @@ static ctn_step_t prepare(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-CTN_HOT bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
-                           ctn_basic_coll_t *basic)
-{
-    *basic = (ctn_basic_coll_t){.root = call->root,
-                                .in = call->in.base,
-                                .out = call->out.base,
-                                .bytes = call->in.bytes,
-                                .by = call->by,
-                                .chunks = 1,
-                                .blocking = call->blocking,
-                                .algorithm = config->algorithm};
-    return call->in.type == NULL && call->in.bytes <= CTN_CHUNK_BYTES &&
-           (call->composition->vector ||
-            (call->composition->single_level_basic != NULL &&
-             call->composition->single_level_basic(call, config, basic)));
-}
-
-/** Set ml->single. @return false: a basic collective does not do all of it */
-static bool set_single(ctn_ml_t *ml)
-{
-    ctn_basic_coll_t *single = &ml->single;
-    if (!ctn_ml_single(&ml->call, ml->config, single) ||
-        (!ml->call.composition->vector &&
-         ctn_ml_size(ml) > CTN_SINGLE_MEMBERS)) {
-        return false;
-    }
-    if (single->at != NULL) { /* these may change before it ends */
-        memcpy(ml->single_at, single->at,
-               (ctn_ml_size(ml) + 1) * sizeof(*single->at));
-        single->at = ml->single_at;
-    }
-    return true;
-}
-
-/** Run a collective that one basic collective does, if no other operation uses
- * its module: without tickets, chunks and tasks. Each rank decides for itself,
- * since the messages are the same. */
-static ctn_step_t run_single(ctn_op_t *op)
-{
-    ctn_ml_t *ml = ctn_op_state(op);
-    ctn_module_t *module =
-        ctn_hierarchy_single(ml->config->hierarchy, ctn_ml_size(ml));
-    if (module == NULL || may_need_flat(&ml->call, ml->config) ||
-        !set_single(ml)) {
-        return CTN_STEP_NEXT;
-    }
-    ml->hierarchy = ml->main = ml->config->hierarchy;
-    ml->algorithm = ml->single.algorithm;
-    ml->chunks = 1;
-    ml->chunk_bytes = ml->single.bytes;
-    ctn_ml_record_run(ml);
-    ml->call.group->composed++;
-    ml->has_tickets = true; /* counted in `composed` */
-    ctn_op_t *basic = module->bcol->make(
-        module, ml->call.composition->single_level_kind, &ml->single);
-    if (basic == NULL) {
-        ctn_ml_abort(ml);
-    }
-    ml->ran_single = true;
-    op->phase = PHASE_LAST;
-    return ctn_op_call(op, basic);
-}
-
 /** Draw the operation's tickets as soon as it is started, so that all ranks use
  * the same order. On a hidden duplicate, which no other operation uses, this
- * may wait until the hierarchy is built and may_need_flat knows whether it
- * keeps the order of ranks. */
+ * may wait until the hierarchy is built and ctn_ml_may_need_flat knows whether
+ * it keeps the order of ranks. */
 static ctn_step_t draw_tickets(ctn_op_t *op)
 {
-    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_ml_t *ml = ctn_ml_of(op);
     const ctn_call_t *call = &ml->call;
     catena_status_t status = CATENA_OK;
     if (call->group->hidden && call->in_order &&
         ml->config->hierarchy->state != CTN_BUILT) {
         return CTN_STEP_WAIT;
     }
-    bool flat = may_need_flat(call, ml->config);
+    bool flat = ctn_ml_may_need_flat(call, ml->config);
     if (flat) {
         status = ctn_ml_config_find(call->group, call->composition->of, true,
                                     &ml->config);
@@ -419,7 +339,7 @@ static ctn_step_t draw_tickets(ctn_op_t *op)
  * the flat one. */
 static ctn_step_t await_ticket(ctn_op_t *op)
 {
-    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_ml_t *ml = ctn_ml_of(op);
     if (!is_served(ml->main, ml->ticket[0])) {
         return CTN_STEP_WAIT;
     }
@@ -436,7 +356,7 @@ static ctn_step_t await_ticket(ctn_op_t *op)
  * not use the flat hierarchy lets the next ticket be served at once. */
 static ctn_step_t await_flat(ctn_op_t *op)
 {
-    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_ml_t *ml = ctn_ml_of(op);
     if (ml->flat == NULL) {
         return CTN_STEP_NEXT;
     }
@@ -452,7 +372,7 @@ static ctn_step_t await_flat(ctn_op_t *op)
 /** End before any task is started. All ranks do the same. */
 static ctn_step_t refuse(ctn_op_t *op, catena_status_t status)
 {
-    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_ml_t *ml = ctn_ml_of(op);
     ml->hierarchy->tickets->serving++;
     ml->ticket_passed = true;
     return ctn_op_fail(op, status);
@@ -460,7 +380,7 @@ static ctn_step_t refuse(ctn_op_t *op, catena_status_t status)
 
 static ctn_step_t plan(ctn_op_t *op)
 {
-    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_ml_t *ml = ctn_ml_of(op);
     const ctn_composition_t *composition = ml->call.composition;
     catena_status_t status = ml->hierarchy->status;
     if (status != CATENA_OK) {
@@ -491,7 +411,7 @@ static int64_t awaited_rank(ctn_ml_t *ml)
 
 static ctn_step_t run(ctn_op_t *op)
 {
-    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_ml_t *ml = ctn_ml_of(op);
     bool moved = !ml->ticket_passed && start_chunks(ml);
     for (uint64_t s = ml->completed; s < ml->composed; s++) {
         ctn_chunk_t *chunk = chunk_of(ml, s);
@@ -511,12 +431,11 @@ static ctn_step_t run(ctn_op_t *op)
 }
 
 const ctn_phase_t ctn_ml_phases[] = {{"prepare", prepare},
-                                     {"run", run_single},
                                      {"assign numbers", draw_tickets},
                                      {"await ticket", await_ticket},
                                      {"await ticket", await_flat},
                                      {"plan", plan},
-                                     [PHASE_LAST] = {"run", run},
+                                     {"run", run},
                                      {NULL, NULL}};
 
 /** Detach tasks that are still under way after a network error: exec frees
@@ -544,7 +463,7 @@ static bool orphan_tasks(ctn_chunk_t *chunk)
 
 void ctn_ml_finish(ctn_op_t *op)
 {
-    ctn_ml_t *ml = ctn_op_state(op);
+    ctn_ml_t *ml = ctn_ml_of(op);
     bool orphans = false;
     for (unsigned i = 0; i < CTN_CHUNKS && ml->has_tickets; i++) {
         ctn_chunk_t *chunk = ml->chunk[i];
@@ -560,10 +479,6 @@ void ctn_ml_finish(ctn_op_t *op)
     }
     ctn_ml_run_t *record = ml->has_tickets ? ctn_ml_record_of(ml) : NULL;
     if (record != NULL) {
-        if (ml->ran_single) {
-            ctn_ml_record_basic(record, ml->hierarchy->level[0],
-                                ml->call.composition->single_level_kind);
-        }
         record->messages = ml->exec->tally.messages - ml->messages;
         ml->record = NULL;
     }
@@ -585,5 +500,5 @@ void ctn_ml_finish(ctn_op_t *op)
 
 void ctn_ml_release(ctn_op_t *op)
 {
-    ctn_call_drop(&((ctn_ml_t *)ctn_op_state(op))->call);
+    ctn_call_drop(&ctn_ml_of(op)->call);
 }

@@ -159,12 +159,20 @@ struct ctn_ml {
                                served */
     catena_status_t status; /* first error of a task */
     bool mismatch;          /* this rank's data are invalid from now on */
-    bool ran_single;        /* see run_single */
     ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is chunk[s % CTN_CHUNKS] */
-    /* Of a collective that one basic collective does; see run_single. */
+    /* Of a collective that one basic collective does; see single.c. */
     ctn_basic_coll_t single;
     size_t single_at[CTN_SINGLE_MEMBERS + 1]; /* single.at */
 };
+
+/** Where the state lies in the memory of the operation. Before it is room for
+ * the state of a basic collective. */
+#define CTN_ML_AT ((CTN_OP_STATE_BYTES - sizeof(ctn_ml_t)) / 64 * 64)
+
+static inline ctn_ml_t *ctn_ml_of(ctn_op_t *op)
+{
+    return (ctn_ml_t *)(void *)((unsigned char *)ctn_op_state(op) + CTN_ML_AT);
+}
 
 /** How one collective is composed. */
 struct ctn_composition {
@@ -200,7 +208,7 @@ void ctn_ml_finish(ctn_op_t *op);
 void ctn_ml_release(ctn_op_t *op);
 #define CTN_ML_COLLECTIVE(its_name)                                            \
     .algorithm = {.name = #its_name,                                           \
-                  .state_bytes = sizeof(ctn_ml_t),                             \
+                  .state_bytes = CTN_ML_AT + sizeof(ctn_ml_t),                 \
                   .phases = ctn_ml_phases,                                     \
                   .finish = ctn_ml_finish,                                     \
                   .release = ctn_ml_release},                                  \
@@ -370,6 +378,21 @@ static inline const size_t *ctn_ml_offsets(const ctn_ml_config_t *config,
     return config->offsets_bytes == bytes ? config->block_offsets : NULL;
 }
 
+/** Whether the flat hierarchy may be needed. If so, all ranks must request it
+ * now. It is needed if the call depends on the order of ranks and the
+ * configured hierarchy does not keep it. A blocking call, and a persistent
+ * request, which has a hidden duplicate of its own, know that if the hierarchy
+ * is built. For other calls it may be needed. */
+static inline bool ctn_ml_may_need_flat(const ctn_call_t *call,
+                                        const ctn_ml_config_t *config)
+{
+    const ctn_hierarchy_t *hierarchy = config->hierarchy;
+    bool known = (call->blocking || call->group->hidden) &&
+                 hierarchy->state == CTN_BUILT;
+    return call->in_order &&
+           !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
+}
+
 /** Record a basic collective that a module has run. */
 static inline void ctn_ml_record_basic(ctn_ml_run_t *run,
                                        const ctn_module_t *module,
@@ -446,6 +469,12 @@ bool ctn_ml_explain(const catena_group_t *group, const char *collective,
 /** Create the operation of a hierarchical collective. @return NULL: no memory
  */
 ctn_op_t *ctn_ml_create(const ctn_call_t *call);
+
+/** Called before each start: if one basic collective does all of a call, and no
+ * other operation uses its module, turn the operation into that of the basic
+ * collective, without tickets, chunks and tasks. Each rank decides for itself,
+ * since the messages are the same. */
+void ctn_ml_simplify(ctn_op_t *op);
 
 /** Release the types and the reduction operation that a call holds, if any. */
 void ctn_call_drop(const ctn_call_t *call);

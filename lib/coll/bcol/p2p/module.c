@@ -10,25 +10,21 @@
 
 /* ---- operations ---- */
 
-static ctn_op_t *create_op(ctn_module_t *module,
-                           const ctn_algorithm_t *algorithm,
-                           ctn_basic_kind_t kind, const ctn_basic_coll_t *basic)
+static const ctn_algorithm_t *choose(ctn_module_t *module,
+                                     ctn_basic_kind_t kind,
+                                     const ctn_basic_coll_t *basic)
 {
-    ctn_op_t *op = ctn_op_create(module->exec, algorithm, module->sequence);
-    if (op != NULL) {
-        ctn_p2p_call_t *call = ctn_op_state(op);
-        call->p2p = (ctn_p2p_t *)module;
-        call->kind = kind;
-        call->basic = basic;
-    }
-    return op;
+    return ctn_p2p_choose((ctn_p2p_t *)module, kind, basic);
 }
 
-static ctn_op_t *make(ctn_module_t *module, ctn_basic_kind_t kind,
-                      const ctn_basic_coll_t *basic)
+static void set(ctn_op_t *op, ctn_module_t *module, ctn_basic_kind_t kind,
+                const ctn_basic_coll_t *basic)
 {
-    ctn_p2p_t *p2p = (ctn_p2p_t *)module;
-    return create_op(module, ctn_p2p_choose(p2p, kind, basic), kind, basic);
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    memset(call, 0, op->algorithm->state_bytes);
+    call->p2p = (ctn_p2p_t *)module;
+    call->kind = kind;
+    call->basic = basic;
 }
 
 static void begin_signature(ctn_op_t *op, uint16_t signature)
@@ -362,8 +358,12 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
     (void)exec;
     unsigned char *p2p =
         (unsigned char *)sequence - offsetof(ctn_p2p_t, sequence);
-    return create_op(&((ctn_p2p_t *)(void *)p2p)->module,
-                     &ctn_p2p_dissemination.algorithm, CTN_BARRIER, NULL);
+    ctn_op_t *op =
+        ctn_op_take(exec, &ctn_p2p_dissemination.algorithm, sequence);
+    if (op != NULL) {
+        set(op, &((ctn_p2p_t *)(void *)p2p)->module, CTN_BARRIER, NULL);
+    }
+    return op;
 }
 
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
@@ -478,7 +478,8 @@ static void destroy(ctn_module_t *module)
 #define P2P(its_name, its_help)                                                \
     {                                                                          \
         .name = (its_name), .help = (its_help), .create = create,              \
-        .link = link, .destroy = destroy, .make = make, .algorithms = {        \
+        .link = link, .destroy = destroy, .choose = choose, .set = set,        \
+        .algorithms = {                                                        \
             [CTN_BARRIER] = CTN_P2P_BARRIERS,                                  \
             [CTN_FANIN] = CTN_P2P_SHAPES,                                      \
             [CTN_FANOUT] = CTN_P2P_SHAPES,                                     \

@@ -169,22 +169,16 @@ static ctn_step_t run_steps(ctn_op_t *op)
 const ctn_phase_t shm_phases[] = {
     {"begin", run_begin}, {"exchange", run_steps}, {NULL, NULL}};
 
-/** Create an operation that runs an algorithm. */
-static ctn_op_t *make_op(ctn_module_t *module, ctn_basic_kind_t kind,
-                         const ctn_basic_coll_t *basic,
-                         const shm_algorithm_t *algorithm, size_t zcopy_bytes)
+/** Set the arguments; the first phase sets the rest of the state. */
+static void set(ctn_op_t *op, ctn_module_t *module, ctn_basic_kind_t kind,
+                const ctn_basic_coll_t *basic)
 {
-    ctn_op_t *op =
-        ctn_op_take(module->exec, &algorithm->base, module->sequence);
-    if (op != NULL) {
-        shm_call_t *call = ctn_op_state(op); /* the first phase sets the rest */
-        call->shm = (shm_t *)module;
-        call->kind = kind;
-        call->basic = basic;
-        call->algorithm = algorithm;
-        call->zcopy_bytes = zcopy_bytes;
-    }
-    return op;
+    shm_call_t *call = ctn_op_state(op);
+    call->shm = (shm_t *)module;
+    call->kind = kind;
+    call->basic = basic;
+    call->algorithm = (const shm_algorithm_t *)op->algorithm;
+    call->zcopy_bytes = call->shm->choice[kind].zcopy_bytes;
 }
 
 /* ---- the basic collectives ---- */
@@ -219,15 +213,13 @@ static inline bool has_buffers_for(shm_t *shm, const ctn_basic_coll_t *basic,
            take_buffers(shm);
 }
 
-static ctn_op_t *make(ctn_module_t *module, ctn_basic_kind_t kind,
-                      const ctn_basic_coll_t *basic)
+static const ctn_algorithm_t *choose(ctn_module_t *module,
+                                     ctn_basic_kind_t kind,
+                                     const ctn_basic_coll_t *basic)
 {
     shm_t *shm = (shm_t *)module;
-    const shm_choice_t *choice = shm_choose(shm, kind, basic);
-    return has_buffers_for(shm, basic, choice->algorithm)
-               ? make_op(module, kind, basic, choice->algorithm,
-                         choice->zcopy_bytes)
-               : NULL;
+    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic)->algorithm;
+    return has_buffers_for(shm, basic, algorithm) ? &algorithm->base : NULL;
 }
 
 /* Arguments of generation barriers. */
@@ -236,10 +228,13 @@ static const ctn_basic_coll_t nothing = {.root = 0};
 static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
                                          ctn_sequence_t *sequence)
 {
-    (void)exec;
     shm_t *shm =
         (void *)((unsigned char *)sequence - offsetof(shm_t, sequence));
-    return make_op(&shm->module, CTN_BARRIER, &nothing, &shm_flat_barrier, 0);
+    ctn_op_t *op = ctn_op_take(exec, &shm_flat_barrier.base, sequence);
+    if (op != NULL) {
+        set(op, &shm->module, CTN_BARRIER, &nothing);
+    }
+    return op;
 }
 
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
@@ -498,7 +493,8 @@ const ctn_bcol_t ctn_bcol_shm = {
     .create = shm_create,
     .link = shm_link,
     .destroy = shm_destroy,
-    .make = make,
+    .choose = choose,
+    .set = set,
     .run_inline = run_inline,
     .algorithms = {[CTN_BARRIER] = SHM_BARRIERS,
                    [CTN_BCAST] = SHM_STORAGE,
