@@ -59,14 +59,12 @@ struct catena_neighborhood {
                                  senders know all that is complete here; else
                                  NULL */
     uint64_t begun;           /* 1 + the last operation that has begun */
-    uint64_t allowed; /* operations below this number have a free generation
-                         in all links of `path` */
-    bool ahead;       /* `allowed` is ahead of out[].complete of the links of
-                         `path`; see ctn_inline_sync */
-    int requested;    /* by the application: ctn_neighbor_algorithm_t, or -1:
-                         auto */
+    int requested; /* by the application: ctn_neighbor_algorithm_t, or -1:
+                      auto */
     const ctn_schedule_t *last; /* schedule of the last operation, or NULL */
     ctn_exec_t *exec;
+    void *kept; /* list of ctn_execution_t that later operations reuse, or
+                   NULL */
     ctn_sequence_t sequence; /* numbers the operations; has no slots */
     catena_group_t *group;   /* its own: a duplicate, or reordered */
     unsigned operations;     /* CATENA_NEIGHBOR_...: those it was made for */
@@ -90,8 +88,6 @@ struct catena_neighborhood {
     /* The schedule that each collective last used since the algorithm was set,
      * or NULL. */
     const ctn_schedule_t *last_of[CTN_NEIGHBOR_COLLECTIVES];
-    void *kept;                  /* list of ctn_execution_t that later
-                                    operations reuse, or NULL */
     ctn_refcount_t *users;       /* counts persistent requests on it */
     ctn_attachment_t attachment; /* to its group, once it is created */
 };

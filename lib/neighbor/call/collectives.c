@@ -30,6 +30,18 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
     return op;
 }
 
+/** Runs the operation of a blocking call, and keeps it for the next one if that
+ * may then run inline. */
+static catena_status_t run_blocking(ctn_op_t *op, const ctn_arguments_t *args)
+{
+    if (!ctn_inline_keep(op, args)) {
+        return ctn_op_run(op->exec, op);
+    }
+    ctn_inline_request(op);
+    ctn_op_start(op);
+    return ctn_op_wait(op);
+}
+
 /** Runs a call that ctn_inline_call did not run: checks the arguments,
  * then runs the operation or makes a request. */
 CTN_COLD static catena_status_t
@@ -55,7 +67,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
         return ctn_exec_result(neighborhood->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_BLOCKING) {
-        return ctn_op_run(neighborhood->exec, op);
+        return run_blocking(op, args);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;

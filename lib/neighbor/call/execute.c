@@ -72,6 +72,14 @@ static void set_messages(ctn_exchange_t *x)
     }
 }
 
+void ctn_exchange_set_buffers(ctn_exchange_t *x, unsigned char *send,
+                              unsigned char *recv)
+{
+    x->send.base = send;
+    x->recv.base = recv;
+    set_messages(x);
+}
+
 const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x)
 {
     return ctn_neighbor_choose(
@@ -223,20 +231,16 @@ CTN_HOT ctn_step_t ctn_exchange_begin(ctn_op_t *op)
     if (x->neighborhood->begun <= op->seq) {
         x->neighborhood->begun = op->seq + 1;
     }
-    x->rests = x->sole = false;
+    x->rests = false;
     x->inlined.zcopied = 0;
     begin_execution(execution);
     catena_status_t status = notify_first(x->neighborhood, execution->schedule);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    x->went_inline =
-        x->path != NULL && ctn_inline_may_send(x->neighborhood, op->seq);
+    x->went_inline = x->path != NULL && ctn_inline_may_send(x->path, op->seq);
     if (x->went_inline) {
         return begin_inline(op);
-    }
-    if (x->neighborhood->path != NULL) {
-        ctn_inline_sync(x->neighborhood);
     }
     if (x->in_place) {
         count_still_sent(x);
@@ -266,7 +270,7 @@ CTN_HOT ctn_step_t ctn_exchange_inlined(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     if (x->inlined.missing == 0) {
-        ctn_inline_all_received(x->neighborhood, op->seq);
+        ctn_inline_all_received(x->path, op->seq);
         bool ends = x->execution->receives_open == 0 &&
                     x->inlined.zcopied == 0 &&
                     x->execution->status == CATENA_OK;
@@ -274,7 +278,6 @@ CTN_HOT ctn_step_t ctn_exchange_inlined(ctn_op_t *op)
     }
     const ctn_schedule_t *schedule = x->execution->schedule;
     uint32_t m = (uint32_t)__builtin_ctzll(x->inlined.missing);
-    x->sole = false; /* from now on only the phases end the operation */
     op->waits_for = schedule->in[schedule->receive[m].link].peer.rank;
     return CTN_STEP_WAIT;
 }
@@ -414,34 +417,4 @@ void ctn_exchange_release(ctn_op_t *op)
      * neighborhood, which may have been freed. */
     free(x->execution);
     x->execution = NULL;
-}
-
-/* ---- blocking calls ---- */
-
-catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
-                                  uint64_t missing)
-{
-    catena_neighborhood_t *neighborhood = x->neighborhood;
-    ctn_op_t *op = ctn_op_take(neighborhood->exec, &x->collective->algorithm,
-                               &neighborhood->sequence);
-    if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_exchange_t *rest = ctn_op_state(op);
-    *rest = *x;
-    catena_status_t status = ctn_exchange_prepare(rest);
-    if (status == CATENA_OK) {
-        op->seq = seq;
-        op->phase = CTN_EXCHANGE_SHORT;
-        begin_execution(rest->execution);
-        skip_rounds(rest->execution);
-        rest->went_inline = true;
-        rest->inlined.missing = missing;
-        op->state = CTN_OP_ACTIVE;
-        (void)ctn_op_advance(op);
-        (void)ctn_op_wait(op);
-        status = op->status;
-    }
-    ctn_op_release(op);
-    return status;
 }

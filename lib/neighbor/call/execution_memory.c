@@ -163,6 +163,7 @@ void ctn_execution_give(catena_neighborhood_t *neighborhood,
 
 void ctn_neighbor_forget(catena_neighborhood_t *neighborhood)
 {
+    ctn_inline_forget(neighborhood);
     free(neighborhood->path);
     neighborhood->path = NULL;
     while (neighborhood->kept != NULL) {

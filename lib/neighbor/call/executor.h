@@ -144,11 +144,10 @@ typedef struct ctn_exchange {
                                             copy, see call/persistent.c */
     ctn_inline_path_t *path; /* the inline path that it may take, or NULL */
     bool went_inline;        /* this start took the inline path */
-    /* Only of a persistent request. */
+    /* Only of a persistent operation. */
     catena_neighborhood_t *of; /* the caller's neighborhood */
     bool rests; /* the last start went inline, so the next one may leave the
                    execution as it is */
-    bool sole;  /* it started inline when no other operation was under way */
     /* The arguments. */
     const ctn_neighbor_collective_t *collective;
     ctn_blocks_t send; /* by target, or one for all */
@@ -196,10 +195,9 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
 /** The schedule that the call would use. */
 const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x);
 
-/** Runs the rest of a blocking inline call, number `seq`, through the phases:
- * receives the messages in the mask `missing`. */
-catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
-                                  uint64_t missing);
+/** Sets the buffers of a prepared call. */
+void ctn_exchange_set_buffers(ctn_exchange_t *x, unsigned char *send,
+                              unsigned char *recv);
 
 /** call/executor.c: begins to receive message receive[m] of the schedule. */
 catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);

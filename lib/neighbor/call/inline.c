@@ -10,58 +10,22 @@
 
 /* ---- credits ---- */
 
-/** Operations below this number have a free generation in this link. */
-static uint64_t allowed_by(const ctn_link_out_t *out)
+CTN_HOT bool ctn_inline_may_send(const ctn_inline_path_t *path, uint64_t seq)
 {
-    uint64_t stored = ctn_word_load(&out->control->complete);
-    return (stored > out->complete ? stored : out->complete) +
-           CTN_LINK_GENERATIONS;
-}
-
-/** Raises neighborhood->allowed to what all links allow: the general path may
- * have raised their counts. */
-static void ask_links(catena_neighborhood_t *neighborhood)
-{
-    const ctn_inline_path_t *path = neighborhood->path;
-    uint64_t allowed = UINT64_MAX;
     for (uint32_t o = 0; o < path->sends; o++) {
-        uint64_t by = allowed_by(&path->out[o]);
-        allowed = by < allowed ? by : allowed;
-    }
-    if (allowed > neighborhood->allowed) {
-        neighborhood->allowed = allowed;
-    }
-}
-
-void ctn_inline_sync(catena_neighborhood_t *neighborhood)
-{
-    const ctn_inline_path_t *path = neighborhood->path;
-    for (uint32_t o = 0; neighborhood->ahead && o < path->sends; o++) {
-        uint64_t complete = neighborhood->allowed - CTN_LINK_GENERATIONS;
-        if (path->out[o].complete < complete) {
-            path->out[o].complete = complete;
+        if (!ctn_link_has_credit(&path->out[o], seq)) {
+            return false;
         }
     }
-    neighborhood->ahead = false;
+    return true;
 }
 
-CTN_HOT bool ctn_inline_may_send(catena_neighborhood_t *neighborhood,
-                                 uint64_t seq)
-{
-    if (seq >= neighborhood->allowed) {
-        ask_links(neighborhood);
-    }
-    return seq < neighborhood->allowed;
-}
-
-CTN_HOT void ctn_inline_all_received(catena_neighborhood_t *neighborhood,
+CTN_HOT void ctn_inline_all_received(const ctn_inline_path_t *path,
                                      uint64_t seq)
 {
-    uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_GENERATIONS;
-    if (allowed > neighborhood->allowed) {
-        neighborhood->allowed = allowed;
+    for (uint32_t o = 0; o < path->sends; o++) {
+        ctn_link_peer_has_begun(&path->out[o], seq);
     }
-    neighborhood->ahead = true;
 }
 
 /* ---- copying ---- */
@@ -307,19 +271,17 @@ bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq)
 
 /** Takes a number for an operation that runs without phases. False: another
  * operation is under way, other links were used last, words are to be zeroed,
- * or a generation is not free.
- * @param in schedule->in */
-static inline bool take_number(catena_neighborhood_t *neighborhood,
-                               const ctn_link_in_t *in, uint64_t *seq)
+ * or a generation is not free. */
+static inline bool take_number(const ctn_inline_path_t *path,
+                               catena_neighborhood_t *neighborhood,
+                               uint64_t *seq)
 {
     const ctn_exec_t *exec = neighborhood->exec;
     ctn_sequence_t *sequence = &neighborhood->sequence;
     uint64_t next = sequence->started;
-    if (neighborhood->ran != in || next != sequence->complete ||
+    if (neighborhood->ran != path->in || next != sequence->complete ||
         ctn_link_zeroes(next) || exec->active != NULL ||
-        exec->status != CATENA_OK ||
-        (next >= neighborhood->allowed &&
-         !ctn_inline_may_send(neighborhood, next))) {
+        exec->status != CATENA_OK || !ctn_inline_may_send(path, next)) {
         return false;
     }
     *seq = next;
@@ -327,16 +289,48 @@ static inline bool take_number(catena_neighborhood_t *neighborhood,
     return true;
 }
 
+/** op->start of a persistent operation. False: nothing was done; the phases
+ * have to run. The operation is then the only one in exec->active, so its list
+ * pointers stay NULL. */
+CTN_HOT_POLL static bool start(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_exec_t *exec = op->exec;
+    if (!x->rests || !take_number(x->path, x->neighborhood, &op->seq)) {
+        return false;
+    }
+    send_all(exec, &x->inlined, op->seq);
+    ctn_exec_wake(exec);
+    op->phase = CTN_EXCHANGE_SHORT;
+    op->state = CTN_OP_ACTIVE;
+    op->linked = true;
+    exec->active = op;
+    return true;
+}
+
+/** Whether this operation was started inline and is the only one under way: one
+ * that started later would stand before it in exec->active, or have a higher
+ * number. */
+static inline bool is_sole(const ctn_op_t *op)
+{
+    const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
+    return op->exec->active == op && op->next == NULL &&
+           op->phase == CTN_EXCHANGE_SHORT && x->rests &&
+           op->sequence->started == op->seq + 1;
+}
+
 /** Receives until all messages have arrived, or the operation was aborted.
- * @return a mask of those with a mismatch */
-static inline uint64_t receive_all(ctn_exec_t *exec, ctn_inline_exchange_t *x,
-                                   uint64_t seq, ctn_backoff_t *backoff)
+ * @return false: aborted, or some have a mismatch, which is left to the phases
+ */
+static inline bool receive_all(ctn_exec_t *exec, ctn_inline_exchange_t *x,
+                               uint64_t seq, ctn_backoff_t *backoff)
 {
     uint64_t mismatch = 0;
     do {
         mismatch |= receive_arrived(exec, x, seq);
     } while (x->missing != 0 && ctn_inline_yield(exec, backoff));
-    return mismatch;
+    x->missing |= mismatch;
+    return x->missing == 0;
 }
 
 /** Waits until all zero-copy sends have been read. False: the operation was
@@ -353,19 +347,45 @@ static inline bool await_readers(ctn_exec_t *exec, ctn_inline_exchange_t *x,
     return true;
 }
 
-/** Ends an operation that took its number with take_number. @return its status
- */
-static inline catena_status_t end_number(catena_neighborhood_t *neighborhood)
+/** Its op->wait. False: the phases have to end the operation. */
+CTN_HOT_POLL static bool wait(ctn_op_t *op)
 {
-    neighborhood->sequence.complete = neighborhood->sequence.started;
-    return neighborhood->exec->status;
+    ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    ctn_backoff_t backoff = {0};
+    if (!is_sole(op) ||
+        !receive_all(op->exec, &x->inlined, op->seq, &backoff)) {
+        return false;
+    }
+    ctn_inline_all_received(x->path, op->seq);
+    if (!await_readers(op->exec, &x->inlined, op->seq, &backoff)) {
+        return false;
+    }
+    ctn_neighbor_record(x->of, x->collective,
+                        schedule->copy_of != NULL ? schedule->copy_of
+                                                  : schedule);
+    op->linked = false;
+    op->waits_for = -1;
+    op->exec->active = NULL;
+    op->state = CTN_OP_DONE;
+    op->status = op->exec->status;
+    op->sequence->complete = op->sequence->started;
+    return true;
 }
 
-/** The cache entry of a call, of the two for both patterns, or NULL. */
-static inline ctn_inline_call_cache_t *
-find_cached(ctn_inline_path_t *path,
-            const ctn_neighbor_collective_t *collective,
-            const ctn_arguments_t *args)
+void ctn_inline_request(ctn_op_t *op)
+{
+    const ctn_exchange_t *x = ctn_op_state(op);
+    if (x->path != NULL && x->inlined.blocks == NULL) {
+        op->start = start;
+        op->wait = wait;
+    }
+}
+
+/** The operation of a call with equal arguments, or NULL. */
+static inline ctn_op_t *find_kept(ctn_inline_path_t *path,
+                                  const ctn_neighbor_collective_t *collective,
+                                  const ctn_arguments_t *args)
 {
     ctn_inline_call_cache_t *cache = path->cache;
     cache += cache->collective != collective;
@@ -377,25 +397,8 @@ find_cached(ctn_inline_path_t *path,
                    args->send.buffer != NULL && args->recv.buffer != NULL &&
                    args->send.buffer != CATENA_IN_PLACE &&
                    args->recv.buffer != CATENA_IN_PLACE
-               ? cache
+               ? cache->op
                : NULL;
-}
-
-/** Messages with a mismatch take the general path, which reports it. This
- * enters the call into the cache again. */
-CTN_COLD static catena_status_t
-end_mismatch(ctn_inline_call_cache_t *cache, const ctn_arguments_t *args,
-             catena_neighborhood_t *neighborhood, uint64_t seq,
-             uint64_t mismatch)
-{
-    ctn_exchange_t x = {.collective = cache->collective};
-    uint64_t zcopied = cache->exchange.zcopied;
-    catena_status_t status =
-        ctn_neighbor_validate(cache->collective, args, neighborhood, &x);
-    status =
-        status == CATENA_OK ? ctn_exchange_rest(&x, seq, mismatch) : status;
-    cache->exchange.zcopied = zcopied;
-    return status;
 }
 
 CTN_HOT_POLL bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
@@ -403,104 +406,24 @@ CTN_HOT_POLL bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
                                   catena_neighborhood_t *neighborhood,
                                   catena_status_t *status)
 {
-    ctn_exec_t *exec = neighborhood->exec;
     ctn_inline_path_t *path = neighborhood->path;
-    ctn_inline_call_cache_t *cache =
-        path != NULL ? find_cached(path, collective, args) : NULL;
-    uint64_t seq;
-    if (cache == NULL) {
+    ctn_op_t *op = path != NULL ? find_kept(path, collective, args) : NULL;
+    if (op == NULL) {
         return false;
     }
-    ctn_inline_exchange_t *x = &cache->exchange;
+    ctn_exchange_t *x = ctn_op_state(op);
     /* The caller's buffers. catena writes only to receive buffers. */
-    x->send = (unsigned char *)(uintptr_t)args->send.buffer;
-    x->recv = (unsigned char *)(uintptr_t)args->recv.buffer;
-    x->zcopy = ctn_inline_may_zcopy(exec, path, x);
-    if ((x->bytes > path->most_bytes && !x->zcopy) ||
-        !take_number(neighborhood, path->in, &seq)) {
+    x->inlined.send = (unsigned char *)(uintptr_t)args->send.buffer;
+    x->inlined.recv = (unsigned char *)(uintptr_t)args->recv.buffer;
+    x->inlined.zcopy = ctn_inline_may_zcopy(op->exec, path, &x->inlined);
+    if ((x->inlined.bytes > path->most_bytes && !x->inlined.zcopy) ||
+        !start(op)) {
         return false;
     }
-    ctn_backoff_t backoff = {0};
-    send_all(exec, x, seq);
-    ctn_exec_wake(exec);
-    uint64_t mismatch = receive_all(exec, x, seq, &backoff);
-    ctn_neighbor_record(neighborhood, collective, cache->schedule);
-    ctn_inline_all_received(neighborhood, seq);
-    /* Releases messages with a mismatch before this rank waits for its own
-     * zero-copy sends, since their senders may wait for the release. */
-    *status = mismatch != 0
-                  ? end_mismatch(cache, args, neighborhood, seq, mismatch)
-                  : CATENA_OK;
-    (void)await_readers(exec, x, seq, &backoff);
-    catena_status_t ended = end_number(neighborhood);
-    *status = ended != CATENA_OK ? ended : *status;
+    if (!wait(op)) {
+        ctn_exchange_set_buffers(x, x->inlined.send, x->inlined.recv);
+        (void)ctn_op_wait(op);
+    }
+    *status = op->status;
     return true;
-}
-
-/* ---- requests ---- */
-
-/** op->start of a persistent request. False: nothing was done; the phases have
- * to run. The request is then the only operation in exec->active, so its list
- * pointers stay NULL. */
-CTN_HOT_POLL static bool start(ctn_op_t *op)
-{
-    ctn_exchange_t *x = ctn_op_state(op);
-    ctn_exec_t *exec = op->exec;
-    if (!x->rests || !take_number(x->neighborhood, x->path->in, &op->seq)) {
-        return false;
-    }
-    send_all(exec, &x->inlined, op->seq);
-    ctn_exec_wake(exec);
-    x->neighborhood->begun = op->seq + 1;
-    x->sole = true;
-    op->phase = CTN_EXCHANGE_SHORT;
-    op->state = CTN_OP_ACTIVE;
-    op->linked = true;
-    exec->active = op;
-    return true;
-}
-
-/** Whether this operation was started inline and is the only one under way: one
- * that started later would stand before it in exec->active, or have a higher
- * number. */
-static inline bool is_sole(const ctn_op_t *op)
-{
-    const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
-    return op->exec->active == op && op->phase == CTN_EXCHANGE_SHORT &&
-           x->sole && x->rests && op->sequence->started == op->seq + 1;
-}
-
-/** Its op->wait. False: the phases have to end the operation. */
-CTN_HOT_POLL static bool wait(ctn_op_t *op)
-{
-    ctn_exchange_t *x = ctn_op_state(op);
-    ctn_backoff_t backoff = {0};
-    if (!is_sole(op)) {
-        return false;
-    }
-    /* Messages with a mismatch are left to the phases. */
-    uint64_t mismatch = receive_all(op->exec, &x->inlined, op->seq, &backoff);
-    x->inlined.missing |= mismatch;
-    if (x->inlined.missing != 0) {
-        return false;
-    }
-    ctn_inline_all_received(x->neighborhood, op->seq);
-    if (!await_readers(op->exec, &x->inlined, op->seq, &backoff)) {
-        return false;
-    }
-    ctn_neighbor_record(x->of, x->collective, x->execution->schedule->copy_of);
-    op->linked = false;
-    op->exec->active = NULL;
-    op->state = CTN_OP_DONE;
-    op->status = end_number(x->neighborhood);
-    return true;
-}
-
-void ctn_inline_request(ctn_op_t *op)
-{
-    const ctn_exchange_t *x = ctn_op_state(op);
-    if (x->path != NULL && x->inlined.blocks == NULL) {
-        op->start = start;
-        op->wait = wait;
-    }
 }

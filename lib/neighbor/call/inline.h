@@ -14,9 +14,10 @@
  * CTN_NEIGHBOR_INLINE_MESSAGES messages each way, so that 64-bit masks can name
  * them: bit m is message m.
  *
- * An operation takes the path in its phases. Blocking calls that are in the
- * call cache, and persistent requests while no other operation is under way,
- * take it without phases. */
+ * An operation takes the path in its phases. A persistent operation also runs
+ * without phases while no other operation is under way. A blocking call of
+ * uniform blocks is one that its neighborhood keeps: the next call with equal
+ * arguments starts it again, with other buffers. */
 
 /** Most messages of an inline call in each direction. */
 #define CTN_NEIGHBOR_INLINE_MESSAGES CTN_PICK(64u, 4u)
@@ -51,15 +52,13 @@ typedef struct ctn_inline_exchange {
     uint64_t zcopied;      /* mask of the messages still to be read */
 } ctn_inline_exchange_t;
 
-/** An entry of the call cache: the arguments of the last call of a pattern that
- * had uniform blocks and a direct schedule. A call with equal arguments uses
- * the same schedule. */
+/** An entry of the call cache: the last blocking call of a pattern that had
+ * uniform blocks and took the inline path. */
 typedef struct ctn_inline_call_cache {
     const struct ctn_neighbor_collective *collective; /* NULL: empty */
     const ctn_type_t *send_type, *recv_type;          /* predefined types */
     size_t send_count, recv_count;
-    const ctn_schedule_t *schedule;
-    ctn_inline_exchange_t exchange; /* the buffers are those of the last call */
+    ctn_op_t *op; /* persistent; its buffers are those of the last call */
 } ctn_inline_call_cache_t;
 
 /** The inline path of a neighborhood. Both patterns have the same links. */
@@ -77,8 +76,13 @@ struct ctn_exchange;
 /* ---- call/inline_path.c ---- */
 
 /** Describes a call whose messages are set on the inline path, if it can take
- * that: sets x->path, x->inlined, and the call cache. */
+ * that: sets x->path and x->inlined. */
 void ctn_inline_set(struct ctn_exchange *x);
+
+/** Enters the operation of a blocking call that has not started into the call
+ * cache, if its blocks are uniform and it may take the inline path. It is
+ * persistent then. @return whether it was entered */
+bool ctn_inline_keep(ctn_op_t *op, const ctn_arguments_t *args);
 
 /** Forgets all calls: others may use other schedules now. */
 void ctn_inline_forget(catena_neighborhood_t *neighborhood);
@@ -90,12 +94,8 @@ void ctn_inline_forget(catena_neighborhood_t *neighborhood);
 bool ctn_inline_may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                           ctn_inline_exchange_t *x);
 
-/** To be called before the general path uses the links: tells them the credit
- * that the inline path has gained. */
-void ctn_inline_sync(catena_neighborhood_t *neighborhood);
-
 /** Whether the generation of operation `seq` is free in all links. */
-bool ctn_inline_may_send(catena_neighborhood_t *neighborhood, uint64_t seq);
+bool ctn_inline_may_send(const ctn_inline_path_t *path, uint64_t seq);
 
 /** Posts the receive buffers of long blocks, sends all messages, and makes the
  * local copies of uniform blocks. */
@@ -107,9 +107,9 @@ void ctn_inline_send(ctn_exec_t *exec, ctn_inline_exchange_t *x, uint64_t seq);
 uint64_t ctn_inline_receive(ctn_exec_t *exec, ctn_inline_exchange_t *x,
                             uint64_t seq);
 
-/** All messages of operation `seq` have arrived, so their senders have begun
- * it: updates the credit. */
-void ctn_inline_all_received(catena_neighborhood_t *neighborhood, uint64_t seq);
+/** All messages of operation `seq` have arrived, so all peers have begun it:
+ * updates the credit. */
+void ctn_inline_all_received(const ctn_inline_path_t *path, uint64_t seq);
 
 /** Whether zero-copy sends have not been read yet. */
 bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq);
@@ -121,7 +121,8 @@ bool ctn_inline_call(const struct ctn_neighbor_collective *collective,
                      catena_neighborhood_t *neighborhood,
                      catena_status_t *status);
 
-/** Sets op->start and op->wait of a persistent request that may run inline. */
+/** Sets op->start and op->wait of a persistent operation that may run inline.
+ */
 void ctn_inline_request(ctn_op_t *op);
 
 #endif

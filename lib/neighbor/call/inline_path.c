@@ -138,33 +138,21 @@ static ctn_inline_path_t *path_of(catena_neighborhood_t *neighborhood,
 
 /* ---- calls ---- */
 
+/** Empties an entry of the call cache. */
+static void drop(ctn_inline_call_cache_t *cache)
+{
+    if (cache->op != NULL) {
+        ctn_op_release(cache->op);
+    }
+    *cache = (ctn_inline_call_cache_t){.op = NULL};
+}
+
 /** Whether all blocks are uniform and dense. */
 static bool is_uniform(const ctn_exchange_t *x)
 {
     return !ctn_neighbor_varies(x->collective) &&
            x->send.bytes == x->recv.bytes && x->send.type->dense &&
            x->recv.type->dense;
-}
-
-/** Enters a call with uniform blocks into the call cache. Not with derived
- * types: they may be freed, and others may take their address. */
-static void fill_cache(const ctn_exchange_t *x, ctn_inline_path_t *path)
-{
-    const ctn_schedule_t *schedule = x->execution->schedule;
-    ctn_inline_call_cache_t *cache = &path->cache[schedule->pattern];
-    if (x->inlined.blocks != NULL || x->in_place || x->send.type->derived ||
-        x->recv.type->derived) {
-        return;
-    }
-    *cache = (ctn_inline_call_cache_t){
-        .collective = x->collective,
-        .send_type = x->send.type,
-        .recv_type = x->recv.type,
-        .send_count = x->send.bytes / x->send.type->bytes,
-        .recv_count = x->recv.bytes / x->recv.type->bytes,
-        .schedule = schedule,
-        .exchange = x->inlined,
-    };
 }
 
 /** The length of the longest block of all messages. 0: one is empty, or not
@@ -216,16 +204,36 @@ void ctn_inline_set(ctn_exchange_t *x)
         .in_place = x->in_place};
     x->inlined.zcopy =
         ctn_inline_may_zcopy(x->neighborhood->exec, path, &x->inlined);
-    if (most <= path->most_bytes || x->inlined.zcopy) {
-        x->path = path;
-        fill_cache(x, path);
+    x->path = most <= path->most_bytes || x->inlined.zcopy ? path : NULL;
+}
+
+bool ctn_inline_keep(ctn_op_t *op, const ctn_arguments_t *args)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    /* Not with derived types: they may be freed, and others may take their
+     * address. */
+    if (x->path == NULL || x->inlined.blocks != NULL || x->in_place ||
+        x->send.type->derived || x->recv.type->derived) {
+        return false;
     }
+    ctn_inline_call_cache_t *cache =
+        &x->path->cache[x->execution->schedule->pattern];
+    drop(cache);
+    *cache = (ctn_inline_call_cache_t){.collective = x->collective,
+                                       .send_type = args->send.type,
+                                       .recv_type = args->recv.type,
+                                       .send_count = args->send.count,
+                                       .recv_count = args->recv.count,
+                                       .op = op};
+    op->persistent = true;
+    x->of = x->neighborhood;
+    return true;
 }
 
 void ctn_inline_forget(catena_neighborhood_t *neighborhood)
 {
     for (int pattern = 0; neighborhood->path != NULL && pattern < CTN_PATTERNS;
          pattern++) {
-        neighborhood->path->cache[pattern].collective = NULL;
+        drop(&neighborhood->path->cache[pattern]);
     }
 }

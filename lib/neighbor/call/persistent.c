@@ -168,8 +168,7 @@ static void set_up(own_links_t *own)
     *copy = *own->of;
     copy->path = NULL;
     copy->ran = NULL;
-    copy->begun = copy->allowed = 0;
-    copy->ahead = false;
+    copy->begun = 0;
     copy->kept = NULL;
     copy->memory = NULL;
     memset(copy->schedule, 0, sizeof(copy->schedule));
