@@ -2,14 +2,14 @@
  * request has links of its own: a copy of each link of its schedule, with slots
  * and counts of its own, and a sequence of its own.
  *
- * A detached operation connects these links through the links of the schedule,
- * with one message (hello_t) along each. Each end of a link has a cache line of
- * words (end_words_t) that the other end writes. The hello tells the receiver
- * where the sender's link control and words are; the receiver then writes where
- * its slots and words are into the words of the sender. When the request is
- * freed, both ends of a link write to each other that they send nothing more;
- * then the memory is released. So no rank waits for a rank that it has no link
- * to. */
+ * A meeting connects these links: a message along each link of the schedule
+ * tells the receiver where the link control of the sender is, and the receiver
+ * writes there where its slots are. When the request is freed, another meeting
+ * closes them, by messages along the links themselves: after its message the
+ * sender, and after its answer the receiver, writes nothing more to the other
+ * end. Then the memory is released. So no rank waits for a rank that it has no
+ * link to. Meetings are detached operations; that of the connection belongs to
+ * the neighborhood's sequence, that of the freeing to the request's. */
 
 #include "neighbor/call/persistent.h"
 
@@ -19,27 +19,6 @@
 #include "core/cache_line.h"
 #include "neighbor/link/protocol.h"
 
-/** The words at one end of a link that the other end writes; in the own arena.
- * All but the first and `closed` are offsets and lengths at the receiver, which
- * writes them. */
-typedef struct end_words {
-    uint64_t word; /* not 0: the next four members are set */
-    uint64_t slots;
-    uint64_t eager;
-    uint64_t eager_bytes;
-    uint64_t words;  /* the end_words_t of the receiver */
-    uint64_t closed; /* not 0: the other end sends nothing more */
-    uint64_t unused[2];
-} end_words_t;
-
-_Static_assert(sizeof(end_words_t) == 64, "a cache line");
-
-/** The message along a link: offsets in the sender's arena. */
-typedef struct hello {
-    uint64_t control; /* the link control */
-    uint64_t words;   /* the end_words_t */
-} hello_t;
-
 /** The links of a persistent request, and the neighborhood that it runs on. */
 typedef struct own_links {
     catena_neighborhood_t neighborhood; /* first: a copy of `of`, with these
@@ -48,23 +27,19 @@ typedef struct own_links {
     ctn_op_t *request;                  /* NULL: it has been freed */
     const ctn_schedule_t *original;     /* the schedule of `of` */
     ctn_schedule_t schedule;            /* a copy of it, with these links */
-    ctn_schedule_t *hello; /* the schedule that connects: one message along each
-                              link of the original */
-    hello_t *sent;         /* [outs] */
-    hello_t *came;         /* [ins] */
-    void *memory;          /* slots, link controls, eager buffers and words, in
-                              the heap */
-    end_words_t *out_words; /* [outs] */
-    end_words_t *in_words;  /* [ins] directly behind out_words */
-    uint64_t *peer_words;   /* [outs + ins]: offsets of the peers' words in
-                               their arenas */
+    ctn_schedule_t *hello;              /* that of a meeting */
+    /* Offsets of the link controls, which are the messages of a meeting. */
+    uint64_t *sent; /* [outs] */
+    uint64_t *came; /* [ins] */
+    void *memory;   /* slots, link controls and eager buffers, in the heap */
 } own_links_t;
 
-/** State of the operation that connects. */
-typedef struct connecting {
+/** State of a meeting. */
+typedef struct meeting {
     ctn_exchange_t x; /* first: the phases of an exchange run on it */
     own_links_t *own;
-} connecting_t;
+    uint64_t state; /* of the link controls, when it is over */
+} meeting_t;
 
 /* Eager buffers are as long as those of the original, halved until those of all
  * links of a request fit this. */
@@ -107,23 +82,14 @@ static bool copy_links(own_links_t *own)
 static bool take_memory(own_links_t *own)
 {
     ctn_schedule_t *schedule = &own->schedule;
-    size_t ends = (size_t)schedule->outs + schedule->ins;
-    void *words;
-    own->peer_words = calloc(ends + 1, sizeof(*own->peer_words));
     own->memory = ctn_link_take(own->of->exec, schedule->out, schedule->outs,
                                 schedule->in, schedule->ins,
-                                own->neighborhood.sequence.started,
-                                ends * sizeof(end_words_t), &words);
-    if (own->memory == NULL || own->peer_words == NULL) {
-        return false;
-    }
-    own->out_words = words;
-    own->in_words = own->out_words + schedule->outs;
-    return true;
+                                own->neighborhood.sequence.started);
+    return own->memory != NULL;
 }
 
-/** Makes the schedule that connects: one round, through the links of the
- * original. False: no memory. */
+/** Makes the schedule of meetings: one round, with a message along each link.
+ * False: no memory. */
 static bool make_hello(own_links_t *own)
 {
     const ctn_schedule_t *original = own->original;
@@ -131,7 +97,7 @@ static bool make_hello(own_links_t *own)
     uint32_t ins = original->ins;
     ctn_schedule_t *hello = ctn_schedule_create(outs, ins, 0, outs + ins);
     own->hello = hello;
-    own->sent = calloc((size_t)outs + ins + 1, sizeof(hello_t));
+    own->sent = calloc((size_t)outs + ins + 1, sizeof(*own->sent));
     if (hello == NULL || own->sent == NULL) {
         return false;
     }
@@ -139,8 +105,6 @@ static bool make_hello(own_links_t *own)
     hello->algorithm = original->algorithm;
     hello->pattern = CTN_PATTERN_ALLTOALL;
     hello->rounds = 1;
-    hello->out = original->out;
-    hello->in = original->in;
     hello->outs = outs;
     hello->ins = ins;
     hello->is_hello = true;
@@ -148,8 +112,7 @@ static bool make_hello(own_links_t *own)
         hello->block[o] = (ctn_block_ref_t){CTN_BLOCK_SEND, o};
         hello->send[o] =
             (ctn_schedule_message_t){.link = o, .first = o, .count = 1};
-        own->sent[o] = (hello_t){offset_of(own, own->schedule.out[o].control),
-                                 offset_of(own, &own->out_words[o])};
+        own->sent[o] = offset_of(own, own->schedule.out[o].control);
     }
     for (uint32_t i = 0; i < ins; i++) {
         hello->block[outs + i] = (ctn_block_ref_t){CTN_BLOCK_RECV, i};
@@ -199,35 +162,32 @@ static void release(own_links_t *own)
     ctn_refcount_put(own->neighborhood.users);
     ctn_schedule_free(own->hello);
     free(own->sent);
-    free(own->peer_words);
     free(own->schedule.out);
     free(own->schedule.in);
     free(own);
 }
 
-/* ---- connecting: the phases of an exchange with the schedule own->hello, then
- * send_ends and receive_ends ---- */
+/* ---- meetings: the phases of an exchange with the schedule own->hello, then
+ * answer and await_answers ---- */
 
-/** Receiver: the hello of each sender has arrived; tells the senders where they
- * may write. */
-static ctn_step_t send_ends(ctn_op_t *op)
+/** Receiver: the message of each sender has arrived; tells it where it may
+ * write, or that it hears nothing more. */
+static ctn_step_t answer(ctn_op_t *op)
 {
-    own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
-    ctn_schedule_t *schedule = &own->schedule;
-    for (uint32_t i = 0; i < schedule->ins; i++) {
-        ctn_link_in_t *in = &schedule->in[i];
-        end_words_t here = {.slots = offset_of(own, in->slots),
-                            .eager = offset_of(own, in->eager),
-                            .eager_bytes = in->eager_bytes,
-                            .words = offset_of(own, &own->in_words[i])};
-        uint64_t at = own->came[i].words;
-        in->control = own->came[i].control;
-        own->peer_words[schedule->outs + i] = at;
+    const meeting_t *meeting = ctn_op_state(op);
+    const own_links_t *own = meeting->own;
+    for (uint32_t i = 0; i < own->schedule.ins; i++) {
+        ctn_link_in_t *in = &own->schedule.in[i];
+        const uint64_t ends[] = {offset_of(own, in->slots),
+                                 offset_of(own, in->eager), in->eager_bytes};
+        in->control = own->came[i];
         catena_status_t status = ctn_link_reach(op->exec, &in->peer);
         if (status == CATENA_OK) {
             status = ctn_put_signal(
-                in->peer.endpoint, &here.slots, 4 * sizeof(uint64_t),
-                at + offsetof(end_words_t, slots), at, 1, &op->pending);
+                in->peer.endpoint, ends, sizeof(ends),
+                in->control + offsetof(ctn_link_control_t, slots),
+                in->control + offsetof(ctn_link_control_t, state),
+                meeting->state, &op->pending);
         }
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
@@ -237,29 +197,73 @@ static ctn_step_t send_ends(ctn_op_t *op)
 }
 
 /** Sender: waits for the answers of all receivers. */
-static ctn_step_t receive_ends(ctn_op_t *op)
+static ctn_step_t await_answers(ctn_op_t *op)
 {
-    own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
+    const meeting_t *meeting = ctn_op_state(op);
+    const own_links_t *own = meeting->own;
     for (uint32_t o = 0; o < own->schedule.outs; o++) {
         ctn_link_out_t *out = &own->schedule.out[o];
-        const end_words_t *words = &own->out_words[o];
-        if (ctn_word_load(&words->word) == 0) {
+        const ctn_link_control_t *control = out->control;
+        if (ctn_word_load(&control->state) != meeting->state) {
             op->waits_for = out->peer.rank;
             return ctn_link_wait(op, &out->peer);
         }
-        out->slots = words->slots;
-        out->eager = words->eager;
-        out->eager_bytes = (uint32_t)words->eager_bytes;
-        own->peer_words[o] = words->words;
+        out->slots = control->slots;
+        out->eager = control->eager;
+        out->eager_bytes = (uint32_t)control->eager_bytes;
     }
     return CTN_STEP_NEXT;
 }
+
+static const ctn_phase_t phases[] = {CTN_EXCHANGE_PHASES,
+                                     {"answer", answer},
+                                     {"await answers", await_answers},
+                                     {NULL, NULL}};
+
+static const ctn_description_t meeting_call =
+    CTN_DESCRIPTION(neighbor_request, UNIFORM, UNIFORM, 0);
+
+/** Creates a meeting along the links of a schedule. NULL: no memory.
+ * @param state of the link controls, when it is over */
+static ctn_op_t *create_meeting(const ctn_neighbor_collective_t *kind,
+                                own_links_t *own,
+                                catena_neighborhood_t *neighborhood,
+                                const ctn_schedule_t *links, uint64_t state)
+{
+    ctn_op_t *op = ctn_op_create(neighborhood->exec, &kind->algorithm,
+                                 &neighborhood->sequence);
+    if (op == NULL) {
+        return NULL;
+    }
+    const ctn_blocks_t offsets = {.type = ctn_type_fixed[CTN_FIXED_byte],
+                                  .bytes = sizeof(*own->sent),
+                                  .step = sizeof(*own->sent)};
+    meeting_t *meeting = ctn_op_state(op);
+    meeting->own = own;
+    meeting->state = state;
+    meeting->x.collective = kind;
+    meeting->x.neighborhood = neighborhood;
+    meeting->x.send = meeting->x.recv = offsets;
+    meeting->x.send.base = (unsigned char *)own->sent;
+    meeting->x.recv.base = (unsigned char *)own->came;
+    own->hello->out = links->out;
+    own->hello->in = links->in;
+    op->persistent = true; /* so its execution is freed with it: the schedule
+                              of that is freed, too */
+    if (ctn_exchange_prepare_for(&meeting->x, own->hello) != CATENA_OK) {
+        ctn_op_release(op);
+        return NULL;
+    }
+    return op;
+}
+
+/* ---- connecting ---- */
 
 /** Prepares the request, and lets its first start begin. Other ranks depend on
  * that start: a failure aborts all operations. */
 static void finish(ctn_op_t *op)
 {
-    own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
+    own_links_t *own = ((meeting_t *)ctn_op_state(op))->own;
     catena_status_t status = op->status;
     ctn_op_t *request = own->request;
     ctn_exchange_finish(op);
@@ -278,121 +282,52 @@ static void finish(ctn_op_t *op)
     ctn_sequence_open(&own->neighborhood.sequence, CTN_LINK_FLIGHT);
 }
 
-static const ctn_phase_t phases[] = {CTN_EXCHANGE_PHASES,
-                                     {"send ends", send_ends},
-                                     {"receive ends", receive_ends},
-                                     {NULL, NULL}};
-
-static const ctn_description_t connecting_call =
-    CTN_DESCRIPTION(neighbor_request, UNIFORM, UNIFORM, 0);
-
 static const ctn_neighbor_collective_t connecting = {
     .algorithm = {.name = "neighbor request",
-                  .state_bytes = sizeof(connecting_t),
+                  .state_bytes = sizeof(meeting_t),
                   .phases = phases,
                   .finish = finish,
                   .release = ctn_exchange_release},
-    .call = &connecting_call,
+    .call = &meeting_call,
 };
 
 /** Starts the operation that connects the links. False: no memory. */
 static bool connect(own_links_t *own)
 {
-    catena_neighborhood_t *of = own->of;
-    ctn_op_t *op =
-        ctn_op_create(of->exec, &connecting.algorithm, &of->sequence);
-    if (op == NULL) {
-        return false;
+    ctn_op_t *op = create_meeting(&connecting, own, own->of, own->original,
+                                  CTN_LINK_CONNECTED);
+    if (op != NULL) {
+        ctn_op_start_detached(op);
     }
-    connecting_t *c = ctn_op_state(op);
-    c->own = own;
-    c->x.collective = &connecting;
-    c->x.neighborhood = of;
-    c->x.send = (ctn_blocks_t){.type = ctn_type_fixed[CTN_FIXED_byte],
-                               .base = (unsigned char *)own->sent,
-                               .bytes = sizeof(hello_t),
-                               .step = sizeof(hello_t)};
-    c->x.recv = (ctn_blocks_t){.type = ctn_type_fixed[CTN_FIXED_byte],
-                               .base = (unsigned char *)own->came,
-                               .bytes = sizeof(hello_t),
-                               .step = sizeof(hello_t)};
-    op->persistent = true; /* so its execution is freed with it: the schedule
-                              of that is freed, too */
-    if (ctn_exchange_prepare_for(&c->x, own->hello) != CATENA_OK) {
-        ctn_op_release(op);
-        return false;
-    }
-    ctn_op_start_detached(op);
-    return true;
+    return op != NULL;
 }
 
-/* ---- freeing: an operation of the request's sequence ---- */
+/* ---- freeing ---- */
 
 /** Whether the freeing may begin: the links are connected, and no other
  * operation is under way. */
 static bool is_over(const ctn_op_t *op)
 {
-    own_links_t *const *own = (const void *)op->memory;
-    const ctn_sequence_t *sequence = &(*own)->neighborhood.sequence;
-    return sequence->flight > 0 && ctn_sequence_under_way(sequence) == 1;
-}
-
-/** Tells the other end of a link that this end sends nothing more.
- * @param words offset of the peer's words in its arena */
-static catena_status_t close_end(ctn_exec_t *exec, ctn_link_peer_t *peer,
-                                 uint64_t words)
-{
-    catena_status_t status = ctn_link_reach(exec, peer);
-    return status == CATENA_OK
-               ? ctn_signal(peer->endpoint,
-                            words + offsetof(end_words_t, closed), 1)
-               : status;
-}
-
-/** Tells the other ends of all links that this rank sends nothing more. */
-static ctn_step_t close_all(ctn_op_t *op)
-{
-    own_links_t *own = *(own_links_t **)ctn_op_state(op);
-    ctn_schedule_t *schedule = &own->schedule;
-    catena_status_t status = CATENA_OK;
-    for (uint32_t o = 0; o < schedule->outs && status == CATENA_OK; o++) {
-        status =
-            close_end(op->exec, &schedule->out[o].peer, own->peer_words[o]);
-    }
-    for (uint32_t i = 0; i < schedule->ins && status == CATENA_OK; i++) {
-        status = close_end(op->exec, &schedule->in[i].peer,
-                           own->peer_words[schedule->outs + i]);
-    }
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-/** Waits until the other ends of all links send nothing more. */
-static ctn_step_t await_all(ctn_op_t *op)
-{
-    const own_links_t *own = *(own_links_t **)ctn_op_state(op);
-    uint32_t ends = own->schedule.outs + own->schedule.ins;
-    for (uint32_t e = 0; e < ends; e++) {
-        if (ctn_word_load(&own->out_words[e].closed) == 0) {
-            return CTN_STEP_WAIT;
-        }
-    }
-    return CTN_STEP_NEXT;
+    return op->sequence->flight > 0 &&
+           ctn_sequence_under_way(op->sequence) == 1;
 }
 
 static void give_back(ctn_op_t *op)
 {
-    release(*(own_links_t **)ctn_op_state(op));
+    own_links_t *own = ((meeting_t *)ctn_op_state(op))->own;
+    ctn_exchange_release(op);
+    release(own);
 }
 
-static const ctn_phase_t closing_phases[] = {
-    {"close", close_all}, {"await", await_all}, {NULL, NULL}};
-
-static const ctn_algorithm_t closing = {
-    .name = "free of a neighbor request",
-    .state_bytes = sizeof(own_links_t *),
-    .phases = closing_phases,
-    .release = give_back,
-    .ready = is_over,
+/* No `finish`: after its answer a receiver must not even report what is
+ * complete. */
+static const ctn_neighbor_collective_t closing = {
+    .algorithm = {.name = "free of a neighbor request",
+                  .state_bytes = sizeof(meeting_t),
+                  .phases = phases,
+                  .release = give_back,
+                  .ready = is_over},
+    .call = &meeting_call,
 };
 
 /** op->dispose of the request: starts the operation that frees the links. */
@@ -401,12 +336,12 @@ static void dispose(void *owned)
     own_links_t *own = owned;
     ctn_exec_t *exec = own->neighborhood.exec;
     own->request = NULL;
-    ctn_op_t *op = ctn_op_create(exec, &closing, &own->neighborhood.sequence);
+    ctn_op_t *op = create_meeting(&closing, own, &own->neighborhood,
+                                  &own->schedule, CTN_LINK_CLOSED);
     if (op == NULL) {
         (void)ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
         return;
     }
-    *(own_links_t **)ctn_op_state(op) = own;
     ctn_op_start_background(op, true);
 }
 

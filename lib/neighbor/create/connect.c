@@ -59,16 +59,15 @@ static void set_eager_bytes(links_t *links)
 /** Takes the memory of the link ends. */
 static catena_status_t take_memory(links_t *links)
 {
-    void *behind;
     links->out = calloc(links->outs + 1u, sizeof(*links->out));
     links->in = calloc(links->ins + 1u, sizeof(*links->in));
     if (links->out == NULL || links->in == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     set_eager_bytes(links);
-    links->memory = ctn_link_take(
-        links->neighborhood->exec, links->out, links->outs, links->in,
-        links->ins, links->neighborhood->sequence.started, 0, &behind);
+    links->memory = ctn_link_take(links->neighborhood->exec, links->out,
+                                  links->outs, links->in, links->ins,
+                                  links->neighborhood->sequence.started);
     return links->memory != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 

@@ -61,12 +61,11 @@ static size_t eager_start(const ctn_link_in_t *in, size_t at)
 }
 
 void *ctn_link_take(ctn_exec_t *exec, ctn_link_out_t *out, uint32_t outs,
-                    ctn_link_in_t *in, uint32_t ins, uint64_t begun,
-                    size_t more, void **behind)
+                    ctn_link_in_t *in, uint32_t ins, uint64_t begun)
 {
     size_t slots = ins * CTN_LINK_GENERATIONS * sizeof(ctn_slot_t);
     size_t controls = outs * sizeof(ctn_link_control_t);
-    size_t zero = slots + controls + more;
+    size_t zero = slots + controls;
     size_t end = zero;
     for (uint32_t i = 0; i < ins; i++) {
         end =
@@ -91,7 +90,6 @@ void *ctn_link_take(ctn_exec_t *exec, ctn_link_out_t *out, uint32_t outs,
         out[o].control = &control[o];
         out[o].complete = control[o].complete = begun;
     }
-    *behind = memory + slots + controls;
     return memory;
 }
 

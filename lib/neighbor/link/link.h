@@ -71,12 +71,19 @@ typedef struct ctn_link_control {
     uint64_t complete; /* number of operations complete at the receiver */
     /* ctn_flag64 of an operation whose zero-copy data have been read */
     uint64_t zcopy_read[CTN_LINK_FLIGHT];
-    uint64_t unused[8 - 1 - CTN_LINK_FLIGHT];
+    /* Only of a persistent request (call/persistent.c): 0, CTN_LINK_CONNECTED
+     * or CTN_LINK_CLOSED, and the members of ctn_link_out_t. */
+    uint64_t state;
+    uint64_t slots, eager, eager_bytes;
+    uint64_t unused[8 - 5 - CTN_LINK_FLIGHT];
     ctn_link_cts_t unsolicited[CTN_LINK_FLIGHT]; /* sent without an RTS */
     ctn_link_cts_t solicited[CTN_LINK_FLIGHT];   /* answers an RTS */
 } ctn_link_control_t;
 
 _Static_assert(sizeof(ctn_link_control_t) == 192, "three cache lines");
+
+#define CTN_LINK_CONNECTED UINT64_C(1)
+#define CTN_LINK_CLOSED UINT64_C(2) /* the receiver writes nothing more */
 
 /** What either end of a link knows of the other end. */
 typedef struct ctn_link_peer {
@@ -120,12 +127,9 @@ typedef struct ctn_link_in {
  * that it touches.
  * @param begun number of the first operation of these links; both ends know
  *              that the operations before it are complete
- * @param more  bytes of further memory that is zeroed
- * @param[out] behind the further memory
  * @return all of the memory; NULL: there is none */
 void *ctn_link_take(ctn_exec_t *exec, ctn_link_out_t *out, uint32_t outs,
-                    ctn_link_in_t *in, uint32_t ins, uint64_t begun,
-                    size_t more, void **behind);
+                    ctn_link_in_t *in, uint32_t ins, uint64_t begun);
 
 /** The offset of such memory in the own arena. */
 static inline uint64_t ctn_link_offset(const ctn_exec_t *exec,
