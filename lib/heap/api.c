@@ -36,7 +36,7 @@ void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
     if (__builtin_mul_overflow(count, bytes, &all)) {
         return NULL;
     }
-    return ctn_arena_calloc(&context->heap->arena, 0, all);
+    return ctn_arena_alloc_zeroed(&context->heap->arena, 0, all, all);
 }
 
 void *catena_realloc(catena_context_t *context, void *block, size_t bytes)

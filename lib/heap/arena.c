@@ -89,6 +89,22 @@ void ctn_arena_count(ctn_arena_t *arena, int64_t bytes)
     }
 }
 
+void ctn_arena_count_block(ctn_arena_t *arena, ctn_cache_t *cache,
+                           int64_t bytes)
+{
+    if (cache == NULL) {
+        *(bytes > 0 ? &arena->allocations : &arena->frees) += 1;
+        ctn_arena_count(arena, bytes);
+        return;
+    }
+    if (bytes > 0) {
+        ctn_cache_count_alloc(cache, (size_t)bytes);
+    } else {
+        ctn_cache_count_free(cache, (size_t)-bytes);
+    }
+    ctn_cache_publish(arena, cache);
+}
+
 void ctn_arena_trim_locked(ctn_arena_t *arena)
 {
     ctn_caches_empty(arena);
@@ -161,12 +177,8 @@ alloc_small_slow(ctn_arena_t *arena, unsigned class_index)
     __atomic_store_n(one.used, 1, __ATOMIC_RELAXED);
     if (stack != NULL) {
         stack->count = got - 1;
-        ctn_cache_count_alloc(cache, bytes);
-        ctn_cache_publish(arena, cache);
-    } else {
-        arena->allocations++;
-        ctn_arena_count(arena, (int64_t)bytes);
     }
+    ctn_arena_count_block(arena, cache, (int64_t)bytes);
     pthread_mutex_unlock(&arena->mutex);
     ctn_unpoison(one.block, bytes);
     return one.block;
@@ -201,17 +213,14 @@ static __attribute__((noinline)) void free_small_slow(ctn_arena_t *arena,
 {
     pthread_mutex_lock(&arena->mutex);
     ctn_cache_t *cache = ctn_cache_claim(arena);
+    ctn_arena_count_block(arena, cache, -(int64_t)bytes);
     if (cache != NULL) {
         ctn_stack_t *stack = &cache->stack[class_index];
-        ctn_cache_count_free(cache, bytes);
-        ctn_cache_publish(arena, cache);
         if (stack->count == stack->capacity) {
             ctn_cache_spill(arena, stack);
         }
         stack->entry[stack->count++] = entry;
     } else {
-        arena->frees++;
-        ctn_arena_count(arena, -(int64_t)bytes);
         ctn_slabs_put(arena, &entry);
     }
     pthread_mutex_unlock(&arena->mutex);
@@ -279,8 +288,8 @@ static unsigned class_aligned(size_t alignment, size_t bytes)
     return i;
 }
 
-static unsigned char *alloc(ctn_arena_t *arena, size_t alignment, size_t bytes,
-                            bool zero)
+static inline unsigned char *alloc(ctn_arena_t *arena, size_t alignment,
+                                   size_t bytes, size_t zero)
 {
     if (alignment > CTN_ALIGN_MAX || (alignment & (alignment - 1)) != 0) {
         return NULL;
@@ -289,8 +298,8 @@ static unsigned char *alloc(ctn_arena_t *arena, size_t alignment, size_t bytes,
         unsigned i = alignment <= 16 ? ctn_class_of(bytes)
                                      : class_aligned(alignment, bytes);
         unsigned char *block = alloc_small(arena, i);
-        if (zero && block != NULL) {
-            memset(block, 0, bytes);
+        if (zero > 0 && block != NULL) {
+            memset(block, 0, zero);
         }
         return block;
     }
@@ -299,12 +308,13 @@ static unsigned char *alloc(ctn_arena_t *arena, size_t alignment, size_t bytes,
 
 void *ctn_arena_alloc(ctn_arena_t *arena, size_t alignment, size_t bytes)
 {
-    return alloc(arena, alignment, bytes, false);
+    return alloc(arena, alignment, bytes, 0);
 }
 
-void *ctn_arena_calloc(ctn_arena_t *arena, size_t alignment, size_t bytes)
+void *ctn_arena_alloc_zeroed(ctn_arena_t *arena, size_t alignment, size_t bytes,
+                             size_t zero)
 {
-    return alloc(arena, alignment, bytes, true);
+    return alloc(arena, alignment, bytes, zero);
 }
 
 /* The run of a block, and the block's offset in the arena. Ends the process if

@@ -36,8 +36,8 @@ enum {
     CTN_SMALL_MAX = 16384, /* bytes of a small block; larger ones are large */
     CTN_ALIGN_MAX = 2 << 20,
     CTN_HUGE_BYTES = 2 << 20,   /* of a huge page */
-    CTN_SPARSE_MIN = 128 << 10, /* calloc of as many bytes takes fresh pages,
-                                   which need no memset */
+    CTN_SPARSE_MIN = 128 << 10, /* as many zeroed bytes are fresh pages, which
+                                   need no memset */
     CTN_CACHE_SLOTS = 64, /* threads with a cache; others use slabs and runs */
     CTN_CACHED_RUNS = 64  /* runs in one cache at most */
 };
@@ -185,7 +185,9 @@ catena_status_t ctn_arena_init(ctn_arena_t *arena,
  */
 void ctn_arena_release(ctn_arena_t *arena);
 void *ctn_arena_alloc(ctn_arena_t *arena, size_t alignment, size_t bytes);
-void *ctn_arena_calloc(ctn_arena_t *arena, size_t alignment, size_t bytes);
+/** As ctn_arena_alloc, and the first `zero` bytes are zero. */
+void *ctn_arena_alloc_zeroed(ctn_arena_t *arena, size_t alignment, size_t bytes,
+                             size_t zero);
 void *ctn_arena_realloc(ctn_arena_t *arena, void *block, size_t bytes);
 void ctn_arena_free(ctn_arena_t *arena, void *block);
 /** Give all free pages back to the source, including those in caches. */
@@ -197,6 +199,11 @@ void ctn_arena_check(ctn_arena_t *arena);
 
 /** Add to in_use; negative for a free. The mutex is held. */
 void ctn_arena_count(ctn_arena_t *arena, int64_t bytes);
+/** Count a block that this thread has allocated, or freed (negative). The mutex
+ * is held.
+ * @param cache of this thread; NULL: it has none */
+void ctn_arena_count_block(ctn_arena_t *arena, ctn_cache_t *cache,
+                           int64_t bytes);
 /** Log, the first time only, that there was no memory for a block of so many
  * bytes. The mutex is held. */
 void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes);
@@ -207,9 +214,10 @@ void ctn_arena_trim_locked(ctn_arena_t *arena);
 
 /* --- large.c: large blocks; the mutex is not held --- */
 
-/** Allocate a large block. @return NULL: no memory, logged */
+/** Allocate a large block, whose first `zero` bytes are zero.
+ * @return NULL: no memory, logged */
 unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
-                               size_t bytes, bool zero);
+                               size_t bytes, size_t zero);
 void ctn_large_free(ctn_arena_t *arena, ctn_run_t *run);
 /** Resize a block without moving it. @return false: impossible, unchanged */
 bool ctn_large_resize(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages);

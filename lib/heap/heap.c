@@ -29,8 +29,9 @@ static const size_t KEEP_MAX = (size_t)32 << 20;
 
 /* ---- the source of the arena's pages ---- */
 
-bool ctn_heap_source_take(ctn_heap_t *heap, uint64_t offset, size_t bytes)
+bool ctn_heap_source_take(void *argument, uint64_t offset, size_t bytes)
 {
+    ctn_heap_t *heap = argument;
     ctn_segment_header_t *header = heap->header;
     uint64_t taken = __atomic_load_n(&header->taken, __ATOMIC_RELAXED);
 
@@ -73,11 +74,6 @@ void ctn_heap_source_return(ctn_heap_t *heap, size_t bytes)
     __atomic_fetch_sub(&heap->header->taken, bytes, __ATOMIC_RELAXED);
 }
 
-static bool source_take(void *argument, uint64_t offset, size_t bytes)
-{
-    return ctn_heap_source_take(argument, offset, bytes);
-}
-
 static bool source_give(void *argument, uint64_t offset, size_t bytes)
 {
     ctn_heap_t *heap = argument;
@@ -91,16 +87,12 @@ static bool source_give(void *argument, uint64_t offset, size_t bytes)
 }
 
 /** Return whether more than 7/8 of the limit are taken. */
-bool ctn_heap_source_short(const ctn_heap_t *heap)
+bool ctn_heap_source_short(void *argument)
 {
+    const ctn_heap_t *heap = argument;
     uint64_t limit = heap->limit;
     return __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED) >
            limit - limit / 8;
-}
-
-static bool source_short(void *argument)
-{
-    return ctn_heap_source_short(argument);
 }
 
 /* ---- start ---- */
@@ -172,7 +164,8 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
         .keep_bytes = keep < KEEP_MAX ? keep : KEEP_MAX,
         /* Not in the simulator, where a thread has thousands of arenas. */
         .caches = heap->kind != CTN_SEGMENT_GIVEN,
-        .source = {source_take, source_give, source_short, heap}};
+        .source = {ctn_heap_source_take, source_give, ctn_heap_source_short,
+                   heap}};
     ctn_sparse_init(heap, heap->own + header->sparse_off,
                     header->arena_bytes - header->sparse_off,
                     params->sparse_bytes, page_shift());
@@ -250,20 +243,12 @@ bool ctn_heap_reclaim(ctn_heap_t *heap, size_t bytes)
             (heap->reclaim != NULL && heap->reclaim(heap->reclaim_argument)));
 }
 
-void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+void *ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment, size_t bytes,
+                            size_t zero)
 {
     void *block;
     do {
-        block = ctn_arena_alloc(&heap->arena, alignment, bytes);
-    } while (block == NULL && ctn_heap_reclaim(heap, bytes));
-    return block;
-}
-
-void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
-{
-    void *block;
-    do {
-        block = ctn_arena_calloc(&heap->arena, alignment, bytes);
+        block = ctn_arena_alloc_zeroed(&heap->arena, alignment, bytes, zero);
     } while (block == NULL && ctn_heap_reclaim(heap, bytes));
     return block;
 }

@@ -113,8 +113,19 @@ void ctn_heap_on_shortage(ctn_heap_t *heap, bool (*reclaim)(void *),
 /* The allocator of this rank's arena. The functions behave as those of
  * catena/heap.h. Alignments are powers of two, or 0: the usual one. Any thread
  * may call the last three. */
-void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
-void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+/** Allocate a block whose first `zero` bytes are zero. */
+void *ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment, size_t bytes,
+                            size_t zero);
+static inline void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes)
+{
+    return ctn_heap_alloc_zeroed(heap, alignment, bytes, 0);
+}
+static inline void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment,
+                                    size_t bytes)
+{
+    return ctn_heap_alloc_zeroed(heap, alignment, bytes, bytes);
+}
 void *ctn_heap_realloc(ctn_heap_t *heap, void *block, size_t bytes);
 void ctn_heap_free(ctn_heap_t *heap, void *block);
 

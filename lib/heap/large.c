@@ -75,12 +75,8 @@ static ctn_run_t *take_run(ctn_arena_t *arena, const ctn_run_request_t *request,
     }
     if (run == NULL) {
         ctn_arena_log_full(arena, (size_t)request->pages << CTN_PAGE_SHIFT);
-    } else if (cache != NULL) {
-        ctn_cache_count_alloc(cache, ctn_run_bytes(run));
-        ctn_cache_publish(arena, cache);
     } else {
-        arena->allocations++;
-        ctn_arena_count(arena, (int64_t)ctn_run_bytes(run));
+        ctn_arena_count_block(arena, cache, (int64_t)ctn_run_bytes(run));
     }
     pthread_mutex_unlock(&arena->mutex);
     return run;
@@ -98,10 +94,10 @@ static void use_huge(ctn_run_request_t *request, size_t bytes)
 }
 
 unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
-                               size_t bytes, bool zero)
+                               size_t bytes, size_t zero)
 {
     bool fresh = false;
-    bool sparse = zero && bytes >= CTN_SPARSE_MIN; /* take fresh pages */
+    bool sparse = zero >= CTN_SPARSE_MIN; /* take fresh pages */
     ctn_run_t *run = NULL;
 
     if (bytes > arena->bytes) {
@@ -116,7 +112,7 @@ unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
                            ? (uint32_t)(alignment >> CTN_PAGE_SHIFT)
                            : 1,
         .fresh = sparse};
-    if (arena->zone[1] != NULL && !zero) {
+    if (arena->zone[1] != NULL && zero < bytes) {
         use_huge(&request, bytes);
     }
     if (!sparse) {
@@ -130,8 +126,8 @@ unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
     }
     unsigned char *block = ctn_run_start(arena, run);
     ctn_unpoison(block, ctn_run_bytes(run));
-    if (zero && !fresh) {
-        memset(block, 0, bytes);
+    if (zero > 0 && !fresh) {
+        memset(block, 0, zero);
     }
     return block;
 }
@@ -140,17 +136,9 @@ unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
 static __attribute__((noinline)) void free_run_slow(ctn_arena_t *arena,
                                                     ctn_run_t *run)
 {
-    size_t bytes = ctn_run_bytes(run);
-
     pthread_mutex_lock(&arena->mutex);
     ctn_cache_t *cache = ctn_cache_claim(arena);
-    if (cache != NULL) {
-        ctn_cache_count_free(cache, bytes);
-        ctn_cache_publish(arena, cache);
-    } else {
-        arena->frees++;
-        ctn_arena_count(arena, -(int64_t)bytes);
-    }
+    ctn_arena_count_block(arena, cache, -(int64_t)ctn_run_bytes(run));
     if (cache != NULL && run->pages <= arena->cache_pages) {
         /* Make room for more than this run, so that the next frees need no
          * mutex. */

@@ -240,25 +240,32 @@ static bool source_take(ctn_arena_t *arena, const ctn_run_t *run)
     return true;
 }
 
-static ctn_run_t *take_fresh(ctn_arena_t *arena, ctn_zone_t *zone,
-                             const ctn_run_request_t *request)
+/* Give the pages of a run back; false: they are unchanged. */
+static bool source_give(ctn_arena_t *arena, const ctn_run_t *run)
 {
-    ctn_run_t *run = find(zone, CTN_RUN_FRESH, request);
+    const ctn_arena_source_t *source = &arena->params.source;
+    if (!source->give(source->argument, (uint64_t)run->first << CTN_PAGE_SHIFT,
+                      ctn_run_bytes(run))) {
+        return false;
+    }
+    arena->taken_pages -= run->pages;
+    return true;
+}
+
+/* Take a run of one kind. */
+static ctn_run_t *take_kind(ctn_arena_t *arena, ctn_zone_t *zone,
+                            ctn_run_kind_t kind,
+                            const ctn_run_request_t *request)
+{
+    ctn_run_t *run = find(zone, kind, request);
     if (run != NULL) {
         run = carve(arena, run, request);
     }
-    if (run != NULL && !source_take(arena, run)) {
+    if (run != NULL && kind == CTN_RUN_FRESH && !source_take(arena, run)) {
         free_insert(arena, run);
         return NULL;
     }
     return run;
-}
-
-static ctn_run_t *take_free(ctn_arena_t *arena, ctn_zone_t *zone,
-                            const ctn_run_request_t *request)
-{
-    ctn_run_t *run = find(zone, CTN_RUN_FREE, request);
-    return run != NULL ? carve(arena, run, request) : NULL;
 }
 
 /* Fresh pages are requested, but the limit is reached: give the old pages of
@@ -266,16 +273,8 @@ static ctn_run_t *take_free(ctn_arena_t *arena, ctn_zone_t *zone,
  * the memory meanwhile. If they cannot be given back, *fresh is false. */
 static ctn_run_t *refresh(ctn_arena_t *arena, ctn_run_t *run, bool *fresh)
 {
-    const ctn_arena_source_t *source = &arena->params.source;
-
-    *fresh =
-        source->give(source->argument, (uint64_t)run->first << CTN_PAGE_SHIFT,
-                     ctn_run_bytes(run));
-    if (!*fresh) {
-        return run;
-    }
-    arena->taken_pages -= run->pages;
-    if (source_take(arena, run)) {
+    *fresh = source_give(arena, run);
+    if (!*fresh || source_take(arena, run)) {
         return run;
     }
     run->kind = CTN_RUN_FRESH;
@@ -287,19 +286,16 @@ static ctn_run_t *refresh(ctn_arena_t *arena, ctn_run_t *run, bool *fresh)
 static ctn_run_t *take_in(ctn_arena_t *arena, ctn_zone_t *zone,
                           const ctn_run_request_t *request, bool *fresh)
 {
-    ctn_run_t *run = NULL;
-
-    if (!request->fresh) {
-        run = take_free(arena, zone, request);
-        *fresh = false;
-    }
+    *fresh = request->fresh;
+    ctn_run_t *run =
+        take_kind(arena, zone, *fresh ? CTN_RUN_FRESH : CTN_RUN_FREE, request);
     if (run == NULL) {
-        run = take_fresh(arena, zone, request);
-        *fresh = true;
-    }
-    if (run == NULL && request->fresh) {
-        run = take_free(arena, zone, request);
-        run = run != NULL ? refresh(arena, run, fresh) : NULL;
+        *fresh = !request->fresh;
+        run = take_kind(arena, zone, *fresh ? CTN_RUN_FRESH : CTN_RUN_FREE,
+                        request);
+        if (run != NULL && request->fresh) {
+            run = refresh(arena, run, fresh);
+        }
     }
     return run;
 }
@@ -341,19 +337,13 @@ void ctn_runs_put(ctn_arena_t *arena, ctn_run_t *run)
 }
 
 /* Give a free run back to the source; it is fresh then. */
-static bool give_back_run(ctn_arena_t *arena, ctn_run_t *run)
+static void give_back_run(ctn_arena_t *arena, ctn_run_t *run)
 {
-    const ctn_arena_source_t *source = &arena->params.source;
-
-    if (!source->give(source->argument, (uint64_t)run->first << CTN_PAGE_SHIFT,
-                      ctn_run_bytes(run))) {
-        return false;
+    if (source_give(arena, run)) {
+        bin_remove(arena, run);
+        run->kind = CTN_RUN_FRESH;
+        free_insert(arena, run);
     }
-    arena->taken_pages -= run->pages;
-    bin_remove(arena, run);
-    run->kind = CTN_RUN_FRESH;
-    free_insert(arena, run);
-    return true;
 }
 
 /* Largest runs first, since each run costs a system call. */

@@ -103,7 +103,7 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
 
 /** Take bytes of this rank's arena from the limit of the node.
  * @return false: the limit is reached */
-bool ctn_heap_source_take(ctn_heap_t *heap, uint64_t offset, size_t bytes);
+bool ctn_heap_source_take(void *heap, uint64_t offset, size_t bytes);
 /** Let memory of this rank's arena be zero and take no memory of the system.
  * @return false: the system refuses */
 bool ctn_heap_source_clear(ctn_heap_t *heap, unsigned char *start,
@@ -111,7 +111,7 @@ bool ctn_heap_source_clear(ctn_heap_t *heap, unsigned char *start,
 /** Return bytes to the limit of the node. */
 void ctn_heap_source_return(ctn_heap_t *heap, size_t bytes);
 /** Whether memory is short, so that no free memory should be kept. */
-bool ctn_heap_source_short(const ctn_heap_t *heap);
+bool ctn_heap_source_short(void *heap);
 /** After an allocation of `bytes` has failed: return free memory, and call
  * `reclaim`.
  * @return whether to try again */

@@ -15,21 +15,17 @@
 
 /* The shared heap counts as memory, too, but not the simulator's own memory for
  * messages under way. */
-void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
-void *__wrap_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
-void *__real_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
-void *__real_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+void *__wrap_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero);
+void *__real_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero);
 
-void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+void *__wrap_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero)
 {
-    return refusal_asks() ? NULL
-                          : __real_ctn_heap_alloc(heap, alignment, bytes);
-}
-
-void *__wrap_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
-{
-    return refusal_asks() ? NULL
-                          : __real_ctn_heap_calloc(heap, alignment, bytes);
+    return refusal_asks()
+               ? NULL
+               : __real_ctn_heap_alloc_zeroed(heap, alignment, bytes, zero);
 }
 
 void *__wrap_ctn_heap_alloc_sparse(ctn_heap_t *heap, unsigned use);

@@ -491,7 +491,8 @@ START_TEST(arena_of_other_memory)
         }
         ctn_arena_check(&arena[i]);
         ck_assert_ptr_null(ctn_arena_alloc(&arena[i], 1, MIB + 1));
-        unsigned char *zero = ctn_arena_calloc(&arena[i], 1, 512 * KIB);
+        unsigned char *zero =
+            ctn_arena_alloc_zeroed(&arena[i], 1, 512 * KIB, 512 * KIB);
         ck_assert(zero != NULL && heap_all_zero(zero, 512 * KIB));
         ctn_arena_free(&arena[i], zero);
         ctn_arena_trim(&arena[i]);

@@ -145,21 +145,24 @@ static struct areas {
     bool refused;
 } areas;
 
-void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
-void *__real_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+void *__wrap_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero);
+void *__real_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero);
 catena_status_t __wrap_ctn_schedule_aggregated_uniform(
     ctn_leading_t *leading, ctn_pattern_t pattern, ctn_schedule_t **schedule);
 catena_status_t __real_ctn_schedule_aggregated_uniform(
     ctn_leading_t *leading, ctn_pattern_t pattern, ctn_schedule_t **schedule);
 
-void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+void *__wrap_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero)
 {
-    if (areas.inside && areas.armed && bytes >= AREA_LEAST) {
+    if (areas.inside && areas.armed && zero == 0 && bytes >= AREA_LEAST) {
         areas.armed = false;
         areas.refused = true;
         return NULL;
     }
-    return __real_ctn_heap_alloc(heap, alignment, bytes);
+    return __real_ctn_heap_alloc_zeroed(heap, alignment, bytes, zero);
 }
 
 catena_status_t __wrap_ctn_schedule_aggregated_uniform(

@@ -377,23 +377,14 @@ static size_t slots_bytes(const ctn_p2p_t *p2p)
     return (bytes + CTN_MEMBER_ALIGNMENT - 1) & ~(CTN_MEMBER_ALIGNMENT - 1);
 }
 
-/** Allocate a module's memory. Slots have to be zero, eager buffers do not. A
- * zeroed allocation clears all of the memory if it is reused, and touches
- * nothing if it is fresh. So only the simulator asks for one: it has many
- * ranks, and nearly always fresh memory. */
+/** Allocate a module's memory. Slots have to be zero, eager buffers do not. */
 static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
 {
     size_t bytes = slots_bytes(p2p) + (size_t)CTN_P2P_GENERATIONS *
                                           ctn_p2p_eager_slots(p2p->rounds) *
                                           CTN_EAGER_BYTES;
-    if (exec->virtual_time) {
-        return ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, bytes);
-    }
-    void *memory = ctn_heap_alloc(exec->heap, CTN_MEMBER_ALIGNMENT, bytes);
-    if (memory != NULL) {
-        memset(memory, 0, slots_bytes(p2p));
-    }
-    return memory;
+    return ctn_heap_alloc_zeroed(exec->heap, CTN_MEMBER_ALIGNMENT, bytes,
+                                 slots_bytes(p2p));
 }
 
 static void set_sequence(ctn_p2p_t *p2p)
