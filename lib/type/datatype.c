@@ -4,10 +4,10 @@
 
 #include "core/refuse.h"
 
-#define DEFINE_TYPE(type_name, ctype)                                          \
+#define DEFINE_TYPE(type_name, ctype, number)                                  \
     static const ctn_type_t type_##type_name = {                               \
         .name = #type_name,                                                    \
-        .handle = CTN_HANDLE_##type_name,                                      \
+        .handle = number,                                                      \
         .bytes = sizeof(ctype),                                                \
         .extent = sizeof(ctype),                                               \
         .true_high = sizeof(ctype),                                            \
@@ -18,13 +18,13 @@
 CTN_EACH_FIXED_TYPE(DEFINE_TYPE)
 
 const ctn_type_t *const ctn_type_table[CTN_HANDLES] = {
-#define ENTRY(name, ctype) [CTN_HANDLE_##name - CTN_FIRST_TYPE] = &type_##name,
+#define ENTRY(name, ctype, handle) [handle - CTN_FIRST_TYPE] = &type_##name,
     CTN_EACH_FIXED_TYPE(ENTRY)
 #undef ENTRY
 };
 
 const ctn_type_t *const ctn_type_fixed[CTN_FIXED_TYPES] = {
-#define ENTRY(name, ctype) [CTN_FIXED_##name] = &type_##name,
+#define ENTRY(name, ctype, handle) [CTN_FIXED_##name] = &type_##name,
     CTN_EACH_FIXED_TYPE(ENTRY)
 #undef ENTRY
 };

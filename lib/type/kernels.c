@@ -46,21 +46,21 @@ typedef uint16_t int16_t_unsigned, uint16_t_unsigned;
 typedef uint32_t int32_t_unsigned, uint32_t_unsigned;
 typedef uint64_t int64_t_unsigned, uint64_t_unsigned;
 
-#define COMPARE(name, ctype)                                                   \
+#define COMPARE(name, ctype, handle)                                           \
     KERNEL(max, name, ctype, a > b ? a : b)                                    \
     KERNEL(min, name, ctype, a < b ? a : b)
-#define BITWISE(name, ctype)                                                   \
+#define BITWISE(name, ctype, handle)                                           \
     KERNEL(band, name, ctype, a &b)                                            \
     KERNEL(bor, name, ctype, a | b)                                            \
     KERNEL(bxor, name, ctype, a ^ b)
-#define LOGICAL(name, ctype)                                                   \
+#define LOGICAL(name, ctype, handle)                                           \
     KERNEL(land, name, ctype, (a != 0) & (b != 0))                             \
     KERNEL(lor, name, ctype, (a != 0) | (b != 0))                              \
     KERNEL(lxor, name, ctype, (a != 0) ^ (b != 0))
-#define INTEGER(name, ctype)                                                   \
+#define INTEGER(name, ctype, handle)                                           \
     KERNEL(sum, name, ctype, WRAPPING(ctype, a) + WRAPPING(ctype, b))          \
     KERNEL(prod, name, ctype, WRAPPING(ctype, a) * WRAPPING(ctype, b))
-#define FLOAT(name, ctype)                                                     \
+#define FLOAT(name, ctype, handle)                                             \
     KERNEL(sum, name, ctype, a + b)                                            \
     KERNEL(prod, name, ctype, a *b)
 
@@ -68,7 +68,7 @@ CTN_EACH_INTEGER_TYPE(COMPARE)
 CTN_EACH_INTEGER_TYPE(INTEGER)
 CTN_EACH_INTEGER_TYPE(LOGICAL)
 CTN_EACH_INTEGER_TYPE(BITWISE)
-BITWISE(byte, unsigned char)
+BITWISE(byte, unsigned char, 0)
 CTN_EACH_FLOAT_TYPE(COMPARE)
 CTN_EACH_FLOAT_TYPE(FLOAT)
 
@@ -83,7 +83,7 @@ CTN_EACH_FLOAT_TYPE(FLOAT)
 
 /* Products are computed from real and imaginary parts. C's complex product
  * instead calls a function for each element, to handle infinities. */
-#define COMPLEX(name, part)                                                    \
+#define COMPLEX(name, part, handle)                                            \
     static void sum_complex_##name(const void *left, const void *right,        \
                                    void *out, size_t count)                    \
     {                                                                          \
@@ -133,7 +133,7 @@ CTN_EACH_FLOAT_TYPE(COMPLEX)
             memcpy((char *)out + i * sizeof(b), &b, sizeof(b));                \
         }                                                                      \
     }
-#define PAIR(name, ctype)                                                      \
+#define PAIR(name, ctype, handle)                                              \
     LOCATE(minloc, name, ctype, <)                                             \
     LOCATE(maxloc, name, ctype, >)
 CTN_EACH_PAIR_TYPE(PAIR)
@@ -141,22 +141,22 @@ CTN_EACH_PAIR_TYPE(PAIR)
 /* The table has a row for each operation, with a kernel for each type that the
  * operation is defined for. */
 #define ENTRY(op, name) [CTN_FIXED_##name] = op##_##name,
-#define ENTRY_MAX(name, ctype) ENTRY(max, name)
-#define ENTRY_MIN(name, ctype) ENTRY(min, name)
-#define ENTRY_SUM(name, ctype) ENTRY(sum, name)
-#define ENTRY_PROD(name, ctype) ENTRY(prod, name)
-#define ENTRY_LAND(name, ctype) ENTRY(land, name)
-#define ENTRY_BAND(name, ctype) ENTRY(band, name)
-#define ENTRY_LOR(name, ctype) ENTRY(lor, name)
-#define ENTRY_BOR(name, ctype) ENTRY(bor, name)
-#define ENTRY_LXOR(name, ctype) ENTRY(lxor, name)
-#define ENTRY_BXOR(name, ctype) ENTRY(bxor, name)
-#define ENTRY_MINLOC(name, ctype) ENTRY(minloc, name)
-#define ENTRY_MAXLOC(name, ctype) ENTRY(maxloc, name)
+#define ENTRY_MAX(name, ctype, handle) ENTRY(max, name)
+#define ENTRY_MIN(name, ctype, handle) ENTRY(min, name)
+#define ENTRY_SUM(name, ctype, handle) ENTRY(sum, name)
+#define ENTRY_PROD(name, ctype, handle) ENTRY(prod, name)
+#define ENTRY_LAND(name, ctype, handle) ENTRY(land, name)
+#define ENTRY_BAND(name, ctype, handle) ENTRY(band, name)
+#define ENTRY_LOR(name, ctype, handle) ENTRY(lor, name)
+#define ENTRY_BOR(name, ctype, handle) ENTRY(bor, name)
+#define ENTRY_LXOR(name, ctype, handle) ENTRY(lxor, name)
+#define ENTRY_BXOR(name, ctype, handle) ENTRY(bxor, name)
+#define ENTRY_MINLOC(name, ctype, handle) ENTRY(minloc, name)
+#define ENTRY_MAXLOC(name, ctype, handle) ENTRY(maxloc, name)
 
 #define ORDERED(X) CTN_EACH_INTEGER_TYPE(X) CTN_EACH_FLOAT_TYPE(X)
 #define NUMBERS(X) ORDERED(X) CTN_EACH_COMPLEX_TYPE(X)
-#define BITS(X) X(byte, unsigned char) CTN_EACH_INTEGER_TYPE(X)
+#define BITS(X) X(byte, unsigned char, 0) CTN_EACH_INTEGER_TYPE(X)
 
 const ctn_kernels_t CTN_KERNELS = {
     [CTN_PREDEFINED_max] = {ORDERED(ENTRY_MAX)},

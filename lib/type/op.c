@@ -7,7 +7,7 @@
 #include "core/refuse.h"
 #include "type/kernels.h"
 
-#define DEFINE_OP(op_name)                                                     \
+#define DEFINE_OP(op_name, handle)                                             \
     static const ctn_reduce_op_t op_##op_name = {.name = #op_name,             \
                                                  .number =                     \
                                                      CTN_PREDEFINED_##op_name, \
@@ -15,7 +15,7 @@
 CTN_EACH_PREDEFINED_OP(DEFINE_OP)
 
 const ctn_reduce_op_t *const ctn_reduce_op_table[CTN_HANDLES] = {
-#define ENTRY(name) [CTN_HANDLE_##name - CTN_FIRST_OP] = &op_##name,
+#define ENTRY(name, handle) [handle - CTN_FIRST_OP] = &op_##name,
     CTN_EACH_PREDEFINED_OP(ENTRY)
 #undef ENTRY
 };
