@@ -2,6 +2,7 @@
 #define CTN_CORE_ATOMIC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A word: an aligned 64-bit integer in the shared heap, with one writer at a
@@ -59,6 +60,22 @@ static inline bool ctn_word_reaches(const uint64_t *word, uint64_t value,
             return false;
         }
         ctn_word_rest();
+    }
+    return true;
+}
+
+/** The same for a row of words, `stride` bytes apart.
+ * @param[in,out] next the first word that has not been seen; 0 at first
+ * @return whether all are `value` or more */
+static inline bool ctn_words_reach(const void *first, size_t stride,
+                                   uint32_t count, uint64_t value,
+                                   uint32_t loads, uint32_t *next)
+{
+    for (; *next < count; ++*next) {
+        const void *word = (const unsigned char *)first + *next * stride;
+        if (!ctn_word_reaches(word, value, loads)) {
+            return false;
+        }
     }
     return true;
 }

@@ -432,6 +432,28 @@ ctn_step_t ctn_op_become(ctn_op_t *op, const ctn_algorithm_t *algorithm);
 /** End the operation with an error. */
 ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
 
+/** Whether something that is built on demand exists. */
+typedef enum ctn_built { CTN_NEW, CTN_BUILDING, CTN_BUILT } ctn_built_t;
+
+/** What the state of an operation that builds it begins with. */
+typedef struct ctn_build {
+    void *what;         /* is built */
+    ctn_built_t *built; /* the last phase sets it to BUILT */
+} ctn_build_t;
+
+/** Called by a phase that needs something which all members of a group build by
+ * messages, each time that the phase runs: NEXT when it is built; otherwise
+ * starts or awaits this, and returns what the phase must return. Only the
+ * oldest operation of a group builds, and operations start in the same order on
+ * all members, so all members build in the same operation.
+ * @param algorithm its state begins with a ctn_build_t; it has no sequence, and
+ *                  its `finish` is or calls ctn_build_finish */
+ctn_step_t ctn_op_need(ctn_op_t *op, ctn_built_t *built, void *what,
+                       const ctn_algorithm_t *algorithm);
+/** After an error it is not built: the next operation that needs it may try
+ * again. */
+void ctn_build_finish(ctn_op_t *op);
+
 /** Keep malloc'd memory of a failed operation until exec is released, since the
  * network may still use parts of it. */
 void ctn_exec_defer_free(ctn_exec_t *exec, void *block);

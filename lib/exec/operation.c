@@ -437,6 +437,34 @@ ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)
     return CTN_STEP_NEXT;
 }
 
+ctn_step_t ctn_op_need(ctn_op_t *op, ctn_built_t *built, void *what,
+                       const ctn_algorithm_t *algorithm)
+{
+    if (*built == CTN_BUILT) {
+        return CTN_STEP_NEXT;
+    }
+    if (*built == CTN_BUILDING || !ctn_op_is_oldest(op)) {
+        return CTN_STEP_WAIT;
+    }
+    ctn_op_t *child = ctn_op_create(op->exec, algorithm, NULL);
+    if (child == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    *(ctn_build_t *)ctn_op_state(child) = (ctn_build_t){what, built};
+    *built = CTN_BUILDING;
+    /* MOVED instead of NEXT: this phase runs again when the child is done. */
+    (void)ctn_op_call(op, child);
+    return CTN_STEP_MOVED;
+}
+
+void ctn_build_finish(ctn_op_t *op)
+{
+    const ctn_build_t *build = ctn_op_state(op);
+    if (*build->built != CTN_BUILT) {
+        *build->built = CTN_NEW;
+    }
+}
+
 ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index)
 {
     op->phase = index;

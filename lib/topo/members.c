@@ -11,13 +11,19 @@
 #include "topo/topo.h"
 
 typedef struct members_build {
-    ctn_topo_t *topo; /* argument */
+    ctn_build_t build; /* of the topology's table */
     /* working */
     ctn_words_t outgoing; /* leader: what it broadcasts on the node */
     ctn_words_t received; /* from this broadcast */
     uint32_t *counts;     /* leader: number of members of each node */
     uint32_t collected;   /* leader: local members that are ready */
 } members_build_t;
+
+/** The topology whose table an operation builds. */
+static ctn_topo_t *building(ctn_op_t *op)
+{
+    return ((ctn_build_t *)ctn_op_state(op))->what;
+}
 
 static bool is_leader(const ctn_topo_t *topo)
 {
@@ -62,7 +68,7 @@ static size_t cts_table_bytes(const ctn_topo_t *topo)
 static ctn_step_t open_cts_table(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     uint32_t me = ctn_topo_local_rank(topo);
     if (topo->cts_table == NULL) {
         topo->cts_table =
@@ -84,7 +90,7 @@ static ctn_step_t open_cts_table(ctn_op_t *op)
 static ctn_step_t publish_offset(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     if (is_leader(topo)) {
         build->outgoing.word[0] = ctn_heap_offset(op->exec->heap, topo->shared);
     }
@@ -98,14 +104,13 @@ static ctn_step_t publish_offset(ctn_op_t *op)
 static ctn_step_t collect(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
-    while (is_leader(topo) && build->collected < ctn_topo_local_size(topo)) {
-        if (ctn_word_load(&topo->local[build->collected].ready) < 2) {
-            return CTN_STEP_WAIT;
-        }
-        build->collected++;
-    }
-    return CTN_STEP_NEXT;
+    ctn_topo_t *topo = building(op);
+    return !is_leader(topo) ||
+                   ctn_words_reach(&topo->local->ready, sizeof(*topo->local),
+                                   ctn_topo_local_size(topo), 2, 1,
+                                   &build->collected)
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
 }
 
 /* ---- all members, among the node leaders ---- */
@@ -117,7 +122,7 @@ static ctn_step_t collect(ctn_op_t *op)
 static ctn_step_t gather_counts(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
@@ -195,7 +200,7 @@ static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
 static ctn_step_t gather_members(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
@@ -221,7 +226,7 @@ static ctn_step_t gather_members(ctn_op_t *op)
 static ctn_step_t publish(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     if (is_leader(topo)) {
         unsigned char *memory = topo->shared_member_table;
         uint32_t *by_rank = (void *)(memory + lay_out(topo).by_rank);
@@ -258,7 +263,7 @@ static bool find_rows(ctn_topo_t *topo)
 static ctn_step_t finalize(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     point_into(topo, ctn_pointer(topo->peer[0], build->received.word[0]));
     topo->member_table.oversubscribed = build->received.word[1] != 0;
     if (!find_rows(topo)) {
@@ -272,9 +277,7 @@ static void finish(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
     ctn_exec_free(op->exec, build->counts);
-    if (build->topo->member_table_state != CTN_BUILT) {
-        build->topo->member_table_state = CTN_NEW;
-    }
+    ctn_build_finish(op);
 }
 
 static const ctn_phase_t phases[] = {{"publish offset", publish_offset},
@@ -296,21 +299,14 @@ static const ctn_algorithm_t build_algorithm = {
 ctn_step_t ctn_member_table_need(ctn_op_t *op, catena_group_t *group,
                                  ctn_topo_t **out)
 {
-    ctn_topo_t *topo;
+    ctn_topo_t *topo = NULL;
     ctn_step_t step = ctn_topo_need(op, group, &topo);
-    if (step != CTN_STEP_NEXT) {
-        return step;
+    if (step == CTN_STEP_NEXT) {
+        step =
+            ctn_op_need(op, &topo->member_table_state, topo, &build_algorithm);
     }
-    if (topo->member_table_state == CTN_BUILT) {
+    if (step == CTN_STEP_NEXT) {
         *out = topo;
-        return CTN_STEP_NEXT;
     }
-    if (topo->member_table_state == CTN_BUILDING || !ctn_op_is_oldest(op)) {
-        return CTN_STEP_WAIT;
-    }
-    ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
-    if (child != NULL) {
-        ((members_build_t *)ctn_op_state(child))->topo = topo;
-    }
-    return ctn_topo_build(op, child, &topo->member_table_state);
+    return step;
 }

@@ -114,14 +114,9 @@ static inline bool ctn_node_all_set(const ctn_node_area_t *area,
                                     uint64_t seq, uint32_t *next,
                                     uint32_t loads)
 {
-    const unsigned char *first = ctn_node_entry(area, entries, seq, 0);
-    for (; *next < area->members; ++*next) {
-        if (!ctn_node_is_set((const void *)(first + *next * entries->stride),
-                             seq, loads)) {
-            return false;
-        }
-    }
-    return true;
+    return ctn_words_reach(ctn_node_entry(area, entries, seq, 0),
+                           entries->stride, area->members, ctn_flag64(seq),
+                           loads, next);
 }
 
 /* ---- barrier ----

@@ -17,8 +17,7 @@
 static const char topo_key;
 
 typedef struct topo_build {
-    /* argument */
-    ctn_topo_t *topo;
+    ctn_build_t build; /* of the topology */
     /* working */
     ctn_bins_t own; /* of the scan that finds the node leaders, as the next */
     ctn_bins_t left;
@@ -28,26 +27,15 @@ typedef struct topo_build {
     uint32_t collected;   /* leader: members that have filled in their entry */
 } topo_build_t;
 
-/** Return the topology that an operation builds. */
+/** The topology that an operation builds. */
 static ctn_topo_t *building(ctn_op_t *op)
 {
-    return ((topo_build_t *)ctn_op_state(op))->topo;
+    return ((ctn_build_t *)ctn_op_state(op))->what;
 }
 
 static bool is_leader(const ctn_topo_t *topo)
 {
     return topo->node.place.rank == 0;
-}
-
-ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
-{
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    *state = CTN_BUILDING;
-    /* MOVED instead of NEXT: this phase runs again when the child is done. */
-    (void)ctn_op_call(op, child);
-    return CTN_STEP_MOVED;
 }
 
 /** Keep the value of the member that is farther to the left (ctn_combine_t). */
@@ -115,7 +103,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     ctn_bins_set(&build->own, is_leader(topo), topo->leaders.place.self);
     return ctn_op_call(op,
                        ctn_scan_create(op->exec, &topo->group->chain,
@@ -128,7 +116,7 @@ static ctn_step_t find_leaders(ctn_op_t *op)
 static ctn_step_t link_leaders(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
@@ -183,7 +171,7 @@ static void release_node_area(ctn_exec_t *exec, ctn_topo_t *topo)
 static ctn_step_t open_enrolment(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     if (is_leader(topo)) {
         bool oversubscribed = op->exec->oversubscribed;
         if (!allocate_node_area(topo, oversubscribed)) {
@@ -206,7 +194,7 @@ static ctn_step_t open_enrolment(ctn_op_t *op)
 static ctn_step_t enrol(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     catena_group_t *group = topo->group;
     const uint64_t *words = build->received.word;
     topo->node_index = (uint32_t)words[WORD_NODE];
@@ -234,25 +222,22 @@ static ctn_step_t enrol(ctn_op_t *op)
 static ctn_step_t collect(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
     const ctn_local_member_t *local = topo->shared;
-    while (build->collected < ctn_topo_local_size(topo)) {
-        if (ctn_word_load(&local[build->collected].ready) == 0) {
-            return CTN_STEP_WAIT;
-        }
-        build->collected++;
-    }
-    return CTN_STEP_NEXT;
+    return ctn_words_reach(&local->ready, sizeof(*local),
+                           ctn_topo_local_size(topo), 1, 1, &build->collected)
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
 }
 
 /** Broadcast the same words again: now they say that the table is complete. */
 static ctn_step_t publish(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
-    return ctn_op_call(op, ctn_node_bcast_create(op->exec, build->topo,
+    return ctn_op_call(op, ctn_node_bcast_create(op->exec, building(op),
                                                  &build->outgoing,
                                                  &build->received));
 }
@@ -263,7 +248,7 @@ static ctn_step_t publish(ctn_op_t *op)
 static ctn_step_t finalize(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = build->topo;
+    ctn_topo_t *topo = building(op);
     const uint64_t *words = build->received.word;
     ctn_endpoint_t *leader;
     catena_status_t status =
@@ -291,14 +276,6 @@ static ctn_step_t finalize(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static void finish(ctn_op_t *op)
-{
-    ctn_topo_t *topo = building(op);
-    if (topo->state != CTN_BUILT) {
-        topo->state = CTN_NEW;
-    }
-}
-
 static const ctn_phase_t phases[] = {{"split by node", begin},
                                      {"find leaders", find_leaders},
                                      {"link leaders", link_leaders},
@@ -313,7 +290,7 @@ static const ctn_algorithm_t build_algorithm = {
     .name = "topology",
     .state_bytes = sizeof(topo_build_t),
     .phases = phases,
-    .finish = finish,
+    .finish = ctn_build_finish,
 };
 
 /** Called at an epoch barrier: zero the words of the CTS table. The other words
@@ -376,16 +353,9 @@ ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group, ctn_topo_t **out)
     if (topo == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    if (topo->state == CTN_BUILT) {
+    ctn_step_t step = ctn_op_need(op, &topo->state, topo, &build_algorithm);
+    if (step == CTN_STEP_NEXT) {
         *out = topo;
-        return CTN_STEP_NEXT;
     }
-    if (topo->state == CTN_BUILDING || !ctn_op_is_oldest(op)) {
-        return CTN_STEP_WAIT;
-    }
-    ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
-    if (child != NULL) {
-        ((topo_build_t *)ctn_op_state(child))->topo = topo;
-    }
-    return ctn_topo_build(op, child, &topo->state);
+    return step;
 }

@@ -178,9 +178,6 @@ typedef struct ctn_gathered_records {
     uint64_t unused[5];
 } ctn_gathered_records_t;
 
-/** Whether something that is built on demand exists. */
-typedef enum ctn_built { CTN_NEW, CTN_BUILDING, CTN_BUILT } ctn_built_t;
-
 /** The topology of a group, as one member has it. */
 typedef struct ctn_topo {
     ctn_attachment_t attachment;
@@ -344,11 +341,8 @@ catena_status_t ctn_topo_link(catena_group_t *group,
                               const ctn_known_member_t *member,
                               bool oversubscribed);
 
-/** Called by a phase that needs the topology, each time that it runs. Sets
- * *topo and returns NEXT when the topology is built; otherwise starts or awaits
- * this, and returns what the phase must return. Only the oldest operation of a
- * group builds, and operations start in the same order on all members, so all
- * members build in the same operation. */
+/** Called by a phase that needs the topology, as ctn_op_need. Sets *topo when
+ * it returns NEXT. */
 ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group,
                          ctn_topo_t **topo);
 
@@ -379,10 +373,6 @@ ctn_op_t *ctn_leader_ring_create(ctn_exec_t *exec, ctn_topo_t *topo);
 ctn_op_t *ctn_node_bcast_create(ctn_exec_t *exec, ctn_topo_t *topo,
                                 const ctn_words_t *outgoing,
                                 ctn_words_t *received);
-/** Run `child` (just created; NULL: no memory) to build something, and set
- * *state to BUILDING. When the child is done, the calling phase runs again.
- * @return what that phase must return */
-ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state);
 /** Set the pointers of `topo` into the memory that the leader shares, as this
  * member has mapped it: topo->local, the node area and what lies beside it. */
 void ctn_topo_map_shared(ctn_topo_t *topo, unsigned char *memory);

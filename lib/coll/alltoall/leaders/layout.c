@@ -117,9 +117,9 @@ static catena_status_t open_ports(ctn_exec_t *exec, ctn_leader_layout_t *layout)
 
 /** State of the operation that builds a layout. */
 typedef struct layout_build {
-    ctn_leader_layout_t *layout; /* argument */
-    ctn_words_t sent, received;  /* of the broadcast on the node */
-    uint32_t ready;              /* ports of this node known to be open */
+    ctn_build_t build;          /* of the layout */
+    ctn_words_t sent, received; /* of the broadcast on the node */
+    uint32_t ready;             /* ports of this node known to be open */
 } layout_build_t;
 
 /** Offsets in the memory that the members of a node share (`shared`). The
@@ -158,8 +158,9 @@ static bool is_root(const ctn_leader_layout_t *layout)
 static ctn_step_t broadcast_node(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
+    const ctn_leader_layout_t *layout = build->build.what;
     return ctn_op_call(op,
-                       ctn_node_bcast_create(op->exec, build->layout->topo,
+                       ctn_node_bcast_create(op->exec, layout->topo,
                                              &build->sent, &build->received));
 }
 
@@ -189,7 +190,7 @@ static catena_status_t allocate(ctn_leader_layout_t *layout)
 static ctn_step_t begin(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
-    ctn_leader_layout_t *layout = build->layout;
+    ctn_leader_layout_t *layout = build->build.what;
     if (allocate(layout) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -209,7 +210,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t open_own_ports(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
-    ctn_leader_layout_t *layout = build->layout;
+    ctn_leader_layout_t *layout = build->build.what;
     ctn_topo_t *topo = layout->topo;
     unsigned char *memory = ctn_pointer(topo->peer[0], build->received.word[0]);
     layout_offsets_t at = offsets_of(layout);
@@ -236,19 +237,16 @@ static ctn_step_t open_own_ports(ctn_op_t *op)
 static ctn_step_t collect(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
-    ctn_leader_layout_t *layout = build->layout;
+    ctn_leader_layout_t *layout = build->build.what;
     if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
     const uint64_t *ready = (const void *)((unsigned char *)layout->shared +
                                            offsets_of(layout).ready);
-    while (build->ready < layout->leaders) {
-        if (ctn_word_load(&ready[build->ready]) == 0) {
-            return CTN_STEP_WAIT;
-        }
-        build->ready++;
-    }
-    return CTN_STEP_NEXT;
+    return ctn_words_reach(ready, sizeof(*ready), layout->leaders, 1, 1,
+                           &build->ready)
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
 }
 
 /** The root: gather the addresses of the ports of all nodes, from their roots.
@@ -256,7 +254,7 @@ static ctn_step_t collect(ctn_op_t *op)
 static ctn_step_t exchange(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
-    ctn_leader_layout_t *layout = build->layout;
+    ctn_leader_layout_t *layout = build->build.what;
     if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
@@ -268,16 +266,8 @@ static ctn_step_t exchange(ctn_op_t *op)
 static ctn_step_t mark_ready(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
-    build->layout->state = CTN_LEADER_LAYOUT_READY;
+    *build->build.built = CTN_BUILT;
     return CTN_STEP_NEXT;
-}
-
-static void finish(ctn_op_t *op)
-{
-    layout_build_t *build = ctn_op_state(op);
-    if (build->layout->state != CTN_LEADER_LAYOUT_READY) {
-        build->layout->state = CTN_LEADER_LAYOUT_NEW;
-    }
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
@@ -292,7 +282,7 @@ static const ctn_algorithm_t build_algorithm = {
     .name = "leader layout",
     .state_bytes = sizeof(layout_build_t),
     .phases = phases,
-    .finish = finish,
+    .finish = ctn_build_finish,
 };
 
 /** Clear the words of this member's ports and, at the root, those of the node.
@@ -302,7 +292,7 @@ static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
     (void)exec;
     const ctn_leader_layout_t *layout = (const ctn_leader_layout_t *)attachment;
     const ctn_topo_t *topo = layout->topo;
-    if (layout->state != CTN_LEADER_LAYOUT_READY) {
+    if (layout->state != CTN_BUILT) {
         return;
     }
     for (uint32_t i = 0; i < layout->ports; i++) {
@@ -371,19 +361,9 @@ ctn_step_t ctn_leader_layout_need(ctn_op_t *op, ctn_topo_t *topo,
     if (layout == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    if (layout->state == CTN_LEADER_LAYOUT_READY) {
+    ctn_step_t step = ctn_op_need(op, &layout->state, layout, &build_algorithm);
+    if (step == CTN_STEP_NEXT) {
         *out = layout;
-        return CTN_STEP_NEXT;
     }
-    if (layout->state == CTN_LEADER_LAYOUT_BUILDING || !ctn_op_is_oldest(op)) {
-        return CTN_STEP_WAIT;
-    }
-    ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    layout->state = CTN_LEADER_LAYOUT_BUILDING;
-    ((layout_build_t *)ctn_op_state(child))->layout = layout;
-    (void)ctn_op_call(op, child);
-    return CTN_STEP_MOVED;
+    return step;
 }

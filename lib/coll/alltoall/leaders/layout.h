@@ -148,11 +148,7 @@ typedef struct ctn_leader_layout {
     ctn_topo_t *topo;
     uint32_t leaders; /* L */
     ctn_placement_t placement;
-    enum {
-        CTN_LEADER_LAYOUT_NEW,
-        CTN_LEADER_LAYOUT_BUILDING,
-        CTN_LEADER_LAYOUT_READY
-    } state;
+    ctn_built_t state;
     uint32_t *leader_member;          /* [leaders]: its host on this node */
     ctn_endpoint_t **leader_endpoint; /* [leaders]: to the host */
     uint32_t ports;   /* virtual leaders that this member hosts */
