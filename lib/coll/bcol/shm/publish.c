@@ -152,6 +152,9 @@ void shm_publish(shm_call_t *call, uint32_t i, const void *data, size_t bytes)
         publish_location(call, i, data, bytes, zcopy, offset);
         return;
     }
+    if (!call->shm->has_rows && bytes > call->shm->descriptor_data) {
+        shm_touch_rows(call->shm);
+    }
     shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
     void *place = shm_place_of(call, i, bytes);
     call->own = place;

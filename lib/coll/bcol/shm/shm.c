@@ -345,7 +345,7 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
 
 /* ---- the module ---- */
 
-/** Read each page of the words, so that later calls find it mapped.
+/** Read each page of some memory, so that later calls find it mapped.
  * Two members that touch a new page at the same time wait for each other in the
  * kernel, 30 us for each of the first pages instead of 2. */
 static void touch_pages(const unsigned char *memory, size_t bytes)
@@ -353,6 +353,13 @@ static void touch_pages(const unsigned char *memory, size_t bytes)
     for (size_t at = 0; at < bytes; at += 4096) {
         (void)*(const volatile unsigned char *)(memory + at);
     }
+}
+
+void shm_touch_rows(shm_t *shm)
+{
+    const ctn_node_area_t *area = &shm->area;
+    touch_pages(area->row.first, area->generations * area->row.generation);
+    shm->has_rows = true;
 }
 
 /** Allocate the memory of this member. It is a sparse block, of which only the
