@@ -16,7 +16,7 @@ static ctn_step_t send_message(ctn_op_t *op, ctn_rounds_t *rounds, unsigned i)
             {(void *)(uintptr_t)rounds->send[i].tail, tail_bytes, NULL}};
         int sent = ctn_message_send_spans(op, to, slot, rounds->turn, spans,
                                           bytes + tail_bytes);
-        return sent > 0    ? CTN_STEP_NEXT
+        return sent > 0    ? CTN_STEP_MOVED
                : sent == 0 ? CTN_STEP_WAIT
                            : ctn_op_fail(op, (catena_status_t)sent);
     }
@@ -28,7 +28,7 @@ static ctn_step_t send_message(ctn_op_t *op, ctn_rounds_t *rounds, unsigned i)
     }
     catena_status_t status =
         ctn_message_send_zcopy(op, to, slot, rounds->turn, data, bytes);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
 /** Whether all rendezvous messages have been read. */
@@ -87,32 +87,36 @@ static ctn_step_t begin_round(ctn_op_t *op, ctn_rounds_t *rounds,
     return op->status == CATENA_OK ? CTN_STEP_MOVED : CTN_STEP_FAIL;
 }
 
-/** Send the messages of the round, then receive. NEXT: all have arrived. */
-static ctn_step_t exchange(ctn_op_t *op, ctn_rounds_t *rounds,
-                           const ctn_rounds_schedule_t *schedule)
+/** Send the messages of a round. Not part of what each poll runs. */
+__attribute__((noinline)) static ctn_step_t
+send_messages(ctn_op_t *op, ctn_rounds_t *rounds,
+              const ctn_rounds_schedule_t *schedule)
 {
-    ctn_step_t step = CTN_STEP_NEXT;
-    for (unsigned i = 0; i < CTN_ROUND_MESSAGES && rounds->sends != 0; i++) {
+    ctn_step_t step =
+        rounds->begun ? CTN_STEP_MOVED : begin_round(op, rounds, schedule);
+    for (unsigned i = 0; step == CTN_STEP_MOVED && rounds->sends >> i != 0;
+         i++) {
         if (rounds->sends >> i & 1u) {
             step = send_message(op, rounds, i);
-            if (step != CTN_STEP_NEXT) {
-                return step;
-            }
-            rounds->sends &= (uint8_t) ~(1u << i);
+            rounds->sends &= (uint8_t) ~((step == CTN_STEP_MOVED) << i);
         }
     }
-    for (unsigned i = 0; i < CTN_ROUND_MESSAGES && rounds->awaited != 0; i++) {
-        if (rounds->awaited >> i & 1u) {
-            step = receive_message(op, rounds, schedule, i);
-            if (step == CTN_STEP_FAIL) {
-                return step;
-            }
-            if (step == CTN_STEP_NEXT) {
-                rounds->awaited &= (uint8_t) ~(1u << i);
-            }
+    return step;
+}
+
+/** Receive the messages of a round. MOVED: all have arrived. */
+static inline ctn_step_t receive_messages(ctn_op_t *op, ctn_rounds_t *rounds,
+                                          const ctn_rounds_schedule_t *schedule)
+{
+    for (unsigned left = rounds->awaited; left != 0; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctz(left);
+        ctn_step_t step = receive_message(op, rounds, schedule, i);
+        if (step == CTN_STEP_FAIL) {
+            return step;
         }
+        rounds->awaited &= (uint8_t) ~((step == CTN_STEP_NEXT) << i);
     }
-    return rounds->awaited == 0 ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    return rounds->awaited == 0 ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
 /** Take the messages of the round, which have arrived. */
@@ -134,12 +138,14 @@ ctn_step_t ctn_rounds_run(ctn_op_t *op, ctn_rounds_t *rounds,
 {
     ctn_step_t step = CTN_STEP_MOVED;
     while (step == CTN_STEP_MOVED) {
-        step =
-            rounds->begun ? CTN_STEP_MOVED : begin_round(op, rounds, schedule);
+        if (!rounds->begun || rounds->sends != 0) {
+            step = send_messages(op, rounds, schedule);
+        }
         if (step == CTN_STEP_MOVED) {
-            step = exchange(op, rounds, schedule);
-            step =
-                step == CTN_STEP_NEXT ? end_round(op, rounds, schedule) : step;
+            step = receive_messages(op, rounds, schedule);
+        }
+        if (step == CTN_STEP_MOVED) {
+            step = end_round(op, rounds, schedule);
         }
     }
     return step;

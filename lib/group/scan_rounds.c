@@ -76,11 +76,12 @@ static bool set_round(ctn_op_t *op, unsigned index)
             !ctn_address_exists(double_scan->partner[side])) {
             continue;
         }
-        int64_t rank = rank_at(double_scan, side, index);
         op->status = set_message(op, double_scan, side);
         ctn_rounds_receive(&double_scan->rounds, side,
                            double_scan->partner[side], 2 * index + side,
-                           double_scan->of_group ? rank : -1);
+                           double_scan->of_group
+                               ? (int64_t)rank_at(double_scan, side, index)
+                               : -1);
         if (double_scan->addresses != NULL) { /* nothing is written there */
             double_scan->rounds.handle[side].into = double_scan;
         }
