@@ -58,15 +58,40 @@ static size_t longest_short(const ctn_ktree_t *tree)
     return limit < SHORT_BLOCK ? SHORT_BLOCK : limit & ~(size_t)7;
 }
 
-void ctn_p2p_aggregation_set(ctn_p2p_aggregation_t *aggregation,
-                             const ctn_p2p_call_t *call)
+void ctn_p2p_aggregation_begin(ctn_op_t *op)
 {
+    ctn_p2p_aggregation_t *aggregation = ctn_op_state(op);
+    const ctn_p2p_call_t *call = &aggregation->call;
     const ctn_p2p_t *p2p = call->p2p;
+    ctn_p2p_begin(op);
     uint32_t radix = choose_radix(call);
     ctn_ktree_set(&aggregation->tree, p2p->size, p2p->me, call->basic->root,
                   radix);
     aggregation->limit = longest_short(&aggregation->tree);
     aggregation->slots = ctn_ktree_most_children(p2p->size, radix);
+    aggregation->status = CATENA_OK;
+    aggregation->aggregate.memory = aggregation->aggregate.inline_memory;
+    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
+        aggregation->block[i].span.bytes = 0;
+    }
+}
+
+void ctn_p2p_aggregation_finish(ctn_op_t *op)
+{
+    ctn_p2p_aggregation_t *aggregation = ctn_op_state(op);
+    ctn_p2p_aggregate_t *aggregate = &aggregation->aggregate;
+    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
+        ctn_p2p_long_block_t *block = &aggregation->block[i];
+        if (block->span.bytes > 0 && block->receives) {
+            ctn_transfer_recv_close(op, &block->in);
+        }
+    }
+    /* After a failure another member may still read it. */
+    if (aggregate->memory != aggregate->inline_memory && !aggregate->spare &&
+        op->status == CATENA_OK) {
+        ctn_scratch_free(op->exec, aggregate->memory, aggregate->bytes);
+    }
+    aggregate->memory = NULL;
 }
 
 /* ---- records ---- */
@@ -101,12 +126,11 @@ ctn_p2p_aggregate_record_get(const ctn_p2p_aggregation_t *aggregation,
     return at + ctn_p2p_aggregate_record_bytes(aggregation, record->bytes);
 }
 
-/* ---- memory ---- */
-
-catena_status_t ctn_p2p_aggregate_make(const ctn_op_t *op,
-                                       ctn_p2p_aggregate_t *aggregate,
-                                       size_t bytes, unsigned spare)
+catena_status_t ctn_p2p_aggregate_make(ctn_op_t *op, size_t bytes,
+                                       unsigned spare)
 {
+    ctn_p2p_aggregation_t *aggregation = ctn_op_state(op);
+    ctn_p2p_aggregate_t *aggregate = &aggregation->aggregate;
     aggregate->bytes = bytes;
     aggregate->memory = bytes <= sizeof(aggregate->inline_memory)
                             ? aggregate->inline_memory
@@ -119,12 +143,82 @@ catena_status_t ctn_p2p_aggregate_make(const ctn_op_t *op,
     return aggregate->memory != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-void ctn_p2p_aggregate_drop(const ctn_op_t *op, ctn_p2p_aggregate_t *aggregate)
+/* ---- long blocks ---- */
+
+void ctn_p2p_long_block_send(ctn_op_t *op, unsigned i, uint32_t to,
+                             unsigned cts_slot, const void *data, size_t bytes)
 {
-    /* After a failure another member may still read it. */
-    if (aggregate->memory != aggregate->inline_memory && !aggregate->spare &&
-        op->status == CATENA_OK) {
-        ctn_scratch_free(op->exec, aggregate->memory, aggregate->bytes);
+    ctn_p2p_aggregation_t *aggregation = ctn_op_state(op);
+    aggregation->block[i] = (ctn_p2p_long_block_t){
+        .span = {(void *)(uintptr_t)data, bytes, NULL},
+        .out = {.to = ctn_p2p_aggregation_member(aggregation, to)->memory,
+                .cts = ctn_p2p_cts(op, cts_slot)}};
+}
+
+ctn_step_t ctn_p2p_long_block_receive(ctn_op_t *op, unsigned i, uint32_t from,
+                                      unsigned slot, unsigned cts_slot,
+                                      void *target, size_t bytes)
+{
+    ctn_p2p_aggregation_t *aggregation = ctn_op_state(op);
+    ctn_p2p_long_block_t *block = &aggregation->block[i];
+    ctn_address_t sender =
+        ctn_p2p_aggregation_member(aggregation, from)->memory;
+    *block =
+        (ctn_p2p_long_block_t){.span = {target, bytes, NULL}, .receives = true};
+    ctn_transfer_params_t params = {.from = sender,
+                                    .cts = ctn_p2p_cts_at(op, sender, cts_slot),
+                                    .slot = slot,
+                                    .bytes = bytes,
+                                    .target = block->span,
+                                    .posts = true};
+    catena_status_t status = ctn_transfer_recv_open(op, &block->in, &params);
+    if (status == CATENA_ERR_NO_MEMORY) {
+        aggregation->status = status;
+        block->span.bytes = 0;
+        return ctn_p2p_long_block_refuse(op, from, cts_slot);
     }
-    aggregate->memory = NULL;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_p2p_long_block_refuse(ctn_op_t *op, uint32_t from,
+                                     unsigned cts_slot)
+{
+    const ctn_p2p_aggregation_t *aggregation = ctn_op_state(op);
+    ctn_address_t sender =
+        ctn_p2p_aggregation_member(aggregation, from)->memory;
+    catena_status_t status =
+        ctn_transfer_send_cts(op, sender, ctn_p2p_cts_at(op, sender, cts_slot),
+                              1, CTN_CTS_REFUSED, 0);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_p2p_long_blocks_advance(ctn_op_t *op)
+{
+    ctn_p2p_aggregation_t *aggregation = ctn_op_state(op);
+    ctn_step_t result = CTN_STEP_NEXT;
+    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
+        ctn_p2p_long_block_t *block = &aggregation->block[i];
+        if (block->span.bytes == 0) {
+            continue;
+        }
+        ctn_step_t step =
+            block->receives
+                ? ctn_transfer_recv_block(op, &block->in, &block->span)
+                : ctn_transfer_send_block(op, &block->out, &block->span);
+        if (step == CTN_STEP_FAIL) {
+            return step;
+        }
+        if (step == CTN_STEP_NEXT) {
+            if (block->receives) {
+                ctn_transfer_recv_close(op, &block->in);
+            }
+            block->span.bytes = 0;
+        }
+        if (step != CTN_STEP_WAIT) {
+            result = CTN_STEP_MOVED;
+        } else if (result == CTN_STEP_NEXT) {
+            result = step;
+        }
+    }
+    return result;
 }

@@ -22,20 +22,10 @@ typedef struct child {
 
 /** State of the operation. */
 typedef struct p2p_gather {
-    ctn_p2p_call_t call; /* first */
-    ctn_p2p_aggregation_t aggregation;
-    catena_status_t status; /* that the operation will end with */
-    /* At the root: long blocks being received; 0 bytes: entry is free. */
-    ctn_p2p_block_recv_t block[CTN_P2P_LONG_BLOCKS];
-    ctn_p2p_block_send_t own; /* this member's block if long, else 0 bytes */
-    ctn_p2p_aggregate_t aggregate; /* that this member sends to its parent */
+    ctn_p2p_aggregation_t base; /* first; `block`: at the root those that it
+                                   receives, at another member its own */
     child_t child[CTN_P2P_AGGREGATE_CHILDREN];
 } p2p_gather_t;
-
-static ctn_address_t address_of(const p2p_gather_t *gather, uint32_t member)
-{
-    return gather->call.p2p->module.sbgp->member[member].memory;
-}
 
 /** Where a member's block lies in the root's receive buffer. */
 static unsigned char *block_at(const ctn_basic_coll_t *basic, uint32_t member)
@@ -48,15 +38,15 @@ static unsigned char *block_at(const ctn_basic_coll_t *basic, uint32_t member)
 static bool check_length(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
                          size_t bytes)
 {
-    const size_t *at = &gather->call.basic->at[member];
-    return ctn_p2p_check_length(op, &gather->status, member, bytes,
+    const size_t *at = &gather->base.call.basic->at[member];
+    return ctn_p2p_check_length(op, &gather->base.status, member, bytes,
                                 at[1] - at[0]);
 }
 
 /** At the root: copy its own block, unless it is in place. */
 static void copy_own(ctn_op_t *op, p2p_gather_t *gather)
 {
-    const ctn_basic_coll_t *basic = gather->call.basic;
+    const ctn_basic_coll_t *basic = gather->base.call.basic;
     unsigned char *target = block_at(basic, basic->root);
     if (check_length(op, gather, basic->root, basic->bytes) &&
         basic->bytes > 0 && basic->in != target) {
@@ -67,30 +57,17 @@ static void copy_own(ctn_op_t *op, p2p_gather_t *gather)
 static ctn_step_t begin(ctn_op_t *op)
 {
     p2p_gather_t *gather = ctn_op_state(op);
-    const ctn_basic_coll_t *basic = gather->call.basic;
-    ctn_p2p_aggregation_t *aggregation = &gather->aggregation;
-    ctn_p2p_begin(op);
-    ctn_p2p_aggregation_set(aggregation, &gather->call);
-    gather->status = gather->call.status;
-    for (unsigned i = 0; i < aggregation->tree.children; i++) {
-        ctn_branch_t branch = ctn_ktree_child(&aggregation->tree, i);
+    const ctn_p2p_call_t *call = &gather->base.call;
+    const ctn_ktree_t *tree = &gather->base.tree;
+    ctn_p2p_aggregation_begin(op);
+    gather->base.status = call->status;
+    for (unsigned i = 0; i < tree->children; i++) {
+        ctn_branch_t branch = ctn_ktree_child(tree, i);
         gather->child[i] =
             (child_t){.place = branch.place, .end = branch.place + branch.span};
     }
-    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
-        gather->block[i] = (ctn_p2p_block_recv_t){.block = {.bytes = 0}};
-    }
-    gather->own = (ctn_p2p_block_send_t){
-        .transfer = {.to = address_of(gather, basic->root),
-                     .cts = ctn_p2p_cts(op, aggregation->slots)},
-        .block = {.base = (unsigned char *)(uintptr_t)basic->in}};
-    gather->aggregate.memory = gather->aggregate.inline_memory;
-    gather->aggregate.spare = false;
-    if (aggregation->tree.place == 0) {
+    if (tree->place == 0) {
         copy_own(op, gather);
-    } else if (basic->bytes > aggregation->limit &&
-               gather->call.status == CATENA_OK) {
-        gather->own.block.bytes = basic->bytes;
     }
     return CTN_STEP_NEXT;
 }
@@ -100,54 +77,37 @@ static ctn_step_t receive_aggregate(ctn_op_t *op, p2p_gather_t *gather,
                                     unsigned index)
 {
     child_t *child = &gather->child[index];
-    uint32_t member = ctn_ktree_member(&gather->aggregation.tree, child->place);
+    const ctn_sbgp_member_t *member = ctn_p2p_aggregation_member(
+        &gather->base, ctn_ktree_member(&gather->base.tree, child->place));
     if (child->at != NULL) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = ctn_message_receive(op, address_of(gather, member), index,
-                                          0, &child->handle);
+    ctn_step_t step =
+        ctn_message_receive(op, member->memory, index, 0, &child->handle);
     if (step == CTN_STEP_NEXT) {
         child->at = child->handle.data;
         op->exec->tally.rounds++;
     } else {
-        op->waits_for = gather->call.p2p->module.sbgp->member[member].rank;
+        op->waits_for = member->rank;
     }
     return step;
 }
 
 /* ---- the root ---- */
 
-/** Refuse a long block, which has the wrong length or for which there is no
- * memory: its sender must not wait for a CTS. */
-static ctn_step_t refuse(ctn_op_t *op, const p2p_gather_t *gather,
-                         uint32_t member)
-{
-    catena_status_t status = ctn_p2p_block_recv_refuse(
-        op, address_of(gather, member), gather->aggregation.slots);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
 /** Send a CTS for a long block. WAIT: CTN_P2P_LONG_BLOCKS are under way. */
 static ctn_step_t request_block(ctn_op_t *op, p2p_gather_t *gather,
                                 uint32_t member, size_t bytes)
 {
-    unsigned i = 0;
-    while (i < CTN_P2P_LONG_BLOCKS && gather->block[i].block.bytes > 0) {
-        i++;
+    unsigned slots = gather->base.slots;
+    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
+        if (gather->base.block[i].span.bytes == 0) {
+            return ctn_p2p_long_block_receive(
+                op, i, member, slots + i, slots,
+                block_at(gather->base.call.basic, member), bytes);
+        }
     }
-    if (i == CTN_P2P_LONG_BLOCKS) {
-        return CTN_STEP_WAIT;
-    }
-    unsigned slots = gather->aggregation.slots;
-    catena_status_t status = ctn_p2p_block_recv_post(
-        op, &gather->block[i], address_of(gather, member), slots + i, slots,
-        block_at(gather->call.basic, member), bytes);
-    if (status == CATENA_ERR_NO_MEMORY) {
-        gather->status = status;
-        gather->block[i].block.bytes = 0;
-        return refuse(op, gather, member);
-    }
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    return CTN_STEP_WAIT;
 }
 
 /** Copy a short block to its place, or send a CTS for a long one. A block of
@@ -156,16 +116,16 @@ static ctn_step_t take(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
                        const ctn_p2p_aggregate_record_t *record)
 {
     if (record->bytes == CTN_P2P_AGGREGATE_MISMATCH) {
-        gather->status = CATENA_ERR_ARG;
+        gather->base.status = CATENA_ERR_ARG;
         return CTN_STEP_NEXT;
     }
     bool fits = check_length(op, gather, member, record->bytes);
     if (record->data == NULL) {
         return fits ? request_block(op, gather, member, record->bytes)
-                    : refuse(op, gather, member);
+                    : ctn_p2p_long_block_refuse(op, member, gather->base.slots);
     }
     if (fits && record->bytes > 0) {
-        ctn_exec_copy(op->exec, block_at(gather->call.basic, member),
+        ctn_exec_copy(op->exec, block_at(gather->base.call.basic, member),
                       record->data, record->bytes);
     }
     return CTN_STEP_NEXT;
@@ -176,11 +136,10 @@ static ctn_step_t take(ctn_op_t *op, p2p_gather_t *gather, uint32_t member,
 static ctn_step_t unpack(ctn_op_t *op, p2p_gather_t *gather, child_t *child)
 {
     while (child->place < child->end) {
-        uint32_t member =
-            ctn_ktree_member(&gather->aggregation.tree, child->place);
+        uint32_t member = ctn_ktree_member(&gather->base.tree, child->place);
         ctn_p2p_aggregate_record_t record;
-        const unsigned char *next = ctn_p2p_aggregate_record_get(
-            &gather->aggregation, child->at, &record);
+        const unsigned char *next =
+            ctn_p2p_aggregate_record_get(&gather->base, child->at, &record);
         ctn_step_t step = take(op, gather, member, &record);
         if (step != CTN_STEP_NEXT) {
             return step;
@@ -191,34 +150,6 @@ static ctn_step_t unpack(ctn_op_t *op, p2p_gather_t *gather, child_t *child)
     return CTN_STEP_NEXT;
 }
 
-/** Receive long blocks. NEXT: none is under way; MOVED: more of one has
- * arrived. */
-static ctn_step_t receive_blocks(ctn_op_t *op, p2p_gather_t *gather)
-{
-    ctn_step_t result = CTN_STEP_NEXT;
-    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
-        ctn_p2p_block_recv_t *block = &gather->block[i];
-        if (block->block.bytes == 0) {
-            continue;
-        }
-        ctn_step_t step =
-            ctn_transfer_recv_block(op, &block->transfer, &block->block);
-        if (step == CTN_STEP_FAIL) {
-            return step;
-        }
-        if (step == CTN_STEP_NEXT) {
-            ctn_transfer_recv_close(op, &block->transfer);
-            block->block.bytes = 0;
-        }
-        if (step != CTN_STEP_WAIT) {
-            result = CTN_STEP_MOVED;
-        } else if (result == CTN_STEP_NEXT) {
-            result = CTN_STEP_WAIT;
-        }
-    }
-    return result;
-}
-
 /* ---- all ---- */
 
 /** Receive from the children: the root takes the blocks of each aggregate as it
@@ -226,8 +157,8 @@ static ctn_step_t receive_blocks(ctn_op_t *op, p2p_gather_t *gather)
 static ctn_step_t collect(ctn_op_t *op)
 {
     p2p_gather_t *gather = ctn_op_state(op);
-    const ctn_ktree_t *tree = &gather->aggregation.tree;
-    ctn_step_t result = receive_blocks(op, gather);
+    const ctn_ktree_t *tree = &gather->base.tree;
+    ctn_step_t result = ctn_p2p_long_blocks_advance(op);
     for (unsigned i = 0; i < tree->children && result != CTN_STEP_FAIL; i++) {
         child_t *child = &gather->child[i];
         uint32_t place = child->place;
@@ -248,21 +179,22 @@ static ctn_step_t collect(ctn_op_t *op)
 /** Lay this member's record and the children's aggregates end to end. */
 static catena_status_t fill_aggregate(ctn_op_t *op, p2p_gather_t *gather)
 {
-    const ctn_p2p_aggregation_t *aggregation = &gather->aggregation;
-    size_t own = gather->call.status == CATENA_OK ? gather->call.basic->bytes
-                                                  : CTN_P2P_AGGREGATE_MISMATCH;
+    const ctn_p2p_aggregation_t *aggregation = &gather->base;
+    size_t own = gather->base.call.status == CATENA_OK
+                     ? gather->base.call.basic->bytes
+                     : CTN_P2P_AGGREGATE_MISMATCH;
     size_t bytes = ctn_p2p_aggregate_record_bytes(aggregation, own);
     for (unsigned i = 0; i < aggregation->tree.children; i++) {
         bytes += gather->child[i].handle.bytes;
     }
-    catena_status_t status = ctn_p2p_aggregate_make(
-        op, &gather->aggregate, bytes, aggregation->tree.children);
+    catena_status_t status =
+        ctn_p2p_aggregate_make(op, bytes, aggregation->tree.children);
     if (status != CATENA_OK) {
         return status;
     }
     unsigned char *at = ctn_p2p_aggregate_record_put(
-        op->exec, aggregation, gather->aggregate.memory,
-        (ctn_p2p_aggregate_record_t){own, gather->call.basic->in, 0});
+        op->exec, aggregation, gather->base.aggregate.memory,
+        (ctn_p2p_aggregate_record_t){own, gather->base.call.basic->in, 0});
     for (unsigned i = 0; i < aggregation->tree.children; i++) {
         ctn_receive_handle_t *handle = &gather->child[i].handle;
         memcpy(at, handle->data, handle->bytes);
@@ -273,56 +205,57 @@ static catena_status_t fill_aggregate(ctn_op_t *op, p2p_gather_t *gather)
     return CATENA_OK;
 }
 
-/** Send the aggregate to the parent. */
+/** Send the aggregate to the parent, and begin to send this member's block to
+ * the root if it is long. */
 static ctn_step_t send_up(ctn_op_t *op)
 {
     p2p_gather_t *gather = ctn_op_state(op);
-    const ctn_ktree_t *tree = &gather->aggregation.tree;
-    if (tree->place == 0) {
+    const ctn_p2p_aggregation_t *base = &gather->base;
+    const ctn_basic_coll_t *basic = base->call.basic;
+    if (base->tree.place == 0) {
         return CTN_STEP_NEXT;
     }
     catena_status_t status = fill_aggregate(op, gather);
     if (status == CATENA_OK) {
         op->exec->tally.rounds++;
         status = ctn_message_send_zcopy(
-            op, address_of(gather, tree->parent), tree->index, 0,
-            gather->aggregate.memory, gather->aggregate.bytes);
+            op, ctn_p2p_aggregation_member(base, base->tree.parent)->memory,
+            base->tree.index, 0, base->aggregate.memory, base->aggregate.bytes);
+    }
+    if (basic->bytes > base->limit && base->call.status == CATENA_OK) {
+        ctn_p2p_long_block_send(op, 0, basic->root, base->slots, basic->in,
+                                basic->bytes);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Send this member's block to the root if it is long. */
+/** Send this member's block if it is long. */
 static ctn_step_t send_block(ctn_op_t *op)
 {
-    p2p_gather_t *gather = ctn_op_state(op);
-    const ctn_basic_coll_t *basic = gather->call.basic;
-    op->waits_for = gather->call.p2p->module.sbgp->member[basic->root].rank;
-    return gather->own.block.bytes > 0
-               ? ctn_transfer_send_block(op, &gather->own.transfer,
-                                         &gather->own.block)
-               : CTN_STEP_NEXT;
+    const ctn_p2p_aggregation_t *base = ctn_op_state(op);
+    op->waits_for =
+        ctn_p2p_aggregation_member(base, base->call.basic->root)->rank;
+    return ctn_p2p_long_blocks_advance(op);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
     p2p_gather_t *gather = ctn_op_state(op);
-    const ctn_ktree_t *tree = &gather->aggregation.tree;
-    return tree->place == 0 || ctn_message_zcopy_done(op, tree->index, 0,
-                                                      gather->aggregate.bytes)
-               ? ctn_p2p_end(op, gather->status)
+    const ctn_ktree_t *tree = &gather->base.tree;
+    return tree->place == 0 ||
+                   ctn_message_zcopy_done(op, tree->index, 0,
+                                          gather->base.aggregate.bytes)
+               ? ctn_p2p_end(op, gather->base.status)
                : CTN_STEP_WAIT;
 }
 
 static void finish(ctn_op_t *op)
 {
     p2p_gather_t *gather = ctn_op_state(op);
-    for (unsigned i = 0; i < gather->aggregation.tree.children; i++) {
+    for (unsigned i = 0; i < gather->base.tree.children; i++) {
         ctn_receive_handle_release(op, &gather->child[i].handle);
     }
-    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
-        ctn_transfer_recv_close(op, &gather->block[i].transfer);
-    }
-    ctn_p2p_aggregate_drop(op, &gather->aggregate);
+    ctn_p2p_aggregation_finish(op);
 }
 
 static const ctn_phase_t phases[] = {

@@ -301,31 +301,6 @@ void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
     }
 }
 
-/* ---- long blocks ---- */
-
-catena_status_t ctn_p2p_block_recv_post(ctn_op_t *op,
-                                        ctn_p2p_block_recv_t *block,
-                                        ctn_address_t from, unsigned slot,
-                                        unsigned cts_slot, void *target,
-                                        size_t bytes)
-{
-    block->block = (ctn_span_t){target, bytes, NULL};
-    ctn_transfer_params_t params = {.from = from,
-                                    .cts = ctn_p2p_cts_at(op, from, cts_slot),
-                                    .slot = slot,
-                                    .bytes = bytes,
-                                    .target = block->block,
-                                    .posts = true};
-    return ctn_transfer_recv_open(op, &block->transfer, &params);
-}
-
-catena_status_t ctn_p2p_block_recv_refuse(ctn_op_t *op, ctn_address_t from,
-                                          unsigned cts_slot)
-{
-    return ctn_transfer_send_cts(op, from, ctn_p2p_cts_at(op, from, cts_slot),
-                                 1, CTN_CTS_REFUSED, 0);
-}
-
 /* ---- modules ---- */
 
 /** Check the slots of completed operations for messages of another signature.

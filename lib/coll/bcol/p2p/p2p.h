@@ -160,29 +160,6 @@ static inline uint64_t ctn_p2p_cts_at(const ctn_op_t *op, ctn_address_t member,
     return ctn_slot_word_offset(op->sequence, member, op->seq, slot, 0);
 }
 
-/** A long block that is received; its length is 0 before and after. */
-typedef struct ctn_p2p_block_recv {
-    ctn_transfer_recv_t transfer;
-    ctn_span_t block;
-} ctn_p2p_block_recv_t;
-/** A long block that is sent; its length is 0 before and after. */
-typedef struct ctn_p2p_block_send {
-    ctn_transfer_send_t transfer;
-    ctn_span_t block;
-} ctn_p2p_block_send_t;
-
-/** Begin to receive a block.
- * @param slot     at this member: counts fragments
- * @param cts_slot at the sender: receives the CTS */
-catena_status_t ctn_p2p_block_recv_post(ctn_op_t *op,
-                                        ctn_p2p_block_recv_t *block,
-                                        ctn_address_t from, unsigned slot,
-                                        unsigned cts_slot, void *target,
-                                        size_t bytes);
-/** Send a CTS that refuses the block: its sender does not send it. */
-catena_status_t ctn_p2p_block_recv_refuse(ctn_op_t *op, ctn_address_t from,
-                                          unsigned cts_slot);
-
 /* ---- selection ---- */
 
 /** Shapes of the trees of tree.h. */
