@@ -140,21 +140,30 @@ catena_status_t catena_heap_pointer(const catena_context_t *context, int rank,
     return CATENA_OK;
 }
 
+/** Copy `bytes` to or from a rank's arena. */
+static catena_status_t copy(const char *function, catena_context_t *context,
+                            int rank, uint64_t offset, void *own, size_t bytes,
+                            bool put)
+{
+    void *there = reach(function, context, rank, offset, bytes);
+    if (there == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (bytes > 0) { /* memcpy takes no NULL */
+        memcpy(put ? there : own, put ? own : there, bytes);
+    }
+    ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
+    return CATENA_OK;
+}
+
 catena_status_t catena_node_put(catena_context_t *context, int rank,
                                 uint64_t offset, const void *send, size_t bytes)
 {
     if (context == NULL || (send == NULL && bytes > 0)) {
         return CTN_REFUSE_NULL(ctn_log_of(context), context, send);
     }
-    void *target = reach(__func__, context, rank, offset, bytes);
-    if (target == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    if (bytes > 0) { /* memcpy takes no NULL */
-        memcpy(target, send, bytes);
-    }
-    ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
-    return CATENA_OK;
+    return copy(__func__, context, rank, offset, (void *)(uintptr_t)send, bytes,
+                true);
 }
 
 catena_status_t catena_node_get(catena_context_t *context, int rank,
@@ -163,13 +172,5 @@ catena_status_t catena_node_get(catena_context_t *context, int rank,
     if (context == NULL || (recv == NULL && bytes > 0)) {
         return CTN_REFUSE_NULL(ctn_log_of(context), context, recv);
     }
-    const void *source = reach(__func__, context, rank, offset, bytes);
-    if (source == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    if (bytes > 0) { /* memcpy takes no NULL */
-        memcpy(recv, source, bytes);
-    }
-    ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
-    return CATENA_OK;
+    return copy(__func__, context, rank, offset, recv, bytes, false);
 }

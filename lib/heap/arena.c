@@ -431,23 +431,3 @@ void ctn_arena_stats(ctn_arena_t *arena, catena_heap_stats_t *stats)
     stats->taken = arena->taken_pages << CTN_PAGE_SHIFT;
     pthread_mutex_unlock(&arena->mutex);
 }
-
-void ctn_arena_check(ctn_arena_t *arena)
-{
-    pthread_mutex_lock(&arena->mutex);
-    ctn_runs_check(arena);
-    for (unsigned i = 0; arena->slots != NULL && i < CTN_CACHE_SLOTS; i++) {
-        const ctn_cache_t *cache = arena->slots[i].cache;
-        for (unsigned c = 0; cache != NULL && c < CTN_CLASSES; c++) {
-            const ctn_stack_t *stack = &cache->stack[c];
-            assert(stack->count <= stack->capacity);
-            for (uint32_t e = 0; e < stack->count; e++) {
-                assert(*stack->entry[e].used == 0);
-            }
-        }
-        for (uint32_t r = 0; cache != NULL && r < cache->runs; r++) {
-            assert(cache->run[r]->cached);
-        }
-    }
-    pthread_mutex_unlock(&arena->mutex);
-}

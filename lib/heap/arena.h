@@ -194,8 +194,6 @@ void ctn_arena_free(ctn_arena_t *arena, void *block);
 void ctn_arena_trim(ctn_arena_t *arena);
 /** Set all members of `stats` except size, limit and node_taken. */
 void ctn_arena_stats(ctn_arena_t *arena, catena_heap_stats_t *stats);
-/** Assert every invariant of the arena; slow. No other thread may be in it. */
-void ctn_arena_check(ctn_arena_t *arena);
 
 /** Add to in_use; negative for a free. The mutex is held. */
 void ctn_arena_count(ctn_arena_t *arena, int64_t bytes);
@@ -253,8 +251,9 @@ void ctn_runs_give_back(ctn_arena_t *arena, size_t keep);
  * `target`. */
 void ctn_runs_map_inside(ctn_arena_t *arena, const ctn_run_t *run,
                          ctn_run_t *target);
-/** Assert the invariants of runs and slabs. */
-void ctn_runs_check(ctn_arena_t *arena);
+/** The bin for runs of a length: one each for 1 to 3 pages, then 4 for each
+ * power of two. */
+unsigned ctn_run_bin(uint32_t pages);
 
 /* --- slab.c; the mutex is held --- */
 
@@ -278,8 +277,6 @@ void ctn_slabs_put(ctn_arena_t *arena, const ctn_entry_t *entry);
 /** Free the runs of slabs without blocks in use, of which each size class keeps
  * one until memory is short. */
 void ctn_slabs_trim(ctn_arena_t *arena);
-/** Assert the invariants of one slab. */
-void ctn_slab_check(const ctn_arena_t *arena, const ctn_run_t *slab);
 
 /* --- cache.c; the mutex is held, except in _init, _release and _slot_find ---
  */

@@ -253,11 +253,6 @@ void *ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment, size_t bytes,
     return block;
 }
 
-void *ctn_heap_realloc(ctn_heap_t *heap, void *block, size_t bytes)
-{
-    return ctn_arena_realloc(&heap->arena, block, bytes);
-}
-
 void ctn_heap_free(ctn_heap_t *heap, void *block)
 {
     ctn_arena_free(&heap->arena, block);
@@ -273,12 +268,6 @@ void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats)
     stats->frees += __atomic_load_n(&sparse->frees, __ATOMIC_RELAXED);
     stats->limit = heap->limit;
     stats->node_taken = __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED);
-}
-
-void ctn_heap_check(ctn_heap_t *heap)
-{
-    ctn_arena_check(&heap->arena);
-    ctn_sparse_check(heap);
 }
 
 void ctn_heap_attached(ctn_heap_t *heap)

@@ -112,7 +112,7 @@ void ctn_heap_on_shortage(ctn_heap_t *heap, bool (*reclaim)(void *),
                           void *argument);
 /* The allocator of this rank's arena. The functions behave as those of
  * catena/heap.h. Alignments are powers of two, or 0: the usual one. Any thread
- * may call the last three. */
+ * may call ctn_heap_free. */
 /** Allocate a block whose first `zero` bytes are zero. */
 void *ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment, size_t bytes,
                             size_t zero);
@@ -126,7 +126,6 @@ static inline void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment,
 {
     return ctn_heap_alloc_zeroed(heap, alignment, bytes, bytes);
 }
-void *ctn_heap_realloc(ctn_heap_t *heap, void *block, size_t bytes);
 void ctn_heap_free(ctn_heap_t *heap, void *block);
 
 /* Sparse blocks: addresses of which only some pages are used. All are of one

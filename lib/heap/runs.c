@@ -36,9 +36,7 @@ static ctn_zone_t *zone_of(const ctn_arena_t *arena, uint32_t page)
     return page < arena->zone[0]->end ? arena->zone[0] : arena->zone[1];
 }
 
-/* The bin for runs of a length: one each for 1 to 3 pages, then 4 for each
- * power of two. */
-static unsigned bin_of(uint32_t pages)
+unsigned ctn_run_bin(uint32_t pages)
 {
     if (pages < 4) {
         return pages;
@@ -56,7 +54,7 @@ static ctn_run_t **bin_head(ctn_zone_t *zone, unsigned kind, unsigned bin)
 static void bin_insert(ctn_arena_t *arena, ctn_run_t *run)
 {
     ctn_zone_t *zone = zone_of(arena, run->first);
-    unsigned bin = bin_of(run->pages);
+    unsigned bin = ctn_run_bin(run->pages);
 
     CTN_LIST_PUSH(bin_head(zone, run->kind, bin), run);
     zone->filled[run->kind][bin / 64] |= UINT64_C(1) << (bin % 64);
@@ -66,7 +64,7 @@ static void bin_insert(ctn_arena_t *arena, ctn_run_t *run)
 static void bin_remove(ctn_arena_t *arena, ctn_run_t *run)
 {
     ctn_zone_t *zone = zone_of(arena, run->first);
-    unsigned bin = bin_of(run->pages);
+    unsigned bin = ctn_run_bin(run->pages);
     ctn_run_t **head = bin_head(zone, run->kind, bin);
 
     CTN_LIST_REMOVE(head, run);
@@ -180,7 +178,7 @@ static ctn_run_t *find(ctn_zone_t *zone, unsigned kind,
                        const ctn_run_request_t *request)
 {
     static const unsigned looks[2] = {LOOK_IN_BIN, UINT32_MAX};
-    unsigned start = bin_of(request->pages);
+    unsigned start = ctn_run_bin(request->pages);
 
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned word = start / 64; word < 2; word++) {
@@ -404,7 +402,7 @@ void ctn_runs_shrink(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
 /* Make the zone of pages [first, end): one fresh run. */
 static ctn_zone_t *zone_new(ctn_arena_t *arena, size_t first, size_t end)
 {
-    uint32_t bins = bin_of((uint32_t)(end - first)) + 1;
+    uint32_t bins = ctn_run_bin((uint32_t)(end - first)) + 1;
     ctn_zone_t *zone =
         calloc(1, sizeof(*zone) + (size_t)bins * 2 * sizeof(zone->bin[0]));
     ctn_run_t *run = descriptor_get(arena);
@@ -458,62 +456,4 @@ void ctn_runs_release(ctn_arena_t *arena)
     } else if (arena->map != NULL) {
         munmap(arena->map, arena->map_bytes);
     }
-}
-
-/* Assert that runs cover the zone without gaps, that the page map agrees with
- * them, that no two fresh or two free runs are adjacent, and that the bins have
- * all of these and no others. Adds the zone's pages to *taken and *free_pages.
- */
-static void zone_check(ctn_arena_t *arena, ctn_zone_t *zone, size_t *taken,
-                       size_t *free_pages)
-{
-    unsigned before = CTN_RUN_SLAB; /* kind of the run before */
-
-    for (uint32_t page = zone->first; page < zone->end;) {
-        const ctn_run_t *run = ctn_map_get(arena, page);
-        assert(run != NULL && run->first == page && run->pages > 0);
-        assert(page + run->pages <= zone->end);
-        assert(ctn_map_get(arena, page + run->pages - 1) == run);
-        assert(run->kind > CTN_RUN_FREE || run->kind != before);
-        /* At most 1024 pages of a fresh run, which may have millions. */
-        uint32_t look = run->kind == CTN_RUN_FRESH ? 1024 : run->pages;
-        for (uint32_t i = 1; i < look && i + 1 < run->pages; i++) {
-            assert(ctn_map_get(arena, page + i) ==
-                   (run->kind == CTN_RUN_SLAB ? run : NULL));
-        }
-        if (run->kind == CTN_RUN_SLAB) {
-            ctn_slab_check(arena, run);
-        }
-        *taken += run->kind != CTN_RUN_FRESH ? run->pages : 0;
-        *free_pages += run->kind == CTN_RUN_FREE ? run->pages : 0;
-        before = run->kind;
-        page += run->pages;
-    }
-    (void)before;
-    for (unsigned kind = 0; kind < 2; kind++) {
-        for (unsigned bin = 0; bin < zone->bins; bin++) {
-            const ctn_run_t *run = *bin_head(zone, kind, bin);
-            assert((run != NULL) ==
-                   (zone->filled[kind][bin / 64] >> (bin % 64) & 1));
-            for (; run != NULL; run = run->next) {
-                assert(run->kind == kind && bin_of(run->pages) == bin);
-                assert(ctn_map_get(arena, run->first) == run);
-            }
-        }
-    }
-}
-
-void ctn_runs_check(ctn_arena_t *arena)
-{
-    size_t taken = 0;
-    size_t free_pages = 0;
-
-    for (unsigned z = 0; z < 2; z++) {
-        if (arena->zone[z] != NULL) {
-            zone_check(arena, arena->zone[z], &taken, &free_pages);
-        }
-    }
-    assert(taken == arena->taken_pages && free_pages == arena->free_pages);
-    (void)taken;
-    (void)free_pages;
 }

@@ -61,27 +61,37 @@ static void *map_aligned(int fd, size_t bytes)
     return start;
 }
 
-static bool params_valid(const ctn_heap_params_t *params)
+/* Check the parameters and make a heap without a segment. */
+static catena_status_t heap_new(const ctn_heap_params_t *params,
+                                ctn_heap_t **out)
 {
-    if (params->local_size > 0 && params->local_rank >= 0 &&
-        params->local_rank < params->local_size) {
-        return true;
+    if (params->local_size <= 0 || params->local_rank < 0 ||
+        params->local_rank >= params->local_size) {
+        ctn_error(params->log, "heap: there is no local rank %d of %d",
+                  params->local_rank, params->local_size);
+        return CATENA_ERR_ARG;
     }
-    ctn_error(params->log, "heap: there is no local rank %d of %d",
-              params->local_rank, params->local_size);
-    return false;
+    ctn_heap_t *heap = calloc(1, sizeof(*heap));
+    if (heap == NULL) {
+        ctn_error(params->log, "heap: out of process memory");
+        return CATENA_ERR_NO_MEMORY;
+    }
+    heap->log = params->log;
+    heap->fd = -1;
+    *out = heap;
+    return CATENA_OK;
 }
 
-static ctn_heap_t *heap_new(const ctn_heap_params_t *params)
+/* The segment is there, or not: return the heap, or delete it. */
+static catena_status_t heap_made(ctn_heap_t *heap, catena_status_t status,
+                                 ctn_heap_t **out)
 {
-    ctn_heap_t *heap = calloc(1, sizeof(*heap));
-    if (heap != NULL) {
-        heap->log = params->log;
-        heap->fd = -1;
+    if (status == CATENA_OK) {
+        *out = heap;
     } else {
-        ctn_error(params->log, "heap: out of process memory");
+        ctn_heap_delete(heap);
     }
-    return heap;
+    return status;
 }
 
 void ctn_heap_delete(ctn_heap_t *heap)
@@ -130,14 +140,9 @@ static catena_status_t choose_limit(const ctn_heap_t *heap, size_t requested,
     return CATENA_OK;
 }
 
-static size_t round_huge(size_t bytes)
+static size_t round_up(size_t bytes, size_t unit)
 {
-    return (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
-}
-
-static size_t round_page(size_t bytes)
-{
-    return (bytes + CTN_PAGE_BYTES - 1) & ~(size_t)(CTN_PAGE_BYTES - 1);
+    return (bytes + unit - 1) & ~(unit - 1);
 }
 
 /** The parts of an arena, in bytes. */
@@ -153,7 +158,9 @@ static size_t sparse_part(const ctn_heap_params_t *params, size_t limit,
     size_t blocks = limit / SPARSE_SHARE;
     blocks = blocks < SPARSE_BLOCKS ? blocks : SPARSE_BLOCKS;
     blocks = blocks > SPARSE_BLOCKS_MIN ? blocks : SPARSE_BLOCKS_MIN;
-    size_t wanted = round_huge(blocks * round_page(params->sparse_bytes));
+    size_t wanted =
+        round_up(blocks * round_up(params->sparse_bytes, CTN_PAGE_BYTES),
+                 CTN_HUGE_BYTES);
     return wanted < most ? wanted : most & ~(size_t)(CTN_HUGE_BYTES - 1);
 }
 
@@ -166,7 +173,7 @@ static catena_status_t map_new(ctn_heap_t *heap,
 {
     size_t ranks = (size_t)params->local_size;
     size_t zones = huge ? 2 : 1;
-    size_t wanted = round_huge(limit);
+    size_t wanted = round_up(limit, CTN_HUGE_BYTES);
     size_t most =
         MAPPING_MAX / 4 * 3 / (ranks * zones) & ~(size_t)(CTN_HUGE_BYTES - 1);
     int error = ENOMEM;
@@ -204,11 +211,6 @@ static catena_status_t map_new(ctn_heap_t *heap,
                  params->local_size, part->zone, limit);
     }
     return CATENA_OK;
-}
-
-static bool random_id(uint64_t *id)
-{
-    return getrandom(id, sizeof(*id), 0) == (ssize_t)sizeof(*id);
 }
 
 /* Create the file of the segment; ERR_SYSTEM: not with this kind. */
@@ -276,17 +278,15 @@ catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
                                      char name[64])
 {
     uint64_t id;
-
-    if (!params_valid(params)) {
-        return CATENA_ERR_ARG;
-    }
-    ctn_heap_t *made = heap_new(params);
-    if (made == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+    ctn_heap_t *made;
+    catena_status_t status = heap_new(params, &made);
+    if (status != CATENA_OK) {
+        return status;
     }
     made->kind = kind;
-    catena_status_t status =
-        random_id(&id) ? open_new(made, id) : CATENA_ERR_SYSTEM;
+    status = getrandom(&id, sizeof(id), 0) == (ssize_t)sizeof(id)
+                 ? open_new(made, id)
+                 : CATENA_ERR_SYSTEM;
     if (status != CATENA_OK) {
         ctn_debug(params->log, "heap: no %s segment: %s",
                   kind == CTN_SEGMENT_MEMFD ? "memfd" : "shm_open",
@@ -294,21 +294,19 @@ catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
     } else {
         status = fill_new(made, params, id);
     }
-    if (status != CATENA_OK) {
-        ctn_heap_delete(made);
-        return status;
+    if (status == CATENA_OK) {
+        if (kind == CTN_SEGMENT_MEMFD) {
+            snprintf(name, CTN_HEAP_NAME_BYTES, "/proc/%ld/fd/%d:%016" PRIx64,
+                     (long)getpid(), made->fd, id);
+        } else {
+            snprintf(name, CTN_HEAP_NAME_BYTES, "%.32s:%016" PRIx64, made->path,
+                     id);
+        }
+        ctn_info(params->log,
+                 "heap: %s, limit %zu bytes, %d arenas of %zu bytes", name,
+                 made->limit, made->local_size, made->own_bytes);
     }
-    if (kind == CTN_SEGMENT_MEMFD) {
-        snprintf(name, CTN_HEAP_NAME_BYTES, "/proc/%ld/fd/%d:%016" PRIx64,
-                 (long)getpid(), made->fd, id);
-    } else {
-        snprintf(name, CTN_HEAP_NAME_BYTES, "%.32s:%016" PRIx64, made->path,
-                 id);
-    }
-    ctn_info(params->log, "heap: %s, limit %zu bytes, %d arenas of %zu bytes",
-             name, made->limit, made->local_size, made->own_bytes);
-    *heap = made;
-    return CATENA_OK;
+    return heap_made(made, status, heap);
 }
 
 catena_status_t ctn_heap_create(const ctn_heap_params_t *params,
@@ -336,12 +334,10 @@ catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
                                unsigned char *memory, size_t arena_bytes,
                                ctn_heap_t **heap)
 {
-    if (!params_valid(params)) {
-        return CATENA_ERR_ARG;
-    }
-    ctn_heap_t *made = heap_new(params);
-    if (made == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+    ctn_heap_t *made;
+    catena_status_t status = heap_new(params, &made);
+    if (status != CATENA_OK) {
+        return status;
     }
     made->kind = CTN_SEGMENT_GIVEN;
     made->header = (ctn_segment_header_t *)(void *)memory;
@@ -360,13 +356,7 @@ catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
             .sparse_off = sparse_off,
         };
     }
-    catena_status_t status = ctn_heap_start(made, params);
-    if (status != CATENA_OK) {
-        ctn_heap_delete(made);
-        return status;
-    }
-    *heap = made;
-    return CATENA_OK;
+    return heap_made(made, ctn_heap_start(made, params), heap);
 }
 
 /* --- attach --- */
@@ -470,24 +460,15 @@ catena_status_t ctn_heap_attach(const ctn_heap_params_t *params,
 {
     char path[CTN_HEAP_NAME_BYTES];
     uint64_t id;
+    ctn_heap_t *made;
 
-    if (!params_valid(params)) {
-        return CATENA_ERR_ARG;
-    }
     if (!parse_name(name, path, &id)) {
         ctn_error(params->log,
                   "heap: '%.63s' is not the name of a heap (PATH:ID)", name);
         return CATENA_ERR_ARG;
     }
-    ctn_heap_t *made = heap_new(params);
-    if (made == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    catena_status_t status = open_named(made, params, path, id);
-    if (status != CATENA_OK) {
-        ctn_heap_delete(made);
-        return status;
-    }
-    *heap = made;
-    return CATENA_OK;
+    catena_status_t status = heap_new(params, &made);
+    return status == CATENA_OK
+               ? heap_made(made, open_named(made, params, path, id), heap)
+               : status;
 }

@@ -43,6 +43,13 @@ _Static_assert(offsetof(ctn_segment_header_t, doorbells) == 128 &&
                    sizeof(ctn_segment_header_t) <= CTN_PAGE_BYTES,
                "all ranks of a node agree on the header");
 
+/** A sparse block. */
+typedef struct ctn_sparse_block {
+    uint32_t next;   /* in the list that it is in, or 0 */
+    uint32_t pages;  /* taken */
+    uint64_t page[]; /* bits: which ones */
+} ctn_sparse_block_t;
+
 /** Sparse blocks (sparse.c). A number of a block is 1 or more; 0: none. */
 typedef struct ctn_sparse {
     unsigned char *base;   /* where block 1 begins */
@@ -117,9 +124,6 @@ bool ctn_heap_source_short(void *heap);
  * @return whether to try again */
 bool ctn_heap_reclaim(ctn_heap_t *heap, size_t bytes);
 
-/** Assert every invariant of the allocator. */
-void ctn_heap_check(ctn_heap_t *heap);
-
 /* --- sparse.c; one thread only --- */
 
 /** Divide addresses into blocks.
@@ -129,7 +133,10 @@ void ctn_sparse_init(ctn_heap_t *heap, unsigned char *base, size_t bytes,
 void ctn_sparse_release(ctn_heap_t *heap);
 /** Return the pages of free blocks. @return whether there were any */
 bool ctn_sparse_trim(ctn_heap_t *heap);
-void ctn_sparse_check(const ctn_heap_t *heap);
+/** Pages of a block. */
+uint32_t ctn_sparse_pages(const ctn_sparse_t *sparse);
+ctn_sparse_block_t *ctn_sparse_block_at(const ctn_sparse_t *sparse,
+                                        uint32_t number);
 
 /* --- limits.c --- */
 

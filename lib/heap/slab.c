@@ -190,23 +190,3 @@ void ctn_slabs_trim(ctn_arena_t *arena)
         }
     }
 }
-
-void ctn_slab_check(const ctn_arena_t *arena, const ctn_run_t *slab)
-{
-    uint32_t free_blocks = 0;
-
-    assert(slab->blocks == ctn_run_bytes(slab) / slab->block_bytes);
-    assert(slab->block_bytes == ctn_class_bytes[slab->class_index]);
-    for (uint32_t i = 0; i < slab->blocks; i++) {
-        bool in_slab = slab->free_map[i / 64] >> (i % 64) & 1;
-        assert(!in_slab || slab->used[i] == 0);
-        free_blocks += in_slab;
-    }
-    assert(free_blocks == slab->free_blocks);
-    const ctn_run_t *partial = arena->partial[slab->class_index];
-    while (partial != NULL && partial != slab) {
-        partial = partial->next;
-    }
-    assert((partial == slab) == (free_blocks > 0));
-    (void)free_blocks;
-}

@@ -16,24 +16,19 @@
 
 enum { NONE = 0 }; /* else: 1 + the number of a block */
 
-typedef struct sparse_block {
-    uint32_t next;   /* in the list that it is in, or NONE */
-    uint32_t pages;  /* taken */
-    uint64_t page[]; /* bits: which ones */
-} sparse_block_t;
-
-static uint32_t pages_of(const ctn_sparse_t *sparse)
+uint32_t ctn_sparse_pages(const ctn_sparse_t *sparse)
 {
     return (uint32_t)(sparse->block_bytes >> sparse->page_shift);
 }
 
 static size_t descriptor_bytes(const ctn_sparse_t *sparse)
 {
-    return sizeof(sparse_block_t) +
-           (pages_of(sparse) + 63) / 64 * sizeof(uint64_t);
+    return sizeof(ctn_sparse_block_t) +
+           (ctn_sparse_pages(sparse) + 63) / 64 * sizeof(uint64_t);
 }
 
-static sparse_block_t *block_at(const ctn_sparse_t *sparse, uint32_t number)
+ctn_sparse_block_t *ctn_sparse_block_at(const ctn_sparse_t *sparse,
+                                        uint32_t number)
 {
     return (void *)(sparse->blocks + (number - 1) * descriptor_bytes(sparse));
 }
@@ -55,7 +50,7 @@ static uint32_t number_at(const ctn_sparse_t *sparse, const void *at)
 
 static void push(const ctn_sparse_t *sparse, uint32_t *list, uint32_t number)
 {
-    block_at(sparse, number)->next = *list;
+    ctn_sparse_block_at(sparse, number)->next = *list;
     *list = number;
 }
 
@@ -63,7 +58,7 @@ static uint32_t pop(const ctn_sparse_t *sparse, uint32_t *list)
 {
     uint32_t number = *list;
     if (number != NONE) {
-        *list = block_at(sparse, number)->next;
+        *list = ctn_sparse_block_at(sparse, number)->next;
     }
     return number;
 }
@@ -78,7 +73,8 @@ static void add(size_t *counter, size_t bytes)
 
 static size_t bytes_taken(const ctn_sparse_t *sparse, uint32_t number)
 {
-    return (size_t)block_at(sparse, number)->pages << sparse->page_shift;
+    return (size_t)ctn_sparse_block_at(sparse, number)->pages
+           << sparse->page_shift;
 }
 
 /** Bytes of blocks are in use now, or negative: no more. The arena counts all,
@@ -92,7 +88,7 @@ static void count(ctn_heap_t *heap, int64_t bytes)
     pthread_mutex_unlock(&arena->mutex);
 }
 
-static bool is_taken(const sparse_block_t *block, uint32_t page)
+static bool is_taken(const ctn_sparse_block_t *block, uint32_t page)
 {
     return (block->page[page / 64] >> (page % 64) & 1) != 0;
 }
@@ -102,7 +98,7 @@ static bool take_run(ctn_heap_t *heap, uint32_t number, uint32_t first,
                      uint32_t end)
 {
     ctn_sparse_t *sparse = &heap->sparse;
-    sparse_block_t *block = block_at(sparse, number);
+    ctn_sparse_block_t *block = ctn_sparse_block_at(sparse, number);
     size_t bytes = (size_t)(end - first) << sparse->page_shift;
     uint64_t offset = (uint64_t)(start_of(sparse, number) - heap->own) +
                       ((uint64_t)first << sparse->page_shift);
@@ -126,7 +122,8 @@ static bool take_run(ctn_heap_t *heap, uint32_t number, uint32_t first,
 static bool take_pages(ctn_heap_t *heap, uint32_t number, uint32_t first,
                        uint32_t end)
 {
-    const sparse_block_t *block = block_at(&heap->sparse, number);
+    const ctn_sparse_block_t *block =
+        ctn_sparse_block_at(&heap->sparse, number);
     while (first < end) {
         uint32_t until = first;
         while (until < end && !is_taken(block, until)) {
@@ -144,7 +141,7 @@ static bool take_pages(ctn_heap_t *heap, uint32_t number, uint32_t first,
 static bool give_pages(ctn_heap_t *heap, uint32_t number)
 {
     ctn_sparse_t *sparse = &heap->sparse;
-    sparse_block_t *block = block_at(sparse, number);
+    ctn_sparse_block_t *block = ctn_sparse_block_at(sparse, number);
     size_t bytes = bytes_taken(sparse, number);
     unsigned char *start = start_of(sparse, number);
     /* All of it: peers may have used pages that are not taken. */
@@ -211,7 +208,7 @@ static uint32_t get_block(ctn_heap_t *heap, unsigned use)
     number = number != NONE ? number : make_block(sparse);
     /* In /dev/shm a page that cannot be had raises SIGBUS, also in a peer. */
     if (number != NONE && heap->kind == CTN_SEGMENT_SHM &&
-        !take_pages(heap, number, 0, pages_of(sparse))) {
+        !take_pages(heap, number, 0, ctn_sparse_pages(sparse))) {
         count(heap, -(int64_t)bytes_taken(sparse, number));
         (void)give_pages(heap, number);
         push(sparse, &sparse->empty_list, number);
@@ -349,21 +346,4 @@ void ctn_heap_free_sparse(ctn_heap_t *heap, void *memory, unsigned use)
     }
     ctn_poison(memory, sparse->block_bytes);
     keep(heap, number, dirty ? 0 : use);
-}
-
-void ctn_sparse_check(const ctn_heap_t *heap)
-{
-    const ctn_sparse_t *sparse = &heap->sparse;
-    size_t pages = 0;
-    for (uint32_t number = 1; number <= sparse->made; number++) {
-        const sparse_block_t *block = block_at(sparse, number);
-        uint32_t bits = 0;
-        for (uint32_t page = 0; page < pages_of(sparse); page++) {
-            bits += is_taken(block, page);
-        }
-        assert(bits == block->pages);
-        pages += bits;
-    }
-    assert(pages << sparse->page_shift == sparse->taken);
-    (void)pages;
 }

@@ -268,34 +268,31 @@ static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
     }
 }
 
-size_t ctn_type_pack(const ctn_type_t *type, const void *base, size_t from,
-                     size_t bytes, void *out)
+/** Copy a part of the stream of a type; see datatype.h. */
+static size_t copy_stream(const ctn_type_t *type, bool pack, const void *in,
+                          void *out, size_t from, size_t bytes)
 {
     if (bytes == 0 || type->bytes == 0) {
         return 0;
     }
     copier_t c = {.level = type->level,
                   .run = type->run,
-                  .pack = true,
-                  .in = base,
+                  .pack = pack,
+                  .in = in,
                   .out = out};
     copy_row(&c, type->stream_depth, type->shift, type->stream_stride, from,
              bytes);
     return bytes;
 }
 
+size_t ctn_type_pack(const ctn_type_t *type, const void *base, size_t from,
+                     size_t bytes, void *out)
+{
+    return copy_stream(type, true, base, out, from, bytes);
+}
+
 size_t ctn_type_unpack(const ctn_type_t *type, void *base, size_t from,
                        size_t bytes, const void *in)
 {
-    if (bytes == 0 || type->bytes == 0) {
-        return 0;
-    }
-    copier_t c = {.level = type->level,
-                  .run = type->run,
-                  .pack = false,
-                  .in = in,
-                  .out = base};
-    copy_row(&c, type->stream_depth, type->shift, type->stream_stride, from,
-             bytes);
-    return bytes;
+    return copy_stream(type, false, in, base, from, bytes);
 }

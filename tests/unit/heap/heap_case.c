@@ -107,7 +107,8 @@ void heap_model_step(heap_model_t *model)
         model->wrong = true;
     }
     if (action == 0 && block != NULL) {
-        unsigned char *moved = ctn_heap_realloc(model->heap, block, bytes);
+        unsigned char *moved =
+            ctn_arena_realloc(&model->heap->arena, block, bytes);
         if (moved == NULL) {
             return;
         }

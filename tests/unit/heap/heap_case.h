@@ -56,4 +56,9 @@ void heap_model_step(heap_model_t *model);
 /** Free all live blocks. */
 void heap_model_end(heap_model_t *model);
 
+/** Assert every invariant of the heap's allocator, or of an arena; slow. No
+ * other thread may be in it. */
+void heap_check(ctn_heap_t *heap);
+void heap_check_arena(ctn_arena_t *arena);
+
 #endif

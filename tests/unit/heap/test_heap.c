@@ -37,7 +37,7 @@ START_TEST(sizes_and_alignment)
         ctn_heap_free(heap, block[i]);
         ck_assert_uint_eq(heap_stats_of(heap).in_use, 0);
     }
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -56,7 +56,7 @@ START_TEST(all_classes_full)
             heap_fill(block[c][i], ctn_class_bytes[c], c * EACH + i);
         }
     }
-    ctn_heap_check(heap);
+    heap_check(heap);
     for (unsigned c = 0; c < CTN_CLASSES; c++) {
         for (unsigned i = 0; i < EACH; i++) {
             ck_assert(
@@ -64,7 +64,7 @@ START_TEST(all_classes_full)
             ctn_heap_free(heap, block[c][i]);
         }
     }
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -92,7 +92,7 @@ START_TEST(aligned_blocks)
     ck_assert_ptr_null(ctn_heap_alloc(heap, 4 * MIB, 16));
     ck_assert_ptr_null(ctn_heap_alloc(heap, 48, 16));
     ck_assert_uint_eq(heap_stats_of(heap).in_use, 0);
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -113,10 +113,10 @@ START_TEST(zero_and_overflow)
         ck_assert_ptr_null(ctn_heap_alloc(heap, 1, sizes[i]));
         ck_assert_ptr_null(ctn_heap_alloc(heap, 2 * MIB, sizes[i]));
         ck_assert_ptr_null(ctn_heap_calloc(heap, 1, sizes[i]));
-        ck_assert_ptr_null(ctn_heap_realloc(heap, a, sizes[i]));
+        ck_assert_ptr_null(ctn_arena_realloc(&heap->arena, a, sizes[i]));
     }
-    b = ctn_heap_realloc(heap, b, 100000);
-    ck_assert_ptr_null(ctn_heap_realloc(heap, b, SIZE_MAX));
+    b = ctn_arena_realloc(&heap->arena, b, 100000);
+    ck_assert_ptr_null(ctn_arena_realloc(&heap->arena, b, SIZE_MAX));
     ctn_heap_free(heap, a);
     ctn_heap_free(heap, b);
     ctn_heap_free(heap, NULL);
@@ -154,18 +154,18 @@ START_TEST(realloc_keeps_contents)
     uint64_t seed = 4711;
     size_t bytes = 1;
 
-    unsigned char *block = ctn_heap_realloc(heap, NULL, bytes);
+    unsigned char *block = ctn_arena_realloc(&heap->arena, NULL, bytes);
     heap_fill(block, bytes, 3);
     for (int i = 0; i < 600; i++) {
         size_t wanted = heap_random_size(&seed, 4 * MIB);
         size_t common = wanted < bytes ? wanted : bytes;
-        block = ctn_heap_realloc(heap, block, wanted);
+        block = ctn_arena_realloc(&heap->arena, block, wanted);
         ck_assert_ptr_nonnull(block);
         ck_assert(heap_filled(block, common, 3));
         heap_fill(block, wanted, 3);
         bytes = wanted;
         if (i % 50 == 0) {
-            ctn_heap_check(heap);
+            heap_check(heap);
         }
     }
     ctn_heap_free(heap, block);
@@ -180,24 +180,24 @@ START_TEST(realloc_in_place)
 
     /* Within its class, and a run with free pages behind it. */
     unsigned char *small = ctn_heap_alloc(heap, 1, 600);
-    ck_assert_ptr_eq(ctn_heap_realloc(heap, small, 640), small);
-    ck_assert_ptr_eq(ctn_heap_realloc(heap, small, 400), small);
+    ck_assert_ptr_eq(ctn_arena_realloc(&heap->arena, small, 640), small);
+    ck_assert_ptr_eq(ctn_arena_realloc(&heap->arena, small, 400), small);
     unsigned char *large = ctn_heap_alloc(heap, 1, MIB);
-    ck_assert_ptr_eq(ctn_heap_realloc(heap, large, 3 * MIB), large);
+    ck_assert_ptr_eq(ctn_arena_realloc(&heap->arena, large, 3 * MIB), large);
     ck_assert_uint_eq(heap_stats_of(heap).in_use, 640 + 3 * MIB);
-    ck_assert_ptr_eq(ctn_heap_realloc(heap, large, 100000), large);
+    ck_assert_ptr_eq(ctn_arena_realloc(&heap->arena, large, 100000), large);
     ck_assert_uint_eq(heap_stats_of(heap).in_use, 640 + 102400);
     ck_assert_uint_eq(heap_stats_of(heap).peak, 640 + 3 * MIB);
     ck_assert_uint_eq(heap_stats_of(heap).allocations, 2);
     /* The space that the block lost can be allocated. */
-    ck_assert_ptr_eq(ctn_heap_realloc(heap, large, 2 * MIB), large);
+    ck_assert_ptr_eq(ctn_arena_realloc(&heap->arena, large, 2 * MIB), large);
     unsigned char *wall = ctn_heap_alloc(heap, 1, 20000);
     ck_assert_ptr_eq(wall, large + 2 * MIB);
     heap_fill(large, 2 * MIB, 9);
-    unsigned char *moved = ctn_heap_realloc(heap, large, 4 * MIB);
+    unsigned char *moved = ctn_arena_realloc(&heap->arena, large, 4 * MIB);
     ck_assert_ptr_ne(moved, large);
     ck_assert(heap_filled(moved, 2 * MIB, 9));
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -227,7 +227,7 @@ START_TEST(exhaustion)
         for (unsigned i = 0; i < count; i++) {
             ctn_heap_free(heap, block[i]);
         }
-        ctn_heap_check(heap);
+        heap_check(heap);
     }
     /* Whatever size filled it, all of it can be allocated as one block. */
     void *all = ctn_heap_alloc(heap, 1, MIB);
@@ -263,7 +263,7 @@ START_TEST(memory_is_given_back)
     ck_assert_uint_eq(heap_resident_pages(ctn_heap_arena(heap, 0),
                                           ctn_heap_arena_bytes(heap)),
                       0);
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -289,7 +289,7 @@ START_TEST(calloc_is_sparse)
     ctn_heap_free(heap, block);
     block = ctn_heap_calloc(heap, 1, 63 * MIB);
     ck_assert_uint_eq(heap_resident_pages(block, 63 * MIB), 0);
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -360,7 +360,7 @@ static void misuse(ctn_heap_t *heap, int kind)
         break;
     case 7:
         ctn_heap_free(heap, small);
-        ctn_heap_realloc(heap, small, 10);
+        ctn_arena_realloc(&heap->arena, small, 10);
         break;
     case 8: /* freed and back in the free runs */
         ctn_heap_free(heap, large);
@@ -373,7 +373,7 @@ static void misuse(ctn_heap_t *heap, int kind)
         ctn_heap_free(heap, small);
         break;
     case 10:
-        ctn_heap_realloc(heap, &outside, 10);
+        ctn_arena_realloc(&heap->arena, &outside, 10);
         break;
     default: /* the arena of another rank */
         ctn_heap_free(heap, ctn_heap_arena(heap, 1));
@@ -407,7 +407,7 @@ START_TEST(overruns_do_no_harm)
 #if !defined(__SANITIZE_ADDRESS__)
     memset(ctn_heap_arena(heap, 0), 0xff, heap_stats_of(heap).taken);
 #endif
-    ctn_heap_check(heap);
+    heap_check(heap);
     for (int i = 0; i < 64; i++) {
         ctn_heap_free(heap, block[i]);
     }
@@ -415,7 +415,7 @@ START_TEST(overruns_do_no_harm)
         ck_assert(heap_all_zero(ctn_heap_calloc(heap, 1, (size_t)i * 700),
                                 (size_t)i * 700));
     }
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -489,7 +489,7 @@ START_TEST(arena_of_other_memory)
             ck_assert(heap_filled(block[j], (size_t)j * 900, (uint64_t)j));
             ctn_arena_free(&arena[i], block[j]);
         }
-        ctn_arena_check(&arena[i]);
+        heap_check_arena(&arena[i]);
         ck_assert_ptr_null(ctn_arena_alloc(&arena[i], 1, MIB + 1));
         unsigned char *zero =
             ctn_arena_alloc_zeroed(&arena[i], 1, 512 * KIB, 512 * KIB);
@@ -497,7 +497,7 @@ START_TEST(arena_of_other_memory)
         ctn_arena_free(&arena[i], zero);
         ctn_arena_trim(&arena[i]);
         ck_assert(_i == 1 || purse[i].taken == 0);
-        ctn_arena_check(&arena[i]);
+        heap_check_arena(&arena[i]);
         ctn_arena_release(&arena[i]);
     }
     munmap(area, (ARENAS + 1) * each);
@@ -547,7 +547,7 @@ START_TEST(sparse_blocks)
     ck_assert(ctn_heap_take(heap, block[3], 6 * 4096)); /* closes the gaps */
     ck_assert_uint_eq(heap_stats_of(heap).in_use, 7 * 4096);
     ck_assert_uint_eq(heap_stats_of(heap).node_taken, 7 * 4096);
-    ctn_heap_check(heap);
+    heap_check(heap);
     for (unsigned i = 0; i < BLOCKS; i++) {
         ctn_heap_free_sparse(heap, block[i], 0);
     }
@@ -555,7 +555,7 @@ START_TEST(sparse_blocks)
     ck_assert_uint_eq(heap_stats_of(heap).peak, 7 * 4096);
     ck_assert_uint_eq(heap_stats_of(heap).allocations, BLOCKS);
     ck_assert_uint_eq(heap_stats_of(heap).frees, BLOCKS);
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -582,7 +582,7 @@ START_TEST(sparse_blocks_are_zero)
             ctn_heap_free_sparse(heap, block[i],
                                  zero ? (unsigned)turn % 2 : CTN_SPARSE_USES);
         }
-        ctn_heap_check(heap);
+        heap_check(heap);
     }
     ck_assert_uint_gt(heap_stats_of(heap).taken, 0); /* kept for later */
     ck_assert(ctn_sparse_trim(heap));
@@ -609,7 +609,7 @@ START_TEST(sparse_blocks_of_peers_are_zero)
     ck_assert(ctn_sparse_trim(heap) || !clean);
     ck_assert_ptr_eq(ctn_heap_alloc_sparse(heap, 1), block);
     ck_assert(heap_all_zero(block, SPARSE));
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -638,7 +638,7 @@ START_TEST(sparse_exhaustion)
     ck_assert(!ctn_heap_take(heap, block[2], 1));
     ctn_heap_free(heap, all);
     ck_assert(ctn_heap_take(heap, block[2], 1));
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -663,7 +663,7 @@ START_TEST(sparse_addresses_run_out)
     ck_assert_int_eq(calls, 0); /* also for more bytes than the limit */
     ctn_heap_free_sparse(heap, block[0], 0);
     ck_assert_ptr_eq(ctn_heap_alloc_sparse(heap, 1), block[0]);
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST

@@ -174,7 +174,7 @@ START_TEST(limit_is_shared)
     ck_assert_ptr_nonnull(ctn_heap_alloc(pair.heap, 1, 4 * MIB));
     send_word(pair.to_child, 0);
     heap_expect_success(pair.child);
-    ctn_heap_check(pair.heap);
+    heap_check(pair.heap);
     ctn_heap_destroy(pair.heap);
 }
 END_TEST
@@ -187,7 +187,7 @@ static int allocate_a_lot(ctn_heap_t *heap, int to_parent, int from_parent)
         heap_model_step(&model);
     }
     heap_model_end(&model);
-    ctn_heap_check(heap);
+    heap_check(heap);
     send_word(to_parent, 0);
     receive_word(from_parent);
     return model.wrong;
@@ -376,12 +376,12 @@ START_TEST(numa_and_huge)
     unsigned char *rest = ctn_heap_alloc(heap, 1, 48 * MIB);
     ck_assert_ptr_nonnull(rest);
     ck_assert(heap_filled(block[0], 4 * MIB - 5, 1));
-    ctn_heap_check(heap);
+    heap_check(heap);
     for (int i = 0; i < 4; i++) {
         ctn_heap_free(heap, block[i]);
     }
     ctn_heap_free(heap, rest);
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
@@ -409,7 +409,7 @@ START_TEST(full_shm)
     unsigned char *more = ctn_heap_alloc(heap, 1, 3 * MIB);
     ck_assert_ptr_nonnull(more);
     memset(more, 1, 3 * MIB);
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
     params.limit = 9 * MIB;
     ck_assert_int_eq(

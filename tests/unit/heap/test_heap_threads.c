@@ -20,12 +20,12 @@ START_TEST(random_one_thread)
     for (int step = 0; step < 6000; step++) {
         heap_model_step(&model);
         if (step % 500 == 0) {
-            ctn_heap_check(model.heap);
+            heap_check(model.heap);
         }
     }
     heap_model_end(&model);
     ck_assert(!model.wrong);
-    ctn_heap_check(model.heap);
+    heap_check(model.heap);
     catena_heap_stats_t stats = heap_stats_of(model.heap);
     ck_assert_uint_eq(stats.in_use, 0);
     ck_assert_uint_eq(stats.allocations, stats.frees);
@@ -62,7 +62,7 @@ START_TEST(random_threads)
         pthread_join(thread[i], NULL);
         ck_assert(!model[i].wrong);
     }
-    ctn_heap_check(heap);
+    heap_check(heap);
     catena_heap_stats_t stats = heap_stats_of(heap);
     ck_assert_uint_eq(stats.in_use, 0);
     ck_assert_uint_eq(stats.allocations, stats.frees);
@@ -133,7 +133,7 @@ START_TEST(frees_by_other_threads)
         ctn_heap_free(post.heap, post.box[i]);
     }
     ck_assert(!post.wrong);
-    ctn_heap_check(post.heap);
+    heap_check(post.heap);
     catena_heap_stats_t stats = heap_stats_of(post.heap);
     ck_assert_uint_eq(stats.in_use, 0);
     ck_assert_uint_eq(stats.allocations, stats.frees);
@@ -168,7 +168,7 @@ START_TEST(more_threads_than_slots)
     for (int i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);
     }
-    ctn_heap_check(heap);
+    heap_check(heap);
     catena_heap_stats_t stats = heap_stats_of(heap);
     ck_assert_uint_eq(stats.in_use, 0);
     ck_assert_uint_eq(stats.allocations, 20 * THREADS);
@@ -200,7 +200,7 @@ START_TEST(caches_do_not_keep_memory)
     unsigned char *all = ctn_heap_alloc(heap, 1, 16 * MIB);
     ck_assert_ptr_nonnull(all);
     ck_assert_uint_eq(heap_stats_of(heap).taken, 16 * MIB);
-    ctn_heap_check(heap);
+    heap_check(heap);
     ctn_heap_destroy(heap);
 }
 END_TEST
