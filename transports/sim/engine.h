@@ -2,6 +2,7 @@
 #define CTN_SIM_ENGINE_H
 
 #include "core/pool.h"
+#include "core/region.h"
 #include "transports/sim/fiber.h"
 #include "transports/sim/queue.h"
 #include "transports/sim/sim.h"
@@ -163,10 +164,10 @@ struct ctn_sim {
     uint64_t *send_port;  /* [node][port]: when it is free */
     uint64_t *receive_port;
     sim_domain_t *domain; /* [node][domain] */
-    sim_copy_t *copies;   /* [ranks]: memory for the copies of all domains */
     sim_core_t *core;     /* [shared_cores]; NULL: each rank has its own */
     uint64_t *pair; /* latest arrival for a pair of ranks, hashed; NULL: all
                        delays are constant */
+    ctn_region_t tables;   /* memory of the arrays above, but of `rank` */
     unsigned char *memory; /* heaps: [node] header and arenas */
     size_t memory_bytes;   /* of all heaps */
     size_t node_bytes;     /* of the heap of a node */
@@ -248,8 +249,9 @@ uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps);
 void *sim_reserve(size_t bytes, bool dense);
 
 /* network.c */
-catena_status_t sim_network_create(ctn_sim_t *sim);
-void sim_network_release(ctn_sim_t *sim);
+/** Allocate tables; see sim->tables.failed. */
+void sim_network_create(ctn_sim_t *sim);
+void sim_network_release(ctn_sim_rank_t *rank);
 /** If the job is to break the order of data and flag: let the data of `message`
  * arrive after its flag, which another event of the same kind stores at `time`.
  * @param ps about a quarter of the mean delay of the data
@@ -287,8 +289,8 @@ bool sim_deliver(ctn_sim_rank_t *rank);
 void sim_posted_release(ctn_sim_rank_t *rank);
 
 /* node.c */
-catena_status_t sim_node_create(ctn_sim_t *sim);
-void sim_node_release(ctn_sim_t *sim);
+/** Allocate tables; see sim->tables.failed. */
+void sim_node_create(ctn_sim_t *sim);
 /** The rank does local work; n as for ctn_work_t. */
 void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n);
 /** Handle the event COPIED. */

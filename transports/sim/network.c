@@ -307,34 +307,24 @@ void sim_sent(ctn_sim_t *sim, sim_event_t *event)
     sim_notify(sim, rank);
 }
 
-catena_status_t sim_network_create(ctn_sim_t *sim)
+void sim_network_create(ctn_sim_t *sim)
 {
     size_t ports = (size_t)sim->nodes * sim->ports;
-    sim->send_port = calloc(ports, sizeof(uint64_t));
-    sim->receive_port = calloc(ports, sizeof(uint64_t));
-    sim->in_flight = calloc(sim->ranks, sizeof(uint32_t));
-    bool varies = sim->params.jitter > 0 || sim->params.reorder ||
-                  sim->params.delay != NULL;
-    if (varies) {
-        sim->pair = calloc(PAIRS, sizeof(uint64_t));
+    ctn_region_t *tables = &sim->tables;
+    sim->send_port = ctn_region_take(tables, ports, sizeof(uint64_t));
+    sim->receive_port = ctn_region_take(tables, ports, sizeof(uint64_t));
+    sim->in_flight = ctn_region_take(tables, sim->ranks, sizeof(uint32_t));
+    if (sim->params.jitter > 0 || sim->params.reorder ||
+        sim->params.delay != NULL) {
+        sim->pair = ctn_region_take(tables, PAIRS, sizeof(uint64_t));
     }
-    return sim->send_port != NULL && sim->receive_port != NULL &&
-                   sim->in_flight != NULL && (!varies || sim->pair != NULL)
-               ? CATENA_OK
-               : CATENA_ERR_NO_MEMORY;
 }
 
-void sim_network_release(ctn_sim_t *sim)
+void sim_network_release(ctn_sim_rank_t *rank)
 {
-    free(sim->send_port);
-    free(sim->receive_port);
-    free(sim->pair);
-    free(sim->in_flight);
-    for (uint32_t r = 0; sim->rank != NULL && r < sim->ranks; r++) {
-        while (sim->rank[r].flushes != NULL) {
-            sim_flush_t *flush = sim->rank[r].flushes;
-            sim->rank[r].flushes = flush->next;
-            free(flush);
-        }
+    while (rank->flushes != NULL) {
+        sim_flush_t *flush = rank->flushes;
+        rank->flushes = flush->next;
+        free(flush);
     }
 }

@@ -1,8 +1,6 @@
 /* A simulated node: work on cores, copies that share the bandwidth of a NUMA
  * domain, and flags that other cores read. */
 
-#include <stdlib.h>
-
 #include "core/random.h"
 #include "transports/sim/engine.h"
 
@@ -283,34 +281,24 @@ static void assign_cores(ctn_sim_t *sim, uint32_t *in_domain)
     }
 }
 
-catena_status_t sim_node_create(ctn_sim_t *sim)
+void sim_node_create(ctn_sim_t *sim)
 {
     const catena_machine_t *machine = sim->machine;
     size_t domains = (size_t)sim->nodes * machine->numa_domains;
-    uint32_t *in_domain = calloc(domains, sizeof(*in_domain));
-    sim->domain = calloc(domains, sizeof(*sim->domain));
-    sim->copies = calloc(sim->ranks, sizeof(*sim->copies));
+    ctn_region_t *tables = &sim->tables;
+    uint32_t *in_domain = ctn_region_take(tables, domains, sizeof(*in_domain));
+    sim->domain = ctn_region_take(tables, domains, sizeof(*sim->domain));
+    sim_copy_t *copy = ctn_region_take(tables, sim->ranks, sizeof(*copy));
     if (machine->shared_cores > 0) {
-        sim->core = calloc(machine->shared_cores, sizeof(*sim->core));
+        sim->core =
+            ctn_region_take(tables, machine->shared_cores, sizeof(*sim->core));
     }
-    if (in_domain == NULL || sim->domain == NULL || sim->copies == NULL ||
-        (machine->shared_cores > 0 && sim->core == NULL)) {
-        free(in_domain);
-        return CATENA_ERR_NO_MEMORY;
+    if (tables->failed) {
+        return;
     }
     assign_cores(sim, in_domain);
-    sim_copy_t *copy = sim->copies;
     for (size_t d = 0; d < domains; d++) {
         sim->domain[d].copy = copy;
         copy += in_domain[d];
     }
-    free(in_domain);
-    return CATENA_OK;
-}
-
-void sim_node_release(ctn_sim_t *sim)
-{
-    free(sim->domain);
-    free(sim->copies);
-    free(sim->core);
 }

@@ -430,15 +430,16 @@ catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **out)
              setup->machine->name, sim->ports,
              sim->params.payload == CATENA_SIM_CARRY ? "" : ", no user data");
     sim->rank = sim_reserve(sim->ranks * sizeof(*sim->rank), true);
-    sim->node = calloc(sim->nodes, sizeof(*sim->node));
-    sim->members = calloc(sim->ranks, sizeof(*sim->members));
+    sim->node = ctn_region_take(&sim->tables, sim->nodes, sizeof(*sim->node));
+    sim->members =
+        ctn_region_take(&sim->tables, sim->ranks, sizeof(*sim->members));
     catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (sim->rank != NULL && sim->node != NULL && sim->members != NULL) {
+    if (sim->rank != NULL && !sim->tables.failed) {
         list_members(sim);
-        status = reserve_memory(sim);
+        sim_network_create(sim);
+        sim_node_create(sim);
+        status = sim->tables.failed ? status : reserve_memory(sim);
     }
-    status = status == CATENA_OK ? sim_network_create(sim) : status;
-    status = status == CATENA_OK ? sim_node_create(sim) : status;
     if (status != CATENA_OK) {
         ctn_sim_destroy(sim);
         return status;
@@ -451,10 +452,10 @@ void ctn_sim_destroy(ctn_sim_t *sim)
 {
     for (uint32_t r = 0; sim->rank != NULL && r < sim->ranks; r++) {
         sim_posted_release(&sim->rank[r]);
+        sim_network_release(&sim->rank[r]);
     }
     sim_release_events(sim);
-    sim_network_release(sim);
-    sim_node_release(sim);
+    (void)ctn_region_release(&sim->tables);
     if (sim->memory != NULL) {
         munmap(sim->memory, sim->memory_bytes);
     }
@@ -464,8 +465,6 @@ void ctn_sim_destroy(ctn_sim_t *sim)
     if (sim->rank != NULL) {
         munmap(sim->rank, sim->ranks * sizeof(*sim->rank));
     }
-    free(sim->node);
-    free(sim->members);
     free(sim);
 }
 
