@@ -213,23 +213,29 @@ int ctn_neighbor_algorithm_by_name(const char *function, const ctn_log_t *log,
  * and `path`. No operation is under way. */
 void ctn_neighbor_forget(catena_neighborhood_t *neighborhood);
 
+/** A process's place in a reordered graph. */
+typedef struct ctn_place {
+    int rank;           /* its new rank */
+    uint32_t successor; /* old rank of the process whose new rank is this
+                           process's old one */
+} ctn_place_t;
+
 /** create/mapping.c: rank reordering for a graph: puts ranks that share heavy
  * edges on one node. Rank 0 computes the places. The rank with place r becomes
  * rank r, and takes over the edges of the old rank r. Collective over `group`.
  * @param[in]  graph this rank's targets, with the weights that both ends have
  *                   agreed on; its sources are ignored
- * @param[out] place this rank's new rank
  * @return this rank's status; the ranks still have to agree on it: CATENA_OK,
  *         ERR_NO_MEMORY, ERR_PEER */
 catena_status_t ctn_reorder_graph(catena_group_t *group,
-                                  const ctn_graph_t *graph, int *place);
+                                  const ctn_graph_t *graph, ctn_place_t *place);
 /** The same for a grid, which may be smaller than the group: nodes get blocks
  * of it.
  * @param[in]  grid    the same on all ranks; its coords are ignored
  * @param[in]  weights by direction: [ndirs] of a derived graph, else [2 *
  *                     ndims] with the lower neighbor first; NULL: all the same
- * @param[out] place   this rank's new rank, row-major; or beyond the grid */
+ * @param[out] place   the new rank is row-major, or beyond the grid */
 catena_status_t ctn_reorder_grid(catena_group_t *group, const ctn_grid_t *grid,
-                                 const int weights[], int *place);
+                                 const int weights[], ctn_place_t *place);
 
 #endif

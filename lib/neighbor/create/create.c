@@ -10,6 +10,7 @@
 #include "core/cache_line.h"
 #include "core/hash.h"
 #include "core/sized.h"
+#include "neighbor/create/sparse_exchange.h"
 #include "neighbor/grid/edges.h"
 
 /* ---- what must be the same on all ranks ---- */
@@ -125,6 +126,32 @@ catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
     *source = sources;
     *target = targets;
     return CATENA_OK;
+}
+
+catena_status_t ctn_edges_exchange(catena_group_t *group,
+                                   catena_status_t status,
+                                   ctn_vector_t *records, ctn_graph_t *graph)
+{
+    ctn_vector_t came;
+    ctn_edge_t *source = NULL;
+    ctn_edge_t *target = NULL;
+    status = ctn_sparse_exchange(group, status, records,
+                                 sizeof(ctn_edge_record_t), &came);
+    if (status == CATENA_OK) {
+        status = ctn_edge_lists(came.count, &source, &target);
+    }
+    const ctn_edge_record_t *record = came.item;
+    for (size_t i = 0; status == CATENA_OK && i < came.count; i++, record++) {
+        ctn_edge_t *edge = record->is_target ? &target[graph->targets++]
+                                             : &source[graph->sources++];
+        edge->rank = record->peer;
+        edge->label = record->label;
+        edge->weight = record->weight;
+    }
+    graph->source = source;
+    graph->target = target;
+    ctn_vector_drop(&came);
+    return status;
 }
 
 void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)

@@ -12,6 +12,24 @@
 catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
                                ctn_edge_t **target);
 
+/** An edge on its way to the rank that gets it. */
+typedef struct ctn_edge_record {
+    uint32_t rank;      /* for ctn_sparse_exchange: target, then origin */
+    uint32_t is_target; /* it is of the list of targets */
+    int32_t peer;       /* rank at the other end, or CATENA_PROC_NULL */
+    uint32_t label;
+    int32_t weight;
+} ctn_edge_record_t;
+
+/** create/create.c: sends edges, and sets both lists of a graph to those
+ * received. The caller frees the lists. Collective; blocks.
+ * @param status  this rank's so far
+ * @param records ctn_edge_record_t; dropped
+ * @return this rank's status, as of ctn_sparse_exchange */
+catena_status_t ctn_edges_exchange(catena_group_t *group,
+                                   catena_status_t status,
+                                   ctn_vector_t *records, ctn_graph_t *graph);
+
 /** The key by which each end sorts its edges, so that both ends find the same
  * order: by the rank at the other end, then by label, then by position in the
  * list. */
@@ -38,6 +56,23 @@ typedef struct ctn_nodes {
 
 /** create/facts.c: finds the nodes. Collective; blocks. */
 catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes);
+
+/** What a rank sends to rank 0: a record with its node, then one for each edge
+ * to a target. */
+typedef struct ctn_graph_record {
+    uint32_t rank; /* 0; when received: the origin */
+    uint32_t of;   /* lowest rank on the node; of an edge: the target */
+    uint64_t weight;
+} ctn_graph_record_t;
+
+/** create/mapping.c: gathers the graph at rank 0, with O(edges) memory there.
+ * Collective; blocks.
+ * @param status    this rank's so far
+ * @param[out] came ctn_graph_record_t, by origin; the caller drops it
+ * @return this rank's status, as of ctn_sparse_exchange */
+catena_status_t ctn_graph_gather(catena_group_t *group, catena_status_t status,
+                                 uint32_t node, const ctn_edge_t *target,
+                                 uint32_t targets, ctn_vector_t *came);
 
 /** create/facts.c: whether a rank is on this node. ctn_neighbor_nodes has run.
  */

@@ -3,53 +3,24 @@
 
 #include <stdlib.h>
 
+#include "coll/barrier.h"
 #include "neighbor/create/create.h"
 #include "topo/topo.h"
 
 /* ---- nodes ---- */
 
-/** State of the operation that finds the nodes. */
-typedef struct query {
-    catena_group_t *group; /* argument */
-    ctn_nodes_t *nodes;    /* the result */
-    ctn_topo_t *topo;
-} query_t;
-
-static ctn_step_t need_topo(ctn_op_t *op)
-{
-    query_t *query = ctn_op_state(op);
-    return ctn_topo_need(op, query->group, &query->topo);
-}
-
-/** The lowest rank on a node names it. */
-static ctn_step_t read_topo(ctn_op_t *op)
-{
-    const query_t *query = ctn_op_state(op);
-    const ctn_topo_t *topo = query->topo;
-    *query->nodes = (ctn_nodes_t){.own = ctn_topo_local(topo, 0)->rank,
-                                  .on_node = ctn_topo_local_size(topo),
-                                  .nodes = topo->nodes};
-    return CTN_STEP_NEXT;
-}
-
-static const ctn_phase_t phases[] = {
-    {"topology", need_topo}, {"read", read_topo}, {NULL, NULL}};
-
-static const ctn_algorithm_t algorithm = {
-    .name = "neighborhood/nodes",
-    .state_bytes = sizeof(query_t),
-    .phases = phases,
-};
-
+/** A barrier builds the topology. The lowest rank on a node names it. */
 catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes)
 {
-    ctn_op_t *op = ctn_op_create(group->exec, &algorithm, &group->sequence);
-    if (op != NULL) {
-        query_t *query = ctn_op_state(op);
-        query->group = group;
-        query->nodes = nodes;
+    catena_status_t status =
+        ctn_op_run_or_abort(group->exec, ctn_barrier_create(group));
+    if (status == CATENA_OK) {
+        const ctn_topo_t *topo = ctn_topo_of(group);
+        *nodes = (ctn_nodes_t){.own = ctn_topo_local(topo, 0)->rank,
+                               .on_node = ctn_topo_local_size(topo),
+                               .nodes = topo->nodes};
     }
-    return ctn_op_run_or_abort(group->exec, op);
+    return status;
 }
 
 bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank)

@@ -6,18 +6,8 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "neighbor/create/create.h"
-#include "neighbor/create/sparse_exchange.h"
-
-/** An edge, as it is sent to one of its ends. */
-typedef struct edge_end {
-    uint32_t rank;      /* for ctn_sparse_exchange: target, then contributor */
-    uint32_t is_target; /* the edge leads to `peer`, else it comes from there */
-    uint32_t peer;
-    int32_t weight;
-} edge_end_t;
 
 /** What a rank contributes: degrees[i] edges from rank nodes[i] to the next
  * ranks of `targets`. */
@@ -103,39 +93,23 @@ static catena_status_t check_targets(const catena_group_t *group,
 /* ---- exchange ---- */
 
 /** Sets the records for both ends of each contributed edge. */
-static void list_ends(const contribution_t *contribution, edge_end_t *at)
+static void list_ends(const contribution_t *contribution, ctn_edge_record_t *at)
 {
     size_t edge = 0;
     for (int i = 0; i < contribution->count; i++) {
-        uint32_t from = (uint32_t)contribution->nodes[i];
+        int from = contribution->nodes[i];
         for (int k = 0; k < contribution->degrees[i]; k++, edge++) {
-            uint32_t to = (uint32_t)contribution->targets[edge];
+            int to = contribution->targets[edge];
             int weight =
                 contribution->weights != NULL ? contribution->weights[edge] : 1;
-            *at++ = (edge_end_t){from, true, to, weight};
-            *at++ = (edge_end_t){to, false, from, weight};
+            *at++ = (ctn_edge_record_t){.rank = (uint32_t)from,
+                                        .is_target = true,
+                                        .peer = to,
+                                        .weight = weight};
+            *at++ = (ctn_edge_record_t){
+                .rank = (uint32_t)to, .peer = from, .weight = weight};
         }
     }
-}
-
-/** Makes this rank's lists of the received records. */
-static catena_status_t fill(const edge_end_t *edge_end, size_t count,
-                            ctn_graph_t *graph)
-{
-    ctn_edge_t *source;
-    ctn_edge_t *target;
-    if (ctn_edge_lists(count, &source, &target) != CATENA_OK) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    graph->source = source;
-    graph->target = target;
-    for (size_t i = 0; i < count; i++) {
-        ctn_edge_t *edge = edge_end[i].is_target ? &target[graph->targets++]
-                                                 : &source[graph->sources++];
-        edge->rank = (int)edge_end[i].peer;
-        edge->weight = edge_end[i].weight;
-    }
-    return CATENA_OK;
 }
 
 /** Sends contributed edges to their ends. @return this rank's status */
@@ -144,23 +118,14 @@ static catena_status_t exchange(catena_group_t *group,
                                 ctn_graph_t *graph)
 {
     ctn_vector_t ends = {0};
-    ctn_vector_t came;
     size_t count = 2 * contribution->edges;
-    catena_status_t status =
-        ctn_vector_reserve(&ends, count + 1, sizeof(edge_end_t))
-            ? CATENA_OK
-            : CATENA_ERR_NO_MEMORY;
-    if (status == CATENA_OK) {
+    catena_status_t status = CATENA_ERR_NO_MEMORY;
+    if (ctn_vector_reserve(&ends, count + 1, sizeof(ctn_edge_record_t))) {
         list_ends(contribution, ends.item);
         ends.count = count;
+        status = CATENA_OK;
     }
-    status =
-        ctn_sparse_exchange(group, status, &ends, sizeof(edge_end_t), &came);
-    if (status == CATENA_OK) {
-        status = fill(came.item, came.count, graph);
-    }
-    ctn_vector_drop(&came);
-    return status;
+    return ctn_edges_exchange(group, status, &ends, graph);
 }
 
 catena_status_t catena_dist_graph_create(catena_group_t *group, int count,

@@ -7,18 +7,10 @@
 #include "neighbor/create/create.h"
 #include "neighbor/create/sparse_exchange.h"
 
-/** What a rank sends to rank 0: a record with its node, then one for each edge.
- */
-typedef struct graph_record {
-    uint32_t rank; /* 0; when received: the origin */
-    uint32_t of;   /* lowest rank on the node; of an edge: the target */
-    uint64_t weight;
-} graph_record_t;
-
 /** What rank 0 sends to each rank. */
 typedef struct place_record {
-    uint32_t rank;  /* for ctn_sparse_exchange */
-    uint32_t place; /* the new rank */
+    uint32_t rank; /* for ctn_sparse_exchange */
+    ctn_place_t place;
 } place_record_t;
 
 /** The graph at rank 0. */
@@ -28,35 +20,32 @@ typedef struct gathered {
     ctn_map_edge_t *edge; /* [edges] */
 } gathered_t;
 
-/** Adds a record for rank 0. False: no memory. */
-static bool add(ctn_vector_t *records, uint32_t of, uint64_t weight)
+/** Adds a record for rank 0. */
+static void add(ctn_vector_t *records, uint32_t of, uint64_t weight,
+                catena_status_t *status)
 {
-    graph_record_t *record = ctn_vector_add(records, sizeof(*record));
-    if (record != NULL) {
-        *record = (graph_record_t){.of = of, .weight = weight};
+    ctn_graph_record_t *record = ctn_vector_add(records, sizeof(*record));
+    if (record == NULL) {
+        *status = CATENA_ERR_NO_MEMORY;
+    } else {
+        *record = (ctn_graph_record_t){.of = of, .weight = weight};
     }
-    return record != NULL;
 }
 
-/** Sends this rank's node and its edges to rank 0.
- * @param graph NULL: no edges */
-static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
-                              ctn_vector_t *came)
+catena_status_t ctn_graph_gather(catena_group_t *group, catena_status_t status,
+                                 uint32_t node, const ctn_edge_t *target,
+                                 uint32_t targets, ctn_vector_t *came)
 {
-    ctn_nodes_t nodes;
     ctn_vector_t records = {0};
-    catena_status_t status = ctn_neighbor_nodes(group, &nodes);
-    if (status != CATENA_OK) {
-        return status;
+    add(&records, node, 0, &status);
+    for (uint32_t i = 0; i < targets; i++) {
+        if (target[i].rank != CATENA_PROC_NULL) {
+            add(&records, (uint32_t)target[i].rank, (uint64_t)target[i].weight,
+                &status);
+        }
     }
-    bool good = add(&records, nodes.own, 0);
-    for (uint32_t i = 0; good && graph != NULL && i < graph->targets; i++) {
-        const ctn_edge_t *edge = &graph->target[i];
-        good = edge->rank == CATENA_PROC_NULL ||
-               add(&records, (uint32_t)edge->rank, (uint64_t)edge->weight);
-    }
-    return ctn_sparse_exchange(group, good ? CATENA_OK : CATENA_ERR_NO_MEMORY,
-                               &records, sizeof(graph_record_t), came);
+    return ctn_sparse_exchange(group, status, &records,
+                               sizeof(ctn_graph_record_t), came);
 }
 
 /** Separates the records into nodes and edges. Nodes are numbered in the order
@@ -65,7 +54,7 @@ static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
 static catena_status_t sort_out(uint32_t size, const ctn_vector_t *came,
                                 gathered_t *gathered)
 {
-    const graph_record_t *record = came->item;
+    const ctn_graph_record_t *record = came->item;
     gathered->node = malloc((size_t)size * sizeof(*gathered->node));
     gathered->edge = malloc((came->count + 1) * sizeof(*gathered->edge));
     if (gathered->node == NULL || gathered->edge == NULL) {
@@ -88,25 +77,28 @@ static catena_status_t sort_out(uint32_t size, const ctn_vector_t *came,
 /** Rank 0 sends each rank its place; or any rank its error. */
 static catena_status_t send_places(catena_group_t *group,
                                    const uint32_t place[],
-                                   catena_status_t status, int *own)
+                                   catena_status_t status, ctn_place_t *own)
 {
     uint32_t size = group->chain.place.rank == 0 ? group->chain.place.size : 0;
     ctn_vector_t records = {0};
     ctn_vector_t came;
+    if (status == CATENA_OK &&
+        !ctn_vector_reserve(&records, size, sizeof(place_record_t))) {
+        status = CATENA_ERR_NO_MEMORY;
+    }
+    place_record_t *record = records.item;
     for (uint32_t i = 0; status == CATENA_OK && i < size; i++) {
-        place_record_t *record = ctn_vector_add(&records, sizeof(*record));
-        if (record == NULL) {
-            status = CATENA_ERR_NO_MEMORY;
-        } else {
-            *record = (place_record_t){.rank = i, .place = place[i]};
-        }
+        record[i].rank = i;
+        record[i].place.rank = (int)place[i];
+        record[place[i]].place.successor = i;
+        records.count = size;
     }
     status = ctn_sparse_exchange(group, status, &records,
                                  sizeof(place_record_t), &came);
-    const place_record_t *received = came.item;
     if (status == CATENA_OK) {
         status = came.count == 1 ? CATENA_OK : CATENA_ERR_NO_MEMORY;
-        *own = came.count == 1 ? (int)received->place : *own;
+        *own =
+            came.count == 1 ? ((const place_record_t *)came.item)->place : *own;
     }
     ctn_vector_drop(&came);
     return status;
@@ -132,11 +124,15 @@ static catena_status_t map(const gathered_t *gathered, uint32_t size,
  * @return this rank's status */
 static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
                                const ctn_grid_t *grid, const int weights[],
-                               int *place)
+                               ctn_place_t *place)
 {
     uint32_t size = group->chain.place.size;
-    ctn_vector_t came = {0};
-    catena_status_t status = gather(group, graph, &came);
+    ctn_nodes_t nodes = {0};
+    ctn_vector_t came;
+    catena_status_t status = ctn_neighbor_nodes(group, &nodes);
+    status = ctn_graph_gather(group, status, nodes.own,
+                              graph != NULL ? graph->target : NULL,
+                              graph != NULL ? graph->targets : 0, &came);
     gathered_t gathered = {0};
     uint32_t *places = NULL;
     if (group->chain.place.rank == 0 && status == CATENA_OK) {
@@ -156,13 +152,13 @@ static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
 }
 
 catena_status_t ctn_reorder_graph(catena_group_t *group,
-                                  const ctn_graph_t *graph, int *place)
+                                  const ctn_graph_t *graph, ctn_place_t *place)
 {
     return reorder(group, graph, NULL, NULL, place);
 }
 
 catena_status_t ctn_reorder_grid(catena_group_t *group, const ctn_grid_t *grid,
-                                 const int weights[], int *place)
+                                 const int weights[], ctn_place_t *place)
 {
     return reorder(group, NULL, grid, weights, place);
 }

@@ -4,7 +4,6 @@
  * edge; O(degree) memory, O(degree log degree) time. */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "neighbor/create/create.h"
 #include "neighbor/create/sparse_exchange.h"
@@ -114,14 +113,13 @@ static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
 
 /* ---- comparison ---- */
 
-/** One of the own two lists, and the records that it is compared with. */
+/** One of the own two lists. */
 typedef struct side {
-    bool is_target; /* the own list is that of targets */
+    bool is_target; /* the list of targets */
     ctn_edge_t *edge;
     const ctn_edge_key_t *key; /* [keys] in order */
     uint32_t keys;
-    const edge_record_t *record; /* [count] from the other ends, in order */
-    uint32_t count;
+    uint32_t next; /* index of the first key that was not compared yet */
 } side_t;
 
 /** Whether `count` edges have the same labels at both ends. */
@@ -145,56 +143,57 @@ static void join(ctn_edge_t *edge, const edge_record_t *record)
         edge->weight > record->weight ? edge->weight : record->weight;
 }
 
-/** Compares a list with its records, peer by peer: the edges with a peer are
- * key[i] to key[i + mine - 1] and record[j] to record[j + theirs - 1]. */
-static void compare(match_t *match, const side_t *side)
+/** The peer of the next key; UINT32_MAX: there is none. */
+static uint32_t next_peer(const side_t *side)
 {
-    uint32_t i = 0;
-    uint32_t j = 0;
-    while (i < side->keys || j < side->count) {
-        uint32_t peer =
-            j == side->count ||
-                    (i < side->keys && side->key[i].rank < side->record[j].rank)
-                ? side->key[i].rank
-                : side->record[j].rank;
-        uint32_t mine = 0;
-        uint32_t theirs = 0;
-        while (i + mine < side->keys && side->key[i + mine].rank == peer) {
-            mine++;
-        }
-        while (j + theirs < side->count &&
-               side->record[j + theirs].rank == peer) {
-            theirs++;
-        }
-        if (mine != theirs ||
-            !same_labels(side->key + i, side->record + j, mine)) {
-            differ(match, side->is_target, peer, mine, theirs);
-        } else {
-            for (uint32_t k = 0; k < mine; k++) {
-                join(&side->edge[side->key[i + k].index], &side->record[j + k]);
-            }
-        }
-        i += mine;
-        j += theirs;
+    return side->next < side->keys ? side->key[side->next].rank : UINT32_MAX;
+}
+
+/** Compares the edges with a peer in one list with the peer's records of them.
+ */
+static void compare(match_t *match, side_t *side, uint32_t peer,
+                    const edge_record_t *record, uint32_t theirs)
+{
+    const ctn_edge_key_t *key = side->key + side->next;
+    uint32_t mine = 0;
+    while (next_peer(side) == peer) {
+        mine++;
+        side->next++;
+    }
+    if (mine != theirs || !same_labels(key, record, mine)) {
+        differ(match, side->is_target, peer, mine, theirs);
+        return;
+    }
+    for (uint32_t k = 0; k < mine; k++) {
+        join(&side->edge[key[k].index], &record[k]);
     }
 }
 
-/** Moves records with `is_target` to the front. They and the rest keep their
- * order. @return their number */
-static uint32_t partition(edge_record_t *record, uint32_t count,
-                          edge_record_t *buffer)
+/** Compares both lists with all records, peer by peer. A peer sends first those
+ * of its targets. */
+static void compare_all(match_t *match, side_t *source, side_t *target,
+                        const edge_record_t *record, size_t count)
 {
-    uint32_t of_targets = 0;
-    uint32_t rest = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (record[i].is_target) {
-            record[of_targets++] = record[i];
-        } else {
-            buffer[rest++] = record[i];
+    const edge_record_t *end = record + count;
+    for (;;) {
+        uint32_t peer = record < end ? record->rank : UINT32_MAX;
+        uint32_t other = next_peer(source);
+        peer = peer < other ? peer : other;
+        other = next_peer(target);
+        peer = peer < other ? peer : other;
+        if (peer == UINT32_MAX) {
+            return;
+        }
+        for (int list = 0; list < 2; list++) {
+            const edge_record_t *first = record;
+            while (record < end && record->rank == peer &&
+                   record->is_target == (list == 0)) {
+                record++;
+            }
+            compare(match, list == 0 ? source : target, peer, first,
+                    (uint32_t)(record - first));
         }
     }
-    memcpy(record + of_targets, buffer, rest * sizeof(*record));
-    return of_targets;
 }
 
 /* ---- records ---- */
@@ -234,19 +233,9 @@ static catena_status_t exchange(match_t *match, side_t *source, side_t *target,
     }
     status = ctn_sparse_exchange(match->neighborhood->group, status, &records,
                                  sizeof(edge_record_t), &came);
-    edge_record_t *buffer = malloc((came.count + 1) * sizeof(*buffer));
-    if (status == CATENA_OK && buffer == NULL) {
-        status = CATENA_ERR_NO_MEMORY;
-    }
     if (status == CATENA_OK) {
-        source->record = came.item;
-        source->count = partition(came.item, (uint32_t)came.count, buffer);
-        target->record = source->record + source->count;
-        target->count = (uint32_t)came.count - source->count;
-        compare(match, source);
-        compare(match, target);
+        compare_all(match, source, target, came.item, came.count);
     }
-    free(buffer);
     ctn_vector_drop(&came);
     return status;
 }

@@ -56,11 +56,11 @@ static void fill_in(job_t *job, ctn_graph_t *graph)
 static catena_status_t find_place(catena_group_t *group,
                                   const ctn_graph_t *graph)
 {
-    int place = -1;
+    ctn_place_t place = {.rank = -1};
     catena_status_t status = ctn_reorder_graph(group, graph, &place);
     status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
     (void)catena_group_free(&group);
-    return status == CATENA_OK && place < 0 ? CATENA_ERR_STATE : status;
+    return status == CATENA_OK && place.rank < 0 ? CATENA_ERR_STATE : status;
 }
 
 /** On an existing group: only the creation of the neighborhood has no memory.
