@@ -138,6 +138,20 @@ static bool has_neighbor(const oracle_graph_t *graph, int rank)
     return false;
 }
 
+/** Whether a rank receives blocks of another length than it expects: those of
+ * `odd`, or all if it is that rank. */
+static bool finds_wrong(const oracle_graph_t *graph, int rank, int odd)
+{
+    const oracle_list_t *sources = &graph->sources[rank];
+    for (int i = 0; i < sources->count; i++) {
+        int source = sources->rank[i];
+        if (source != CATENA_PROC_NULL && (source == odd) != (rank == odd)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static catena_status_t call_near(rank_test_t *test,
                                  const oracle_nbr_call_t *drawn, size_t count,
                                  bool right, uint64_t seed)
@@ -157,8 +171,9 @@ static catena_status_t call_near(rank_test_t *test,
     return status;
 }
 
-/** Both calls on a neighborhood. With an algorithm other than direct the length
- * differs so little that all ranks choose the same.
+/** Both calls on a neighborhood. With the direct algorithm all receivers of a
+ * wrong length report it. With another one the length differs so little that
+ * all ranks choose the same.
  * @param[out] finds false: no rank can notice */
 static catena_status_t on_graph(rank_test_t *test, oracle_nbr_call_t *call,
                                 catena_status_t status[2], bool *finds,
@@ -166,8 +181,10 @@ static catena_status_t on_graph(rank_test_t *test, oracle_nbr_call_t *call,
 {
     static const size_t counts[] = {2,    5,    40,    150,  500,
                                     2000, 9000, 70000, 90000};
-    const char *algorithm =
-        oracle_nbr_algorithms[ctn_random_below(&random, ORACLE_NBR_ALGORITHMS)];
+    const char *algorithm = ctn_random_below(&random, 2) == 0
+                                ? "direct"
+                                : oracle_nbr_algorithms[ctn_random_below(
+                                      &random, ORACLE_NBR_ALGORITHMS)];
     uint64_t own = random;
     int odd = (int)ctn_random_below(&random, (size_t)call->graph->size);
     bool has = oracle_nbr_has(&test->oracle, call->graph, call->neighborhood,
@@ -182,10 +199,10 @@ static catena_status_t on_graph(rank_test_t *test, oracle_nbr_call_t *call,
     call->type = ORACLE_BYTE;
     call->form = ORACLE_FORM_BLOCKING;
     call->in_place = false;
-    size_t usual =
-        counts[ctn_random_below(&random, call->graph->size > 16  ? 5
-                                         : call->graph->size > 6 ? 7
-                                                                 : 9)];
+    size_t most = call->graph->size > 16 ? 5 : call->graph->size > 6 ? 7 : 9;
+    size_t usual = counts[ctn_random_below(&random, 3) == 0
+                              ? most - 1
+                              : ctn_random_below(&random, most)];
     size_t by = 1 + (direct ? ctn_random_below(&random, 99) : 0);
     bool less = ctn_random_below(&random, 2) == 0 && by < usual;
     *finds = has_neighbor(call->graph, odd);
@@ -194,11 +211,14 @@ static catena_status_t on_graph(rank_test_t *test, oracle_nbr_call_t *call,
         size_t count = i == 1 || call->rank != odd ? usual
                        : less                      ? usual - by
                                                    : usual + by;
+        pause_somewhere(test, random);
         status[i] = call_near(test, call, count, i == 1, random + (uint64_t)i);
         if (status[i] == CATENA_ERR_ENDED) {
             return status[i];
         }
     }
+    RANK_CHECK(test, !direct || (status[0] == CATENA_ERR_ARG) ==
+                                    finds_wrong(call->graph, call->rank, odd));
     return CATENA_OK;
 }
 
@@ -242,7 +262,7 @@ static catena_status_t try_wrong(rank_test_t *test, draw_t *draw, int i,
     if (ended != CATENA_OK) {
         return ended;
     }
-    if (draw->ranks <= GRAPH_RANKS && ctn_random_below(random, 3) == 0) {
+    if (draw->ranks <= GRAPH_RANKS && ctn_random_below(random, 2) == 0) {
         ended = on_neighborhood(test, group, status, &finds, seed);
     } else {
         ended = on_group(test, group, status, &seed);
