@@ -146,6 +146,11 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
                                    uint64_t sums[], size_t max_count,
                                    uint64_t maxima[]);
 
+/** The same for any number of maxima; NULL if `status` is an error. */
+catena_status_t ctn_neighbor_agree_maxima(catena_group_t *group,
+                                          catena_status_t status, size_t count,
+                                          uint64_t maxima[]);
+
 /* The schedule builders: each algorithm has a file in schedule/. *schedule is
  * NULL on all ranks if the algorithm is not possible for the graph. Collective.
  */

@@ -415,6 +415,6 @@ void ctn_exchange_release(ctn_op_t *op)
     }
     /* Only a persistent operation still has one. It does not go back to the
      * neighborhood, which may have been freed. */
-    free(x->execution);
+    ctn_execution_free(x->execution);
     x->execution = NULL;
 }

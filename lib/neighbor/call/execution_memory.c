@@ -3,17 +3,8 @@
  * once. */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "neighbor/schedule/aggregate.h"
-
-/** Lengths of the arrays that follow an execution in its memory. */
-typedef struct neighbor_sizes {
-    size_t spans;
-    size_t lengths;
-    size_t pending_blocks;
-    size_t bytes; /* of the execution and all its arrays */
-} neighbor_sizes_t;
 
 /** Number of blocks in these messages. */
 static size_t blocks_of(const ctn_schedule_message_t *message, uint32_t count)
@@ -29,37 +20,6 @@ static size_t blocks_of(const ctn_schedule_message_t *message, uint32_t count)
 static uint32_t aggregates_of(const ctn_schedule_t *schedule)
 {
     return schedule->aggregates != NULL ? schedule->aggregates->in.count : 0;
-}
-
-/** The lengths of all arrays of an execution. */
-static neighbor_sizes_t measure(const catena_neighborhood_t *neighborhood,
-                                const ctn_schedule_t *schedule)
-{
-    size_t messages = (size_t)schedule->sends + schedule->receives;
-    size_t sent = blocks_of(schedule->send, schedule->sends);
-    neighbor_sizes_t sizes = {
-        .spans = sent + blocks_of(schedule->receive, schedule->receives),
-        .lengths = schedule->forwards ? sent : 0,
-        .pending_blocks = (size_t)schedule->staged + neighborhood->sources,
-    };
-    sizes.spans += (schedule->forwards ? messages : 0) +
-                   2 * (size_t)schedule->local_copies;
-    sizes.bytes =
-        sizeof(ctn_execution_t) + schedule->sends * sizeof(ctn_outgoing_t) +
-        schedule->receives * sizeof(ctn_incoming_t) +
-        sizes.spans * sizeof(ctn_span_t) + sizes.lengths * sizeof(uint64_t) +
-        sizes.pending_blocks * sizeof(ctn_pending_block_t) +
-        (messages + neighborhood->targets + aggregates_of(schedule)) *
-            sizeof(uint32_t);
-    return sizes;
-}
-
-/** Takes the next array of this many bytes. */
-static void *cut(unsigned char **at, size_t bytes)
-{
-    void *array = *at;
-    *at += bytes;
-    return array;
 }
 
 /** Assigns spans to local copies and messages. In schedules that forward, each
@@ -114,29 +74,52 @@ static void count_all_readers(ctn_execution_t *execution)
 static ctn_execution_t *create(const catena_neighborhood_t *neighborhood,
                                const ctn_schedule_t *schedule)
 {
-    neighbor_sizes_t sizes = measure(neighborhood, schedule);
-    ctn_execution_t *execution = calloc(1, sizes.bytes);
+    ctn_region_t region = {0};
+    ctn_execution_t *execution =
+        ctn_region_take(&region, 1, sizeof(*execution));
     if (execution == NULL) {
         return NULL;
     }
-    unsigned char *at = (unsigned char *)(execution + 1);
-    execution->schedule = schedule;
-    execution->send = cut(&at, schedule->sends * sizeof(ctn_outgoing_t));
-    execution->receive = cut(&at, schedule->receives * sizeof(ctn_incoming_t));
-    ctn_span_t *span = cut(&at, sizes.spans * sizeof(ctn_span_t));
-    uint64_t *length = cut(&at, sizes.lengths * sizeof(uint64_t));
-    execution->pending =
-        cut(&at, sizes.pending_blocks * sizeof(ctn_pending_block_t));
-    execution->open_send = cut(&at, schedule->sends * sizeof(uint32_t));
-    execution->open_receive = cut(&at, schedule->receives * sizeof(uint32_t));
-    execution->still_sent = cut(&at, neighborhood->targets * sizeof(uint32_t));
-    execution->open_aggregate =
-        cut(&at, aggregates_of(schedule) * sizeof(uint32_t));
-    execution->remote =
-        schedule->aggregates != NULL && schedule->aggregates->leads;
+    size_t messages = (size_t)schedule->sends + schedule->receives;
+    size_t sent = blocks_of(schedule->send, schedule->sends);
+    size_t spans = sent + blocks_of(schedule->receive, schedule->receives) +
+                   (schedule->forwards ? messages : 0) +
+                   2 * (size_t)schedule->local_copies;
+    ctn_execution_t e = {.schedule = schedule};
+    e.send = ctn_region_take(&region, schedule->sends, sizeof(*e.send));
+    e.receive =
+        ctn_region_take(&region, schedule->receives, sizeof(*e.receive));
+    ctn_span_t *span = ctn_region_take(&region, spans, sizeof(*span));
+    uint64_t *length = ctn_region_take(&region, schedule->forwards ? sent : 0,
+                                       sizeof(*length));
+    e.pending = ctn_region_take(
+        &region, (size_t)schedule->staged + neighborhood->sources,
+        sizeof(*e.pending));
+    uint32_t *index = ctn_region_take(
+        &region, messages + neighborhood->targets + aggregates_of(schedule),
+        sizeof(*index));
+    e.region = region;
+    if (region.failed) {
+        (void)ctn_region_release(&region);
+        return NULL;
+    }
+    e.open_send = index;
+    e.open_receive = e.open_send + schedule->sends;
+    e.still_sent = e.open_receive + schedule->receives;
+    e.open_aggregate = e.still_sent + neighborhood->targets;
+    e.remote = schedule->aggregates != NULL && schedule->aggregates->leads;
+    *execution = e;
     deal_spans(execution, span, length);
     count_all_readers(execution);
     return execution;
+}
+
+void ctn_execution_free(ctn_execution_t *execution)
+{
+    if (execution != NULL) {
+        ctn_region_t region = execution->region; /* has the execution, too */
+        (void)ctn_region_release(&region);
+    }
 }
 
 ctn_execution_t *ctn_execution_take(catena_neighborhood_t *neighborhood,
@@ -169,6 +152,6 @@ void ctn_neighbor_forget(catena_neighborhood_t *neighborhood)
     while (neighborhood->kept != NULL) {
         ctn_execution_t *execution = neighborhood->kept;
         neighborhood->kept = execution->next;
-        free(execution);
+        ctn_execution_free(execution);
     }
 }

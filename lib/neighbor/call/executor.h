@@ -1,6 +1,7 @@
 #ifndef CTN_NEIGHBOR_CALL_EXECUTOR_H
 #define CTN_NEIGHBOR_CALL_EXECUTOR_H
 
+#include "core/region.h"
 #include "neighbor/call/inline.h"
 
 /* The executor: runs one neighborhood collective as its schedule says. Data
@@ -110,6 +111,7 @@ typedef struct ctn_substitute {
  * operations with that schedule reuse it. */
 typedef struct ctn_execution {
     struct ctn_execution *next; /* in neighborhood->kept */
+    ctn_region_t region;        /* its memory, with the arrays */
     const ctn_schedule_t *schedule;
     bool remote;             /* some of its links lead to other nodes */
     ctn_outgoing_t *send;    /* [schedule->sends] */
@@ -208,6 +210,8 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
  * memory. */
 ctn_execution_t *ctn_execution_take(catena_neighborhood_t *neighborhood,
                                     const ctn_schedule_t *schedule);
+/** NULL: no effect. */
+void ctn_execution_free(ctn_execution_t *execution);
 /** Puts an execution into neighborhood->kept. */
 void ctn_execution_give(catena_neighborhood_t *neighborhood,
                         ctn_execution_t *execution);

@@ -70,6 +70,22 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
     return (catena_status_t) - (int64_t)word[0];
 }
 
+catena_status_t ctn_neighbor_agree_maxima(catena_group_t *group,
+                                          catena_status_t status, size_t count,
+                                          uint64_t maxima[])
+{
+    uint64_t none[MOST_WORDS] = {0};
+    size_t done = 0;
+    do {
+        size_t now = count - done;
+        now = now < MOST_WORDS ? now : MOST_WORDS - 1;
+        status = ctn_neighbor_agree(group, status, 0, NULL, now,
+                                    maxima != NULL ? maxima + done : none);
+        done += now;
+    } while (status == CATENA_OK && done < count);
+    return status;
+}
+
 catena_status_t ctn_neighbor_agree_weights(catena_group_t *group,
                                            catena_status_t status, bool any,
                                            bool weighted, bool *all_weighted)

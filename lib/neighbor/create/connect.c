@@ -37,9 +37,6 @@ typedef struct links {
 /** Sets the length of the eager buffers of each link. */
 static void set_eager_bytes(links_t *links)
 {
-    ctn_link_kind_t local_kind = links->neighborhood->exec->oversubscribed
-                                     ? CTN_LINK_OVERSUBSCRIBED
-                                     : CTN_LINK_LOCAL;
     uint32_t local = 0;
     for (uint32_t i = 0; i < links->ins; i++) {
         ctn_link_in_t *in = &links->in[links->from[i].index];
@@ -51,7 +48,7 @@ static void set_eager_bytes(links_t *links)
         bool is_local = links->in[i].peer.local;
         links->in[i].eager_bytes = ctn_link_eager_bytes(
             is_local ? local : links->ins - local,
-            ctn_link_most_eager(is_local ? local_kind : CTN_LINK_REMOTE),
+            ctn_link_most_eager(links->neighborhood->exec, is_local),
             CTN_LINK_EAGER_ALL);
     }
 }

@@ -36,33 +36,20 @@ static void set_hops(ctn_displacements_t *displacements)
     }
 }
 
-/** Agrees on the weights, AT_ONCE displacements in each agreement: a rank at an
- * open border lacks some of the edges, so it does not know their weights. */
+/** Agrees on the weights: a rank at an open border lacks some of the edges, so
+ * it does not know their weights. */
 static catena_status_t agree_weights(const catena_neighborhood_t *neighborhood,
                                      ctn_displacements_t *displacements,
                                      catena_status_t status)
 {
-    enum { AT_ONCE = 16 };
-    for (uint32_t from = 0; from == 0 || from < displacements->count;
-         from += AT_ONCE) {
-        uint64_t weight[AT_ONCE] = {0};
-        for (uint32_t i = from; i < displacements->count && i < from + AT_ONCE;
-             i++) {
-            const ctn_edge_t *edge = &neighborhood->target[i];
-            weight[i - from] =
-                edge->rank != CATENA_PROC_NULL ? (uint64_t)edge->weight : 0;
-        }
-        status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL,
-                                    AT_ONCE, weight);
-        if (status != CATENA_OK) {
-            return status;
-        }
-        for (uint32_t i = from; i < displacements->count && i < from + AT_ONCE;
-             i++) {
-            displacements->weight[i] = (int)weight[i - from];
-        }
+    for (uint32_t i = 0; status == CATENA_OK && i < displacements->count; i++) {
+        const ctn_edge_t *edge = &neighborhood->target[i];
+        displacements->weight[i] =
+            edge->rank != CATENA_PROC_NULL ? (uint64_t)edge->weight : 0;
     }
-    return status;
+    return ctn_neighbor_agree_maxima(neighborhood->group, status,
+                                     displacements->count,
+                                     displacements->weight);
 }
 
 catena_status_t

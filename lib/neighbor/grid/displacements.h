@@ -14,9 +14,9 @@ typedef struct ctn_displacements {
     const ctn_grid_t *grid;
     uint32_t count; /* number of targets of each rank, and of sources */
     int ndims;
-    int *hop;    /* [count][ndims]; along a periodic dimension of n places from
-                    -(n - 1) / 2 to n / 2 */
-    int *weight; /* [count]: that of the heaviest edge of any rank */
+    int *hop; /* [count][ndims]; along a periodic dimension of n places from
+                 -(n - 1) / 2 to n / 2 */
+    uint64_t *weight; /* [count]: that of the heaviest edge of any rank */
 } ctn_displacements_t;
 
 /** Finds the displacements, and agrees on their weights; free them with

@@ -5,30 +5,23 @@
 #include "core/tiny.h"
 #include "neighbor/link/protocol.h"
 
-/** Largest and smallest eager buffer of a link between nodes. */
-#define CTN_LINK_EAGER_MAX CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
-#define CTN_LINK_EAGER_MIN CTN_PICK((size_t)1 << 10, (size_t)128)
-/** Largest eager buffer of a link on a node; and on an oversubscribed host. */
-#define CTN_LINK_EAGER_LOCAL CTN_PICK((size_t)1 << 10, (size_t)256)
-#define CTN_LINK_EAGER_OVERSUBSCRIBED CTN_PICK((size_t)8 << 10, (size_t)512)
-
 /* Bytes of an eager buffer between nodes: EAGER_MOST, halved until the eager
  * buffers of all such links of a rank fit CTN_LINK_EAGER_ALL, but at least
  * EAGER_LEAST. Over TCP the CTS of a rendezvous takes longer than the second
  * copy of an eager message: 16 ranks on 4 emulated hosts with 4 neighbors each
  * exchange 64 KiB in 1.25 ms eager, in 1.5 ms with a CTS. */
-#define EAGER_MOST CTN_LINK_EAGER_MAX
-#define EAGER_LEAST CTN_LINK_EAGER_MIN
+#define EAGER_MOST CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
+#define EAGER_LEAST CTN_PICK((size_t)1 << 10, (size_t)128)
 
-/* The same on a node: longer messages are zero-copy sends, which save the
- * second copy. Time in us, eager and zero-copy:
+/* The same on a node, and on an oversubscribed host: longer messages are
+ * zero-copy sends, which save the second copy. Time in us, eager and zero-copy:
  *   2 ranks with a core each: 512 bytes 0.4 and 0.36, 1 KiB 0.6 and 0.36.
  *   16 ranks on 2 cores with 4 neighbors each, where the sender of a zero-copy
  *   message has to wait until the receiver has run: one exchange after a
  *   barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange after
  *   exchange: 2 KiB 21 and 19, 8 KiB 35 and 24. */
-#define EAGER_LOCAL CTN_LINK_EAGER_LOCAL
-#define EAGER_OVERSUBSCRIBED CTN_LINK_EAGER_OVERSUBSCRIBED
+#define EAGER_LOCAL CTN_PICK((size_t)1 << 10, (size_t)256)
+#define EAGER_OVERSUBSCRIBED CTN_PICK((size_t)8 << 10, (size_t)512)
 
 _Static_assert(EAGER_MOST <= CTN_STAGING_BYTES,
                "an eager message is packed into one staging buffer");
@@ -36,13 +29,11 @@ _Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "shorter ones are inline");
 
 /* ---- memory ---- */
 
-size_t ctn_link_most_eager(ctn_link_kind_t kind)
+size_t ctn_link_most_eager(const ctn_exec_t *exec, bool local)
 {
-    static const size_t most[] = {[CTN_LINK_REMOTE] = EAGER_MOST,
-                                  [CTN_LINK_LOCAL] = EAGER_LOCAL,
-                                  [CTN_LINK_OVERSUBSCRIBED] =
-                                      EAGER_OVERSUBSCRIBED};
-    return most[kind];
+    return !local                 ? EAGER_MOST
+           : exec->oversubscribed ? EAGER_OVERSUBSCRIBED
+                                  : EAGER_LOCAL;
 }
 
 uint32_t ctn_link_eager_bytes(uint32_t links, size_t most, size_t all)

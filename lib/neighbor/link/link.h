@@ -39,16 +39,9 @@
 /* Operations of a neighborhood that a rank runs at once. */
 #define CTN_LINK_FLIGHT 2u
 
-/** Where the ends of a link are. */
-typedef enum ctn_link_kind {
-    CTN_LINK_REMOTE,        /* on different nodes */
-    CTN_LINK_LOCAL,         /* on one node */
-    CTN_LINK_OVERSUBSCRIBED /* on one node with more ranks than cores */
-} ctn_link_kind_t;
-
-/** Largest eager buffers of a link, and of all links of a kind at a receiver.
- */
-size_t ctn_link_most_eager(ctn_link_kind_t kind);
+/** Largest eager buffers of a link, and of all links between nodes or on a node
+ * at a receiver. */
+size_t ctn_link_most_eager(const ctn_exec_t *exec, bool local);
 #define CTN_LINK_EAGER_ALL ((size_t)4 << 20)
 
 /** Size of the eager buffers of a link, at a receiver with this many links:

@@ -208,52 +208,33 @@ static ctn_schedule_t *pack(const ctn_schedule_builder_t *builder)
     return schedule;
 }
 
-/** For rounds `from` to from + count - 1: sets heavy[] to 1 for those in which
- * this rank has a block of an edge of the greatest weight, and remote[] for
- * those in which it sends to another node. */
-static void scan_rounds(const ctn_schedule_builder_t *builder,
-                        const ctn_schedule_t *schedule, uint32_t from,
-                        uint32_t count, uint64_t *heavy, uint64_t *remote)
-{
-    const uint32_t *round = builder->heavy.item;
-    memset(heavy, 0, count * sizeof(*heavy));
-    memset(remote, 0, count * sizeof(*remote));
-    for (uint32_t i = 0; i < builder->heavy.count; i++) {
-        if (round[i] >= from && round[i] - from < count) {
-            heavy[round[i] - from] = 1;
-        }
-    }
-    for (uint32_t i = 0; i < schedule->sends; i++) {
-        const ctn_schedule_message_t *message = &schedule->send[i];
-        if (message->round >= from && message->round - from < count &&
-            !schedule->out[message->link].peer.local) {
-            remote[message->round - from] = 1;
-        }
-    }
-}
-
-/** Counts heavy rounds and rounds with messages between nodes. Collective: all
- * ranks agree on AT_ONCE rounds at a time. */
+/** Counts heavy rounds and rounds with messages between nodes. Collective. */
 static catena_status_t count_rounds(const ctn_schedule_builder_t *builder,
                                     ctn_schedule_t *schedule)
 {
-    enum { AT_ONCE = 8 };
-    for (uint32_t from = 0; from < schedule->rounds; from += AT_ONCE) {
-        uint64_t carries[2 * AT_ONCE];
-        scan_rounds(builder, schedule, from, AT_ONCE, carries,
-                    carries + AT_ONCE);
-        catena_status_t status =
-            ctn_neighbor_agree(builder->neighborhood->group, CATENA_OK, 0, NULL,
-                               2 * AT_ONCE, carries);
-        if (status != CATENA_OK) {
-            return status;
-        }
-        for (uint32_t i = 0; i < AT_ONCE; i++) {
-            schedule->heavy_rounds += carries[i] > 0;
-            schedule->facts.remote_rounds += carries[AT_ONCE + i] > 0;
-        }
+    uint32_t rounds = schedule->rounds;
+    /* By round: 1 if this rank has a block of an edge of the greatest weight,
+     * and 1 if it sends to another node. */
+    uint64_t *heavy = calloc(2 * (size_t)rounds + 1, sizeof(*heavy));
+    uint64_t *remote = heavy + rounds;
+    const uint32_t *round = builder->heavy.item;
+    for (uint32_t i = 0; heavy != NULL && i < builder->heavy.count; i++) {
+        heavy[round[i]] = 1;
     }
-    return CATENA_OK;
+    for (uint32_t i = 0; heavy != NULL && i < schedule->sends; i++) {
+        const ctn_schedule_message_t *message = &schedule->send[i];
+        remote[message->round] |= !schedule->out[message->link].peer.local;
+    }
+    catena_status_t status = ctn_neighbor_agree_maxima(
+        builder->neighborhood->group,
+        heavy != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY, 2 * (size_t)rounds,
+        heavy);
+    for (uint32_t i = 0; status == CATENA_OK && i < rounds; i++) {
+        schedule->heavy_rounds += heavy[i] > 0;
+        schedule->facts.remote_rounds += remote[i] > 0;
+    }
+    free(heavy);
+    return status;
 }
 
 /* Indices of counters: MESSAGES and BLOCKS have one for each reach. */

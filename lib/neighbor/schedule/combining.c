@@ -280,7 +280,7 @@ static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
 {
     int most = 0;
     for (; place < end; place++) {
-        int weight = c->displacements.weight[c->order[place]];
+        int weight = (int)c->displacements.weight[c->order[place]];
         most = most > weight ? most : weight;
     }
     return most;

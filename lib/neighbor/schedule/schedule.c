@@ -4,35 +4,29 @@
 
 #include "neighbor/schedule/aggregate.h"
 
-/** Takes the next array from the memory of the schedule.
- * @param[in,out] at where the next array begins */
-static void *cut(unsigned char **at, size_t count, size_t bytes)
-{
-    void *array = *at;
-    *at += count * bytes;
-    return array;
-}
-
 ctn_schedule_t *ctn_schedule_create(uint32_t sends, uint32_t receives,
                                     uint32_t local_copies, uint32_t blocks)
 {
-    size_t bytes = sizeof(ctn_schedule_t) +
-                   ((size_t)sends + receives) * sizeof(ctn_schedule_message_t) +
-                   local_copies * sizeof(ctn_local_copy_t) +
-                   blocks * sizeof(ctn_block_ref_t);
-    ctn_schedule_t *schedule = calloc(1, bytes);
+    ctn_region_t region = {0};
+    ctn_schedule_t *schedule = ctn_region_take(&region, 1, sizeof(*schedule));
     if (schedule == NULL) {
         return NULL;
     }
-    unsigned char *at = (unsigned char *)(schedule + 1);
-    schedule->sends = sends;
-    schedule->receives = receives;
-    schedule->local_copies = local_copies;
-    schedule->blocks = blocks;
-    schedule->send = cut(&at, sends, sizeof(ctn_schedule_message_t));
-    schedule->receive = cut(&at, receives, sizeof(ctn_schedule_message_t));
-    schedule->local_copy = cut(&at, local_copies, sizeof(ctn_local_copy_t));
-    schedule->block = cut(&at, blocks, sizeof(ctn_block_ref_t));
+    ctn_schedule_t s = {.sends = sends,
+                        .receives = receives,
+                        .local_copies = local_copies,
+                        .blocks = blocks};
+    s.send = ctn_region_take(&region, sends, sizeof(*s.send));
+    s.receive = ctn_region_take(&region, receives, sizeof(*s.receive));
+    s.local_copy =
+        ctn_region_take(&region, local_copies, sizeof(*s.local_copy));
+    s.block = ctn_region_take(&region, blocks, sizeof(*s.block));
+    s.region = region;
+    if (region.failed) {
+        (void)ctn_region_release(&region);
+        return NULL;
+    }
+    *schedule = s;
     return schedule;
 }
 
@@ -43,9 +37,10 @@ void ctn_schedule_free(ctn_schedule_t *schedule)
         free(schedule->in);
     }
     if (schedule != NULL) {
+        ctn_region_t region = schedule->region; /* has the schedule, too */
         ctn_neighbor_aggregates_free(schedule->aggregates);
+        (void)ctn_region_release(&region);
     }
-    free(schedule);
 }
 
 uint32_t ctn_schedule_rounds(const ctn_schedule_t *schedule)

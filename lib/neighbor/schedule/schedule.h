@@ -1,6 +1,7 @@
 #ifndef CTN_NEIGHBOR_SCHEDULE_SCHEDULE_H
 #define CTN_NEIGHBOR_SCHEDULE_SCHEDULE_H
 
+#include "core/region.h"
 #include "neighbor/link/link.h"
 
 /* A schedule: which messages a rank sends and receives in one operation, which
@@ -98,7 +99,8 @@ typedef struct ctn_schedule {
     ctn_link_in_t *in;
     uint32_t outs, ins;
     bool owns_links;
-    void *memory; /* of its own links, in the heap; else NULL */
+    void *memory;        /* of its own links, in the heap; else NULL */
+    ctn_region_t region; /* the memory of the schedule and its arrays */
     struct ctn_neighbor_aggregates *aggregates; /* carry the blocks for other
                                                    nodes; NULL: messages do */
     /* For persistent requests (call/persistent.c). */

@@ -132,26 +132,15 @@ static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
                                    ctn_neighbor_costs_t *costs)
 {
     find_costs(neighborhood, costs);
-    double *const cost[] = {
-        &costs->round[CTN_LOCAL],
-        &costs->round[CTN_REMOTE],
-        &costs->message[CTN_LOCAL],
-        &costs->message[CTN_REMOTE],
-        &costs->byte[CTN_LOCAL],
-        &costs->byte[CTN_REMOTE],
-        &costs->packed,
-        &costs->switching,
-        &costs->share,
-    };
-    enum { COSTS = sizeof(cost) / sizeof(*cost) };
+    enum { COSTS = sizeof(costs->each) / sizeof(*costs->each) };
     uint64_t maxima[COSTS];
     for (int i = 0; i < COSTS; i++) {
-        maxima[i] = (uint64_t)(*cost[i] * 1000);
+        maxima[i] = (uint64_t)(costs->each[i] * 1000);
     }
     catena_status_t status = ctn_neighbor_agree(neighborhood->group, CATENA_OK,
                                                 0, NULL, COSTS, maxima);
     for (int i = 0; i < COSTS; i++) {
-        *cost[i] = (double)maxima[i] / 1000;
+        costs->each[i] = (double)maxima[i] / 1000;
     }
     return status;
 }

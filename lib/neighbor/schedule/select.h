@@ -7,15 +7,19 @@
  * facts that all ranks have agreed on. */
 
 /** Costs in ns. */
-typedef struct ctn_neighbor_costs {
-    double round[CTN_REACHES];   /* from a send until the data can be used */
-    double message[CTN_REACHES]; /* at both ends together */
-    double byte[CTN_REACHES];
-    /* A byte of a block that shares a message: it is copied at both ends. */
-    double packed;
-    /* A switch of process, for each rank that shares the core. */
-    double switching;
-    double share; /* no cost: number of ranks on a core, at least 1 */
+typedef union ctn_neighbor_costs {
+    struct {
+        double round[CTN_REACHES]; /* from a send until the data can be used */
+        double message[CTN_REACHES]; /* at both ends together */
+        double byte[CTN_REACHES];
+        /* A byte of a block that shares a message: it is copied at both ends.
+         */
+        double packed;
+        /* A switch of process, for each rank that shares the core. */
+        double switching;
+        double share; /* no cost: number of ranks on a core, at least 1 */
+    };
+    double each[3 * CTN_REACHES + 3];
 } ctn_neighbor_costs_t;
 
 /** Number of lengths of blocks for which the best schedule is stored: 0, and
