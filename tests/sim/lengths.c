@@ -117,6 +117,8 @@ static catena_status_t on_group(rank_test_t *test, catena_group_t *group,
             return status[call];
         }
     }
+    RANK_CHECK(test, status[0] != CATENA_OK ||
+                         w.c.value[ORACLE_KIND] != ORACLE_ALLTOALL);
     return CATENA_OK;
 }
 
@@ -217,8 +219,9 @@ static catena_status_t on_graph(rank_test_t *test, oracle_nbr_call_t *call,
             return status[i];
         }
     }
-    RANK_CHECK(test, !direct || (status[0] == CATENA_ERR_ARG) ==
-                                    finds_wrong(call->graph, call->rank, odd));
+    bool must_find = finds_wrong(call->graph, call->rank, odd);
+    RANK_CHECK(test, direct ? (status[0] == CATENA_ERR_ARG) == must_find
+                            : status[0] != CATENA_OK || !must_find);
     return CATENA_OK;
 }
 

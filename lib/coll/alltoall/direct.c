@@ -5,7 +5,7 @@
  * Differs from the paper: round j pairs member i with j - i instead of shifting
  * by j, so that CATENA_IN_PLACE needs no second buffer; as many rounds run
  * concurrently as there are slots; small blocks for the members of another node
- * are aggregated (aggregate.c).
+ * are aggregated (aggregated.c).
  *
  * A2A-7: linear shift exchange (reference 6 of the same paper): in round j
  * member i sends to i + j and receives from i - j. The messages are those of
@@ -13,25 +13,25 @@
  * run in place: a block would arrive before the one in its place has been sent.
  */
 
-#include "coll/alltoall/aggregate.h"
+#include "coll/alltoall/aggregated.h"
 #include "coll/alltoall/alltoall.h"
 
 /** State of the operation. */
 typedef struct direct {
     ctn_alltoall_t call;
     bool aggregated;         /* the blocks for other nodes are aggregated */
-    ctn_aggregate_t remote;  /* these aggregates */
+    ctn_aggregated_t remote; /* these aggregates */
     ctn_pairwise_t exchange; /* with all members, or with those of the node */
 } direct_t;
 
 /** Whether the blocks for other nodes are aggregated: the same on all members.
  * An alltoall whose order or window of rounds was requested does not aggregate.
  */
-static bool is_aggregated(const ctn_alltoall_t *call)
+static bool is_aggregated(direct_t *direct)
 {
+    const ctn_alltoall_t *call = &direct->call;
     return !call->vector && call->order == CTN_ORDER_PAIRED &&
-           call->window == 0 &&
-           ctn_aggregate_suits(call->topo, call->send.bytes);
+           call->window == 0 && ctn_aggregated_set(&direct->remote);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -40,11 +40,11 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_alltoall_t *call = &direct->call;
     ctn_topo_t *topo = call->topo;
     ctn_pairwise_t *x = &direct->exchange;
-    direct->aggregated = is_aggregated(call);
-    direct->remote = (ctn_aggregate_t){.topo = topo,
-                                       .send = &call->send,
-                                       .receive = &call->receive,
-                                       .in_place = call->in_place};
+    direct->remote = (ctn_aggregated_t){.topo = topo,
+                                        .send = &call->send,
+                                        .receive = &call->receive,
+                                        .in_place = call->in_place};
+    direct->aggregated = is_aggregated(direct);
     x->topo = topo;
     x->by_rank = NULL;
     x->n = ctn_topo_local_size(topo);
@@ -58,7 +58,7 @@ static ctn_step_t begin(ctn_op_t *op)
     x->remote_above = 0;
     x->published = false;
     if (direct->aggregated) {
-        if (ctn_aggregate_begin(&direct->remote) != CATENA_OK) {
+        if (ctn_aggregated_begin(op, &direct->remote) != CATENA_OK) {
             /* the other members wait for this one */
             return ctn_op_fail(op,
                                ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
@@ -78,7 +78,7 @@ static ctn_step_t exchange(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
     ctn_step_t remote = direct->aggregated
-                            ? ctn_aggregate_advance(op, &direct->remote)
+                            ? ctn_aggregated_advance(op, &direct->remote)
                             : CTN_STEP_NEXT;
     if (remote == CTN_STEP_FAIL) {
         return remote;

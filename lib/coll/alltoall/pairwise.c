@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alltoall/aggregate.h"
+#include "coll/alltoall/aggregated.h"
 #include "exec/message.h"
 #include "exec/slot.h"
 
@@ -244,7 +244,7 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
             /* advance_stream has sent the late CTS. */
             x->peer_checks = op->exec->peer_checks;
             if (x->by_rank != NULL) { /* else the operation may aggregate */
-                (void)ctn_aggregate_check_mismatch(op, 0);
+                ctn_aggregated_check_mismatch(op, x->topo, 0);
             }
         }
         return result;

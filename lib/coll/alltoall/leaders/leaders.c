@@ -20,7 +20,7 @@
  * byte is still copied once. */
 
 #include "coll/alltoall/leaders/leaders.h"
-#include "coll/alltoall/aggregate.h"
+#include "coll/alltoall/aggregated.h"
 #include "exec/message.h"
 
 /* ---- start ---- */
@@ -297,7 +297,7 @@ CTN_COLD static void check_mismatch(ctn_op_t *op, ctn_leaders_t *a)
             (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
         }
     }
-    (void)ctn_aggregate_check_mismatch(op, 0);
+    ctn_aggregated_check_mismatch(op, a->topo, 0);
 }
 
 static ctn_step_t exchange(ctn_op_t *op)
