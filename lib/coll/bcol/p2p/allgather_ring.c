@@ -31,45 +31,32 @@ static unsigned char *place_of(const ctn_p2p_ring_t *ring, bool incoming)
            ctn_p2p_ring_offset(ring, incoming);
 }
 
-static ctn_step_t send(ctn_op_t *op)
+static bool next(const ctn_p2p_ring_t *ring, const unsigned char **data,
+                 uint64_t *at)
 {
-    ctn_p2p_ring_t *ring = ctn_op_state(op);
     const ctn_p2p_cursor_t *received = &ring->received;
     const ctn_p2p_cursor_t *sent = &ring->sent;
-    const unsigned char *data = place_of(ring, false);
-    bool is_here =
-        sent->step == 0 || received->group > 0 ||
-        received->step >= sent->step ||
-        (received->step + 1 == sent->step && received->index > sent->index);
-    if (!is_here) {
-        return CTN_STEP_WAIT;
-    }
-    catena_status_t status = ctn_transfer_put(
-        op, &ring->out, data, ctn_p2p_ring_bytes(ring, false),
-        (uint64_t)(data - ctn_p2p_block_at(ring->call.basic, 0)), &op->pending);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    *data = place_of(ring, false);
+    *at = (uint64_t)(*data - ctn_p2p_block_at(ring->call.basic, 0));
+    return sent->step == 0 || received->group > 0 ||
+           received->step >= sent->step ||
+           (received->step + 1 == sent->step && received->index > sent->index);
 }
 
-static ctn_step_t receive(ctn_op_t *op)
+static ctn_step_t take(ctn_op_t *op, const unsigned char *data)
 {
-    ctn_p2p_ring_t *ring = ctn_op_state(op);
-    const unsigned char *data;
-    ctn_step_t step = ctn_transfer_recv_next(op, &ring->in, &data);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
+    const ctn_p2p_ring_t *ring = ctn_op_state(op);
     size_t bytes = ctn_p2p_ring_bytes(ring, true);
     if (data != NULL) {
         ctn_exec_copy(op->exec, place_of(ring, true), data, bytes);
     }
     op->exec->tally.bytes += bytes;
-    catena_status_t status = ctn_transfer_recv_consumed(op, &ring->in);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    return CTN_STEP_NEXT;
 }
 
 const ctn_p2p_ring_algorithm_t ctn_p2p_allgather_ring = {
     CTN_P2P_RING_ALGORITHM("p2p/allgather/ring"),
     .begin = begin,
-    .send = send,
-    .receive = receive,
+    .next = next,
+    .take = take,
 };

@@ -37,62 +37,59 @@ static const unsigned char *own_fragment(const ctn_p2p_ring_t *ring,
            ctn_p2p_ring_offset(ring, incoming);
 }
 
-static ctn_step_t send(ctn_op_t *op)
+static bool next(const ctn_p2p_ring_t *ring, const unsigned char **data,
+                 uint64_t *at)
 {
-    ctn_p2p_ring_t *ring = ctn_op_state(op);
-    bool own = ring->sent.step == 0; /* it starts here: this member's data */
-    if (!own && ring->ready == NULL) {
-        return CTN_STEP_WAIT;
+    (void)at;
+    if (ring->sent.step == 0) { /* its block starts here */
+        *data = own_fragment(ring, false);
+        return true;
     }
-    catena_status_t status = ctn_transfer_put(
-        op, &ring->out, own ? own_fragment(ring, false) : ring->ready->data,
-        ctn_p2p_ring_bytes(ring, false), 0,
-        own ? &op->pending : &ring->ready->pending);
-    if (!own) {
-        ring->ready->pending--; /* see receive */
-        ring->ready = NULL;
-    }
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    *data = ring->ready != NULL ? ring->ready->data : NULL;
+    return ring->ready != NULL;
 }
 
-/** If the next fragment has arrived, reduce it with this member's data. */
-static ctn_step_t receive(ctn_op_t *op)
+/** Find memory for the fragment that has arrived, from which it is sent. WAIT:
+ * there is none; else NEXT or FAIL. */
+static ctn_step_t make_ready(ctn_op_t *op, ctn_p2p_ring_t *ring)
 {
-    ctn_p2p_ring_t *ring = ctn_op_state(op);
-    const unsigned char *data = NULL;
-    /* Whether its block belongs to this member: the result is complete. */
-    bool last = ring->received.step + 2 == ring->call.p2p->size;
-    if ((!last && ring->ready != NULL) ||
-        ctn_transfer_recv_next(op, &ring->in, &data) == CTN_STEP_WAIT) {
+    if (ring->ready != NULL) {
         return CTN_STEP_WAIT;
     }
-    catena_status_t status = CATENA_OK;
+    catena_status_t status = ctn_staging_get(op, &ring->ready);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    if (ring->ready == NULL) {
+        return CTN_STEP_WAIT;
+    }
+    ring->ready->pending++; /* in use until it has been sent */
+    return CTN_STEP_NEXT;
+}
+
+/** Reduce the fragment with this member's data. */
+static ctn_step_t take(ctn_op_t *op, const unsigned char *data)
+{
+    ctn_p2p_ring_t *ring = ctn_op_state(op);
     unsigned char *target = ring->call.basic->out;
-    if (last) {
-        target += ctn_p2p_ring_offset(ring, true);
+    if (ring->received.step + 2 == ring->call.p2p->size) {
+        target += ctn_p2p_ring_offset(ring, true); /* the result is complete */
     } else {
-        status = ctn_staging_get(op, &ring->ready);
-        if (status == CATENA_OK && ring->ready == NULL) {
-            return CTN_STEP_WAIT;
+        ctn_step_t step = make_ready(op, ring);
+        if (step != CTN_STEP_NEXT) {
+            return step;
         }
-        if (status == CATENA_OK) { /* in use until it has been sent */
-            ring->ready->pending++;
-            target = ring->ready->data;
-        }
+        target = ring->ready->data;
     }
-    if (status == CATENA_OK) {
-        status = ctn_p2p_reduce(op, data, own_fragment(ring, true), target,
-                                ctn_p2p_ring_bytes(ring, true));
-    }
-    if (status == CATENA_OK) {
-        status = ctn_transfer_recv_consumed(op, &ring->in);
-    }
+    catena_status_t status =
+        ctn_p2p_reduce(op, data, own_fragment(ring, true), target,
+                       ctn_p2p_ring_bytes(ring, true));
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 const ctn_p2p_ring_algorithm_t ctn_p2p_reduce_scatter_ring = {
     CTN_P2P_RING_ALGORITHM("p2p/reduce_scatter/ring"),
     .begin = begin,
-    .send = send,
-    .receive = receive,
+    .next = next,
+    .take = take,
 };

@@ -132,6 +132,56 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/* ---- fragments ---- */
+
+/** The fragment that was ready has been sent, or is not sent any more. */
+static void drop_ready(ctn_p2p_ring_t *ring)
+{
+    if (ring->ready != NULL) {
+        ring->ready->pending--;
+        ring->ready = NULL;
+    }
+}
+
+/** Send the next fragment. WAIT: there is none, it is not there yet, or it has
+ * no CTS. */
+static ctn_step_t send_fragment(ctn_op_t *op, ctn_p2p_ring_t *ring)
+{
+    const unsigned char *data;
+    uint64_t at = 0;
+    if (ended(ring, false) || !ctn_transfer_has_cts(op, &ring->out) ||
+        !algorithm_of(op)->next(ring, &data, &at)) {
+        return CTN_STEP_WAIT;
+    }
+    bool own = ring->sent.step == 0;
+    catena_status_t status = ctn_transfer_put(
+        op, &ring->out, data, ctn_p2p_ring_bytes(ring, false), at,
+        own || ring->ready == NULL ? &op->pending : &ring->ready->pending);
+    if (!own) {
+        drop_ready(ring);
+    }
+    advance(ring, false);
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+/** Receive the next fragment. WAIT: there is none, it has not arrived, or there
+ * is no memory for it. */
+static ctn_step_t receive_fragment(ctn_op_t *op, ctn_p2p_ring_t *ring)
+{
+    const unsigned char *data;
+    if (ended(ring, true) ||
+        ctn_transfer_recv_next(op, &ring->in, &data) == CTN_STEP_WAIT) {
+        return CTN_STEP_WAIT;
+    }
+    ctn_step_t step = algorithm_of(op)->take(op, data);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    catena_status_t status = ctn_transfer_recv_consumed(op, &ring->in);
+    advance(ring, true);
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
 /* ---- different lengths ---- */
 
 /** The count of steps in this member's slot; 0: none has arrived. */
@@ -198,10 +248,7 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, ctn_p2p_ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;
     const unsigned char *data;
-    if (ring->ready != NULL) {
-        ring->ready->pending--;
-        ring->ready = NULL;
-    }
+    drop_ready(ring);
     if (!ended(ring, true) &&
         ctn_transfer_recv_next(op, &ring->in, &data) == CTN_STEP_NEXT) {
         catena_status_t status = ctn_transfer_recv_consumed(op, &ring->in);
@@ -220,29 +267,17 @@ static ctn_step_t go_round_mismatch(ctn_op_t *op, ctn_p2p_ring_t *ring)
 static ctn_step_t go_round(ctn_op_t *op)
 {
     ctn_p2p_ring_t *ring = ctn_op_state(op);
-    const ctn_p2p_ring_algorithm_t *algorithm = algorithm_of(op);
     if (ring->call.status != CATENA_OK && ring->call.p2p->size > 1) {
         return go_round_mismatch(op, ring);
     }
-    bool more = !ended(ring, false) || !ended(ring, true);
-    for (int incoming = 0; incoming < 2; incoming++) {
-        if (ended(ring, incoming) ||
-            (!incoming && !ctn_transfer_has_cts(op, &ring->out))) {
-            continue;
-        }
-        ctn_step_t step =
-            incoming ? algorithm->receive(op) : algorithm->send(op);
-        if (step == CTN_STEP_NEXT) {
-            advance(ring, incoming);
-            return CTN_STEP_MOVED;
-        }
-        if (step != CTN_STEP_WAIT) {
-            return step;
-        }
+    if (ended(ring, false) && ended(ring, true)) {
+        return CTN_STEP_NEXT;
     }
-    return !more               ? CTN_STEP_NEXT
-           : differs(op, ring) ? CTN_STEP_MOVED
-                               : CTN_STEP_WAIT;
+    ctn_step_t step = send_fragment(op, ring);
+    if (step == CTN_STEP_WAIT) {
+        step = receive_fragment(op, ring);
+    }
+    return step == CTN_STEP_WAIT && differs(op, ring) ? CTN_STEP_MOVED : step;
 }
 
 void ctn_p2p_ring_finish(ctn_op_t *op)

@@ -50,12 +50,13 @@ typedef struct ctn_p2p_ring_algorithm {
     ctn_algorithm_t algorithm; /* first */
     /** Set the members of the state above, and the target in *params. */
     void (*begin)(ctn_op_t *op, ctn_transfer_params_t *params);
-    /** Send the next fragment, which has a CTS. WAIT: it is not there yet; else
-     * NEXT or FAIL. */
-    ctn_step_t (*send)(ctn_op_t *op);
-    /** Receive the next fragment. WAIT: it has not arrived, or there is no
-     * memory for it; else NEXT or FAIL. */
-    ctn_step_t (*receive)(ctn_op_t *op);
+    /** Find the next fragment to send. @return false: it is not there yet
+     * @param[in,out] at its offset in the receiver's target, at first 0 */
+    bool (*next)(const ctn_p2p_ring_t *ring, const unsigned char **data,
+                 uint64_t *at);
+    /** Take the next fragment, which has arrived at `data`, or in the target if
+     * that is NULL. WAIT: there is no memory for it; else NEXT or FAIL. */
+    ctn_step_t (*take)(ctn_op_t *op, const unsigned char *data);
 } ctn_p2p_ring_algorithm_t;
 
 /** The owner of a fragment's block.
