@@ -1,11 +1,8 @@
 /* P2P-10: reduce_scatter over messages, recursive halving. Thakur,
  * Rabenseifner, Gropp: Optimization of collective communication operations in
- * MPICH, IJHPCA 19 (1), 2005, section 3.3. Rounds run among 2^k units, k =
- * floor(log2 m). A *unit* is one member, or a pair of neighboring members;
- * there are pairs only if m is no power of two. The second member of a pair
- * first sends its vector to the first one, and receives its block from it in
- * the end. In round r two units, 2^r apart, each send the half of their blocks
- * that the other one keeps. Rounds: k, and two more if there are pairs.
+ * MPICH, IJHPCA 19 (1), 2005, section 3.3. Rounds run among 2^k units
+ * (rounds.h). In round r two units, 2^r apart, each send the half of their
+ * blocks that the other one keeps. Rounds: k, and two more if there are pairs.
  * Messages: one per member and round.
  *
  * If the vector is longer than a slot takes, each block is cut into slices. A
@@ -34,13 +31,10 @@ enum { VECTOR = 0, RESULT = 2, ROUND = 4 };
 /** State of the operation. */
 typedef struct reduce_scatter_halving {
     ctn_p2p_rounds_t base; /* first */
-    unsigned rounds;       /* there are 2^rounds units */
-    uint32_t paired;       /* the first `paired` units are pairs */
-    uint32_t unit;         /* that this member belongs to */
-    bool passive;          /* this member is the second of a pair */
-    size_t slice;          /* bytes of each block in a pass, at most */
-    uint32_t passes;       /* number of them */
-    uint32_t pass;         /* the current one */
+    ctn_p2p_units_t units;
+    size_t slice;    /* bytes of each block in a pass, at most */
+    uint32_t passes; /* number of them */
+    uint32_t pass;   /* the current one */
     /* The slices of unit u begin at start[reversed(u)] of `vector`. */
     size_t *start;         /* [2^rounds + 1] */
     unsigned char *vector; /* partial result; in the memory after `start` */
@@ -51,16 +45,10 @@ typedef struct reduce_scatter_halving {
 
 /* ---- members and units ---- */
 
-/** The first member of a unit. */
-static uint32_t first_of(const reduce_scatter_halving_t *halving, uint32_t unit)
-{
-    return unit < halving->paired ? 2 * unit : unit + halving->paired;
-}
-
 /** Number of members of a unit. */
 static uint32_t count_of(const reduce_scatter_halving_t *halving, uint32_t unit)
 {
-    return unit < halving->paired ? 2 : 1;
+    return unit < halving->units.paired ? 2 : 1;
 }
 
 /** The lowest `count` bits in reverse order. */
@@ -82,20 +70,6 @@ static size_t slice_of(const reduce_scatter_halving_t *halving, uint32_t member)
     return rest < halving->slice ? rest : halving->slice;
 }
 
-/** Find this member's unit. */
-static void pair_up(reduce_scatter_halving_t *halving)
-{
-    const ctn_p2p_t *p2p = halving->base.call.p2p;
-    halving->rounds = 0;
-    while (UINT64_C(2) << halving->rounds <= p2p->size) {
-        halving->rounds++;
-    }
-    halving->paired = p2p->size - (UINT32_C(1) << halving->rounds);
-    bool pair = p2p->me < 2 * halving->paired;
-    halving->unit = pair ? p2p->me / 2 : p2p->me - halving->paired;
-    halving->passive = pair && p2p->me % 2 == 1;
-}
-
 /** Set the bytes of a slice, and the number of passes: whole elements, such
  * that messages fit their slots unless a limit above prevents that. */
 static void cut(reduce_scatter_halving_t *halving)
@@ -110,7 +84,8 @@ static void cut(reduce_scatter_halving_t *halving)
     }
     size_t slice = longest;
     if (ctn_p2p_blocks_total(basic, p2p->size) > CTN_CHUNK_BYTES) {
-        uint32_t blocks = halving->paired > 0 ? p2p->size : (p2p->size + 1) / 2;
+        uint32_t blocks =
+            halving->units.paired > 0 ? p2p->size : (p2p->size + 1) / 2;
         slice = CTN_CHUNK_BYTES / blocks;
         slice = slice < LEAST_SLICE ? LEAST_SLICE : slice;
         slice = slice < longest / MOST_PASSES + 1 ? longest / MOST_PASSES + 1
@@ -126,14 +101,14 @@ static void cut(reduce_scatter_halving_t *halving)
 static size_t lay_out(reduce_scatter_halving_t *halving)
 {
     size_t at = 0;
-    for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
-        uint32_t unit = reversed(p, halving->rounds);
-        uint32_t member = first_of(halving, unit);
+    for (uint32_t p = 0; p < UINT32_C(1) << halving->units.rounds; p++) {
+        uint32_t unit = reversed(p, halving->units.rounds);
+        uint32_t member = ctn_p2p_unit_member(&halving->units, unit);
         halving->start[p] = at;
         at += slice_of(halving, member);
         at += count_of(halving, unit) == 2 ? slice_of(halving, member + 1) : 0;
     }
-    halving->start[UINT32_C(1) << halving->rounds] = at;
+    halving->start[UINT32_C(1) << halving->units.rounds] = at;
     return at;
 }
 
@@ -143,16 +118,16 @@ static size_t lay_out(reduce_scatter_halving_t *halving)
 static void *find_spare(const ctn_op_t *op,
                         const reduce_scatter_halving_t *halving)
 {
-    return halving->paired == 0
+    return halving->units.paired == 0
                ? ctn_op_eager(op, VECTOR, ROUND, halving->memory_bytes)
-               : ctn_op_eager(op, ROUND + 2 * halving->rounds, 2,
+               : ctn_op_eager(op, ROUND + 2 * halving->units.rounds, 2,
                               halving->memory_bytes);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
 {
     reduce_scatter_halving_t *halving = ctn_op_state(op);
-    pair_up(halving);
+    halving->units = ctn_p2p_units_of(halving->base.call.p2p);
     cut(halving);
     ctn_p2p_begin_blocks(op, CTN_P2P_REDUCE_SCATTER, halving->passes);
     halving->pass = 0;
@@ -161,7 +136,7 @@ static ctn_step_t begin(ctn_op_t *op)
         vector += slice_of(halving, i);
     }
     size_t table =
-        (((size_t)1 << halving->rounds) + 1) * sizeof(*halving->start);
+        (((size_t)1 << halving->units.rounds) + 1) * sizeof(*halving->start);
     table = (table + 63) & ~(size_t)63;
     halving->memory_bytes = table + vector;
     halving->start = ctn_scratch_alloc(op->exec, halving->memory_bytes);
@@ -187,10 +162,10 @@ static ctn_step_t pack(ctn_op_t *op)
     size_t from = halving->pass * halving->slice;
     (void)lay_out(halving);
     ctn_p2p_begin_pass(op, halving->pass);
-    for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
+    for (uint32_t p = 0; p < UINT32_C(1) << halving->units.rounds; p++) {
         unsigned char *at = halving->vector + halving->start[p];
-        uint32_t unit = reversed(p, halving->rounds);
-        uint32_t member = first_of(halving, unit);
+        uint32_t unit = reversed(p, halving->units.rounds);
+        uint32_t member = ctn_p2p_unit_member(&halving->units, unit);
         for (uint32_t n = count_of(halving, unit); n > 0; n--, member++) {
             size_t bytes = slice_of(halving, member);
             ctn_p2p_copy(op, at, in + basic->at[member] + from, bytes);
@@ -198,7 +173,7 @@ static ctn_step_t pack(ctn_op_t *op)
         }
     }
     halving->low = 0;
-    halving->high = UINT32_C(1) << halving->rounds;
+    halving->high = UINT32_C(1) << halving->units.rounds;
     ctn_p2p_rounds_begin(op);
     return CTN_STEP_NEXT;
 }
@@ -224,11 +199,11 @@ static void reduce(reduce_scatter_halving_t *halving, uint32_t member,
 static void give_vector(reduce_scatter_halving_t *halving)
 {
     uint32_t me = halving->base.call.p2p->me;
-    if (halving->passive) {
+    if (halving->units.passive) {
         ctn_p2p_round_send(&halving->base, me - 1, VECTOR + halving->pass % 2,
                            halving->vector,
                            bytes_between(halving, 0, halving->high));
-    } else if (halving->unit < halving->paired) {
+    } else if (halving->units.in_pair) {
         reduce(halving, me + 1, VECTOR);
     }
 }
@@ -237,8 +212,10 @@ static void give_vector(reduce_scatter_halving_t *halving)
 static void exchange(reduce_scatter_halving_t *halving, unsigned r)
 {
     uint32_t bit = UINT32_C(1) << r;
-    uint32_t partner = first_of(halving, halving->unit ^ bit);
-    bool upper = (halving->unit & bit) != 0; /* this member keeps that half */
+    uint32_t partner =
+        ctn_p2p_unit_member(&halving->units, halving->units.unit ^ bit);
+    bool upper =
+        (halving->units.unit & bit) != 0; /* this member keeps that half */
     uint32_t middle = halving->low + (halving->high - halving->low) / 2;
     uint32_t low = upper ? halving->low : middle;
     uint32_t high = upper ? middle : halving->high;
@@ -259,7 +236,7 @@ static void hand_over(ctn_op_t *op)
     unsigned char *out = halving->base.call.basic->out;
     size_t bytes = slice_of(halving, me);
     out += halving->pass * halving->slice;
-    if (halving->passive) {
+    if (halving->units.passive) {
         ctn_p2p_round_receive(&halving->base, me - 1,
                               RESULT + halving->pass % 2, bytes);
         ctn_p2p_round_copy(&halving->base, out, bytes);
@@ -267,7 +244,7 @@ static void hand_over(ctn_op_t *op)
     }
     const unsigned char *own = halving->vector + halving->start[halving->low];
     ctn_p2p_copy(op, out, own, bytes);
-    if (halving->unit < halving->paired) {
+    if (halving->units.in_pair) {
         ctn_p2p_round_send(&halving->base, me + 1, RESULT + halving->pass % 2,
                            own + bytes, slice_of(halving, me + 1));
     }
@@ -278,12 +255,12 @@ static bool set_round(ctn_op_t *op, unsigned index)
     reduce_scatter_halving_t *halving = ctn_op_state(op);
     if (index == 0) {
         give_vector(halving);
-    } else if (index == halving->rounds + 1) {
+    } else if (index == halving->units.rounds + 1) {
         hand_over(op);
-    } else if (index <= halving->rounds && !halving->passive) {
+    } else if (index <= halving->units.rounds && !halving->units.passive) {
         exchange(halving, index - 1);
     }
-    return index <= halving->rounds + 1;
+    return index <= halving->units.rounds + 1;
 }
 
 /* Index in `phases`. */

@@ -73,6 +73,37 @@ extern const ctn_p2p_schedule_t ctn_p2p_up_and_down; /* allreduce, barrier */
 extern const ctn_p2p_schedule_t ctn_p2p_bruck;
 extern const ctn_p2p_schedule_t ctn_p2p_recursive_halving;
 
+/* Units: algorithms of which each round halves or doubles something run among
+ * 2^k units, k = floor(log2 m). A unit is one member, or a pair of neighboring
+ * members; there are pairs only if m is no power of two. The second member of a
+ * pair is passive: it first sends its data to the first one, and receives its
+ * result from it in the end. Units have the order of their members, so
+ * operations need not commute. */
+typedef struct ctn_p2p_units {
+    unsigned rounds; /* k */
+    uint32_t paired; /* the first `paired` units are pairs */
+    uint32_t unit;   /* that this member belongs to */
+    bool in_pair;    /* it is a pair */
+    bool passive;    /* this member is the second of a pair */
+} ctn_p2p_units_t;
+
+static inline ctn_p2p_units_t ctn_p2p_units_of(const ctn_p2p_t *p2p)
+{
+    ctn_p2p_units_t units = {.rounds = 31 - (unsigned)__builtin_clz(p2p->size)};
+    units.paired = p2p->size - (UINT32_C(1) << units.rounds);
+    units.in_pair = p2p->me < 2 * units.paired;
+    units.unit = units.in_pair ? p2p->me / 2 : p2p->me - units.paired;
+    units.passive = units.in_pair && p2p->me % 2 == 1;
+    return units;
+}
+
+/** The first member of a unit. */
+static inline uint32_t ctn_p2p_unit_member(const ctn_p2p_units_t *units,
+                                           uint32_t unit)
+{
+    return unit < units->paired ? 2 * unit : unit + units->paired;
+}
+
 /* What a round does. */
 
 /** It sends `bytes` of user data, even if they are invalid on this member. */
