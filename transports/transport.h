@@ -22,7 +22,7 @@
  * announces data or an event; ranks wait for flags in their own arena or in
  * memory of their node.
  *
- * Order of put_signal and signal:
+ * Order of put_signal, with or without data:
  * - When a flag is visible, so are the data that were sent with it.
  * - The flags that a process sends over one endpoint become visible in the
  *   order of the calls, at the same or different addresses. So when a flag is
@@ -30,8 +30,7 @@
  *
  * Nothing else is ordered. Data may be visible long before their flag, and
  * before the flags of earlier calls. Flags of two processes, or over two
- * endpoints, arrive in any order. Data of `put` are certain to be visible only
- * after a flush that began later. Algorithms rely on the two rules above; the
+ * endpoints, arrive in any order. Algorithms rely on the two rules above; the
  * simulator can break each of them on purpose (catena/sim.h).
  *
  * Only sleep, connect (while its peer starts) and destroy may block. The
@@ -57,10 +56,9 @@ typedef enum ctn_work {
 
 /** Capabilities of a transport, a mask. */
 enum {
-    CTN_CAP_LOADSTORE = 1u << 0, /* peers' memory is mapped here */
-    CTN_CAP_RDMA = 1u << 1,      /* puts need no progress at the target */
-    CTN_CAP_SLEEP = 1u << 2,     /* sleep() wakes on network traffic */
-    CTN_CAP_VIRTUAL = 1u << 3    /* time is virtual */
+    CTN_CAP_RDMA = 1u << 0,   /* puts need no progress at the target */
+    CTN_CAP_SLEEP = 1u << 1,  /* sleep() wakes on network traffic */
+    CTN_CAP_VIRTUAL = 1u << 2 /* time is virtual */
 };
 
 /** The process that a transport is created for. */
@@ -87,8 +85,6 @@ typedef void (*ctn_receive_handler_t)(void *context, const void *data,
 /** The table of functions of a transport. For those that may be NULL the
  * comment says what NULL means; only ucx has create and ep_address. */
 typedef struct ctn_transport_ops {
-    const char *name; /* "shm", "ucx" or "sim" */
-
     catena_status_t (*create)(const ctn_transport_params_t *params,
                               ctn_transport_t **transport);
     /** Tell the peers that this process leaves, close all endpoints, and free
@@ -105,22 +101,17 @@ typedef struct ctn_transport_ops {
     catena_status_t (*connect)(ctn_transport_t *transport, uint64_t process,
                                ctn_endpoint_t **endpoint);
 
-    /* The four functions that move data. If the source (of get: the target) is
-     * still in use on return, they increment `pending`, and a later progress
-     * decrements it when the source is free. */
-    catena_status_t (*put)(ctn_endpoint_t *endpoint, const void *source,
-                           size_t bytes, uint64_t offset, uint64_t *pending);
+    /* The two functions that move data (NULL: all endpoints have an arena). If
+     * the source (of get: the target) is still in use on return, they increment
+     * `pending`, and a later progress decrements it when the source is free. */
     catena_status_t (*get)(ctn_endpoint_t *endpoint, void *target, size_t bytes,
                            uint64_t offset, uint64_t *pending);
-    /** Put data, and then store `value` to their flag. `pending` is not used
-     * for up to CTN_INJECT_BYTES. */
+    /** Put data, if there are any, and then store `value` to their flag.
+     * `pending` is not used for up to CTN_INJECT_BYTES. */
     catena_status_t (*put_signal)(ctn_endpoint_t *endpoint, const void *source,
                                   size_t bytes, uint64_t offset,
                                   uint64_t word_offset, uint64_t value,
                                   uint64_t *pending);
-    /** Store `value` to a flag. */
-    catena_status_t (*signal)(ctn_endpoint_t *endpoint, uint64_t word_offset,
-                              uint64_t value);
 
     /** Post a receive for the put_signal of `bytes` that will store `value` to
      * `word` of this process: a later progress passes its data to `handler`
@@ -135,11 +126,11 @@ typedef struct ctn_transport_ops {
 
     /** Start a flush, which is complete when all earlier puts are visible at
      * their targets. Unless that is so on return, `pending` is incremented, and
-     * a later progress decrements it. */
+     * a later progress decrements it. NULL: they always are. */
     catena_status_t (*flush)(ctn_transport_t *transport, uint64_t *pending);
 
-    /** Progress the transport. @return > 0: there were events, 0: none, < 0: a
-     * status */
+    /** Progress the transport (NULL: no progress is needed). @return > 0: there
+     * were events, 0: none, < 0: a status */
     int (*progress)(ctn_transport_t *transport);
 
     /** The address in this process of `offset` of an on-node peer (NULL: only
@@ -216,7 +207,7 @@ static inline catena_status_t ctn_put_signal(ctn_endpoint_t *endpoint,
                                                 word_offset, value, pending);
 }
 
-/** signal of the endpoint's transport. */
+/** Store `value` to a flag. */
 static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
                                          uint64_t word_offset, uint64_t value)
 {
@@ -226,7 +217,17 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
         endpoint->transport->stored = true;
         return CATENA_OK;
     }
-    return endpoint->transport->ops->signal(endpoint, word_offset, value);
+    return endpoint->transport->ops->put_signal(endpoint, NULL, 0, 0,
+                                                word_offset, value, NULL);
+}
+
+/** flush of a transport; NULL: there is none. */
+static inline catena_status_t ctn_flush(ctn_transport_t *transport,
+                                        uint64_t *pending)
+{
+    return transport != NULL && transport->ops->flush != NULL
+               ? transport->ops->flush(transport, pending)
+               : CATENA_OK;
 }
 
 /** Post a receive for the put_signal that stores `value` to `word`, see

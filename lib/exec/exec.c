@@ -264,7 +264,7 @@ catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport)
     ctn_backoff_t backoff = {0};
     catena_status_t status = exec->status;
     if (status == CATENA_OK) {
-        status = transport->ops->flush(transport, &pending);
+        status = ctn_flush(transport, &pending);
     }
     while (status == CATENA_OK && pending != 0) {
         if (!ctn_exec_poll(exec)) {

@@ -39,8 +39,5 @@ catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
 
 catena_status_t ctn_op_flush(ctn_op_t *op)
 {
-    ctn_transport_t *network = op->exec->network;
-    return network != NULL && network->ops->flush != NULL
-               ? network->ops->flush(network, &op->pending)
-               : CATENA_OK;
+    return ctn_flush(op->exec->network, &op->pending);
 }

@@ -251,9 +251,9 @@ static ctn_step_t flush(ctn_op_t *op)
     ctn_transport_t *network = op->exec->network;
     bool words = teardown->flush_words || op->exec->needs_flush;
     catena_status_t status = CATENA_OK;
-    (void)local->ops->flush(local, &op->pending);
-    if (words && network != NULL && network != local) {
-        status = network->ops->flush(network, &op->pending);
+    (void)ctn_flush(local, &op->pending);
+    if (words && network != local) {
+        status = ctn_flush(network, &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }

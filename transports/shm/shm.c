@@ -25,49 +25,6 @@ static catena_status_t shm_connect(ctn_transport_t *transport, uint64_t process,
     return CATENA_ERR_ARG;
 }
 
-static catena_status_t shm_put(ctn_endpoint_t *endpoint, const void *source,
-                               size_t bytes, uint64_t offset, uint64_t *pending)
-{
-    (void)pending;
-    memcpy(endpoint->arena + offset, source, bytes);
-    return CATENA_OK;
-}
-
-static catena_status_t shm_get(ctn_endpoint_t *endpoint, void *target,
-                               size_t bytes, uint64_t offset, uint64_t *pending)
-{
-    (void)pending;
-    memcpy(target, endpoint->arena + offset, bytes);
-    return CATENA_OK;
-}
-
-static catena_status_t shm_put_signal(ctn_endpoint_t *endpoint,
-                                      const void *source, size_t bytes,
-                                      uint64_t offset, uint64_t word_offset,
-                                      uint64_t value, uint64_t *pending)
-{
-    return ctn_put_signal(endpoint, source, bytes, offset, word_offset, value,
-                          pending);
-}
-
-static catena_status_t shm_signal(ctn_endpoint_t *endpoint,
-                                  uint64_t word_offset, uint64_t value)
-{
-    return ctn_signal(endpoint, word_offset, value);
-}
-
-static catena_status_t shm_flush(ctn_transport_t *transport, uint64_t *pending)
-{
-    (void)transport, (void)pending; /* a store needs no completion */
-    return CATENA_OK;
-}
-
-static int shm_progress(ctn_transport_t *transport)
-{
-    (void)transport;
-    return 0;
-}
-
 /** Sleep. Only the descriptor wakes it, since flags on the node are stores. */
 static bool shm_sleep(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 {
@@ -89,15 +46,8 @@ static const char *shm_describe(ctn_transport_t *transport)
 }
 
 const ctn_transport_ops_t ctn_shm_ops = {
-    .name = "shm",
     .destroy = shm_destroy,
     .connect = shm_connect,
-    .put = shm_put,
-    .get = shm_get,
-    .put_signal = shm_put_signal,
-    .signal = shm_signal,
-    .flush = shm_flush,
-    .progress = shm_progress,
     .sleep = shm_sleep,
     .describe = shm_describe,
 };
@@ -111,7 +61,7 @@ ctn_transport_t *ctn_shm_create(size_t count, const uint32_t *processes,
         return NULL;
     }
     shm->base.ops = &ctn_shm_ops;
-    shm->base.caps = CTN_CAP_LOADSTORE | CTN_CAP_RDMA;
+    shm->base.caps = CTN_CAP_RDMA;
     shm->count = count;
     for (size_t i = 0; i < count; i++) {
         shm->endpoint[i].transport = &shm->base;

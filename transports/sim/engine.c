@@ -316,7 +316,7 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
         sim_arrive(sim, event); /* it may continue as TAKEN */
         return;
     case SIM_TAKEN:
-        sim_taken(sim, event);
+        sim_delivered(sim, &sim->rank[event->source]);
         break;
     case SIM_SENT:
         sim_sent(sim, event);

@@ -201,6 +201,13 @@ struct ctn_sim {
     uint32_t flushing; /* flushes under way */
 };
 
+/** The rank that a transport belongs to. */
+static inline ctn_sim_rank_t *sim_rank_of(ctn_transport_t *transport)
+{
+    return (ctn_sim_rank_t *)(void *)((unsigned char *)transport -
+                                      offsetof(ctn_sim_rank_t, base));
+}
+
 /* engine.c */
 /** An event of that kind, to be filled in and pushed. */
 sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target);
@@ -260,10 +267,9 @@ uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
                         double ps);
 /** Send a message; source, target and data are filled in. */
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
-/** Handle the events HEAD, ARRIVE, TAKEN and SENT. */
+/** Handle the events HEAD, ARRIVE and SENT. */
 void sim_head(ctn_sim_t *sim, sim_event_t *message);
 void sim_arrive(ctn_sim_t *sim, sim_event_t *message);
-void sim_taken(ctn_sim_t *sim, sim_event_t *message);
 void sim_sent(ctn_sim_t *sim, sim_event_t *event);
 /** A message or store of the rank is complete. */
 void sim_delivered(ctn_sim_t *sim, ctn_sim_rank_t *source);
@@ -278,10 +284,10 @@ void sim_write(sim_event_t *message);
 
 /* posted.c */
 /** See post_receive and cancel_receive of ctn_transport_ops_t. */
-bool sim_post_receive(ctn_sim_rank_t *rank, const uint64_t *word,
+bool sim_post_receive(ctn_transport_t *transport, const uint64_t *word,
                       uint64_t value, size_t bytes,
                       ctn_receive_handler_t handler, void *context);
-void sim_cancel_receive(ctn_sim_rank_t *rank, const uint64_t *word);
+void sim_cancel_receive(ctn_transport_t *transport, const uint64_t *word);
 /** True: the message waits until its target makes progress. */
 bool sim_defer(ctn_sim_t *sim, ctn_sim_rank_t *target, sim_event_t *message);
 /** From within a fiber: take the messages that wait. True: there were some. */

@@ -283,11 +283,6 @@ void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
     }
 }
 
-void sim_taken(ctn_sim_t *sim, sim_event_t *message)
-{
-    sim_delivered(sim, &sim->rank[message->source]);
-}
-
 void sim_sent(ctn_sim_t *sim, sim_event_t *event)
 {
     ctn_sim_rank_t *rank = &sim->rank[event->target];

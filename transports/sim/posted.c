@@ -27,10 +27,11 @@ static sim_posted_t *posted_at(const ctn_sim_rank_t *rank, const uint64_t *word)
 
 _Static_assert(POSTED == 1 << (64 - 60), "a word's hash has 4 bits");
 
-bool sim_post_receive(ctn_sim_rank_t *rank, const uint64_t *word,
+bool sim_post_receive(ctn_transport_t *transport, const uint64_t *word,
                       uint64_t value, size_t bytes,
                       ctn_receive_handler_t handler, void *context)
 {
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
     if (!rank->sim->params.reorder || ctn_random(&rank->random) % 4 == 0) {
         return false;
     }
@@ -45,8 +46,9 @@ bool sim_post_receive(ctn_sim_rank_t *rank, const uint64_t *word,
     return true;
 }
 
-void sim_cancel_receive(ctn_sim_rank_t *rank, const uint64_t *word)
+void sim_cancel_receive(ctn_transport_t *transport, const uint64_t *word)
 {
+    const ctn_sim_rank_t *rank = sim_rank_of(transport);
     if (rank->posted != NULL && posted_at(rank, word)->word == word) {
         posted_at(rank, word)->word = NULL;
     }
@@ -83,7 +85,7 @@ static void deliver(ctn_sim_rank_t *rank, sim_event_t *message)
         sim_write(message);
         return;
     }
-    sim_cancel_receive(rank, posted.word);
+    sim_cancel_receive(&rank->base, posted.word);
     const void *data = sim_data(message);
     if (posted.bytes == message->bytes && data != NULL) {
         posted.handler(posted.context, data, message->bytes);

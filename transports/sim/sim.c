@@ -19,12 +19,6 @@ enum {
 
 /* ---- the operations of a rank ---- */
 
-static ctn_sim_rank_t *rank_of(ctn_transport_t *transport)
-{
-    return (ctn_sim_rank_t *)(void *)((unsigned char *)transport -
-                                      offsetof(ctn_sim_rank_t, base));
-}
-
 /** The rank that an endpoint leads to. The rank that uses the endpoint is
  * always the running one. */
 static ctn_sim_rank_t *target_of(ctn_endpoint_t *endpoint)
@@ -36,7 +30,7 @@ static ctn_sim_rank_t *target_of(ctn_endpoint_t *endpoint)
 static catena_status_t connect_rank(ctn_transport_t *transport,
                                     uint64_t process, ctn_endpoint_t **endpoint)
 {
-    ctn_sim_t *sim = rank_of(transport)->sim;
+    ctn_sim_t *sim = sim_rank_of(transport)->sim;
     if (process >= sim->ranks) {
         return CATENA_ERR_ARG;
     }
@@ -44,16 +38,16 @@ static catena_status_t connect_rank(ctn_transport_t *transport,
     return CATENA_OK;
 }
 
-/** Send data, a flag, or both. */
-static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
-                     uint64_t offset, uint64_t *word, uint64_t value,
-                     uint64_t *pending)
+static catena_status_t put_signal(ctn_endpoint_t *endpoint, const void *source,
+                                  size_t bytes, uint64_t offset,
+                                  uint64_t word_offset, uint64_t value,
+                                  uint64_t *pending)
 {
     ctn_sim_rank_t *target = target_of(endpoint);
     ctn_sim_t *sim = target->sim;
     ctn_sim_rank_t *rank = sim->running;
     if (rank->status != CATENA_OK) {
-        return; /* messages of a failed rank are dropped */
+        return CATENA_OK; /* messages of a failed rank are dropped */
     }
     bool same_node = target->node == rank->node;
     if (same_node && bytes > 0) {
@@ -62,50 +56,21 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     sim_event_t *event =
         sim_event(sim, same_node ? SIM_STORE : SIM_HEAD, target->rank);
     event->source = rank->rank;
-    event->word = word;
+    event->word = (uint64_t *)(void *)(target->arena + word_offset);
     event->value = value;
     event->bytes = bytes;
     event->pending = pending;
     event->to = target->arena + offset;
-    event->from = data;
-    if (!same_node) {
+    event->from = source;
+    if (same_node) {
+        rank->clock += sim_jitter(rank, sim->params.node_overhead_s * 1e12);
+        sim_take_data(sim, event);
+        sim_hold(sim, event); /* the copy is complete: the source is free */
+        sim_store(rank, event);
+    } else {
         sim_send(rank, event);
-        sim_stop(rank);
-        return;
     }
-    rank->clock += sim_jitter(rank, sim->params.node_overhead_s * 1e12);
-    sim_take_data(sim, event);
-    sim_hold(sim, event); /* the copy is complete: the source is free */
-    sim_store(rank, event);
     sim_stop(rank);
-}
-
-static catena_status_t put(ctn_endpoint_t *endpoint, const void *source,
-                           size_t bytes, uint64_t offset, uint64_t *pending)
-{
-    dispatch(endpoint, source, bytes, offset, NULL, 0, pending);
-    return CATENA_OK;
-}
-
-static uint64_t *word_at(ctn_endpoint_t *endpoint, uint64_t offset)
-{
-    return (uint64_t *)(void *)(target_of(endpoint)->arena + offset);
-}
-
-static catena_status_t put_signal(ctn_endpoint_t *endpoint, const void *source,
-                                  size_t bytes, uint64_t offset,
-                                  uint64_t word_offset, uint64_t value,
-                                  uint64_t *pending)
-{
-    dispatch(endpoint, source, bytes, offset, word_at(endpoint, word_offset),
-             value, pending);
-    return CATENA_OK;
-}
-
-static catena_status_t signal(ctn_endpoint_t *endpoint, uint64_t word_offset,
-                              uint64_t value)
-{
-    dispatch(endpoint, NULL, 0, 0, word_at(endpoint, word_offset), value, NULL);
     return CATENA_OK;
 }
 
@@ -138,7 +103,7 @@ static catena_status_t get(ctn_endpoint_t *endpoint, void *target, size_t bytes,
 
 static catena_status_t flush(ctn_transport_t *transport, uint64_t *pending)
 {
-    ctn_sim_rank_t *rank = rank_of(transport);
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
     if (rank->sim->in_flight[rank->rank] == 0 || rank->status != CATENA_OK) {
         return CATENA_OK;
     }
@@ -155,22 +120,9 @@ static catena_status_t flush(ctn_transport_t *transport, uint64_t *pending)
 
 static int progress(ctn_transport_t *transport)
 {
-    ctn_sim_rank_t *rank = rank_of(transport);
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
     bool any = sim_deliver(rank);
     return rank->status != CATENA_OK ? rank->status : any;
-}
-
-static bool post_receive(ctn_transport_t *transport, const uint64_t *word,
-                         uint64_t value, size_t bytes,
-                         ctn_receive_handler_t handler, void *context)
-{
-    return sim_post_receive(rank_of(transport), word, value, bytes, handler,
-                            context);
-}
-
-static void cancel_receive(ctn_transport_t *transport, const uint64_t *word)
-{
-    sim_cancel_receive(rank_of(transport), word);
 }
 
 static void *pointer(ctn_endpoint_t *endpoint, uint64_t offset)
@@ -182,7 +134,7 @@ static void *pointer(ctn_endpoint_t *endpoint, uint64_t offset)
 
 static void post(ctn_transport_t *transport, uint64_t *word, uint64_t value)
 {
-    ctn_sim_rank_t *rank = rank_of(transport);
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
     sim_event_t *event = sim_event(rank->sim, SIM_STORE, rank->rank);
     event->source = rank->rank;
     event->to_node = true;
@@ -194,7 +146,7 @@ static void post(ctn_transport_t *transport, uint64_t *word, uint64_t value)
 
 static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 {
-    ctn_sim_rank_t *rank = rank_of(transport);
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
     (void)fd; /* simulated ranks have no doorbells */
     if (!rank->notified && rank->status == CATENA_OK) {
         rank->sleeps++;
@@ -214,7 +166,7 @@ static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
  * advance. */
 static uint64_t now(ctn_transport_t *transport)
 {
-    ctn_sim_rank_t *rank = rank_of(transport);
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
     rank->clock += PS;
     sim_stay_close(rank);
     return rank->clock / PS;
@@ -222,18 +174,18 @@ static uint64_t now(ctn_transport_t *transport)
 
 static void charge(ctn_transport_t *transport, ctn_work_t work, size_t n)
 {
-    sim_work(rank_of(transport), work, n);
+    sim_work(sim_rank_of(transport), work, n);
 }
 
 static void **common(ctn_transport_t *transport, uint32_t members)
 {
-    ctn_sim_t *sim = rank_of(transport)->sim;
+    ctn_sim_t *sim = sim_rank_of(transport)->sim;
     return members == sim->ranks ? &sim->common : NULL;
 }
 
 static void fail(ctn_transport_t *transport, catena_status_t status)
 {
-    ctn_sim_rank_t *rank = rank_of(transport);
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
     if (rank->status == CATENA_OK) { /* else all ranks learn of it already */
         sim_abandon(rank, status);
     }
@@ -241,7 +193,7 @@ static void fail(ctn_transport_t *transport, catena_status_t status)
 
 static const char *describe(ctn_transport_t *transport)
 {
-    return rank_of(transport)->sim->text;
+    return sim_rank_of(transport)->sim->text;
 }
 
 static void destroy(ctn_transport_t *transport)
@@ -250,15 +202,12 @@ static void destroy(ctn_transport_t *transport)
 }
 
 static const ctn_transport_ops_t operations = {
-    .name = "sim",
     .destroy = destroy,
     .connect = connect_rank,
-    .put = put,
     .get = get,
     .put_signal = put_signal,
-    .signal = signal,
-    .post_receive = post_receive,
-    .cancel_receive = cancel_receive,
+    .post_receive = sim_post_receive,
+    .cancel_receive = sim_cancel_receive,
     .flush = flush,
     .progress = progress,
     .pointer = pointer,

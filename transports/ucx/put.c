@@ -157,17 +157,6 @@ static catena_status_t signal_rma(ctn_ucx_endpoint_t *endpoint,
     return ctn_ucx_op_started(op, request, NULL);
 }
 
-catena_status_t ctn_ucx_put(ctn_endpoint_t *base, const void *source,
-                            size_t bytes, uint64_t offset, uint64_t *pending)
-{
-    ctn_ucx_endpoint_t *endpoint = (ctn_ucx_endpoint_t *)base;
-    if (endpoint->failed)
-        return CATENA_ERR_PEER;
-    if (bytes == 0)
-        return CATENA_OK;
-    return put_rma(endpoint, source, bytes, offset, pending);
-}
-
 catena_status_t ctn_ucx_get(ctn_endpoint_t *base, void *target, size_t bytes,
                             uint64_t offset, uint64_t *pending)
 {
@@ -215,10 +204,4 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
     return bytes <= CTN_UCX_MESSAGE_BYTES
                ? put_am(endpoint, source, bytes, &header, pending)
                : put_fragments(endpoint, source, bytes, &header, pending);
-}
-
-catena_status_t ctn_ucx_signal(ctn_endpoint_t *base, uint64_t word_offset,
-                               uint64_t value)
-{
-    return ctn_ucx_put_signal(base, NULL, 0, 0, word_offset, value, NULL);
 }

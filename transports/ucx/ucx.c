@@ -409,15 +409,12 @@ static const char *ucx_describe(ctn_transport_t *base)
 }
 
 const ctn_transport_ops_t ctn_ucx_ops = {
-    .name = "ucx",
     .create = ucx_create,
     .destroy = ucx_destroy,
     .ep_address = ucx_ep_address,
     .connect = ctn_ucx_connect,
-    .put = ctn_ucx_put,
     .get = ctn_ucx_get,
     .put_signal = ctn_ucx_put_signal,
-    .signal = ctn_ucx_signal,
     .post_receive = ctn_ucx_post_receive,
     .cancel_receive = ctn_ucx_cancel_receive,
     .flush = ctn_ucx_flush,

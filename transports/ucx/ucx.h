@@ -200,16 +200,12 @@ void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status);
 
 /* put.c */
 
-catena_status_t ctn_ucx_put(ctn_endpoint_t *endpoint, const void *source,
-                            size_t bytes, uint64_t offset, uint64_t *pending);
 catena_status_t ctn_ucx_get(ctn_endpoint_t *endpoint, void *target,
                             size_t bytes, uint64_t offset, uint64_t *pending);
 catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *endpoint, const void *source,
                                    size_t bytes, uint64_t offset,
                                    uint64_t word_offset, uint64_t value,
                                    uint64_t *pending);
-catena_status_t ctn_ucx_signal(ctn_endpoint_t *endpoint, uint64_t word_offset,
-                               uint64_t value);
 /** Send one active message. The header is free on return. `pending` NULL: the
  * data are copied, so they are free on return, too. */
 catena_status_t ctn_ucx_send(ctn_ucx_endpoint_t *endpoint, unsigned id,

@@ -72,13 +72,13 @@ static void body_given_up(rank_t *r)
     uint64_t sent = 0;
     uint64_t flushed = 0;
 
-    NEED(ops->signal(peer, BACK, 1) == CATENA_OK);
+    NEED(ctn_signal(peer, BACK, 1) == CATENA_OK);
     wait_word(r, BACK, 1);
     meet(r);
     if (r->rank == 1) {
         usleep(100000);
         wait_word(r, WORD, 2);
-        NEED(ops->signal(peer, WORD, 3) == CATENA_OK);
+        NEED(ctn_signal(peer, WORD, 3) == CATENA_OK);
         meet(r);
         return;
     }
@@ -89,7 +89,7 @@ static void body_given_up(rank_t *r)
     uint64_t before = sent;
     ops->abandon(r->transport, CATENA_ERR_PEER);
     NEED(ops->progress(r->transport) == CATENA_ERR_PEER);
-    NEED(ops->signal(peer, WORD, 2) ==
+    NEED(ctn_signal(peer, WORD, 2) ==
          CATENA_OK); /* as an abort flag would be */
     while (word(r, WORD) != 3) {
         (void)ops->progress(r->transport);

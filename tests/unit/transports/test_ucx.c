@@ -41,21 +41,21 @@ static void body_sizes(rank_t *r)
         wait_pending(r, &pending);
 
         /* The neighbor has read its data before the next put. */
-        NEED(ops->signal(back, 128, i + 1) == CATENA_OK);
+        NEED(ctn_signal(back, 128, i + 1) == CATENA_OK);
         wait_word(r, 128, i + 1);
         fill(r->arena + FROM, bytes, seed + 50);
-        NEED(ops->put(right, r->arena + FROM, bytes, 4096, &pending) ==
-             CATENA_OK);
+        NEED(ops->put_signal(right, r->arena + FROM, bytes, 4096, 72, i + 1,
+                             &pending) == CATENA_OK);
         wait_pending(r, &pending);
         NEED(ops->flush(r->transport, &pending) == CATENA_OK);
         wait_pending(r, &pending);
         NEED(ops->get(right, got, bytes, 4096, &pending) == CATENA_OK);
         wait_pending(r, &pending);
         NEED(filled(got, bytes, seed + 50));
-        NEED(ops->signal(right, 192, i + 1) == CATENA_OK);
+        NEED(ctn_signal(right, 192, i + 1) == CATENA_OK);
         wait_word(r, 192, i + 1);
         NEED(filled(r->arena + 4096, bytes, left_seed + 50));
-        NEED(ops->signal(back, 256, i + 1) == CATENA_OK);
+        NEED(ctn_signal(back, 256, i + 1) == CATENA_OK);
         wait_word(r, 256, i + 1);
     }
     free(got);
@@ -178,14 +178,14 @@ static void body_killed(rank_t *r)
 
     r->log.level = CATENA_LOG_FATAL;
     if (r->rank == 2) {
-        NEED(ops->signal(connect_to(r, 0), 64, 1) == CATENA_OK);
-        NEED(ops->signal(connect_to(r, 1), 64, 1) == CATENA_OK);
+        NEED(ctn_signal(connect_to(r, 0), 64, 1) == CATENA_OK);
+        NEED(ctn_signal(connect_to(r, 1), 64, 1) == CATENA_OK);
         wait_word(r, 64, 1);
         meet(r);
         kill(getpid(), SIGKILL);
     }
     if (r->rank == 0)
-        NEED(ops->signal(connect_to(r, 2), 64, 1) == CATENA_OK);
+        NEED(ctn_signal(connect_to(r, 2), 64, 1) == CATENA_OK);
     wait_word(r, 64, 1);
     meet(r);
     if (r->rank == 0) {
@@ -197,7 +197,7 @@ static void body_killed(rank_t *r)
             if (ops->progress(r->transport) < 0)
                 break;
         }
-        NEED(ops->signal(dead, 64, 3) != CATENA_OK);
+        NEED(ctn_signal(dead, 64, 3) != CATENA_OK);
     }
     need_peer_error(r);
 }
@@ -213,9 +213,8 @@ static void body_leave(rank_t *r)
 {
     for (int peer = 0; peer < r->size; peer++)
         if (peer < r->rank)
-            NEED(r->transport->ops->signal(connect_to(r, peer),
-                                           64 + 8 * (uint64_t)r->rank,
-                                           1) == CATENA_OK);
+            NEED(ctn_signal(connect_to(r, peer), 64 + 8 * (uint64_t)r->rank,
+                            1) == CATENA_OK);
     for (int peer = r->rank + 1; peer < r->size; peer++)
         wait_word(r, 64 + 8 * (uint64_t)peer, 1);
     meet(r);
@@ -241,7 +240,7 @@ static void body_killed_get(rank_t *r)
     uint64_t pending = 0;
 
     r->log.level = CATENA_LOG_FATAL;
-    NEED(ops->signal(connect_to(r, 1 - r->rank), 64, 1) == CATENA_OK);
+    NEED(ctn_signal(connect_to(r, 1 - r->rank), 64, 1) == CATENA_OK);
     wait_word(r, 64, 1);
     meet(r);
     if (r->rank == 1) {
@@ -280,8 +279,8 @@ static void body_leave_get(rank_t *r)
     fill(r->arena + FROM, 4 << 20, (uint64_t)r->rank);
     for (int peer = 0; peer < r->size; peer++)
         if (peer != r->rank)
-            NEED(ops->signal(connect_to(r, peer), 64 + 8 * (uint64_t)r->rank,
-                             1) == CATENA_OK);
+            NEED(ctn_signal(connect_to(r, peer), 64 + 8 * (uint64_t)r->rank,
+                            1) == CATENA_OK);
     for (int peer = 0; peer < r->size; peer++)
         if (peer != r->rank)
             wait_word(r, 64 + 8 * (uint64_t)peer, 1);
@@ -313,12 +312,12 @@ static void body_sleep(rank_t *r)
     ctn_endpoint_t *peer = connect_to(r, 1 - r->rank);
 
     NEED((r->transport->caps & CTN_CAP_SLEEP) != 0);
-    NEED(ops->signal(peer, 64, 1) == CATENA_OK);
+    NEED(ctn_signal(peer, 64, 1) == CATENA_OK);
     wait_word(r, 64, 1);
     meet(r);
     if (r->rank == 0) {
         usleep(50000);
-        NEED(ops->signal(peer, 64, 2) == CATENA_OK);
+        NEED(ctn_signal(peer, 64, 2) == CATENA_OK);
     } else {
         int wakes = 0;
         while (ctn_word_load((uint64_t *)(void *)(r->arena + 64)) != 2) {

@@ -96,15 +96,15 @@ static void body_fences(rank_t *r)
         ctn_endpoint_t *one = connect_to(r, 1);
         ctn_endpoint_t *two = connect_to(r, 2);
         puts_text[0] = '\0';
-        NEED(ops->signal(one, WORDS, 1) == CATENA_OK);
-        NEED(ops->signal(two, WORDS, 1) == CATENA_OK);
-        NEED(ops->signal(one, WORDS + 8, 1) == CATENA_OK);
-        NEED(ops->signal(two, WORDS + 8, 1) == CATENA_OK);
+        NEED(ctn_signal(one, WORDS, 1) == CATENA_OK);
+        NEED(ctn_signal(two, WORDS, 1) == CATENA_OK);
+        NEED(ctn_signal(one, WORDS + 8, 1) == CATENA_OK);
+        NEED(ctn_signal(two, WORDS + 8, 1) == CATENA_OK);
         NEED(ops->put_signal(one, r->arena + DATA, 100, DATA, WORDS, 2,
                              &pending) == CATENA_OK);
         NEED(ops->put_signal(one, NULL, 0, DATA, WORDS + 16, 3, &pending) ==
              CATENA_OK);
-        NEED(ops->signal(two, WORDS + 16, 3) == CATENA_OK);
+        NEED(ctn_signal(two, WORDS + 16, 3) == CATENA_OK);
         NEED(strcmp(puts_text, "wwfwwdfwfww") == 0);
         wait_pending(r, &pending);
     } else {
@@ -135,7 +135,7 @@ static void body_order(rank_t *r)
         for (uint64_t i = 1; i <= MESSAGES; i++) {
             NEED(ops->put_signal(peer, r->arena + DATA, LONG, DATA, WORDS, i,
                                  &pending) == CATENA_OK);
-            NEED(ops->signal(peer, WORDS + 8, i) == CATENA_OK);
+            NEED(ctn_signal(peer, WORDS + 8, i) == CATENA_OK);
             step(r, end);
         }
         wait_pending(r, &pending);
