@@ -102,26 +102,20 @@ static catena_status_t make_from_lists(catena_group_t *group,
         out != NULL ? CATENA_OK
                     : ctn_refuse_null(group->exec->log,
                                       "catena_neighborhood_create", "out");
-    catena_neighborhood_info_t own_info = ctn_neighborhood_read_info(
-        "catena_neighborhood_create", group, info, &failed);
-    ctn_edge_t *source = read_list(group, sources, &failed);
-    ctn_edge_t *target = read_list(group, targets, &failed);
+    graph.source = read_list(group, sources, &failed);
+    graph.target = read_list(group, targets, &failed);
     if (failed == CATENA_OK) {
         failed = check_weights(group, sources, targets);
     }
     if (failed == CATENA_OK) {
-        graph.source = source;
-        graph.target = target;
         graph.sources = (uint32_t)sources->count;
         graph.targets = (uint32_t)targets->count;
         graph.weighted = sources->count > 0
                              ? sources->weight != NULL
                              : targets->count > 0 && targets->weight != NULL;
     }
-    status = ctn_neighborhood_make(own, &graph, &own_info, failed, out);
-    free(source);
-    free(target);
-    return status;
+    return ctn_neighborhood_make("catena_neighborhood_create", own, &graph,
+                                 info, -1, failed, out);
 }
 
 /* ---- public ---- */

@@ -109,32 +109,27 @@ _Static_assert(offsetof(catena_neighborhood_t, group) == 128 &&
 /** The graph of a neighborhood that is being created, as one rank gives it. */
 typedef struct ctn_graph {
     uint32_t sources, targets;
-    /* Lists that the creation copies. Of each edge rank, label and weight are
-     * set. */
-    const ctn_edge_t *source;
-    const ctn_edge_t *target;
+    /* Of each edge rank, label and weight are set. */
+    ctn_edge_t *source;
+    ctn_edge_t *target;
     bool weighted;
-    /* The neighborhood takes it over; freed if the creation fails. */
-    ctn_grid_t *grid;
+    ctn_grid_t *grid; /* or NULL */
 } ctn_graph_t;
-
-/** create/create.c: reads what the caller passes as info; NULL: no hints.
- * @param[in,out] failed set to an error if the info is invalid, else unchanged
- */
-catena_neighborhood_info_t
-ctn_neighborhood_read_info(const char *function, const catena_group_t *group,
-                           const catena_neighborhood_info_t *given,
-                           catena_status_t *failed);
 
 /** create/create.c: makes a neighborhood on a group: matches edges, agrees on
  * the graph facts, connects links, builds schedules. The neighborhood owns the
  * group from now on; if the creation fails, the group is freed. Collective.
- * @param failed CATENA_OK, or why this rank's arguments are invalid: then all
- *               ranks fail */
-catena_status_t ctn_neighborhood_make(catena_group_t *group,
+ * @param function the public function, for messages
+ * @param graph    its lists and its grid go to the neighborhood, or are freed
+ * @param info     what the caller passes; NULL: no hints
+ * @param reorder  0 or 1; negative: as info says
+ * @param failed   CATENA_OK, or why this rank's arguments are invalid: then all
+ *                 ranks fail */
+catena_status_t ctn_neighborhood_make(const char *function,
+                                      catena_group_t *group,
                                       const ctn_graph_t *graph,
                                       const catena_neighborhood_info_t *info,
-                                      catena_status_t failed,
+                                      int reorder, catena_status_t failed,
                                       catena_neighborhood_t **out);
 
 /** create/agree.c: the worst status of all ranks, and sums and maxima of words

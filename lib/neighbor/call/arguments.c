@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "neighbor/call/call.h"
+#include "neighbor/call/executor.h"
 
 /** For ctn_peers_t: whether target or source i is CATENA_PROC_NULL. */
 static bool is_null(const void *of, bool target, uint32_t i)

@@ -24,8 +24,7 @@ static catena_status_t release_message(ctn_op_t *op, uint32_t m)
  * network may still read blocks of it that were forwarded. */
 static catena_status_t end_message(ctn_op_t *op, uint32_t m)
 {
-    ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    ctn_execution_t *execution = ctn_execution_of(op);
     if (op->pending == 0 || !execution->schedule->forwards) {
         return release_message(op, m);
     }
@@ -36,8 +35,7 @@ static catena_status_t end_message(ctn_op_t *op, uint32_t m)
 
 catena_status_t ctn_give_ended(ctn_op_t *op)
 {
-    ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    ctn_execution_t *execution = ctn_execution_of(op);
     catena_status_t status = CATENA_OK;
     for (uint32_t m = 0;
          m < execution->schedule->receives && status == CATENA_OK; m++) {
@@ -76,8 +74,7 @@ catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t block)
 
 ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target)
 {
-    ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    ctn_execution_t *execution = ctn_execution_of(op);
     size_t taken =
         sizeof(ctn_substitute_t) + (op->exec->drop_data ? 0 : target.bytes);
     ctn_substitute_t *made = ctn_scratch_alloc(op->exec, taken);

@@ -7,8 +7,7 @@
 
 #include "coll/call/publish.h"
 #include "core/refuse.h"
-#include "neighbor/call/call.h"
-#include "neighbor/call/persistent.h"
+#include "neighbor/call/executor.h"
 
 /** Creates the operation of a validated call. NULL: no memory. */
 CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)

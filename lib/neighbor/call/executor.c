@@ -103,8 +103,7 @@ static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
 /** Advances the sends under way. MOVED: at least one is done, maybe not all. */
 static ctn_step_t advance_sends(ctn_op_t *op)
 {
-    ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    ctn_execution_t *execution = ctn_execution_of(op);
     ctn_step_t result = CTN_STEP_WAIT;
     uint32_t still_open = 0;
     for (uint32_t i = 0; i < execution->sends_open; i++) {
@@ -158,8 +157,7 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
 /** Advances the receives under way, like advance_sends. */
 static ctn_step_t advance_receives(ctn_op_t *op)
 {
-    ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    ctn_execution_t *execution = ctn_execution_of(op);
     const ctn_schedule_t *schedule = execution->schedule;
     ctn_step_t result = CTN_STEP_WAIT;
     uint32_t still_open = 0;
@@ -189,8 +187,7 @@ static ctn_step_t advance_receives(ctn_op_t *op)
 /** Begins the next round, or all rounds if they are not in step. */
 static ctn_step_t open_round(ctn_op_t *op)
 {
-    ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    ctn_execution_t *execution = ctn_execution_of(op);
     const ctn_schedule_t *schedule = execution->schedule;
     uint32_t last = schedule->in_step ? execution->round : UINT32_MAX;
     catena_status_t status = schedule->aggregates != NULL
@@ -231,8 +228,7 @@ static bool all_begun(const ctn_execution_t *execution)
 /** WAIT. Sets the rank that the operation waits for, for reports. */
 static ctn_step_t await(ctn_op_t *op)
 {
-    const ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    const ctn_execution_t *execution = ctn_execution_of(op);
     const ctn_schedule_t *schedule = execution->schedule;
     if (execution->receives_open > 0) {
         op->waits_for =
@@ -251,8 +247,7 @@ static ctn_step_t await(ctn_op_t *op)
 
 ctn_step_t ctn_exchange_rounds(ctn_op_t *op)
 {
-    ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    ctn_execution_t *execution = ctn_execution_of(op);
     if (execution->receives_open == 0 && !all_begun(execution)) {
         return open_round(op);
     }

@@ -165,6 +165,11 @@ typedef struct ctn_exchange {
     ctn_execution_t *execution;
 } ctn_exchange_t;
 
+static inline ctn_execution_t *ctn_execution_of(ctn_op_t *op)
+{
+    return ((ctn_exchange_t *)ctn_op_state(op))->execution;
+}
+
 /* The phases of an exchange; some have other ones behind them. */
 ctn_step_t ctn_exchange_begin(ctn_op_t *op);
 ctn_step_t ctn_exchange_inlined(ctn_op_t *op);
@@ -203,6 +208,27 @@ void ctn_exchange_set_buffers(ctn_exchange_t *x, unsigned char *send,
 
 /** call/executor.c: begins to receive message receive[m] of the schedule. */
 catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
+
+/* ---- call/arguments.c ---- */
+
+/** Checks the arguments of a call and describes them as blocks.
+ * @param[in,out] x all zeros, then its arguments are set
+ * @return CATENA_OK or ERR_ARG, which is logged */
+catena_status_t
+ctn_neighbor_validate(const ctn_neighbor_collective_t *collective,
+                      const ctn_arguments_t *args,
+                      catena_neighborhood_t *neighborhood, ctn_exchange_t *x);
+
+/** Holds the datatypes and the reduction operation of a call until its request
+ * is released. */
+catena_status_t ctn_neighbor_hold(ctn_exchange_t *x);
+
+/** call/persistent.c: gives a persistent request links of its own, and an
+ * execution. The call is validated. A detached operation of the neighborhood
+ * connects the links, so requests match in the order of initialization; a start
+ * waits for that operation. If there is no memory, all operations are aborted.
+ */
+catena_status_t ctn_neighbor_own_links(ctn_op_t *op);
 
 /* ---- call/execution_memory.c: memory ---- */
 

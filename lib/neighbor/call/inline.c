@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "exec/inline.h"
-#include "neighbor/call/call.h"
+#include "neighbor/call/executor.h"
 
 /* ---- credits ---- */
 

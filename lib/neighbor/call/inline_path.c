@@ -7,26 +7,15 @@
 
 /* ---- creation ---- */
 
-/** Whether each peer has links in both directions. Else receivers would have to
- * send counts of complete operations. */
+/** Whether the links lead both ways: each has a reverse one. Else receivers
+ * would have to send counts of complete operations. */
 static bool leads_both_ways(const ctn_schedule_t *schedule)
 {
+    bool both = schedule->ins == schedule->outs;
     for (uint32_t i = 0; i < schedule->ins; i++) {
-        if (schedule->in[i].reverse == NULL) {
-            return false;
-        }
+        both = both && schedule->in[i].reverse != NULL;
     }
-    for (uint32_t o = 0; o < schedule->outs; o++) {
-        uint32_t i = 0;
-        while (i < schedule->ins &&
-               schedule->in[i].peer.rank != schedule->out[o].peer.rank) {
-            i++;
-        }
-        if (i == schedule->ins) {
-            return false;
-        }
-    }
-    return true;
+    return both;
 }
 
 /** Whether a peer is on this node and connected. */

@@ -11,7 +11,7 @@
  * link to. Meetings are detached operations; that of the connection belongs to
  * the neighborhood's sequence, that of the freeing to the request's. */
 
-#include "neighbor/call/persistent.h"
+#include "neighbor/call/executor.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -100,32 +100,13 @@ agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
 
 /* ---- memory ---- */
 
-/** Copies a list of edges. Without `weighted` their weights become 1. */
-static ctn_edge_t *copy_edges(const ctn_edge_t *edge, uint32_t count,
-                              bool weighted)
+catena_status_t ctn_edge_lists(size_t count, ctn_graph_t *graph)
 {
-    ctn_edge_t *copy = calloc(count + 1u, sizeof(*copy));
-    for (uint32_t i = 0; copy != NULL && i < count; i++) {
-        copy[i].rank = edge[i].rank;
-        copy[i].label = edge[i].label;
-        copy[i].weight = weighted ? edge[i].weight : 1;
-    }
-    return copy;
-}
-
-catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
-                               ctn_edge_t **target)
-{
-    ctn_edge_t *sources = calloc(count + 1, sizeof(*sources));
-    ctn_edge_t *targets = calloc(count + 1, sizeof(*targets));
-    if (sources == NULL || targets == NULL) {
-        free(sources);
-        free(targets);
-        return CATENA_ERR_NO_MEMORY;
-    }
-    *source = sources;
-    *target = targets;
-    return CATENA_OK;
+    graph->source = calloc(count + 1, sizeof(*graph->source));
+    graph->target = calloc(count + 1, sizeof(*graph->target));
+    return graph->source != NULL && graph->target != NULL
+               ? CATENA_OK
+               : CATENA_ERR_NO_MEMORY;
 }
 
 catena_status_t ctn_edges_exchange(catena_group_t *group,
@@ -133,23 +114,19 @@ catena_status_t ctn_edges_exchange(catena_group_t *group,
                                    ctn_vector_t *records, ctn_graph_t *graph)
 {
     ctn_vector_t came;
-    ctn_edge_t *source = NULL;
-    ctn_edge_t *target = NULL;
     status = ctn_sparse_exchange(group, status, records,
                                  sizeof(ctn_edge_record_t), &came);
     if (status == CATENA_OK) {
-        status = ctn_edge_lists(came.count, &source, &target);
+        status = ctn_edge_lists(came.count, graph);
     }
     const ctn_edge_record_t *record = came.item;
     for (size_t i = 0; status == CATENA_OK && i < came.count; i++, record++) {
-        ctn_edge_t *edge = record->is_target ? &target[graph->targets++]
-                                             : &source[graph->sources++];
+        ctn_edge_t *edge = record->is_target ? &graph->target[graph->targets++]
+                                             : &graph->source[graph->sources++];
         edge->rank = record->peer;
         edge->label = record->label;
         edge->weight = record->weight;
     }
-    graph->source = source;
-    graph->target = target;
     ctn_vector_drop(&came);
     return status;
 }
@@ -192,7 +169,7 @@ static bool quiet(const ctn_attachment_t *attachment)
 }
 
 /** Creates a neighborhood without graph facts, links and schedules. NULL: no
- * memory; then the grid is still the caller's. */
+ * memory; then lists and grid are still the caller's. */
 static catena_neighborhood_t *allocate(catena_group_t *group,
                                        const ctn_graph_t *graph,
                                        const catena_neighborhood_info_t *info)
@@ -210,18 +187,18 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->operations = info->operations;
     made->sources = graph->sources;
     made->targets = graph->targets;
-    made->source = copy_edges(graph->source, graph->sources, graph->weighted);
-    made->target = copy_edges(graph->target, graph->targets, graph->weighted);
     made->check = ctn_neighbor_config(group->exec->config)->check != 0;
     made->requested = -1;
     made->bytes = info->bytes;
     ctn_sequence_set(&made->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
     made->sequence.without_generations = true;
-    if (made->source == NULL || made->target == NULL || made->users == NULL) {
+    if (made->users == NULL) {
         ctn_neighborhood_release(made);
         return NULL;
     }
+    made->source = graph->source;
+    made->target = graph->target;
     made->grid = graph->grid;
     return made;
 }
@@ -307,10 +284,11 @@ static catena_status_t check_operations(const char *function,
     return CATENA_OK;
 }
 
-catena_neighborhood_info_t
-ctn_neighborhood_read_info(const char *function, const catena_group_t *group,
-                           const catena_neighborhood_info_t *given,
-                           catena_status_t *failed)
+/** Reads what the caller passes as info; NULL: no hints.
+ * @param[in,out] failed set to an error if the info is invalid */
+static catena_neighborhood_info_t
+read_info(const char *function, const catena_group_t *group,
+          const catena_neighborhood_info_t *given, catena_status_t *failed)
 {
     catena_neighborhood_info_t own = {.size = sizeof(own)};
     if (given != NULL) {
@@ -326,28 +304,34 @@ ctn_neighborhood_read_info(const char *function, const catena_group_t *group,
     return own;
 }
 
-catena_status_t ctn_neighborhood_make(catena_group_t *group,
+catena_status_t ctn_neighborhood_make(const char *function,
+                                      catena_group_t *group,
                                       const ctn_graph_t *graph,
-                                      const catena_neighborhood_info_t *info,
-                                      catena_status_t failed,
+                                      const catena_neighborhood_info_t *given,
+                                      int reorder, catena_status_t failed,
                                       catena_neighborhood_t **out)
 {
     bool weighted = false;
-    int requested = find_requested(group, info, &failed);
-    catena_neighborhood_t *made = allocate(group, graph, info);
+    catena_neighborhood_info_t info =
+        read_info(function, group, given, &failed);
+    info.reorder = reorder < 0 ? info.reorder : reorder;
+    int requested = find_requested(group, &info, &failed);
+    catena_neighborhood_t *made = allocate(group, graph, &info);
     if (made == NULL && failed == CATENA_OK) {
         failed = CATENA_ERR_NO_MEMORY;
     }
     catena_status_t status =
-        agree_on_arguments(group, graph, info, requested, failed, &weighted);
+        agree_on_arguments(group, graph, &info, requested, failed, &weighted);
     if (status == CATENA_OK) {
         made->requested = requested;
         made->graph_facts.weighted = weighted;
-        status = build(made, info->reorder != 0);
+        status = build(made, info.reorder != 0);
     }
     if (made != NULL) {
         ctn_group_attach(made->group, &made->attachment);
     } else {
+        free(graph->source);
+        free(graph->target);
         free(graph->grid);
     }
     if (status == CATENA_OK) {

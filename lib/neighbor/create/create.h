@@ -6,11 +6,10 @@
 
 /* The steps of the creation of a neighborhood, which create/create.c runs. */
 
-/** create/create.c: space for `count` sources and as many targets, all zeros.
- * The caller frees both.
+/** create/create.c: space for `count` sources and as many targets, all zeros;
+ * the caller frees both, also after an error.
  * @return CATENA_OK or ERR_NO_MEMORY */
-catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
-                               ctn_edge_t **target);
+catena_status_t ctn_edge_lists(size_t count, ctn_graph_t *graph);
 
 /** An edge on its way to the rank that gets it. */
 typedef struct ctn_edge_record {

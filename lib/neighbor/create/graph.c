@@ -154,15 +154,10 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
     status = ctn_neighbor_agree_weights(
         own, failed, failed == CATENA_OK && contribution.edges > 0,
         weights != NULL, &graph.weighted);
-    if (status == CATENA_OK) {
-        failed = exchange(own, &contribution, &graph);
-        catena_neighborhood_info_t own_info =
-            ctn_neighborhood_read_info(__func__, own, info, &failed);
-        status = ctn_neighborhood_make(own, &graph, &own_info, failed, out);
-    } else {
+    if (status != CATENA_OK) {
         (void)catena_group_free(&own);
+        return status;
     }
-    free((void *)(uintptr_t)graph.source);
-    free((void *)(uintptr_t)graph.target);
-    return status;
+    failed = exchange(own, &contribution, &graph);
+    return ctn_neighborhood_make(__func__, own, &graph, info, -1, failed, out);
 }

@@ -42,8 +42,11 @@ static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t to)
         free(neighborhood->target);
         neighborhood->sources = graph.sources;
         neighborhood->targets = graph.targets;
-        neighborhood->source = (ctn_edge_t *)(uintptr_t)graph.source;
-        neighborhood->target = (ctn_edge_t *)(uintptr_t)graph.target;
+        neighborhood->source = graph.source;
+        neighborhood->target = graph.target;
+    } else {
+        free(graph.source);
+        free(graph.target);
     }
     return ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
 }

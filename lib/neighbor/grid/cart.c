@@ -33,9 +33,9 @@ static const ctn_grid_t *grid_of(const catena_neighborhood_t *cart,
 /** Makes a neighborhood of a grid with as many places as the group has ranks.
  * The neighborhood owns grid and group; if it is not made, both are freed.
  * @param failed this rank's status so far; if an error, the grid may be NULL */
-static catena_status_t make(catena_group_t *group, ctn_grid_t *grid,
-                            const int *weights,
-                            const catena_neighborhood_info_t *info,
+static catena_status_t make(const char *function, catena_group_t *group,
+                            ctn_grid_t *grid, const int *weights,
+                            const catena_neighborhood_info_t *info, int reorder,
                             catena_status_t failed, catena_neighborhood_t **out)
 {
     ctn_graph_t graph = {.grid = grid};
@@ -44,24 +44,8 @@ static catena_status_t make(catena_group_t *group, ctn_grid_t *grid,
                         grid->coords);
         failed = ctn_grid_edges(grid, weights, &graph);
     }
-    catena_status_t status =
-        ctn_neighborhood_make(group, &graph, info, failed, out);
-    free((void *)(uintptr_t)graph.source);
-    free((void *)(uintptr_t)graph.target);
-    return status;
-}
-
-/** The caller's info with this value of `reorder`.
- * @param[in,out] failed set to an error if the info is invalid */
-static catena_neighborhood_info_t
-with_reorder(const char *function, const catena_group_t *group,
-             const catena_neighborhood_info_t *info, int reorder,
-             catena_status_t *failed)
-{
-    catena_neighborhood_info_t own =
-        ctn_neighborhood_read_info(function, group, info, failed);
-    own.reorder = reorder;
-    return own;
+    return ctn_neighborhood_make(function, group, &graph, info, reorder, failed,
+                                 out);
 }
 
 static catena_status_t check_dims(const ctn_log_t *log, int ndims,
@@ -190,9 +174,8 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     }
     catena_neighborhood_t *made = NULL;
     if (own != NULL) {
-        catena_neighborhood_info_t own_info =
-            with_reorder(__func__, own, info, reorder, &status);
-        status = make(own, grid, CATENA_UNWEIGHTED, &own_info, status, &made);
+        status = make(__func__, own, grid, CATENA_UNWEIGHTED, info,
+                      reorder != 0, status, &made);
     } else { /* beyond the grid */
         free(grid);
     }
@@ -260,9 +243,7 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
     if (status == CATENA_OK) {
         status = derive(cart->grid, ndirs, displacements, &grid);
     }
-    catena_neighborhood_info_t own_info =
-        with_reorder(__func__, own, info, reorder, &status);
-    return make(own, grid, weights, &own_info, status, out);
+    return make(__func__, own, grid, weights, info, reorder != 0, status, out);
 }
 
 /* ---- subgrids ---- */
@@ -322,10 +303,12 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
                        "dimensions must be the same on all ranks",
                        ctn_grid_size(grid), catena_group_size(own));
     }
-    catena_neighborhood_info_t info = {.operations = cart->operations,
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .operations = cart->operations,
                                        .bytes = cart->bytes};
     catena_neighborhood_t *made = NULL;
-    status = make(own, grid, CATENA_UNWEIGHTED, &info, status, &made);
+    status =
+        make(__func__, own, grid, CATENA_UNWEIGHTED, &info, 0, status, &made);
     return hand_out(cart->group, status, made, out);
 }
 

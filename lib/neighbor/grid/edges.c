@@ -39,19 +39,15 @@ catena_status_t ctn_grid_edges(const ctn_grid_t *grid, const int *weights,
 {
     bool derived = grid->displacements != NULL;
     size_t count = derived ? (size_t)grid->ndirs : 2 * (size_t)grid->ndims;
-    ctn_edge_t *source;
-    ctn_edge_t *target;
-    if (ctn_edge_lists(count, &source, &target) != CATENA_OK) {
+    if (ctn_edge_lists(count, graph) != CATENA_OK) {
         return CATENA_ERR_NO_MEMORY;
     }
     if (derived) {
-        set_directions(grid, weights, source, target);
+        set_directions(grid, weights, graph->source, graph->target);
     } else {
-        set_neighbors(grid, source, target);
+        set_neighbors(grid, graph->source, graph->target);
     }
     graph->sources = graph->targets = (uint32_t)count;
-    graph->source = source;
-    graph->target = target;
     graph->weighted = weights != NULL;
     return CATENA_OK;
 }

@@ -45,12 +45,10 @@ static void fill_in(job_t *job, ctn_graph_t *graph)
                            CATENA_OK);
         return;
     }
-    ctn_edge_t *edge = calloc(2, sizeof(*edge));
-    edge[0].rank = edge[1].rank = (int)(job->rank ^ 1u);
-    edge[0].weight = edge[1].weight = 1;
+    JOB_CHECK(job, ctn_edge_lists(1, graph) == CATENA_OK);
+    graph->source->rank = graph->target->rank = (int)(job->rank ^ 1u);
+    graph->source->weight = graph->target->weight = 1;
     graph->sources = graph->targets = 1;
-    graph->source = &edge[0];
-    graph->target = &edge[1];
 }
 
 static catena_status_t find_place(catena_group_t *group,
@@ -76,19 +74,18 @@ static void make(job_t *job)
     fill_in(job, &graph);
     JOB_CHECK(job, catena_group_dup(job->context->world, &own) == CATENA_OK);
     JOB_CHECK(job, catena_barrier(job->context->world) == CATENA_OK);
-    const ctn_edge_t *lists[] = {graph.source, graph.target};
     refusal.armed = true; /* when the first rank arrives here, */
-    found[job->rank] =
-        creation.algorithm != NULL
-            ? ctn_neighborhood_make(own, &graph, &info, CATENA_OK, &made)
-            : find_place(own, &graph);
+    found[job->rank] = creation.algorithm != NULL
+                           ? ctn_neighborhood_make("make", own, &graph, &info,
+                                                   -1, CATENA_OK, &made)
+                           : find_place(own, &graph);
     refusal.armed = false; /* until the first rank is done */
     if (made != NULL) {
         JOB_CHECK(job, catena_neighborhood_free(&made) == CATENA_OK);
     }
-    free((void *)(uintptr_t)lists[0]);
-    if (creation.grid) {
-        free((void *)(uintptr_t)lists[1]);
+    if (creation.algorithm == NULL) {
+        free(graph.source);
+        free(graph.target);
     }
 }
 
