@@ -389,6 +389,17 @@ void ctn_op_start_background(ctn_op_t *op, bool detached);
 /** Open a sequence that ran no operations so far (its flight was 0).
  * @param flight operations that it may run at once from now on */
 void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight);
+/** An operation that took its number inline (ctn_inline_begin) and has
+ * something left to do: it is active from now on, in this phase. */
+void ctn_op_began(ctn_op_t *op, unsigned phase);
+/** It is complete: end it. */
+void ctn_op_end(ctn_op_t *op, catena_status_t status);
+/** Whether no other operation is active, so that a wait for this one may leave
+ * exec's list alone. */
+static inline bool ctn_op_is_sole(const ctn_op_t *op)
+{
+    return op->exec->active == op && op->next == NULL;
+}
 /** Release an operation that was started held: the next poll runs it. */
 static inline void ctn_op_let_go(ctn_op_t *op)
 {

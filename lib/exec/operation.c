@@ -152,9 +152,9 @@ static void continue_parent(ctn_op_t *op)
     (void)run_phases(parent);
 }
 
-/** End an operation: it is DONE, the next queued ones begin, and its parent
- * goes on. It may be freed. */
-CTN_HOT static inline void op_finish(ctn_op_t *op)
+/** The operation is DONE, the next queued ones begin, and its parent goes on.
+ * It may be freed. */
+CTN_HOT static void op_finish(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     if (op->network) {
@@ -290,6 +290,20 @@ CTN_HOT static bool run_phases(ctn_op_t *op)
         moved = true;
     }
     return end_phases(op) || moved;
+}
+
+void ctn_op_began(ctn_op_t *op, unsigned phase)
+{
+    op->state = CTN_OP_ACTIVE;
+    op->phase = (uint8_t)phase;
+    op_link(op);
+    ctn_exec_wake(op->exec);
+}
+
+CTN_HOT void ctn_op_end(ctn_op_t *op, catena_status_t status)
+{
+    op->status = status;
+    op_finish(op);
 }
 
 CTN_HOT bool ctn_op_advance(ctn_op_t *op)

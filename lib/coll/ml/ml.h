@@ -160,6 +160,8 @@ struct ctn_ml {
     catena_status_t status; /* first error of a task */
     bool mismatch;          /* this rank's data are invalid from now on */
     ctn_chunk_t *chunk[CTN_CHUNKS]; /* chunk s is chunk[s % CTN_CHUNKS] */
+    const ctn_algorithm_t *single_algorithm; /* that runs `single`; NULL: not
+                                                set up */
     /* Of a collective that one basic collective does; see single.c. */
     ctn_basic_coll_t single;
     size_t single_at[CTN_SINGLE_MEMBERS + 1]; /* single.at */
@@ -475,6 +477,12 @@ ctn_op_t *ctn_ml_create(const ctn_call_t *call);
  * collective, without tickets, chunks and tasks. Each rank decides for itself,
  * since the messages are the same. */
 void ctn_ml_simplify(ctn_op_t *op);
+/** The same, and start the operation inline if possible. False: the caller
+ * starts it. */
+bool ctn_ml_begin(ctn_op_t *op);
+/** The same for an operation of which only ml->single and ml->config are set,
+ * and of ml->call what its end needs. False: nothing happened. */
+bool ctn_ml_begin_plain(ctn_op_t *op, ctn_module_t *module);
 
 /** Release the types and the reduction operation that a call holds, if any. */
 void ctn_call_drop(const ctn_call_t *call);

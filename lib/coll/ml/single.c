@@ -46,14 +46,11 @@ static ctn_module_t *module_for(ctn_ml_t *ml)
     if (call->group->hidden) {
         ctn_ml_follow_settings(call->group);
     }
-    if (ctn_ml_config_find(call->group, call->composition->of, false,
-                           &ml->config) != CATENA_OK ||
-        ctn_ml_may_need_flat(call, ml->config)) {
-        return NULL;
-    }
-    ctn_module_t *module =
-        ctn_hierarchy_single(ml->config->hierarchy, ctn_ml_size(ml));
-    return module != NULL && set_single(ml) ? module : NULL;
+    return ctn_ml_config_find(call->group, call->composition->of, false,
+                              &ml->config) == CATENA_OK &&
+                   !ctn_ml_may_need_flat(call, ml->config)
+               ? ctn_hierarchy_single(ml->config->hierarchy, ctn_ml_size(ml))
+               : NULL;
 }
 
 /** The operation has ended. */
@@ -62,39 +59,106 @@ static void ended(ctn_op_t *op)
     ctn_ml_t *ml = ctn_ml_of(op);
     const ctn_composition_t *composition = ml->call.composition;
     ctn_ml_run_t *record = ctn_ml_record_of(ml);
-    if (record != NULL) {
+    if (record != NULL && record->selected == 0) {
         ctn_ml_record_basic(record, ml->hierarchy->level[0],
                             composition->single_level_kind);
         record->messages = op->exec->tally.messages - ml->messages;
     }
     ml->call.group->composed--;
+    op->wait = NULL;
     op->algorithm = &composition->algorithm; /* which releases it */
 }
 
-void ctn_ml_simplify(ctn_op_t *op)
+/** Turn the operation into that of ml->single. @return false: it needs too much
+ * memory */
+static bool become(ctn_op_t *op, ctn_module_t *module)
 {
     ctn_ml_t *ml = ctn_ml_of(op);
-    const ctn_composition_t *composition = ml->call.composition;
-    ctn_module_t *module = module_for(ml);
+    ctn_basic_kind_t kind = ml->call.composition->single_level_kind;
     const ctn_algorithm_t *algorithm =
-        module != NULL
-            ? module->bcol->choose(module, composition->single_level_kind,
-                                   &ml->single)
-            : NULL;
-    op->algorithm = &composition->algorithm;
-    op->sequence = NULL;
+        module->bcol->choose(module, kind, &ml->single);
     if (algorithm == NULL || algorithm->state_bytes > CTN_ML_AT) {
-        return;
+        return false;
     }
-    op->algorithm = algorithm;
-    op->sequence = module->sequence;
-    op->ended = ended;
-    module->bcol->set(op, module, composition->single_level_kind, &ml->single);
+    op->algorithm = ml->single_algorithm = algorithm;
+    module->bcol->set(op, module, kind, &ml->single);
     ml->exec = op->exec;
     ml->hierarchy = ml->main = ml->config->hierarchy;
     ml->algorithm = ml->single.algorithm;
     ml->chunks = 1;
     ml->chunk_bytes = ml->single.bytes;
-    ctn_ml_record_run(ml);
+    return true;
+}
+
+/** Whether an earlier start of the operation has set it up. */
+static bool is_ready(const ctn_ml_t *ml)
+{
+    return ml->single_algorithm != NULL &&
+           ml->hierarchy == ml->config->hierarchy &&
+           ml->algorithm == ml->config->algorithm;
+}
+
+/** Turn the operation into that of the basic collective, if possible.
+ * @return its module; NULL: not possible */
+static ctn_module_t *simplify(ctn_op_t *op)
+{
+    ctn_ml_t *ml = ctn_ml_of(op);
+    ctn_module_t *module = module_for(ml);
+    if (module != NULL && is_ready(ml)) {
+        op->algorithm = ml->single_algorithm;
+    } else if (module == NULL || !set_single(ml) || !become(op, module)) {
+        op->algorithm = &ml->call.composition->algorithm;
+        op->sequence = NULL;
+        return NULL;
+    }
+    op->sequence = module->sequence;
+    op->ended = ended;
     ml->call.group->composed++;
+    return module;
+}
+
+/** Record the run, unless the last one was of the same request. */
+static void record(ctn_ml_t *ml)
+{
+    const ctn_ml_run_t *last = ctn_ml_record_of(ml);
+    if (last == NULL || last->through != ml->hierarchy ||
+        last->algorithm != ml->algorithm) {
+        ctn_ml_record_run(ml);
+    }
+}
+
+void ctn_ml_simplify(ctn_op_t *op)
+{
+    if (simplify(op) != NULL) {
+        record(ctn_ml_of(op));
+    }
+}
+
+CTN_HOT bool ctn_ml_begin(ctn_op_t *op)
+{
+    ctn_module_t *module = simplify(op);
+    if (module == NULL) {
+        return false;
+    }
+    record(ctn_ml_of(op));
+    return module->bcol->begin != NULL && module->bcol->begin(op);
+}
+
+CTN_HOT bool ctn_ml_begin_plain(ctn_op_t *op, ctn_module_t *module)
+{
+    ctn_ml_t *ml = ctn_ml_of(op);
+    if (module->bcol->begin == NULL || !become(op, module)) {
+        return false;
+    }
+    op->sequence = module->sequence;
+    op->ended = ended;
+    ml->call.group->composed++;
+    if (!module->bcol->begin(op)) {
+        ended(op);
+        op->ended = NULL;
+        return false;
+    }
+    ctn_ml_record_inline(ml->config, ml->call.composition, ml->hierarchy,
+                         ml->single.bytes);
+    return true;
 }

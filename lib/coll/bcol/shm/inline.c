@@ -160,12 +160,9 @@ static void gather_all(shm_run_t *run)
     }
 }
 
-CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
-                                       const ctn_basic_coll_t *basic,
-                                       uint64_t seq)
+static inline shm_run_t begin(shm_t *shm, ctn_basic_kind_t kind,
+                              const ctn_basic_coll_t *basic, uint64_t seq)
 {
-    ctn_exec_t *exec = shm->module.exec;
-    bool root = shm->me == basic->root;
     shm_run_t run = {.shm = shm,
                      .kind = kind,
                      .basic = basic,
@@ -173,27 +170,69 @@ CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                      .flag = ctn_flag64(seq),
                      .descriptors = ctn_node_entry(
                          &shm->area, &shm->area.descriptor, seq, 0),
-                     .loads = exec->wait_policy.loads};
-    run.offset = staged(&run, basic->bytes);
-    if (kind != CTN_BCAST || root) {
-        publish_own(&run, kind != CTN_REDUCE || !root);
+                     .loads = shm->module.exec->wait_policy.loads};
+    return run;
+}
+
+/** Publish this member's data, if any. */
+static inline void publish(shm_run_t *run)
+{
+    bool root = run->shm->me == run->basic->root;
+    run->offset = staged(run, run->basic->bytes);
+    if (run->kind != CTN_BCAST || root) {
+        publish_own(run, run->kind != CTN_REDUCE || !root);
     }
+}
+
+/** Wait for the data of other members, if any, and set the result. */
+static inline void collect(shm_run_t *run)
+{
+    shm_t *shm = run->shm;
+    ctn_basic_kind_t kind = run->kind;
+    const ctn_basic_coll_t *basic = run->basic;
+    bool root = shm->me == basic->root;
     if (kind == CTN_ALLGATHER) {
-        gather_all(&run);
+        gather_all(run);
     } else if (kind == CTN_SCAN || kind == CTN_EXSCAN) {
-        fold(&run, shm->me + (kind == CTN_SCAN));
+        fold(run, shm->me + (kind == CTN_SCAN));
     } else if (kind == CTN_ALLREDUCE || (kind == CTN_REDUCE && root)) {
-        fold(&run, shm->size);
+        fold(run, shm->size);
     } else if (kind == CTN_BCAST && !root) {
         const void *data =
-            await_data(&run, basic->root, basic->root + 1, basic->bytes);
+            await_data(run, basic->root, basic->root + 1, basic->bytes);
         if (data != NULL) {
-            copy_small(&run, basic->out, data, basic->bytes);
+            copy_small(run, basic->out, data, basic->bytes);
         }
     }
-    if (kind == CTN_ALLREDUCE && run.status != CATENA_OK) {
-        shm_count(shm, seq); /* see count_once in reduce.c */
+    if (kind == CTN_ALLREDUCE && run->status != CATENA_OK) {
+        shm_count(shm, run->seq); /* see count_once in reduce.c */
     }
-    catena_status_t status = ctn_inline_end(exec, &shm->sequence);
+}
+
+CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
+                                       const ctn_basic_coll_t *basic,
+                                       uint64_t seq)
+{
+    shm_run_t run = begin(shm, kind, basic, seq);
+    publish(&run);
+    collect(&run);
+    catena_status_t status = ctn_inline_end(shm->module.exec, &shm->sequence);
     return status == CATENA_OK ? run.status : status;
+}
+
+CTN_HOT bool shm_publish_inline(const shm_call_t *call, uint64_t seq)
+{
+    shm_run_t run = begin(call->shm, call->kind, call->basic, seq);
+    bool root = call->shm->me == call->basic->root;
+    publish(&run);
+    return call->kind == CTN_BCAST    ? !root
+           : call->kind == CTN_REDUCE ? root
+                                      : true;
+}
+
+CTN_HOT catena_status_t shm_collect_inline(const shm_call_t *call, uint64_t seq)
+{
+    shm_run_t run = begin(call->shm, call->kind, call->basic, seq);
+    collect(&run);
+    return run.status;
 }

@@ -166,8 +166,23 @@ static ctn_step_t run_steps(ctn_op_t *op)
     return CTN_STEP_WAIT;
 }
 
-const ctn_phase_t shm_phases[] = {
-    {"begin", run_begin}, {"exchange", run_steps}, {NULL, NULL}};
+enum { PHASE_EXCHANGE = 1, PHASE_COLLECT = 3 };
+
+/** The first phase of an operation whose first step, which publishes, has run
+ * inline. */
+static ctn_step_t run_collect(ctn_op_t *op)
+{
+    shm_call_t *call = ctn_op_state(op);
+    shm_call_begin(call, op->seq);
+    call->own = shm_place_of(call, call->shm->me, call->basic->bytes);
+    call->step = 1;
+    return ctn_op_jump(op, PHASE_EXCHANGE);
+}
+
+const ctn_phase_t shm_phases[] = {{"begin", run_begin},
+                                  [PHASE_EXCHANGE] = {"exchange", run_steps},
+                                  {NULL, NULL},
+                                  [PHASE_COLLECT] = {"collect", run_collect}};
 
 /** Set the arguments; the first phase sets the rest of the state. */
 static void set(ctn_op_t *op, ctn_module_t *module, ctn_basic_kind_t kind,
@@ -242,6 +257,16 @@ static const ctn_sequence_hooks_t hooks = {.make_barrier =
 
 /* ---- inline execution ---- */
 
+/** Whether shm_run_inline can run a basic collective. */
+static bool is_short(const shm_t *shm, ctn_basic_kind_t kind,
+                     const ctn_basic_coll_t *basic,
+                     const shm_algorithm_t *algorithm)
+{
+    return algorithm->runs_inline &&
+           (kind == CTN_ALLGATHER ? shm_longest_block(shm, basic)
+                                  : basic->bytes) <= shm->descriptor_data;
+}
+
 static bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
 {
     ctn_exec_t *exec = shm->module.exec;
@@ -277,17 +302,25 @@ static catena_status_t run_algorithm_inline(shm_t *shm, ctn_basic_kind_t kind,
 }
 
 /** Wait until all members have entered the last generation barrier that this
- * member entered without waiting. */
+ * member entered without waiting; or, if the call does not block, see whether
+ * they have. @param status NULL: the call does not block */
 static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
-    if (shm->generation_barrier > sequence->synchronized) {
-        *status = run_algorithm_inline(shm, CTN_BARRIER, &nothing,
-                                       &shm_generation_barrier_end, 0,
-                                       shm->generation_barrier - 1);
-        sequence->synchronized = shm->generation_barrier;
+    uint64_t seq = shm->generation_barrier - 1;
+    uint32_t arrived = 0;
+    if (shm->generation_barrier <= sequence->synchronized) {
+        return true;
     }
-    return *status == CATENA_OK;
+    if (!ctn_node_all_arrived(&shm->area, seq, &arrived, 1)) {
+        if (status == NULL) {
+            return false;
+        }
+        *status = run_algorithm_inline(shm, CTN_BARRIER, &nothing,
+                                       &shm_generation_barrier_end, 0, seq);
+    }
+    sequence->synchronized = shm->generation_barrier;
+    return status == NULL || *status == CATENA_OK;
 }
 
 /** Before an operation that is not synchronizing: if a generation barrier is
@@ -295,6 +328,7 @@ static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
  * generation barrier. So only a member that is far ahead waits. The generations
  * up to the next generation barrier are free then. That one may run as an
  * operation, which waits for all members.
+ * @param status NULL: the call does not block
  * @return false: a call cannot run inline now */
 static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
 {
@@ -331,14 +365,78 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
         !inline_begin(shm, synchronizing, &seq)) {
         return *status != CATENA_OK;
     }
-    if (algorithm->runs_inline &&
-        (kind == CTN_ALLGATHER ? shm_longest_block(shm, basic)
-                               : basic->bytes) <= shm->descriptor_data) {
+    if (is_short(shm, kind, basic, algorithm)) {
         ctn_node_report_cpu(shm->module.exec, &shm->area);
         *status = shm_run_inline(shm, kind, basic, seq);
     } else {
         *status = run_algorithm_inline(shm, kind, basic, algorithm,
                                        choice->zcopy_bytes, seq);
+    }
+    return true;
+}
+
+/* ---- operations that begin inline ---- */
+
+/** op->wait: complete an operation that began inline. */
+CTN_HOT static bool wait(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    shm_call_t *call = ctn_op_state(op);
+    ctn_backoff_t backoff = {0};
+    if (!ctn_op_is_sole(op)) {
+        return false;
+    }
+    if (op->phase == PHASE_COLLECT) {
+        catena_status_t status = shm_collect_inline(call, op->seq);
+        if (exec->status != CATENA_OK) {
+            return false;
+        }
+        ctn_op_end(op, status);
+        return true;
+    }
+    call->loads = exec->wait_policy.loads;
+    while (!advance(call)) {
+        call->loads = 1;
+        exec->spin_polls = shm_spins_for(call->shm, call->next, call->end);
+        if (!ctn_inline_wait(exec, &backoff)) {
+            return false;
+        }
+    }
+    ctn_exec_wake(exec);
+    ctn_op_end(op, call->status);
+    return true;
+}
+
+/** Publish the data. @return whether the operation is complete */
+static bool begin_exchange(ctn_op_t *op, unsigned *phase)
+{
+    shm_call_t *call = ctn_op_state(op);
+    if (is_short(call->shm, call->kind, call->basic, call->algorithm)) {
+        ctn_node_report_cpu(op->exec, &call->shm->area);
+        call->status = CATENA_OK;
+        *phase = PHASE_COLLECT;
+        return !shm_publish_inline(call, op->seq);
+    }
+    shm_call_begin(call, op->seq);
+    *phase = PHASE_EXCHANGE;
+    return advance(call);
+}
+
+CTN_HOT static bool begin(ctn_op_t *op)
+{
+    shm_call_t *call = ctn_op_state(op);
+    bool synchronizing = op->algorithm->synchronizing;
+    unsigned phase;
+    if ((!synchronizing && !pass_generation_barrier(call->shm, NULL)) ||
+        !inline_begin(call->shm, synchronizing, &op->seq)) {
+        return false;
+    }
+    if (begin_exchange(op, &phase)) {
+        ctn_exec_wake(op->exec);
+        ctn_op_end(op, call->status);
+    } else {
+        op->wait = wait;
+        ctn_op_began(op, phase);
     }
     return true;
 }
@@ -502,6 +600,7 @@ const ctn_bcol_t ctn_bcol_shm = {
     .destroy = shm_destroy,
     .choose = choose,
     .set = set,
+    .begin = begin,
     .run_inline = run_inline,
     .algorithms = {[CTN_BARRIER] = SHM_BARRIERS,
                    [CTN_BCAST] = SHM_STORAGE,

@@ -261,6 +261,11 @@ void shm_call_begin(shm_call_t *call, uint64_t seq);
 catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
                                const ctn_basic_coll_t *basic, uint64_t seq);
 
+/** The two halves of that, for an operation.
+ * @return whether anything is left to collect */
+bool shm_publish_inline(const shm_call_t *call, uint64_t seq);
+catena_status_t shm_collect_inline(const shm_call_t *call, uint64_t seq);
+
 /** The value for exec->spin_polls while this member waits for the members from
  * `first` to `end` - 1: 0 unless oversubscribed and all of them last ran on
  * other cores. */
