@@ -12,87 +12,56 @@
  * the long aggregate of each generation. */
 #define SHORT_BYTES ((size_t)1 << 10)
 
-/** Instead of the length of blocks: contributors had blocks of different
- * lengths, or too long ones, so the aggregate has no data. */
-#define MISMATCH (UINT32_C(1) << 31)
-
-/** The head of a generation. Where an aggregate is composed, it contains these
- * members. Where an aggregate arrives, it is two words: a sequence flag with
- * the number `use` and the length of the blocks, and the leader's wakeup. Every
- * use of a generation replaces the flag, so no flag of an older use with an
- * equal number is left. */
+/** The head of a generation. Every use of a generation replaces the word, so no
+ * word of an older use with an equal number is left. */
 typedef struct head {
-    uint64_t contributed; /* contributions, of all uses of this generation */
-    uint32_t bytes[];     /* [contributors]: length of their blocks */
+    _Alignas(64) uint64_t word; /* as in exec/aggregate.h */
+    uint64_t arrived;           /* by the leader, to wake the consumers */
 } head_t;
 
-/** Rounded up to cache lines. */
-static size_t lines(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
-
-/** Rounded up to pages. */
-static size_t pages(size_t bytes)
-{
-    return (bytes + 4095) & ~(size_t)4095;
-}
+/** Bytes from a short generation to the next one. */
+#define GENERATION_BYTES (sizeof(head_t) + SHORT_BYTES)
+_Static_assert(CTN_NEIGHBOR_AGGREGATE_GENERATIONS *GENERATION_BYTES <=
+                   CTN_NEIGHBOR_AGGREGATE_ZERO,
+               "long aggregates follow all short ones");
 
 /* ---- layout of an area: offsets in it ---- */
 
-/** Bytes of a head. */
-static size_t head_bytes(const ctn_neighbor_aggregate_area_t *area)
+/** Pages for a long aggregate of so many blocks. */
+static size_t pages(uint32_t blocks, size_t most_bytes)
 {
-    return lines(sizeof(head_t) + area->contributors * sizeof(uint32_t));
+    return (blocks * most_bytes + 4095) & ~(size_t)4095;
 }
 
-/** The head of aggregate `use`. */
-static size_t head_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use)
+static size_t head_at(uint64_t use)
 {
-    return use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS *
-           (head_bytes(area) + SHORT_BYTES);
+    return use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS * GENERATION_BYTES;
 }
 
-size_t
-ctn_neighbor_aggregate_area_zero(const ctn_neighbor_aggregate_area_t *area)
+/** The data of an aggregate of so many blocks of this length, in an area for
+ * blocks of at most `most_bytes`. */
+static size_t data_at(uint64_t use, uint32_t blocks, size_t bytes,
+                      size_t most_bytes)
 {
-    return pages(head_at(area, CTN_NEIGHBOR_AGGREGATE_GENERATIONS - 1) +
-                 head_bytes(area) + SHORT_BYTES);
+    return bytes * blocks <= SHORT_BYTES
+               ? head_at(use) + sizeof(head_t)
+               : CTN_NEIGHBOR_AGGREGATE_ZERO +
+                     use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS *
+                         pages(blocks, most_bytes);
 }
 
-/** The data of a long aggregate.
- * @param room bytes of the memory for a long aggregate */
-static size_t long_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
-                      size_t room)
+size_t ctn_neighbor_aggregate_area_bytes(uint32_t blocks, size_t most_bytes)
 {
-    return ctn_neighbor_aggregate_area_zero(area) +
-           use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS * room;
-}
-
-/** The data of an aggregate of blocks of this length, in an area for blocks of
- * at most `most_bytes`. */
-static size_t data_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
-                      size_t bytes, size_t most_bytes)
-{
-    return bytes * area->blocks <= SHORT_BYTES
-               ? head_at(area, use) + head_bytes(area)
-               : long_at(area, use, pages(most_bytes * area->blocks));
-}
-
-size_t
-ctn_neighbor_aggregate_area_bytes(const ctn_neighbor_aggregate_area_t *area,
-                                  size_t most_bytes)
-{
-    size_t room = pages(most_bytes * area->blocks);
-    return long_at(area, 0, room) + CTN_NEIGHBOR_AGGREGATE_GENERATIONS * room;
+    return CTN_NEIGHBOR_AGGREGATE_ZERO +
+           CTN_NEIGHBOR_AGGREGATE_GENERATIONS * pages(blocks, most_bytes);
 }
 
 /* ---- operations ---- */
 
-/** The words of an aggregate that arrives. */
-static uint64_t *words_of(const ctn_neighbor_aggregate_t *in, uint64_t use)
+/** The head of an aggregate that this rank contributes to, or consumes. */
+static head_t *head_of(const ctn_neighbor_aggregate_t *aggregate, uint64_t use)
 {
-    return (uint64_t *)(void *)(in->area.base + head_at(&in->area, use));
+    return (void *)(aggregate->area.base + head_at(use));
 }
 
 /** Wakes the other ranks of the node if an aggregate has arrived at this rank:
@@ -102,7 +71,7 @@ static void wake_consumers(const ctn_op_t *op,
 {
     const ctn_exchange_t *x = (const void *)op->memory;
     if (in->leader == x->neighborhood->group->chain.place.rank) {
-        ctn_exec_post(op->exec, words_of(in, use) + 1, ctn_flag64(use));
+        ctn_exec_post(op->exec, &head_of(in, use)->arrived, ctn_flag64(use));
     }
 }
 
@@ -122,36 +91,6 @@ bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
     return true;
 }
 
-/** Sends an aggregate to which all contributors have added their blocks. */
-static catena_status_t
-send_aggregate(ctn_op_t *op, ctn_neighbor_aggregate_t *out, const head_t *head)
-{
-    const ctn_execution_t *execution =
-        ((ctn_exchange_t *)ctn_op_state(op))->execution;
-    size_t most = execution->schedule->aggregates->most_bytes;
-    const ctn_neighbor_aggregate_area_t there = {.blocks = out->area.blocks};
-    uint32_t count = head->bytes[0];
-    for (uint32_t i = 1; i < out->area.contributors; i++) {
-        count = head->bytes[i] == count ? count : MISMATCH;
-    }
-    size_t bytes = count != MISMATCH ? count : 0;
-    size_t all = bytes * out->area.blocks;
-    op->exec->tally.messages++;
-    op->exec->tally.bytes += all;
-    catena_status_t status = ctn_put_signal(
-        out->there,
-        ctn_exec_data(op->exec,
-                      out->area.base +
-                          data_at(&out->area, execution->use, bytes, most)),
-        all, out->offset + data_at(&there, execution->use, bytes, most),
-        out->offset + head_at(&there, execution->use),
-        ctn_flag(execution->use, count), &op->pending);
-    if (op->pending != 0) {
-        ctn_op_set_network(op, true);
-    }
-    return status;
-}
-
 /** Adds this rank's blocks to an aggregate, and sends it if they are the last.
  */
 CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
@@ -160,24 +99,28 @@ CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
     const ctn_exchange_t *x = ctn_op_state(op);
     const ctn_neighbor_aggregates_t *aggregates =
         x->execution->schedule->aggregates;
+    const ctn_neighbor_aggregate_block_t *entry = aggregates->contributed.item;
     size_t bytes = x->send.bytes;
     uint64_t use = x->execution->use;
-    head_t *head = (void *)(out->area.base + head_at(&out->area, use));
-    unsigned char *data = out->area.base + data_at(&out->area, use, bytes,
-                                                   aggregates->most_bytes);
-    const ctn_neighbor_aggregate_block_t *entry = aggregates->contributed.item;
-    bool fits = bytes <= aggregates->most_bytes;
-    for (uint32_t k = out->first; k < out->first + out->blocks && fits; k++) {
-        ctn_span_t block = ctn_blocks_at(&x->send, entry[k].index);
-        ctn_span_read(op->exec, &block, 0, bytes,
-                      data + entry[k].position * bytes);
+    uint32_t blocks = out->area.blocks;
+    size_t data = data_at(use, blocks, bytes, aggregates->most_bytes);
+    ctn_aggregate_t aggregate = {
+        .number = use,
+        .contributors = out->contributors,
+        .blocks = blocks,
+        .word = &head_of(out, use)->word,
+        .data = out->area.base + data,
+        .to = {.endpoint = out->there,
+               .offset = out->offset + data,
+               .word = out->offset + head_at(use) + offsetof(head_t, word)}};
+    if (bytes > aggregates->most_bytes) {
+        return ctn_aggregate_join(op, &aggregate, SIZE_MAX);
     }
-    head->bytes[out->contributor] = fits ? (uint32_t)bytes : MISMATCH;
-    uint64_t all =
-        (use / CTN_NEIGHBOR_AGGREGATE_GENERATIONS + 1) * out->area.contributors;
-    return __atomic_add_fetch(&head->contributed, 1, __ATOMIC_ACQ_REL) == all
-               ? send_aggregate(op, out, head)
-               : CATENA_OK;
+    for (uint32_t k = out->first; k < out->first + out->blocks; k++) {
+        ctn_span_t block = ctn_blocks_at(&x->send, entry[k].index);
+        ctn_aggregate_add(op, &aggregate, entry[k].position, &block);
+    }
+    return ctn_aggregate_join(op, &aggregate, bytes);
 }
 
 CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
@@ -193,7 +136,7 @@ CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
 }
 
 /** Takes this rank's blocks of an aggregate that has arrived.
- * @param bytes length of the blocks, or MISMATCH */
+ * @param bytes length of the blocks, or CTN_AGGREGATE_MISMATCH */
 CTN_HOT static catena_status_t
 take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_t *in, uint32_t bytes)
 {
@@ -202,15 +145,15 @@ take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_t *in, uint32_t bytes)
         x->execution->schedule->aggregates;
     const ctn_neighbor_aggregate_block_t *entry = aggregates->consumed.item;
     const unsigned char *data =
-        in->area.base + data_at(&in->area, x->execution->use, x->recv.bytes,
-                                aggregates->most_bytes);
+        in->area.base + data_at(x->execution->use, in->area.blocks,
+                                x->recv.bytes, aggregates->most_bytes);
     catena_status_t status = CATENA_OK;
     for (uint32_t k = in->first;
          k < in->first + in->blocks && status == CATENA_OK; k++) {
         ctn_span_t block = ctn_blocks_at(&x->recv, entry[k].index);
         status = ctn_take_block(op, entry[k].index, &block,
                                 data + entry[k].position * block.bytes, bytes,
-                                bytes == MISMATCH);
+                                bytes == CTN_AGGREGATE_MISMATCH);
     }
     return status;
 }
@@ -225,14 +168,15 @@ CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
     uint32_t still_open = 0;
     for (uint32_t i = 0; i < execution->aggregates_open; i++) {
         uint32_t index = execution->open_aggregate[i];
-        uint64_t word = ctn_word_load(words_of(&in[index], execution->use));
-        if (!ctn_flag_matches(word, execution->use)) {
+        uint64_t word =
+            ctn_word_load(&head_of(&in[index], execution->use)->word);
+        if (!ctn_aggregate_matches(word, execution->use)) {
             execution->open_aggregate[still_open++] = index;
             continue;
         }
         wake_consumers(op, &in[index], execution->use);
         catena_status_t status =
-            take_blocks(op, &in[index], ctn_flag_count(word));
+            take_blocks(op, &in[index], ctn_aggregate_bytes(word));
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }

@@ -2,20 +2,14 @@
 #define CTN_NEIGHBOR_SCHEDULE_AGGREGATE_H
 
 #include "core/vector.h"
+#include "exec/aggregate.h"
 #include "neighbor/call/executor.h"
 #include "neighbor/schedule/aggregated.h"
 
 /* NBR-4 for uniform blocks. Everything from one node to another is one
- * aggregate. It is composed in an area: memory of the leader, which all ranks
- * of the node can write. The rank that contributes last sends it to the area of
- * the leader on the other node. There the consumers read their blocks where the
- * aggregate has arrived. So a leader only has to poll the network; besides,
- * nothing waits until it runs.
- *
- *   node A                                     node B
- *   block block block                          block block block
- *      \    |    /                                /\   |   /\
- *    area at A's leader for B  == network ==>  area at B's leader for A
+ * aggregate (exec/aggregate.h). It is composed in an area of the leader and
+ * arrives in an area of the leader on the other node. So a leader only has to
+ * poll the network; besides, nothing waits until it runs.
  *
  * The operations of a schedule with aggregates are numbered by `use`. An area
  * has CTN_NEIGHBOR_AGGREGATE_GENERATIONS generations; aggregate number `use`
@@ -42,9 +36,8 @@ typedef struct ctn_neighbor_aggregate_block {
 /** An area: the generations of the aggregates from one node to another, at one
  * of the two leaders. */
 typedef struct ctn_neighbor_aggregate_area {
-    unsigned char *base;   /* as mapped here */
-    uint32_t blocks;       /* of an aggregate */
-    uint32_t contributors; /* their number; 0 where the aggregate arrives */
+    unsigned char *base; /* as mapped here */
+    uint32_t blocks;     /* of an aggregate */
 } ctn_neighbor_aggregate_area_t;
 
 /** An aggregate that this rank contributes to, or consumes. Its blocks of this
@@ -56,7 +49,7 @@ typedef struct ctn_neighbor_aggregate {
     uint32_t leader; /* rank whose area it is */
     uint32_t first, blocks;
     /* Only of one that this rank contributes to. */
-    uint32_t contributor;  /* index of this rank among the contributors */
+    uint32_t contributors; /* their number */
     ctn_endpoint_t *there; /* the leader on the other node */
     uint64_t offset;       /* of that leader's area in its arena */
 } ctn_neighbor_aggregate_t;
@@ -98,12 +91,10 @@ catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op);
 /** Consumes the aggregates that have arrived. MOVED: there were some. */
 ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op);
 
-/** Bytes of an area for blocks of at most `most_bytes`. */
-size_t
-ctn_neighbor_aggregate_area_bytes(const ctn_neighbor_aggregate_area_t *area,
-                                  size_t most_bytes);
 /** Bytes at the start of an area that must be zero before the first use. */
-size_t
-ctn_neighbor_aggregate_area_zero(const ctn_neighbor_aggregate_area_t *area);
+#define CTN_NEIGHBOR_AGGREGATE_ZERO ((size_t)8 << 10)
+/** Bytes of an area for aggregates of so many blocks of at most `most_bytes`.
+ */
+size_t ctn_neighbor_aggregate_area_bytes(uint32_t blocks, size_t most_bytes);
 
 #endif

@@ -35,7 +35,6 @@ typedef struct record {
     uint32_t position;
     uint32_t blocks;
     uint32_t contributors;
-    uint32_t contributor;
     uint64_t process; /* the owner of the area, for ctn_exec_connect */
     uint64_t offset;  /* of the area in the arena of that process */
 } record_t;
@@ -76,35 +75,44 @@ static void sort(ctn_vector_t *leds)
     }
 }
 
-/** Counts the blocks and contributors of the aggregate whose first edge is
- * led[first].
- * @return the first edge of the next one */
-static uint32_t scan_aggregate(const making_t *m, const ctn_vector_t *leds,
-                               uint32_t first,
-                               ctn_neighbor_aggregate_area_t *area)
+/** What an aggregate consists of. */
+typedef struct shape {
+    uint32_t edges;
+    uint32_t contributors;
+    uint32_t blocks;
+} shape_t;
+
+/** The shape of the aggregate whose first edge is led[first]. */
+static shape_t shape_of(const making_t *m, const ctn_vector_t *leds,
+                        uint32_t first)
 {
     const ctn_led_t *led = leds->item;
-    uint32_t i = first;
-    *area = (ctn_neighbor_aggregate_area_t){.base = NULL};
-    for (; i < leds->count && led[i].edge.node == led[first].edge.node; i++) {
+    shape_t shape = {0};
+    for (uint32_t i = first;
+         i < leds->count && led[i].edge.node == led[first].edge.node; i++) {
         bool new_source =
             i == first || led[i].edge.source != led[i - 1].edge.source;
-        area->contributors += new_source;
-        area->blocks += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
+        shape.edges++;
+        shape.contributors += new_source;
+        shape.blocks += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
     }
-    return i;
+    return shape;
 }
 
-/** Length of the longest blocks that fit all aggregates of this leader. */
+/** Length of the longest blocks that fit all aggregates of this leader; 0: an
+ * aggregate has too many contributors. */
 static size_t most_bytes_of(const making_t *m, const ctn_vector_t *leds)
 {
-    ctn_neighbor_aggregate_area_t area;
     uint32_t aggregates = 0;
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < leds->count;) {
-        i = scan_aggregate(m, leds, i, &area);
-        blocks = blocks > area.blocks ? blocks : area.blocks;
+        shape_t shape = shape_of(m, leds, i);
+        blocks = blocks > shape.blocks ? blocks : shape.blocks;
+        if (shape.contributors > CTN_AGGREGATE_CONTRIBUTORS) {
+            return 0;
+        }
         aggregates++;
+        i += shape.edges;
     }
     if (aggregates == 0) {
         return AGGREGATE_MOST;
@@ -154,18 +162,15 @@ static catena_status_t agree(making_t *m, bool *possible)
 
 /* ---- leaders: areas ---- */
 
-/** Bytes of all areas of this leader one way.
- * @param in the aggregates arrive here */
-static size_t bytes_of_areas(const making_t *m, const ctn_vector_t *leds,
-                             bool in)
+/** Bytes of all areas of this leader one way. */
+static size_t bytes_of_areas(const making_t *m, const ctn_vector_t *leds)
 {
-    ctn_neighbor_aggregate_area_t area;
     size_t bytes = 0;
     for (uint32_t i = 0; i < leds->count;) {
-        i = scan_aggregate(m, leds, i, &area);
-        area.contributors = in ? 0 : area.contributors;
-        bytes +=
-            ctn_neighbor_aggregate_area_bytes(&area, m->aggregates->most_bytes);
+        shape_t shape = shape_of(m, leds, i);
+        bytes += ctn_neighbor_aggregate_area_bytes(shape.blocks,
+                                                   m->aggregates->most_bytes);
+        i += shape.edges;
     }
     return bytes;
 }
@@ -190,11 +195,10 @@ static void describe_aggregate(making_t *m, const ctn_led_t *led,
                                uint32_t edges, bool in, record_t common)
 {
     record_t record = common;
-    record.position = record.contributor = UINT32_MAX;
+    record.position = UINT32_MAX;
     for (uint32_t i = 0; i < edges; i++) {
         const ctn_lead_record_t *edge = &led[i].edge;
         bool new_source = i == 0 || edge->source != led[i - 1].edge.source;
-        record.contributor += new_source;
         record.position += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
         record.what = in ? CONSUMES : CONTRIBUTES;
         record.node = edge->node;
@@ -217,20 +221,18 @@ static void describe_aggregates(making_t *m, const ctn_vector_t *leds, bool in,
                                 unsigned char **memory, uint64_t *at)
 {
     const ctn_led_t *led = leds->item;
-    uint32_t next;
-    for (uint32_t i = 0; i < leds->count; i = next) {
-        ctn_neighbor_aggregate_area_t area;
-        next = scan_aggregate(m, leds, i, &area);
-        area.contributors = in ? 0 : area.contributors;
+    shape_t shape;
+    for (uint32_t i = 0; i < leds->count; i += shape.edges) {
+        shape = shape_of(m, leds, i);
         record_t common = {
-            .blocks = area.blocks,
-            .contributors = area.contributors,
+            .blocks = shape.blocks,
+            .contributors = shape.contributors,
             .process = m->leading->neighborhood->group->exec->locality->process,
             .offset = *at};
-        describe_aggregate(m, &led[i], next - i, in, common);
-        memset(*memory, 0, ctn_neighbor_aggregate_area_zero(&area));
-        size_t bytes =
-            ctn_neighbor_aggregate_area_bytes(&area, m->aggregates->most_bytes);
+        describe_aggregate(m, &led[i], shape.edges, in, common);
+        memset(*memory, 0, CTN_NEIGHBOR_AGGREGATE_ZERO);
+        size_t bytes = ctn_neighbor_aggregate_area_bytes(
+            shape.blocks, m->aggregates->most_bytes);
         *memory += bytes;
         *at += bytes;
     }
@@ -243,7 +245,7 @@ static void lead(making_t *m)
     ctn_heap_t *heap = m->leading->neighborhood->exec->heap;
     const ctn_vector_t *out = &m->leading->led_out;
     const ctn_vector_t *in = &m->leading->led_in;
-    size_t bytes = bytes_of_areas(m, out, false) + bytes_of_areas(m, in, true);
+    size_t bytes = bytes_of_areas(m, out) + bytes_of_areas(m, in);
     if (bytes == 0) {
         return;
     }
@@ -270,7 +272,6 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     ctn_endpoint_t *endpoint;
     catena_status_t status = CATENA_OK;
     area->blocks = record->blocks;
-    area->contributors = record->contributors;
     if (record->rank == m->leading->rank) { /* own memory: no endpoint */
         uint64_t own = 0;
         unsigned char *memory = m->aggregates->memory;
@@ -312,7 +313,7 @@ static catena_status_t take_block(const making_t *m, const record_t *record,
     if (first) {
         last->node = record->node;
         last->leader = record->rank;
-        last->contributor = record->contributor;
+        last->contributors = record->contributors;
         last->first = blocks->count - 1;
     }
     last->blocks++;
@@ -397,10 +398,11 @@ static catena_status_t agree_facts(const making_t *m, ctn_schedule_t *schedule)
     const ctn_vector_t *leds[] = {&m->leading->led_out, &m->leading->led_in};
     uint64_t count[2][COUNTS] = {{m->aggregates->contributed.count}};
     for (int in = 0; in < 2; in++) {
-        ctn_neighbor_aggregate_area_t area;
-        for (uint32_t i = 0; i < leds[in]->count; count[in][AGGREGATES]++) {
-            i = scan_aggregate(m, leds[in], i, &area);
-            count[in][BLOCKS] += area.blocks;
+        shape_t shape;
+        for (uint32_t i = 0; i < leds[in]->count; i += shape.edges) {
+            shape = shape_of(m, leds[in], i);
+            count[in][AGGREGATES]++;
+            count[in][BLOCKS] += shape.blocks;
         }
     }
     m->aggregates->led = (uint32_t)count[0][AGGREGATES];
