@@ -66,6 +66,26 @@ static catena_status_t call_once(rank_test_t *test, const wrong_t *w,
     return status;
 }
 
+/** Any collective. Every fourth is a direct alltoall, where one word stands for
+ * the lengths of several ranks. */
+static void draw_collective(oracle_case_t *c, uint64_t *random)
+{
+    bool direct = ctn_random_below(random, 4) == 0;
+    unsigned kind;
+    bool suits;
+    do {
+        kind = direct
+                   ? ORACLE_ALLTOALL
+                   : 1 + (unsigned)ctn_random_below(random, ORACLE_KINDS - 1);
+        oracle_draw(c, kind, true, random);
+        const char *algorithm =
+            oracle_algorithm_name(kind, c->value[ORACLE_ALGORITHM]);
+        suits = direct
+                    ? strcmp(algorithm, "direct") == 0
+                    : kind != ORACLE_BARRIER && kind != ORACLE_REDUCE_SCATTER;
+    } while (!suits);
+}
+
 /** Any length, and another one of a single rank. */
 static void draw_wrong(rank_test_t *test, wrong_t *w, uint64_t *random)
 {
@@ -75,12 +95,9 @@ static void draw_wrong(rank_test_t *test, wrong_t *w, uint64_t *random)
     size_t size = (size_t)test->place.ranks;
     size_t odd = ctn_random_below(random, size);
     size_t most = size > 40 ? 4 : size > 16 ? 7 : LENGTHS;
-    unsigned kind;
-    do {
-        kind = 1 + (unsigned)ctn_random_below(random, ORACLE_KINDS - 1);
-        oracle_draw(&w->c, kind, true, random);
-    } while (kind == ORACLE_BARRIER || kind == ORACLE_REDUCE_SCATTER);
+    draw_collective(&w->c, random);
     uint8_t *value = w->c.value;
+    unsigned kind = value[ORACLE_KIND];
     value[ORACLE_MODE] = ORACLE_BLOCKING;
     value[ORACLE_PLACE] = ORACLE_APART;
     value[ORACLE_TYPE] =
