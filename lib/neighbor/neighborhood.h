@@ -41,6 +41,7 @@ typedef struct ctn_graph_facts {
     uint32_t most_degree;  /* greatest number of sources or targets of a rank */
     uint32_t most_remote;  /* the same, of edges between nodes only */
     uint32_t most_on_node; /* greatest number of ranks on a node */
+    uint64_t edges;        /* their number */
     uint64_t weight_all;   /* sum of the weights of all edges */
     uint64_t weight_between; /* the same, of edges between nodes only */
     uint64_t weight_before;  /* weight_between before rank reordering */

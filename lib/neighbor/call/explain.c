@@ -286,15 +286,22 @@ find_collective(const char *function, const catena_neighborhood_t *neighborhood,
     return found;
 }
 
-/** Prints "key=value" pairs of a schedule, up to the text of the reason. */
-static void print_schedule(page_t *page, const ctn_schedule_t *schedule)
+/** Prints a schedule, and why it is selected.
+ * @param note  before the reason
+ * @param bytes as for print_reason */
+static void print_choice(page_t *page,
+                         const catena_neighborhood_t *neighborhood,
+                         const ctn_schedule_t *schedule, const char *note,
+                         size_t bytes)
 {
     print(page, "algorithm=%s rounds=%u messages=%u ", schedule->algorithm,
           ctn_schedule_rounds(schedule), schedule->sends);
     if (schedule->aggregates != NULL) {
         print(page, "aggregates=%zu ", schedule->aggregates->out.count);
     }
-    print(page, "reason=\"");
+    print(page, "reason=\"%s", note);
+    print_reason(page, neighborhood, schedule, bytes);
+    print(page, "\"");
 }
 
 catena_status_t
@@ -309,18 +316,14 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
     page_t page = {text, bytes};
     const ctn_schedule_t *last = neighborhood->last_of[found->index];
     if (last != NULL) {
-        print_schedule(&page, last);
-        print_reason(&page, neighborhood, last, 0);
+        print_choice(&page, neighborhood, last, "", 0);
     } else {
         const ctn_schedule_t *schedule =
             ctn_neighbor_choose(neighborhood, ctn_neighbor_pattern(found), 0,
                                 ctn_neighbor_reduces(found));
-        print_schedule(&page, schedule);
-        print(&page, "has not run yet; ");
-        print_reason(&page, neighborhood, schedule,
+        print_choice(&page, neighborhood, schedule, "has not run yet; ",
                      neighborhood->chooser->usual);
     }
-    print(&page, "\"");
     return CATENA_OK;
 }
 
@@ -339,13 +342,11 @@ catena_neighborhood_estimate(const catena_neighborhood_t *neighborhood,
     bool combined = ctn_neighbor_reduces(found);
     size_t uniform = ctn_neighbor_varies(found) ? 0 : block_bytes;
     size_t length = uniform > 0 ? uniform : neighborhood->chooser->usual;
-    const ctn_schedule_t *schedule =
-        ctn_neighbor_choose(neighborhood, pattern, uniform, combined);
     ctn_block_class_t blocks =
         ctn_blocks_classify(neighborhood, uniform, combined);
-    print_schedule(&page, schedule);
-    print_reason(&page, neighborhood, schedule, length);
-    print(&page, "\"");
+    print_choice(&page, neighborhood,
+                 ctn_neighbor_choose(neighborhood, pattern, uniform, combined),
+                 "", length);
     for (ctn_neighbor_algorithm_t algorithm = 0;
          algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         print_algorithm(&page, neighborhood, algorithm, pattern, blocks,

@@ -196,39 +196,49 @@ static catena_status_t connect(links_t *links, catena_status_t status)
 
 /* ---- links of edges and of schedules ---- */
 
-/** Keeps only the keys of edges that have a link, and sets key.index to the
- * index of the link. @return their number */
-static uint32_t linked(const ctn_edge_t *edge, ctn_edge_key_t *key,
-                       uint32_t count)
+/** Connects the links of these keys, which are sorted. */
+static catena_status_t connect_keys(links_t *links, catena_status_t status,
+                                    const ctn_vector_t *to,
+                                    const ctn_vector_t *from)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; key != NULL && i < count; i++) {
-        uint32_t link = edge[key[i].index].link;
-        if (link != CTN_NO_LINK) {
-            key[kept] = key[i];
-            key[kept++].index = link;
+    ctn_edge_keys_sort(to->item, to->count);
+    ctn_edge_keys_sort(from->item, from->count);
+    links->outs = (uint32_t)to->count;
+    links->ins = (uint32_t)from->count;
+    links->to = to->item;
+    links->from = from->item;
+    return connect(links, status);
+}
+
+/** Adds the keys of the edges that have a link; key.index is that of the link.
+ */
+static void add_keys(const ctn_edge_t *edge, uint32_t count, ctn_vector_t *keys,
+                     catena_status_t *status)
+{
+    for (uint32_t i = 0; i < count && *status == CATENA_OK; i++) {
+        ctn_edge_key_t *key = edge[i].link != CTN_NO_LINK
+                                  ? ctn_vector_add(keys, sizeof(*key))
+                                  : NULL;
+        if (key != NULL) {
+            *key = (ctn_edge_key_t){(uint32_t)edge[i].rank, edge[i].label,
+                                    edge[i].link};
+        } else if (edge[i].link != CTN_NO_LINK) {
+            *status = CATENA_ERR_NO_MEMORY;
         }
     }
-    return kept;
 }
 
 catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood)
 {
-    uint32_t sources;
-    uint32_t targets;
-    ctn_edge_key_t *from =
-        ctn_edge_keys(neighborhood->source, neighborhood->sources, &sources);
-    ctn_edge_key_t *to =
-        ctn_edge_keys(neighborhood->target, neighborhood->targets, &targets);
-    links_t links = {.neighborhood = neighborhood,
-                     .outs = linked(neighborhood->target, to, targets),
-                     .ins = linked(neighborhood->source, from, sources),
-                     .to = to,
-                     .from = from};
-    catena_status_t status = connect(
-        &links, from != NULL && to != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY);
-    free(from);
-    free(to);
+    ctn_vector_t to = {0};
+    ctn_vector_t from = {0};
+    links_t links = {.neighborhood = neighborhood};
+    catena_status_t status = CATENA_OK;
+    add_keys(neighborhood->target, neighborhood->targets, &to, &status);
+    add_keys(neighborhood->source, neighborhood->sources, &from, &status);
+    status = connect_keys(&links, status, &to, &from);
+    ctn_vector_drop(&to);
+    ctn_vector_drop(&from);
     if (status == CATENA_OK) {
         neighborhood->outs = links.outs;
         neighborhood->ins = links.ins;
@@ -243,14 +253,8 @@ catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
                                      ctn_vector_t *to, ctn_vector_t *from,
                                      ctn_schedule_t *schedule)
 {
-    ctn_edge_keys_sort(to->item, to->count);
-    ctn_edge_keys_sort(from->item, from->count);
-    links_t links = {.neighborhood = neighborhood,
-                     .outs = (uint32_t)to->count,
-                     .ins = (uint32_t)from->count,
-                     .to = to->item,
-                     .from = from->item};
-    catena_status_t status = connect(&links, CATENA_OK);
+    links_t links = {.neighborhood = neighborhood};
+    catena_status_t status = connect_keys(&links, CATENA_OK, to, from);
     if (status == CATENA_OK) {
         schedule->outs = links.outs;
         schedule->ins = links.ins;

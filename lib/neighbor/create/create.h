@@ -38,11 +38,6 @@ typedef struct ctn_edge_key {
     uint32_t index; /* in the list */
 } ctn_edge_key_t;
 
-/** create/match.c: the keys of a list in order, without edges to
- * CATENA_PROC_NULL. The caller frees them. NULL: no memory. */
-ctn_edge_key_t *ctn_edge_keys(const ctn_edge_t *edge, uint32_t edges,
-                              uint32_t *count);
-
 /** create/match.c: sorts keys. */
 void ctn_edge_keys_sort(ctn_edge_key_t *key, size_t count);
 

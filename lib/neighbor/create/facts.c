@@ -47,7 +47,7 @@ bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank)
 
 /* Indices of the words that ctn_neighbor_agree reduces. SUM_LOWEST: number of
  * ranks that have neighbors, but none below them. */
-enum { SUM_WEIGHT, SUM_BETWEEN, SUM_LOWEST, SUMS };
+enum { SUM_EDGES, SUM_WEIGHT, SUM_BETWEEN, SUM_LOWEST, SUMS };
 enum { MAX_DEGREE, MAX_REMOTE, MAX_ON_NODE, MAX_WEIGHT, MAXIMA };
 
 /** Raises *most to `value`. */
@@ -84,29 +84,18 @@ static void sum_weights(const catena_neighborhood_t *neighborhood,
         const ctn_edge_t *edge = &neighborhood->target[i];
         if (edge->rank != CATENA_PROC_NULL) {
             uint64_t weight = (uint64_t)edge->weight;
+            sums[SUM_EDGES]++;
             sums[SUM_WEIGHT] += weight;
             sums[SUM_BETWEEN] += edge->node != node ? weight : 0;
         }
     }
 }
 
-static void fill_in(ctn_graph_facts_t *graph_facts, const ctn_nodes_t *nodes,
-                    const uint64_t *sums, const uint64_t *maxima)
-{
-    graph_facts->nodes = nodes->nodes;
-    graph_facts->most_degree = (uint32_t)maxima[MAX_DEGREE];
-    graph_facts->most_remote = (uint32_t)maxima[MAX_REMOTE];
-    graph_facts->most_on_node = (uint32_t)maxima[MAX_ON_NODE];
-    graph_facts->greatest_weight = (int)maxima[MAX_WEIGHT];
-    graph_facts->weight_all = sums[SUM_WEIGHT];
-    graph_facts->weight_between = sums[SUM_BETWEEN];
-    graph_facts->weight_before = sums[SUM_BETWEEN];
-}
-
 catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
                                          const ctn_nodes_t *nodes,
                                          catena_status_t status)
 {
+    ctn_graph_facts_t *facts = &neighborhood->graph_facts;
     uint64_t sums[SUMS] = {0};
     uint64_t maxima[MAXIMA] = {0};
     bool any = false;
@@ -123,16 +112,24 @@ catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
     status = ctn_neighbor_agree(neighborhood->group, status, SUMS, sums, MAXIMA,
                                 maxima);
     if (status == CATENA_OK) {
-        fill_in(&neighborhood->graph_facts, nodes, sums, maxima);
+        facts->nodes = nodes->nodes;
+        facts->most_degree = (uint32_t)maxima[MAX_DEGREE];
+        facts->most_remote = (uint32_t)maxima[MAX_REMOTE];
+        facts->most_on_node = (uint32_t)maxima[MAX_ON_NODE];
+        facts->greatest_weight = (int)maxima[MAX_WEIGHT];
+        facts->edges = sums[SUM_EDGES];
+        facts->weight_all = sums[SUM_WEIGHT];
+        facts->weight_between = sums[SUM_BETWEEN];
+        facts->weight_before = sums[SUM_BETWEEN];
         /* From each rank with neighbors a path leads to lower and lower
          * neighbors, down to a rank without a lower one. If there is only one
          * such rank, as in grids and rings, the graph is connected. */
-        neighborhood->graph_facts.connected = sums[SUM_LOWEST] <= 1;
+        facts->connected = sums[SUM_LOWEST] <= 1;
     }
-    if (status == CATENA_OK && !neighborhood->graph_facts.connected) {
+    if (status == CATENA_OK && !facts->connected) {
         uint64_t components = 0;
         status = ctn_neighbor_components(neighborhood, &components);
-        neighborhood->graph_facts.connected = components <= 1;
+        facts->connected = components <= 1;
     }
     return status;
 }

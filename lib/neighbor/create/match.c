@@ -50,8 +50,10 @@ void ctn_edge_keys_sort(ctn_edge_key_t *key, size_t count)
     }
 }
 
-ctn_edge_key_t *ctn_edge_keys(const ctn_edge_t *edge, uint32_t edges,
-                              uint32_t *count)
+/** The keys of a list in order, without edges to CATENA_PROC_NULL. The caller
+ * frees them. NULL: no memory. */
+static ctn_edge_key_t *keys_of(const ctn_edge_t *edge, uint32_t edges,
+                               uint32_t *count)
 {
     ctn_edge_key_t *key = malloc(((size_t)edges + 1) * sizeof(*key));
     *count = 0;
@@ -246,10 +248,10 @@ catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,
     match_t match = {neighborhood, 0};
     side_t source = {.is_target = false, .edge = neighborhood->source};
     side_t target = {.is_target = true, .edge = neighborhood->target};
-    ctn_edge_key_t *sources = ctn_edge_keys(
-        neighborhood->source, neighborhood->sources, &source.keys);
-    ctn_edge_key_t *targets = ctn_edge_keys(
-        neighborhood->target, neighborhood->targets, &target.keys);
+    ctn_edge_key_t *sources =
+        keys_of(neighborhood->source, neighborhood->sources, &source.keys);
+    ctn_edge_key_t *targets =
+        keys_of(neighborhood->target, neighborhood->targets, &target.keys);
     source.key = sources;
     target.key = targets;
     catena_status_t status = exchange(&match, &source, &target, node);

@@ -21,6 +21,7 @@
 
 #include <stdlib.h>
 
+#include "core/region.h"
 #include "neighbor/grid/displacements.h"
 #include "neighbor/grid/edges.h"
 #include "neighbor/schedule/builder.h"
@@ -31,13 +32,14 @@ typedef struct combine {
     ctn_schedule_builder_t builder;
     ctn_displacements_t displacements;
     ctn_pattern_t pattern;
-    int *dimension;   /* [steps]: the dimension of each step */
-    int steps;        /* number of dimensions with a nonzero displacement */
-    uint32_t places;  /* their number */
-    uint32_t *order;  /* [places]: the displacements that fit anywhere in the
-                         grid, those with the same prefix together */
-    uint32_t *shared; /* [places]: length, in steps, of the prefix that the
-                         vector shares with the one before */
+    ctn_region_t region; /* of the arrays */
+    int *dimension;      /* [steps]: the dimension of each step */
+    int steps;           /* number of dimensions with a nonzero displacement */
+    uint32_t places;     /* their number */
+    uint32_t *order;     /* [places]: the displacements that fit anywhere in the
+                            grid, those with the same prefix together */
+    uint32_t *shared;    /* [places]: length, in steps, of the prefix that the
+                            vector shares with the one before */
     ctn_block_ref_t *where; /* [places]: where a block that travels along the
                                vector lies at this rank after the steps so far;
                                it is of this rank or of another one */
@@ -71,15 +73,11 @@ static uint32_t count_hops(const combine_t *c, int dimension)
 }
 
 /** Dimensions with few different displacements come first: then the tree of the
- * vectors has few edges (section 4). */
-static catena_status_t order_dimensions(combine_t *c)
+ * vectors has few edges (section 4).
+ * @param hops [ndims] memory */
+static void order_dimensions(combine_t *c, uint32_t *hops)
 {
-    int ndims = c->displacements.ndims;
-    uint32_t *hops = malloc(((size_t)ndims + 1) * sizeof(*hops));
-    if (hops == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    for (int d = 0; d < ndims; d++) {
+    for (int d = 0; d < c->displacements.ndims; d++) {
         hops[d] = count_hops(c, d);
         if (hops[d] == 0) {
             continue;
@@ -91,8 +89,6 @@ static catena_status_t order_dimensions(combine_t *c)
         }
         c->dimension[at] = d;
     }
-    free(hops);
-    return CATENA_OK;
 }
 
 /** Sorts displacements by their hops in the order of the steps. */
@@ -114,15 +110,15 @@ static int compare_displacements(const void *a, const void *b, void *argument)
 /** Sets the arrays except for `where`. */
 static catena_status_t prepare(combine_t *c)
 {
-    size_t count = (size_t)c->displacements.count + 1;
-    size_t ndims = (size_t)c->displacements.ndims + 1;
-    c->dimension = malloc(ndims * sizeof(*c->dimension));
-    c->coords = malloc(ndims * sizeof(*c->coords));
-    c->order = malloc(count * sizeof(*c->order));
-    c->shared = malloc(count * sizeof(*c->shared));
-    c->where = malloc(count * sizeof(*c->where));
-    if (c->dimension == NULL || c->coords == NULL || c->order == NULL ||
-        c->shared == NULL || c->where == NULL) {
+    size_t count = c->displacements.count;
+    size_t ndims = (size_t)c->displacements.ndims;
+    c->dimension = ctn_region_take(&c->region, ndims, sizeof(*c->dimension));
+    c->coords = ctn_region_take(&c->region, ndims, sizeof(*c->coords));
+    uint32_t *hops = ctn_region_take(&c->region, ndims, sizeof(*hops));
+    c->order = ctn_region_take(&c->region, count, sizeof(*c->order));
+    c->shared = ctn_region_take(&c->region, count, sizeof(*c->shared));
+    c->where = ctn_region_take(&c->region, count, sizeof(*c->where));
+    if (c->region.failed) {
         return CATENA_ERR_NO_MEMORY;
     }
     for (uint32_t i = 0; i < c->displacements.count; i++) {
@@ -130,10 +126,7 @@ static catena_status_t prepare(combine_t *c)
             c->order[c->places++] = i;
         }
     }
-    catena_status_t status = order_dimensions(c);
-    if (status != CATENA_OK) {
-        return status;
-    }
+    order_dimensions(c, hops);
     qsort_r(c->order, c->places, sizeof(*c->order), compare_displacements, c);
     for (uint32_t i = 0; i < c->places; i++) {
         int step = 0;
@@ -144,17 +137,7 @@ static catena_status_t prepare(combine_t *c)
         }
         c->shared[i] = (uint32_t)step;
     }
-    return status;
-}
-
-static void release(combine_t *c)
-{
-    ctn_displacements_free(&c->displacements);
-    free(c->dimension);
-    free(c->coords);
-    free(c->order);
-    free(c->shared);
-    free(c->where);
+    return CATENA_OK;
 }
 
 /* ---- blocks ---- */
@@ -374,6 +357,7 @@ catena_status_t ctn_schedule_combining(catena_neighborhood_t *neighborhood,
     }
     status = ctn_schedule_builder_finish(&c.builder, CTN_NEIGHBOR_COMBINING,
                                          pattern, is_in_the_way(&c), schedule);
-    release(&c);
+    ctn_displacements_free(&c.displacements);
+    (void)ctn_region_release(&c.region);
     return status;
 }

@@ -402,24 +402,16 @@ ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood)
     return CATENA_OK;
 }
 
-/** Sets the usual length of a block: `bytes` of the info times the mean weight
- * of an edge, else 4 KiB. Collective. */
-static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
+/** The usual length of a block: `bytes` of the info times the mean weight of an
+ * edge, else 4 KiB. */
+static size_t find_usual(const catena_neighborhood_t *neighborhood)
 {
-    uint64_t edges = 0;
-    for (uint32_t i = 0; i < neighborhood->targets; i++) {
-        edges += neighborhood->target[i].rank != CATENA_PROC_NULL;
-    }
-    catena_status_t status =
-        ctn_neighbor_agree(neighborhood->group, CATENA_OK, 1, &edges, 0, NULL);
+    const ctn_graph_facts_t *facts = &neighborhood->graph_facts;
     double weight =
-        edges > 0 ? (double)neighborhood->graph_facts.weight_all / (double)edges
-                  : 1;
+        facts->edges > 0 ? (double)facts->weight_all / (double)facts->edges : 1;
     double usual =
         neighborhood->bytes > 0 ? (double)neighborhood->bytes * weight : 4096;
-    neighborhood->chooser->usual =
-        usual < 0x1p63 ? (size_t)usual : SIZE_MAX; /* if representable */
-    return status;
+    return usual < 0x1p63 ? (size_t)usual : SIZE_MAX; /* if representable */
 }
 
 catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood)
@@ -433,9 +425,7 @@ catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood)
         status = agree_costs(neighborhood, &neighborhood->chooser->costs);
     }
     if (status == CATENA_OK) {
-        status = find_usual(neighborhood);
-    }
-    if (status == CATENA_OK) {
+        neighborhood->chooser->usual = find_usual(neighborhood);
         status = ctn_schedules_make_for(neighborhood, CTN_NEIGHBOR_DIRECT);
     }
     if (status == CATENA_OK) {
