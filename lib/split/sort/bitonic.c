@@ -87,7 +87,7 @@ static ctn_step_t begin(ctn_op_t *op)
     sort->depth = args->parent->log->rounds;
     sort->range.count = 1;
     catena_status_t status =
-        ctn_record_buffer_set(op->exec, sort->sort.item, args->record);
+        ctn_item_set(op->exec, sort->sort.item, args->record);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -132,7 +132,7 @@ static ctn_step_t send(ctn_op_t *op)
     if (!ctn_message_send_done(op, send_handle)) {
         return CTN_STEP_WAIT;
     }
-    const ctn_record_t *record = ctn_record_buffer_record(sort->sort.item);
+    const ctn_record_t *record = ctn_item_record(sort->sort.item);
     catena_status_t status = ctn_message_send(
         op, partner(sort), slot_of(sort, !sort->side, exchange), exchange,
         record, ctn_record_bytes(record), send_handle);
@@ -154,14 +154,14 @@ static ctn_step_t receive(ctn_op_t *op)
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    const ctn_record_t *own = ctn_record_buffer_record(sort->sort.item);
+    const ctn_record_t *own = ctn_item_record(sort->sort.item);
     const ctn_record_t *other = (const void *)sort->receive_handle.data;
     const ctn_order_by_t *by = &sort->sort.args->by;
     int order = sort->side == RIGHT ? ctn_record_compare(by, own, other)
                                     : ctn_record_compare(by, other, own);
     catena_status_t status = CATENA_OK;
     if ((order > 0) != sort->range.descending) {
-        status = ctn_record_buffer_set(op->exec, sort->sort.item, other);
+        status = ctn_item_set(op->exec, sort->sort.item, other);
     }
     ctn_receive_handle_release(op, &sort->receive_handle);
     ++*exchange;
@@ -201,5 +201,5 @@ static const ctn_algorithm_t sort_algorithm = {
 
 ctn_op_t *ctn_split_bitonic(const ctn_split_args_t *args)
 {
-    return ctn_split_by_sort(args, &sort_algorithm, true);
+    return ctn_split_by_sort(args, &sort_algorithm);
 }

@@ -2,18 +2,21 @@
  * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
  * (ChengM); P. Sack, W. Gropp: A Scalable MPI_Comm_split Algorithm for Exascale
  * Computing, EuroMPI 2010. Each M consecutive members form a section, whose
- * first member is its sorter: it gets the records of the section. The sorters
- * sort all records as in split/sort/exact.c. Each then sends the members of its
- * section one record each: member i of the parent gets the record at position i
- * of the order. Rounds: with l = ceil(log2 p), l for the log-chain unless it
- * exists, log2(M) each up and down, those of the exact sort among p / M
- * sorters, l + 2 to finalize. Memory: O(M + p / M) at a sorter, O(2^d) at a
- * member with a subtree of 2^d.
+ * first member is its sorter: it gets the records of the section and sorts
+ * them. If there are several sorters, they sort all records as in
+ * split/sort/exact.c. Each then sends the members of its section one record
+ * each: member i of the parent gets the record at position i of the order.
+ * Rounds: with l = ceil(log2 p), l for the log-chain unless it exists, log2(M)
+ * each up and down, those of the exact sort among p / M sorters, l + 2 to
+ * finalize. Memory: O(M + p / M) at a sorter, O(2^d) at a member with a subtree
+ * of 2^d.
+ *
+ * With one section this is GatherScatter of the same section of the paper:
+ * memory O(p) and time O(p log p) at its sorter.
  *
  * Differs from the paper: the number of members of a section is M rounded down
  * to a power of two (the paper uses only such M), so that neighboring sorters
- * find each other in the log-chain. Records are merged on the way up; the paper
- * sorts them at the sorter. */
+ * find each other in the log-chain. */
 
 #include <string.h>
 
@@ -27,12 +30,14 @@ enum { LEFT, RIGHT };
 enum { ADDRESS_SLOT = 2 * CTN_ROOTED_ROUNDS };
 
 typedef struct cheng_sort {
-    /* First. Its table has at a sorter the records of its section, then those
-     * of its positions, which are its data. */
-    ctn_sort_t sort;
+    ctn_sort_t sort; /* first */
     /* working */
-    unsigned levels;      /* of the trees: each is that of a section */
-    ctn_chain_t sorters;  /* the chain of the sorters */
+    /* The records of the subtree; at a sorter those of its section, then those
+     * of its positions. */
+    ctn_stream_t table;
+    const unsigned char *data; /* records for the subtree, by position */
+    unsigned levels;           /* of the trees: each is that of a section */
+    ctn_chain_t sorters;       /* the chain of the sorters */
     unsigned char *slots; /* the slots of that chain; NULL: no such chain */
 } cheng_sort_t;
 
@@ -51,18 +56,40 @@ static unsigned levels_of(const ctn_split_args_t *args)
     return levels < rounds ? levels : rounds;
 }
 
-/** Move past the record of a member (ctn_rooted_skip_t). */
-static void skip_record(const unsigned char *data, size_t *at)
+/* ---- records up the tree ---- */
+
+/** Append the records of a child's subtree (ctn_rooted_incoming_t). */
+static catena_status_t append(ctn_op_t *op, unsigned side,
+                              const ctn_receive_handle_t *receive_handle)
 {
-    *at += ctn_record_bytes((const void *)(data + *at));
+    (void)side;
+    cheng_sort_t *sort = ctn_op_state(op);
+    return ctn_stream_append(op->exec, &sort->table, receive_handle->data,
+                             receive_handle->bytes);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
 {
     cheng_sort_t *sort = ctn_op_state(op);
+    const ctn_record_t *record = sort->sort.args->record;
     sort->levels = levels_of(sort->sort.args);
-    sort->sort.skip = skip_record;
-    return ctn_sort_begin(op, sort->levels);
+    sort->sort.tree.incoming = append;
+    ctn_rooted_begin_section(&sort->sort.tree, sort->levels);
+    catena_status_t status = ctn_stream_append(op->exec, &sort->table, record,
+                                               ctn_record_bytes(record));
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Send the table to the parent in the tree. The sorter has that of the whole
+ * section, and sorts it. */
+static ctn_step_t hand_up(ctn_op_t *op)
+{
+    cheng_sort_t *sort = ctn_op_state(op);
+    catena_status_t status =
+        sort->sort.tree.is_root
+            ? ctn_record_table_sort(&sort->sort.args->by, &sort->table)
+            : ctn_rooted_send_up(op, sort->table.memory, sort->table.bytes);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 /* ---- the sorters ---- */
@@ -142,48 +169,87 @@ static ctn_step_t sort_tables(ctn_op_t *op)
     sort->sorters.place.left = neighbor[LEFT];
     sort->sorters.place.right = neighbor[RIGHT];
     return ctn_op_call(op, ctn_exact_create(&sort->sort.args->by,
-                                            &sort->sorters, &sort->sort.table));
+                                            &sort->sorters, &sort->table));
 }
 
-/* ---- back ---- */
+/* ---- sorted records down the tree ---- */
 
-/** At a sorter: scatter the sorted table. Free the chain of the sorters. */
+/** Move past the record of a member (ctn_rooted_skip_t). */
+static void skip_record(const unsigned char *data, size_t *at)
+{
+    *at += ctn_record_bytes((const void *)(data + *at));
+}
+
+/** Set what the children get: all records but the first, which is this
+ * member's item. */
+static void divide(cheng_sort_t *sort, const unsigned char *data, size_t bytes)
+{
+    size_t at = 0;
+    skip_record(data, &at);
+    sort->data = data;
+    ctn_rooted_divide(&sort->sort.tree, RIGHT, data, at, bytes, skip_record);
+}
+
+/** Take the records of this member's subtree (ctn_rooted_incoming_t). */
+static catena_status_t take(ctn_op_t *op, unsigned side,
+                            const ctn_receive_handle_t *receive_handle)
+{
+    (void)side;
+    divide(ctn_op_state(op), receive_handle->data, receive_handle->bytes);
+    return CATENA_OK;
+}
+
+/** Free the chain of the sorters; a sorter sends the sorted table, the other
+ * members receive. */
 static ctn_step_t prepare_scatter(ctn_op_t *op)
 {
-    static const unsigned char nothing[1];
     cheng_sort_t *sort = ctn_op_state(op);
     if (sort->slots != NULL) {
         ctn_chain_release(op->exec, &sort->sorters);
         ctn_scratch_free(op->exec, sort->slots, CHAIN_BYTES);
     }
-    /* The exact sort leaves no records if the comparator is inconsistent. */
-    sort->sort.bytes = sort->sort.table.bytes;
-    sort->sort.data = sort->sort.bytes > 0 ? sort->sort.table.records : nothing;
+    if (sort->sort.tree.is_root) {
+        divide(sort, sort->table.memory, sort->table.bytes);
+    }
+    sort->sort.tree.incoming = take;
     return CTN_STEP_NEXT;
 }
 
+/** Wait until parent and children have read the messages of this member. */
 static ctn_step_t end(ctn_op_t *op)
 {
-    const ctn_sort_t *sort = ctn_op_state(op);
-    ctn_step_t step = ctn_sort_end(op);
+    const cheng_sort_t *sort = ctn_op_state(op);
+    ctn_step_t step = ctn_rooted_await_parent(op);
+    if (step == CTN_STEP_NEXT) {
+        step = ctn_rooted_await_children(op);
+    }
     if (step != CTN_STEP_NEXT) {
         return step;
     }
     catena_status_t status =
-        sort->bytes > 0 ? ctn_record_buffer_set(op->exec, sort->item,
-                                                (const void *)sort->data)
-                        : CATENA_ERR_ARG;
+        ctn_item_set(op->exec, sort->sort.item, (const void *)sort->data);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static void finish(ctn_op_t *op)
+{
+    cheng_sort_t *sort = ctn_op_state(op);
+    /* After an error that this member may have alone, other members may still
+     * read its memory, which is kept until the heap is destroyed. */
+    if (op->status == CATENA_OK) {
+        ctn_rooted_drop(op);
+        ctn_stream_release(op->exec, &sort->table);
+    }
 }
 
 static const ctn_phase_t sort_phases[] = {
     {"begin", begin},
     {"gather", ctn_rooted_collect},
-    {"hand up", ctn_sort_hand_up},
+    {"hand up", hand_up},
     {"exchange addresses", exchange_addresses},
     {"sort", sort_tables},
     {"prepare scatter", prepare_scatter},
-    {"receive", ctn_sort_receive},
+    {"receive", ctn_rooted_receive},
     {"scatter", ctn_rooted_send_down},
     {"end", end},
     {NULL, NULL}};
@@ -195,10 +261,17 @@ static const ctn_algorithm_t sort_algorithm = {
     .state_bytes = sizeof(cheng_sort_t),
     .phases = sort_phases,
     .synchronizing = true,
-    .finish = ctn_sort_release,
+    .finish = finish,
 };
 
 ctn_op_t *ctn_split_cheng(const ctn_split_args_t *args)
 {
-    return ctn_split_by_sort(args, &sort_algorithm, true);
+    return ctn_split_by_sort(args, &sort_algorithm);
+}
+
+ctn_op_t *ctn_split_gather_scatter(const ctn_split_args_t *args)
+{
+    ctn_split_args_t one_section = *args;
+    one_section.most = UINT32_MAX;
+    return ctn_split_by_sort(&one_section, &sort_algorithm);
 }

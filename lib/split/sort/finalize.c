@@ -71,15 +71,14 @@ static void fold(void *inout_part, const void *in_part, int in_is_left)
 
 typedef struct notification {
     ctn_chain_t *chain;      /* this member's, whose place is received */
-    ctn_address_t owner;     /* of the item; `place` is sent there */
-    ctn_owner_place_t place; /* of the owner */
+    ctn_chain_place_t place; /* of the item's owner, to which it is sent */
 } notification_t;
 
 static ctn_step_t send_place(ctn_op_t *op)
 {
     notification_t *notification = ctn_op_state(op);
     catena_status_t status =
-        ctn_op_send(op, notification->owner, 0, &notification->place,
+        ctn_op_send(op, notification->place.self, 0, &notification->place,
                     sizeof(notification->place));
     op->exec->tally.rounds++;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -91,9 +90,9 @@ static ctn_step_t receive_place(ctn_op_t *op)
     if (!ctn_op_arrived(op, 0)) {
         return CTN_STEP_WAIT;
     }
-    ctn_owner_place_t place;
+    ctn_chain_place_t place;
     memcpy(&place, ctn_op_slot(op, 0)->data, sizeof(place));
-    ctn_owner_place_apply(notification->chain, &place);
+    ctn_chain_set_place(notification->chain, place);
     return CTN_STEP_NEXT;
 }
 
@@ -166,10 +165,10 @@ static ctn_step_t notify_owner(ctn_op_t *op)
     }
     notification_t *notification = ctn_op_state(child);
     notification->chain = chain;
-    notification->owner = ctn_record_address(finalize->item);
-    notification->place = (ctn_owner_place_t){
+    notification->place = (ctn_chain_place_t){
         .size = left->count[LEFT] + 1 + right->count[RIGHT],
         .rank = left->count[LEFT],
+        .self = ctn_record_address(finalize->item),
         .left = left->count[LEFT] > 0 ? left->nearest : CTN_NO_ADDRESS,
         .right = right->count[RIGHT] > 0 ? right->nearest : CTN_NO_ADDRESS,
     };
