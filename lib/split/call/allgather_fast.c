@@ -57,10 +57,10 @@ typedef struct fast {
     bool long_records; /* some member of the node has such an entry */
     unsigned half;     /* 0 or 1: which half of published_record[] in the node
                           area. Consecutive splits alternate */
-    /* With several nodes, at the node leaders: */
-    ctn_bytes_t node; /* the entries of its node, one behind the other */
-    ctn_bytes_t all;  /* the entries of all nodes */
-    /* With several nodes, at all members: the leader's `all` */
+    /* With several nodes, at the node leaders: for each node a block of the
+     * entries of its members, one behind the other */
+    ctn_stream_t tables;
+    /* With several nodes, at all members: the leader's tables */
     const unsigned char *table;
     size_t table_bytes;
     ctn_shared_table_t *shared; /* in place of the lists in simulations without
@@ -185,26 +185,29 @@ static const entry_t *entry_on(const fast_t *fast, uint32_t i)
 /* ---- between nodes ---- */
 
 /** Copy the entries of the node's members into one table. In a simulation with
- * one table for all ranks it has a length only. @return false: no memory */
-static bool collect_node(ctn_op_t *op, fast_t *fast)
+ * one table for all ranks it has a length only. */
+static catena_status_t collect_node(ctn_op_t *op, fast_t *fast)
 {
     uint32_t n = ctn_topo_local_size(fast->topo);
-    size_t bytes = 0;
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < n; i++) {
         bytes += published_record_of(fast, i)->bytes;
     }
     if (fast->shared != NULL) {
         ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
-        fast->node.bytes = bytes;
-        return true;
+        fast->tables.bytes = ctn_stream_bytes(bytes);
+        return CATENA_OK;
     }
-    unsigned char *at = ctn_bytes_open(op->exec, &fast->node, bytes);
-    for (uint32_t i = 0; at != NULL && i < n; i++) {
-        const entry_t *entry = entry_on(fast, i);
-        memcpy(at, entry, published_record_of(fast, i)->bytes);
-        at += published_record_of(fast, i)->bytes;
+    catena_status_t status =
+        ctn_stream_reserve(op->exec, &fast->tables, ctn_stream_bytes(bytes));
+    if (status == CATENA_OK) { /* the capacity is reserved */
+        (void)ctn_stream_append(op->exec, &fast->tables, &bytes, sizeof(bytes));
+        for (uint32_t i = 0; i < n; i++) {
+            (void)ctn_stream_append(op->exec, &fast->tables, entry_on(fast, i),
+                                    published_record_of(fast, i)->bytes);
+        }
     }
-    return fast->node.memory != NULL;
+    return status;
 }
 
 /** Gather the records of all nodes among the leaders. */
@@ -224,12 +227,12 @@ static ctn_step_t gather(ctn_op_t *op)
     if (fast->topo->nodes == 1 || !is_leader(fast)) {
         return CTN_STEP_NEXT;
     }
-    if (!collect_node(op, fast)) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    return ctn_op_call(op,
-                       ctn_allgather_roots_create(fast->slot_owner, fast->topo,
-                                                  &fast->node, &fast->all));
+    catena_status_t status = collect_node(op, fast);
+    return status == CATENA_OK
+               ? ctn_op_call(op, ctn_allgather_roots_create(fast->slot_owner,
+                                                            fast->topo,
+                                                            &fast->tables))
+               : ctn_op_fail(op, status);
 }
 
 /** The leader publishes where the table of all nodes lies; the other members
@@ -243,8 +246,8 @@ static ctn_step_t publish(ctn_op_t *op)
     }
     ctn_gathered_records_t *gathered = &topo->gathered[fast->half];
     if (is_leader(fast)) {
-        gathered->offset = ctn_heap_offset(op->exec->heap, fast->all.memory);
-        gathered->bytes = fast->all.bytes;
+        gathered->offset = ctn_heap_offset(op->exec->heap, fast->tables.memory);
+        gathered->bytes = fast->tables.bytes;
         ctn_exec_post(op->exec, &gathered->word, topo->splits);
     } else if (ctn_word_load(&gathered->word) != topo->splits) {
         op->waits_for = ctn_topo_local(topo, 0)->rank;
@@ -259,8 +262,9 @@ static ctn_step_t publish(ctn_op_t *op)
 
 /** Iterate over the entries of all members. @return the next one; NULL: no more
  * @param[in,out] at 0 at first; with one node a local rank, otherwise an offset
- * in the table */
-static const entry_t *next_entry(const fast_t *fast, size_t *at)
+ * in the table
+ * @param[in,out] end 0 at first; otherwise the end of a node's block */
+static const entry_t *next_entry(const fast_t *fast, size_t *at, size_t *end)
 {
     if (fast->topo->nodes == 1) {
         return *at < ctn_topo_local_size(fast->topo)
@@ -269,6 +273,10 @@ static const entry_t *next_entry(const fast_t *fast, size_t *at)
     }
     if (*at >= fast->table_bytes) {
         return NULL;
+    }
+    if (*at == *end) {
+        ctn_rank_block_t block = ctn_stream_next(fast->table, end);
+        *at = *end - block.bytes;
     }
     const entry_t *entry = (const void *)(fast->table + *at);
     *at += offsetof(entry_t, record) + ctn_record_bytes(&entry->record);
@@ -333,9 +341,10 @@ static ctn_step_t sort(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     size_t at = 0;
+    size_t end = 0;
     uint32_t n = 0;
     const entry_t *entry;
-    while ((entry = next_entry(fast, &at)) != NULL) {
+    while ((entry = next_entry(fast, &at, &end)) != NULL) {
         fast->list[n++] = &entry->record;
         add_flags(fast, entry);
     }
@@ -425,7 +434,7 @@ static ctn_step_t judge(ctn_op_t *op)
 }
 
 /** After other errors, which this member may have alone, other members may
- * still read `own` and `all`, which are kept until the heap is destroyed. */
+ * still read `own` and `tables`, which are kept until the heap is destroyed. */
 static void finish(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -434,10 +443,9 @@ static void finish(ctn_op_t *op)
     }
     if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
         ctn_scratch_free(op->exec, fast->own, fast->own_bytes);
-        ctn_bytes_close(op->exec, &fast->all);
+        ctn_stream_release(op->exec, &fast->tables);
     }
     ctn_scratch_free(op->exec, fast->memory, fast->memory_bytes);
-    ctn_bytes_close(op->exec, &fast->node);
     ctn_shared_table_close(fast->shared);
 }
 

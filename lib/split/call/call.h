@@ -1,6 +1,7 @@
 #ifndef CTN_SPLIT_CALL_CALL_H
 #define CTN_SPLIT_CALL_CALL_H
 
+#include "group/stream.h"
 #include "model/tuning.h"
 #include "split/algorithms.h"
 #include "topo/topo.h"
@@ -33,27 +34,16 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
 /** Make a request the owner of a hidden duplicate, which is freed with it. */
 void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden);
 
-/** Bytes in the shared heap. */
-typedef struct ctn_bytes {
-    unsigned char *memory;
-    size_t bytes;
-} ctn_bytes_t;
-
-/** Allocate `bytes`. @return the memory; NULL: no memory */
-unsigned char *ctn_bytes_open(ctn_exec_t *exec, ctn_bytes_t *table,
-                              size_t bytes);
-void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table);
-
 /** Create an allgather among the node leaders (here roots): each gets the
  * tables of all nodes, in any order. NULL: no memory.
  * @param slot_owner as above
- * @param own  the table of this node; without memory in simulations of costs
- *             only, where messages have no content
- * @param[out] all the tables of all nodes, one behind the other; allocated by
- *             the operation */
+ * @param[in,out] tables a block stream that has the table of this node; in the
+ *                       end those of all nodes. Must stay valid after an error.
+ *                       Without memory in simulations of costs only, where
+ *                       messages have no content */
 ctn_op_t *ctn_allgather_roots_create(ctn_op_t *slot_owner,
                                      const ctn_topo_t *topo,
-                                     const ctn_bytes_t *own, ctn_bytes_t *all);
+                                     ctn_stream_t *tables);
 
 /** The selected algorithm, and the reason. */
 typedef struct ctn_split_choice {

@@ -106,8 +106,8 @@ static bool expect_agreement(bool all_taken)
 START_TEST(creations)
 {
     static const creation_t all[] = {
-        {true, "combining", 4}, /* the heap has no caches */
-        {false, "colored", 4},
+        {true, "combining", 7}, /* the heap has no caches, or no new slab */
+        {false, "colored", 7},
         {true, "aggregated", 350}, /* and it may go without aggregates */
         {false, NULL, 20},
     };
