@@ -38,8 +38,9 @@ typedef struct ctn_split_args {
 /** Every member gathers and sorts all records (3.1, AllgatherGroup). Memory
  * O(N). */
 ctn_op_t *ctn_split_allgather(const ctn_split_args_t *args);
-/** Records are gathered up a tree, sorted at its root, and sent down by position
- * (3.2, GatherScatter): cheng with one sorter. Memory O(N) at the root. */
+/** Records are gathered up a tree, sorted at its root, and sent down by
+ * position (3.2, GatherScatter): cheng with one sorter. Memory O(N) at the
+ * root. */
 ctn_op_t *ctn_split_gather_scatter(const ctn_split_args_t *args);
 /** Cheng's sort on about N / most members (3.2, ChengM). */
 ctn_op_t *ctn_split_cheng(const ctn_split_args_t *args);

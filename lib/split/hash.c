@@ -442,13 +442,13 @@ ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,
     if (record == NULL) {
         return NULL;
     }
-    *record = (ctn_record_t){
+    ctn_record_t head = {
         .rank = parent->place.rank,
         .process = (uint32_t)chain->place.self.process,
         .offset = chain->place.self.offset,
         .color_bytes = (uint32_t)color_bytes,
     };
-    memcpy(record->data, color, color_bytes);
+    ctn_record_fill(record, head, color, NULL);
     ctn_split_args_t args = {
         .parent = parent,
         .chain = chain,

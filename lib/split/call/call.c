@@ -4,23 +4,12 @@
 #include "split/call/call.h"
 #include "coll/barrier.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "coll/ml/ml.h"
 #include "core/refuse.h"
 #include "core/sized.h"
 #include "topo/locality.h"
-
-/** What a group keeps about its last split, for statistics. */
-typedef struct last {
-    ctn_attachment_t attachment;
-    ctn_split_choice_t choice;
-    ctn_tally_t tally; /* costs of that split alone */
-} last_t;
-
-static const char last_key;
 
 /* Records up to so many bytes need no memory besides the operation's. */
 enum { INLINE_RECORD = 256 };
@@ -31,9 +20,9 @@ typedef struct call_split {
     catena_split_t by;         /* the significant arguments of the call */
     ctn_split_choice_t choice; /* of the algorithm */
     catena_group_t **out;      /* where the caller wants the new group */
-    catena_status_t wrong;     /* the error of the arguments: this member takes
-                                  part only to report it to the others */
-    ctn_hidden_t *hidden;      /* the hidden duplicate to make, or NULL */
+    bool wrong; /* the arguments are invalid: this member takes part only to
+                   report it to the others */
+    ctn_hidden_t *hidden; /* the hidden duplicate to make, or NULL */
     /* working */
     catena_group_t *made; /* the new group; NULL once handed over */
     bool known;           /* other members may know the address of its block */
@@ -81,15 +70,7 @@ static catena_status_t fill_record(ctn_exec_t *exec, call_split_t *split)
             return CATENA_ERR_NO_MEMORY;
         }
     }
-    *split->record = head;
-    unsigned char *end = (unsigned char *)split->record + bytes;
-    memset(end - 8, 0, bytes > sizeof(head) ? 8 : 0); /* padding */
-    if (color_bytes > 0) {
-        memcpy(split->record->data, by->color, color_bytes);
-    }
-    if (by->key_bytes > 0) {
-        memcpy(split->record->data + color_bytes, by->key, by->key_bytes);
-    }
+    ctn_record_fill(split->record, head, by->color, by->key);
     return CATENA_OK;
 }
 
@@ -135,11 +116,10 @@ static ctn_step_t run(ctn_op_t *op)
         .every_bit = split->choice.every_bit,
     };
     split->known = true;
-    return ctn_op_call(op,
-                       split->choice.make != NULL
-                           ? split->choice.make(&args)
-                           : ctn_split_fast(op, split->parent, split->made,
-                                            &args, split->wrong != CATENA_OK));
+    return ctn_op_call(op, split->choice.make != NULL
+                               ? split->choice.make(&args)
+                               : ctn_split_fast(op, split->parent, split->made,
+                                                &args, split->wrong));
 }
 
 /** Members without a color have formed a chain as well: release it when all of
@@ -156,40 +136,11 @@ static ctn_step_t drop_undefined(ctn_op_t *op)
                                        &split->right, sizeof(ctn_words_t)));
 }
 
-static void release_last(ctn_exec_t *exec, ctn_attachment_t *attachment)
-{
-    (void)exec;
-    free(attachment);
-}
-
-/** Record what the split has cost. Without memory nothing is recorded. */
-static void remember(ctn_op_t *op, const call_split_t *split)
-{
-    last_t *last = (last_t *)ctn_group_find(split->parent, &last_key);
-    if (last == NULL) {
-        last = calloc(1, sizeof(*last));
-        if (last == NULL) {
-            return;
-        }
-        last->attachment.key = &last_key;
-        last->attachment.release = release_last;
-        ctn_group_attach(split->parent, &last->attachment);
-    }
-    const ctn_tally_t *now = &op->exec->tally;
-    last->choice = split->choice;
-    last->tally = (ctn_tally_t){
-        .rounds = now->rounds - split->before.rounds,
-        .messages = now->messages - split->before.messages,
-        .bytes = now->bytes - split->before.bytes,
-        .most_memory = now->most_memory - split->before.memory,
-    };
-}
-
 /** Give the new group to the caller. Called when nothing can fail any more. */
 static void hand_over(ctn_op_t *op)
 {
     call_split_t *split = ctn_op_state(op);
-    remember(op, split);
+    ctn_split_remember(split->parent, &split->choice, &split->before);
     *split->out = undefined(split) ? NULL : split->made;
     if (!undefined(split)) {
         split->made = NULL;
@@ -260,21 +211,19 @@ static const ctn_algorithm_t split_algorithm = {
 /* ---- arguments ---- */
 
 /** Drop arguments that are not significant, so that they are not sent. */
-static catena_split_t significant_arguments(const catena_split_t *split)
+static void drop_insignificant(catena_split_t *by)
 {
-    catena_split_t by = *split;
-    if ((by.flags & CATENA_SPLIT_NO_SPLIT) != 0) {
-        by.color_bytes = 0;
-        by.color_compare = NULL;
+    if ((by->flags & CATENA_SPLIT_NO_SPLIT) != 0) {
+        by->color_bytes = 0;
+        by->color_compare = NULL;
     }
-    if ((by.flags & CATENA_SPLIT_NO_REORDER) != 0) {
-        by.key_bytes = 0;
-        by.key_compare = NULL;
+    if ((by->flags & CATENA_SPLIT_NO_REORDER) != 0) {
+        by->key_bytes = 0;
+        by->key_compare = NULL;
     }
-    if ((by.flags & CATENA_SPLIT_UNDEFINED) != 0) {
-        by.key_bytes = 0; /* in no group, hence in no order */
+    if ((by->flags & CATENA_SPLIT_UNDEFINED) != 0) {
+        by->key_bytes = 0; /* in no group, hence in no order */
     }
-    return by;
 }
 
 static catena_status_t check(const char *function, const ctn_log_t *log,
@@ -302,109 +251,105 @@ static catena_status_t check(const char *function, const ctn_log_t *log,
     return CATENA_OK;
 }
 
-static const ctn_sized_t split_struct = CTN_SIZED(catena_split_t, algorithm);
-
-/** Copy the caller's struct *split, which may be of another version of the
- * library, to `own`.
- * @param[in,out] split becomes `own`, or NULL if it cannot be read; may be
- *                NULL */
-static catena_status_t read_split(const char *function,
-                                  const catena_group_t *group,
-                                  const catena_split_t **split,
-                                  catena_split_t *own)
-{
-    if (group == NULL || *split == NULL) {
-        return CATENA_OK; /* refused later */
-    }
-    catena_status_t status =
-        ctn_sized_read(function, group->exec->log, &split_struct, *split, own);
-    *split = status == CATENA_OK ? own : NULL;
-    return status;
-}
-
-/** Read the significant arguments. */
+/** Read the significant arguments from the caller's struct, which may be of
+ * another version of the library.
+ * @param[out] by zero, except for its size, if the struct cannot be read */
 static catena_status_t
-read_arguments(const char *function, const catena_group_t *group,
+read_arguments(const char *function, const ctn_log_t *log,
                const catena_split_t *split, catena_group_t *const *out,
                catena_split_t *by, ctn_split_choice_t *choice)
 {
-    const ctn_log_t *log = group->exec->log;
-    if (split == NULL || out == NULL) {
-        return ctn_refuse_null(log, function, split == NULL ? "split" : "out");
+    static const ctn_sized_t sized = CTN_SIZED(catena_split_t, algorithm);
+    catena_status_t status =
+        split != NULL ? ctn_sized_read(function, log, &sized, split, by)
+                      : ctn_refuse_null(log, function, "split");
+    if (status == CATENA_OK && out == NULL) {
+        status = ctn_refuse_null(log, function, "out");
     }
-    *by = significant_arguments(split);
-    catena_status_t status = check(function, log, by);
+    drop_insignificant(by);
+    if (status == CATENA_OK) {
+        status = check(function, log, by);
+    }
     return status == CATENA_OK ? ctn_split_named(function, log, by, choice)
                                : status;
 }
 
-/** Set the arguments that report an invalid call to the other members. */
-static void set_invalid(const ctn_log_t *log, catena_split_t *by,
-                        ctn_split_choice_t *choice)
+/** Create the operation of a split, inactive. NULL: no memory. */
+static ctn_op_t *create(catena_group_t *group, const catena_split_t *by,
+                        const ctn_split_choice_t *choice)
 {
-    *by = (catena_split_t){.flags = CATENA_SPLIT_UNDEFINED,
-                           .algorithm = "allgather-fast"};
-    (void)ctn_split_named("split", log, by, choice);
+    ctn_op_t *op =
+        ctn_op_create(group->exec, &split_algorithm, &group->sequence);
+    if (op != NULL) {
+        call_split_t *split = ctn_op_state(op);
+        split->parent = group;
+        split->by = *by;
+        split->choice = *choice;
+    }
+    return op;
 }
 
-/** Create the operation of a split call, inactive. If the arguments are
- * invalid, the operation reports this and fails on all ranks; if it cannot
- * report to the other ranks, it is not created.
+/** Split a group. If the arguments are invalid, and this rank can report it to
+ * the other ranks, it takes part and the split fails on all ranks.
  * @param function the public function, for messages
+ * @param split  NULL: only with `status`
  * @param status not CATENA_OK: the arguments are already known to be invalid,
  *               and the reason is logged
- * @param[out] made the operation */
-static catena_status_t create(const char *function, catena_group_t *group,
-                              const catena_split_t *split,
-                              catena_status_t status, catena_group_t **out,
-                              ctn_op_t **made)
+ * @param[out] request NULL: run to completion. Otherwise a rank with invalid
+ * arguments gets the error immediately. It reports it by a detached operation,
+ * so the other ranks get it when this rank has made progress. */
+static catena_status_t start(const char *function, catena_group_t *group,
+                             const catena_split_t *split,
+                             catena_status_t status, catena_group_t **out,
+                             catena_request_t **request)
 {
-    catena_split_t by;
+    catena_split_t by = {.size = sizeof(by)};
     ctn_split_choice_t choice;
     if (group == NULL) {
         return ctn_refuse_null(NULL, function, "group");
     }
-    if (status == CATENA_OK) {
-        status = read_arguments(function, group, split, out, &by, &choice);
-    }
-    if (status != CATENA_OK &&
-        (group->exec->drop_tables || !ctn_split_can_report(group, split))) {
-        return status;
+    const ctn_log_t *log = group->exec->log;
+    if (status == CATENA_OK || split != NULL) {
+        catena_status_t found =
+            read_arguments(function, log, split, out, &by, &choice);
+        status = status == CATENA_OK ? found : status;
     }
     if (status != CATENA_OK) {
-        set_invalid(group->exec->log, &by, &choice);
+        if (group->exec->drop_tables ||
+            !ctn_split_can_report(group, by.algorithm)) {
+            return status;
+        }
+        by = (catena_split_t){.flags = CATENA_SPLIT_UNDEFINED,
+                              .algorithm = "allgather-fast"};
+        (void)ctn_split_named(function, log, &by, &choice);
     }
-    ctn_op_t *op =
-        ctn_op_create(group->exec, &split_algorithm, &group->sequence);
+    ctn_op_t *op = create(group, &by, &choice);
     if (op == NULL) { /* fails on all ranks, wherever it happens */
         return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     call_split_t *state = ctn_op_state(op);
-    state->parent = group;
-    state->by = by;
-    state->choice = choice;
     state->out = out;
-    state->wrong = status;
-    *made = op;
+    state->wrong = status != CATENA_OK;
+    if (request == NULL) {
+        catena_status_t result = ctn_op_run(group->exec, op);
+        return result == CATENA_ERR_ARG && status != CATENA_OK ? status
+                                                               : result;
+    }
+    if (status != CATENA_OK) {
+        ctn_op_start_detached(op);
+        return status;
+    }
+    ctn_op_start(op);
+    *request = op;
     return CATENA_OK;
 }
 
-/** Run a split to completion. `function` and `status` as in create. */
-static catena_status_t run_split(const char *function, catena_group_t *group,
-                                 const catena_split_t *split,
-                                 catena_status_t status, catena_group_t **out)
-{
-    ctn_op_t *op = NULL;
-    status = create(function, group, split, status, out, &op);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    catena_status_t wrong = ((const call_split_t *)ctn_op_state(op))->wrong;
-    status = ctn_op_run(group->exec, op);
-    return status == CATENA_ERR_ARG && wrong != CATENA_OK ? wrong : status;
-}
+/* ---- duplicates ---- */
 
-/* ---- hidden duplicates ---- */
+/** Of a duplicate: all ranks, in their order. */
+static const catena_split_t all = {.size = sizeof(all),
+                                   .flags = CATENA_SPLIT_NO_SPLIT |
+                                            CATENA_SPLIT_NO_REORDER};
 
 /** Free a hidden duplicate with the request that owns it. */
 static void dispose(void *hidden)
@@ -416,14 +361,12 @@ static void dispose(void *hidden)
 catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
                                 ctn_hidden_t **out)
 {
-    static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
-                                                CATENA_SPLIT_NO_REORDER};
+    static const ctn_split_choice_t by_rules = {.name = NULL};
     uint32_t members = group->chain.place.size;
     size_t node_area = ctn_topo_shared_bytes(
         members < CTN_NODE_AREA_MEMBERS ? members : CTN_NODE_AREA_MEMBERS,
         false);
-    ctn_op_t *op =
-        ctn_op_create(group->exec, &split_algorithm, &group->sequence);
+    ctn_op_t *op = create(group, &all, &by_rules);
     if (op == NULL ||
         ctn_hidden_create(group, node_area, eager, out) != CATENA_OK) {
         if (op != NULL) {
@@ -432,8 +375,6 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
         return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     call_split_t *split = ctn_op_state(op);
-    split->parent = group;
-    split->by = all;
     split->hidden = *out;
     ctn_barrier_set_hooks(&(*out)->group);
     ctn_op_start_detached(op);
@@ -446,55 +387,57 @@ void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden)
     op->dispose = dispose;
 }
 
+catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)
+{
+    return start(__func__, group, &all, CATENA_OK, out, NULL);
+}
+
 /* ---- public ---- */
 
 catena_status_t catena_group_split_by(catena_group_t *group,
                                       const catena_split_t *split,
                                       catena_group_t **out)
 {
-    catena_split_t own;
-    catena_status_t status = read_split(__func__, group, &split, &own);
-    return run_split(__func__, group, split, status, out);
+    return start(__func__, group, split, CATENA_OK, out, NULL);
 }
 
-/** A rank with invalid arguments gets the error immediately. It reports it by a
- * detached operation, so the other ranks get it when this rank has made
- * progress. */
 catena_status_t catena_group_isplit_by(catena_group_t *group,
                                        const catena_split_t *split,
                                        catena_group_t **out,
                                        catena_request_t **request)
 {
-    ctn_op_t *op = NULL;
-    catena_split_t own;
-    catena_status_t status = read_split(__func__, group, &split, &own);
-    if (group != NULL && status == CATENA_OK && request == NULL) {
+    catena_request_t *made = NULL;
+    catena_status_t status = CATENA_OK;
+    if (group != NULL && request == NULL) {
         status = CTN_REFUSE_NULL(group->exec->log, request);
     }
-    status = create(__func__, group, split, status, out, &op);
-    if (status != CATENA_OK) {
-        return status;
+    status = start(__func__, group, split, status, out, &made);
+    if (status == CATENA_OK) {
+        *request = made;
     }
-    status = ((const call_split_t *)ctn_op_state(op))->wrong;
-    if (status != CATENA_OK) {
-        ctn_op_start_detached(op);
-        return status;
-    }
-    ctn_op_start(op);
-    *request = op;
-    return CATENA_OK;
+    return status;
+}
+
+/** Split by integers. The parameters are those of `start`. */
+static catena_status_t split_int64(const char *function, catena_group_t *group,
+                                   int64_t color, int64_t key, unsigned flags,
+                                   catena_status_t status, catena_group_t **out)
+{
+    catena_split_t split = {.size = sizeof(split),
+                            .color = &color,
+                            .color_bytes = sizeof(color),
+                            .color_compare = catena_compare_int64,
+                            .key = &key,
+                            .key_bytes = sizeof(key),
+                            .key_compare = catena_compare_int64,
+                            .flags = flags};
+    return start(function, group, &split, status, out, NULL);
 }
 
 catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
                                          int64_t key, catena_group_t **out)
 {
-    catena_split_t split = {.color = &color,
-                            .color_bytes = sizeof(color),
-                            .color_compare = catena_compare_int64,
-                            .key = &key,
-                            .key_bytes = sizeof(key),
-                            .key_compare = catena_compare_int64};
-    return run_split(__func__, group, &split, CATENA_OK, out);
+    return split_int64(__func__, group, color, key, 0, CATENA_OK, out);
 }
 
 catena_status_t catena_group_split(catena_group_t *group, int color, int key,
@@ -507,33 +450,26 @@ catena_status_t catena_group_split(catena_group_t *group, int color, int key,
                             "CATENA_UNDEFINED",
                             color);
     }
-    int64_t wide_color = color;
-    int64_t wide_key = key;
-    catena_split_t split = {
-        .color = &wide_color,
-        .color_bytes = sizeof(wide_color),
-        .color_compare = catena_compare_int64,
-        .key = &wide_key,
-        .key_bytes = sizeof(wide_key),
-        .key_compare = catena_compare_int64,
-        .flags = color == CATENA_UNDEFINED ? CATENA_SPLIT_UNDEFINED : 0};
-    return run_split(__func__, group, &split, status, out);
+    return split_int64(__func__, group, color, key,
+                       color == CATENA_UNDEFINED ? CATENA_SPLIT_UNDEFINED : 0,
+                       status, out);
 }
 
-/** Split by strings. `function` as in create. */
+/** Split by strings. The parameters are those of `start`. */
 static catena_status_t split_string(const char *function, catena_group_t *group,
                                     const char *color, int key,
                                     catena_group_t **out)
 {
     int64_t wide_key = key;
-    catena_split_t split = {.color = color,
+    catena_split_t split = {.size = sizeof(split),
+                            .color = color,
                             .color_bytes = color != NULL ? strlen(color) : 0,
                             .key = &wide_key,
                             .key_bytes = sizeof(wide_key),
                             .key_compare = catena_compare_int64,
                             .flags =
                                 color == NULL ? CATENA_SPLIT_UNDEFINED : 0};
-    return run_split(function, group, &split, CATENA_OK, out);
+    return start(function, group, &split, CATENA_OK, out, NULL);
 }
 
 catena_status_t catena_group_split_string(catena_group_t *group,
@@ -554,53 +490,7 @@ catena_status_t catena_group_split_level(catena_group_t *group,
     catena_status_t status = ctn_locality_resource(
         group->exec->log, ctn_topo_config(group->exec->config)->topology,
         group->exec->locality, level, name);
-    return status == CATENA_OK ? split_string(__func__, group, name, key, out)
-                               : run_split(__func__, group, NULL, status, out);
-}
-
-catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)
-{
-    static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
-                                                CATENA_SPLIT_NO_REORDER};
-    return run_split(__func__, group, &all, CATENA_OK, out);
-}
-
-static const ctn_sized_t stats_struct =
-    CTN_SIZED(catena_group_stats_t, split_memory);
-
-catena_status_t catena_group_get_stats(const catena_group_t *group,
-                                       catena_group_stats_t *stats)
-{
-    if (group == NULL || stats == NULL) {
-        return CTN_REFUSE_NULL(ctn_group_log(group), group, stats);
-    }
-    const last_t *last = (const last_t *)ctn_group_find(group, &last_key);
-    catena_group_stats_t own = {.handle_bytes = sizeof(catena_group_t),
-                                .block_bytes = sizeof(ctn_control_block_t)};
-    if (last != NULL) {
-        own.split_algorithm = last->choice.name;
-        own.split_rounds = last->tally.rounds;
-        own.split_messages = last->tally.messages;
-        own.split_bytes = last->tally.bytes;
-        own.split_memory = last->tally.most_memory;
-    }
-    return ctn_sized_write(__func__, group->exec->log, &stats_struct, &own,
-                           stats);
-}
-
-void ctn_split_explain(const catena_group_t *group, char *text, size_t bytes)
-{
-    const last_t *last = (const last_t *)ctn_group_find(group, &last_key);
-    if (last == NULL) {
-        snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
-        return;
-    }
-    char reason[80] = "selected by name";
-    if (last->choice.rule != NULL) {
-        ctn_rule_describe(last->choice.rule, reason, sizeof(reason));
-    }
-    snprintf(text, bytes,
-             "algorithm=%s rounds=%llu messages=%llu reason=\"%s\"",
-             last->choice.name, (unsigned long long)last->tally.rounds,
-             (unsigned long long)last->tally.messages, reason);
+    return status == CATENA_OK
+               ? split_string(__func__, group, name, key, out)
+               : start(__func__, group, NULL, status, out, NULL);
 }

@@ -65,15 +65,19 @@ catena_status_t ctn_split_named(const char *function, const ctn_log_t *log,
 /** Return whether a member with invalid arguments can report them to the other
  * members. It can if these run allgather-fast, which carries such reports, as
  * far as this member's group and arguments tell.
- * @param split the arguments of this member, or NULL */
-bool ctn_split_can_report(const catena_group_t *group,
-                          const catena_split_t *split);
+ * @param name of the algorithm, in the arguments of this member; may be NULL */
+bool ctn_split_can_report(const catena_group_t *group, const char *name);
 
 /** Select an algorithm by rules, which match what all members know: the size of
  * the group, the flags and the comparators. */
 void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,
                       ctn_split_choice_t *choice);
 
+/** Record what a split of this group has cost. Without memory nothing is
+ * recorded.
+ * @param before the tally when the split started */
+void ctn_split_remember(catena_group_t *group, const ctn_split_choice_t *choice,
+                        const ctn_tally_t *before);
 /** Describe the last split of this group, for catena_group_explain. */
 void ctn_split_explain(const catena_group_t *group, char *text, size_t bytes);
 

@@ -160,10 +160,8 @@ static const ctn_rule_t *find_rule(const catena_group_t *group,
     return choice.rule;
 }
 
-bool ctn_split_can_report(const catena_group_t *group,
-                          const catena_split_t *split)
+bool ctn_split_can_report(const catena_group_t *group, const char *name)
 {
-    const char *name = split != NULL ? split->algorithm : NULL;
     if (!is_auto(name)) {
         return strcmp(name, "allgather-fast") == 0;
     }
