@@ -289,26 +289,6 @@ static alltoall_stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
     return s;
 }
 
-/** Copy a stretch. Most have one of a few lengths, whose copies the compiler
- * inlines. */
-static inline void copy(unsigned char *target, const unsigned char *source,
-                        size_t bytes)
-{
-    switch (bytes) {
-    case 4:
-        memcpy(target, source, 4);
-        break;
-    case 8:
-        memcpy(target, source, 8);
-        break;
-    case 16:
-        memcpy(target, source, 16);
-        break;
-    default:
-        memcpy(target, source, bytes);
-    }
-}
-
 /** Address of a stretch in the buffer of a member, if that is within reach. */
 static unsigned char *reach(const ctn_geometry_t *g,
                             const ctn_leader_side_t *side,
@@ -369,8 +349,8 @@ size_t ctn_leader_fragment_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
         }
         unsigned char *buffer = reach(g, side, &s, outgoing);
         if (buffer != NULL && !g->drop_data) {
-            copy(outgoing ? staging : buffer, outgoing ? buffer : staging,
-                 s.bytes);
+            memcpy(outgoing ? staging : buffer, outgoing ? buffer : staging,
+                   s.bytes);
             copied += s.bytes;
         } else if (buffer != NULL) {
             copied += s.bytes;
