@@ -260,12 +260,24 @@ static bool find_rows(ctn_topo_t *topo)
     return topo->rows != NULL;
 }
 
+/** Set the smallest and the largest number of members on a node. */
+static void count_members(ctn_member_table_t *member_table)
+{
+    member_table->least = ctn_member_table_count(member_table, 0);
+    for (uint32_t node = 0; node < member_table->nodes; node++) {
+        uint32_t n = ctn_member_table_count(member_table, node);
+        member_table->least = n < member_table->least ? n : member_table->least;
+        member_table->most = n > member_table->most ? n : member_table->most;
+    }
+}
+
 static ctn_step_t finalize(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = building(op);
     point_into(topo, ctn_pointer(topo->peer[0], build->received.word[0]));
     topo->member_table.oversubscribed = build->received.word[1] != 0;
+    count_members(&topo->member_table);
     if (!find_rows(topo)) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }

@@ -135,6 +135,7 @@ static inline size_t ctn_eager_rows_offset(uint32_t size)
 typedef struct ctn_member_table {
     uint32_t nodes;
     uint32_t size;
+    uint32_t least, most;  /* members on a node */
     bool oversubscribed;   /* the host of some node has more ranks than cores */
     const uint32_t *first; /* [nodes + 1] */
     const ctn_member_t *member; /* [size] */

@@ -40,23 +40,6 @@ _Static_assert(MOST_BYTES <= CTN_STAGING_BYTES &&
 
 /* ---- layout ---- */
 
-/** The smallest and the largest number of members on a node. */
-typedef struct alltoall_range {
-    uint32_t least, most;
-} alltoall_range_t;
-
-/** The range of all nodes. */
-static alltoall_range_t members_of_nodes(const ctn_member_table_t *member_table)
-{
-    alltoall_range_t n = {ctn_member_table_count(member_table, 0), 0};
-    for (uint32_t node = 0; node < member_table->nodes; node++) {
-        uint32_t count = ctn_member_table_count(member_table, node);
-        n.least = count < n.least ? count : n.least;
-        n.most = count > n.most ? count : n.most;
-    }
-    return n;
-}
-
 /** Areas for each number: one for what arrives; teams of several members have
  * another one behind it, for what they send. */
 static uint32_t areas(const ctn_aggregated_t *x)
@@ -66,38 +49,37 @@ static uint32_t areas(const ctn_aggregated_t *x)
 
 /** Set the layout for teams of so many members. False: their aggregates are too
  * long, or one member has too few slots for them. */
-static bool set_teams(ctn_aggregated_t *x, alltoall_range_t n, uint32_t team)
+static bool set_teams(ctn_aggregated_t *x, uint32_t team)
 {
+    const ctn_member_table_t *table = &x->topo->member_table;
     size_t bytes = x->send->bytes;
-    size_t longest = (size_t)team * n.most * bytes;
+    size_t longest = (size_t)team * table->most * bytes;
     size_t eager = ctn_group_eager_bytes(x->topo->group);
     if (longest > MOST_BYTES) {
         return false;
     }
     x->team = team;
-    x->each = (n.most + team - 1) / team;
+    x->each = (table->most + team - 1) / team;
     x->eager = longest > CTN_INLINE_BYTES;
     x->span = x->eager ? (uint32_t)((longest + eager - 1) / eager) : 0;
     /* The blocks within a node need no slots if they use eager rows on every
      * node. The limit of rows is lowest for two members with a core each. But
      * the slots for words do not depend on the length, so that members with
      * different lengths find each other's words. */
-    x->words = n.most;
-    x->first = ctn_eager_rows_fit(bytes, 2, false) ? 0 : n.most;
+    x->words = table->most;
+    x->first = ctn_eager_rows_fit(bytes, 2, false) ? 0 : table->most;
     uint64_t numbers = (x->topo->nodes - 1) * (uint64_t)x->each;
-    uint64_t most = (numbers + n.least - 1) / n.least * areas(x);
+    uint64_t most = (numbers + table->least - 1) / table->least * areas(x);
     return x->words + most <= CTN_SLOTS &&
            x->first + most * x->span <= CTN_PAIRWISE_EAGER_SLOTS;
 }
 
 bool ctn_aggregated_set(ctn_aggregated_t *x)
 {
-    if (x->topo->nodes < 2 || x->send->bytes > MOST_BYTES) {
-        return false;
-    }
-    alltoall_range_t n = members_of_nodes(&x->topo->member_table);
-    return n.most > 1 && n.most <= CTN_EAGER_ROWS_MEMBERS &&
-           (set_teams(x, n, n.most) || set_teams(x, n, 1));
+    uint32_t most = x->topo->member_table.most;
+    return x->topo->nodes > 1 && x->send->bytes <= MOST_BYTES && most > 1 &&
+           most <= CTN_EAGER_ROWS_MEMBERS &&
+           (set_teams(x, most) || set_teams(x, 1));
 }
 
 /** Members of a team of a node with n members; 0: there is no such team. */

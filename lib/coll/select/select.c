@@ -241,17 +241,6 @@ static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
     }
 }
 
-/** Members on the node that has most. */
-static uint32_t members_on_largest(const ctn_member_table_t *member_table)
-{
-    uint32_t most = 0;
-    for (uint32_t node = 0; node < member_table->nodes; node++) {
-        uint32_t count = ctn_member_table_count(member_table, node);
-        most = count > most ? count : most;
-    }
-    return most;
-}
-
 /** The rule for a call. It is kept, since calls in a row often have the same
  * length. */
 static const ctn_rule_t *find_rule(ctn_selector_t *selector,
@@ -266,12 +255,12 @@ static const ctn_rule_t *find_rule(ctn_selector_t *selector,
     const ctn_tuning_t *tuning = call->group->exec->tuning;
     ctn_rules_of_t list =
         call->vector ? CTN_RULES_ALLTOALLV : CTN_RULES_ALLTOALL;
-    const ctn_rule_facts_t facts = {
-        .ranks = call->group->chain.place.size,
-        .nodes = call->topo->nodes,
-        .ppn = members_on_largest(&call->topo->member_table),
-        .oversubscribed = call->topo->member_table.oversubscribed,
-        .blocking = call->blocking};
+    const ctn_rule_facts_t facts = {.ranks = call->group->chain.place.size,
+                                    .nodes = call->topo->nodes,
+                                    .ppn = call->topo->member_table.most,
+                                    .oversubscribed =
+                                        call->topo->member_table.oversubscribed,
+                                    .blocking = call->blocking};
     if (ctn_tuning_machine(tuning) != NULL) {
         tuned->made =
             ctn_tuning_by_formulas(tuning, list, facts.nodes, facts.ppn, bytes);
