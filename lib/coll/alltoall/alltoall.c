@@ -132,6 +132,95 @@ void ctn_alltoall_release(ctn_op_t *op)
     free(call->held);
 }
 
+/* ---- nonblocking and persistent calls that begin inline ---- */
+
+/** State of an operation that exchanges eager rows and began inline. A later
+ * start of a persistent one may run the direct algorithm instead. */
+typedef struct in_rows {
+    ctn_alltoall_t call; /* first */
+    ctn_eager_rows_t rows;
+} in_rows_t;
+
+static ctn_step_t receive_rows(ctn_op_t *op)
+{
+    ctn_eager_rows_t *rows = &((in_rows_t *)ctn_op_state(op))->rows;
+    if (!ctn_eager_rows_advance(op->exec, rows)) {
+        op->waits_for = ctn_eager_rows_missing(rows);
+        return CTN_STEP_WAIT;
+    }
+    return rows->status == CATENA_OK ? CTN_STEP_NEXT
+                                     : ctn_op_fail(op, rows->status);
+}
+
+static const ctn_phase_t rows_phases[] = {{"exchange", receive_rows},
+                                          {NULL, NULL}};
+
+static const ctn_algorithm_t by_rows = {
+    .name = "alltoall/direct",
+    .state_bytes = sizeof(in_rows_t),
+    .phases = rows_phases,
+    .synchronizing = true,
+    .release = ctn_alltoall_release,
+};
+
+/** op->wait: complete the operation inline. False: its phases have to. */
+CTN_HOT static bool wait_for_rows(ctn_op_t *op)
+{
+    in_rows_t *in_rows = ctn_op_state(op);
+    ctn_backoff_t backoff = {0};
+    if (!ctn_op_is_sole(op)) {
+        return false;
+    }
+    while (!ctn_eager_rows_advance(op->exec, &in_rows->rows)) {
+        if (!ctn_inline_yield(op->exec, &backoff)) {
+            return false;
+        }
+    }
+    ctn_op_end(op, in_rows->rows.status);
+    return true;
+}
+
+static void rows_ended(ctn_op_t *op)
+{
+    op->wait = NULL;
+    op->algorithm = &ctn_alltoall_direct;
+}
+
+/** Start an alltoall by eager rows, whose topology is known, if nothing else is
+ * under way. False: nothing happened. */
+CTN_HOT static bool begin_rows(ctn_op_t *op)
+{
+    in_rows_t *in_rows = ctn_op_state(op);
+    ctn_alltoall_t *call = &in_rows->call;
+    if (!ctn_inline_begin(op->exec, op->sequence, &op->seq)) {
+        return false;
+    }
+    op->algorithm = &by_rows;
+    op->ended = rows_ended;
+    op->wait = wait_for_rows;
+    in_rows->rows = (ctn_eager_rows_t){.topo = call->topo,
+                                       .send = &call->send,
+                                       .receive = &call->receive,
+                                       .seq = op->seq,
+                                       .in_place = call->in_place};
+    ctn_eager_rows_begin(op->exec, &in_rows->rows);
+    ctn_op_began(op, 0);
+    return true;
+}
+
+/** op->start of a persistent request: an earlier start has chosen the
+ * algorithm. */
+CTN_HOT static bool start_rows(ctn_op_t *op)
+{
+    const ctn_alltoall_t *call = ctn_op_state(op);
+    return op->algorithm == &ctn_alltoall_direct && call->topo->nodes == 1 &&
+           call->window == 0 &&
+           ctn_eager_rows_fit(call->receive.bytes,
+                              ctn_topo_local_size(call->topo),
+                              call->topo->oversubscribed) &&
+           begin_rows(op);
+}
+
 /* ---- calls ---- */
 
 /** Hold a reference of each type, and for alltoallw copy the arrays of their
@@ -236,6 +325,47 @@ ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
     return op;
 }
 
+/** Whether eager rows serve a call that does not wait, by the last call, whose
+ * rules may depend on whether it blocks. */
+static bool is_in_rows(const ctn_selector_t *selector,
+                       const ctn_operands_t *operands)
+{
+    return selector != NULL && selector->inline_bytes > 0 &&
+           operands->recv.counts == NULL &&
+           operands->recv.bytes == selector->inline_bytes &&
+           !operands->send.type->derived && !operands->recv.type->derived &&
+           (selector->family != NULL || !selector->tuned[false].choice.by_mode);
+}
+
+/** Begin a nonblocking call inline, in eager rows, if the last call allows it
+ * and nothing else is under way. False: it has not begun. */
+CTN_HOT static bool request_rows(const ctn_operands_t *operands,
+                                 catena_group_t *group,
+                                 catena_request_t **request)
+{
+    ctn_selector_t *selector = ctn_selector_of(group);
+    ctn_op_t *op = is_in_rows(selector, operands)
+                       ? ctn_op_take(group->exec, &by_rows, &group->sequence)
+                       : NULL;
+    if (op == NULL) {
+        return false;
+    }
+    ctn_alltoall_t *call = ctn_op_state(op);
+    call->group = group;
+    call->topo = selector->topo;
+    call->send = operands->send;
+    call->receive = operands->recv;
+    call->in_place = operands->in_place;
+    call->held = NULL;
+    call->held_count = 0;
+    if (!begin_rows(op)) {
+        ctn_op_release(op);
+        return false;
+    }
+    *request = op;
+    return true;
+}
+
 /** Run a blocking call inline, in eager rows, if the last call allows it
  * (inline_bytes) and no other operation is in progress. False: it must run as
  * an operation. */
@@ -284,7 +414,8 @@ CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK ||
-        (mode == CTN_BLOCKING && run_inline(&operands, group, &status))) {
+        (mode == CTN_BLOCKING && run_inline(&operands, group, &status)) ||
+        (mode == CTN_NONBLOCKING && request_rows(&operands, group, request))) {
         return status;
     }
     if (ctn_operands_empty(args->collective, &operands)) {
@@ -300,6 +431,7 @@ CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
+        op->start = start_rows;
     } else {
         ctn_op_start(op);
     }
