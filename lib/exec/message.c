@@ -165,46 +165,6 @@ bool ctn_message_acknowledged(const ctn_op_t *op, unsigned slot, uint32_t turn)
            ctn_flag(op->seq, count_of(turn, RENDEZVOUS));
 }
 
-catena_status_t ctn_message_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
-                                 uint32_t turn, const void *data, size_t bytes,
-                                 ctn_send_handle_t *handle)
-{
-    assert(handle->copy == NULL);
-    if (bytes <= CTN_MESSAGE_INLINE_BYTES) {
-        return ctn_message_send_zcopy(op, to, slot, turn, data, bytes);
-    }
-    void *copy = ctn_scratch_alloc(op->exec, bytes);
-    if (copy == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    memcpy(copy, data, bytes);
-    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
-    *handle = (ctn_send_handle_t){copy, bytes, slot, turn};
-    return ctn_message_send_zcopy(op, to, slot, turn, copy, bytes);
-}
-
-bool ctn_message_send_done(ctn_op_t *op, ctn_send_handle_t *handle)
-{
-    if (handle->copy == NULL) {
-        return true;
-    }
-    if (!ctn_message_zcopy_done(op, handle->slot, handle->turn,
-                                handle->bytes)) {
-        return false;
-    }
-    ctn_scratch_free(op->exec, handle->copy, handle->bytes);
-    handle->copy = NULL;
-    return true;
-}
-
-void ctn_send_handle_release(ctn_op_t *op, ctn_send_handle_t *handle)
-{
-    /* A copy that the receiver may still be reading stays until the heap is
-     * released. */
-    (void)ctn_message_send_done(op, handle);
-    handle->copy = NULL;
-}
-
 /* ---- the receiver ---- */
 
 /** Begin to get the data of a rendezvous message: over the network, or by a

@@ -11,9 +11,8 @@
 /* Messages of any length, one slot each. A message of up to
  * CTN_MESSAGE_INLINE_BYTES travels in the slot, one of up to ctn_slot_capacity
  * in the slot's eager buffer if it has one. A longer message stays at the
- * sender, as a copy or, zero-copy, in the send buffer; the receiver reads and
- * then acknowledges it (a rendezvous). The receiver need not know the length
- * beforehand.
+ * sender; the receiver reads and then acknowledges it (a rendezvous). The
+ * receiver need not know the length beforehand.
  *
  * `turn` numbers the messages that use a slot one after the other within one
  * operation. Turn t + 1 of a slot may be sent only when the receiver is known
@@ -47,25 +46,7 @@ catena_status_t ctn_message_report_length(const ctn_exec_t *exec,
                                           uint32_t to, uint64_t found,
                                           uint64_t expected);
 
-/** The state of a send; zeroed before the first use. */
-typedef struct ctn_send_handle {
-    void *copy; /* of the data, in this rank's heap; NULL: the send is done */
-    size_t bytes;
-    unsigned slot;
-    uint32_t turn;
-} ctn_send_handle_t;
-
-/** Send `bytes` of `data`, which may change after the return. The previous send
- * with `handle` must be done. */
-catena_status_t ctn_message_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
-                                 uint32_t turn, const void *data, size_t bytes,
-                                 ctn_send_handle_t *handle);
-
-/** Whether a send is done: its data were inline, or the copy is not read any
- * more and was freed. The operation must not end before. */
-bool ctn_message_send_done(ctn_op_t *op, ctn_send_handle_t *handle);
-
-/** Send without a copy.
+/** Send a message, without a copy of it.
  * @param data must not change until ctn_message_zcopy_done is true, and lie in
  *             this rank's heap if they do not fit the slot. NULL: user data
  *             that have a size only (exec->drop_data) */
@@ -106,8 +87,5 @@ ctn_step_t ctn_message_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
 /** Free what a receive holds. The `finish` of an algorithm calls it, too, for
  * messages that may not have arrived. */
 void ctn_receive_handle_release(ctn_op_t *op, ctn_receive_handle_t *handle);
-
-/** Called by the `finish` of an algorithm: free what a send still holds. */
-void ctn_send_handle_release(ctn_op_t *op, ctn_send_handle_t *handle);
 
 #endif

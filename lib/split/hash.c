@@ -386,7 +386,9 @@ static ctn_step_t decide(ctn_op_t *op)
 static void release(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);
-    free(split->made);
+    if (split->made != NULL && op->status == CATENA_OK) {
+        ctn_scratch_free(op->exec, split->made, ctn_record_bytes(split->made));
+    } /* after an error a neighbor may still read it */
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
@@ -438,16 +440,17 @@ ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,
                            ctn_chain_t *chain, const void *color,
                            size_t color_bytes)
 {
-    ctn_record_t *record = malloc(sizeof(*record) + color_bytes + 8);
-    if (record == NULL) {
-        return NULL;
-    }
     ctn_record_t head = {
         .rank = parent->place.rank,
         .process = (uint32_t)chain->place.self.process,
         .offset = chain->place.self.offset,
         .color_bytes = (uint32_t)color_bytes,
     };
+    size_t bytes = ctn_record_bytes(&head);
+    ctn_record_t *record = ctn_scratch_alloc(exec, bytes);
+    if (record == NULL) {
+        return NULL;
+    }
     ctn_record_fill(record, head, color, NULL);
     ctn_split_args_t args = {
         .parent = parent,
@@ -457,7 +460,7 @@ ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,
     };
     ctn_op_t *op = ctn_split_hash(&args);
     if (op == NULL) {
-        free(record);
+        ctn_scratch_free(exec, record, bytes);
         return NULL;
     }
     ((hash_split_t *)ctn_op_state(op))->made = record;

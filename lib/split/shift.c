@@ -1,6 +1,6 @@
 #include "split/shift.h"
 
-#include "exec/message.h"
+#include "exec/schedule.h"
 
 typedef struct shift {
     /* arguments */
@@ -9,60 +9,48 @@ typedef struct shift {
     ctn_shift_receive_t receive;
     void *context; /* argument of `receive` */
     /* working */
-    ctn_send_handle_t send_handle;
-    ctn_receive_handle_t receive_handle;
+    ctn_rounds_t rounds;
 } shift_t;
 
-static ctn_step_t send_own(ctn_op_t *op)
+static bool set_round(ctn_op_t *op, unsigned index)
 {
     shift_t *shift = ctn_op_state(op);
-    ctn_address_t right = shift->place->right;
-    catena_status_t status = CATENA_OK;
-    if (ctn_address_exists(right)) {
-        status =
-            ctn_message_send(op, right, 0, 0, shift->own,
-                             ctn_record_bytes(shift->own), &shift->send_handle);
+    if (index > 0) {
+        return false;
     }
-    op->exec->tally.rounds++;
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    if (ctn_address_exists(shift->place->right)) {
+        ctn_rounds_send(&shift->rounds, 0, shift->place->right, 0, shift->own,
+                        ctn_record_bytes(shift->own));
+    }
+    if (ctn_address_exists(shift->place->left)) {
+        ctn_rounds_receive(&shift->rounds, 0, shift->place->left, 0, -1);
+    }
+    return true;
 }
 
-static ctn_step_t receive_left(ctn_op_t *op)
+static catena_status_t take(ctn_op_t *op, unsigned index)
 {
-    shift_t *shift = ctn_op_state(op);
-    ctn_address_t left = shift->place->left;
-    if (!ctn_address_exists(left)) {
-        shift->receive(shift->context, NULL);
-        return CTN_STEP_NEXT;
-    }
-    ctn_step_t step =
-        ctn_message_receive(op, left, 0, 0, &shift->receive_handle);
-    if (step == CTN_STEP_NEXT) {
-        shift->receive(shift->context,
-                       (const void *)shift->receive_handle.data);
-        ctn_receive_handle_release(op, &shift->receive_handle);
-    }
-    return step;
+    const shift_t *shift = ctn_op_state(op);
+    (void)index;
+    shift->receive(shift->context, (const void *)shift->rounds.handle[0].data);
+    return CATENA_OK;
 }
 
-static ctn_step_t await_sent(ctn_op_t *op)
+static ctn_step_t run(ctn_op_t *op)
 {
+    static const ctn_rounds_schedule_t schedule = {.round = set_round,
+                                                   .take = take};
     shift_t *shift = ctn_op_state(op);
-    return ctn_message_send_done(op, &shift->send_handle) ? CTN_STEP_NEXT
-                                                          : CTN_STEP_WAIT;
+    return ctn_rounds_run(op, &shift->rounds, &schedule);
 }
 
 static void finish(ctn_op_t *op)
 {
     shift_t *shift = ctn_op_state(op);
-    ctn_receive_handle_release(op, &shift->receive_handle);
-    ctn_send_handle_release(op, &shift->send_handle);
+    ctn_rounds_release(op, &shift->rounds);
 }
 
-static const ctn_phase_t phases[] = {{"send", send_own},
-                                     {"receive", receive_left},
-                                     {"await sent", await_sent},
-                                     {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"exchange", run}, {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "split/shift",

@@ -12,7 +12,7 @@
 #include "topo/locality.h"
 
 /* Records up to so many bytes need no memory besides the operation's. */
-enum { INLINE_RECORD = 256 };
+enum { INLINE_RECORD = CTN_INLINE_BYTES }; /* a longer one is in the heap */
 
 typedef struct call_split {
     /* arguments */

@@ -13,6 +13,7 @@
  * higher, so no round waits for an answer. With an inconsistent comparator both
  * may keep the same record; finalizing (split/sort/finalize.c) detects this. */
 
+#include "exec/schedule.h"
 #include "split/sort/sort.h"
 
 enum { LEFT, RIGHT, ROUNDS_MAX = 32 };
@@ -32,13 +33,11 @@ typedef struct bitonic_sort {
     /* working */
     unsigned depth;      /* of the recursion: ranges at this depth are merged */
     split_range_t range; /* the part of the merge that is left to do here */
-    unsigned round;      /* the partner is 2^round away, ... */
+    unsigned distance;   /* the partner is 2^distance away, ... */
     unsigned side;       /* ... on this side */
-    unsigned sends;      /* number of sends so far */
-    uint32_t exchanges[ROUNDS_MAX][2]; /* completed, with each partner: by round
-                                          and side */
-    ctn_send_handle_t send_handle[2];  /* used in alternation */
-    ctn_receive_handle_t receive_handle;
+    uint32_t exchanges[ROUNDS_MAX][2]; /* completed, with each partner: by
+                                          distance and side */
+    ctn_rounds_t rounds;
 } bitonic_sort_t;
 
 /** Return the range that contains position `place` at `depth` of the recursion:
@@ -65,8 +64,8 @@ static split_range_t range_at(uint32_t place, uint32_t size, unsigned depth)
 static bool merge_step(bitonic_sort_t *sort, uint32_t place)
 {
     split_range_t *range = &sort->range;
-    sort->round = 31 - (unsigned)__builtin_clz(range->count - 1);
-    uint32_t distance = UINT32_C(1) << sort->round;
+    sort->distance = 31 - (unsigned)__builtin_clz(range->count - 1);
+    uint32_t distance = UINT32_C(1) << sort->distance;
     uint32_t offset = place - range->low;
     uint32_t count = range->count;
     if (offset >= distance) {
@@ -91,29 +90,22 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-enum { PHASE_SEEK = 1, PHASE_END = 4 };
-
-/** Go to the next step of a merge in which this position has a partner. */
-static ctn_step_t seek(ctn_op_t *op)
+/** Go to the next step of a merge in which this position has a partner.
+ * @return false: there are no more */
+static bool seek(bitonic_sort_t *sort)
 {
-    bitonic_sort_t *sort = ctn_op_state(op);
     const ctn_chain_place_t *place = &sort->sort.args->parent->place;
     for (;;) {
         if (sort->range.count > 1) {
             if (merge_step(sort, place->rank)) {
-                return CTN_STEP_NEXT;
+                return true;
             }
         } else if (sort->depth > 0) {
             sort->range = range_at(place->rank, place->size, --sort->depth);
         } else {
-            return ctn_op_jump(op, PHASE_END);
+            return false;
         }
     }
-}
-
-static ctn_address_t partner(const bitonic_sort_t *sort)
-{
-    return sort->sort.args->parent->log->round[sort->round].side[sort->side];
 }
 
 /** Return the slot for the message from the partner on `side`. Successive
@@ -121,74 +113,67 @@ static ctn_address_t partner(const bitonic_sort_t *sort)
 static unsigned slot_of(const bitonic_sort_t *sort, unsigned side,
                         uint32_t exchange)
 {
-    return 4 * sort->round + 2 * side + (exchange & 1);
+    return 4 * sort->distance + 2 * side + (exchange & 1);
 }
 
-static ctn_step_t send(ctn_op_t *op)
+static bool set_round(ctn_op_t *op, unsigned index)
 {
     bitonic_sort_t *sort = ctn_op_state(op);
-    ctn_send_handle_t *send_handle = &sort->send_handle[sort->sends & 1];
-    uint32_t exchange = sort->exchanges[sort->round][sort->side];
-    if (!ctn_message_send_done(op, send_handle)) {
-        return CTN_STEP_WAIT;
+    (void)index;
+    if (!seek(sort)) {
+        return false;
     }
+    ctn_address_t partner =
+        sort->sort.args->parent->log->round[sort->distance].side[sort->side];
+    uint32_t exchange = sort->exchanges[sort->distance][sort->side];
     const ctn_record_t *record = ctn_item_record(sort->sort.item);
-    catena_status_t status = ctn_message_send(
-        op, partner(sort), slot_of(sort, !sort->side, exchange), exchange,
-        record, ctn_record_bytes(record), send_handle);
-    sort->sends++;
-    op->exec->tally.rounds++;
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    size_t bytes = ctn_record_bytes(record);
+    sort->rounds.turn = exchange;
+    sort->rounds.overwrites = bytes > CTN_MESSAGE_INLINE_BYTES;
+    ctn_rounds_send(&sort->rounds, 0, partner,
+                    slot_of(sort, !sort->side, exchange), record, bytes);
+    ctn_rounds_receive(&sort->rounds, 0, partner,
+                       slot_of(sort, sort->side, exchange), -1);
+    return true;
 }
 
-/** Receive the partner's record; keep the lower or the higher one. Both
+/** Keep the lower or the higher one of the own record and the partner's. Both
  * partners call the comparator with the same arguments, so each of the two
  * records is kept by one of them, unless the comparator is inconsistent. */
-static ctn_step_t receive(ctn_op_t *op)
+static catena_status_t take(ctn_op_t *op, unsigned index)
 {
     bitonic_sort_t *sort = ctn_op_state(op);
-    uint32_t *exchange = &sort->exchanges[sort->round][sort->side];
-    ctn_step_t step = ctn_message_receive(op, partner(sort),
-                                          slot_of(sort, sort->side, *exchange),
-                                          *exchange, &sort->receive_handle);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
     const ctn_record_t *own = ctn_item_record(sort->sort.item);
-    const ctn_record_t *other = (const void *)sort->receive_handle.data;
+    const ctn_record_t *other = (const void *)sort->rounds.handle[0].data;
     const ctn_order_by_t *by = &sort->sort.args->by;
+    (void)index;
+    sort->exchanges[sort->distance][sort->side]++;
     int order = sort->side == RIGHT ? ctn_record_compare(by, own, other)
                                     : ctn_record_compare(by, other, own);
-    catena_status_t status = CATENA_OK;
-    if ((order > 0) != sort->range.descending) {
-        status = ctn_item_set(op->exec, sort->sort.item, other);
-    }
-    ctn_receive_handle_release(op, &sort->receive_handle);
-    ++*exchange;
-    return status == CATENA_OK ? ctn_op_jump(op, PHASE_SEEK)
-                               : ctn_op_fail(op, status);
+    return (order > 0) != sort->range.descending
+               ? ctn_item_set(op->exec, sort->sort.item, other)
+               : CATENA_OK;
 }
 
-static ctn_step_t end(ctn_op_t *op)
+static ctn_step_t sort_rounds(ctn_op_t *op)
 {
+    static const ctn_rounds_schedule_t schedule = {.round = set_round,
+                                                   .take = take};
     bitonic_sort_t *sort = ctn_op_state(op);
-    return ctn_message_send_done(op, &sort->send_handle[0]) &&
-                   ctn_message_send_done(op, &sort->send_handle[1])
-               ? CTN_STEP_NEXT
-               : CTN_STEP_WAIT;
+    return ctn_rounds_run(op, &sort->rounds, &schedule);
 }
 
 static void finish_sort(ctn_op_t *op)
 {
     bitonic_sort_t *sort = ctn_op_state(op);
-    ctn_send_handle_release(op, &sort->send_handle[0]);
-    ctn_send_handle_release(op, &sort->send_handle[1]);
-    ctn_receive_handle_release(op, &sort->receive_handle);
+    ctn_rounds_release(op, &sort->rounds);
+    if (op->status != CATENA_OK) { /* the partner may still read it */
+        *sort->sort.item = (ctn_stream_t){NULL, 0, 0};
+    }
 }
 
 static const ctn_phase_t sort_phases[] = {
-    {"begin", begin},     {"seek", seek}, {"send", send},
-    {"receive", receive}, {"end", end},   {NULL, NULL}};
+    {"begin", begin}, {"rounds", sort_rounds}, {NULL, NULL}};
 
 /* Synchronizing: the record at a position depends on all records. */
 static const ctn_algorithm_t sort_algorithm = {
