@@ -242,6 +242,9 @@ CTN_HOT ctn_step_t ctn_exchange_begin(ctn_op_t *op)
     if (x->went_inline) {
         return begin_inline(op);
     }
+    if (x->neighborhood->path != NULL) {
+        ctn_inline_sync(x->neighborhood->path);
+    }
     if (x->in_place) {
         count_still_sent(x);
     }

@@ -10,8 +10,12 @@
 
 /* ---- credits ---- */
 
-CTN_HOT bool ctn_inline_may_send(const ctn_inline_path_t *path, uint64_t seq)
+CTN_HOT bool ctn_inline_may_send(ctn_inline_path_t *path, uint64_t seq)
 {
+    if (seq < path->allowed) {
+        return true;
+    }
+    ctn_inline_sync(path);
     for (uint32_t o = 0; o < path->sends; o++) {
         if (!ctn_link_has_credit(&path->out[o], seq)) {
             return false;
@@ -20,12 +24,20 @@ CTN_HOT bool ctn_inline_may_send(const ctn_inline_path_t *path, uint64_t seq)
     return true;
 }
 
-CTN_HOT void ctn_inline_all_received(const ctn_inline_path_t *path,
-                                     uint64_t seq)
+void ctn_inline_sync(const ctn_inline_path_t *path)
 {
     for (uint32_t o = 0; o < path->sends; o++) {
-        ctn_link_peer_has_begun(&path->out[o], seq);
+        ctn_link_out_t *out = &path->out[o];
+        if (out->complete + CTN_LINK_GENERATIONS < path->allowed) {
+            out->complete = path->allowed - CTN_LINK_GENERATIONS;
+        }
     }
+}
+
+CTN_HOT void ctn_inline_all_received(ctn_inline_path_t *path, uint64_t seq)
+{
+    uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_GENERATIONS;
+    path->allowed = allowed > path->allowed ? allowed : path->allowed;
 }
 
 /* ---- copying ---- */
@@ -272,7 +284,7 @@ bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq)
 /** Takes a number for an operation that runs without phases. False: another
  * operation is under way, other links were used last, words are to be zeroed,
  * or a generation is not free. */
-static inline bool take_number(const ctn_inline_path_t *path,
+static inline bool take_number(ctn_inline_path_t *path,
                                catena_neighborhood_t *neighborhood,
                                uint64_t *seq)
 {
@@ -351,7 +363,6 @@ static inline bool await_readers(ctn_exec_t *exec, ctn_inline_exchange_t *x,
 CTN_HOT_POLL static bool wait(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_schedule_t *schedule = x->execution->schedule;
     ctn_backoff_t backoff = {0};
     if (!is_sole(op) ||
         !receive_all(op->exec, &x->inlined, op->seq, &backoff)) {
@@ -361,9 +372,7 @@ CTN_HOT_POLL static bool wait(ctn_op_t *op)
     if (!await_readers(op->exec, &x->inlined, op->seq, &backoff)) {
         return false;
     }
-    ctn_neighbor_record(x->of, x->collective,
-                        schedule->copy_of != NULL ? schedule->copy_of
-                                                  : schedule);
+    ctn_neighbor_record(x->of, x->collective, x->inlined.schedule);
     op->linked = false;
     op->waits_for = -1;
     op->exec->active = NULL;

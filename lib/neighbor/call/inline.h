@@ -35,7 +35,8 @@ typedef struct ctn_inline_end {
 /** An exchange on the inline path: where its blocks lie, the ends of its links,
  * and its messages under way. */
 typedef struct ctn_inline_exchange {
-    const ctn_inline_end_t *end; /* [sends], then [receives] */
+    const ctn_inline_end_t *end;    /* [sends], then [receives] */
+    const ctn_schedule_t *schedule; /* of the neighborhood, to be recorded */
     /* Uniform, dense blocks. */
     unsigned char *send, *recv;
     ptrdiff_t send_step, recv_step; /* from one block to the next */
@@ -68,7 +69,10 @@ typedef struct ctn_inline_path {
     const ctn_link_in_t *in; /* schedule->in */
     ctn_link_out_t *out;     /* schedule->out */
     uint32_t most_bytes;     /* length of the smallest eager buffer */
-    ctn_inline_end_t end[];  /* [sends], then [receives] */
+    uint64_t allowed; /* operations below this number have a free generation in
+                         all links; ahead of out[].complete, so that a call
+                         touches only this */
+    ctn_inline_end_t end[]; /* [sends], then [receives] */
 } ctn_inline_path_t;
 
 struct ctn_exchange;
@@ -95,7 +99,11 @@ bool ctn_inline_may_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                           ctn_inline_exchange_t *x);
 
 /** Whether the generation of operation `seq` is free in all links. */
-bool ctn_inline_may_send(const ctn_inline_path_t *path, uint64_t seq);
+bool ctn_inline_may_send(ctn_inline_path_t *path, uint64_t seq);
+
+/** To be called before the general path uses the links: tells them the credit
+ * that the inline path has gained. */
+void ctn_inline_sync(const ctn_inline_path_t *path);
 
 /** Posts the receive buffers of long blocks, sends all messages, and makes the
  * local copies of uniform blocks. */
@@ -109,7 +117,7 @@ uint64_t ctn_inline_receive(ctn_exec_t *exec, ctn_inline_exchange_t *x,
 
 /** All messages of operation `seq` have arrived, so all peers have begun it:
  * updates the credit. */
-void ctn_inline_all_received(const ctn_inline_path_t *path, uint64_t seq);
+void ctn_inline_all_received(ctn_inline_path_t *path, uint64_t seq);
 
 /** Whether zero-copy sends have not been read yet. */
 bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq);

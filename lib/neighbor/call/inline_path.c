@@ -181,6 +181,7 @@ void ctn_inline_set(ctn_exchange_t *x)
     bool one = schedule->pattern == CTN_PATTERN_ALLGATHER;
     x->inlined = (ctn_inline_exchange_t){
         .end = path->end,
+        .schedule = schedule->copy_of != NULL ? schedule->copy_of : schedule,
         .send = x->send.base,
         .recv = x->recv.base,
         .send_step = one ? 0 : x->send.step,
