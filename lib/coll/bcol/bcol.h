@@ -103,14 +103,11 @@ struct ctn_bcol {
      * @param size members of the subgroup
      * @param me number of this member
      * @param oversubscribed some host of it is; the same on all members
-     * @param few the module serves one collective at a time, and may use less
-     * memory; the same on all members
      * @param[out] offset of that memory in this rank's arena
      * @return ERR_NO_MEMORY, ERR_ARG (it cannot work here; logged) */
     catena_status_t (*create)(const ctn_bcol_t *bcol, ctn_exec_t *exec,
                               uint32_t size, uint32_t me, bool oversubscribed,
-                              bool few, ctn_module_t **module,
-                              uint64_t *offset);
+                              ctn_module_t **module, uint64_t *offset);
     /** Connect the members, after all have made their modules. `sbgp` is the
      * subgroup; it outlives the module.
      * @return ERR_NO_MEMORY, ERR_PEER, ERR_ARG (a member is not reachable;

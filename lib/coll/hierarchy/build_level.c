@@ -77,8 +77,7 @@ ctn_step_t ctn_build_exchange(ctn_op_t *op)
                        bcol->create(bcol, op->exec, place->size, place->rank,
                                     (ctn_build_agreed_facts(build).flags &
                                      CTN_BUILD_OVERSUBSCRIBED) != 0,
-                                    build->all->group->hidden, &build->module,
-                                    &record->memory.offset));
+                                    &build->module, &record->memory.offset));
     }
     record->status = build->status;
     ctn_rank_block_t block = {record, ctn_member_record_bytes(record->ranges)};

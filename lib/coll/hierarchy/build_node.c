@@ -72,10 +72,10 @@ ctn_step_t ctn_build_exchange_on_node(ctn_op_t *op)
     if (build->same == NULL && build->status == CATENA_OK) {
         const ctn_bcol_t *bcol = build->levels.level[0].bcol;
         entry.name = ctn_hash_add_text(0, build->name[0]);
-        ctn_build_note(
-            build, bcol->create(bcol, op->exec, topo->node.place.size,
-                                topo->node.place.rank, topo->oversubscribed,
-                                group->hidden, &build->module, &entry.memory));
+        ctn_build_note(build,
+                       bcol->create(bcol, op->exec, topo->node.place.size,
+                                    topo->node.place.rank, topo->oversubscribed,
+                                    &build->module, &entry.memory));
     }
     entry.status = build->status;
     return publish_on_node(op, entry);

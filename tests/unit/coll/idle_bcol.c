@@ -30,9 +30,8 @@ static bool is_rank(const ctn_exec_t *exec, int rank)
 
 static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
                               uint32_t size, uint32_t me, bool oversubscribed,
-                              bool few, ctn_module_t **out, uint64_t *offset)
+                              ctn_module_t **out, uint64_t *offset)
 {
-    (void)few;
     if (is_rank(exec, idle.refuse_create)) {
         return CATENA_ERR_NO_MEMORY;
     }

@@ -380,9 +380,9 @@ static void set_sequence(ctn_p2p_t *p2p)
 
 static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
                               uint32_t size, uint32_t me, bool oversubscribed,
-                              bool few, ctn_module_t **module, uint64_t *offset)
+                              ctn_module_t **module, uint64_t *offset)
 {
-    (void)oversubscribed, (void)few;
+    (void)oversubscribed;
     bool network_only = bcol == &ctn_bcol_ucx;
     if (network_only && exec->network == NULL) {
         ctn_error(exec->log,

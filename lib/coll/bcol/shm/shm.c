@@ -514,8 +514,8 @@ static void release(shm_t *shm)
 
 static catena_status_t shm_create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
                                   uint32_t size, uint32_t me,
-                                  bool oversubscribed, bool few,
-                                  ctn_module_t **module, uint64_t *offset)
+                                  bool oversubscribed, ctn_module_t **module,
+                                  uint64_t *offset)
 {
     shm_t *shm = calloc(1, sizeof(*shm));
     if (shm == NULL) {
@@ -525,9 +525,7 @@ static catena_status_t shm_create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
         (ctn_module_t){.bcol = bcol, .exec = exec, .sequence = &shm->sequence};
     shm->size = size;
     shm->me = me;
-    ctn_sequence_set(&shm->sequence, NULL,
-                     few ? SHM_FEW_GENERATIONS : SHM_GENERATIONS,
-                     few ? SHM_FEW_FLIGHT : SHM_FLIGHT);
+    ctn_sequence_set(&shm->sequence, NULL, SHM_GENERATIONS, SHM_FLIGHT);
     shm->sequence.ahead = true;
     shm->sequence.hooks = &hooks;
     shm->area = (ctn_node_area_t){

@@ -34,9 +34,6 @@
 /* Of a module's sequence: generations, and operations that run at once. */
 #define SHM_GENERATIONS 16u
 #define SHM_FLIGHT 4u
-/* The same of a module that serves one collective at a time. */
-#define SHM_FEW_GENERATIONS 8u
-#define SHM_FEW_FLIGHT 2u
 
 /** What a member publishes: the length of its data, and the data or where they
  * are. */
