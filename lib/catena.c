@@ -174,13 +174,11 @@ static catena_status_t make_exec(catena_context_t *context)
     ctn_exec_init(exec);
     ctn_exec_set_wait_policy(
         exec, ctn_config_values(&context->config, &ctn_exec_settings));
-    catena_status_t status = ctn_groups_open(exec);
     ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
-    if (context->sim != NULL) {
-        return status;
-    }
-    for (uint32_t i = 0; status == CATENA_OK && i < context->boot->local_size;
-         i++) {
+    /* The simulator finds endpoints by itself. */
+    uint32_t local = context->sim == NULL ? context->boot->local_size : 0;
+    catena_status_t status = CATENA_OK;
+    for (uint32_t i = 0; status == CATENA_OK && i < local; i++) {
         status =
             ctn_exec_add_endpoint(exec, ctn_shm_endpoint(context->node, i));
     }

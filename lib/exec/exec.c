@@ -24,11 +24,6 @@ void ctn_exec_release(ctn_exec_t *exec)
         free(deferred->block);
         free(deferred);
     }
-    while (exec->attachments != NULL) {
-        ctn_exec_attachment_t *attachment = exec->attachments;
-        exec->attachments = attachment->next;
-        attachment->release(exec, attachment);
-    }
     ctn_staging_release(exec);
     ctn_hash_map_drop(&exec->endpoints);
 }
@@ -154,13 +149,7 @@ CTN_COLD bool ctn_exec_reclaim(void *argument)
             ctn_exec_pass_time(exec);
         }
     }
-    bool freed = exec->background_done != background_done;
-    for (ctn_exec_attachment_t *attachment = exec->attachments;
-         attachment != NULL; attachment = attachment->next) {
-        freed |= attachment->reclaim != NULL &&
-                 attachment->reclaim(exec, attachment);
-    }
-    return freed;
+    return exec->background_done != background_done;
 }
 
 bool ctn_exec_poll(ctn_exec_t *exec)

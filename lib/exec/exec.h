@@ -189,18 +189,6 @@ typedef struct ctn_watch {
     void (*check)(struct ctn_watch *watch);
 } ctn_watch_t;
 
-/** State that a higher layer keeps with exec. This struct is the first member
- * of that state. */
-typedef struct ctn_exec_attachment {
-    struct ctn_exec_attachment *next;
-    const void *key; /* address of a constant of the layer */
-    /** The heap is exhausted: free memory that is kept for later. Return
-     * whether any was freed; may be NULL. */
-    bool (*reclaim)(ctn_exec_t *exec, struct ctn_exec_attachment *attachment);
-    /** Called by ctn_exec_release: free the state. */
-    void (*release)(ctn_exec_t *exec, struct ctn_exec_attachment *attachment);
-} ctn_exec_attachment_t;
-
 /** Memory of a failed operation, see ctn_exec_defer_free. */
 typedef struct ctn_deferred_free {
     struct ctn_deferred_free *next;
@@ -275,30 +263,13 @@ struct ctn_exec {
     uint64_t *handshakes;       /* a word for each process, by process; see
                                    exec/handshake.h */
     uint64_t handshakes_offset; /* in every arena */
-    ctn_exec_attachment_t *attachments;
+    void *upper; /* what the layer above keeps here; NULL at first */
 };
 
 /** Set the members that follow from others; the caller has zeroed the struct
  * and set the others. */
 void ctn_exec_init(ctn_exec_t *exec);
 void ctn_exec_release(ctn_exec_t *exec);
-
-static inline void ctn_exec_attach(ctn_exec_t *exec,
-                                   ctn_exec_attachment_t *attachment)
-{
-    attachment->next = exec->attachments;
-    exec->attachments = attachment;
-}
-/** NULL: there is none with this key. */
-static inline ctn_exec_attachment_t *ctn_exec_find(const ctn_exec_t *exec,
-                                                   const void *key)
-{
-    ctn_exec_attachment_t *found = exec->attachments;
-    while (found != NULL && found->key != key) {
-        found = found->next;
-    }
-    return found;
-}
 
 /** Whether `status` is an error of one call, after which the context still
  * works. */
@@ -476,9 +447,8 @@ bool ctn_exec_poll_background(ctn_exec_t *exec);
 bool ctn_exec_poll_background_batch(ctn_exec_t *exec);
 /** Advance the network; true: there was an event. */
 bool ctn_exec_progress_network(ctn_exec_t *exec);
-/** The heap is exhausted: wait for background operations to return memory, and
- * let higher layers free what they keep. Gives up when nothing has moved for a
- * while.
+/** The heap is exhausted: wait for background operations to return memory.
+ * Gives up when nothing has moved for a while.
  * @param exec  a ctn_exec_t; the heap's callback has a void pointer
  * @return whether memory was freed */
 bool ctn_exec_reclaim(void *exec);

@@ -93,10 +93,6 @@ static inline uint64_t ctn_eager_offset(ctn_address_t member, uint64_t seq,
                CTN_EAGER_FRAGMENT_BYTES;
 }
 
-/** Attach to exec what it keeps for groups: their list.
- * @return OK or ERR_NO_MEMORY */
-catena_status_t ctn_groups_open(ctn_exec_t *exec);
-
 /** Get a control block: addresses whose pages are taken (ctn_heap_take) when
  * they are first used. All but its eager buffers is zero. NULL: no memory. */
 ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec);

@@ -1,38 +1,7 @@
-/* What exec keeps for groups: their list; and the memory of control blocks. */
-
-#include <stdlib.h>
+/* The memory of control blocks, and the list of all groups, which exec keeps.
+ */
 
 #include "group/group.h"
-
-typedef struct groups {
-    ctn_exec_attachment_t attachment; /* first */
-    catena_group_t *newest; /* of the list of groups, linked by `older` */
-} groups_t;
-
-static const char groups_key;
-
-static groups_t *groups_of(const ctn_exec_t *exec)
-{
-    return (groups_t *)ctn_exec_find(exec, &groups_key);
-}
-
-static void release(ctn_exec_t *exec, ctn_exec_attachment_t *attachment)
-{
-    (void)exec;
-    free(attachment);
-}
-
-catena_status_t ctn_groups_open(ctn_exec_t *exec)
-{
-    groups_t *groups = calloc(1, sizeof(*groups));
-    if (groups == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    groups->attachment.key = &groups_key;
-    groups->attachment.release = release;
-    ctn_exec_attach(exec, &groups->attachment);
-    return CATENA_OK;
-}
 
 /* ---- control blocks ---- */
 
@@ -52,13 +21,13 @@ void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block)
 
 void ctn_groups_add(catena_group_t *group)
 {
-    groups_t *groups = groups_of(group->exec);
-    group->older = groups->newest;
+    ctn_exec_t *exec = group->exec;
+    group->older = exec->upper;
     group->newer = NULL;
     if (group->older != NULL) {
         group->older->newer = group;
     }
-    groups->newest = group;
+    exec->upper = group;
     group->listed = true;
 }
 
@@ -73,13 +42,12 @@ void ctn_groups_remove(catena_group_t *group)
     if (group->newer != NULL) {
         group->newer->older = group->older;
     } else {
-        groups_of(group->exec)->newest = group->older;
+        group->exec->upper = group->older;
     }
     group->listed = false;
 }
 
 catena_group_t *ctn_groups_newest(const ctn_exec_t *exec)
 {
-    const groups_t *groups = groups_of(exec);
-    return groups != NULL ? groups->newest : NULL; /* init ran out of memory */
+    return exec->upper;
 }
