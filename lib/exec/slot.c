@@ -37,6 +37,22 @@ catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
         word_offset, ctn_flag(op->seq, count), &op->pending);
 }
 
+catena_status_t ctn_op_put(ctn_op_t *op, uint64_t process, const void *data,
+                           size_t bytes, uint64_t offset, uint64_t word_offset,
+                           uint64_t value)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_exec_connect(op->exec, process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    op->exec->tally.messages++;
+    op->exec->tally.bytes += bytes;
+    return bytes > 0 ? ctn_put_signal(endpoint, data, bytes, offset,
+                                      word_offset, value, &op->pending)
+                     : ctn_signal(endpoint, word_offset, value);
+}
+
 catena_status_t ctn_op_flush(ctn_op_t *op)
 {
     return ctn_flush(op->exec->network, &op->pending);

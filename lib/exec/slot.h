@@ -21,6 +21,13 @@ static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
 catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
                                ctn_endpoint_t **endpoint);
 
+/** Put `bytes` of data to an offset in a process's arena, then a word; without
+ * data the word only. The data must not change until op->pending is 0, unless
+ * they have at most CTN_INLINE_BYTES. */
+catena_status_t ctn_op_put(ctn_op_t *op, uint64_t process, const void *data,
+                           size_t bytes, uint64_t offset, uint64_t word_offset,
+                           uint64_t value);
+
 /** Put a message of at most ctn_slot_capacity into a slot of `member`, with
  * `count` in its sequence flag.
  * @param data beyond CTN_INLINE_BYTES they must not change until op->pending is

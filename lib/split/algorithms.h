@@ -73,16 +73,4 @@ static inline bool ctn_split_may_be_inconsistent(const ctn_split_args_t *args)
            (by->key != NULL && by->key != catena_compare_int64);
 }
 
-/** Verify, by a double scan of the parent, that the places which members found
- * locally fit together; fails with CATENA_ERR_ARG on all members if not.
- * @param place this member's
- * @param digest of other data that the members of a new chain must agree on; 0:
- * of none */
-ctn_op_t *ctn_split_verify_create(const ctn_split_args_t *args,
-                                  ctn_chain_place_t place, uint64_t digest);
-
-/** Return the digest of a list of members that is extended by `member`; an
- * empty list has digest 0. */
-uint64_t ctn_split_verify_digest(uint64_t digest, ctn_address_t member);
-
 #endif

@@ -7,6 +7,7 @@
 #include "group/chain_coll.h"
 #include "split/algorithms.h"
 #include "split/shared_table.h"
+#include "split/verify.h"
 
 typedef struct split_allgather {
     ctn_split_args_t args; /* argument */
@@ -15,6 +16,7 @@ typedef struct split_allgather {
     ctn_shared_table_t *shared; /* in their place in simulations without data;
                                    else NULL */
     ctn_chain_place_t place;    /* of this member in its new chain */
+    ctn_split_verify_t verify;
 } split_allgather_t;
 
 static ctn_step_t gather(ctn_op_t *op)
@@ -63,13 +65,18 @@ static ctn_step_t compare_links(ctn_op_t *op)
 {
     split_allgather_t *a = ctn_op_state(op);
     return ctn_split_may_be_inconsistent(&a->args)
-               ? ctn_op_call(op, ctn_split_verify_create(&a->args, a->place, 0))
+               ? ctn_op_call(op,
+                             ctn_split_verify_create(op->exec, a->args.parent,
+                                                     &a->verify, &a->place, 0))
                : CTN_STEP_NEXT;
 }
 
 static ctn_step_t link(ctn_op_t *op)
 {
     split_allgather_t *a = ctn_op_state(op);
+    if (!ctn_split_verified(&a->verify)) {
+        return ctn_op_fail(op, CATENA_ERR_ARG);
+    }
     ctn_chain_set_place(a->args.chain, a->place);
     return CTN_STEP_NEXT;
 }

@@ -207,7 +207,7 @@ static void fold_opening(ctn_scan_t *scan, unsigned side, const void *data)
 }
 
 /** Compare with the left neighbor's record: color and key in full. */
-static void compare_left(void *context, const ctn_record_t *left)
+static void compare_left(void *context, const void *left)
 {
     hash_split_t *split = context;
     const ctn_order_by_t *by = &split->args.by;
@@ -360,9 +360,9 @@ static ctn_step_t link_bin(ctn_op_t *op)
 static ctn_step_t shift_record(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);
-    return ctn_op_call(op, ctn_shift_create(op->exec, split->chain,
-                                            split->args.record, compare_left,
-                                            split));
+    return ctn_op_call(op, ctn_shift_right_create(op->exec, split->chain,
+                                                  split->args.record,
+                                                  compare_left, split));
 }
 
 /** All members of the chain get the flags that any of them has found in
@@ -406,34 +406,27 @@ static const ctn_algorithm_t hash_algorithm = {
     .release = release,
 };
 
-static const ctn_algorithm_t hash64_algorithm = {
-    .name = "split/hash64",
-    .state_bytes = sizeof(hash_split_t),
-    .phases = phases,
-    .release = release,
-};
-
-static ctn_op_t *create(const ctn_algorithm_t *algorithm,
-                        const ctn_split_args_t *args)
+/** @param below chains of fewer members are left to allgather */
+static ctn_op_t *create(const ctn_split_args_t *args, uint32_t below)
 {
-    ctn_op_t *op = ctn_op_create(args->by.exec, algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(args->by.exec, &hash_algorithm, NULL);
     if (op != NULL) {
         hash_split_t *split = ctn_op_state(op);
         split->args = *args;
         split->args.by.color = NULL; /* colors are equal if their bytes are */
-        split->below = algorithm == &hash64_algorithm ? 64 : 0;
+        split->below = below;
     }
     return op;
 }
 
 ctn_op_t *ctn_split_hash(const ctn_split_args_t *args)
 {
-    return create(&hash_algorithm, args);
+    return create(args, 0);
 }
 
 ctn_op_t *ctn_split_hash64(const ctn_split_args_t *args)
 {
-    return create(&hash64_algorithm, args);
+    return create(args, 64);
 }
 
 ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,

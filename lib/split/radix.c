@@ -37,6 +37,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "exec/slot.h"
 #include "split/algorithms.h"
 #include "split/bins.h"
 
@@ -406,13 +407,7 @@ static ctn_step_t link_bin(ctn_op_t *op)
 static catena_status_t introduce(ctn_op_t *op, ctn_address_t to, unsigned side,
                                  uint64_t neighbor)
 {
-    ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    op->exec->tally.messages++;
-    return ctn_signal(endpoint,
+    return ctn_op_put(op, to.process, NULL, 0, 0,
                       to.offset + offsetof(mailbox_t, neighbor) +
                           side * sizeof(uint64_t),
                       neighbor);
@@ -428,21 +423,13 @@ static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
         return CATENA_OK; /* an end of the group */
     }
     ctn_address_t agent = ctn_address_unpack(limit->agent);
-    ctn_endpoint_t *endpoint;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, agent.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
     size_t index = (limit->level * LIMITS + limit->index) * 2 + !side;
     uint64_t box = agent.offset + offsetof(mailbox_t, report) +
                    index * sizeof(split_box_t);
-    op->exec->tally.messages++;
-    op->exec->tally.bytes += sizeof(uint64_t);
-    return ctn_put_signal(
-        endpoint, &radix->opening.member, sizeof(radix->opening.member),
-        box + offsetof(split_box_t, reporter),
-        box + offsetof(split_box_t, word), self, &op->pending);
+    return ctn_op_put(op, agent.process, &radix->opening.member,
+                      sizeof(radix->opening.member),
+                      box + offsetof(split_box_t, reporter),
+                      box + offsetof(split_box_t, word), self);
 }
 
 /** Neighbors within a part exchange addresses; its ends report. */

@@ -3,11 +3,7 @@
 #include "exec/schedule.h"
 
 typedef struct shift {
-    /* arguments */
-    const ctn_chain_place_t *place; /* of this member in the chain */
-    const ctn_record_t *own;        /* the record to send */
-    ctn_shift_receive_t receive;
-    void *context; /* argument of `receive` */
+    ctn_shift_t by; /* arguments */
     /* working */
     ctn_rounds_t rounds;
 } shift_t;
@@ -15,15 +11,15 @@ typedef struct shift {
 static bool set_round(ctn_op_t *op, unsigned index)
 {
     shift_t *shift = ctn_op_state(op);
+    const ctn_shift_t *by = &shift->by;
     if (index > 0) {
         return false;
     }
-    if (ctn_address_exists(shift->place->right)) {
-        ctn_rounds_send(&shift->rounds, 0, shift->place->right, 0, shift->own,
-                        ctn_record_bytes(shift->own));
+    if (ctn_address_exists(by->to)) {
+        ctn_rounds_send(&shift->rounds, 0, by->to, 0, by->data, by->bytes);
     }
-    if (ctn_address_exists(shift->place->left)) {
-        ctn_rounds_receive(&shift->rounds, 0, shift->place->left, 0, -1);
+    if (by->receives) {
+        ctn_rounds_receive(&shift->rounds, 0, by->from, 0, -1);
     }
     return true;
 }
@@ -32,7 +28,7 @@ static catena_status_t take(ctn_op_t *op, unsigned index)
 {
     const shift_t *shift = ctn_op_state(op);
     (void)index;
-    shift->receive(shift->context, (const void *)shift->rounds.handle[0].data);
+    shift->by.receive(shift->by.context, shift->rounds.handle[0].data);
     return CATENA_OK;
 }
 
@@ -59,17 +55,26 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_shift_create(ctn_exec_t *exec, ctn_chain_t *chain,
-                           const ctn_record_t *own, ctn_shift_receive_t receive,
-                           void *context)
+ctn_op_t *ctn_shift_create(ctn_exec_t *exec, ctn_sequence_t *sequence,
+                           const ctn_shift_t *shift)
 {
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, sequence);
     if (op != NULL) {
-        shift_t *shift = ctn_op_state(op);
-        shift->place = &chain->place;
-        shift->own = own;
-        shift->receive = receive;
-        shift->context = context;
+        ((shift_t *)ctn_op_state(op))->by = *shift;
     }
     return op;
+}
+
+ctn_op_t *ctn_shift_right_create(ctn_exec_t *exec, ctn_chain_t *chain,
+                                 const ctn_record_t *own,
+                                 ctn_shift_receive_t consume, void *context)
+{
+    const ctn_shift_t shift = {.to = chain->place.right,
+                               .data = own,
+                               .bytes = ctn_record_bytes(own),
+                               .receives = chain->place.rank > 0,
+                               .from = chain->place.left,
+                               .receive = consume,
+                               .context = context};
+    return ctn_shift_create(exec, &chain->sequence, &shift);
 }

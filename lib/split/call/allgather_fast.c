@@ -15,6 +15,7 @@
 #include "coll/barrier.h"
 #include "split/call/call.h"
 #include "split/shared_table.h"
+#include "split/verify.h"
 
 /** What a member publishes about its call. In a valid split no member sets
  * FLAG_INVALID, and all members set the same of the other bits. Exception:
@@ -68,6 +69,7 @@ typedef struct fast {
     uint16_t any_flags;         /* bits that some members have set */
     uint16_t all_flags;         /* bits that all members have set */
     uint32_t wrong_rank;        /* a member with FLAG_INVALID */
+    ctn_split_verify_t verify;
     /* The members of the own color: */
     uint32_t members;          /* their number */
     const ctn_record_t **list; /* their records, in order; at first those of all
@@ -378,7 +380,9 @@ static ctn_step_t compare_lists(ctn_op_t *op)
     for (uint32_t i = 0; i < fast->members; i++) {
         digest = ctn_split_verify_digest(digest, fast->known[i].address);
     }
-    return ctn_op_call(op, ctn_split_verify_create(s, s->chain->place, digest));
+    return ctn_op_call(op, ctn_split_verify_create(op->exec, s->parent,
+                                                   &fast->verify,
+                                                   &s->chain->place, digest));
 }
 
 /** Build the topology of the new group from the list of its members. With an
@@ -388,6 +392,9 @@ static ctn_step_t compare_lists(ctn_op_t *op)
 static ctn_step_t link(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
+    if (!ctn_split_verified(&fast->verify)) {
+        return ctn_op_fail(op, CATENA_ERR_ARG);
+    }
     if (fast->shared != NULL || refused(fast) ||
         ctn_split_may_be_inconsistent(&fast->args) ||
         fast->args.record->color_bytes == CTN_NO_COLOR) {

@@ -70,18 +70,11 @@ static catena_status_t send(ctn_op_t *op, allgather_roots_t *x)
         return ctn_message_send_zcopy(x->slot_owner, to, x->round, 0, message,
                                       bytes);
     }
-    ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
     uint64_t seq = x->slot_owner->seq;
-    op->exec->tally.messages++;
-    op->exec->tally.bytes += bytes;
-    return ctn_put_signal(
-        endpoint, message, bytes, ctn_eager_offset(to, seq, x->round, 0),
+    return ctn_op_put(
+        op, to.process, message, bytes, ctn_eager_offset(to, seq, x->round, 0),
         ctn_slot_word_offset(x->slot_owner->sequence, to, seq, x->round, 0),
-        ctn_flag(seq, COUNT_EAGER | bytes), &op->pending);
+        ctn_flag(seq, COUNT_EAGER | bytes));
 }
 
 /** Return whether the message that was sent may change. */

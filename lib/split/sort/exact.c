@@ -26,6 +26,7 @@
 
 #include <string.h>
 
+#include "exec/slot.h"
 #include "group/chain_coll.h"
 #include "split/sort/exact.h"
 
@@ -130,17 +131,9 @@ static void *message_in(const exact_t *x, unsigned kind, uint32_t peer)
 static catena_status_t send(ctn_op_t *op, const exact_t *x, unsigned kind,
                             uint32_t to, uint32_t from, size_t bytes)
 {
-    ctn_endpoint_t *endpoint;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, x->peer[to].process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
     uint64_t at = x->peer[to].slots + slot_at(x, kind, x->chain->place.rank);
-    op->exec->tally.messages++;
-    op->exec->tally.bytes += bytes;
-    return ctn_put_signal(endpoint, message_in(x, OUTGOING, from), bytes,
-                          at + sizeof(uint64_t), at, x->round, &op->pending);
+    return ctn_op_put(op, x->peer[to].process, message_in(x, OUTGOING, from),
+                      bytes, at + sizeof(uint64_t), at, x->round);
 }
 
 /** Return whether the message of this search round has arrived. */

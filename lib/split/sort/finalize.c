@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "core/hash.h"
-#include "exec/slot.h"
 #include "split/shift.h"
 #include "split/sort/sort.h"
 
@@ -45,7 +44,8 @@ typedef struct finalize {
     int order;  /* the left item's color compared with this item's: != 0 if a
                    part begins here */
     part_t own; /* of the scan: this member's value */
-    part_t from[2]; /* its results */
+    part_t from[2];          /* its results */
+    ctn_chain_place_t place; /* of the item's owner, to which it is sent */
 } finalize_t;
 
 /** The fold of the scan (ctn_fold_t): members beyond an end of the part are not
@@ -67,48 +67,8 @@ static void fold(void *inout_part, const void *in_part, int in_is_left)
     inout->closed = in->closed;
 }
 
-/* ---- each owner gets its place ---- */
-
-typedef struct notification {
-    ctn_chain_t *chain;      /* this member's, whose place is received */
-    ctn_chain_place_t place; /* of the item's owner, to which it is sent */
-} notification_t;
-
-static ctn_step_t send_place(ctn_op_t *op)
-{
-    notification_t *notification = ctn_op_state(op);
-    catena_status_t status =
-        ctn_op_send(op, notification->place.self, 0, &notification->place,
-                    sizeof(notification->place));
-    op->exec->tally.rounds++;
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-static ctn_step_t receive_place(ctn_op_t *op)
-{
-    notification_t *notification = ctn_op_state(op);
-    if (!ctn_op_arrived(op, 0)) {
-        return CTN_STEP_WAIT;
-    }
-    ctn_chain_place_t place;
-    memcpy(&place, ctn_op_slot(op, 0)->data, sizeof(place));
-    ctn_chain_set_place(notification->chain, place);
-    return CTN_STEP_NEXT;
-}
-
-static const ctn_phase_t notification_phases[] = {
-    {"send place", send_place}, {"receive place", receive_place}, {NULL, NULL}};
-
-static const ctn_algorithm_t notification_algorithm = {
-    .name = "split/notify",
-    .state_bytes = sizeof(notification_t),
-    .phases = notification_phases,
-};
-
-/* ---- the operation ---- */
-
 /** Compare with the left neighbor's item (ctn_shift_receive_t). */
-static void compare_left(void *context, const ctn_record_t *left)
+static void compare_left(void *context, const void *left)
 {
     finalize_t *finalize = context;
     finalize->order = left != NULL
@@ -120,9 +80,9 @@ static void compare_left(void *context, const ctn_record_t *left)
 static ctn_step_t shift_item(ctn_op_t *op)
 {
     finalize_t *finalize = ctn_op_state(op);
-    return ctn_op_call(op, ctn_shift_create(op->exec, finalize->args.parent,
-                                            finalize->item, compare_left,
-                                            finalize));
+    return ctn_op_call(
+        op, ctn_shift_right_create(op->exec, finalize->args.parent,
+                                   finalize->item, compare_left, finalize));
 }
 
 /** Scan. If a part begins here, no member to the left belongs to it, so the
@@ -147,6 +107,14 @@ static ctn_step_t scan_parts(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
+/** Set the place of this member's chain (ctn_shift_receive_t). */
+static void take_place(void *chain, const void *data)
+{
+    ctn_chain_place_t place;
+    memcpy(&place, data, sizeof(place));
+    ctn_chain_set_place(chain, place);
+}
+
 /** Check the sums over all members; send the item's owner its place. */
 static ctn_step_t notify_owner(ctn_op_t *op)
 {
@@ -157,22 +125,22 @@ static ctn_step_t notify_owner(ctn_op_t *op)
         finalize->own.wrong + left->wrong + right->wrong != 0) {
         return ctn_op_fail(op, CATENA_ERR_ARG); /* the same on all members */
     }
-    ctn_chain_t *chain = finalize->args.chain;
-    ctn_op_t *child =
-        ctn_op_create(op->exec, &notification_algorithm, &chain->sequence);
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    notification_t *notification = ctn_op_state(child);
-    notification->chain = chain;
-    notification->place = (ctn_chain_place_t){
+    finalize->place = (ctn_chain_place_t){
         .size = left->count[LEFT] + 1 + right->count[RIGHT],
         .rank = left->count[LEFT],
         .self = ctn_record_address(finalize->item),
         .left = left->count[LEFT] > 0 ? left->nearest : CTN_NO_ADDRESS,
         .right = right->count[RIGHT] > 0 ? right->nearest : CTN_NO_ADDRESS,
     };
-    return ctn_op_call(op, child);
+    ctn_chain_t *chain = finalize->args.chain;
+    const ctn_shift_t notification = {.to = finalize->place.self,
+                                      .data = &finalize->place,
+                                      .bytes = sizeof(finalize->place),
+                                      .receives = true,
+                                      .receive = take_place,
+                                      .context = chain};
+    return ctn_op_call(
+        op, ctn_shift_create(op->exec, &chain->sequence, &notification));
 }
 
 static const ctn_phase_t phases[] = {{"shift item", shift_item},
