@@ -363,7 +363,7 @@ void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight);
 /** An operation that took its number inline (ctn_inline_begin) and has
  * something left to do: it is active from now on, in this phase. */
 void ctn_op_began(ctn_op_t *op, unsigned phase);
-/** It is complete: end it. */
+/** End such an operation, which is complete. */
 void ctn_op_end(ctn_op_t *op, catena_status_t status);
 /** Whether no other operation is active, so that a wait for this one may leave
  * exec's list alone. */

@@ -7,12 +7,13 @@
  * sends up to two messages and receives up to two. When these have arrived, it
  * takes them: it copies, reduces or keeps what they contain. A schedule
  * computes the rounds one by one, each when the one before it has ended.
- * ctn_rounds_run runs them, for chains and for basic collectives over messages.
+ * ctn_rounds_run runs them: for chains, splits, and basic collectives over
+ * messages.
  *
  * Messages are sent without a copy (ctn_message_send_zcopy): their data do not
- * change before they have been read. A round that overwrites data which an
- * earlier message or one of its own may still be read from says so. The rounds
- * end when all rendezvous messages have been read. */
+ * change before they have been read. If a round overwrites data from which an
+ * earlier message or one of its own may still be read, it sets `overwrites`.
+ * The rounds end when all rendezvous messages have been read. */
 
 enum {
     CTN_ROUND_MESSAGES = 2, /* each way in a round, at most */

@@ -18,10 +18,10 @@
 typedef struct ctn_double_scan_values {
     /** Set a message with this member's value and the values from `side`, for
      * the partner on the other side: CTN_DOUBLE_SCAN_HEAD_BYTES free bytes,
-     * then a value of `*bytes`. They are NULL and 0 before: no values are
-     * scanned from there. The message must not change before `incoming` is
-     * called, and lie in this rank's heap if it does not fit a slot. NULL: no
-     * values are scanned at all. */
+     * then a value of `*bytes`. Both are NULL and 0 on entry; if they stay so,
+     * no values are scanned from there. The message must not change before
+     * `incoming` is called, and lie in this rank's heap if it does not fit a
+     * slot. NULL: no values are scanned at all. */
     catena_status_t (*outgoing)(ctn_op_t *op, unsigned side,
                                 unsigned char **message, size_t *bytes);
     /** Consume the value of the message from the partner on `side`. All

@@ -82,7 +82,7 @@ static catena_status_t heap_new(const ctn_heap_params_t *params,
     return CATENA_OK;
 }
 
-/* The segment is there, or not: return the heap, or delete it. */
+/* Return a heap whose segment was made; after an error delete it. */
 static catena_status_t heap_made(ctn_heap_t *heap, catena_status_t status,
                                  ctn_heap_t **out)
 {

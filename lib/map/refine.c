@@ -218,7 +218,7 @@ static void list_members(work_t *work)
     }
 }
 
-/** Refine the mapping; all memory is there. */
+/** Refine the mapping; all memory is allocated. */
 static void refine(work_t *work)
 {
     list_members(work);

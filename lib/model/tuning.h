@@ -124,7 +124,7 @@ extern const ctn_tuning_t ctn_tuning_default;
 /** Open a tuning. Errors are logged with file, rule, key, what was expected and
  * what was found.
  * @param[in]  name NULL or "auto": the one that ships; "machine:NAME": select
- *             alltoalls by the cost formulas ([Peng], lib/model/formula.h) with
+ *             alltoalls by the cost formulas ([Peng], lib/model/formula.c) with
  *             the parameters of that machine (as for ctn_machine_read); with
  *             '/', or ending in ".json": a file. If no rule of a file matches,
  *             the rules that ship decide.

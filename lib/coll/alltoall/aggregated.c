@@ -14,7 +14,8 @@
  *
  * Slots and flags are reused by generation (exec/generations.h). A member has
  * read all aggregates of its node, and its own have left their areas, when its
- * operation is complete. So nobody has to ask whether an area is free. */
+ * operation is complete. So no message is needed to learn that an area is free.
+ */
 
 #include "coll/alltoall/aggregated.h"
 
@@ -24,8 +25,9 @@
 #include "exec/message.h"
 #include "exec/slot.h"
 
-/** The longest aggregate. Also a long one is faster than one of each member: 4
- * ranks on each of 2 hosts, 2 cores, 4 KiB: 129 us, of each member 160. */
+/** The longest aggregate. At this length one aggregate of a node is still
+ * faster than one of each member: 4 ranks on each of 2 hosts, 2 cores, 4 KiB:
+ * 129 us, of each member 160. */
 #define MOST_BYTES CTN_PICK(65536u, 2048u)
 
 /* The words of pairwise rounds in the same slots never have the aggregates'

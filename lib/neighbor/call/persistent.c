@@ -171,7 +171,7 @@ static void release(own_links_t *own)
  * answer and await_answers ---- */
 
 /** Receiver: the message of each sender has arrived; tells it where it may
- * write, or that it hears nothing more. */
+ * write, or that the receiver writes nothing more to it. */
 static ctn_step_t answer(ctn_op_t *op)
 {
     const meeting_t *meeting = ctn_op_state(op);

@@ -1,3 +1,6 @@
+/* Aggregates of a gather or scatter: records of a subtree, which each level of
+ * the tree forwards. See aggregate.h. */
+
 #include "coll/bcol/p2p/aggregate.h"
 
 #include <string.h>

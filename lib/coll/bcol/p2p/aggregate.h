@@ -10,7 +10,11 @@
  * fragments, directly between their owner and the root; the owner is the member
  * that the block comes from (gather) or goes to (scatter). Aggregates laid end
  * to end form an aggregate, and the records of a subtree within an aggregate
- * are an aggregate, too. */
+ * are an aggregate, too.
+ *
+ * These differ from the aggregates of exec/aggregate.h, whose blocks have one
+ * length and are read where the aggregate arrives: here blocks have different
+ * lengths, and each level of the tree forwards them. */
 
 #define CTN_P2P_LONG_BLOCKS 4u /* that the root transfers at once, at most */
 #define CTN_P2P_AGGREGATE_CHILDREN 24u /* at most, with 2^24 members */

@@ -36,8 +36,9 @@ static const shm_algorithm_t *algorithm_of(ctn_basic_kind_t kind,
 
 /** Set the length from which on data are zero-copy, and the range of lengths
  * that the choice is for. Readers learn the storage of each block, so members
- * need not agree. Rules say it for this member's own block, and the next ones
- * in length are stored in the other way. */
+ * need not agree. A rule decides by the length of this member's own data. Data
+ * below the range of a zero-copy rule are eager; data above the range of an
+ * eager rule are zero-copy. */
 static void set_range(shm_choice_t *choice, ctn_algorithm_name_t name,
                       const ctn_choice_t *kept)
 {

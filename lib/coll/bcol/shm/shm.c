@@ -302,7 +302,7 @@ static catena_status_t run_algorithm_inline(shm_t *shm, ctn_basic_kind_t kind,
 }
 
 /** Wait until all members have entered the last generation barrier that this
- * member entered without waiting; or, if the call does not block, see whether
+ * member entered without waiting; or, if the call does not block, check whether
  * they have. @param status NULL: the call does not block */
 static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
 {
