@@ -152,6 +152,16 @@ static void continue_parent(ctn_op_t *op)
     (void)run_phases(parent);
 }
 
+/** Tell whoever made the operation that it has ended. */
+static inline void call_ended(ctn_op_t *op)
+{
+    if (op->ended != NULL) {
+        void (*ended)(ctn_op_t *) = op->ended;
+        op->ended = NULL;
+        ended(op);
+    }
+}
+
 /** The operation is DONE, the next queued ones begin, and its parent goes on.
  * It may be freed. */
 CTN_HOT static void op_finish(ctn_op_t *op)
@@ -186,11 +196,7 @@ CTN_HOT static void op_finish(ctn_op_t *op)
             sequence_activate(sequence);
         }
     }
-    if (op->ended != NULL) {
-        void (*ended)(ctn_op_t *) = op->ended;
-        op->ended = NULL;
-        ended(op);
-    }
+    call_ended(op);
     if (op->detached) { /* its release may free the sequence */
         sequence->detached--;
         exec->background_done += op->background;
@@ -407,6 +413,7 @@ CTN_HOT void ctn_op_start(ctn_op_t *op)
         /* The numbers differ from those of other ranks now. */
         op->status = ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         op->state = CTN_OP_DONE;
+        call_ended(op);
         return;
     }
     op_enter(sequence, op);
