@@ -123,6 +123,9 @@ struct catena_request {
     ctn_op_t *previous;
     /** Called once when the operation ends, after its algorithm's `finish`. */
     void (*ended)(ctn_op_t *op);
+    /** For ctn_op_describe: the call that the operation is for, if its
+     * algorithm has another name; or NULL. */
+    const char *call;
     /* Of a persistent operation: what catena_request_free passes to `dispose`;
      * NULL: nothing. */
     void *owned;

@@ -525,8 +525,10 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
         snprintf(peer, sizeof(peer), ", waits for rank %lld",
                  (long long)op->waits_for);
     }
-    int n = snprintf(text, bytes, "%s: %s%s", op->algorithm->name,
-                     phase != NULL ? phase : "completing", peer);
+    int n =
+        snprintf(text, bytes, "%s%s%s: %s%s", op->call != NULL ? op->call : "",
+                 op->call != NULL ? "/" : "", op->algorithm->name,
+                 phase != NULL ? phase : "completing", peer);
     if (op->child != NULL && n > 0 && (size_t)n + 2 < bytes) {
         snprintf(text + n, bytes - (size_t)n, ", in ");
         size_t used = strlen(text);

@@ -444,7 +444,7 @@ ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,
     if (record == NULL) {
         return NULL;
     }
-    ctn_record_fill(record, head, color, NULL);
+    ctn_record_fill(record, &head, color, NULL);
     ctn_split_args_t args = {
         .parent = parent,
         .chain = chain,

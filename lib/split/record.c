@@ -4,18 +4,18 @@
 
 #include <string.h>
 
-void ctn_record_fill(ctn_record_t *record, ctn_record_t head, const void *color,
-                     const void *key)
+void ctn_record_fill(ctn_record_t *record, const ctn_record_t *head,
+                     const void *color, const void *key)
 {
-    size_t bytes = ctn_record_bytes(&head);
-    size_t color_bytes = ctn_record_color_bytes(&head);
+    size_t bytes = ctn_record_bytes(head);
+    size_t color_bytes = ctn_record_color_bytes(head);
     memset((unsigned char *)record + bytes - 8, 0, 8); /* padding */
-    *record = head;
+    *record = *head;
     if (color_bytes > 0) {
         memcpy(record->data, color, color_bytes);
     }
-    if (head.key_bytes > 0) {
-        memcpy(record->data + color_bytes, key, head.key_bytes);
+    if (head->key_bytes > 0) {
+        memcpy(record->data + color_bytes, key, head->key_bytes);
     }
 }
 

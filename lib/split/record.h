@@ -50,10 +50,10 @@ static inline ctn_address_t ctn_record_address(const ctn_record_t *record)
     return (ctn_address_t){record->process, record->offset};
 }
 
-/** Fill a record, which has room for ctn_record_bytes(&head): `head`, color,
+/** Fill a record, which has room for ctn_record_bytes(head): `head`, color,
  * key and padding of zeros. */
-void ctn_record_fill(ctn_record_t *record, ctn_record_t head, const void *color,
-                     const void *key);
+void ctn_record_fill(ctn_record_t *record, const ctn_record_t *head,
+                     const void *color, const void *key);
 
 /** Compare bytewise; a prefix precedes what it begins. Used where a comparator
  * is NULL. */

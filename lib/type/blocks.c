@@ -239,7 +239,8 @@ static ctn_type_builder_t build(const char *name,
 {
     const ctn_bounds_t *data = &blocks->data;
     const ctn_bounds_t *markers = &blocks->markers;
-    ptrdiff_t unused, extent;
+    ptrdiff_t unused;
+    ptrdiff_t extent = 0;
     bool fits = !blocks->overflow &&
                 !__builtin_sub_overflow(data->high, data->low, &unused) &&
                 !__builtin_sub_overflow(markers->high, markers->low, &extent);

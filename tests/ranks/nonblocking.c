@@ -114,6 +114,11 @@ static void handles(rank_test_t *test)
     RANK_CHECK(test, catena_request_start(barrier) == CATENA_ERR_STATE);
     RANK_CHECK(test,
                catena_request_wait(&barrier) == CATENA_OK && barrier == NULL);
+    RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
+    RANK_CHECK(test, catena_request_describe(barrier, text, sizeof(text)) ==
+                         CATENA_OK);
+    RANK_CHECK(test, strncmp(text, "barrier", 7) == 0);
+    RANK_CHECK(test, catena_request_wait(&barrier) == CATENA_OK);
     /* Nothing to do, but still a request. */
     RANK_CHECK(test,
                catena_alltoall_init(NULL, 0, CATENA_INT8, NULL, 0, CATENA_INT8,

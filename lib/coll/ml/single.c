@@ -67,6 +67,7 @@ static void ended(ctn_op_t *op)
     ml->call.group->composed--;
     op->wait = NULL;
     op->algorithm = &composition->algorithm; /* which releases it */
+    op->call = NULL;
 }
 
 /** Turn the operation into that of ml->single. @return false: it needs too much
@@ -113,6 +114,7 @@ static ctn_module_t *simplify(ctn_op_t *op)
     }
     op->sequence = module->sequence;
     op->ended = ended;
+    op->call = ml->call.composition->algorithm.name;
     ml->call.group->composed++;
     return module;
 }
@@ -152,6 +154,7 @@ CTN_HOT bool ctn_ml_begin_plain(ctn_op_t *op, ctn_module_t *module)
     }
     op->sequence = module->sequence;
     op->ended = ended;
+    op->call = ml->call.composition->algorithm.name;
     ml->call.group->composed++;
     if (!module->bcol->begin(op)) {
         ended(op);

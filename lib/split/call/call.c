@@ -70,7 +70,7 @@ static catena_status_t fill_record(ctn_exec_t *exec, call_split_t *split)
             return CATENA_ERR_NO_MEMORY;
         }
     }
-    ctn_record_fill(split->record, head, by->color, by->key);
+    ctn_record_fill(split->record, &head, by->color, by->key);
     return CATENA_OK;
 }
 

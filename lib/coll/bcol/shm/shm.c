@@ -391,6 +391,7 @@ CTN_HOT static bool wait(ctn_op_t *op)
         if (exec->status != CATENA_OK) {
             return false;
         }
+        ctn_exec_wake(exec);
         ctn_op_end(op, status);
         return true;
     }
