@@ -23,7 +23,8 @@ typedef struct ctn_split_args {
     ctn_chain_t *parent;        /* the chain that is split */
     ctn_chain_t *chain;         /* gets the place; its place.self is set */
     ctn_order_by_t by;          /* the comparators */
-    const ctn_record_t *record; /* this member's own; must stay valid */
+    const ctn_record_t *record; /* this member's own; must stay valid; in the
+                                   heap if it is longer than a slot takes */
     bool reorder;               /* order by key; false: keys are empty */
     uint32_t most;              /* cheng: largest number of records that one
                                    member sorts */

@@ -60,17 +60,19 @@ static struct {
 
 /* ---- a rank ---- */
 
-/** Return the record of a member of `parent` for a split into `chain`; to be
- * freed. */
+/** Return the record of a member of `parent` for a split into `chain`, in the
+ * heap; to be freed as scratch memory. */
 static ctn_record_t *record_of(const job_t *job, const ctn_chain_t *parent,
-                               const ctn_chain_t *chain)
+                               const ctn_chain_t *chain, size_t *bytes)
 {
     const oracle_item_t *item = &run.split.item[job->rank];
     bool reorder = (run.split.flags & CATENA_SPLIT_NO_REORDER) == 0;
     size_t color_bytes = item->left_out ? 0 : item->color_bytes;
     size_t key_bytes = reorder ? item->key_bytes : 0;
-    ctn_record_t *record =
-        oracle_zeros(1, sizeof(*record) + color_bytes + key_bytes + 8);
+    *bytes = sizeof(ctn_record_t) + color_bytes + key_bytes + 8;
+    ctn_record_t *record = ctn_scratch_alloc(job->exec, *bytes);
+    ck_assert_ptr_nonnull(record);
+    memset(record, 0, *bytes);
     record->rank = parent->place.rank;
     record->process = (uint32_t)chain->place.self.process;
     record->offset = chain->place.self.offset;
@@ -90,7 +92,8 @@ static catena_status_t split(job_t *job, ctn_chain_t *parent,
                                    .turned = job->rank % 2 == 1};
     bool inconsistent =
         run.inconsistent_color_order || run.inconsistent_key_order;
-    ctn_record_t *record = record_of(job, parent, chain);
+    size_t bytes;
+    ctn_record_t *record = record_of(job, parent, chain, &bytes);
     ctn_split_args_t args = {
         .parent = parent,
         .chain = chain,
@@ -105,7 +108,7 @@ static catena_status_t split(job_t *job, ctn_chain_t *parent,
     };
     catena_status_t status =
         ctn_op_run(job->exec, run.algorithm->create(&args));
-    free(record);
+    ctn_scratch_free(job->exec, record, bytes);
     return status;
 }
 
