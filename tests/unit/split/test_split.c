@@ -71,7 +71,6 @@ static ctn_record_t *record_of(const job_t *job, const ctn_chain_t *parent,
     size_t key_bytes = reorder ? item->key_bytes : 0;
     *bytes = sizeof(ctn_record_t) + color_bytes + key_bytes + 8;
     ctn_record_t *record = ctn_scratch_alloc(job->exec, *bytes);
-    ck_assert_ptr_nonnull(record);
     memset(record, 0, *bytes);
     record->rank = parent->place.rank;
     record->process = (uint32_t)chain->place.self.process;

@@ -14,6 +14,10 @@
 /* Radix of the algorithm "tree". */
 enum { AGGREGATE_RADIX = 4 };
 
+/* With this radix a root has up to CTN_P2P_AGGREGATE_CHILDREN among so many
+ * members. */
+enum { AGGREGATE_MEMBERS = 65536 };
+
 /* Blocks up to this length are always aggregated, though each level of the tree
  * copies them. A long block instead takes a message (its CTS) and a step more
  * (4 ranks as above, gather of 16 KiB each, aggregated: 28 us; 32 KiB, not
@@ -44,7 +48,7 @@ static uint32_t choose_radix(const ctn_p2p_call_t *call)
     case CTN_ALGORITHM_LINEAR:
         return p2p->size > 2 ? p2p->size : 2;
     default:
-        return AGGREGATE_RADIX;
+        return p2p->size > AGGREGATE_MEMBERS ? 2 : AGGREGATE_RADIX;
     }
 }
 

@@ -17,7 +17,7 @@
  * lengths, and each level of the tree forwards them. */
 
 #define CTN_P2P_LONG_BLOCKS 4u /* that the root transfers at once, at most */
-#define CTN_P2P_AGGREGATE_CHILDREN 24u /* at most, with 2^24 members */
+#define CTN_P2P_AGGREGATE_CHILDREN 24u /* radix 2: among 2^24 members */
 
 /** An aggregate that this member sends. */
 typedef struct ctn_p2p_aggregate {
