@@ -19,10 +19,12 @@ struct sim_posted {
     void *context;
 };
 
+/** The entry follows from the word's offset, which is the same in each run of a
+ * seed; its address is not. */
 static sim_posted_t *posted_at(const ctn_sim_rank_t *rank, const uint64_t *word)
 {
-    uint64_t hash = ctn_hash_fibonacci((uint64_t)(uintptr_t)word);
-    return &rank->posted[hash >> 60];
+    ptrdiff_t offset = (const unsigned char *)word - rank->arena;
+    return &rank->posted[ctn_hash_fibonacci((uint64_t)offset) >> 60];
 }
 
 _Static_assert(POSTED == 1 << (64 - 60), "a word's hash has 4 bits");
