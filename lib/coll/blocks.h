@@ -57,27 +57,6 @@ static inline bool ctn_blocks_read_uniform(const ctn_coll_side_t *side,
              __builtin_mul_overflow(blocks->step, (ptrdiff_t)n, &reach));
 }
 
-/** Check block i of a side with individual lengths, and add its bytes to *all.
- * The block's type is not NULL. Without displacements the blocks are
- * contiguous.
- * @return false: the block does not fit the address space, or *all overflows */
-bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i, size_t *all);
-
-/** Return whether block i of a side with individual lengths and displacements
- * is missing (ctn_type_is_missing). Only a buffer in the first page, such as
- * NULL, can have missing blocks. */
-static inline bool ctn_block_is_missing(const ctn_coll_side_t *side, uint32_t i)
-{
-    uintptr_t base = (uintptr_t)side->buffer;
-    if (base >= CTN_FIRST_POINTER) {
-        return false;
-    }
-    const ctn_type_t *type = ctn_side_type(side, i);
-    ptrdiff_t unit = side->types != NULL ? 1 : type->extent;
-    base += (uintptr_t)side->displacements[i] * (uintptr_t)unit;
-    return ctn_type_is_missing(type, (const void *)base, side->counts[i]);
-}
-
 /** Return the block of a rank. Of an empty block only the length may be used,
  * since its displacement and the buffer are arbitrary. */
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,

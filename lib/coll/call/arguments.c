@@ -72,28 +72,12 @@ CTN_COLD static catena_status_t refuse_buffer(const side_check_t *check,
                   bytes);
 }
 
-/** Whether some block of a side with individual lengths and displacements is
- * missing. */
-static bool is_block_missing(const side_check_t *check)
-{
-    bool missing = false;
-    for (uint32_t i = 0; i < check->count && !missing; i++) {
-        missing = is_peer(check, i) && ctn_block_is_missing(check->side, i);
-    }
-    return missing;
-}
-
 /** Check that the buffer is there.
- * @param bytes of all data of the side */
+ * @param missing it is not, though the side has data: `bytes` in all */
 static inline catena_status_t check_buffer(const side_check_t *check,
-                                           size_t bytes)
+                                           size_t bytes, bool missing)
 {
-    const ctn_coll_side_t *side = check->side;
-    bool missing =
-        bytes > 0 && (side->displacements != NULL
-                          ? is_block_missing(check)
-                          : ctn_type_is_missing(side->type, side->buffer, 1));
-    return missing || side->buffer == CATENA_IN_PLACE
+    return missing || check->side->buffer == CATENA_IN_PLACE
                ? refuse_buffer(check, bytes)
                : CATENA_OK;
 }
@@ -120,7 +104,9 @@ static inline catena_status_t read_uniform(const side_check_t *check,
     if (check->peers->is_null != NULL && !has_peers(check)) {
         *all = 0;
     }
-    return CATENA_OK;
+    return check_buffer(check, *all,
+                        *all > 0 &&
+                            ctn_type_is_missing(side->type, side->buffer, 1));
 }
 
 /** Check that the arrays of a side with individual lengths are there. */
@@ -139,20 +125,60 @@ static catena_status_t check_arrays(const side_check_t *check)
                         packed ? "recv" : check->what, missing, check->count);
 }
 
+/** Check block i of a side with individual lengths, and add its bytes to *all.
+ * Without displacements the blocks are contiguous.
+ * @param[out] missing set to true if the block's data would lie in the first
+ *   page, see ctn_type_is_missing
+ * @return false: the block does not fit the address space, or *all overflows */
+static inline bool block_fits(const ctn_coll_side_t *side,
+                              const ctn_type_t *type, uint32_t i, size_t *all,
+                              bool *missing)
+{
+    size_t count = side->counts[i];
+    size_t bytes;
+    if (__builtin_mul_overflow(count, type->bytes, &bytes) ||
+        __builtin_add_overflow(*all, bytes, all)) {
+        return false;
+    }
+    if (bytes == 0) {
+        return true;
+    }
+    /* Neither the first nor the last element may begin below address 0. The
+     * buffer may be CATENA_BOTTOM (0). -1 passes here: CATENA_IN_PLACE is -1,
+     * and is refused elsewhere. */
+    intptr_t at = (intptr_t)side->buffer; /* of an element's data */
+    ptrdiff_t reach;                      /* distance in bytes */
+    if (side->displacements != NULL &&
+        (__builtin_mul_overflow(side->displacements[i],
+                                side->types != NULL ? 1 : type->extent,
+                                &reach) ||
+         __builtin_add_overflow(at, reach, &at))) {
+        return false;
+    }
+    if (__builtin_add_overflow(at, type->true_low, &at) || at < -1) {
+        return false;
+    }
+    *missing |= (uintptr_t)at < CTN_FIRST_POINTER;
+    return !(__builtin_mul_overflow(count - 1, type->extent, &reach) ||
+             __builtin_add_overflow(at, reach, &at) || at < -1);
+}
+
 /** Read a side whose blocks have individual lengths. */
 static catena_status_t read_vector(const side_check_t *check,
                                    ctn_blocks_t *blocks, size_t *all)
 {
     const ctn_coll_side_t *side = check->side;
     catena_status_t status = check_arrays(check);
-    *all = 0;
+    size_t bytes = 0;
+    bool missing = false;
     for (uint32_t i = 0; i < check->count && status == CATENA_OK; i++) {
         if (!is_peer(check, i)) {
             continue;
         }
-        if (ctn_side_type(side, i) == NULL) {
+        const ctn_type_t *type = ctn_side_type(side, i);
+        if (type == NULL) {
             status = REFUSE(check, NO_TYPE, check->what);
-        } else if (!ctn_block_fits(side, i, all)) {
+        } else if (!block_fits(side, type, i, &bytes, &missing)) {
             status = REFUSE(
                 check,
                 "block %u of %s, %zu elements at displacement %td, does not "
@@ -161,11 +187,12 @@ static catena_status_t read_vector(const side_check_t *check,
                 side->displacements != NULL ? side->displacements[i] : 0);
         }
     }
+    *all = bytes;
     *blocks = (ctn_blocks_t){.type = side->type,
                              .types = side->types,
                              .counts = side->counts,
                              .displacements = side->displacements};
-    return status;
+    return status == CATENA_OK ? check_buffer(check, bytes, missing) : status;
 }
 
 /** Read a side of any shape. */
@@ -178,7 +205,7 @@ static inline catena_status_t read_side(const side_check_t *check,
                                     : read_uniform(check, blocks, all);
     /* Losing `const` is safe: catena writes only to receive buffers. */
     blocks->base = (unsigned char *)(uintptr_t)check->side->buffer;
-    return status == CATENA_OK ? check_buffer(check, *all) : status;
+    return status;
 }
 
 /* ---- the call ---- */
