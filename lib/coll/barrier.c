@@ -37,7 +37,7 @@ typedef struct group_barrier {
 } group_barrier_t;
 
 /** Whether all members that have not arrived last ran on other cores. */
-CTN_HOT_POLL static bool all_elsewhere(const group_barrier_t *barrier)
+static bool all_elsewhere(const group_barrier_t *barrier)
 {
     const ctn_node_area_t *area = &barrier->topo->node_area;
     for (uint32_t i = barrier->arrived; i < area->members; i++) {
@@ -66,8 +66,8 @@ static inline void arrive(ctn_exec_t *exec, group_barrier_t *barrier,
 /** Whether all members have arrived. On an oversubscribed host, let the rank
  * spin if none of the missing members needs this core.
  * @param loads how often a missing member's flag is read */
-CTN_HOT_POLL static bool all_arrived(ctn_exec_t *exec, group_barrier_t *barrier,
-                                     uint32_t loads)
+static bool all_arrived(ctn_exec_t *exec, group_barrier_t *barrier,
+                        uint32_t loads)
 {
     if (ctn_node_all_set(&barrier->topo->node_area, barrier->flags,
                          barrier->seq, &barrier->arrived, loads)) {
@@ -285,8 +285,7 @@ static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
 
 /** Run a flat barrier inline if no other operation is in progress. False: it
  * must run as an operation. */
-CTN_HOT_POLL static bool run_inline(catena_group_t *group,
-                                    catena_status_t *status)
+static bool run_inline(catena_group_t *group, catena_status_t *status)
 {
     ctn_exec_t *exec = group->exec;
     group_barrier_t barrier = {.topo = ctn_topo_known(group)};
@@ -320,7 +319,7 @@ CTN_COLD static catena_status_t run_operation(catena_group_t *group)
                : ctn_op_run(group->exec, ctn_barrier_create(group));
 }
 
-CTN_HOT_POLL_FIRST catena_status_t catena_barrier(catena_group_t *group)
+catena_status_t catena_barrier(catena_group_t *group)
 {
     catena_status_t status;
     return group != NULL && group->barrier == CTN_BARRIER_NODES &&

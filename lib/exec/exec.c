@@ -70,7 +70,7 @@ bool ctn_exec_progress_network(ctn_exec_t *exec)
 }
 
 /** Advance every active operation; true: there was progress. */
-CTN_HOT static bool progress_operations(ctn_exec_t *exec)
+static bool progress_operations(ctn_exec_t *exec)
 {
     exec->spin_polls = 0;
     bool moved = false;
@@ -182,8 +182,7 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec)
  * time for that, and idle if nothing has moved.
  * @param moved whether the first half, a poll of all operations, made progress
  */
-CTN_HOT_POLL static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
-                                 bool moved)
+static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff, bool moved)
 {
     /* Progressing the network costs system calls. So it is progressed after
      * every poll only if an operation waits for it, else after every eighth. */
@@ -211,7 +210,7 @@ static inline bool yields_at_once(const ctn_exec_t *exec,
            exec->spin_polls == 0 && exec->network_waits == 0;
 }
 
-CTN_HOT catena_status_t ctn_op_wait(ctn_op_t *op)
+catena_status_t ctn_op_wait(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     ctn_backoff_t backoff = {0};
@@ -236,7 +235,7 @@ CTN_COLD bool ctn_inline_simulated(ctn_exec_t *exec)
     return exec->status == CATENA_OK && !exec->drop_data;
 }
 
-CTN_HOT_POLL bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff)
+bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     ctn_exec_wake(exec);
     wait_on(exec, backoff, false);

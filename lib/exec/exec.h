@@ -27,20 +27,7 @@
  * No phase blocks, so any number of operations of any number of groups advance
  * together, on any transport. */
 
-/** Code of small blocking calls, placed together in few pages. With more than a
- * few ranks on a core each rank finds an empty TLB whenever it runs again, so
- * each page that it touches costs a TLB miss. */
-#define CTN_HOT __attribute__((hot))
-/** Code that a rank runs each time it gets the core that it shares with other
- * ranks, from the poll of one small call to that of the next: contiguous in one
- * or two pages. In the usual case it calls no code elsewhere. */
-#define CTN_HOT_POLL __attribute__((section(".text.sorted.catena.1")))
-/** As CTN_HOT_POLL, at the beginning of a page. One function only. */
-#define CTN_HOT_POLL_FIRST                                                     \
-    __attribute__((section(".text.sorted.catena.0"), aligned(4096)))
-/** As CTN_HOT_POLL, after all other such functions. */
-#define CTN_HOT_POLL_LAST __attribute__((section(".text.sorted.catena.2")))
-/** Cold paths, kept out of the hot pages. */
+/** Cold paths, kept apart from the code of small calls. */
 #define CTN_COLD __attribute__((cold, noinline))
 
 /** The result of a phase. */

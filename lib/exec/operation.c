@@ -7,9 +7,8 @@
 #include "core/list.h"
 #include "exec/exec.h"
 
-CTN_HOT ctn_op_t *ctn_op_take(ctn_exec_t *exec,
-                              const ctn_algorithm_t *algorithm,
-                              ctn_sequence_t *sequence)
+ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
+                      ctn_sequence_t *sequence)
 {
     assert(algorithm->state_bytes <= CTN_OP_STATE_BYTES);
     ctn_op_t *op = ctn_pool_get(&exec->pool, sizeof(*op), 1);
@@ -52,7 +51,7 @@ ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec)
     return ctn_op_create(exec, &empty_algorithm, NULL);
 }
 
-CTN_HOT void ctn_op_release(ctn_op_t *op)
+void ctn_op_release(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
     if (op->algorithm->release != NULL) {
@@ -66,7 +65,7 @@ CTN_HOT void ctn_op_release(ctn_op_t *op)
     ctn_pool_put(&op->exec->pool, op);
 }
 
-CTN_HOT void ctn_op_set_network(ctn_op_t *op, bool network)
+void ctn_op_set_network(ctn_op_t *op, bool network)
 {
     op->exec->network_waits += (unsigned)network - (unsigned)op->network;
     op->network = network;
@@ -94,8 +93,7 @@ static void op_unlink(ctn_op_t *op)
 }
 
 /** Mark an operation as complete in its sequence. */
-CTN_HOT static void sequence_completed(ctn_sequence_t *sequence,
-                                       const ctn_op_t *op)
+static void sequence_completed(ctn_sequence_t *sequence, const ctn_op_t *op)
 {
     if (op->algorithm->synchronizing && sequence->synchronized <= op->seq) {
         sequence->synchronized = op->seq + 1;
@@ -113,7 +111,7 @@ CTN_HOT static void sequence_completed(ctn_sequence_t *sequence,
 }
 
 /** The generation of an operation is free. */
-CTN_HOT static void op_activate(ctn_op_t *op)
+static void op_activate(ctn_op_t *op)
 {
     if (ctn_epoch_place(op->seq) < CTN_EPOCH_BARRIERS) {
         ctn_sequence_zero_old(op->exec, op->sequence, op->seq);
@@ -164,7 +162,7 @@ static inline void call_ended(ctn_op_t *op)
 
 /** The operation is DONE, the next queued ones begin, and its parent goes on.
  * It may be freed. */
-CTN_HOT static void op_finish(ctn_op_t *op)
+static void op_finish(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     if (op->network) {
@@ -225,7 +223,7 @@ static bool child_done(ctn_op_t *op)
 }
 
 /** The operation waits, so polls must find it. @return moved */
-CTN_HOT static inline bool op_waits(ctn_op_t *op, bool moved)
+static inline bool op_waits(ctn_op_t *op, bool moved)
 {
     if (!op->linked) {
         op_link(op);
@@ -243,7 +241,7 @@ static inline bool has_staged(const ctn_op_t *op)
 }
 
 /** All phases are over. True: the operation is, too. */
-CTN_HOT static inline bool end_phases(ctn_op_t *op)
+static inline bool end_phases(ctn_op_t *op)
 {
     /* The operation ends when the transport has completed its puts, whose
      * sources must not change before, and which leave staging buffers only
@@ -259,7 +257,7 @@ CTN_HOT static inline bool end_phases(ctn_op_t *op)
 
 /** Run an active operation as far as possible. It may be freed. True: there was
  * progress. */
-CTN_HOT static bool run_phases(ctn_op_t *op)
+static bool run_phases(ctn_op_t *op)
 {
     bool moved = false;
     if (op->exec->status != CATENA_OK) {
@@ -306,13 +304,13 @@ void ctn_op_began(ctn_op_t *op, unsigned phase)
     ctn_exec_wake(op->exec);
 }
 
-CTN_HOT void ctn_op_end(ctn_op_t *op, catena_status_t status)
+void ctn_op_end(ctn_op_t *op, catena_status_t status)
 {
     op->status = status;
     op_finish(op);
 }
 
-CTN_HOT bool ctn_op_advance(ctn_op_t *op)
+bool ctn_op_advance(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec; /* the operation may be freed below */
     bool moved = run_phases(op);
@@ -321,7 +319,7 @@ CTN_HOT bool ctn_op_advance(ctn_op_t *op)
 }
 /** Give an operation its number. Run it at once if it may run, else queue it.
  */
-CTN_HOT static inline void op_enter(ctn_sequence_t *sequence, ctn_op_t *op)
+static inline void op_enter(ctn_sequence_t *sequence, ctn_op_t *op)
 {
     op->seq = sequence->started++;
     sequence->unsynchronized =
@@ -363,8 +361,7 @@ static bool insert_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
 /** Start the barriers that have to precede `op`, if any. All ranks start the
  * same operations in the same order, so they insert barriers at the same
  * places. False: no memory. */
-CTN_HOT static inline bool insert_barriers(ctn_sequence_t *sequence,
-                                           const ctn_op_t *op)
+static inline bool insert_barriers(ctn_sequence_t *sequence, const ctn_op_t *op)
 {
     if (ctn_sequence_epoch_due(sequence)) {
         return insert_epoch_barriers(sequence, op->exec);
@@ -388,7 +385,7 @@ CTN_COLD bool ctn_sequence_take_pages(ctn_exec_t *exec,
     return true;
 }
 
-CTN_HOT void ctn_op_start(ctn_op_t *op)
+void ctn_op_start(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
     if (op->persistent) { /* others are new */

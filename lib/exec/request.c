@@ -63,7 +63,7 @@ CTN_COLD static catena_status_t refuse_start(const catena_request_t *request)
                            : refuse_active(request, function);
 }
 
-CTN_HOT_POLL catena_status_t catena_request_start(catena_request_t *request)
+catena_status_t catena_request_start(catena_request_t *request)
 {
     if (request == NULL || !request->persistent ||
         request->state != CTN_OP_INACTIVE) {
@@ -103,7 +103,7 @@ catena_status_t catena_request_test(catena_request_t **request, int *done)
     return *done ? harvest(request) : CATENA_OK;
 }
 
-CTN_HOT_POLL catena_status_t catena_request_wait(catena_request_t **request)
+catena_status_t catena_request_wait(catena_request_t **request)
 {
     if (request == NULL) {
         return ctn_refuse_null(NULL, __func__, "request");

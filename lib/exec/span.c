@@ -7,8 +7,8 @@
 /* A copy between two non-contiguous spans goes through this much stack. */
 enum { STACK_BYTES = 2048 };
 
-CTN_HOT void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *span,
-                           size_t from, size_t bytes, void *out)
+void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *span, size_t from,
+                   size_t bytes, void *out)
 {
     if (span->type == NULL) {
         ctn_exec_copy(exec, out, span->base + from, bytes);
@@ -20,8 +20,8 @@ CTN_HOT void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *span,
     ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
 }
 
-CTN_HOT void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *span,
-                            size_t from, size_t bytes, const void *in)
+void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *span, size_t from,
+                    size_t bytes, const void *in)
 {
     if (span->type == NULL) {
         ctn_exec_copy(exec, span->base + from, in, bytes);
@@ -33,8 +33,8 @@ CTN_HOT void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *span,
     ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
 }
 
-CTN_HOT void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
-                           const ctn_span_t *source)
+void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
+                   const ctn_span_t *source)
 {
     size_t bytes =
         target->bytes < source->bytes ? target->bytes : source->bytes;
@@ -142,8 +142,8 @@ static int put_packed(ctn_op_t *op, const ctn_put_t *put,
     return put_from(op, put, staging->data, bytes, &staging->pending);
 }
 
-CTN_HOT int ctn_put_spans(ctn_op_t *op, const ctn_put_t *put,
-                          ctn_span_cursor_t *cursor, size_t bytes)
+int ctn_put_spans(ctn_op_t *op, const ctn_put_t *put, ctn_span_cursor_t *cursor,
+                  size_t bytes)
 {
     if (bytes == 0) {
         catena_status_t status =

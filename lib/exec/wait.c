@@ -142,7 +142,7 @@ void ctn_exec_initial_placement(uint32_t index)
     (void)sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-CTN_HOT uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
+uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
 {
     return exec->virtual_time ? 0 : (uint32_t)sched_getcpu() + 1;
 }
@@ -259,7 +259,7 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
     return false;
 }
 
-CTN_HOT_POLL void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
+void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     if (exec->virtual_time) {
         uint64_t longest = exec->counts_polls ? POLL_NS : UINT64_MAX;

@@ -324,7 +324,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(topo);
 }
 
-CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
+ctn_topo_t *ctn_topo_of(catena_group_t *group)
 {
     ctn_topo_t *topo = ctn_topo_known(group);
     if (topo != NULL) {

@@ -164,7 +164,7 @@ static const ctn_algorithm_t by_rows = {
 };
 
 /** op->wait: complete the operation inline. False: its phases have to. */
-CTN_HOT static bool wait_for_rows(ctn_op_t *op)
+static bool wait_for_rows(ctn_op_t *op)
 {
     in_rows_t *in_rows = ctn_op_state(op);
     ctn_backoff_t backoff = {0};
@@ -188,7 +188,7 @@ static void rows_ended(ctn_op_t *op)
 
 /** Start an alltoall by eager rows, whose topology is known, if nothing else is
  * under way. False: nothing happened. */
-CTN_HOT static bool begin_rows(ctn_op_t *op)
+static bool begin_rows(ctn_op_t *op)
 {
     in_rows_t *in_rows = ctn_op_state(op);
     ctn_alltoall_t *call = &in_rows->call;
@@ -210,7 +210,7 @@ CTN_HOT static bool begin_rows(ctn_op_t *op)
 
 /** op->start of a persistent request: an earlier start has chosen the
  * algorithm. */
-CTN_HOT static bool start_rows(ctn_op_t *op)
+static bool start_rows(ctn_op_t *op)
 {
     const ctn_alltoall_t *call = ctn_op_state(op);
     return op->algorithm == &ctn_alltoall_direct && call->topo->nodes == 1 &&
@@ -339,9 +339,8 @@ static bool is_in_rows(const ctn_selector_t *selector,
 
 /** Begin a nonblocking call inline, in eager rows, if the last call allows it
  * and nothing else is under way. False: it has not begun. */
-CTN_HOT static bool request_rows(const ctn_operands_t *operands,
-                                 catena_group_t *group,
-                                 catena_request_t **request)
+static bool request_rows(const ctn_operands_t *operands, catena_group_t *group,
+                         catena_request_t **request)
 {
     ctn_selector_t *selector = ctn_selector_of(group);
     ctn_op_t *op = is_in_rows(selector, operands)
@@ -369,8 +368,8 @@ CTN_HOT static bool request_rows(const ctn_operands_t *operands,
 /** Run a blocking call inline, in eager rows, if the last call allows it
  * (inline_bytes) and no other operation is in progress. False: it must run as
  * an operation. */
-CTN_HOT static bool run_inline(const ctn_operands_t *operands,
-                               catena_group_t *group, catena_status_t *status)
+static bool run_inline(const ctn_operands_t *operands, catena_group_t *group,
+                       catena_status_t *status)
 {
     ctn_selector_t *selector = ctn_selector_of(group);
     ctn_eager_rows_t rows;
@@ -399,9 +398,8 @@ CTN_HOT static bool run_inline(const ctn_operands_t *operands,
 
 /** Body of all nine entry points: check the arguments, create the operation,
  * and start it as `mode` says. */
-CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
-                                   catena_group_t *group, ctn_mode_t mode,
-                                   catena_request_t **request)
+static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
+                           ctn_mode_t mode, catena_request_t **request)
 {
     ctn_operands_t operands;
     if (group == NULL) {
@@ -443,8 +441,7 @@ CTN_HOT static catena_status_t run(const ctn_arguments_t *args,
 
 #define RUN(name, args, mode, request) run(args, group, mode, request)
 #define PUBLISH(name, parameters, ...)                                         \
-    CTN_PUBLISH(CTN_HOT, name, catena_group_t *group, RUN, parameters,         \
-                __VA_ARGS__)
+    CTN_PUBLISH(name, catena_group_t *group, RUN, parameters, __VA_ARGS__)
 
 PUBLISH(alltoall, (CTN_SEND_UNIFORM, CTN_RECV_UNIFORM),
         CTN_UNIFORM(send, send_count, send_type),

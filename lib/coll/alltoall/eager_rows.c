@@ -131,7 +131,7 @@ static void copy_own_block(ctn_exec_t *exec, const ctn_eager_rows_t *r,
     ctn_span_copy(exec, &target, &source);
 }
 
-CTN_HOT void ctn_eager_rows_begin(ctn_exec_t *exec, ctn_eager_rows_t *r)
+void ctn_eager_rows_begin(ctn_exec_t *exec, ctn_eager_rows_t *r)
 {
     uint32_t n = ctn_topo_local_size(r->topo);
     uint32_t me = ctn_topo_local_rank(r->topo);
@@ -173,7 +173,7 @@ CTN_COLD static void check_mismatch(ctn_exec_t *exec, ctn_eager_rows_t *r)
     }
 }
 
-CTN_HOT bool ctn_eager_rows_advance(ctn_exec_t *exec, ctn_eager_rows_t *r)
+bool ctn_eager_rows_advance(ctn_exec_t *exec, ctn_eager_rows_t *r)
 {
     uint32_t me = ctn_topo_local_rank(r->topo);
     uint64_t word = row_word(r->seq, r->receive->bytes);

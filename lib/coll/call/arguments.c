@@ -457,9 +457,9 @@ static inline bool read_plain_sides(const call_check_t *check)
                            &to->send_bytes);
 }
 
-CTN_HOT catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
-                                            const ctn_peers_t *peers,
-                                            ctn_operands_t *operands)
+catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
+                                    const ctn_peers_t *peers,
+                                    ctn_operands_t *operands)
 {
     call_check_t check = {.args = args, .peers = peers, .operands = operands};
     catena_status_t status = check_root(&check);

@@ -8,8 +8,7 @@
 #define RUN(name, args, mode, request)                                         \
     ctn_ml_run(&ctn_ml_##name, args, group, mode, request)
 #define PUBLISH(name, parameters, ...)                                         \
-    CTN_PUBLISH(CTN_HOT, name, catena_group_t *group, RUN, parameters,         \
-                __VA_ARGS__)
+    CTN_PUBLISH(name, catena_group_t *group, RUN, parameters, __VA_ARGS__)
 
 PUBLISH(bcast, (void *buffer, size_t count, catena_type_t type, int root),
         .recv = {.buffer = buffer, .count = count, .type = ctn_type_of(type)},

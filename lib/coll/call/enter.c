@@ -26,11 +26,10 @@ static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
  * level, no other operation uses it, and the component can.
  * @param status that of the collective, if it ran
  * @return false: it did not run */
-CTN_HOT static bool run_level_inline(const catena_group_t *group,
-                                     const ctn_composition_t *composition,
-                                     ctn_ml_config_t *config, bool in_order,
-                                     ctn_basic_coll_t *basic,
-                                     catena_status_t *status)
+static bool run_level_inline(const catena_group_t *group,
+                             const ctn_composition_t *composition,
+                             ctn_ml_config_t *config, bool in_order,
+                             ctn_basic_coll_t *basic, catena_status_t *status)
 {
     const ctn_hierarchy_t *hierarchy = built(config, in_order);
     ctn_module_t *module =
@@ -216,9 +215,9 @@ static ctn_op_t *make_hidden_op(ctn_call_t *call)
 }
 
 /** Run a blocking call, inline if possible. */
-CTN_HOT static catena_status_t
-run_blocking(const ctn_composition_t *composition, catena_group_t *group,
-             const ctn_operands_t *operands)
+static catena_status_t run_blocking(const ctn_composition_t *composition,
+                                    catena_group_t *group,
+                                    const ctn_operands_t *operands)
 {
     catena_status_t status;
     ctn_ml_config_t *config;
@@ -341,10 +340,9 @@ static inline bool read_plain(const ctn_composition_t *composition,
 }
 
 /** Run such a call inline if it blocks. @return false: it did not run */
-CTN_HOT static bool run_plain_inline(const ctn_composition_t *composition,
-                                     const ctn_arguments_t *args,
-                                     catena_group_t *group,
-                                     catena_status_t *status)
+static bool run_plain_inline(const ctn_composition_t *composition,
+                             const ctn_arguments_t *args, catena_group_t *group,
+                             catena_status_t *status)
 {
     ctn_basic_coll_t basic = {.blocking = true};
     ctn_ml_config_t *config;
@@ -386,11 +384,9 @@ static bool begin_plain(ctn_op_t *op, const ctn_composition_t *composition,
 /** Begin such a call as a request.
  * @param status that of the call
  * @return false: it has not begun */
-CTN_HOT static bool request_plain(const ctn_composition_t *composition,
-                                  const ctn_arguments_t *args,
-                                  catena_group_t *group,
-                                  catena_request_t **request,
-                                  catena_status_t *status)
+static bool request_plain(const ctn_composition_t *composition,
+                          const ctn_arguments_t *args, catena_group_t *group,
+                          catena_request_t **request, catena_status_t *status)
 {
     ctn_op_t *op = ctn_op_take(group->exec, &composition->algorithm, NULL);
     if (op == NULL) {
@@ -407,10 +403,9 @@ CTN_HOT static bool request_plain(const ctn_composition_t *composition,
     return true;
 }
 
-CTN_HOT catena_status_t ctn_ml_run(const ctn_composition_t *composition,
-                                   const ctn_arguments_t *args,
-                                   catena_group_t *group, ctn_mode_t mode,
-                                   catena_request_t **request)
+catena_status_t ctn_ml_run(const ctn_composition_t *composition,
+                           const ctn_arguments_t *args, catena_group_t *group,
+                           ctn_mode_t mode, catena_request_t **request)
 {
     ctn_operands_t operands;
     ctn_call_t call;

@@ -6,7 +6,6 @@
 /* CTN_PUBLISH defines the three public functions of a collective: blocking,
  * nonblocking and persistent.
  *
- *   hot         attributes of the blocking function
  *   name        of the collective
  *   on          the declaration of the last parameter that all three have: the
  *               group or the neighborhood
@@ -14,8 +13,8 @@
  *   parameters  the parameters before it, in parentheses
  *   ...         initializers of the members of ctn_arguments_t */
 #define CTN_LIST(...) __VA_ARGS__
-#define CTN_PUBLISH(hot, name, on, run, parameters, ...)                       \
-    hot catena_status_t catena_##name(CTN_LIST parameters, on)                 \
+#define CTN_PUBLISH(name, on, run, parameters, ...)                            \
+    catena_status_t catena_##name(CTN_LIST parameters, on)                     \
     {                                                                          \
         const ctn_arguments_t args = {.collective = &ctn_call_##name,          \
                                       __VA_ARGS__};                            \

@@ -51,7 +51,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 }
 
 /** The hierarchies of a group, made on first use. NULL: no memory. */
-CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
+static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &hierarchies_key);
     if (found != NULL) {
@@ -310,9 +310,8 @@ static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
     return status;
 }
 
-CTN_HOT catena_status_t ctn_hierarchy_of(catena_group_t *group,
-                                         const char *collective,
-                                         ctn_hierarchy_t **hierarchy)
+catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
+                                 ctn_hierarchy_t **hierarchy)
 {
     ctn_hierarchies_t *all = hierarchies_of(group);
     ctn_coll_t of = ctn_collective_named(collective, strlen(collective));

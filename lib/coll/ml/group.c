@@ -40,7 +40,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 }
 
 /** @return NULL: no memory */
-CTN_HOT static group_state_t *group_state_of(catena_group_t *group)
+static group_state_t *group_state_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &key);
     if (found != NULL) {
@@ -140,8 +140,8 @@ void ctn_ml_follow_settings(catena_group_t *group)
     }
 }
 
-CTN_HOT catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
-                                           bool in_order, ctn_ml_config_t **out)
+catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
+                                   bool in_order, ctn_ml_config_t **out)
 {
     group_state_t *kept = group_state_of(group);
     if (kept == NULL) {

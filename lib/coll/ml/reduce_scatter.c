@@ -217,9 +217,8 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
     ctn_ml_add_local(chunk, take_own);
 }
 
-CTN_HOT static bool single_level_basic(const ctn_call_t *call,
-                                       ctn_ml_config_t *config,
-                                       ctn_basic_coll_t *basic)
+static bool single_level_basic(const ctn_call_t *call, ctn_ml_config_t *config,
+                               ctn_basic_coll_t *basic)
 {
     basic->bytes = call->out.bytes;
     basic->at = ctn_route_cached_offsets(call, config);

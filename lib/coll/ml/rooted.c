@@ -292,9 +292,9 @@ static void compose_scatter(ctn_ml_t *ml, ctn_chunk_t *chunk)
     }
 }
 
-CTN_HOT static bool scatter_single_level(const ctn_call_t *call,
-                                         ctn_ml_config_t *config,
-                                         ctn_basic_coll_t *basic)
+static bool scatter_single_level(const ctn_call_t *call,
+                                 ctn_ml_config_t *config,
+                                 ctn_basic_coll_t *basic)
 {
     unsigned char *all;
     if (!ctn_route_single_level(call, config, &call->out, &all, basic)) {

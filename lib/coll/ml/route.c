@@ -359,8 +359,8 @@ size_t *ctn_route_offsets(ctn_ml_t *ml)
     return at;
 }
 
-CTN_HOT const size_t *ctn_route_cached_offsets(const ctn_call_t *call,
-                                               ctn_ml_config_t *config)
+const size_t *ctn_route_cached_offsets(const ctn_call_t *call,
+                                       ctn_ml_config_t *config)
 {
     bool uniform = call->all.counts == NULL;
     if (config->block_offsets == NULL) {
@@ -377,8 +377,7 @@ CTN_HOT const size_t *ctn_route_cached_offsets(const ctn_call_t *call,
     return config->block_offsets;
 }
 
-CTN_HOT unsigned char *ctn_route_user_buffer(const ctn_call_t *call,
-                                             const size_t *at)
+unsigned char *ctn_route_user_buffer(const ctn_call_t *call, const size_t *at)
 {
     const ctn_blocks_t *blocks = &call->all;
     unsigned char *user_buffer = NULL;
@@ -401,10 +400,9 @@ CTN_HOT unsigned char *ctn_route_user_buffer(const ctn_call_t *call,
     return user_buffer;
 }
 
-CTN_HOT bool ctn_route_single_level(const ctn_call_t *call,
-                                    ctn_ml_config_t *config,
-                                    const ctn_span_t *own, unsigned char **all,
-                                    ctn_basic_coll_t *basic)
+bool ctn_route_single_level(const ctn_call_t *call, ctn_ml_config_t *config,
+                            const ctn_span_t *own, unsigned char **all,
+                            ctn_basic_coll_t *basic)
 {
     uint32_t rank = call->group->chain.place.rank;
     *all = NULL;
@@ -424,9 +422,9 @@ CTN_HOT bool ctn_route_single_level(const ctn_call_t *call,
     return *all != NULL;
 }
 
-CTN_HOT bool ctn_route_gather_single_level(const ctn_call_t *call,
-                                           ctn_ml_config_t *config,
-                                           ctn_basic_coll_t *basic)
+bool ctn_route_gather_single_level(const ctn_call_t *call,
+                                   ctn_ml_config_t *config,
+                                   ctn_basic_coll_t *basic)
 {
     unsigned char *all;
     if (!ctn_route_single_level(call, config, &call->in, &all, basic)) {

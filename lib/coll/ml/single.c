@@ -5,8 +5,8 @@
 
 #include "coll/ml/ml.h"
 
-CTN_HOT bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
-                           ctn_basic_coll_t *basic)
+bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
+                   ctn_basic_coll_t *basic)
 {
     *basic = (ctn_basic_coll_t){.root = call->root,
                                 .in = call->in.base,
@@ -136,7 +136,7 @@ void ctn_ml_simplify(ctn_op_t *op)
     }
 }
 
-CTN_HOT bool ctn_ml_begin(ctn_op_t *op)
+bool ctn_ml_begin(ctn_op_t *op)
 {
     ctn_module_t *module = simplify(op);
     if (module == NULL) {
@@ -146,7 +146,7 @@ CTN_HOT bool ctn_ml_begin(ctn_op_t *op)
     return module->bcol->begin != NULL && module->bcol->begin(op);
 }
 
-CTN_HOT bool ctn_ml_begin_plain(ctn_op_t *op, ctn_module_t *module)
+bool ctn_ml_begin_plain(ctn_op_t *op, ctn_module_t *module)
 {
     ctn_ml_t *ml = ctn_ml_of(op);
     if (module->bcol->begin == NULL || !become(op, module)) {

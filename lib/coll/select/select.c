@@ -90,7 +90,7 @@ static void set_defaults(ctn_selector_t *selector, const ctn_config_t *config)
         set->leaders != CTN_CONFIG_AUTO ? (uint32_t)set->leaders : 0;
 }
 
-CTN_HOT ctn_selector_t *ctn_selector_of(catena_group_t *group)
+ctn_selector_t *ctn_selector_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &selector_key);
     if (found != NULL) {

@@ -12,9 +12,10 @@ static bool is_null(const void *of, bool target, uint32_t i)
     return (target ? n->target : n->source)[i].rank == CATENA_PROC_NULL;
 }
 
-CTN_HOT catena_status_t ctn_neighbor_validate(
-    const ctn_neighbor_collective_t *collective, const ctn_arguments_t *args,
-    catena_neighborhood_t *neighborhood, ctn_exchange_t *x)
+catena_status_t
+ctn_neighbor_validate(const ctn_neighbor_collective_t *collective,
+                      const ctn_arguments_t *args,
+                      catena_neighborhood_t *neighborhood, ctn_exchange_t *x)
 {
     ctn_operands_t operands;
     const ctn_peers_t peers = {.exec = neighborhood->exec,

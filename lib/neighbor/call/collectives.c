@@ -10,7 +10,7 @@
 #include "neighbor/call/executor.h"
 
 /** Creates the operation of a validated call. NULL: no memory. */
-CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
+static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
     ctn_op_t *op = ctn_op_take(neighborhood->exec, &x->collective->algorithm,
@@ -112,8 +112,8 @@ _Static_assert((int)COLLECTIVES == (int)CTN_NEIGHBOR_COLLECTIVES,
 #define RUN(name, args, mode, request)                                         \
     run(&name, args, neighborhood, mode, request)
 #define PUBLISH(name, parameters, ...)                                         \
-    CTN_PUBLISH(CTN_HOT_POLL_LAST, name, catena_neighborhood_t *neighborhood,  \
-                RUN, parameters, __VA_ARGS__)
+    CTN_PUBLISH(name, catena_neighborhood_t *neighborhood, RUN, parameters,    \
+                __VA_ARGS__)
 
 PUBLISH(neighbor_allgather, (CTN_SEND_UNIFORM, CTN_RECV_UNIFORM),
         CTN_UNIFORM(send, send_count, send_type),

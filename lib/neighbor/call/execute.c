@@ -199,7 +199,7 @@ static catena_status_t notify_first(catena_neighborhood_t *neighborhood,
 }
 
 /** Sends all messages on the inline path. */
-CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
+static ctn_step_t begin_inline(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
@@ -219,7 +219,7 @@ CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
 
 /** Begins an operation: selects its path, and sends all messages if that is the
  * inline path. */
-CTN_HOT ctn_step_t ctn_exchange_begin(ctn_op_t *op)
+ctn_step_t ctn_exchange_begin(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
@@ -257,7 +257,7 @@ CTN_HOT ctn_step_t ctn_exchange_begin(ctn_op_t *op)
 
 /** Receives the messages of the inline path. A message of an unexpected length
  * takes the general path, which reports the mismatch. */
-CTN_HOT ctn_step_t ctn_exchange_inlined(ctn_op_t *op)
+ctn_step_t ctn_exchange_inlined(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
@@ -369,7 +369,7 @@ CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
     }
 }
 
-CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
+void ctn_exchange_finish(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;

@@ -10,7 +10,7 @@
 
 /* ---- credits ---- */
 
-CTN_HOT bool ctn_inline_may_send(ctn_inline_path_t *path, uint64_t seq)
+bool ctn_inline_may_send(ctn_inline_path_t *path, uint64_t seq)
 {
     if (seq < path->allowed) {
         return true;
@@ -34,7 +34,7 @@ void ctn_inline_sync(const ctn_inline_path_t *path)
     }
 }
 
-CTN_HOT void ctn_inline_all_received(ctn_inline_path_t *path, uint64_t seq)
+void ctn_inline_all_received(ctn_inline_path_t *path, uint64_t seq)
 {
     uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_GENERATIONS;
     path->allowed = allowed > path->allowed ? allowed : path->allowed;
@@ -76,8 +76,8 @@ static inline void copy_short(unsigned char *target,
  * so that its code takes few cache lines: on oversubscribed cores a rank finds
  * its caches cold whenever it runs. The last 16 bytes are copied apart and may
  * overlap those before. */
-CTN_HOT_POLL static void copy(ctn_exec_t *exec, unsigned char *target,
-                              const unsigned char *source, size_t bytes)
+static void copy(ctn_exec_t *exec, unsigned char *target,
+                 const unsigned char *source, size_t bytes)
 {
     enum { VECTOR = 16, SHORT_BYTES = 1024 };
     if (bytes > SHORT_BYTES || exec->drop_data) {
@@ -254,14 +254,13 @@ static inline uint64_t receive_arrived(ctn_exec_t *exec,
     return mismatch;
 }
 
-CTN_HOT void ctn_inline_send(ctn_exec_t *exec, ctn_inline_exchange_t *x,
-                             uint64_t seq)
+void ctn_inline_send(ctn_exec_t *exec, ctn_inline_exchange_t *x, uint64_t seq)
 {
     send_all(exec, x, seq);
 }
 
-CTN_HOT uint64_t ctn_inline_receive(ctn_exec_t *exec, ctn_inline_exchange_t *x,
-                                    uint64_t seq)
+uint64_t ctn_inline_receive(ctn_exec_t *exec, ctn_inline_exchange_t *x,
+                            uint64_t seq)
 {
     return receive_arrived(exec, x, seq);
 }
@@ -304,7 +303,7 @@ static inline bool take_number(ctn_inline_path_t *path,
 /** op->start of a persistent operation. False: nothing was done; the phases
  * have to run. The operation is then the only one in exec->active, so its list
  * pointers stay NULL. */
-CTN_HOT_POLL static bool start(ctn_op_t *op)
+static bool start(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_exec_t *exec = op->exec;
@@ -360,7 +359,7 @@ static inline bool await_readers(ctn_exec_t *exec, ctn_inline_exchange_t *x,
 }
 
 /** Its op->wait. False: the phases have to end the operation. */
-CTN_HOT_POLL static bool wait(ctn_op_t *op)
+static bool wait(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_backoff_t backoff = {0};
@@ -410,10 +409,10 @@ static inline ctn_op_t *find_kept(ctn_inline_path_t *path,
                : NULL;
 }
 
-CTN_HOT_POLL bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
-                                  const ctn_arguments_t *args,
-                                  catena_neighborhood_t *neighborhood,
-                                  catena_status_t *status)
+bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
+                     const ctn_arguments_t *args,
+                     catena_neighborhood_t *neighborhood,
+                     catena_status_t *status)
 {
     ctn_inline_path_t *path = neighborhood->path;
     ctn_op_t *op = path != NULL ? find_kept(path, collective, args) : NULL;

@@ -86,8 +86,8 @@ void *ctn_link_take(ctn_exec_t *exec, ctn_link_out_t *out, uint32_t outs,
 
 /* ---- credits ---- */
 
-CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
-                                          uint64_t complete)
+catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
+                                  uint64_t complete)
 {
     ctn_link_note_sent(in);
     /* The sender needs no new report for operations below reported +

@@ -153,9 +153,9 @@ static catena_status_t send_solicited_cts(ctn_op_t *op, ctn_link_in_t *in,
 
 /** Notes that the message has arrived at `data`, so that its sender has begun
  * the operation. */
-CTN_HOT static ctn_step_t has_arrived(ctn_link_in_t *in, const ctn_op_t *op,
-                                      const unsigned char *data, size_t bytes,
-                                      ctn_link_receive_handle_t *r)
+static ctn_step_t has_arrived(ctn_link_in_t *in, const ctn_op_t *op,
+                              const unsigned char *data, size_t bytes,
+                              ctn_link_receive_handle_t *r)
 {
     ctn_link_peer_has_begun(in->reverse, op->seq);
     r->data = data;
@@ -200,8 +200,8 @@ static ctn_step_t receive_rts(ctn_op_t *op, ctn_link_in_t *in,
                                 ctn_link_wait(op, &in->peer));
 }
 
-CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
-                                    ctn_link_receive_handle_t *r)
+ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
+                            ctn_link_receive_handle_t *r)
 {
     if (r->state >= ARRIVED) {
         return CTN_STEP_NEXT;
@@ -246,8 +246,8 @@ static ctn_type_t type_of(const ctn_link_layout_t *layout)
 
 /** Copies the bytes from position `at` of a message to a span, unless they lie
  * there. */
-CTN_HOT static void copy_span(ctn_exec_t *exec, const ctn_span_t *source,
-                              size_t at, const ctn_span_t *span)
+static void copy_span(ctn_exec_t *exec, const ctn_span_t *source, size_t at,
+                      const ctn_span_t *span)
 {
     if (source->type == NULL) {
         if (source->base + at != span->base || span->type != NULL) {
@@ -268,9 +268,8 @@ CTN_HOT static void copy_span(ctn_exec_t *exec, const ctn_span_t *source,
     }
 }
 
-CTN_HOT void ctn_link_copy(ctn_op_t *op,
-                           const ctn_link_receive_handle_t *receiving,
-                           const ctn_span_t *spans, uint32_t count)
+void ctn_link_copy(ctn_op_t *op, const ctn_link_receive_handle_t *receiving,
+                   const ctn_span_t *spans, uint32_t count)
 {
     ctn_type_t type = type_of(&receiving->layout);
     ctn_span_t source = {(unsigned char *)(uintptr_t)receiving->data,
@@ -306,8 +305,8 @@ catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
     return CATENA_OK;
 }
 
-CTN_HOT catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
-                                      ctn_link_receive_handle_t *receiving)
+catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
+                              ctn_link_receive_handle_t *receiving)
 {
     assert(receiving->state == ARRIVED || receiving->state == ARRIVED_ZCOPY);
     bool zcopied = receiving->state == ARRIVED_ZCOPY;

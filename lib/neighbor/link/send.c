@@ -33,9 +33,9 @@ enum {
 /** Puts the whole message to offset `to` of the receiver's arena, with `count`
  * in the sequence flag of the slot.
  * @return as ctn_put_spans */
-CTN_HOT static int put_message(ctn_op_t *op, const ctn_link_out_t *out,
-                               const ctn_span_t *spans, size_t bytes,
-                               uint64_t to, uint32_t count)
+static int put_message(ctn_op_t *op, const ctn_link_out_t *out,
+                       const ctn_span_t *spans, size_t bytes, uint64_t to,
+                       uint32_t count)
 {
     const ctn_put_t put = {out->peer.endpoint, to,
                            ctn_link_word_at(out, op->seq, 0),
@@ -308,8 +308,8 @@ static ctn_step_t send_rendezvous(ctn_op_t *op, ctn_link_out_t *out,
 /* ---- the sender ---- */
 
 /** What follows from the result of put_message. */
-CTN_HOT static ctn_step_t has_put(ctn_op_t *op, const ctn_link_out_t *out,
-                                  int result, ctn_link_send_handle_t *sending)
+static ctn_step_t has_put(ctn_op_t *op, const ctn_link_out_t *out, int result,
+                          ctn_link_send_handle_t *sending)
 {
     if (result < 0) {
         return ctn_op_fail(op, (catena_status_t)result);
@@ -322,9 +322,9 @@ CTN_HOT static ctn_step_t has_put(ctn_op_t *op, const ctn_link_out_t *out,
 }
 
 /** Puts a message into the slot or its eager buffer. */
-CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
-                                     const ctn_span_t *spans, size_t bytes,
-                                     ctn_link_send_handle_t *sending)
+static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
+                             const ctn_span_t *spans, size_t bytes,
+                             ctn_link_send_handle_t *sending)
 {
     uint64_t to =
         bytes <= CTN_INLINE_BYTES
@@ -335,10 +335,9 @@ CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
                    sending);
 }
 
-CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
-                                   const ctn_span_t *spans, uint32_t count,
-                                   size_t bytes,
-                                   ctn_link_send_handle_t *sending)
+static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
+                           const ctn_span_t *spans, uint32_t count,
+                           size_t bytes, ctn_link_send_handle_t *sending)
 {
     catena_status_t status = ctn_link_reach(op->exec, &out->peer);
     if (status != CATENA_OK) {
@@ -366,9 +365,9 @@ static void count_message(ctn_op_t *op, ctn_link_out_t *out, size_t bytes)
     op->exec->tally.bytes += bytes;
 }
 
-CTN_HOT ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
-                                 const ctn_span_t *spans, uint32_t count,
-                                 size_t bytes, ctn_link_send_handle_t *sending)
+ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
+                         const ctn_span_t *spans, uint32_t count, size_t bytes,
+                         ctn_link_send_handle_t *sending)
 {
     ctn_step_t step;
     switch (sending->state) {

@@ -93,8 +93,7 @@ bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
 
 /** Adds this rank's blocks to an aggregate, and sends it if they are the last.
  */
-CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
-                                          ctn_neighbor_aggregate_t *out)
+static catena_status_t add_blocks(ctn_op_t *op, ctn_neighbor_aggregate_t *out)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     const ctn_neighbor_aggregates_t *aggregates =
@@ -123,7 +122,7 @@ CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
     return ctn_aggregate_join(op, &aggregate, bytes);
 }
 
-CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
+catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     const ctn_vector_t *outs = &x->execution->schedule->aggregates->out;
@@ -137,7 +136,7 @@ CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
 
 /** Takes this rank's blocks of an aggregate that has arrived.
  * @param bytes length of the blocks, or CTN_AGGREGATE_MISMATCH */
-CTN_HOT static catena_status_t
+static catena_status_t
 take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_t *in, uint32_t bytes)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
@@ -158,7 +157,7 @@ take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_t *in, uint32_t bytes)
     return status;
 }
 
-CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
+ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;

@@ -473,7 +473,7 @@ choose(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
     return (ctn_neighbor_algorithm_t)chooser->algorithm[blocks][pattern][size];
 }
 
-CTN_HOT const ctn_schedule_t *
+const ctn_schedule_t *
 ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
                     ctn_pattern_t pattern, size_t bytes, bool combined)
 {

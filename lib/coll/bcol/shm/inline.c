@@ -209,9 +209,8 @@ static inline void collect(shm_run_t *run)
     }
 }
 
-CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
-                                       const ctn_basic_coll_t *basic,
-                                       uint64_t seq)
+catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
+                               const ctn_basic_coll_t *basic, uint64_t seq)
 {
     shm_run_t run = begin(shm, kind, basic, seq);
     publish(&run);
@@ -220,7 +219,7 @@ CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
     return status == CATENA_OK ? run.status : status;
 }
 
-CTN_HOT bool shm_publish_inline(const shm_call_t *call, uint64_t seq)
+bool shm_publish_inline(const shm_call_t *call, uint64_t seq)
 {
     shm_run_t run = begin(call->shm, call->kind, call->basic, seq);
     bool root = call->shm->me == call->basic->root;
@@ -230,7 +229,7 @@ CTN_HOT bool shm_publish_inline(const shm_call_t *call, uint64_t seq)
                                       : true;
 }
 
-CTN_HOT catena_status_t shm_collect_inline(const shm_call_t *call, uint64_t seq)
+catena_status_t shm_collect_inline(const shm_call_t *call, uint64_t seq)
 {
     shm_run_t run = begin(call->shm, call->kind, call->basic, seq);
     collect(&run);

@@ -80,7 +80,7 @@ static bool publish(shm_call_t *call)
 
 /** Copy this member's own block to its place in the receive buffer, while the
  * others arrive. */
-CTN_HOT static bool copy_own(shm_call_t *call)
+static bool copy_own(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     uint32_t me = call->shm->me;
@@ -122,7 +122,7 @@ static bool take(shm_call_t *call)
 }
 
 /** Copy what all others have published. */
-CTN_HOT static bool take_all(shm_call_t *call)
+static bool take_all(shm_call_t *call)
 {
     for (uint32_t i; reads(call) && (i = call->next) < call->shm->size;
          call->next++) {

@@ -348,9 +348,8 @@ static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
     return true;
 }
 
-CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
-                               const ctn_basic_coll_t *basic,
-                               catena_status_t *status)
+static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
+                       const ctn_basic_coll_t *basic, catena_status_t *status)
 {
     shm_t *shm = (shm_t *)module;
     const shm_choice_t *choice = shm_choose(shm, kind, basic);
@@ -378,7 +377,7 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
 /* ---- operations that begin inline ---- */
 
 /** op->wait: complete an operation that began inline. */
-CTN_HOT static bool wait(ctn_op_t *op)
+static bool wait(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     shm_call_t *call = ctn_op_state(op);
@@ -423,7 +422,7 @@ static bool begin_exchange(ctn_op_t *op, unsigned *phase)
     return advance(call);
 }
 
-CTN_HOT static bool begin(ctn_op_t *op)
+static bool begin(ctn_op_t *op)
 {
     shm_call_t *call = ctn_op_state(op);
     bool synchronizing = op->algorithm->synchronizing;
