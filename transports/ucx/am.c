@@ -54,12 +54,6 @@ static bool is_inside(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
     return true;
 }
 
-static void store_word(ctn_ucx_t *transport, uint64_t offset, uint64_t value)
-{
-    unsigned char *arena = transport->params.arena;
-    ctn_word_store((uint64_t *)(void *)(arena + offset), value);
-}
-
 /** The entry of `posted` for a word, a hash of its address. Consecutive slots,
  * 128 bytes each, have different entries, and so have the 16 words of a slot.
  */
@@ -89,17 +83,17 @@ void ctn_ucx_cancel_receive(ctn_transport_t *base, const uint64_t *word)
         posted->word = NULL;
 }
 
-/** Pass the data of a put to the receive posted for its flag, if there is one;
- * else store them where the put says. */
+/** Pass the data of a put to the receive posted for its flag, if there is one
+ * and they are all its data; else store them where the put says. */
 static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
-                    const void *data, size_t bytes)
+                    const void *data, size_t bytes, bool all)
 {
     unsigned char *arena = transport->params.arena;
     const uint64_t *word = (const void *)(arena + put->word_offset);
     ctn_ucx_posted_t *posted = posted_at(transport, word);
     if (posted->word == word && posted->value == put->value) {
         posted->word = NULL;
-        if (posted->bytes == bytes) {
+        if (all && posted->bytes == bytes) {
             posted->handler(posted->context, data, bytes);
             return;
         }
@@ -107,12 +101,14 @@ static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
     memcpy(arena + put->offset, data, bytes);
 }
 
-/** Data and their flag in one message. */
+/** Data, and in the last message their flag. */
 static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
                            void *data, size_t bytes,
                            const ucp_am_recv_param_t *param)
 {
-    ctn_ucx_t *transport = ((const ctn_ucx_handler_t *)arg)->transport;
+    const ctn_ucx_handler_t *handler = arg;
+    ctn_ucx_t *transport = handler->transport;
+    bool last = handler->id == CTN_UCX_AM_PUT;
     ctn_ucx_put_header_t put;
 
     if (!read_header(transport, &put, sizeof(put), header, header_bytes,
@@ -120,61 +116,11 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
         !is_inside(transport, &put, bytes))
         return UCS_OK;
     if (bytes > 0)
-        deliver(transport, &put, data, bytes);
-    store_word(transport, put.word_offset, put.value);
-    return UCS_OK;
-}
-
-/** The link to the record of this message, or to where to insert it. */
-static ctn_ucx_partial_t **find_partial(ctn_ucx_t *transport, uint64_t process,
-                                        uint64_t message)
-{
-    size_t bucket = ctn_hash_add(process, message) % CTN_UCX_PARTIAL_BUCKETS;
-    ctn_ucx_partial_t **link = &transport->partials[bucket];
-    while (*link != NULL &&
-           ((*link)->process != process || (*link)->message != message))
-        link = &(*link)->next;
-    return link;
-}
-
-/** A part of a message. Parts arrive in any order. */
-static ucs_status_t on_fragment(void *arg, const void *header,
-                                size_t header_bytes, void *data, size_t bytes,
-                                const ucp_am_recv_param_t *param)
-{
-    ctn_ucx_t *transport = ((const ctn_ucx_handler_t *)arg)->transport;
-    ctn_ucx_fragment_header_t part;
-
-    if (!read_header(transport, &part, sizeof(part), header, header_bytes,
-                     param) ||
-        !is_inside(transport, &part.put, bytes))
-        return UCS_OK;
-    ctn_ucx_partial_t **link =
-        find_partial(transport, part.process, part.message);
-    ctn_ucx_partial_t *partial = *link;
-    if (partial == NULL) {
-        partial = calloc(1, sizeof(*partial));
-        if (partial == NULL) {
-            ctn_error(transport->params.log, "no memory to receive a message");
-            ctn_ucx_fail(transport, CATENA_ERR_NO_MEMORY);
-            return UCS_OK;
-        }
-        partial->process = part.process;
-        partial->message = part.message;
-        *link = partial;
-    }
-    if (partial->arrived_bytes > part.total ||
-        bytes > part.total - partial->arrived_bytes) {
-        refuse(transport, "more data than its header says");
-        return UCS_OK;
-    }
-    unsigned char *arena = transport->params.arena;
-    memcpy(arena + part.put.offset, data, bytes);
-    partial->arrived_bytes += bytes;
-    if (partial->arrived_bytes == part.total) {
-        *link = partial->next;
-        free(partial);
-        store_word(transport, part.put.word_offset, part.put.value);
+        deliver(transport, &put, data, bytes, last);
+    if (last) {
+        unsigned char *arena = transport->params.arena;
+        ctn_word_store((uint64_t *)(void *)(arena + put.word_offset),
+                       put.value);
     }
     return UCS_OK;
 }
@@ -230,9 +176,7 @@ catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport)
                           UCP_AM_HANDLER_PARAM_FIELD_CB |
                           UCP_AM_HANDLER_PARAM_FIELD_ARG,
             .id = id,
-            .cb = id == CTN_UCX_AM_PUT        ? on_put
-                  : id == CTN_UCX_AM_FRAGMENT ? on_fragment
-                                              : on_control,
+            .cb = id <= CTN_UCX_AM_DATA ? on_put : on_control,
             .arg = &transport->handler[id],
         };
         ucs_status_t status =
@@ -308,11 +252,4 @@ void ctn_ucx_free_arrivals(ctn_ucx_t *transport)
         free(transport->deferred_list);
         transport->deferred_list = next;
     }
-    transport->deferred_end = &transport->deferred_list;
-    for (unsigned i = 0; i < CTN_UCX_PARTIAL_BUCKETS; i++)
-        while (transport->partials[i] != NULL) {
-            ctn_ucx_partial_t *next = transport->partials[i]->next;
-            free(transport->partials[i]);
-            transport->partials[i] = next;
-        }
 }

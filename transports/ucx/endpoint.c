@@ -8,7 +8,7 @@
  * when a peer sends CONNECT, and lives until the transport is destroyed. */
 
 #define EP_ADDRESS_MAGIC 0x63746e75u /* differs on another byte order */
-#define EP_ADDRESS_VERSION 1u
+#define EP_ADDRESS_VERSION 2u
 
 /** Header of an endpoint address. The packed key and the worker's address
  * follow. */

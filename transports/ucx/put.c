@@ -75,33 +75,23 @@ static inline catena_status_t put_am(ctn_ucx_endpoint_t *endpoint,
                         source, bytes, bytes <= COPIED_BYTES ? NULL : pending);
 }
 
-/** Fragments of at most CTN_UCX_MESSAGE_BYTES. UCP does not guarantee their
- * order, so the target counts bytes and the last fragment stores the flag. */
+/** Fragments of at most CTN_UCX_MESSAGE_BYTES, the last of them with the flag:
+ * active messages arrive in order (ucx.c, read_config). */
 static catena_status_t put_fragments(ctn_ucx_endpoint_t *endpoint,
                                      const unsigned char *source, size_t bytes,
-                                     const ctn_ucx_put_header_t *put,
+                                     ctn_ucx_put_header_t header,
                                      uint64_t *pending)
 {
-    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
-    ctn_ucx_fragment_header_t header = {
-        .put = *put,
-        .total = bytes,
-        .process = transport->params.process,
-        .message = transport->next_message++,
-    };
-    while (bytes > 0) {
-        size_t n =
-            bytes < CTN_UCX_MESSAGE_BYTES ? bytes : CTN_UCX_MESSAGE_BYTES;
+    const size_t most = CTN_UCX_MESSAGE_BYTES;
+    for (; bytes > most; bytes -= most, source += most) {
         catena_status_t status =
-            ctn_ucx_send(endpoint, CTN_UCX_AM_FRAGMENT, &header, sizeof(header),
-                         source, n, pending);
+            ctn_ucx_send(endpoint, CTN_UCX_AM_DATA, &header, sizeof(header),
+                         source, most, pending);
         if (status != CATENA_OK)
             return status;
-        source += n;
-        header.put.offset += n;
-        bytes -= n;
+        header.offset += most;
     }
-    return CATENA_OK;
+    return put_am(endpoint, source, bytes, &header, pending);
 }
 
 /** One put, without a flag. `pending` NULL: the source is free on return; the
@@ -203,5 +193,5 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
     ctn_ucx_put_header_t header = {offset, word_offset, value};
     return bytes <= CTN_UCX_MESSAGE_BYTES
                ? put_am(endpoint, source, bytes, &header, pending)
-               : put_fragments(endpoint, source, bytes, &header, pending);
+               : put_fragments(endpoint, source, bytes, header, pending);
 }

@@ -17,30 +17,21 @@
 
 /** Active messages of catena. The numbers are part of the wire protocol. */
 enum ctn_ucx_am {
-    CTN_UCX_AM_PUT,      /* data and flag in one message */
-    CTN_UCX_AM_FRAGMENT, /* part of the data; when all have arrived, the target
-                            stores the flag */
-    CTN_UCX_AM_CONNECT,  /* the sender's endpoint address */
+    CTN_UCX_AM_PUT,        /* data and flag in one message */
+    CTN_UCX_AM_DATA,       /* data whose flag a later PUT has */
+    CTN_UCX_AM_CONNECT,    /* the sender's endpoint address */
     CTN_UCX_AM_DISCONNECT, /* the sender will close its endpoints */
     CTN_UCX_AM_SYNC,       /* reply when everything before has arrived */
     CTN_UCX_AM_SYNCED,     /* the reply */
     CTN_UCX_AM_COUNT
 };
 
-/** Header of PUT. */
+/** Header of PUT and DATA. */
 typedef struct ctn_ucx_put_header {
     uint64_t offset;      /* in the target's arena */
     uint64_t word_offset; /* of the flag */
     uint64_t value;       /* of the flag */
 } ctn_ucx_put_header_t;
-
-/** Header of FRAGMENT. */
-typedef struct ctn_ucx_fragment_header {
-    ctn_ucx_put_header_t put; /* offset: of this fragment */
-    uint64_t total;           /* bytes of all fragments of this message */
-    uint64_t process;         /* the sender */
-    uint64_t message;         /* the sender's number for this message */
-} ctn_ucx_fragment_header_t;
 
 /** Header of the other active messages. */
 typedef struct ctn_ucx_control_header {
@@ -51,7 +42,6 @@ typedef struct ctn_ucx_control_header {
 
 typedef union ctn_ucx_header {
     ctn_ucx_put_header_t put;
-    ctn_ucx_fragment_header_t fragment;
     ctn_ucx_control_header_t control;
 } ctn_ucx_header_t;
 
@@ -82,14 +72,6 @@ typedef struct ctn_ucx_op {
                                      peer sent DISCONNECT */
     ctn_ucx_header_t header;
 } ctn_ucx_op_t;
-
-/** A message of several fragments, some of which have arrived. */
-typedef struct ctn_ucx_partial {
-    struct ctn_ucx_partial *next;
-    uint64_t process; /* process and message: as in the fragments' headers */
-    uint64_t message;
-    uint64_t arrived_bytes;
-} ctn_ucx_partial_t;
 
 /** A posted receive, see post_receive in transport.h. */
 typedef struct ctn_ucx_posted {
@@ -134,7 +116,6 @@ typedef struct ctn_ucx_handler {
     unsigned id;
 } ctn_ucx_handler_t;
 
-#define CTN_UCX_PARTIAL_BUCKETS 64u
 #define CTN_UCX_POSTED 256u /* user sequence: 64 slots in 4 generations */
 
 /** The transport of a process. */
@@ -159,8 +140,6 @@ struct ctn_ucx {
     ctn_ucx_deferred_t **deferred_end; /* where the next one is linked */
     ctn_ucx_sync_t *syncs;             /* flushes under way */
     uint64_t last_cookie;              /* of flushes */
-    ctn_ucx_partial_t *partials[CTN_UCX_PARTIAL_BUCKETS]; /* hashed */
-    uint64_t next_message; /* number of the next message of fragments */
     ctn_ucx_handler_t handler[CTN_UCX_AM_COUNT]; /* arguments of handlers */
     /* Hashed by word. A receive whose entry is taken is not posted. */
     ctn_ucx_posted_t posted[CTN_UCX_POSTED];

@@ -9,7 +9,13 @@
 #include "unit/unit.h"
 #include "wire.h"
 
-enum { WORDS = 4096, DATA = 1 << 20, LONG = 100000, MESSAGES = 2000 };
+enum {
+    WORDS = 4096,
+    DATA = 1 << 20,
+    LONG = 100000,
+    FRAGMENTED = 300000,
+    MESSAGES = 2000
+};
 
 /* ---- these stand before UCX's ---- */
 
@@ -121,19 +127,30 @@ END_TEST
 
 /* ---- what comes ---- */
 
-/** Long messages with a flag each, each followed by a short one. */
+/** The bytes of a message: in one part, or in fragments. */
+static size_t bytes_of(uint64_t i)
+{
+    return i % 2 == 0 ? LONG : FRAGMENTED;
+}
+
+/** Long messages with a flag each, each followed by a short one. The words of
+ * message i are i, i + 1, and so on. */
 static void body_order(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
     uint64_t end = ctn_clock_now_ns() + DEADLINE_NS;
     uint64_t pending = 0;
     uint64_t *word = (uint64_t *)(void *)(r->arena + WORDS);
+    uint64_t *data = (uint64_t *)(void *)(r->arena + DATA);
     uint64_t seen = 0;
 
     if (r->rank == 0) {
         ctn_endpoint_t *peer = connect_to(r, 1);
+        for (uint64_t i = 0; i < MESSAGES + FRAGMENTED / sizeof(*data); i++) {
+            data[i] = i;
+        }
         for (uint64_t i = 1; i <= MESSAGES; i++) {
-            NEED(ops->put_signal(peer, r->arena + DATA, LONG, DATA, WORDS, i,
+            NEED(ops->put_signal(peer, &data[i], bytes_of(i), DATA, WORDS, i,
                                  &pending) == CATENA_OK);
             NEED(ctn_signal(peer, WORDS + 8, i) == CATENA_OK);
             step(r, end);
@@ -143,6 +160,8 @@ static void body_order(rank_t *r)
     while (r->rank == 1 && seen < MESSAGES) {
         seen = ctn_word_load(&word[1]);
         NEED(ctn_word_load(&word[0]) >= seen);
+        size_t last = bytes_of(seen) / sizeof(*data) - 1;
+        NEED(seen == 0 || (data[0] >= seen && data[last] >= seen + last));
         step(r, end);
     }
     meet(r);
