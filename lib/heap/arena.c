@@ -19,20 +19,11 @@ die(const ctn_arena_t *arena, const void *block, const char *what)
 
 /* An adaptive mutex spins a little before it sleeps, because critical sections
  * are short. */
-static bool mutex_init(pthread_mutex_t *mutex)
-{
-    pthread_mutexattr_t attributes;
-
-    if (pthread_mutexattr_init(&attributes) != 0) {
-        return false;
-    }
-#if defined(__GLIBC__)
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#define MUTEX_INITIALIZER PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#else
+#define MUTEX_INITIALIZER PTHREAD_MUTEX_INITIALIZER
 #endif
-    bool done = pthread_mutex_init(mutex, &attributes) == 0;
-    pthread_mutexattr_destroy(&attributes);
-    return done;
-}
 
 catena_status_t ctn_arena_init(ctn_arena_t *arena,
                                const ctn_arena_params_t *params)
@@ -43,11 +34,10 @@ catena_status_t ctn_arena_init(ctn_arena_t *arena,
     if (params->bytes >> CTN_PAGE_SHIFT > UINT32_MAX) {
         return CATENA_ERR_ARG;
     }
-    *arena = (ctn_arena_t){
-        .params = *params, .base = params->base, .bytes = params->bytes};
-    if (!mutex_init(&arena->mutex)) {
-        return CATENA_ERR_SYSTEM;
-    }
+    *arena = (ctn_arena_t){.params = *params,
+                           .base = params->base,
+                           .bytes = params->bytes,
+                           .mutex = MUTEX_INITIALIZER};
     if (!ctn_caches_init(arena) || !ctn_runs_init(arena)) {
         ctn_arena_release(arena);
         return CATENA_ERR_NO_MEMORY;

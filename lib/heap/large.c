@@ -101,9 +101,7 @@ unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
     ctn_run_t *run = NULL;
 
     if (bytes > arena->bytes) {
-        pthread_mutex_lock(&arena->mutex);
-        ctn_arena_log_full(arena, bytes);
-        pthread_mutex_unlock(&arena->mutex);
+        ctn_arena_full(arena, bytes);
         return NULL;
     }
     ctn_run_request_t request = {

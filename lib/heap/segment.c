@@ -213,25 +213,25 @@ static catena_status_t map_new(ctn_heap_t *heap,
     return CATENA_OK;
 }
 
-/* Create the file of the segment; ERR_SYSTEM: not with this kind. */
-static catena_status_t open_new(ctn_heap_t *heap, uint64_t id)
+/* Create the file of the segment; ERR_SYSTEM: not with this kind.
+ * @param[out] path that other ranks will open */
+static catena_status_t open_new(ctn_heap_t *heap, uint64_t id,
+                                char path[CTN_HEAP_NAME_BYTES])
 {
-    char probe[CTN_HEAP_NAME_BYTES]; /* the path that other ranks will open */
-
     if (heap->kind == CTN_SEGMENT_MEMFD) {
         heap->fd = memfd_create("catena-heap", MFD_CLOEXEC);
-        snprintf(probe, sizeof(probe), "/proc/%ld/fd/%d", (long)getpid(),
+        snprintf(path, CTN_HEAP_NAME_BYTES, "/proc/%ld/fd/%d", (long)getpid(),
                  heap->fd);
-        if (heap->fd < 0 || access(probe, R_OK | W_OK) != 0) {
+        if (heap->fd < 0 || access(path, R_OK | W_OK) != 0) {
             return CATENA_ERR_SYSTEM;
         }
     } else {
-        snprintf(probe, sizeof(probe), "/catena-%016" PRIx64, id);
-        heap->fd = shm_open(probe, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        snprintf(path, CTN_HEAP_NAME_BYTES, "/catena-%016" PRIx64, id);
+        heap->fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (heap->fd < 0) {
             return CATENA_ERR_SYSTEM;
         }
-        memcpy(heap->path, probe, sizeof(probe));
+        memcpy(heap->path, path, sizeof(heap->path));
     }
     return fchmod(heap->fd, 0600) == 0 ? CATENA_OK : CATENA_ERR_SYSTEM;
 }
@@ -278,6 +278,7 @@ catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
                                      char name[64])
 {
     uint64_t id;
+    char path[CTN_HEAP_NAME_BYTES];
     ctn_heap_t *made;
     catena_status_t status = heap_new(params, &made);
     if (status != CATENA_OK) {
@@ -285,7 +286,7 @@ catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
     }
     made->kind = kind;
     status = getrandom(&id, sizeof(id), 0) == (ssize_t)sizeof(id)
-                 ? open_new(made, id)
+                 ? open_new(made, id, path)
                  : CATENA_ERR_SYSTEM;
     if (status != CATENA_OK) {
         ctn_debug(params->log, "heap: no %s segment: %s",
@@ -295,13 +296,7 @@ catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
         status = fill_new(made, params, id);
     }
     if (status == CATENA_OK) {
-        if (kind == CTN_SEGMENT_MEMFD) {
-            snprintf(name, CTN_HEAP_NAME_BYTES, "/proc/%ld/fd/%d:%016" PRIx64,
-                     (long)getpid(), made->fd, id);
-        } else {
-            snprintf(name, CTN_HEAP_NAME_BYTES, "%.32s:%016" PRIx64, made->path,
-                     id);
-        }
+        snprintf(name, CTN_HEAP_NAME_BYTES, "%.40s:%016" PRIx64, path, id);
         ctn_info(params->log,
                  "heap: %s, limit %zu bytes, %d arenas of %zu bytes", name,
                  made->limit, made->local_size, made->own_bytes);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/vector.h"
 #include "heap/segment.h"
 
 /* Sparse blocks: ranges of addresses of one size, of which only some pages will
@@ -63,7 +64,7 @@ static uint32_t pop(const ctn_sparse_t *sparse, uint32_t *list)
     return number;
 }
 
-/* Read by ctn_heap_get_stats, on any thread. */
+/** Add to what ctn_heap_get_stats reads, on any thread. */
 static void add(size_t *counter, size_t bytes)
 {
     __atomic_store_n(counter, *counter + bytes, __ATOMIC_RELAXED);
@@ -88,53 +89,33 @@ static void count(ctn_heap_t *heap, int64_t bytes)
     pthread_mutex_unlock(&arena->mutex);
 }
 
-static bool is_taken(const ctn_sparse_block_t *block, uint32_t page)
-{
-    return (block->page[page / 64] >> (page % 64) & 1) != 0;
-}
-
-/** Take the pages [first, end) of a block, of which none is taken. */
-static bool take_run(ctn_heap_t *heap, uint32_t number, uint32_t first,
-                     uint32_t end)
-{
-    ctn_sparse_t *sparse = &heap->sparse;
-    ctn_sparse_block_t *block = ctn_sparse_block_at(sparse, number);
-    size_t bytes = (size_t)(end - first) << sparse->page_shift;
-    uint64_t offset = (uint64_t)(start_of(sparse, number) - heap->own) +
-                      ((uint64_t)first << sparse->page_shift);
-    if (first == end) {
-        return true;
-    }
-    if (!ctn_heap_source_take(heap, offset, bytes)) {
-        return false;
-    }
-    for (uint32_t page = first; page < end; page++) {
-        block->page[page / 64] |= UINT64_C(1) << (page % 64);
-    }
-    block->pages += end - first;
-    add(&sparse->taken, bytes);
-    count(heap, (int64_t)bytes);
-    return true;
-}
-
-/** Take the pages [first, end) of a block, as far as they are not. Pages that
+/** Take the pages [first, end) of a block that are not taken yet. Those that
  * were taken before it failed stay with the block. */
 static bool take_pages(ctn_heap_t *heap, uint32_t number, uint32_t first,
                        uint32_t end)
 {
-    const ctn_sparse_block_t *block =
-        ctn_sparse_block_at(&heap->sparse, number);
-    while (first < end) {
-        uint32_t until = first;
-        while (until < end && !is_taken(block, until)) {
-            until++;
+    ctn_sparse_t *sparse = &heap->sparse;
+    ctn_sparse_block_t *block = ctn_sparse_block_at(sparse, number);
+    uint64_t start = (uint64_t)(start_of(sparse, number) - heap->own);
+    size_t before = bytes_taken(sparse, number);
+    bool taken = true;
+    for (uint32_t page = first; taken && page < end; page++) {
+        uint64_t bit = UINT64_C(1) << (page % 64);
+        if ((block->page[page / 64] & bit) != 0) {
+            continue;
         }
-        if (!take_run(heap, number, first, until)) {
-            return false;
+        taken = ctn_heap_source_take(
+            heap, start + ((uint64_t)page << sparse->page_shift),
+            (size_t)1 << sparse->page_shift);
+        if (taken) {
+            block->page[page / 64] |= bit;
+            block->pages++;
         }
-        first = until + 1;
     }
-    return true;
+    size_t more = bytes_taken(sparse, number) - before;
+    add(&sparse->taken, more);
+    count(heap, (int64_t)more);
+    return taken;
 }
 
 /** Return the pages of a block. @return false: the system refuses */
@@ -183,13 +164,11 @@ static uint32_t make_block(ctn_sparse_t *sparse)
         return NONE;
     }
     if (sparse->made == sparse->room) {
-        size_t room = sparse->room > 0 ? 2 * sparse->room : 8;
-        unsigned char *blocks = realloc(sparse->blocks, room * bytes);
+        void *blocks = ctn_vector_grow(sparse->blocks, &sparse->room, 0, bytes);
         if (blocks == NULL) {
             return NONE;
         }
         sparse->blocks = blocks;
-        sparse->room = room;
     }
     memset(sparse->blocks + sparse->made * bytes, 0, bytes);
     return (uint32_t)++sparse->made;
