@@ -492,10 +492,9 @@ catena_group_t *catena_self(catena_context_t *context)
 
 void catena_abort(catena_context_t *context, int code)
 {
-    static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
     char message[64];
     if (context == NULL) {
-        ctn_error(&log, "catena_abort(%d) without a context", code);
+        ctn_error(NULL, "catena_abort(%d) without a context", code);
         ctn_boot_abort(NULL, code, NULL);
     }
     snprintf(message, sizeof(message), "rank %d called catena_abort(%d)",

@@ -36,41 +36,36 @@ static void run_rank(ctn_sim_rank_t *rank, void *argument)
 
 /* ---- arguments ---- */
 
+/** Refuse a parameter. */
+#define REFUSE(...)                                                            \
+    ctn_refuse(NULL, CATENA_ERR_ARG, "catena_sim_run", __VA_ARGS__)
+
 /** Check the numbers that do not depend on the layout. */
-static catena_status_t check_values(const ctn_log_t *log,
-                                    const catena_sim_params_t *params)
+static catena_status_t check_values(const catena_sim_params_t *params)
 {
-    if (!(params->jitter >= 0 && params->jitter <= 1000)) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "jitter is %g; expected 0 to 1000", params->jitter);
-    }
-    if (!(params->node_overhead_s >= 0 && params->node_overhead_s <= 1)) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "node_overhead_s is %g; expected 0 to 1",
-                          params->node_overhead_s);
-    }
-    if (params->ports < 0 || params->ports > 1024) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "ports is %d; expected 0 (the machine's) to 1024",
-                          params->ports);
-    }
-    if (params->stack_bytes > STACK_MAX) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "stack_bytes is %zu; expected 0 to %zu",
-                          params->stack_bytes, STACK_MAX);
+    const struct {
+        const char *name;
+        double value;
+        double most;
+    } numbers[] = {
+        {"jitter", params->jitter, 1000},
+        {"node_overhead_s", params->node_overhead_s, 1},
+        {"ports", params->ports, 1024},
+        {"stack_bytes", (double)params->stack_bytes, (double)STACK_MAX},
+        {"payload", params->payload, CATENA_SIM_COST},
+    };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (!(numbers[i].value >= 0 && numbers[i].value <= numbers[i].most)) {
+            return REFUSE("%s is %.12g; expected 0 to %.12g", numbers[i].name,
+                          numbers[i].value, numbers[i].most);
+        }
     }
     if ((params->breaks & ~(CATENA_SIM_BREAK_WORDS | CATENA_SIM_BREAK_DATA)) !=
             0 ||
         (params->breaks != 0 && !params->reorder)) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "breaks is %#x; expected a mask of "
-                          "CATENA_SIM_BREAK_..., and reorder",
-                          params->breaks);
-    }
-    if (params->payload > CATENA_SIM_COST) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "payload mode %d does not exist",
-                          (int)params->payload);
+        return REFUSE("breaks is %#x; expected a mask of "
+                      "CATENA_SIM_BREAK_..., and reorder",
+                      params->breaks);
     }
     return CATENA_OK;
 }
@@ -78,8 +73,7 @@ static catena_status_t check_values(const ctn_log_t *log,
 /** Check where the ranks are, and set the numbers of ranks and nodes. Each node
  * has ppn consecutive ranks, or those that node_of lists for it; no node is
  * empty. */
-static catena_status_t check_layout(const ctn_log_t *log,
-                                    const catena_sim_params_t *params,
+static catena_status_t check_layout(const catena_sim_params_t *params,
                                     ctn_sim_setup_t *setup)
 {
     long long ranks = params->node_of != NULL
@@ -87,61 +81,53 @@ static catena_status_t check_layout(const ctn_log_t *log,
                           : (long long)params->nodes * params->ppn;
     if (params->nodes < 1 || ranks < 1 || ranks > RANKS_MAX ||
         params->nodes > ranks || (params->node_of == NULL && params->ppn < 1)) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "%d nodes and %lld ranks; expected at least one rank "
-                          "on each node, and 1 to %d ranks",
-                          params->nodes, ranks, RANKS_MAX);
+        return REFUSE("%d nodes and %lld ranks; expected at least one rank "
+                      "on each node, and 1 to %d ranks",
+                      params->nodes, ranks, RANKS_MAX);
     }
     setup->ranks = (uint32_t)ranks;
     setup->nodes = (uint32_t)params->nodes;
     if (params->kill_event > 0 &&
         (params->kill_rank < 0 || params->kill_rank >= ranks)) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "kill_rank is %d; expected 0 to %lld",
-                          params->kill_rank, ranks - 1);
+        return REFUSE("kill_rank is %d; expected 0 to %lld", params->kill_rank,
+                      ranks - 1);
     }
     if (params->node_of == NULL) {
         return CATENA_OK;
     }
     unsigned char *used = calloc((size_t)params->nodes, 1); /* by node */
-    long long empty = used != NULL ? params->nodes : 0;
-    for (long long r = 0; used != NULL && r < ranks; r++) {
+    if (used == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    long long empty = params->nodes;
+    for (long long r = 0; r < ranks; r++) {
         int node = params->node_of[r];
         if (node < 0 || node >= params->nodes) {
-            ctn_error(
-                log,
-                "catena_sim_run: rank %lld is on node %d; expected 0 to %d", r,
-                node, params->nodes - 1);
             free(used);
-            return CATENA_ERR_ARG;
+            return REFUSE("rank %lld is on node %d; expected 0 to %d", r, node,
+                          params->nodes - 1);
         }
         empty -= used[node] == 0;
         used[node] = 1;
     }
     free(used);
-    if (empty > 0) {
-        ctn_error(log, "catena_sim_run: %lld of %d nodes have no rank", empty,
-                  params->nodes);
-    }
-    return used == NULL ? CATENA_ERR_NO_MEMORY
-           : empty > 0  ? CATENA_ERR_ARG
-                        : CATENA_OK;
+    return empty > 0
+               ? REFUSE("%lld of %d nodes have no rank", empty, params->nodes)
+               : CATENA_OK;
 }
 
 /** Check the list of cores on which to place ranks: cores of the machine, each
  * at most once. */
-static catena_status_t check_cores(const ctn_log_t *log,
-                                   const catena_sim_params_t *params,
+static catena_status_t check_cores(const catena_sim_params_t *params,
                                    const catena_machine_t *machine)
 {
     if (params->cores == NULL) {
         return CATENA_OK;
     }
     if (machine->shared_cores > 0 || params->core_count < 1) {
-        return ctn_refuse(log, CATENA_ERR_ARG, "catena_sim_run",
-                          "%d cores for %s's ranks; expected at least one, and "
-                          "nodes with cores of their own",
-                          params->core_count, machine->name);
+        return REFUSE("%d cores for %s's ranks; expected at least one, and "
+                      "nodes with cores of their own",
+                      params->core_count, machine->name);
     }
     for (int i = 0; i < params->core_count; i++) {
         int core = params->cores[i];
@@ -150,10 +136,9 @@ static catena_status_t check_cores(const ctn_log_t *log,
             again = again || params->cores[j] == core;
         }
         if (again || core < 0 || (uint32_t)core >= machine->cores) {
-            return ctn_refuse(
-                log, CATENA_ERR_ARG, "catena_sim_run",
-                "core %d%s; expected cores of %s, 0 to %u, each once", core,
-                again ? " again" : "", machine->name, machine->cores - 1);
+            return REFUSE("core %d%s; expected cores of %s, 0 to %u, each once",
+                          core, again ? " again" : "", machine->name,
+                          machine->cores - 1);
         }
     }
     return CATENA_OK;
@@ -176,9 +161,6 @@ static catena_status_t go(const ctn_sim_setup_t *setup, sim_run_t *run,
                                     .exit_code = run->code};
     ctn_sim_report(sim, report);
     report->wall_s = (double)(ctn_clock_now_ns() - begin) * 1e-9;
-    if (ctn_sim_abort_code(sim) != 0) {
-        report->exit_code = ctn_sim_abort_code(sim);
-    }
     *began = true;
     ctn_sim_destroy(sim);
     return status;
@@ -190,18 +172,17 @@ static catena_status_t run_job(const catena_sim_params_t *params,
                                catena_sim_program_t program, void *argument,
                                catena_sim_report_t *report, bool *began)
 {
-    static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
-    ctn_sim_setup_t setup = {.log = &log, .params = params};
-    catena_status_t status = check_values(&log, params);
+    ctn_sim_setup_t setup = {.params = params};
+    catena_status_t status = check_values(params);
     if (status == CATENA_OK) {
-        status = check_layout(&log, params, &setup);
+        status = check_layout(params, &setup);
     }
     catena_machine_t *machine = NULL;
     if (status == CATENA_OK) {
-        status = ctn_machine_read(&log, params->machine, &machine);
+        status = ctn_machine_read(NULL, params->machine, &machine);
     }
     if (status == CATENA_OK) {
-        status = check_cores(&log, params, machine);
+        status = check_cores(params, machine);
     }
     if (status == CATENA_OK) {
         setup.machine = machine;

@@ -4,13 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static catena_status_t refuse_named(const ctn_log_t *log, const char *function,
-                                    const char *argument, int length)
-{
-    return ctn_refuse(log, CATENA_ERR_ARG, function, "%.*s " CTN_IS_NULL,
-                      length, argument);
-}
-
 catena_status_t ctn_refuse(const ctn_log_t *log, catena_status_t status,
                            const char *function, const char *format, ...)
 {
@@ -26,7 +19,8 @@ catena_status_t ctn_refuse(const ctn_log_t *log, catena_status_t status,
 catena_status_t ctn_refuse_null(const ctn_log_t *log, const char *function,
                                 const char *argument)
 {
-    return refuse_named(log, function, argument, (int)strlen(argument));
+    return ctn_refuse(log, CATENA_ERR_ARG, function, "%s " CTN_IS_NULL,
+                      argument);
 }
 
 catena_status_t ctn_refuse_first_null(const ctn_log_t *log,
@@ -39,5 +33,6 @@ catena_status_t ctn_refuse_first_null(const ctn_log_t *log,
         arguments = end + strlen(", ");
         end = strchr(arguments, ',');
     }
-    return refuse_named(log, function, arguments, (int)strcspn(arguments, ","));
+    return ctn_refuse(log, CATENA_ERR_ARG, function, "%.*s " CTN_IS_NULL,
+                      (int)strcspn(arguments, ","), arguments);
 }

@@ -12,11 +12,10 @@
 catena_status_t catena_machine_open(const char *name,
                                     catena_machine_t **machine)
 {
-    static const ctn_log_t log = {.level = CATENA_LOG_WARN, .rank = -1};
     if (name == NULL || machine == NULL) {
         return CTN_REFUSE_NULL(NULL, name, machine);
     }
-    return ctn_machine_read(&log, name, machine);
+    return ctn_machine_read(NULL, name, machine);
 }
 
 catena_status_t catena_machine_close(catena_machine_t **machine)

@@ -5,24 +5,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/random.h"
 
 /* ---- events ---- */
 
-/* Events are allocated in slabs. The first one is small; the others have about
- * 2 MiB, a huge page. */
-enum { SLAB_EVENTS = 8000, FIRST_EVENTS = 500 };
+/* Events are allocated in slabs of so many. */
+enum { SLAB_EVENTS = 500 };
 
 /* With `reorder` a rank stops at one of so many stores and puts. */
 enum { STOPS_ONE_IN = 16 };
-
-typedef struct sim_slab {
-    struct sim_slab *next;
-    size_t bytes;
-    sim_event_t event[];
-} sim_slab_t;
 
 /** End the run with `status`; the running rank does not continue. */
 static void end_run(ctn_sim_t *sim, catena_status_t status)
@@ -37,8 +29,8 @@ static void end_run(ctn_sim_t *sim, catena_status_t status)
 void sim_no_memory(ctn_sim_t *sim)
 {
     if (sim->broken == CATENA_OK) {
-        ctn_error(sim->log, "simulator: no memory for more events; reduce "
-                            "the job");
+        ctn_error(NULL, "simulator: no memory for more events; reduce "
+                        "the job");
     }
     end_run(sim, CATENA_ERR_NO_MEMORY);
 }
@@ -46,7 +38,7 @@ void sim_no_memory(ctn_sim_t *sim)
 static void too_long(ctn_sim_t *sim, double ps, double most_ps)
 {
     if (sim->broken == CATENA_OK) {
-        ctn_error(sim->log,
+        ctn_error(NULL,
                   "simulator: a duration at %.3f us is %g s; expected at "
                   "most %g s (check delays and computation times)",
                   (double)sim->now * 1e-6, ps * 1e-12, most_ps * 1e-12);
@@ -64,24 +56,11 @@ uint64_t sim_ps(ctn_sim_t *sim, double ps)
     return (uint64_t)ps;
 }
 
-static bool more_events(ctn_sim_t *sim)
-{
-    size_t count = sim->slabs == NULL ? FIRST_EVENTS : SLAB_EVENTS;
-    size_t bytes = sizeof(sim_slab_t) + count * sizeof(sim_event_t);
-    sim_slab_t *slab = sim_reserve(bytes, count == SLAB_EVENTS);
-    if (slab == NULL) {
-        return false;
-    }
-    slab->next = sim->slabs;
-    slab->bytes = bytes;
-    sim->slabs = slab;
-    ctn_pool_add(&sim->free_events, slab->event, sizeof(sim_event_t), count);
-    return true;
-}
-
 sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target)
 {
-    if (sim->free_events.free == NULL && !more_events(sim)) {
+    sim_event_t *event =
+        ctn_pool_get(&sim->free_events, sizeof(*event), SLAB_EVENTS);
+    if (event == NULL) {
         sim_no_memory(sim);
         /* Only the engine itself gets here, between two events. The loop ends
          * before it reads this one. */
@@ -89,7 +68,6 @@ sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target)
         sim->spare = none;
         return &sim->spare;
     }
-    sim_event_t *event = ctn_pool_take(&sim->free_events);
     memset(event, 0, offsetof(sim_event_t, small));
     event->kind = (uint8_t)kind;
     event->target = target;
@@ -179,7 +157,7 @@ static void check_stack(ctn_sim_t *sim, const ctn_sim_rank_t *rank)
     const unsigned char *pointer = rank->fiber.stack_pointer;
     if ((rank->state == SIM_ENDED && ctn_fiber_overflowed(&rank->fiber)) ||
         (rank->state != SIM_ENDED && pointer < rank->fiber.stack)) {
-        ctn_error(sim->log,
+        ctn_error(NULL,
                   "simulator: rank %u overflowed its stack of %zu bytes; "
                   "increase stack_bytes",
                   rank->rank, sim->stack_bytes);
@@ -283,7 +261,7 @@ static bool all_stuck(ctn_sim_t *sim)
     if (sim->status == CATENA_ERR_STATE) {
         return false;
     }
-    ctn_error(sim->log, "simulator: deadlock at %.3f us: %u of %u ranks wait",
+    ctn_error(NULL, "simulator: deadlock at %.3f us: %u of %u ranks wait",
               (double)sim->now * 1e-6, sim->ranks - sim->ended, sim->ranks);
     sim->status = CATENA_ERR_STATE;
     abandon(sim, CATENA_ERR_TRANSPORT);
@@ -334,35 +312,6 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
     sim_recycle(sim, event);
 }
 
-/** With many ranks the data of an event are rarely in a cache. Prefetch them in
- * three steps, so many events ahead: first the event, then its rank and what it
- * writes, then the rank's stack. */
-static void look_ahead(const ctn_sim_t *sim)
-{
-    enum { EVENT = 12, RANK = 7, STACK = 3 };
-    const sim_event_t *event = ctn_queue_ahead(&sim->queue, EVENT);
-    if (event != NULL) {
-        __builtin_prefetch(event);
-        __builtin_prefetch(event->small);
-        __builtin_prefetch(event->small + 64);
-    }
-    event = ctn_queue_ahead(&sim->queue, RANK);
-    if (event != NULL && event->kind != SIM_HEAD && event->kind != SIM_COPIED) {
-        __builtin_prefetch(&sim->rank[event->target]);
-        __builtin_prefetch(event->to, 1);
-        __builtin_prefetch(event->to + 64, 1);
-        __builtin_prefetch(event->word, 1);
-    }
-    event = ctn_queue_ahead(&sim->queue, STACK);
-    if (event != NULL && event->kind != SIM_HEAD && event->kind != SIM_COPIED) {
-        const unsigned char *stack =
-            sim->rank[event->target].fiber.stack_pointer;
-        for (size_t line = 0; line < 8; line++) {
-            __builtin_prefetch(stack + 64 * line);
-        }
-    }
-}
-
 catena_status_t ctn_sim_go(ctn_sim_t *sim,
                            void (*program)(ctn_sim_rank_t *rank,
                                            void *argument),
@@ -378,14 +327,13 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
         sim_run_at(sim, &sim->rank[r], 0);
     }
     while (sim->ended < sim->ranks && !sim->aborted) {
-        if (ctn_queue_empty(&sim->queue)) {
+        if (sim->queue.count == 0) {
             if (!all_stuck(sim)) {
                 break;
             }
             continue;
         }
         ctn_queue_entry_t next = ctn_queue_pop(&sim->queue);
-        look_ahead(sim);
         sim->now = next.time;
         sim->events++;
         if (sim->events == sim->params.kill_event) {
@@ -410,14 +358,10 @@ void ctn_sim_abort(ctn_sim_rank_t *rank, int code)
 
 void sim_release_events(ctn_sim_t *sim)
 {
-    while (!ctn_queue_empty(&sim->queue)) {
+    while (sim->queue.count > 0) {
         sim_event_t *event = ctn_queue_pop(&sim->queue).event;
         free(event->held);
     }
-    ctn_queue_release(&sim->queue);
-    while (sim->slabs != NULL) {
-        sim_slab_t *slab = sim->slabs;
-        sim->slabs = slab->next;
-        munmap(slab, slab->bytes);
-    }
+    ctn_vector_drop(&sim->queue);
+    ctn_pool_drop(&sim->free_events);
 }

@@ -151,7 +151,6 @@ struct sim_event {
 
 /** A simulated job. */
 struct ctn_sim {
-    const ctn_log_t *log;
     const catena_machine_t *machine;
     catena_sim_params_t params;
     uint32_t ranks;
@@ -176,10 +175,9 @@ struct ctn_sim {
     size_t stacks_bytes; /* of all stacks */
     size_t stack_bytes;  /* of one */
     ctn_queue_t queue;
-    ctn_pool_t free_events;  /* in `slabs` */
+    ctn_pool_t free_events;
     char text[160];          /* description for the user */
     sim_event_t spare;       /* used when there is no memory */
-    struct sim_slab *slabs;  /* the memory of all events */
     ctn_fiber_t main;        /* runs the loop of ctn_sim_go */
     ctn_sim_rank_t *running; /* NULL: none, an event is handled */
     uint64_t now;            /* time of the event that is handled */
@@ -249,11 +247,6 @@ static inline void sim_stay_close(ctn_sim_rank_t *rank)
 uint64_t sim_ps(ctn_sim_t *sim, double ps);
 /** `ps` plus random jitter of the rank. */
 uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps);
-
-/* sim.c */
-/** Sparse memory of the process; `dense`: in huge pages if possible. NULL: no
- * address space. */
-void *sim_reserve(size_t bytes, bool dense);
 
 /* network.c */
 /** Allocate tables; see sim->tables.failed. */

@@ -311,7 +311,7 @@ static void list_members(ctn_sim_t *sim)
 
 /** Sparse memory: only written pages take memory.
  * @param dense most pages will be written: ask for huge pages */
-void *sim_reserve(size_t bytes, bool dense)
+static void *reserve(size_t bytes, bool dense)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -336,7 +336,7 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     sim->arena_bytes = arena;
     sim->node_bytes = ALIGNMENT + most * arena;
     sim->memory_bytes = sim->nodes * sim->node_bytes + ALIGNMENT;
-    sim->memory = arena > 0 ? sim_reserve(sim->memory_bytes, false) : NULL;
+    sim->memory = arena > 0 ? reserve(sim->memory_bytes, false) : NULL;
     size_t stack = sim->params.stack_bytes;
     stack = stack == 0 ? STACK_BYTES : stack;
     stack = stack < STACK_MIN ? STACK_MIN : stack;
@@ -344,9 +344,9 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     /* One stack more, below the first rank's: if that overflows, it overwrites
      * this one. */
     sim->stacks_bytes = (sim->ranks + (size_t)1) * sim->stack_bytes;
-    sim->stacks = sim_reserve(sim->stacks_bytes, stack <= STACK_DENSE);
+    sim->stacks = reserve(sim->stacks_bytes, stack <= STACK_DENSE);
     if (sim->memory == NULL || sim->stacks == NULL) {
-        ctn_error(sim->log,
+        ctn_error(NULL,
                   "simulator: no address space for the heaps and stacks of "
                   "%u ranks on %u nodes; check the limit of address space "
                   "(ulimit -v)",
@@ -367,7 +367,6 @@ catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **out)
     if (sim == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    sim->log = setup->log;
     sim->machine = setup->machine;
     sim->params = *setup->params;
     sim->ranks = setup->ranks;
@@ -378,7 +377,7 @@ catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **out)
     snprintf(sim->text, sizeof(sim->text), "simulated %s, %u ports a node%s",
              setup->machine->name, sim->ports,
              sim->params.payload == CATENA_SIM_CARRY ? "" : ", no user data");
-    sim->rank = sim_reserve(sim->ranks * sizeof(*sim->rank), true);
+    sim->rank = reserve(sim->ranks * sizeof(*sim->rank), true);
     sim->node = ctn_region_take(&sim->tables, sim->nodes, sizeof(*sim->node));
     sim->members =
         ctn_region_take(&sim->tables, sim->ranks, sizeof(*sim->members));
@@ -428,15 +427,13 @@ void ctn_sim_report(const ctn_sim_t *sim, catena_sim_report_t *report)
 {
     report->events = sim->events;
     report->virtual_s = (double)sim->last_end * 1e-12;
+    if (sim->abort_code != 0) {
+        report->exit_code = sim->abort_code;
+    }
     for (uint32_t r = 0; r < sim->ranks; r++) {
         const catena_sim_stats_t *stats = &sim->rank[r].stats;
         report->messages += stats->messages;
         report->bytes += stats->bytes;
         report->node_messages += stats->node_messages;
     }
-}
-
-int ctn_sim_abort_code(const ctn_sim_t *sim)
-{
-    return sim->aborted ? sim->abort_code : 0;
 }

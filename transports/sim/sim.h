@@ -13,7 +13,6 @@ typedef struct ctn_sim ctn_sim_t;
 
 /** What ctn_sim_create needs; checked by the caller. */
 typedef struct ctn_sim_setup {
-    const ctn_log_t *log;
     const catena_machine_t *machine;
     const catena_sim_params_t *params;
     uint32_t ranks;
@@ -37,12 +36,10 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
 
 /** The running rank aborts the job. */
 _Noreturn void ctn_sim_abort(ctn_sim_rank_t *rank, int code);
-/** The code that a rank aborted with; 0: none did. */
-int ctn_sim_abort_code(const ctn_sim_t *sim);
 
 void ctn_sim_rank_stats(const ctn_sim_rank_t *rank, catena_sim_stats_t *stats);
-/** Fill in the numbers of events, messages and bytes, and the time of the last
- * rank's end. */
+/** Fill in the numbers of events, messages and bytes, the time of the last
+ * rank's end, and the code of a rank that aborted. */
 void ctn_sim_report(const ctn_sim_t *sim, catena_sim_report_t *report);
 
 #endif

@@ -41,8 +41,8 @@ START_TEST(queue_is_in_order)
         ck_assert_uint_ge(entry.time, last);
         last = entry.time;
     }
-    ck_assert(ctn_queue_empty(&queue));
-    ctn_queue_release(&queue);
+    ck_assert(queue.count == 0);
+    ctn_vector_drop(&queue);
 }
 END_TEST
 
@@ -60,7 +60,7 @@ START_TEST(queue_keeps_the_order_of_equals)
         time = entry.time;
         order = entry.order;
     }
-    ctn_queue_release(&queue);
+    ctn_vector_drop(&queue);
 }
 END_TEST
 
