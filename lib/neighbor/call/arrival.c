@@ -20,97 +20,29 @@ static catena_status_t release_message(ctn_op_t *op, uint32_t m)
                          &incoming(op, m)->receiving);
 }
 
-/** Ends the last use of a message: releases it, or marks it `ended` if the
- * network may still read blocks of it that were forwarded. */
-static catena_status_t end_message(ctn_op_t *op, uint32_t m)
+catena_status_t ctn_operand_used(ctn_op_t *op,
+                                 const ctn_pending_block_t *operand)
 {
-    ctn_execution_t *execution = ctn_execution_of(op);
-    if (op->pending == 0 || !execution->schedule->forwards) {
-        return release_message(op, m);
-    }
-    execution->receive[m].ended = true;
-    execution->ended++;
-    return CATENA_OK;
+    return operand->from != CTN_NO_MESSAGE ? release_message(op, operand->from)
+                                           : CATENA_OK;
 }
 
-catena_status_t ctn_give_ended(ctn_op_t *op)
-{
-    ctn_execution_t *execution = ctn_execution_of(op);
-    catena_status_t status = CATENA_OK;
-    for (uint32_t m = 0;
-         m < execution->schedule->receives && status == CATENA_OK; m++) {
-        if (m < execution->next_receive && execution->receive[m].ended) {
-            execution->receive[m].ended = false;
-            status = release_message(op, m);
-        }
-    }
-    execution->ended = 0;
-    return status;
-}
-
-catena_status_t ctn_pending_block_used(ctn_op_t *op,
-                                       const ctn_pending_block_t *pending)
-{
-    uint32_t m = pending->from;
-    return m != CTN_NO_MESSAGE && --incoming(op, m)->uses == 0
-               ? end_message(op, m)
-               : CATENA_OK;
-}
-
-catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t block)
-{
-    ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_pending_block_t *pending = ctn_pending_block_of(x, block);
-    if (pending != NULL) {
-        return ctn_pending_block_used(op, pending);
-    }
-    if (x->in_place && block.of == CTN_BLOCK_SEND) {
-        x->execution->still_sent[block.index]--;
-    }
-    return CATENA_OK;
-}
-
-/* ---- blocks ---- */
-
-ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target)
+unsigned char *ctn_keep(ctn_op_t *op, size_t bytes)
 {
     ctn_execution_t *execution = ctn_execution_of(op);
     size_t taken =
-        sizeof(ctn_substitute_t) + (op->exec->drop_data ? 0 : target.bytes);
-    ctn_substitute_t *made = ctn_scratch_alloc(op->exec, taken);
-    if (made != NULL) {
-        made->next = execution->substitute;
-        made->target = target;
-        made->taken = taken;
-        execution->substitute = made;
+        sizeof(ctn_execution_memory_t) + (op->exec->drop_data ? 0 : bytes);
+    ctn_execution_memory_t *kept = ctn_scratch_alloc(op->exec, taken);
+    if (kept == NULL) {
+        return NULL;
     }
-    return made;
+    kept->next = execution->kept;
+    kept->taken = taken;
+    execution->kept = kept;
+    return kept->data;
 }
 
-/** Whether a block from this source would overwrite data that are still to be
- * sent, in place. */
-static bool is_blocked(const ctn_op_t *op, uint32_t source)
-{
-    const ctn_exchange_t *x = (const void *)op->memory;
-    return x->in_place &&
-           (x->execution->still_sent[source] > 0 || op->pending != 0);
-}
-
-/** Sets where a block from `source` is written.
- * @param[in,out] target in the receive buffer; changed if that still holds data
- *                       to be sent
- * @return false: no memory */
-static bool select_target(ctn_op_t *op, uint32_t source, ctn_span_t *target)
-{
-    if (!is_blocked(op, source)) {
-        return true;
-    }
-    ctn_substitute_t *aside = ctn_substitute(op, *target);
-    if (aside != NULL) {
-        *target = (ctn_span_t){.base = aside->data, .bytes = target->bytes};
-    }
-    return aside != NULL;
-}
+/* ---- blocks ---- */
 
 /** Reports a block whose length differs from the expected one. The operation
  * goes on, so that other ranks can complete it, and fails at its end. */
@@ -127,14 +59,15 @@ static void report_mismatch(ctn_op_t *op, uint32_t source, size_t bytes,
     x->execution->status = CATENA_ERR_ARG;
 }
 
-/** Reports a block whose length differs from what a rank that forwarded it
- * expects. */
+/** Reports a block that shared a message with one of another length than a rank
+ * that forwards it expects, or is that one. */
 static void report_forward_mismatch(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_error(op->exec->log,
-              "%s: rank %d sent another length for source %u of rank %u than "
-              "a rank that forwards it expects",
+              "%s: the block of rank %d for source %u of rank %u, or one that "
+              "shares a message with it, has another length than a rank that "
+              "forwards it expects",
               x->collective->algorithm.name,
               x->neighborhood->source[source].rank, source,
               x->neighborhood->group->chain.place.rank);
@@ -147,25 +80,20 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
                                bool mismatch)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_span_t target = *block;
     if (mismatch) {
         report_forward_mismatch(op, source);
-    } else if (bytes != target.bytes) {
-        report_mismatch(op, source, bytes, target.bytes);
+    } else if (bytes != block->bytes) {
+        report_mismatch(op, source, bytes, block->bytes);
     }
-    if (mismatch || bytes != target.bytes) {
+    if (mismatch || bytes != block->bytes) {
         ctn_pending_block_at(x->execution,
                              (ctn_block_ref_t){CTN_BLOCK_RECV, source})
             ->mismatch = true;
         return CATENA_OK;
     }
-    if (bytes == 0) {
-        return CATENA_OK;
+    if (bytes > 0) {
+        ctn_span_write(op->exec, block, 0, bytes, data);
     }
-    if (!select_target(op, source, &target)) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_span_write(op->exec, &target, 0, bytes, data);
     return CATENA_OK;
 }
 
@@ -177,70 +105,56 @@ static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
     const ctn_schedule_t *schedule = x->execution->schedule;
     ctn_incoming_t *in = incoming(op, m);
     uint32_t source = schedule->block[schedule->receive[m].first].index;
-    ctn_span_t target = in->block[0];
-    if (in->receiving.bytes != target.bytes) {
-        report_mismatch(op, source, in->receiving.bytes, target.bytes);
-        return release_message(op, m);
+    if (in->receiving.bytes != in->block[0].bytes) {
+        report_mismatch(op, source, in->receiving.bytes, in->block[0].bytes);
+    } else {
+        ctn_link_copy(op, &in->receiving, in->block, 1);
     }
-    if (!select_target(op, source, &target)) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_link_copy(op, &in->receiving, &target, 1);
     return release_message(op, m);
 }
 
 /* ---- pending blocks ---- */
 
-/** Sets a pending block that lies in message m, or CTN_NO_MESSAGE.
- * @param uses how often it will be read */
-static void set_pending(ctn_op_t *op, ctn_pending_block_t *pending, uint32_t m,
-                        uint32_t uses, ctn_span_t span)
-{
-    pending->span = span;
-    pending->here = true;
-    pending->from = m;
-    if (m != CTN_NO_MESSAGE) {
-        incoming(op, m)->uses += uses;
-    }
-}
-
-/** Sets a pending block that is an operand: the reduction reads it, besides its
- * readers. */
-static void set_operand(ctn_op_t *op, uint32_t source,
-                        ctn_pending_block_t *pending, uint32_t m,
-                        ctn_span_t span)
+/** Sets a pending block that lies in message m, or CTN_NO_MESSAGE. */
+static void set_pending(ctn_op_t *op, ctn_block_ref_t block, uint32_t m,
+                        ctn_span_t span, bool mismatch)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    size_t expected = ctn_blocks_bytes(&x->recv, 0);
-    pending->mismatch = span.bytes != expected;
-    if (pending->mismatch) {
-        report_mismatch(op, source, span.bytes, expected);
+    bool operand = block.of == CTN_BLOCK_RECV;
+    size_t expected = operand ? ctn_blocks_bytes(&x->recv, 0) : 0;
+    if (operand && mismatch) {
+        report_forward_mismatch(op, block.index);
+    } else if (operand && span.bytes != expected) {
+        report_mismatch(op, block.index, span.bytes, expected);
+        mismatch = true;
     }
-    set_pending(op, pending, m, pending->readers + 1, span);
+    *ctn_pending_block_at(x->execution, block) = (ctn_pending_block_t){
+        .span = span, .from = m, .here = true, .mismatch = mismatch};
 }
 
 /** The lengths of the blocks of a message, read in order. */
 typedef struct lengths {
     const unsigned char *header; /* NULL: all blocks have the length `each` */
     size_t each;
-    size_t left; /* bytes of the message behind the blocks read so far */
+    size_t left;   /* bytes of the message behind the blocks read so far */
+    bool mismatch; /* the blocks together have another length than expected */
 } lengths_t;
 
 /** Begins to read the lengths. @return false: the header is invalid */
-static bool read_lengths(const ctn_exchange_t *x,
-                         const ctn_link_receive_handle_t *receiving,
-                         uint32_t count, lengths_t *lengths)
+static bool read_lengths(const ctn_exchange_t *x, const ctn_incoming_t *in,
+                         const unsigned char *data, uint32_t count,
+                         lengths_t *lengths)
 {
+    size_t bytes = in->receiving.bytes;
     size_t header = x->headers ? count * sizeof(uint64_t) : 0;
-    if (receiving->bytes < header) {
-        return false;
-    }
     *lengths = (lengths_t){
-        .header = x->headers ? receiving->data : NULL,
-        .left = receiving->bytes - header,
-        .each = receiving->bytes / (count > 0 ? count : 1),
+        .header = x->headers ? data : NULL,
+        .left = bytes - header,
+        .each = bytes / (count > 0 ? count : 1),
+        .mismatch = count > 1 && !ctn_neighbor_varies(x->collective) &&
+                    bytes != header + in->bytes,
     };
-    return true;
+    return bytes >= header;
 }
 
 /** The length of block k, at most what is left of the message. Without a header
@@ -250,7 +164,7 @@ static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
                           bool *mismatch)
 {
     uint64_t bytes = k + 1 < count ? lengths->each : lengths->left;
-    *mismatch = false;
+    *mismatch = lengths->mismatch;
     if (lengths->header != NULL) {
         memcpy(&bytes, lengths->header + k * sizeof(bytes), sizeof(bytes));
         *mismatch = (bytes & CTN_LENGTH_MISMATCH) != 0;
@@ -261,59 +175,66 @@ static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
     return (size_t)bytes;
 }
 
-/** Takes block k of a message: copies it to its target, or makes it a pending
- * block. */
-static catena_status_t take_any_block(ctn_op_t *op, uint32_t m, uint32_t k,
-                                      const unsigned char *data, size_t bytes,
-                                      bool mismatch)
+/** Makes the data of a message contiguous. Pending blocks of a schedule that
+ * forwards are copied, so that the message can be released.
+ * @param[out] data NULL: in the simulator a message may have a size only */
+static catena_status_t gather(ctn_op_t *op, ctn_incoming_t *in, bool copies,
+                              const unsigned char **data)
 {
-    const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_schedule_t *schedule = x->execution->schedule;
-    ctn_block_ref_t block = schedule->block[schedule->receive[m].first + k];
-    ctn_pending_block_t *pending = ctn_pending_block_of(x, block);
-    /* The data are only read; spans have no const. */
-    ctn_span_t span = {.base = (unsigned char *)(uintptr_t)data,
-                       .bytes = bytes};
-    if (pending == NULL) {
-        return ctn_take_block(op, block.index, &incoming(op, m)->block[k], data,
-                              bytes, mismatch);
-    }
-    if (block.of == CTN_BLOCK_RECV) {
-        set_operand(op, block.index, pending, m, span);
+    catena_status_t status = CATENA_OK;
+    if (copies) {
+        ctn_span_t copy = {ctn_keep(op, in->receiving.bytes),
+                           in->receiving.bytes, NULL};
+        if (copy.base == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        ctn_link_copy(op, &in->receiving, &copy, 1);
+        *data = in->receiving.data != NULL ? copy.base : NULL;
     } else {
-        set_pending(op, pending, m, pending->readers, span);
-        pending->mismatch = mismatch;
+        status = ctn_link_make_contiguous(op, &in->receiving);
+        *data = in->receiving.data;
     }
-    return CATENA_OK;
+    return status;
 }
 
-/** Takes all blocks of a message; the message stays until they have been read.
+/** Takes all blocks of a message. It is released unless an operand lies in it.
  */
 static catena_status_t take_blocks(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    ctn_link_receive_handle_t *receiving = &incoming(op, m)->receiving;
-    uint32_t count = x->execution->schedule->receive[m].count;
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    const ctn_schedule_message_t *message = &schedule->receive[m];
+    ctn_incoming_t *in = incoming(op, m);
+    bool copies = in->stays && schedule->forwards;
+    uint32_t from = copies ? CTN_NO_MESSAGE : m;
+    const unsigned char *data = NULL;
     lengths_t lengths = {.header = NULL};
-    catena_status_t status = ctn_link_make_contiguous(op, receiving);
-    if (status == CATENA_OK && !read_lengths(x, receiving, count, &lengths)) {
+    catena_status_t status = gather(op, in, copies, &data);
+    if (status == CATENA_OK &&
+        !read_lengths(x, in, data, message->count, &lengths)) {
         status = CATENA_ERR_PEER;
     }
-    /* In the simulator a message may have a size only. */
-    size_t at = x->headers ? count * sizeof(uint64_t) : 0;
-    incoming(op, m)->uses = 1; /* held by this function */
-    for (uint32_t k = 0; k < count && status == CATENA_OK; k++) {
+    size_t at = x->headers ? message->count * sizeof(uint64_t) : 0;
+    for (uint32_t k = 0; k < message->count && status == CATENA_OK; k++) {
+        ctn_block_ref_t block = schedule->block[message->first + k];
         bool mismatch;
-        size_t bytes = next_length(&lengths, k, count, &mismatch);
-        status = take_any_block(
-            op, m, k, receiving->data != NULL ? receiving->data + at : NULL,
-            bytes, mismatch);
+        size_t bytes = next_length(&lengths, k, message->count, &mismatch);
+        const unsigned char *here = data != NULL ? data + at : NULL;
         at += bytes;
+        if (ctn_pending_block_of(x, block) == NULL) {
+            status = ctn_take_block(op, block.index, &in->block[k], here, bytes,
+                                    mismatch);
+        } else { /* the data are only read; spans have no const */
+            ctn_span_t span = {(unsigned char *)(uintptr_t)here, bytes, NULL};
+            mismatch |= block.of == CTN_BLOCK_STAGED &&
+                        !ctn_neighbor_varies(x->collective) &&
+                        bytes != in->block[k].bytes;
+            set_pending(op, block, from, span, mismatch);
+        }
     }
-    if (status == CATENA_OK) {
-        status = ctn_pending_block_used(op, &(ctn_pending_block_t){.from = m});
-    }
-    return status;
+    return status == CATENA_OK && (copies || !in->stays)
+               ? release_message(op, m)
+               : status;
 }
 
 catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
@@ -332,49 +253,26 @@ catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
 
 /* ---- local copies ---- */
 
-/** Makes the target of a local copy a pending block that lies where the source
- * lies, so no data move.
- * @param from the source, if it is a pending block, else NULL */
-static catena_status_t keep_as_pending(ctn_op_t *op, const ctn_local_copy_t *t,
-                                       const ctn_pending_block_t *from,
-                                       ctn_pending_block_t *to,
-                                       ctn_span_t source)
-{
-    uint32_t m = from != NULL ? from->from : CTN_NO_MESSAGE;
-    if (t->to.of == CTN_BLOCK_RECV) {
-        set_operand(op, t->to.index, to, m, source);
-    } else {
-        set_pending(op, to, m, to->readers, source);
-    }
-    return from != NULL ? ctn_pending_block_used(op, from) : CATENA_OK;
-}
-
 catena_status_t ctn_make_local_copy(ctn_op_t *op, uint32_t index)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     const ctn_local_copy_t *t = &x->execution->schedule->local_copy[index];
-    ctn_pending_block_t *from = ctn_pending_block_of(x, t->from);
-    ctn_pending_block_t *to = ctn_pending_block_of(x, t->to);
+    const ctn_pending_block_t *from = ctn_pending_block_of(x, t->from);
     ctn_span_t source =
         from != NULL ? from->span : x->execution->local_copy[2 * index];
-    ctn_span_t target = x->execution->local_copy[2 * index + 1];
-    if (to != NULL) {
-        catena_status_t status = keep_as_pending(op, t, from, to, source);
-        return status == CATENA_OK && t->to.of == CTN_BLOCK_RECV
-                   ? ctn_fold_arrived(op)
-                   : status;
+    const ctn_span_t *target = &x->execution->local_copy[2 * index + 1];
+    bool mismatch = from != NULL && from->mismatch;
+    if (ctn_pending_block_of(x, t->to) != NULL) { /* no data move */
+        set_pending(op, t->to, CTN_NO_MESSAGE, source, mismatch);
+        return ctn_neighbor_reduces(x->collective) ? ctn_fold_arrived(op)
+                                                   : CATENA_OK;
     }
-    if (from != NULL && from->mismatch) {
+    if (mismatch) {
         report_forward_mismatch(op, t->to.index);
-        return ctn_block_was_read(op, t->from);
+    } else if (source.bytes != target->bytes) {
+        report_mismatch(op, t->to.index, source.bytes, target->bytes);
+    } else {
+        ctn_span_copy(op->exec, target, &source);
     }
-    if (source.bytes != target.bytes) {
-        report_mismatch(op, t->to.index, source.bytes, target.bytes);
-        return ctn_block_was_read(op, t->from);
-    }
-    if (!select_target(op, t->to.index, &target)) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_span_copy(op->exec, &target, &source);
-    return ctn_block_was_read(op, t->from);
+    return CATENA_OK;
 }

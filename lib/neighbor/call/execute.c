@@ -50,8 +50,9 @@ static void set_messages(ctn_exchange_t *x)
         out->bytes = 0;
         out->late = false;
         for (uint32_t k = 0; k < message->count; k++) {
-            out->late |= !set_block(x, schedule->block[message->first + k],
-                                    &out->block[k]);
+            ctn_block_ref_t block = schedule->block[message->first + k];
+            set_block(x, block, &out->block[k]);
+            out->late |= block.of != CTN_BLOCK_SEND;
             out->bytes += out->block[k].bytes;
         }
     }
@@ -59,8 +60,10 @@ static void set_messages(ctn_exchange_t *x)
         const ctn_schedule_message_t *message = &schedule->receive[m];
         ctn_incoming_t *in = &execution->receive[m];
         in->bytes = 0;
+        in->stays = false;
         for (uint32_t k = 0; k < message->count; k++) {
-            set_block(x, schedule->block[message->first + k], &in->block[k]);
+            in->stays |= !set_block(x, schedule->block[message->first + k],
+                                    &in->block[k]);
             in->bytes += in->block[k].bytes;
         }
     }
@@ -112,42 +115,51 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
 
 /* ---- begin ---- */
 
-/** In place: counts how often each block of the send buffer is to be read
- * before it may be overwritten. */
-static void count_still_sent(ctn_exchange_t *x)
+/** Copies a block to be sent, so that another one can be received there.
+ * @param[in,out] block then the copy */
+static bool move_aside(ctn_op_t *op, ctn_span_t *block)
 {
+    unsigned char *copy = ctn_keep(op, block->bytes);
+    if (copy != NULL) {
+        ctn_span_read(op->exec, block, 0, block->bytes, copy);
+        *block = (ctn_span_t){.base = copy, .bytes = block->bytes};
+    }
+    return copy != NULL;
+}
+
+/** In place: copies all blocks of the send buffer. A reduction does not need
+ * it: the result is computed apart, see ctn_fold_arrived. */
+static catena_status_t move_all_aside(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
     const ctn_schedule_t *schedule = execution->schedule;
-    memset(execution->still_sent, 0,
-           x->neighborhood->targets * sizeof(*execution->still_sent));
+    bool done = true;
+    set_messages(x);
     for (uint32_t m = 0; m < schedule->sends; m++) {
-        for (uint32_t k = 0; k < schedule->send[m].count; k++) {
-            const ctn_block_ref_t *block =
-                &schedule->block[schedule->send[m].first + k];
-            if (block->of == CTN_BLOCK_SEND) {
-                execution->still_sent[block->index]++;
-            }
+        const ctn_schedule_message_t *message = &schedule->send[m];
+        for (uint32_t k = 0; k < message->count && done; k++) {
+            done = schedule->block[message->first + k].of != CTN_BLOCK_SEND ||
+                   move_aside(op, &execution->send[m].block[k]);
         }
     }
-    for (uint32_t t = 0; t < schedule->local_copies; t++) {
-        if (schedule->local_copy[t].from.of == CTN_BLOCK_SEND) {
-            execution->still_sent[schedule->local_copy[t].from.index]++;
-        }
+    for (uint32_t t = 0; t < schedule->local_copies && done; t++) {
+        done = schedule->local_copy[t].from.of != CTN_BLOCK_SEND ||
+               move_aside(op, &execution->local_copy[2 * t]);
     }
+    return done ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
 /** Marks all pending blocks as not arrived. */
 static void forget_pending(ctn_exchange_t *x)
 {
-    uint32_t operands = ctn_neighbor_reduces(x->collective) || x->headers
-                            ? x->neighborhood->sources
-                            : 0;
-    for (uint32_t i = 0; i < x->execution->schedule->staged + operands; i++) {
-        ctn_pending_block_t *pending = &x->execution->pending[i];
-        pending->from = CTN_NO_MESSAGE;
-        pending->here = false;
-        pending->mismatch = false;
-    }
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    uint32_t operands =
+        ctn_neighbor_reduces(x->collective) || schedule->forwards
+            ? x->neighborhood->sources
+            : 0;
+    memset(x->execution->pending, 0,
+           (schedule->staged + operands) * sizeof(*x->execution->pending));
 }
 
 /** Reports to the senders which operations are complete here. */
@@ -179,7 +191,7 @@ static void begin_execution(ctn_execution_t *execution)
     execution->next_send = execution->next_receive =
         execution->next_local_copy = 0;
     execution->sends_open = execution->receives_open = 0;
-    execution->ended = execution->folded = 0;
+    execution->folded = 0;
     execution->first = CTN_NO_OPERAND;
     execution->result = NULL;
     execution->status = CATENA_OK;
@@ -245,10 +257,13 @@ ctn_step_t ctn_exchange_begin(ctn_op_t *op)
     if (x->neighborhood->path != NULL) {
         ctn_inline_sync(x->neighborhood->path);
     }
-    if (x->in_place) {
-        count_still_sent(x);
-    }
     forget_pending(x);
+    if (x->in_place && !ctn_neighbor_reduces(x->collective)) {
+        status = move_all_aside(op);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
     if (execution->remote) {
         ctn_op_set_network(op, true);
     }
@@ -286,14 +301,15 @@ ctn_step_t ctn_exchange_inlined(ctn_op_t *op)
 }
 
 /** Waits until the zero-copy sends of the inline path have been read. Copies
- * the substitutes to their targets when no data there are still to be sent. An
- * error of this rank alone is reported only now, when no other rank needs its
- * messages. */
+ * the result of a reduction to its target if it was computed apart. An error of
+ * this rank alone is reported only now, when no other rank needs its messages.
+ */
 ctn_step_t ctn_exchange_finalize(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
-    if (execution->substitute != NULL && op->pending != 0) {
+    bool apart = execution->result != NULL && execution->result != x->recv.base;
+    if (apart && op->pending != 0) {
         return CTN_STEP_WAIT;
     }
     if (!ctn_inline_is_read(&x->inlined, op->seq)) {
@@ -303,9 +319,9 @@ ctn_step_t ctn_exchange_finalize(ctn_op_t *op)
                 .peer.rank;
         return CTN_STEP_WAIT;
     }
-    for (const ctn_substitute_t *s = execution->substitute; s != NULL;
-         s = s->next) {
-        ctn_span_write(op->exec, &s->target, 0, s->target.bytes, s->data);
+    if (apart) {
+        ctn_span_t target = ctn_blocks_at(&x->recv, 0);
+        ctn_span_write(op->exec, &target, 0, target.bytes, execution->result);
     }
     return execution->status == CATENA_OK ? CTN_STEP_NEXT
                                           : ctn_op_fail(op, execution->status);
@@ -313,13 +329,13 @@ ctn_step_t ctn_exchange_finalize(ctn_op_t *op)
 
 const ctn_phase_t ctn_exchange_phases[] = {CTN_EXCHANGE_PHASES, {NULL, NULL}};
 
-/** Frees all substitutes. */
-static void drop_substitutes(ctn_op_t *op, ctn_execution_t *execution)
+/** Frees what the operation has kept. */
+static void drop_kept(ctn_op_t *op, ctn_execution_t *execution)
 {
-    while (execution->substitute != NULL) {
-        ctn_substitute_t *s = execution->substitute;
-        execution->substitute = s->next;
-        ctn_scratch_free(op->exec, s, s->taken);
+    while (execution->kept != NULL) {
+        ctn_execution_memory_t *kept = execution->kept;
+        execution->kept = kept->next;
+        ctn_scratch_free(op->exec, kept, kept->taken);
     }
 }
 
@@ -384,7 +400,7 @@ void ctn_exchange_finish(ctn_op_t *op)
          m++) {
         ctn_link_receive_handle_drop(op, &execution->receive[m].receiving);
     }
-    drop_substitutes(op, execution);
+    drop_kept(op, execution);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* else neighbors deadlock */
         (void)ctn_exec_abort(op->exec, op->status);
     }

@@ -46,31 +46,6 @@ static void deal_spans(ctn_execution_t *execution, ctn_span_t *span,
     }
 }
 
-/** Counts one reader of a block that may be pending. */
-static void count_reader(ctn_execution_t *execution, ctn_block_ref_t block)
-{
-    const ctn_schedule_t *schedule = execution->schedule;
-    if (block.of == CTN_BLOCK_STAGED) {
-        execution->pending[block.index].readers++;
-    } else if (block.of == CTN_BLOCK_RECV) {
-        execution->pending[schedule->staged + block.index].readers++;
-    }
-}
-
-static void count_all_readers(ctn_execution_t *execution)
-{
-    const ctn_schedule_t *schedule = execution->schedule;
-    for (uint32_t m = 0; m < schedule->sends; m++) {
-        const ctn_schedule_message_t *message = &schedule->send[m];
-        for (uint32_t k = 0; k < message->count; k++) {
-            count_reader(execution, schedule->block[message->first + k]);
-        }
-    }
-    for (uint32_t t = 0; t < schedule->local_copies; t++) {
-        count_reader(execution, schedule->local_copy[t].from);
-    }
-}
-
 static ctn_execution_t *create(const catena_neighborhood_t *neighborhood,
                                const ctn_schedule_t *schedule)
 {
@@ -96,8 +71,7 @@ static ctn_execution_t *create(const catena_neighborhood_t *neighborhood,
         &region, (size_t)schedule->staged + neighborhood->sources,
         sizeof(*e.pending));
     uint32_t *index = ctn_region_take(
-        &region, messages + neighborhood->targets + aggregates_of(schedule),
-        sizeof(*index));
+        &region, messages + aggregates_of(schedule), sizeof(*index));
     e.region = region;
     if (region.failed) {
         (void)ctn_region_release(&region);
@@ -105,12 +79,10 @@ static ctn_execution_t *create(const catena_neighborhood_t *neighborhood,
     }
     e.open_send = index;
     e.open_receive = e.open_send + schedule->sends;
-    e.still_sent = e.open_receive + schedule->receives;
-    e.open_aggregate = e.still_sent + neighborhood->targets;
+    e.open_aggregate = e.open_receive + schedule->receives;
     e.remote = schedule->aggregates != NULL && schedule->aggregates->leads;
     *execution = e;
     deal_spans(execution, span, length);
-    count_all_readers(execution);
     return execution;
 }
 

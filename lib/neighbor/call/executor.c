@@ -3,10 +3,10 @@
  * available before its round begins.
  *
  * No cycle of waits exists. The arrival of a message depends only on messages
- * of earlier rounds. A message is released, which its sender may wait for,
- * after the messages of later rounds that forward it have been sent, and after
- * arrivals. In place, a block that would overwrite one still to be read is
- * copied aside, so its message is released at once. */
+ * of earlier rounds. A message is released, which its sender may wait for, on
+ * arrival, since blocks to be forwarded are copied; one that holds an operand,
+ * when the operands of earlier sources have arrived. In place, the blocks to be
+ * sent are copied before the first round. */
 
 #include "neighbor/schedule/aggregate.h"
 
@@ -18,7 +18,9 @@ static bool sends_empty(const ctn_exchange_t *x)
 
 /* ---- sending ---- */
 
-/** Sets the spans of pending blocks, which were not known before the round. */
+/** Sets the spans of forwarded blocks, which were not known before the round. A
+ * block with a mismatch becomes empty, so that the message has another length
+ * than the ranks behind expect. */
 static void fill_late(ctn_exchange_t *x, uint32_t m)
 {
     const ctn_schedule_t *schedule = x->execution->schedule;
@@ -26,10 +28,16 @@ static void fill_late(ctn_exchange_t *x, uint32_t m)
     ctn_outgoing_t *out = &x->execution->send[m];
     out->bytes = 0;
     for (uint32_t k = 0; k < message->count; k++) {
-        const ctn_pending_block_t *pending =
-            ctn_pending_block_of(x, schedule->block[message->first + k]);
+        ctn_block_ref_t block = schedule->block[message->first + k];
+        const ctn_pending_block_t *pending = ctn_pending_block_of(x, block);
         if (pending != NULL) {
             out->block[k] = pending->span;
+        } else if (block.of == CTN_BLOCK_RECV) {
+            out->block[k] = ctn_blocks_at(&x->recv, block.index);
+        }
+        if (block.of != CTN_BLOCK_SEND &&
+            ctn_pending_block_at(x->execution, block)->mismatch) {
+            out->block[k].bytes = 0;
         }
         out->bytes += out->block[k].bytes;
     }
@@ -60,21 +68,10 @@ static ctn_step_t send_message(ctn_op_t *op, uint32_t m)
     const ctn_schedule_message_t *message = &schedule->send[m];
     ctn_outgoing_t *out = &x->execution->send[m];
     uint32_t header = x->headers ? 1 : 0;
-    ctn_step_t step = ctn_link_send(
-        op, &schedule->out[message->link], out->block - header,
-        message->count + header,
-        out->bytes + (header > 0 ? out->block[-1].bytes : 0), &out->sending);
-    if (step != CTN_STEP_NEXT || !(out->late || x->in_place)) {
-        return step;
-    }
-    for (uint32_t k = 0; k < message->count; k++) {
-        catena_status_t status =
-            ctn_block_was_read(op, schedule->block[message->first + k]);
-        if (status != CATENA_OK) {
-            return ctn_op_fail(op, status);
-        }
-    }
-    return step;
+    return ctn_link_send(op, &schedule->out[message->link], out->block - header,
+                         message->count + header,
+                         out->bytes + (header > 0 ? out->block[-1].bytes : 0),
+                         &out->sending);
 }
 
 /** Begins to send a message. NEXT: it is under way or done. */
@@ -127,8 +124,7 @@ static ctn_step_t advance_sends(ctn_op_t *op)
 static void *place_of(const ctn_exchange_t *x, const ctn_incoming_t *in,
                       const ctn_schedule_message_t *message)
 {
-    return message->count == 1 && !x->in_place && !x->headers &&
-                   in->block[0].type == NULL
+    return message->count == 1 && !x->headers && in->block[0].type == NULL
                ? in->block[0].base
                : NULL;
 }
@@ -141,8 +137,6 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
     ctn_incoming_t *in = &execution->receive[m];
     ctn_link_in_t *link = &execution->schedule->in[message->link];
     in->receiving = (ctn_link_receive_handle_t){0};
-    in->uses = 0;
-    in->ended = false;
     if (in->bytes == 0 && !sends_empty(x)) {
         return CATENA_OK;
     }
@@ -260,15 +254,8 @@ ctn_step_t ctn_exchange_rounds(ctn_op_t *op)
     if (sent == CTN_STEP_FAIL) {
         return sent;
     }
-    if (execution->ended > 0 && op->pending == 0) {
-        catena_status_t status = ctn_give_ended(op);
-        if (status != CATENA_OK) {
-            return ctn_op_fail(op, status);
-        }
-    }
     if (all_begun(execution) && execution->receives_open == 0 &&
-        execution->sends_open == 0 && execution->aggregates_open == 0 &&
-        execution->ended == 0) {
+        execution->sends_open == 0 && execution->aggregates_open == 0) {
         return CTN_STEP_NEXT;
     }
     return received == CTN_STEP_MOVED || sent == CTN_STEP_MOVED ? CTN_STEP_MOVED

@@ -57,16 +57,15 @@ ctn_neighbor_varies(const ctn_neighbor_collective_t *collective)
     return ctn_has_lengths(collective->call);
 }
 
-/** A block that stays in the message that brought it, or in the send buffer: a
- * block to be forwarded, or an operand of a reduction. */
+/** A block that does not go to the receive buffer: a block to be forwarded, or
+ * an operand of a reduction. */
 typedef struct ctn_pending_block {
-    ctn_span_t span;  /* where it lies; if `here` */
-    uint32_t from;    /* message in execution->receive, or CTN_NO_MESSAGE */
-    uint32_t readers; /* messages and local copies of the schedule that contain
-                         it */
-    bool here;        /* it has arrived */
-    bool mismatch;    /* its length differs from what this rank, or a rank that
-                         forwarded it, expects */
+    ctn_span_t span; /* where it lies; if `here` */
+    uint32_t from;   /* message in execution->receive that it lies in, or
+                        CTN_NO_MESSAGE */
+    bool here;       /* it has arrived */
+    bool mismatch;   /* its length differs from what this rank, or a rank that
+                        forwarded it, expects */
 } ctn_pending_block_t;
 
 /** Flag of a length in the header of a message: `mismatch` of the block. */
@@ -84,28 +83,24 @@ typedef struct ctn_outgoing {
                           span of the header */
     uint64_t *length;  /* [count]; in schedules that forward: the header */
     size_t bytes;      /* without the header */
-    bool late;         /* it contains pending blocks */
+    bool late;         /* it forwards blocks */
 } ctn_outgoing_t;
 
 /** A message of the schedule that this rank receives. */
 typedef struct ctn_incoming {
     ctn_link_receive_handle_t receiving;
     ctn_span_t *block; /* [count]: where its blocks go */
-    size_t bytes;      /* expected; unknown for blocks to be forwarded */
-    uint32_t uses;     /* reads of its pending blocks that are still to come */
-    bool ended;        /* no read is left, but the network may still send data
-                          from it */
+    size_t bytes;      /* expected, unless lengths vary and blocks are forwarded
+                        */
+    bool stays;        /* it has pending blocks */
 } ctn_incoming_t;
 
-/** Memory for a received block or a result that cannot go to its target yet: in
- * place, where the target still holds data to be sent, or where the target has
- * gaps. */
-typedef struct ctn_substitute {
-    struct ctn_substitute *next;
-    ctn_span_t target;
+/** Memory that an operation takes until it ends. */
+typedef struct ctn_execution_memory {
+    struct ctn_execution_memory *next;
     size_t taken; /* bytes of this struct with its data */
     _Alignas(64) unsigned char data[];
-} ctn_substitute_t;
+} ctn_execution_memory_t;
 
 /** Execution: the memory of one operation. It belongs to a schedule, and later
  * operations with that schedule reuse it. */
@@ -121,8 +116,6 @@ typedef struct ctn_execution {
                                way */
     uint32_t *open_receive; /* [receives_open]: indices in `receive` */
     ctn_pending_block_t *pending; /* [schedule->staged], then [sources] */
-    uint32_t *still_sent;     /* [targets] in place: how often each block of the
-                                 send buffer is still to be read */
     uint32_t *open_aggregate; /* [aggregates_open]: indices in aggregates->in of
                                  those that have not arrived */
     /* From here on: state of one start. */
@@ -130,12 +123,12 @@ typedef struct ctn_execution {
     uint32_t next_send, next_receive, next_local_copy; /* not begun yet */
     uint32_t sends_open, receives_open, aggregates_open;
     uint64_t use;    /* number of the aggregates; see schedule/aggregate.h */
-    uint32_t ended;  /* number of messages with `ended` */
     uint32_t folded; /* operands 0 to folded - 1 have been taken */
     uint32_t first;  /* the only operand with data among these, not yet in the
                         result; or CTN_NO_OPERAND */
-    unsigned char *result; /* memory of the result; NULL: not chosen yet */
-    ctn_substitute_t *substitute; /* list */
+    unsigned char *result; /* memory of the result; NULL: not chosen yet. If it
+                              is not the receive buffer, it is in `kept` */
+    ctn_execution_memory_t *kept; /* list */
     catena_status_t status;       /* that the operation ends with */
 } ctn_execution_t;
 
@@ -257,10 +250,6 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
                                const ctn_span_t *block,
                                const unsigned char *data, size_t bytes,
                                bool mismatch);
-/** Notes that a message or a local copy with `block` has been made. */
-catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t block);
-/** Releases messages with `ended`: the network no longer reads them. */
-catena_status_t ctn_give_ended(ctn_op_t *op);
 
 /** The entry in execution->pending of a staged block or of a block of the
  * receive buffer. */
@@ -283,12 +272,11 @@ static inline ctn_pending_block_t *ctn_pending_block_of(const ctn_exchange_t *x,
                : NULL;
 }
 
-/** Memory for data that `finalize` (call/execute.c) copies to `target`. NULL:
- * no memory. */
-ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target);
-/** Ends one use of the message of a pending block. */
-catena_status_t ctn_pending_block_used(ctn_op_t *op,
-                                       const ctn_pending_block_t *pending);
+/** Memory until the operation ends. NULL: there is none. */
+unsigned char *ctn_keep(ctn_op_t *op, size_t bytes);
+/** Releases the message that an operand lies in, if it lies in one. */
+catena_status_t ctn_operand_used(ctn_op_t *op,
+                                 const ctn_pending_block_t *operand);
 
 /* ---- call/operands.c: reductions ---- */
 

@@ -11,8 +11,8 @@ static ctn_pending_block_t *operand(const ctn_exchange_t *x, uint32_t source)
     return &x->execution->pending[x->execution->schedule->staged + source];
 }
 
-/** Where the result is computed: at its target, or in a substitute if the
- * target has gaps or, in place, holds data to be sent. NULL: no memory. */
+/** Where the result is computed: at its target, or apart if the target has gaps
+ * or, in place, holds data to be sent. NULL: no memory. */
 static unsigned char *result_of(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -20,10 +20,7 @@ static unsigned char *result_of(ctn_op_t *op)
     if (execution->result == NULL) {
         ctn_span_t whole = ctn_blocks_at(&x->recv, 0);
         bool apart = x->in_place || whole.type != NULL;
-        ctn_substitute_t *aside = apart ? ctn_substitute(op, whole) : NULL;
-        execution->result = !apart          ? whole.base
-                            : aside != NULL ? aside->data
-                                            : NULL;
+        execution->result = apart ? ctn_keep(op, whole.bytes) : whole.base;
     }
     return execution->result;
 }
@@ -77,7 +74,7 @@ static catena_status_t copy_to_result(ctn_op_t *op,
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_span_read(op->exec, &pending->span, 0, pending->span.bytes, result);
-    return ctn_pending_block_used(op, pending);
+    return ctn_operand_used(op, pending);
 }
 
 /** Reduces the first and the second operand. */
@@ -94,9 +91,9 @@ static catena_status_t begin_result(ctn_op_t *op,
     catena_status_t status =
         combine(op, first->span.base, &second->span, result);
     if (status == CATENA_OK) {
-        status = ctn_pending_block_used(op, first);
+        status = ctn_operand_used(op, first);
     }
-    return status == CATENA_OK ? ctn_pending_block_used(op, second) : status;
+    return status == CATENA_OK ? ctn_operand_used(op, second) : status;
 }
 
 /** Takes the next operand. The first one waits for the second, unless it has to
@@ -107,7 +104,7 @@ static catena_status_t fold(ctn_op_t *op, uint32_t source)
     ctn_execution_t *execution = x->execution;
     const ctn_pending_block_t *pending = operand(x, source);
     if (pending->mismatch || pending->span.bytes == 0) {
-        return ctn_pending_block_used(op, pending);
+        return ctn_operand_used(op, pending);
     }
     if (execution->first != CTN_NO_OPERAND) {
         return begin_result(op, pending);
@@ -115,8 +112,7 @@ static catena_status_t fold(ctn_op_t *op, uint32_t source)
     if (execution->result != NULL) {
         catena_status_t status =
             combine(op, execution->result, &pending->span, execution->result);
-        return status == CATENA_OK ? ctn_pending_block_used(op, pending)
-                                   : status;
+        return status == CATENA_OK ? ctn_operand_used(op, pending) : status;
     }
     if (!is_stream(x, &pending->span)) {
         return copy_to_result(op, pending);
