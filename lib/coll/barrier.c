@@ -268,7 +268,7 @@ void ctn_barrier_explain(const catena_group_t *group, char *text, size_t bytes)
 bool ctn_barrier_by_levels(catena_group_t *group)
 {
     if (group->barrier == CTN_BARRIER_UNKNOWN) {
-        group->barrier = ctn_ml_is_configured(group, CTN_COLL_BARRIER)
+        group->barrier = ctn_hierarchy_is_configured(group, CTN_COLL_BARRIER)
                              ? CTN_BARRIER_LEVELS
                              : CTN_BARRIER_NODES;
     }

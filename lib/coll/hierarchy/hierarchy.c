@@ -227,10 +227,16 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_coll_t of,
 bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of)
 {
     const ctn_hierarchies_t *all = settings_of(group);
+    const ctn_hierarchy_config_t *set =
+        ctn_hierarchy_config(group->exec->config);
+    const char *algorithm = set->of[of].algorithm;
+    if (all != NULL && all->algorithm_of[of] != NULL) {
+        algorithm = all->algorithm_of[of];
+    }
     return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
-           ctn_hierarchy_setting(group->exec->config, (int)of, NULL) != NULL ||
-           ctn_hierarchy_setting(group->exec->config, CTN_COLL_COUNT, NULL) !=
-               NULL;
+           strcasecmp(algorithm, automatic) != 0 ||
+           strcasecmp(set->of[of].levels, automatic) != 0 ||
+           strcasecmp(set->levels, automatic) != 0;
 }
 
 catena_status_t

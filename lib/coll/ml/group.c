@@ -206,12 +206,6 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     return true;
 }
 
-bool ctn_ml_is_configured(catena_group_t *group, ctn_coll_t of)
-{
-    return strcasecmp(ctn_hierarchy_algorithm(group, of), "auto") != 0 ||
-           ctn_hierarchy_is_configured(group, of);
-}
-
 /* ---- explaining ---- */
 
 void ctn_ml_record_run(ctn_ml_t *ml)

@@ -457,10 +457,6 @@ void ctn_ml_forget(catena_group_t *group);
 bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
                 catena_status_t *status);
 
-/** Whether settings name the hierarchy or the algorithm of these
- * collectives. */
-bool ctn_ml_is_configured(catena_group_t *group, ctn_coll_t of);
-
 /** Explain how a collective last ran, for catena_group_explain.
  * @return false: the name is not that of a composition */
 bool ctn_ml_explain(const catena_group_t *group, const char *collective,
