@@ -113,7 +113,9 @@ __attribute__((cold)) void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes)
              "bytes of its node's heap and uses %lld of them; increase "
              "CATENA_HEAP_SIZE to enlarge the heap of the node (logged only "
              "once)",
-             bytes, (arena->taken_pages << CTN_PAGE_SHIFT) + arena->besides,
+             bytes,
+             (arena->taken_pages << CTN_PAGE_SHIFT) +
+                 __atomic_load_n(&arena->besides, __ATOMIC_RELAXED),
              (long long)arena->in_use);
 }
 

@@ -170,8 +170,8 @@ typedef struct ctn_arena {
     int64_t peak;         /* largest in_use so far */
     uint64_t allocations; /* that no cache counted */
     uint64_t frees;
-    size_t besides;   /* bytes that the heap has taken besides, for the log;
-                         in_use contains them */
+    size_t besides;   /* bytes that sparse blocks have taken, which in_use
+                         contains; written by one thread, without the mutex */
     bool can_empty;   /* a thread can empty other threads' caches */
     bool full_logged; /* the shortage was logged */
 } ctn_arena_t;
@@ -406,22 +406,27 @@ static inline void ctn_cache_leave(ctn_cache_t *cache)
     __atomic_store_n(&cache->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Count a block that the cache's thread allocated, or freed. */
-static inline void ctn_cache_count_alloc(ctn_cache_t *cache, size_t bytes)
+/* Bytes are in use now by the cache's thread; negative: no more. */
+static inline void ctn_cache_count(ctn_cache_t *cache, int64_t bytes)
 {
-    int64_t net = cache->net + (int64_t)bytes;
+    int64_t net = cache->net + bytes;
     __atomic_store_n(&cache->net, net, __ATOMIC_RELAXED);
     if (net > cache->net_peak) {
         __atomic_store_n(&cache->net_peak, net, __ATOMIC_RELAXED);
     }
+}
+
+/* Count a block that the cache's thread allocated, or freed. */
+static inline void ctn_cache_count_alloc(ctn_cache_t *cache, size_t bytes)
+{
+    ctn_cache_count(cache, (int64_t)bytes);
     __atomic_store_n(&cache->allocations, cache->allocations + 1,
                      __ATOMIC_RELAXED);
 }
 
 static inline void ctn_cache_count_free(ctn_cache_t *cache, size_t bytes)
 {
-    __atomic_store_n(&cache->net, cache->net - (int64_t)bytes,
-                     __ATOMIC_RELAXED);
+    ctn_cache_count(cache, -(int64_t)bytes);
     __atomic_store_n(&cache->frees, cache->frees + 1, __ATOMIC_RELAXED);
 }
 

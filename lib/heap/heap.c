@@ -262,7 +262,7 @@ void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats)
 {
     ctn_arena_stats(&heap->arena, stats);
     const ctn_sparse_t *sparse = &heap->sparse;
-    stats->taken += __atomic_load_n(&sparse->taken, __ATOMIC_RELAXED);
+    stats->taken += __atomic_load_n(&heap->arena.besides, __ATOMIC_RELAXED);
     stats->allocations +=
         __atomic_load_n(&sparse->allocations, __ATOMIC_RELAXED);
     stats->frees += __atomic_load_n(&sparse->frees, __ATOMIC_RELAXED);

@@ -65,8 +65,7 @@ typedef struct ctn_sparse {
                                             pages, for each use */
     bool full_logged;                    /* that no block was left was logged */
     /* Written by one thread, read by all. */
-    size_t taken; /* bytes */
-    size_t kept;  /* bytes of these in free blocks */
+    size_t kept; /* bytes taken (arena.besides) that are in free blocks */
     uint64_t allocations;
     uint64_t frees;
 } ctn_sparse_t;

@@ -83,9 +83,14 @@ static size_t bytes_taken(const ctn_sparse_t *sparse, uint32_t number)
 static void count(ctn_heap_t *heap, int64_t bytes)
 {
     ctn_arena_t *arena = &heap->arena;
+    ctn_cache_t *cache = ctn_cache_enter(arena);
+    if (cache != NULL) {
+        ctn_cache_count(cache, bytes);
+        ctn_cache_leave(cache);
+        return;
+    }
     pthread_mutex_lock(&arena->mutex);
     ctn_arena_count(arena, bytes);
-    arena->besides = heap->sparse.taken;
     pthread_mutex_unlock(&arena->mutex);
 }
 
@@ -113,7 +118,7 @@ static bool take_pages(ctn_heap_t *heap, uint32_t number, uint32_t first,
         }
     }
     size_t more = bytes_taken(sparse, number) - before;
-    add(&sparse->taken, more);
+    add(&heap->arena.besides, more);
     count(heap, (int64_t)more);
     return taken;
 }
@@ -130,7 +135,7 @@ static bool give_pages(ctn_heap_t *heap, uint32_t number)
         return false;
     }
     ctn_heap_source_return(heap, bytes);
-    add(&sparse->taken, -bytes);
+    add(&heap->arena.besides, -bytes);
     block->pages = 0;
     memset(block->page, 0, descriptor_bytes(sparse) - sizeof(*block));
     return true;

@@ -121,7 +121,7 @@ static void check_sparse(const ctn_heap_t *heap)
         EXPECT(bits == block->pages);
         pages += bits;
     }
-    EXPECT(pages << sparse->page_shift == sparse->taken);
+    EXPECT(pages << sparse->page_shift == heap->arena.besides);
 }
 
 void heap_check(ctn_heap_t *heap)
