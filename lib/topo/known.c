@@ -5,34 +5,21 @@
 #include "topo/topo.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "core/hash_map.h"
-
-ctn_known_nodes_t *ctn_known_nodes_find(const ctn_known_member_t *member,
-                                        uint32_t n)
+ctn_known_nodes_t ctn_known_nodes_find(const ctn_known_member_t *member,
+                                       uint32_t n, uint32_t parent_nodes,
+                                       uint32_t *memory)
 {
-    ctn_known_nodes_t *nodes =
-        malloc(sizeof(*nodes) + n * sizeof(nodes->first[0]));
-    uint32_t *members = calloc(n, sizeof(*members)); /* of each node */
-    ctn_hash_map_t map = {0};                        /* entries of `members` */
-    bool good = nodes != NULL && members != NULL;
-    if (good) {
-        *nodes = (ctn_known_nodes_t){.count = 0};
-    }
-    for (uint32_t i = 0; good && i < n; i++) {
-        uint32_t *count = ctn_hash_map_find(&map, member[i].node);
-        if (count == NULL) {
-            count = &members[nodes->count];
-            nodes->first[nodes->count++] = i;
-            good = ctn_hash_map_add(&map, member[i].node, count);
+    ctn_known_nodes_t nodes = {.first = memory};
+    uint32_t *members = memory + parent_nodes; /* of each node of the parent */
+    memset(members, 0, parent_nodes * sizeof(*members));
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t count = ++members[member[i].node];
+        if (count == 1) {
+            nodes.first[nodes.count++] = i;
         }
-        nodes->most = ++*count > nodes->most ? *count : nodes->most;
-    }
-    ctn_hash_map_drop(&map);
-    free(members);
-    if (!good) {
-        free(nodes);
-        return NULL;
+        nodes.most = count > nodes.most ? count : nodes.most;
     }
     return nodes;
 }
@@ -200,17 +187,12 @@ static catena_status_t link_all(catena_group_t *group,
 
 catena_status_t ctn_topo_link(catena_group_t *group,
                               const ctn_known_member_t *member,
+                              uint32_t parent_nodes, uint32_t *memory,
                               bool oversubscribed)
 {
-    ctn_known_nodes_t *nodes =
-        ctn_known_nodes_find(member, group->chain.place.size);
-    if (nodes == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    catena_status_t status =
-        nodes->most <= CTN_NODE_AREA_MEMBERS
-            ? link_all(group, member, nodes, oversubscribed)
-            : CATENA_OK;
-    free(nodes);
-    return status;
+    ctn_known_nodes_t nodes = ctn_known_nodes_find(
+        member, group->chain.place.size, parent_nodes, memory);
+    return nodes.most <= CTN_NODE_AREA_MEMBERS
+               ? link_all(group, member, &nodes, oversubscribed)
+               : CATENA_OK;
 }

@@ -327,19 +327,20 @@ catena_status_t ctn_topo_link_node(catena_group_t *group,
 /** A member of a new group, known to a rank that has seen all members. */
 typedef struct ctn_known_member {
     ctn_address_t address;
-    uint32_t node; /* any numbers that are equal if and only if the members are
-                      on one node */
+    uint32_t node; /* its number in the parent */
     int32_t numa;  /* domain; -1: none */
 } ctn_known_member_t;
 
 /** Build the topology of a group from its known members, without messages. All
  * members must do so. If a node has more than CTN_NODE_AREA_MEMBERS, nothing is
  * done: the first operation that needs the topology builds it with messages.
- * Takes time linear in the members.
+ * Takes time linear in the members and the nodes of the parent.
  * @param member in group order, as many as the group has
+ * @param memory [2 * parent_nodes], not initialized
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_topo_link(catena_group_t *group,
                               const ctn_known_member_t *member,
+                              uint32_t parent_nodes, uint32_t *memory,
                               bool oversubscribed);
 
 /** Called by a phase that needs the topology, as ctn_op_need. Sets *topo when
@@ -356,14 +357,15 @@ ctn_step_t ctn_member_table_need(ctn_op_t *op, catena_group_t *group,
 /** The nodes of known members, in the order of their first members. */
 typedef struct ctn_known_nodes {
     uint32_t count;
-    uint32_t most;    /* members of the node that has the most */
-    uint32_t first[]; /* [count]: index of the first member */
+    uint32_t most;   /* members of the node that has the most */
+    uint32_t *first; /* [count]: index of the first member; in `memory` */
 } ctn_known_nodes_t;
 
-/** Find the nodes of `n` members. Release the result with free.
- * @return NULL: no memory */
-ctn_known_nodes_t *ctn_known_nodes_find(const ctn_known_member_t *member,
-                                        uint32_t n);
+/** Find the nodes of `n` members; the parameters are those of
+ * ctn_topo_link. */
+ctn_known_nodes_t ctn_known_nodes_find(const ctn_known_member_t *member,
+                                       uint32_t n, uint32_t parent_nodes,
+                                       uint32_t *memory);
 
 /** Create an operation of the node leaders that builds the leader ring; NULL:
  * no memory. */

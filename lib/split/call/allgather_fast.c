@@ -73,7 +73,8 @@ typedef struct fast {
     /* The members of the own color: */
     uint32_t members;          /* their number */
     const ctn_record_t **list; /* their records, in order; at first those of all
-                                  members. [2 * members of the parent] */
+                                  members; then memory of ctn_topo_link. [2 *
+                                  members of the parent] */
     ctn_known_member_t *known; /* their nodes and NUMA domains, in this order */
     void *memory;              /* of both lists; NULL: few, few_known */
     size_t memory_bytes;
@@ -171,7 +172,9 @@ static ctn_step_t publish_own(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     op->exec->tally.rounds++;
-    return ctn_op_call(op, ctn_publish_fence_create(fast->parent));
+    step = ctn_op_call(op, ctn_publish_fence_create(fast->parent));
+    (void)ctn_topo_of(fast->made); /* for `link`, while other members publish */
+    return step;
 }
 
 /** Return the entry that the member with local rank i has published. */
@@ -401,7 +404,8 @@ static ctn_step_t link(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     catena_status_t status =
-        ctn_topo_link(fast->made, fast->known, fast->topo->oversubscribed);
+        ctn_topo_link(fast->made, fast->known, fast->topo->nodes,
+                      (void *)fast->list, fast->topo->oversubscribed);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 

@@ -137,16 +137,6 @@ catena_status_t ctn_split_named(const char *function, const ctn_log_t *log,
     return CATENA_OK;
 }
 
-/** Whether an algorithm is applicable on all ranks, by what all of them know:
- * they need not have the lengths of this rank. */
-static bool is_possible(const split_row_t *row, const catena_split_t *split)
-{
-    catena_split_t known = *split;
-    known.color_bytes = (split->flags & CATENA_SPLIT_NO_SPLIT) == 0;
-    known.key_bytes = (split->flags & CATENA_SPLIT_NO_REORDER) == 0;
-    return mismatch(row, &known) == NULL;
-}
-
 /** The rule for a split. @param keys whether keys order the ranks */
 static const ctn_rule_t *find_rule(const catena_group_t *group,
                                    ctn_algorithm_set_t possible, bool keys)
@@ -177,13 +167,19 @@ bool ctn_split_can_report(const catena_group_t *group, const char *name)
 void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,
                       ctn_split_choice_t *choice)
 {
+    /* Other members need not have the lengths of this one. */
+    catena_split_t known = *split;
+    known.color_bytes = (split->flags & CATENA_SPLIT_NO_SPLIT) == 0;
+    known.key_bytes = (split->flags & CATENA_SPLIT_NO_REORDER) == 0;
     ctn_algorithm_set_t possible = 0;
     for (size_t i = 0; i < ROWS; i++) {
-        possible |= (ctn_algorithm_set_t)is_possible(&rows[i], split)
+        possible |= (ctn_algorithm_set_t)(mismatch(&rows[i], &known) == NULL)
                     << rows[i].name;
     }
-    choice->rule = find_rule(group, possible,
-                             (split->flags & CATENA_SPLIT_NO_REORDER) == 0);
-    const char *name = ctn_algorithm_names[choice->rule->algorithm];
-    take(choice, find(name, strlen(name)));
+    choice->rule = find_rule(group, possible, known.key_bytes > 0);
+    const split_row_t *row = rows;
+    while (row->name != choice->rule->algorithm) {
+        row++;
+    }
+    take(choice, row);
 }

@@ -19,12 +19,12 @@ static ctn_known_member_t *members_on(uint32_t n, uint32_t (*node_of)(uint32_t))
 
 static uint32_t by_threes(uint32_t i)
 {
-    return 7000000 + i / 3 * 1024;
+    return i / 3 * 1024;
 }
 
 static uint32_t round_robin(uint32_t i)
 {
-    return UINT32_MAX - i % 5;
+    return 4 - i % 5;
 }
 
 static uint32_t alone(uint32_t i)
@@ -34,27 +34,26 @@ static uint32_t alone(uint32_t i)
 
 START_TEST(nodes_are_found)
 {
+    static uint32_t memory[2 * (11 * 1024)];
     ctn_known_member_t *member = members_on(32, by_threes);
-    ctn_known_nodes_t *nodes = ctn_known_nodes_find(member, 32);
-    ck_assert_uint_eq(nodes->count, 11);
-    ck_assert_uint_eq(nodes->most, 3);
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        ck_assert_uint_eq(nodes->first[i], 3 * i);
+    ctn_known_nodes_t nodes =
+        ctn_known_nodes_find(member, 32, 11 * 1024, memory);
+    ck_assert_uint_eq(nodes.count, 11);
+    ck_assert_uint_eq(nodes.most, 3);
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        ck_assert_uint_eq(nodes.first[i], 3 * i);
     }
-    free(nodes);
     free(member);
     member = members_on(32, round_robin);
-    nodes = ctn_known_nodes_find(member, 32);
-    ck_assert_uint_eq(nodes->count, 5);
-    ck_assert_uint_eq(nodes->most, 7);
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        ck_assert_uint_eq(nodes->first[i], i);
+    nodes = ctn_known_nodes_find(member, 32, 5, memory);
+    ck_assert_uint_eq(nodes.count, 5);
+    ck_assert_uint_eq(nodes.most, 7);
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        ck_assert_uint_eq(nodes.first[i], i);
     }
-    free(nodes);
-    nodes = ctn_known_nodes_find(member, 1);
-    ck_assert_uint_eq(nodes->count, 1);
-    ck_assert_uint_eq(nodes->most, 1);
-    free(nodes);
+    nodes = ctn_known_nodes_find(member, 1, 5, memory);
+    ck_assert_uint_eq(nodes.count, 1);
+    ck_assert_uint_eq(nodes.most, 1);
     free(member);
 }
 END_TEST
@@ -64,12 +63,12 @@ END_TEST
 START_TEST(many_nodes)
 {
     enum { MANY = 1 << 19 };
+    static uint32_t memory[2 * MANY];
     ctn_known_member_t *member = members_on(MANY, alone);
-    ctn_known_nodes_t *nodes = ctn_known_nodes_find(member, MANY);
-    ck_assert_uint_eq(nodes->count, MANY);
-    ck_assert_uint_eq(nodes->most, 1);
-    ck_assert_uint_eq(nodes->first[MANY - 1], MANY - 1);
-    free(nodes);
+    ctn_known_nodes_t nodes = ctn_known_nodes_find(member, MANY, MANY, memory);
+    ck_assert_uint_eq(nodes.count, MANY);
+    ck_assert_uint_eq(nodes.most, 1);
+    ck_assert_uint_eq(nodes.first[MANY - 1], MANY - 1);
     free(member);
 }
 END_TEST
