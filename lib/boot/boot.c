@@ -182,21 +182,27 @@ static catena_status_t learn_peers(ctn_boot_t *boot)
 
 /** Set name and key of the node. The host's name alone does not identify a
  * node: a launcher may put several nodes on one host, and several hosts
- * (containers) may have the same name. */
+ * (containers) may have the same name.
+ * @param name   of the launcher; NULL: it has none
+ * @param number of the launcher for the node */
+static void name_node(ctn_boot_t *boot, const char *name, uint32_t number)
+{
+    struct utsname host;
+    if (name == NULL) {
+        name = uname(&host) == 0 ? host.nodename : "localhost";
+    }
+    snprintf(boot->node, sizeof(boot->node), "%s", name);
+    snprintf(boot->node_key, sizeof(boot->node_key), "%s#%u", boot->node,
+             number);
+}
+
 static void learn_node(ctn_boot_t *boot)
 {
     uint32_t number = 0;
     char *name = get_string(boot, boot->rank, PMIX_HOSTNAME);
-    if (name == NULL) {
-        struct utsname host;
-        name = strdup(uname(&host) == 0 ? host.nodename : "localhost");
-    }
-    snprintf(boot->node, sizeof(boot->node), "%s",
-             name != NULL ? name : "localhost");
-    free(name);
     (void)get_number(boot, boot->rank, PMIX_NODEID, true, &number);
-    snprintf(boot->node_key, sizeof(boot->node_key), "%s#%u", boot->node,
-             number);
+    name_node(boot, name, number);
+    free(name);
 }
 
 static catena_status_t learn_job(ctn_boot_t *boot)
@@ -214,13 +220,10 @@ static catena_status_t learn_job(ctn_boot_t *boot)
 
 static catena_status_t become_singleton(ctn_boot_t *boot)
 {
-    struct utsname host;
     boot->singleton = true;
     boot->size = boot->local_size = 1;
     boot->local_ranks = calloc(1, sizeof(uint32_t));
-    snprintf(boot->node, sizeof(boot->node), "%s",
-             uname(&host) == 0 ? host.nodename : "localhost");
-    snprintf(boot->node_key, sizeof(boot->node_key), "%s#0", boot->node);
+    name_node(boot, NULL, 0);
     return boot->local_ranks != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 

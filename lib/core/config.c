@@ -83,26 +83,6 @@ void *ctn_config_values(const ctn_config_t *config,
 
 /* ---- values ---- */
 
-static catena_status_t parse_size(const ctn_setting_type_t *type,
-                                  const char *text, size_t *out)
-{
-    size_t number;
-    if ((type->accepts & CTN_ACCEPT_AUTO) && strcasecmp(text, "auto") == 0) {
-        *out = CTN_CONFIG_AUTO;
-        return CATENA_OK;
-    }
-    if ((type->accepts & CTN_ACCEPT_INF) && strcasecmp(text, "inf") == 0) {
-        *out = CTN_CONFIG_INF;
-        return CATENA_OK;
-    }
-    if (!ctn_units_bytes(text, &number) || number >= CTN_CONFIG_INF ||
-        (number == 0 && !(type->accepts & CTN_ACCEPT_ZERO))) {
-        return CATENA_ERR_ARG;
-    }
-    *out = number;
-    return CATENA_OK;
-}
-
 /** The index of a keyword; -1: it is none of them. */
 static int find_word(const char *const *words, const char *text)
 {
@@ -114,34 +94,34 @@ static int find_word(const char *const *words, const char *text)
     return -1;
 }
 
-static catena_status_t parse_switch(const ctn_setting_type_t *type,
-                                    const char *text, size_t *out)
+static bool parse_size(const ctn_setting_type_t *type, const char *text,
+                       size_t *out)
 {
-    static const char *const yes[] = {"y", "yes", "1", "on", "true", NULL};
-    static const char *const no[] = {"n", "no", "0", "off", "false", NULL};
-    if (find_word(yes, text) >= 0) {
-        *out = 1;
-    } else if (find_word(no, text) >= 0) {
-        *out = 0;
-    } else if ((type->accepts & CTN_ACCEPT_AUTO) &&
-               strcasecmp(text, "auto") == 0) {
-        *out = CTN_CONFIG_AUTO;
-    } else {
-        return CATENA_ERR_ARG;
+    size_t number;
+    if (!ctn_units_bytes(text, &number) || number >= CTN_CONFIG_INF ||
+        (number == 0 && !(type->accepts & CTN_ACCEPT_ZERO))) {
+        return false;
     }
-    return CATENA_OK;
+    *out = number;
+    return true;
 }
 
-static catena_status_t parse_word(const ctn_setting_type_t *type,
-                                  const char *text, void *field)
+static bool parse_switch(const char *text, size_t *out)
+{
+    static const char *const words[] = {"n",   "y",  "no",    "yes",  "0", "1",
+                                        "off", "on", "false", "true", NULL};
+    int found = find_word(words, text);
+    *out = (size_t)(found % 2);
+    return found >= 0;
+}
+
+static bool parse_word(const ctn_setting_type_t *type, const char *text,
+                       void *field)
 {
     int found = find_word(type->words, text);
     unsigned value = (unsigned)found;
-    if (found < 0) {
-        return CATENA_ERR_ARG;
-    }
     memcpy(field, &value, sizeof(value));
-    return CATENA_OK;
+    return found >= 0;
 }
 
 static catena_status_t parse_text(const char *text, char **out)
@@ -159,17 +139,29 @@ static catena_status_t parse_text(const char *text, char **out)
 static catena_status_t parse(const ctn_setting_type_t *type, const char *text,
                              void *field)
 {
+    bool accepted = false;
+    if ((type->accepts & CTN_ACCEPT_AUTO) && strcasecmp(text, "auto") == 0) {
+        *(size_t *)field = CTN_CONFIG_AUTO;
+        return CATENA_OK;
+    }
+    if ((type->accepts & CTN_ACCEPT_INF) && strcasecmp(text, "inf") == 0) {
+        *(size_t *)field = CTN_CONFIG_INF;
+        return CATENA_OK;
+    }
     switch (type->kind) {
     case CTN_SETTING_SIZE:
-        return parse_size(type, text, field);
+        accepted = parse_size(type, text, field);
+        break;
     case CTN_SETTING_SWITCH:
-        return parse_switch(type, text, field);
+        accepted = parse_switch(text, field);
+        break;
     case CTN_SETTING_WORD:
-        return parse_word(type, text, field);
+        accepted = parse_word(type, text, field);
+        break;
     case CTN_SETTING_TEXT:
         return parse_text(text, field);
     }
-    return CATENA_ERR_ARG;
+    return accepted ? CATENA_OK : CATENA_ERR_ARG;
 }
 
 enum { EXPECTED_BYTES = 256 };

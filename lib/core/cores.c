@@ -119,20 +119,14 @@ static void visit_cpuset(const char *directory, int version, void *argument)
 static unsigned affinity_cores(void)
 {
     /* The system call refuses a mask that is smaller than the kernel's. */
-    for (size_t units = CPU_SETSIZE; units <= MOST_UNITS; units *= 2) {
-        cpu_set_t *mask = CPU_ALLOC(units);
-        if (mask == NULL) {
-            return UINT_MAX;
-        }
-        size_t bytes = CPU_ALLOC_SIZE(units);
-        bool fits = sched_getaffinity(0, bytes, mask) == 0;
-        unsigned cores = fits ? (unsigned)CPU_COUNT_S(bytes, mask) : UINT_MAX;
-        CPU_FREE(mask);
-        if (fits || errno != EINVAL) {
-            return cores;
-        }
+    cpu_set_t *mask = CPU_ALLOC(MOST_UNITS);
+    size_t bytes = CPU_ALLOC_SIZE(MOST_UNITS);
+    unsigned cores = UINT_MAX;
+    if (mask != NULL && sched_getaffinity(0, bytes, mask) == 0) {
+        cores = (unsigned)CPU_COUNT_S(bytes, mask);
     }
-    return UINT_MAX;
+    CPU_FREE(mask);
+    return cores;
 }
 
 static unsigned online_cores(const char *root)

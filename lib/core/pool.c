@@ -24,15 +24,10 @@ void *ctn_pool_grow(ctn_pool_t *pool, size_t bytes, size_t count)
     slab->bytes = bytes;
     slab->count = count;
     pool->slabs = slab;
-    ctn_pool_add(pool, slab->object, bytes, count);
-    return ctn_pool_take(pool);
-}
-
-void ctn_pool_add(ctn_pool_t *pool, void *memory, size_t bytes, size_t count)
-{
     while (count-- > 0) { /* backwards: the first object is taken first */
-        ctn_pool_put(pool, (unsigned char *)memory + count * bytes);
+        ctn_pool_put(pool, slab->object + count * bytes);
     }
+    return ctn_pool_take(pool);
 }
 
 void ctn_pool_visit(const ctn_pool_t *pool,

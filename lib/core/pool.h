@@ -18,10 +18,6 @@ typedef struct ctn_pool {
  * @return NULL: no memory */
 void *ctn_pool_grow(ctn_pool_t *pool, size_t bytes, size_t count);
 
-/** Add `count` free objects that lie in memory of the caller; it must outlive
- * the pool, and is freed by the caller. */
-void ctn_pool_add(ctn_pool_t *pool, void *memory, size_t bytes, size_t count);
-
 /** Take a free object; NULL: there is none. */
 static inline void *ctn_pool_take(ctn_pool_t *pool)
 {

@@ -59,10 +59,6 @@ static const parameter_t parameters[CTN_MACHINE_PARAMETERS] = {
     {"work", "compare_ns", TIME, 0, 1e9, FIELD(compare_ns)},
 };
 
-static const char *const sections[] = {"node", "network", "memory", "work"};
-
-enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
-
 /* MB/s of a time per byte. */
 static double rate_of(double ns_per_byte)
 {
@@ -146,25 +142,16 @@ static catena_status_t read_parameter(const machine_reading_t *reading,
                                                    : CATENA_ERR_NO_MEMORY;
 }
 
-static bool known_parameter(const char *section, const char *name)
+/** Whether a parameter has this section, and this name; NULL: any name. */
+static bool known(const char *section, const char *name)
 {
     for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
         if (strcmp(parameters[i].section, section) == 0 &&
-            strcmp(parameters[i].name, name) == 0) {
+            (name == NULL || strcmp(parameters[i].name, name) == 0)) {
             return true;
         }
     }
     return false;
-}
-
-/** Whether a document may have this key. */
-static bool known_section(const char *name)
-{
-    bool known = strcmp(name, "name") == 0 || strcmp(name, "description") == 0;
-    for (size_t i = 0; i < SECTIONS; i++) {
-        known |= strcmp(name, sections[i]) == 0;
-    }
-    return known;
 }
 
 /** Report a name that no parameter has: it may be misspelt. */
@@ -177,7 +164,8 @@ static catena_status_t refuse_unknown(const machine_reading_t *reading,
     json_t *ignored;
     json_object_foreach(root, name, section)
     {
-        if (!known_section(name)) {
+        if (!known(name, NULL) && strcmp(name, "name") != 0 &&
+            strcmp(name, "description") != 0) {
             ctn_error(reading->log,
                       "machine %s: there is no \"%s\"; expected name, "
                       "description, node, network, memory and work",
@@ -186,7 +174,7 @@ static catena_status_t refuse_unknown(const machine_reading_t *reading,
         }
         json_object_foreach(section, inner, ignored)
         {
-            if (!known_parameter(name, inner)) {
+            if (!known(name, inner)) {
                 ctn_error(reading->log,
                           "machine %s: there is no parameter %s.%s; "
                           "catena-machine(5) lists them",

@@ -16,12 +16,12 @@ struct field;
 /** Reads the value of a key into a member of a rule. Returns false if `value`
  * is invalid. */
 typedef bool (*reader_t)(const struct field *key, const json_t *value,
-                         ctn_rules_of_t list, void *field);
+                         void *field);
 
 /* A key of a rule. */
 typedef struct field {
     const char *name;
-    reader_t read;
+    reader_t read;  /* NULL: it is the algorithm */
     size_t offset;  /* of its member in ctn_rule_t */
     uint32_t least; /* accepted numbers, if it is read by read_number */
     uint32_t most;
@@ -42,11 +42,10 @@ static bool read_number(const struct field *key, const json_t *value,
 
 /** Read a number, or [from, to], where null leaves a bound unchanged. */
 static bool read_range(const struct field *key, const json_t *value,
-                       ctn_rules_of_t list, void *field)
+                       void *field)
 {
     ctn_rule_range_t *bounds = field;
     uint32_t *bound[] = {&bounds->from, &bounds->to};
-    (void)list;
     if (!json_is_array(value)) {
         bool good = read_number(key, value, &bounds->from);
         bounds->to = bounds->from;
@@ -61,24 +60,21 @@ static bool read_range(const struct field *key, const json_t *value,
     return json_array_size(value) == 2 && bounds->from <= bounds->to;
 }
 
-static bool read_case(const struct field *key, const json_t *value,
-                      ctn_rules_of_t list, void *field)
+static bool read_case(const struct field *key, const json_t *value, void *field)
 {
     uint8_t *accepts = field;
     (void)key;
-    (void)list;
     *accepts = json_is_true(value) ? CTN_ACCEPTS_TRUE : CTN_ACCEPTS_FALSE;
     return json_is_boolean(value);
 }
 
 /** Read a number of bytes, or a text with a unit: "64k". */
 static bool read_bytes(const struct field *key, const json_t *value,
-                       ctn_rules_of_t list, void *field)
+                       void *field)
 {
     size_t *bytes = field;
     const char *text = json_string_value(value);
     (void)key;
-    (void)list;
     if (text != NULL) {
         return ctn_units_bytes(text, bytes);
     }
@@ -91,20 +87,18 @@ static bool read_bytes(const struct field *key, const json_t *value,
 
 /** Read a number, or "auto", which leaves the member 0. */
 static bool read_count(const struct field *key, const json_t *value,
-                       ctn_rules_of_t list, void *field)
+                       void *field)
 {
     const char *text = json_string_value(value);
-    (void)list;
     return (text != NULL && strcmp(text, "auto") == 0) ||
            read_number(key, value, field);
 }
 
-static bool read_algorithm(const struct field *key, const json_t *value,
-                           ctn_rules_of_t list, void *field)
+/** Read an algorithm that rules of the list may select. */
+static bool read_algorithm(ctn_rules_of_t list, const json_t *value,
+                           ctn_algorithm_name_t *algorithm)
 {
     const char *text = json_string_value(value);
-    ctn_algorithm_name_t *algorithm = field;
-    (void)key;
     for (unsigned i = 0; text != NULL && i < CTN_ALGORITHMS; i++) {
         if (strcmp(text, ctn_algorithm_names[i]) == 0 &&
             ctn_algorithm_in(ctn_tuned[list].algorithms, i)) {
@@ -144,7 +138,7 @@ static const field_t keys[] = {
     {"bytes_to", read_bytes, FIELD(bytes_to), 0, 0, SIZED, BYTES},
     {"bytes_to_by_rank", read_bytes, FIELD(bytes_to_by_rank), 0, 0, SIZED,
      BYTES},
-    {"algorithm", read_algorithm, FIELD(algorithm), 0, 0, ALL, NULL},
+    {"algorithm", NULL, FIELD(algorithm), 0, 0, ALL, NULL},
     {"leaders", read_count, FIELD(leaders), 1, CTN_TUNING_LEADERS, ALLTOALLS,
      "a number from 1 to 64, or \"auto\""},
     {"radix", read_count, FIELD(radix), 2, 65536, ALLTOALLS,
@@ -206,23 +200,32 @@ static names_t algorithm_names(ctn_rules_of_t list, const char *typed)
     return names;
 }
 
+/** Where the reading is, for messages: "tuning FILE: alltoall, rule 3". */
+typedef char place_t[512];
+
+static const char *place_of(const tuning_reading_t *reading, place_t place)
+{
+    int used =
+        snprintf(place, sizeof(place_t), "tuning %.400s", reading->where);
+    if (reading->number > 0) {
+        snprintf(place + used, sizeof(place_t) - (size_t)used, ": %s, rule %zu",
+                 ctn_tuned[reading->list].name, reading->number);
+    }
+    return place;
+}
+
 /** Report what was expected and found; returns ERR_ARG. */
 static catena_status_t report_found(const tuning_reading_t *reading,
                                     const char *key, const char *expected,
                                     const json_t *value)
 {
+    place_t place;
     char *found = value != NULL
                       ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY)
                       : NULL;
-    char rule[64] = "";
-    if (reading->number > 0) {
-        snprintf(rule, sizeof(rule),
-                 "%s, rule %zu: ", ctn_tuned[reading->list].name,
-                 reading->number);
-    }
-    ctn_error(reading->log, "tuning %s: %s%s%sexpected %s, found %.100s",
-              reading->where, rule, key, key[0] != '\0' ? ": " : "", expected,
-              found != NULL ? found : "nothing");
+    ctn_error(reading->log, "%s: %s%sexpected %s, found %.100s",
+              place_of(reading, place), key, key[0] != '\0' ? ": " : "",
+              expected, found != NULL ? found : "nothing");
     free(found);
     return CATENA_ERR_ARG;
 }
@@ -231,16 +234,11 @@ static catena_status_t report_found(const tuning_reading_t *reading,
 static catena_status_t refuse_key(const tuning_reading_t *reading,
                                   const names_t *names)
 {
-    char rule[64] = "";
-    if (reading->number > 0) {
-        snprintf(rule, sizeof(rule),
-                 "%s, rule %zu: ", ctn_tuned[reading->list].name,
-                 reading->number);
-    }
+    place_t place;
     ctn_error(reading->log,
-              "tuning %s: %sthere is no key \"%.64s\"; nearest %s; expected "
-              "one of %s",
-              reading->where, rule, names->typed, names->nearest, names->text);
+              "%s: there is no key \"%.64s\"; nearest %s; expected one of %s",
+              place_of(reading, place), names->typed, names->nearest,
+              names->text);
     return CATENA_ERR_ARG;
 }
 
@@ -260,8 +258,9 @@ static catena_status_t read_key(const tuning_reading_t *reading,
         if (strcmp(name, key->name) != 0) {
             continue;
         }
-        if (key->read(key, value, reading->list,
-                      (unsigned char *)rule + key->offset)) {
+        if (key->read != NULL
+                ? key->read(key, value, (unsigned char *)rule + key->offset)
+                : read_algorithm(reading->list, value, &rule->algorithm)) {
             return CATENA_OK;
         }
         names = algorithm_names(reading->list, json_string_value(value));

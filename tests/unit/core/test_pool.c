@@ -78,20 +78,6 @@ START_TEST(visits_free_and_used)
 }
 END_TEST
 
-START_TEST(memory_of_the_caller)
-{
-    object_t memory[3];
-    ctn_pool_t pool = {0};
-    ctn_pool_add(&pool, memory, sizeof(memory[0]), 3);
-    for (size_t i = 0; i < 3; i++) {
-        ck_assert_ptr_eq(ctn_pool_take(&pool), &memory[i]);
-    }
-    ck_assert_ptr_null(ctn_pool_take(&pool));
-    ck_assert_ptr_null(pool.slabs);
-    ctn_pool_drop(&pool);
-}
-END_TEST
-
 START_TEST(no_memory)
 {
     ctn_pool_t pool = {0};
@@ -128,7 +114,6 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, objects_return);
     tcase_add_test(tcase, regions_release_all);
     tcase_add_test(tcase, visits_free_and_used);
-    tcase_add_test(tcase, memory_of_the_caller);
     tcase_add_test(tcase, no_memory);
 }
 
