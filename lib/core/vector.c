@@ -48,6 +48,25 @@ void *ctn_vector_add(ctn_vector_t *vector, size_t bytes)
                   bytes);
 }
 
+void ctn_vector_put(ctn_vector_t *vector, const void *item, size_t bytes,
+                    catena_status_t *status)
+{
+    void *added = ctn_vector_add(vector, bytes);
+    if (added == NULL) {
+        *status = CATENA_ERR_NO_MEMORY;
+    } else {
+        memcpy(added, item, bytes);
+    }
+}
+
+void ctn_vector_sort(ctn_vector_t *vector, size_t bytes,
+                     int (*compare)(const void *, const void *))
+{
+    if (vector->count > 1) {
+        qsort(vector->item, vector->count, bytes, compare);
+    }
+}
+
 void ctn_vector_drop(ctn_vector_t *vector)
 {
     free(vector->item);

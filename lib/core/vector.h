@@ -1,6 +1,7 @@
 #ifndef CTN_CORE_VECTOR_H
 #define CTN_CORE_VECTOR_H
 
+#include <catena/status.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,6 +17,15 @@ typedef struct ctn_vector {
 /** Append a zeroed item. @return the item; NULL: no memory, and the vector is
  * unchanged */
 void *ctn_vector_add(ctn_vector_t *vector, size_t bytes);
+
+/** Append a copy of an item. Without memory *status becomes ERR_NO_MEMORY, and
+ * the vector is unchanged. */
+void ctn_vector_put(ctn_vector_t *vector, const void *item, size_t bytes,
+                    catena_status_t *status);
+
+/** Sort the items as qsort does. */
+void ctn_vector_sort(ctn_vector_t *vector, size_t bytes,
+                     int (*compare)(const void *, const void *));
 
 /** Reserve memory for `more` items behind the last.
  * @return false: no memory, and the vector is unchanged */

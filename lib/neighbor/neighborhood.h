@@ -39,7 +39,6 @@ typedef struct ctn_edge {
 typedef struct ctn_graph_facts {
     uint32_t nodes;        /* number of nodes that hold ranks of the group */
     uint32_t most_degree;  /* greatest number of sources or targets of a rank */
-    uint32_t most_remote;  /* the same, of edges between nodes only */
     uint32_t most_on_node; /* greatest number of ranks on a node */
     uint64_t edges;        /* their number */
     uint64_t weight_all;   /* sum of the weights of all edges */

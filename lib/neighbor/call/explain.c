@@ -151,9 +151,11 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
     const ctn_schedule_t *schedule = schedule_to_report(neighborhood);
     const catena_neighborhood_stats_t own = {
         .algorithm = last != NULL ? last->algorithm : NULL,
-        .messages = ctn_schedule_messages(schedule),
-        .rounds = ctn_schedule_rounds(schedule),
-        .heavy_rounds = schedule->heavy_rounds,
+        .messages =
+            schedule->sends +
+            (schedule->aggregates != NULL ? schedule->aggregates->led : 0),
+        .rounds = schedule->facts.rounds,
+        .heavy_rounds = schedule->facts.heavy_rounds,
         .weight_between = graph_facts->weight_between,
         .weight_before = graph_facts->weight_before,
         .weight_all = graph_facts->weight_all,
@@ -233,11 +235,10 @@ static void print_algorithm(page_t *page,
                             size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
-    const ctn_schedule_outline_t *outline = ctn_schedule_outline_for(
-        neighborhood, algorithm, pattern, blocks, bytes);
-    const ctn_schedule_facts_t *facts = &outline->facts;
+    const ctn_schedule_facts_t *facts =
+        ctn_schedule_facts_for(neighborhood, algorithm, pattern, blocks, bytes);
     print(page, "\n%s: ", ctn_neighbor_algorithm_words[1 + algorithm]);
-    if (!outline->possible) {
+    if (!facts->possible) {
         print(page, "%s",
               chooser->tried[algorithm]
                   ? ctn_neighbor_algorithm_refusal(neighborhood, algorithm)
@@ -247,12 +248,12 @@ static void print_algorithm(page_t *page,
     print(page,
           "%.1f us; rounds %u, heavy %u; of a rank at most %llu messages of "
           "%llu blocks on its node, %llu of %llu to others",
-          ctn_schedule_estimate(neighborhood, outline, bytes) / 1000,
-          outline->rounds, outline->heavy_rounds,
-          (unsigned long long)facts->most_messages[CTN_LOCAL],
-          (unsigned long long)facts->most_blocks[CTN_LOCAL],
-          (unsigned long long)facts->most_messages[CTN_REMOTE],
-          (unsigned long long)facts->most_blocks[CTN_REMOTE]);
+          ctn_schedule_estimate(neighborhood, facts, bytes) / 1000,
+          facts->rounds, facts->heavy_rounds,
+          (unsigned long long)facts->most[CTN_COUNT_MESSAGES + CTN_LOCAL],
+          (unsigned long long)facts->most[CTN_COUNT_BLOCKS + CTN_LOCAL],
+          (unsigned long long)facts->most[CTN_COUNT_MESSAGES + CTN_REMOTE],
+          (unsigned long long)facts->most[CTN_COUNT_BLOCKS + CTN_REMOTE]);
 }
 
 /** The collective to explain; NULL: invalid arguments, which are logged.
@@ -295,7 +296,7 @@ static void print_choice(page_t *page,
                          size_t bytes)
 {
     print(page, "algorithm=%s rounds=%u messages=%u ", schedule->algorithm,
-          ctn_schedule_rounds(schedule), schedule->sends);
+          schedule->facts.rounds, schedule->sends);
     if (schedule->aggregates != NULL) {
         print(page, "aggregates=%zu ", schedule->aggregates->out.count);
     }

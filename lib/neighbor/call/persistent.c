@@ -2,14 +2,15 @@
  * request has links of its own: a copy of each link of its schedule, with slots
  * and counts of its own, and a sequence of its own.
  *
- * A meeting connects these links: a message along each link of the schedule
+ * A handshake connects these links: a message along each link of the schedule
  * tells the receiver where the link control of the sender is, and the receiver
- * writes there where its slots are. When the request is freed, another meeting
- * closes them, by messages along the links themselves: after its message the
- * sender, and after its answer the receiver, writes nothing more to the other
- * end. Then the memory is released. So no rank waits for a rank that it has no
- * link to. Meetings are detached operations; that of the connection belongs to
- * the neighborhood's sequence, that of the freeing to the request's. */
+ * writes there where its slots are. When the request is freed, another
+ * handshake closes them, by messages along the links themselves: after its
+ * message the sender, and after its answer the receiver, writes nothing more to
+ * the other end. Then the memory is released. So no rank waits for a rank that
+ * it has no link to. Handshakes are detached operations; that of the connection
+ * belongs to the neighborhood's sequence, that of the freeing to the request's.
+ */
 
 #include "neighbor/call/executor.h"
 
@@ -18,6 +19,7 @@
 
 #include "core/cache_line.h"
 #include "neighbor/link/protocol.h"
+#include "neighbor/schedule/builder.h"
 
 /** The links of a persistent request, and the neighborhood that it runs on. */
 typedef struct own_links {
@@ -27,19 +29,19 @@ typedef struct own_links {
     ctn_op_t *request;                  /* NULL: it has been freed */
     const ctn_schedule_t *original;     /* the schedule of `of` */
     ctn_schedule_t schedule;            /* a copy of it, with these links */
-    ctn_schedule_t *hello;              /* that of a meeting */
-    /* Offsets of the link controls, which are the messages of a meeting. */
+    ctn_schedule_t *hello;              /* that of a handshake */
+    /* Offsets of the link controls, which are the messages of a handshake. */
     uint64_t *sent; /* [outs] */
     uint64_t *came; /* [ins] */
     void *memory;   /* slots, link controls and eager buffers, in the heap */
 } own_links_t;
 
-/** State of a meeting. */
-typedef struct meeting {
+/** State of a handshake. */
+typedef struct handshake {
     ctn_exchange_t x; /* first: the phases of an exchange run on it */
     own_links_t *own;
     uint64_t state; /* of the link controls, when it is over */
-} meeting_t;
+} handshake_t;
 
 /* Eager buffers are as long as those of the original, halved until those of all
  * links of a request fit this. */
@@ -88,38 +90,37 @@ static bool take_memory(own_links_t *own)
     return own->memory != NULL;
 }
 
-/** Makes the schedule of meetings: one round, with a message along each link.
+/** Makes the schedule of handshakes: one round, with a message along each link.
  * False: no memory. */
 static bool make_hello(own_links_t *own)
 {
-    const ctn_schedule_t *original = own->original;
-    uint32_t outs = original->outs;
-    uint32_t ins = original->ins;
-    ctn_schedule_t *hello = ctn_schedule_create(outs, ins, 0, outs + ins);
-    own->hello = hello;
+    uint32_t outs = own->original->outs;
+    uint32_t ins = own->original->ins;
+    ctn_schedule_builder_t builder = {.neighborhood = own->of, .rounds = 1};
     own->sent = calloc((size_t)outs + ins + 1, sizeof(*own->sent));
-    if (hello == NULL || own->sent == NULL) {
+    if (own->sent == NULL) {
         return false;
     }
     own->came = own->sent + outs;
-    hello->algorithm = original->algorithm;
-    hello->pattern = CTN_PATTERN_ALLTOALL;
-    hello->rounds = 1;
-    hello->outs = outs;
-    hello->ins = ins;
-    hello->is_hello = true;
     for (uint32_t o = 0; o < outs; o++) {
-        hello->block[o] = (ctn_block_ref_t){CTN_BLOCK_SEND, o};
-        hello->send[o] =
-            (ctn_schedule_message_t){.link = o, .first = o, .count = 1};
         own->sent[o] = offset_of(own, own->schedule.out[o].control);
+        ctn_schedule_builder_message(&builder, CTN_SENDS, o, 0);
+        ctn_schedule_builder_block(&builder,
+                                   (ctn_block_ref_t){CTN_BLOCK_SEND, o}, 0);
     }
     for (uint32_t i = 0; i < ins; i++) {
-        hello->block[outs + i] = (ctn_block_ref_t){CTN_BLOCK_RECV, i};
-        hello->receive[i] =
-            (ctn_schedule_message_t){.link = i, .first = outs + i, .count = 1};
+        ctn_schedule_builder_message(&builder, CTN_RECEIVES, i, 0);
+        ctn_schedule_builder_block(&builder,
+                                   (ctn_block_ref_t){CTN_BLOCK_RECV, i}, 0);
     }
-    return true;
+    own->hello = ctn_schedule_builder_pack(&builder);
+    if (own->hello != NULL) {
+        own->hello->algorithm = own->original->algorithm;
+        own->hello->outs = outs;
+        own->hello->ins = ins;
+        own->hello->is_hello = true;
+    }
+    return own->hello != NULL;
 }
 
 /** Copies the caller's neighborhood and the original schedule, and sets what
@@ -167,15 +168,15 @@ static void release(own_links_t *own)
     free(own);
 }
 
-/* ---- meetings: the phases of an exchange with the schedule own->hello, then
+/* ---- handshakes: the phases of an exchange with the schedule own->hello, then
  * answer and await_answers ---- */
 
 /** Receiver: the message of each sender has arrived; tells it where it may
  * write, or that the receiver writes nothing more to it. */
 static ctn_step_t answer(ctn_op_t *op)
 {
-    const meeting_t *meeting = ctn_op_state(op);
-    const own_links_t *own = meeting->own;
+    const handshake_t *handshake = ctn_op_state(op);
+    const own_links_t *own = handshake->own;
     for (uint32_t i = 0; i < own->schedule.ins; i++) {
         ctn_link_in_t *in = &own->schedule.in[i];
         const uint64_t ends[] = {offset_of(own, in->slots),
@@ -187,7 +188,7 @@ static ctn_step_t answer(ctn_op_t *op)
                 in->peer.endpoint, ends, sizeof(ends),
                 in->control + offsetof(ctn_link_control_t, slots),
                 in->control + offsetof(ctn_link_control_t, state),
-                meeting->state, &op->pending);
+                handshake->state, &op->pending);
         }
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
@@ -199,12 +200,12 @@ static ctn_step_t answer(ctn_op_t *op)
 /** Sender: waits for the answers of all receivers. */
 static ctn_step_t await_answers(ctn_op_t *op)
 {
-    const meeting_t *meeting = ctn_op_state(op);
-    const own_links_t *own = meeting->own;
+    const handshake_t *handshake = ctn_op_state(op);
+    const own_links_t *own = handshake->own;
     for (uint32_t o = 0; o < own->schedule.outs; o++) {
         ctn_link_out_t *out = &own->schedule.out[o];
         const ctn_link_control_t *control = out->control;
-        if (ctn_word_load(&control->state) != meeting->state) {
+        if (ctn_word_load(&control->state) != handshake->state) {
             op->waits_for = out->peer.rank;
             return ctn_link_wait(op, &out->peer);
         }
@@ -220,15 +221,15 @@ static const ctn_phase_t phases[] = {CTN_EXCHANGE_PHASES,
                                      {"await answers", await_answers},
                                      {NULL, NULL}};
 
-static const ctn_description_t meeting_call =
+static const ctn_description_t handshake_call =
     CTN_DESCRIPTION(neighbor_request, UNIFORM, UNIFORM, 0);
 
-/** Creates a meeting along the links of a schedule. NULL: no memory.
+/** Creates a handshake along the links of a schedule. NULL: no memory.
  * @param state of the link controls, when it is over */
-static ctn_op_t *create_meeting(const ctn_neighbor_collective_t *kind,
-                                own_links_t *own,
-                                catena_neighborhood_t *neighborhood,
-                                const ctn_schedule_t *links, uint64_t state)
+static ctn_op_t *create_handshake(const ctn_neighbor_collective_t *kind,
+                                  own_links_t *own,
+                                  catena_neighborhood_t *neighborhood,
+                                  const ctn_schedule_t *links, uint64_t state)
 {
     ctn_op_t *op = ctn_op_create(neighborhood->exec, &kind->algorithm,
                                  &neighborhood->sequence);
@@ -238,19 +239,19 @@ static ctn_op_t *create_meeting(const ctn_neighbor_collective_t *kind,
     const ctn_blocks_t offsets = {.type = ctn_type_fixed[CTN_FIXED_byte],
                                   .bytes = sizeof(*own->sent),
                                   .step = sizeof(*own->sent)};
-    meeting_t *meeting = ctn_op_state(op);
-    meeting->own = own;
-    meeting->state = state;
-    meeting->x.collective = kind;
-    meeting->x.neighborhood = neighborhood;
-    meeting->x.send = meeting->x.recv = offsets;
-    meeting->x.send.base = (unsigned char *)own->sent;
-    meeting->x.recv.base = (unsigned char *)own->came;
+    handshake_t *handshake = ctn_op_state(op);
+    handshake->own = own;
+    handshake->state = state;
+    handshake->x.collective = kind;
+    handshake->x.neighborhood = neighborhood;
+    handshake->x.send = handshake->x.recv = offsets;
+    handshake->x.send.base = (unsigned char *)own->sent;
+    handshake->x.recv.base = (unsigned char *)own->came;
     own->hello->out = links->out;
     own->hello->in = links->in;
     op->persistent = true; /* so its execution is freed with it: the schedule
                               of that is freed, too */
-    if (ctn_exchange_prepare_for(&meeting->x, own->hello) != CATENA_OK) {
+    if (ctn_exchange_prepare_for(&handshake->x, own->hello) != CATENA_OK) {
         ctn_op_release(op);
         return NULL;
     }
@@ -263,7 +264,7 @@ static ctn_op_t *create_meeting(const ctn_neighbor_collective_t *kind,
  * that start: a failure aborts all operations. */
 static void finish(ctn_op_t *op)
 {
-    own_links_t *own = ((meeting_t *)ctn_op_state(op))->own;
+    own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
     catena_status_t status = op->status;
     ctn_op_t *request = own->request;
     ctn_exchange_finish(op);
@@ -284,18 +285,18 @@ static void finish(ctn_op_t *op)
 
 static const ctn_neighbor_collective_t connecting = {
     .algorithm = {.name = "neighbor request",
-                  .state_bytes = sizeof(meeting_t),
+                  .state_bytes = sizeof(handshake_t),
                   .phases = phases,
                   .finish = finish,
                   .release = ctn_exchange_release},
-    .call = &meeting_call,
+    .call = &handshake_call,
 };
 
 /** Starts the operation that connects the links. False: no memory. */
 static bool connect(own_links_t *own)
 {
-    ctn_op_t *op = create_meeting(&connecting, own, own->of, own->original,
-                                  CTN_LINK_CONNECTED);
+    ctn_op_t *op = create_handshake(&connecting, own, own->of, own->original,
+                                    CTN_LINK_CONNECTED);
     if (op != NULL) {
         ctn_op_start_detached(op);
     }
@@ -314,7 +315,7 @@ static bool is_over(const ctn_op_t *op)
 
 static void give_back(ctn_op_t *op)
 {
-    own_links_t *own = ((meeting_t *)ctn_op_state(op))->own;
+    own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
     ctn_exchange_release(op);
     release(own);
 }
@@ -323,11 +324,11 @@ static void give_back(ctn_op_t *op)
  * complete. */
 static const ctn_neighbor_collective_t closing = {
     .algorithm = {.name = "free of a neighbor request",
-                  .state_bytes = sizeof(meeting_t),
+                  .state_bytes = sizeof(handshake_t),
                   .phases = phases,
                   .release = give_back,
                   .ready = is_over},
-    .call = &meeting_call,
+    .call = &handshake_call,
 };
 
 /** op->dispose of the request: starts the operation that frees the links. */
@@ -336,8 +337,8 @@ static void dispose(void *owned)
     own_links_t *own = owned;
     ctn_exec_t *exec = own->neighborhood.exec;
     own->request = NULL;
-    ctn_op_t *op = create_meeting(&closing, own, &own->neighborhood,
-                                  &own->schedule, CTN_LINK_CLOSED);
+    ctn_op_t *op = create_handshake(&closing, own, &own->neighborhood,
+                                    &own->schedule, CTN_LINK_CLOSED);
     if (op == NULL) {
         (void)ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
         return;

@@ -198,11 +198,10 @@ static catena_status_t connect(links_t *links, catena_status_t status)
 
 /** Connects the links of these keys, which are sorted. */
 static catena_status_t connect_keys(links_t *links, catena_status_t status,
-                                    const ctn_vector_t *to,
-                                    const ctn_vector_t *from)
+                                    ctn_vector_t *to, ctn_vector_t *from)
 {
-    ctn_edge_keys_sort(to->item, to->count);
-    ctn_edge_keys_sort(from->item, from->count);
+    ctn_edge_keys_sort(to);
+    ctn_edge_keys_sort(from);
     links->outs = (uint32_t)to->count;
     links->ins = (uint32_t)from->count;
     links->to = to->item;
@@ -215,15 +214,12 @@ static catena_status_t connect_keys(links_t *links, catena_status_t status,
 static void add_keys(const ctn_edge_t *edge, uint32_t count, ctn_vector_t *keys,
                      catena_status_t *status)
 {
-    for (uint32_t i = 0; i < count && *status == CATENA_OK; i++) {
-        ctn_edge_key_t *key = edge[i].link != CTN_NO_LINK
-                                  ? ctn_vector_add(keys, sizeof(*key))
-                                  : NULL;
-        if (key != NULL) {
-            *key = (ctn_edge_key_t){(uint32_t)edge[i].rank, edge[i].label,
-                                    edge[i].link};
-        } else if (edge[i].link != CTN_NO_LINK) {
-            *status = CATENA_ERR_NO_MEMORY;
+    for (; count > 0; count--, edge++) {
+        if (edge->link != CTN_NO_LINK) {
+            ctn_vector_put(keys,
+                           &(ctn_edge_key_t){(uint32_t)edge->rank, edge->label,
+                                             edge->link},
+                           sizeof(ctn_edge_key_t), status);
         }
     }
 }

@@ -39,7 +39,7 @@ typedef struct ctn_edge_key {
 } ctn_edge_key_t;
 
 /** create/match.c: sorts keys. */
-void ctn_edge_keys_sort(ctn_edge_key_t *key, size_t count);
+void ctn_edge_keys_sort(ctn_vector_t *keys);
 
 /** The nodes of a group. */
 typedef struct ctn_nodes {

@@ -48,7 +48,7 @@ bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank)
 /* Indices of the words that ctn_neighbor_agree reduces. SUM_LOWEST: number of
  * ranks that have neighbors, but none below them. */
 enum { SUM_EDGES, SUM_WEIGHT, SUM_BETWEEN, SUM_LOWEST, SUMS };
-enum { MAX_DEGREE, MAX_REMOTE, MAX_ON_NODE, MAX_WEIGHT, MAXIMA };
+enum { MAX_DEGREE, MAX_ON_NODE, MAX_WEIGHT, MAXIMA };
 
 /** Raises *most to `value`. */
 static void at_least(uint64_t *most, uint64_t value)
@@ -59,22 +59,19 @@ static void at_least(uint64_t *most, uint64_t value)
 /** Raises the maxima by a list of edges, and finds out whether this rank has
  * neighbors, and one with a lower rank. */
 static void scan_list(const catena_neighborhood_t *neighborhood,
-                      const ctn_edge_t *edge, uint32_t edges, uint32_t node,
-                      uint64_t *maxima, bool *any, bool *below)
+                      const ctn_edge_t *edge, uint32_t edges, uint64_t *maxima,
+                      bool *any, bool *below)
 {
     uint32_t own = neighborhood->group->chain.place.rank;
-    uint64_t remote = 0;
     for (uint32_t i = 0; i < edges; i++) {
         if (edge[i].rank == CATENA_PROC_NULL) {
             continue;
         }
-        remote += edge[i].node != node;
         *any = *any || (uint32_t)edge[i].rank != own;
         *below = *below || (uint32_t)edge[i].rank < own;
         at_least(&maxima[MAX_WEIGHT], (uint64_t)edge[i].weight);
     }
     at_least(&maxima[MAX_DEGREE], edges);
-    at_least(&maxima[MAX_REMOTE], remote);
 }
 
 static void sum_weights(const catena_neighborhood_t *neighborhood,
@@ -104,9 +101,9 @@ catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
         maxima[MAX_ON_NODE] = nodes->on_node;
         sum_weights(neighborhood, nodes->own, sums);
         scan_list(neighborhood, neighborhood->source, neighborhood->sources,
-                  nodes->own, maxima, &any, &below);
+                  maxima, &any, &below);
         scan_list(neighborhood, neighborhood->target, neighborhood->targets,
-                  nodes->own, maxima, &any, &below);
+                  maxima, &any, &below);
         sums[SUM_LOWEST] = any && !below;
     }
     status = ctn_neighbor_agree(neighborhood->group, status, SUMS, sums, MAXIMA,
@@ -114,7 +111,6 @@ catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
     if (status == CATENA_OK) {
         facts->nodes = nodes->nodes;
         facts->most_degree = (uint32_t)maxima[MAX_DEGREE];
-        facts->most_remote = (uint32_t)maxima[MAX_REMOTE];
         facts->most_on_node = (uint32_t)maxima[MAX_ON_NODE];
         facts->greatest_weight = (int)maxima[MAX_WEIGHT];
         facts->edges = sums[SUM_EDGES];

@@ -24,12 +24,8 @@ typedef struct gathered {
 static void add(ctn_vector_t *records, uint32_t of, uint64_t weight,
                 catena_status_t *status)
 {
-    ctn_graph_record_t *record = ctn_vector_add(records, sizeof(*record));
-    if (record == NULL) {
-        *status = CATENA_ERR_NO_MEMORY;
-    } else {
-        *record = (ctn_graph_record_t){.of = of, .weight = weight};
-    }
+    ctn_vector_put(records, &(ctn_graph_record_t){.of = of, .weight = weight},
+                   sizeof(ctn_graph_record_t), status);
 }
 
 catena_status_t ctn_graph_gather(catena_group_t *group, catena_status_t status,
@@ -111,12 +107,10 @@ static catena_status_t map(const gathered_t *gathered, uint32_t size,
 {
     uint64_t before;
     uint64_t after;
-    if (grid != NULL) {
-        return ctn_map_grid(size, gathered->node, grid, weights, place, &before,
-                            &after);
-    }
-    return ctn_map_graph(size, gathered->node, gathered->edges, gathered->edge,
-                         place, &before, &after);
+    return grid != NULL ? ctn_map_grid(size, gathered->node, grid, weights,
+                                       place, &before, &after)
+                        : ctn_map_graph(size, gathered->node, gathered->edges,
+                                        gathered->edge, place, &before, &after);
 }
 
 /** Finds this rank's place for a graph or, if `grid` is not NULL, for a grid.

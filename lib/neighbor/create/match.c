@@ -43,28 +43,24 @@ static int by_key(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-void ctn_edge_keys_sort(ctn_edge_key_t *key, size_t count)
+void ctn_edge_keys_sort(ctn_vector_t *keys)
 {
-    if (count > 1) {
-        qsort(key, count, sizeof(*key), by_key);
-    }
+    ctn_vector_sort(keys, sizeof(ctn_edge_key_t), by_key);
 }
 
-/** The keys of a list in order, without edges to CATENA_PROC_NULL. The caller
- * frees them. NULL: no memory. */
-static ctn_edge_key_t *keys_of(const ctn_edge_t *edge, uint32_t edges,
-                               uint32_t *count)
+/** Adds the keys of a list in order, without edges to CATENA_PROC_NULL. */
+static void add_keys(const ctn_edge_t *edge, uint32_t edges, ctn_vector_t *keys,
+                     catena_status_t *status)
 {
-    ctn_edge_key_t *key = malloc(((size_t)edges + 1) * sizeof(*key));
-    *count = 0;
-    for (uint32_t i = 0; key != NULL && i < edges; i++) {
+    for (uint32_t i = 0; i < edges; i++) {
         if (edge[i].rank != CATENA_PROC_NULL) {
-            key[(*count)++] =
-                (ctn_edge_key_t){(uint32_t)edge[i].rank, edge[i].label, i};
+            ctn_vector_put(
+                keys,
+                &(ctn_edge_key_t){(uint32_t)edge[i].rank, edge[i].label, i},
+                sizeof(ctn_edge_key_t), status);
         }
     }
-    ctn_edge_keys_sort(key, *count);
-    return key;
+    ctn_edge_keys_sort(keys);
 }
 
 /* ---- reports ---- */
@@ -200,63 +196,50 @@ static void compare_all(match_t *match, side_t *source, side_t *target,
 
 /* ---- records ---- */
 
-/** Writes a record for each edge of a list. */
-static void fill_records(const side_t *side, uint32_t node,
-                         edge_record_t *record)
+/** Adds a record for each edge of a list. */
+static void add_records(const side_t *side, uint32_t node,
+                        ctn_vector_t *records, catena_status_t *status)
 {
     for (uint32_t i = 0; i < side->keys; i++) {
         const ctn_edge_t *edge = &side->edge[side->key[i].index];
-        record[i] = (edge_record_t){.rank = side->key[i].rank,
-                                    .is_target = side->is_target,
-                                    .label = edge->label,
-                                    .index = side->key[i].index,
-                                    .weight = edge->weight,
-                                    .node = node};
+        const edge_record_t record = {.rank = side->key[i].rank,
+                                      .is_target = side->is_target,
+                                      .label = edge->label,
+                                      .index = side->key[i].index,
+                                      .weight = edge->weight,
+                                      .node = node};
+        ctn_vector_put(records, &record, sizeof(record), status);
     }
-}
-
-/** Exchanges the records and compares them with both lists. */
-static catena_status_t exchange(match_t *match, side_t *source, side_t *target,
-                                uint32_t node)
-{
-    size_t count = (size_t)source->keys + target->keys;
-    ctn_vector_t records = {0};
-    ctn_vector_t came;
-    catena_status_t status =
-        source->key != NULL && target->key != NULL &&
-                ctn_vector_reserve(&records, count + 1, sizeof(edge_record_t))
-            ? CATENA_OK
-            : CATENA_ERR_NO_MEMORY;
-    if (status == CATENA_OK) {
-        edge_record_t *record = records.item;
-        fill_records(target, node, record);
-        fill_records(source, node, record + target->keys);
-        records.count = count;
-    }
-    status = ctn_sparse_exchange(match->neighborhood->group, status, &records,
-                                 sizeof(edge_record_t), &came);
-    if (status == CATENA_OK) {
-        compare_all(match, source, target, came.item, came.count);
-    }
-    ctn_vector_drop(&came);
-    return status;
 }
 
 catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,
                                    uint32_t node)
 {
     match_t match = {neighborhood, 0};
-    side_t source = {.is_target = false, .edge = neighborhood->source};
-    side_t target = {.is_target = true, .edge = neighborhood->target};
-    ctn_edge_key_t *sources =
-        keys_of(neighborhood->source, neighborhood->sources, &source.keys);
-    ctn_edge_key_t *targets =
-        keys_of(neighborhood->target, neighborhood->targets, &target.keys);
-    source.key = sources;
-    target.key = targets;
-    catena_status_t status = exchange(&match, &source, &target, node);
-    free(sources);
-    free(targets);
+    catena_status_t status = CATENA_OK;
+    ctn_vector_t keys[2] = {{0}, {0}}; /* of sources, of targets */
+    ctn_vector_t records = {0};
+    ctn_vector_t came;
+    add_keys(neighborhood->source, neighborhood->sources, &keys[0], &status);
+    add_keys(neighborhood->target, neighborhood->targets, &keys[1], &status);
+    side_t source = {.is_target = false,
+                     .edge = neighborhood->source,
+                     .key = keys[0].item,
+                     .keys = (uint32_t)keys[0].count};
+    side_t target = {.is_target = true,
+                     .edge = neighborhood->target,
+                     .key = keys[1].item,
+                     .keys = (uint32_t)keys[1].count};
+    add_records(&target, node, &records, &status);
+    add_records(&source, node, &records, &status);
+    status = ctn_sparse_exchange(neighborhood->group, status, &records,
+                                 sizeof(edge_record_t), &came);
+    if (status == CATENA_OK) {
+        compare_all(&match, &source, &target, came.item, came.count);
+    }
+    ctn_vector_drop(&came);
+    ctn_vector_drop(&keys[0]);
+    ctn_vector_drop(&keys[1]);
     if (match.reports > MOST_REPORTS) {
         ctn_error(neighborhood->exec->log,
                   "neighborhood: %u more lists do not fit those of this rank",

@@ -68,13 +68,6 @@ static int by_source(const void *a, const void *b)
            (x->source_index < y->source_index);
 }
 
-static void sort(ctn_vector_t *leds)
-{
-    if (leds->count > 1) {
-        qsort(leds->item, leds->count, sizeof(ctn_led_t), by_source);
-    }
-}
-
 /** What an aggregate consists of. */
 typedef struct shape {
     uint32_t edges;
@@ -175,16 +168,6 @@ static size_t bytes_of_areas(const making_t *m, const ctn_vector_t *leds)
     return bytes;
 }
 
-static void add_record(making_t *m, record_t record)
-{
-    record_t *added = ctn_vector_add(&m->records, sizeof(*added));
-    if (added == NULL) {
-        m->status = CATENA_ERR_NO_MEMORY;
-    } else {
-        *added = record;
-    }
-}
-
 /** Adds the records about one aggregate: to its contributors or consumers on
  * this node; if it arrives here, also to its contributors on the other node,
  * which learn where it arrives.
@@ -204,12 +187,12 @@ static void describe_aggregate(making_t *m, const ctn_led_t *led,
         record.node = edge->node;
         record.rank = in ? edge->target : edge->source;
         record.index = in ? edge->target_index : edge->source_index;
-        add_record(m, record);
+        ctn_vector_put(&m->records, &record, sizeof(record), &m->status);
         if (in && new_source) {
             record.what = ARRIVES;
             record.node = m->leading->neighborhood->node;
             record.rank = edge->source;
-            add_record(m, record);
+            ctn_vector_put(&m->records, &record, sizeof(record), &m->status);
         }
     }
 }
@@ -390,53 +373,40 @@ static catena_status_t connect(making_t *m)
     return ctn_neighbor_agree(group, m->status, 0, NULL, 0, NULL);
 }
 
-/** Adds the aggregates to the facts of the schedule: contributed blocks, and
- * messages between leaders. Collective. */
-static catena_status_t agree_facts(const making_t *m, ctn_schedule_t *schedule)
+/** Counts the aggregates and contributed blocks of this rank. */
+static void count(making_t *m)
 {
-    enum { CONTRIBUTED, AGGREGATES, BLOCKS, COUNTS };
     const ctn_vector_t *leds[] = {&m->leading->led_out, &m->leading->led_in};
-    uint64_t count[2][COUNTS] = {{m->aggregates->contributed.count}};
     for (int in = 0; in < 2; in++) {
+        uint64_t *counts = m->builder.counts[in];
         shape_t shape;
         for (uint32_t i = 0; i < leds[in]->count; i += shape.edges) {
             shape = shape_of(m, leds[in], i);
-            count[in][AGGREGATES]++;
-            count[in][BLOCKS] += shape.blocks;
+            counts[CTN_COUNT_MESSAGES + CTN_REMOTE]++;
+            counts[CTN_COUNT_BLOCKS + CTN_REMOTE] += shape.blocks;
         }
     }
-    m->aggregates->led = (uint32_t)count[0][AGGREGATES];
-    uint64_t *all = count[0];
-    uint64_t *most = count[1];
-    for (int k = 0; k < COUNTS; k++) {
-        most[k] = most[k] > all[k] ? most[k] : all[k];
-    }
-    catena_status_t status = ctn_neighbor_agree(
-        m->leading->neighborhood->group, CATENA_OK, COUNTS, all, COUNTS, most);
-    ctn_schedule_facts_t *facts = &schedule->facts;
-    facts->contributed = all[CONTRIBUTED];
-    facts->most_contributed = most[CONTRIBUTED];
-    facts->messages[CTN_REMOTE] = all[AGGREGATES];
-    facts->most_messages[CTN_REMOTE] = most[AGGREGATES];
-    facts->blocks[CTN_REMOTE] = all[BLOCKS];
-    facts->most_blocks[CTN_REMOTE] = most[BLOCKS];
-    facts->remote_rounds = 1;
-    return status;
+    uint64_t *sent = m->builder.counts[CTN_SENDS];
+    sent[CTN_COUNT_CONTRIBUTED] = m->aggregates->contributed.count;
+    m->aggregates->led = (uint32_t)sent[CTN_COUNT_MESSAGES + CTN_REMOTE];
 }
 
 /** Makes the schedule: messages on the node, and the aggregates. Collective. */
 static catena_status_t finish(making_t *m, ctn_schedule_t **schedule)
 {
     m->builder.rounds = 1;
+    count(m);
     ctn_schedule_builder_edges(&m->builder, m->pattern, CTN_EDGES_LOCAL);
     catena_status_t status = ctn_schedule_builder_finish(
         &m->builder, CTN_NEIGHBOR_AGGREGATED, m->pattern, false, schedule);
     if (status == CATENA_OK) {
-        (*schedule)->in_step = false;
-        (*schedule)->heavy_rounds = 1;
-        (*schedule)->forwards = false;
-        (*schedule)->aggregates = m->aggregates;
-        status = agree_facts(m, *schedule);
+        ctn_schedule_t *made = *schedule;
+        made->in_step = false;
+        made->forwards = false;
+        made->aggregates = m->aggregates;
+        made->facts.rounds++;
+        made->facts.heavy_rounds = made->facts.remote_rounds = 1;
+        made->facts.most_bytes = m->aggregates->most_bytes;
     }
     return status;
 }
@@ -473,8 +443,8 @@ catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
     };
     *schedule = NULL;
     m.status = m.aggregates != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
-    sort(&leading->led_out);
-    sort(&leading->led_in);
+    ctn_vector_sort(&leading->led_out, sizeof(ctn_led_t), by_source);
+    ctn_vector_sort(&leading->led_in, sizeof(ctn_led_t), by_source);
     bool possible = false;
     catena_status_t status = agree(&m, &possible);
     if (possible) {

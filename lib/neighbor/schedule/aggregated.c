@@ -56,32 +56,26 @@ static int by_message(const void *a, const void *b)
            (x->source_index < y->source_index);
 }
 
-/** Chooses where a received block goes that `count` items share: to the receive
- * buffer, with local copies if several of its edges end at this rank; or to a
- * staged block if none does. */
+/** Chooses where a received block goes that `count` items share. */
 static ctn_block_ref_t place_block(aggregation_t *a, const item_t *item,
                                    uint32_t count, uint32_t round)
 {
-    ctn_block_ref_t first = {CTN_BLOCK_STAGED, 0};
-    bool ends = false;
+    ctn_block_ref_t place = {CTN_BLOCK_STAGED, 0};
     for (uint32_t i = 0; i < count; i++) {
-        ctn_block_ref_t end = {CTN_BLOCK_RECV, item[i].index};
-        if (item[i].ends && ends) {
-            ctn_schedule_builder_local_copy(&a->builder, first, end, round + 1);
-        } else if (item[i].ends) {
-            ends = true;
-            first = end;
+        if (item[i].ends) {
+            ctn_schedule_builder_receive(&a->builder, item[i].index, round + 1,
+                                         &place);
         }
     }
-    if (!ends) {
-        first = ctn_schedule_builder_staged(&a->builder);
+    if (place.of == CTN_BLOCK_STAGED) {
+        place = ctn_schedule_builder_staged(&a->builder);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (item[i].where != NULL) {
-            *item[i].where = first;
+            *item[i].where = place;
         }
     }
-    return first;
+    return place;
 }
 
 /** Adds the block that `count` items share to the last message. */
@@ -104,10 +98,8 @@ static void add_block(aggregation_t *a, ctn_message_end_t way, uint32_t round,
 static void add_messages(aggregation_t *a, ctn_message_end_t way,
                          uint32_t round, ctn_vector_t *items)
 {
-    item_t *item = items->item;
-    if (items->count > 1) {
-        qsort(item, items->count, sizeof(*item), by_message);
-    }
+    ctn_vector_sort(items, sizeof(item_t), by_message);
+    const item_t *item = items->item;
     uint32_t end;
     for (uint32_t i = 0; i < items->count; i = end) {
         end = i + 1;
@@ -127,12 +119,7 @@ static void add_messages(aggregation_t *a, ctn_message_end_t way,
 /** Adds an item. */
 static void add(aggregation_t *a, ctn_vector_t *items, item_t item)
 {
-    item_t *added = ctn_vector_add(items, sizeof(*added));
-    if (added == NULL) {
-        a->builder.status = CATENA_ERR_NO_MEMORY;
-    } else {
-        *added = item;
-    }
+    ctn_vector_put(items, &item, sizeof(item), &a->builder.status);
 }
 
 /** The block of the send buffer for target `index`. */

@@ -26,17 +26,11 @@ enum {
     EDGE_IN
 };
 
-/** Adds a record. NULL: no memory. */
-static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_vector_t *vector,
-                              ctn_lead_record_t record)
+/** Adds a record. */
+static void put(ctn_leading_t *leading, ctn_vector_t *vector,
+                ctn_lead_record_t record)
 {
-    ctn_lead_record_t *item = ctn_vector_add(vector, sizeof(*item));
-    if (item == NULL) {
-        leading->status = CATENA_ERR_NO_MEMORY;
-    } else {
-        *item = record;
-    }
-    return item;
+    ctn_vector_put(vector, &record, sizeof(record), &leading->status);
 }
 
 /** The record of a node; NULL: none. */
@@ -58,7 +52,8 @@ uint32_t ctn_leading_for(const ctn_vector_t *leaders, uint32_t node)
 
 /* ---- selection ---- */
 
-/** Counts the edges of a list with each other node, in one record for each. */
+/** Tells the coordinator how many edges of a list lead to each other node, in
+ * one record for each. */
 static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
                        uint32_t count, ctn_vector_t *nodes)
 {
@@ -67,24 +62,16 @@ static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
             continue;
         }
         ctn_lead_record_t *known = find(nodes, edge[i].node);
-        if (known == NULL) {
-            known = put(leading, nodes,
-                        (ctn_lead_record_t){.rank = leading->neighborhood->node,
-                                            .what = HAS_EDGES,
-                                            .node = edge[i].node});
-        }
         if (known != NULL) {
             known->number++;
+        } else {
+            put(leading, nodes,
+                (ctn_lead_record_t){.rank = leading->neighborhood->node,
+                                    .what = HAS_EDGES,
+                                    .node = edge[i].node,
+                                    .number = 1});
         }
     }
-}
-
-/** Tells the coordinator with which nodes this rank has edges. */
-static void report_edges(ctn_leading_t *leading, ctn_vector_t *records)
-{
-    const catena_neighborhood_t *neighborhood = leading->neighborhood;
-    count_list(leading, neighborhood->target, neighborhood->targets, records);
-    count_list(leading, neighborhood->source, neighborhood->sources, records);
 }
 
 static int by_node(const void *a, const void *b)
@@ -113,24 +100,6 @@ static load_t *load_of(const ctn_vector_t *loads, uint32_t rank)
         }
     }
     return NULL;
-}
-
-/** Adds a load for each rank that has sent a request, a record HAS_EDGES. */
-static void add_loads(ctn_leading_t *leading, const ctn_vector_t *requests,
-                      ctn_vector_t *loads)
-{
-    const ctn_lead_record_t *record = requests->item;
-    for (uint32_t i = 0; i < requests->count; i++) {
-        if (load_of(loads, record[i].rank) != NULL) {
-            continue;
-        }
-        load_t *load = ctn_vector_add(loads, sizeof(*load));
-        if (load == NULL) {
-            leading->status = CATENA_ERR_NO_MEMORY;
-            return;
-        }
-        load->rank = record[i].rank;
-    }
 }
 
 /** Selects a leader of the ranks that have edges with a node: the least loaded
@@ -173,11 +142,14 @@ static void decide(ctn_leading_t *leading, ctn_vector_t *requests,
                    ctn_vector_t *answers)
 {
     ctn_vector_t loads = {0};
-    ctn_lead_record_t *record = requests->item;
-    add_loads(leading, requests, &loads);
-    if (requests->count > 1) {
-        qsort(record, requests->count, sizeof(*record), by_node);
+    const ctn_lead_record_t *record = requests->item;
+    for (uint32_t i = 0; i < requests->count; i++) {
+        if (load_of(&loads, record[i].rank) == NULL) {
+            ctn_vector_put(&loads, &(load_t){.rank = record[i].rank},
+                           sizeof(load_t), &leading->status);
+        }
     }
+    ctn_vector_sort(requests, sizeof(*record), by_node);
     uint32_t end;
     for (uint32_t i = 0; i < requests->count && leading->status == CATENA_OK;
          i = end) {
@@ -210,39 +182,25 @@ static void take_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
     }
 }
 
-/** Sends this rank's edges to their leaders. */
-static void send_edges(ctn_leading_t *leading, ctn_vector_t *records)
+/** Sends the edges of a list of this rank to their leaders. */
+static void send_edges(ctn_leading_t *leading, const ctn_edge_t *edge,
+                       uint32_t count, bool out, ctn_vector_t *records)
 {
-    const catena_neighborhood_t *neighborhood = leading->neighborhood;
-    for (uint32_t i = 0; i < neighborhood->targets; i++) {
-        const ctn_edge_t *edge = &neighborhood->target[i];
-        if (ctn_leading_is_remote(leading, edge)) {
-            put(leading, records,
-                (ctn_lead_record_t){
-                    .rank = ctn_leading_for(&leading->leaders, edge->node),
-                    .what = EDGE_OUT,
-                    .node = edge->node,
-                    .source = leading->rank,
-                    .source_index = i,
-                    .target = (uint32_t)edge->rank,
-                    .target_index = edge->peer_index,
-                    .weight = edge->weight});
+    for (uint32_t i = 0; i < count; i++, edge++) {
+        if (!ctn_leading_is_remote(leading, edge)) {
+            continue;
         }
-    }
-    for (uint32_t i = 0; i < neighborhood->sources; i++) {
-        const ctn_edge_t *edge = &neighborhood->source[i];
-        if (ctn_leading_is_remote(leading, edge)) {
-            put(leading, records,
-                (ctn_lead_record_t){
-                    .rank = ctn_leading_for(&leading->leaders, edge->node),
-                    .what = EDGE_IN,
-                    .node = edge->node,
-                    .source = (uint32_t)edge->rank,
-                    .source_index = edge->peer_index,
-                    .target = leading->rank,
-                    .target_index = i,
-                    .weight = edge->weight});
-        }
+        uint32_t peer = (uint32_t)edge->rank;
+        put(leading, records,
+            (ctn_lead_record_t){
+                .rank = ctn_leading_for(&leading->leaders, edge->node),
+                .what = out ? EDGE_OUT : EDGE_IN,
+                .node = edge->node,
+                .source = out ? leading->rank : peer,
+                .source_index = out ? i : edge->peer_index,
+                .target = out ? peer : leading->rank,
+                .target_index = out ? edge->peer_index : i,
+                .weight = edge->weight});
     }
 }
 
@@ -257,13 +215,9 @@ static void take_edges(ctn_leading_t *leading, const ctn_vector_t *came)
             continue;
         }
         bool out = record[i].what == EDGE_OUT;
-        ctn_led_t *led = ctn_vector_add(
-            out ? &leading->led_out : &leading->led_in, sizeof(*led));
-        if (led == NULL) {
-            leading->status = CATENA_ERR_NO_MEMORY;
-            return;
-        }
-        led->edge = record[i];
+        ctn_vector_put(out ? &leading->led_out : &leading->led_in,
+                       &(ctn_led_t){.edge = record[i]}, sizeof(ctn_led_t),
+                       &leading->status);
     }
 }
 
@@ -272,9 +226,11 @@ static void take_edges(ctn_leading_t *leading, const ctn_vector_t *came)
 static void fill_records(ctn_leading_t *leading, int exchange,
                          ctn_vector_t *came, ctn_vector_t *records)
 {
+    const catena_neighborhood_t *n = leading->neighborhood;
     switch (exchange) {
     case 0:
-        report_edges(leading, records);
+        count_list(leading, n->target, n->targets, records);
+        count_list(leading, n->source, n->sources, records);
         break;
     case 1:
         decide(leading, came, records);
@@ -282,7 +238,8 @@ static void fill_records(ctn_leading_t *leading, int exchange,
     case 2:
         take_leaders(leading, came, records);
         if (leading->status == CATENA_OK) {
-            send_edges(leading, records);
+            send_edges(leading, n->target, n->targets, true, records);
+            send_edges(leading, n->source, n->sources, false, records);
         }
         break;
     default:

@@ -9,56 +9,36 @@
 
 /* ---- building ---- */
 
-/** Adds an item to a vector. NULL: no memory, which `status` keeps. */
-static void *add(ctn_schedule_builder_t *builder, ctn_vector_t *vector,
-                 size_t bytes)
-{
-    void *item = ctn_vector_add(vector, bytes);
-    if (item == NULL) {
-        builder->status = CATENA_ERR_NO_MEMORY;
-    }
-    return item;
-}
-
 void ctn_schedule_builder_message(ctn_schedule_builder_t *builder,
                                   ctn_message_end_t way, uint32_t peer,
                                   uint32_t round)
 {
     builder->last = way == CTN_SENDS ? &builder->send : &builder->receive;
-    uint32_t link = peer;
+    const ctn_edge_key_t key = {.rank = peer, .index = builder->last->count};
+    const ctn_schedule_message_t message = {
+        .link = builder->own_links ? key.index : peer,
+        .round = round,
+        .first = builder->block.count};
     if (builder->own_links) {
-        link = builder->last->count;
-        ctn_edge_key_t *key =
-            add(builder, way == CTN_SENDS ? &builder->to : &builder->from,
-                sizeof(*key));
-        if (key != NULL) {
-            *key = (ctn_edge_key_t){.rank = peer, .index = link};
-        }
+        ctn_vector_put(way == CTN_SENDS ? &builder->to : &builder->from, &key,
+                       sizeof(key), &builder->status);
     }
-    ctn_schedule_message_t *message =
-        add(builder, builder->last, sizeof(*message));
-    if (message != NULL) {
-        *message = (ctn_schedule_message_t){
-            .link = link, .round = round, .first = builder->block.count};
-    }
+    ctn_vector_put(builder->last, &message, sizeof(message), &builder->status);
 }
 
 void ctn_schedule_builder_block(ctn_schedule_builder_t *builder,
                                 ctn_block_ref_t block, int weight)
 {
-    ctn_block_ref_t *item = add(builder, &builder->block, sizeof(*item));
-    if (item == NULL || builder->status != CATENA_OK) {
+    ctn_vector_put(&builder->block, &block, sizeof(block), &builder->status);
+    if (builder->status != CATENA_OK) {
         return;
     }
     ctn_schedule_message_t *message = builder->last->item;
     message += builder->last->count - 1;
-    *item = block;
     message->count++;
     if (weight == builder->neighborhood->graph_facts.greatest_weight) {
-        uint32_t *round = add(builder, &builder->heavy, sizeof(*round));
-        if (round != NULL) {
-            *round = message->round;
-        }
+        ctn_vector_put(&builder->heavy, &message->round, sizeof(message->round),
+                       &builder->status);
     }
 }
 
@@ -66,9 +46,20 @@ void ctn_schedule_builder_local_copy(ctn_schedule_builder_t *builder,
                                      ctn_block_ref_t from, ctn_block_ref_t to,
                                      uint32_t round)
 {
-    ctn_local_copy_t *item = add(builder, &builder->local_copy, sizeof(*item));
-    if (item != NULL) {
-        *item = (ctn_local_copy_t){from, to, round};
+    const ctn_local_copy_t local_copy = {from, to, round};
+    ctn_vector_put(&builder->local_copy, &local_copy, sizeof(local_copy),
+                   &builder->status);
+}
+
+void ctn_schedule_builder_receive(ctn_schedule_builder_t *builder,
+                                  uint32_t source, uint32_t round,
+                                  ctn_block_ref_t *from)
+{
+    ctn_block_ref_t to = {CTN_BLOCK_RECV, source};
+    if (from->of == CTN_BLOCK_STAGED) {
+        *from = to;
+    } else {
+        ctn_schedule_builder_local_copy(builder, *from, to, round);
     }
 }
 
@@ -174,37 +165,52 @@ static int local_copies_by_round(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/** Copies the items of a vector, which may be empty. */
-static void copy(void *to, const ctn_vector_t *vector, size_t bytes)
+/** Gives the items of a vector to the schedule. */
+static void give(ctn_vector_t *vector, void *array, uint32_t *count)
 {
-    if (vector->count > 0) {
-        memcpy(to, vector->item, vector->count * bytes);
-    }
+    *(void **)array = vector->item;
+    *count = (uint32_t)vector->count;
+    *vector = (ctn_vector_t){0};
 }
 
-/** Makes a schedule of what was added. It has no links and no facts yet. NULL:
- * no memory. */
-static ctn_schedule_t *pack(const ctn_schedule_builder_t *builder)
+static void drop(ctn_schedule_builder_t *builder)
+{
+    ctn_vector_drop(&builder->send);
+    ctn_vector_drop(&builder->receive);
+    ctn_vector_drop(&builder->local_copy);
+    ctn_vector_drop(&builder->block);
+    ctn_vector_drop(&builder->heavy);
+    ctn_vector_drop(&builder->to);
+    ctn_vector_drop(&builder->from);
+}
+
+/** As ctn_schedule_builder_pack, but keeps the builder. */
+static ctn_schedule_t *pack(ctn_schedule_builder_t *builder)
 {
     ctn_schedule_t *schedule =
-        ctn_schedule_create(builder->send.count, builder->receive.count,
-                            builder->local_copy.count, builder->block.count);
+        builder->status == CATENA_OK ? calloc(1, sizeof(*schedule)) : NULL;
     if (schedule == NULL) {
         return NULL;
     }
+    ctn_vector_sort(&builder->send, sizeof(*schedule->send), by_round);
+    ctn_vector_sort(&builder->receive, sizeof(*schedule->receive), by_round);
+    ctn_vector_sort(&builder->local_copy, sizeof(*schedule->local_copy),
+                    local_copies_by_round);
     schedule->in_step = true;
     schedule->forwards = builder->own_links;
     schedule->staged = builder->staged;
-    copy(schedule->send, &builder->send, sizeof(*schedule->send));
-    copy(schedule->receive, &builder->receive, sizeof(*schedule->receive));
-    copy(schedule->local_copy, &builder->local_copy,
-         sizeof(*schedule->local_copy));
-    copy(schedule->block, &builder->block, sizeof(*schedule->block));
-    qsort(schedule->send, schedule->sends, sizeof(*schedule->send), by_round);
-    qsort(schedule->receive, schedule->receives, sizeof(*schedule->receive),
-          by_round);
-    qsort(schedule->local_copy, schedule->local_copies,
-          sizeof(*schedule->local_copy), local_copies_by_round);
+    schedule->rounds = builder->rounds;
+    give(&builder->send, &schedule->send, &schedule->sends);
+    give(&builder->receive, &schedule->receive, &schedule->receives);
+    give(&builder->local_copy, &schedule->local_copy, &schedule->local_copies);
+    give(&builder->block, &schedule->block, &schedule->blocks);
+    return schedule;
+}
+
+ctn_schedule_t *ctn_schedule_builder_pack(ctn_schedule_builder_t *builder)
+{
+    ctn_schedule_t *schedule = pack(builder);
+    drop(builder);
     return schedule;
 }
 
@@ -230,68 +236,50 @@ static catena_status_t count_rounds(const ctn_schedule_builder_t *builder,
         heavy != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY, 2 * (size_t)rounds,
         heavy);
     for (uint32_t i = 0; status == CATENA_OK && i < rounds; i++) {
-        schedule->heavy_rounds += heavy[i] > 0;
+        schedule->facts.heavy_rounds += heavy[i] > 0;
         schedule->facts.remote_rounds += remote[i] > 0;
     }
     free(heavy);
     return status;
 }
 
-/* Indices of counters: MESSAGES and BLOCKS have one for each reach. */
-enum {
-    MESSAGES,
-    BLOCKS = MESSAGES + CTN_REACHES,
-    PACKED = BLOCKS + CTN_REACHES,
-    COUNTS
-};
-
-/** Counts a message. */
+/** Counts messages of a link end. */
 static void count(uint64_t *counts, const ctn_schedule_message_t *message,
                   bool local)
 {
     int reach = local ? CTN_LOCAL : CTN_REMOTE;
-    counts[MESSAGES + reach]++;
-    counts[BLOCKS + reach] += message->count;
-    counts[PACKED] += message->count > 1 ? message->count : 0;
+    counts[CTN_COUNT_MESSAGES + reach]++;
+    counts[CTN_COUNT_BLOCKS + reach] += message->count;
+    counts[CTN_COUNT_PACKED] += message->count > 1 ? message->count : 0;
 }
 
-/** Sets schedule->facts except for remote_rounds and those of contributors:
- * counts messages and blocks at this rank, and agrees on sums and maxima. */
-static catena_status_t agree_facts(const catena_neighborhood_t *neighborhood,
-                                   ctn_schedule_t *schedule)
+/** Sets the facts. The links are set. Collective. */
+static catena_status_t find_facts(ctn_schedule_builder_t *builder,
+                                  ctn_schedule_t *schedule)
 {
     ctn_schedule_facts_t *facts = &schedule->facts;
-    uint64_t sent[COUNTS] = {0};
-    uint64_t most[COUNTS] = {0};
+    uint64_t *sent = builder->counts[CTN_SENDS];
+    uint64_t *received = builder->counts[CTN_RECEIVES];
+    *facts = (ctn_schedule_facts_t){
+        .possible = true, .rounds = schedule->rounds, .most_bytes = SIZE_MAX};
+    catena_status_t status = count_rounds(builder, schedule);
     for (uint32_t i = 0; i < schedule->sends; i++) {
         count(sent, &schedule->send[i],
               schedule->out[schedule->send[i].link].peer.local);
     }
     for (uint32_t i = 0; i < schedule->receives; i++) {
-        count(most, &schedule->receive[i],
+        count(received, &schedule->receive[i],
               schedule->in[schedule->receive[i].link].peer.local);
     }
-    for (int i = 0; i < COUNTS; i++) {
-        most[i] = most[i] > sent[i] ? most[i] : sent[i];
+    for (int i = 0; i < CTN_COUNTS; i++) {
+        facts->all[i] = sent[i];
+        facts->most[i] = sent[i] > received[i] ? sent[i] : received[i];
     }
-    catena_status_t status = ctn_neighbor_agree(neighborhood->group, CATENA_OK,
-                                                COUNTS, sent, COUNTS, most);
-    memcpy(facts->messages, &sent[MESSAGES], sizeof(facts->messages));
-    memcpy(facts->blocks, &sent[BLOCKS], sizeof(facts->blocks));
-    memcpy(facts->most_messages, &most[MESSAGES], sizeof(facts->most_messages));
-    memcpy(facts->most_blocks, &most[BLOCKS], sizeof(facts->most_blocks));
-    facts->packed = sent[PACKED];
-    facts->most_packed = most[PACKED];
-    return status;
-}
-
-/** Sets the facts and the number of heavy rounds. The links are set. */
-static catena_status_t find_facts(const ctn_schedule_builder_t *builder,
-                                  ctn_schedule_t *schedule)
-{
-    catena_status_t status = count_rounds(builder, schedule);
-    return status == CATENA_OK ? agree_facts(builder->neighborhood, schedule)
-                               : status;
+    return status == CATENA_OK
+               ? ctn_neighbor_agree(builder->neighborhood->group, status,
+                                    CTN_COUNTS, facts->all, CTN_COUNTS,
+                                    facts->most)
+               : status;
 }
 
 /** Sets the links of a schedule: those of the edges, or new ones. */
@@ -310,25 +298,13 @@ static catena_status_t give_links(ctn_schedule_builder_t *builder,
     return CATENA_OK;
 }
 
-static void drop(ctn_schedule_builder_t *builder)
-{
-    ctn_vector_drop(&builder->send);
-    ctn_vector_drop(&builder->receive);
-    ctn_vector_drop(&builder->local_copy);
-    ctn_vector_drop(&builder->block);
-    ctn_vector_drop(&builder->heavy);
-    ctn_vector_drop(&builder->to);
-    ctn_vector_drop(&builder->from);
-}
-
 catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *builder,
                                             ctn_neighbor_algorithm_t algorithm,
                                             ctn_pattern_t pattern,
                                             bool impossible,
                                             ctn_schedule_t **schedule)
 {
-    ctn_schedule_t *made =
-        builder->status == CATENA_OK && !impossible ? pack(builder) : NULL;
+    ctn_schedule_t *made = !impossible ? pack(builder) : NULL;
     if (made == NULL && !impossible) {
         builder->status = CATENA_ERR_NO_MEMORY;
     }

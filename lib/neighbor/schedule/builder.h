@@ -4,6 +4,9 @@
 #include "core/vector.h"
 #include "neighbor/neighborhood.h"
 
+/** This rank's end of a message. */
+typedef enum ctn_message_end { CTN_SENDS, CTN_RECEIVES } ctn_message_end_t;
+
 /** A schedule under construction. Messages may be added in any order of rounds,
  * the blocks of a message directly after it, in order. When memory runs out,
  * `status` keeps that until ctn_schedule_builder_finish, where all ranks agree
@@ -21,13 +24,13 @@ typedef struct ctn_schedule_builder {
      * the edges. */
     bool own_links;
     ctn_vector_t to, from;
-    uint32_t staged;        /* number of staged blocks */
-    uint32_t rounds;        /* set by the caller */
+    uint32_t staged; /* number of staged blocks */
+    uint32_t rounds; /* set by the caller */
+    /* By ctn_message_end_t: what this rank sends and receives besides the
+     * messages of the schedule; see ctn_schedule_facts_t. */
+    uint64_t counts[2][CTN_COUNTS];
     catena_status_t status; /* this rank's */
 } ctn_schedule_builder_t;
-
-/** This rank's end of a message. */
-typedef enum ctn_message_end { CTN_SENDS, CTN_RECEIVES } ctn_message_end_t;
 
 /** Begins a message; its blocks follow.
  * @param way  whether this rank sends or receives it
@@ -54,12 +57,24 @@ void ctn_schedule_builder_edges(ctn_schedule_builder_t *builder,
 void ctn_schedule_builder_local_copy(ctn_schedule_builder_t *builder,
                                      ctn_block_ref_t from, ctn_block_ref_t to,
                                      uint32_t round);
+/** Chooses where a block of this source goes that arrives with those of other
+ * sources in one: to the receive buffer, for the first source; a local copy
+ * follows it there for each further one.
+ * @param round        of the local copy
+ * @param[in,out] from where the block lies; a staged block: not chosen yet */
+void ctn_schedule_builder_receive(ctn_schedule_builder_t *builder,
+                                  uint32_t source, uint32_t round,
+                                  ctn_block_ref_t *from);
 /** A new staged block. */
 static inline ctn_block_ref_t
 ctn_schedule_builder_staged(ctn_schedule_builder_t *builder)
 {
     return (ctn_block_ref_t){CTN_BLOCK_STAGED, builder->staged++};
 }
+
+/** Makes a schedule without links and facts of what was added, and drops the
+ * builder. NULL: no memory. */
+ctn_schedule_t *ctn_schedule_builder_pack(ctn_schedule_builder_t *builder);
 
 /** Makes the schedule, with its links and facts, and drops the builder. All
  * ranks agree on the status and on the number of rounds. Collective.

@@ -135,13 +135,10 @@ static void propose(coloring_t *c, uint64_t least, ctn_vector_t *proposals)
         }
         uint32_t color = lowest_free(c, &c->known[(size_t)target * c->words]);
         take(c->tried, color);
-        proposal_t *proposal = ctn_vector_add(proposals, sizeof(*proposal));
-        if (proposal == NULL) {
-            c->status = CATENA_ERR_NO_MEMORY;
-            return;
-        }
-        *proposal =
-            (proposal_t){(uint32_t)edge->rank, edge->peer_index, target, color};
+        ctn_vector_put(proposals,
+                       &(proposal_t){(uint32_t)edge->rank, edge->peer_index,
+                                     target, color},
+                       sizeof(proposal_t), &c->status);
     }
 }
 
@@ -194,20 +191,17 @@ static void answer_proposals(coloring_t *c, ctn_vector_t *proposals,
         qsort_r(proposal, proposals->count, sizeof(*proposal), best_first, c);
     }
     for (uint32_t i = 0; i < proposals->count; i++, proposal++) {
-        answer_t *answer = ctn_vector_add(answers, sizeof(*answer));
-        if (answer == NULL) {
-            c->status = CATENA_ERR_NO_MEMORY;
-            return;
-        }
         bool accepted = !has(c->receives, proposal->color);
         if (accepted) {
             take(c->receives, proposal->color);
             c->neighborhood->source[proposal->source].round = proposal->color;
         }
-        *answer = (answer_t){.rank = proposal->rank,
-                             .target = proposal->target,
-                             .color = proposal->color,
-                             .accepted = accepted};
+        ctn_vector_put(answers,
+                       &(answer_t){.rank = proposal->rank,
+                                   .target = proposal->target,
+                                   .color = proposal->color,
+                                   .accepted = accepted},
+                       sizeof(answer_t), &c->status);
     }
     answer_t *answer = answers->item;
     for (uint32_t i = 0; i < answers->count; i++, answer++) {

@@ -194,38 +194,32 @@ static bool is_final(const combine_t *c, uint32_t place, int steps)
     return true;
 }
 
-/** The block of the receive buffer for the vector at `place`. */
-static ctn_block_ref_t received(const combine_t *c, uint32_t place)
+/** The index of the source from which the block for the vector at `place`
+ * comes. */
+static uint32_t source_of(const combine_t *c, uint32_t place)
 {
-    return (ctn_block_ref_t){
-        CTN_BLOCK_RECV,
-        ctn_displacement_source(&c->displacements, c->order[place])};
+    return ctn_displacement_source(&c->displacements, c->order[place]);
 }
 
 /** Chooses where a block goes that this rank receives and that has then made
- * `steps` steps: to the receive buffer, with local copies if several of its
- * vectors end here; or to a staged block if none does. */
+ * `steps` steps. */
 static ctn_block_ref_t place_block(combine_t *c, uint32_t place, uint32_t end,
                                    int steps)
 {
-    bool ends = false;
-    ctn_block_ref_t first = {CTN_BLOCK_STAGED, 0};
+    ctn_block_ref_t where = {CTN_BLOCK_STAGED, 0};
     for (uint32_t i = place; i < end; i++) {
-        if (is_final(c, i, steps) && ends) {
-            ctn_schedule_builder_local_copy(&c->builder, first, received(c, i),
-                                            (uint32_t)steps);
-        } else if (is_final(c, i, steps)) {
-            ends = true;
-            first = received(c, i);
+        if (is_final(c, i, steps)) {
+            ctn_schedule_builder_receive(&c->builder, source_of(c, i),
+                                         (uint32_t)steps, &where);
         }
     }
-    if (!ends) {
-        first = ctn_schedule_builder_staged(&c->builder);
+    if (where.of == CTN_BLOCK_STAGED) {
+        where = ctn_schedule_builder_staged(&c->builder);
     }
     for (uint32_t i = place; i < end; i++) {
-        c->where[i] = first;
+        c->where[i] = where;
     }
-    return first;
+    return where;
 }
 
 /** Sets where the blocks of this rank lie before the first step, and adds local
@@ -237,8 +231,8 @@ static void start(combine_t *c)
         c->where[i] =
             (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : c->order[i]};
         if (ctn_displacement_is_zero(&c->displacements, c->order[i])) {
-            ctn_schedule_builder_local_copy(&c->builder, c->where[i],
-                                            received(c, i), 0);
+            ctn_schedule_builder_receive(&c->builder, source_of(c, i), 0,
+                                         &c->where[i]);
         }
     }
 }

@@ -16,7 +16,7 @@ catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
         &builder, CTN_NEIGHBOR_DIRECT, pattern, false, schedule);
     if (status == CATENA_OK) {
         (*schedule)->in_step = false;
-        (*schedule)->heavy_rounds = 1;
+        (*schedule)->facts.heavy_rounds = 1;
     }
     return status;
 }

@@ -1,7 +1,6 @@
 #ifndef CTN_NEIGHBOR_SCHEDULE_SCHEDULE_H
 #define CTN_NEIGHBOR_SCHEDULE_SCHEDULE_H
 
-#include "core/region.h"
 #include "neighbor/link/link.h"
 
 /* A schedule: which messages a rank sends and receives in one operation, which
@@ -56,19 +55,27 @@ enum {
     CTN_REACHES
 };
 
-/** Schedule facts: counts on which all ranks agreed at the creation of a
- * schedule. Without most_: of all ranks together. With most_: the greatest
- * number that one rank sends, or that one rank receives. */
+/** What is counted of a schedule. Messages and blocks by their reach. */
+enum {
+    CTN_COUNT_MESSAGES,
+    CTN_COUNT_BLOCKS = CTN_COUNT_MESSAGES + CTN_REACHES, /* in these messages */
+    CTN_COUNT_PACKED = CTN_COUNT_BLOCKS + CTN_REACHES, /* blocks in messages of
+                                                          several blocks */
+    CTN_COUNT_CONTRIBUTED, /* blocks added to aggregates */
+    CTN_COUNTS
+};
+
+/** Schedule facts, on which all ranks agreed at its creation. */
 typedef struct ctn_schedule_facts {
-    uint64_t messages[CTN_REACHES];
-    uint64_t blocks[CTN_REACHES]; /* in these messages */
-    uint64_t most_messages[CTN_REACHES];
-    uint64_t most_blocks[CTN_REACHES];
-    uint64_t packed; /* blocks in messages of several blocks */
-    uint64_t most_packed;
-    uint64_t contributed; /* blocks added to aggregates */
-    uint64_t most_contributed;
-    uint32_t remote_rounds; /* rounds with messages between nodes */
+    bool possible;
+    uint32_t rounds;        /* aggregates add one: blocks are contributed before
+                               they are consumed */
+    uint32_t heavy_rounds;  /* with blocks of edges of the greatest weight */
+    uint32_t remote_rounds; /* with messages between nodes */
+    size_t most_bytes;      /* longest block that it can carry */
+    uint64_t all[CTN_COUNTS];  /* of all ranks together */
+    uint64_t most[CTN_COUNTS]; /* the greatest number that one rank sends, or
+                                  that one rank receives */
 } ctn_schedule_facts_t;
 
 /** The schedule of one algorithm and pattern, on one rank. */
@@ -77,8 +84,6 @@ typedef struct ctn_schedule {
     ctn_pattern_t pattern;
     ctn_schedule_facts_t facts; /* for the choice, schedule/select.c */
     uint32_t rounds;            /* the same on all ranks */
-    uint32_t heavy_rounds;      /* rounds with blocks of edges of the greatest
-                                   weight; the same on all ranks */
     /* A rank begins round r when it has received all messages of rounds below
      * r. Otherwise rounds only order the sends: all may be under way at once.
      */
@@ -99,8 +104,7 @@ typedef struct ctn_schedule {
     ctn_link_in_t *in;
     uint32_t outs, ins;
     bool owns_links;
-    void *memory;        /* of its own links, in the heap; else NULL */
-    ctn_region_t region; /* the memory of the schedule and its arrays */
+    void *memory; /* of its own links, in the heap; else NULL */
     struct ctn_neighbor_aggregates *aggregates; /* carry the blocks for other
                                                    nodes; NULL: messages do */
     /* For persistent requests (call/persistent.c). */
@@ -112,19 +116,8 @@ typedef struct ctn_schedule {
     struct ctn_schedule *uniform;
 } ctn_schedule_t;
 
-/** A schedule with arrays of these sizes, and these counts; all else is 0.
- * NULL: no memory. */
-ctn_schedule_t *ctn_schedule_create(uint32_t sends, uint32_t receives,
-                                    uint32_t local_copies, uint32_t blocks);
 /** Frees a schedule and its own links, but not the memory of links and
  * aggregates in the shared heap, and not `uniform`. NULL: nothing. */
 void ctn_schedule_free(ctn_schedule_t *schedule);
-
-/** Number of rounds. Aggregates add one: blocks are contributed before they are
- * consumed. */
-uint32_t ctn_schedule_rounds(const ctn_schedule_t *schedule);
-/** Number of messages that this rank sends. An aggregate counts at the leader
- * in whose area it is composed, whichever contributor sends it. */
-uint32_t ctn_schedule_messages(const ctn_schedule_t *schedule);
 
 #endif

@@ -146,35 +146,33 @@ static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
 }
 
 double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
-                             const ctn_schedule_outline_t *outline,
-                             size_t bytes)
+                             const ctn_schedule_facts_t *facts, size_t bytes)
 {
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
-    const ctn_schedule_facts_t *facts = &outline->facts;
-    double packed = costs->packed * (double)bytes;
+    double cost[CTN_COUNTS];
+    for (int reach = 0; reach < CTN_REACHES; reach++) {
+        cost[CTN_COUNT_MESSAGES + reach] = costs->message[reach];
+        cost[CTN_COUNT_BLOCKS + reach] = costs->byte[reach] * (double)bytes;
+    }
+    cost[CTN_COUNT_PACKED] = costs->packed * (double)bytes;
     /* As half of a message on the node: written once, and read where the
      * aggregate has arrived. */
-    double contributed =
-        (costs->message[CTN_LOCAL] + costs->byte[CTN_LOCAL] * (double)bytes) /
-        2;
-    double all = packed * (double)facts->packed +
-                 contributed * (double)facts->contributed;
-    double most = packed * (double)facts->most_packed +
-                  contributed * (double)facts->most_contributed;
-    for (int reach = 0; reach < CTN_REACHES; reach++) {
-        double block = costs->byte[reach] * (double)bytes;
-        all += costs->message[reach] * (double)facts->messages[reach] +
-               block * (double)facts->blocks[reach];
-        most += costs->message[reach] * (double)facts->most_messages[reach] +
-                block * (double)facts->most_blocks[reach];
+    cost[CTN_COUNT_CONTRIBUTED] = (cost[CTN_COUNT_MESSAGES + CTN_LOCAL] +
+                                   cost[CTN_COUNT_BLOCKS + CTN_LOCAL]) /
+                                  2;
+    double all = 0;
+    double most = 0;
+    for (int i = 0; i < CTN_COUNTS; i++) {
+        all += cost[i] * (double)facts->all[i];
+        most += cost[i] * (double)facts->most[i];
     }
-    double remote = outline->facts.remote_rounds;
+    double remote = facts->remote_rounds;
     /* `way` and `work` as in docs/algorithms.md, NBR-7. */
     double way = most + remote * costs->round[CTN_REMOTE] +
-                 (outline->rounds - remote) * costs->round[CTN_LOCAL];
+                 (facts->rounds - remote) * costs->round[CTN_LOCAL];
     double work = costs->share *
                   (all / neighborhood->group->chain.place.size +
-                   (costs->share > 1 ? outline->rounds * costs->switching : 0));
+                   (costs->share > 1 ? facts->rounds * costs->switching : 0));
     return way > work ? way : work;
 }
 
@@ -185,10 +183,10 @@ ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
                                ctn_neighbor_algorithm_t algorithm)
 {
     const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
-    const ctn_schedule_outline_t *outline =
-        neighborhood->chooser->outline[algorithm];
-    if (outline[CTN_PATTERN_ALLTOALL].possible ||
-        outline[CTN_PATTERN_ALLGATHER].possible) {
+    const ctn_schedule_facts_t *facts =
+        neighborhood->chooser->facts[CTN_BLOCKS_ANY][algorithm];
+    if (facts[CTN_PATTERN_ALLTOALL].possible ||
+        facts[CTN_PATTERN_ALLGATHER].possible) {
         return NULL;
     }
     if (algorithm == CTN_NEIGHBOR_COMBINING) {
@@ -213,23 +211,6 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
                                               : CATENA_NEIGHBOR_ALLTOALL)) != 0;
 }
 
-static ctn_schedule_outline_t outline_of(const ctn_schedule_t *schedule)
-{
-    return schedule != NULL
-               ? (ctn_schedule_outline_t){.possible = true,
-                                          .most_bytes =
-                                              schedule->aggregates != NULL
-                                                  ? schedule->aggregates
-                                                        ->most_bytes
-                                                  : SIZE_MAX,
-                                          .rounds =
-                                              ctn_schedule_rounds(schedule),
-                                          .heavy_rounds =
-                                              schedule->heavy_rounds,
-                                          .facts = schedule->facts}
-               : (ctn_schedule_outline_t){.possible = false};
-}
-
 ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
                                       size_t bytes, bool combined)
 {
@@ -239,19 +220,18 @@ ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
                                                           : CTN_BLOCKS_ANY;
 }
 
-const ctn_schedule_outline_t *
-ctn_schedule_outline_for(const catena_neighborhood_t *neighborhood,
-                         ctn_neighbor_algorithm_t algorithm,
-                         ctn_pattern_t pattern, ctn_block_class_t blocks,
-                         size_t bytes)
+const ctn_schedule_facts_t *
+ctn_schedule_facts_for(const catena_neighborhood_t *neighborhood,
+                       ctn_neighbor_algorithm_t algorithm,
+                       ctn_pattern_t pattern, ctn_block_class_t blocks,
+                       size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
-    const ctn_schedule_outline_t *uniform =
-        &chooser->uniform[algorithm][pattern];
-    return blocks == CTN_BLOCKS_UNIFORM && uniform->possible &&
-                   bytes <= uniform->most_bytes
-               ? uniform
-               : &chooser->outline[algorithm][pattern];
+    const ctn_schedule_facts_t *facts =
+        &chooser->facts[blocks][algorithm][pattern];
+    return facts->possible && bytes <= facts->most_bytes
+               ? facts
+               : &chooser->facts[CTN_BLOCKS_ANY][algorithm][pattern];
 }
 
 catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
@@ -265,10 +245,15 @@ catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
             status = makers[algorithm](neighborhood, pattern, schedule);
         }
         if (status == CATENA_OK && *schedule != NULL) {
-            ctn_chooser_t *chooser = neighborhood->chooser;
-            chooser->outline[algorithm][pattern] = outline_of(*schedule);
-            chooser->uniform[algorithm][pattern] =
-                outline_of((*schedule)->uniform);
+            const ctn_schedule_t *each[CTN_BLOCK_CLASSES] = {
+                [CTN_BLOCKS_ANY] = *schedule,
+                [CTN_BLOCKS_UNIFORM] = (*schedule)->uniform};
+            for (int blocks = 0; blocks < CTN_BLOCK_CLASSES; blocks++) {
+                if (each[blocks] != NULL) {
+                    neighborhood->chooser->facts[blocks][algorithm][pattern] =
+                        each[blocks]->facts;
+                }
+            }
         }
     }
     neighborhood->chooser->tried[algorithm] = status == CATENA_OK;
@@ -338,7 +323,7 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
     ctn_neighbor_algorithm_t best = CTN_NEIGHBOR_DIRECT;
     double least = ctn_schedule_estimate(
         neighborhood,
-        ctn_schedule_outline_for(neighborhood, best, pattern, blocks, bytes),
+        ctn_schedule_facts_for(neighborhood, best, pattern, blocks, bytes),
         bytes);
     for (ctn_neighbor_algorithm_t algorithm = 0;
          algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
@@ -347,8 +332,8 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
         }
         double time = ctn_schedule_estimate(
             neighborhood,
-            ctn_schedule_outline_for(neighborhood, algorithm, pattern, blocks,
-                                     bytes),
+            ctn_schedule_facts_for(neighborhood, algorithm, pattern, blocks,
+                                   bytes),
             bytes);
         /* the estimate is not exact: the gain must be clear */
         if (1.15 * time < least) {

@@ -26,16 +26,6 @@ typedef union ctn_neighbor_costs {
  * powers of two. */
 #define CTN_NEIGHBOR_SIZES 41u
 
-/** What the estimate needs to know of a schedule; it stays when the schedule is
- * dropped. */
-typedef struct ctn_schedule_outline {
-    bool possible;
-    size_t most_bytes; /* longest block that the schedule can carry */
-    uint32_t rounds;
-    uint32_t heavy_rounds;
-    ctn_schedule_facts_t facts;
-} ctn_schedule_outline_t;
-
 /** The blocks of an operation. */
 typedef enum ctn_block_class {
     CTN_BLOCKS_ANY,     /* of any lengths, or operands of a reduction */
@@ -50,9 +40,10 @@ typedef struct ctn_chooser {
     size_t usual; /* usual bytes of a block, for blocks of unknown length */
     /* Schedules of the algorithm were built, or found impossible. */
     bool tried[CTN_NEIGHBOR_ALGORITHMS];
-    /* Outlines of schedule[algorithm][pattern] and of its `uniform`. */
-    ctn_schedule_outline_t outline[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
-    ctn_schedule_outline_t uniform[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
+    /* Of schedule[algorithm][pattern] and, in the class of uniform blocks, of
+     * its `uniform`; they stay when the schedule is dropped. */
+    ctn_schedule_facts_t facts[CTN_BLOCK_CLASSES][CTN_NEIGHBOR_ALGORITHMS]
+                              [CTN_PATTERNS];
     /* The best algorithm: entry i for blocks of 2^(i-1) to 2^i - 1 bytes, entry
      * 0 for empty blocks, the last entry also for longer ones. */
     uint8_t algorithm[CTN_BLOCK_CLASSES][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
@@ -60,21 +51,20 @@ typedef struct ctn_chooser {
 
 /** Estimated time of an operation with blocks of this length, in ns. */
 double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
-                             const ctn_schedule_outline_t *outline,
-                             size_t bytes);
+                             const ctn_schedule_facts_t *facts, size_t bytes);
 
 /** The class of blocks of this length; 0: any length.
  * @param combined as for ctn_neighbor_choose */
 ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
                                       size_t bytes, bool combined);
 
-/** The outline of the schedule that an algorithm has for blocks of this length.
+/** The facts of the schedule that an algorithm has for blocks of this length.
  */
-const ctn_schedule_outline_t *
-ctn_schedule_outline_for(const catena_neighborhood_t *neighborhood,
-                         ctn_neighbor_algorithm_t algorithm,
-                         ctn_pattern_t pattern, ctn_block_class_t blocks,
-                         size_t bytes);
+const ctn_schedule_facts_t *
+ctn_schedule_facts_for(const catena_neighborhood_t *neighborhood,
+                       ctn_neighbor_algorithm_t algorithm,
+                       ctn_pattern_t pattern, ctn_block_class_t blocks,
+                       size_t bytes);
 
 /** Why an algorithm that was tried is not possible; NULL: it is possible. */
 const char *

@@ -139,21 +139,10 @@ static uint32_t greater(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-static uint32_t count_remote(const ctn_edge_t *edge, uint32_t count, int own)
-{
-    uint32_t remote = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        remote += edge[i].rank != CATENA_PROC_NULL &&
-                  first_on_node(edge[i].rank) != own;
-    }
-    return remote;
-}
-
 static void check_maxima(job_t *job)
 {
     const ctn_graph_facts_t *graph_facts = &made[job->rank]->graph_facts;
     uint32_t degree = 0;
-    uint32_t remote = 0;
     uint32_t most_on_node = 0;
     for (int i = 0; i < (int)job->size; i++) {
         const catena_neighborhood_t *other = made[i];
@@ -164,13 +153,8 @@ static void check_maxima(job_t *job)
         }
         most_on_node = greater(most_on_node, on_node);
         degree = greater(degree, greater(other->sources, other->targets));
-        remote =
-            greater(remote, count_remote(other->source, other->sources, node));
-        remote =
-            greater(remote, count_remote(other->target, other->targets, node));
     }
     JOB_CHECK(job, graph_facts->most_degree == degree);
-    JOB_CHECK(job, graph_facts->most_remote == remote);
     JOB_CHECK(job, graph_facts->most_on_node == most_on_node);
 }
 
