@@ -55,14 +55,4 @@ void ctn_chain_set_place(ctn_chain_t *chain, ctn_chain_place_t place);
 ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_fold_t fold,
                           void *own, void *left, void *right, size_t bytes);
 
-/** Create an allgather of records of one length into a table in each member's
- * arena, by rank: recursive doubling in ceil(log2 p) + 1 rounds. Every record
- * is sent to each member once. Synchronizing. NULL: no memory.
- * @param table this member's, in its heap, with its own records
- * @param first member i contributes records first[i] .. first[i + 1] - 1; NULL:
- *              record i only. The same on all members */
-ctn_op_t *ctn_table_allgather_create(ctn_exec_t *exec, ctn_chain_t *chain,
-                                     void *table, size_t record_bytes,
-                                     const uint32_t *first);
-
 #endif

@@ -4,6 +4,8 @@
  * per member and round; every block is sent to each member once. Memory: the
  * result, and the messages that are under way. */
 
+#include <string.h>
+
 #include "group/chain_coll.h"
 #include "group/scan_rounds.h"
 
@@ -12,7 +14,9 @@ typedef struct chain_allgather {
     /* arguments */
     ctn_rank_block_t own;
     ctn_rank_blocks_t *result; /* NULL: ctn_chain_allgather_sizes */
+    unsigned char *table;      /* of ctn_chain_allgather_table, or NULL */
     /* working */
+    ctn_rank_blocks_t blocks; /* with a table: the result */
     /* By side: space for the head of a message, this member's block, then the
      * blocks from that side, the nearest first. In simulations of costs only
      * they have a length but no memory. */
@@ -68,6 +72,18 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
 
 static const ctn_double_scan_values_t values = {outgoing, incoming};
 
+/** Copy the blocks of all members into the table, one behind the other. */
+static void fill_table(ctn_op_t *op, const chain_allgather_t *gather)
+{
+    unsigned char *at = gather->table;
+    for (uint32_t i = 0; i < gather->blocks.count; i++) {
+        ctn_rank_block_t block = gather->blocks.block[i];
+        memcpy(at, block.data, block.bytes);
+        at += block.bytes;
+    }
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, (size_t)(at - gather->table));
+}
+
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     chain_allgather_t *gather = ctn_op_state(op);
@@ -78,6 +94,9 @@ static ctn_step_t hand_over(ctn_op_t *op)
     catena_status_t status = ctn_rank_blocks_take(
         op->exec, gather->result, gather->stream, CTN_DOUBLE_SCAN_HEAD_BYTES,
         place->rank, place->size);
+    if (status == CATENA_OK && gather->table != NULL) {
+        fill_table(op, gather);
+    }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -87,6 +106,7 @@ static void finish(ctn_op_t *op)
     ctn_double_scan_drop(op);
     ctn_stream_release(op->exec, &gather->stream[CTN_LEFT]);
     ctn_stream_release(op->exec, &gather->stream[CTN_RIGHT]);
+    ctn_rank_blocks_release(op->exec, &gather->blocks);
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
@@ -113,6 +133,20 @@ ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
         gather->double_scan.of_group = true;
         gather->own = own;
         gather->result = result;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_chain_allgather_table(ctn_exec_t *exec, ctn_chain_t *chain,
+                                    const void *own, size_t bytes, void *table)
+{
+    ctn_op_t *op =
+        ctn_chain_allgather(exec, chain, (ctn_rank_block_t){own, bytes}, NULL);
+    if (op != NULL) {
+        chain_allgather_t *gather = ctn_op_state(op);
+        gather->result = &gather->blocks;
+        gather->table = table;
+        gather->double_scan.of_group = false; /* of any chain */
     }
     return op;
 }

@@ -59,6 +59,11 @@ ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 /** Gather the blocks of all members at all members. */
 ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_rank_block_t own, ctn_rank_blocks_t *result);
+/** Gather the blocks of all members in `table` of each, one behind the other by
+ * rank.
+ * @param own may lie in the table, at its place */
+ctn_op_t *ctn_chain_allgather_table(ctn_exec_t *exec, ctn_chain_t *chain,
+                                    const void *own, size_t bytes, void *table);
 /** For simulations of costs only: take the rounds and the time of an allgather
  * of blocks of `bytes`, without their content.
  * @param addresses a list that all members share, by rank */

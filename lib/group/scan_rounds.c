@@ -107,6 +107,7 @@ static ctn_address_t address_in(const ctn_double_scan_t *double_scan,
 /** Consume the messages of the round, and find the partners of the next one. */
 static catena_status_t take(ctn_op_t *op, unsigned index)
 {
+    (void)index;
     ctn_double_scan_t *double_scan = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
@@ -117,9 +118,7 @@ static catena_status_t take(ctn_op_t *op, unsigned index)
         status = double_scan->values->incoming(
             op, side, handle->data + CTN_DOUBLE_SCAN_HEAD_BYTES,
             handle->bytes - CTN_DOUBLE_SCAN_HEAD_BYTES);
-        if (!double_scan->greets || index > 0) {
-            double_scan->partner[side] = address_in(double_scan, side);
-        }
+        double_scan->partner[side] = address_in(double_scan, side);
     }
     return status;
 }

@@ -38,8 +38,6 @@ typedef struct ctn_double_scan {
     const ctn_double_scan_values_t *values;
     unsigned ring; /* not 0: the place is on a ring, whose first member is the
                       right neighbor of the last one; the number of rounds */
-    bool greets;   /* the neighbors exchange messages once more, before round
-                      0 */
     /* NULL, or in simulations of costs only: messages have a length but no
      * content. In place of that the members, which share this list, leave the
      * addresses here, by rank in the chain. */
@@ -48,8 +46,7 @@ typedef struct ctn_double_scan {
                       it */
     /* working */
     ctn_address_t partner[2]; /* of this round */
-    ctn_rounds_t rounds;      /* with `greets` counted from the greeting;
-                                 message i is that to, or from, side i */
+    ctn_rounds_t rounds;      /* message i is that to, or from, side i */
     uint64_t address[2];      /* messages without values */
 } ctn_double_scan_t;
 

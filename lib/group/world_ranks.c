@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/refuse.h"
+#include "group/chain_coll.h"
 
 /** A member, for the search by world rank. */
 typedef struct ranked {
@@ -93,10 +94,11 @@ static ctn_step_t gather(ctn_op_t *op)
     if (fetch->gathered == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    fetch->gathered[chain->place.rank] = (int)chain->place.self.process;
-    return ctn_op_call(op, ctn_table_allgather_create(op->exec, chain,
-                                                      fetch->gathered,
-                                                      sizeof(int), NULL));
+    int *own = &fetch->gathered[chain->place.rank];
+    *own = (int)chain->place.self.process;
+    return ctn_op_call(op, ctn_chain_allgather_table(op->exec, chain, own,
+                                                     sizeof(*own),
+                                                     fetch->gathered));
 }
 
 static ctn_step_t keep(ctn_op_t *op)

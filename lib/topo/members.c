@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/chain_coll.h"
 #include "topo/topo.h"
 
 typedef struct members_build {
@@ -131,11 +132,12 @@ static ctn_step_t gather_counts(ctn_op_t *op)
     if (build->counts == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    build->counts[topo->node_index] =
+    uint32_t *own = &build->counts[topo->node_index];
+    *own =
         ctn_topo_local_size(topo) | (topo->oversubscribed ? OVERSUBSCRIBED : 0);
-    return ctn_op_call(op, ctn_table_allgather_create(op->exec, &topo->leaders,
-                                                      build->counts,
-                                                      sizeof(uint32_t), NULL));
+    return ctn_op_call(op,
+                       ctn_chain_allgather_table(op->exec, &topo->leaders, own,
+                                                 sizeof(*own), build->counts));
 }
 
 /** The leader's memory: | member | first | by_rank | delivered | rows |. These
@@ -215,10 +217,13 @@ static ctn_step_t gather_members(ctn_op_t *op)
     }
     point_into(topo, topo->shared_member_table);
     fill_own_part(topo, build->counts);
+    const ctn_member_table_t *table = &topo->member_table;
     return ctn_op_call(op,
-                       ctn_table_allgather_create(
-                           op->exec, &topo->leaders, topo->shared_member_table,
-                           sizeof(ctn_member_t), topo->member_table.first));
+                       ctn_chain_allgather_table(
+                           op->exec, &topo->leaders,
+                           &table->member[table->first[topo->node_index]],
+                           ctn_topo_local_size(topo) * sizeof(*table->member),
+                           topo->shared_member_table));
 }
 
 /** The leader fills in by_rank[], then broadcasts where the table lies, and

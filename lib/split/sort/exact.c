@@ -208,12 +208,11 @@ static ctn_step_t exchange(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     memset(x->slots, 0, slot_at(x, OUTGOING, 0));
-    x->peer[place->rank] =
-        (peer_t){place->self.process, ctn_heap_offset(op->exec->heap, x->slots),
-                 x->count};
-    return ctn_op_call(op,
-                       ctn_table_allgather_create(op->exec, x->chain, x->peer,
-                                                  sizeof(peer_t), NULL));
+    peer_t *own = &x->peer[place->rank];
+    *own = (peer_t){place->self.process,
+                    ctn_heap_offset(op->exec->heap, x->slots), x->count};
+    return ctn_op_call(op, ctn_chain_allgather_table(op->exec, x->chain, own,
+                                                     sizeof(*own), x->peer));
 }
 
 /** Put all own records in question for every splitter. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/chain_coll.h"
+
 static const char layout_key; /* its address identifies the attachments */
 
 /* ---- placement ---- */
@@ -258,9 +260,12 @@ static ctn_step_t exchange(ctn_op_t *op)
     if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
-    return ctn_op_call(op, ctn_table_allgather_create(
-                               op->exec, &layout->topo->leaders, layout->shared,
-                               layout->leaders * sizeof(ctn_address_t), NULL));
+    ctn_chain_t *roots = &layout->topo->leaders;
+    const ctn_address_t *own = (const ctn_address_t *)layout->shared +
+                               (size_t)roots->place.rank * layout->leaders;
+    return ctn_op_call(op, ctn_chain_allgather_table(
+                               op->exec, roots, own,
+                               layout->leaders * sizeof(*own), layout->shared));
 }
 
 static ctn_step_t mark_ready(ctn_op_t *op)
