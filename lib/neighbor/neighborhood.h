@@ -9,15 +9,6 @@
 #include "neighbor/schedule/schedule.h"
 #include "type/op.h"
 
-/** The algorithms; see schedule/select.c. */
-typedef enum ctn_neighbor_algorithm {
-    CTN_NEIGHBOR_DIRECT,
-    CTN_NEIGHBOR_COLORED,
-    CTN_NEIGHBOR_COMBINING,
-    CTN_NEIGHBOR_AGGREGATED,
-    CTN_NEIGHBOR_ALGORITHMS
-} ctn_neighbor_algorithm_t;
-
 /** An edge, as one of its ends sees it. */
 typedef struct ctn_edge {
     int rank;       /* at the other end, or CATENA_PROC_NULL */
@@ -141,10 +132,26 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
                                    uint64_t sums[], size_t max_count,
                                    uint64_t maxima[]);
 
+/** The same for the status alone. */
+catena_status_t ctn_neighbor_agree_status(catena_group_t *group,
+                                          catena_status_t status);
+
 /** The same for any number of maxima; NULL if `status` is an error. */
 catena_status_t ctn_neighbor_agree_maxima(catena_group_t *group,
                                           catena_status_t status, size_t count,
                                           uint64_t maxima[]);
+
+/** create/agree.c: agrees on a status and checks that values are the same on
+ * all ranks. Collective; blocks.
+ * @param own   [count] this rank's values; at most CTN_SAMES_MOST
+ * @param names [count] for the message
+ * @return the worst status of all ranks, or ERR_ARG, which is logged */
+catena_status_t ctn_neighbor_agree_same(const char *function,
+                                        catena_group_t *group,
+                                        catena_status_t status, size_t count,
+                                        const uint64_t own[],
+                                        const char *const names[]);
+enum { CTN_SAMES_MOST = 8 };
 
 /* The schedule builders: each algorithm has a file in schedule/. *schedule is
  * NULL on all ranks if the algorithm is not possible for the graph. Collective.
@@ -220,22 +227,20 @@ typedef struct ctn_place {
                            process's old one */
 } ctn_place_t;
 
-/** create/mapping.c: rank reordering for a graph: puts ranks that share heavy
- * edges on one node. Rank 0 computes the places. The rank with place r becomes
- * rank r, and takes over the edges of the old rank r. Collective over `group`.
- * @param[in]  graph this rank's targets, with the weights that both ends have
- *                   agreed on; its sources are ignored
+/** create/mapping.c: rank reordering: puts ranks that share heavy edges on one
+ * node. Rank 0 computes the places. The rank with place r becomes rank r, and
+ * takes over the edges of the old rank r. Collective over `group`.
+ * @param[in]  graph   its targets, with the weights that both ends have agreed
+ *                     on; of a grid, which is the same on all ranks and may be
+ *                     smaller than the group, nodes get blocks instead. Sources
+ *                     and coords are ignored
+ * @param[in]  weights of a grid by direction: [ndirs] of a derived graph, else
+ *                     [2 * ndims] with the lower neighbor first; NULL: all the
+ *                     same
+ * @param[out] place   in a grid the new rank is row-major, or beyond it
  * @return this rank's status; the ranks still have to agree on it: CATENA_OK,
  *         ERR_NO_MEMORY, ERR_PEER */
-catena_status_t ctn_reorder_graph(catena_group_t *group,
-                                  const ctn_graph_t *graph, ctn_place_t *place);
-/** The same for a grid, which may be smaller than the group: nodes get blocks
- * of it.
- * @param[in]  grid    the same on all ranks; its coords are ignored
- * @param[in]  weights by direction: [ndirs] of a derived graph, else [2 *
- *                     ndims] with the lower neighbor first; NULL: all the same
- * @param[out] place   the new rank is row-major, or beyond the grid */
-catena_status_t ctn_reorder_grid(catena_group_t *group, const ctn_grid_t *grid,
-                                 const int weights[], ctn_place_t *place);
+catena_status_t ctn_reorder(catena_group_t *group, const ctn_graph_t *graph,
+                            const int weights[], ctn_place_t *place);
 
 #endif

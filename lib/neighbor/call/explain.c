@@ -28,23 +28,6 @@ static catena_status_t read_setting(const ctn_log_t *log, const char *name,
     return *requested < -1 ? CATENA_ERR_ARG : CATENA_OK;
 }
 
-/** Checks that all ranks have set the same algorithm: else they would create
- * different schedules and deadlock. */
-static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
-                                catena_status_t status, int requested)
-{
-    uint64_t own = (uint64_t)(requested + 1);
-    uint64_t most[2] = {own, ~own};
-    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 2, most);
-    if (status == CATENA_OK && most[0] != ~most[1]) {
-        status = ctn_refuse(
-            ctn_group_log_once(neighborhood->group), CATENA_ERR_ARG,
-            "catena_neighborhood_set",
-            "the algorithm must be the same on all ranks and is not");
-    }
-    return status;
-}
-
 /** Sets the algorithm, and creates its schedules if they do not exist yet. */
 static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
                                      int requested)
@@ -93,7 +76,11 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
                          "%llu operations of the neighborhood are under way; "
                          "complete them first",
                          (unsigned long long)under_way);
-    status = agree_on(neighborhood, status, requested);
+    /* Else the ranks would create different schedules and deadlock. */
+    status =
+        ctn_neighbor_agree_same(__func__, neighborhood->group, status, 1,
+                                &(const uint64_t){(uint64_t)(requested + 1)},
+                                &(const char *const){"the algorithm"});
     status =
         status == CATENA_OK ? set_algorithm(neighborhood, requested) : status;
     if (status == CATENA_OK) {
@@ -120,16 +107,12 @@ schedule_to_report(const catena_neighborhood_t *neighborhood)
     if (last != NULL && last->pattern == pattern) {
         return last;
     }
-    for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS && last != NULL;
-         algorithm++) {
-        const ctn_schedule_t *schedule =
-            neighborhood->schedule[algorithm][pattern];
-        if (schedule != NULL &&
-            strcmp(schedule->algorithm, last->algorithm) == 0) {
-            return last->aggregates != NULL && schedule->uniform != NULL
-                       ? schedule->uniform
-                       : schedule;
-        }
+    const ctn_schedule_t *schedule =
+        last != NULL ? neighborhood->schedule[last->algorithm][pattern] : NULL;
+    if (schedule != NULL) {
+        return last->aggregates != NULL && schedule->uniform != NULL
+                   ? schedule->uniform
+                   : schedule;
     }
     return ctn_neighbor_choose(neighborhood, pattern,
                                neighborhood->chooser->usual, false);
@@ -150,7 +133,9 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
     const ctn_schedule_t *last = neighborhood->last;
     const ctn_schedule_t *schedule = schedule_to_report(neighborhood);
     const catena_neighborhood_stats_t own = {
-        .algorithm = last != NULL ? last->algorithm : NULL,
+        .algorithm = last != NULL
+                         ? ctn_neighbor_algorithm_words[1 + last->algorithm]
+                         : NULL,
         .messages =
             schedule->sends +
             (schedule->aggregates != NULL ? schedule->aggregates->led : 0),
@@ -194,9 +179,7 @@ static void print_reason(page_t *page,
 {
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
     int requested = neighborhood->requested;
-    if (requested >= 0 &&
-        strcmp(schedule->algorithm,
-               ctn_neighbor_algorithm_words[1 + requested]) == 0) {
+    if (requested == (int)schedule->algorithm) {
         print(page, "as asked for");
         return;
     }
@@ -295,7 +278,8 @@ static void print_choice(page_t *page,
                          const ctn_schedule_t *schedule, const char *note,
                          size_t bytes)
 {
-    print(page, "algorithm=%s rounds=%u messages=%u ", schedule->algorithm,
+    print(page, "algorithm=%s rounds=%u messages=%u ",
+          ctn_neighbor_algorithm_words[1 + schedule->algorithm],
           schedule->facts.rounds, schedule->sends);
     if (schedule->aggregates != NULL) {
         print(page, "aggregates=%zu ", schedule->aggregates->out.count);

@@ -136,11 +136,7 @@ static void set_up(own_links_t *own)
     copy->kept = NULL;
     copy->memory = NULL;
     memset(copy->schedule, 0, sizeof(copy->schedule));
-    for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
-        if (own->of->schedule[algorithm][original->pattern] == original) {
-            copy->schedule[algorithm][original->pattern] = &own->schedule;
-        }
-    }
+    copy->schedule[original->algorithm][original->pattern] = &own->schedule;
     ctn_sequence_set(&copy->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
     copy->sequence.without_generations = true;
@@ -353,16 +349,7 @@ static void dispose(void *owned)
 static const ctn_schedule_t *schedule_for(const ctn_exchange_t *x)
 {
     const ctn_schedule_t *chosen = ctn_exchange_choose(x);
-    for (int algorithm = 0;
-         chosen->aggregates != NULL && algorithm < CTN_NEIGHBOR_ALGORITHMS;
-         algorithm++) {
-        const ctn_schedule_t *schedule =
-            x->neighborhood->schedule[algorithm][chosen->pattern];
-        if (schedule != NULL && schedule->uniform == chosen) {
-            return schedule;
-        }
-    }
-    return chosen;
+    return x->neighborhood->schedule[chosen->algorithm][chosen->pattern];
 }
 
 catena_status_t ctn_neighbor_own_links(ctn_op_t *op)

@@ -70,6 +70,12 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
     return (catena_status_t) - (int64_t)word[0];
 }
 
+catena_status_t ctn_neighbor_agree_status(catena_group_t *group,
+                                          catena_status_t status)
+{
+    return ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+}
+
 catena_status_t ctn_neighbor_agree_maxima(catena_group_t *group,
                                           catena_status_t status, size_t count,
                                           uint64_t maxima[])
@@ -83,6 +89,28 @@ catena_status_t ctn_neighbor_agree_maxima(catena_group_t *group,
                                     maxima != NULL ? maxima + done : none);
         done += now;
     } while (status == CATENA_OK && done < count);
+    return status;
+}
+
+catena_status_t ctn_neighbor_agree_same(const char *function,
+                                        catena_group_t *group,
+                                        catena_status_t status, size_t count,
+                                        const uint64_t own[],
+                                        const char *const names[])
+{
+    uint64_t most[2 * CTN_SAMES_MOST]; /* of the values and their complements */
+    for (size_t i = 0; i < count; i++) {
+        most[i] = own[i];
+        most[count + i] = ~own[i];
+    }
+    status = ctn_neighbor_agree_maxima(group, status, 2 * count, most);
+    for (size_t i = 0; status == CATENA_OK && i < count; i++) {
+        if (most[i] != ~most[count + i]) {
+            status = ctn_refuse(
+                ctn_group_log_once(group), CATENA_ERR_ARG, function,
+                "%s must be the same on all ranks, and differ", names[i]);
+        }
+    }
     return status;
 }
 

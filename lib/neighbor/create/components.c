@@ -70,5 +70,5 @@ catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
         status = count_components(group->chain.place.size, &came, components);
     }
     ctn_vector_drop(&came);
-    return ctn_neighbor_agree(group, status, 0, NULL, 1, components);
+    return ctn_neighbor_agree_maxima(group, status, 1, components);
 }

@@ -185,7 +185,7 @@ static catena_status_t connect(links_t *links, catena_status_t status)
         status = take_records(links, came.item, came.count);
     }
     ctn_vector_drop(&came);
-    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+    status = ctn_neighbor_agree_status(group, status);
     if (status == CATENA_OK) {
         pair(links);
     } else {

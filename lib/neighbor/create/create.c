@@ -15,24 +15,6 @@
 
 /* ---- what must be the same on all ranks ---- */
 
-/* Indices of the values that the ranks compare. */
-enum {
-    SAME_OPERATIONS,
-    SAME_ALGORITHM,
-    SAME_REORDER,
-    SAME_BYTES,
-    SAME_GRID,
-    SAME_CHECK,
-    SAMES
-};
-
-static const char *const same_names[SAMES] = {"the operations",
-                                              "the algorithm",
-                                              "reorder",
-                                              "bytes",
-                                              "the grid (or that there is one)",
-                                              "CATENA_CHECK"};
-
 /** Adds values to a hash. */
 static uint64_t digest_all(uint64_t hash, const int *value, size_t count)
 {
@@ -56,41 +38,28 @@ static uint64_t grid_digest(const ctn_grid_t *grid)
     return digest_all(hash, grid->displacements, (size_t)grid->ndirs * n);
 }
 
-static void log_difference(const catena_group_t *group, uint32_t which)
-{
-    ctn_error(ctn_group_log_once(group),
-              "neighborhood: %s must be the same on all ranks, and differ",
-              same_names[which]);
-}
-
-/** Checks that these arguments are the same on all ranks: compares the maximum
- * of each value with that of its complement. */
+/** Checks that these arguments are the same on all ranks. */
 static catena_status_t
 agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
                    const catena_neighborhood_info_t *info, int requested,
                    catena_status_t failed, bool *weighted)
 {
-    const uint64_t own[SAMES] = {
-        [SAME_OPERATIONS] = info->operations,
-        [SAME_ALGORITHM] = (uint64_t)(requested + 1),
-        [SAME_REORDER] = info->reorder != 0,
-        [SAME_BYTES] = info->bytes,
-        [SAME_GRID] = grid_digest(graph->grid),
-        [SAME_CHECK] = ctn_neighbor_config(group->exec->config)->check,
+    static const char *const names[] = {"the operations",
+                                        "the algorithm",
+                                        "reorder",
+                                        "bytes",
+                                        "the grid (or that there is one)",
+                                        "CATENA_CHECK"};
+    const uint64_t own[] = {
+        info->operations,
+        (uint64_t)(requested + 1),
+        info->reorder != 0,
+        info->bytes,
+        grid_digest(graph->grid),
+        ctn_neighbor_config(group->exec->config)->check,
     };
-    uint64_t maxima[2 * SAMES];
-    for (uint32_t i = 0; i < SAMES; i++) {
-        maxima[i] = own[i];
-        maxima[SAMES + i] = ~own[i];
-    }
-    catena_status_t status =
-        ctn_neighbor_agree(group, failed, 0, NULL, 2 * SAMES, maxima);
-    for (uint32_t i = 0; status == CATENA_OK && i < SAMES; i++) {
-        if (maxima[i] != ~maxima[SAMES + i]) {
-            log_difference(group, i);
-            status = CATENA_ERR_ARG;
-        }
-    }
+    catena_status_t status = ctn_neighbor_agree_same(
+        "neighborhood", group, failed, sizeof(own) / sizeof(*own), own, names);
     return status == CATENA_OK
                ? ctn_neighbor_agree_weights(
                      group, status, graph->sources > 0 || graph->targets > 0,

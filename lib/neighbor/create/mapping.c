@@ -113,20 +113,16 @@ static catena_status_t map(const gathered_t *gathered, uint32_t size,
                                         gathered->edge, place, &before, &after);
 }
 
-/** Finds this rank's place for a graph or, if `grid` is not NULL, for a grid.
- * All ranks take part to the end, whatever their status.
- * @return this rank's status */
-static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
-                               const ctn_grid_t *grid, const int weights[],
-                               ctn_place_t *place)
+/* All ranks take part to the end, whatever their status. */
+catena_status_t ctn_reorder(catena_group_t *group, const ctn_graph_t *graph,
+                            const int weights[], ctn_place_t *place)
 {
     uint32_t size = group->chain.place.size;
     ctn_nodes_t nodes = {0};
     ctn_vector_t came;
     catena_status_t status = ctn_neighbor_nodes(group, &nodes);
-    status = ctn_graph_gather(group, status, nodes.own,
-                              graph != NULL ? graph->target : NULL,
-                              graph != NULL ? graph->targets : 0, &came);
+    status = ctn_graph_gather(group, status, nodes.own, graph->target,
+                              graph->grid == NULL ? graph->targets : 0, &came);
     gathered_t gathered = {0};
     uint32_t *places = NULL;
     if (group->chain.place.rank == 0 && status == CATENA_OK) {
@@ -136,23 +132,11 @@ static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
     }
     ctn_vector_drop(&came);
     if (group->chain.place.rank == 0 && status == CATENA_OK) {
-        status = map(&gathered, size, grid, weights, places);
+        status = map(&gathered, size, graph->grid, weights, places);
     }
     free(gathered.node);
     free(gathered.edge);
     status = send_places(group, places, status, place);
     free(places);
     return status;
-}
-
-catena_status_t ctn_reorder_graph(catena_group_t *group,
-                                  const ctn_graph_t *graph, ctn_place_t *place)
-{
-    return reorder(group, graph, NULL, NULL, place);
-}
-
-catena_status_t ctn_reorder_grid(catena_group_t *group, const ctn_grid_t *grid,
-                                 const int weights[], ctn_place_t *place)
-{
-    return reorder(group, NULL, grid, weights, place);
 }

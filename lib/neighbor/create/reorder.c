@@ -48,40 +48,27 @@ static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t to)
         free(graph.source);
         free(graph.target);
     }
-    return ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+    return ctn_neighbor_agree_status(neighborhood->group, status);
 }
 
 /* ---- places ---- */
-
-/** The weights of a derived graph by direction. NULL: not derived, or no
- * memory. */
-static int *direction_weights(const catena_neighborhood_t *neighborhood)
-{
-    const ctn_grid_t *grid = neighborhood->grid;
-    int *weights = grid->displacements != NULL
-                       ? malloc(((size_t)grid->ndirs + 1) * sizeof(*weights))
-                       : NULL;
-    for (int i = 0; weights != NULL && i < grid->ndirs; i++) {
-        weights[i] = neighborhood->target[i].weight;
-    }
-    return weights;
-}
 
 /** Finds this rank's place. */
 static catena_status_t find_place(catena_neighborhood_t *neighborhood,
                                   ctn_place_t *place)
 {
-    if (neighborhood->grid == NULL) {
-        ctn_graph_t graph = {.sources = neighborhood->sources,
-                             .targets = neighborhood->targets,
-                             .source = neighborhood->source,
-                             .target = neighborhood->target,
-                             .weighted = neighborhood->graph_facts.weighted};
-        return ctn_reorder_graph(neighborhood->group, &graph, place);
+    ctn_grid_t *grid = neighborhood->grid;
+    ctn_graph_t graph = {.targets = neighborhood->targets,
+                         .target = neighborhood->target,
+                         .grid = grid};
+    int *weights = grid != NULL && grid->displacements != NULL
+                       ? malloc(((size_t)grid->ndirs + 1) * sizeof(*weights))
+                       : NULL;
+    for (int i = 0; weights != NULL && i < grid->ndirs; i++) {
+        weights[i] = neighborhood->target[i].weight;
     }
-    int *weights = direction_weights(neighborhood);
-    catena_status_t status = ctn_reorder_grid(
-        neighborhood->group, neighborhood->grid, weights, place);
+    catena_status_t status =
+        ctn_reorder(neighborhood->group, &graph, weights, place);
     free(weights);
     return status;
 }
@@ -91,7 +78,7 @@ catena_status_t ctn_neighbor_reorder(catena_neighborhood_t *neighborhood)
     ctn_place_t place;
     catena_group_t *fresh;
     catena_status_t status = find_place(neighborhood, &place);
-    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+    status = ctn_neighbor_agree_status(neighborhood->group, status);
     if (status == CATENA_OK) {
         status = move(neighborhood, place.successor);
     }

@@ -86,23 +86,6 @@ static catena_status_t check_size(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Checks that the size of the grid is the same on all ranks. */
-static catena_status_t agree_on_size(catena_group_t *group,
-                                     catena_status_t failed, int size)
-{
-    uint64_t most[2] = {(uint64_t)size, ~(uint64_t)size};
-    catena_status_t status =
-        ctn_neighbor_agree(group, failed, 0, NULL, 2, most);
-    if (status == CATENA_OK && most[0] != ~most[1]) {
-        status = ctn_refuse(
-            ctn_group_log_once(group), CATENA_ERR_ARG, "catena_cart_create",
-            "the grid has %llu ranks on some ranks and %llu on "
-            "others; the dimensions must be the same on all",
-            (unsigned long long)~most[1], (unsigned long long)most[0]);
-    }
-    return status;
-}
-
 /** A group of the first `size` ranks of a group, which is freed or, if it has
  * no other ranks, returned. NULL on other ranks. */
 static catena_status_t first_ranks(catena_group_t *group, int size,
@@ -129,7 +112,7 @@ static catena_status_t hand_out(catena_group_t *group, catena_status_t status,
                                 catena_neighborhood_t *made,
                                 catena_neighborhood_t **out)
 {
-    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+    status = ctn_neighbor_agree_status(group, status);
     if (status == CATENA_OK) {
         *out = made;
     } else if (made != NULL) {
@@ -161,7 +144,9 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
         status = grid != NULL ? check_size(group, grid, &size)
                               : CATENA_ERR_NO_MEMORY;
     }
-    status = agree_on_size(own, status, size);
+    status = ctn_neighbor_agree_same(
+        __func__, own, status, 1, &(const uint64_t){(uint64_t)size},
+        &(const char *const){"the number of ranks in the grid"});
     if (status != CATENA_OK) {
         free(grid);
         (void)catena_group_free(&own);

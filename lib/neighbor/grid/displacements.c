@@ -93,20 +93,6 @@ bool ctn_displacement_is_zero(const ctn_displacements_t *displacements,
     return true;
 }
 
-bool ctn_displacement_fits(const ctn_displacements_t *displacements, uint32_t i,
-                           const int coords[])
-{
-    const ctn_grid_t *grid = displacements->grid;
-    const int *hop = ctn_displacement(displacements, i);
-    for (int d = 0; d < displacements->ndims; d++) {
-        int64_t at = (int64_t)coords[d] + hop[d];
-        if (!grid->periods[d] && (at < 0 || at >= grid->dims[d])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool ctn_displacement_fits_anywhere(const ctn_displacements_t *displacements,
                                     uint32_t i)
 {

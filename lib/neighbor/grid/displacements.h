@@ -48,11 +48,6 @@ ctn_displacement_source(const ctn_displacements_t *displacements, uint32_t i)
 bool ctn_displacement_is_zero(const ctn_displacements_t *displacements,
                               uint32_t i);
 
-/** Whether displacement i leads from the rank at `coords` to a place in the
- * grid. */
-bool ctn_displacement_fits(const ctn_displacements_t *displacements, uint32_t i,
-                           const int coords[]);
-
 /** Whether displacement i joins two ranks anywhere in the grid. */
 bool ctn_displacement_fits_anywhere(const ctn_displacements_t *displacements,
                                     uint32_t i);

@@ -145,7 +145,7 @@ static catena_status_t agree(making_t *m, bool *possible)
         covers(m->leading, n->target, n->targets, n->source, n->sources);
     uint64_t most[] = {!both, ~(uint64_t)(out < in ? out : in)};
     catena_status_t status =
-        ctn_neighbor_agree(n->group, m->status, 0, NULL, 2, most);
+        ctn_neighbor_agree_maxima(n->group, m->status, 2, most);
     *possible = status == CATENA_OK && most[0] == 0 && ~most[1] > 0;
     if (*possible) {
         m->aggregates->most_bytes = (size_t)~most[1];
@@ -370,7 +370,7 @@ static catena_status_t connect(making_t *m)
     if (m->status == CATENA_OK) {
         m->status = ctn_link_finalize(m->leading->neighborhood->exec);
     }
-    return ctn_neighbor_agree(group, m->status, 0, NULL, 0, NULL);
+    return ctn_neighbor_agree_status(group, m->status);
 }
 
 /** Counts the aggregates and contributed blocks of this rank. */

@@ -122,11 +122,54 @@ static void add(aggregation_t *a, ctn_vector_t *items, item_t item)
     ctn_vector_put(items, &item, sizeof(item), &a->builder.status);
 }
 
+/** Adds the item of an edge that this rank leads for. */
+static void add_led(aggregation_t *a, ctn_vector_t *items, ctn_led_t *led,
+                    uint32_t peer)
+{
+    add(a, items,
+        (item_t){.peer = peer,
+                 .source = led->edge.source,
+                 .source_index = led->edge.source_index,
+                 .weight = led->edge.weight,
+                 .ends = led->edge.target == a->leading.rank,
+                 .index = led->edge.target_index,
+                 .where = &led->where});
+}
+
 /** The block of the send buffer for target `index`. */
 static ctn_block_ref_t own_block(const aggregation_t *a, uint32_t index)
 {
     bool gathers = a->pattern == CTN_PATTERN_ALLGATHER;
     return (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : index};
+}
+
+/** The rank on this node that this rank exchanges the blocks of an edge with:
+ * its other end, or the leader. */
+static uint32_t peer_of(const aggregation_t *a, const ctn_edge_t *edge)
+{
+    return ctn_leading_is_remote(&a->leading, edge)
+               ? ctn_leading_for(&a->leading.leaders, edge->node)
+               : (uint32_t)edge->rank;
+}
+
+/** Adds the items of this rank's sources on this node, or on others. */
+static void add_sources(aggregation_t *a, ctn_vector_t *items, bool remote)
+{
+    const catena_neighborhood_t *neighborhood = a->neighborhood;
+    for (uint32_t i = 0; i < neighborhood->sources; i++) {
+        const ctn_edge_t *edge = &neighborhood->source[i];
+        if (edge->link != CTN_NO_LINK &&
+            ctn_leading_is_remote(&a->leading, edge) == remote &&
+            peer_of(a, edge) != a->leading.rank) {
+            add(a, items,
+                (item_t){.peer = peer_of(a, edge),
+                         .source = (uint32_t)edge->rank,
+                         .source_index = edge->peer_index,
+                         .weight = edge->weight,
+                         .ends = true,
+                         .index = i});
+        }
+    }
 }
 
 /* ---- round 0: on the node ---- */
@@ -138,25 +181,20 @@ static void send_on_node(aggregation_t *a)
     ctn_vector_t items = {0};
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
+        ctn_block_ref_t block = own_block(a, i);
         if (edge->rank == CATENA_PROC_NULL) {
             continue;
         }
         if (edge->link == CTN_NO_LINK) {
-            ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
-            ctn_schedule_builder_local_copy(&a->builder, own_block(a, i), to,
-                                            0);
-            continue;
-        }
-        uint32_t peer = ctn_leading_is_remote(&a->leading, edge)
-                            ? ctn_leading_for(&a->leading.leaders, edge->node)
-                            : (uint32_t)edge->rank;
-        if (peer != a->leading.rank) {
+            ctn_schedule_builder_receive(&a->builder, edge->peer_index, 0,
+                                         &block);
+        } else if (peer_of(a, edge) != a->leading.rank) {
             add(a, &items,
-                (item_t){.peer = peer,
+                (item_t){.peer = peer_of(a, edge),
                          .source = a->leading.rank,
                          .source_index = i,
                          .weight = edge->weight,
-                         .from = own_block(a, i)});
+                         .from = block});
         }
     }
     add_messages(a, CTN_SENDS, 0, &items);
@@ -165,33 +203,15 @@ static void send_on_node(aggregation_t *a)
 /** What this rank receives from its node: from its sources, and as leader. */
 static void receive_on_node(aggregation_t *a)
 {
-    const catena_neighborhood_t *neighborhood = a->neighborhood;
     ctn_vector_t items = {0};
-    for (uint32_t i = 0; i < neighborhood->sources; i++) {
-        const ctn_edge_t *edge = &neighborhood->source[i];
-        if (edge->link != CTN_NO_LINK &&
-            !ctn_leading_is_remote(&a->leading, edge)) {
-            add(a, &items,
-                (item_t){.peer = (uint32_t)edge->rank,
-                         .source = (uint32_t)edge->rank,
-                         .source_index = edge->peer_index,
-                         .weight = edge->weight,
-                         .ends = true,
-                         .index = i});
-        }
-    }
+    add_sources(a, &items, false);
     ctn_led_t *led = a->leading.led_out.item;
-    for (uint32_t i = 0; i < a->leading.led_out.count; i++) {
-        if (led[i].edge.source == a->leading.rank) {
-            led[i].where = own_block(a, led[i].edge.source_index);
-            continue;
+    for (uint32_t i = 0; i < a->leading.led_out.count; i++, led++) {
+        if (led->edge.source == a->leading.rank) {
+            led->where = own_block(a, led->edge.source_index);
+        } else {
+            add_led(a, &items, led, led->edge.source);
         }
-        add(a, &items,
-            (item_t){.peer = led[i].edge.source,
-                     .source = led[i].edge.source,
-                     .source_index = led[i].edge.source_index,
-                     .weight = led[i].edge.weight,
-                     .where = &led[i].where});
     }
     add_messages(a, CTN_RECEIVES, 0, &items);
 }
@@ -205,16 +225,9 @@ static void exchange(aggregation_t *a, ctn_message_end_t way,
 {
     ctn_vector_t items = {0};
     ctn_led_t *led = leds->item;
-    for (uint32_t i = 0; i < leds->count; i++) {
-        const ctn_lead_record_t *edge = &led[i].edge;
-        add(a, &items,
-            (item_t){.peer = ctn_leading_for(&a->leading.others, edge->node),
-                     .source = edge->source,
-                     .source_index = edge->source_index,
-                     .weight = edge->weight,
-                     .ends = edge->target == a->leading.rank,
-                     .index = edge->target_index,
-                     .where = &led[i].where});
+    for (uint32_t i = 0; i < leds->count; i++, led++) {
+        add_led(a, &items, led,
+                ctn_leading_for(&a->leading.others, led->edge.node));
     }
     add_messages(a, way, 1, &items);
 }
@@ -225,15 +238,9 @@ static void send_from_leader(aggregation_t *a)
 {
     ctn_vector_t items = {0};
     ctn_led_t *led = a->leading.led_in.item;
-    for (uint32_t i = 0; i < a->leading.led_in.count; i++) {
-        const ctn_lead_record_t *edge = &led[i].edge;
-        if (edge->target != a->leading.rank) {
-            add(a, &items,
-                (item_t){.peer = edge->target,
-                         .source = edge->source,
-                         .source_index = edge->source_index,
-                         .weight = edge->weight,
-                         .where = &led[i].where});
+    for (uint32_t i = 0; i < a->leading.led_in.count; i++, led++) {
+        if (led->edge.target != a->leading.rank) {
+            add_led(a, &items, led, led->edge.target);
         }
     }
     add_messages(a, CTN_SENDS, 2, &items);
@@ -242,24 +249,8 @@ static void send_from_leader(aggregation_t *a)
 /** What this rank receives from leaders on its node. */
 static void receive_from_leaders(aggregation_t *a)
 {
-    const catena_neighborhood_t *neighborhood = a->neighborhood;
     ctn_vector_t items = {0};
-    for (uint32_t i = 0; i < neighborhood->sources; i++) {
-        const ctn_edge_t *edge = &neighborhood->source[i];
-        if (!ctn_leading_is_remote(&a->leading, edge)) {
-            continue;
-        }
-        uint32_t leader = ctn_leading_for(&a->leading.leaders, edge->node);
-        if (leader != a->leading.rank) {
-            add(a, &items,
-                (item_t){.peer = leader,
-                         .source = (uint32_t)edge->rank,
-                         .source_index = edge->peer_index,
-                         .weight = edge->weight,
-                         .ends = true,
-                         .index = i});
-        }
-    }
+    add_sources(a, &items, true);
     add_messages(a, CTN_RECEIVES, 2, &items);
 }
 

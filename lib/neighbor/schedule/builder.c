@@ -309,11 +309,11 @@ catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *builder,
         builder->status = CATENA_ERR_NO_MEMORY;
     }
     uint64_t maxima[] = {impossible, builder->rounds};
-    catena_status_t status = ctn_neighbor_agree(
-        builder->neighborhood->group, builder->status, 0, NULL, 2, maxima);
+    catena_status_t status = ctn_neighbor_agree_maxima(
+        builder->neighborhood->group, builder->status, 2, maxima);
     bool none = status != CATENA_OK || maxima[0] > 0; /* no schedule */
     if (!none) {
-        made->algorithm = ctn_neighbor_algorithm_words[1 + algorithm];
+        made->algorithm = algorithm;
         made->pattern = pattern;
         made->rounds = (uint32_t)maxima[1];
         status = give_links(builder, made);

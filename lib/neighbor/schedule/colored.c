@@ -272,8 +272,8 @@ static catena_status_t color_graph(catena_neighborhood_t *neighborhood)
     uint64_t left;
     do {
         left = c.status == CATENA_OK ? heaviest_left(&c) : 0;
-        status = ctn_neighbor_agree(neighborhood->group, c.status, 0, NULL, 1,
-                                    &left);
+        status =
+            ctn_neighbor_agree_maxima(neighborhood->group, c.status, 1, &left);
         if (status == CATENA_OK && left > 0) {
             iterate(&c, left - 1);
         }
@@ -377,8 +377,7 @@ static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
     if (status == CATENA_OK) {
         status = color_directions(neighborhood, &displacements);
         ctn_displacements_free(&displacements);
-        status =
-            ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+        status = ctn_neighbor_agree_status(neighborhood->group, status);
     }
     return status;
 }

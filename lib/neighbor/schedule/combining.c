@@ -20,6 +20,7 @@
  * and that no rank without edges forwards. */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/region.h"
 #include "neighbor/grid/displacements.h"
@@ -43,8 +44,7 @@ typedef struct combine {
     ctn_block_ref_t *where; /* [places]: where a block that travels along the
                                vector lies at this rank after the steps so far;
                                it is of this rank or of another one */
-    int *coords;            /* [ndims]: of another rank; is_here and rank_away
-                               use it */
+    int *coords, *way;      /* [ndims]: used by is_here */
 } combine_t;
 
 /* ---- order ---- */
@@ -114,6 +114,7 @@ static catena_status_t prepare(combine_t *c)
     size_t ndims = (size_t)c->displacements.ndims;
     c->dimension = ctn_region_take(&c->region, ndims, sizeof(*c->dimension));
     c->coords = ctn_region_take(&c->region, ndims, sizeof(*c->coords));
+    c->way = ctn_region_take(&c->region, ndims, sizeof(*c->way));
     uint32_t *hops = ctn_region_take(&c->region, ndims, sizeof(*hops));
     c->order = ctn_region_take(&c->region, count, sizeof(*c->order));
     c->shared = ctn_region_take(&c->region, count, sizeof(*c->shared));
@@ -160,26 +161,22 @@ static uint32_t next_block(const combine_t *c, uint32_t place, int step)
 static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
 {
     const ctn_grid_t *grid = c->displacements.grid;
-    for (int d = 0; d < grid->ndims; d++) {
-        c->coords[d] = grid->coords[d];
-    }
+    memset(c->way, 0, (size_t)grid->ndims * sizeof(*c->way));
     for (int step = 0; step < steps; step++) {
-        int d = c->dimension[step];
-        int64_t at =
-            (int64_t)grid->coords[d] - hop_of(c, c->order[place], step);
-        if (!grid->periods[d] && (at < 0 || at >= grid->dims[d])) {
-            return false;
-        }
-        c->coords[d] =
-            (int)((at % grid->dims[d] + grid->dims[d]) % grid->dims[d]);
+        c->way[c->dimension[step]] = hop_of(c, c->order[place], step);
     }
-    for (; place < end; place++) {
-        if (ctn_displacement_fits(&c->displacements, c->order[place],
-                                  c->coords)) {
-            return true;
-        }
+    int origin = ctn_grid_rank(grid, grid->coords, c->way, -1);
+    if (origin == CATENA_PROC_NULL) {
+        return false;
     }
-    return false;
+    ctn_grid_coords(grid, origin, grid->ndims, c->coords);
+    while (place < end &&
+           ctn_grid_rank(grid, c->coords,
+                         ctn_displacement(&c->displacements, c->order[place]),
+                         1) == CATENA_PROC_NULL) {
+        place++;
+    }
+    return place < end;
 }
 
 /** Whether the vector at `place` ends after `steps` steps: whether the rest of
@@ -239,19 +236,6 @@ static void start(combine_t *c)
 
 /* ---- messages ---- */
 
-/** The rank that is `hop` away along the dimension of a step. */
-static uint32_t rank_away(const combine_t *c, int step, int64_t hop)
-{
-    const ctn_grid_t *grid = c->displacements.grid;
-    int d = c->dimension[step];
-    for (int i = 0; i < grid->ndims; i++) {
-        c->coords[i] = grid->coords[i];
-    }
-    int64_t at = (grid->coords[d] + hop) % grid->dims[d];
-    c->coords[d] = (int)(at < 0 ? at + grid->dims[d] : at);
-    return (uint32_t)ctn_grid_rank(grid, c->coords, NULL, 1);
-}
-
 /** The greatest weight of the vectors at `place` to `end` - 1. */
 static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
 {
@@ -276,9 +260,10 @@ static void add_message(combine_t *c, ctn_message_end_t way, int step, int hop)
             continue;
         }
         if (!begun) {
-            int64_t away = way == CTN_SENDS ? hop : -(int64_t)hop;
-            ctn_schedule_builder_message(
-                &c->builder, way, rank_away(c, step, away), (uint32_t)step);
+            int peer = ctn_grid_along(c->displacements.grid, c->dimension[step],
+                                      way == CTN_SENDS ? hop : -(int64_t)hop);
+            ctn_schedule_builder_message(&c->builder, way, (uint32_t)peer,
+                                         (uint32_t)step);
             begun = true;
         }
         ctn_block_ref_t block =

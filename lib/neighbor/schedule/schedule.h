@@ -8,6 +8,15 @@
  * builder; one executor (call/executor.c) runs all schedules, for all
  * collectives on neighborhoods. */
 
+/** The algorithms; see schedule/select.c. */
+typedef enum ctn_neighbor_algorithm {
+    CTN_NEIGHBOR_DIRECT,
+    CTN_NEIGHBOR_COLORED,
+    CTN_NEIGHBOR_COMBINING,
+    CTN_NEIGHBOR_AGGREGATED,
+    CTN_NEIGHBOR_ALGORITHMS
+} ctn_neighbor_algorithm_t;
+
 /** What is exchanged. */
 typedef enum ctn_pattern {
     CTN_PATTERN_ALLTOALL,  /* target i gets block i of the send buffer */
@@ -80,7 +89,7 @@ typedef struct ctn_schedule_facts {
 
 /** The schedule of one algorithm and pattern, on one rank. */
 typedef struct ctn_schedule {
-    const char *algorithm; /* its name */
+    ctn_neighbor_algorithm_t algorithm;
     ctn_pattern_t pattern;
     ctn_schedule_facts_t facts; /* for the choice, schedule/select.c */
     uint32_t rounds;            /* the same on all ranks */

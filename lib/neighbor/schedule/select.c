@@ -137,8 +137,8 @@ static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
     for (int i = 0; i < COSTS; i++) {
         maxima[i] = (uint64_t)(costs->each[i] * 1000);
     }
-    catena_status_t status = ctn_neighbor_agree(neighborhood->group, CATENA_OK,
-                                                0, NULL, COSTS, maxima);
+    catena_status_t status = ctn_neighbor_agree_maxima(
+        neighborhood->group, CATENA_OK, COSTS, maxima);
     for (int i = 0; i < COSTS; i++) {
         costs->each[i] = (double)maxima[i] / 1000;
     }
@@ -402,10 +402,9 @@ static size_t find_usual(const catena_neighborhood_t *neighborhood)
 catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood)
 {
     neighborhood->chooser = calloc(1, sizeof(*neighborhood->chooser));
-    catena_status_t status = ctn_neighbor_agree(
+    catena_status_t status = ctn_neighbor_agree_status(
         neighborhood->group,
-        neighborhood->chooser != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY, 0,
-        NULL, 0, NULL);
+        neighborhood->chooser != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY);
     if (status == CATENA_OK) {
         status = agree_costs(neighborhood, &neighborhood->chooser->costs);
     }

@@ -55,8 +55,8 @@ static catena_status_t find_place(catena_group_t *group,
                                   const ctn_graph_t *graph)
 {
     ctn_place_t place = {.rank = -1};
-    catena_status_t status = ctn_reorder_graph(group, graph, &place);
-    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+    catena_status_t status = ctn_reorder(group, graph, NULL, &place);
+    status = ctn_neighbor_agree_status(group, status);
     (void)catena_group_free(&group);
     return status == CATENA_OK && place.rank < 0 ? CATENA_ERR_STATE : status;
 }
