@@ -12,6 +12,7 @@
 enum {
     PLACES = 4,
     FLYING = 8,
+    REPEATED = 2,
     SHORT_SIZES = 5, /* of ORACLE_SIZES */
     USUAL_SIZES = 9,
     FEW_RANKS = 9,
@@ -33,7 +34,7 @@ typedef struct flying {
     int place;
     bool member; /* this rank takes part */
     bool near;   /* on the neighborhood */
-    bool persistent;
+    unsigned mode;
     bool active; /* started, and not completed by this rank */
     uint64_t seed;
     oracle_call_t call;
@@ -48,6 +49,7 @@ typedef struct program {
     uint64_t own; /* of this rank */
     int busy;     /* how often this rank polls and pauses: 0 to 3 */
     bool brief;   /* the next operation is short */
+    bool repeats; /* it is called again, so it must keep its types */
 } program_t;
 
 static bool chance(uint64_t *random, size_t one_in)
@@ -241,6 +243,13 @@ static void draw_call(program_t *program, flying_t *f, unsigned kind,
         c->value[ORACLE_MEMORY] = 0;
         c->value[ORACLE_PLACE] = ORACLE_APART;
     }
+    if (program->repeats) {
+        c->value[ORACLE_ELEMENT] = ORACLE_PLAIN;
+        if (c->value[ORACLE_TYPE] == ORACLE_DRAWN ||
+            (!oracle_reduces(kind) && chance(random, 2))) {
+            c->value[ORACLE_TYPE] = ORACLE_BYTE;
+        }
+    }
     if (chance(random, 4)) {
         oracle_choose_hierarchy(oracle, c, group);
     }
@@ -249,8 +258,8 @@ static void draw_call(program_t *program, flying_t *f, unsigned kind,
     oracle_call_fill(&f->call, f->seed);
 }
 
-static void draw_near(program_t *program, flying_t *f, oracle_form_t form,
-                      uint64_t *random)
+/** Unless another operation uses the neighborhood. */
+static void choose_near(program_t *program, const flying_t *f, uint64_t *random)
 {
     rank_test_t *test = program->test;
     place_t *place = &program->place[f->place];
@@ -262,12 +271,21 @@ static void draw_near(program_t *program, flying_t *f, oracle_form_t form,
         idle = idle && (other == f || !other->used || !other->near ||
                         other->place != f->place);
     }
-    idle = idle && chance(random, 2); /* else as before */
     if (idle && oracle_nbr_has(&test->oracle, &place->graph,
                                place->neighborhood, algorithm)) {
         RANK_CHECK(test,
                    catena_neighborhood_set(place->neighborhood, "algorithm",
                                            algorithm) == CATENA_OK);
+    }
+}
+
+static void draw_near(program_t *program, flying_t *f, oracle_form_t form,
+                      uint64_t *random)
+{
+    rank_test_t *test = program->test;
+    place_t *place = &program->place[f->place];
+    if (chance(random, 2)) { /* else as before */
+        choose_near(program, f, random);
     }
     f->nbr = (oracle_nbr_call_t){.graph = &place->graph,
                                  .neighborhood = place->neighborhood,
@@ -290,7 +308,7 @@ static bool draw(program_t *program, flying_t *f, int place, unsigned mode,
     const place_t *on = &program->place[place];
     *f = (flying_t){.used = true,
                     .place = place,
-                    .persistent = mode == ORACLE_PERSISTENT,
+                    .mode = mode,
                     .seed = ctn_random(&random)};
     f->near = on->graphs && chance(&random, 2);
     if (on->group == NULL || (f->near && on->neighborhood == NULL)) {
@@ -322,6 +340,42 @@ static void close_call(program_t *program, flying_t *f)
     }
 }
 
+/** Draw an operation, and create its request if it is persistent. */
+static void make(program_t *program, flying_t *f, int place, unsigned mode,
+                 uint64_t random)
+{
+    f->member = draw(program, f, place, mode, random);
+    if (f->member && mode == ORACLE_PERSISTENT) {
+        expect_ok(program, f, run(program, f));
+        f->request = f->near ? f->nbr.request : f->call.request;
+    }
+}
+
+/** Call or start it, with new contents. */
+static void begin(program_t *program, flying_t *f)
+{
+    complete(program, f);
+    if (!f->member) {
+        return;
+    }
+    f->seed++;
+    if (f->near) {
+        oracle_nbr_fill(&f->nbr, f->seed);
+    } else {
+        oracle_call_fill(&f->call, f->seed);
+    }
+    if (f->mode == ORACLE_PERSISTENT) {
+        expect_ok(program, f, catena_request_start(f->request));
+    } else {
+        expect_ok(program, f, run(program, f));
+        f->request = f->near ? f->nbr.request : f->call.request;
+    }
+    f->active = f->mode != ORACLE_BLOCKING;
+    if (!f->active) {
+        check(program, f);
+    }
+}
+
 /** A blocking call, several times: the same ranks run ahead of the others.
  * Where it is short and often repeated, some ranks begin so late that others
  * are ahead by more operations than there are generations. */
@@ -334,23 +388,17 @@ static void block(program_t *program, int place, uint64_t random)
                    : chance(&own, 3) ? 2 + ctn_random_below(&own, 20)
                                      : 1;
     program->brief = ahead;
-    bool member = draw(program, &f, place, ORACLE_BLOCKING, ctn_random(&own));
+    make(program, &f, place, ORACLE_BLOCKING, ctn_random(&own));
     program->brief = false;
-    if (!member) {
+    if (!f.member) {
         return;
     }
     if (ahead && chance(&program->own, 4)) {
         rank_pause(program->test, (double)ctn_random_below(&program->own, 900));
     }
     for (size_t i = 0; i < times; i++) {
-        if (f.near) {
-            oracle_nbr_fill(&f.nbr, f.seed + i);
-        } else {
-            oracle_call_fill(&f.call, f.seed + i);
-        }
         dawdle(program);
-        expect_ok(program, &f, run(program, &f));
-        check(program, &f);
+        begin(program, &f);
     }
     close_call(program, &f);
 }
@@ -380,42 +428,11 @@ static void repeat_numbers(program_t *program, int place, uint64_t random)
     close_call(program, &f);
 }
 
-static void start(program_t *program, flying_t *f)
-{
-    complete(program, f);
-    if (!f->member) {
-        return;
-    }
-    f->active = true;
-    f->seed++;
-    if (f->near) {
-        oracle_nbr_fill(&f->nbr, f->seed);
-    } else {
-        oracle_call_fill(&f->call, f->seed);
-    }
-    expect_ok(program, f, catena_request_start(f->request));
-}
-
-static void take_off(program_t *program, flying_t *f, int place, unsigned mode,
-                     uint64_t random)
-{
-    f->member = draw(program, f, place, mode, random);
-    if (!f->member) {
-        return;
-    }
-    expect_ok(program, f, run(program, f));
-    f->request = f->near ? f->nbr.request : f->call.request;
-    f->active = !f->persistent;
-    if (f->persistent) {
-        start(program, f);
-    }
-}
-
 /** Complete it and release all of it. */
 static void land(program_t *program, flying_t *f)
 {
     complete(program, f);
-    if (f->persistent && f->member) {
+    if (f->mode == ORACLE_PERSISTENT && f->member) {
         RANK_CHECK(program->test,
                    catena_request_free(&f->request) == CATENA_OK);
     }
@@ -439,14 +456,16 @@ static void step(program_t *program, uint64_t random)
     }
     if (what < 12) {
         block(program, place, more);
-    } else if (what < 28 && f->used && f->persistent && what % 4 != 0) {
-        start(program, f);
+    } else if (what < 28 && f->used && f->mode == ORACLE_PERSISTENT &&
+               what % 4 != 0) {
+        begin(program, f);
     } else if (what < 28) {
         if (f->used) {
             land(program, f);
         }
-        take_off(program, f, place,
-                 what < 24 ? ORACLE_NONBLOCKING : ORACLE_PERSISTENT, more);
+        make(program, f, place,
+             what < 24 ? ORACLE_NONBLOCKING : ORACLE_PERSISTENT, more);
+        begin(program, f);
     } else if (other != 0 && other != place) {
         if (program->place[other].open) {
             close_place(program, other);
@@ -463,27 +482,118 @@ static void step(program_t *program, uint64_t random)
     }
 }
 
-void programs(rank_test_t *test, draw_t *draw, uint64_t random)
+static void open_program(program_t *program, rank_test_t *test, uint64_t random)
 {
-    program_t program = {
-        .test = test,
-        .own = oracle_hash(random, 5, (uint64_t)test->place.rank)};
-    int steps = draw->ranks > 64 ? 6 : draw->ranks > 16 ? 16 : 40;
-    program.busy = (int)ctn_random_below(&program.own, 4);
-    program.place[0] = (place_t){.open = true, .group = test->world};
+    *program =
+        (program_t){.test = test,
+                    .own = oracle_hash(random, 5, (uint64_t)test->place.rank)};
+    program->busy = (int)ctn_random_below(&program->own, 4);
+    program->place[0] = (place_t){.open = true, .group = test->world};
     RANK_CHECK(test,
                catena_group_set(test->world, "subgroup",
                                 test->place.rank % 3 == 0 ? "red" : "blue") ==
                    CATENA_OK);
-    open_place(&program, &program.place[1], &program.place[0],
+    open_place(program, &program->place[1], &program->place[0],
                ctn_random(&random));
+}
+
+static void close_program(program_t *program)
+{
+    for (int i = 0; i < PLACES; i++) {
+        if (program->place[i].open) {
+            close_place(program, i);
+        }
+    }
+}
+
+void programs(rank_test_t *test, draw_t *draw, uint64_t random)
+{
+    program_t program;
+    int steps = draw->ranks > 64 ? 6 : draw->ranks > 16 ? 16 : 40;
+    open_program(&program, test, random);
     for (int i = 0; i < steps && test->errors == 0; i++) {
         step(&program, ctn_random(&random));
         dawdle(&program);
     }
-    for (int i = 0; i < PLACES; i++) {
-        if (program.place[i].open) {
-            close_place(&program, i);
+    close_program(&program);
+}
+
+/* ---- short calls, repeated: most of them begin inline ---- */
+
+/** Complete the repeated calls in any order, by any function. */
+static void complete_repeated(program_t *program)
+{
+    catena_request_t *request[REPEATED];
+    flying_t *active[REPEATED];
+    size_t count = 0;
+    for (int i = 0; i < REPEATED; i++) {
+        flying_t *f = &program->flying[i];
+        if (f->active) {
+            active[count] = f;
+            request[count++] = f->request;
         }
     }
+    int way = (int)ctn_random_below(&program->own, 2 * RANK_WAYS);
+    if (count > 0) {
+        rank_complete(program->test, request, count, way < RANK_WAYS ? way : 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        active[i]->active = false;
+        check(program, active[i]);
+    }
+}
+
+/** Another algorithm, for all following operations of its place. */
+static void change_algorithm(program_t *program, flying_t *f, uint64_t random)
+{
+    oracle_case_t *c = &f->call.c;
+    if (f->member && f->near) {
+        choose_near(program, f, &random);
+    } else if (f->member) {
+        unsigned all = oracle_algorithms(c->value[ORACLE_KIND]);
+        size_t algorithm = ctn_random_below(&random, 2 * all);
+        c->value[ORACLE_ALGORITHM] = (uint8_t)(algorithm < all ? algorithm : 0);
+        oracle_choose_algorithm(&program->test->oracle, c, f->call.group);
+    }
+}
+
+/** One call or two, several times. */
+static void repeat(program_t *program, uint64_t random)
+{
+    size_t count = chance(&random, 3) ? REPEATED : 1;
+    size_t times = 2 + ctn_random_below(&random, 12);
+    program->brief = !chance(&random, 4);
+    for (size_t i = 0; i < count; i++) {
+        make(program, &program->flying[i], (int)ctn_random_below(&random, 2),
+             (unsigned)ctn_random_below(&random, ORACLE_MODES),
+             ctn_random(&random));
+    }
+    for (size_t t = 0; t < times && program->test->errors == 0; t++) {
+        if (chance(&random, 8)) {
+            change_algorithm(program,
+                             &program->flying[ctn_random_below(&random, count)],
+                             ctn_random(&random));
+        }
+        for (size_t i = 0; i < count; i++) {
+            dawdle(program);
+            begin(program, &program->flying[i]);
+        }
+        dawdle(program);
+        complete_repeated(program);
+    }
+    for (size_t i = 0; i < count; i++) {
+        land(program, &program->flying[i]);
+    }
+}
+
+void short_calls(rank_test_t *test, draw_t *draw, uint64_t random)
+{
+    program_t program;
+    int rounds = draw->ranks > 64 ? 4 : 16;
+    open_program(&program, test, random);
+    program.repeats = true;
+    for (int i = 0; i < rounds && test->errors == 0; i++) {
+        repeat(&program, ctn_random(&random));
+    }
+    close_program(&program);
 }

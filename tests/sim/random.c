@@ -246,6 +246,8 @@ static const kind_t kinds[] = {
     {"neighborhoods", .run = neighborhoods},
     {"a rank dies in neighborhoods", .run = dying_neighborhoods, .kills = true},
     {"programs", .run = programs, .few = true, .weight = 10},
+    {"short calls", .run = short_calls, .few = true, .together = true,
+     .weight = 4},
 #if !SIM_TINY /* with tiny limits ranks differ in more than the length */
     {"wrong lengths", .run = wrong_lengths, .ends = true, .few = true,
      .weight = 3},
@@ -369,6 +371,10 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
         draw.ranks = 1 + draw.ranks % FEW_RANKS;
     }
     draw_layout(&draw, &random);
+    if (draw.kind->together && ctn_random(&random) % 4 != 0) {
+        draw.nodes = 1;
+        memset(node_of, 0, sizeof(node_of));
+    }
     catena_sim_params_t params = {
         .size = sizeof(params),
         .machine = draw.machine,

@@ -12,6 +12,7 @@ typedef struct kind {
     bool kills;      /* kills a rank; runs until that is detected */
     bool ends;       /* a wrong call may end all operations */
     bool few;        /* mostly few ranks */
+    bool together;   /* mostly on one node */
     unsigned weight; /* drawn so often; 0: once */
 } kind_t;
 
@@ -45,6 +46,8 @@ void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);
 
 /** Programs of all of these, programs.c. */
 void programs(rank_test_t *test, draw_t *draw, uint64_t random);
+/** Few short calls in flight, repeated in all modes. */
+void short_calls(rank_test_t *test, draw_t *draw, uint64_t random);
 /** Wrong calls, lengths.c. */
 void wrong_lengths(rank_test_t *test, draw_t *draw, uint64_t random);
 
