@@ -334,7 +334,7 @@ static catena_status_t make_persistent(ctn_op_t *op, catena_group_t *group)
 {
     ctn_hidden_t *hidden;
     op->persistent = true;
-    catena_status_t status = ctn_hidden_make(group, false, &hidden);
+    catena_status_t status = ctn_hidden_make(group, &hidden);
     if (status != CATENA_OK) {
         ctn_op_release(op);
         return status;

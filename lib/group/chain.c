@@ -18,14 +18,15 @@ static const ctn_sequence_hooks_t hooks = {.make_barrier =
                                                make_generation_barrier};
 
 void ctn_chain_init(ctn_chain_t *chain, void *block, ctn_address_t address,
-                    uint32_t base)
+                    uint32_t base, uint32_t members)
 {
     memset(&chain->place, 0, sizeof(chain->place));
     chain->place.self = address;
     chain->log = NULL;
     ctn_sequence_init(&chain->sequence, block, base, 1);
     chain->sequence.hooks = &hooks;
-    chain->sequence.sparse_pages = CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) / 4096;
+    chain->sequence.sparse_pages =
+        (uint8_t)((ctn_chain_slots_bytes(members) + 4095) / 4096);
     chain->sequence.brittle = true;
 }
 

@@ -34,12 +34,23 @@ ctn_op_t *ctn_log_chain_create(ctn_exec_t *exec, ctn_chain_t *chain);
  * operations. */
 void ctn_log_chain_drop(ctn_chain_t *chain);
 
+/** Return the bytes of the slots that a chain of so many members uses: those of
+ * each round of an operation. */
+static inline size_t ctn_chain_slots_bytes(uint32_t members)
+{
+    unsigned rounds =
+        members > 1 ? 32 - (unsigned)__builtin_clz(members - 1) : 1;
+    return CTN_CHAIN_SLOTS / 32 * rounds * sizeof(ctn_slots_t);
+}
+
 /** Initialize a chain that has no place yet; a split sets its place.
  * @param block the control block that has the slots of the chain
  * @param address of this member: that of `block`
- * @param base offset of the slots in the block */
+ * @param base offset of the slots in the block
+ * @param members that it may have at most: of a sparse block of the heap, the
+ * slots that they use are taken */
 void ctn_chain_init(ctn_chain_t *chain, void *block, ctn_address_t address,
-                    uint32_t base);
+                    uint32_t base, uint32_t members);
 
 /** Free the log-chain of a chain, and zero its slots for the next group. */
 void ctn_chain_release(const ctn_exec_t *exec, ctn_chain_t *chain);

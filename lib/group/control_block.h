@@ -6,7 +6,8 @@
 
 /** A fragment of an eager buffer of a control block. */
 #define CTN_EAGER_FRAGMENT_BYTES CTN_PICK(8192u, 256u)
-/** An eager buffer of the user sequence of a hidden duplicate. */
+/** An eager buffer of the user sequence of a hidden duplicate: less memory, and
+ * longer blocks wait for a CTS. */
 #define CTN_SMALL_EAGER_BYTES CTN_PICK(2048u, 512u)
 
 /** Uses of sparse blocks, numbers below CTN_SPARSE_USES: control blocks, and
@@ -50,39 +51,11 @@ typedef struct ctn_control_block {
                        [CTN_EAGER_FRAGMENT_BYTES];
 } ctn_control_block_t;
 
-/** Most members of a group whose control block is small. */
-#define CTN_SMALL_MEMBERS 64u
-
-/** The control block of a small group that runs operations of one kind, one at
- * a time (ctn_hidden_t): the same parts with fewer slots, and as much shared
- * memory as the members need. Shorter eager buffers follow if the operations
- * need any. */
-typedef struct ctn_small_control_block {
-    ctn_slots_t chain[CTN_CHAIN_SLOTS / 2];
-    ctn_slots_t subchain[CTN_SUBCHAINS][CTN_CHAIN_SLOTS / 4];
-    ctn_slots_t user[CTN_SLOTS];
-    ctn_slot_t teardown[CTN_TEARDOWN_SLOTS][CTN_TEARDOWN_GENERATIONS];
-    unsigned char shared[];
-} ctn_small_control_block_t;
-
-/** Offsets of the parts of a control block of either size. */
-typedef struct ctn_control_block_layout {
-    uint32_t chain, subchain[CTN_SUBCHAINS], user, teardown, shared;
-} ctn_control_block_layout_t;
-
-#define CTN_CONTROL_BLOCK_LAYOUT(type)                                         \
-    {                                                                          \
-        offsetof(type, chain),                                                 \
-            {offsetof(type, subchain[0]), offsetof(type, subchain[1])},        \
-            offsetof(type, user), offsetof(type, teardown),                    \
-            offsetof(type, shared)                                             \
-    }
-
 _Static_assert(offsetof(ctn_control_block_t, eager) % 4096 == 0,
                "eager buffers start on a page");
 
-/** Offset of a fragment of an eager buffer in a member's arena; not for small
- * control blocks. */
+/** Offset of a fragment of an eager buffer in a member's arena; not for hidden
+ * duplicates. */
 static inline uint64_t ctn_eager_offset(ctn_address_t member, uint64_t seq,
                                         unsigned slot, unsigned fragment)
 {

@@ -9,19 +9,6 @@
 
 /* ---- creation and release ---- */
 
-/** Initialize a handle with its control block. */
-static void set_up(catena_group_t *group, ctn_exec_t *exec, void *block)
-{
-    const ctn_control_block_layout_t *layout = ctn_group_layout(group);
-    ctn_address_t address = {.process = exec->locality->process};
-    group->exec = exec;
-    (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
-    ctn_chain_init(&group->chain, block, address, layout->chain);
-    ctn_sequence_init(&group->sequence, block, layout->user, CTN_FLIGHT);
-    group->sequence.sparse_pages = CTN_SLOTS * sizeof(ctn_slots_t) / 4096;
-    ctn_groups_add(group);
-}
-
 /** Take the slots of the teardown of a group of so many members. */
 static bool take_teardown(ctn_exec_t *exec, const void *slots, uint32_t members)
 {
@@ -34,45 +21,57 @@ static bool take_teardown(ctn_exec_t *exec, const void *slots, uint32_t members)
                              CTN_TEARDOWN_GENERATIONS * sizeof(ctn_slot_t));
 }
 
-/** Create a group with this control block; NULL: there is no memory for it. */
+/** Create a group with this control block; NULL: there is no memory for it.
+ * @param bytes of the struct that begins with the group */
 static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
-                              uint32_t members, catena_group_t **out)
+                              uint32_t members, size_t bytes, void *out)
 {
-    catena_group_t *group = block != NULL ? calloc(1, sizeof(*group)) : NULL;
+    catena_group_t *group = block != NULL ? calloc(1, bytes) : NULL;
     /* A group can be freed even if there is no memory then. */
     if (group == NULL || !take_teardown(exec, block->teardown, members)) {
         ctn_control_block_put(exec, block);
         free(group);
         return CATENA_ERR_NO_MEMORY;
     }
-    set_up(group, exec, block);
-    *out = group;
+    ctn_address_t address = {.process = exec->locality->process};
+    (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
+    group->exec = exec;
+    ctn_chain_init(&group->chain, block, address,
+                   offsetof(ctn_control_block_t, chain), members);
+    group->chain.place.size = members;
+    ctn_sequence_init(&group->sequence, block,
+                      offsetof(ctn_control_block_t, user), CTN_FLIGHT);
+    group->sequence.sparse_pages = CTN_SLOTS * sizeof(ctn_slots_t) / 4096;
+    ctn_groups_add(group);
+    *(catena_group_t **)out = group;
     return CATENA_OK;
 }
 
 catena_status_t ctn_group_create(ctn_exec_t *exec, uint32_t members,
                                  catena_group_t **out)
 {
-    return create(exec, ctn_control_block_get(exec), members, out);
+    return create(exec, ctn_control_block_get(exec), members, sizeof(**out),
+                  out);
 }
 
 catena_status_t ctn_group_create_world(ctn_exec_t *exec, catena_group_t **out)
 {
     return create(
         exec, ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_control_block_t)), 0,
-        out); /* no sparse block */
+        sizeof(**out), out); /* no sparse block */
 }
 
 catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots)
 {
-    ctn_control_block_t *block = ctn_group_block(group);
+    const unsigned char *block = (const void *)ctn_group_block(group);
     slots = slots < CTN_EAGER_SLOTS ? slots : CTN_EAGER_SLOTS;
-    if (group->hidden || slots <= group->eager_slots) {
+    if (slots <= group->eager_slots) {
         return CATENA_OK;
     }
     for (unsigned g = 0; g < CTN_GENERATIONS; g++) {
-        if (!ctn_heap_take(group->exec->heap, block->eager[g],
-                           slots * sizeof(block->eager[g][0]))) {
+        if (!ctn_heap_take(group->exec->heap,
+                           block + ctn_group_eager(group, g, 0),
+                           slots * (size_t)ctn_group_eager_bytes(group))) {
             return CATENA_ERR_NO_MEMORY;
         }
     }
@@ -109,47 +108,20 @@ ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group)
     return found != NULL ? duplicates_in(found) : NULL;
 }
 
-/** Lay out the control block of a hidden duplicate: a small one, or the usual
- * one up to its eager buffers; then shorter eager buffers. Return its length.
- */
-static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
-                             size_t shared, bool eager)
-{
-    const size_t page = 4096;
-    size_t bytes = offsetof(ctn_control_block_t, eager);
-    hidden->group.small = members <= CTN_SMALL_MEMBERS;
-    if (hidden->group.small) {
-        bytes = offsetof(ctn_small_control_block_t, shared) + shared;
-        bytes = (bytes + page - 1) / page * page;
-    }
-    hidden->eager = bytes;
-    hidden->eager_bytes = eager ? CTN_SMALL_EAGER_BYTES : 0;
-    return bytes +
-           (size_t)CTN_GENERATIONS * CTN_EAGER_SLOTS * hidden->eager_bytes;
-}
-
-catena_status_t ctn_hidden_create(catena_group_t *of, size_t shared, bool eager,
-                                  ctn_hidden_t **out)
+catena_status_t ctn_hidden_create(catena_group_t *of, ctn_hidden_t **out)
 {
     ctn_exec_t *exec = of->exec;
+    ctn_hidden_t *hidden = NULL;
     ctn_duplicates_t *duplicates = ctn_duplicates_of(of);
-    ctn_hidden_t *hidden = calloc(1, sizeof(*hidden));
-    void *block = NULL;
-    if (duplicates != NULL && hidden != NULL) {
-        hidden->group.hidden = true;
-        size_t bytes =
-            lay_out_hidden(hidden, of->chain.place.size, shared, eager);
-        block = ctn_heap_calloc(exec->heap, 4096, bytes);
-    }
-    if (block == NULL) {
-        free(hidden);
+    if (duplicates == NULL ||
+        create(exec, ctn_control_block_get(exec), of->chain.place.size,
+               sizeof(*hidden), &hidden) != CATENA_OK) {
         return CATENA_ERR_NO_MEMORY;
     }
     hidden->of = of;
     hidden->requests = duplicates;
     ctn_refcount_get(&duplicates->users);
-    set_up(&hidden->group, exec, block);
-    hidden->group.chain.place.size = of->chain.place.size;
+    hidden->group.hidden = true;
     hidden->group.chain.place.rank = of->chain.place.rank;
     hidden->group.sequence.flight = 0; /* until ctn_sequence_open */
     *out = hidden;
@@ -169,11 +141,8 @@ void ctn_group_release(catena_group_t *group)
     if (group->hidden) {
         ctn_refcount_put(&((ctn_hidden_t *)group)->requests->users);
     }
-    void *block = ctn_group_block(group);
-    if (group->hidden) {
-        ctn_exec_free(group->exec, block);
-    } else if (!group->stays) {
-        ctn_control_block_put(group->exec, block);
+    if (!group->stays) {
+        ctn_control_block_put(group->exec, ctn_group_block(group));
     }
     free(group);
 }
@@ -296,8 +265,7 @@ static const ctn_algorithm_t teardown_algorithm = {
 static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
                                  uint64_t value)
 {
-    uint32_t base = ctn_group_layout(group)->teardown;
-    ctn_slot_t *slots = (void *)ctn_group_block_at(group, base);
+    ctn_slot_t *slots = ctn_group_block(group)->teardown[0];
     ctn_op_t *op = ctn_op_create(group->exec, &teardown_algorithm, NULL);
     if (op == NULL) {
         return NULL;
@@ -305,7 +273,7 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
     teardown_t *teardown = ctn_op_state(op);
     ctn_sequence_t *sequence = &teardown->sequence;
     ctn_sequence_set(sequence, slots, CTN_TEARDOWN_GENERATIONS, 1);
-    sequence->base = base;
+    sequence->base = offsetof(ctn_control_block_t, teardown);
     sequence->brittle = true;
     sequence->complete += scan;
     sequence->started += scan;

@@ -36,11 +36,9 @@ struct catena_group {
                                    have no number in `sequence` */
     uint8_t barrier; /* how barriers of the group run; set and read by a higher
                         layer, 0 at first */
-    uint8_t eager_slots;   /* slots whose eager buffers are taken; those of a
-                              small control block always are */
+    uint8_t eager_slots;   /* slots whose eager buffers are taken */
     bool permanent : 1;    /* a group of the context, freed with it */
     bool hidden : 1;       /* this is the first member of a ctn_hidden_t */
-    bool small : 1;        /* it has a ctn_small_control_block_t */
     bool stays : 1;        /* its control block is freed with the heap, since
                               other members may still put into it */
     bool listed : 1;       /* it is in the list of groups */
@@ -78,8 +76,6 @@ typedef struct ctn_hidden {
     catena_group_t group;       /* first: the duplicate as a group */
     catena_group_t *of;         /* the group that it duplicates */
     ctn_duplicates_t *requests; /* attached to `of` */
-    size_t eager;               /* offset of the eager buffers in its block */
-    uint32_t eager_bytes;       /* of a slot; 0: it has no eager buffers */
 } ctn_hidden_t;
 
 /** Return the group whose settings apply: that which a hidden duplicate
@@ -90,37 +86,19 @@ static inline catena_group_t *ctn_group_original(const catena_group_t *group)
                          : (catena_group_t *)(uintptr_t)group;
 }
 
-/** Return the offsets of the parts of a group's control block. */
-static inline const ctn_control_block_layout_t *
-ctn_group_layout(const catena_group_t *group)
-{
-    static const ctn_control_block_layout_t layouts[] = {
-        CTN_CONTROL_BLOCK_LAYOUT(ctn_control_block_t),
-        CTN_CONTROL_BLOCK_LAYOUT(ctn_small_control_block_t)};
-    return &layouts[group->small];
-}
-
 /** Return this rank's control block. */
 static inline ctn_control_block_t *ctn_group_block(const catena_group_t *group)
 {
-    _Static_assert(offsetof(ctn_control_block_t, chain) == 0 &&
-                       offsetof(ctn_small_control_block_t, chain) == 0,
+    _Static_assert(offsetof(ctn_control_block_t, chain) == 0,
                    "the slots of the chain are first");
     return (void *)group->chain.sequence.slots;
-}
-
-/** Return the part of this rank's control block at an offset of the layout. */
-static inline unsigned char *ctn_group_block_at(const catena_group_t *group,
-                                                uint32_t offset)
-{
-    return (unsigned char *)ctn_group_block(group) + offset;
 }
 
 /** Return the length of an eager buffer of the user sequence; the same on all
  * members. */
 static inline uint32_t ctn_group_eager_bytes(const catena_group_t *group)
 {
-    return group->hidden ? ((const ctn_hidden_t *)group)->eager_bytes
+    return group->hidden ? CTN_SMALL_EAGER_BYTES
                          : CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES;
 }
 
@@ -128,10 +106,9 @@ static inline uint32_t ctn_group_eager_bytes(const catena_group_t *group)
 static inline uint64_t ctn_group_eager(const catena_group_t *group,
                                        uint64_t seq, unsigned slot)
 {
-    uint64_t start = group->hidden ? ((const ctn_hidden_t *)group)->eager
-                                   : offsetof(ctn_control_block_t, eager);
-    return start + ((seq % CTN_GENERATIONS) * CTN_EAGER_SLOTS + slot) *
-                       (uint64_t)ctn_group_eager_bytes(group);
+    return offsetof(ctn_control_block_t, eager) +
+           ((seq % CTN_GENERATIONS) * CTN_EAGER_SLOTS + slot) *
+               (uint64_t)ctn_group_eager_bytes(group);
 }
 
 /** Return the group of a user sequence. */
@@ -156,11 +133,8 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, uint32_t members,
 catena_status_t ctn_group_create_world(ctn_exec_t *exec,
                                        catena_group_t **group);
 /** Create a hidden duplicate of a group, with a new control block. Its chain is
- * not linked yet: operations wait until ctn_sequence_open.
- * @param shared bytes of the shared part, if its control block is small
- * @param eager  whether it has eager buffers */
-catena_status_t ctn_hidden_create(catena_group_t *of, size_t shared, bool eager,
-                                  ctn_hidden_t **hidden);
+ * not linked yet: operations wait until ctn_sequence_open. */
+catena_status_t ctn_hidden_create(catena_group_t *of, ctn_hidden_t **hidden);
 /** Return what the hidden duplicates of a group share, made by the first call;
  * NULL: no memory. */
 ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group);

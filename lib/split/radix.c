@@ -262,7 +262,7 @@ static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
     radix->mailbox = (void *)((unsigned char *)radix->scratch + skip);
     memset(radix->mailbox, 0, used);
     ctn_chain_init(&radix->work, (void *)radix->mailbox, self,
-                   offsetof(mailbox_t, slots));
+                   offsetof(mailbox_t, slots), size);
     return CATENA_OK;
 }
 

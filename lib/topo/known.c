@@ -91,9 +91,8 @@ static catena_status_t link_node(ctn_topo_t *topo,
     }
     topo->oversubscribed = oversubscribed;
     ctn_address_t leader = topo->known[0].member.address;
-    uint32_t node_area = ctn_group_layout(topo->group)->shared;
-    unsigned char *memory =
-        ctn_pointer(topo->peer[0], leader.offset + node_area);
+    unsigned char *memory = ctn_pointer(
+        topo->peer[0], leader.offset + offsetof(ctn_control_block_t, shared));
     if (memory == NULL) {
         return CATENA_ERR_LAUNCHER; /* topo.c has logged it for the parent */
     }

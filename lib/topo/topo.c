@@ -148,8 +148,7 @@ static bool allocate_node_area(ctn_topo_t *topo, bool oversubscribed)
         topo->shared = ctn_heap_calloc(heap, 128, bytes);
         return topo->shared != NULL;
     }
-    void *shared =
-        ctn_group_block_at(topo->group, ctn_group_layout(topo->group)->shared);
+    void *shared = ctn_group_block(topo->group)->shared;
     if (!ctn_heap_take(heap, shared, bytes)) {
         return false;
     }
@@ -336,11 +335,11 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group)
         topo->attachment.release = release;
         topo->attachment.clear = clear;
         topo->group = group;
-        const ctn_control_block_layout_t *at = ctn_group_layout(group);
-        ctn_chain_init(&topo->node, ctn_group_block(group),
-                       group->chain.place.self, at->subchain[0]);
-        ctn_chain_init(&topo->leaders, ctn_group_block(group),
-                       group->chain.place.self, at->subchain[1]);
+        const ctn_chain_place_t *place = &group->chain.place;
+        ctn_chain_init(&topo->node, ctn_group_block(group), place->self,
+                       offsetof(ctn_control_block_t, subchain[0]), place->size);
+        ctn_chain_init(&topo->leaders, ctn_group_block(group), place->self,
+                       offsetof(ctn_control_block_t, subchain[1]), place->size);
         ctn_group_attach(group, &topo->attachment);
         group->frequent = &topo->attachment;
     }

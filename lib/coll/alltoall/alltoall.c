@@ -276,7 +276,7 @@ static catena_status_t use_hidden_group(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
     ctn_hidden_t *hidden;
-    catena_status_t status = ctn_hidden_make(call->group, true, &hidden);
+    catena_status_t status = ctn_hidden_make(call->group, &hidden);
     if (status == CATENA_OK) {
         call->group = &hidden->group;
         op->sequence = &hidden->group.sequence;

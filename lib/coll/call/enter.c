@@ -196,14 +196,13 @@ static ctn_op_t *make_op(const ctn_call_t *call)
 static ctn_op_t *make_hidden_op(ctn_call_t *call)
 {
     bool direct = call->reduction == CTN_REDUCTION_DIRECT;
-    bool exchanges = call->reduction == CTN_REDUCTION_EXCHANGED;
     ctn_op_t *op = direct ? take_op(call) : ctn_indirect_create(call);
     ctn_hidden_t *hidden;
     if (op == NULL) {
         return NULL;
     }
     ctn_call_t *own = direct ? &ctn_ml_of(op)->call : ctn_op_state(op);
-    if (ctn_hidden_make(call->group, exchanges, &hidden) != CATENA_OK) {
+    if (ctn_hidden_make(call->group, &hidden) != CATENA_OK) {
         own->holds = false; /* make_request drops the references */
         ctn_op_release(op);
         return NULL;

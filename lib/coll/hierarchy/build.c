@@ -50,12 +50,6 @@ static const uint32_t bases[CTN_BUILD_BLOCK_CHAINS] = {
     offsetof(ctn_control_block_t, subchain[0]),
     offsetof(ctn_control_block_t, subchain[1])};
 
-/* Slots of one chain of a small group (ctn_small_control_block_t). A hidden
- * duplicate with few members is such a group. Many of them may build
- * hierarchies at once, so their temporary chains get slots without control
- * blocks. */
-#define SMALL_CHAIN_BYTES sizeof(((ctn_small_control_block_t *)NULL)->chain)
-
 ctn_step_t ctn_build_agree(ctn_op_t *op, ctn_chain_t *chain, uint64_t digest,
                            uint32_t flags)
 {
@@ -104,19 +98,20 @@ static catena_status_t take_control_blocks(ctn_hierarchy_build_t *build)
 {
     /* 3: the levels of default_levels */
     unsigned levels = ctn_build_is_automatic(build) ? 3 : build->levels.count;
-    if (build->same != NULL || build->all->group->chain.place.size == 1) {
+    uint32_t size = build->all->group->chain.place.size;
+    ctn_exec_t *exec = build->all->group->exec;
+    if (build->same != NULL || size == 1) {
         return CATENA_OK;
     }
-    if (build->all->group->small) {
-        build->slots = ctn_heap_calloc(build->all->group->exec->heap, 4096,
-                                       (1 + levels) * SMALL_CHAIN_BYTES);
-        return build->slots != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
-    }
-    for (unsigned i = 0; i * CTN_BUILD_BLOCK_CHAINS < 1 + levels; i++) {
-        build->block[i] = ctn_control_block_get(build->all->group->exec);
-        if (build->block[i] == NULL ||
-            !ctn_heap_take(build->all->group->exec->heap, build->block[i],
-                           offsetof(ctn_control_block_t, user))) {
+    for (unsigned i = 0; i < 1 + levels; i++) {
+        ctn_control_block_t **block = &build->block[i / CTN_BUILD_BLOCK_CHAINS];
+        unsigned chain = i % CTN_BUILD_BLOCK_CHAINS;
+        if (chain == 0) {
+            *block = ctn_control_block_get(exec);
+        }
+        if (*block == NULL ||
+            !ctn_heap_take(exec->heap, (unsigned char *)*block + bases[chain],
+                           ctn_chain_slots_bytes(size))) {
             return CATENA_ERR_NO_MEMORY;
         }
     }
@@ -128,14 +123,11 @@ void ctn_build_open_chain(ctn_hierarchy_build_t *build, unsigned i)
     const catena_group_t *group = build->all->group;
     void *block = build->block[i / CTN_BUILD_BLOCK_CHAINS];
     uint32_t base = bases[i % CTN_BUILD_BLOCK_CHAINS];
-    if (build->slots != NULL) {
-        block = build->slots + i * SMALL_CHAIN_BYTES;
-        base = 0;
-    }
     ctn_address_t address = {.process = group->exec->locality->process,
                              .offset =
                                  ctn_heap_offset(group->exec->heap, block)};
-    ctn_chain_init(&build->chain[i], block, address, base);
+    ctn_chain_init(&build->chain[i], block, address, base,
+                   group->chain.place.size);
     build->used = i + 1 > build->used ? i + 1 : build->used;
 }
 
@@ -148,7 +140,6 @@ static void free_control_blocks(ctn_hierarchy_build_t *build)
     for (unsigned i = 0; i < build->used; i++) {
         ctn_chain_release(build->all->group->exec, &build->chain[i]);
     }
-    ctn_exec_free(build->all->group->exec, build->slots);
     for (unsigned i = 0; i < CTN_BUILD_BLOCKS; i++) {
         if (build->block[i] != NULL) {
             ctn_control_block_put(build->all->group->exec, build->block[i]);

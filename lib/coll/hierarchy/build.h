@@ -55,7 +55,6 @@ typedef struct ctn_hierarchy_build {
     unsigned used;               /* chains [0, used) have been opened */
     unsigned level;              /* the current one */
     ctn_control_block_t *block[CTN_BUILD_BLOCKS]; /* of the chains */
-    unsigned char *slots; /* of the chains, in a small group */
     ctn_chain_t chain[CTN_BUILD_CHAINS];
     ctn_member_record_t *record; /* of this rank */
     ctn_module_t *module;        /* of this level, not in `modules` yet */

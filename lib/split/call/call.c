@@ -358,17 +358,11 @@ static void dispose(void *hidden)
     (void)ctn_group_free(hidden, "catena_request_free", false);
 }
 
-catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
-                                ctn_hidden_t **out)
+catena_status_t ctn_hidden_make(catena_group_t *group, ctn_hidden_t **out)
 {
     static const ctn_split_choice_t by_rules = {.name = NULL};
-    uint32_t members = group->chain.place.size;
-    size_t node_area = ctn_topo_shared_bytes(
-        members < CTN_NODE_AREA_MEMBERS ? members : CTN_NODE_AREA_MEMBERS,
-        false);
     ctn_op_t *op = create(group, &all, &by_rules);
-    if (op == NULL ||
-        ctn_hidden_create(group, node_area, eager, out) != CATENA_OK) {
+    if (op == NULL || ctn_hidden_create(group, out) != CATENA_OK) {
         if (op != NULL) {
             ctn_op_release(op);
         }

@@ -27,10 +27,8 @@ void ctn_split_log_inconsistent(const catena_group_t *group);
  * operation of the group sets its place in its chain. That operation is
  * numbered with the others of the group, so all members combine the duplicates
  * of the same request if they initialize requests in the same order. Without
- * memory the context is aborted.
- * @param eager the request runs alltoalls, which need eager buffers */
-catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
-                                ctn_hidden_t **hidden);
+ * memory the context is aborted. */
+catena_status_t ctn_hidden_make(catena_group_t *group, ctn_hidden_t **hidden);
 /** Make a request the owner of a hidden duplicate, which is freed with it. */
 void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden);
 

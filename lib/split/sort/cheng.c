@@ -25,10 +25,6 @@
 
 enum { LEFT, RIGHT };
 
-/* Sorters exchange addresses in slots that the tree does not use: this one for
- * the address from the left, the next for that from the right. */
-enum { ADDRESS_SLOT = 2 * CTN_ROOTED_ROUNDS };
-
 typedef struct cheng_sort {
     ctn_sort_t sort; /* first */
     /* working */
@@ -108,6 +104,13 @@ static const ctn_address_t *next_sorters(const cheng_sort_t *sort)
     return sort->sort.args->parent->log->round[sort->levels].side;
 }
 
+/** Return the slot for the address from a neighboring sorter: the tree does not
+ * use it. */
+static unsigned address_slot(const cheng_sort_t *sort, unsigned side)
+{
+    return 2 * sort->sort.args->parent->log->rounds + side;
+}
+
 /** Create this sorter's end of the chain of the sorters; its neighbors'
  * addresses there are not known yet. */
 static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
@@ -122,7 +125,8 @@ static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
                           .offset = ctn_heap_offset(exec->heap, sort->slots)};
     uint64_t skip = -self.offset % CTN_MEMBER_ALIGNMENT; /* to the next page */
     self.offset += skip;
-    ctn_chain_init(&sort->sorters, (void *)(sort->slots + skip), self, 0);
+    ctn_chain_init(&sort->sorters, (void *)(sort->slots + skip), self, 0,
+                   UINT32_MAX);
     sort->sorters.place.rank = place->rank >> sort->levels;
     sort->sorters.place.size = ((place->size - 1) >> sort->levels) + 1;
     return CATENA_OK;
@@ -140,7 +144,7 @@ static ctn_step_t exchange_addresses(ctn_op_t *op)
         ctn_address_t neighbor = next_sorters(sort)[side];
         if (ctn_address_exists(neighbor)) {
             status =
-                ctn_op_send(op, neighbor, ADDRESS_SLOT + !side,
+                ctn_op_send(op, neighbor, address_slot(sort, !side),
                             &sort->sorters.place.self, sizeof(ctn_address_t));
         }
     }
@@ -160,10 +164,10 @@ static ctn_step_t sort_tables(ctn_op_t *op)
         if (!ctn_address_exists(next_sorters(sort)[side])) {
             continue;
         }
-        if (!ctn_op_arrived(op, ADDRESS_SLOT + side)) {
+        if (!ctn_op_arrived(op, address_slot(sort, side))) {
             return CTN_STEP_WAIT;
         }
-        memcpy(&neighbor[side], ctn_op_slot(op, ADDRESS_SLOT + side)->data,
+        memcpy(&neighbor[side], ctn_op_slot(op, address_slot(sort, side))->data,
                sizeof(neighbor[side]));
     }
     sort->sorters.place.left = neighbor[LEFT];
