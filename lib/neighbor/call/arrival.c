@@ -59,18 +59,20 @@ static void report_mismatch(ctn_op_t *op, uint32_t source, size_t bytes,
     x->execution->status = CATENA_ERR_ARG;
 }
 
-/** Reports a block that shared a message with one of another length than a rank
- * that forwards it expects, or is that one. */
+/** Reports a block of another length than a rank that forwards it expects. Of
+ * uniform blocks that shared a message any may be the one. */
 static void report_forward_mismatch(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_error(op->exec->log,
-              "%s: the block of rank %d for source %u of rank %u, or one that "
-              "shares a message with it, has another length than a rank that "
-              "forwards it expects",
+              "%s: rank %d sent another length for source %u of rank %u%s than "
+              "a rank that forwards it expects",
               x->collective->algorithm.name,
               x->neighborhood->source[source].rank, source,
-              x->neighborhood->group->chain.place.rank);
+              x->neighborhood->group->chain.place.rank,
+              ctn_neighbor_varies(x->collective)
+                  ? ""
+                  : ", or another rank a block in the same message,");
     x->execution->status = CATENA_ERR_ARG;
 }
 
