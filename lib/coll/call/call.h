@@ -4,10 +4,10 @@
 #include "coll/call/arguments.h"
 #include "coll/ml/ml.h"
 
-/** Create an operation for a reduction that cannot run on the caller's buffers
- * (HIER-12). Its state begins with a copy of the call.
+/** Create the operation of a reduction that runs by an alltoallv (HIER-12). Its
+ * state begins with a copy of the call.
  * @return NULL: no memory */
-ctn_op_t *ctn_indirect_create(const ctn_call_t *call);
+ctn_op_t *ctn_exchange_create(const ctn_call_t *call);
 
 /** Body of the public functions of a hierarchical collective: check the
  * arguments, and run the call or create a request. */

@@ -54,15 +54,11 @@ static ctn_span_t span_of(const ctn_blocks_t *side)
                               : (ctn_span_t){.base = NULL};
 }
 
-/** How a reduction with these operands runs; other collectives: DIRECT. */
-static inline ctn_reduction_t reduction_of(const ctn_operands_t *operands)
+/** Whether it is a reduction that runs by an alltoallv: see exchange.c. */
+static inline bool is_exchanged(const ctn_operands_t *operands)
 {
-    if (operands->by.op == NULL) {
-        return CTN_REDUCTION_DIRECT;
-    }
-    return operands->by.type->bytes > CTN_CHUNK_BYTES ? CTN_REDUCTION_EXCHANGED
-           : !operands->send.type->dense              ? CTN_REDUCTION_PACKED
-                                                      : CTN_REDUCTION_DIRECT;
+    return operands->by.op != NULL &&
+           operands->by.type->bytes > CTN_CHUNK_BYTES;
 }
 
 /** Whether operands must be combined in the order of ranks, by the hierarchy.
@@ -70,8 +66,7 @@ static inline ctn_reduction_t reduction_of(const ctn_operands_t *operands)
 static inline bool is_in_order(const ctn_composition_t *composition,
                                const ctn_operands_t *operands)
 {
-    return operands->by.op != NULL &&
-           reduction_of(operands) != CTN_REDUCTION_EXCHANGED &&
+    return operands->by.op != NULL && !is_exchanged(operands) &&
            (composition->of == CTN_COLL_SCAN ||
             !ctn_reduce_op_commutes(operands->by.op));
 }
@@ -87,7 +82,7 @@ static void set_call(const ctn_composition_t *composition,
                          .group = group,
                          .root = operands->root,
                          .by = operands->by,
-                         .reduction = reduction_of(operands),
+                         .exchanged = is_exchanged(operands),
                          .in_place = operands->in_place,
                          .in_order = is_in_order(composition, operands)};
     if (ctn_has_blocks(collective->recv)) {
@@ -187,28 +182,27 @@ ctn_op_t *ctn_ml_create(const ctn_call_t *call)
 /** Make the operation of a call that is started next. */
 static ctn_op_t *make_op(const ctn_call_t *call)
 {
-    return call->reduction == CTN_REDUCTION_DIRECT ? ctn_ml_create(call)
-                                                   : ctn_indirect_create(call);
+    return call->exchanged ? ctn_exchange_create(call) : ctn_ml_create(call);
 }
 
 /** Make the operation of a persistent request, on a hidden duplicate of the
  * group. */
 static ctn_op_t *make_hidden_op(ctn_call_t *call)
 {
-    bool direct = call->reduction == CTN_REDUCTION_DIRECT;
-    ctn_op_t *op = direct ? take_op(call) : ctn_indirect_create(call);
+    bool exchanged = call->exchanged;
+    ctn_op_t *op = exchanged ? ctn_exchange_create(call) : take_op(call);
     ctn_hidden_t *hidden;
     if (op == NULL) {
         return NULL;
     }
-    ctn_call_t *own = direct ? &ctn_ml_of(op)->call : ctn_op_state(op);
+    ctn_call_t *own = exchanged ? ctn_op_state(op) : &ctn_ml_of(op)->call;
     if (ctn_hidden_make(call->group, &hidden) != CATENA_OK) {
         own->holds = false; /* make_request drops the references */
         ctn_op_release(op);
         return NULL;
     }
     own->group = &hidden->group;
-    op->start = direct ? ctn_ml_begin : NULL;
+    op->start = exchanged ? NULL : ctn_ml_begin;
     ctn_hidden_own(op, hidden);
     return op;
 }
@@ -221,7 +215,7 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
     catena_status_t status;
     ctn_ml_config_t *config;
     ctn_call_t call;
-    if (reduction_of(operands) == CTN_REDUCTION_EXCHANGED) {
+    if (is_exchanged(operands)) {
         set_call(composition, group, operands, &call);
         call.blocking = true;
         return ctn_op_run(group->exec, make_op(&call)); /* without hierarchy */
@@ -253,17 +247,16 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
                                     catena_request_t **request)
 {
     hold(call);
-    bool direct = call->reduction == CTN_REDUCTION_DIRECT;
     ctn_op_t *op = mode == CTN_PERSISTENT ? make_hidden_op(call)
-                   : direct               ? take_op(call)
-                                          : ctn_indirect_create(call);
+                   : call->exchanged      ? ctn_exchange_create(call)
+                                          : take_op(call);
     if (op == NULL) {
         ctn_call_drop(call);
         return ctn_exec_result(call->group->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
-    } else if (!direct || !ctn_ml_begin(op)) {
+    } else if (call->exchanged || !ctn_ml_begin(op)) {
         ctn_op_start(op);
     }
     *request = op;

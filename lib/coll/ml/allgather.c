@@ -164,15 +164,7 @@ static void add_down(ctn_ml_t *ml, ctn_chunk_t *chunk)
     size_t from;
     size_t bytes;
     find_chunk(ml, chunk, &from, &bytes);
-    ctn_ml_down(chunk);
-    for (unsigned level = ctn_ml_levels(ml); level-- > 0;) {
-        if (!ctn_ml_is_top(ml, level)) {
-            ctn_basic_coll_t *basic =
-                &ctn_ml_add(ml, chunk, level, CTN_BCAST)->basic;
-            basic->in = basic->out = memory_of(ml, chunk, from);
-            basic->bytes = bytes;
-        }
-    }
+    ctn_ml_add_down(ml, chunk, CTN_BCAST, memory_of(ml, chunk, from), bytes);
 }
 
 static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)

@@ -14,17 +14,11 @@ static catena_status_t plan(ctn_ml_t *ml)
 
 static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    unsigned levels = ctn_ml_levels(ml);
-    for (unsigned level = 0; level < levels; level++) {
+    for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
         (void)ctn_ml_add(ml, chunk, level,
                          ctn_ml_is_top(ml, level) ? CTN_BARRIER : CTN_FANIN);
     }
-    ctn_ml_down(chunk);
-    for (unsigned level = levels; level-- > 0;) {
-        if (!ctn_ml_is_top(ml, level)) {
-            (void)ctn_ml_add(ml, chunk, level, CTN_FANOUT);
-        }
-    }
+    ctn_ml_add_down(ml, chunk, CTN_FANOUT, NULL, 0);
 }
 
 const ctn_composition_t ctn_ml_barrier = {

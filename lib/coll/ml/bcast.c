@@ -7,35 +7,15 @@
 
 static catena_status_t plan(ctn_ml_t *ml)
 {
-    const ctn_span_t *buffer = &ml->call.in;
-    ctn_ml_cut(ml, buffer->bytes, 1);
-    ml->scratch_bytes = buffer->type != NULL ? ml->chunk_bytes : 0;
+    ctn_ml_cut(ml, ml->call.in.bytes, 1);
     return CATENA_OK;
-}
-
-static void pack(ctn_ml_t *ml, ctn_chunk_t *chunk)
-{
-    const ctn_span_t *buffer = &ml->call.in;
-    ctn_span_read(ml->exec, buffer, ctn_ml_from(ml, chunk),
-                  ctn_ml_bytes(ml, chunk, buffer->bytes), chunk->scratch);
-}
-
-static void unpack(ctn_ml_t *ml, ctn_chunk_t *chunk)
-{
-    const ctn_span_t *buffer = &ml->call.in;
-    ctn_span_write(ml->exec, buffer, ctn_ml_from(ml, chunk),
-                   ctn_ml_bytes(ml, chunk, buffer->bytes), chunk->scratch);
 }
 
 static void add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level, uint32_t root)
 {
-    const ctn_span_t *buffer = &ml->call.in;
-    ctn_basic_coll_t *basic = &ctn_ml_add(ml, chunk, level, CTN_BCAST)->basic;
-    basic->root = root;
-    basic->out = buffer->type != NULL ? chunk->scratch
-                                      : buffer->base + ctn_ml_from(ml, chunk);
-    basic->in = basic->out;
-    basic->bytes = ctn_ml_bytes(ml, chunk, buffer->bytes);
+    unsigned char *vector = ctn_ml_out(ml, chunk);
+    ctn_ml_add_vector(ml, chunk, level, CTN_BCAST, vector, vector)->basic.root =
+        root;
 }
 
 static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
@@ -43,10 +23,6 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
     unsigned levels = ctn_ml_levels(ml);
     unsigned below = 0; /* levels in which no member represents the root */
     uint32_t root = 0;
-    bool packed = ml->call.in.type != NULL && levels > 0;
-    if (packed && ctn_ml_rank(ml) == ml->call.root) {
-        ctn_ml_add_local(chunk, pack);
-    }
     while (below < levels && !ctn_ml_find_root(ml, below, &root)) {
         below++;
     }
@@ -57,9 +33,6 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
     ctn_ml_down(chunk);
     for (unsigned level = below; level-- > 0;) {
         add(ml, chunk, level, 0);
-    }
-    if (packed && ctn_ml_rank(ml) != ml->call.root) {
-        ctn_ml_add_local(chunk, unpack);
     }
 }
 

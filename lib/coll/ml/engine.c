@@ -48,6 +48,38 @@ ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
     return task;
 }
 
+ctn_task_t *ctn_ml_add_vector(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
+                              ctn_basic_kind_t kind, const void *in, void *out)
+{
+    ctn_task_t *task = ctn_ml_add(ml, chunk, level, kind);
+    task->basic.in = in;
+    task->basic.out = out;
+    task->basic.bytes = ctn_ml_bytes(ml, chunk);
+    return task;
+}
+
+void ctn_ml_add_up(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
+                   ctn_basic_kind_t kind, const unsigned char *in,
+                   unsigned char *results)
+{
+    (void)ctn_ml_add_vector(ml, chunk, level, kind, level == 0 ? in : results,
+                            ctn_ml_sbgp(ml, level)->me == 0 ? results : NULL);
+}
+
+void ctn_ml_add_down(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_basic_kind_t kind,
+                     void *memory, size_t bytes)
+{
+    ctn_ml_down(chunk);
+    for (unsigned level = ctn_ml_levels(ml); level-- > 0;) {
+        if (!ctn_ml_is_top(ml, level)) {
+            ctn_basic_coll_t *basic =
+                &ctn_ml_add(ml, chunk, level, kind)->basic;
+            basic->in = basic->out = memory;
+            basic->bytes = bytes;
+        }
+    }
+}
+
 void ctn_ml_add_local(ctn_chunk_t *chunk, ctn_local_step_t step)
 {
     add(chunk)->before = step;
@@ -84,6 +116,54 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
     if (!ml->exec->drop_data &&
         !ctn_reduce(&ml->call.by, left, right, out, bytes)) {
         ml->status = CATENA_ERR_NO_MEMORY;
+    }
+}
+
+/* ---- packing ---- */
+
+/** Whether this rank has data of a vector, or a result, to be packed. */
+static bool has_data(const ctn_ml_t *ml)
+{
+    return ml->call.composition->single_level_kind != CTN_BCAST ||
+           ctn_ml_rank(ml) == ml->call.root;
+}
+
+static bool has_result(const ctn_ml_t *ml)
+{
+    switch (ml->call.composition->single_level_kind) {
+    case CTN_BCAST:
+        return ctn_ml_rank(ml) != ml->call.root;
+    case CTN_EXSCAN:
+        return ctn_ml_rank(ml) > 0;
+    default:
+        return ml->call.out.type != NULL;
+    }
+}
+
+static void pack(ctn_ml_t *ml, ctn_chunk_t *chunk)
+{
+    ctn_span_read(ml->exec, &ml->call.in, ctn_ml_from(ml, chunk),
+                  ctn_ml_bytes(ml, chunk), ctn_ml_in(ml, chunk));
+}
+
+static void unpack(ctn_ml_t *ml, ctn_chunk_t *chunk)
+{
+    if (ml->status == CATENA_OK) {
+        ctn_span_write(ml->exec, &ml->call.out, ctn_ml_from(ml, chunk),
+                       ctn_ml_bytes(ml, chunk), ctn_ml_out(ml, chunk));
+    }
+}
+
+/** Add the tasks of a chunk. */
+static void add_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk)
+{
+    bool packs = ctn_ml_packs(ml);
+    if (packs && has_data(ml)) {
+        ctn_ml_add_local(chunk, pack);
+    }
+    ml->call.composition->compose(ml, chunk);
+    if (packs && has_result(ml)) {
+        ctn_ml_add_local(chunk, unpack);
     }
 }
 
@@ -231,7 +311,7 @@ static bool compose(ctn_ml_t *ml)
     chunk->tasks = chunk->started = chunk->at = 0;
     chunk->down = UINT32_MAX;
     chunk->exclusive = chunk->running = false;
-    ml->call.composition->compose(ml, chunk);
+    add_tasks(ml, chunk);
     if (chunk->down > chunk->tasks) {
         chunk->down = chunk->tasks;
     }
@@ -394,6 +474,8 @@ static ctn_step_t plan(ctn_op_t *op)
         ctn_ml_abort(ml);
         return ctn_op_fail(op, status);
     }
+    ml->packed_at = ml->scratch_bytes;
+    ml->scratch_bytes += ctn_ml_packs(ml) ? ml->chunk_bytes : 0;
     ctn_ml_record_run(ml);
     return CTN_STEP_NEXT;
 }

@@ -37,14 +37,6 @@ typedef struct ctn_ml ctn_ml_t;
 typedef struct ctn_chunk ctn_chunk_t;
 typedef struct ctn_ml_config ctn_ml_config_t;
 
-/** How a reduction runs; see coll/call/indirect.c. */
-typedef enum ctn_reduction {
-    CTN_REDUCTION_DIRECT,   /* on the caller's buffers */
-    CTN_REDUCTION_PACKED,   /* on packed copies: the type is not dense */
-    CTN_REDUCTION_EXCHANGED /* by an alltoallv: an element does not fit a
-                               chunk */
-} ctn_reduction_t;
-
 /** One collective as the entry point validated it; read-only from then on.
  * Lengths are in bytes of packed data (see ctn_span_t). What is not significant
  * on this rank is 0. */
@@ -55,10 +47,11 @@ typedef struct ctn_call {
     /** Of reductions. The type is the smallest one that the operation accepts
      * and that the user's type consists of. */
     ctn_reducer_t by;
-    ctn_reduction_t reduction;
+    bool exchanged; /* a reduction by an alltoallv: an element does not fit a
+                       chunk; see coll/call/exchange.c */
     /** This rank's own data. bcast: `in` and `out` are the same buffer.
-     * Reductions: vectors in plain memory, `in` equals `out` in place (reduce:
-     * `out` at the root only). reduce_scatter: `in` is the vector, which has
+     * Reductions: `in` equals `out` in place (reduce: `out` at the root only).
+     * reduce_scatter: `in` is the vector, which has
      * all blocks, `out` is this rank's block. gather, allgather: `in` is this
      * rank's block, in place the one in `all`. scatter: `out` is this rank's
      * block, in place the one in `all`. */
@@ -91,8 +84,9 @@ typedef struct ctn_task {
     ctn_op_t *op;            /* set by the engine while it is started */
 } ctn_task_t;
 
-/** Tasks of one chunk at most: three for each level. */
-#define CTN_TASKS (3 * CTN_MOST_LEVELS)
+/** Tasks of one chunk at most: three for each level, and two that pack and
+ * unpack. */
+#define CTN_TASKS (3 * CTN_MOST_LEVELS + 2)
 
 /** A chunk and its tasks. */
 struct ctn_chunk {
@@ -137,7 +131,8 @@ struct ctn_ml {
     /* The function `plan` of the composition sets the next three. */
     uint64_t chunks;      /* number of chunks */
     size_t chunk_bytes;   /* of a vector; the last chunk may have fewer */
-    size_t scratch_bytes; /* of each chunk */
+    size_t scratch_bytes; /* of each chunk; the engine adds its packed data */
+    size_t packed_at;     /* where these lie in its scratch memory */
     void *table;          /* state of the composition, from ctn_ml_keep */
     /* for the engine */
     struct ctn_kept *kept; /* list: memory of ctn_ml_keep, ctn_ml_scratch */
@@ -186,7 +181,9 @@ struct ctn_composition {
     /** The basic collective that does all of it on a single level. */
     ctn_basic_kind_t single_level_kind;
     /** A collective of vectors: the arguments of that basic collective (`in`,
-     * `out`, `bytes`, `root`, `by`) follow from the call. */
+     * `out`, `bytes`, `root`, `by`) follow from the call. If the type is not
+     * dense, the engine packs the data of each chunk before its tasks, and
+     * unpacks its result. */
     bool vector;
     /** A collective of blocks: sets `in`, `out`, `bytes` and `at` of that basic
      * collective, see ctn_ml_single. @return false: data must be packed for it.
@@ -232,22 +229,58 @@ void ctn_ml_release(ctn_op_t *op);
  * elements of `unit` bytes: set ml->chunks and ml->chunk_bytes. */
 void ctn_ml_cut(ctn_ml_t *ml, size_t bytes, size_t unit);
 
-/** Offset and length of a chunk of such a vector. */
+/** Offset and length of a chunk of the vector call.in. */
 static inline size_t ctn_ml_from(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return chunk->index * ml->chunk_bytes;
 }
-static inline size_t ctn_ml_bytes(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
-                                  size_t bytes)
+static inline size_t ctn_ml_bytes(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    size_t left = bytes - ctn_ml_from(ml, chunk);
+    size_t left = ml->call.in.bytes - ctn_ml_from(ml, chunk);
     return left < ml->chunk_bytes ? left : ml->chunk_bytes;
+}
+
+/** Whether the vectors are packed for the tasks. The result then replaces this
+ * rank's data, as in place. */
+static inline bool ctn_ml_packs(const ctn_ml_t *ml)
+{
+    return ml->call.composition->vector && ml->call.in.type != NULL;
+}
+/** Where this rank's data of a chunk lie. */
+static inline unsigned char *ctn_ml_in(const ctn_ml_t *ml,
+                                       const ctn_chunk_t *chunk)
+{
+    return ctn_ml_packs(ml) ? chunk->scratch + ml->packed_at
+                            : ml->call.in.base + ctn_ml_from(ml, chunk);
+}
+/** Where this rank's result of a chunk goes; NULL: it gets none. */
+static inline unsigned char *ctn_ml_out(const ctn_ml_t *ml,
+                                        const ctn_chunk_t *chunk)
+{
+    const ctn_span_t *out = &ml->call.out;
+    if (ctn_ml_packs(ml)) { /* a derived type may begin at address 0 */
+        return out->type != NULL ? ctn_ml_in(ml, chunk) : NULL;
+    }
+    return out->base != NULL ? out->base + ctn_ml_from(ml, chunk) : NULL;
 }
 
 /** Add a task of this rank's module on `level`. The arguments of its basic
  * collective are 0, except for reducer, algorithm and chunks. */
 ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
                        ctn_basic_kind_t kind);
+/** The same for a basic collective of vectors, of a chunk's length. */
+ctn_task_t *ctn_ml_add_vector(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
+                              ctn_basic_kind_t kind, const void *in, void *out);
+/** Add a reduction, or a fan-in, to the leader of `level`. On the lowest level
+ * its input is `in`, on the others the result of the level below. The leader's
+ * result goes to `results`. */
+void ctn_ml_add_up(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
+                   ctn_basic_kind_t kind, const unsigned char *in,
+                   unsigned char *results);
+/** Begin the second part, in which the leaders of all levels below the top send
+ * `bytes` of `memory` to the members: bcast or fan-out. */
+void ctn_ml_add_down(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_basic_kind_t kind,
+                     void *memory, size_t bytes);
 /** Add a task of one local step. */
 void ctn_ml_add_local(ctn_chunk_t *chunk, ctn_local_step_t step);
 /** The second part of the chunk begins with the next task that is added. If

@@ -13,49 +13,53 @@
 
 #include "coll/ml/ml.h"
 
-/** This rank's data of a chunk. */
-static const unsigned char *own(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
-{
-    return ml->call.in.base + ctn_ml_from(ml, chunk);
-}
-
 /** Where this rank's partial results of a chunk lie, and then the result. */
 static unsigned char *results(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    return ml->call.out.base != NULL
-               ? ml->call.out.base + ctn_ml_from(ml, chunk)
-               : chunk->scratch;
-}
-
-/** Add a task of the way up. The first one reads this rank's data, later ones
- * read the result of the task before them. */
-static ctn_basic_coll_t *add_up(ctn_ml_t *ml, ctn_chunk_t *chunk,
-                                unsigned level, ctn_basic_kind_t kind,
-                                uint32_t root)
-{
-    ctn_basic_coll_t *basic = &ctn_ml_add(ml, chunk, level, kind)->basic;
-    unsigned char *kept = results(ml, chunk);
-    basic->root = root;
-    basic->bytes = ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
-    basic->in = level == 0 ? own(ml, chunk) : kept;
-    basic->out = kind == CTN_ALLREDUCE || ctn_ml_sbgp(ml, level)->me == root
-                     ? kept
-                     : NULL;
-    return basic;
+    unsigned char *out = ctn_ml_out(ml, chunk);
+    return out != NULL ? out : chunk->scratch;
 }
 
 static void copy(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_exec_copy(ml->exec, results(ml, chunk), own(ml, chunk),
-                  ctn_ml_bytes(ml, chunk, ml->call.in.bytes));
+    ctn_exec_copy(ml->exec, results(ml, chunk), ctn_ml_in(ml, chunk),
+                  ctn_ml_bytes(ml, chunk));
 }
 
-/** The rank is alone in the group. */
-static void compose_single_rank(const ctn_ml_t *ml, ctn_chunk_t *chunk)
+/** Add the tasks of the way up; if the rank is alone in the group, it copies
+ * its data. */
+static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    if (!ml->call.in_place) {
+    const unsigned char *in = ctn_ml_in(ml, chunk);
+    unsigned char *kept = results(ml, chunk);
+    for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
+        if (!ctn_ml_is_top(ml, level)) {
+            ctn_ml_add_up(ml, chunk, level, CTN_REDUCE, in, kept);
+        }
+    }
+    if (ctn_ml_levels(ml) == 0 && in != kept) {
         ctn_ml_add_local(chunk, copy);
     }
+}
+
+/** Add the task of the top, if the rank takes part in it. */
+static void add_top(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_basic_kind_t kind)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    uint32_t root = 0;
+    if (levels == 0 || !ml->hierarchy->top) {
+        return;
+    }
+    unsigned char *kept = results(ml, chunk);
+    if (kind == CTN_REDUCE) {
+        (void)ctn_ml_find_root(ml, levels - 1, &root);
+    }
+    bool receives =
+        kind == CTN_ALLREDUCE || ctn_ml_sbgp(ml, levels - 1)->me == root;
+    ctn_ml_add_vector(ml, chunk, levels - 1, kind,
+                      levels == 1 ? ctn_ml_in(ml, chunk) : kept,
+                      receives ? kept : NULL)
+        ->basic.root = root;
 }
 
 /* ---- reduce ---- */
@@ -133,26 +137,16 @@ static void add_forwarding(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
         basic->at = paths->at[last][level];
     } else if (sbgp->me == to) {
         basic->out = results(ml, chunk);
-        basic->bytes = ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
+        basic->bytes = ctn_ml_bytes(ml, chunk);
     }
 }
 
 static void compose_reduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    unsigned levels = ctn_ml_levels(ml);
-    if (levels == 0) {
-        compose_single_rank(ml, chunk);
-        return;
-    }
-    for (unsigned level = 0; level < levels; level++) {
-        uint32_t root = 0;
-        if (ctn_ml_is_top(ml, level)) {
-            (void)ctn_ml_find_root(ml, level, &root);
-        }
-        (void)add_up(ml, chunk, level, CTN_REDUCE, root);
-    }
+    add_up(ml, chunk);
+    add_top(ml, chunk, CTN_REDUCE);
     ctn_ml_down(chunk);
-    for (unsigned level = levels; level-- > 0;) {
+    for (unsigned level = ctn_ml_levels(ml); level-- > 0;) {
         uint32_t to;
         if (forwards(ml, level, &to)) {
             add_forwarding(ml, chunk, level, to);
@@ -179,24 +173,10 @@ static catena_status_t plan_allreduce(ctn_ml_t *ml)
 
 static void compose_allreduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    unsigned levels = ctn_ml_levels(ml);
-    if (levels == 0) {
-        compose_single_rank(ml, chunk);
-        return;
-    }
-    for (unsigned level = 0; level < levels; level++) {
-        (void)add_up(ml, chunk, level,
-                     ctn_ml_is_top(ml, level) ? CTN_ALLREDUCE : CTN_REDUCE, 0);
-    }
-    ctn_ml_down(chunk);
-    for (unsigned level = levels; level-- > 0;) {
-        if (!ctn_ml_is_top(ml, level)) {
-            ctn_basic_coll_t *basic =
-                &ctn_ml_add(ml, chunk, level, CTN_BCAST)->basic;
-            basic->in = basic->out = results(ml, chunk);
-            basic->bytes = ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
-        }
-    }
+    add_up(ml, chunk);
+    add_top(ml, chunk, CTN_ALLREDUCE);
+    ctn_ml_add_down(ml, chunk, CTN_BCAST, results(ml, chunk),
+                    ctn_ml_bytes(ml, chunk));
 }
 
 const ctn_composition_t ctn_ml_allreduce = {

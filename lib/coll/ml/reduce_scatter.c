@@ -12,6 +12,7 @@
 typedef struct reduce_scatter {
     ctn_route_t route;      /* first; of the way down */
     ctn_cover_t all;        /* the vector: all blocks, in the order of ranks */
+    unsigned char *vector;  /* this rank's: in the caller's buffer, or packed */
     unsigned char *results; /* a leader's memory for the reduced vector */
     /* of the top */
     ctn_packing_t packing; /* the blocks in the order of its members */
@@ -83,11 +84,19 @@ static catena_status_t measure(ctn_ml_t *ml, reduce_scatter_t *it)
 static catena_status_t plan_blocks(ctn_ml_t *ml, reduce_scatter_t *it)
 {
     const ctn_call_t *call = &ml->call;
+    bool packs = call->in.type != NULL;
+    it->vector = packs ? ctn_ml_scratch(ml, call->in.bytes) : call->in.base;
+    if (packs && it->vector == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (packs) {
+        ctn_span_read(ml->exec, &call->in, 0, call->in.bytes, it->vector);
+    }
     it->results = NULL;
     it->all = (ctn_cover_t){.range = &it->route.all,
                             .ranges = 1,
                             .bytes = call->all.bytes,
-                            .memory = call->in.base};
+                            .memory = it->vector};
     if (ctn_has_lengths(call->composition->collective)) {
         it->all.at = ctn_route_offsets(ml);
         if (it->all.at == NULL) {
@@ -103,7 +112,8 @@ static catena_status_t plan_blocks(ctn_ml_t *ml, reduce_scatter_t *it)
     }
     /* If the top reads the caller's buffer in place, its result must go
      * elsewhere: it must not overwrite data that other members still read. */
-    bool mixed = call->in_place && !is_single_rank(ml) && ctn_ml_is_top(ml, 0);
+    bool mixed =
+        call->in_place && !packs && !is_single_rank(ml) && ctn_ml_is_top(ml, 0);
     catena_status_t status = measure(ml, it);
     if (status == CATENA_OK) {
         status = ctn_route_set_memory(ml, &it->route, mixed ? NULL : &call->out,
@@ -159,10 +169,11 @@ static void take_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
 /** The rank is alone in the group. */
 static void copy(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    const ctn_call_t *call = &ml->call;
+    const reduce_scatter_t *it = ml->table;
+    const ctn_span_t *out = &ml->call.out;
     (void)chunk;
-    if (!call->in_place && call->out.bytes > 0) {
-        ctn_exec_copy(ml->exec, call->out.base, call->in.base, call->out.bytes);
+    if (out->base != it->vector && out->bytes > 0) {
+        ctn_span_write(ml->exec, out, 0, out->bytes, it->vector);
     }
 }
 
@@ -170,16 +181,12 @@ static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
     size_t from = ctn_ml_from(ml, chunk);
+    unsigned char *results = it->results != NULL ? it->results + from : NULL;
     for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
-        if (ctn_ml_is_top(ml, level)) {
-            continue;
+        if (!ctn_ml_is_top(ml, level)) {
+            ctn_ml_add_up(ml, chunk, level, CTN_REDUCE, it->vector + from,
+                          results);
         }
-        ctn_basic_coll_t *basic =
-            &ctn_ml_add(ml, chunk, level, CTN_REDUCE)->basic;
-        basic->in = (level == 0 ? ml->call.in.base : it->results) + from;
-        basic->out =
-            ctn_ml_sbgp(ml, level)->me == 0 ? it->results + from : NULL;
-        basic->bytes = ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
     }
 }
 

@@ -14,21 +14,11 @@
 
 #include "coll/ml/ml.h"
 
-/** This rank's data of a chunk. */
-static unsigned char *own(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
+/** Whether the result replaces this rank's data, which are needed until then.
+ */
+static bool replaces(const ctn_ml_t *ml)
 {
-    return ml->call.in.base + ctn_ml_from(ml, chunk);
-}
-
-/** Where this rank's result of a chunk goes. */
-static unsigned char *result(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
-{
-    return ml->call.out.base + ctn_ml_from(ml, chunk);
-}
-
-static size_t length(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
-{
-    return ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
+    return ml->call.in_place || ctn_ml_packs(ml);
 }
 
 /** On the way up, on a leader: the total of the ranks that it represents. On
@@ -42,8 +32,8 @@ static unsigned char *total(const ctn_chunk_t *chunk)
 /** This rank's prefix, or its part so far. */
 static unsigned char *prefix(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    return ml->call.in_place ? chunk->scratch + ml->chunk_bytes
-                             : result(ml, chunk);
+    return replaces(ml) ? chunk->scratch + ml->chunk_bytes
+                        : ctn_ml_out(ml, chunk);
 }
 
 static bool is_single_level(const ctn_ml_t *ml)
@@ -55,7 +45,7 @@ static catena_status_t plan(ctn_ml_t *ml)
 {
     ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
     if (ctn_ml_levels(ml) > 0 && !is_single_level(ml)) {
-        ml->scratch_bytes = ml->chunk_bytes * (ml->call.in_place ? 2 : 1);
+        ml->scratch_bytes = ml->chunk_bytes * (replaces(ml) ? 2 : 1);
     }
     return CATENA_OK;
 }
@@ -66,33 +56,33 @@ static catena_status_t plan(ctn_ml_t *ml)
 static void put_in_front(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     unsigned char *before = prefix(ml, chunk);
-    ctn_ml_fold(ml, total(chunk), before, before, length(ml, chunk));
+    ctn_ml_fold(ml, total(chunk), before, before, ctn_ml_bytes(ml, chunk));
 }
 
 /** scan: the prefix is complete; reduce it with this rank's data. */
 static void include(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_ml_fold(ml, prefix(ml, chunk), own(ml, chunk), result(ml, chunk),
-                length(ml, chunk));
+    ctn_ml_fold(ml, prefix(ml, chunk), ctn_ml_in(ml, chunk),
+                ctn_ml_out(ml, chunk), ctn_ml_bytes(ml, chunk));
 }
 
 static void copy_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_exec_copy(ml->exec, result(ml, chunk), own(ml, chunk),
-                  length(ml, chunk));
+    ctn_exec_copy(ml->exec, ctn_ml_out(ml, chunk), ctn_ml_in(ml, chunk),
+                  ctn_ml_bytes(ml, chunk));
 }
 
 static void copy_prefix(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_exec_copy(ml->exec, result(ml, chunk), prefix(ml, chunk),
-                  length(ml, chunk));
+    ctn_exec_copy(ml->exec, ctn_ml_out(ml, chunk), prefix(ml, chunk),
+                  ctn_ml_bytes(ml, chunk));
 }
 
 /** The last local step; NULL: none. */
 static ctn_local_step_t conclusion(const ctn_ml_t *ml)
 {
     bool first = ctn_ml_rank(ml) == 0;
-    bool in_place = ml->call.in_place;
+    bool in_place = replaces(ml);
     if (ml->call.composition == &ctn_ml_scan) {
         return !first ? include : in_place ? NULL : copy_own;
     }
@@ -101,24 +91,13 @@ static ctn_local_step_t conclusion(const ctn_ml_t *ml)
 
 /* ---- tasks ---- */
 
-static ctn_task_t *add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
-                       ctn_basic_kind_t kind, const unsigned char *in,
-                       unsigned char *out)
-{
-    ctn_task_t *task = ctn_ml_add(ml, chunk, level, kind);
-    task->basic.in = in;
-    task->basic.out = out;
-    task->basic.bytes = length(ml, chunk);
-    return task;
-}
-
 static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
 {
-    const unsigned char *in = level == 0 ? own(ml, chunk) : total(chunk);
-    (void)add(ml, chunk, level, CTN_EXSCAN, in, prefix(ml, chunk));
+    const unsigned char *in = level == 0 ? ctn_ml_in(ml, chunk) : total(chunk);
+    (void)ctn_ml_add_vector(ml, chunk, level, CTN_EXSCAN, in,
+                            prefix(ml, chunk));
     if (!ctn_ml_is_top(ml, level)) {
-        (void)add(ml, chunk, level, CTN_REDUCE, in,
-                  ctn_ml_sbgp(ml, level)->me == 0 ? total(chunk) : NULL);
+        ctn_ml_add_up(ml, chunk, level, CTN_REDUCE, in, total(chunk));
     }
 }
 
@@ -130,20 +109,19 @@ static void add_down(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
     if (ctn_ml_is_top(ml, level) || sbgp->member[0].range[0].first == 0) {
         return; /* no rank is before this subgroup */
     }
-    if (sbgp->me == 0) {
-        (void)add(ml, chunk, level, CTN_BCAST, before, before);
-    } else {
-        add(ml, chunk, level, CTN_BCAST, total(chunk), total(chunk))->after =
-            put_in_front;
-    }
+    bool leads = sbgp->me == 0;
+    unsigned char *vector = leads ? before : total(chunk);
+    ctn_ml_add_vector(ml, chunk, level, CTN_BCAST, vector, vector)->after =
+        leads ? NULL : put_in_front;
 }
 
 static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     unsigned levels = ctn_ml_levels(ml);
     if (is_single_level(ml)) {
-        (void)add(ml, chunk, 0, ml->call.composition->single_level_kind,
-                  own(ml, chunk), result(ml, chunk));
+        (void)ctn_ml_add_vector(ml, chunk, 0,
+                                ml->call.composition->single_level_kind,
+                                ctn_ml_in(ml, chunk), ctn_ml_out(ml, chunk));
         return;
     }
     for (unsigned level = 0; level < levels; level++) {
