@@ -117,10 +117,10 @@ static ctn_step_t disseminate(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     while (barrier->round < ctn_rounds(topo->nodes)) {
-        const ctn_leader_ring_round_t *leader_ring =
-            &topo->leader_ring[barrier->round];
+        const ctn_partner_t *partner =
+            topo->leaders.log->round[barrier->round].side;
         if (!barrier->sent) {
-            catena_status_t status = ctn_op_send(op, leader_ring->to.address,
+            catena_status_t status = ctn_op_send(op, partner[CTN_RIGHT].address,
                                                  barrier->round, NULL, 0);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
@@ -128,7 +128,7 @@ static ctn_step_t disseminate(ctn_op_t *op)
             barrier->sent = true;
         }
         if (!ctn_op_arrived(op, barrier->round)) {
-            op->waits_for = (int64_t)leader_ring->from.rank;
+            op->waits_for = (int64_t)partner[CTN_LEFT].rank;
             ctn_op_set_network(op, true);
             return CTN_STEP_WAIT;
         }

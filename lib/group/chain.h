@@ -14,15 +14,22 @@ typedef struct ctn_chain {
     struct ctn_log_chain *log; /* NULL: not built, then on all members */
 } ctn_chain_t;
 
-/** A log-chain: the addresses of the members 2^d away on both sides, for each
- * round d ([Moody], section 2: the addresses found by forwarding). Built when
- * an algorithm needs it, and kept until it is dropped. O(log N) memory for N
- * members. */
+/** A member as a log-chain has it. */
+typedef struct ctn_partner {
+    ctn_address_t address;
+    uint64_t rank; /* in the chain; in a ring: what the member has named */
+} ctn_partner_t;
+
+/** A log-chain: the members 2^d away on both sides, for each round d ([Moody],
+ * section 2: the addresses found by forwarding). Built when an algorithm needs
+ * it, and kept until it is dropped. O(log N) memory for N members. In that of a
+ * ring the first member is the right neighbor of the last one. */
 typedef struct ctn_log_chain {
     ctn_exec_t *exec; /* has the heap of this memory */
     unsigned rounds;  /* ceil(log2 of the chain's size) */
     struct {
-        ctn_address_t side[2]; /* left, right; CTN_NO_ADDRESS beyond the ends */
+        ctn_partner_t side[2]; /* left, right; beyond the ends their address is
+                                  CTN_NO_ADDRESS */
     } round[];
 } ctn_log_chain_t;
 
@@ -30,6 +37,16 @@ typedef struct ctn_log_chain {
  * collective and synchronizing. If the log-chain exists, the operation does
  * nothing and has no number. NULL: no memory. */
 ctn_op_t *ctn_log_chain_create(ctn_exec_t *exec, ctn_chain_t *chain);
+/** The same for a ring of at least two members.
+ * @param first, last addresses of the ends of the chain; `last` is significant
+ *                    at the first member, `first` at the last one
+ * @param rank        named to the others */
+ctn_op_t *ctn_log_ring_create(ctn_exec_t *exec, ctn_chain_t *chain,
+                              ctn_address_t first, ctn_address_t last,
+                              uint32_t rank);
+/** Allocate a log-chain of so many members, without any partner. NULL: no
+ * memory. */
+ctn_log_chain_t *ctn_log_chain_alloc(ctn_exec_t *exec, uint32_t members);
 /** Free the log-chain of a chain. All members must do so between the same
  * operations. */
 void ctn_log_chain_drop(ctn_chain_t *chain);

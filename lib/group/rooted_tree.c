@@ -118,7 +118,7 @@ void ctn_rooted_begin_section(ctn_rooted_t *tree, unsigned levels)
 static ctn_address_t member_at(const ctn_rooted_t *tree, unsigned side,
                                unsigned round)
 {
-    return tree->chain->log->round[round].side[side];
+    return tree->chain->log->round[round].side[side].address;
 }
 
 /** The slot of a message from a member 2^round away.

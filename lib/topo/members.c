@@ -14,10 +14,10 @@
 typedef struct members_build {
     ctn_build_t build; /* of the topology's table */
     /* working */
+    uint64_t *cts_tables; /* offsets of those of the node's members */
+    uint32_t *counts;     /* leader: number of members of each node */
     ctn_words_t outgoing; /* leader: what it broadcasts on the node */
     ctn_words_t received; /* from this broadcast */
-    uint32_t *counts;     /* leader: number of members of each node */
-    uint32_t collected;   /* leader: local members that are ready */
 } members_build_t;
 
 /** The topology whose table an operation builds. */
@@ -64,54 +64,25 @@ static size_t cts_table_bytes(const ctn_topo_t *topo)
            (has_rows(topo, false) ? rows_bytes(topo, 1) : 0);
 }
 
-/** Allocate this member's CTS table, and complete its entry in the leader's
- * table of the node. */
+/** Allocate this member's CTS table, and tell the node where it lies. */
 static ctn_step_t open_cts_table(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = building(op);
-    uint32_t me = ctn_topo_local_rank(topo);
     if (topo->cts_table == NULL) {
         topo->cts_table =
             ctn_heap_calloc(op->exec->heap, 128, cts_table_bytes(topo));
     }
-    if (topo->cts_table == NULL) {
+    build->cts_tables =
+        calloc(ctn_topo_local_size(topo), sizeof(*build->cts_tables));
+    if (topo->cts_table == NULL || build->cts_tables == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    uint64_t offset = ctn_heap_offset(op->exec->heap, topo->cts_table);
-    uint64_t at = build->received.word[0] + me * sizeof(ctn_local_member_t);
-    catena_status_t status = ctn_put_signal(
-        topo->peer[0], &offset, sizeof(offset),
-        at + offsetof(ctn_local_member_t, member.cts_table),
-        at + offsetof(ctn_local_member_t, ready), 2, &op->pending);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-/** The leader broadcasts where its table of the node lies. */
-static ctn_step_t publish_offset(ctn_op_t *op)
-{
-    members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = building(op);
-    if (is_leader(topo)) {
-        build->outgoing.word[0] = ctn_heap_offset(op->exec->heap, topo->shared);
-    }
-    return ctn_op_call(op,
-                       ctn_node_bcast_create(op->exec, topo, &build->outgoing,
-                                             &build->received));
-}
-
-/** The leader waits until all members of its node have completed their
- * entries. */
-static ctn_step_t collect(ctn_op_t *op)
-{
-    members_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = building(op);
-    return !is_leader(topo) ||
-                   ctn_words_reach(&topo->local->ready, sizeof(*topo->local),
-                                   ctn_topo_local_size(topo), 2, 1,
-                                   &build->collected)
-               ? CTN_STEP_NEXT
-               : CTN_STEP_WAIT;
+    uint64_t *own = &build->cts_tables[ctn_topo_local_rank(topo)];
+    *own = ctn_heap_offset(op->exec->heap, topo->cts_table);
+    return ctn_op_call(op, ctn_chain_allgather_table(op->exec, &topo->node, own,
+                                                     sizeof(*own),
+                                                     build->cts_tables));
 }
 
 /* ---- all members, among the node leaders ---- */
@@ -185,8 +156,9 @@ static void point_into(ctn_topo_t *topo, unsigned char *memory)
 }
 
 /** Fill in first[], and the members of this node. */
-static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
+static void fill_own_part(ctn_topo_t *topo, const members_build_t *build)
 {
+    const uint32_t *counts = build->counts;
     unsigned char *memory = topo->shared_member_table;
     uint32_t *first = (void *)(memory + lay_out(topo).first);
     ctn_member_t *member = topo->shared_member_table;
@@ -194,7 +166,9 @@ static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
         first[b + 1] = first[b] + counts[b];
     }
     for (uint32_t i = 0; i < counts[topo->node_index]; i++) {
-        member[first[topo->node_index] + i] = topo->local[i].member;
+        ctn_member_t *local = &member[first[topo->node_index] + i];
+        *local = topo->local[i];
+        local->cts_table = build->cts_tables[i];
     }
 }
 
@@ -216,7 +190,7 @@ static ctn_step_t gather_members(ctn_op_t *op)
         build->counts[b] &= ~OVERSUBSCRIBED;
     }
     point_into(topo, topo->shared_member_table);
-    fill_own_part(topo, build->counts);
+    fill_own_part(topo, build);
     const ctn_member_table_t *table = &topo->member_table;
     return ctn_op_call(op,
                        ctn_chain_allgather_table(
@@ -294,12 +268,11 @@ static void finish(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
     ctn_exec_free(op->exec, build->counts);
+    free(build->cts_tables);
     ctn_build_finish(op);
 }
 
-static const ctn_phase_t phases[] = {{"publish offset", publish_offset},
-                                     {"open CTS table", open_cts_table},
-                                     {"collect", collect},
+static const ctn_phase_t phases[] = {{"open CTS table", open_cts_table},
                                      {"gather counts", gather_counts},
                                      {"gather members", gather_members},
                                      {"publish", publish},

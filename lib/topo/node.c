@@ -1,10 +1,11 @@
 /* The memory of the node leader that all members of the node read and write:
- * the leader's table of the node (local), the node area of the user sequence,
- * and the words and records of splits and node fences. */
+ * the node area of the user sequence, and the words and records of splits and
+ * node fences. */
 
 #include "topo/topo.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** Take the next `bytes` of the memory for entries. */
 static ctn_node_entries_t take(unsigned char *memory, size_t *at, size_t bytes,
@@ -67,20 +68,17 @@ size_t ctn_node_area_map(ctn_node_area_t *area, unsigned char *memory,
 }
 
 /** Set the layout in `memory`. @return its bytes */
-static size_t lay_out(ctn_topo_t *topo, unsigned char *memory,
-                      bool oversubscribed)
+static size_t lay_out(ctn_topo_t *topo, unsigned char *memory)
 {
     uint32_t n = ctn_topo_local_size(topo);
-    size_t at = ctn_line_up(n * sizeof(ctn_local_member_t));
-    topo->local = (const void *)memory;
+    bool oversubscribed = topo->oversubscribed;
     topo->node_area =
         (ctn_node_area_t){.members = n,
                           .generations = CTN_GENERATIONS,
                           .oversubscribed = oversubscribed,
                           .descriptor_bytes = sizeof(ctn_buffer_descriptor_t),
                           .me = ctn_topo_local_rank(topo)};
-    at += ctn_node_area_map(&topo->node_area, (void *)((uintptr_t)memory + at),
-                            NULL);
+    size_t at = ctn_node_area_map(&topo->node_area, memory, NULL);
     topo->fence_flags = ctn_node_flags(memory, &at, n, 1, oversubscribed);
     topo->publish_flags = ctn_node_flags(memory, &at, n, 1, oversubscribed);
     topo->gathered =
@@ -92,19 +90,31 @@ static size_t lay_out(ctn_topo_t *topo, unsigned char *memory,
     return at;
 }
 
-size_t ctn_topo_shared_bytes(uint32_t members, bool oversubscribed)
+bool ctn_topo_take_shared(ctn_topo_t *topo)
 {
-    ctn_topo_t topo = {.node.place.size = members};
-    return lay_out(&topo, NULL, oversubscribed);
+    ctn_heap_t *heap = topo->group->exec->heap;
+    size_t bytes = lay_out(topo, NULL);
+    if (ctn_topo_local_size(topo) > CTN_NODE_AREA_MEMBERS) {
+        topo->shared = ctn_heap_calloc(heap, 128, bytes);
+    } else {
+        void *shared = ctn_group_block(topo->group)->shared;
+        topo->shared = ctn_heap_take(heap, shared, bytes) ? shared : NULL;
+    }
+    return topo->shared != NULL;
 }
 
-void ctn_topo_map_shared(ctn_topo_t *topo, unsigned char *memory)
+void ctn_topo_release_shared(ctn_exec_t *exec, ctn_topo_t *topo)
 {
-    (void)lay_out(topo, memory, topo->oversubscribed);
+    if (ctn_topo_local_size(topo) > CTN_NODE_AREA_MEMBERS) {
+        ctn_exec_free(exec, topo->shared);
+    } else if (topo->shared != NULL && exec->status == CATENA_OK) {
+        memset(topo->shared, 0, lay_out(topo, NULL));
+    }
 }
 
-catena_status_t ctn_topo_connect(ctn_topo_t *topo)
+catena_status_t ctn_topo_connect(ctn_topo_t *topo, uint64_t offset)
 {
+    const ctn_exec_t *exec = topo->group->exec;
     uint32_t n = ctn_topo_local_size(topo);
     topo->peer = calloc(n, sizeof(ctn_endpoint_t *));
     if (topo->peer == NULL) {
@@ -118,5 +128,16 @@ catena_status_t ctn_topo_connect(ctn_topo_t *topo)
             return status;
         }
     }
+    unsigned char *memory = ctn_pointer(topo->peer[0], offset);
+    if (memory == NULL) {
+        ctn_error(
+            exec->log,
+            "ranks %llu and %llu have the same node name '%s' but no common "
+            "heap; the launcher contradicts itself",
+            (unsigned long long)ctn_topo_local(topo, 0)->address.process,
+            (unsigned long long)exec->locality->process, exec->locality->node);
+        return CATENA_ERR_LAUNCHER;
+    }
+    (void)lay_out(topo, memory);
     return CATENA_OK;
 }

@@ -1,9 +1,10 @@
 /* Builds the topology of a group by messages. A split by the name of the node
  * makes the chain of the node's members; a scan of the group makes the chain of
- * the node leaders. Then the members of each node fill in the leader's table
- * and map its node area. Rounds: a few times ceil(log2 p), plus ceil(log2 p)
+ * the node leaders, which find their partners in the leader ring. Then the
+ * members of each node list each other, and map the memory of their leader.
+ * Rounds: a few times ceil(log2 p), plus ceil(log2 p)
  * for each pass of the split by hash, which takes log8(nodes) + 1 or 2 passes
- * in expectation. Memory: O(1) at a member; O(members on the node + log nodes)
+ * in expectation. Memory: O(members on the node) at a member, and O(log nodes)
  * at a node leader. */
 
 #include "topo/topo.h"
@@ -16,15 +17,28 @@
 
 static const char topo_key;
 
+/** The value of the scan that finds the node leaders: those on one side. */
+typedef struct leaders {
+    ctn_bin_t nearest;
+    uint32_t unused;
+    uint64_t farthest; /* packed address */
+} leaders_t;
+
+/** What the members of a node tell each other. */
+typedef struct enrolment {
+    ctn_member_t member;
+    /* Significant at the leader: */
+    uint64_t shared;         /* offset of the memory that the node shares */
+    uint32_t node_index;     /* as in ctn_topo_t */
+    uint32_t nodes;          /* likewise */
+    uint64_t oversubscribed; /* likewise */
+} enrolment_t;
+
 typedef struct topo_build {
     ctn_build_t build; /* of the topology */
     /* working */
-    ctn_bins_t own; /* of the scan that finds the node leaders, as the next */
-    ctn_bins_t left;
-    ctn_bins_t right;
-    ctn_words_t outgoing; /* leader: what it broadcasts on the node: WORD_... */
-    ctn_words_t received; /* from this broadcast */
-    uint32_t collected;   /* leader: members that have filled in their entry */
+    leaders_t own, left, right; /* of the scan */
+    enrolment_t *enrolment;     /* of the members of the node */
 } topo_build_t;
 
 /** The topology that an operation builds. */
@@ -99,16 +113,32 @@ static ctn_step_t begin(ctn_op_t *op)
                                         strlen(group->exec->locality->node)));
 }
 
-/** Node leaders are in bin 1; the other members only take part in the scan. */
+/** The fold of the scan (ctn_fold_t); the same in both directions. */
+static void fold_leaders(void *inout, const void *in, int in_is_left)
+{
+    (void)in_is_left;
+    leaders_t *nearer = inout;
+    const leaders_t *farther = in;
+    ctn_bins_join(&nearer->nearest, &farther->nearest, 1);
+    if (farther->nearest.count > 0) {
+        nearer->farthest = farther->farthest;
+    }
+}
+
+/** Find the leaders; the other members only take part in the scan. */
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = building(op);
-    ctn_bins_set(&build->own, is_leader(topo), topo->leaders.place.self);
+    ctn_address_t self = topo->leaders.place.self;
+    if (is_leader(topo)) {
+        build->own = (leaders_t){.nearest = ctn_bin_of_one(self),
+                                 .farthest = ctn_address_pack(self)};
+    }
     return ctn_op_call(op,
                        ctn_scan_create(op->exec, &topo->group->chain,
-                                       ctn_fold_bins, &build->own, &build->left,
-                                       &build->right, sizeof(ctn_bins_t)));
+                                       fold_leaders, &build->own, &build->left,
+                                       &build->right, sizeof(leaders_t)));
 }
 
 /** A leader sets its place in the chain of leaders and builds the leader
@@ -117,157 +147,76 @@ static ctn_step_t link_leaders(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = building(op);
+    ctn_chain_place_t *place = &topo->leaders.place;
     if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
-    ctn_chain_place_t place = ctn_bins_place(&build->left, &build->right, 1,
-                                             topo->leaders.place.self);
-    topo->leaders.place = place;
-    topo->nodes = place.size;
-    topo->node_index = place.rank;
-    return place.size > 1
-               ? ctn_op_call(op, ctn_leader_ring_create(op->exec, topo))
+    *place =
+        ctn_bin_place(&build->left.nearest, &build->right.nearest, place->self);
+    topo->nodes = place->size;
+    topo->node_index = place->rank;
+    return place->size > 1
+               ? ctn_op_call(op, ctn_log_ring_create(
+                                     op->exec, &topo->leaders,
+                                     ctn_address_unpack(build->left.farthest),
+                                     ctn_address_unpack(build->right.farthest),
+                                     topo->group->chain.place.rank))
                : CTN_STEP_NEXT;
 }
 
 /* ---- the node's members ---- */
 
-/** The words that the leader broadcasts: process and offset of its memory,
- * number of the node, number of nodes, oversubscribed. */
-enum { WORD_PROCESS, WORD_OFFSET, WORD_NODE, WORD_NODES, WORD_OVERSUBSCRIBED };
-
-/** At the leader: allocate the memory that the node shares (node.c): in the
- * control block, or separately on large nodes. @return false: no memory */
-static bool allocate_node_area(ctn_topo_t *topo, bool oversubscribed)
+static size_t enrolments_bytes(const ctn_topo_t *topo)
 {
-    uint32_t n = ctn_topo_local_size(topo);
-    ctn_heap_t *heap = topo->group->exec->heap;
-    size_t bytes = ctn_topo_shared_bytes(n, oversubscribed);
-    topo->oversubscribed = oversubscribed;
-    if (n > CTN_NODE_AREA_MEMBERS) {
-        topo->shared = ctn_heap_calloc(heap, 128, bytes);
-        return topo->shared != NULL;
-    }
-    void *shared = ctn_group_block(topo->group)->shared;
-    if (!ctn_heap_take(heap, shared, bytes)) {
-        return false;
-    }
-    topo->shared = shared;
-    return true;
+    return ctn_topo_local_size(topo) * sizeof(enrolment_t);
 }
 
-static void release_node_area(ctn_exec_t *exec, ctn_topo_t *topo)
-{
-    uint32_t n = ctn_topo_local_size(topo);
-    if (n > CTN_NODE_AREA_MEMBERS) {
-        ctn_exec_free(exec, topo->shared);
-    } else if (topo->shared != NULL && exec->status == CATENA_OK) {
-        memset(topo->shared, 0, ctn_topo_shared_bytes(n, topo->oversubscribed));
-    }
-}
-
-/** The leader broadcasts where members fill in their entries. */
-static ctn_step_t open_enrolment(ctn_op_t *op)
-{
-    topo_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = building(op);
-    if (is_leader(topo)) {
-        bool oversubscribed = op->exec->oversubscribed;
-        if (!allocate_node_area(topo, oversubscribed)) {
-            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-        }
-        build->outgoing = (ctn_words_t){{
-            [WORD_PROCESS] = topo->group->exec->locality->process,
-            [WORD_OFFSET] = ctn_heap_offset(op->exec->heap, topo->shared),
-            [WORD_NODE] = topo->node_index,
-            [WORD_NODES] = topo->nodes,
-            [WORD_OVERSUBSCRIBED] = oversubscribed,
-        }};
-    }
-    return ctn_op_call(op,
-                       ctn_node_bcast_create(op->exec, topo, &build->outgoing,
-                                             &build->received));
-}
-
-/** Put this member's entry into the leader's table. */
+/** Tell the members of the node about this one; the leader takes the memory
+ * that the node shares. */
 static ctn_step_t enrol(ctn_op_t *op)
 {
     topo_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = building(op);
-    catena_group_t *group = topo->group;
-    const uint64_t *words = build->received.word;
-    topo->node_index = (uint32_t)words[WORD_NODE];
-    topo->nodes = (uint32_t)words[WORD_NODES];
-    ctn_member_t self = {
-        .address = group->chain.place.self,
-        .rank = group->chain.place.rank,
-        .numa = group->exec->locality->numa,
-    };
-    uint64_t place =
-        words[WORD_OFFSET] + topo->node.place.rank * sizeof(ctn_local_member_t);
-    ctn_endpoint_t *leader;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, words[WORD_PROCESS], &leader);
-    if (status == CATENA_OK) {
-        status = ctn_put_signal(leader, &self, sizeof(self),
-                                place + offsetof(ctn_local_member_t, member),
-                                place + offsetof(ctn_local_member_t, ready), 1,
-                                &op->pending);
+    const catena_group_t *group = topo->group;
+    build->enrolment = calloc(1, enrolments_bytes(topo));
+    topo->oversubscribed = op->exec->oversubscribed;
+    if (build->enrolment == NULL ||
+        (is_leader(topo) && !ctn_topo_take_shared(topo))) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    enrolment_t *own = &build->enrolment[ctn_topo_local_rank(topo)];
+    own->member = (ctn_member_t){.address = group->chain.place.self,
+                                 .rank = group->chain.place.rank,
+                                 .numa = group->exec->locality->numa};
+    own->shared =
+        is_leader(topo) ? ctn_heap_offset(op->exec->heap, topo->shared) : 0;
+    own->node_index = topo->node_index;
+    own->nodes = topo->nodes;
+    own->oversubscribed = topo->oversubscribed;
+    return ctn_op_call(op, ctn_chain_allgather_table(op->exec, &topo->node, own,
+                                                     sizeof(*own),
+                                                     build->enrolment));
 }
 
-/** The leader waits for the entries of all members. */
-static ctn_step_t collect(ctn_op_t *op)
-{
-    topo_build_t *build = ctn_op_state(op);
-    ctn_topo_t *topo = building(op);
-    if (!is_leader(topo)) {
-        return CTN_STEP_NEXT;
-    }
-    const ctn_local_member_t *local = topo->shared;
-    return ctn_words_reach(&local->ready, sizeof(*local),
-                           ctn_topo_local_size(topo), 1, 1, &build->collected)
-               ? CTN_STEP_NEXT
-               : CTN_STEP_WAIT;
-}
-
-/** Broadcast the same words again: now they say that the table is complete. */
-static ctn_step_t publish(ctn_op_t *op)
-{
-    topo_build_t *build = ctn_op_state(op);
-    return ctn_op_call(op, ctn_node_bcast_create(op->exec, building(op),
-                                                 &build->outgoing,
-                                                 &build->received));
-}
-
-/* ---- the result ---- */
-
-/** Map the leader's memory, and connect to the members of the node. */
+/** List the members of the node, connect to them, and map the memory of the
+ * leader. */
 static ctn_step_t finalize(ctn_op_t *op)
 {
-    topo_build_t *build = ctn_op_state(op);
+    const topo_build_t *build = ctn_op_state(op);
+    const enrolment_t *leader = build->enrolment;
     ctn_topo_t *topo = building(op);
-    const uint64_t *words = build->received.word;
-    ctn_endpoint_t *leader;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, words[WORD_PROCESS], &leader);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
+    topo->node_index = leader->node_index;
+    topo->nodes = leader->nodes;
+    topo->oversubscribed = leader->oversubscribed != 0;
+    free(topo->local); /* of an attempt that has failed */
+    topo->local = calloc(ctn_topo_local_size(topo), sizeof(*topo->local));
+    if (topo->local == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    unsigned char *memory = ctn_pointer(leader, words[WORD_OFFSET]);
-    if (memory == NULL) {
-        ctn_error(op->exec->log,
-                  "ranks %llu and %llu have the same node name '%s' but no "
-                  "common heap; the launcher contradicts itself",
-                  (unsigned long long)words[WORD_PROCESS],
-                  (unsigned long long)topo->group->exec->locality->process,
-                  topo->group->exec->locality->node);
-        return ctn_op_fail(op, CATENA_ERR_LAUNCHER);
+    for (uint32_t i = 0; i < ctn_topo_local_size(topo); i++) {
+        topo->local[i] = build->enrolment[i].member;
     }
-    topo->oversubscribed = words[WORD_OVERSUBSCRIBED] != 0;
-    ctn_topo_map_shared(topo, memory);
-    status = ctn_topo_connect(topo);
+    catena_status_t status = ctn_topo_connect(topo, leader->shared);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
@@ -275,21 +224,23 @@ static ctn_step_t finalize(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t phases[] = {{"split by node", begin},
-                                     {"find leaders", find_leaders},
-                                     {"link leaders", link_leaders},
-                                     {"open enrolment", open_enrolment},
-                                     {"enrol", enrol},
-                                     {"collect", collect},
-                                     {"publish", publish},
-                                     {"finalize", finalize},
-                                     {NULL, NULL}};
+static void finish(ctn_op_t *op)
+{
+    topo_build_t *build = ctn_op_state(op);
+    free(build->enrolment);
+    ctn_build_finish(op);
+}
+
+static const ctn_phase_t phases[] = {
+    {"split by node", begin},       {"find leaders", find_leaders},
+    {"link leaders", link_leaders}, {"enrol", enrol},
+    {"finalize", finalize},         {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
     .name = "topology",
     .state_bytes = sizeof(topo_build_t),
     .phases = phases,
-    .finish = ctn_build_finish,
+    .finish = finish,
 };
 
 /** Called at an epoch barrier: zero the words of the CTS table. The other words
@@ -312,13 +263,12 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     ctn_chain_release(exec, &topo->node);
     ctn_chain_release(exec, &topo->leaders);
     ctn_exec_free(exec, topo->cts_table);
-    release_node_area(exec, topo);
+    ctn_topo_release_shared(exec, topo);
     ctn_exec_free(exec, topo->shared_member_table);
     for (unsigned i = 0; i < CTN_FLIGHT; i++) {
         free(topo->transfer[i]);
     }
-    free(topo->leader_ring);
-    free(topo->known);
+    free(topo->local);
     free(topo->peer);
     free(topo);
 }

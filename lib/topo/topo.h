@@ -13,12 +13,12 @@
 /* Topology: where the members of a group are. It is built by splits when an
  * operation first needs it (topo.c), or without messages by the split that made
  * the group (known.c). The members of a node form a chain, and the first
- * members of all nodes, the node leaders, form another one. The memory of the
- * topology does not grow with the group: every member has a ctn_topo_t; a node
- * leader also has a table of the members of its node, and of its log2(nodes)
- * partners in the leader ring. Algorithms in which each member communicates
- * with all others also need the member table (members.c), which is built only
- * for them, once per node in the shared heap. */
+ * members of all nodes, the node leaders, form another one. Its log-chain is
+ * that of a ring, the leader ring. The memory of the topology does not grow
+ * with the group: every member has a ctn_topo_t and a list of the members of
+ * its node, a node leader also the log-chain. Algorithms in which each member
+ * communicates with all others also need the member table (members.c), which is
+ * built only for them, once per node in the shared heap. */
 
 /** A member of a group, as all others see it. */
 typedef struct ctn_member {
@@ -29,28 +29,6 @@ typedef struct ctn_member {
 } ctn_member_t;
 
 _Static_assert(sizeof(ctn_member_t) == 32, "entries of fixed size");
-
-/** A member of this node in the table of its leader. The member puts its entry
- * there (in known.c the leader fills in most of it). */
-typedef struct ctn_local_member {
-    uint64_t ready; /* word, written by the member. 1: all but member.cts_table
-                       is set; 2: all is set */
-    uint64_t unused;
-    ctn_member_t member;
-} ctn_local_member_t;
-
-/** A node leader, as other leaders know it. */
-typedef struct ctn_node_leader {
-    ctn_address_t address;
-    uint64_t rank; /* in the group */
-} ctn_node_leader_t;
-
-/** The partners of a node leader in round d of a dissemination: the leaders 2^d
- * nodes away on the leader ring. */
-typedef struct ctn_leader_ring_round {
-    ctn_node_leader_t to;   /* to the right */
-    ctn_node_leader_t from; /* to the left */
-} ctn_leader_ring_round_t;
 
 /* Eager rows: a member's small blocks for all members of its node, see
  * coll/alltoall/eager_rows.c. A row begins with a word. There are classes of
@@ -185,16 +163,18 @@ typedef struct ctn_topo {
     catena_group_t *group;
     ctn_built_t state;
     ctn_chain_t node;    /* the group's members on this node */
-    ctn_chain_t leaders; /* the leaders of all nodes; set at leaders only */
+    ctn_chain_t leaders; /* the leaders of all nodes; set at leaders only. With
+                            several nodes its log-chain is the leader ring: it
+                            has the partners of a dissemination */
     uint32_t node_index; /* number of this node: its leader's rank in
                             `leaders` */
     uint32_t nodes;      /* number of nodes of the group */
     bool oversubscribed; /* more ranks than cores on the host: as the leader
                             found, so that all members of the node select the
                             same algorithms */
-    const ctn_local_member_t *local; /* the members on this node, by local rank:
-                                        the leader's table, or `known` */
-    ctn_node_area_t node_area;       /* of the user sequence */
+    ctn_member_t *local; /* the members on this node, by local rank, without
+                            their CTS tables */
+    ctn_node_area_t node_area; /* of the user sequence */
     /* Beside the node area: flags that count node fences, and fences of splits;
      * one for each member. */
     ctn_node_entries_t fence_flags;
@@ -206,8 +186,6 @@ typedef struct ctn_topo {
     ctn_gathered_records_t *gathered; /* [split % 2], written by the leader */
     uint64_t splits;       /* number of splits that have published records */
     ctn_endpoint_t **peer; /* to the members on this node, by local rank */
-    ctn_local_member_t *known; /* this member's own table of the node, if the
-                                  topology was built by known.c; else NULL */
     /* The member table and the memory that belongs to it. */
     ctn_built_t member_table_state;
     ctn_member_table_t member_table;
@@ -226,9 +204,8 @@ typedef struct ctn_topo {
                                     oversubscribed; or NULL */
     uint64_t *delivered;         /* see ctn_topo_delivered; or NULL */
     /* Owned by the leader, NULL elsewhere. */
-    ctn_leader_ring_round_t *leader_ring; /* [log2 of the number of nodes] */
-    void *shared; /* the leader's table and the node area; may be in the control
-                     block */
+    void *shared; /* the node area and what lies beside it; may be in the
+                     control block */
     void *shared_member_table; /* memory of the member table */
 } ctn_topo_t;
 
@@ -303,7 +280,7 @@ ctn_member_table_count(const ctn_member_table_t *member_table, uint32_t node)
 static inline const ctn_member_t *ctn_topo_local(const ctn_topo_t *topo,
                                                  uint32_t i)
 {
-    return &topo->local[i].member;
+    return &topo->local[i];
 }
 
 /** Return the topology of a group, which may not be built yet; NULL: no
@@ -367,22 +344,22 @@ ctn_known_nodes_t ctn_known_nodes_find(const ctn_known_member_t *member,
                                        uint32_t n, uint32_t parent_nodes,
                                        uint32_t *memory);
 
-/** Create an operation of the node leaders that builds the leader ring; NULL:
- * no memory. */
-ctn_op_t *ctn_leader_ring_create(ctn_exec_t *exec, ctn_topo_t *topo);
 /** Create an operation that broadcasts words from the node leader to all
  * members of the node; NULL: no memory. `received` is set on all members, the
  * leader included; `outgoing` is significant there only. */
 ctn_op_t *ctn_node_bcast_create(ctn_exec_t *exec, ctn_topo_t *topo,
                                 const ctn_words_t *outgoing,
                                 ctn_words_t *received);
-/** Set the pointers of `topo` into the memory that the leader shares, as this
- * member has mapped it: topo->local, the node area and what lies beside it. */
-void ctn_topo_map_shared(ctn_topo_t *topo, unsigned char *memory);
-/** Return the bytes of that memory. */
-size_t ctn_topo_shared_bytes(uint32_t members, bool oversubscribed);
-/** Connect to the members of this node: set topo->peer from topo->local.
- * @return ERR_NO_MEMORY, or as ctn_exec_connect */
-catena_status_t ctn_topo_connect(ctn_topo_t *topo);
+/** At the node leader: take the memory that the node shares, topo->shared: in
+ * the control block, or of its own on large nodes. The place in topo->node and
+ * topo->oversubscribed are set. @return false: no memory */
+bool ctn_topo_take_shared(ctn_topo_t *topo);
+/** Return that memory, zeroed for the next group. */
+void ctn_topo_release_shared(ctn_exec_t *exec, ctn_topo_t *topo);
+/** Connect to the members of this node, which are in topo->local, and map the
+ * leader's memory: the node area and what lies beside it.
+ * @param offset of that memory in the leader's arena
+ * @return ERR_NO_MEMORY, ERR_LAUNCHER (logged), or as ctn_exec_connect */
+catena_status_t ctn_topo_connect(ctn_topo_t *topo, uint64_t offset);
 
 #endif

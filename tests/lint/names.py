@@ -69,7 +69,7 @@ LAYERS = [
     Layer('group', ['group', 'groups', 'chain', 'log_chain', 'hidden',
                     'control_block'], ['groups', 'chain', 'hidden']),
     Layer('split', ['split', 'record', 'bin']),
-    Layer('topo', ['topo', 'member_table', 'leader_ring', 'node_area'],
+    Layer('topo', ['topo', 'member_table', 'node_area'],
           ['topo', 'leader', 'leaders']),
     Layer('coll', ['alltoall', 'ml', 'bcol', 'hierarchy', 'pairwise',
                    'leader_layout', 'leader_fragment', 'leaders', 'select'],

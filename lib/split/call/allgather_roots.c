@@ -39,6 +39,12 @@ typedef struct allgather_roots {
     ctn_receive_handle_t receive_handle;
 } allgather_roots_t;
 
+/** Return the partners of this round. */
+static const ctn_partner_t *partners(const allgather_roots_t *x)
+{
+    return x->topo->leaders.log->round[x->round].side;
+}
+
 /** Return the number of blocks in a message of this round. */
 static uint32_t count(const allgather_roots_t *x)
 {
@@ -62,7 +68,7 @@ static size_t message_bytes(const allgather_roots_t *x)
 /** Send the first blocks to this round's partner. */
 static catena_status_t send(ctn_op_t *op, allgather_roots_t *x)
 {
-    ctn_address_t to = x->topo->leader_ring[x->round].to.address;
+    ctn_address_t to = partners(x)[CTN_RIGHT].address;
     const unsigned char *message = x->tables->memory;
     size_t bytes = x->sent_bytes = message_bytes(x);
     op->exec->tally.rounds++;
@@ -90,7 +96,7 @@ static bool is_taken(const ctn_op_t *op, const allgather_roots_t *x)
  * are at receive_handle.data in the end. */
 static ctn_step_t receive(ctn_op_t *op, allgather_roots_t *x)
 {
-    const ctn_node_leader_t *from = &x->topo->leader_ring[x->round].from;
+    const ctn_partner_t *from = &partners(x)[CTN_LEFT];
     ctn_op_t *slot_owner = x->slot_owner;
     ctn_receive_handle_t *handle = &x->receive_handle;
     uint64_t word = ctn_word_load(&ctn_op_slot(slot_owner, x->round)->word[0]);

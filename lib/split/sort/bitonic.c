@@ -123,8 +123,9 @@ static bool set_round(ctn_op_t *op, unsigned index)
     if (!seek(sort)) {
         return false;
     }
-    ctn_address_t partner =
-        sort->sort.args->parent->log->round[sort->distance].side[sort->side];
+    ctn_address_t partner = sort->sort.args->parent->log->round[sort->distance]
+                                .side[sort->side]
+                                .address;
     uint32_t exchange = sort->exchanges[sort->distance][sort->side];
     const ctn_record_t *record = ctn_item_record(sort->sort.item);
     size_t bytes = ctn_record_bytes(record);

@@ -97,11 +97,11 @@ static bool sorts_with_others(const cheng_sort_t *sort)
            sort->levels < sort->sort.args->parent->log->rounds;
 }
 
-/** Return the addresses of the sorters of the sections to the left and to the
- * right, in the parent. */
-static const ctn_address_t *next_sorters(const cheng_sort_t *sort)
+/** Return the address in the parent of the sorter of the next section on
+ * `side`. */
+static ctn_address_t next_sorter(const cheng_sort_t *sort, unsigned side)
 {
-    return sort->sort.args->parent->log->round[sort->levels].side;
+    return sort->sort.args->parent->log->round[sort->levels].side[side].address;
 }
 
 /** Return the slot for the address from a neighboring sorter: the tree does not
@@ -141,7 +141,7 @@ static ctn_step_t exchange_addresses(ctn_op_t *op)
     }
     catena_status_t status = make_chain(op->exec, sort);
     for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
-        ctn_address_t neighbor = next_sorters(sort)[side];
+        ctn_address_t neighbor = next_sorter(sort, side);
         if (ctn_address_exists(neighbor)) {
             status =
                 ctn_op_send(op, neighbor, address_slot(sort, !side),
@@ -161,7 +161,7 @@ static ctn_step_t sort_tables(ctn_op_t *op)
     }
     ctn_address_t neighbor[2] = {CTN_NO_ADDRESS, CTN_NO_ADDRESS};
     for (unsigned side = LEFT; side <= RIGHT; side++) {
-        if (!ctn_address_exists(next_sorters(sort)[side])) {
+        if (!ctn_address_exists(next_sorter(sort, side))) {
             continue;
         }
         if (!ctn_op_arrived(op, address_slot(sort, side))) {
