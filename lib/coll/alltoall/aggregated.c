@@ -374,6 +374,16 @@ static bool take_arrived(ctn_op_t *op, ctn_aggregated_t *x)
 
 /* ---- all ---- */
 
+/** Some messages will never be sent, so no rank can complete the operation
+ * for certain. */
+CTN_COLD static void abort_mismatch(const ctn_op_t *op)
+{
+    ctn_error(op->exec->log,
+              "alltoall: this rank has blocks of another length than "
+              "some ranks; all ranks must have the same");
+    (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+}
+
 void ctn_aggregated_check_mismatch(const ctn_op_t *op, const ctn_topo_t *topo,
                                    uint64_t bytes)
 {
@@ -385,13 +395,42 @@ void ctn_aggregated_check_mismatch(const ctn_op_t *op, const ctn_topo_t *topo,
             ctn_slot_word_offset(op->sequence, at, op->seq, i % CTN_SLOTS, 0)));
         if (ctn_aggregate_matches(word, op->seq) &&
             ctn_aggregate_bytes(word) != bytes) {
-            ctn_error(op->exec->log,
-                      "alltoall: this rank has blocks of another length than "
-                      "some ranks; all ranks must have the same");
-            (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+            abort_mismatch(op);
             return;
         }
     }
+}
+
+/** Whether all aggregates to which this member has contributed are complete. */
+static bool all_complete(const ctn_op_t *op, const ctn_aggregated_t *x)
+{
+    for (uint32_t node = 0; node < x->topo->nodes; node++) {
+        ctn_aggregate_t out;
+        uint32_t n = ctn_member_table_count(&x->topo->member_table, node);
+        if (node == x->topo->node_index ||
+            outgoing(op, x, node, n, &out) != CATENA_OK ||
+            out.contributors == 1) {
+            continue;
+        }
+        uint64_t word = ctn_word_load(out.word);
+        if (!ctn_aggregate_matches(word, op->seq) ||
+            ctn_aggregate_contributions(word) != out.contributors) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ctn_step_t ctn_aggregated_end_mismatch(ctn_op_t *op, ctn_aggregated_t *x)
+{
+    if (all_complete(op, x)) {
+        return CTN_STEP_NEXT;
+    }
+    if (op->exec->peer_checks != x->peer_checks) {
+        x->peer_checks = op->exec->peer_checks;
+        abort_mismatch(op);
+    }
+    return CTN_STEP_WAIT;
 }
 
 ctn_step_t ctn_aggregated_advance(ctn_op_t *op, ctn_aggregated_t *x)
@@ -407,6 +446,7 @@ ctn_step_t ctn_aggregated_advance(ctn_op_t *op, ctn_aggregated_t *x)
     bool with_network = still_sends(op, x) || ctn_staging_busy(op);
     if (!with_network && all_arrived(x)) {
         if (x->open == 0) {
+            x->peer_checks = op->exec->peer_checks;
             return CTN_STEP_NEXT;
         }
         ctn_op_set_network(op,

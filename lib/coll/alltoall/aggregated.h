@@ -52,4 +52,13 @@ void ctn_aggregated_check_mismatch(const ctn_op_t *op, const ctn_topo_t *topo,
  * network may still read sources that the operation's `pending` counts. */
 ctn_step_t ctn_aggregated_advance(ctn_op_t *op, ctn_aggregated_t *aggregated);
 
+/** For an operation that has found blocks of another length, when it has sent
+ * and received all: wait until the aggregates to which this member has
+ * contributed are complete. Members of its node with other lengths may form
+ * other teams. Then a rank of another node waits for an aggregate that is never
+ * complete, and no member of this node would notice: after a long wait abort
+ * the job. NEXT: all are complete. */
+ctn_step_t ctn_aggregated_end_mismatch(ctn_op_t *op,
+                                       ctn_aggregated_t *aggregated);
+
 #endif

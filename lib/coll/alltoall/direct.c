@@ -97,7 +97,10 @@ static ctn_step_t end(ctn_op_t *op)
     x->status = direct->aggregated && x->status == CATENA_OK
                     ? direct->remote.status
                     : x->status;
-    return ctn_pairwise_end(op, x);
+    ctn_step_t step = direct->aggregated && x->status != CATENA_OK
+                          ? ctn_aggregated_end_mismatch(op, &direct->remote)
+                          : CTN_STEP_NEXT;
+    return step == CTN_STEP_NEXT ? ctn_pairwise_end(op, x) : step;
 }
 
 static const ctn_phase_t phases[] = {
