@@ -3,7 +3,8 @@
 
 #include "group/scan.h"
 
-#define CTN_CHAIN_SLOTS 128u /* 4 per round of an operation: 2^32 ranks */
+#define CTN_CHAIN_ROUND_SLOTS 4u /* for each round of an operation */
+#define CTN_CHAIN_SLOTS (32 * CTN_CHAIN_ROUND_SLOTS) /* 2^32 ranks */
 
 /** A chain: this member's place, and the sequence that operations on the chain
  * use. A group has one. Higher layers form others, with slots in other parts of
@@ -51,14 +52,34 @@ ctn_log_chain_t *ctn_log_chain_alloc(ctn_exec_t *exec, uint32_t members);
  * operations. */
 void ctn_log_chain_drop(ctn_chain_t *chain);
 
-/** Return the bytes of the slots that a chain of so many members uses: those of
- * each round of an operation. */
-static inline size_t ctn_chain_slots_bytes(uint32_t members)
+/** Return the bytes of the slots that a chain of so many members uses, with
+ * `slots` for each round of an operation. */
+static inline size_t ctn_chain_slots_bytes(uint32_t members, unsigned slots)
 {
     unsigned rounds =
         members > 1 ? 32 - (unsigned)__builtin_clz(members - 1) : 1;
-    return CTN_CHAIN_SLOTS / 32 * rounds * sizeof(ctn_slots_t);
+    return slots * rounds * sizeof(ctn_slots_t);
 }
+
+/** A chain whose slots lie in memory of their own. */
+typedef struct ctn_own_chain {
+    ctn_chain_t chain;
+    void *head;    /* memory of the caller before the slots, on a page: the
+                      address of the member */
+    void *scratch; /* all of the memory; NULL: not opened */
+    size_t bytes;
+} ctn_own_chain_t;
+
+/** Make such a chain; it has no place yet. All of its memory is zero that a
+ * chain of so many members uses.
+ * @param head  bytes for the caller
+ * @param slots of each round
+ * @return ERR_NO_MEMORY */
+catena_status_t ctn_own_chain_open(ctn_exec_t *exec, ctn_own_chain_t *own,
+                                   size_t head, unsigned slots,
+                                   uint32_t members);
+/** Free the memory of the chain, if it was opened. */
+void ctn_own_chain_close(ctn_exec_t *exec, ctn_own_chain_t *own);
 
 /** Initialize a chain that has no place yet; a split sets its place.
  * @param block the control block that has the slots of the chain

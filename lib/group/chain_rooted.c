@@ -21,10 +21,11 @@ typedef struct chain_rooted chain_rooted_t;
 
 /** One of the collectives. */
 typedef struct rooted_kind {
+    bool up; /* to the root; false: from the root */
     /** The tree is known: prepare what is sent from here. */
     catena_status_t (*begin)(ctn_op_t *op, chain_rooted_t *call);
     ctn_rooted_incoming_t incoming;
-    /** Up, at the root: all has been received. Down: all has been sent. Set the
+    /** Up, at the root: all has been received. Down: all has been read. Set the
      * result. NULL: it is set. */
     catena_status_t (*deliver)(ctn_op_t *op, chain_rooted_t *call);
 } rooted_kind_t;
@@ -116,7 +117,6 @@ static catena_status_t repeat(ctn_op_t *op, unsigned side,
                : CATENA_ERR_ARG; /* length mismatch */
 }
 
-/** The messages are on the critical path, this copy is not. */
 static catena_status_t deliver_bcast(ctn_op_t *op, chain_rooted_t *call)
 {
     if (!call->tree.is_root) {
@@ -224,31 +224,28 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     chain_rooted_t *call = ctn_op_state(op);
     catena_status_t status = ctn_rooted_begin(&call->tree);
+    call->tree.subtree = &call->stream[own_side(&call->tree)];
     if (status == CATENA_OK) {
         status = call->kind->begin(op, call);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static ctn_step_t pass_up(ctn_op_t *op)
+static ctn_step_t pass(ctn_op_t *op)
 {
-    chain_rooted_t *call = ctn_op_state(op);
-    const ctn_stream_t *stream = &call->stream[own_side(&call->tree)];
-    catena_status_t status =
-        call->tree.is_root
-            ? call->kind->deliver(op, call)
-            : ctn_rooted_send_up(op, stream->memory, stream->bytes);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    const chain_rooted_t *call = ctn_op_state(op);
+    return call->kind->up ? ctn_rooted_up(op) : ctn_rooted_down(op);
 }
 
-static ctn_step_t pass_down(ctn_op_t *op)
+static ctn_step_t end(ctn_op_t *op)
 {
     chain_rooted_t *call = ctn_op_state(op);
-    ctn_step_t step = ctn_rooted_send_down(op);
-    if (step == CTN_STEP_NEXT && call->kind->deliver != NULL) {
-        (void)call->kind->deliver(op, call);
+    const rooted_kind_t *kind = call->kind;
+    catena_status_t status = CATENA_OK;
+    if (kind->deliver != NULL && (call->tree.is_root || !kind->up)) {
+        status = kind->deliver(op, call);
     }
-    return step;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static void finish(ctn_op_t *op)
@@ -262,29 +259,13 @@ static void finish(ctn_op_t *op)
     }
 }
 
-static const ctn_phase_t up_phases[] = {{"begin", begin},
-                                        {"collect", ctn_rooted_collect},
-                                        {"pass on", pass_up},
-                                        {"end", ctn_rooted_await_parent},
-                                        {NULL, NULL}};
+static const ctn_phase_t phases[] = {
+    {"begin", begin}, {"pass on", pass}, {"end", end}, {NULL, NULL}};
 
-static const ctn_algorithm_t up_algorithm = {
-    .name = "chain/reduce or gather",
+static const ctn_algorithm_t algorithm = {
+    .name = "chain/with a root",
     .state_bytes = sizeof(chain_rooted_t),
-    .phases = up_phases,
-    .finish = finish,
-};
-
-static const ctn_phase_t down_phases[] = {{"begin", begin},
-                                          {"receive", ctn_rooted_receive},
-                                          {"pass on", pass_down},
-                                          {"end", ctn_rooted_await_children},
-                                          {NULL, NULL}};
-
-static const ctn_algorithm_t down_algorithm = {
-    .name = "chain/bcast or scatter",
-    .state_bytes = sizeof(chain_rooted_t),
-    .phases = down_phases,
+    .phases = phases,
     .finish = finish,
 };
 
@@ -293,11 +274,10 @@ static const ctn_algorithm_t down_algorithm = {
 /** Create the operation of a collective; arguments and working part are those
  * of `call`. */
 static ctn_op_t *create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
-                        const ctn_algorithm_t *algorithm,
                         const chain_rooted_t *call)
 {
     void *state;
-    ctn_op_t *op = ctn_rooted_create(exec, chain, root, algorithm, &state);
+    ctn_op_t *op = ctn_rooted_create(exec, chain, root, &algorithm, &state);
     if (op != NULL) {
         chain_rooted_t *made = state;
         *made = *call;
@@ -312,9 +292,10 @@ ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                            ctn_operator_t by, const void *own, size_t bytes,
                            void *result)
 {
-    static const rooted_kind_t reduce = {begin_reduce, combine, deliver_value};
+    static const rooted_kind_t reduce = {true, begin_reduce, combine,
+                                         deliver_value};
     return create(
-        exec, chain, root, &up_algorithm,
+        exec, chain, root,
         &(chain_rooted_t){
             .kind = &reduce, .by = by, .own = {own, bytes}, .result = result});
 }
@@ -322,8 +303,9 @@ ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                           void *data, size_t bytes)
 {
-    static const rooted_kind_t bcast = {begin_bcast, repeat, deliver_bcast};
-    return create(exec, chain, root, &down_algorithm,
+    static const rooted_kind_t bcast = {false, begin_bcast, repeat,
+                                        deliver_bcast};
+    return create(exec, chain, root,
                   &(chain_rooted_t){
                       .kind = &bcast, .own = {data, bytes}, .result = data});
 }
@@ -331,9 +313,10 @@ ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                            ctn_rank_block_t own, ctn_rank_blocks_t *result)
 {
-    static const rooted_kind_t gather = {begin_gather, append, deliver_blocks};
+    static const rooted_kind_t gather = {true, begin_gather, append,
+                                         deliver_blocks};
     return create(
-        exec, chain, root, &up_algorithm,
+        exec, chain, root,
         &(chain_rooted_t){.kind = &gather, .own = own, .blocks = result});
 }
 
@@ -341,8 +324,8 @@ ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                             const ctn_rank_block_t *blocks,
                             ctn_rank_blocks_t *result)
 {
-    static const rooted_kind_t scatter = {begin_scatter, divide, NULL};
+    static const rooted_kind_t scatter = {false, begin_scatter, divide, NULL};
     return create(
-        exec, chain, root, &down_algorithm,
+        exec, chain, root,
         &(chain_rooted_t){.kind = &scatter, .list = blocks, .blocks = result});
 }

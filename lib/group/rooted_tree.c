@@ -115,6 +115,8 @@ void ctn_rooted_begin_section(ctn_rooted_t *tree, unsigned levels)
     find_relatives(tree, 0, levels);
 }
 
+/* ---- messages to and from the member 2^round away on `side` ---- */
+
 static ctn_address_t member_at(const ctn_rooted_t *tree, unsigned side,
                                unsigned round)
 {
@@ -128,114 +130,94 @@ static unsigned slot_of(unsigned side, unsigned round)
     return 2 * round + side;
 }
 
-/* ---- messages to and from the member 2^round away on `side` ---- */
-
-static catena_status_t send_zcopy(ctn_op_t *op, unsigned side, unsigned round,
-                                  const void *data, size_t bytes)
+static void send(ctn_rooted_t *tree, unsigned side, unsigned round,
+                 const void *data, size_t bytes)
 {
-    const ctn_rooted_t *tree = ctn_op_state(op);
-    op->exec->tally.rounds++;
-    return ctn_message_send_zcopy(op, member_at(tree, side, round),
-                                  slot_of(!side, round), 0, data, bytes);
+    ctn_rounds_send(&tree->rounds, side, member_at(tree, side, round),
+                    slot_of(!side, round), data, bytes);
 }
 
-static bool is_sent(const ctn_op_t *op, unsigned side, unsigned round,
-                    size_t bytes)
+static void receive(ctn_rooted_t *tree, unsigned side, unsigned round)
 {
-    return ctn_message_zcopy_done(op, slot_of(!side, round), 0, bytes);
+    int64_t away = INT64_C(1) << round;
+    ctn_rounds_receive(
+        &tree->rounds, side, member_at(tree, side, round), slot_of(side, round),
+        tree->chain->place.rank + (side == CTN_LEFT ? -away : away));
 }
 
-static ctn_step_t receive(ctn_op_t *op, unsigned side, unsigned round)
+/** Consume the messages of a round. The parent's message is kept. */
+static catena_status_t take(ctn_op_t *op, unsigned index)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    ctn_step_t step = ctn_message_receive(op, member_at(tree, side, round),
-                                          slot_of(side, round), 0,
-                                          &tree->receive_handle[side]);
-    if (step == CTN_STEP_NEXT) {
-        op->exec->tally.rounds++;
-    } else {
-        int64_t away = INT64_C(1) << round;
-        op->waits_for =
-            tree->chain->place.rank + (side == CTN_LEFT ? -away : away);
+    catena_status_t status = CATENA_OK;
+    (void)index;
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        ctn_receive_handle_t *handle = &tree->rounds.handle[side];
+        if (handle->data == NULL || status != CATENA_OK) {
+            continue;
+        }
+        if (!tree->is_root && side == tree->up) {
+            tree->from_parent = *handle;
+            *handle = (ctn_receive_handle_t){.data = NULL};
+            handle = &tree->from_parent;
+        }
+        status = tree->incoming(op, side, handle);
     }
-    return step;
+    return status;
 }
 
 void ctn_rooted_drop(ctn_op_t *op)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    ctn_receive_handle_release(op, &tree->receive_handle[CTN_LEFT]);
-    ctn_receive_handle_release(op, &tree->receive_handle[CTN_RIGHT]);
+    ctn_rounds_release(op, &tree->rounds);
+    ctn_receive_handle_release(op, &tree->from_parent);
 }
 
-/** Receive from the member 2^round away on `side`. NEXT: the message has been
- * consumed. */
-static ctn_step_t receive_from(ctn_op_t *op, unsigned side, unsigned round)
+/** Run the rounds of one direction, and prepare for the other one. */
+static ctn_step_t run_rounds(ctn_op_t *op,
+                             const ctn_rounds_schedule_t *schedule)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    ctn_step_t step = receive(op, side, round);
-    if (step != CTN_STEP_NEXT) {
-        return step;
+    ctn_step_t step = ctn_rounds_run(op, &tree->rounds, schedule);
+    if (step == CTN_STEP_NEXT) {
+        ctn_rounds_begin(&tree->rounds, 0);
     }
-    catena_status_t status =
-        tree->incoming(op, side, &tree->receive_handle[side]);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    return step;
 }
 
 /* ---- up ---- */
 
-/** Receive from the next child on `side`. MOVED: its message has been consumed;
- * NEXT: there are no more children. */
-static ctn_step_t receive_child(ctn_op_t *op, unsigned side)
+static unsigned most_children(const ctn_rooted_t *tree)
+{
+    return tree->children[CTN_LEFT] > tree->children[CTN_RIGHT]
+               ? tree->children[CTN_LEFT]
+               : tree->children[CTN_RIGHT];
+}
+
+static bool set_round_up(ctn_op_t *op, unsigned index)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    unsigned round = tree->received[side];
-    if (round == tree->children[side]) {
-        return CTN_STEP_NEXT;
+    unsigned last = most_children(tree);
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        if (index < tree->children[side]) {
+            receive(tree, side, index);
+        }
     }
-    ctn_step_t step = receive_from(op, side, round);
-    if (step != CTN_STEP_NEXT) {
-        return step;
+    if (index == last && !tree->is_root) {
+        send(tree, tree->up, tree->up_round, tree->subtree->memory,
+             tree->subtree->bytes);
     }
-    ctn_receive_handle_release(op, &tree->receive_handle[side]);
-    tree->received[side]++;
-    return CTN_STEP_MOVED;
+    return index < last + !tree->is_root;
 }
 
-ctn_step_t ctn_rooted_collect(ctn_op_t *op)
+ctn_step_t ctn_rooted_up(ctn_op_t *op)
 {
-    ctn_step_t left = receive_child(op, CTN_LEFT);
-    if (left == CTN_STEP_MOVED || left == CTN_STEP_FAIL) {
-        return left;
-    }
-    ctn_step_t right = receive_child(op, CTN_RIGHT);
-    return right == CTN_STEP_NEXT ? left : right;
-}
-
-catena_status_t ctn_rooted_send_up(ctn_op_t *op, const void *data, size_t bytes)
-{
-    ctn_rooted_t *tree = ctn_op_state(op);
-    tree->sent_bytes = bytes;
-    return send_zcopy(op, tree->up, tree->up_round, data, bytes);
-}
-
-ctn_step_t ctn_rooted_await_parent(ctn_op_t *op)
-{
-    const ctn_rooted_t *tree = ctn_op_state(op);
-    return tree->is_root ||
-                   is_sent(op, tree->up, tree->up_round, tree->sent_bytes)
-               ? CTN_STEP_NEXT
-               : CTN_STEP_WAIT;
+    static const ctn_rounds_schedule_t schedule = {.round = set_round_up,
+                                                   .take = take};
+    return run_rounds(op, &schedule);
 }
 
 /* ---- down ---- */
-
-ctn_step_t ctn_rooted_receive(ctn_op_t *op)
-{
-    const ctn_rooted_t *tree = ctn_op_state(op);
-    return tree->is_root ? CTN_STEP_NEXT
-                         : receive_from(op, tree->up, tree->up_round);
-}
 
 void ctn_rooted_divide(ctn_rooted_t *tree, unsigned side, const void *data,
                        size_t at, size_t end, ctn_rooted_skip_t skip)
@@ -260,41 +242,39 @@ void ctn_rooted_repeat(ctn_rooted_t *tree, const void *data, size_t bytes)
     }
 }
 
-/** Return what a child gets. */
-static ctn_rank_block_t part_of(const ctn_rooted_t *tree, unsigned side,
-                                unsigned child)
+/** Send a child what it gets. */
+static void send_part(ctn_rooted_t *tree, unsigned side, unsigned child)
 {
     const size_t *bound = tree->bound[side];
-    return tree->whole ? (ctn_rank_block_t){tree->data[side], bound[0]}
-                       : (ctn_rank_block_t){tree->data[side] + bound[child],
-                                            bound[child + 1] - bound[child]};
+    size_t at = tree->whole ? 0 : bound[child];
+    size_t end = tree->whole ? bound[0] : bound[child + 1];
+    send(tree, side, child, tree->data[side] + at, end - at);
 }
 
-/** Send to the farthest children first: they have the largest subtrees. */
-ctn_step_t ctn_rooted_send_down(ctn_op_t *op)
+/** First the message from the parent, then one to each child, the farthest
+ * first: they have the largest subtrees. */
+static bool set_round_down(ctn_op_t *op, unsigned index)
 {
-    const ctn_rooted_t *tree = ctn_op_state(op);
-    catena_status_t status = CATENA_OK;
-    for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
-        for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-            if (status == CATENA_OK && child < tree->children[side]) {
-                ctn_rank_block_t part = part_of(tree, side, child);
-                status = send_zcopy(op, side, child, part.data, part.bytes);
-            }
+    ctn_rooted_t *tree = ctn_op_state(op);
+    if (index == 0) {
+        if (!tree->is_root) {
+            receive(tree, tree->up, tree->up_round);
         }
+        return true;
     }
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-ctn_step_t ctn_rooted_await_children(ctn_op_t *op)
-{
-    const ctn_rooted_t *tree = ctn_op_state(op);
+    unsigned left =
+        most_children(tree) + 1 - index; /* children, and this one */
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        for (unsigned child = 0; child < tree->children[side]; child++) {
-            if (!is_sent(op, side, child, part_of(tree, side, child).bytes)) {
-                return CTN_STEP_WAIT;
-            }
+        if (left > 0 && left <= tree->children[side]) {
+            send_part(tree, side, left - 1);
         }
     }
-    return CTN_STEP_NEXT;
+    return left > 0;
+}
+
+ctn_step_t ctn_rooted_down(ctn_op_t *op)
+{
+    static const ctn_rounds_schedule_t schedule = {.round = set_round_down,
+                                                   .take = take};
+    return run_rounds(op, &schedule);
 }

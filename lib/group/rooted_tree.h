@@ -1,7 +1,7 @@
 #ifndef CTN_GROUP_ROOTED_TREE_H
 #define CTN_GROUP_ROOTED_TREE_H
 
-#include "exec/message.h"
+#include "exec/schedule.h"
 #include "group/chain.h"
 #include "group/stream.h"
 
@@ -27,14 +27,15 @@ typedef struct ctn_rooted {
     ctn_chain_t *chain;
     uint32_t root;
     ctn_rooted_incoming_t incoming;
+    const ctn_stream_t *subtree; /* up: what the parent gets, when all children
+                                    have been received from */
     /* working */
     bool is_root;
     unsigned up;          /* side of the parent */
     unsigned up_round;    /* the parent is 2^up_round away */
     unsigned children[2]; /* number of children on each side */
-    unsigned received[2]; /* messages received from them, the nearest first */
-    size_t sent_bytes;    /* to the parent */
-    ctn_receive_handle_t receive_handle[2]; /* by side */
+    ctn_rounds_t rounds;
+    ctn_receive_handle_t from_parent; /* down: the message */
     /* Down, by side: what the children get. Child c gets the bytes from
      * bound[c] to before bound[c + 1], or with `whole` those before bound[0].
      */
@@ -61,20 +62,9 @@ void ctn_rooted_begin_section(ctn_rooted_t *tree, unsigned levels);
 /** Release the receive handles; called by `finish`. */
 void ctn_rooted_drop(ctn_op_t *op);
 
-/* Up: a message from each child, then one to the parent. */
-
-/** Phase: receive from the children. */
-ctn_step_t ctn_rooted_collect(ctn_op_t *op);
-/** Send `data` to the parent, zero-copy; see ctn_message_send_zcopy. */
-catena_status_t ctn_rooted_send_up(ctn_op_t *op, const void *data,
-                                   size_t bytes);
-/** Phase: wait until the parent has read the data. */
-ctn_step_t ctn_rooted_await_parent(ctn_op_t *op);
-
-/* Down: a message from the parent, then one to each child. */
-
-/** Phase: receive from the parent. */
-ctn_step_t ctn_rooted_receive(ctn_op_t *op);
+/** Phase: receive from the children, the nearest first; send to the parent, and
+ * wait until it has read the message. */
+ctn_step_t ctn_rooted_up(ctn_op_t *op);
 
 /** Move *at from the part of one member to that of the next, which is further
  * away from the root. */
@@ -89,9 +79,8 @@ void ctn_rooted_divide(ctn_rooted_t *tree, unsigned side, const void *data,
 /** All children get all of the data. */
 void ctn_rooted_repeat(ctn_rooted_t *tree, const void *data, size_t bytes);
 
-/** Phase: send to every child, zero-copy. */
-ctn_step_t ctn_rooted_send_down(ctn_op_t *op);
-/** Phase: wait until all children have read their data. */
-ctn_step_t ctn_rooted_await_children(ctn_op_t *op);
+/** Phase: receive from the parent; send to every child, and wait until all have
+ * read their messages. */
+ctn_step_t ctn_rooted_down(ctn_op_t *op);
 
 #endif

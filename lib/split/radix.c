@@ -93,9 +93,9 @@ typedef struct split_box {
 
 /** Memory that other members write into; it starts on a page. */
 typedef struct mailbox {
-    split_box_t report[LEVELS][LIMITS][2]; /* to this agent; by side last */
+    _Alignas(64)
+        split_box_t report[LEVELS][LIMITS][2]; /* to this agent; by side last */
     uint64_t neighbor[2]; /* in the group: 1 + packed address; 0: not known */
-    _Alignas(64) ctn_slots_t slots[];
 } mailbox_t;
 
 /** A limit of this member's part on one side: the box to report to. */
@@ -110,10 +110,7 @@ typedef struct radix {
     ctn_split_args_t args; /* argument */
     /* working */
     ctn_chain_t *chain; /* the chain that is divided: the parent, then `work` */
-    ctn_chain_t work;   /* over the mailbox */
-    mailbox_t *mailbox;
-    void *scratch; /* the memory of the mailbox */
-    size_t scratch_bytes;
+    ctn_own_chain_t work; /* over the mailbox, which is its head */
     uint64_t vary[LIMBS]; /* at most these bits vary in the chain */
     uint64_t rest[LIMBS]; /* bits that are still to divide by */
     bool begun;           /* the first pass is over: `vary` is known */
@@ -129,6 +126,11 @@ typedef struct radix {
     uint8_t awaits[LEVELS]; /* as agent: a bit for each limit of a level that
                                has not been joined */
 } radix_t;
+
+static mailbox_t *mailbox_of(const radix_t *radix)
+{
+    return radix->work.head;
+}
 
 /* ---- values ---- */
 
@@ -235,37 +237,6 @@ static void fold_opening(ctn_scan_t *scan, unsigned side, const void *data)
     }
 }
 
-/* Rounds of a scan of 2^32 members, the longest possible chain. */
-enum { MOST_ROUNDS = 32 };
-
-/** Allocate the mailbox, and set up the chain `work` over its slots. No other
- * member knows this memory before the first scan. Its size does not depend on
- * the number of members, but only the slots of the necessary rounds are
- * touched. */
-static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
-{
-    uint32_t size = radix->args.parent->place.size;
-    size_t rounds = size > 1 ? 32 - (size_t)__builtin_clz(size - 1) : 0;
-    size_t used = sizeof(mailbox_t) + 2 * rounds * sizeof(ctn_slots_t);
-    radix->scratch_bytes = sizeof(mailbox_t) +
-                           2 * MOST_ROUNDS * sizeof(ctn_slots_t) +
-                           CTN_MEMBER_ALIGNMENT - 64;
-    radix->scratch = ctn_scratch_alloc(op->exec, radix->scratch_bytes);
-    if (radix->scratch == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_address_t self = {.process = radix->args.chain->place.self.process,
-                          .offset =
-                              ctn_heap_offset(op->exec->heap, radix->scratch)};
-    size_t skip = -self.offset & (CTN_MEMBER_ALIGNMENT - 1);
-    self.offset += skip;
-    radix->mailbox = (void *)((unsigned char *)radix->scratch + skip);
-    memset(radix->mailbox, 0, used);
-    ctn_chain_init(&radix->work, (void *)radix->mailbox, self,
-                   offsetof(mailbox_t, slots), size);
-    return CATENA_OK;
-}
-
 static ctn_step_t begin(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
@@ -274,8 +245,11 @@ static ctn_step_t begin(ctn_op_t *op)
     radix->args = args;
     radix->chain = args.parent;
     read_record(radix);
-    catena_status_t status = open_mailbox(op, radix);
-    radix->opening.member = ctn_address_pack(radix->work.place.self);
+    /* No other member knows this memory before the first scan, whose messages
+     * use two slots a round. */
+    catena_status_t status = ctn_own_chain_open(
+        op->exec, &radix->work, sizeof(mailbox_t), 2, args.parent->place.size);
+    radix->opening.member = ctn_address_pack(radix->work.chain.place.self);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -370,7 +344,7 @@ enum { PHASE_PASS = 1 };
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
-    ctn_chain_place_t *place = &radix->work.place;
+    ctn_chain_place_t *place = &radix->work.chain.place;
     uint64_t rest = 0;
     if (radix->own.wrong | radix->left.wrong | radix->right.wrong) {
         return ctn_op_fail(
@@ -381,7 +355,7 @@ static ctn_step_t link_bin(ctn_op_t *op)
     }
     *place = ctn_bin_place(&radix->left.bin[radix->bin],
                            &radix->right.bin[radix->bin], place->self);
-    radix->chain = &radix->work;
+    radix->chain = &radix->work.chain;
     for (unsigned i = 0; i < LIMBS; i++) {
         radix->vary[i] =
             radix->own.vary[i] | radix->left.vary[i] | radix->right.vary[i];
@@ -436,7 +410,7 @@ static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
 static ctn_step_t introduce_neighbors(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
-    const ctn_chain_place_t *part = &radix->work.place;
+    const ctn_chain_place_t *part = &radix->work.chain.place;
     uint64_t self = 1 + ctn_address_pack(radix->args.chain->place.self);
     for (unsigned side = LEFT; side <= RIGHT; side++) {
         ctn_address_t next = side == LEFT ? part->left : part->right;
@@ -456,7 +430,7 @@ static ctn_step_t introduce_neighbors(ctn_op_t *op)
 static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
                             unsigned index)
 {
-    const split_box_t *box = radix->mailbox->report[level][index];
+    const split_box_t *box = mailbox_of(radix)->report[level][index];
     uint64_t word[2];
     for (unsigned side = LEFT; side <= RIGHT; side++) {
         word[side] = ctn_word_load(&box[side].word);
@@ -499,12 +473,12 @@ static ctn_step_t take_place(ctn_op_t *op)
     ctn_chain_t *chain = radix->args.chain;
     ctn_chain_place_t place = {
         .size = radix->size,
-        .rank = radix->base + radix->work.place.rank,
+        .rank = radix->base + radix->work.chain.place.rank,
         .self = chain->place.self,
         .left = CTN_NO_ADDRESS,
         .right = CTN_NO_ADDRESS,
     };
-    const uint64_t *neighbor = radix->mailbox->neighbor;
+    const uint64_t *neighbor = mailbox_of(radix)->neighbor;
     uint64_t left = ctn_word_load(&neighbor[LEFT]);
     uint64_t right = ctn_word_load(&neighbor[RIGHT]);
     if ((place.rank > 0 && left == 0) ||
@@ -528,7 +502,7 @@ static void finish(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
     if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
-        ctn_scratch_free(op->exec, radix->scratch, radix->scratch_bytes);
+        ctn_own_chain_close(op->exec, &radix->work);
     }
 }
 

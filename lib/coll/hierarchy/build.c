@@ -110,8 +110,9 @@ static catena_status_t take_control_blocks(ctn_hierarchy_build_t *build)
             *block = ctn_control_block_get(exec);
         }
         if (*block == NULL ||
-            !ctn_heap_take(exec->heap, (unsigned char *)*block + bases[chain],
-                           ctn_chain_slots_bytes(size))) {
+            !ctn_heap_take(
+                exec->heap, (unsigned char *)*block + bases[chain],
+                ctn_chain_slots_bytes(size, CTN_CHAIN_ROUND_SLOTS))) {
             return CATENA_ERR_NO_MEMORY;
         }
     }

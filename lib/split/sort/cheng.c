@@ -33,14 +33,8 @@ typedef struct cheng_sort {
     ctn_stream_t table;
     const unsigned char *data; /* records for the subtree, by position */
     unsigned levels;           /* of the trees: each is that of a section */
-    ctn_chain_t sorters;       /* the chain of the sorters */
-    unsigned char *slots; /* the slots of that chain; NULL: no such chain */
+    ctn_own_chain_t sorters;   /* the chain of the sorters */
 } cheng_sort_t;
-
-/* The slots of a chain, and what it takes to start them on a page, as the
- * address of a member must. */
-#define CHAIN_BYTES                                                            \
-    (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) + CTN_MEMBER_ALIGNMENT)
 
 /** Return the levels of the sections' trees: log2 of M rounded down, at most
  * those of a tree of all members. */
@@ -70,21 +64,21 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_record_t *record = sort->sort.args->record;
     sort->levels = levels_of(sort->sort.args);
     sort->sort.tree.incoming = append;
+    sort->sort.tree.subtree = &sort->table;
     ctn_rooted_begin_section(&sort->sort.tree, sort->levels);
     catena_status_t status = ctn_stream_append(op->exec, &sort->table, record,
                                                ctn_record_bytes(record));
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Send the table to the parent in the tree. The sorter has that of the whole
- * section, and sorts it. */
-static ctn_step_t hand_up(ctn_op_t *op)
+/** The sorter has the records of the whole section: sort them. */
+static ctn_step_t sort_section(ctn_op_t *op)
 {
     cheng_sort_t *sort = ctn_op_state(op);
     catena_status_t status =
         sort->sort.tree.is_root
             ? ctn_record_table_sort(&sort->sort.args->by, &sort->table)
-            : ctn_rooted_send_up(op, sort->table.memory, sort->table.bytes);
+            : CATENA_OK;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -115,21 +109,14 @@ static unsigned address_slot(const cheng_sort_t *sort, unsigned side)
  * addresses there are not known yet. */
 static catena_status_t make_chain(ctn_exec_t *exec, cheng_sort_t *sort)
 {
-    const ctn_chain_place_t *place = &sort->sort.args->parent->place;
-    sort->slots = ctn_scratch_alloc(exec, CHAIN_BYTES);
-    if (sort->slots == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    memset(sort->slots, 0, CHAIN_BYTES);
-    ctn_address_t self = {.process = place->self.process,
-                          .offset = ctn_heap_offset(exec->heap, sort->slots)};
-    uint64_t skip = -self.offset % CTN_MEMBER_ALIGNMENT; /* to the next page */
-    self.offset += skip;
-    ctn_chain_init(&sort->sorters, (void *)(sort->slots + skip), self, 0,
-                   UINT32_MAX);
-    sort->sorters.place.rank = place->rank >> sort->levels;
-    sort->sorters.place.size = ((place->size - 1) >> sort->levels) + 1;
-    return CATENA_OK;
+    const ctn_chain_place_t *all = &sort->sort.args->parent->place;
+    ctn_chain_place_t *place = &sort->sorters.chain.place;
+    uint32_t size = ((all->size - 1) >> sort->levels) + 1;
+    catena_status_t status = ctn_own_chain_open(exec, &sort->sorters, 0,
+                                                CTN_CHAIN_ROUND_SLOTS, size);
+    place->rank = all->rank >> sort->levels;
+    place->size = size;
+    return status;
 }
 
 /** Send the address of the own slots to the neighboring sorters. */
@@ -143,9 +130,9 @@ static ctn_step_t exchange_addresses(ctn_op_t *op)
     for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
         ctn_address_t neighbor = next_sorter(sort, side);
         if (ctn_address_exists(neighbor)) {
-            status =
-                ctn_op_send(op, neighbor, address_slot(sort, !side),
-                            &sort->sorters.place.self, sizeof(ctn_address_t));
+            status = ctn_op_send(op, neighbor, address_slot(sort, !side),
+                                 &sort->sorters.chain.place.self,
+                                 sizeof(ctn_address_t));
         }
     }
     op->exec->tally.rounds++;
@@ -170,10 +157,12 @@ static ctn_step_t sort_tables(ctn_op_t *op)
         memcpy(&neighbor[side], ctn_op_slot(op, address_slot(sort, side))->data,
                sizeof(neighbor[side]));
     }
-    sort->sorters.place.left = neighbor[LEFT];
-    sort->sorters.place.right = neighbor[RIGHT];
-    return ctn_op_call(op, ctn_exact_create(&sort->sort.args->by,
-                                            &sort->sorters, &sort->table));
+    ctn_chain_place_t *place = &sort->sorters.chain.place;
+    place->left = neighbor[LEFT];
+    place->right = neighbor[RIGHT];
+    return ctn_op_call(op,
+                       ctn_exact_create(&sort->sort.args->by,
+                                        &sort->sorters.chain, &sort->table));
 }
 
 /* ---- sorted records down the tree ---- */
@@ -208,10 +197,7 @@ static catena_status_t take(ctn_op_t *op, unsigned side,
 static ctn_step_t prepare_scatter(ctn_op_t *op)
 {
     cheng_sort_t *sort = ctn_op_state(op);
-    if (sort->slots != NULL) {
-        ctn_chain_release(op->exec, &sort->sorters);
-        ctn_scratch_free(op->exec, sort->slots, CHAIN_BYTES);
-    }
+    ctn_own_chain_close(op->exec, &sort->sorters);
     if (sort->sort.tree.is_root) {
         divide(sort, sort->table.memory, sort->table.bytes);
     }
@@ -219,17 +205,10 @@ static ctn_step_t prepare_scatter(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Wait until parent and children have read the messages of this member. */
+/** Keep this member's record. */
 static ctn_step_t end(ctn_op_t *op)
 {
     const cheng_sort_t *sort = ctn_op_state(op);
-    ctn_step_t step = ctn_rooted_await_parent(op);
-    if (step == CTN_STEP_NEXT) {
-        step = ctn_rooted_await_children(op);
-    }
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
     catena_status_t status =
         ctn_item_set(op->exec, sort->sort.item, (const void *)sort->data);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -248,13 +227,12 @@ static void finish(ctn_op_t *op)
 
 static const ctn_phase_t sort_phases[] = {
     {"begin", begin},
-    {"gather", ctn_rooted_collect},
-    {"hand up", hand_up},
+    {"gather", ctn_rooted_up},
+    {"sort section", sort_section},
     {"exchange addresses", exchange_addresses},
     {"sort", sort_tables},
     {"prepare scatter", prepare_scatter},
-    {"receive", ctn_rooted_receive},
-    {"scatter", ctn_rooted_send_down},
+    {"scatter", ctn_rooted_down},
     {"end", end},
     {NULL, NULL}};
 

@@ -57,20 +57,14 @@ typedef struct split_by_sort {
     ctn_stream_t item; /* see ctn_sort_t */
 } split_by_sort_t;
 
-static ctn_step_t log_chain(ctn_op_t *op)
-{
-    const split_by_sort_t *split = ctn_op_state(op);
-    return ctn_op_call(op, ctn_log_chain_create(op->exec, split->args.parent));
-}
-
 static ctn_step_t sort_records(ctn_op_t *op)
 {
     split_by_sort_t *split = ctn_op_state(op);
+    void *state;
     ctn_op_t *child =
-        ctn_op_create(op->exec, split->sort, &split->args.parent->sequence);
+        ctn_rooted_create(op->exec, split->args.parent, 0, split->sort, &state);
     if (child != NULL) {
-        ctn_sort_t *sort = ctn_op_state(child);
-        sort->tree.chain = split->args.parent;
+        ctn_sort_t *sort = state;
         sort->args = &split->args;
         sort->item = &split->item;
     }
@@ -90,10 +84,8 @@ static void finish(ctn_op_t *op)
     ctn_stream_release(op->exec, &split->item);
 }
 
-static const ctn_phase_t phases[] = {{"log-chain", log_chain},
-                                     {"sort", sort_records},
-                                     {"finalize", finalize},
-                                     {NULL, NULL}};
+static const ctn_phase_t phases[] = {
+    {"sort", sort_records}, {"finalize", finalize}, {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "split/by a sort",
