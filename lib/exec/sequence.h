@@ -10,8 +10,10 @@
 #include "core/tiny.h"
 #include "exec/generations.h"
 
-/** An eager buffer of a sequence of p2p or ucx. */
+/** The longest eager buffer of a sequence: of p2p or ucx. */
 #define CTN_EAGER_BYTES CTN_PICK(32768u, 4096u)
+/** The length of eager buffers is a multiple of this. */
+#define CTN_EAGER_UNIT 512u
 
 /* See exec/exec.h. */
 typedef struct ctn_exec ctn_exec_t;
@@ -53,7 +55,8 @@ struct ctn_sequence {
                                synchronizing one was */
     uint8_t eager_page;     /* offset of the eager buffers from the slots, in
                                pages of 4 KiB */
-    uint8_t eager_slots;    /* so many first slots have an eager buffer */
+    uint8_t eager_slots;    /* so many first slots have an eager buffer ... */
+    uint8_t eager_units;    /* of so many CTN_EAGER_UNIT */
     uint8_t sparse_pages;   /* of the slots, in a sparse block of the heap; its
                                first operation takes them. 0: they are taken */
     bool network_only : 1;  /* use the network also between members of a node */
@@ -119,13 +122,20 @@ static inline uint64_t ctn_slot_data_offset(const ctn_sequence_t *sequence,
            offsetof(ctn_slot_t, data);
 }
 
+/** Return the length of an eager buffer. */
+static inline size_t ctn_sequence_eager_bytes(const ctn_sequence_t *sequence)
+{
+    return sequence->eager_units * (size_t)CTN_EAGER_UNIT;
+}
+
 /** Byte offset of a slot's eager buffer from the first slot. */
 static inline uint64_t ctn_slot_eager_at(const ctn_sequence_t *sequence,
                                          uint64_t seq, unsigned slot)
 {
     uint64_t generation = seq & (sequence->generations - 1u);
     return sequence->eager_page * UINT64_C(4096) +
-           (generation * sequence->eager_slots + slot) * CTN_EAGER_BYTES;
+           (generation * sequence->eager_slots + slot) *
+               ctn_sequence_eager_bytes(sequence);
 }
 
 /** The offset where a message of `bytes` goes: in the slot, or in its eager
@@ -145,7 +155,8 @@ static inline uint64_t ctn_slot_room_offset(const ctn_sequence_t *sequence,
 static inline size_t ctn_slot_capacity(const ctn_sequence_t *sequence,
                                        unsigned slot)
 {
-    return slot < sequence->eager_slots ? CTN_EAGER_BYTES : CTN_INLINE_BYTES;
+    return slot < sequence->eager_slots ? ctn_sequence_eager_bytes(sequence)
+                                        : CTN_INLINE_BYTES;
 }
 
 /** Operations that are started and not complete, including inserted barriers.

@@ -64,7 +64,7 @@ static inline void *ctn_op_eager(const ctn_op_t *op, unsigned slot,
 {
     const ctn_sequence_t *sequence = op->sequence;
     return slot + slots <= sequence->eager_slots &&
-                   bytes <= (size_t)slots * CTN_EAGER_BYTES
+                   bytes <= slots * ctn_sequence_eager_bytes(sequence)
                ? (unsigned char *)sequence->slots +
                      ctn_slot_eager_at(sequence, op->seq, slot)
                : NULL;

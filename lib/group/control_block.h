@@ -47,24 +47,12 @@ typedef struct ctn_control_block {
     uint64_t abort_flag;
     unsigned char unused[64 - sizeof(uint64_t)]; /* of the cache line */
     /* Need not be zero: nothing is read here before a word announces it. */
-    unsigned char eager[CTN_GENERATIONS][CTN_EAGER_SLOTS][CTN_EAGER_FRAGMENTS]
-                       [CTN_EAGER_FRAGMENT_BYTES];
+    unsigned char eager[CTN_GENERATIONS * CTN_EAGER_SLOTS *
+                        CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES];
 } ctn_control_block_t;
 
 _Static_assert(offsetof(ctn_control_block_t, eager) % 4096 == 0,
                "eager buffers start on a page");
-
-/** Offset of a fragment of an eager buffer in a member's arena; not for hidden
- * duplicates. */
-static inline uint64_t ctn_eager_offset(ctn_address_t member, uint64_t seq,
-                                        unsigned slot, unsigned fragment)
-{
-    return member.offset + offsetof(ctn_control_block_t, eager) +
-           (((seq % CTN_GENERATIONS) * CTN_EAGER_SLOTS + slot) *
-                CTN_EAGER_FRAGMENTS +
-            fragment) *
-               CTN_EAGER_FRAGMENT_BYTES;
-}
 
 /** Get a control block: addresses whose pages are taken (ctn_heap_take) when
  * they are first used. All but its eager buffers is zero. NULL: no memory. */

@@ -42,6 +42,12 @@ static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
     ctn_sequence_init(&group->sequence, block,
                       offsetof(ctn_control_block_t, user), CTN_FLIGHT);
     group->sequence.sparse_pages = CTN_SLOTS * sizeof(ctn_slots_t) / 4096;
+    group->sequence.eager_page = (offsetof(ctn_control_block_t, eager) -
+                                  offsetof(ctn_control_block_t, user)) /
+                                 4096;
+    group->sequence.eager_slots = CTN_EAGER_SLOTS;
+    group->sequence.eager_units =
+        CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES / CTN_EAGER_UNIT;
     ctn_groups_add(group);
     *(catena_group_t **)out = group;
     return CATENA_OK;
@@ -122,6 +128,7 @@ catena_status_t ctn_hidden_create(catena_group_t *of, ctn_hidden_t **out)
     hidden->requests = duplicates;
     ctn_refcount_get(&duplicates->users);
     hidden->group.hidden = true;
+    hidden->group.sequence.eager_units = CTN_SMALL_EAGER_BYTES / CTN_EAGER_UNIT;
     hidden->group.chain.place.rank = of->chain.place.rank;
     hidden->group.sequence.flight = 0; /* until ctn_sequence_open */
     *out = hidden;

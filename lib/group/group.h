@@ -98,17 +98,15 @@ static inline ctn_control_block_t *ctn_group_block(const catena_group_t *group)
  * members. */
 static inline uint32_t ctn_group_eager_bytes(const catena_group_t *group)
 {
-    return group->hidden ? CTN_SMALL_EAGER_BYTES
-                         : CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES;
+    return (uint32_t)ctn_sequence_eager_bytes(&group->sequence);
 }
 
 /** Return the offset of an eager buffer in the control block. */
 static inline uint64_t ctn_group_eager(const catena_group_t *group,
                                        uint64_t seq, unsigned slot)
 {
-    return offsetof(ctn_control_block_t, eager) +
-           ((seq % CTN_GENERATIONS) * CTN_EAGER_SLOTS + slot) *
-               (uint64_t)ctn_group_eager_bytes(group);
+    return offsetof(ctn_control_block_t, user) +
+           ctn_slot_eager_at(&group->sequence, seq, slot);
 }
 
 /** Return the group of a user sequence. */

@@ -2,17 +2,22 @@
  * of AllgatherMPI of Moody, Ahn, de Supinski (Exascale Algorithms for
  * Generalized MPI_Comm_split, EuroMPI 2011, section 3.1), which gathers the
  * records by MPI_Allgather. The members of a node publish their records in the
- * node area, and the node leaders gather those of all nodes. A member that has
- * seen all records also knows the nodes of the new group, so it builds its
- * topology here without messages. Rounds: one on the node, ceil(log2 nodes)
- * between nodes. Memory: the records once per node, and lists of O(N) at each
- * member, 40 bytes for each member of the parent. Differs from the paper: only
- * records of the own color are sorted (as in MPI libraries). */
+ * node area, and the node leaders gather those of all nodes, by dissemination
+ * over the leader ring (Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient
+ * algorithms for all-to-all communications in multiport message-passing
+ * systems, IEEE TPDS 8, 1997). A member that has seen all records also knows
+ * the nodes of the new group, so it builds its topology here without messages.
+ * Rounds: one on the node, ceil(log2 nodes) between nodes, one message in each.
+ * Memory: the records once per node, and lists of O(N) at each member, 40 bytes
+ * for each member of the parent. Differs from the paper: only records of the
+ * own color are sorted (as in MPI libraries). */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "coll/barrier.h"
+#include "exec/schedule.h"
+#include "group/stream.h"
 #include "split/call/call.h"
 #include "split/shared_table.h"
 #include "split/verify.h"
@@ -45,12 +50,7 @@ typedef struct entry {
 enum { FEW = 16 };
 
 typedef struct fast {
-    /* arguments */
-    ctn_op_t *slot_owner; /* as in ctn_split_fast, as are the others */
-    catena_group_t *parent;
-    catena_group_t *made;
-    ctn_split_args_t args;
-    bool wrong;
+    ctn_split_call_t call; /* first */
     /* working */
     ctn_topo_t *topo; /* of the parent */
     entry_t *own; /* this member's entry, if it does not fit the node area */
@@ -59,8 +59,13 @@ typedef struct fast {
     unsigned half;     /* 0 or 1: which half of published_record[] in the node
                           area. Consecutive splits alternate */
     /* With several nodes, at the node leaders: for each node a block of the
-     * entries of its members, one behind the other */
+     * entries of its members, one behind the other; in simulations of costs
+     * only (exec->drop_tables) a length without memory, as if the tables of all
+     * nodes had one length. */
     ctn_stream_t tables;
+    size_t node_bytes; /* of the own node's block */
+    uint32_t nodes;    /* number of nodes whose blocks are here */
+    ctn_rounds_t rounds;
     /* With several nodes, at all members: the leader's tables */
     const unsigned char *table;
     size_t table_bytes;
@@ -103,13 +108,13 @@ static ctn_published_record_t *published_record_of(const fast_t *fast,
 /** Return what this member publishes about its call. */
 static uint16_t call_flags(const fast_t *fast)
 {
-    const ctn_order_by_t *by = &fast->args.by;
+    const ctn_order_by_t *by = &fast->call.args.by;
     unsigned flags =
-        ctn_split_may_be_inconsistent(&fast->args) ? FLAG_INCONSISTENT : 0;
-    if (fast->wrong) {
+        ctn_split_may_be_inconsistent(&fast->call.args) ? FLAG_INCONSISTENT : 0;
+    if (fast->call.wrong) {
         return FLAG_INVALID;
     }
-    if (fast->args.record->color_bytes == CTN_NO_COLOR) {
+    if (fast->call.args.record->color_bytes == CTN_NO_COLOR) {
         return (uint16_t)flags;
     }
     if (by->color != NULL) {
@@ -125,9 +130,9 @@ static uint16_t call_flags(const fast_t *fast)
 
 static void fill_entry(const fast_t *fast, entry_t *entry)
 {
-    const ctn_record_t *record = fast->args.record;
+    const ctn_record_t *record = fast->call.args.record;
     entry->node = fast->topo->node_index;
-    entry->numa = (int16_t)fast->parent->exec->locality->numa;
+    entry->numa = (int16_t)fast->call.parent->exec->locality->numa;
     entry->call_flags = call_flags(fast);
     memcpy(&entry->record, record, ctn_record_bytes(record));
 }
@@ -139,7 +144,7 @@ static catena_status_t publish_record(ctn_op_t *op, fast_t *fast)
     ctn_published_record_t *published_record =
         published_record_of(fast, ctn_topo_local_rank(fast->topo));
     size_t bytes =
-        offsetof(entry_t, record) + ctn_record_bytes(fast->args.record);
+        offsetof(entry_t, record) + ctn_record_bytes(fast->call.args.record);
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
     published_record->bytes = bytes;
@@ -162,7 +167,7 @@ static catena_status_t publish_record(ctn_op_t *op, fast_t *fast)
 static ctn_step_t publish_own(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    ctn_step_t step = ctn_topo_need(op, fast->parent, &fast->topo);
+    ctn_step_t step = ctn_topo_need(op, fast->call.parent, &fast->topo);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
@@ -172,8 +177,9 @@ static ctn_step_t publish_own(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     op->exec->tally.rounds++;
-    step = ctn_op_call(op, ctn_publish_fence_create(fast->parent));
-    (void)ctn_topo_of(fast->made); /* for `link`, while other members publish */
+    step = ctn_op_call(op, ctn_publish_fence_create(fast->call.parent));
+    (void)ctn_topo_of(
+        fast->call.made); /* for `link`, while other members publish */
     return step;
 }
 
@@ -215,29 +221,100 @@ static catena_status_t collect_node(ctn_op_t *op, fast_t *fast)
     return status;
 }
 
-/** Gather the records of all nodes among the leaders. */
-static ctn_step_t gather(ctn_op_t *op)
+/** Prepare the table of this node. */
+static ctn_step_t collect(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    for (uint32_t i = 0; i < ctn_topo_local_size(fast->topo); i++) {
+    const ctn_topo_t *topo = fast->topo;
+    for (uint32_t i = 0; i < ctn_topo_local_size(topo); i++) {
         fast->long_records |=
             published_record_of(fast, i)->offset != CTN_STAGED;
     }
     if (op->exec->drop_tables) {
-        fast->shared = ctn_shared_table_open(&fast->args);
+        fast->shared = ctn_shared_table_open(&fast->call.args);
         if (fast->shared == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
     }
-    if (fast->topo->nodes == 1 || !is_leader(fast)) {
+    if (topo->nodes == 1 || !is_leader(fast)) {
         return CTN_STEP_NEXT;
     }
-    catena_status_t status = collect_node(op, fast);
-    return status == CATENA_OK
-               ? ctn_op_call(op, ctn_allgather_roots_create(fast->slot_owner,
-                                                            fast->topo,
-                                                            &fast->tables))
-               : ctn_op_fail(op, status);
+    catena_status_t status =
+        ctn_group_take_eager(fast->call.parent, ctn_rounds(topo->nodes));
+    if (status == CATENA_OK) {
+        status = collect_node(op, fast);
+    }
+    fast->node_bytes = fast->tables.bytes;
+    fast->nodes = 1;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Return the number of blocks in a message of this round. */
+static uint32_t blocks_sent(const fast_t *fast)
+{
+    uint32_t missing = fast->topo->nodes - fast->nodes;
+    return fast->nodes < missing ? fast->nodes : missing;
+}
+
+/** Return the bytes of these blocks, the first ones here. */
+static size_t bytes_sent(const fast_t *fast)
+{
+    uint32_t count = blocks_sent(fast);
+    size_t bytes = 0;
+    if (fast->tables.memory == NULL) {
+        return count * fast->node_bytes;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        (void)ctn_stream_next(fast->tables.memory, &bytes);
+    }
+    return bytes;
+}
+
+static bool set_round(ctn_op_t *op, unsigned index)
+{
+    fast_t *fast = ctn_op_state(op);
+    ctn_rounds_t *rounds = &fast->rounds;
+    if (fast->nodes == fast->topo->nodes) {
+        return false;
+    }
+    const ctn_partner_t *partner = fast->topo->leaders.log->round[index].side;
+    ctn_rounds_send(rounds, 0, partner[CTN_RIGHT].address, index,
+                    fast->tables.memory, bytes_sent(fast));
+    ctn_rounds_receive(rounds, 0, partner[CTN_LEFT].address, index,
+                       (int64_t)partner[CTN_LEFT].rank);
+    rounds->overwrites = true; /* the tables may move */
+    if (fast->tables.memory == NULL) {
+        rounds->handle[0].into = fast; /* nothing is written there */
+    }
+    ctn_op_set_network(op, true);
+    return true;
+}
+
+/** Append the received blocks to those that are here. */
+static catena_status_t take(ctn_op_t *op, unsigned index)
+{
+    fast_t *fast = ctn_op_state(op);
+    const ctn_receive_handle_t *handle = &fast->rounds.handle[0];
+    (void)index;
+    fast->nodes += blocks_sent(fast);
+    if (fast->tables.memory != NULL) {
+        return ctn_stream_append(op->exec, &fast->tables, handle->data,
+                                 handle->bytes);
+    }
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, handle->bytes);
+    fast->tables.bytes += handle->bytes;
+    return CATENA_OK;
+}
+
+/** Gather the records of all nodes among the leaders. */
+static ctn_step_t gather(ctn_op_t *op)
+{
+    static const ctn_rounds_schedule_t schedule = {.round = set_round,
+                                                   .take = take};
+    fast_t *fast = ctn_op_state(op);
+    return fast->topo->nodes == 1 || !is_leader(fast)
+               ? CTN_STEP_NEXT
+               : ctn_rounds_run(op, &fast->rounds, &schedule);
 }
 
 /** The leader publishes where the table of all nodes lies; the other members
@@ -291,7 +368,7 @@ static const entry_t *next_entry(const fast_t *fast, size_t *at, size_t *end)
 /** Allocate lists for all members of the parent. */
 static bool allocate_lists(ctn_op_t *op, fast_t *fast)
 {
-    size_t n = fast->args.parent->place.size;
+    size_t n = fast->call.args.parent->place.size;
     fast->list = fast->few;
     fast->known = fast->few_known;
     if (n <= FEW) {
@@ -337,7 +414,7 @@ static bool refused(const fast_t *fast)
 static ctn_step_t sort(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    const ctn_split_args_t *s = &fast->args;
+    const ctn_split_args_t *s = &fast->call.args;
     if (fast->shared != NULL) {
         ctn_chain_set_place(s->chain, ctn_shared_table_place(fast->shared, s));
         return CTN_STEP_NEXT;
@@ -375,7 +452,7 @@ static ctn_step_t sort(ctn_op_t *op)
 static ctn_step_t compare_lists(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    const ctn_split_args_t *s = &fast->args;
+    const ctn_split_args_t *s = &fast->call.args;
     if (!ctn_split_may_be_inconsistent(s) || refused(fast)) {
         return CTN_STEP_NEXT;
     }
@@ -399,20 +476,20 @@ static ctn_step_t link(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_ARG);
     }
     if (fast->shared != NULL || refused(fast) ||
-        ctn_split_may_be_inconsistent(&fast->args) ||
-        fast->args.record->color_bytes == CTN_NO_COLOR) {
+        ctn_split_may_be_inconsistent(&fast->call.args) ||
+        fast->call.args.record->color_bytes == CTN_NO_COLOR) {
         return CTN_STEP_NEXT;
     }
     catena_status_t status =
-        ctn_topo_link(fast->made, fast->known, fast->topo->nodes,
+        ctn_topo_link(fast->call.made, fast->known, fast->topo->nodes,
                       (void *)fast->list, fast->topo->oversubscribed);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static void log_refusal(const fast_t *fast)
 {
-    const ctn_log_t *log = ctn_group_log_once(fast->parent);
-    if (fast->wrong) { /* logged by the check of the arguments */
+    const ctn_log_t *log = ctn_group_log_once(fast->call.parent);
+    if (fast->call.wrong) { /* logged by the check of the arguments */
         return;
     }
     if ((fast->any_flags & FLAG_INVALID) != 0) {
@@ -429,7 +506,7 @@ static ctn_step_t close_records(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     return fast->long_records || fast->topo->nodes > 1
-               ? ctn_op_call(op, ctn_publish_fence_create(fast->parent))
+               ? ctn_op_call(op, ctn_publish_fence_create(fast->call.parent))
                : CTN_STEP_NEXT;
 }
 
@@ -449,8 +526,9 @@ static ctn_step_t judge(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
+    ctn_rounds_release(op, &fast->rounds);
     if (op->status == CATENA_ERR_ARG && !refused(fast)) {
-        ctn_split_log_inconsistent(fast->parent);
+        ctn_split_log_inconsistent(fast->call.parent);
     }
     if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
         ctn_scratch_free(op->exec, fast->own, fast->own_bytes);
@@ -458,38 +536,34 @@ static void finish(ctn_op_t *op)
     }
     ctn_scratch_free(op->exec, fast->memory, fast->memory_bytes);
     ctn_shared_table_close(fast->shared);
+    ctn_split_finish(op);
 }
 
-static const ctn_phase_t phases[] = {{"publish record", publish_own},
-                                     {"gather", gather},
-                                     {"publish", publish},
-                                     {"sort", sort},
-                                     {"compare lists", compare_lists},
-                                     {"link", link},
-                                     {"close", close_records},
-                                     {"judge", judge},
-                                     {NULL, NULL}};
+static const ctn_phase_t phases[] = {
+    {"publish record", publish_own},
+    {"collect", collect},
+    {"gather", gather},
+    {"publish", publish},
+    {"sort", sort},
+    {"compare lists", compare_lists},
+    {"link", link},
+    {"close", close_records},
+    {"judge", judge},
+    {"drop undefined", ctn_split_drop_undefined},
+    {NULL, NULL}};
 
 static const ctn_algorithm_t fast_algorithm = {
     .name = "split/allgather-fast",
     .state_bytes = offsetof(fast_t, few),
     .phases = phases,
+    .synchronizing = true,
     .finish = finish,
 };
 
-ctn_op_t *ctn_split_fast(ctn_op_t *slot_owner, catena_group_t *parent,
-                         catena_group_t *made, const ctn_split_args_t *args,
-                         bool wrong)
+ctn_step_t ctn_split_fast(ctn_op_t *op)
 {
-    ctn_op_t *op = ctn_op_create(slot_owner->exec, &fast_algorithm, NULL);
-    if (op != NULL) {
-        fast_t *fast = ctn_op_state(op);
-        fast->slot_owner = slot_owner;
-        fast->parent = parent;
-        fast->made = made;
-        fast->args = *args;
-        fast->wrong = wrong;
-        fast->all_flags = UINT16_MAX;
-    }
-    return op;
+    fast_t *fast = ctn_op_state(op);
+    memset(&fast->topo, 0, offsetof(fast_t, few) - offsetof(fast_t, topo));
+    fast->all_flags = UINT16_MAX;
+    return ctn_op_become(op, &fast_algorithm);
 }

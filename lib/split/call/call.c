@@ -11,32 +11,11 @@
 #include "core/sized.h"
 #include "topo/locality.h"
 
-/* Records up to so many bytes need no memory besides the operation's. */
-enum { INLINE_RECORD = CTN_INLINE_BYTES }; /* a longer one is in the heap */
-
-typedef struct call_split {
-    /* arguments */
-    catena_group_t *parent;    /* the group that is split */
-    catena_split_t by;         /* the significant arguments of the call */
-    ctn_split_choice_t choice; /* of the algorithm */
-    catena_group_t **out;      /* where the caller wants the new group */
-    bool wrong; /* the arguments are invalid: this member takes part only to
-                   report it to the others */
-    ctn_hidden_t *hidden; /* the hidden duplicate to make, or NULL */
-    /* working */
-    catena_group_t *made; /* the new group; NULL once handed over */
-    bool known;           /* other members may know the address of its block */
-    ctn_record_t *record; /* this member's */
-    size_t record_bytes;  /* of its memory; 0: it is in inline_record */
-    ctn_tally_t before;   /* the tally when the split started */
-    ctn_words_t own, left, right; /* of the scan of drop_undefined */
-    _Alignas(8) unsigned char inline_record[INLINE_RECORD];
-} call_split_t;
-
-_Static_assert(sizeof(call_split_t) <= CTN_OP_STATE_BYTES, "fits an operation");
+_Static_assert(sizeof(ctn_split_call_t) <= CTN_OP_STATE_BYTES,
+               "fits an operation");
 
 /** Return whether this member has no color: it joins no group. */
-static bool undefined(const call_split_t *split)
+static bool undefined(const ctn_split_call_t *split)
 {
     return (split->by.flags & CATENA_SPLIT_UNDEFINED) != 0;
 }
@@ -50,7 +29,7 @@ static ctn_step_t wait_until_oldest(ctn_op_t *op)
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-static catena_status_t fill_record(ctn_exec_t *exec, call_split_t *split)
+static catena_status_t fill_record(ctn_exec_t *exec, ctn_split_call_t *split)
 {
     const catena_split_t *by = &split->by;
     size_t color_bytes = undefined(split) ? 0 : by->color_bytes;
@@ -63,7 +42,7 @@ static catena_status_t fill_record(ctn_exec_t *exec, call_split_t *split)
     };
     size_t bytes = ctn_record_bytes(&head);
     split->record = (void *)split->inline_record;
-    if (bytes > INLINE_RECORD) {
+    if (bytes > sizeof(split->inline_record)) {
         split->record = ctn_scratch_alloc(exec, bytes);
         split->record_bytes = bytes;
         if (split->record == NULL) {
@@ -76,7 +55,7 @@ static catena_status_t fill_record(ctn_exec_t *exec, call_split_t *split)
 
 static ctn_step_t prepare(ctn_op_t *op)
 {
-    call_split_t *split = ctn_op_state(op);
+    ctn_split_call_t *split = ctn_op_state(op);
     catena_group_t *parent = split->parent;
     split->before = op->exec->tally;
     op->exec->tally.most_memory = op->exec->tally.memory;
@@ -102,8 +81,8 @@ static ctn_step_t prepare(ctn_op_t *op)
 
 static ctn_step_t run(ctn_op_t *op)
 {
-    call_split_t *split = ctn_op_state(op);
-    ctn_split_args_t args = {
+    ctn_split_call_t *split = ctn_op_state(op);
+    split->args = (ctn_split_args_t){
         .parent = &split->parent->chain,
         .chain = &split->made->chain,
         .by = {.exec = op->exec,
@@ -116,17 +95,14 @@ static ctn_step_t run(ctn_op_t *op)
         .every_bit = split->choice.every_bit,
     };
     split->known = true;
-    return ctn_op_call(op, split->choice.make != NULL
-                               ? split->choice.make(&args)
-                               : ctn_split_fast(op, split->parent, split->made,
-                                                &args, split->wrong));
+    return split->choice.make != NULL
+               ? ctn_op_call(op, split->choice.make(&split->args))
+               : ctn_split_fast(op);
 }
 
-/** Members without a color have formed a chain as well: release it when all of
- * them have arrived. */
-static ctn_step_t drop_undefined(ctn_op_t *op)
+ctn_step_t ctn_split_drop_undefined(ctn_op_t *op)
 {
-    call_split_t *split = ctn_op_state(op);
+    ctn_split_call_t *split = ctn_op_state(op);
     if (!undefined(split)) {
         return CTN_STEP_NEXT;
     }
@@ -139,7 +115,7 @@ static ctn_step_t drop_undefined(ctn_op_t *op)
 /** Give the new group to the caller. Called when nothing can fail any more. */
 static void hand_over(ctn_op_t *op)
 {
-    call_split_t *split = ctn_op_state(op);
+    ctn_split_call_t *split = ctn_op_state(op);
     ctn_split_remember(split->parent, &split->choice, &split->before);
     *split->out = undefined(split) ? NULL : split->made;
     if (!undefined(split)) {
@@ -151,7 +127,7 @@ static void hand_over(ctn_op_t *op)
  * the context: the request exists already and can no longer fail alone. */
 static void finish_hidden(ctn_op_t *op)
 {
-    call_split_t *split = ctn_op_state(op);
+    ctn_split_call_t *split = ctn_op_state(op);
     if (op->status != CATENA_OK) {
         (void)ctn_exec_abort(op->exec, op->status);
     }
@@ -166,9 +142,9 @@ void ctn_split_log_inconsistent(const catena_group_t *group)
               "or has a cycle; pass the same comparators, of a total order");
 }
 
-static void finish(ctn_op_t *op)
+void ctn_split_finish(ctn_op_t *op)
 {
-    call_split_t *split = ctn_op_state(op);
+    ctn_split_call_t *split = ctn_op_state(op);
     if (op->status == CATENA_ERR_ARG && split->choice.make != NULL) {
         ctn_split_log_inconsistent(split->parent); /* else logged */
     }
@@ -194,18 +170,19 @@ static void finish(ctn_op_t *op)
     ctn_group_release(split->made);
 }
 
-static const ctn_phase_t phases[] = {{"wait", wait_until_oldest},
-                                     {"prepare", prepare},
-                                     {"split", run},
-                                     {"drop undefined", drop_undefined},
-                                     {NULL, NULL}};
+static const ctn_phase_t phases[] = {
+    {"wait", wait_until_oldest},
+    {"prepare", prepare},
+    {"split", run},
+    {"drop undefined", ctn_split_drop_undefined},
+    {NULL, NULL}};
 
 static const ctn_algorithm_t split_algorithm = {
     .name = "split",
-    .state_bytes = offsetof(call_split_t, inline_record),
+    .state_bytes = offsetof(ctn_split_call_t, inline_record),
     .phases = phases,
     .synchronizing = true,
-    .finish = finish,
+    .finish = ctn_split_finish,
 };
 
 /* ---- arguments ---- */
@@ -281,7 +258,7 @@ static ctn_op_t *create(catena_group_t *group, const catena_split_t *by,
     ctn_op_t *op =
         ctn_op_create(group->exec, &split_algorithm, &group->sequence);
     if (op != NULL) {
-        call_split_t *split = ctn_op_state(op);
+        ctn_split_call_t *split = ctn_op_state(op);
         split->parent = group;
         split->by = *by;
         split->choice = *choice;
@@ -327,7 +304,7 @@ static catena_status_t start(const char *function, catena_group_t *group,
     if (op == NULL) { /* fails on all ranks, wherever it happens */
         return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
-    call_split_t *state = ctn_op_state(op);
+    ctn_split_call_t *state = ctn_op_state(op);
     state->out = out;
     state->wrong = status != CATENA_OK;
     if (request == NULL) {
@@ -368,7 +345,7 @@ catena_status_t ctn_hidden_make(catena_group_t *group, ctn_hidden_t **out)
         }
         return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
-    call_split_t *split = ctn_op_state(op);
+    ctn_split_call_t *split = ctn_op_state(op);
     split->hidden = *out;
     ctn_barrier_set_hooks(&(*out)->group);
     ctn_op_start_detached(op);

@@ -1,24 +1,9 @@
 #ifndef CTN_SPLIT_CALL_CALL_H
 #define CTN_SPLIT_CALL_CALL_H
 
-#include "group/stream.h"
 #include "model/tuning.h"
 #include "split/algorithms.h"
 #include "topo/topo.h"
-
-/** Create the operation of allgather-fast (SPL-2). Like the algorithms of
- * split/algorithms.h, it sets the place of args->chain, the chain of `made`,
- * the new group. If possible it also builds the topology of `made`. It fails
- * with CATENA_ERR_ARG on all members if their comparators are of different
- * kinds (none, catena_compare_int64, another one), or if one member had invalid
- * arguments. NULL: no memory.
- * @param slot_owner the operation of the split call, of which this is a child.
- * It has a number on the user sequence, and its messages use the slots of that
- * number
- * @param wrong this member had invalid arguments: its record is empty */
-ctn_op_t *ctn_split_fast(ctn_op_t *slot_owner, catena_group_t *parent,
-                         catena_group_t *made, const ctn_split_args_t *args,
-                         bool wrong);
 
 /** Log that a split has failed since the comparators are inconsistent. */
 void ctn_split_log_inconsistent(const catena_group_t *group);
@@ -32,17 +17,6 @@ catena_status_t ctn_hidden_make(catena_group_t *group, ctn_hidden_t **hidden);
 /** Make a request the owner of a hidden duplicate, which is freed with it. */
 void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden);
 
-/** Create an allgather among the node leaders (here roots): each gets the
- * tables of all nodes, in any order. NULL: no memory.
- * @param slot_owner as above
- * @param[in,out] tables a block stream that has the table of this node; in the
- *                       end those of all nodes. Must stay valid after an error.
- *                       Without memory in simulations of costs only, where
- *                       messages have no content */
-ctn_op_t *ctn_allgather_roots_create(ctn_op_t *slot_owner,
-                                     const ctn_topo_t *topo,
-                                     ctn_stream_t *tables);
-
 /** The selected algorithm, and the reason. */
 typedef struct ctn_split_choice {
     const char *name; /* NULL: not selected yet */
@@ -52,6 +26,41 @@ typedef struct ctn_split_choice {
     bool every_bit;         /* of radix, likewise */
     const ctn_rule_t *rule; /* that selected it; NULL: it was asked for */
 } ctn_split_choice_t;
+
+/** State of the operation of a split call. */
+typedef struct ctn_split_call {
+    /* arguments */
+    catena_group_t *parent;    /* the group that is split */
+    catena_split_t by;         /* the significant arguments of the call */
+    ctn_split_choice_t choice; /* of the algorithm */
+    catena_group_t **out;      /* where the caller wants the new group */
+    bool wrong; /* the arguments are invalid: this member takes part only to
+                   report it to the others; its record is empty */
+    ctn_hidden_t *hidden; /* the hidden duplicate to make, or NULL */
+    /* working */
+    catena_group_t *made;  /* the new group; NULL once handed over */
+    bool known;            /* other members may know the address of its block */
+    ctn_split_args_t args; /* of the algorithm */
+    ctn_record_t *record;  /* this member's */
+    size_t record_bytes;   /* of its memory; 0: it is in inline_record */
+    ctn_tally_t before;    /* the tally when the split started */
+    ctn_words_t own, left, right; /* of the scan of members without a color */
+    /* Longer records are in the heap. */
+    _Alignas(8) unsigned char inline_record[CTN_INLINE_BYTES];
+} ctn_split_call_t;
+
+/** Continue as allgather-fast (SPL-2), with these phases of the call at the
+ * end. Like the algorithms of split/algorithms.h, it sets the place of the
+ * chain of the new group. If possible it also builds the topology of that. It
+ * fails with CATENA_ERR_ARG on all members if their comparators are of
+ * different kinds (none, catena_compare_int64, another one), or if one member
+ * had invalid arguments. */
+ctn_step_t ctn_split_fast(ctn_op_t *op);
+/** Phase: members without a color have formed a chain as well; release it when
+ * all of them have arrived. */
+ctn_step_t ctn_split_drop_undefined(ctn_op_t *op);
+/** The `finish` of the operation. */
+void ctn_split_finish(ctn_op_t *op);
 
 /** Look up the algorithm that split->algorithm names. "auto" or NULL:
  * choice->name stays NULL, for ctn_split_choose. Logs errors.

@@ -371,6 +371,7 @@ static void set_sequence(ctn_p2p_t *p2p)
                      CTN_P2P_FLIGHT);
     sequence->eager_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
     sequence->eager_slots = (uint8_t)ctn_p2p_eager_slots(p2p->rounds);
+    sequence->eager_units = CTN_EAGER_BYTES / CTN_EAGER_UNIT;
     sequence->used_slots = (uint8_t)ctn_p2p_slots(p2p->rounds); /* see query */
     sequence->hooks = &hooks;
     sequence->brittle = true;
