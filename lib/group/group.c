@@ -355,7 +355,7 @@ bool ctn_groups_left(const ctn_exec_t *exec)
 {
     const catena_group_t *group = ctn_groups_newest(exec);
     while (group != NULL && group->permanent) {
-        group = group->older;
+        group = group->next;
     }
     return group != NULL;
 }

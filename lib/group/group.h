@@ -36,14 +36,14 @@ struct catena_group {
                                    have no number in `sequence` */
     uint8_t barrier; /* how barriers of the group run; set and read by a higher
                         layer, 0 at first */
-    uint8_t eager_slots;   /* slots whose eager buffers are taken */
-    bool permanent : 1;    /* a group of the context, freed with it */
-    bool hidden : 1;       /* this is the first member of a ctn_hidden_t */
-    bool stays : 1;        /* its control block is freed with the heap, since
-                              other members may still put into it */
-    bool listed : 1;       /* it is in the list of groups */
-    catena_group_t *older; /* its neighbors in this list */
-    catena_group_t *newer;
+    uint8_t eager_slots;  /* slots whose eager buffers are taken */
+    bool permanent : 1;   /* a group of the context, freed with it */
+    bool hidden : 1;      /* this is the first member of a ctn_hidden_t */
+    bool stays : 1;       /* its control block is freed with the heap, since
+                             other members may still put into it */
+    bool listed : 1;      /* it is in the list of groups */
+    catena_group_t *next; /* the next older one in this list */
+    catena_group_t *previous;
 };
 
 _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");

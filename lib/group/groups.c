@@ -1,6 +1,7 @@
 /* The memory of control blocks, and the list of all groups, which exec keeps.
  */
 
+#include "core/list.h"
 #include "group/group.h"
 
 /* ---- control blocks ---- */
@@ -21,30 +22,16 @@ void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block)
 
 void ctn_groups_add(catena_group_t *group)
 {
-    ctn_exec_t *exec = group->exec;
-    group->older = exec->upper;
-    group->newer = NULL;
-    if (group->older != NULL) {
-        group->older->newer = group;
-    }
-    exec->upper = group;
+    CTN_LIST_PUSH(&group->exec->upper, group);
     group->listed = true;
 }
 
 void ctn_groups_remove(catena_group_t *group)
 {
-    if (!group->listed) {
-        return;
+    if (group->listed) {
+        CTN_LIST_REMOVE(&group->exec->upper, group);
+        group->listed = false;
     }
-    if (group->older != NULL) {
-        group->older->newer = group->newer;
-    }
-    if (group->newer != NULL) {
-        group->newer->older = group->older;
-    } else {
-        group->exec->upper = group->older;
-    }
-    group->listed = false;
 }
 
 catena_group_t *ctn_groups_newest(const ctn_exec_t *exec)

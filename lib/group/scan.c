@@ -252,9 +252,3 @@ void ctn_fold_sum(void *inout, const void *in, int in_is_left)
         a->word[i] += b->word[i];
     }
 }
-
-void ctn_fold_farthest(void *inout, const void *in, int in_is_left)
-{
-    (void)in_is_left;
-    memcpy(inout, in, sizeof(ctn_words_t));
-}

@@ -92,9 +92,4 @@ typedef struct ctn_words {
 /** Add each of the integers. */
 void ctn_fold_sum(void *inout, const void *in, int in_is_left);
 
-/** Take the value of the farthest member: the result from the left becomes the
- * value of rank 0 (a broadcast), that from the right that of the last rank. At
- * these ranks it keeps the value that the caller has set. */
-void ctn_fold_farthest(void *inout, const void *in, int in_is_left);
-
 #endif

@@ -181,16 +181,23 @@ static void check_sbgp(job_t *job, const ctn_sbgp_t *sbgp, const expected_t *e,
     JOB_CHECK(job, ctn_sbgp_find(sbgp, n) == sbgp->size);
 }
 
+/** Take the value of the farthest member (ctn_fold_t): from the left that of
+ * rank 0. */
+static void fold_farthest(void *inout, const void *in, int in_is_left)
+{
+    (void)in_is_left;
+    memcpy(inout, in, sizeof(ctn_words_t));
+}
+
 /** Publish what each rank of a group shares, for the naive computation. */
 static uint32_t share_names(job_t *job, catena_group_t *group)
 {
     ctn_words_t own = {{0}}, left, right;
     own.word[0] = job->rank;
-    JOB_CHECK(job,
-              ctn_op_run(group->exec,
-                         ctn_scan_create(job->exec, &group->chain,
-                                         ctn_fold_farthest, &own, &left, &right,
-                                         sizeof(own))) == CATENA_OK);
+    JOB_CHECK(job, ctn_op_run(group->exec,
+                              ctn_scan_create(
+                                  job->exec, &group->chain, fold_farthest, &own,
+                                  &left, &right, sizeof(own))) == CATENA_OK);
     uint32_t slot =
         (uint32_t)(group->chain.place.rank == 0 ? own.word[0] : left.word[0]);
     for (unsigned i = 0; ctn_sbgp_rules[i] != NULL; i++) {
