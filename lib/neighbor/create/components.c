@@ -42,9 +42,9 @@ static catena_status_t count_components(uint32_t size, const ctn_vector_t *came,
         above[i] = UINT32_MAX;
     }
     for (size_t i = 1; i < came->count; i++) {
-        uint32_t from = record[i].rank;
+        uint32_t from = record[i].from;
         uint32_t to = record[i].of;
-        if (record[i - 1].rank != from || from == to) {
+        if (record[i - 1].from != from || from == to) {
             continue; /* a node, or an edge from a rank to itself */
         }
         *components += enter(above, from) + enter(above, to);

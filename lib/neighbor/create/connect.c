@@ -11,7 +11,7 @@
 
 /** What one end of a link sends to the other. */
 typedef struct link_record {
-    uint32_t rank;        /* for ctn_sparse_exchange: target, then origin */
+    uint32_t to, from;    /* for ctn_sparse_exchange */
     uint32_t is_receiver; /* the origin is the receiver of the link */
     uint64_t process;     /* of the origin, for ctn_exec_connect */
     /* Offsets in the arena of the origin. */
@@ -85,7 +85,7 @@ static void fill_records(const links_t *links, link_record_t *record)
         .process = links->neighborhood->group->exec->locality->process};
     for (uint32_t i = 0; i < links->outs; i++) {
         *record = common;
-        record->rank = links->to[i].rank;
+        record->to = links->to[i].rank;
         record->offset = ctn_link_offset(
             links->neighborhood->exec, links->out[links->to[i].index].control);
         record++;
@@ -93,7 +93,7 @@ static void fill_records(const links_t *links, link_record_t *record)
     for (uint32_t i = 0; i < links->ins; i++) {
         const ctn_link_in_t *in = &links->in[links->from[i].index];
         *record = common;
-        record->rank = links->from[i].rank;
+        record->to = links->from[i].rank;
         record->is_receiver = 1;
         record->eager_bytes = in->eager_bytes;
         record->offset = ctn_link_offset(links->neighborhood->exec, in->slots);
@@ -106,10 +106,10 @@ static void fill_records(const links_t *links, link_record_t *record)
 static catena_status_t set_peer(const links_t *links, ctn_link_peer_t *peer,
                                 const link_record_t *record)
 {
-    peer->rank = record->rank;
+    peer->rank = record->from;
     peer->process = record->process;
     peer->local =
-        ctn_neighbor_is_local(links->neighborhood->group, record->rank);
+        ctn_neighbor_is_local(links->neighborhood->group, record->from);
     return peer->local ? ctn_exec_connect(links->neighborhood->exec,
                                           record->process, &peer->endpoint)
                        : CATENA_OK;
@@ -125,14 +125,14 @@ static catena_status_t take_records(links_t *links, const link_record_t *record,
     catena_status_t status = CATENA_OK;
     for (size_t i = 0; i < count && status == CATENA_OK; i++, record++) {
         if (record->is_receiver && outs < links->outs &&
-            links->to[outs].rank == record->rank) {
+            links->to[outs].rank == record->from) {
             ctn_link_out_t *out = &links->out[links->to[outs++].index];
             out->slots = record->offset;
             out->eager = record->eager;
             out->eager_bytes = (uint32_t)record->eager_bytes;
             status = set_peer(links, &out->peer, record);
         } else if (!record->is_receiver && ins < links->ins &&
-                   links->from[ins].rank == record->rank) {
+                   links->from[ins].rank == record->from) {
             ctn_link_in_t *in = &links->in[links->from[ins++].index];
             in->control = record->offset;
             status = set_peer(links, &in->peer, record);
@@ -169,7 +169,6 @@ static catena_status_t connect(links_t *links, catena_status_t status)
     catena_group_t *group = links->neighborhood->group;
     size_t count = (size_t)links->outs + links->ins;
     ctn_vector_t records = {0};
-    ctn_vector_t came;
     if (status == CATENA_OK) {
         status = ctn_vector_reserve(&records, count + 1, sizeof(link_record_t))
                      ? take_memory(links)
@@ -179,12 +178,12 @@ static catena_status_t connect(links_t *links, catena_status_t status)
         fill_records(links, records.item);
         records.count = count;
     }
-    status = ctn_sparse_exchange(group, status, &records, sizeof(link_record_t),
-                                 &came);
+    status =
+        ctn_sparse_exchange(group, status, &records, sizeof(link_record_t));
     if (status == CATENA_OK) {
-        status = take_records(links, came.item, came.count);
+        status = take_records(links, records.item, records.count);
     }
-    ctn_vector_drop(&came);
+    ctn_vector_drop(&records);
     status = ctn_neighbor_agree_status(group, status);
     if (status == CATENA_OK) {
         pair(links);

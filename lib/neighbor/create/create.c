@@ -82,21 +82,21 @@ catena_status_t ctn_edges_exchange(catena_group_t *group,
                                    catena_status_t status,
                                    ctn_vector_t *records, ctn_graph_t *graph)
 {
-    ctn_vector_t came;
-    status = ctn_sparse_exchange(group, status, records,
-                                 sizeof(ctn_edge_record_t), &came);
+    status =
+        ctn_sparse_exchange(group, status, records, sizeof(ctn_edge_record_t));
     if (status == CATENA_OK) {
-        status = ctn_edge_lists(came.count, graph);
+        status = ctn_edge_lists(records->count, graph);
     }
-    const ctn_edge_record_t *record = came.item;
-    for (size_t i = 0; status == CATENA_OK && i < came.count; i++, record++) {
+    const ctn_edge_record_t *record = records->item;
+    for (size_t i = 0; status == CATENA_OK && i < records->count;
+         i++, record++) {
         ctn_edge_t *edge = record->is_target ? &graph->target[graph->targets++]
                                              : &graph->source[graph->sources++];
         edge->rank = record->peer;
         edge->label = record->label;
         edge->weight = record->weight;
     }
-    ctn_vector_drop(&came);
+    ctn_vector_drop(records);
     return status;
 }
 

@@ -13,7 +13,7 @@ catena_status_t ctn_edge_lists(size_t count, ctn_graph_t *graph);
 
 /** An edge on its way to the rank that gets it. */
 typedef struct ctn_edge_record {
-    uint32_t rank;      /* for ctn_sparse_exchange: target, then origin */
+    uint32_t to, from;  /* for ctn_sparse_exchange */
     uint32_t is_target; /* it is of the list of targets */
     int32_t peer;       /* rank at the other end, or CATENA_PROC_NULL */
     uint32_t label;
@@ -54,8 +54,8 @@ catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes);
 /** What a rank sends to rank 0: a record with its node, then one for each edge
  * to a target. */
 typedef struct ctn_graph_record {
-    uint32_t rank; /* 0; when received: the origin */
-    uint32_t of;   /* lowest rank on the node; of an edge: the target */
+    uint32_t to, from; /* for ctn_sparse_exchange; to rank 0 */
+    uint32_t of;       /* lowest rank on the node; of an edge: the target */
     uint64_t weight;
 } ctn_graph_record_t;
 

@@ -102,12 +102,12 @@ static void list_ends(const contribution_t *contribution, ctn_edge_record_t *at)
             int to = contribution->targets[edge];
             int weight =
                 contribution->weights != NULL ? contribution->weights[edge] : 1;
-            *at++ = (ctn_edge_record_t){.rank = (uint32_t)from,
+            *at++ = (ctn_edge_record_t){.to = (uint32_t)from,
                                         .is_target = true,
                                         .peer = to,
                                         .weight = weight};
             *at++ = (ctn_edge_record_t){
-                .rank = (uint32_t)to, .peer = from, .weight = weight};
+                .to = (uint32_t)to, .peer = from, .weight = weight};
         }
     }
 }

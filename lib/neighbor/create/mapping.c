@@ -9,7 +9,7 @@
 
 /** What rank 0 sends to each rank. */
 typedef struct place_record {
-    uint32_t rank; /* for ctn_sparse_exchange */
+    uint32_t to, from; /* for ctn_sparse_exchange */
     ctn_place_t place;
 } place_record_t;
 
@@ -32,16 +32,15 @@ catena_status_t ctn_graph_gather(catena_group_t *group, catena_status_t status,
                                  uint32_t node, const ctn_edge_t *target,
                                  uint32_t targets, ctn_vector_t *came)
 {
-    ctn_vector_t records = {0};
-    add(&records, node, 0, &status);
+    *came = (ctn_vector_t){0};
+    add(came, node, 0, &status);
     for (uint32_t i = 0; i < targets; i++) {
         if (target[i].rank != CATENA_PROC_NULL) {
-            add(&records, (uint32_t)target[i].rank, (uint64_t)target[i].weight,
+            add(came, (uint32_t)target[i].rank, (uint64_t)target[i].weight,
                 &status);
         }
     }
-    return ctn_sparse_exchange(group, status, &records,
-                               sizeof(ctn_graph_record_t), came);
+    return ctn_sparse_exchange(group, status, came, sizeof(ctn_graph_record_t));
 }
 
 /** Separates the records into nodes and edges. Nodes are numbered in the order
@@ -58,11 +57,11 @@ static catena_status_t sort_out(uint32_t size, const ctn_vector_t *came,
     }
     uint32_t nodes = 0;
     for (size_t i = 0; i < came->count; i++, record++) {
-        if (i > 0 && record[-1].rank == record->rank) {
+        if (i > 0 && record[-1].from == record->from) {
             gathered->edge[gathered->edges++] =
-                (ctn_map_edge_t){record->rank, record->of, record->weight};
+                (ctn_map_edge_t){record->from, record->of, record->weight};
         } else {
-            gathered->node[record->rank] = record->of == record->rank
+            gathered->node[record->from] = record->of == record->from
                                                ? nodes++
                                                : gathered->node[record->of];
         }
@@ -77,26 +76,25 @@ static catena_status_t send_places(catena_group_t *group,
 {
     uint32_t size = group->chain.place.rank == 0 ? group->chain.place.size : 0;
     ctn_vector_t records = {0};
-    ctn_vector_t came;
     if (status == CATENA_OK &&
         !ctn_vector_reserve(&records, size, sizeof(place_record_t))) {
         status = CATENA_ERR_NO_MEMORY;
     }
     place_record_t *record = records.item;
     for (uint32_t i = 0; status == CATENA_OK && i < size; i++) {
-        record[i].rank = i;
+        record[i].to = i;
         record[i].place.rank = (int)place[i];
         record[place[i]].place.successor = i;
         records.count = size;
     }
-    status = ctn_sparse_exchange(group, status, &records,
-                                 sizeof(place_record_t), &came);
-    if (status == CATENA_OK) {
-        status = came.count == 1 ? CATENA_OK : CATENA_ERR_NO_MEMORY;
-        *own =
-            came.count == 1 ? ((const place_record_t *)came.item)->place : *own;
+    status =
+        ctn_sparse_exchange(group, status, &records, sizeof(place_record_t));
+    if (status == CATENA_OK && records.count != 1) {
+        status = CATENA_ERR_NO_MEMORY;
+    } else if (status == CATENA_OK) {
+        *own = ((const place_record_t *)records.item)->place;
     }
-    ctn_vector_drop(&came);
+    ctn_vector_drop(&records);
     return status;
 }
 

@@ -10,7 +10,7 @@
 
 /** An edge, as one end sends it to the other. */
 typedef struct edge_record {
-    uint32_t rank;      /* for ctn_sparse_exchange: target, then origin */
+    uint32_t to, from;  /* for ctn_sparse_exchange */
     uint32_t is_target; /* the origin lists the other rank as target, else as
                            source */
     uint32_t label;
@@ -174,7 +174,7 @@ static void compare_all(match_t *match, side_t *source, side_t *target,
 {
     const edge_record_t *end = record + count;
     for (;;) {
-        uint32_t peer = record < end ? record->rank : UINT32_MAX;
+        uint32_t peer = record < end ? record->from : UINT32_MAX;
         uint32_t other = next_peer(source);
         peer = peer < other ? peer : other;
         other = next_peer(target);
@@ -184,7 +184,7 @@ static void compare_all(match_t *match, side_t *source, side_t *target,
         }
         for (int list = 0; list < 2; list++) {
             const edge_record_t *first = record;
-            while (record < end && record->rank == peer &&
+            while (record < end && record->from == peer &&
                    record->is_target == (list == 0)) {
                 record++;
             }
@@ -202,7 +202,7 @@ static void add_records(const side_t *side, uint32_t node,
 {
     for (uint32_t i = 0; i < side->keys; i++) {
         const ctn_edge_t *edge = &side->edge[side->key[i].index];
-        const edge_record_t record = {.rank = side->key[i].rank,
+        const edge_record_t record = {.to = side->key[i].rank,
                                       .is_target = side->is_target,
                                       .label = edge->label,
                                       .index = side->key[i].index,
@@ -219,7 +219,6 @@ catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,
     catena_status_t status = CATENA_OK;
     ctn_vector_t keys[2] = {{0}, {0}}; /* of sources, of targets */
     ctn_vector_t records = {0};
-    ctn_vector_t came;
     add_keys(neighborhood->source, neighborhood->sources, &keys[0], &status);
     add_keys(neighborhood->target, neighborhood->targets, &keys[1], &status);
     side_t source = {.is_target = false,
@@ -233,11 +232,11 @@ catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,
     add_records(&target, node, &records, &status);
     add_records(&source, node, &records, &status);
     status = ctn_sparse_exchange(neighborhood->group, status, &records,
-                                 sizeof(edge_record_t), &came);
+                                 sizeof(edge_record_t));
     if (status == CATENA_OK) {
-        compare_all(&match, &source, &target, came.item, came.count);
+        compare_all(&match, &source, &target, records.item, records.count);
     }
-    ctn_vector_drop(&came);
+    ctn_vector_drop(&records);
     ctn_vector_drop(&keys[0]);
     ctn_vector_drop(&keys[1]);
     if (match.reports > MOST_REPORTS) {

@@ -16,8 +16,8 @@ static ctn_edge_record_t *pack(ctn_edge_record_t *at, const ctn_edge_t *edge,
                                uint32_t count, bool is_target, uint32_t to)
 {
     for (uint32_t i = 0; i < count; i++) {
-        *at++ = (ctn_edge_record_t){to, is_target, edge[i].rank, edge[i].label,
-                                    edge[i].weight};
+        *at++ = (ctn_edge_record_t){
+            to, 0, is_target, edge[i].rank, edge[i].label, edge[i].weight};
     }
     return at;
 }

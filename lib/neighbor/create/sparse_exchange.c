@@ -12,7 +12,7 @@
 #include "group/scan_rounds.h"
 #include "neighbor/create/sparse_exchange.h"
 
-/** The start of a record on its way: target and origin; the data follow. */
+/** The start of a record. */
 typedef struct route {
     uint32_t to;
     uint32_t from;
@@ -31,7 +31,7 @@ _Static_assert(offsetof(exchange_head_t, status) == CTN_DOUBLE_SCAN_HEAD_BYTES,
 /** State of the operation. */
 typedef struct sparse_exchange {
     ctn_double_scan_t double_scan; /* first */
-    size_t bytes;                  /* of a record with its route */
+    size_t bytes;                  /* of a record */
     ctn_vector_t *vector;          /* records that are at this member */
     catena_status_t status;
     /* By side that the records come from: */
@@ -212,92 +212,57 @@ static const ctn_algorithm_t algorithm = {
 
 /* ---- input and output ---- */
 
-/** Copies the caller's records and adds their origin. */
-static catena_status_t fill(ctn_vector_t *vector, uint32_t from, size_t bytes,
-                            const ctn_vector_t *records)
+/** Sets the origin of the records to be sent; an error drops them. */
+static void set_origin(ctn_vector_t *records, uint32_t from, size_t bytes,
+                       catena_status_t status)
 {
-    size_t record_bytes = bytes + sizeof(uint32_t);
-    if (!ctn_vector_reserve(vector, records->count, record_bytes)) {
-        return CATENA_ERR_NO_MEMORY;
-    }
+    records->count = status == CATENA_OK ? records->count : 0;
     for (size_t i = 0; i < records->count; i++) {
-        unsigned char *at = record_at(vector, record_bytes, i);
-        const unsigned char *record = record_at(records, bytes, i);
-        memcpy(at, record, sizeof(uint32_t));
-        memcpy(at + sizeof(uint32_t), &from, sizeof(from));
-        memcpy(at + sizeof(route_t), record + sizeof(uint32_t),
-               bytes - sizeof(uint32_t));
+        memcpy(record_at(records, bytes, i) + offsetof(route_t, from), &from,
+               sizeof(from));
     }
-    vector->count = records->count;
-    return CATENA_OK;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_origin(const void *a, const void *b)
 {
-    uint64_t x;
-    uint64_t y;
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
-    return (x > y) - (x < y);
+    route_t x = route_of(a);
+    route_t y = route_of(b);
+    return x.from != y.from ? (x.from > y.from) - (x.from < y.from)
+                            : (x.to > y.to) - (x.to < y.to);
 }
 
-/** Sorts the records by origin. Those of one origin have kept their order. */
-static catena_status_t put_in_order(ctn_exec_t *exec,
-                                    const ctn_vector_t *vector, size_t bytes,
-                                    ctn_vector_t *came)
+/** Sorts the received records by origin. Those of one origin have kept their
+ * order: their places take that of the target, which is this rank. */
+static void put_in_order(ctn_exec_t *exec, ctn_vector_t *records, size_t bytes)
 {
-    size_t record_bytes = bytes + sizeof(uint32_t);
-    uint64_t *key = malloc((vector->count + 1) * sizeof(*key));
-    if (key == NULL || !ctn_vector_reserve(came, vector->count + 1, bytes)) {
-        free(key);
-        return CATENA_ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < records->count; i++) {
+        memcpy(record_at(records, bytes, i), &i, sizeof(i));
     }
-    for (size_t i = 0; i < vector->count; i++) {
-        key[i] = (uint64_t)route_of(record_at(vector, record_bytes, i)).from
-                     << 32 |
-                 i;
-    }
-    if (vector->count > 0) {
-        qsort(key, vector->count, sizeof(*key), by_value);
-    }
-    for (size_t i = 0; i < vector->count; i++) {
-        const unsigned char *record =
-            record_at(vector, record_bytes, (uint32_t)key[i]);
-        memcpy(record_at(came, bytes, i), record + offsetof(route_t, from),
-               bytes);
-    }
-    came->count = vector->count;
-    ctn_exec_charge(exec, CTN_WORK_COMPARE, vector->count);
-    ctn_exec_charge(exec, CTN_WORK_COPY, vector->count * bytes);
-    free(key);
-    return CATENA_OK;
+    ctn_vector_sort(records, bytes, by_origin);
+    ctn_exec_charge(exec, CTN_WORK_COMPARE, records->count);
 }
 
 catena_status_t ctn_sparse_exchange(catena_group_t *group,
                                     catena_status_t status,
-                                    ctn_vector_t *records, size_t bytes,
-                                    ctn_vector_t *came)
+                                    ctn_vector_t *records, size_t bytes)
 {
-    ctn_vector_t vector = {0};
-    *came = (ctn_vector_t){0};
-    if (status == CATENA_OK) {
-        status = fill(&vector, group->chain.place.rank, bytes, records);
-    }
-    ctn_vector_drop(records);
+    set_origin(records, group->chain.place.rank, bytes, status);
     ctn_op_t *op =
         ctn_op_create(group->exec, &algorithm, &group->chain.sequence);
     if (op != NULL) {
         sparse_exchange_t *exchange = ctn_op_state(op);
         exchange->double_scan.place = &group->chain.place;
-        exchange->bytes = bytes + sizeof(uint32_t);
-        exchange->vector = &vector;
+        exchange->bytes = bytes;
+        exchange->vector = records;
         exchange->status = status;
     }
     catena_status_t ran = op != NULL ? ctn_op_run(group->exec, op)
                                      : ctn_op_run_or_abort(group->exec, NULL);
-    if (ran == CATENA_OK) {
-        ran = put_in_order(group->exec, &vector, bytes, came);
+    status = status == CATENA_OK ? ran : status;
+    if (status == CATENA_OK) {
+        put_in_order(group->exec, records, bytes);
+    } else {
+        records->count = 0;
     }
-    ctn_vector_drop(&vector);
-    return status == CATENA_OK ? ran : status;
+    return status;
 }

@@ -27,8 +27,8 @@ enum {
 
 /** A record from a leader. */
 typedef struct record {
-    uint32_t rank;  /* for ctn_sparse_exchange: target, then origin */
-    uint32_t what;  /* CONTRIBUTES, CONSUMES or ARRIVES */
+    uint32_t to, from; /* for ctn_sparse_exchange */
+    uint32_t what;     /* CONTRIBUTES, CONSUMES or ARRIVES */
     uint32_t node;  /* the other node, seen from the receiver of the record */
     uint32_t index; /* of the edge in the receiver's list */
     /* As in ctn_neighbor_aggregate_block_t, _area_t and _out_t. */
@@ -185,13 +185,13 @@ static void describe_aggregate(making_t *m, const ctn_led_t *led,
         record.position += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
         record.what = in ? CONSUMES : CONTRIBUTES;
         record.node = edge->node;
-        record.rank = in ? edge->target : edge->source;
+        record.to = in ? edge->target : edge->source;
         record.index = in ? edge->target_index : edge->source_index;
         ctn_vector_put(&m->records, &record, sizeof(record), &m->status);
         if (in && new_source) {
             record.what = ARRIVES;
             record.node = m->leading->neighborhood->node;
-            record.rank = edge->source;
+            record.to = edge->source;
             ctn_vector_put(&m->records, &record, sizeof(record), &m->status);
         }
     }
@@ -255,7 +255,7 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     ctn_endpoint_t *endpoint;
     catena_status_t status = CATENA_OK;
     area->blocks = record->blocks;
-    if (record->rank == m->leading->rank) { /* own memory: no endpoint */
+    if (record->from == m->leading->rank) { /* own memory: no endpoint */
         uint64_t own = 0;
         unsigned char *memory = m->aggregates->memory;
         (void)ctn_heap_contains(exec->heap, memory, 1, &own);
@@ -295,7 +295,7 @@ static catena_status_t take_block(const making_t *m, const record_t *record,
     block->index = shared ? 0 : record->index;
     if (first) {
         last->node = record->node;
-        last->leader = record->rank;
+        last->leader = record->from;
         last->contributors = record->contributors;
         last->first = blocks->count - 1;
     }
@@ -359,14 +359,13 @@ void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *aggregates)
 static catena_status_t connect(making_t *m)
 {
     catena_group_t *group = m->leading->neighborhood->group;
-    ctn_vector_t came = {0};
     lead(m);
-    m->status = ctn_sparse_exchange(group, m->status, &m->records,
-                                    sizeof(record_t), &came);
+    m->status =
+        ctn_sparse_exchange(group, m->status, &m->records, sizeof(record_t));
     if (m->status == CATENA_OK) {
-        take_records(m, &came);
+        take_records(m, &m->records);
     }
-    ctn_vector_drop(&came);
+    ctn_vector_drop(&m->records);
     if (m->status == CATENA_OK) {
         m->status = ctn_link_finalize(m->leading->neighborhood->exec);
     }

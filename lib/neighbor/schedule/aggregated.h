@@ -10,9 +10,9 @@
 
 /** A record of the sparse exchanges that find the leaders. */
 typedef struct ctn_lead_record {
-    uint32_t rank;   /* for ctn_sparse_exchange: target, then origin */
-    uint32_t what;   /* HAS_EDGES ... EDGE_IN of aggregated_leaders.c */
-    uint32_t node;   /* the other node, as in ctn_edge_t */
+    uint32_t to, from; /* for ctn_sparse_exchange */
+    uint32_t what;     /* HAS_EDGES ... EDGE_IN of aggregated_leaders.c */
+    uint32_t node;     /* the other node, as in ctn_edge_t */
     uint32_t number; /* of edges; or the rank of a leader; depends on `what` */
     /* An edge. */
     uint32_t source;       /* rank */
@@ -20,7 +20,6 @@ typedef struct ctn_lead_record {
     uint32_t target;       /* rank */
     uint32_t target_index; /* in the list of sources of the target */
     int32_t weight;
-    uint32_t unused;
 } ctn_lead_record_t;
 
 /** An edge between nodes, at the leader on one of them. */

@@ -66,7 +66,7 @@ static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
             known->number++;
         } else {
             put(leading, nodes,
-                (ctn_lead_record_t){.rank = leading->neighborhood->node,
+                (ctn_lead_record_t){.to = leading->neighborhood->node,
                                     .what = HAS_EDGES,
                                     .node = edge[i].node,
                                     .number = 1});
@@ -81,7 +81,7 @@ static int by_node(const void *a, const void *b)
     if (x->node != y->node) {
         return x->node < y->node ? -1 : 1;
     }
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    return (x->from > y->from) - (x->from < y->from);
 }
 
 /** The load of a possible leader, as its coordinator counts it. */
@@ -110,10 +110,10 @@ static void choose_leader(ctn_leading_t *leading,
                           const ctn_lead_record_t *record, uint32_t count,
                           const ctn_vector_t *loads, ctn_vector_t *answers)
 {
-    load_t *best = load_of(loads, record[0].rank);
+    load_t *best = load_of(loads, record[0].from);
     uint64_t edges = 0;
     for (uint32_t i = 0; i < count; i++) {
-        load_t *load = load_of(loads, record[i].rank);
+        load_t *load = load_of(loads, record[i].from);
         best = (leading->neighborhood->exec->oversubscribed
                     ? load->edges > best->edges
                     : load->edges < best->edges)
@@ -127,11 +127,11 @@ static void choose_leader(ctn_leading_t *leading,
     ctn_lead_record_t answer = {.what = LEADER, .node = record[0].node};
     answer.number = best->rank;
     for (uint32_t i = 0; i < count; i++) {
-        answer.rank = record[i].rank;
+        answer.to = record[i].from;
         put(leading, answers, answer);
     }
     put(leading, answers,
-        (ctn_lead_record_t){.rank = record[0].node,
+        (ctn_lead_record_t){.to = record[0].node,
                             .what = OTHER,
                             .node = leading->neighborhood->node,
                             .number = best->rank});
@@ -144,8 +144,8 @@ static void decide(ctn_leading_t *leading, ctn_vector_t *requests,
     ctn_vector_t loads = {0};
     const ctn_lead_record_t *record = requests->item;
     for (uint32_t i = 0; i < requests->count; i++) {
-        if (load_of(&loads, record[i].rank) == NULL) {
-            ctn_vector_put(&loads, &(load_t){.rank = record[i].rank},
+        if (load_of(&loads, record[i].from) == NULL) {
+            ctn_vector_put(&loads, &(load_t){.rank = record[i].from},
                            sizeof(load_t), &leading->status);
         }
     }
@@ -177,7 +177,7 @@ static void take_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
             continue;
         }
         ctn_lead_record_t other = record[i];
-        other.rank = ctn_leading_for(&leading->chosen, other.node);
+        other.to = ctn_leading_for(&leading->chosen, other.node);
         put(leading, records, other);
     }
 }
@@ -193,7 +193,7 @@ static void send_edges(ctn_leading_t *leading, const ctn_edge_t *edge,
         uint32_t peer = (uint32_t)edge->rank;
         put(leading, records,
             (ctn_lead_record_t){
-                .rank = ctn_leading_for(&leading->leaders, edge->node),
+                .to = ctn_leading_for(&leading->leaders, edge->node),
                 .what = out ? EDGE_OUT : EDGE_IN,
                 .node = edge->node,
                 .source = out ? leading->rank : peer,
@@ -262,10 +262,10 @@ void ctn_leading_find(catena_neighborhood_t *neighborhood,
             fill_records(leading, exchange, &came, &records);
         }
         ctn_vector_drop(&came);
+        came = records;
         if (exchange < EXCHANGES) {
-            leading->status =
-                ctn_sparse_exchange(group, leading->status, &records,
-                                    sizeof(ctn_lead_record_t), &came);
+            leading->status = ctn_sparse_exchange(group, leading->status, &came,
+                                                  sizeof(ctn_lead_record_t));
         }
     }
 }

@@ -47,16 +47,16 @@ typedef struct coloring {
 
 /** A proposal, from the sender of an edge to its receiver. */
 typedef struct proposal {
-    uint32_t rank;   /* for ctn_sparse_exchange: target, then origin */
-    uint32_t source; /* index of the edge in the receiver's list of sources */
-    uint32_t target; /* index of the edge in the sender's list of targets */
+    uint32_t to, from; /* for ctn_sparse_exchange */
+    uint32_t source;   /* index of the edge in the receiver's list of sources */
+    uint32_t target;   /* index of the edge in the sender's list of targets */
     uint32_t color;
 } proposal_t;
 
 /** The answer to it. */
 typedef struct answer {
-    uint32_t rank;   /* for ctn_sparse_exchange: target, then origin */
-    uint32_t target; /* index of the edge in the sender's list of targets */
+    uint32_t to, from; /* for ctn_sparse_exchange */
+    uint32_t target;   /* index of the edge in the sender's list of targets */
     uint32_t color;
     uint32_t accepted; /* 0 or 1 */
     uint64_t taken;    /* the word of the receiver's set `receives` that
@@ -136,7 +136,7 @@ static void propose(coloring_t *c, uint64_t least, ctn_vector_t *proposals)
         uint32_t color = lowest_free(c, &c->known[(size_t)target * c->words]);
         take(c->tried, color);
         ctn_vector_put(proposals,
-                       &(proposal_t){(uint32_t)edge->rank, edge->peer_index,
+                       &(proposal_t){(uint32_t)edge->rank, 0, edge->peer_index,
                                      target, color},
                        sizeof(proposal_t), &c->status);
     }
@@ -162,7 +162,7 @@ static void take_answers(coloring_t *c, const ctn_vector_t *answers)
  * of edges, each of which waits for the one before it. */
 static uint64_t shuffle(const proposal_t *p)
 {
-    return ctn_hash_mix((uint64_t)p->rank << 32 | p->target);
+    return ctn_hash_mix((uint64_t)p->from << 32 | p->target);
 }
 
 /** Sorts proposals: those for the heaviest edges first, equal ones by hash. */
@@ -179,7 +179,7 @@ static int best_first(const void *a, const void *b, void *argument)
     uint64_t h = shuffle(x);
     uint64_t k = shuffle(y);
     return h != k ? (h > k) - (h < k)
-                  : (x->rank > y->rank) - (x->rank < y->rank);
+                  : (x->from > y->from) - (x->from < y->from);
 }
 
 /** Accepts or refuses all proposals, the best first, and makes the answers. */
@@ -197,7 +197,7 @@ static void answer_proposals(coloring_t *c, ctn_vector_t *proposals,
             c->neighborhood->source[proposal->source].round = proposal->color;
         }
         ctn_vector_put(answers,
-                       &(answer_t){.rank = proposal->rank,
+                       &(answer_t){.to = proposal->from,
                                    .target = proposal->target,
                                    .color = proposal->color,
                                    .accepted = accepted},
@@ -245,22 +245,21 @@ static void iterate(coloring_t *c, uint64_t heaviest)
         heaviest == (uint64_t)c->neighborhood->graph_facts.greatest_weight;
     ctn_vector_t proposals = {0};
     ctn_vector_t answers = {0};
-    ctn_vector_t came;
     if (c->status == CATENA_OK) {
         propose(c, first ? heaviest : (heaviest + 1) / 2, &proposals);
     }
-    c->status = ctn_sparse_exchange(group, c->status, &proposals,
-                                    sizeof(proposal_t), &came);
+    c->status =
+        ctn_sparse_exchange(group, c->status, &proposals, sizeof(proposal_t));
     if (c->status == CATENA_OK) {
-        answer_proposals(c, &came, &answers);
+        answer_proposals(c, &proposals, &answers);
     }
-    ctn_vector_drop(&came);
-    c->status = ctn_sparse_exchange(group, c->status, &answers,
-                                    sizeof(answer_t), &came);
+    ctn_vector_drop(&proposals);
+    c->status =
+        ctn_sparse_exchange(group, c->status, &answers, sizeof(answer_t));
     if (c->status == CATENA_OK) {
-        take_answers(c, &came);
+        take_answers(c, &answers);
     }
-    ctn_vector_drop(&came);
+    ctn_vector_drop(&answers);
 }
 
 /** Finds a round for each edge of a graph. */
