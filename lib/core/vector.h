@@ -4,6 +4,7 @@
 #include <catena/status.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** An array that grows; empty when it is zeroed. `bytes` is the size of an
  * item; all calls for one vector pass the same value. A pointer to an item is
@@ -22,6 +23,17 @@ void *ctn_vector_add(ctn_vector_t *vector, size_t bytes);
  * the vector is unchanged. */
 void ctn_vector_put(ctn_vector_t *vector, const void *item, size_t bytes,
                     catena_status_t *status);
+
+/** Compare `count` words in order, for the comparison function of a sort. */
+static inline int ctn_compare_words(const uint32_t *a, const uint32_t *b,
+                                    size_t count)
+{
+    size_t i = 0;
+    while (i + 1 < count && a[i] == b[i]) {
+        i++;
+    }
+    return (a[i] > b[i]) - (a[i] < b[i]);
+}
 
 /** Sort the items as qsort does. */
 void ctn_vector_sort(ctn_vector_t *vector, size_t bytes,

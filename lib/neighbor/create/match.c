@@ -32,15 +32,7 @@ typedef struct match {
 
 static int by_key(const void *a, const void *b)
 {
-    const ctn_edge_key_t *x = a;
-    const ctn_edge_key_t *y = b;
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    if (x->label != y->label) {
-        return x->label < y->label ? -1 : 1;
-    }
-    return (x->index > y->index) - (x->index < y->index);
+    return ctn_compare_words(a, b, sizeof(ctn_edge_key_t) / sizeof(uint32_t));
 }
 
 void ctn_edge_keys_sort(ctn_vector_t *keys)

@@ -227,8 +227,8 @@ static int by_origin(const void *a, const void *b)
 {
     route_t x = route_of(a);
     route_t y = route_of(b);
-    return x.from != y.from ? (x.from > y.from) - (x.from < y.from)
-                            : (x.to > y.to) - (x.to < y.to);
+    return ctn_compare_words((const uint32_t[]){x.from, x.to},
+                             (const uint32_t[]){y.from, y.to}, 2);
 }
 
 /** Sorts the received records by origin. Those of one origin have kept their

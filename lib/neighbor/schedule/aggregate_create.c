@@ -49,23 +49,18 @@ typedef struct making {
     ctn_vector_t records;           /* record_t, to be sent */
 } making_t;
 
-/* ---- leaders: blocks. In a vector `leds` of ctn_led_t, either led_out or
- * led_in, the edges with one node form one aggregate. ---- */
+/* ---- leaders: blocks. In a vector `leds`, either led_out or led_in, the edges
+ * with one node form one aggregate. ---- */
 
 /** Sorts edges by the other node, so that those of one aggregate are
  * contiguous, then by source, so that both leaders find the same order. */
 static int by_source(const void *a, const void *b)
 {
-    const ctn_lead_record_t *x = &((const ctn_led_t *)a)->edge;
-    const ctn_lead_record_t *y = &((const ctn_led_t *)b)->edge;
-    if (x->node != y->node) {
-        return x->node < y->node ? -1 : 1;
-    }
-    if (x->source != y->source) {
-        return x->source < y->source ? -1 : 1;
-    }
-    return (x->source_index > y->source_index) -
-           (x->source_index < y->source_index);
+    const ctn_lead_record_t *x = a;
+    const ctn_lead_record_t *y = b;
+    return ctn_compare_words(
+        (const uint32_t[]){x->node, x->source, x->source_index},
+        (const uint32_t[]){y->node, y->source, y->source_index}, 3);
 }
 
 /** What an aggregate consists of. */
@@ -79,12 +74,11 @@ typedef struct shape {
 static shape_t shape_of(const making_t *m, const ctn_vector_t *leds,
                         uint32_t first)
 {
-    const ctn_led_t *led = leds->item;
+    const ctn_lead_record_t *led = leds->item;
     shape_t shape = {0};
-    for (uint32_t i = first;
-         i < leds->count && led[i].edge.node == led[first].edge.node; i++) {
-        bool new_source =
-            i == first || led[i].edge.source != led[i - 1].edge.source;
+    for (uint32_t i = first; i < leds->count && led[i].node == led[first].node;
+         i++) {
+        bool new_source = i == first || led[i].source != led[i - 1].source;
         shape.edges++;
         shape.contributors += new_source;
         shape.blocks += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
@@ -174,14 +168,14 @@ static size_t bytes_of_areas(const making_t *m, const ctn_vector_t *leds)
  * @param led    [edges]: the edges of the aggregate
  * @param in     the aggregate arrives here
  * @param common what the records have in common */
-static void describe_aggregate(making_t *m, const ctn_led_t *led,
+static void describe_aggregate(making_t *m, const ctn_lead_record_t *led,
                                uint32_t edges, bool in, record_t common)
 {
     record_t record = common;
     record.position = UINT32_MAX;
     for (uint32_t i = 0; i < edges; i++) {
-        const ctn_lead_record_t *edge = &led[i].edge;
-        bool new_source = i == 0 || edge->source != led[i - 1].edge.source;
+        const ctn_lead_record_t *edge = &led[i];
+        bool new_source = i == 0 || edge->source != led[i - 1].source;
         record.position += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
         record.what = in ? CONSUMES : CONTRIBUTES;
         record.node = edge->node;
@@ -203,7 +197,7 @@ static void describe_aggregate(making_t *m, const ctn_led_t *led,
 static void describe_aggregates(making_t *m, const ctn_vector_t *leds, bool in,
                                 unsigned char **memory, uint64_t *at)
 {
-    const ctn_led_t *led = leds->item;
+    const ctn_lead_record_t *led = leds->item;
     shape_t shape;
     for (uint32_t i = 0; i < leds->count; i += shape.edges) {
         shape = shape_of(m, leds, i);
@@ -442,8 +436,8 @@ catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
     };
     *schedule = NULL;
     m.status = m.aggregates != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
-    ctn_vector_sort(&leading->led_out, sizeof(ctn_led_t), by_source);
-    ctn_vector_sort(&leading->led_in, sizeof(ctn_led_t), by_source);
+    ctn_vector_sort(&leading->led_out, sizeof(ctn_lead_record_t), by_source);
+    ctn_vector_sort(&leading->led_in, sizeof(ctn_lead_record_t), by_source);
     bool possible = false;
     catena_status_t status = agree(&m, &possible);
     if (possible) {

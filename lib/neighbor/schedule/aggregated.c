@@ -21,49 +21,66 @@ typedef struct aggregation {
     ctn_pattern_t pattern;
     ctn_leading_t leading;
     ctn_schedule_builder_t builder;
+    ctn_vector_t stops; /* stop_t */
 } aggregation_t;
 
-/* ---- messages ---- */
+enum { TO_LEADERS, BETWEEN_LEADERS, FROM_LEADERS, ROUNDS };
 
-/** What one edge adds to a message. If all targets get the same block, the
- * items of one message with the same source share a block. */
-typedef struct item {
-    uint32_t peer;         /* rank at the other end of the message */
+#define NONE UINT32_MAX
+
+/** The message that takes a block to this rank or from it. */
+typedef struct hop {
+    uint32_t round; /* NONE: no message does */
+    uint32_t peer;  /* rank at the other end */
+} hop_t;
+
+#define NO_HOP ((hop_t){NONE, NONE})
+
+/** A stop of the block of an edge at this rank, on its way from the source to
+ * the target. If all targets get the same block, the edges in one message with
+ * the same source share a block. */
+typedef struct stop {
+    hop_t hop[2];          /* by ctn_message_end_t */
     uint32_t source;       /* of the edge */
     uint32_t source_index; /* of the edge in the source's list of targets */
     int weight;            /* of the edge */
-    bool ends;      /* of a receive: the block is for this rank, which is the
-                       target of the edge */
-    uint32_t index; /* if it ends: block of the receive buffer */
-    /* Where the block lies at this rank: set by a receive, used by the send of
-     * a later round. NULL: a receive need not keep it, a send uses `from`. */
-    ctn_block_ref_t *where;
-    ctn_block_ref_t from;
-} item_t;
+    uint32_t index; /* of the block in the receive buffer, if this rank is the
+                       target; else NONE */
+    ctn_block_ref_t where; /* where the block lies at this rank; unless it is
+                              received, it is there from the start */
+} stop_t;
 
-/** Sorts items by message, then by source, then by target of the source. */
-static int by_message(const void *a, const void *b)
+/* ---- messages ---- */
+
+/** Sorts stops by message, then by source, then by target of the source: both
+ * ends find the same order of blocks. */
+static int by_message(const void *a, const void *b, void *argument)
 {
-    const item_t *x = a;
-    const item_t *y = b;
-    if (x->peer != y->peer) {
-        return x->peer < y->peer ? -1 : 1;
-    }
-    if (x->source != y->source) {
-        return x->source < y->source ? -1 : 1;
-    }
-    return (x->source_index > y->source_index) -
-           (x->source_index < y->source_index);
+    const stop_t *x = a;
+    const stop_t *y = b;
+    const ctn_message_end_t *way = argument;
+    const uint32_t p[] = {x->hop[*way].round, x->hop[*way].peer, x->source,
+                          x->source_index};
+    const uint32_t q[] = {y->hop[*way].round, y->hop[*way].peer, y->source,
+                          y->source_index};
+    return ctn_compare_words(p, q, 4);
 }
 
-/** Chooses where a received block goes that `count` items share. */
-static ctn_block_ref_t place_block(aggregation_t *a, const item_t *item,
-                                   uint32_t count, uint32_t round)
+static bool same_message(const stop_t *x, const stop_t *y,
+                         ctn_message_end_t way)
 {
+    return x->hop[way].round == y->hop[way].round &&
+           x->hop[way].peer == y->hop[way].peer;
+}
+
+/** Chooses where a received block goes that `count` stops share. */
+static void place_block(aggregation_t *a, stop_t *stop, uint32_t count)
+{
+    uint32_t next = stop->hop[CTN_RECEIVES].round + 1;
     ctn_block_ref_t place = {CTN_BLOCK_STAGED, 0};
     for (uint32_t i = 0; i < count; i++) {
-        if (item[i].ends) {
-            ctn_schedule_builder_receive(&a->builder, item[i].index, round + 1,
+        if (stop[i].index != NONE) {
+            ctn_schedule_builder_receive(&a->builder, stop[i].index, next,
                                          &place);
         }
     }
@@ -71,69 +88,55 @@ static ctn_block_ref_t place_block(aggregation_t *a, const item_t *item,
         place = ctn_schedule_builder_staged(&a->builder);
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (item[i].where != NULL) {
-            *item[i].where = place;
-        }
+        stop[i].where = place;
     }
-    return place;
 }
 
-/** Adds the block that `count` items share to the last message. */
-static void add_block(aggregation_t *a, ctn_message_end_t way, uint32_t round,
-                      const item_t *item, uint32_t count)
+/** Adds the block that `count` stops share to the last message. */
+static void add_block(aggregation_t *a, ctn_message_end_t way, stop_t *stop,
+                      uint32_t count)
 {
     int weight = 0;
     for (uint32_t i = 0; i < count; i++) {
-        weight = weight > item[i].weight ? weight : item[i].weight;
+        weight = weight > stop[i].weight ? weight : stop[i].weight;
     }
-    ctn_block_ref_t block = way == CTN_RECEIVES
-                                ? place_block(a, item, count, round)
-                            : item[0].where != NULL ? *item[0].where
-                                                    : item[0].from;
-    ctn_schedule_builder_block(&a->builder, block, weight);
+    if (way == CTN_RECEIVES) {
+        place_block(a, stop, count);
+    }
+    ctn_schedule_builder_block(&a->builder, stop->where, weight);
 }
 
-/** Builds the messages that this rank sends, or those that it receives, in a
- * round. Frees the items. Both ends find the same order of blocks. */
-static void add_messages(aggregation_t *a, ctn_message_end_t way,
-                         uint32_t round, ctn_vector_t *items)
+/** Builds the messages that this rank sends in all rounds, or those that it
+ * receives. */
+static void add_messages(aggregation_t *a, ctn_message_end_t way)
 {
-    ctn_vector_sort(items, sizeof(item_t), by_message);
-    const item_t *item = items->item;
-    uint32_t end;
-    for (uint32_t i = 0; i < items->count; i = end) {
+    stop_t *stop = a->stops.item;
+    size_t count = a->stops.count;
+    if (count > 1) {
+        qsort_r(stop, count, sizeof(*stop), by_message, &way);
+    }
+    size_t end;
+    for (size_t i = 0; i < count && stop[i].hop[way].round != NONE; i = end) {
         end = i + 1;
-        while (a->pattern == CTN_PATTERN_ALLGATHER && end < items->count &&
-               item[end].peer == item[i].peer &&
-               item[end].source == item[i].source) {
+        while (a->pattern == CTN_PATTERN_ALLGATHER && end < count &&
+               same_message(&stop[end], &stop[i], way) &&
+               stop[end].source == stop[i].source) {
             end++;
         }
-        if (i == 0 || item[i - 1].peer != item[i].peer) {
-            ctn_schedule_builder_message(&a->builder, way, item[i].peer, round);
+        if (i == 0 || !same_message(&stop[i - 1], &stop[i], way)) {
+            ctn_schedule_builder_message(&a->builder, way,
+                                         stop[i].hop[way].peer,
+                                         stop[i].hop[way].round);
         }
-        add_block(a, way, round, &item[i], end - i);
+        add_block(a, way, &stop[i], (uint32_t)(end - i));
     }
-    ctn_vector_drop(items);
 }
 
-/** Adds an item. */
-static void add(aggregation_t *a, ctn_vector_t *items, item_t item)
-{
-    ctn_vector_put(items, &item, sizeof(item), &a->builder.status);
-}
+/* ---- stops ---- */
 
-/** Adds the item of an edge that this rank leads for. */
-static void add_led(aggregation_t *a, ctn_vector_t *items, ctn_led_t *led,
-                    uint32_t peer)
+static void add(aggregation_t *a, stop_t stop)
 {
-    add(a, items,
-        (item_t){.peer = peer,
-                 .source = led->edge.source,
-                 .source_index = led->edge.source_index,
-                 .weight = led->edge.weight,
-                 .ends = led->edge.target == a->leading.rank,
-                 .index = led->edge.target_index,
-                 .where = &led->where});
+    ctn_vector_put(&a->stops, &stop, sizeof(stop), &a->builder.status);
 }
 
 /** The block of the send buffer for target `index`. */
@@ -152,35 +155,11 @@ static uint32_t peer_of(const aggregation_t *a, const ctn_edge_t *edge)
                : (uint32_t)edge->rank;
 }
 
-/** Adds the items of this rank's sources on this node, or on others. */
-static void add_sources(aggregation_t *a, ctn_vector_t *items, bool remote)
+/** The edges from this rank, but those that it leads for. */
+static void add_targets(aggregation_t *a)
 {
-    const catena_neighborhood_t *neighborhood = a->neighborhood;
-    for (uint32_t i = 0; i < neighborhood->sources; i++) {
-        const ctn_edge_t *edge = &neighborhood->source[i];
-        if (edge->link != CTN_NO_LINK &&
-            ctn_leading_is_remote(&a->leading, edge) == remote &&
-            peer_of(a, edge) != a->leading.rank) {
-            add(a, items,
-                (item_t){.peer = peer_of(a, edge),
-                         .source = (uint32_t)edge->rank,
-                         .source_index = edge->peer_index,
-                         .weight = edge->weight,
-                         .ends = true,
-                         .index = i});
-        }
-    }
-}
-
-/* ---- round 0: on the node ---- */
-
-/** What this rank sends to ranks on its node: to targets, and to leaders. */
-static void send_on_node(aggregation_t *a)
-{
-    const catena_neighborhood_t *neighborhood = a->neighborhood;
-    ctn_vector_t items = {0};
-    for (uint32_t i = 0; i < neighborhood->targets; i++) {
-        const ctn_edge_t *edge = &neighborhood->target[i];
+    for (uint32_t i = 0; i < a->neighborhood->targets; i++) {
+        const ctn_edge_t *edge = &a->neighborhood->target[i];
         ctn_block_ref_t block = own_block(a, i);
         if (edge->rank == CATENA_PROC_NULL) {
             continue;
@@ -189,82 +168,73 @@ static void send_on_node(aggregation_t *a)
             ctn_schedule_builder_receive(&a->builder, edge->peer_index, 0,
                                          &block);
         } else if (peer_of(a, edge) != a->leading.rank) {
-            add(a, &items,
-                (item_t){.peer = peer_of(a, edge),
+            add(a,
+                (stop_t){.hop = {[CTN_SENDS] = {TO_LEADERS, peer_of(a, edge)},
+                                 [CTN_RECEIVES] = NO_HOP},
                          .source = a->leading.rank,
                          .source_index = i,
                          .weight = edge->weight,
-                         .from = block});
+                         .index = NONE,
+                         .where = block});
         }
     }
-    add_messages(a, CTN_SENDS, 0, &items);
 }
 
-/** What this rank receives from its node: from its sources, and as leader. */
-static void receive_on_node(aggregation_t *a)
+/** The edges to this rank, but those that it leads for. */
+static void add_sources(aggregation_t *a)
 {
-    ctn_vector_t items = {0};
-    add_sources(a, &items, false);
-    ctn_led_t *led = a->leading.led_out.item;
-    for (uint32_t i = 0; i < a->leading.led_out.count; i++, led++) {
-        if (led->edge.source == a->leading.rank) {
-            led->where = own_block(a, led->edge.source_index);
-        } else {
-            add_led(a, &items, led, led->edge.source);
+    for (uint32_t i = 0; i < a->neighborhood->sources; i++) {
+        const ctn_edge_t *edge = &a->neighborhood->source[i];
+        bool remote = ctn_leading_is_remote(&a->leading, edge);
+        if (edge->link != CTN_NO_LINK && peer_of(a, edge) != a->leading.rank) {
+            add(a, (stop_t){.hop = {[CTN_SENDS] = NO_HOP,
+                                    [CTN_RECEIVES] = {remote ? FROM_LEADERS
+                                                             : TO_LEADERS,
+                                                      peer_of(a, edge)}},
+                            .source = (uint32_t)edge->rank,
+                            .source_index = edge->peer_index,
+                            .weight = edge->weight,
+                            .index = i});
         }
     }
-    add_messages(a, CTN_RECEIVES, 0, &items);
 }
 
-/* ---- round 1: between leaders ---- */
-
-/** The messages of this rank as leader: sends for led_out, receives for led_in.
- */
-static void exchange(aggregation_t *a, ctn_message_end_t way,
-                     ctn_vector_t *leds)
+/** The edges between nodes that this rank leads for: those from this node, or
+ * those to it. */
+static void add_led(aggregation_t *a, const ctn_vector_t *leds, bool out)
 {
-    ctn_vector_t items = {0};
-    ctn_led_t *led = leds->item;
-    for (uint32_t i = 0; i < leds->count; i++, led++) {
-        add_led(a, &items, led,
-                ctn_leading_for(&a->leading.others, led->edge.node));
+    const ctn_lead_record_t *led = leds->item;
+    for (size_t i = 0; i < leds->count; i++, led++) {
+        uint32_t other = ctn_leading_for(&a->leading.others, led->node);
+        uint32_t end = out ? led->source : led->target; /* on this node */
+        bool own = end == a->leading.rank;
+        hop_t between = {BETWEEN_LEADERS, other};
+        hop_t on_node =
+            own ? NO_HOP : (hop_t){out ? TO_LEADERS : FROM_LEADERS, end};
+        add(a, (stop_t){.hop = {[CTN_SENDS] = out ? between : on_node,
+                                [CTN_RECEIVES] = out ? on_node : between},
+                        .source = led->source,
+                        .source_index = led->source_index,
+                        .weight = led->weight,
+                        .index = own && !out ? led->target_index : NONE,
+                        .where = own_block(a, led->source_index)});
     }
-    add_messages(a, way, 1, &items);
-}
-
-/* ---- round 2: on the node ---- */
-
-static void send_from_leader(aggregation_t *a)
-{
-    ctn_vector_t items = {0};
-    ctn_led_t *led = a->leading.led_in.item;
-    for (uint32_t i = 0; i < a->leading.led_in.count; i++, led++) {
-        if (led->edge.target != a->leading.rank) {
-            add_led(a, &items, led, led->edge.target);
-        }
-    }
-    add_messages(a, CTN_SENDS, 2, &items);
-}
-
-/** What this rank receives from leaders on its node. */
-static void receive_from_leaders(aggregation_t *a)
-{
-    ctn_vector_t items = {0};
-    add_sources(a, &items, true);
-    add_messages(a, CTN_RECEIVES, 2, &items);
 }
 
 /* ---- all rounds ---- */
 
+/** The receives come first, since they set where the blocks lie that are sent
+ * in later rounds. */
 static void build(aggregation_t *a)
 {
-    a->builder.rounds = 3;
-    send_on_node(a);
-    receive_on_node(a);
-    exchange(a, CTN_SENDS, &a->leading.led_out);
-    exchange(a, CTN_RECEIVES, &a->leading.led_in);
-    send_from_leader(a);
-    receive_from_leaders(a);
+    a->builder.rounds = ROUNDS;
+    add_targets(a);
+    add_sources(a);
+    add_led(a, &a->leading.led_out, true);
+    add_led(a, &a->leading.led_in, false);
+    add_messages(a, CTN_RECEIVES);
+    add_messages(a, CTN_SENDS);
+    ctn_vector_drop(&a->stops);
 }
 
 catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,

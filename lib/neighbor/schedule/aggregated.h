@@ -22,15 +22,9 @@ typedef struct ctn_lead_record {
     int32_t weight;
 } ctn_lead_record_t;
 
-/** An edge between nodes, at the leader on one of them. */
-typedef struct ctn_led {
-    ctn_lead_record_t edge;
-    ctn_block_ref_t where; /* where its block lies at this leader */
-} ctn_led_t;
-
 /** The leaders that a rank knows, and the edges that it leads for itself. The
- * first three vectors contain ctn_lead_record_t: `node` is the other node and
- * `number` the rank of the leader. */
+ * vectors contain ctn_lead_record_t: `node` is the other node, in the first
+ * three `number` the rank of the leader. */
 typedef struct ctn_leading {
     catena_neighborhood_t *neighborhood;
     catena_status_t status; /* this rank's */
@@ -41,8 +35,8 @@ typedef struct ctn_leading {
                              node, for all other nodes */
     ctn_vector_t others;  /* for each node that this rank leads for: the leader
                              on that node for this node */
-    /* ctn_led_t: the edges from this node, and those to this node, that this
-     * rank leads for. */
+    /* The edges from this node, and those to this node, that this rank leads
+     * for. */
     ctn_vector_t led_out;
     ctn_vector_t led_in;
 } ctn_leading_t;

@@ -78,10 +78,8 @@ static int by_node(const void *a, const void *b)
 {
     const ctn_lead_record_t *x = a;
     const ctn_lead_record_t *y = b;
-    if (x->node != y->node) {
-        return x->node < y->node ? -1 : 1;
-    }
-    return (x->from > y->from) - (x->from < y->from);
+    return ctn_compare_words((const uint32_t[]){x->node, x->from},
+                             (const uint32_t[]){y->node, y->from}, 2);
 }
 
 /** The load of a possible leader, as its coordinator counts it. */
@@ -210,14 +208,11 @@ static void take_edges(ctn_leading_t *leading, const ctn_vector_t *came)
 {
     const ctn_lead_record_t *record = came->item;
     for (uint32_t i = 0; i < came->count; i++) {
-        if (record[i].what == OTHER) {
-            put(leading, &leading->others, record[i]);
-            continue;
-        }
-        bool out = record[i].what == EDGE_OUT;
-        ctn_vector_put(out ? &leading->led_out : &leading->led_in,
-                       &(ctn_led_t){.edge = record[i]}, sizeof(ctn_led_t),
-                       &leading->status);
+        put(leading,
+            record[i].what == OTHER      ? &leading->others
+            : record[i].what == EDGE_OUT ? &leading->led_out
+                                         : &leading->led_in,
+            record[i]);
     }
 }
 

@@ -115,9 +115,9 @@ static int by_sender(const void *a, const void *b, void *argument)
     const ctn_edge_t *source = argument;
     const ctn_edge_t *x = &source[*(const uint32_t *)a];
     const ctn_edge_t *y = &source[*(const uint32_t *)b];
-    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
-                              : (x->peer_index > y->peer_index) -
-                                    (x->peer_index < y->peer_index);
+    return ctn_compare_words(
+        (const uint32_t[]){(uint32_t)x->rank, x->peer_index},
+        (const uint32_t[]){(uint32_t)y->rank, y->peer_index}, 2);
 }
 
 void ctn_schedule_builder_edges(ctn_schedule_builder_t *builder,
@@ -151,18 +151,16 @@ static int by_round(const void *a, const void *b)
 {
     const ctn_schedule_message_t *x = a;
     const ctn_schedule_message_t *y = b;
-    uint64_t p = (uint64_t)x->round << 32 | x->first;
-    uint64_t q = (uint64_t)y->round << 32 | y->first;
-    return (p > q) - (p < q);
+    return ctn_compare_words((const uint32_t[]){x->round, x->first},
+                             (const uint32_t[]){y->round, y->first}, 2);
 }
 
 static int local_copies_by_round(const void *a, const void *b)
 {
     const ctn_local_copy_t *x = a;
     const ctn_local_copy_t *y = b;
-    uint64_t p = (uint64_t)x->round << 32 | x->to.index;
-    uint64_t q = (uint64_t)y->round << 32 | y->to.index;
-    return (p > q) - (p < q);
+    return ctn_compare_words((const uint32_t[]){x->round, x->to.index},
+                             (const uint32_t[]){y->round, y->to.index}, 2);
 }
 
 /** Gives the items of a vector to the schedule. */
