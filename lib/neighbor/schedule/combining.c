@@ -23,37 +23,81 @@
 #include <string.h>
 
 #include "core/region.h"
-#include "neighbor/grid/displacements.h"
-#include "neighbor/grid/edges.h"
 #include "neighbor/schedule/builder.h"
 
-/** The schedule under construction. A `place` is an index in `order`, and
- * stands for a vector; vectors that share a block are adjacent places. */
+/** The schedule under construction. Displacement i leads from each rank to its
+ * target i; its component along a dimension is a *hop*. Displacements are the
+ * same on all ranks; where one would cross an open border, the target is
+ * CATENA_PROC_NULL. A `place` is an index in `order`, and stands for a vector;
+ * vectors that share a block are adjacent places. */
 typedef struct combine {
     ctn_schedule_builder_t builder;
-    ctn_displacements_t displacements;
+    const ctn_grid_t *grid;
     ctn_pattern_t pattern;
     ctn_region_t region; /* of the arrays */
-    int *dimension;      /* [steps]: the dimension of each step */
-    int steps;           /* number of dimensions with a nonzero displacement */
-    uint32_t places;     /* their number */
-    uint32_t *order;     /* [places]: the displacements that fit anywhere in the
-                            grid, those with the same prefix together */
-    uint32_t *shared;    /* [places]: length, in steps, of the prefix that the
-                            vector shares with the one before */
+    int *hop; /* [displacements][ndims]; along a periodic dimension of n places
+                 the shortest to the same place, from -(n - 1) / 2 to n / 2 */
+    int *dimension;   /* [steps]: the dimension of each step */
+    int steps;        /* number of dimensions with a nonzero displacement */
+    uint32_t places;  /* their number */
+    uint32_t *order;  /* [places]: the displacements that fit anywhere in the
+                         grid, those with the same prefix together */
+    uint32_t *shared; /* [places]: length, in steps, of the prefix that the
+                         vector shares with the one before */
     ctn_block_ref_t *where; /* [places]: where a block that travels along the
                                vector lies at this rank after the steps so far;
                                it is of this rank or of another one */
     int *coords, *way;      /* [ndims]: used by is_here */
 } combine_t;
 
+/* ---- displacements ---- */
+
+/** The shortest displacement on a ring of n places; 0 for multiples of n. */
+static int shortest(int hop, int n)
+{
+    hop %= n;
+    hop += hop < 0 ? n : 0;
+    return hop > n / 2 ? hop - n : hop;
+}
+
+/** Displacement i along a dimension, as the caller gave it. */
+static int raw_displacement(const ctn_grid_t *grid, uint32_t i, int dimension)
+{
+    if (grid->ndirs > 0) {
+        return grid->displacements[(size_t)i * (size_t)grid->ndims +
+                                   (size_t)dimension];
+    }
+    bool own_dimension = (int)(i / 2) == dimension;
+    return !own_dimension ? 0 : i % 2 == 0 ? -1 : 1;
+}
+
+/** The hops of displacement i by dimension. */
+static int *hops_of(const combine_t *c, uint32_t i)
+{
+    return &c->hop[(size_t)i * (size_t)c->grid->ndims];
+}
+
+/** Sets the hops of displacement i. @return whether it joins two ranks anywhere
+ * in the grid */
+static bool set_hops(const combine_t *c, uint32_t i)
+{
+    const ctn_grid_t *grid = c->grid;
+    bool fits = true;
+    for (int d = 0; d < grid->ndims; d++) {
+        int hop = raw_displacement(grid, i, d);
+        int most = grid->dims[d] - 1;
+        fits = fits && (grid->periods[d] || (hop <= most && hop >= -most));
+        hops_of(c, i)[d] = grid->periods[d] ? shortest(hop, most + 1) : hop;
+    }
+    return fits;
+}
+
 /* ---- order ---- */
 
 /** The hop v_d of a displacement v in a step. */
 static int hop_of(const combine_t *c, uint32_t displacement, int step)
 {
-    return ctn_displacement(&c->displacements,
-                            displacement)[c->dimension[step]];
+    return hops_of(c, displacement)[c->dimension[step]];
 }
 
 /** Number of different nonzero displacements along a dimension. */
@@ -61,10 +105,9 @@ static uint32_t count_hops(const combine_t *c, int dimension)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->places; i++) {
-        int hop = ctn_displacement(&c->displacements, c->order[i])[dimension];
+        int hop = hops_of(c, c->order[i])[dimension];
         uint32_t j = 0;
-        while (j < i && ctn_displacement(&c->displacements,
-                                         c->order[j])[dimension] != hop) {
+        while (j < i && hops_of(c, c->order[j])[dimension] != hop) {
             j++;
         }
         count += j == i && hop != 0;
@@ -77,7 +120,7 @@ static uint32_t count_hops(const combine_t *c, int dimension)
  * @param hops [ndims] memory */
 static void order_dimensions(combine_t *c, uint32_t *hops)
 {
-    for (int d = 0; d < c->displacements.ndims; d++) {
+    for (int d = 0; d < c->grid->ndims; d++) {
         hops[d] = count_hops(c, d);
         if (hops[d] == 0) {
             continue;
@@ -110,8 +153,9 @@ static int compare_displacements(const void *a, const void *b, void *argument)
 /** Sets the arrays except for `where`. */
 static catena_status_t prepare(combine_t *c)
 {
-    size_t count = c->displacements.count;
-    size_t ndims = (size_t)c->displacements.ndims;
+    uint32_t count = c->builder.neighborhood->targets;
+    size_t ndims = (size_t)c->grid->ndims;
+    c->hop = ctn_region_take(&c->region, count * ndims, sizeof(*c->hop));
     c->dimension = ctn_region_take(&c->region, ndims, sizeof(*c->dimension));
     c->coords = ctn_region_take(&c->region, ndims, sizeof(*c->coords));
     c->way = ctn_region_take(&c->region, ndims, sizeof(*c->way));
@@ -122,8 +166,8 @@ static catena_status_t prepare(combine_t *c)
     if (c->region.failed) {
         return CATENA_ERR_NO_MEMORY;
     }
-    for (uint32_t i = 0; i < c->displacements.count; i++) {
-        if (ctn_displacement_fits_anywhere(&c->displacements, i)) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (set_hops(c, i)) {
             c->order[c->places++] = i;
         }
     }
@@ -160,7 +204,7 @@ static uint32_t next_block(const combine_t *c, uint32_t place, int step)
  * targets are in the grid. */
 static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
 {
-    const ctn_grid_t *grid = c->displacements.grid;
+    const ctn_grid_t *grid = c->grid;
     memset(c->way, 0, (size_t)grid->ndims * sizeof(*c->way));
     for (int step = 0; step < steps; step++) {
         c->way[c->dimension[step]] = hop_of(c, c->order[place], step);
@@ -171,9 +215,8 @@ static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
     }
     ctn_grid_coords(grid, origin, grid->ndims, c->coords);
     while (place < end &&
-           ctn_grid_rank(grid, c->coords,
-                         ctn_displacement(&c->displacements, c->order[place]),
-                         1) == CATENA_PROC_NULL) {
+           ctn_grid_rank(grid, c->coords, hops_of(c, c->order[place]), 1) ==
+               CATENA_PROC_NULL) {
         place++;
     }
     return place < end;
@@ -192,10 +235,12 @@ static bool is_final(const combine_t *c, uint32_t place, int steps)
 }
 
 /** The index of the source from which the block for the vector at `place`
- * comes. */
+ * comes. In a grid that is not derived, targets and sources are listed as lower
+ * and upper neighbor of each dimension. A message to the upper neighbor comes
+ * there from the lower one, and the other way round. */
 static uint32_t source_of(const combine_t *c, uint32_t place)
 {
-    return ctn_displacement_source(&c->displacements, c->order[place]);
+    return c->grid->ndirs == 0 ? c->order[place] ^ 1u : c->order[place];
 }
 
 /** Chooses where a block goes that this rank receives and that has then made
@@ -227,7 +272,7 @@ static void start(combine_t *c)
         bool gathers = c->pattern == CTN_PATTERN_ALLGATHER;
         c->where[i] =
             (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : c->order[i]};
-        if (ctn_displacement_is_zero(&c->displacements, c->order[i])) {
+        if (is_final(c, i, 0)) {
             ctn_schedule_builder_receive(&c->builder, source_of(c, i), 0,
                                          &c->where[i]);
         }
@@ -241,7 +286,7 @@ static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
 {
     int most = 0;
     for (; place < end; place++) {
-        int weight = (int)c->displacements.weight[c->order[place]];
+        int weight = c->builder.neighborhood->target[c->order[place]].weight;
         most = most > weight ? most : weight;
     }
     return most;
@@ -260,7 +305,7 @@ static void add_message(combine_t *c, ctn_message_end_t way, int step, int hop)
             continue;
         }
         if (!begun) {
-            int peer = ctn_grid_along(c->displacements.grid, c->dimension[step],
+            int peer = ctn_grid_along(c->grid, c->dimension[step],
                                       way == CTN_SENDS ? hop : -(int64_t)hop);
             ctn_schedule_builder_message(&c->builder, way, (uint32_t)peer,
                                          (uint32_t)step);
@@ -320,12 +365,8 @@ catena_status_t ctn_schedule_combining(catena_neighborhood_t *neighborhood,
         return CATENA_OK;
     }
     combine_t c = {.builder = {.neighborhood = neighborhood, .own_links = true},
+                   .grid = neighborhood->grid,
                    .pattern = pattern};
-    catena_status_t status =
-        ctn_displacements_make(neighborhood, &c.displacements);
-    if (status != CATENA_OK) {
-        return status;
-    }
     c.builder.status = prepare(&c);
     if (c.builder.status == CATENA_OK) {
         start(&c);
@@ -334,9 +375,9 @@ catena_status_t ctn_schedule_combining(catena_neighborhood_t *neighborhood,
         }
         c.builder.rounds = (uint32_t)c.steps;
     }
-    status = ctn_schedule_builder_finish(&c.builder, CTN_NEIGHBOR_COMBINING,
-                                         pattern, is_in_the_way(&c), schedule);
-    ctn_displacements_free(&c.displacements);
+    catena_status_t status =
+        ctn_schedule_builder_finish(&c.builder, CTN_NEIGHBOR_COMBINING, pattern,
+                                    is_in_the_way(&c), schedule);
     (void)ctn_region_release(&c.region);
     return status;
 }
