@@ -39,6 +39,15 @@ typedef struct record {
     uint64_t offset;  /* of the area in the arena of that process */
 } record_t;
 
+/** An aggregate that this rank leads: the edges with one node, one way. */
+typedef struct led_aggregate {
+    const ctn_lead_record_t *edge; /* [edges], sorted by by_source */
+    uint32_t edges;
+    uint32_t contributors;
+    uint32_t blocks;
+    bool in; /* it arrives here */
+} led_aggregate_t;
+
 /** The aggregates of a schedule under construction. */
 typedef struct making {
     ctn_leading_t *leading;
@@ -46,11 +55,11 @@ typedef struct making {
     catena_status_t status; /* this rank's */
     ctn_neighbor_aggregates_t *aggregates;
     ctn_schedule_builder_t builder; /* for the messages on the node */
+    ctn_vector_t led;               /* led_aggregate_t */
     ctn_vector_t records;           /* record_t, to be sent */
 } making_t;
 
-/* ---- leaders: blocks. In a vector `leds`, either led_out or led_in, the edges
- * with one node form one aggregate. ---- */
+/* ---- leaders: blocks ---- */
 
 /** Sorts edges by the other node, so that those of one aggregate are
  * contiguous, then by source, so that both leaders find the same order. */
@@ -63,49 +72,53 @@ static int by_source(const void *a, const void *b)
         (const uint32_t[]){y->node, y->source, y->source_index}, 3);
 }
 
-/** What an aggregate consists of. */
-typedef struct shape {
-    uint32_t edges;
-    uint32_t contributors;
-    uint32_t blocks;
-} shape_t;
-
-/** The shape of the aggregate whose first edge is led[first]. */
-static shape_t shape_of(const making_t *m, const ctn_vector_t *leds,
-                        uint32_t first)
+/** Lists the aggregates of the edges from this node, or of those to it. */
+static void list_led(making_t *m, ctn_vector_t *leds, bool in)
 {
-    const ctn_lead_record_t *led = leds->item;
-    shape_t shape = {0};
-    for (uint32_t i = first; i < leds->count && led[i].node == led[first].node;
-         i++) {
-        bool new_source = i == first || led[i].source != led[i - 1].source;
-        shape.edges++;
-        shape.contributors += new_source;
-        shape.blocks += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
+    ctn_vector_sort(leds, sizeof(ctn_lead_record_t), by_source);
+    const ctn_lead_record_t *edge = leds->item;
+    for (size_t i = 0; i < leds->count && m->status == CATENA_OK; i++, edge++) {
+        bool first = i == 0 || edge->node != edge[-1].node;
+        bool new_source = first || edge->source != edge[-1].source;
+        if (first) {
+            ctn_vector_put(&m->led, &(led_aggregate_t){.edge = edge, .in = in},
+                           sizeof(led_aggregate_t), &m->status);
+        }
+        if (m->status == CATENA_OK) {
+            led_aggregate_t *last = m->led.item;
+            last += m->led.count - 1;
+            last->edges++;
+            last->contributors += new_source;
+            last->blocks += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
+        }
     }
-    return shape;
 }
 
 /** Length of the longest blocks that fit all aggregates of this leader; 0: an
  * aggregate has too many contributors. */
-static size_t most_bytes_of(const making_t *m, const ctn_vector_t *leds)
+static size_t most_bytes_of(const making_t *m)
 {
-    uint32_t aggregates = 0;
-    uint32_t blocks = 0;
-    for (uint32_t i = 0; i < leds->count;) {
-        shape_t shape = shape_of(m, leds, i);
-        blocks = blocks > shape.blocks ? blocks : shape.blocks;
-        if (shape.contributors > CTN_AGGREGATE_CONTRIBUTORS) {
+    const led_aggregate_t *led = m->led.item;
+    uint32_t aggregates[2] = {0}; /* each way */
+    uint32_t blocks[2] = {0};     /* of the longest of these */
+    for (size_t i = 0; i < m->led.count; i++, led++) {
+        if (led->contributors > CTN_AGGREGATE_CONTRIBUTORS) {
             return 0;
         }
-        aggregates++;
-        i += shape.edges;
+        aggregates[led->in]++;
+        blocks[led->in] =
+            blocks[led->in] > led->blocks ? blocks[led->in] : led->blocks;
     }
-    if (aggregates == 0) {
-        return AGGREGATE_MOST;
+    size_t least = AGGREGATE_MOST;
+    for (int in = 0; in < 2; in++) {
+        if (aggregates[in] > 0) {
+            size_t most = AREAS_MOST / CTN_NEIGHBOR_AGGREGATE_GENERATIONS /
+                          aggregates[in];
+            most = (most < AGGREGATE_MOST ? most : AGGREGATE_MOST) / blocks[in];
+            least = most < least ? most : least;
+        }
     }
-    size_t most = AREAS_MOST / CTN_NEIGHBOR_AGGREGATE_GENERATIONS / aggregates;
-    return (most < AGGREGATE_MOST ? most : AGGREGATE_MOST) / blocks;
+    return least;
 }
 
 /** Whether the list `other` of this rank has edges with all nodes that the list
@@ -132,12 +145,10 @@ static bool covers(const ctn_leading_t *leading, const ctn_edge_t *edge,
 static catena_status_t agree(making_t *m, bool *possible)
 {
     const catena_neighborhood_t *n = m->leading->neighborhood;
-    size_t out = most_bytes_of(m, &m->leading->led_out);
-    size_t in = most_bytes_of(m, &m->leading->led_in);
     bool both =
         covers(m->leading, n->source, n->sources, n->target, n->targets) &&
         covers(m->leading, n->target, n->targets, n->source, n->sources);
-    uint64_t most[] = {!both, ~(uint64_t)(out < in ? out : in)};
+    uint64_t most[] = {!both, ~(uint64_t)most_bytes_of(m)};
     catena_status_t status =
         ctn_neighbor_agree_maxima(n->group, m->status, 2, most);
     *possible = status == CATENA_OK && most[0] == 0 && ~most[1] > 0;
@@ -149,40 +160,34 @@ static catena_status_t agree(making_t *m, bool *possible)
 
 /* ---- leaders: areas ---- */
 
-/** Bytes of all areas of this leader one way. */
-static size_t bytes_of_areas(const making_t *m, const ctn_vector_t *leds)
+static size_t area_bytes(const making_t *m, const led_aggregate_t *led)
 {
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < leds->count;) {
-        shape_t shape = shape_of(m, leds, i);
-        bytes += ctn_neighbor_aggregate_area_bytes(shape.blocks,
-                                                   m->aggregates->most_bytes);
-        i += shape.edges;
-    }
-    return bytes;
+    return ctn_neighbor_aggregate_area_bytes(led->blocks,
+                                             m->aggregates->most_bytes);
 }
 
 /** Adds the records about one aggregate: to its contributors or consumers on
  * this node; if it arrives here, also to its contributors on the other node,
  * which learn where it arrives.
- * @param led    [edges]: the edges of the aggregate
- * @param in     the aggregate arrives here
- * @param common what the records have in common */
-static void describe_aggregate(making_t *m, const ctn_lead_record_t *led,
-                               uint32_t edges, bool in, record_t common)
+ * @param offset of the area in this rank's arena */
+static void describe(making_t *m, const led_aggregate_t *led, uint64_t offset)
 {
-    record_t record = common;
-    record.position = UINT32_MAX;
-    for (uint32_t i = 0; i < edges; i++) {
-        const ctn_lead_record_t *edge = &led[i];
-        bool new_source = i == 0 || edge->source != led[i - 1].source;
+    const ctn_lead_record_t *edge = led->edge;
+    record_t record = {.position = UINT32_MAX,
+                       .blocks = led->blocks,
+                       .contributors = led->contributors,
+                       .process =
+                           m->leading->neighborhood->exec->locality->process,
+                       .offset = offset};
+    for (uint32_t i = 0; i < led->edges; i++, edge++) {
+        bool new_source = i == 0 || edge->source != edge[-1].source;
         record.position += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
-        record.what = in ? CONSUMES : CONTRIBUTES;
+        record.what = led->in ? CONSUMES : CONTRIBUTES;
         record.node = edge->node;
-        record.to = in ? edge->target : edge->source;
-        record.index = in ? edge->target_index : edge->source_index;
+        record.to = led->in ? edge->target : edge->source;
+        record.index = led->in ? edge->target_index : edge->source_index;
         ctn_vector_put(&m->records, &record, sizeof(record), &m->status);
-        if (in && new_source) {
+        if (led->in && new_source) {
             record.what = ARRIVES;
             record.node = m->leading->neighborhood->node;
             record.to = edge->source;
@@ -191,52 +196,31 @@ static void describe_aggregate(making_t *m, const ctn_lead_record_t *led,
     }
 }
 
-/** Adds the records about all aggregates one way, and zeroes the areas.
- * @param[in,out] memory of the first area; then behind the last one
- * @param[in,out] at     offset of `memory` in this rank's arena */
-static void describe_aggregates(making_t *m, const ctn_vector_t *leds, bool in,
-                                unsigned char **memory, uint64_t *at)
-{
-    const ctn_lead_record_t *led = leds->item;
-    shape_t shape;
-    for (uint32_t i = 0; i < leds->count; i += shape.edges) {
-        shape = shape_of(m, leds, i);
-        record_t common = {
-            .blocks = shape.blocks,
-            .contributors = shape.contributors,
-            .process = m->leading->neighborhood->group->exec->locality->process,
-            .offset = *at};
-        describe_aggregate(m, &led[i], shape.edges, in, common);
-        memset(*memory, 0, CTN_NEIGHBOR_AGGREGATE_ZERO);
-        size_t bytes = ctn_neighbor_aggregate_area_bytes(
-            shape.blocks, m->aggregates->most_bytes);
-        *memory += bytes;
-        *at += bytes;
-    }
-}
-
 /** Takes memory for the areas that this rank leads, and adds the records about
  * them. */
 static void lead(making_t *m)
 {
-    ctn_heap_t *heap = m->leading->neighborhood->exec->heap;
-    const ctn_vector_t *out = &m->leading->led_out;
-    const ctn_vector_t *in = &m->leading->led_in;
-    size_t bytes = bytes_of_areas(m, out) + bytes_of_areas(m, in);
+    ctn_exec_t *exec = m->leading->neighborhood->exec;
+    const led_aggregate_t *led = m->led.item;
+    size_t bytes = 0;
+    for (size_t i = 0; i < m->led.count; i++) {
+        bytes += area_bytes(m, &led[i]);
+    }
     if (bytes == 0) {
         return;
     }
-    unsigned char *memory = ctn_heap_alloc(heap, 4096, bytes);
+    unsigned char *memory = ctn_heap_alloc(exec->heap, 4096, bytes);
     m->aggregates->memory = memory;
     if (memory == NULL) {
         m->status = CATENA_ERR_NO_MEMORY;
         return;
     }
-    m->aggregates->leads = in->count > 0;
-    uint64_t at = 0;
-    (void)ctn_heap_contains(heap, memory, bytes, &at);
-    describe_aggregates(m, out, false, &memory, &at);
-    describe_aggregates(m, in, true, &memory, &at);
+    m->aggregates->leads = m->leading->led_in.count > 0;
+    for (size_t i = 0; i < m->led.count; i++) {
+        memset(memory, 0, CTN_NEIGHBOR_AGGREGATE_ZERO);
+        describe(m, &led[i], ctn_link_offset(exec, memory));
+        memory += area_bytes(m, &led[i]);
+    }
 }
 
 /* ---- all ranks: contributed and consumed blocks ---- */
@@ -250,10 +234,8 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     catena_status_t status = CATENA_OK;
     area->blocks = record->blocks;
     if (record->from == m->leading->rank) { /* own memory: no endpoint */
-        uint64_t own = 0;
         unsigned char *memory = m->aggregates->memory;
-        (void)ctn_heap_contains(exec->heap, memory, 1, &own);
-        area->base = memory + (record->offset - own);
+        area->base = memory + (record->offset - ctn_link_offset(exec, memory));
         return CATENA_OK;
     }
     status = ctn_exec_connect(exec, record->process, &endpoint);
@@ -369,17 +351,13 @@ static catena_status_t connect(making_t *m)
 /** Counts the aggregates and contributed blocks of this rank. */
 static void count(making_t *m)
 {
-    const ctn_vector_t *leds[] = {&m->leading->led_out, &m->leading->led_in};
-    for (int in = 0; in < 2; in++) {
-        uint64_t *counts = m->builder.counts[in];
-        shape_t shape;
-        for (uint32_t i = 0; i < leds[in]->count; i += shape.edges) {
-            shape = shape_of(m, leds[in], i);
-            counts[CTN_COUNT_MESSAGES + CTN_REMOTE]++;
-            counts[CTN_COUNT_BLOCKS + CTN_REMOTE] += shape.blocks;
-        }
-    }
+    const led_aggregate_t *led = m->led.item;
     uint64_t *sent = m->builder.counts[CTN_SENDS];
+    for (size_t i = 0; i < m->led.count; i++) {
+        uint64_t *counts = m->builder.counts[led[i].in];
+        counts[CTN_COUNT_MESSAGES + CTN_REMOTE]++;
+        counts[CTN_COUNT_BLOCKS + CTN_REMOTE] += led[i].blocks;
+    }
     sent[CTN_COUNT_CONTRIBUTED] = m->aggregates->contributed.count;
     m->aggregates->led = (uint32_t)sent[CTN_COUNT_MESSAGES + CTN_REMOTE];
 }
@@ -436,8 +414,8 @@ catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
     };
     *schedule = NULL;
     m.status = m.aggregates != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
-    ctn_vector_sort(&leading->led_out, sizeof(ctn_lead_record_t), by_source);
-    ctn_vector_sort(&leading->led_in, sizeof(ctn_lead_record_t), by_source);
+    list_led(&m, &leading->led_out, false);
+    list_led(&m, &leading->led_in, true);
     bool possible = false;
     catena_status_t status = agree(&m, &possible);
     if (possible) {
@@ -447,6 +425,7 @@ catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
     if (status == CATENA_ERR_NO_MEMORY) {
         status = go_without_aggregates(&m);
     }
+    ctn_vector_drop(&m.led);
     if (*schedule == NULL && m.aggregates != NULL) {
         ctn_exec_free(neighborhood->exec, m.aggregates->memory);
         ctn_neighbor_aggregates_free(m.aggregates);
