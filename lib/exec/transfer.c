@@ -43,12 +43,12 @@ static uint32_t count_in(const ctn_op_t *op, uint64_t word)
                : 0;
 }
 
-uint32_t ctn_transfer_arrived(const ctn_op_t *op, unsigned slot)
+/** The number of fragments that the words of a slot count; 0: none. */
+static uint32_t arrived_in(const ctn_op_t *op, const ctn_slot_t *slot)
 {
-    const ctn_slot_t *own = ctn_op_slot(op, slot);
     uint32_t most = 0;
     for (unsigned i = 0; i < CTN_STAGING_FRAGMENTS; i++) {
-        uint32_t count = count_in(op, ctn_word_load(&own->word[i]));
+        uint32_t count = count_in(op, ctn_word_load(&slot->word[i]));
         most = count > most ? count : most;
     }
     return most;
@@ -56,21 +56,27 @@ uint32_t ctn_transfer_arrived(const ctn_op_t *op, unsigned slot)
 
 /* ---- the receiver ---- */
 
-catena_status_t ctn_transfer_send_cts(ctn_op_t *op, ctn_address_t to,
-                                      uint64_t at, uint32_t allowed,
-                                      uint64_t place, uint64_t bytes)
+static catena_status_t put_cts(ctn_op_t *op, ctn_endpoint_t *endpoint,
+                               uint64_t at, uint32_t allowed, uint64_t place,
+                               uint64_t bytes)
 {
-    ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
     uint64_t what[] = {place, bytes};
     op->exec->tally.messages++;
     return ctn_put_signal(endpoint, what, sizeof(what),
                           at + offsetof(ctn_cts_t, place),
                           at + offsetof(ctn_cts_t, word),
                           ctn_flag(op->seq, allowed), &op->pending);
+}
+
+catena_status_t ctn_transfer_send_cts(ctn_op_t *op, ctn_address_t to,
+                                      uint64_t at, uint32_t allowed,
+                                      uint64_t place, uint64_t bytes)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
+    return status == CATENA_OK
+               ? put_cts(op, endpoint, at, allowed, place, bytes)
+               : status;
 }
 
 /** Set the staging buffers and the number of fragments. */
@@ -145,7 +151,7 @@ static void unpack_typed(void *context, const void *data, size_t bytes)
 }
 
 bool ctn_transfer_post(const ctn_op_t *op, ctn_posted_span_t *record,
-                       unsigned slot, unsigned word, uint32_t count,
+                       const uint64_t *word, uint32_t count,
                        const ctn_span_t *span, size_t from, size_t bytes)
 {
     bool plain = span->type == NULL;
@@ -155,10 +161,9 @@ bool ctn_transfer_post(const ctn_op_t *op, ctn_posted_span_t *record,
     if (!plain) {
         *record = (ctn_posted_span_t){op->exec, *span, from};
     }
-    return ctn_post_receive(
-        op->exec->network, &ctn_op_slot(op, slot)->word[word],
-        ctn_flag(op->seq, count), bytes, plain ? copy_plain : unpack_typed,
-        plain ? (void *)(span->base + from) : record);
+    return ctn_post_receive(op->exec->network, word, ctn_flag(op->seq, count),
+                            bytes, plain ? copy_plain : unpack_typed,
+                            plain ? (void *)(span->base + from) : record);
 }
 
 /** Post a receive for a staged fragment. */
@@ -167,11 +172,11 @@ static void post_fragment(const ctn_op_t *op, ctn_transfer_recv_t *t,
 {
     unsigned word = index % CTN_STAGING_FRAGMENTS;
     t->posted &= (uint8_t) ~(1u << word);
-    if (t->posts &&
-        ctn_transfer_post(op, t->records != NULL ? &t->records[word] : NULL,
-                          t->slot, word, CTN_FRAGMENT_COUNT | (index + 1),
-                          block, (size_t)index << t->shift,
-                          fragment_bytes(block->bytes, t->shift, index))) {
+    if (t->posts && ctn_transfer_post(
+                        op, t->records != NULL ? &t->records[word] : NULL,
+                        &t->slot->word[word], CTN_FRAGMENT_COUNT | (index + 1),
+                        block, (size_t)index << t->shift,
+                        fragment_bytes(block->bytes, t->shift, index))) {
         t->posted |= (uint8_t)(1u << word);
     }
 }
@@ -180,30 +185,25 @@ catena_status_t ctn_transfer_recv_open(ctn_op_t *op, ctn_transfer_recv_t *t,
                                        const ctn_transfer_params_t *p)
 {
     uint64_t place;
-    t->from = p->from;
     t->cts = p->cts;
-    t->slot = (uint8_t)p->slot;
+    t->slot = p->own;
     t->taken = 0;
     t->posted = 0;
     t->records = p->records;
-    catena_status_t status = find_place(op, t, p, &place);
+    catena_status_t status = ctn_op_connect(op, p->from.process, &t->from);
+    if (status == CATENA_OK) {
+        status = find_place(op, t, p, &place);
+    }
     if (status != CATENA_OK) {
         return status;
     }
-    t->posts = p->posts && t->staging != NULL;
-    if (t->posts) {
-        ctn_endpoint_t *endpoint;
-        status = ctn_op_connect(op, t->from.process, &endpoint);
-        if (status != CATENA_OK) {
-            return status;
-        }
-        t->posts = ctn_pointer(endpoint, 0) == NULL; /* by the network */
-    }
+    t->posts = p->posts && t->staging != NULL &&
+               ctn_pointer(t->from, 0) == NULL; /* by the network */
     /* Zero the counts of an earlier transfer in this slot. No sender writes to
      * the slot: that transfer has ended, and only this CTS permits the next. */
-    if (ctn_transfer_arrived(op, t->slot) > 0) {
-        ctn_word_store(&ctn_op_slot(op, t->slot)->word[0], 0);
-        ctn_word_store(&ctn_op_slot(op, t->slot)->word[1], 0);
+    if (arrived_in(op, t->slot) > 0) {
+        ctn_word_store(&t->slot->word[0], 0);
+        ctn_word_store(&t->slot->word[1], 0);
     }
     uint32_t allowed = t->fragments;
     if (t->staging != NULL && allowed > CTN_STAGING_FRAGMENTS) {
@@ -212,7 +212,7 @@ catena_status_t ctn_transfer_recv_open(ctn_op_t *op, ctn_transfer_recv_t *t,
     for (uint32_t i = 0; t->posts && i < allowed; i++) {
         post_fragment(op, t, &p->target, i);
     }
-    return ctn_transfer_send_cts(op, t->from, t->cts, allowed, place, p->bytes);
+    return put_cts(op, t->from, t->cts, allowed, place, p->bytes);
 }
 
 /** The staging buffer of the next fragment. */
@@ -226,7 +226,7 @@ ctn_step_t ctn_transfer_recv_next(const ctn_op_t *op,
                                   const ctn_transfer_recv_t *t,
                                   const unsigned char **data)
 {
-    if (ctn_transfer_arrived(op, t->slot) <= t->taken) {
+    if (arrived_in(op, t->slot) <= t->taken) {
         return CTN_STEP_WAIT;
     }
     *data = t->staging != NULL ? staged(t) : NULL;
@@ -239,13 +239,8 @@ catena_status_t ctn_transfer_recv_consumed(ctn_op_t *op, ctn_transfer_recv_t *t)
     if (t->staging == NULL || t->fragments - t->taken < CTN_STAGING_FRAGMENTS) {
         return CATENA_OK; /* a CTS was sent for all */
     }
-    ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_op_connect(op, t->from.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
     op->exec->tally.messages++;
-    return ctn_signal(endpoint, t->cts + offsetof(ctn_cts_t, word),
+    return ctn_signal(t->from, t->cts + offsetof(ctn_cts_t, word),
                       ctn_flag(op->seq, t->taken + CTN_STAGING_FRAGMENTS));
 }
 
@@ -255,7 +250,7 @@ ctn_step_t ctn_transfer_recv_block(ctn_op_t *op, ctn_transfer_recv_t *t,
     if (t->taken == t->fragments) {
         return CTN_STEP_NEXT;
     }
-    uint32_t arrived = ctn_transfer_arrived(op, t->slot);
+    uint32_t arrived = arrived_in(op, t->slot);
     if (arrived <= t->taken) {
         return CTN_STEP_WAIT;
     }
@@ -291,8 +286,7 @@ void ctn_transfer_recv_close(const ctn_op_t *op, ctn_transfer_recv_t *t)
     for (unsigned i = 0;
          op->status != CATENA_OK && t->posted != 0 && i < CTN_STAGING_FRAGMENTS;
          i++) {
-        ctn_cancel_receive(op->exec->network,
-                           &ctn_op_slot(op, t->slot)->word[i]);
+        ctn_cancel_receive(op->exec->network, &t->slot->word[i]);
     }
     *t = (ctn_transfer_recv_t){.staging = NULL};
 }
@@ -327,13 +321,15 @@ static ctn_put_t put_of(const ctn_op_t *op, const ctn_transfer_send_t *t,
     if ((place & PLACE_STAGED) != 0) {
         at = (uint64_t)(t->sent % CTN_STAGING_FRAGMENTS) << place_shift(place);
     }
+    uint64_t slot = t->slot != 0
+                        ? t->slot
+                        : ctn_slot_word_offset(op->sequence, t->to, op->seq,
+                                               place >> SLOT_SHIFT & 255, 0);
     op->exec->tally.messages++;
     return (ctn_put_t){
         .endpoint = t->endpoint,
         .offset = (place & PLACE_OFFSET) + at,
-        .word = ctn_slot_word_offset(op->sequence, t->to, op->seq,
-                                     place >> SLOT_SHIFT & 255,
-                                     last % CTN_STAGING_FRAGMENTS),
+        .word = slot + last % CTN_STAGING_FRAGMENTS * sizeof(uint64_t),
         .value = ctn_flag(op->seq, CTN_FRAGMENT_COUNT | (last + 1))};
 }
 
@@ -358,26 +354,29 @@ catena_status_t ctn_transfer_put(ctn_op_t *op, ctn_transfer_send_t *t,
  * put, if they are contiguous here or this process can write there. As
  * ctn_put_spans. */
 static int put_next(ctn_op_t *op, ctn_transfer_send_t *t,
-                    const ctn_span_t *block, uint32_t fragments)
+                    const ctn_span_t *spans, size_t bytes, uint32_t fragments)
 {
     uint64_t place = t->cts->place;
     unsigned shift = place_shift(place);
-    ctn_span_cursor_t cursor = {block, (size_t)t->sent << shift};
+    size_t from = (size_t)t->sent << shift;
     bool whole = (place & PLACE_STAGED) == 0 &&
-                 (block->type == NULL ||
+                 ((spans->type == NULL && spans->bytes == bytes) ||
                   ctn_pointer(t->endpoint, place & PLACE_OFFSET) != NULL);
     uint32_t last = whole ? fragments - 1 : t->sent;
-    ctn_put_t put = put_of(op, t, cursor.from, last);
-    int sent =
-        ctn_put_spans(op, &put, &cursor,
-                      whole ? block->bytes - cursor.from
-                            : fragment_bytes(block->bytes, shift, t->sent));
+    ctn_put_t put = put_of(op, t, from, last);
+    ctn_span_cursor_t cursor = {spans, from};
+    while (cursor.from > cursor.span->bytes) {
+        cursor.from -= cursor.span++->bytes;
+    }
+    int sent = ctn_put_spans(op, &put, &cursor,
+                             whole ? bytes - from
+                                   : fragment_bytes(bytes, shift, t->sent));
     t->sent = sent > 0 ? last + 1 : t->sent;
     return sent;
 }
 
 ctn_step_t ctn_transfer_send_block(ctn_op_t *op, ctn_transfer_send_t *t,
-                                   const ctn_span_t *block)
+                                   const ctn_span_t *spans, size_t bytes)
 {
     if (!ctn_transfer_has_cts(op, t)) {
         return CTN_STEP_WAIT;
@@ -385,7 +384,7 @@ ctn_step_t ctn_transfer_send_block(ctn_op_t *op, ctn_transfer_send_t *t,
     if (t->cts->place == CTN_CTS_REFUSED) {
         return CTN_STEP_NEXT;
     }
-    uint32_t fragments = fragments_of(block->bytes, ctn_transfer_send_shift(t));
+    uint32_t fragments = fragments_of(bytes, ctn_transfer_send_shift(t));
     catena_status_t status = connect_to(op, t);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
@@ -393,7 +392,7 @@ ctn_step_t ctn_transfer_send_block(ctn_op_t *op, ctn_transfer_send_t *t,
     uint32_t before = t->sent;
     int sent;
     do {
-        sent = put_next(op, t, block, fragments);
+        sent = put_next(op, t, spans, bytes, fragments);
     } while (sent > 0 && t->sent < fragments && ctn_transfer_has_cts(op, t));
     if (sent < 0) {
         return ctn_op_fail(op, (catena_status_t)sent);

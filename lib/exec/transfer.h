@@ -11,9 +11,9 @@
 /** Staging buffers of a transfer, one fragment each. */
 #define CTN_STAGING_FRAGMENTS CTN_EAGER_FRAGMENTS
 
-/* Transfers: a rendezvous in which the sender puts the data, for blocks too
- * long for a slot and its eager buffer. Both ends know that there is a
- * transfer. The receiver sends a CTS, which says where the data go:
+/* Transfers: a rendezvous in which the sender puts the data, for blocks and
+ * messages too long for a slot and its eager buffer. Both ends know that there
+ * is a transfer. The receiver sends a CTS, which says where the data go:
  *   direct  to the receiver's buffer, if that is contiguous memory in its heap;
  *           contiguous data are one put
  *   staged  in fragments, to two staging buffers in rotation. The receiver
@@ -22,12 +22,14 @@
  * The source may be any memory, and no more memory is used than the staging
  * buffers.
  *
- * A transfer has a slot of the receiver to itself. Word f % 2 of the slot
- * counts the fragments put, up to fragment f. Words sent over one endpoint
- * become visible in order, so the larger count holds for all. The CTS lies
- * wherever both ends know that no other one does: in a slot of the sender, or
- * in a table of its own. The sender waits for all CTS and the receiver for all
- * fragments, so nothing arrives after the operation has ended. */
+ * A transfer has a slot of the receiver to itself: one of the operation's
+ * sequence, which the CTS names, or one that the sender knows. Word f % 2 of
+ * the slot counts the fragments put, up to fragment f. Words sent over one
+ * endpoint become visible in order, so the larger count holds for all. The CTS
+ * lies wherever both ends know that no other one does: in a slot of the sender,
+ * in a table of its own, or in the control of a link. The sender waits for all
+ * CTS and the receiver for all fragments, so nothing arrives after the
+ * operation has ended. */
 
 /** Clear to send: what a receiver allows a sender. It lies at the sender. */
 typedef struct ctn_cts {
@@ -42,9 +44,6 @@ typedef struct ctn_cts {
 
 /** Mark of a count in a word: it is a number of fragments. */
 #define CTN_FRAGMENT_COUNT (UINT32_C(1) << 30)
-
-/** The number of fragments that the words of a slot count; 0: none. */
-uint32_t ctn_transfer_arrived(const ctn_op_t *op, unsigned slot);
 
 /** Put a CTS for a transfer to `slot` of this member. Offset `at` in the arena
  * of `to` is the ctn_cts_t. */
@@ -64,17 +63,17 @@ typedef struct ctn_posted_span {
 /** The receiver's side of a transfer; zeroed before the first use. The memory
  * may be used for several transfers one after the other. */
 typedef struct ctn_transfer_recv {
-    ctn_address_t from;     /* the sender */
+    ctn_endpoint_t *from;   /* the sender */
     uint64_t cts;           /* offset of the CTS in its arena */
+    ctn_slot_t *slot;       /* its words count the fragments */
     unsigned char *staging; /* NULL: fragments go to the target directly */
     void *memory;           /* that `staging` may be, in the heap */
     size_t memory_bytes;
     uint32_t fragments; /* number of them in the transfer */
     uint32_t taken;     /* number of those consumed */
-    uint8_t slot;
-    uint8_t shift;  /* of staging buffers, which have 1 << shift bytes */
-    uint8_t posted; /* bit i: a receive was posted for word i */
-    bool posts;     /* receives may be posted */
+    uint8_t shift;      /* of staging buffers, which have 1 << shift bytes */
+    uint8_t posted;     /* bit i: a receive was posted for word i */
+    bool posts;         /* receives may be posted */
     ctn_posted_span_t *records; /* for posted receives, see params */
 } ctn_transfer_recv_t;
 
@@ -82,7 +81,8 @@ typedef struct ctn_transfer_recv {
 typedef struct ctn_transfer_params {
     ctn_address_t from;
     uint64_t cts;      /* offset of the CTS in the sender's arena */
-    unsigned slot;     /* of this member */
+    ctn_slot_t *own;   /* this member's slot */
+    unsigned slot;     /* its number in the sequence, for the CTS */
     uint64_t bytes;    /* for the CTS: length or digest */
     ctn_span_t target; /* of all data */
     bool indirect;     /* the sender must not put there */
@@ -123,10 +123,11 @@ void ctn_transfer_recv_close(const ctn_op_t *op, ctn_transfer_recv_t *t);
  * which by then may have left the cache.
  * @param record kept until then if the span is of a derived type; NULL: then
  *               nothing is posted
- * @param count that of the word which signals the data
+ * @param word  which signals the data
+ * @param count that of the word
  * @return whether it was posted */
 bool ctn_transfer_post(const ctn_op_t *op, ctn_posted_span_t *record,
-                       unsigned slot, unsigned word, uint32_t count,
+                       const uint64_t *word, uint32_t count,
                        const ctn_span_t *span, size_t from, size_t bytes);
 
 /* ---- the sender ---- */
@@ -134,6 +135,8 @@ bool ctn_transfer_post(const ctn_op_t *op, ctn_posted_span_t *record,
 /** The sender's side of a transfer. */
 typedef struct ctn_transfer_send {
     ctn_address_t to;         /* the receiver */
+    uint64_t slot;            /* its slot: offset in its arena; 0: that of the
+                                 sequence which the CTS names */
     const ctn_cts_t *cts;     /* in this rank's memory */
     ctn_endpoint_t *endpoint; /* of the receiver; NULL: not connected yet */
     uint32_t sent;            /* number of fragments sent */
@@ -150,11 +153,11 @@ bool ctn_transfer_has_cts(const ctn_op_t *op, const ctn_transfer_send_t *t);
 catena_status_t ctn_transfer_put(ctn_op_t *op, ctn_transfer_send_t *t,
                                  const void *data, size_t bytes, uint64_t at,
                                  uint64_t *pending);
-/** Send what the CTS allows of a block. NEXT: all of it is sent, or refused;
- * MOVED: more of it; else WAIT or FAIL. The source may be reused when
- * op->pending is 0. */
+/** Send what the CTS allows of a block, the stream of consecutive spans. NEXT:
+ * all of it is sent, or refused; MOVED: more of it; else WAIT or FAIL. The
+ * source may be reused when op->pending is 0. */
 ctn_step_t ctn_transfer_send_block(ctn_op_t *op, ctn_transfer_send_t *t,
-                                   const ctn_span_t *block);
+                                   const ctn_span_t *spans, size_t bytes);
 /** Binary logarithm of the bytes of a fragment of a block, which the CTS says.
  */
 unsigned ctn_transfer_send_shift(const ctn_transfer_send_t *t);

@@ -117,6 +117,7 @@ static ctn_step_t open_transfer(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     ctn_transfer_params_t params = {
         .from = from->address,
         .cts = cts_at(op, x, from),
+        .own = ctn_op_slot(op, slot),
         .slot = slot,
         .bytes = block->bytes,
         .target = *block,
@@ -136,11 +137,12 @@ static void post_eager(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                        uint32_t slot, const ctn_span_t *block)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
-    stream->posted = may_post(x, peer) &&
-                     ctn_transfer_post(op, records_of(x, slot, block), slot, 0,
-                                       pairwise_eager_count(
-                                           stream->receive_turn, block->bytes),
-                                       block, 0, block->bytes);
+    stream->posted =
+        may_post(x, peer) &&
+        ctn_transfer_post(
+            op, records_of(x, slot, block), &ctn_op_slot(op, slot)->word[0],
+            pairwise_eager_count(stream->receive_turn, block->bytes), block, 0,
+            block->bytes);
     x->has_posted |= stream->posted;
 }
 

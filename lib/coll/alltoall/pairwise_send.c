@@ -39,7 +39,8 @@ static ctn_step_t send_transfer(ctn_op_t *op, const outgoing_t *out,
                                     .cts = cts,
                                     .endpoint = out->endpoint,
                                     .sent = out->stream->fragments_sent};
-    ctn_step_t step = ctn_transfer_send_block(op, &transfer, &out->block);
+    ctn_step_t step =
+        ctn_transfer_send_block(op, &transfer, &out->block, out->block.bytes);
     out->stream->fragments_sent = transfer.sent;
     out->stream->send_shift = (uint8_t)ctn_transfer_send_shift(&transfer);
     return step;

@@ -177,7 +177,7 @@ static inline bool send_message(ctn_exec_t *exec,
                               .offset =
                                   x->zcopy_offset + (uint64_t)(data - x->send)};
         memcpy(slot->data, &rts, sizeof(rts));
-        ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_ZCOPY));
+        ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_RTS));
         return true;
     }
     copy(exec, payload_of(end, seq, bytes), data, bytes);
@@ -246,7 +246,7 @@ static inline uint64_t receive_arrived(ctn_exec_t *exec,
         if (count == bytes) {
             copy(exec, into, payload_of(end, seq, bytes), bytes);
         } else if (count != CTN_LINK_PUT &&
-                   (count != CTN_LINK_ZCOPY ||
+                   (count != CTN_LINK_RTS ||
                     !read_zcopy(exec, end, seq, into, bytes))) {
             mismatch |= left & -left;
         }

@@ -3,6 +3,7 @@
 
 #include "coll/blocks.h"
 #include "exec/exec.h"
+#include "exec/transfer.h"
 
 /* NBR-6. Links: the messages of an edge go through a link from one rank to
  * another. A link carries at most one message in each operation of its
@@ -20,10 +21,10 @@
  *   put         on an oversubscribed node: the receiver came first and has
  *               posted a buffer: has written into the slot where that is; the
  *               sender writes the data there
- *   rendezvous  between nodes: to the receive buffer, or to memory taken for
- *               the message, which a CTS in the link control names. The CTS is
- *               unsolicited if the receiver knew the length, else it answers an
- *               RTS in the slot
+ *   rendezvous  between nodes: a transfer (exec/transfer.h) to the receive
+ *               buffer, or to memory taken for the message. Its CTS lies in the
+ *               link control. It is unsolicited if the receiver knew the
+ *               length, else it answers an RTS in the slot
  *
  * Every message carries its length, so the receiver need not know it.
  *
@@ -49,14 +50,6 @@ size_t ctn_link_most_eager(const ctn_exec_t *exec, bool local);
  * size. */
 uint32_t ctn_link_eager_bytes(uint32_t links, size_t most, size_t all);
 
-/** A CTS: memory that a receiver offers for the message of one operation. */
-typedef struct ctn_link_cts {
-    uint64_t word;   /* ctn_flag64 of the operation; written last */
-    uint64_t offset; /* of the memory, in the receiver's arena */
-    uint64_t bytes;
-    uint64_t unused;
-} ctn_link_cts_t;
-
 /** Link control: the words of a link that the receiver writes at the sender; in
  * the sender's arena. An operation uses entry ctn_link_entry(seq) of each
  * array; the entry is free when the operation is complete at the sender. */
@@ -68,9 +61,9 @@ typedef struct ctn_link_control {
      * or CTN_LINK_CLOSED, and the members of ctn_link_out_t. */
     uint64_t state;
     uint64_t slots, eager, eager_bytes;
-    uint64_t unused[8 - 5 - CTN_LINK_FLIGHT];
-    ctn_link_cts_t unsolicited[CTN_LINK_FLIGHT]; /* sent without an RTS */
-    ctn_link_cts_t solicited[CTN_LINK_FLIGHT];   /* answers an RTS */
+    uint64_t unused[5];
+    ctn_cts_t unsolicited[CTN_LINK_FLIGHT]; /* sent without an RTS */
+    ctn_cts_t solicited[CTN_LINK_FLIGHT];   /* answers an RTS */
 } ctn_link_control_t;
 
 _Static_assert(sizeof(ctn_link_control_t) == 192, "three cache lines");
@@ -141,10 +134,7 @@ typedef struct ctn_link_send_handle {
     void *copy;    /* packed data of a zero-copy send, in the own arena, or
                       NULL */
     size_t copy_bytes;
-    /* Rendezvous. */
-    uint64_t target;        /* of the message: offset in the peer's arena */
-    size_t done;            /* bytes of the message that have been put */
-    ctn_span_cursor_t next; /* what comes next */
+    ctn_transfer_send_t transfer;
 } ctn_link_send_handle_t;
 
 /** Sends `count` spans as one message of `bytes`. To be called until it returns
@@ -179,6 +169,7 @@ typedef struct ctn_link_receive_handle {
     size_t copy_bytes;
     const uint64_t *word; /* word of the slot for which `buffer` is posted at
                              the network transport, or NULL */
+    ctn_transfer_recv_t transfer;
 } ctn_link_receive_handle_t;
 
 /** Posts a receive of known length. May be called before the first
@@ -221,14 +212,16 @@ catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
  * generations once in an epoch, at the end of the last operation of the epoch
  * that uses the generation. The message of that operation has been received,
  * and the sender writes there again only when it knows that the operation is
- * complete here. */
+ * complete here. In the same operations the receiver zeroes the words of the
+ * CTS, which only it writes: the sender has no use for them any more, and what
+ * the receiver writes later arrives later. */
 static inline bool ctn_link_zeroes(uint64_t seq)
 {
     return seq % CTN_EPOCH >= CTN_EPOCH - CTN_LINK_GENERATIONS;
 }
-/** Zeroes the words of the generation of operation `seq` in all these links,
- * also in those that carried nothing. */
-void ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq);
+/** Zeroes the words of the generation of operation `seq` and of its CTS in all
+ * these links, also in those that carried nothing. */
+catena_status_t ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq);
 
 /** Flushes all puts of this rank, also those that no operation waits for.
  * Blocks. */

@@ -11,23 +11,20 @@
  * the inline path (call/inline.h).
  *
  * Word 0 of a slot is the sequence flag of the message. Its count is the length
- * of an inline or eager message, or one of the next three values. With
- * CTN_LINK_ZCOPY and CTN_LINK_RTS a ctn_link_rts_t stands in the slot. */
+ * of an inline or eager message, or one of the next two values. Between nodes
+ * both words may also count the fragments of a transfer (CTN_FRAGMENT_COUNT).
+ */
 
-/* Zero-copy: the data lie at the sender. */
-#define CTN_LINK_ZCOPY (UINT32_C(1) << 31)
-/* Rendezvous: the sender waits for a CTS. */
-#define CTN_LINK_RTS (UINT32_C(1) << 30)
+/* A ctn_link_rts_t stands in the slot. On a node the data lie at the sender
+ * (zero-copy), between nodes the sender waits for a CTS. */
+#define CTN_LINK_RTS (UINT32_C(1) << 31)
 /* The data are in the posted buffer. */
-#define CTN_LINK_PUT (UINT32_C(3) << 30)
+#define CTN_LINK_PUT (CTN_LINK_RTS + 1)
 /* Before the message comes, the receiver may write word 0 itself: its count is
  * then this bit and the length that the receiver expects, which is at least
  * CTN_LINK_POSTED_MIN. Word 1 is the offset of the posted buffer in the
  * receiver's arena. */
 #define CTN_LINK_POSTED (UINT32_C(1) << 29)
-/* Between nodes word 1 is a sequence flag that belongs to a rendezvous. Its
- * count is 0 with all fragments but the last, which has this count. */
-#define CTN_LINK_ARRIVED 1u
 
 /** RTS: the header of a rendezvous or a zero-copy message, in the slot. */
 typedef struct ctn_link_rts {
@@ -64,6 +61,17 @@ static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq,
 static inline uint64_t ctn_link_data_at(const ctn_link_out_t *out, uint64_t seq)
 {
     return ctn_link_word_at(out, seq, 0) + offsetof(ctn_slot_t, data);
+}
+
+/** Offset of the operation's CTS in the sender's arena.
+ * @param solicited it answers an RTS */
+static inline uint64_t ctn_link_cts_at(const ctn_link_in_t *in, uint64_t seq,
+                                       bool solicited)
+{
+    return in->control +
+           (solicited ? offsetof(ctn_link_control_t, solicited)
+                      : offsetof(ctn_link_control_t, unsolicited)) +
+           ctn_link_entry(seq) * sizeof(ctn_cts_t);
 }
 
 /** Least number of operations complete at a peer that has begun operation

@@ -21,52 +21,38 @@ enum {
 
 /* ---- the receiver ---- */
 
-/** Sets r->buffer: `into` if that lies in the heap, else new memory.
- * @param[out] offset of the buffer in the own arena */
-static catena_status_t take_buffer(ctn_op_t *op, size_t bytes, void *into,
-                                   ctn_link_receive_handle_t *r,
-                                   uint64_t *offset)
-{
-    ctn_exec_t *exec = op->exec;
-    r->buffer = into;
-    r->buffer_bytes = bytes;
-    if (into != NULL && ctn_heap_contains(exec->heap, into, bytes, offset)) {
-        return CATENA_OK;
-    }
-    r->buffer = r->copy = ctn_scratch_alloc(exec, bytes);
-    r->copy_bytes = bytes;
-    if (r->copy == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    (void)ctn_heap_contains(exec->heap, r->copy, bytes, offset);
-    return CATENA_OK;
-}
-
 /** Frees the memory that the handle owns, if any. */
 static void give_back(ctn_op_t *op, ctn_link_receive_handle_t *r)
 {
+    ctn_transfer_recv_close(op, &r->transfer);
     ctn_scratch_free(op->exec, r->copy, r->copy_bytes);
     r->copy = NULL;
 }
 
-/** Takes memory and sends a CTS.
- * @param at offset in the link control of the array that the CTS goes to */
+/** Begins a transfer to `into` if that lies in the heap, else to new memory.
+ * @param solicited the CTS answers an RTS */
 static catena_status_t send_cts(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
-                                void *into, size_t at,
+                                void *into, bool solicited,
                                 ctn_link_receive_handle_t *r)
 {
-    ctn_link_cts_t cts = {.bytes = bytes};
-    catena_status_t status = take_buffer(op, bytes, into, r, &cts.offset);
-    status = status == CATENA_OK ? ctn_link_reach(op->exec, &in->peer) : status;
-    if (status != CATENA_OK) {
-        return status;
+    uint64_t offset;
+    if (into == NULL ||
+        !ctn_heap_contains(op->exec->heap, into, bytes, &offset)) {
+        into = r->copy = ctn_scratch_alloc(op->exec, bytes);
+        r->copy_bytes = bytes;
     }
-    op->exec->tally.messages++;
-    at += in->control + ctn_link_entry(op->seq) * sizeof(ctn_link_cts_t);
-    return ctn_put_signal(in->peer.endpoint, &cts.offset, 2 * sizeof(uint64_t),
-                          at + offsetof(ctn_link_cts_t, offset),
-                          at + offsetof(ctn_link_cts_t, word),
-                          ctn_flag64(op->seq), &op->pending);
+    if (into == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    r->buffer = into;
+    r->buffer_bytes = bytes;
+    const ctn_transfer_params_t params = {
+        .from = {.process = in->peer.process},
+        .cts = ctn_link_cts_at(in, op->seq, solicited),
+        .own = &in->slots[ctn_link_generation(op->seq)],
+        .bytes = bytes,
+        .target = {into, bytes, NULL}};
+    return ctn_transfer_recv_open(op, &r->transfer, &params);
 }
 
 /** For ctn_post_receive: the network calls it with the data of the message. */
@@ -132,8 +118,7 @@ catena_status_t ctn_link_post_receive(ctn_op_t *op, ctn_link_in_t *in,
         return CATENA_OK;
     }
     receiving->state = CTS_UNSOLICITED;
-    return send_cts(op, in, bytes, into,
-                    offsetof(ctn_link_control_t, unsolicited), receiving);
+    return send_cts(op, in, bytes, into, false, receiving);
 }
 
 /** Answers an RTS, unless a CTS of this length has been sent. The sender never
@@ -147,8 +132,7 @@ static catena_status_t send_solicited_cts(ctn_op_t *op, ctn_link_in_t *in,
         return CATENA_OK;
     give_back(op, r);
     r->state = CTS_SOLICITED;
-    return send_cts(op, in, bytes, NULL,
-                    offsetof(ctn_link_control_t, solicited), r);
+    return send_cts(op, in, bytes, NULL, true, r);
 }
 
 /** Notes that the message has arrived at `data`, so that its sender has begun
@@ -184,7 +168,7 @@ static ctn_step_t take_zcopy(ctn_op_t *op, ctn_link_in_t *in,
 }
 
 /** A message has come whose data are not in the slot or its eager buffer.
- * @param kind CTN_LINK_PUT, CTN_LINK_ZCOPY or CTN_LINK_RTS */
+ * @param kind CTN_LINK_PUT or CTN_LINK_RTS */
 static ctn_step_t receive_rts(ctn_op_t *op, ctn_link_in_t *in,
                               const ctn_slot_t *slot, uint32_t kind,
                               ctn_link_receive_handle_t *r)
@@ -194,7 +178,7 @@ static ctn_step_t receive_rts(ctn_op_t *op, ctn_link_in_t *in,
     }
     ctn_link_rts_t rts;
     memcpy(&rts, slot->data, sizeof(rts));
-    return kind == CTN_LINK_ZCOPY
+    return in->peer.local
                ? take_zcopy(op, in, &rts, r)
                : ctn_link_go_on(op, send_solicited_cts(op, in, rts.bytes, r),
                                 ctn_link_wait(op, &in->peer));
@@ -207,15 +191,21 @@ ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
         return CTN_STEP_NEXT;
     }
     const ctn_slot_t *slot = &in->slots[ctn_link_generation(op->seq)];
-    if (r->state != RECEIVING_NEW &&
-        ctn_word_load(&slot->word[1]) == ctn_flag(op->seq, CTN_LINK_ARRIVED)) {
-        return has_arrived(in, op, r->buffer, r->buffer_bytes, r);
+    if (r->state != RECEIVING_NEW) {
+        const ctn_span_t target = {r->buffer, r->buffer_bytes, NULL};
+        ctn_step_t step = ctn_transfer_recv_block(op, &r->transfer, &target);
+        if (step != CTN_STEP_WAIT) {
+            return step == CTN_STEP_NEXT
+                       ? has_arrived(in, op, r->buffer, r->buffer_bytes, r)
+                       : step;
+        }
     }
     uint64_t word = ctn_word_load(&slot->word[0]);
-    if (!ctn_flag_matches(word, op->seq) || ctn_link_word_is_posted(word)) {
+    uint32_t count = ctn_flag_count(word);
+    if (!ctn_flag_matches(word, op->seq) || ctn_link_word_is_posted(word) ||
+        (count & CTN_FRAGMENT_COUNT) != 0) {
         return ctn_link_wait(op, &in->peer);
     }
-    uint32_t count = ctn_flag_count(word);
     if (took_posted(op, count, r)) {
         return has_arrived(in, op, r->buffer, count, r);
     }
@@ -328,6 +318,7 @@ void ctn_link_receive_handle_drop(ctn_op_t *op,
     if (receiving->state >= ARRIVED) {
         give_back(op, receiving);
     }
+    ctn_transfer_recv_close(op, &receiving->transfer);
     (void)took_posted(op, 0, receiving);
     *receiving = (ctn_link_receive_handle_t){.state = RECEIVING_NEW};
 }

@@ -1,10 +1,8 @@
 /* NBR-6. Links, the sender. Inline and eager messages are one put with a
  * signal, or on the node a copy and a store. For a longer message on the node
  * the slot says where the data lie; if the receiver has posted a buffer, the
- * sender writes there. Between nodes a rendezvous puts the spans to the memory
- * that a CTS names, one after the other: contiguous spans directly, others
- * packed in fragments of up to CTN_STAGING_BYTES. Without a CTS of the right
- * length the sender sends an RTS. */
+ * sender writes there. Between nodes it is a transfer. Without a CTS of the
+ * right length the sender sends an RTS. */
 
 #include <assert.h>
 
@@ -13,18 +11,15 @@
 /* States of a send handle. */
 enum {
     SENDING_NEW,
-    SENDING_RTS,    /* an RTS was sent; waits for a CTS */
-    SENDING_STREAM, /* puts fragments */
-    SENDING_ZCOPY,  /* waits until the receiver has read the data */
+    SENDING_RTS,      /* an RTS was sent; waits for a CTS */
+    SENDING_TRANSFER, /* puts fragments */
+    SENDING_ZCOPY,    /* waits until the receiver has read the data */
     SENT
 };
 
 enum {
     /* Shorter runs, in bytes, are packed instead of read by the receiver. */
     RUN_LEAST = 256,
-    /* Shorter contiguous spans, in bytes, are packed instead of put directly,
-     * unless the message is one span. */
-    CONTIGUOUS_LEAST = 16384,
     SPINS_MOST = 200 /* polls for an unsolicited CTS before an RTS is sent */
 };
 
@@ -44,14 +39,14 @@ static int put_message(ctn_op_t *op, const ctn_link_out_t *out,
     return ctn_put_spans(op, &put, &cursor, bytes);
 }
 
-/** Puts an RTS into the slot. @param kind CTN_LINK_ZCOPY or CTN_LINK_RTS */
+/** Puts an RTS into the slot. */
 static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
-                               uint32_t kind, const ctn_link_rts_t *rts)
+                               const ctn_link_rts_t *rts)
 {
     return ctn_put_signal(out->peer.endpoint, rts, sizeof(*rts),
                           ctn_link_data_at(out, op->seq),
                           ctn_link_word_at(out, op->seq, 0),
-                          ctn_flag(op->seq, kind), &op->pending);
+                          ctn_flag(op->seq, CTN_LINK_RTS), &op->pending);
 }
 
 /* ---- posted receives ---- */
@@ -173,8 +168,7 @@ static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
         (void)ctn_heap_contains(exec->heap, sending->copy, bytes, &rts.offset);
     }
     sending->state = SENDING_ZCOPY;
-    return ctn_link_go_on(op, put_rts(op, out, CTN_LINK_ZCOPY, &rts),
-                          CTN_STEP_WAIT);
+    return ctn_link_go_on(op, put_rts(op, out, &rts), CTN_STEP_WAIT);
 }
 
 /** Whether the receiver has read the zero-copy data. */
@@ -192,73 +186,34 @@ static void drop_copy(ctn_exec_t *exec, ctn_link_send_handle_t *sending)
 
 /* ---- rendezvous ---- */
 
-/** Whether this CTS is for the operation and for a message of this length. */
-static bool has_cts(const ctn_op_t *op, const ctn_link_cts_t *cts, size_t bytes)
+/** Sends what the CTS allows of the message. */
+static ctn_step_t send_transfer(ctn_op_t *op, const ctn_link_out_t *out,
+                                const ctn_span_t *spans, size_t bytes,
+                                ctn_link_send_handle_t *sending)
 {
-    return ctn_word_load(&cts->word) == ctn_flag64(op->seq) &&
-           cts->bytes == bytes;
+    ctn_step_t step =
+        ctn_transfer_send_block(op, &sending->transfer, spans, bytes);
+    sending->state = step == CTN_STEP_NEXT ? SENT : SENDING_TRANSFER;
+    return step == CTN_STEP_WAIT ? ctn_link_wait(op, &out->peer) : step;
 }
 
-/** Length of the next fragment of a message: the rest of the current span if
- * that is put directly, else as many bytes as fit a staging buffer before the
- * next span that is put directly.
- * @param end behind the last span */
-static size_t next_bytes(const ctn_span_cursor_t *cursor, const ctn_span_t *end,
-                         uint32_t count)
+/** Whether there is a CTS for a message of this length: an unsolicited one, or
+ * one that answers an RTS. */
+static bool has_cts(const ctn_op_t *op, ctn_link_out_t *out, size_t bytes,
+                    ctn_link_send_handle_t *sending)
 {
-    const ctn_span_t *span = cursor->span;
-    size_t bytes = span->bytes - cursor->from;
-    if (span->type == NULL && (bytes >= CONTIGUOUS_LEAST || count == 1)) {
-        return bytes;
+    unsigned entry = ctn_link_entry(op->seq);
+    ctn_transfer_send_t *t = &sending->transfer;
+    *t = (ctn_transfer_send_t){.slot = ctn_link_word_at(out, op->seq, 0),
+                               .endpoint = out->peer.endpoint,
+                               .digest = bytes,
+                               .cts = &out->control->unsolicited[entry]};
+    if (ctn_transfer_has_cts(op, t)) {
+        out->expects_cts = true;
+        return true;
     }
-    for (span++; span < end && bytes < CTN_STAGING_BYTES &&
-                 (span->type != NULL || span->bytes < CONTIGUOUS_LEAST);
-         span++) {
-        bytes += span->bytes;
-    }
-    return bytes < CTN_STAGING_BYTES ? bytes : CTN_STAGING_BYTES;
-}
-
-/** Puts the fragments that are left. Words that this rank sends to a peer
- * become visible in order, and none before its data; so with the last word all
- * data are there. */
-static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
-                         const ctn_span_t *spans, uint32_t count, size_t bytes,
-                         ctn_link_send_handle_t *s)
-{
-    while (s->done < bytes) {
-        while (s->next.from == s->next.span->bytes) { /* done, or empty */
-            s->next = (ctn_span_cursor_t){s->next.span + 1, 0};
-        }
-        size_t now = next_bytes(&s->next, spans + count, count);
-        bool last = s->done + now == bytes;
-        const ctn_put_t put = {out->peer.endpoint, s->target + s->done,
-                               ctn_link_word_at(out, op->seq, 1),
-                               ctn_flag(op->seq, last ? CTN_LINK_ARRIVED : 0)};
-        int result = ctn_put_spans(op, &put, &s->next, now);
-        if (result < 0) {
-            return ctn_op_fail(op, (catena_status_t)result);
-        }
-        if (result == 0) { /* no staging buffer is free now */
-            return ctn_link_wait(op, &out->peer);
-        }
-        s->done += now;
-    }
-    s->state = SENT;
-    return CTN_STEP_NEXT;
-}
-
-/** Sends to the memory that the CTS names. */
-static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
-                               const ctn_link_cts_t *cts,
-                               const ctn_span_t *spans, uint32_t count,
-                               size_t bytes, ctn_link_send_handle_t *sending)
-{
-    ctn_link_peer_has_begun(out, op->seq);
-    sending->state = SENDING_STREAM;
-    sending->target = cts->offset;
-    sending->next = (ctn_span_cursor_t){spans, 0};
-    return stream(op, out, spans, count, bytes, sending);
+    t->cts = &out->control->solicited[entry];
+    return sending->state == SENDING_RTS && ctn_transfer_has_cts(op, t);
 }
 
 /** Whether to send an RTS now. If the last long message got an unsolicited CTS,
@@ -278,31 +233,22 @@ static bool shall_send_rts(const ctn_op_t *op, const ctn_link_out_t *out,
  * with another length is ignored: the receiver gets the right length with the
  * RTS and sends another CTS. */
 static ctn_step_t send_rendezvous(ctn_op_t *op, ctn_link_out_t *out,
-                                  const ctn_span_t *spans, uint32_t count,
-                                  size_t bytes, ctn_link_send_handle_t *sending)
+                                  const ctn_span_t *spans, size_t bytes,
+                                  ctn_link_send_handle_t *sending)
 {
-    unsigned entry = ctn_link_entry(op->seq);
-    const ctn_link_cts_t *cts = &out->control->unsolicited[entry];
-    if (has_cts(op, cts, bytes)) {
-        out->expects_cts = true;
-        return begin_stream(op, out, cts, spans, count, bytes, sending);
+    if (has_cts(op, out, bytes, sending)) {
+        ctn_link_peer_has_begun(out, op->seq);
+        return send_transfer(op, out, spans, bytes, sending);
     }
-    if (sending->state == SENDING_RTS) {
-        cts = &out->control->solicited[entry];
-        return has_cts(op, cts, bytes)
-                   ? begin_stream(op, out, cts, spans, count, bytes, sending)
-                   : ctn_link_wait(op, &out->peer);
-    }
-    if (!ctn_link_has_credit(out, op->seq) ||
+    if (sending->state == SENDING_RTS || !ctn_link_has_credit(out, op->seq) ||
         !shall_send_rts(op, out, sending)) {
         return ctn_link_wait(op, &out->peer);
     }
     out->expects_cts = false;
     ctn_link_rts_t rts = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
     sending->state = SENDING_RTS;
-    (void)ctn_link_wait(op, &out->peer);
-    return ctn_link_go_on(op, put_rts(op, out, CTN_LINK_RTS, &rts),
-                          CTN_STEP_WAIT);
+    return ctn_link_go_on(op, put_rts(op, out, &rts),
+                          ctn_link_wait(op, &out->peer));
 }
 
 /* ---- the sender ---- */
@@ -344,7 +290,7 @@ static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
         return ctn_op_fail(op, status);
     }
     if (bytes > out->eager_bytes && !out->peer.local) {
-        return send_rendezvous(op, out, spans, count, bytes, sending);
+        return send_rendezvous(op, out, spans, bytes, sending);
     }
     int result;
     if (out->peer.local && put_posted(op, out, spans, bytes, &result)) {
@@ -358,13 +304,6 @@ static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
                : send_eager(op, out, spans, bytes, sending);
 }
 
-static void count_message(ctn_op_t *op, ctn_link_out_t *out, size_t bytes)
-{
-    ctn_link_has_sent(out, op->seq);
-    op->exec->tally.messages++;
-    op->exec->tally.bytes += bytes;
-}
-
 ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
                          const ctn_span_t *spans, uint32_t count, size_t bytes,
                          ctn_link_send_handle_t *sending)
@@ -374,13 +313,17 @@ ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
     case SENDING_NEW:
         step = send_new(op, out, spans, count, bytes, sending);
         if (sending->state != SENDING_NEW) {
-            count_message(op, out, bytes);
+            ctn_link_has_sent(out, op->seq);
+        }
+        if (sending->state == SENT || sending->state == SENDING_ZCOPY) {
+            op->exec->tally.messages++;
+            op->exec->tally.bytes += bytes;
         }
         return step;
     case SENDING_RTS:
-        return send_rendezvous(op, out, spans, count, bytes, sending);
-    case SENDING_STREAM:
-        return stream(op, out, spans, count, bytes, sending);
+        return send_rendezvous(op, out, spans, bytes, sending);
+    case SENDING_TRANSFER:
+        return send_transfer(op, out, spans, bytes, sending);
     case SENDING_ZCOPY:
         if (!zcopy_is_read(op, out)) {
             return CTN_STEP_WAIT;

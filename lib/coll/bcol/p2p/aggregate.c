@@ -174,6 +174,7 @@ ctn_step_t ctn_p2p_long_block_receive(ctn_op_t *op, unsigned i, uint32_t from,
         (ctn_p2p_long_block_t){.span = {target, bytes, NULL}, .receives = true};
     ctn_transfer_params_t params = {.from = sender,
                                     .cts = ctn_p2p_cts_at(op, sender, cts_slot),
+                                    .own = ctn_op_slot(op, slot),
                                     .slot = slot,
                                     .bytes = bytes,
                                     .target = block->span,
@@ -211,7 +212,8 @@ ctn_step_t ctn_p2p_long_blocks_advance(ctn_op_t *op)
         ctn_step_t step =
             block->receives
                 ? ctn_transfer_recv_block(op, &block->in, &block->span)
-                : ctn_transfer_send_block(op, &block->out, &block->span);
+                : ctn_transfer_send_block(op, &block->out, &block->span,
+                                          block->span.bytes);
         if (step == CTN_STEP_FAIL) {
             return step;
         }

@@ -114,6 +114,7 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_transfer_params_t params = {
         .from = previous->memory,
         .cts = ctn_p2p_cts_at(op, previous->memory, CTS),
+        .own = ctn_op_slot(op, FRAGMENTS),
         .slot = FRAGMENTS,
         .bytes = ctn_p2p_blocks_digest(ring->call.basic, p2p->size),
         .spare = ctn_op_eager(op, 0, spare_slots, spare_bytes),
