@@ -20,15 +20,6 @@ static inline uint64_t ctn_word_load(const uint64_t *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/** Store `value` if the word is `was` (compare and swap), for a word with two
- * writers. True: it was, and has been replaced. */
-static inline bool ctn_word_replace(uint64_t *word, uint64_t was,
-                                    uint64_t value)
-{
-    return __atomic_compare_exchange_n(word, &was, value, false,
-                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-}
-
 /** The pause instruction of a loop that polls. */
 static inline void ctn_pause(void)
 {

@@ -6,7 +6,6 @@
  * count fragments, then the binary logarithm of the bytes of a fragment, and
  * one bit that says whether fragments are staged. */
 enum { SLOT_SHIFT = 48, LOG_SHIFT = 56 };
-#define PLACE_OFFSET ((UINT64_C(1) << SLOT_SHIFT) - 1)
 #define PLACE_STAGED (UINT64_C(1) << 63)
 
 static unsigned place_shift(uint64_t place)
@@ -56,16 +55,16 @@ static uint32_t arrived_in(const ctn_op_t *op, const ctn_slot_t *slot)
 
 /* ---- the receiver ---- */
 
-static catena_status_t put_cts(ctn_op_t *op, ctn_endpoint_t *endpoint,
-                               uint64_t at, uint32_t allowed, uint64_t place,
+static catena_status_t put_cts(ctn_exec_t *exec, ctn_endpoint_t *endpoint,
+                               uint64_t at, uint64_t word, uint64_t place,
                                uint64_t bytes)
 {
     uint64_t what[] = {place, bytes};
-    op->exec->tally.messages++;
+    _Static_assert(sizeof(what) <= CTN_INJECT_BYTES, "needs no `pending`");
+    exec->tally.messages++;
     return ctn_put_signal(endpoint, what, sizeof(what),
                           at + offsetof(ctn_cts_t, place),
-                          at + offsetof(ctn_cts_t, word),
-                          ctn_flag(op->seq, allowed), &op->pending);
+                          at + offsetof(ctn_cts_t, word), word, NULL);
 }
 
 catena_status_t ctn_transfer_send_cts(ctn_op_t *op, ctn_address_t to,
@@ -75,8 +74,18 @@ catena_status_t ctn_transfer_send_cts(ctn_op_t *op, ctn_address_t to,
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
     return status == CATENA_OK
-               ? put_cts(op, endpoint, at, allowed, place, bytes)
+               ? put_cts(op->exec, endpoint, at, ctn_flag(op->seq, allowed),
+                         place, bytes)
                : status;
+}
+
+catena_status_t ctn_transfer_offer(ctn_exec_t *exec, ctn_endpoint_t *from,
+                                   uint64_t cts, uint64_t seq, uint64_t offset,
+                                   size_t bytes)
+{
+    return put_cts(exec, from, cts, ctn_flag(seq, ctn_transfer_whole(bytes)),
+                   offset | (uint64_t)log2_up(CTN_FRAGMENT_BYTES) << LOG_SHIFT,
+                   bytes);
 }
 
 /** Set the staging buffers and the number of fragments. */
@@ -212,7 +221,8 @@ catena_status_t ctn_transfer_recv_open(ctn_op_t *op, ctn_transfer_recv_t *t,
     for (uint32_t i = 0; t->posts && i < allowed; i++) {
         post_fragment(op, t, &p->target, i);
     }
-    return put_cts(op, t->from, t->cts, allowed, place, p->bytes);
+    return put_cts(op->exec, t->from, t->cts, ctn_flag(op->seq, allowed), place,
+                   p->bytes);
 }
 
 /** The staging buffer of the next fragment. */
@@ -313,9 +323,10 @@ static catena_status_t connect_to(const ctn_op_t *op, ctn_transfer_send_t *t)
 }
 
 /** The put of the fragments up to `last`: to offset `at` of the target, or to a
- * staging buffer. */
+ * staging buffer.
+ * @param word index of the word of the slot */
 static ctn_put_t put_of(const ctn_op_t *op, const ctn_transfer_send_t *t,
-                        uint64_t at, uint32_t last)
+                        uint64_t at, uint32_t last, unsigned word)
 {
     uint64_t place = t->cts->place;
     if ((place & PLACE_STAGED) != 0) {
@@ -326,11 +337,11 @@ static ctn_put_t put_of(const ctn_op_t *op, const ctn_transfer_send_t *t,
                         : ctn_slot_word_offset(op->sequence, t->to, op->seq,
                                                place >> SLOT_SHIFT & 255, 0);
     op->exec->tally.messages++;
-    return (ctn_put_t){
-        .endpoint = t->endpoint,
-        .offset = (place & PLACE_OFFSET) + at,
-        .word = slot + last % CTN_STAGING_FRAGMENTS * sizeof(uint64_t),
-        .value = ctn_flag(op->seq, CTN_FRAGMENT_COUNT | (last + 1))};
+    return (ctn_put_t){.endpoint = t->endpoint,
+                       .offset = (place & CTN_CTS_OFFSET) + at,
+                       .word = slot + word * sizeof(uint64_t),
+                       .value =
+                           ctn_flag(op->seq, CTN_FRAGMENT_COUNT | (last + 1))};
 }
 
 catena_status_t ctn_transfer_put(ctn_op_t *op, ctn_transfer_send_t *t,
@@ -341,7 +352,7 @@ catena_status_t ctn_transfer_put(ctn_op_t *op, ctn_transfer_send_t *t,
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_put_t put = put_of(op, t, at, t->sent);
+    ctn_put_t put = put_of(op, t, at, t->sent, t->sent % CTN_STAGING_FRAGMENTS);
     t->sent++;
     return bytes == 0
                ? ctn_signal(t->endpoint, put.word, put.value)
@@ -361,9 +372,10 @@ static int put_next(ctn_op_t *op, ctn_transfer_send_t *t,
     size_t from = (size_t)t->sent << shift;
     bool whole = (place & PLACE_STAGED) == 0 &&
                  ((spans->type == NULL && spans->bytes == bytes) ||
-                  ctn_pointer(t->endpoint, place & PLACE_OFFSET) != NULL);
+                  ctn_pointer(t->endpoint, place & CTN_CTS_OFFSET) != NULL);
     uint32_t last = whole ? fragments - 1 : t->sent;
-    ctn_put_t put = put_of(op, t, from, last);
+    ctn_put_t put =
+        put_of(op, t, from, last, whole ? 0 : last % CTN_STAGING_FRAGMENTS);
     ctn_span_cursor_t cursor = {spans, from};
     while (cursor.from > cursor.span->bytes) {
         cursor.from -= cursor.span++->bytes;

@@ -38,6 +38,10 @@ typedef struct ctn_cts {
     uint64_t bytes; /* that the receiver expects, or a digest of lengths */
 } ctn_cts_t;
 
+/** The bits of a place that are the offset of the target, or of the first
+ * staging buffer. */
+#define CTN_CTS_OFFSET ((UINT64_C(1) << 48) - 1)
+
 /** In place of the place: the receiver does not want the data, and the sender
  * does not send them. */
 #define CTN_CTS_REFUSED UINT64_MAX
@@ -50,6 +54,28 @@ typedef struct ctn_cts {
 catena_status_t ctn_transfer_send_cts(ctn_op_t *op, ctn_address_t to,
                                       uint64_t at, uint32_t allowed,
                                       uint64_t place, uint64_t bytes);
+
+/* ---- direct transfers without a state: of a rank that reads the words of its
+ * slot itself, and of one that writes to the receiver's memory itself ---- */
+
+/** The count in word 0 of the slot: all of so many bytes are put. */
+static inline uint32_t ctn_transfer_whole(size_t bytes)
+{
+    return CTN_FRAGMENT_COUNT |
+           (uint32_t)((bytes + CTN_FRAGMENT_BYTES - 1) / CTN_FRAGMENT_BYTES);
+}
+/** Put a CTS for a transfer to `offset` in this rank's arena.
+ * @param cts offset of the CTS in the arena of `from` */
+catena_status_t ctn_transfer_offer(ctn_exec_t *exec, ctn_endpoint_t *from,
+                                   uint64_t cts, uint64_t seq, uint64_t offset,
+                                   size_t bytes);
+/** Whether a CTS is for an operation and a block of this length. */
+static inline bool ctn_transfer_is_offered(const ctn_cts_t *cts, uint64_t seq,
+                                           size_t bytes)
+{
+    return ctn_flag_matches(ctn_word_load(&cts->word), seq) &&
+           cts->bytes == bytes;
+}
 
 /* ---- the receiver ---- */
 

@@ -142,7 +142,7 @@ static inline unsigned char *received_block(const ctn_inline_exchange_t *x,
 
 /** Posts the receive buffers of long blocks for senders that come later. In
  * place they still hold data to be sent. */
-static void post_all(const ctn_exec_t *exec, const ctn_inline_exchange_t *x,
+static void post_all(ctn_exec_t *exec, const ctn_inline_exchange_t *x,
                      uint64_t seq)
 {
     for (uint32_t m = 0; m < x->receives && !x->in_place; m++) {
@@ -150,8 +150,12 @@ static void post_all(const ctn_exec_t *exec, const ctn_inline_exchange_t *x,
         const unsigned char *into = received_block(x, m, &bytes);
         uint64_t offset;
         if (ctn_link_may_post(exec, into, bytes, &offset)) {
-            (void)ctn_link_post(slot_of(&x->end[x->sends + m], seq), seq,
-                                offset, bytes);
+            const ctn_inline_end_t *end = &x->end[x->sends + m];
+            const unsigned char *cts =
+                (void *)&end->control->unsolicited[ctn_link_entry(seq)];
+            (void)ctn_transfer_offer(exec, end->peer,
+                                     (uint64_t)(cts - end->arena), seq, offset,
+                                     bytes);
         }
     }
 }
@@ -167,9 +171,10 @@ static inline bool send_message(ctn_exec_t *exec,
     size_t bytes;
     uint64_t to;
     const unsigned char *data = sent_block(x, m, &bytes);
-    if (ctn_link_is_posted(exec, slot, seq, bytes, &to)) {
+    if (ctn_link_is_posted(exec, end->control, seq, bytes, &to)) {
         copy(exec, end->arena + to, data, bytes);
-        ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_PUT));
+        ctn_exec_post(exec, &slot->word[0],
+                      ctn_flag(seq, ctn_transfer_whole(bytes)));
         return false;
     }
     if (x->zcopy) {
@@ -236,7 +241,7 @@ static inline uint64_t receive_arrived(ctn_exec_t *exec,
         uint32_t m = (uint32_t)__builtin_ctzll(left);
         const ctn_inline_end_t *end = &x->end[x->sends + m];
         uint64_t word = ctn_word_load(&slot_of(end, seq)->word[0]);
-        if (!ctn_flag_matches(word, seq) || ctn_link_word_is_posted(word)) {
+        if (!ctn_flag_matches(word, seq)) {
             continue;
         }
         size_t bytes;
@@ -245,7 +250,7 @@ static inline uint64_t receive_arrived(ctn_exec_t *exec,
         x->missing &= ~(left & -left);
         if (count == bytes) {
             copy(exec, into, payload_of(end, seq, bytes), bytes);
-        } else if (count != CTN_LINK_PUT &&
+        } else if ((count & CTN_FRAGMENT_COUNT) == 0 &&
                    (count != CTN_LINK_RTS ||
                     !read_zcopy(exec, end, seq, into, bytes))) {
             mismatch |= left & -left;

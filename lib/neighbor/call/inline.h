@@ -27,6 +27,7 @@ typedef struct ctn_inline_end {
     ctn_slot_t *slots;           /* [generation] at the receiver */
     unsigned char *eager;        /* [generation][eager_bytes], likewise */
     unsigned char *arena;        /* of the other end */
+    ctn_endpoint_t *peer;        /* the other end */
     ctn_link_control_t *control; /* at the sender */
     uint32_t eager_bytes;
     uint32_t neighbor; /* index in the list of targets or of sources */

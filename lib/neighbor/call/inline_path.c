@@ -67,6 +67,7 @@ static void set_ends(const catena_neighborhood_t *neighborhood,
         *end++ = (ctn_inline_end_t){.slots = ctn_pointer(to, out->slots),
                                     .eager = ctn_pointer(to, out->eager),
                                     .arena = ctn_pointer(to, 0),
+                                    .peer = to,
                                     .control = out->control,
                                     .eager_bytes = out->eager_bytes,
                                     .neighbor = target_of(neighborhood, link)};
@@ -78,6 +79,7 @@ static void set_ends(const catena_neighborhood_t *neighborhood,
         *end++ = (ctn_inline_end_t){.slots = in->slots,
                                     .eager = in->eager,
                                     .arena = ctn_pointer(from, 0),
+                                    .peer = from,
                                     .control = ctn_pointer(from, in->control),
                                     .eager_bytes = in->eager_bytes,
                                     .neighbor =
@@ -171,10 +173,10 @@ void ctn_inline_set(ctn_exchange_t *x)
                 ctn_neighbor_reduces(x->collective)
             ? NULL
             : path_of(x->neighborhood, schedule);
-    /* From CTN_LINK_POSTED on, counts of flags are no lengths. */
+    /* From CTN_FRAGMENT_COUNT on, counts of flags are no lengths. */
     size_t most = path != NULL ? longest(x->execution) : 0;
     x->path = NULL;
-    if (most == 0 || most >= CTN_LINK_POSTED) {
+    if (most == 0 || most >= CTN_FRAGMENT_COUNT) {
         return;
     }
     bool uniform = is_uniform(x);

@@ -18,13 +18,11 @@
  *   eager       in the slot's eager buffer       (<= eager_bytes)
  *   zero-copy   on a node: the slot tells where the data lie in the sender's
  *               arena; the receiver reads them there and acknowledges it
- *   put         on an oversubscribed node: the receiver came first and has
- *               posted a buffer: has written into the slot where that is; the
- *               sender writes the data there
- *   rendezvous  between nodes: a transfer (exec/transfer.h) to the receive
- *               buffer, or to memory taken for the message. Its CTS lies in the
- *               link control. It is unsolicited if the receiver knew the
- *               length, else it answers an RTS in the slot
+ *   rendezvous  a transfer (exec/transfer.h) to the receive buffer, or to
+ *               memory taken for the message. Its CTS lies in the link control.
+ *               It is unsolicited if the receiver knew the length, else it
+ *               answers an RTS in the slot. On a node only if it is
+ * oversubscribed and the receiver came first
  *
  * Every message carries its length, so the receiver need not know it.
  *

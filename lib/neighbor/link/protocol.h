@@ -11,21 +11,13 @@
  * the inline path (call/inline.h).
  *
  * Word 0 of a slot is the sequence flag of the message. Its count is the length
- * of an inline or eager message, or one of the next two values. Between nodes
- * both words may also count the fragments of a transfer (CTN_FRAGMENT_COUNT).
+ * of an inline or eager message, or CTN_LINK_RTS. Both words may also count the
+ * fragments of a transfer (CTN_FRAGMENT_COUNT).
  */
 
 /* A ctn_link_rts_t stands in the slot. On a node the data lie at the sender
  * (zero-copy), between nodes the sender waits for a CTS. */
 #define CTN_LINK_RTS (UINT32_C(1) << 31)
-/* The data are in the posted buffer. */
-#define CTN_LINK_PUT (CTN_LINK_RTS + 1)
-/* Before the message comes, the receiver may write word 0 itself: its count is
- * then this bit and the length that the receiver expects, which is at least
- * CTN_LINK_POSTED_MIN. Word 1 is the offset of the posted buffer in the
- * receiver's arena. */
-#define CTN_LINK_POSTED (UINT32_C(1) << 29)
-
 /** RTS: the header of a rendezvous or a zero-copy message, in the slot. */
 typedef struct ctn_link_rts {
     uint64_t bytes;
@@ -91,15 +83,14 @@ static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
     }
 }
 
-/** Whether receivers post buffers for messages of this length, and senders look
- * for them. Below CTN_LINK_POSTED_MIN bytes the two copies of an eager message
- * cost less than posting. Only on oversubscribed cores: of two ranks with a
- * core each, both copy what they receive at the same time, and to look for a
- * posted buffer costs 60 ns. */
+/** Whether receivers on a node post buffers for messages of this length, by an
+ * unsolicited CTS, and senders look for them. Below CTN_LINK_POSTED_MIN bytes
+ * the two copies of an eager message cost less than posting. Only on
+ * oversubscribed cores: of two ranks with a core each, both copy what they
+ * receive at the same time, and to look for a posted buffer costs 60 ns. */
 static inline bool ctn_link_uses_posted(const ctn_exec_t *exec, size_t bytes)
 {
-    return bytes >= CTN_LINK_POSTED_MIN && bytes < CTN_LINK_POSTED &&
-           exec->oversubscribed;
+    return bytes >= CTN_LINK_POSTED_MIN && exec->oversubscribed;
 }
 
 /** Receiver: whether to post this buffer. */
@@ -110,37 +101,19 @@ static inline bool ctn_link_may_post(const ctn_exec_t *exec, const void *into,
            ctn_heap_contains(exec->heap, into, bytes, offset);
 }
 
-/** Whether word 0 of a slot was written by the receiver, which posted a buffer.
- */
-static inline bool ctn_link_word_is_posted(uint64_t word)
-{
-    return (ctn_flag_count(word) & ~(CTN_LINK_POSTED - 1)) == CTN_LINK_POSTED;
-}
-
-/** Receiver: posts a buffer in the slot. False: the message came first. */
-static inline bool ctn_link_post(ctn_slot_t *slot, uint64_t seq,
-                                 uint64_t offset, size_t bytes)
-{
-    uint64_t before = ctn_word_load(&slot->word[0]);
-    if (ctn_flag_matches(before, seq)) {
-        return false;
-    }
-    ctn_word_store(&slot->word[1], offset);
-    return ctn_word_replace(&slot->word[0], before,
-                            ctn_flag(seq, CTN_LINK_POSTED | bytes));
-}
-
-/** Sender: whether a buffer of that length is posted, and where. */
+/** Sender on a node: whether the receiver has posted a buffer of that length,
+ * and where. */
 static inline bool ctn_link_is_posted(const ctn_exec_t *exec,
-                                      const ctn_slot_t *slot, uint64_t seq,
-                                      size_t bytes, uint64_t *offset)
+                                      const ctn_link_control_t *control,
+                                      uint64_t seq, size_t bytes,
+                                      uint64_t *offset)
 {
+    const ctn_cts_t *cts = &control->unsolicited[ctn_link_entry(seq)];
     if (!ctn_link_uses_posted(exec, bytes) ||
-        ctn_word_load(&slot->word[0]) !=
-            ctn_flag(seq, CTN_LINK_POSTED | bytes)) {
+        !ctn_transfer_is_offered(cts, seq, bytes)) {
         return false;
     }
-    *offset = ctn_word_load(&slot->word[1]);
+    *offset = cts->place & CTN_CTS_OFFSET;
     return true;
 }
 

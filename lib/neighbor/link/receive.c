@@ -1,8 +1,8 @@
 /* NBR-6. Links, the receiver. Inline and eager messages are used where they
  * arrived. A longer message on the node is copied once, by the rank that comes
  * second: the sender copies it to the posted buffer, or the receiver copies a
- * zero-copy message from the sender's memory. Rendezvous messages arrive in the
- * memory that a CTS named. */
+ * zero-copy message from the sender's memory. Transfers arrive in the memory
+ * that a CTS named. */
 
 #include <assert.h>
 #include <string.h>
@@ -76,19 +76,6 @@ static void post_eager(const ctn_op_t *op, const ctn_link_in_t *in,
     }
 }
 
-/** On a node: posts a buffer for a sender that comes later. */
-static void post(const ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
-                 void *into, ctn_link_receive_handle_t *r)
-{
-    uint64_t offset;
-    if (ctn_link_may_post(op->exec, into, bytes, &offset) &&
-        ctn_link_post(&in->slots[ctn_link_generation(op->seq)], op->seq, offset,
-                      bytes)) {
-        r->buffer = into;
-        r->buffer_bytes = bytes;
-    }
-}
-
 /** Whether the network has delivered an eager message to the buffer that was
  * posted there. A message of another length went to the eager buffer. Cancels
  * the posted receive. */
@@ -109,16 +96,16 @@ catena_status_t ctn_link_post_receive(ctn_op_t *op, ctn_link_in_t *in,
                                       ctn_link_receive_handle_t *receiving)
 {
     assert(receiving->state == RECEIVING_NEW);
-    if (in->peer.local) {
-        post(op, in, bytes, into, receiving);
-        return CATENA_OK;
+    uint64_t offset;
+    if (in->peer.local ? ctn_link_may_post(op->exec, into, bytes, &offset)
+                       : bytes > in->eager_bytes) {
+        receiving->state = CTS_UNSOLICITED;
+        return send_cts(op, in, bytes, into, false, receiving);
     }
-    if (bytes <= in->eager_bytes) {
+    if (!in->peer.local) {
         post_eager(op, in, bytes, into, receiving);
-        return CATENA_OK;
     }
-    receiving->state = CTS_UNSOLICITED;
-    return send_cts(op, in, bytes, into, false, receiving);
+    return CATENA_OK;
 }
 
 /** Answers an RTS, unless a CTS of this length has been sent. The sender never
@@ -167,15 +154,11 @@ static ctn_step_t take_zcopy(ctn_op_t *op, ctn_link_in_t *in,
     return CTN_STEP_NEXT;
 }
 
-/** A message has come whose data are not in the slot or its eager buffer.
- * @param kind CTN_LINK_PUT or CTN_LINK_RTS */
+/** An RTS has come. */
 static ctn_step_t receive_rts(ctn_op_t *op, ctn_link_in_t *in,
-                              const ctn_slot_t *slot, uint32_t kind,
+                              const ctn_slot_t *slot,
                               ctn_link_receive_handle_t *r)
 {
-    if (kind == CTN_LINK_PUT) {
-        return has_arrived(in, op, r->buffer, r->buffer_bytes, r);
-    }
     ctn_link_rts_t rts;
     memcpy(&rts, slot->data, sizeof(rts));
     return in->peer.local
@@ -202,15 +185,14 @@ ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
     }
     uint64_t word = ctn_word_load(&slot->word[0]);
     uint32_t count = ctn_flag_count(word);
-    if (!ctn_flag_matches(word, op->seq) || ctn_link_word_is_posted(word) ||
-        (count & CTN_FRAGMENT_COUNT) != 0) {
+    if (!ctn_flag_matches(word, op->seq) || (count & CTN_FRAGMENT_COUNT) != 0) {
         return ctn_link_wait(op, &in->peer);
     }
     if (took_posted(op, count, r)) {
         return has_arrived(in, op, r->buffer, count, r);
     }
-    if (count >= CTN_LINK_RTS) {
-        return receive_rts(op, in, slot, count, r);
+    if (count == CTN_LINK_RTS) {
+        return receive_rts(op, in, slot, r);
     }
     return has_arrived(in, op,
                        count <= CTN_INLINE_BYTES

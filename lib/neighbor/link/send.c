@@ -1,8 +1,8 @@
 /* NBR-6. Links, the sender. Inline and eager messages are one put with a
  * signal, or on the node a copy and a store. For a longer message on the node
- * the slot says where the data lie; if the receiver has posted a buffer, the
- * sender writes there. Between nodes it is a transfer. Without a CTS of the
- * right length the sender sends an RTS. */
+ * the slot says where the data lie. If the receiver has posted a buffer, and
+ * between nodes, it is a transfer; between nodes the sender sends an RTS if
+ * there is no CTS of the right length. */
 
 #include <assert.h>
 
@@ -23,22 +23,6 @@ enum {
     SPINS_MOST = 200 /* polls for an unsolicited CTS before an RTS is sent */
 };
 
-/* ---- puts ---- */
-
-/** Puts the whole message to offset `to` of the receiver's arena, with `count`
- * in the sequence flag of the slot.
- * @return as ctn_put_spans */
-static int put_message(ctn_op_t *op, const ctn_link_out_t *out,
-                       const ctn_span_t *spans, size_t bytes, uint64_t to,
-                       uint32_t count)
-{
-    const ctn_put_t put = {out->peer.endpoint, to,
-                           ctn_link_word_at(out, op->seq, 0),
-                           ctn_flag(op->seq, count)};
-    ctn_span_cursor_t cursor = {spans, 0};
-    return ctn_put_spans(op, &put, &cursor, bytes);
-}
-
 /** Puts an RTS into the slot. */
 static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
                                const ctn_link_rts_t *rts)
@@ -47,24 +31,6 @@ static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
                           ctn_link_data_at(out, op->seq),
                           ctn_link_word_at(out, op->seq, 0),
                           ctn_flag(op->seq, CTN_LINK_RTS), &op->pending);
-}
-
-/* ---- posted receives ---- */
-
-/** Writes the message to the posted buffer of a receiver on this node. False:
- * no buffer is posted. */
-static bool put_posted(ctn_op_t *op, ctn_link_out_t *out,
-                       const ctn_span_t *spans, size_t bytes, int *result)
-{
-    const ctn_slot_t *slot =
-        ctn_pointer(out->peer.endpoint, ctn_link_word_at(out, op->seq, 0));
-    uint64_t to;
-    if (!ctn_link_is_posted(op->exec, slot, op->seq, bytes, &to)) {
-        return false;
-    }
-    ctn_link_peer_has_begun(out, op->seq);
-    *result = put_message(op, out, spans, bytes, to, CTN_LINK_PUT);
-    return true;
 }
 
 /* ---- zero-copy ---- */
@@ -229,21 +195,24 @@ static bool shall_send_rts(const ctn_op_t *op, const ctn_link_out_t *out,
     return false;
 }
 
-/** Sends a message between nodes that is longer than an eager buffer. A CTS
- * with another length is ignored: the receiver gets the right length with the
- * RTS and sends another CTS. */
-static ctn_step_t send_rendezvous(ctn_op_t *op, ctn_link_out_t *out,
-                                  const ctn_span_t *spans, size_t bytes,
-                                  ctn_link_send_handle_t *sending)
+/** Sends the message if there is a CTS for it. One with another length is
+ * ignored: the receiver gets the right length with the RTS and sends another
+ * CTS. */
+static ctn_step_t begin_transfer(ctn_op_t *op, ctn_link_out_t *out,
+                                 const ctn_span_t *spans, size_t bytes,
+                                 ctn_link_send_handle_t *sending)
 {
-    if (has_cts(op, out, bytes, sending)) {
-        ctn_link_peer_has_begun(out, op->seq);
-        return send_transfer(op, out, spans, bytes, sending);
-    }
-    if (sending->state == SENDING_RTS || !ctn_link_has_credit(out, op->seq) ||
-        !shall_send_rts(op, out, sending)) {
+    if (!has_cts(op, out, bytes, sending)) {
         return ctn_link_wait(op, &out->peer);
     }
+    ctn_link_peer_has_begun(out, op->seq);
+    return send_transfer(op, out, spans, bytes, sending);
+}
+
+/** Sends the RTS of a rendezvous. */
+static ctn_step_t send_rts(ctn_op_t *op, ctn_link_out_t *out, size_t bytes,
+                           ctn_link_send_handle_t *sending)
+{
     out->expects_cts = false;
     ctn_link_rts_t rts = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
     sending->state = SENDING_RTS;
@@ -252,20 +221,6 @@ static ctn_step_t send_rendezvous(ctn_op_t *op, ctn_link_out_t *out,
 }
 
 /* ---- the sender ---- */
-
-/** What follows from the result of put_message. */
-static ctn_step_t has_put(ctn_op_t *op, const ctn_link_out_t *out, int result,
-                          ctn_link_send_handle_t *sending)
-{
-    if (result < 0) {
-        return ctn_op_fail(op, (catena_status_t)result);
-    }
-    if (result == 0) { /* no staging buffer is free now */
-        return ctn_link_wait(op, &out->peer);
-    }
-    sending->state = SENT;
-    return CTN_STEP_NEXT;
-}
 
 /** Puts a message into the slot or its eager buffer. */
 static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
@@ -276,9 +231,19 @@ static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
         bytes <= CTN_INLINE_BYTES
             ? ctn_link_data_at(out, op->seq)
             : out->eager + ctn_link_generation(op->seq) * out->eager_bytes;
-    return has_put(op, out,
-                   put_message(op, out, spans, bytes, to, (uint32_t)bytes),
-                   sending);
+    const ctn_put_t put = {out->peer.endpoint, to,
+                           ctn_link_word_at(out, op->seq, 0),
+                           ctn_flag(op->seq, bytes)};
+    ctn_span_cursor_t cursor = {spans, 0};
+    int result = ctn_put_spans(op, &put, &cursor, bytes);
+    if (result < 0) {
+        return ctn_op_fail(op, (catena_status_t)result);
+    }
+    if (result == 0) { /* no staging buffer is free now */
+        return ctn_link_wait(op, &out->peer);
+    }
+    sending->state = SENT;
+    return CTN_STEP_NEXT;
 }
 
 static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
@@ -289,19 +254,21 @@ static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    if (bytes > out->eager_bytes && !out->peer.local) {
-        return send_rendezvous(op, out, spans, bytes, sending);
+    bool local = out->peer.local;
+    bool is_long = bytes > out->eager_bytes;
+    if (local ? ctn_link_uses_posted(op->exec, bytes) : is_long) {
+        ctn_step_t step = begin_transfer(op, out, spans, bytes, sending);
+        if (step != CTN_STEP_WAIT || sending->state != SENDING_NEW) {
+            return step;
+        }
     }
-    int result;
-    if (out->peer.local && put_posted(op, out, spans, bytes, &result)) {
-        return has_put(op, out, result, sending);
-    }
-    if (!ctn_link_has_credit(out, op->seq)) {
+    if (!ctn_link_has_credit(out, op->seq) ||
+        (is_long && !local && !shall_send_rts(op, out, sending))) {
         return ctn_link_wait(op, &out->peer);
     }
-    return bytes > out->eager_bytes
-               ? send_zcopy(op, out, spans, count, bytes, sending)
-               : send_eager(op, out, spans, bytes, sending);
+    return !is_long ? send_eager(op, out, spans, bytes, sending)
+           : local  ? send_zcopy(op, out, spans, count, bytes, sending)
+                    : send_rts(op, out, bytes, sending);
 }
 
 ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
@@ -321,7 +288,7 @@ ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
         }
         return step;
     case SENDING_RTS:
-        return send_rendezvous(op, out, spans, bytes, sending);
+        return begin_transfer(op, out, spans, bytes, sending);
     case SENDING_TRANSFER:
         return send_transfer(op, out, spans, bytes, sending);
     case SENDING_ZCOPY:
