@@ -8,10 +8,10 @@
 static inline size_t pair_bytes(const ctn_geometry_t *g, uint32_t here,
                                 uint32_t there_rank, bool outgoing)
 {
-    if (g->rows == NULL) {
+    if (!g->vector) {
         return g->bytes;
     }
-    const ctn_leader_block_t *row = &g->rows[here][there_rank];
+    const ctn_leader_block_t *row = &g->member[here].row[there_rank];
     return outgoing ? row->send_bytes : row->receive_bytes;
 }
 
@@ -36,7 +36,7 @@ static ctn_fragment_header_t message_of(const ctn_geometry_t *g, uint32_t node,
 {
     uint32_t here = ctn_member_table_count(g->member_table, g->node);
     uint32_t there = ctn_member_table_count(g->member_table, node);
-    if (g->rows == NULL) {
+    if (!g->vector) {
         return (ctn_fragment_header_t){(size_t)here * there * g->bytes,
                                        g->bytes};
     }
@@ -168,21 +168,6 @@ void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
     skip_empty(g, leader, outgoing, c);
 }
 
-uint64_t ctn_leader_fragment_count(const ctn_geometry_t *g, uint32_t leader,
-                                   bool outgoing)
-{
-    uint64_t count = 0;
-    for (uint32_t round = 0; round < g->member_table->nodes; round++) {
-        size_t all = message_of_round(g, round, outgoing).bytes;
-        uint64_t fragments =
-            (all + CTN_LEADER_STAGING_BYTES - 1) / CTN_LEADER_STAGING_BYTES;
-        uint32_t first = first_number(g, leader, round);
-        count +=
-            fragments > first ? (fragments - first - 1) / g->leaders + 1 : 0;
-    }
-    return count;
-}
-
 /* ---- copying ---- */
 
 /** Traversal of a fragment, over pairs of a member of this node and one of the
@@ -221,7 +206,7 @@ static void next_pair(walk_t *walk)
 /** Move to a position in the message. */
 static void seek(const ctn_geometry_t *g, walk_t *walk, size_t position)
 {
-    if (g->rows == NULL) {
+    if (!g->vector) {
         size_t pair = position / g->bytes;
         walk->outer = (uint32_t)(pair / walk->inner_count);
         walk->inner = (uint32_t)(pair % walk->inner_count);
@@ -279,7 +264,7 @@ static alltoall_stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
         return s;
     }
     next_pair(walk);
-    while (g->rows == NULL && walk->here_outer && walk->inner > 0 &&
+    while (!g->vector && walk->here_outer && walk->inner > 0 &&
            s.bytes + block <= walk->left &&
            rank_there(walk) == walk->there[walk->inner - 1].rank + 1) {
         s.bytes += block;
@@ -291,32 +276,17 @@ static alltoall_stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
 
 /** Address of a stretch in the buffer of a member, if that is within reach. */
 static unsigned char *reach(const ctn_geometry_t *g,
-                            const ctn_leader_side_t *side,
                             const alltoall_stretch_t *s, bool outgoing)
 {
-    unsigned char *base = side->base[s->here];
+    unsigned char *base = g->member[s->here].base[outgoing];
     if (base == NULL) {
         return NULL;
     }
-    if (g->rows == NULL) {
+    if (!g->vector) {
         return base + s->there * g->bytes + s->from;
     }
-    const ctn_leader_block_t *row = &g->rows[s->here][s->there];
+    const ctn_leader_block_t *row = &g->member[s->here].row[s->there];
     return base + (outgoing ? row->send_at : row->receive_at) + s->from;
-}
-
-/** Whether the buffers of all members are within reach; then a simulation
- * without data needs no traversal. */
-static bool all_within_reach(const ctn_geometry_t *g,
-                             const ctn_leader_side_t *side)
-{
-    uint32_t n = ctn_member_table_count(g->member_table, g->node);
-    for (uint32_t i = 0; i < n; i++) {
-        if (side->base[i] == NULL && (i != g->me || side->own == NULL)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /** Copy a stretch of this member's own blocks, which may have any type. */
@@ -334,28 +304,26 @@ static void copy_own(ctn_exec_t *exec, const ctn_blocks_t *own,
 
 size_t ctn_leader_fragment_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
                                 const ctn_leader_fragment_t *fragment,
-                                bool outgoing, const ctn_leader_side_t *side,
+                                bool outgoing, bool leads,
                                 unsigned char *staging)
 {
-    if (g->drop_data && all_within_reach(g, side)) {
-        return fragment->bytes;
+    if (exec->drop_data && leads && !g->staged[outgoing]) {
+        return fragment->bytes; /* a simulation without data: no traversal */
     }
     walk_t walk = walk_of(g, fragment, outgoing);
     size_t copied = 0;
     while (walk.left > 0) {
         alltoall_stretch_t s = next_stretch(g, &walk);
-        if (s.bytes == 0) {
-            continue;
-        }
-        unsigned char *buffer = reach(g, side, &s, outgoing);
-        if (buffer != NULL && !g->drop_data) {
-            memcpy(outgoing ? staging : buffer, outgoing ? buffer : staging,
-                   s.bytes);
+        unsigned char *buffer =
+            leads && s.bytes > 0 ? reach(g, &s, outgoing) : NULL;
+        if (buffer != NULL) {
             copied += s.bytes;
-        } else if (buffer != NULL) {
-            copied += s.bytes;
-        } else if (side->own != NULL && s.here == g->me) {
-            copy_own(exec, side->own, &s, outgoing, staging);
+            if (!exec->drop_data) {
+                memcpy(outgoing ? staging : buffer, outgoing ? buffer : staging,
+                       s.bytes);
+            }
+        } else if (s.bytes > 0 && s.here == g->me) {
+            copy_own(exec, g->own[outgoing], &s, outgoing, staging);
         }
         staging += s.bytes;
     }

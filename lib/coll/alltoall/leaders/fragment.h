@@ -37,11 +37,14 @@ typedef struct ctn_geometry {
     uint32_t node;    /* this one */
     uint32_t me;      /* this member on it */
     uint32_t leaders; /* L */
-    size_t bytes;     /* of each block, if rows is NULL */
-    const ctn_leader_block_t *const
-        *rows; /* [member of this node][rank]: lengths that differ */
+    size_t bytes;     /* of each block, unless `vector` */
+    bool vector;      /* the lengths of blocks differ: the members have rows */
     bool in_place;
-    bool drop_data; /* a simulation without data: nothing is copied */
+    bool staged[2]; /* [outgoing]: the buffer of some other member of the node
+                       is out of reach */
+    const ctn_leader_member_t *member; /* [members of this node] */
+    const ctn_blocks_t *own[2]; /* [outgoing]: this member's blocks: it copies
+                                   these itself if they are out of reach */
 } ctn_geometry_t;
 
 /** Own rounds of a virtual leader, including the one in which a node would
@@ -86,31 +89,20 @@ static inline bool ctn_cursor_passed(const ctn_cursor_t *cursor,
            (cursor->round == at->round && cursor->at.number > at->at.number);
 }
 
-/** Number of a leader's fragments. */
-uint64_t ctn_leader_fragment_count(const ctn_geometry_t *g, uint32_t leader,
-                                   bool outgoing);
-
 /** A fragment by its number in the message to or from a node; 0 bytes: it does
  * not exist. */
 ctn_leader_fragment_t ctn_leader_fragment_at(const ctn_geometry_t *g,
                                              uint32_t node, uint32_t number,
                                              bool outgoing);
 
-/** The send or the receive buffers of all members of a node. */
-typedef struct ctn_leader_side {
-    unsigned char *const
-        *base; /* [member of this node]: the address that the places of its
-                  blocks count from; NULL: out of reach */
-    const ctn_blocks_t *own; /* this member's blocks: it copies these itself
-                                if they are out of reach */
-} ctn_leader_side_t;
-
 /** Copy a fragment between staging and the members' buffers: outgoing into
- * staging, incoming out of it. Members out of reach are skipped.
+ * staging, incoming out of it. Other members out of reach are skipped.
+ * @param leads copy for all members within reach; else this member's blocks
+ *              only, which are out of reach
  * @return the bytes copied from or to buffers within reach */
 size_t ctn_leader_fragment_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
                                 const ctn_leader_fragment_t *fragment,
-                                bool outgoing, const ctn_leader_side_t *side,
+                                bool outgoing, bool leads,
                                 unsigned char *staging);
 
 #endif

@@ -84,7 +84,6 @@ static void place_leaders(ctn_leader_layout_t *layout)
     for (uint32_t l = 0; l < layout->leaders; l++) {
         layout->leader_member[l] = ctn_leader_layout_member(
             domains, n, count, layout->placement, l % count);
-        layout->leader_endpoint[l] = topo->peer[layout->leader_member[l]];
         layout->ports += layout->leader_member[l] == ctn_topo_local_rank(topo);
     }
     free(domains);
@@ -127,8 +126,7 @@ typedef struct layout_build {
 /** Offsets in the memory that the members of a node share (`shared`). The
  * addresses of all ports come first. */
 typedef struct layout_offsets {
-    size_t ready; /* [leader]: words, 1: the port is open */
-    size_t counter, answer;
+    size_t counter, copied;
     size_t bytes; /* of all */
 } layout_offsets_t;
 
@@ -139,13 +137,18 @@ static layout_offsets_t offsets_of(const ctn_leader_layout_t *layout)
     layout_offsets_t at;
     size_t n = ctn_topo_local_size(topo);
     size_t leaders = layout->leaders;
-    at.ready =
+    size_t counters = CTN_GENERATIONS * leaders * 2;
+    at.counter =
         ctn_line_up(topo->member_table.nodes * leaders * sizeof(ctn_address_t));
-    at.counter = at.ready + ctn_line_up(leaders * sizeof(uint64_t));
-    at.answer = at.counter +
-                ctn_line_up(CTN_GENERATIONS * leaders * sizeof(ctn_counter_t));
-    at.bytes = at.answer + CTN_GENERATIONS * n * leaders * sizeof(ctn_answer_t);
+    at.copied = at.counter + ctn_line_up(counters * sizeof(ctn_counter_t));
+    at.bytes = at.copied + counters * n * sizeof(uint64_t);
     return at;
+}
+
+/** The addresses of this node's ports. */
+static ctn_address_t *own_addresses(const ctn_leader_layout_t *layout)
+{
+    return &layout->address[(size_t)layout->topo->node_index * layout->leaders];
 }
 
 /** Whether this member is the node leader, the root of the node. */
@@ -170,22 +173,15 @@ static ctn_step_t broadcast_node(ctn_op_t *op)
 static catena_status_t allocate(ctn_leader_layout_t *layout)
 {
     size_t n = ctn_topo_local_size(layout->topo);
-    bool failed = false;
     layout->leader_member =
         calloc(layout->leaders, sizeof(*layout->leader_member));
-    layout->leader_endpoint = calloc(layout->leaders, sizeof(ctn_endpoint_t *));
-    layout->unreachable = calloc(n, sizeof(*layout->unreachable));
-    failed |= layout->leader_member == NULL ||
-              layout->leader_endpoint == NULL || layout->unreachable == NULL;
-    for (unsigned set = 0; set < CTN_FLIGHT; set++) {
-        layout->service[set] = calloc(layout->leaders, sizeof(ctn_service_t));
-        layout->source[set] = calloc(n, sizeof(*layout->source[set]));
-        layout->target[set] = calloc(n, sizeof(*layout->target[set]));
-        layout->rows[set] = calloc(n, sizeof(*layout->rows[set]));
-        failed |= layout->service[set] == NULL || layout->source[set] == NULL ||
-                  layout->target[set] == NULL || layout->rows[set] == NULL;
-    }
-    return failed ? CATENA_ERR_NO_MEMORY : CATENA_OK;
+    layout->member = calloc(CTN_FLIGHT * n, sizeof(*layout->member));
+    layout->served =
+        calloc(CTN_FLIGHT * layout->leaders * 2, sizeof(*layout->served));
+    return layout->leader_member != NULL && layout->member != NULL &&
+                   layout->served != NULL
+               ? CATENA_OK
+               : CATENA_ERR_NO_MEMORY;
 }
 
 /** The root: allocate the memory that the node shares. */
@@ -216,26 +212,24 @@ static ctn_step_t open_own_ports(ctn_op_t *op)
     ctn_topo_t *topo = layout->topo;
     unsigned char *memory = ctn_pointer(topo->peer[0], build->received.word[0]);
     layout_offsets_t at = offsets_of(layout);
-    layout->address = (const void *)memory;
+    layout->address = (void *)memory;
     layout->counter = (void *)(memory + at.counter);
-    layout->answer = (void *)(memory + at.answer);
+    layout->copied = (void *)(memory + at.copied);
     place_leaders(layout);
     if (open_ports(op->exec, layout) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    ctn_address_t *own =
-        (ctn_address_t *)(void *)memory + topo->node_index * layout->leaders;
-    uint64_t *ready = (void *)(memory + at.ready);
+    ctn_address_t *own = own_addresses(layout);
     for (uint32_t i = 0; i < layout->ports; i++) {
-        uint32_t l = layout->port[i].leader;
-        own[l] = (ctn_address_t){topo->group->exec->locality->process,
-                                 layout->port[i].offset};
-        ctn_exec_post(op->exec, &ready[l], 1);
+        ctn_address_t *address = &own[layout->port[i].leader];
+        address->process = topo->group->exec->locality->process;
+        ctn_exec_post(op->exec, &address->offset, layout->port[i].offset);
     }
     return CTN_STEP_NEXT;
 }
 
-/** The root: wait for the addresses of all ports of the node. */
+/** The root: wait for the addresses of all ports of the node. Their offsets are
+ * not 0, and are written last. */
 static ctn_step_t collect(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
@@ -243,9 +237,8 @@ static ctn_step_t collect(ctn_op_t *op)
     if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
-    const uint64_t *ready = (const void *)((unsigned char *)layout->shared +
-                                           offsets_of(layout).ready);
-    return ctn_words_reach(ready, sizeof(*ready), layout->leaders, 1, 1,
+    return ctn_words_reach(&own_addresses(layout)->offset,
+                           sizeof(ctn_address_t), layout->leaders, 1, 1,
                            &build->ready)
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
@@ -260,12 +253,10 @@ static ctn_step_t exchange(ctn_op_t *op)
     if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
-    ctn_chain_t *roots = &layout->topo->leaders;
-    const ctn_address_t *own = (const ctn_address_t *)layout->shared +
-                               (size_t)roots->place.rank * layout->leaders;
-    return ctn_op_call(op, ctn_chain_allgather_table(
-                               op->exec, roots, own,
-                               layout->leaders * sizeof(*own), layout->shared));
+    return ctn_op_call(
+        op, ctn_chain_allgather_table(
+                op->exec, &layout->topo->leaders, own_addresses(layout),
+                layout->leaders * sizeof(ctn_address_t), layout->shared));
 }
 
 static ctn_step_t mark_ready(ctn_op_t *op)
@@ -305,10 +296,8 @@ static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
                ctn_port_cts_at(topo->member_table.nodes, CTN_GENERATIONS, 0));
     }
     if (layout->shared != NULL) {
-        size_t counters = (size_t)CTN_GENERATIONS * layout->leaders;
-        memset(layout->counter, 0, counters * sizeof(ctn_counter_t));
-        memset(layout->answer, 0,
-               counters * ctn_topo_local_size(topo) * sizeof(ctn_answer_t));
+        layout_offsets_t at = offsets_of(layout);
+        memset(layout->counter, 0, at.bytes - at.counter);
     }
 }
 
@@ -318,17 +307,11 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     for (uint32_t i = 0; layout->port != NULL && i < layout->ports; i++) {
         ctn_exec_free(exec, layout->port[i].block);
     }
-    for (unsigned set = 0; set < CTN_FLIGHT; set++) {
-        free(layout->service[set]);
-        free(layout->source[set]);
-        free(layout->target[set]);
-        free(layout->rows[set]);
-    }
     ctn_exec_free(exec, layout->shared);
     ctn_exec_free(exec, layout->own_blocks);
     free(layout->leader_member);
-    free(layout->leader_endpoint);
-    free(layout->unreachable);
+    free(layout->member);
+    free(layout->served);
     free(layout->port);
     free(layout);
 }

@@ -56,23 +56,17 @@ typedef struct ctn_port_block {
 
 /** Written by a virtual leader, and read by the members of its node whose
  * buffers are out of its reach: outside the heap, or not contiguous. One for
- * each generation and virtual leader, in the arena of the node leader. `opened`
- * and `delivered` are sequence flags. */
+ * each generation, virtual leader and direction, in the arena of the node
+ * leader. */
 typedef struct ctn_counter {
-    uint64_t opened;    /* fragments open for the members to fill */
-    uint64_t delivered; /* fragments received, ready for the members to copy */
-    uint64_t mismatch;  /* a message had other lengths: the operation fails */
-    uint64_t unused[5];
-    /* the last ones delivered, in rotation: node, number and staging slot */
+    uint64_t ready;    /* sequence flag: outgoing fragments open for the members
+                          to fill; incoming ones for them to copy from */
+    uint64_t mismatch; /* incoming: a message had other lengths, so the
+                          operation fails */
+    uint64_t unused[6];
+    /* the last ones that are ready, in rotation: node, number, staging slot */
     uint64_t fragment[CTN_LEADER_STAGING_SLOTS];
 } ctn_counter_t;
-
-/** Written by such a member: its progress. One for each generation, member and
- * virtual leader. Both words are sequence flags. */
-typedef struct ctn_answer {
-    uint64_t pushed; /* opened fragments that it has filled */
-    uint64_t taken;  /* delivered fragments that it has copied from */
-} ctn_answer_t;
 
 /** A fragment of a message to or from a node; see fragment.h. */
 typedef struct ctn_leader_fragment {
@@ -89,12 +83,22 @@ typedef struct ctn_cursor {
     ctn_fragment_header_t of; /* the round's message */
 } ctn_cursor_t;
 
-/** A fragment with a posted receive, which scatters it on arrival. */
-typedef struct ctn_leader_posted {
-    ctn_op_t *op;
-    struct ctn_port *port;
-    uint64_t slot;
-} ctn_leader_posted_t;
+/** The fragment that has a receive slot. */
+typedef struct ctn_leader_incoming {
+    enum {
+        CTN_FRAGMENT_NONE, /* the slot is free, or has been scattered */
+        CTN_FRAGMENT_AWAITED,
+        CTN_FRAGMENT_SCATTERED, /* by a posted receive */
+        CTN_FRAGMENT_READY /* the leader has scattered it, the members copy */
+    } state;
+    ctn_cursor_t at;
+    uint64_t number; /* of the fragments that became ready before it */
+    struct {         /* for a posted receive */
+        ctn_op_t *op;
+        struct ctn_port *port;
+        uint64_t slot;
+    } posted;
+} ctn_leader_incoming_t;
 
 /** State of one operation at one virtual leader that this member hosts.
  * Outgoing fragments are numbered in their order; number i is staged in send
@@ -106,22 +110,15 @@ typedef struct ctn_port_run {
     ctn_cursor_t out[CTN_LEADER_STAGING_SLOTS]; /* gathered and not yet sent */
     uint64_t opened;                            /* fragments gathered */
     uint64_t sent;                              /* fragments sent */
+    uint64_t pending[CTN_LEADER_STAGING_SLOTS]; /* not 0: the network still
+                                                   reads the send slot */
+    ctn_leader_incoming_t in[CTN_LEADER_STAGING_SLOTS];
     ctn_cursor_t assign; /* next to be assigned a place */
     uint64_t base;       /* places below have been scattered */
     uint64_t ahead;      /* places below have been assigned */
     uint64_t drain_end;  /* without overlap: places below may be scattered */
-    uint32_t scattered;  /* bit i: the fragment of slot i has been scattered */
-    uint32_t notified;   /* bit i: the members have been notified of it */
-    uint32_t received;   /* bit i: a posted receive has scattered it */
-    ctn_leader_posted_t posted[CTN_LEADER_STAGING_SLOTS];
-    uint64_t delivered; /* fragments of which the members were notified */
-    ctn_cursor_t
-        in[CTN_LEADER_STAGING_SLOTS]; /* the fragment that has the slot */
-    uint64_t entry[CTN_LEADER_STAGING_SLOTS];   /* number delivered before the
-                                                   fragment in the slot */
-    uint64_t pending[CTN_LEADER_STAGING_SLOTS]; /* not 0: the network still
-                                                   reads the send slot */
-    bool done; /* nothing is left to send, to receive or to scatter */
+    uint64_t ready;      /* incoming fragments that became ready */
+    bool done;           /* nothing is left to send, to receive or to scatter */
 } ctn_port_run_t;
 
 /** A port of this member. */
@@ -132,15 +129,12 @@ typedef struct ctn_port {
     ctn_port_run_t run[CTN_FLIGHT]; /* of operation seq: [seq % CTN_FLIGHT] */
 } ctn_port_t;
 
-/** Progress of this member with a virtual leader for which it fills, or from
- * which it copies, its share of the fragments. */
-typedef struct ctn_service {
-    ctn_cursor_t push; /* the next fragment to fill */
-    uint64_t pushed;   /* fragments filled */
-    uint64_t to_push;  /* fragments to fill in all */
-    uint64_t taken;    /* fragments copied from */
-    uint64_t to_take;  /* fragments to copy from in all */
-} ctn_service_t;
+/** A member of this node, as its leaders see it in an operation. */
+typedef struct ctn_leader_member {
+    unsigned char *base[2]; /* [outgoing]: the address that the places of its
+                               blocks count from; NULL: out of reach */
+    const ctn_leader_block_t *row; /* if its blocks have different lengths */
+} ctn_leader_member_t;
 
 /** A leader layout, as a member of the group keeps it. */
 typedef struct ctn_leader_layout {
@@ -149,28 +143,26 @@ typedef struct ctn_leader_layout {
     uint32_t leaders; /* L */
     ctn_placement_t placement;
     ctn_built_t state;
-    uint32_t *leader_member;          /* [leaders]: its host on this node */
-    ctn_endpoint_t **leader_endpoint; /* [leaders]: to the host */
-    uint32_t ports;   /* virtual leaders that this member hosts */
-    ctn_port_t *port; /* [ports] */
+    uint32_t *leader_member; /* [leaders]: its host on this node */
+    uint32_t ports;          /* virtual leaders that this member hosts */
+    ctn_port_t *port;        /* [ports] */
     /* In the arena of the node leader. */
-    const ctn_address_t *address; /* [node][leader]: process, port block */
-    ctn_counter_t *counter;       /* [generation][leader] */
-    ctn_answer_t *answer;         /* [generation][member][leader] */
+    ctn_address_t *address; /* [node][leader]: process, port block */
+    ctn_counter_t *counter; /* [generation][leader][outgoing] */
+    /* [generation][member][leader][outgoing]: sequence flags, written by
+     * members with buffers out of reach: fragments of which they have copied
+     * their share */
+    uint64_t *copied;
     void *shared; /* all of this memory, at the node leader; else NULL */
     /* In this member's arena, allocated on first use: its rows,
      * [generation][rank]. Others may read them until the generation is reused.
      */
     ctn_leader_block_t *own_blocks;
-    /* Working memory of the operations in progress: [seq % CTN_FLIGHT]. */
-    ctn_service_t *service[CTN_FLIGHT]; /* [leaders] */
-    /* [member of this node]: base address of its send and of its receive
-     * buffer, NULL if out of reach; its row */
-    unsigned char **source[CTN_FLIGHT];
-    unsigned char **target[CTN_FLIGHT];
-    const ctn_leader_block_t **rows[CTN_FLIGHT];
-    unsigned char **unreachable; /* [member of this node]: NULL, in place of
-                                    source or target */
+    /* Of the operations in progress: [seq % CTN_FLIGHT][member of this node] */
+    ctn_leader_member_t *member;
+    /* [seq % CTN_FLIGHT][leader][outgoing]: fragments of which this member has
+     * copied its share */
+    uint64_t *served;
 } ctn_leader_layout_t;
 
 /** From within a phase: get a layout, and build it first if there is none. Like
@@ -197,28 +189,25 @@ static inline size_t ctn_port_staging_start(uint32_t nodes)
     return (words + 4095) & ~(size_t)4095;
 }
 
-/** The data in a receive slot of a generation. */
-static inline size_t ctn_port_receive_at(uint32_t nodes, uint64_t generation,
-                                         uint64_t slot)
+/** The data in a staging slot of operation `seq`: receive slots are reused by
+ * generation, send slots by every CTN_FLIGHT-th operation. */
+static inline size_t ctn_port_staging_at(uint32_t nodes, uint64_t seq,
+                                         bool outgoing, uint64_t slot)
 {
+    uint64_t set =
+        outgoing ? CTN_GENERATIONS + seq % CTN_FLIGHT : seq % CTN_GENERATIONS;
     return ctn_port_staging_start(nodes) +
-           (generation * CTN_LEADER_STAGING_SLOTS + slot + 1) *
+           (set * CTN_LEADER_STAGING_SLOTS + slot + 1) *
                CTN_LEADER_STAGING_STRIDE -
            CTN_LEADER_STAGING_BYTES;
-}
-
-/** The data in a send slot of an operation; `set` is seq % CTN_FLIGHT. */
-static inline size_t ctn_port_send_at(uint32_t nodes, uint64_t set,
-                                      uint64_t slot)
-{
-    return ctn_port_receive_at(nodes, CTN_GENERATIONS, 0) +
-           (set * CTN_LEADER_STAGING_SLOTS + slot) * CTN_LEADER_STAGING_STRIDE;
 }
 
 /** The end of the port block. */
 static inline size_t ctn_port_bytes(uint32_t nodes)
 {
-    return ctn_port_send_at(nodes, CTN_FLIGHT, 0);
+    return ctn_port_staging_start(nodes) + (CTN_GENERATIONS + CTN_FLIGHT) *
+                                               CTN_LEADER_STAGING_SLOTS *
+                                               CTN_LEADER_STAGING_STRIDE;
 }
 
 /** The CTS of a node in a generation. */

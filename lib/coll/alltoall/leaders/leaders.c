@@ -20,6 +20,9 @@
  * byte is still copied once. */
 
 #include "coll/alltoall/leaders/leaders.h"
+
+#include <string.h>
+
 #include "coll/alltoall/aggregated.h"
 #include "exec/message.h"
 
@@ -104,8 +107,8 @@ static catena_status_t publish(ctn_op_t *op, ctn_leaders_t *a)
                        rows);
     const ctn_buffer_descriptor_t *descriptor =
         ctn_topo_descriptor(a->topo, op->seq, ctn_topo_local_rank(a->topo));
-    a->push = descriptor->send == CTN_STAGED;
-    a->take = descriptor->receive == CTN_STAGED;
+    a->serves[true] = descriptor->send == CTN_STAGED;
+    a->serves[false] = descriptor->receive == CTN_STAGED;
     return status;
 }
 
@@ -139,15 +142,19 @@ static ctn_step_t begin(ctn_op_t *op)
         .me = ctn_topo_local_rank(a->topo),
         .leaders = a->layout->leaders,
         .bytes = a->call.send.bytes,
+        .vector = a->call.vector,
         .in_place = a->call.in_place,
-        .drop_data = op->exec->drop_data,
+        .own = {&a->call.receive, &a->call.send},
     };
     a->set = op->seq % CTN_FLIGHT;
+    a->geometry.member =
+        &a->layout->member[a->set * ctn_topo_local_size(a->topo)];
+    a->served = &a->layout->served[a->set * a->layout->leaders * 2];
+    memset(a->served, 0, a->layout->leaders * 2 * sizeof(*a->served));
     a->descriptors_read = 0;
     a->departed = 0;
     a->peer_checks = op->exec->peer_checks;
-    a->local_done = a->ports_done = a->known = a->mismatch = false;
-    a->any_staged_send = a->any_staged_receive = false;
+    a->local_done = a->ports_done = a->known = false;
     if (publish(op, a) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -161,33 +168,29 @@ static void read_descriptor(ctn_leaders_t *a, uint32_t i,
                             const ctn_buffer_descriptor_t *descriptor)
 {
     ctn_endpoint_t *peer = a->topo->peer[i];
-    bool own = i == ctn_topo_local_rank(a->topo);
-    unsigned char **source = &a->layout->source[a->set][i];
-    unsigned char **target = &a->layout->target[a->set][i];
-    *source = descriptor->send != CTN_STAGED
-                  ? ctn_pointer(peer, descriptor->send)
-                  : NULL;
-    *target = descriptor->receive != CTN_STAGED
-                  ? ctn_pointer(peer, descriptor->receive)
-                  : NULL;
-    a->layout->rows[a->set][i] = descriptor->rows != CTN_STAGED
-                                     ? ctn_pointer(peer, descriptor->rows)
-                                     : NULL;
-    if (!own) { /* this member's own buffers are always within its reach */
-        a->any_staged_send |= *source == NULL;
-        a->any_staged_receive |= *target == NULL;
+    const uint64_t place[] = {descriptor->receive, descriptor->send};
+    ctn_leader_member_t *member =
+        &a->layout->member[a->set * ctn_topo_local_size(a->topo) + i];
+    for (int outgoing = 0; outgoing < 2; outgoing++) {
+        bool staged = place[outgoing] == CTN_STAGED;
+        member->base[outgoing] =
+            staged ? NULL : ctn_pointer(peer, place[outgoing]);
+        /* This member's own buffers are always within its reach. */
+        a->geometry.staged[outgoing] |=
+            staged && i != ctn_topo_local_rank(a->topo);
     }
+    member->row = descriptor->rows != CTN_STAGED
+                      ? ctn_pointer(peer, descriptor->rows)
+                      : NULL;
 }
 
 /** Read the buffer descriptors of the node's members, and the lengths of their
  * blocks. Leaders need both, and so do members that copy their share themselves
- * in an alltoallv. Then begin the work of ports and members. NEXT: done. */
+ * in an alltoallv. Then begin the work of the ports. NEXT: done. */
 static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
 {
-    bool leads = a->layout->ports > 0;
-    bool serves = a->push || a->take;
-    if (!leads && !(serves && a->call.vector)) {
-        ctn_service_begin(a);
+    bool serves = a->serves[false] || a->serves[true];
+    if (a->layout->ports == 0 && !(serves && a->call.vector)) {
         return CTN_STEP_NEXT;
     }
     for (; a->descriptors_read < ctn_topo_local_size(a->topo);
@@ -212,35 +215,11 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
         }
         read_descriptor(a, a->descriptors_read, descriptor);
     }
-    if (a->call.vector) {
-        a->geometry.rows = a->layout->rows[a->set];
-    }
-    ctn_service_begin(a);
     catena_status_t status = ctn_ports_begin(op, a);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 /* ---- progress ---- */
-
-/** Advance this member's ports. NEXT: all are done. */
-static ctn_step_t advance_ports(ctn_op_t *op, ctn_leaders_t *a)
-{
-    ctn_leader_layout_t *layout = a->layout;
-    bool moved = false;
-    bool done = true;
-    for (uint32_t i = 0; i < layout->ports; i++) {
-        ctn_port_t *port = &layout->port[i];
-        if (!port->run[a->set].done) {
-            int result = ctn_port_advance(op, a, port);
-            if (result < 0) {
-                return ctn_op_fail(op, (catena_status_t)result);
-            }
-            moved |= result > 0;
-        }
-        done &= port->run[a->set].done;
-    }
-    return done ? CTN_STEP_NEXT : moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
-}
 
 /** The work of this member's ports is over. If it has any, announce that it no
  * longer needs the buffers of its node. */
@@ -256,9 +235,24 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
     }
 }
 
+/** Whether all leaders of the node are done. */
+static bool leaders_departed(ctn_op_t *op, ctn_leaders_t *a)
+{
+    for (; a->departed < a->layout->leaders; a->departed++) {
+        uint32_t leader_member = a->layout->leader_member[a->departed];
+        if (ctn_word_load(ctn_node_departed(&a->topo->node_area, op->seq,
+                                            leader_member)) !=
+            ctn_flag64(op->seq)) {
+            op->waits_for = ctn_topo_local(a->topo, leader_member)->rank;
+            return false;
+        }
+    }
+    return true;
+}
+
 /** Advance the blocks that leaders send: this member's ports, and its own
- * copies.
- */
+ * copies. NEXT: all leaders of the node are done, so the caller may reuse its
+ * buffers. */
 static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
 {
     if (!a->known) {
@@ -270,7 +264,7 @@ static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
     }
     bool moved = false;
     if (!a->ports_done) {
-        ctn_step_t step = advance_ports(op, a);
+        ctn_step_t step = ctn_ports_advance(op, a);
         if (step == CTN_STEP_FAIL) {
             return step;
         }
@@ -279,11 +273,21 @@ static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
         }
         moved = step != CTN_STEP_WAIT;
     }
-    ctn_step_t served = ctn_service_advance(op, a);
-    if (a->ports_done && served == CTN_STEP_NEXT) {
+    moved |= ctn_service_advance(op, a);
+    if (a->ports_done && leaders_departed(op, a)) {
         return CTN_STEP_NEXT;
     }
-    return moved || served == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+    return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+/** Whether some message to this node had other lengths. */
+static bool has_mismatch(const ctn_op_t *op, const ctn_leaders_t *a)
+{
+    bool mismatch = false;
+    for (uint32_t l = 0; l < a->layout->leaders; l++) {
+        mismatch |= ctn_leaders_mismatch(op, a, l);
+    }
+    return mismatch;
 }
 
 /** For long waits: this member may wait for a block for which a leader has
@@ -291,11 +295,8 @@ static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
 CTN_COLD static void check_mismatch(ctn_op_t *op, ctn_leaders_t *a)
 {
     a->peer_checks = op->exec->peer_checks;
-    for (uint32_t l = 0; l < a->layout->leaders; l++) {
-        if (ctn_word_load(&ctn_leaders_counter(op, a, l)->mismatch) ==
-            ctn_flag64(op->seq)) {
-            (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
-        }
+    if (!(a->local_done && a->ports_done) && has_mismatch(op, a)) {
+        (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
     }
     ctn_aggregated_check_mismatch(op, a->topo, 0);
 }
@@ -323,34 +324,23 @@ static ctn_step_t exchange(ctn_op_t *op)
     return moved || led == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-/** The caller may reuse its buffers when all leaders of the node are done. */
-static ctn_step_t wait_for_leaders(ctn_op_t *op)
+static ctn_step_t end(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
-    for (; a->departed < a->layout->leaders; a->departed++) {
-        uint32_t leader_member = a->layout->leader_member[a->departed];
-        if (ctn_word_load(ctn_node_departed(&a->topo->node_area, op->seq,
-                                            leader_member)) !=
-            ctn_flag64(op->seq)) {
-            op->waits_for = ctn_topo_local(a->topo, leader_member)->rank;
-            return CTN_STEP_WAIT;
-        }
-        a->mismatch |=
-            ctn_word_load(&ctn_leaders_counter(op, a, a->departed)->mismatch) ==
-            ctn_flag64(op->seq);
-    }
-    if (a->mismatch && a->local.status == CATENA_OK && a->call.vector) {
+    if (has_mismatch(op, a)) {
+        bool notify = a->call.vector && a->local.status == CATENA_OK;
         a->local.status = CATENA_ERR_ARG;
-        return ctn_pairwise_notify(op, &a->local);
+        if (notify) {
+            return ctn_pairwise_notify(op, &a->local);
+        }
     }
-    a->local.status = a->mismatch ? CATENA_ERR_ARG : a->local.status;
     return ctn_pairwise_end(op, &a->local);
 }
 
 static const ctn_phase_t phases[] = {{"layout", need_layout},
                                      {"begin", begin},
                                      {"exchange", exchange},
-                                     {"wait for leaders", wait_for_leaders},
+                                     {"end", end},
                                      {NULL, NULL}};
 
 static void finish(ctn_op_t *op)

@@ -18,21 +18,18 @@ typedef struct ctn_leaders {
     ctn_geometry_t geometry;
     unsigned set; /* index of its working memory: seq % CTN_FLIGHT */
     uint32_t
-        descriptors_read;    /* members whose buffer descriptor has been read */
-    bool local_done;         /* the exchange `local` is over */
-    bool ports_done;         /* the work of this member's ports is over */
-    bool any_staged_send;    /* some other member of the node has a send buffer
-                                out of reach */
-    bool any_staged_receive; /* the same for receive buffers */
-    bool push;               /* this member's send buffer is out of reach */
-    bool take;               /* this member's receive buffer is out of reach */
-    bool known;              /* the buffer descriptors have been read */
-    bool has_posted;         /* a receive has been posted at the network, and
-                                may still be */
-    bool mismatch;           /* some message had other lengths */
-    uint32_t peer_checks;    /* exec->peer_checks at the start or last check */
-    uint32_t departed;       /* virtual leaders known to be done */
-    ctn_pairwise_t local;    /* the blocks that leaders do not send */
+        descriptors_read; /* members whose buffer descriptor has been read */
+    bool local_done;      /* the exchange `local` is over */
+    bool ports_done;      /* the work of this member's ports is over */
+    bool serves[2];       /* [outgoing]: this member's buffer is out of
+                             reach */
+    uint64_t *served;     /* that of the layout, for this operation */
+    bool known;           /* the buffer descriptors have been read */
+    bool has_posted;      /* a receive has been posted at the network, and
+                             may still be */
+    uint32_t peer_checks; /* exec->peer_checks at the start or last check */
+    uint32_t departed;    /* virtual leaders known to be done */
+    ctn_pairwise_t local; /* the blocks that leaders do not send */
 } ctn_leaders_t;
 
 /* Words of this node, of this operation's generation. */
@@ -42,21 +39,34 @@ static inline uint64_t ctn_leaders_generation(const ctn_op_t *op)
     return op->seq % CTN_GENERATIONS;
 }
 
-static inline ctn_counter_t *
-ctn_leaders_counter(const ctn_op_t *op, const ctn_leaders_t *a, uint32_t leader)
+static inline ctn_counter_t *ctn_leaders_counter(const ctn_op_t *op,
+                                                 const ctn_leaders_t *a,
+                                                 uint32_t leader, bool outgoing)
 {
-    return &a->layout->counter[ctn_leaders_generation(op) * a->layout->leaders +
-                               leader];
+    uint64_t leaders = a->layout->leaders;
+    return &a->layout
+                ->counter[(ctn_leaders_generation(op) * leaders + leader) * 2 +
+                          outgoing];
 }
 
-static inline ctn_answer_t *ctn_leaders_answer(const ctn_op_t *op,
-                                               const ctn_leaders_t *a,
-                                               uint32_t member, uint32_t leader)
+static inline uint64_t *ctn_leaders_copied(const ctn_op_t *op,
+                                           const ctn_leaders_t *a,
+                                           uint32_t member, uint32_t leader,
+                                           bool outgoing)
 {
     size_t n = ctn_topo_local_size(a->topo);
-    return &a->layout->answer[(ctn_leaders_generation(op) * n + member) *
-                                  a->layout->leaders +
-                              leader];
+    uint64_t row = ctn_leaders_generation(op) * n + member;
+    return &a->layout
+                ->copied[(row * a->layout->leaders + leader) * 2 + outgoing];
+}
+
+/** Whether a message to a virtual leader of this node had other lengths. */
+static inline bool ctn_leaders_mismatch(const ctn_op_t *op,
+                                        const ctn_leaders_t *a, uint32_t leader)
+{
+    return ctn_word_load(
+               &ctn_leaders_counter(op, a, leader, false)->mismatch) ==
+           ctn_flag64(op->seq);
 }
 
 /** The count of this operation in a word, 0 when the word is of another one. */
@@ -90,14 +100,11 @@ ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
 catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a);
 /** Cancel all posted receives: for an operation that failed. */
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a);
-/** Do what is possible at one of this member's ports. 1: something was done, 0:
- * nothing, < 0: status. */
-int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port);
+/** Do what is possible at this member's ports. NEXT: all is done. */
+ctn_step_t ctn_ports_advance(ctn_op_t *op, ctn_leaders_t *a);
 
-/** Initialize this member's own copies to and from its buffers, if these are
- * out of reach. */
-void ctn_service_begin(ctn_leaders_t *a);
-/** Copy what is possible. NEXT: nothing is left. */
-ctn_step_t ctn_service_advance(ctn_op_t *op, ctn_leaders_t *a);
+/** If this member's buffers are out of reach: copy its shares of the fragments
+ * that the leaders of its node have made ready. True: there were some. */
+bool ctn_service_advance(ctn_op_t *op, const ctn_leaders_t *a);
 
 #endif

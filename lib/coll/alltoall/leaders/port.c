@@ -7,15 +7,51 @@
 
 #include <string.h>
 
+#include "exec/slot.h"
+
 /* ---- a port: gather and send ---- */
 
-/** Data of an outgoing fragment, by its number in the order. */
-static unsigned char *send_staging(const ctn_leaders_t *a,
-                                   const ctn_port_t *port, uint64_t fragment)
+/** Data of the fragment in a staging slot. */
+static unsigned char *staging_of(const ctn_op_t *op, const ctn_leaders_t *a,
+                                 const ctn_port_t *port, bool outgoing,
+                                 uint64_t slot)
 {
     return (unsigned char *)port->block +
-           ctn_port_send_at(a->topo->member_table.nodes, a->set,
-                            fragment % CTN_LEADER_STAGING_SLOTS);
+           ctn_port_staging_at(a->topo->member_table.nodes, op->seq, outgoing,
+                               slot);
+}
+
+/** Let the members with buffers out of reach copy their shares of a fragment.
+ * @param number of the fragments that were ready before it */
+static void make_ready(ctn_op_t *op, const ctn_leaders_t *a,
+                       const ctn_port_t *port, bool outgoing, uint64_t number,
+                       const ctn_leader_fragment_t *fragment, uint64_t slot)
+{
+    ctn_counter_t *counter = ctn_leaders_counter(op, a, port->leader, outgoing);
+    if (a->geometry.staged[outgoing]) {
+        counter->fragment[number % CTN_LEADER_STAGING_SLOTS] =
+            (uint64_t)fragment->node << 32 |
+            fragment->number * CTN_LEADER_STAGING_SLOTS | slot;
+        ctn_exec_post(op->exec, &counter->ready, ctn_flag(op->seq, number + 1));
+    }
+}
+
+/** Whether these members have copied their shares of a fragment. */
+static bool copied_by_all(ctn_op_t *op, const ctn_leaders_t *a,
+                          const ctn_port_t *port, bool outgoing,
+                          uint64_t number)
+{
+    uint32_t n = ctn_topo_local_size(a->topo);
+    uint32_t me = ctn_topo_local_rank(a->topo);
+    for (uint32_t i = 0; a->geometry.staged[outgoing] && i < n; i++) {
+        if (i != me && a->geometry.member[i].base[outgoing] == NULL &&
+            ctn_leaders_count(op, ctn_leaders_copied(op, a, i, port->leader,
+                                                     outgoing)) <= number) {
+            op->waits_for = ctn_topo_local(a->topo, i)->rank;
+            return false;
+        }
+    }
+    return true;
 }
 
 /** The next fragment to be sent, which may not be gathered yet. */
@@ -35,40 +71,14 @@ static bool gather_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
         run->pending[run->opened % CTN_LEADER_STAGING_SLOTS] != 0) {
         return false;
     }
-    ctn_leader_side_t side = {a->layout->source[a->set], &a->call.send};
+    uint64_t slot = run->opened % CTN_LEADER_STAGING_SLOTS;
     size_t copied =
         ctn_leader_fragment_copy(op->exec, &a->geometry, &run->gather.at, true,
-                                 &side, send_staging(a, port, run->opened));
+                                 true, staging_of(op, a, port, true, slot));
     ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
-    run->out[run->opened++ % CTN_LEADER_STAGING_SLOTS] = run->gather;
-    if (a->any_staged_send) {
-        ctn_exec_post(op->exec,
-                      &ctn_leaders_counter(op, a, port->leader)->opened,
-                      ctn_flag(op->seq, run->opened));
-    }
+    run->out[slot] = run->gather;
+    make_ready(op, a, port, true, run->opened++, &run->gather.at, slot);
     ctn_cursor_next(&a->geometry, port->leader, true, &run->gather);
-    return true;
-}
-
-/** Whether the members with send buffers out of reach have filled their shares
- * of the next fragment to be sent. */
-static bool filled_in(ctn_op_t *op, const ctn_leaders_t *a,
-                      const ctn_port_t *port)
-{
-    if (!a->any_staged_send) {
-        return true;
-    }
-    uint32_t n = ctn_topo_local_size(a->topo);
-    uint32_t me = ctn_topo_local_rank(a->topo);
-    for (uint32_t i = 0; i < n; i++) {
-        if (i != me && a->layout->source[a->set][i] == NULL &&
-            ctn_leaders_count(
-                op, &ctn_leaders_answer(op, a, i, port->leader)->pushed) <=
-                port->run[a->set].sent) {
-            op->waits_for = ctn_topo_local(a->topo, i)->rank;
-            return false;
-        }
-    }
     return true;
 }
 
@@ -125,54 +135,50 @@ static catena_status_t put_fragment(ctn_op_t *op, ctn_leaders_t *a,
         return status;
     }
     uint64_t generation = ctn_leaders_generation(op);
+    uint64_t from = run->sent % CTN_LEADER_STAGING_SLOTS;
     ctn_fragment_header_t *header =
-        (ctn_fragment_header_t *)(void *)send_staging(a, port, run->sent) - 1;
+        (ctn_fragment_header_t *)(void *)staging_of(op, a, port, true, from) -
+        1;
     if (!op->exec->drop_data) {
         *header = next_out(run)->of;
     }
+    op->exec->tally.messages++;
     return ctn_put_signal(
         endpoint, ctn_exec_data(op->exec, header),
         sizeof(*header) + fragment->bytes,
         to->offset +
-            ctn_port_receive_at(a->topo->member_table.nodes, generation, slot) -
+            ctn_port_staging_at(a->topo->member_table.nodes, op->seq, false,
+                                slot) -
             sizeof(*header),
         to->offset + offsetof(ctn_port_block_t, arrived) +
             (generation * CTN_LEADER_STAGING_SLOTS + slot) * sizeof(uint64_t),
         ctn_leaders_arrival(op, a->geometry.node, fragment->number),
-        &run->pending[run->sent % CTN_LEADER_STAGING_SLOTS]);
+        &run->pending[from]);
 }
 
-/** 1: a fragment was sent, 0: none could be, < 0: status. */
-static int send_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
+/** Send the fragments that may be sent. 1: there were some, 0: none, < 0:
+ * status. */
+static int send_fragments(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    if (run->sent == run->opened || !filled_in(op, a, port)) {
-        return 0;
+    uint64_t before = run->sent;
+    while (run->sent < run->opened &&
+           copied_by_all(op, a, port, true, run->sent)) {
+        int slot = slot_there(op, a, port);
+        if (slot < 0) {
+            op->waits_for = first_rank(a, next_out(run)->at.node);
+            break;
+        }
+        catena_status_t status = put_fragment(op, a, port, (uint64_t)slot);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        run->sent++;
     }
-    int slot = slot_there(op, a, port);
-    if (slot < 0) {
-        op->waits_for = first_rank(a, next_out(run)->at.node);
-        return 0;
-    }
-    catena_status_t status = put_fragment(op, a, port, (uint64_t)slot);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    run->sent++;
-    return 1;
+    return run->sent > before;
 }
 
 /* ---- a port: receive and scatter ---- */
-
-/** Data of the incoming fragment in a slot. */
-static unsigned char *receive_staging(const ctn_op_t *op,
-                                      const ctn_leaders_t *a,
-                                      const ctn_port_t *port, uint64_t slot)
-{
-    return (unsigned char *)port->block +
-           ctn_port_receive_at(a->topo->member_table.nodes,
-                               ctn_leaders_generation(op), slot);
-}
 
 /** Number of fragments of a message. */
 static uint64_t fragments_of(uint64_t bytes)
@@ -184,13 +190,12 @@ static uint64_t fragments_of(uint64_t bytes)
  * expect. The blocks concerned are not known, so all these members fail. If the
  * number of fragments differs as well, some rank would wait forever; then the
  * job is aborted. */
-CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
+CTN_COLD static void report_mismatch(ctn_op_t *op, const ctn_leaders_t *a,
                                      const ctn_port_t *port,
                                      const ctn_cursor_t *in,
                                      const ctn_fragment_header_t *found)
 {
-    uint64_t *mismatch = &ctn_leaders_counter(op, a, port->leader)->mismatch;
-    if (ctn_word_load(mismatch) != ctn_flag64(op->seq)) {
+    if (!ctn_leaders_mismatch(op, a, port->leader)) {
         ctn_error(op->exec->log,
                   "alltoall: the blocks from the node of rank %u to that of "
                   "rank %u have %llu bytes; expected %llu, or single lengths "
@@ -199,8 +204,9 @@ CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
                   (unsigned long long)found->bytes,
                   (unsigned long long)in->of.bytes);
     }
-    ctn_exec_post(op->exec, mismatch, ctn_flag64(op->seq));
-    a->mismatch = true;
+    ctn_exec_post(op->exec,
+                  &ctn_leaders_counter(op, a, port->leader, false)->mismatch,
+                  ctn_flag64(op->seq));
     if (fragments_of(found->bytes) != fragments_of(in->of.bytes)) {
         (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
     }
@@ -209,11 +215,11 @@ CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
 /** Scatter the fragment that has a slot; in staging, or in a buffer of the
  * network.
  * @param data after the header */
-static void scatter_fragment(ctn_op_t *op, ctn_leaders_t *a,
+static void scatter_fragment(ctn_op_t *op, const ctn_leaders_t *a,
                              const ctn_port_t *port, uint64_t slot,
                              const unsigned char *data)
 {
-    const ctn_cursor_t *in = &port->run[a->set].in[slot];
+    const ctn_cursor_t *in = &port->run[a->set].in[slot].at;
     ctn_fragment_header_t found;
     memcpy(&found, data - sizeof(found), sizeof(found));
     if (!op->exec->drop_data &&
@@ -221,23 +227,22 @@ static void scatter_fragment(ctn_op_t *op, ctn_leaders_t *a,
         report_mismatch(op, a, port, in, &found);
         return;
     }
-    ctn_leader_side_t side = {a->layout->target[a->set], &a->call.receive};
-    size_t copied = ctn_leader_fragment_copy(
-        op->exec, &a->geometry, &port->run[a->set].in[slot].at, false, &side,
-        (unsigned char *)(uintptr_t)data);
+    size_t copied =
+        ctn_leader_fragment_copy(op->exec, &a->geometry, &in->at, false, true,
+                                 (unsigned char *)(uintptr_t)data);
     ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
 }
 
 /** Handler of a posted receive. */
 static void receive_posted(void *context, const void *data, size_t bytes)
 {
-    const ctn_leader_posted_t *posted = context;
-    ctn_leaders_t *a = ctn_op_state(posted->op);
+    ctn_leader_incoming_t *in = context;
     (void)bytes; /* the length is that of the fragment */
-    scatter_fragment(posted->op, a, posted->port, posted->slot,
+    scatter_fragment(in->posted.op, ctn_op_state(in->posted.op),
+                     in->posted.port, in->posted.slot,
                      (const unsigned char *)data +
                          sizeof(ctn_fragment_header_t));
-    posted->port->run[a->set].received |= 1u << posted->slot;
+    in->state = CTN_FRAGMENT_SCATTERED;
 }
 
 /** The word that signals the fragment in a slot. */
@@ -253,17 +258,18 @@ static const uint64_t *arrival_word(const ctn_op_t *op, const ctn_port_t *port,
 static void post_receive(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                          uint64_t slot)
 {
-    ctn_port_run_t *run = &port->run[a->set];
-    const ctn_leader_fragment_t *fragment = &run->in[slot].at;
-    if (!a->params.overlap || a->call.in_place || a->any_staged_receive) {
+    ctn_leader_incoming_t *in = &port->run[a->set].in[slot];
+    const ctn_leader_fragment_t *fragment = &in->at.at;
+    if (!a->params.overlap || a->call.in_place || a->geometry.staged[false]) {
         return;
     }
-    run->posted[slot] = (ctn_leader_posted_t){op, port, slot};
+    in->posted.op = op;
+    in->posted.port = port;
+    in->posted.slot = slot;
     a->has_posted |= ctn_post_receive(
         op->exec->network, arrival_word(op, port, slot),
         ctn_leaders_arrival(op, fragment->node, fragment->number),
-        sizeof(ctn_fragment_header_t) + fragment->bytes, receive_posted,
-        &run->posted[slot]);
+        sizeof(ctn_fragment_header_t) + fragment->bytes, receive_posted, in);
 }
 
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)
@@ -276,49 +282,12 @@ void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)
     }
 }
 
-/** Notify the members with receive buffers out of reach of the fragment in a
- * slot.
- */
-static void notify_members(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
-                           uint64_t slot)
-{
-    ctn_port_run_t *run = &port->run[a->set];
-    ctn_counter_t *counter = ctn_leaders_counter(op, a, port->leader);
-    const ctn_leader_fragment_t *fragment = &run->in[slot].at;
-    counter->fragment[run->delivered % CTN_LEADER_STAGING_SLOTS] =
-        (uint64_t)fragment->node << 32 |
-        fragment->number * CTN_LEADER_STAGING_SLOTS | slot;
-    run->entry[slot] = run->delivered++;
-    run->notified |= 1u << slot;
-    ctn_exec_post(op->exec, &counter->delivered,
-                  ctn_flag(op->seq, run->delivered));
-}
-
-/** Whether these members have copied their shares of the fragment that was
- * delivered as number `entry`. */
-static bool taken_by_all(ctn_op_t *op, const ctn_leaders_t *a,
-                         const ctn_port_t *port, uint64_t entry)
-{
-    uint32_t n = ctn_topo_local_size(a->topo);
-    uint32_t me = ctn_topo_local_rank(a->topo);
-    for (uint32_t i = 0; i < n; i++) {
-        if (i != me && a->layout->target[a->set][i] == NULL &&
-            ctn_leaders_count(
-                op, &ctn_leaders_answer(op, a, i, port->leader)->taken) <=
-                entry) {
-            op->waits_for = ctn_topo_local(a->topo, i)->rank;
-            return false;
-        }
-    }
-    return true;
-}
-
 /** Whether the fragment of a slot has arrived and may be scattered. */
 static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
                         const ctn_port_t *port, uint64_t slot)
 {
     const ctn_port_run_t *run = &port->run[a->set];
-    const ctn_cursor_t *in = &run->in[slot];
+    const ctn_cursor_t *in = &run->in[slot].at;
     if (ctn_word_load(arrival_word(op, port, slot)) ==
             ctn_leaders_arrival(op, in->at.node, in->at.number) &&
         /* In place, the outgoing data must have been sent. */
@@ -345,7 +314,7 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
     }
     for (uint64_t v = run->base; v < run->ahead; v++) {
         uint64_t slot = v % CTN_LEADER_STAGING_SLOTS;
-        if ((run->scattered & 1u << slot) == 0 &&
+        if (run->in[slot].state != CTN_FRAGMENT_NONE &&
             !has_arrived(op, a, port, slot)) {
             return false;
         }
@@ -354,88 +323,89 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
     return true;
 }
 
-/** Advance the fragment of one place: scatter it, notify the members with
- * buffers out of reach, wait until they have taken their shares. True:
- * something was done. */
+/** Advance the fragment of one place: scatter it, and wait until the members
+ * with buffers out of reach have copied their shares. True: something was
+ * done. */
 static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                           uint64_t place)
 {
     ctn_port_run_t *run = &port->run[a->set];
     uint64_t slot = place % CTN_LEADER_STAGING_SLOTS;
-    uint32_t bit = 1u << slot;
-    if ((run->scattered & bit) != 0) {
+    ctn_leader_incoming_t *in = &run->in[slot];
+    bool moved = false;
+    if (in->state == CTN_FRAGMENT_NONE) {
         return false;
     }
-    if ((run->notified & bit) == 0) {
+    if (in->state != CTN_FRAGMENT_READY) {
         if (!has_arrived(op, a, port, slot) ||
             !may_scatter(op, a, port, place)) {
             return false;
         }
-        if ((run->received & bit) == 0) {
+        if (in->state == CTN_FRAGMENT_AWAITED) {
             scatter_fragment(op, a, port, slot,
-                             receive_staging(op, a, port, slot));
+                             staging_of(op, a, port, false, slot));
         }
-        if (!a->any_staged_receive) {
-            run->received &= ~bit;
-            run->scattered |= bit;
-            return true;
-        }
-        notify_members(op, a, port, slot);
-        return true;
+        in->state = CTN_FRAGMENT_READY;
+        in->number = run->ready++;
+        make_ready(op, a, port, false, in->number, &in->at.at, slot);
+        moved = true;
     }
-    if (!taken_by_all(op, a, port, run->entry[slot])) {
-        return false;
+    if (copied_by_all(op, a, port, false, in->number)) {
+        in->state = CTN_FRAGMENT_NONE;
+        moved = true;
     }
-    run->notified &= ~bit;
-    run->scattered |= bit;
-    return true;
+    return moved;
 }
 
-/** Send a CTS for a fragment and those before it. */
-static catena_status_t send_cts(ctn_op_t *op, ctn_leaders_t *a,
-                                ctn_port_t *port,
-                                const ctn_leader_fragment_t *fragment,
-                                uint64_t slot)
+/** Send a CTS for the fragment in a slot and those before it. */
+static catena_status_t send_cts(ctn_op_t *op, const ctn_leaders_t *a,
+                                const ctn_port_t *port, uint64_t slot)
 {
+    const ctn_leader_fragment_t *fragment = &port->run[a->set].in[slot].at.at;
     const ctn_address_t *to = ctn_leaders_port(a, fragment->node, port->leader);
-    ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_exec_connect(op->exec, to->process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    return ctn_signal(endpoint,
+    return ctn_op_put(op, to->process, NULL, 0, 0,
                       to->offset + ctn_port_cts_at(a->topo->member_table.nodes,
                                                    ctn_leaders_generation(op),
                                                    a->geometry.node),
                       ctn_flag(op->seq, cts_for(fragment->number, slot)));
 }
 
-/** Assign the places that have become free to the next fragments, and send a
- * CTS for each. */
+/** Assign a slot to the next fragment, and send a CTS for it unless it belongs
+ * to the opening. */
+static catena_status_t assign_slot(ctn_op_t *op, ctn_leaders_t *a,
+                                   ctn_port_t *port, uint64_t slot)
+{
+    ctn_port_run_t *run = &port->run[a->set];
+    bool opening = run->assign.opening;
+    run->in[slot].state = CTN_FRAGMENT_AWAITED;
+    run->in[slot].at = run->assign;
+    if (!opening) {
+        /* Values repeat, see ctn_leaders_arrival: clear the word. */
+        ctn_word_store(&port->block->arrived[ctn_leaders_generation(op)][slot],
+                       0);
+    }
+    post_receive(op, a, port, slot);
+    ctn_cursor_next(&a->geometry, port->leader, false, &run->assign);
+    return opening ? CATENA_OK : send_cts(op, a, port, slot);
+}
+
+/** Assign the places that have become free to the next fragments. */
 static catena_status_t assign_places(ctn_op_t *op, ctn_leaders_t *a,
                                      ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
+    catena_status_t status = CATENA_OK;
     while (run->base < run->ahead &&
-           (run->scattered & 1u << run->base % CTN_LEADER_STAGING_SLOTS) != 0) {
-        run->scattered &= ~(1u << run->base % CTN_LEADER_STAGING_SLOTS);
+           run->in[run->base % CTN_LEADER_STAGING_SLOTS].state ==
+               CTN_FRAGMENT_NONE) {
         run->base++;
     }
-    while (!ctn_cursor_ended(&run->assign) &&
+    while (status == CATENA_OK && !ctn_cursor_ended(&run->assign) &&
            run->ahead < run->base + CTN_LEADER_STAGING_SLOTS) {
-        uint64_t slot = run->ahead++ % CTN_LEADER_STAGING_SLOTS;
-        run->in[slot] = run->assign;
-        /* Values repeat, see ctn_leaders_arrival: clear the word. */
-        ctn_word_store(&port->block->arrived[ctn_leaders_generation(op)][slot],
-                       0);
-        post_receive(op, a, port, slot);
-        catena_status_t status = send_cts(op, a, port, &run->in[slot].at, slot);
-        if (status != CATENA_OK) {
-            return status;
-        }
-        ctn_cursor_next(&a->geometry, port->leader, false, &run->assign);
+        status =
+            assign_slot(op, a, port, run->ahead++ % CTN_LEADER_STAGING_SLOTS);
     }
-    return CATENA_OK;
+    return status;
 }
 
 /** Scatter what has arrived. Fragments are scattered in any order; slots are
@@ -455,7 +425,7 @@ static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 /* ---- progress ---- */
 
 /** Initialize a port and assign the places of the opening. An own round without
- * fragments leaves its place free, so it counts as scattered. */
+ * fragments leaves its place free. */
 static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
                                   ctn_port_t *port)
 {
@@ -468,13 +438,9 @@ static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
     run->ahead = rounds < CTN_LEADER_STAGING_SLOTS
                      ? rounds * ctn_opening(g, port->leader)
                      : CTN_LEADER_STAGING_SLOTS;
-    run->scattered = (1u << run->ahead) - 1;
     while (!ctn_cursor_ended(&run->assign) && run->assign.opening) {
-        uint32_t slot = ctn_opening_slot(g, port->leader, &run->assign);
-        run->in[slot] = run->assign;
-        run->scattered &= ~(1u << slot);
-        post_receive(op, a, port, slot);
-        ctn_cursor_next(g, port->leader, false, &run->assign);
+        (void)assign_slot(op, a, port,
+                          ctn_opening_slot(g, port->leader, &run->assign));
     }
     return assign_places(op, a, port);
 }
@@ -491,35 +457,48 @@ catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a)
 static bool port_finished(const ctn_leaders_t *a, const ctn_port_t *port)
 {
     const ctn_port_run_t *run = &port->run[a->set];
-    if (!ctn_cursor_ended(next_out(run)) || !ctn_cursor_ended(&run->assign) ||
-        run->base < run->ahead) {
-        return false;
-    }
+    bool pending = false;
     for (unsigned v = 0; v < CTN_LEADER_STAGING_SLOTS; v++) {
-        if (run->pending[v] != 0) {
-            return false;
-        }
+        pending |= run->pending[v] != 0;
     }
-    return true;
+    return ctn_cursor_ended(next_out(run)) && ctn_cursor_ended(&run->assign) &&
+           run->base == run->ahead && !pending;
 }
 
-int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
+/** Do what is possible at a port. 1: something was done, 0: nothing, < 0:
+ * status. */
+static int advance_port(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
-    int moved = 0;
+    int gathered = 0;
     while (gather_fragment(op, a, port)) {
-        moved = 1;
+        gathered = 1;
         if (a->params.overlap) {
             break; /* send it before the next is gathered */
         }
     }
-    int sent;
-    while ((sent = send_fragment(op, a, port)) > 0) {
-        moved = 1;
-    }
+    int sent = send_fragments(op, a, port);
     int scattered = sent < 0 ? 0 : scatter(op, a, port);
     if (sent < 0 || scattered < 0) {
         return sent < 0 ? sent : scattered;
     }
     port->run[a->set].done = port_finished(a, port);
-    return moved | scattered | port->run[a->set].done;
+    return gathered | sent | scattered;
+}
+
+ctn_step_t ctn_ports_advance(ctn_op_t *op, ctn_leaders_t *a)
+{
+    bool moved = false;
+    bool done = true;
+    for (uint32_t i = 0; i < a->layout->ports; i++) {
+        ctn_port_t *port = &a->layout->port[i];
+        if (!port->run[a->set].done) {
+            int result = advance_port(op, a, port);
+            if (result < 0) {
+                return ctn_op_fail(op, (catena_status_t)result);
+            }
+            moved |= result > 0;
+        }
+        done &= port->run[a->set].done;
+    }
+    return done ? CTN_STEP_NEXT : moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
