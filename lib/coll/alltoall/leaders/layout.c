@@ -89,27 +89,27 @@ static void place_leaders(ctn_leader_layout_t *layout)
     free(domains);
 }
 
-/** Allocate this member's ports. */
+/** Allocate this member's ports, in one block. */
 static catena_status_t open_ports(ctn_exec_t *exec, ctn_leader_layout_t *layout)
 {
-    ctn_topo_t *topo = layout->topo;
+    size_t bytes = ctn_port_bytes(layout->topo->member_table.nodes);
     layout->port = calloc(layout->ports + 1, sizeof(ctn_port_t));
-    if (layout->port == NULL) {
+    layout->port_blocks =
+        layout->ports > 0
+            ? ctn_heap_calloc(exec->heap, 4096, layout->ports * bytes)
+            : NULL;
+    if (layout->port == NULL ||
+        (layout->ports > 0 && layout->port_blocks == NULL)) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_port_t *port = layout->port;
     for (uint32_t l = 0; l < layout->leaders; l++) {
-        if (layout->leader_member[l] != ctn_topo_local_rank(topo)) {
-            continue;
+        if (layout->leader_member[l] == ctn_topo_local_rank(layout->topo)) {
+            port->leader = l;
+            port->block = (void *)(layout->port_blocks +
+                                   (size_t)(port - layout->port) * bytes);
+            port++;
         }
-        size_t bytes = ctn_port_bytes(topo->member_table.nodes);
-        port->leader = l;
-        port->block = ctn_heap_calloc(exec->heap, 4096, bytes);
-        if (port->block == NULL) {
-            return CATENA_ERR_NO_MEMORY;
-        }
-        (void)ctn_heap_contains(exec->heap, port->block, bytes, &port->offset);
-        port++;
     }
     return CATENA_OK;
 }
@@ -120,7 +120,7 @@ static catena_status_t open_ports(ctn_exec_t *exec, ctn_leader_layout_t *layout)
 typedef struct layout_build {
     ctn_build_t build;          /* of the layout */
     ctn_words_t sent, received; /* of the broadcast on the node */
-    uint32_t ready;             /* ports of this node known to be open */
+    uint64_t *offsets; /* [members of the node]: of their blocks of ports */
 } layout_build_t;
 
 /** Offsets in the memory that the members of a node share (`shared`). The
@@ -145,28 +145,10 @@ static layout_offsets_t offsets_of(const ctn_leader_layout_t *layout)
     return at;
 }
 
-/** The addresses of this node's ports. */
-static ctn_address_t *own_addresses(const ctn_leader_layout_t *layout)
-{
-    return &layout->address[(size_t)layout->topo->node_index * layout->leaders];
-}
-
 /** Whether this member is the node leader, the root of the node. */
 static bool is_root(const ctn_leader_layout_t *layout)
 {
     return ctn_topo_local_rank(layout->topo) == 0;
-}
-
-/** Two phases broadcast the offset of `shared` on the node: the first so that
- * the members write the addresses of their ports there, the second when the
- * addresses of all nodes are there. */
-static ctn_step_t broadcast_node(ctn_op_t *op)
-{
-    layout_build_t *build = ctn_op_state(op);
-    const ctn_leader_layout_t *layout = build->build.what;
-    return ctn_op_call(op,
-                       ctn_node_bcast_create(op->exec, layout->topo,
-                                             &build->sent, &build->received));
 }
 
 /** Allocate the private memory of a layout. */
@@ -184,101 +166,103 @@ static catena_status_t allocate(ctn_leader_layout_t *layout)
                : CATENA_ERR_NO_MEMORY;
 }
 
-/** The root: allocate the memory that the node shares. */
-static ctn_step_t begin(ctn_op_t *op)
-{
-    layout_build_t *build = ctn_op_state(op);
-    ctn_leader_layout_t *layout = build->build.what;
-    if (allocate(layout) != CATENA_OK) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    if (is_root(layout)) {
-        layout->shared =
-            ctn_heap_calloc(op->exec->heap, 128, offsets_of(layout).bytes);
-        if (layout->shared == NULL) {
-            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-        }
-        (void)ctn_heap_contains(op->exec->heap, layout->shared, 1,
-                                &build->sent.word[0]);
-    }
-    return broadcast_node(op);
-}
-
-/** Open this member's ports and write their addresses to the shared memory. */
+/** Open this member's ports. The members of the node gather where they lie. */
 static ctn_step_t open_own_ports(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
     ctn_leader_layout_t *layout = build->build.what;
     ctn_topo_t *topo = layout->topo;
-    unsigned char *memory = ctn_pointer(topo->peer[0], build->received.word[0]);
-    layout_offsets_t at = offsets_of(layout);
-    layout->address = (void *)memory;
-    layout->counter = (void *)(memory + at.counter);
-    layout->copied = (void *)(memory + at.copied);
+    build->offsets = calloc(ctn_topo_local_size(topo), sizeof(uint64_t));
+    if (build->offsets == NULL || allocate(layout) != CATENA_OK) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
     place_leaders(layout);
     if (open_ports(op->exec, layout) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    ctn_address_t *own = own_addresses(layout);
-    for (uint32_t i = 0; i < layout->ports; i++) {
-        ctn_address_t *address = &own[layout->port[i].leader];
-        address->process = topo->group->exec->locality->process;
-        ctn_exec_post(op->exec, &address->offset, layout->port[i].offset);
+    uint64_t *own = &build->offsets[ctn_topo_local_rank(topo)];
+    if (layout->ports > 0) {
+        *own = ctn_heap_offset(op->exec->heap, layout->port_blocks);
     }
-    return CTN_STEP_NEXT;
+    return ctn_op_call(op,
+                       ctn_chain_allgather_table(op->exec, &topo->node, own,
+                                                 sizeof(*own), build->offsets));
 }
 
-/** The root: wait for the addresses of all ports of the node. Their offsets are
- * not 0, and are written last. */
-static ctn_step_t collect(ctn_op_t *op)
-{
-    layout_build_t *build = ctn_op_state(op);
-    ctn_leader_layout_t *layout = build->build.what;
-    if (!is_root(layout)) {
-        return CTN_STEP_NEXT;
-    }
-    return ctn_words_reach(&own_addresses(layout)->offset,
-                           sizeof(ctn_address_t), layout->leaders, 1, 1,
-                           &build->ready)
-               ? CTN_STEP_NEXT
-               : CTN_STEP_WAIT;
-}
-
-/** The root: gather the addresses of the ports of all nodes, from their roots.
- */
+/** The root: allocate the memory that the node shares, and gather the addresses
+ * of the ports of all nodes, from their roots. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
     ctn_leader_layout_t *layout = build->build.what;
+    ctn_topo_t *topo = layout->topo;
+    uint32_t n = ctn_topo_local_size(topo);
+    uint32_t hosts = layout->leaders < n ? layout->leaders : n;
     if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
-    return ctn_op_call(
-        op, ctn_chain_allgather_table(
-                op->exec, &layout->topo->leaders, own_addresses(layout),
-                layout->leaders * sizeof(ctn_address_t), layout->shared));
+    layout->shared =
+        ctn_heap_calloc(op->exec->heap, 128, offsets_of(layout).bytes);
+    if (layout->shared == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    build->sent.word[0] = ctn_heap_offset(op->exec->heap, layout->shared);
+    ctn_address_t *own = (ctn_address_t *)layout->shared +
+                         (size_t)topo->node_index * layout->leaders;
+    for (uint32_t l = 0; l < layout->leaders; l++) {
+        uint32_t host = layout->leader_member[l];
+        own[l].process = ctn_topo_local(topo, host)->address.process;
+        own[l].offset =
+            build->offsets[host] +
+            l / hosts * (uint64_t)ctn_port_bytes(topo->member_table.nodes);
+    }
+    return ctn_op_call(op, ctn_chain_allgather_table(
+                               op->exec, &topo->leaders, own,
+                               layout->leaders * sizeof(*own), layout->shared));
 }
 
-static ctn_step_t mark_ready(ctn_op_t *op)
+/** The root broadcasts on the node where this memory is. */
+static ctn_step_t publish(ctn_op_t *op)
 {
     layout_build_t *build = ctn_op_state(op);
+    const ctn_leader_layout_t *layout = build->build.what;
+    return ctn_op_call(op,
+                       ctn_node_bcast_create(op->exec, layout->topo,
+                                             &build->sent, &build->received));
+}
+
+static ctn_step_t finalize(ctn_op_t *op)
+{
+    layout_build_t *build = ctn_op_state(op);
+    ctn_leader_layout_t *layout = build->build.what;
+    unsigned char *memory =
+        ctn_pointer(layout->topo->peer[0], build->received.word[0]);
+    layout_offsets_t at = offsets_of(layout);
+    layout->address = (const void *)memory;
+    layout->counter = (void *)(memory + at.counter);
+    layout->copied = (void *)(memory + at.copied);
     *build->build.built = CTN_BUILT;
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"open ports", open_own_ports},
-                                     {"collect", collect},
+static void finish(ctn_op_t *op)
+{
+    layout_build_t *build = ctn_op_state(op);
+    free(build->offsets);
+    ctn_build_finish(op);
+}
+
+static const ctn_phase_t phases[] = {{"open ports", open_own_ports},
                                      {"exchange", exchange},
-                                     {"publish", broadcast_node},
-                                     {"mark ready", mark_ready},
+                                     {"publish", publish},
+                                     {"finalize", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
     .name = "leader layout",
     .state_bytes = sizeof(layout_build_t),
     .phases = phases,
-    .finish = ctn_build_finish,
+    .finish = finish,
 };
 
 /** Clear the words of this member's ports and, at the root, those of the node.
@@ -304,9 +288,7 @@ static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_leader_layout_t *layout = (ctn_leader_layout_t *)attachment;
-    for (uint32_t i = 0; layout->port != NULL && i < layout->ports; i++) {
-        ctn_exec_free(exec, layout->port[i].block);
-    }
+    ctn_exec_free(exec, layout->port_blocks);
     ctn_exec_free(exec, layout->shared);
     ctn_exec_free(exec, layout->own_blocks);
     free(layout->leader_member);

@@ -124,7 +124,6 @@ typedef struct ctn_port_run {
 /** A port of this member. */
 typedef struct ctn_port {
     uint32_t leader; /* virtual leader of this port */
-    uint64_t offset; /* of `block` in this arena */
     ctn_port_block_t *block;
     ctn_port_run_t run[CTN_FLIGHT]; /* of operation seq: [seq % CTN_FLIGHT] */
 } ctn_port_t;
@@ -143,12 +142,13 @@ typedef struct ctn_leader_layout {
     uint32_t leaders; /* L */
     ctn_placement_t placement;
     ctn_built_t state;
-    uint32_t *leader_member; /* [leaders]: its host on this node */
-    uint32_t ports;          /* virtual leaders that this member hosts */
-    ctn_port_t *port;        /* [ports] */
+    uint32_t *leader_member;    /* [leaders]: its host on this node */
+    uint32_t ports;             /* virtual leaders that this member hosts */
+    ctn_port_t *port;           /* [ports] */
+    unsigned char *port_blocks; /* [ports]: their memory, one after the other */
     /* In the arena of the node leader. */
-    ctn_address_t *address; /* [node][leader]: process, port block */
-    ctn_counter_t *counter; /* [generation][leader][outgoing] */
+    const ctn_address_t *address; /* [node][leader]: process, port block */
+    ctn_counter_t *counter;       /* [generation][leader][outgoing] */
     /* [generation][member][leader][outgoing]: sequence flags, written by
      * members with buffers out of reach: fragments of which they have copied
      * their share */
