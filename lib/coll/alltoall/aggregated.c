@@ -22,7 +22,6 @@
 #include "coll/alltoall/pairwise.h"
 #include "core/tiny.h"
 #include "exec/aggregate.h"
-#include "exec/message.h"
 #include "exec/slot.h"
 
 /** The longest aggregate. At this length one aggregate of a node is still
@@ -286,16 +285,14 @@ static void poll_arrivals(ctn_op_t *op, ctn_aggregated_t *x)
 CTN_COLD static void report_length(ctn_op_t *op, ctn_aggregated_t *x,
                                    uint32_t from, uint32_t found)
 {
-    uint32_t me = x->topo->group->chain.place.rank;
     if (found != CTN_AGGREGATE_MISMATCH) {
-        (void)ctn_message_report_length(op->exec, "alltoall", from, me, found,
-                                        x->receive->bytes);
+        (void)ctn_posted_report_length(x->topo, from, found, x->receive->bytes);
     } else if (x->status == CATENA_OK) {
         ctn_error(op->exec->log,
                   "alltoall: rank %u and other ranks of its node have blocks "
                   "of different lengths for rank %u; all ranks must have the "
                   "same",
-                  from, me);
+                  from, x->topo->group->chain.place.rank);
     }
     x->status = CATENA_ERR_ARG;
 }

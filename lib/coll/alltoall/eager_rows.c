@@ -10,7 +10,7 @@
 
 #include "coll/alltoall/eager_rows.h"
 
-#include "exec/message.h"
+#include "coll/alltoall/posted.h"
 
 /** A member's row of one generation. */
 typedef struct alltoall_row {
@@ -166,9 +166,9 @@ CTN_COLD static void check_mismatch(ctn_exec_t *exec, ctn_eager_rows_t *r)
         if ((posted || ctn_eager_rows_find(r->topo, r->seq, i, &bytes)) &&
             bytes != r->receive->bytes) {
             r->open &= ~(UINT64_C(1) << i);
-            r->status = ctn_message_report_length(
-                exec, "alltoall", ctn_topo_local_to_group(r->topo, i),
-                r->topo->group->chain.place.rank, bytes, r->receive->bytes);
+            r->status = ctn_posted_report_length(
+                r->topo, ctn_topo_local_to_group(r->topo, i), bytes,
+                r->receive->bytes);
         }
     }
 }

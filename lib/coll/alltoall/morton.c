@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "coll/alltoall/alltoall.h"
-#include "exec/message.h"
 
 /** State of the operation. */
 typedef struct morton {
@@ -43,16 +42,14 @@ static ctn_step_t gather(ctn_op_t *op)
     morton_t *m = ctn_op_state(op);
     for (; m->next < ctn_topo_local_size(m->topo); m->next++) {
         const ctn_buffer_descriptor_t *descriptor =
-            ctn_topo_descriptor(m->topo, op->seq, m->next);
-        if (ctn_word_load(&descriptor->word) != ctn_flag64(op->seq)) {
-            op->waits_for = ctn_topo_local(m->topo, m->next)->rank;
+            ctn_posted_find(op, m->topo, m->next);
+        if (descriptor == NULL) {
             return CTN_STEP_WAIT;
         }
         if (descriptor->bytes != m->call.send.bytes) {
-            m->status = ctn_message_report_length(
-                op->exec, "alltoall", ctn_topo_local(m->topo, m->next)->rank,
-                m->call.group->chain.place.rank, descriptor->bytes,
-                m->call.send.bytes);
+            m->status = ctn_posted_report_length(
+                m->topo, ctn_topo_local_to_group(m->topo, m->next),
+                descriptor->bytes, m->call.send.bytes);
         }
         m->in_reach &=
             descriptor->send != CTN_STAGED && descriptor->receive != CTN_STAGED;

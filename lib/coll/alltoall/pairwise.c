@@ -42,7 +42,8 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
 static bool goes_by_posted(const ctn_pairwise_t *x)
 {
     return x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
-           x->n == ctn_topo_local_size(x->topo) && ctn_posted_suits(x->n);
+           x->n == ctn_topo_local_size(x->topo) &&
+           x->n <= CTN_EAGER_ROWS_MEMBERS;
 }
 
 void ctn_pairwise_begin(ctn_pairwise_t *x)
@@ -104,10 +105,7 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     }
     for (uint32_t slot = 0;
          x->has_posted && slot < x->slots && op->status != CATENA_OK; slot++) {
-        for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
-            ctn_cancel_receive(op->exec->network,
-                               &ctn_op_slot(op, slot)->word[word]);
-        }
+        pairwise_cancel(op, slot);
     }
     x->transfer = NULL;
     free(x->records);
@@ -120,8 +118,8 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 static inline bool goes_to_posted(const ctn_pairwise_t *x, uint32_t round)
 {
     uint32_t peer = pairwise_send_peer(x, round);
-    return x->by_posted && !ctn_posted_is_unsent(&x->posted, peer) &&
-           !ctn_posted_is_staged(&x->posted, peer);
+    return x->by_posted &&
+           ((x->posted.unsent | x->posted.staged) >> peer & 1) == 0;
 }
 
 /** Whether a slot has another round with something to send; *turn is advanced
@@ -144,8 +142,8 @@ static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
  */
 static inline bool is_mismatched(const ctn_pairwise_t *x, uint32_t round)
 {
-    return x->by_posted && ctn_posted_is_mismatched(
-                               &x->posted, pairwise_receive_peer(x, round));
+    return x->by_posted &&
+           (x->posted.mismatched >> pairwise_receive_peer(x, round) & 1) != 0;
 }
 
 /** Whether a slot has another round with something to receive; *turn is
@@ -265,32 +263,18 @@ static ctn_step_t advance_eager_rows(ctn_op_t *op, ctn_pairwise_t *x)
     return CTN_STEP_WAIT;
 }
 
-/** Begin an exchange through posted buffers (posted.c). */
-static void open_posted(ctn_op_t *op, ctn_pairwise_t *x)
-{
-    x->posted = (ctn_posted_t){.topo = x->topo,
-                               .send = x->send,
-                               .receive = x->receive,
-                               .in_place = x->in_place};
-    if (!x->published) {
-        ctn_posted_publish(op, x->topo, x->send, x->receive, x->in_place,
-                           CTN_STAGED);
-    }
-    ctn_posted_begin(op, &x->posted);
-}
-
-/** Advance such an exchange, and the blocks that it leaves to the slots. */
+/** Advance an exchange by buffer descriptors, and the blocks that it leaves to
+ * the slots. */
 static ctn_step_t advance_posted(ctn_op_t *op, ctn_pairwise_t *x)
 {
     const ctn_posted_t *posted = &x->posted;
-    bool moved = ctn_posted_advance(op, &x->posted);
+    bool moved = ctn_posted_advance(op, x);
     ctn_step_t rest = CTN_STEP_NEXT; /* of the blocks that use slots */
     if (posted->staged != 0 || posted->out_of_reach) {
         rest = advance_all(op, x);
     }
     if (rest == CTN_STEP_FAIL ||
         (rest == CTN_STEP_NEXT && (posted->unsent | posted->awaited) == 0)) {
-        x->status = x->status == CATENA_OK ? posted->status : x->status;
         return rest;
     }
     return moved || rest == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
@@ -336,7 +320,7 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
         return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
     }
     if (x->by_posted) {
-        open_posted(op, x);
+        ctn_posted_begin(op, x);
     }
     if (send_all_cts(op, x) == CTN_STEP_FAIL) {
         return CTN_STEP_FAIL;

@@ -151,6 +151,12 @@ static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
 /** Initialize the working part. */
 void ctn_pairwise_begin(ctn_pairwise_t *exchange);
 
+/** Begin an exchange by buffer descriptors (posted.c). */
+void ctn_posted_begin(ctn_op_t *op, ctn_pairwise_t *exchange);
+/** Send and receive what is possible of it. True: something was sent or
+ * received. */
+bool ctn_posted_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
+
 /** Record and report a block of another length than expected, between this
  * member and member `other`, which sends it if `sends`, else receives it. */
 void ctn_pairwise_mismatch(ctn_pairwise_t *exchange, uint32_t other, bool sends,

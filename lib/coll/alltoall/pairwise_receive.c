@@ -186,10 +186,7 @@ static ctn_step_t receive_mismatch(ctn_op_t *op, ctn_pairwise_t *x,
         if (pairwise_receive_peer(
                 x, pairwise_round_of(x, slot, x->stream[slot].receive_turn)) ==
             peer) {
-            for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
-                ctn_cancel_receive(op->exec->network,
-                                   &ctn_op_slot(op, slot)->word[word]);
-            }
+            pairwise_cancel(op, slot);
         }
     }
     ctn_pairwise_mismatch(x, peer, true, found, expected);

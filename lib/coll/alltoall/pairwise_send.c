@@ -92,6 +92,7 @@ static ctn_step_t send_block(ctn_op_t *op, ctn_pairwise_t *x,
         return send_transfer(op, out, cts);
     }
     int sent = put_eager(op, x, out, protocol);
+    op->exec->tally.messages += sent > 0;
     return sent < 0   ? ctn_op_fail(op, (catena_status_t)sent)
            : sent > 0 ? CTN_STEP_NEXT
                       : CTN_STEP_WAIT;
@@ -105,7 +106,7 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     const ctn_cts_t *cts = NULL;
     pairwise_protocol_t protocol = pairwise_protocol_of(
         x, pairwise_bytes_of(x, x->send, round, peer), peer);
-    if (x->by_posted && ctn_posted_is_unsent(&x->posted, peer)) {
+    if (x->by_posted && (x->posted.unsent >> peer & 1) != 0) {
         return CTN_STEP_WAIT; /* its descriptor is not published yet */
     }
     if (protocol == PAIRWISE_RENDEZVOUS || stream->send_turn > 0) {

@@ -2,6 +2,7 @@
 #define CTN_COLL_ALLTOALL_PAIRWISE_STREAM_H
 
 #include "coll/alltoall/pairwise.h"
+#include "exec/slot.h"
 
 /* Members, rounds, fragments and words of an exchange, for both directions.
  * Included by pairwise.c, pairwise_send.c and pairwise_receive.c only;
@@ -157,6 +158,15 @@ static inline uint32_t pairwise_eager_count(uint32_t turn, size_t bytes)
 _Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_REFUSED &&
                    (uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_FRAGMENT_COUNT,
                "eager blocks do not count fragments");
+
+/** Cancel the receives posted for a slot, after some have been posted. */
+static inline void pairwise_cancel(const ctn_op_t *op, uint32_t slot)
+{
+    for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
+        ctn_cancel_receive(op->exec->network,
+                           &ctn_op_slot(op, slot)->word[word]);
+    }
+}
 
 /* ---- directions ---- */
 

@@ -9,9 +9,8 @@
  * core each 0.42 us instead of 0.47, 4 ranks on 2 cores 3.9 instead of 4.6, 16
  * ranks 55 instead of 75. */
 
-#include "coll/alltoall/posted.h"
+#include "coll/alltoall/pairwise.h"
 
-#include "coll/alltoall/eager_rows.h"
 #include "core/copy.h"
 #include "exec/message.h"
 
@@ -30,33 +29,44 @@ void ctn_posted_publish(const ctn_op_t *op, const ctn_topo_t *topo,
     ctn_exec_post(op->exec, &descriptor->word, ctn_flag64(op->seq));
 }
 
-void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
+catena_status_t ctn_posted_report_length(const ctn_topo_t *topo, uint32_t from,
+                                         uint64_t found, uint64_t expected)
 {
+    const catena_group_t *group = topo->group;
+    return ctn_message_report_length(group->exec, "alltoall", from,
+                                     group->chain.place.rank, found, expected);
+}
+
+void ctn_posted_begin(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    ctn_posted_t *posted = &x->posted;
+    if (!x->published) {
+        ctn_posted_publish(op, x->topo, x->send, x->receive, x->in_place,
+                           CTN_STAGED);
+    }
     uint32_t n = ctn_topo_local_size(x->topo);
     uint32_t me = ctn_topo_local_rank(x->topo);
     const ctn_buffer_descriptor_t *own =
         ctn_topo_descriptor(x->topo, op->seq, me);
-    ctn_topo_report_cpu(op->exec, x->topo);
-    x->unsent =
+    posted->unsent =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
-    x->staged = x->mismatched = 0;
-    x->peer_checks = op->exec->peer_checks;
-    x->status = CATENA_OK;
-    x->out_of_reach = own->direct_receive == CTN_STAGED;
-    x->awaited = x->out_of_reach ? 0 : x->unsent;
-    x->past_caches =
+    posted->staged = posted->mismatched = 0;
+    posted->peer_checks = op->exec->peer_checks;
+    posted->out_of_reach = own->direct_receive == CTN_STAGED;
+    posted->awaited = posted->out_of_reach ? 0 : posted->unsent;
+    posted->past_caches =
         ctn_copy_exceeds_caches(2 * (size_t)n * n * x->receive->bytes);
 }
 
 /** Copy this member's block for `rank` into the buffer of that rank. */
-static void copy_block(ctn_op_t *op, const ctn_posted_t *x, uint32_t rank,
+static void copy_block(ctn_op_t *op, const ctn_pairwise_t *x, uint32_t rank,
                        unsigned char *buffer)
 {
     uint32_t me = ctn_topo_local_rank(x->topo);
     ctn_span_t block = ctn_blocks_at(x->send, rank);
     unsigned char *to =
         buffer + ctn_topo_local_to_group(x->topo, me) * block.bytes;
-    if (x->past_caches && block.type == NULL && !op->exec->drop_data) {
+    if (x->posted.past_caches && block.type == NULL && !op->exec->drop_data) {
         ctn_copy_past_caches(to, block.base, block.bytes);
         ctn_exec_charge(op->exec, CTN_WORK_COPY, block.bytes);
     } else {
@@ -65,50 +75,47 @@ static void copy_block(ctn_op_t *op, const ctn_posted_t *x, uint32_t rank,
 }
 
 /** Member i has blocks of another length: exclude it. */
-CTN_COLD static void drop_member(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
-                                 uint64_t bytes)
+CTN_COLD static void drop_member(ctn_pairwise_t *x, uint32_t i, uint64_t bytes)
 {
     uint64_t bit = UINT64_C(1) << i;
-    x->unsent &= ~bit;
-    x->awaited &= ~bit;
-    x->mismatched |= bit;
-    x->status = ctn_message_report_length(
-        op->exec, "alltoall", ctn_topo_local_to_group(x->topo, i),
-        x->topo->group->chain.place.rank, bytes, x->receive->bytes);
+    x->posted.unsent &= ~bit;
+    x->posted.awaited &= ~bit;
+    x->posted.mismatched |= bit;
+    x->status = ctn_posted_report_length(
+        x->topo, ctn_topo_local_to_group(x->topo, i), bytes, x->receive->bytes);
 }
 
 /** For long waits: exclude members that have sent shorter blocks, in eager
  * rows. True: there were some. */
-CTN_COLD static bool check_mismatch(ctn_op_t *op, ctn_posted_t *x)
+CTN_COLD static bool check_mismatch(ctn_op_t *op, ctn_pairwise_t *x)
 {
-    uint64_t mismatched = x->mismatched;
-    x->peer_checks = op->exec->peer_checks;
-    for (uint64_t left = x->unsent; left != 0; left &= left - 1) {
+    uint64_t mismatched = x->posted.mismatched;
+    x->posted.peer_checks = op->exec->peer_checks;
+    for (uint64_t left = x->posted.unsent; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         uint64_t bytes;
         if (ctn_eager_rows_find(x->topo, op->seq, i, &bytes)) {
-            drop_member(op, x, i, bytes);
+            drop_member(x, i, bytes);
         }
     }
-    return x->mismatched != mismatched;
+    return x->posted.mismatched != mismatched;
 }
 
 /** Send member i its block if its descriptor has been published. */
-static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
+static bool send_to(ctn_op_t *op, ctn_pairwise_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
-    const ctn_buffer_descriptor_t *descriptor =
-        ctn_topo_descriptor(topo, op->seq, i);
-    if (ctn_word_load(&descriptor->word) != ctn_flag64(op->seq)) {
+    const ctn_buffer_descriptor_t *descriptor = ctn_posted_find(op, topo, i);
+    if (descriptor == NULL) {
         return false;
     }
     if (descriptor->bytes != x->send->bytes) {
-        drop_member(op, x, i, descriptor->bytes);
+        drop_member(x, i, descriptor->bytes);
         return true;
     }
-    x->unsent &= ~(UINT64_C(1) << i);
+    x->posted.unsent &= ~(UINT64_C(1) << i);
     if (descriptor->direct_receive == CTN_STAGED) {
-        x->staged |= UINT64_C(1) << i;
+        x->posted.staged |= UINT64_C(1) << i;
         return true;
     }
     uint32_t me = ctn_topo_local_rank(topo);
@@ -121,7 +128,7 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
 }
 
 /** Send to each of these members whose descriptor is published. */
-static bool send_to_all(ctn_op_t *op, ctn_posted_t *x, uint64_t members)
+static bool send_to_all(ctn_op_t *op, ctn_pairwise_t *x, uint64_t members)
 {
     bool moved = false;
     for (uint64_t left = members; left != 0; left &= left - 1) {
@@ -131,50 +138,32 @@ static bool send_to_all(ctn_op_t *op, ctn_posted_t *x, uint64_t members)
 }
 
 /** Check which awaited blocks have arrived. True: some have. */
-static bool take(ctn_op_t *op, ctn_posted_t *x)
+static bool take(ctn_op_t *op, ctn_pairwise_t *x)
 {
     uint32_t me = ctn_topo_local_rank(x->topo);
-    uint64_t before = x->awaited;
-    for (uint64_t left = x->awaited; left != 0; left &= left - 1) {
+    uint64_t before = x->posted.awaited;
+    for (uint64_t left = x->posted.awaited; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         if (ctn_word_load(ctn_topo_delivered(x->topo, op->seq, me, i)) ==
             ctn_flag64(op->seq)) {
-            x->awaited &= ~(UINT64_C(1) << i);
+            x->posted.awaited &= ~(UINT64_C(1) << i);
         }
     }
-    return x->awaited != before;
+    return x->posted.awaited != before;
 }
 
-/** The subset of `members` that last ran on other cores. */
-static uint64_t elsewhere(const ctn_topo_t *topo, uint64_t members)
+bool ctn_posted_advance(ctn_op_t *op, ctn_pairwise_t *x)
 {
-    uint64_t found = 0;
-    for (uint64_t left = members; left != 0; left &= left - 1) {
-        uint32_t i = (uint32_t)__builtin_ctzll(left);
-        if (ctn_node_elsewhere(&topo->node_area, i)) {
-            found |= UINT64_C(1) << i;
-        }
-    }
-    return found;
-}
-
-bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *x)
-{
-    /* First the members on other cores, since those on this core cannot act
-     * before this member waits. Each of the two sets is served from the member
-     * after this one on, so that not all members write to the same one. */
+    /* From the member after this one on, so that not all members write to the
+     * same one. */
     uint64_t before = (UINT64_C(1) << ctn_topo_local_rank(x->topo)) - 1;
-    uint64_t first =
-        op->exec->oversubscribed ? elsewhere(x->topo, x->unsent) : 0;
-    bool moved = send_to_all(op, x, first & ~before);
-    moved |= send_to_all(op, x, first & before);
-    moved |= send_to_all(op, x, x->unsent & ~first & ~before);
-    moved |= send_to_all(op, x, x->unsent & ~first & before);
+    bool moved = send_to_all(op, x, x->posted.unsent & ~before);
+    moved |= send_to_all(op, x, x->posted.unsent & before);
     moved |= take(op, x);
-    if (!moved && op->exec->peer_checks != x->peer_checks) {
+    if (!moved && op->exec->peer_checks != x->posted.peer_checks) {
         moved = check_mismatch(op, x);
     }
-    uint64_t missing = x->unsent | x->awaited;
+    uint64_t missing = x->posted.unsent | x->posted.awaited;
     if (missing != 0) {
         op->waits_for = ctn_topo_local_to_group(
             x->topo, (uint32_t)__builtin_ctzll(missing));

@@ -24,7 +24,6 @@
 #include <string.h>
 
 #include "coll/alltoall/aggregated.h"
-#include "exec/message.h"
 
 /* ---- start ---- */
 
@@ -196,21 +195,20 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
     for (; a->descriptors_read < ctn_topo_local_size(a->topo);
          a->descriptors_read++) {
         const ctn_buffer_descriptor_t *descriptor =
-            ctn_topo_descriptor(a->topo, op->seq, a->descriptors_read);
-        if (ctn_word_load(&descriptor->word) != ctn_flag64(op->seq)) {
-            op->waits_for = ctn_topo_local(a->topo, a->descriptors_read)->rank;
+            ctn_posted_find(op, a->topo, a->descriptors_read);
+        if (descriptor == NULL) {
             return CTN_STEP_WAIT;
         }
         if (a->call.vector && descriptor->rows == CTN_STAGED) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
         }
         if (descriptor->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
-            (void)ctn_message_report_length(
-                op->exec, "alltoall",
-                ctn_topo_local(a->topo, a->descriptors_read)->rank,
-                a->call.group->chain.place.rank, descriptor->bytes,
-                a->call.receive.bytes);
-            (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
+            (void)ctn_exec_abort(
+                op->exec,
+                ctn_posted_report_length(
+                    a->topo,
+                    ctn_topo_local_to_group(a->topo, a->descriptors_read),
+                    descriptor->bytes, a->call.receive.bytes));
             return CTN_STEP_WAIT;
         }
         read_descriptor(a, a->descriptors_read, descriptor);
