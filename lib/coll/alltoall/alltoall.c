@@ -48,6 +48,14 @@ static size_t inline_bytes(const ctn_alltoall_t *call,
                : 0;
 }
 
+/** [kind][vector]; the selection knows which do not exist. */
+static const ctn_algorithm_t *const algorithms[][2] = {
+    [CTN_ALLTOALL_DIRECT] = {&ctn_alltoall_direct, &ctn_alltoallv_direct},
+    [CTN_ALLTOALL_SHIFT] = {&ctn_alltoall_direct, &ctn_alltoallv_direct},
+    [CTN_ALLTOALL_BRUCK] = {&ctn_alltoall_bruck, NULL},
+    [CTN_ALLTOALL_MORTON] = {&ctn_alltoall_morton, NULL},
+    [CTN_ALLTOALL_LEADERS] = {&ctn_alltoall_leaders, &ctn_alltoallv_leaders}};
+
 /** Get the topology, select the algorithm, and become it. A hidden duplicate
  * has a topology of its own. */
 static ctn_step_t choose(ctn_op_t *op)
@@ -73,31 +81,15 @@ static ctn_step_t choose(ctn_op_t *op)
     const ctn_family_t *family = selection->family;
     call->radix = selection->radix;
     call->window = selection->window;
-    ctn_step_t step;
-    switch (family->kind) {
-    case CTN_ALLTOALL_LEADERS:
-        step = ctn_op_become(op, call->vector ? &ctn_alltoallv_leaders
-                                              : &ctn_alltoall_leaders);
-        *ctn_alltoall_leader_params(op) = (ctn_leader_params_t){
-            .leaders = selection->leaders,
-            .placement = family->placement,
-            .overlap = family->overlap,
-            .direct_above = selection->direct_above,
-        };
-        return step;
-    case CTN_ALLTOALL_BRUCK:
-        return ctn_op_become(op, &ctn_alltoall_bruck);
-    case CTN_ALLTOALL_MORTON:
-        return ctn_op_become(op, &ctn_alltoall_morton);
-    case CTN_ALLTOALL_SHIFT:
-        call->order = CTN_ORDER_SHIFT;
-        break;
-    case CTN_ALLTOALL_DIRECT:
-    default:
-        break;
-    }
-    return ctn_op_become(op, call->vector ? &ctn_alltoallv_direct
-                                          : &ctn_alltoall_direct);
+    call->by_leaders = (ctn_leader_params_t){
+        .leaders = selection->leaders,
+        .placement = family->placement,
+        .overlap = family->overlap,
+        .direct_above = selection->direct_above,
+    };
+    call->order =
+        family->kind == CTN_ALLTOALL_SHIFT ? CTN_ORDER_SHIFT : CTN_ORDER_PAIRED;
+    return ctn_op_become(op, algorithms[family->kind][call->vector]);
 }
 
 static const ctn_phase_t phases[] = {{"choose", choose}, {NULL, NULL}};

@@ -4,6 +4,16 @@
 #include "coll/alltoall/leaders/layout.h"
 #include "coll/alltoall/pairwise.h"
 
+/** Parameters of the leader algorithms. */
+typedef struct ctn_leader_params {
+    uint32_t leaders; /* on each node */
+    ctn_placement_t placement;
+    bool overlap;        /* send each fragment when gathered, scatter each when
+                            received */
+    size_t direct_above; /* alltoallv, alltoallw: blocks of more bytes are sent
+                            from member to member */
+} ctn_leader_params_t;
+
 /** A validated call of alltoall, alltoallv or alltoallw. */
 typedef struct ctn_alltoall {
     catena_group_t *group;
@@ -25,19 +35,10 @@ typedef struct ctn_alltoall {
     ctn_round_order_t order;         /* of the direct algorithms */
     catena_type_t *held;             /* types that it holds a reference of */
     uint32_t held_count;
+    ctn_leader_params_t by_leaders; /* if the algorithm is one of theirs */
     void *kept; /* data that the algorithm keeps between the starts of a
                    persistent request, or NULL */
 } ctn_alltoall_t;
-
-/** Parameters of the leader algorithms. */
-typedef struct ctn_leader_params {
-    uint32_t leaders; /* on each node */
-    ctn_placement_t placement;
-    bool overlap;        /* send each fragment when gathered, scatter each when
-                            received */
-    size_t direct_above; /* alltoallv, alltoallw: blocks of more bytes are sent
-                            from member to member */
-} ctn_leader_params_t;
 
 /* The algorithms that an alltoall becomes once the topology is known. Their
  * states begin with the ctn_alltoall_t. Some have a second form for `vector`,
@@ -56,8 +57,6 @@ extern const ctn_algorithm_t ctn_alltoall_morton;
 /** A2A-2 to A2A-5, through leaders between nodes. */
 extern const ctn_algorithm_t ctn_alltoall_leaders;
 extern const ctn_algorithm_t ctn_alltoallv_leaders;
-/** The parameters of an operation that has become a leader algorithm. */
-ctn_leader_params_t *ctn_alltoall_leader_params(ctn_op_t *op);
 
 /** Create an alltoallv that is a part of another operation of the group. All
  * members start it in the same order as their other operations.

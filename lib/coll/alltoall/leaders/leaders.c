@@ -33,8 +33,8 @@ static ctn_step_t need_layout(ctn_op_t *op)
     a->topo = a->call.topo;
     a->has_posted = false;
     ctn_pairwise_clear(&a->local);
-    return ctn_leader_layout_need(op, a->topo, a->params.leaders,
-                                  a->params.placement, &a->layout);
+    return ctn_leader_layout_need(op, a->topo, a->call.by_leaders.leaders,
+                                  a->call.by_leaders.placement, &a->layout);
 }
 
 /** Whether leaders send a block: it goes between this node and another one, and
@@ -45,7 +45,7 @@ static bool goes_by_leaders(const ctn_leaders_t *a, uint32_t index,
 {
     const uint32_t *first = a->topo->member_table.first;
     uint32_t node = a->topo->node_index;
-    return bytes > 0 && bytes <= a->params.direct_above &&
+    return bytes > 0 && bytes <= a->call.by_leaders.direct_above &&
            (index < first[node] || index >= first[node + 1]);
 }
 
@@ -126,7 +126,7 @@ static void begin_local(ctn_leaders_t *a)
         .receive = &a->call.receive,
         .in_place = a->call.in_place,
         .window = a->call.window,
-        .remote_above = vector ? a->params.direct_above : 0,
+        .remote_above = vector ? a->call.by_leaders.direct_above : 0,
         .published = true,
     };
     ctn_pairwise_begin(&a->local);
@@ -370,8 +370,3 @@ const ctn_algorithm_t ctn_alltoallv_leaders = {
 
 _Static_assert(sizeof(ctn_leaders_t) <= CTN_OP_STATE_BYTES,
                "fits an operation");
-
-ctn_leader_params_t *ctn_alltoall_leader_params(ctn_op_t *op)
-{
-    return &((ctn_leaders_t *)ctn_op_state(op))->params;
-}

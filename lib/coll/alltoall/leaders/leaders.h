@@ -12,7 +12,6 @@
 /** State of an alltoall through leaders on a member. */
 typedef struct ctn_leaders {
     ctn_alltoall_t call;
-    ctn_leader_params_t params;
     ctn_topo_t *topo;
     ctn_leader_layout_t *layout;
     ctn_geometry_t geometry;

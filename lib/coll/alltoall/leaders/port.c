@@ -260,7 +260,8 @@ static void post_receive(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
 {
     ctn_leader_incoming_t *in = &port->run[a->set].in[slot];
     const ctn_leader_fragment_t *fragment = &in->at.at;
-    if (!a->params.overlap || a->call.in_place || a->geometry.staged[false]) {
+    if (!a->call.by_leaders.overlap || a->call.in_place ||
+        a->geometry.staged[false]) {
         return;
     }
     in->posted.op = op;
@@ -305,7 +306,7 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
                         uint64_t place)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    if (a->params.overlap || place < run->drain_end) {
+    if (a->call.by_leaders.overlap || place < run->drain_end) {
         return true;
     }
     if (run->base < run->drain_end ||
@@ -472,7 +473,7 @@ static int advance_port(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     int gathered = 0;
     while (gather_fragment(op, a, port)) {
         gathered = 1;
-        if (a->params.overlap) {
+        if (a->call.by_leaders.overlap) {
             break; /* send it before the next is gathered */
         }
     }
