@@ -58,6 +58,27 @@ extern const ctn_algorithm_t ctn_alltoall_morton;
 extern const ctn_algorithm_t ctn_alltoall_leaders;
 extern const ctn_algorithm_t ctn_alltoallv_leaders;
 
+/** Set the arguments of an exchange for a call. The rest of the struct, which
+ * is large, is left to ctn_pairwise_begin.
+ * @param all among all members of the group, else those of the node */
+static inline void ctn_alltoall_exchange(const ctn_alltoall_t *call, bool all,
+                                         ctn_pairwise_t *x)
+{
+    const ctn_topo_t *topo = call->topo;
+    x->topo = call->topo;
+    x->by_rank = all ? topo->member_table.by_rank : NULL;
+    x->n = all ? topo->member_table.size : ctn_topo_local_size(topo);
+    x->me = all ? call->group->chain.place.rank : ctn_topo_local_rank(topo);
+    x->send = &call->send;
+    x->receive = &call->receive;
+    x->list = NULL;
+    x->in_place = call->in_place;
+    x->order = call->order;
+    x->window = call->window;
+    x->remote_above = 0;
+    x->published = false;
+}
+
 /** Create an alltoallv that is a part of another operation of the group. All
  * members start it in the same order as their other operations.
  * @param[in] send    with counts; arrays, types and buffers stay valid until

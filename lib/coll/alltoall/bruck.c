@@ -188,15 +188,12 @@ static ctn_step_t begin(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     rotate(op, b, true);
-    b->exchange = (ctn_pairwise_t){
-        .topo = b->call.topo,
-        .by_rank = topo->member_table.by_rank,
-        .n = tables_of(b)->count,
-        .me = b->me,
-        .list = tables_of(b)->rounds,
-        .in_place = true, /* a received block replaces the sent one */
-        .order = CTN_ORDER_LISTED,
-    };
+    ctn_alltoall_exchange(&b->call, true, &b->exchange);
+    b->exchange.n = tables_of(b)->count;
+    b->exchange.list = tables_of(b)->rounds;
+    b->exchange.in_place = true; /* a received block replaces the sent one */
+    b->exchange.order = CTN_ORDER_LISTED;
+    b->exchange.window = 0;
     ctn_pairwise_begin(&b->exchange);
     ctn_pairwise_extend(&b->exchange, b->p > 1 ? rounds_of_digit(b) : 0);
     ctn_op_set_network(op, topo->nodes > 1);

@@ -45,30 +45,13 @@ static ctn_step_t begin(ctn_op_t *op)
                                         .receive = &call->receive,
                                         .in_place = call->in_place};
     direct->aggregated = is_aggregated(direct);
-    x->topo = topo;
-    x->by_rank = NULL;
-    x->n = ctn_topo_local_size(topo);
-    x->me = ctn_topo_local_rank(topo);
-    x->send = &call->send;
-    x->receive = &call->receive;
-    x->list = NULL;
-    x->in_place = call->in_place;
-    x->order = call->order;
-    x->window = call->window;
-    x->remote_above = 0;
-    x->published = false;
-    if (direct->aggregated) {
-        if (ctn_aggregated_begin(op, &direct->remote) != CATENA_OK) {
-            /* the other members wait for this one */
-            return ctn_op_fail(op,
-                               ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
-        }
-    } else {
-        x->by_rank = topo->member_table.by_rank;
-        x->n = call->group->chain.place.size;
-        x->me = call->group->chain.place.rank;
-    }
+    ctn_alltoall_exchange(call, !direct->aggregated, x);
     ctn_pairwise_begin(x);
+    if (direct->aggregated &&
+        ctn_aggregated_begin(op, &direct->remote) != CATENA_OK) {
+        /* the other members wait for this one */
+        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+    }
     ctn_op_set_network(op, topo->nodes > 1);
     return CTN_STEP_NEXT;
 }

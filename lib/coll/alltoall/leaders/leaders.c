@@ -115,20 +115,11 @@ static catena_status_t publish(ctn_op_t *op, ctn_leaders_t *a)
  * ones for other nodes. */
 static void begin_local(ctn_leaders_t *a)
 {
-    bool vector = a->call.vector;
-    a->local = (ctn_pairwise_t){
-        .topo = a->topo,
-        .by_rank = vector ? a->topo->member_table.by_rank : NULL,
-        .n = vector ? a->topo->member_table.size : ctn_topo_local_size(a->topo),
-        .me = vector ? a->call.group->chain.place.rank
-                     : ctn_topo_local_rank(a->topo),
-        .send = &a->call.send,
-        .receive = &a->call.receive,
-        .in_place = a->call.in_place,
-        .window = a->call.window,
-        .remote_above = vector ? a->call.by_leaders.direct_above : 0,
-        .published = true,
-    };
+    ctn_alltoall_exchange(&a->call, a->call.vector, &a->local);
+    a->local.published = true;
+    if (a->call.vector) {
+        a->local.remote_above = a->call.by_leaders.direct_above;
+    }
     ctn_pairwise_begin(&a->local);
 }
 
