@@ -47,8 +47,15 @@
     DO(HASH, "hash")                                                           \
     DO(HASH64, "hash64")
 
+/* Of neighborhoods, beside direct. */
+#define CTN_EACH_NEIGHBOR(DO)                                                  \
+    DO(COLORED, "colored")                                                     \
+    DO(COMBINING, "combining")                                                 \
+    DO(AGGREGATED, "aggregated")
+
 #define CTN_EACH_ALGORITHM(DO)                                                 \
-    CTN_EACH_ALLTOALL(DO) CTN_EACH_BASIC(DO) CTN_EACH_SPLIT(DO)
+    CTN_EACH_ALLTOALL(DO)                                                      \
+    CTN_EACH_BASIC(DO) CTN_EACH_SPLIT(DO) CTN_EACH_NEIGHBOR(DO)
 
 #define CTN_ALGORITHM_ENUM(NAME, text) CTN_ALGORITHM_##NAME,
 

@@ -21,6 +21,8 @@ const char *const ctn_algorithm_names[CTN_ALGORITHMS] = {
 #define TREES (BIT(BINOMIAL) | BIT(CHAIN) | BIT(LINEAR))
 #define AGGREGATION (BIT(BINOMIAL) | BIT(TREE) | BIT(LINEAR))
 #define HALVING (BIT(RECURSIVE_HALVING) | BIT(RING))
+#define SCHEDULES                                                              \
+    (BIT(AUTO) | BIT(DIRECT) | BIT(COLORED) | BIT(COMBINING) | BIT(AGGREGATED))
 
 const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS] = {
     [CTN_RULES_ALLTOALL] = {"alltoall", VECTORS | BIT(BRUCK) | BIT(MORTON)},
@@ -42,6 +44,8 @@ const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS] = {
                                       BIT(RADIX_PLAIN) | BIT(HASH) |
                                       BIT(HASH64)},
     [CTN_RULES_SCAN] = {"scan", BIT(FLAT) | BIT(CHAIN)},
+    [CTN_RULES_NEIGHBOR_ALLTOALL] = {"neighbor_alltoall", SCHEDULES},
+    [CTN_RULES_NEIGHBOR_ALLGATHER] = {"neighbor_allgather", SCHEDULES},
 };
 
 static const ctn_setting_t settings[] = {

@@ -33,7 +33,9 @@ ctn_model_config(const ctn_config_t *config)
 
 /** The lists of rules. That of alltoallv also applies to alltoallw. Those from
  * CTN_RULES_BARRIER to CTN_RULES_SCAN are of the basic collectives of one
- * subgroup (coll/bcol), of which the collectives of groups are composed. */
+ * subgroup (coll/bcol), of which the collectives of groups are composed. Those
+ * of neighborhoods are of patterns (neighbor/schedule/schedule.h); their rules
+ * may select "auto": the algorithm with the least estimated time. */
 typedef enum ctn_rules_of {
     CTN_RULES_ALLTOALL,
     CTN_RULES_ALLTOALLV,
@@ -47,6 +49,8 @@ typedef enum ctn_rules_of {
     CTN_RULES_REDUCE_SCATTER,
     CTN_RULES_SCAN,
     CTN_RULES_SPLIT,
+    CTN_RULES_NEIGHBOR_ALLTOALL,
+    CTN_RULES_NEIGHBOR_ALLGATHER,
     CTN_RULES_LISTS /* number of them */
 } ctn_rules_of_t;
 

@@ -293,7 +293,7 @@ static catena_status_t read_rule(const tuning_reading_t *reading, json_t *value,
             return status;
         }
     }
-    return rule->algorithm != CTN_ALGORITHM_AUTO
+    return json_object_get(value, "algorithm") != NULL
                ? CATENA_OK
                : read_key(reading, "algorithm", NULL, rule);
 }

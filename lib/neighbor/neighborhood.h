@@ -6,6 +6,7 @@
 #include "core/refuse.h"
 #include "group/group.h"
 #include "map/grid.h"
+#include "model/tuning.h"
 #include "neighbor/schedule/schedule.h"
 #include "type/op.h"
 
@@ -42,6 +43,12 @@ typedef struct ctn_graph_facts {
 
 enum { CTN_NEIGHBOR_COLLECTIVES = 7 }; /* their number in calls.def */
 
+/** How a collective ran. */
+typedef struct ctn_neighbor_ran {
+    const ctn_schedule_t *schedule; /* NULL: it has not run */
+    const ctn_rule_t *rule;         /* as of ctn_neighbor_choose */
+} ctn_neighbor_ran_t;
+
 /** A neighborhood on one rank. */
 struct catena_neighborhood {
     /* The two cache lines that small operations touch. */
@@ -76,9 +83,8 @@ struct catena_neighborhood {
     struct ctn_chooser *chooser; /* schedule/select.h */
     size_t bytes;                /* usual bytes along an edge of weight 1; 0:
                                     unknown */
-    /* The schedule that each collective last used since the algorithm was set,
-     * or NULL. */
-    const ctn_schedule_t *last_of[CTN_NEIGHBOR_COLLECTIVES];
+    /* What each collective last used since the algorithm was set. */
+    ctn_neighbor_ran_t last_of[CTN_NEIGHBOR_COLLECTIVES];
     ctn_refcount_t *users;       /* counts persistent requests on it */
     ctn_attachment_t attachment; /* to its group, once it is created */
 };
@@ -179,9 +185,9 @@ catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
 
 /** schedule/select.c: builds the schedules that operations may use: the direct
  * ones, and those of the `requested` algorithm or, if that is auto, of all
- * algorithms that may be faster. The caller has set `requested`, `bytes`, graph
- * facts and links. An algorithm that is not possible for the graph counts as
- * auto. Collective. */
+ * algorithms that rules may select. The caller has set `requested`, `bytes`,
+ * graph facts and links. An algorithm that is not possible for the graph counts
+ * as auto. Collective. */
 catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood);
 /** Frees the schedules and the chooser, also if ctn_schedules_make failed. */
 void ctn_schedules_free(catena_neighborhood_t *neighborhood);
@@ -189,10 +195,14 @@ void ctn_schedules_free(catena_neighborhood_t *neighborhood);
 /** schedule/select.c: the schedule for an operation. Ranks joined by edges find
  * the same one, since they have the same schedule facts and the same bytes.
  * @param bytes    length of each block if all are equally long; else 0
- * @param combined blocks are operands of a reduction */
+ * @param combined  blocks are operands of a reduction
+ * @param blocking  as rules distinguish calls
+ * @param[out] rule that selected it; NULL: the algorithm is requested, or
+ *                  CATENA_CHECK=on selects it */
 const ctn_schedule_t *
 ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
-                    ctn_pattern_t pattern, size_t bytes, bool combined);
+                    ctn_pattern_t pattern, size_t bytes, bool combined,
+                    bool blocking, const ctn_rule_t **rule);
 
 /** Values of the settings of neighborhoods. */
 typedef struct ctn_neighbor_config {

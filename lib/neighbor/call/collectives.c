@@ -20,6 +20,7 @@ static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
     }
     ctn_exchange_t *made = ctn_op_state(op);
     *made = *x;
+    made->blocking = mode == CTN_BLOCKING;
     if ((mode != CTN_BLOCKING && ctn_neighbor_hold(made) != CATENA_OK) ||
         (mode == CTN_PERSISTENT ? ctn_neighbor_own_links(op)
                                 : ctn_exchange_prepare(made)) != CATENA_OK) {

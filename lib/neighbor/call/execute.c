@@ -83,11 +83,11 @@ void ctn_exchange_set_buffers(ctn_exchange_t *x, unsigned char *send,
     set_messages(x);
 }
 
-const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x)
+const ctn_schedule_t *ctn_exchange_choose(ctn_exchange_t *x)
 {
     return ctn_neighbor_choose(
         x->neighborhood, ctn_neighbor_pattern(x->collective), bytes_along(x),
-        ctn_neighbor_reduces(x->collective));
+        ctn_neighbor_reduces(x->collective), x->blocking, &x->rule);
 }
 
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
@@ -415,10 +415,11 @@ void ctn_exchange_finish(ctn_op_t *op)
         notify_all(op);
     }
     if (execution->schedule->copy_of != NULL) {
-        ctn_neighbor_record(x->of, x->collective, execution->schedule->copy_of);
+        ctn_neighbor_record(x->of, x->collective, execution->schedule->copy_of,
+                            x->rule);
     } else if (!execution->schedule->is_hello) {
-        ctn_neighbor_record(x->neighborhood, x->collective,
-                            execution->schedule);
+        ctn_neighbor_record(x->neighborhood, x->collective, execution->schedule,
+                            x->rule);
     }
     if (!op->persistent) {
         ctn_execution_give(x->neighborhood, execution);

@@ -24,14 +24,15 @@ const ctn_neighbor_collective_t *
 ctn_neighbor_collective_named(const char *function, const ctn_log_t *log,
                               const char *name);
 
-/** Records that a collective ran with this schedule. */
+/** Records that a collective ran with this schedule, which a rule selected. */
 static inline void
 ctn_neighbor_record(catena_neighborhood_t *neighborhood,
                     const ctn_neighbor_collective_t *collective,
-                    const ctn_schedule_t *schedule)
+                    const ctn_schedule_t *schedule, const ctn_rule_t *rule)
 {
     neighborhood->last = schedule;
-    neighborhood->last_of[collective->index] = schedule;
+    neighborhood->last_of[collective->index] =
+        (ctn_neighbor_ran_t){.schedule = schedule, .rule = rule};
 }
 
 /** The pattern of its schedule: reduce has that of allgather, reducev that of
@@ -145,9 +146,11 @@ typedef struct ctn_exchange {
                    execution as it is */
     /* The arguments. */
     const ctn_neighbor_collective_t *collective;
-    ctn_blocks_t send; /* by target, or one for all */
-    ctn_blocks_t recv; /* by source, or the result */
-    ctn_reducer_t by;  /* of a reduction: operation and type */
+    const ctn_rule_t *rule; /* that selected the schedule, or NULL */
+    bool blocking;          /* the call is */
+    ctn_blocks_t send;      /* by target, or one for all */
+    ctn_blocks_t recv;      /* by source, or the result */
+    ctn_reducer_t by;       /* of a reduction: operation and type */
     bool in_place;
     /* What ctn_neighbor_hold holds: the types in `held`, and by.op if
      * `holds_op`. */
@@ -192,8 +195,8 @@ catena_status_t ctn_exchange_prepare(ctn_exchange_t *x);
 /** The same, for this schedule. */
 catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
                                          const ctn_schedule_t *schedule);
-/** The schedule that the call would use. */
-const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x);
+/** The schedule that the call is to use; sets x->rule. */
+const ctn_schedule_t *ctn_exchange_choose(ctn_exchange_t *x);
 
 /** Sets the buffers of a prepared call. */
 void ctn_exchange_set_buffers(ctn_exchange_t *x, unsigned char *send,

@@ -114,8 +114,10 @@ schedule_to_report(const catena_neighborhood_t *neighborhood)
                    ? schedule->uniform
                    : schedule;
     }
+    const ctn_rule_t *rule;
     return ctn_neighbor_choose(neighborhood, pattern,
-                               neighborhood->chooser->usual, false);
+                               neighborhood->chooser->usual, false, true,
+                               &rule);
 }
 
 static const ctn_sized_t stats_struct =
@@ -171,33 +173,19 @@ __attribute__((format(printf, 2, 3))) static void print(page_t *page,
     page->left -= written;
 }
 
-/** Prints why a schedule is selected.
- * @param bytes length of a block; 0: that of the last call */
-static void print_reason(page_t *page,
-                         const catena_neighborhood_t *neighborhood,
-                         const ctn_schedule_t *schedule, size_t bytes)
+/** Prints which rule selected a schedule.
+ * @param bytes as for print_reason */
+static void print_rule(page_t *page, const catena_neighborhood_t *neighborhood,
+                       const ctn_rule_t *rule, size_t bytes)
 {
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
-    int requested = neighborhood->requested;
-    if (requested == (int)schedule->algorithm) {
-        print(page, "as asked for");
+    char text[80];
+    ctn_rule_describe(rule, text, sizeof(text));
+    print(page, "%s", text);
+    if (rule->algorithm != CTN_ALGORITHM_AUTO) {
         return;
     }
-    if (requested >= 0) {
-        const char *refusal = ctn_neighbor_algorithm_refusal(
-            neighborhood, (ctn_neighbor_algorithm_t)requested);
-        if (refusal == NULL) {
-            print(page, "a persistent request keeps its algorithm");
-            return;
-        }
-        print(page, "%s is not possible: %s; ",
-              ctn_neighbor_algorithm_words[1 + requested], refusal);
-    }
-    if (neighborhood->check) {
-        print(page, "lengths are checked");
-        return;
-    }
-    print(page, "least estimate for ");
+    print(page, ": least estimate for ");
     if (bytes > 0) {
         print(page, "%zu bytes", bytes);
     } else {
@@ -208,6 +196,32 @@ static void print_reason(page_t *page,
           "core",
           costs->message[CTN_LOCAL] / 1000, costs->message[CTN_REMOTE] / 1000,
           costs->share);
+}
+
+/** Prints why a schedule is selected.
+ * @param bytes length of a block; 0: that of the last call */
+static void print_reason(page_t *page,
+                         const catena_neighborhood_t *neighborhood,
+                         const ctn_neighbor_ran_t *ran, size_t bytes)
+{
+    int requested = neighborhood->requested;
+    const char *refusal =
+        requested >= 0 ? ctn_neighbor_algorithm_refusal(
+                             neighborhood, (ctn_neighbor_algorithm_t)requested)
+                       : NULL;
+    if (refusal != NULL) {
+        print(page, "%s is not possible: %s; ",
+              ctn_neighbor_algorithm_words[1 + requested], refusal);
+    }
+    if (ran->rule != NULL) {
+        print_rule(page, neighborhood, ran->rule, bytes);
+    } else if (requested == (int)ran->schedule->algorithm) {
+        print(page, "as asked for");
+    } else if (neighborhood->check) {
+        print(page, "lengths are checked");
+    } else {
+        print(page, "a persistent request keeps its algorithm");
+    }
 }
 
 /** Prints the estimate of an algorithm, or why it is not possible. */
@@ -271,13 +285,15 @@ find_collective(const char *function, const catena_neighborhood_t *neighborhood,
 }
 
 /** Prints a schedule, and why it is selected.
+ * @param ran   the schedule, or what would run
  * @param note  before the reason
  * @param bytes as for print_reason */
 static void print_choice(page_t *page,
                          const catena_neighborhood_t *neighborhood,
-                         const ctn_schedule_t *schedule, const char *note,
+                         const ctn_neighbor_ran_t *ran, const char *note,
                          size_t bytes)
 {
+    const ctn_schedule_t *schedule = ran->schedule;
     print(page, "algorithm=%s rounds=%u messages=%u ",
           ctn_neighbor_algorithm_words[1 + schedule->algorithm],
           schedule->facts.rounds, schedule->sends);
@@ -285,7 +301,7 @@ static void print_choice(page_t *page,
         print(page, "aggregates=%zu ", schedule->aggregates->out.count);
     }
     print(page, "reason=\"%s", note);
-    print_reason(page, neighborhood, schedule, bytes);
+    print_reason(page, neighborhood, ran, bytes);
     print(page, "\"");
 }
 
@@ -299,14 +315,14 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
         return CATENA_ERR_ARG;
     }
     page_t page = {text, bytes};
-    const ctn_schedule_t *last = neighborhood->last_of[found->index];
-    if (last != NULL) {
-        print_choice(&page, neighborhood, last, "", 0);
+    ctn_neighbor_ran_t ran = neighborhood->last_of[found->index];
+    if (ran.schedule != NULL) {
+        print_choice(&page, neighborhood, &ran, "", 0);
     } else {
-        const ctn_schedule_t *schedule =
+        ran.schedule =
             ctn_neighbor_choose(neighborhood, ctn_neighbor_pattern(found), 0,
-                                ctn_neighbor_reduces(found));
-        print_choice(&page, neighborhood, schedule, "has not run yet; ",
+                                ctn_neighbor_reduces(found), true, &ran.rule);
+        print_choice(&page, neighborhood, &ran, "has not run yet; ",
                      neighborhood->chooser->usual);
     }
     return CATENA_OK;
@@ -329,9 +345,10 @@ catena_neighborhood_estimate(const catena_neighborhood_t *neighborhood,
     size_t length = uniform > 0 ? uniform : neighborhood->chooser->usual;
     ctn_block_class_t blocks =
         ctn_blocks_classify(neighborhood, uniform, combined);
-    print_choice(&page, neighborhood,
-                 ctn_neighbor_choose(neighborhood, pattern, uniform, combined),
-                 "", length);
+    ctn_neighbor_ran_t ran;
+    ran.schedule = ctn_neighbor_choose(neighborhood, pattern, uniform, combined,
+                                       true, &ran.rule);
+    print_choice(&page, neighborhood, &ran, "", length);
     for (ctn_neighbor_algorithm_t algorithm = 0;
          algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         print_algorithm(&page, neighborhood, algorithm, pattern, blocks,

@@ -376,7 +376,7 @@ static bool wait(ctn_op_t *op)
     if (!await_readers(op->exec, &x->inlined, op->seq, &backoff)) {
         return false;
     }
-    ctn_neighbor_record(x->of, x->collective, x->inlined.schedule);
+    ctn_neighbor_record(x->of, x->collective, x->inlined.schedule, x->rule);
     op->linked = false;
     op->waits_for = -1;
     op->exec->active = NULL;

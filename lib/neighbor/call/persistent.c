@@ -346,7 +346,7 @@ static void dispose(void *owned)
 
 /** The schedule for a call. Not one with aggregates, which are numbered by the
  * operations of the neighborhood: instead the general one of that algorithm. */
-static const ctn_schedule_t *schedule_for(const ctn_exchange_t *x)
+static const ctn_schedule_t *schedule_for(ctn_exchange_t *x)
 {
     const ctn_schedule_t *chosen = ctn_exchange_choose(x);
     return x->neighborhood->schedule[chosen->algorithm][chosen->pattern];

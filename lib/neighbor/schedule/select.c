@@ -1,9 +1,10 @@
-/* NBR-7. Selects a schedule: the one with the least estimated time. The
- * estimate is the work of the busiest rank, message by message (LogGP), and for
- * each round the time until the next can begin; or, if ranks share cores and
- * that is more, the work of all ranks of a core, and a switch of process for
- * each of them in each round. It uses facts that the ranks agreed on when the
- * schedule was built, so all ranks find the same schedule. */
+/* NBR-7. Selects a schedule by rules. Those that ship say "auto": the algorithm
+ * with the least estimated time. The estimate is the work of the busiest rank,
+ * message by message (LogGP), and for each round the time until the next can
+ * begin; or, if ranks share cores and that is more, the work of all ranks of a
+ * core, and a switch of process for each of them in each round. It uses facts
+ * that the ranks agreed on when the schedule was built, so all ranks find the
+ * same schedule. */
 
 #include "neighbor/schedule/select.h"
 
@@ -11,7 +12,6 @@
 #include <string.h>
 
 #include "model/machine.h"
-#include "model/tuning.h"
 #include "neighbor/schedule/aggregate.h"
 #include "topo/locality.h"
 
@@ -36,6 +36,14 @@ static const ctn_setting_t settings[] = {
      "where a rank sends data that its neighbor does not expect. The same on\n"
      "all ranks.",
      offsetof(ctn_neighbor_config_t, check), &ctn_setting_on},
+};
+
+/* The algorithms, as rules name them. */
+static const ctn_algorithm_name_t names[CTN_NEIGHBOR_ALGORITHMS] = {
+    [CTN_NEIGHBOR_DIRECT] = CTN_ALGORITHM_DIRECT,
+    [CTN_NEIGHBOR_COLORED] = CTN_ALGORITHM_COLORED,
+    [CTN_NEIGHBOR_COMBINING] = CTN_ALGORITHM_COMBINING,
+    [CTN_NEIGHBOR_AGGREGATED] = CTN_ALGORITHM_AGGREGATED,
 };
 
 const ctn_setting_table_t ctn_neighbor_settings =
@@ -127,21 +135,29 @@ static void find_costs(const catena_neighborhood_t *neighborhood,
     }
 }
 
-/** Agrees on the costs: the maxima of all ranks, in thousandths. */
-static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
-                                   ctn_neighbor_costs_t *costs)
+/** Agrees on the costs, which are the maxima of all ranks, in thousandths, and
+ * on what rules match. */
+static catena_status_t agree_facts(const catena_neighborhood_t *neighborhood,
+                                   ctn_chooser_t *chooser)
 {
-    find_costs(neighborhood, costs);
+    ctn_neighbor_costs_t *costs = &chooser->costs;
     enum { COSTS = sizeof(costs->each) / sizeof(*costs->each) };
-    uint64_t maxima[COSTS];
+    uint64_t maxima[COSTS + 1];
+    find_costs(neighborhood, costs);
     for (int i = 0; i < COSTS; i++) {
         maxima[i] = (uint64_t)(costs->each[i] * 1000);
     }
+    maxima[COSTS] = neighborhood->exec->oversubscribed;
     catena_status_t status = ctn_neighbor_agree_maxima(
-        neighborhood->group, CATENA_OK, COSTS, maxima);
+        neighborhood->group, CATENA_OK, COSTS + 1, maxima);
     for (int i = 0; i < COSTS; i++) {
         costs->each[i] = (double)maxima[i] / 1000;
     }
+    chooser->place =
+        (ctn_rule_facts_t){.ranks = neighborhood->group->chain.place.size,
+                           .nodes = neighborhood->graph_facts.nodes,
+                           .ppn = neighborhood->graph_facts.most_on_node,
+                           .oversubscribed = maxima[COSTS] != 0};
     return status;
 }
 
@@ -295,27 +311,7 @@ static void drop_schedules(catena_neighborhood_t *neighborhood,
     }
 }
 
-/** Drops schedules that are the best for no length. */
-static void drop_useless(catena_neighborhood_t *neighborhood)
-{
-    for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-        bool best[CTN_NEIGHBOR_ALGORITHMS] = {[CTN_NEIGHBOR_DIRECT] = true};
-        for (uint32_t i = 0; i < CTN_BLOCK_CLASSES * CTN_NEIGHBOR_SIZES; i++) {
-            best[neighborhood->chooser->algorithm
-                     [i % CTN_BLOCK_CLASSES][pattern][i / CTN_BLOCK_CLASSES]] =
-                true;
-        }
-        for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS;
-             algorithm++) {
-            if (!best[algorithm]) {
-                drop_schedules(neighborhood,
-                               &neighborhood->schedule[algorithm][pattern]);
-            }
-        }
-    }
-}
-
-/** The best of the schedules that exist. */
+/** The best of direct and the candidates that exist. */
 static ctn_neighbor_algorithm_t
 find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
           ctn_block_class_t blocks, size_t bytes)
@@ -327,7 +323,8 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
         bytes);
     for (ctn_neighbor_algorithm_t algorithm = 0;
          algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
-        if (neighborhood->schedule[algorithm][pattern] == NULL) {
+        if (neighborhood->schedule[algorithm][pattern] == NULL ||
+            !is_candidate(neighborhood, algorithm)) {
             continue;
         }
         double time = ctn_schedule_estimate(
@@ -344,23 +341,119 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
     return best;
 }
 
-/** Builds the requested schedule, or all candidates. */
-static catena_status_t make_all(catena_neighborhood_t *neighborhood)
+/** Replaces a choice of "auto" by the best of the schedules that exist, for all
+ * lengths between the same two powers of two. */
+static void choose_by_estimate(const catena_neighborhood_t *neighborhood,
+                               ctn_pattern_t pattern, ctn_block_class_t blocks,
+                               size_t bytes, ctn_neighbor_choice_t *choice)
 {
-    catena_status_t status = CATENA_OK;
-    if (neighborhood->requested >= 0) {
-        ctn_neighbor_algorithm_t requested =
-            (ctn_neighbor_algorithm_t)neighborhood->requested;
-        status = ctn_schedules_make_for(neighborhood, requested);
-        if (status != CATENA_OK ||
-            ctn_neighbor_algorithm_refusal(neighborhood, requested) == NULL) {
-            return status;
+    size_t from = 0;
+    size_t to = 0;
+    if (bytes > 0) {
+        from = (SIZE_MAX / 2 + 1) >> __builtin_clzll(bytes);
+        to = from + (from - 1);
+    }
+    choice->algorithm =
+        find_best(neighborhood, pattern, blocks, from + from / 2);
+    choice->by.from = from > choice->by.from ? from : choice->by.from;
+    choice->by.to = to < choice->by.to ? to : choice->by.to;
+}
+
+/** Selects the algorithm for a length, with the range of lengths for which it
+ * is selected.
+ * @param untried rules may also name algorithms whose schedules have not been
+ *                built */
+static void find_choice(const catena_neighborhood_t *neighborhood,
+                        ctn_pattern_t pattern, ctn_block_class_t blocks,
+                        bool blocking, bool untried, size_t bytes,
+                        ctn_neighbor_choice_t *choice)
+{
+    static const ctn_rules_of_t lists[CTN_PATTERNS] = {
+        [CTN_PATTERN_ALLTOALL] = CTN_RULES_NEIGHBOR_ALLTOALL,
+        [CTN_PATTERN_ALLGATHER] = CTN_RULES_NEIGHBOR_ALLGATHER};
+    const ctn_chooser_t *chooser = neighborhood->chooser;
+    ctn_rule_facts_t facts = chooser->place;
+    ctn_algorithm_set_t possible = CTN_ALGORITHM_BIT(AUTO);
+    for (int i = 0; i < CTN_NEIGHBOR_ALGORITHMS; i++) {
+        bool usable = neighborhood->schedule[i][pattern] != NULL ||
+                      (untried && !chooser->tried[i]);
+        possible |= (ctn_algorithm_set_t)usable << names[i];
+    }
+    facts.blocking = blocking;
+    ctn_tuning_find(neighborhood->exec->tuning, lists[pattern], possible,
+                    &facts, bytes, &choice->by);
+    if (choice->by.rule->algorithm == CTN_ALGORITHM_AUTO) {
+        choose_by_estimate(neighborhood, pattern, blocks, bytes, choice);
+        return;
+    }
+    choice->algorithm = CTN_NEIGHBOR_DIRECT;
+    while (names[choice->algorithm] != choice->by.rule->algorithm) {
+        choice->algorithm++;
+    }
+}
+
+/** The algorithms that are selected for some length, by ctn_algorithm_name_t.
+ * AUTO is among them if rules leave a choice to the estimate. */
+static ctn_algorithm_set_t find_used(const catena_neighborhood_t *neighborhood,
+                                     ctn_pattern_t pattern)
+{
+    ctn_algorithm_set_t used = 0;
+    bool by_mode = true;
+    for (int blocking = 1; blocking >= 0 && by_mode; blocking--) {
+        by_mode = false;
+        for (int blocks = 0; blocks < CTN_BLOCK_CLASSES; blocks++) {
+            ctn_neighbor_choice_t choice = {.by = {.to = SIZE_MAX}};
+            do {
+                find_choice(neighborhood, pattern, (ctn_block_class_t)blocks,
+                            blocking > 0, true, choice.by.to + 1, &choice);
+                by_mode |= choice.by.by_mode;
+                used |= (ctn_algorithm_set_t)1 << names[choice.algorithm] |
+                        (ctn_algorithm_set_t)1 << choice.by.rule->algorithm;
+            } while (choice.by.to < SIZE_MAX);
         }
     }
-    for (ctn_neighbor_algorithm_t algorithm = 0;
-         algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
-        if (status == CATENA_OK && is_candidate(neighborhood, algorithm)) {
-            status = ctn_schedules_make_for(neighborhood, algorithm);
+    return used;
+}
+
+/** Drops schedules that are selected for no length. Direct ones stay. */
+static void drop_useless(catena_neighborhood_t *neighborhood)
+{
+    for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+        for (int i = CTN_NEIGHBOR_DIRECT + 1; i < CTN_NEIGHBOR_ALGORITHMS;
+             i++) {
+            if (!ctn_algorithm_in(neighborhood->chooser->used[pattern],
+                                  names[i])) {
+                drop_schedules(neighborhood,
+                               &neighborhood->schedule[i][pattern]);
+            }
+        }
+    }
+}
+
+/** Builds the schedules that rules may select. An algorithm that proves
+ * impossible lets other rules match, until all that do have been tried. */
+static catena_status_t make_selected(catena_neighborhood_t *neighborhood)
+{
+    ctn_chooser_t *chooser = neighborhood->chooser;
+    catena_status_t status = CATENA_OK;
+    bool more = true;
+    while (more && status == CATENA_OK) {
+        ctn_algorithm_set_t used = 0;
+        for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+            chooser->used[pattern] = ctn_pattern_is_used(neighborhood, pattern)
+                                         ? find_used(neighborhood, pattern)
+                                         : 0;
+            used |= chooser->used[pattern];
+        }
+        more = false;
+        for (ctn_neighbor_algorithm_t i = 0; i < CTN_NEIGHBOR_ALGORITHMS; i++) {
+            bool wanted = ctn_algorithm_in(used, names[i]) ||
+                          (ctn_algorithm_in(used, CTN_ALGORITHM_AUTO) &&
+                           is_candidate(neighborhood, i));
+            if (wanted && !chooser->tried[i] && status == CATENA_OK) {
+                status = ctn_schedules_make_for(neighborhood, i);
+                more = true;
+            }
         }
     }
     return status;
@@ -369,22 +462,19 @@ static catena_status_t make_all(catena_neighborhood_t *neighborhood)
 catena_status_t
 ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood)
 {
-    catena_status_t status = make_all(neighborhood);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
-        size_t bytes = i > 0 ? (size_t)3 << i >> 2 : 0; /* in the middle of
-                                                           2^(i-1) and 2^i */
-        for (int k = 0; k < CTN_BLOCK_CLASSES * CTN_PATTERNS; k++) {
-            ctn_pattern_t pattern = (ctn_pattern_t)(k / CTN_BLOCK_CLASSES);
-            ctn_block_class_t blocks =
-                (ctn_block_class_t)(k % CTN_BLOCK_CLASSES);
-            neighborhood->chooser->algorithm[blocks][pattern][i] =
-                (uint8_t)find_best(neighborhood, pattern, blocks, bytes);
+    ctn_chooser_t *chooser = neighborhood->chooser;
+    memset(chooser->kept, 0, sizeof(chooser->kept));
+    if (neighborhood->requested >= 0) {
+        ctn_neighbor_algorithm_t requested =
+            (ctn_neighbor_algorithm_t)neighborhood->requested;
+        catena_status_t status =
+            ctn_schedules_make_for(neighborhood, requested);
+        if (status != CATENA_OK ||
+            ctn_neighbor_algorithm_refusal(neighborhood, requested) == NULL) {
+            return status;
         }
     }
-    return CATENA_OK;
+    return make_selected(neighborhood);
 }
 
 /** The usual length of a block: `bytes` of the info times the mean weight of an
@@ -406,7 +496,7 @@ catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood)
         neighborhood->group,
         neighborhood->chooser != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY);
     if (status == CATENA_OK) {
-        status = agree_costs(neighborhood, &neighborhood->chooser->costs);
+        status = agree_facts(neighborhood, neighborhood->chooser);
     }
     if (status == CATENA_OK) {
         neighborhood->chooser->usual = find_usual(neighborhood);
@@ -441,9 +531,12 @@ void ctn_schedules_free(catena_neighborhood_t *neighborhood)
  * mismatched one is known. */
 static ctn_neighbor_algorithm_t
 choose(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
-       ctn_block_class_t blocks, size_t bytes)
+       ctn_block_class_t blocks, bool blocking, size_t bytes,
+       const ctn_rule_t **rule)
 {
-    const ctn_chooser_t *chooser = neighborhood->chooser;
+    ctn_chooser_t *chooser = neighborhood->chooser;
+    ctn_neighbor_choice_t *kept = &chooser->kept[blocks][pattern];
+    *rule = NULL;
     if (neighborhood->requested >= 0 &&
         neighborhood->schedule[neighborhood->requested][pattern] != NULL) {
         return (ctn_neighbor_algorithm_t)neighborhood->requested;
@@ -451,21 +544,24 @@ choose(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
     if (neighborhood->check) {
         return CTN_NEIGHBOR_DIRECT;
     }
-    uint64_t length = bytes > 0 ? bytes : chooser->usual;
-    uint32_t size = length > 0 ? 64 - (uint32_t)__builtin_clzll(length) : 0;
-    size = size < CTN_NEIGHBOR_SIZES ? size : CTN_NEIGHBOR_SIZES - 1;
-    return (ctn_neighbor_algorithm_t)chooser->algorithm[blocks][pattern][size];
+    size_t length = bytes > 0 ? bytes : chooser->usual;
+    if (!ctn_choice_holds(&kept->by, kept->by.possible, blocking, length)) {
+        find_choice(neighborhood, pattern, blocks, blocking, false, length,
+                    kept);
+    }
+    *rule = kept->by.rule;
+    return kept->algorithm;
 }
 
 const ctn_schedule_t *
 ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
-                    ctn_pattern_t pattern, size_t bytes, bool combined)
+                    ctn_pattern_t pattern, size_t bytes, bool combined,
+                    bool blocking, const ctn_rule_t **rule)
 {
     ctn_block_class_t blocks =
         ctn_blocks_classify(neighborhood, bytes, combined);
-    const ctn_schedule_t *schedule =
-        neighborhood
-            ->schedule[choose(neighborhood, pattern, blocks, bytes)][pattern];
+    const ctn_schedule_t *schedule = neighborhood->schedule[choose(
+        neighborhood, pattern, blocks, blocking, bytes, rule)][pattern];
     return blocks == CTN_BLOCKS_UNIFORM && schedule->uniform != NULL &&
                    bytes <= schedule->uniform->aggregates->most_bytes
                ? schedule->uniform

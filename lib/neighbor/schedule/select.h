@@ -3,8 +3,9 @@
 
 #include "neighbor/neighborhood.h"
 
-/* The selection of a schedule: the one with the least estimated time, from
- * facts that all ranks have agreed on. */
+/* The selection of a schedule by rules (model/tuning.h). A rule names an
+ * algorithm, or says auto: that with the least estimated time, from facts that
+ * all ranks have agreed on. */
 
 /** Costs in ns. */
 typedef union ctn_neighbor_costs {
@@ -22,10 +23,6 @@ typedef union ctn_neighbor_costs {
     double each[3 * CTN_REACHES + 3];
 } ctn_neighbor_costs_t;
 
-/** Number of lengths of blocks for which the best schedule is stored: 0, and
- * powers of two. */
-#define CTN_NEIGHBOR_SIZES 41u
-
 /** The blocks of an operation. */
 typedef enum ctn_block_class {
     CTN_BLOCKS_ANY,     /* of any lengths, or operands of a reduction */
@@ -34,9 +31,16 @@ typedef enum ctn_block_class {
     CTN_BLOCK_CLASSES
 } ctn_block_class_t;
 
+/** What is selected for a range of lengths of blocks. */
+typedef struct ctn_neighbor_choice {
+    ctn_choice_t by; /* the rule, and the range */
+    ctn_neighbor_algorithm_t algorithm;
+} ctn_neighbor_choice_t;
+
 /** What the choice of a schedule needs. The same on all ranks. */
 typedef struct ctn_chooser {
     ctn_neighbor_costs_t costs;
+    ctn_rule_facts_t place; /* that rules match; `blocking` is not set */
     size_t usual; /* usual bytes of a block, for blocks of unknown length */
     /* Schedules of the algorithm were built, or found impossible. */
     bool tried[CTN_NEIGHBOR_ALGORITHMS];
@@ -44,9 +48,10 @@ typedef struct ctn_chooser {
      * its `uniform`; they stay when the schedule is dropped. */
     ctn_schedule_facts_t facts[CTN_BLOCK_CLASSES][CTN_NEIGHBOR_ALGORITHMS]
                               [CTN_PATTERNS];
-    /* The best algorithm: entry i for blocks of 2^(i-1) to 2^i - 1 bytes, entry
-     * 0 for empty blocks, the last entry also for longer ones. */
-    uint8_t algorithm[CTN_BLOCK_CLASSES][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
+    /* The algorithms that are selected for some length. */
+    ctn_algorithm_set_t used[CTN_PATTERNS];
+    /* The last choices, for the next calls. */
+    ctn_neighbor_choice_t kept[CTN_BLOCK_CLASSES][CTN_PATTERNS];
 } ctn_chooser_t;
 
 /** Estimated time of an operation with blocks of this length, in ns. */
@@ -81,8 +86,7 @@ catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
                                        ctn_neighbor_algorithm_t algorithm);
 
 /** Builds the schedules of the requested algorithm or, if that is auto or not
- * possible, of all algorithms that may be the fastest. Finds the best for each
- * length. Collective. */
+ * possible, of all algorithms that rules may select. Collective. */
 catena_status_t
 ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood);
 

@@ -2,8 +2,10 @@
  * exchanges with each of them. Simulated ranks are in one process, so a rank
  * can read the schedules of all. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model/tuning.h"
 #include "neighbor/schedule/select.h"
@@ -531,8 +533,11 @@ static void from_nobody(job_t *job)
                        CATENA_UNWEIGHTED, target_count, targets,
                        CATENA_UNWEIGHTED, &info, &n) == CATENA_OK);
     /* otherwise this tests nothing */
-    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_ALLGATHER, 0, false) !=
-                       ctn_neighbor_choose(n, CTN_PATTERN_ALLGATHER, 8, false));
+    const ctn_rule_t *rule;
+    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_ALLGATHER, 0, false, true,
+                                       &rule) !=
+                       ctn_neighbor_choose(n, CTN_PATTERN_ALLGATHER, 8, false,
+                                           true, &rule));
     uint64_t send = job->rank;
     uint64_t recv[FAR + 1];
     JOB_CHECK(job, catena_neighbor_allgather(&send, 1, CATENA_UINT64, recv,
@@ -580,6 +585,101 @@ START_TEST(costs)
 }
 END_TEST
 
+/* ---- rules ---- */
+
+/** Exchanges int32_t with 4 neighbors, and checks how that is explained. */
+static void check_explained(job_t *job, catena_neighborhood_t *own,
+                            bool blocking, int count, const char *algorithm,
+                            const char *reason)
+{
+    enum { MOST = 64 };
+    int32_t send[4 * MOST] = {0};
+    int32_t recv[4 * MOST];
+    char text[512], wanted[128];
+    catena_request_t *request = NULL;
+    if (blocking) {
+        JOB_CHECK(job, catena_neighbor_alltoall(
+                           send, (size_t)count, CATENA_INT32, recv,
+                           (size_t)count, CATENA_INT32, own) == CATENA_OK);
+    } else {
+        JOB_CHECK(job,
+                  catena_ineighbor_alltoall(send, (size_t)count, CATENA_INT32,
+                                            recv, (size_t)count, CATENA_INT32,
+                                            own, &request) == CATENA_OK);
+        JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK);
+    }
+    JOB_CHECK(job, catena_neighborhood_explain(own, "neighbor_alltoall", text,
+                                               sizeof(text)) == CATENA_OK);
+    snprintf(wanted, sizeof(wanted), "algorithm=%s ", algorithm);
+    JOB_CHECK(job, strncmp(text, wanted, strlen(wanted)) == 0);
+    snprintf(wanted, sizeof(wanted), "reason=\"%s", reason);
+    JOB_CHECK(job, strstr(text, wanted) != NULL);
+}
+
+/** The file of check_rules. */
+static char rules_path[] = "/tmp/catena-tuning-XXXXXX.json";
+
+static const char rules_text[] =
+    "{\"name\": \"mine\", \"source\": \"made up\", \"neighbor_alltoall\": ["
+    "{\"bytes_to\": 100, \"nodes\": 4, \"ppn\": 4, \"ranks\": 16,"
+    " \"algorithm\": \"colored\"},"
+    "{\"blocking\": false, \"algorithm\": \"combining\"},"
+    "{\"bytes_to\": 200, \"algorithm\": \"auto\"},"
+    "{\"algorithm\": \"aggregated\"}]}";
+
+/** Rules name the algorithm; one that is impossible leaves it to the next. */
+static void check_rules(job_t *job)
+{
+    catena_neighborhood_t *mesh = NULL;
+    catena_neighborhood_t *grid = NULL;
+    char text[512];
+    ctn_exec_t *exec = job->context->exec;
+    const ctn_tuning_t *tuning = exec->tuning;
+    JOB_CHECK(job, ctn_tuning_open(exec->log, rules_path, &exec->tuning) ==
+                       CATENA_OK);
+    make_heavy_mesh(job, &mesh);
+    JOB_CHECK(job, catena_cart_create(job->context->world, 2,
+                                      (const int[]){4, 4}, (const int[]){1, 1},
+                                      0, NULL, &grid) == CATENA_OK);
+    check_explained(job, mesh, true, 25, "colored", "rule 1 of tuning mine\"");
+    check_explained(job, mesh, false, 25, "colored", "rule 1 of tuning mine\"");
+    check_explained(job, mesh, false, 26, "direct", "rule 3 of tuning");
+    check_explained(job, mesh, true, 51, "aggregated", "rule 4 of tuning");
+    check_explained(job, mesh, true, 50, "direct",
+                    "rule 3 of tuning mine: least estimate for its blocks");
+    check_explained(job, grid, true, 25, "colored", "rule 1 of tuning mine\"");
+    check_explained(job, grid, false, 26, "combining", "rule 2 of tuning");
+    check_explained(job, grid, true, 51, "aggregated", "rule 4 of tuning");
+    JOB_CHECK(job,
+              catena_neighborhood_estimate(grid, "neighbor_allgather", 8, text,
+                                           sizeof(text)) == CATENA_OK);
+    JOB_CHECK(job, strstr(text, "rule 1 of tuning default: least estimate "
+                                "for 8 bytes") != NULL);
+    JOB_CHECK(job, catena_neighborhood_set(grid, "algorithm", "direct") ==
+                       CATENA_OK);
+    check_explained(job, grid, true, 51, "direct", "as asked for");
+    JOB_CHECK(job,
+              catena_neighborhood_set(grid, "algorithm", "auto") == CATENA_OK);
+    check_explained(job, grid, true, 51, "aggregated", "rule 4 of tuning");
+    JOB_CHECK(job, catena_neighborhood_free(&mesh) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&grid) == CATENA_OK);
+    ctn_tuning_close(exec->tuning);
+    exec->tuning = tuning;
+}
+
+START_TEST(rules)
+{
+    int fd = mkstemps(rules_path, 5);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, rules_text, strlen(rules_text)),
+                     (ssize_t)strlen(rules_text));
+    close(fd);
+    int failed = job_simulate_nodes(16, 4, 1, check_rules);
+    unlink(rules_path);
+    ck_assert_int_eq(failed, 0);
+}
+END_TEST
+
 START_TEST(settings)
 {
     static const char *const expected[] = {
@@ -604,6 +704,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, grids, ORACLE_WAY_CART, ORACLE_WAY_DERIVED + 1);
     tcase_add_loop_test(tcase, diagonals, 1, 5);
     tcase_add_test(tcase, heavy_edges);
+    tcase_add_test(tcase, rules);
     tcase_add_test(tcase, settings);
     tcase_add_test(tcase, choices);
     tcase_add_test(tcase, costs);
