@@ -24,7 +24,7 @@
  * message depend on stamp, source and target. */
 
 enum { BENCH_OK = 0, BENCH_FAILED = 1, BENCH_USAGE = 2 }; /* exit codes */
-enum { BENCH_MAX_VARIANTS = 16, BENCH_MAX_CORES = 256 };
+enum { BENCH_MAX_VARIANTS = 32, BENCH_MAX_CORES = 256 };
 
 #define BENCH_AUTO ((size_t)-1) /* catena-bench chooses the number */
 
@@ -288,9 +288,14 @@ bool bench_parse_cores(const char *text, struct bench_options *options);
 void bench_simulation_fold(struct bench *bench, void *data, size_t bytes,
                            bench_fold_t fold);
 
-/* tune/tune.c: find the fastest algorithms of alltoall for this layout of ranks
- * and nodes; returns an exit code. */
+/* tune/tune.c */
+
+/** Find the fastest algorithms of all collectives that have rules, or of the
+ * one that the options name, for this layout of ranks and nodes. Returns an
+ * exit code. */
 int bench_tune(struct bench *bench);
+/** Whether the collective of this name has rules. */
+bool bench_tunes(const char *name);
 
 /* main.c: everything that one rank does, from catena_init to catena_finalize;
  * returns an exit code. */

@@ -59,7 +59,15 @@ struct bench_run {
     size_t count;   /* of variants */
     uint64_t stamp; /* number of the last checked call */
     struct bench_plan plan;
+    /* Takes the times of all variants for one size; returns the errors of all
+     * ranks. Collective. */
+    uint64_t (*take)(struct bench_run *run);
 };
+
+/** collectives/collective.c: measure all variants of a collective for all sizes
+ * of the options, and let run->take have the times. Returns the errors. */
+uint64_t bench_run_sizes(struct bench_run *run,
+                         const struct bench_collective *collective);
 
 /** Select the variant's algorithm for the following calls. */
 void bench_use(struct bench_run *run, struct bench_variant *variant);

@@ -291,7 +291,7 @@ static uint64_t run_size(struct bench_run *run, const struct buffers *buffers,
         run->variants[v].times =
             bench_alloc(run->bench, run->plan.values, sizeof(double));
     bench_measure(run);
-    errors = report_size(run);
+    errors = run->take(run);
     end_size(run);
     return errors;
 }
@@ -317,8 +317,8 @@ static void find_sizes(const struct bench_options *options,
     *most = max;
 }
 
-static uint64_t run_sizes(struct bench_run *run,
-                          const struct bench_collective *collective)
+uint64_t bench_run_sizes(struct bench_run *run,
+                         const struct bench_collective *collective)
 {
     struct bench *bench = run->bench;
     size_t element = bench_has_trait(collective, CTN_REDUCES)
@@ -386,7 +386,8 @@ int bench_collective(struct bench *bench,
                      const struct bench_collective *collective)
 {
     struct bench_report report;
-    struct bench_run run = {.bench = bench, .report = &report};
+    struct bench_run run = {
+        .bench = bench, .report = &report, .take = report_size};
     const char *refused = refusal(bench, collective);
     bool several;
     uint64_t errors;
@@ -406,7 +407,7 @@ int bench_collective(struct bench *bench,
     bench_report_open(&report, bench, collective,
                       several ? longest_name(&run) : 0);
     describe(&run, collective);
-    errors = run_sizes(&run, collective);
+    errors = bench_run_sizes(&run, collective);
     bench_report_close(&report);
     bench_variants_close(&run);
     return errors == 0 ? BENCH_OK : BENCH_FAILED;

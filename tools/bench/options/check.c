@@ -112,22 +112,28 @@ static error_t check_without_collective(struct parse *parse)
     return 0;
 }
 
-/* --tune takes only -m, -i and -x. */
+/* --tune takes only -m, -i, -x and --neighborhood, and a collective that has
+ * rules. */
 static error_t check_tune(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
     const char *path = options->tune;
     size_t length = strlen(path);
 
-    if (options->name != NULL || options->check || options->in_place ||
+    if (options->name != NULL && !bench_tunes(options->name))
+        return bench_refuse(parse,
+                            "--tune: expected a collective with rules of its "
+                            "own, such as bcast, or none, found \"%s\"",
+                            options->name);
+    if (options->check || options->in_place || options->hierarchy_count > 0 ||
         options->algorithm_count > 0 || options->leaders != NULL ||
         options->flag || options->mode_count > 0 ||
         options->format != BENCH_TABLE || options->full ||
         options->buffers != BENCH_HEAP || options->simulated ||
         options->model != NULL || options->calibrate != NULL)
         return bench_refuse(parse,
-                            "--tune: expected no options but -m, -i and -x, "
-                            "and no collective");
+                            "--tune: expected no options but -m, -i, -x and "
+                            "--neighborhood");
     if (options->min == 0 || options->max == 0)
         return bench_refuse(parse, "--tune: -m: expected 1 byte or more");
     /* CATENA_TUNING takes other texts for the name of a tuning that ships. */

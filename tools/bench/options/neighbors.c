@@ -38,7 +38,8 @@ error_t bench_check_neighbors(struct parse *parse,
     struct bench_neighbor_options *neighbors = &options->neighbors;
     char wrong[1024];
 
-    if (collective == NULL || collective->neighbors == 0)
+    if ((collective == NULL || collective->neighbors == 0) &&
+        options->tune == NULL)
         return neighbors->neighborhood == NULL && neighbors->weights == NULL &&
                        !neighbors->reorder && !neighbors->shuffle
                    ? 0
@@ -47,8 +48,7 @@ error_t bench_check_neighbors(struct parse *parse,
                                          "expected a neighbor_... collective");
     if ((options->min != BENCH_AUTO && options->min > MOST_BYTES) ||
         (options->max != BENCH_AUTO && options->max > MOST_BYTES))
-        return bench_refuse(parse, "%s: -m: expected up to 1g",
-                            collective->name);
+        return bench_refuse(parse, "-m: expected up to 1g");
     if (!bench_graph_read(neighbors->neighborhood, neighbors->weights,
                           &neighbors->graph, wrong, sizeof(wrong)))
         return bench_refuse(parse, "%s", wrong);

@@ -111,9 +111,9 @@ static const struct argp_option known[] = {
      "-n 4 --ppn 2 catena-bench --calibrate FILE",
      2},
     {"tune", KEY_TUNE, "FILE", 0,
-     "measure alltoall with all algorithms on this layout of ranks and nodes, "
-     "and write the fastest to a file for CATENA_TUNING; an existing file "
-     "keeps its rules for other layouts",
+     "measure the collective, or all that have rules, with all algorithms on "
+     "this layout of ranks and nodes, and write the fastest to a file for "
+     "CATENA_TUNING; an existing file keeps its rules for other layouts",
      2},
     {"help", 'h', NULL, 0, "print this help", -1},
     {"version", KEY_VERSION, NULL, 0, "print the version", -1},

@@ -29,8 +29,7 @@ static json_t *new_document(const char *path)
 
     if (length > 5 && strcmp(base + length - 5, ".json") == 0)
         length -= 5;
-    document = json_pack("{s:s%, s:s, s:[]}", "name", base, length, "source",
-                         "", "alltoall");
+    document = json_pack("{s:s%, s:s}", "name", base, length, "source", "");
     return document != NULL ? document : report_wrong(path, "no UTF-8 name");
 }
 
@@ -44,15 +43,11 @@ static bool is_tuning(json_t *document)
 
     json_object_foreach(document, name, value)
     {
-        if (strncmp(name, "alltoall", 8) == 0
-                ? !json_is_array(value)
-                : (strcmp(name, "name") != 0 && strcmp(name, "source") != 0) ||
-                      !json_is_string(value))
+        bool text = strcmp(name, "name") == 0 || strcmp(name, "source") == 0;
+
+        if (text ? !json_is_string(value) : !json_is_array(value))
             return false;
     }
-    if (json_object_get(document, "alltoall") == NULL &&
-        json_object_set_new(document, "alltoall", json_array()) != 0)
-        return false;
     return json_object_get(document, "name") != NULL;
 }
 
@@ -82,51 +77,62 @@ json_t *tune_load(const char *path)
 
 /* ---- results ---- */
 
-/* Whether a value of a rule is this number, or a range [number, number]. */
+/* Whether a condition of a rule is this number, or a range [number, number]; 0:
+ * the rule does not have it. */
 static bool is_only(const json_t *value, int number)
 {
     if (json_is_array(value) && json_array_size(value) == 2)
         return is_only(json_array_get(value, 0), number) &&
                is_only(json_array_get(value, 1), number);
-    return json_is_integer(value) && json_integer_value(value) == number;
+    return value == NULL
+               ? number == 0
+               : json_is_integer(value) && json_integer_value(value) == number;
 }
 
-/* Remove the rules for the layout of `result`. */
-static void drop_old(json_t *rules, const struct tune_result *result)
+/* Remove the rules of a list for this layout. */
+static void drop_old(json_t *list, const struct tune_rules *rules)
 {
-    for (size_t i = json_array_size(rules); i > 0; i--) {
-        const json_t *rule = json_array_get(rules, i - 1);
+    for (size_t i = json_array_size(list); i > 0; i--) {
+        const json_t *rule = json_array_get(list, i - 1);
 
-        if (is_only(json_object_get(rule, "nodes"), result->nodes) &&
-            is_only(json_object_get(rule, "ppn"), result->ppn))
-            json_array_remove(rules, i - 1);
+        if (is_only(json_object_get(rule, "ranks"), rules->ranks) &&
+            is_only(json_object_get(rule, "nodes"), rules->nodes) &&
+            is_only(json_object_get(rule, "ppn"), rules->ppn))
+            json_array_remove(list, i - 1);
     }
 }
 
-static json_t *make_rule(const struct tune_result *result,
+static void put_number(json_t *rule, const char *key, int number)
+{
+    if (number > 0)
+        json_object_set_new(rule, key, json_integer(number));
+}
+
+static json_t *make_rule(const struct tune_rules *rules,
                          const struct tune_rule *rule)
 {
-    json_t *made =
-        json_pack("{s:i, s:i}", "nodes", result->nodes, "ppn", result->ppn);
+    json_t *made = json_object();
 
+    put_number(made, "ranks", rules->ranks);
+    put_number(made, "nodes", rules->nodes);
+    put_number(made, "ppn", rules->ppn);
     if (rule->bytes_to != BENCH_AUTO)
         json_object_set_new(made, "bytes_to",
                             json_integer((json_int_t)rule->bytes_to));
     json_object_set_new(made, "algorithm", json_string(rule->algorithm));
-    if (rule->leaders > 0)
-        json_object_set_new(made, "leaders", json_integer(rule->leaders));
+    put_number(made, "leaders", rule->leaders);
     return made;
 }
 
 /* Add the processor and the network to "source", unless they are there. */
-static void add_source(json_t *document, const struct tune_result *result)
+static void add_source(json_t *document, const char *network)
 {
     const char *old = json_string_value(json_object_get(document, "source"));
     char model[100] = "unknown processor", text[256];
     json_t *source;
 
     bench_read_field("/proc/cpuinfo", "model name", model, sizeof(model));
-    snprintf(text, sizeof(text), "%s, network %s", model, result->network);
+    snprintf(text, sizeof(text), "%s, network %s", model, network);
     if (old != NULL && strstr(old, text) != NULL)
         return;
     if (old != NULL && old[0] != '\0')
@@ -134,18 +140,6 @@ static void add_source(json_t *document, const struct tune_result *result)
     else
         source = json_sprintf("measured by catena-bench --tune: %s", text);
     json_object_set_new(document, "source", source);
-}
-
-/* Replace the rules for the layout of `result`. */
-static void update(json_t *document, const struct tune_result *result)
-{
-    json_t *rules = json_object_get(document, "alltoall");
-
-    drop_old(rules, result);
-    for (size_t i = result->count; i > 0; i--)
-        json_array_insert_new(rules, 0,
-                              make_rule(result, &result->rules[i - 1]));
-    add_source(document, result);
 }
 
 /* ---- writing ---- */
@@ -184,23 +178,34 @@ static bool put_document(FILE *stream, json_t *document)
     return good && fputs("\n}\n", stream) >= 0;
 }
 
-int tune_save(json_t *document, const struct tune_result *result)
+void tune_update(json_t *document, const struct tune_rules *rules)
 {
-    const json_t *rules = json_object_get(document, "alltoall");
+    json_t *list = json_object_get(document, rules->list);
+
+    if (list == NULL) {
+        list = json_array();
+        json_object_set_new(document, rules->list, list);
+    }
+    drop_old(list, rules);
+    for (size_t i = rules->count; i > 0; i--)
+        json_array_insert_new(list, 0, make_rule(rules, &rules->rule[i - 1]));
+    printf("# %s, rules for this layout:\n", rules->list);
+    for (size_t i = 0; i < rules->count; i++) {
+        put_value(stdout, json_array_get(list, i));
+        putchar('\n');
+    }
+}
+
+int tune_save(json_t *document, const char *path, const char *network)
+{
     struct bench_file file;
     int code = BENCH_FAILED;
 
-    update(document, result);
-    if (bench_file_open(&file, "--tune", result->path))
+    add_source(document, network);
+    if (bench_file_open(&file, "--tune", path))
         code = bench_file_close(&file, put_document(file.stream, document));
-    if (code == BENCH_OK) {
-        printf("# written to %s (CATENA_TUNING=%s), for this layout:\n",
-               result->path, result->path);
-        for (size_t i = 0; i < result->count; i++) {
-            put_value(stdout, json_array_get(rules, i));
-            putchar('\n');
-        }
-    }
+    if (code == BENCH_OK)
+        printf("# written to %s (CATENA_TUNING=%s)\n", path, path);
     json_decref(document);
     return code;
 }

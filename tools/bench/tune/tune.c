@@ -1,5 +1,6 @@
-/* catena-bench --tune FILE: finds the fastest alltoall for this layout of ranks
- * and nodes, size by size, and writes rules for CATENA_TUNING. */
+/* catena-bench --tune FILE: finds the fastest algorithm of each collective that
+ * has rules, for this layout of ranks and nodes, size by size, and writes rules
+ * for CATENA_TUNING. */
 
 #include "tune/tune.h"
 
@@ -11,307 +12,468 @@
 #include "file.h"
 #include "measure.h"
 #include "report.h"
+#include "variants.h"
 
-/* A size gets another algorithm than the size before only if that is faster by
+/* An algorithm replaces what the rules in use select only if it is faster by
  * this factor in the median over the rounds, and faster in at least three
  * quarters of the rounds. So noise makes no rules. */
 static const double much_better = 1.03;
 
-enum { MOST_CANDIDATES = 32, MOST_LEADERS = 64, MOST_SIZES = 64, PAGE = 4096 };
-enum { SIZE_COLUMN = 10, NAME_COLUMN = 12, TIME_COLUMN = 14 }; /* widths */
+enum { MOST_LEADERS = 64, VECTOR_BYTES = 32768 };
+enum {
+    SIZE_COLUMN = 10,
+    LEVEL_COLUMN = 10,
+    NAME_COLUMN = 20,
+    TIME_COLUMN = 13
+}; /* widths */
 
-/* An algorithm with a number of leaders. Candidate i is compared as variant
- * i. */
-struct candidate {
-    char name[24];    /* such as "onmpml/4" */
-    char leaders[12]; /* such as "4"; "auto": the algorithm has no leaders */
-    int count;        /* of leaders per node; 0: the algorithm has none */
+/* Whose length the rules of a list match. */
+enum length {
+    LENGTH_NONE,
+    LENGTH_BLOCK, /* of a block, or of a vector */
+    LENGTH_ON_NODE /* likewise, in component shm only */,
+    LENGTH_MEMBER, /* of all ranks / members of the subgroup blocks */
+    LENGTH_ALL     /* of all blocks */
+};
+
+/* A list of rules, and how to measure it. */
+struct tuned {
+    const char *list;
+    const struct bench_collective *collective;
+    enum length length;
+    size_t most;            /* default largest size */
+    const char *algorithms; /* variants; the first one runs by rules */
+};
+
+#define SCHEDULES "auto,direct,colored,combining,aggregated"
+
+static const struct tuned table[] = {
+    {"alltoall", &bench_alltoall, LENGTH_BLOCK, 65536,
+     "auto,direct,shift,bruck,morton"},
+    {"barrier", &bench_barrier, LENGTH_NONE, 0,
+     "auto,flat,root,dissemination,tree"},
+    {"bcast", &bench_bcast, LENGTH_BLOCK, VECTOR_BYTES,
+     "auto,staged,zero-copy,binomial,chain,linear"},
+    {"reduce", &bench_reduce, LENGTH_BLOCK, VECTOR_BYTES,
+     "auto,flat,shared,binomial,chain,linear"},
+    {"allreduce", &bench_allreduce, LENGTH_BLOCK, VECTOR_BYTES,
+     "auto,flat,shared,last,tree,recursive-doubling,rabenseifner"},
+    {"gather", &bench_gather, LENGTH_ON_NODE, 65536,
+     "auto,staged,zero-copy,binomial,tree,linear"},
+    {"scatter", &bench_scatter, LENGTH_ON_NODE, 65536,
+     "auto,staged,zero-copy,binomial,tree,linear"},
+    {"allgather", &bench_allgather, LENGTH_MEMBER, 65536,
+     "auto,staged,zero-copy,bruck,ring"},
+    {"reduce_scatter", &bench_reduce_scatter_block, LENGTH_ALL, 65536,
+     "auto,staged,zero-copy,recursive-halving,ring"},
+    {"scan", &bench_scan, LENGTH_BLOCK, VECTOR_BYTES, "auto,flat,chain"},
+    {"split", &bench_split, LENGTH_NONE, 0,
+     "auto,allgather,allgather-fast,gather-scatter,cheng,bitonic,radix,hash,"
+     "hash64"},
+    {"neighbor_alltoall", &bench_neighbor_alltoall, LENGTH_BLOCK, 65536,
+     SCHEDULES},
+    {"neighbor_allgather", &bench_neighbor_allgather, LENGTH_BLOCK, 65536,
+     SCHEDULES},
+};
+
+enum { TABLE = sizeof(table) / sizeof(table[0]) };
+
+/* The rules of one level that are being found, on rank 0. */
+struct found {
+    struct tune_level level;
+    struct tune_rules rules;
+    size_t chosen; /* variant of the last rule; 0: what rules select */
 };
 
 /* The state of --tune on this rank. */
 struct tune {
     struct bench_run run;
     struct bench_report report;
-    struct bench_variant variants[MOST_CANDIDATES];
-    struct candidate candidates[MOST_CANDIDATES];
-    void *send, *recv; /* buffers */
-    int ppn;           /* ranks on the largest node */
-    size_t min, max;   /* sizes, bytes per block */
-    /* Results, on rank 0. */
-    struct tune_rule rules[MOST_SIZES];
-    size_t count;  /* of rules */
-    size_t chosen; /* variant of the last rule; before the first: direct */
+    struct bench_options options; /* for the collective that is measured */
+    char *algorithms;             /* memory of options.algorithms */
+    char leaders[BENCH_MAX_VARIANTS][12];
+    char names[BENCH_MAX_VARIANTS][TUNE_NAME_BYTES + 12];
+    const struct tuned *tuned;
+    int ppn; /* ranks on the largest node */
+    /* On rank 0. */
+    struct found found[TUNE_MOST_LEVELS];
+    size_t levels; /* 0: nothing has been measured yet */
+    struct json_t *document;
 };
 
-/* ---- candidates ---- */
-
-/* Add a candidate and its variant. */
-static void add_candidate(struct tune *tune, const char *algorithm, int leaders)
+bool bench_tunes(const char *name)
 {
-    struct bench *bench = tune->run.bench;
-    size_t index = tune->run.count++;
-    struct candidate *candidate = &tune->candidates[index];
-
-    candidate->count = leaders;
-    if (leaders > 0) {
-        snprintf(candidate->name, sizeof(candidate->name), "%s/%d", algorithm,
-                 leaders);
-        snprintf(candidate->leaders, sizeof(candidate->leaders), "%d", leaders);
-    } else {
-        snprintf(candidate->name, sizeof(candidate->name), "%s", algorithm);
-        strcpy(candidate->leaders, "auto");
-    }
-    tune->variants[index] =
-        (struct bench_variant){.name = candidate->name,
-                               .algorithm = algorithm,
-                               .leaders = candidate->leaders,
-                               .collective = &bench_alltoall,
-                               .call = {.bench = bench,
-                                        .group = bench->world,
-                                        .rank = bench->place.rank,
-                                        .size = bench->place.ranks,
-                                        .bytes = tune->min,
-                                        .send = tune->send,
-                                        .recv = tune->recv}};
+    for (size_t i = 0; i < TABLE; i++)
+        if (strcmp(table[i].list, name) == 0)
+            return true;
+    return false;
 }
 
-/* Execute one call of a variant, and return whether the library has used its
- * algorithm and not another one. Collective; all ranks get the same result. */
-static bool runs(struct tune *tune, struct bench_variant *variant)
-{
-    char text[BENCH_EXPLAIN_BYTES] = "", wanted[64];
-    catena_status_t status;
+/* ---- variants ---- */
 
-    bench_use(&tune->run, variant);
-    status = variant->collective->blocking(&variant->call);
-    if (status == CATENA_OK)
-        status = catena_group_explain(
-            variant->call.group, variant->collective->name, text, sizeof(text));
-    if (status != CATENA_OK)
-        bench_die(tune->run.bench, variant->name, status);
-    snprintf(wanted, sizeof(wanted), "algorithm=%s ", variant->algorithm);
-    return strstr(text, wanted) != NULL;
+/* Add an algorithm with a number of leaders to the variants of alltoall. */
+static void add_led(struct tune *tune, const char *algorithm, int leaders)
+{
+    size_t at = tune->options.algorithm_count++;
+
+    snprintf(tune->leaders[at], sizeof(tune->leaders[at]), "%d", leaders);
+    tune->options.algorithms[at] = algorithm;
 }
 
-/* Add a candidate unless the library uses another algorithm instead. */
-static void try_candidate(struct tune *tune, const char *algorithm, int leaders)
+/* With one leader, mpml and nmpml are the same as l-a2a. A node cannot have
+ * more leaders than ranks. With one rank on a node leaders have no blocks to
+ * gather. */
+static void add_all_led(struct tune *tune)
 {
-    size_t index = tune->run.count;
-
-    add_candidate(tune, algorithm, leaders);
-    if (!runs(tune, &tune->variants[index]))
-        tune->run.count = index;
-}
-
-/* Find all candidates. With one leader, mpml and nmpml are the same as l-a2a. A
- * node cannot have more leaders than ranks. */
-static void find_candidates(struct tune *tune)
-{
-    static const char *const without[] = {"direct", "shift", "bruck", "morton"};
     static const char *const with[] = {"mpml", "nmpml", "onmpml"};
     int most = tune->ppn < MOST_LEADERS ? tune->ppn : MOST_LEADERS;
 
-    for (size_t i = 0; i < 4; i++)
-        try_candidate(tune, without[i], 0);
-    if (tune->ppn == 1) /* leaders would have no blocks to gather */
+    if (tune->run.bench->place.nodes == 1 || tune->ppn == 1)
         return;
-    try_candidate(tune, "l-a2a", 0);
-    try_candidate(tune, "onmpml", 1);
+    add_led(tune, "l-a2a", 1);
+    add_led(tune, "onmpml", 1);
     for (size_t i = 0; i < 3; i++)
         for (int leaders = 2; leaders <= most; leaders *= 2)
-            try_candidate(tune, with[i], leaders);
+            add_led(tune, with[i], leaders);
 }
 
-/* ---- measuring and choosing ---- */
+/* Set the options for a collective. The hierarchy makes a barrier one that has
+ * rules. */
+static void set_options(struct tune *tune, const struct bench_options *given)
+{
+    const struct tuned *tuned = tune->tuned;
+    struct bench_options *options = &tune->options;
+    char *rest, *name;
+
+    *options = *given;
+    options->name = tuned->collective->name;
+    if (given->min == BENCH_AUTO)
+        options->min = given->max < 8 ? given->max : 8;
+    if (given->max == BENCH_AUTO)
+        options->max = options->min > tuned->most ? options->min : tuned->most;
+    if (tuned->collective == &bench_barrier)
+        options->hierarchies[options->hierarchy_count++] =
+            tune->run.bench->place.nodes > 1 ? "node:shm,network:ucx"
+                                             : "node:shm";
+    memset(tune->leaders, 0, sizeof(tune->leaders));
+    tune->algorithms = rest = strdup(tuned->algorithms);
+    while ((name = strsep(&rest, ",")) != NULL)
+        options->algorithms[options->algorithm_count++] = name;
+    if (tuned->collective == &bench_alltoall)
+        add_all_led(tune);
+}
+
+static void open_variants(struct tune *tune)
+{
+    struct bench_run *run = &tune->run;
+
+    run->count = 0;
+    bench_variants_open(run, tune->tuned->collective);
+    for (size_t v = 0; v < run->count; v++) {
+        struct bench_variant *variant = &run->variants[v];
+        const char *leaders = tune->leaders[v];
+
+        snprintf(tune->names[v], sizeof(tune->names[v]), "%s%s%s",
+                 variant->algorithm, leaders[0] != '\0' ? "/" : "", leaders);
+        variant->name = tune->names[v];
+        variant->leaders = leaders[0] != '\0' ? leaders : "auto";
+    }
+}
+
+/* Free the variants, and undo their settings. */
+static void close_variants(struct tune *tune)
+{
+    struct bench_run *run = &tune->run;
+
+    run->variants[0].hierarchy = "auto";
+    bench_use(run, &run->variants[0]);
+    bench_variants_close(run);
+    free(tune->algorithms);
+}
+
+/* ---- choosing ---- */
+
+/* The algorithm that a variant ran on a level. For the first variant, which
+ * rules have selected, "auto" where that is an estimate. */
+static bool ran(const struct tune *tune, size_t v, const struct found *found,
+                char *name)
+{
+    const char *explained = tune->run.variants[v].explain;
+
+    if (v == 0 && strstr(explained, "least estimate") != NULL) {
+        strcpy(name, "auto");
+        return true;
+    }
+    return tune_ran(explained, tune->tuned->list, &found->level, name);
+}
+
+/* The number of leaders with which a variant ran; 0: it has none. */
+static int leaders_of(const struct tune *tune, size_t v)
+{
+    static const char key[] = " leaders=";
+    const char *at = strstr(tune->run.variants[v].explain, key);
+
+    return at != NULL ? atoi(at + sizeof(key) - 1) : 0;
+}
+
+/* Whether a variant ran its algorithm on a level, neither another one nor that
+ * of the rules. */
+static bool is_candidate(const struct tune *tune, size_t v,
+                         const struct found *found)
+{
+    char name[TUNE_NAME_BYTES], by_rules[TUNE_NAME_BYTES];
+
+    return ran(tune, v, found, name) && ran(tune, 0, found, by_rules) &&
+           strcmp(name, tune->run.variants[v].algorithm) == 0 &&
+           (strcmp(name, by_rules) != 0 ||
+            leaders_of(tune, v) != leaders_of(tune, 0));
+}
+
+/* Time of one variant / time of another one, the median over the rounds.
+ * @param[out] clear the other one is faster in three quarters of them */
+static double ratio(const struct tune *tune, size_t one, size_t other,
+                    bool *clear)
+{
+    const struct bench_run *run = &tune->run;
+    size_t rounds = run->plan.rounds;
+    double *ratios = bench_alloc(run->bench, rounds, sizeof(*ratios));
+    double median;
+
+    bench_ratios(run, &run->variants[one], &run->variants[other], ratios);
+    median = bench_percentile(ratios, rounds, 50);
+    *clear = bench_percentile(ratios, rounds, 25) > 1;
+    free(ratios);
+    return median;
+}
+
+/* Choose the variant for a size and level. The one chosen for the size before
+ * is preferred to equally fast ones. Also finds the fastest. */
+static size_t choose(const struct tune *tune, const struct found *found,
+                     size_t *quickest)
+{
+    size_t chosen = 0;
+    double most = 1;
+    bool clear;
+
+    *quickest = 0;
+    if (is_candidate(tune, found->chosen, found) &&
+        ratio(tune, 0, found->chosen, &clear) > much_better && clear)
+        chosen = found->chosen;
+    for (size_t v = 1; v < tune->run.count; v++) {
+        double by_rules;
+
+        if (!is_candidate(tune, v, found))
+            continue;
+        by_rules = ratio(tune, 0, v, &clear);
+        if (by_rules > most) {
+            most = by_rules;
+            *quickest = v;
+        }
+        if (by_rules > much_better && clear &&
+            ratio(tune, chosen, v, &clear) > much_better && clear)
+            chosen = v;
+    }
+    return chosen;
+}
+
+static double median_us(const struct tune *tune, size_t variant)
+{
+    return bench_median(tune->run.bench, tune->run.variants[variant].times,
+                        tune->run.plan.values) *
+           1e6;
+}
+
+/* The length that rules match, for blocks of `bytes`. */
+static size_t length_of(const struct tune *tune, const struct found *found,
+                        size_t bytes)
+{
+    size_t ranks = (size_t)tune->run.bench->place.ranks;
+    size_t members = (size_t)found->level.ranks;
+
+    switch (tune->tuned->length) {
+    case LENGTH_MEMBER:
+        return members > 0 ? bytes * ranks / members : bytes;
+    case LENGTH_ALL:
+        return bytes * ranks;
+    case LENGTH_NONE:
+        return BENCH_AUTO;
+    case LENGTH_ON_NODE:
+        return found->level.shm ? bytes : BENCH_AUTO;
+    case LENGTH_BLOCK:
+    default:
+        return bytes;
+    }
+}
+
+/* Make the rule for a size: extend the last rule if the algorithm is the same,
+ * else add one. Where rules do not match lengths, 1 KiB decides. */
+static void extend_rules(const struct tune *tune, struct found *found,
+                         size_t bytes)
+{
+    size_t length = length_of(tune, found, bytes);
+    struct tune_rules *rules = &found->rules;
+    struct tune_rule next = {.bytes_to = length,
+                             .leaders = leaders_of(tune, found->chosen)};
+
+    if (length == BENCH_AUTO && rules->count > 0 && bytes > 1024)
+        return;
+    (void)ran(tune, found->chosen, found, next.algorithm);
+    if (length == BENCH_AUTO)
+        rules->count = 0;
+    if (rules->count == 0 ||
+        strcmp(rules->rule[rules->count - 1].algorithm, next.algorithm) != 0 ||
+        rules->rule[rules->count - 1].leaders != next.leaders)
+        rules->rule[rules->count++] = next;
+    rules->rule[rules->count - 1].bytes_to = length;
+}
+
+/* Choose for a size and level, and print it. */
+static void choose_on_level(struct tune *tune, struct found *found)
+{
+    const struct bench_run *run = &tune->run;
+    size_t bytes = run->variants[0].call.bytes, quickest;
+    char name[TUNE_NAME_BYTES];
+    bool clear;
+
+    if (!ran(tune, 0, found, name) || found->rules.count == TUNE_MOST_RULES)
+        return;
+    found->chosen = choose(tune, found, &quickest);
+    extend_rules(tune, found, bytes);
+    printf("%-*zu%-*s%-*s%*.2f   %-*s%*.2f   %-*s%*.2f%*.3f\n", SIZE_COLUMN,
+           bytes, LEVEL_COLUMN, found->level.name, NAME_COLUMN, name,
+           TIME_COLUMN, median_us(tune, 0), NAME_COLUMN,
+           run->variants[quickest].name, TIME_COLUMN, median_us(tune, quickest),
+           NAME_COLUMN, run->variants[found->chosen].name, TIME_COLUMN,
+           median_us(tune, found->chosen), TIME_COLUMN,
+           ratio(tune, 0, found->chosen, &clear));
+    fflush(stdout);
+}
+
+/* Set the levels of the collective and the conditions of their rules. */
+static void open_levels(struct tune *tune)
+{
+    const catena_place_t *place = &tune->run.bench->place;
+    struct tune_level levels[TUNE_MOST_LEVELS];
+
+    tune->levels = tune_levels(tune->run.variants[0].explain, levels);
+    for (size_t l = 0; l < tune->levels; l++) {
+        struct found *found = &tune->found[l];
+        bool whole = levels[l].name[0] == '\0';
+        bool split = tune->tuned->collective == &bench_split;
+
+        *found = (struct found){.level = levels[l],
+                                .rules = {.list = tune->tuned->list}};
+        found->rules.ranks = split ? place->ranks : levels[l].ranks;
+        if (whole && !split) {
+            found->rules.nodes = place->nodes;
+            found->rules.ppn = tune->ppn;
+        } else if (!split) {
+            found->rules.nodes =
+                strcmp(levels[l].name, "network") == 0 ? place->nodes : 1;
+        }
+    }
+}
+
+/* run->take: choose for the size that has been measured. */
+static uint64_t take(struct bench_run *run)
+{
+    struct tune *tune = (struct tune *)(void *)run;
+
+    for (size_t v = 0; v < run->count; v++)
+        bench_max_times(run->bench, run->variants[v].times, run->plan.values);
+    if (run->bench->place.rank != 0)
+        return 0;
+    if (tune->report.progress)
+        fputs("\r\033[K", stderr);
+    if (tune->levels == 0)
+        open_levels(tune);
+    for (size_t l = 0; l < tune->levels; l++)
+        choose_on_level(tune, &tune->found[l]);
+    return 0;
+}
+
+/* ---- all of it ---- */
 
 static void print_head(const struct tune *tune)
 {
     const catena_place_t *place = &tune->run.bench->place;
 
-    printf("# catena %s tuning of alltoall\n", catena_version());
+    printf("# catena %s tuning\n", catena_version());
     printf("# layout: %d ranks on %d node%s, %d on the largest\n", place->ranks,
            place->nodes, place->nodes == 1 ? "" : "s", tune->ppn);
     printf("# network: %s\n", place->network);
-    printf("# measured:");
+    printf(
+        "# NAME/N: with N leaders on each node. Median: of the slowest rank "
+        "of each call. Chosen: as the\n# rules in use select, unless another "
+        "is over 3%% quicker. Ratio: time by these rules / that of\n# the "
+        "chosen one, the median over the rounds.\n");
+    fflush(stdout);
+}
+
+static void print_columns(const struct tune *tune)
+{
+    printf("# %s, measured:", tune->tuned->list);
     for (size_t v = 0; v < tune->run.count; v++)
-        printf(" %s", tune->variants[v].name);
-    printf("\n# NAME/N: with N leaders on each node. Median: of the slowest "
-           "rank of each call. Chosen: as for\n# the size before (at first "
-           "direct), unless another is over 3%% quicker. Ratio: direct's "
-           "time /\n# that of the chosen one, the median over the rounds.\n");
-    printf("%-*s%-*s%*s   %-*s%*s%*s\n", SIZE_COLUMN, "# Size", NAME_COLUMN,
-           "Chosen", TIME_COLUMN, "Median(us)", NAME_COLUMN, "Quickest",
-           TIME_COLUMN, "Median(us)", TIME_COLUMN, "Ratio");
-    fflush(stdout);
+        printf(" %s", tune->run.variants[v].name);
+    printf("\n%-*s%-*s%-*s%*s   %-*s%*s   %-*s%*s%*s\n", SIZE_COLUMN, "# Size",
+           LEVEL_COLUMN, "Level", NAME_COLUMN, "By rules", TIME_COLUMN,
+           "Median(us)", NAME_COLUMN, "Quickest", TIME_COLUMN, "Median(us)",
+           NAME_COLUMN, "Chosen", TIME_COLUMN, "Median(us)", TIME_COLUMN,
+           "Ratio");
 }
 
-static double median_us(const struct tune *tune, size_t variant)
-{
-    double *times = tune->variants[variant].times;
-    size_t n = tune->run.plan.values;
-
-    qsort(times, n, sizeof(*times), bench_compare_times);
-    return bench_percentile(times, n, 50) * 1e6;
-}
-
-/* Make the rule for this size: extend the last rule if the algorithm is the
- * same, else add one. */
-static void extend_rules(struct tune *tune, size_t chosen, size_t bytes)
-{
-    if (tune->count == 0 || chosen != tune->chosen)
-        tune->rules[tune->count++] =
-            (struct tune_rule){.algorithm = tune->variants[chosen].algorithm,
-                               .leaders = tune->candidates[chosen].count};
-    tune->chosen = chosen;
-    tune->rules[tune->count - 1].bytes_to = bytes;
-}
-
-/* Comparison of the variants for one size. */
-struct comparison {
-    double direct[MOST_CANDIDATES]; /* direct's time / that of the variant */
-    size_t quickest;                /* variant with the least time */
-    size_t chosen;                  /* variant for the rule */
-};
-
-/* Compare all variants with the one chosen for the size before. */
-static void compare(const struct tune *tune, struct comparison *found)
-{
-    const struct bench_run *run = &tune->run;
-    size_t rounds = run->plan.rounds;
-    double *ratios = bench_alloc(run->bench, rounds, sizeof(*ratios));
-    double most = 0, most_chosen = much_better;
-
-    found->chosen = tune->chosen;
-    for (size_t v = 0; v < run->count; v++) {
-        double median;
-
-        bench_ratios(run, &run->variants[0], &run->variants[v], ratios);
-        found->direct[v] = bench_percentile(ratios, rounds, 50);
-        bench_ratios(run, &run->variants[tune->chosen], &run->variants[v],
-                     ratios);
-        median = bench_percentile(ratios, rounds, 50);
-        if (median > most) {
-            most = median;
-            found->quickest = v;
-        }
-        if (median > most_chosen && bench_percentile(ratios, rounds, 25) > 1) {
-            most_chosen = median;
-            found->chosen = v;
-        }
-    }
-    free(ratios);
-}
-
-/* Choose the algorithm for a size, and print it. */
-static void choose(struct tune *tune, size_t bytes)
-{
-    struct comparison found = {0};
-
-    compare(tune, &found);
-    extend_rules(tune, found.chosen, bytes);
-    if (tune->report.progress)
-        fputs("\r\033[K", stderr);
-    printf("%-*zu%-*s%*.2f   %-*s%*.2f%*.3f\n", SIZE_COLUMN, bytes, NAME_COLUMN,
-           tune->variants[found.chosen].name, TIME_COLUMN,
-           median_us(tune, found.chosen), NAME_COLUMN,
-           tune->variants[found.quickest].name, TIME_COLUMN,
-           median_us(tune, found.quickest), TIME_COLUMN,
-           found.direct[found.chosen]);
-    fflush(stdout);
-}
-
-static void tune_size(struct tune *tune, size_t bytes)
+/* Measure one collective and replace its rules in the document. */
+static void tune_one(struct tune *tune, const struct tuned *tuned,
+                     const struct bench_options *given)
 {
     struct bench *bench = tune->run.bench;
-    struct bench_run *run = &tune->run;
 
-    for (size_t v = 0; v < run->count; v++)
-        tune->variants[v].call.bytes = bytes;
-    bench_make_plan(run);
-    for (size_t v = 0; v < run->count; v++)
-        tune->variants[v].times =
-            bench_alloc(bench, run->plan.values, sizeof(double));
-    bench_measure(run);
-    for (size_t v = 0; v < run->count; v++)
-        bench_max_times(bench, tune->variants[v].times, run->plan.values);
-    if (bench->place.rank == 0)
-        choose(tune, bytes);
-    for (size_t v = 0; v < run->count; v++)
-        free(tune->variants[v].times);
+    tune->tuned = tuned;
+    tune->levels = 0;
+    tune->report.collective = tuned->collective;
+    set_options(tune, given);
+    bench->options = &tune->options;
+    if (tuned->collective->refuse == NULL ||
+        tuned->collective->refuse(bench) == NULL) {
+        open_variants(tune);
+        if (bench->place.rank == 0)
+            print_columns(tune);
+        (void)bench_run_sizes(&tune->run, tuned->collective);
+        close_variants(tune);
+    }
+    bench->options = given;
+    for (size_t l = 0; l < tune->levels; l++) {
+        struct tune_rules *rules = &tune->found[l].rules;
+
+        if (rules->count == 0)
+            continue;
+        /* The rule of the largest measured size also holds for larger ones. */
+        rules->rule[rules->count - 1].bytes_to = BENCH_AUTO;
+        tune_update(tune->document, rules);
+    }
 }
 
-/* ---- all of it ---- */
-
-static void *open_buffer(struct bench *bench, size_t bytes)
+static void tune_all(struct tune *tune, struct bench *bench)
 {
-    void *block = catena_aligned_alloc(bench->context, PAGE,
-                                       (bytes + PAGE - 1) / PAGE * PAGE);
+    const struct bench_options *given = bench->options;
 
-    if (block == NULL)
-        bench_die(bench, "memory for buffers (try a smaller -m)",
-                  CATENA_ERR_NO_MEMORY);
-    memset(block, 0, bytes); /* no page faults while measuring */
-    return block;
-}
-
-static void open_tune(struct tune *tune, struct bench *bench)
-{
-    const struct bench_options *options = bench->options;
-    size_t bytes;
-
-    tune->min = options->min != BENCH_AUTO ? options->min : 8;
-    tune->max = options->max != BENCH_AUTO ? options->max : 65536;
-    if (options->min == BENCH_AUTO && tune->min > tune->max)
-        tune->min = tune->max;
-    if (options->max == BENCH_AUTO && tune->max < tune->min)
-        tune->max = tune->min;
-    if (tune->max > SIZE_MAX / 4 / (size_t)bench->place.ranks)
-        bench_die(bench, "size of buffers (try a smaller -m)",
-                  CATENA_ERR_NO_MEMORY);
-    bytes = tune->max * (size_t)bench->place.ranks;
-    tune->send = open_buffer(bench, bytes);
-    tune->recv = open_buffer(bench, bytes + BENCH_GUARD_BYTES);
     tune->ppn = (int)bench_max(bench, (uint64_t)bench->place.local_size);
     /* A report that shows progress but prints no notes. */
     tune->report.bench = bench;
-    tune->report.collective = &bench_alltoall;
     tune->report.progress = bench->place.rank == 0 && isatty(STDERR_FILENO);
     tune->run = (struct bench_run){
-        .bench = bench, .report = &tune->report, .variants = tune->variants};
-}
-
-/* Measure all sizes and set the rules. */
-static void measure_all(struct tune *tune, struct bench *bench)
-{
-    open_tune(tune, bench);
-    find_candidates(tune);
+        .bench = bench, .report = &tune->report, .take = take};
     if (bench->place.rank == 0)
         print_head(tune);
-    for (size_t bytes = tune->min; bytes <= tune->max; bytes *= 2)
-        tune_size(tune, bytes);
-    catena_free(bench->context, tune->send);
-    catena_free(bench->context, tune->recv);
-}
-
-static int save(struct tune *tune, struct bench *bench, struct json_t *document)
-{
-    struct tune_result result = {.path = bench->options->tune,
-                                 .network = bench->place.network,
-                                 .nodes = bench->place.nodes,
-                                 .ppn = tune->ppn,
-                                 .rules = tune->rules,
-                                 .count = tune->count};
-
-    /* The rule of the largest measured size also holds for larger blocks. */
-    tune->rules[tune->count - 1].bytes_to = BENCH_AUTO;
-    return tune_save(document, &result);
+    for (size_t i = 0; i < TABLE; i++)
+        if (given->name == NULL || strcmp(given->name, table[i].list) == 0)
+            tune_one(tune, &table[i], given);
 }
 
 int bench_tune(struct bench *bench)
 {
     const char *path = bench->options->tune;
     bool on_rank_0 = bench->place.rank == 0;
-    struct json_t *document = NULL;
     struct tune *tune;
     int code = BENCH_OK;
 
@@ -320,17 +482,19 @@ int bench_tune(struct bench *bench)
                         "1; use: prun -n 4 --ppn 2 catena-bench --tune FILE\n");
         return BENCH_USAGE;
     }
+    tune = bench_alloc(bench, 1, sizeof(*tune));
     if (on_rank_0) { /* find errors before time is spent on measuring */
         code = bench_file_try("--tune", path);
-        document = code == BENCH_OK ? tune_load(path) : NULL;
-        code = document != NULL ? BENCH_OK : BENCH_FAILED;
+        tune->document = code == BENCH_OK ? tune_load(path) : NULL;
+        code = tune->document != NULL ? BENCH_OK : BENCH_FAILED;
     }
-    if (bench_max(bench, (uint64_t)code) != BENCH_OK)
+    if (bench_max(bench, (uint64_t)code) != BENCH_OK) {
+        free(tune);
         return BENCH_FAILED;
-    tune = bench_alloc(bench, 1, sizeof(*tune));
-    measure_all(tune, bench);
+    }
+    tune_all(tune, bench);
     if (on_rank_0)
-        code = save(tune, bench, document);
+        code = tune_save(tune->document, path, bench->place.network);
     free(tune);
     return (int)bench_max(bench, (uint64_t)code);
 }
