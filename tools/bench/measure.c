@@ -146,6 +146,13 @@ size_t bench_batch(const struct bench_run *run,
     return variant->quick ? run->plan.batch : 1;
 }
 
+/* Whether to write the send buffers before each call. */
+static bool is_fresh(const struct bench_run *run,
+                     const struct bench_variant *variant)
+{
+    return run->fresh && variant->collective->lay_out != NULL;
+}
+
 /* One timed value: seconds per call on this rank. */
 static double measure_value(struct bench_run *run,
                             struct bench_variant *variant, size_t calls)
@@ -157,7 +164,7 @@ static double measure_value(struct bench_run *run,
     catena_sim_stats_t before = {.size = sizeof(before)};
     double begin, end;
 
-    if (check)
+    if (check || is_fresh(run, variant))
         variant->collective->fill(&variant->call, ++run->stamp);
     if (variant->collective->synced)
         status = catena_barrier(bench->world);
@@ -366,7 +373,7 @@ static double probe_all(struct bench_run *run)
         cost = probe(run, variant);
         variant->compute_s = cost.call_s;
         variant->quick = variant->collective->quick && !options->check &&
-                         cost.call_s < quick_call_s;
+                         !is_fresh(run, variant) && cost.call_s < quick_call_s;
         quick += variant->quick ? 1 : 0;
         *(variant->quick ? &quick_s : &slow_s) += cost.all_s;
         explain_call(run, variant);

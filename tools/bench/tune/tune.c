@@ -462,7 +462,7 @@ static void tune_all(struct tune *tune, struct bench *bench)
     tune->report.bench = bench;
     tune->report.progress = bench->place.rank == 0 && isatty(STDERR_FILENO);
     tune->run = (struct bench_run){
-        .bench = bench, .report = &tune->report, .take = take};
+        .bench = bench, .report = &tune->report, .fresh = true, .take = take};
     if (bench->place.rank == 0)
         print_head(tune);
     for (size_t i = 0; i < TABLE; i++)
