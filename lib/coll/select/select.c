@@ -356,6 +356,20 @@ void ctn_alltoall_explain(const catena_group_t *group, char *text, size_t bytes)
              (unsigned long long)selector->messages, reason);
 }
 
+static bool is_alltoall(const char *collective)
+{
+    static const char *const all[] = {
+#define CTN_ALLTOALL(NAME, name, ...) #name,
+#include "coll/call/calls.def"
+    };
+    size_t i = 0;
+    while (i < sizeof(all) / sizeof(all[0]) &&
+           strcmp(all[i], collective) != 0) {
+        i++;
+    }
+    return i < sizeof(all) / sizeof(all[0]);
+}
+
 catena_status_t catena_group_explain(const catena_group_t *group,
                                      const char *collective, char *text,
                                      size_t bytes)
@@ -367,7 +381,7 @@ catena_status_t catena_group_explain(const catena_group_t *group,
         return ctn_refuse(group->exec->log, CATENA_ERR_ARG, __func__,
                           CTN_NO_BYTES);
     }
-    if (strncmp(collective, "alltoall", 8) == 0) {
+    if (is_alltoall(collective)) {
         ctn_alltoall_explain(group, text, bytes);
         return CATENA_OK;
     }

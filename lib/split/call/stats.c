@@ -77,7 +77,7 @@ void ctn_split_explain(const catena_group_t *group, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
-    char reason[80] = "selected by name";
+    char reason[80] = "as asked for";
     if (last->choice.rule != NULL) {
         ctn_rule_describe(last->choice.rule, reason, sizeof(reason));
     }
