@@ -172,8 +172,8 @@ const ctn_hierarchy_t *ctn_build_find_same(const ctn_hierarchy_build_t *build)
 static void find_names(ctn_hierarchy_build_t *build)
 {
     for (unsigned i = 0; i < build->levels.count; i++) {
-        ctn_build_note(build, build->levels.level[i].rule->find(
-                                  build->all->group, build->name[i]));
+        ctn_build_note(build, ctn_sbgp_name(build->levels.level[i].rule,
+                                            build->all->group, build->name[i]));
     }
 }
 
@@ -188,29 +188,15 @@ void ctn_build_choose_levels(ctn_hierarchy_build_t *build, bool oversubscribed)
     find_names(build);
 }
 
-/** Whether this rank and the one before it are apart: they share no heap. If no
- * two consecutive ranks are apart, all ranks share one heap. */
-static bool is_apart(const catena_group_t *group)
-{
-    ctn_address_t left = group->chain.place.left;
-    ctn_endpoint_t *endpoint;
-    return ctn_address_exists(left) &&
-           (ctn_exec_connect(group->exec, left.process, &endpoint) !=
-                CATENA_OK ||
-            ctn_pointer(endpoint, left.offset) == NULL);
-}
-
-/** All ranks agree on the settings, the memory and the machine. */
+/** All ranks agree on the settings, the memory and the cores. */
 static ctn_step_t agree_before(ctn_op_t *op)
 {
     ctn_hierarchy_build_t *build = ctn_build_of(op);
-    catena_group_t *group = build->all->group;
-    uint32_t flags = 0;
     build->same = ctn_build_find_same(build);
     ctn_build_note(build, take_control_blocks(build));
-    flags |= op->exec->oversubscribed ? CTN_BUILD_OVERSUBSCRIBED : 0;
-    flags |= is_apart(group) ? CTN_BUILD_APART : 0;
-    return ctn_build_agree(op, &group->chain, build->digest, flags);
+    return ctn_build_agree(op, &build->all->group->chain, build->digest,
+                           op->exec->oversubscribed ? CTN_BUILD_OVERSUBSCRIBED
+                                                    : 0);
 }
 
 void ctn_build_take_over(ctn_hierarchy_t *hierarchy,
@@ -220,8 +206,6 @@ void ctn_build_take_over(ctn_hierarchy_t *hierarchy,
     memcpy(hierarchy->level, same->level, sizeof(hierarchy->level));
     hierarchy->top = same->top;
     hierarchy->in_order = same->in_order;
-    hierarchy->oversubscribed = same->oversubscribed;
-    hierarchy->one_node = same->one_node;
 }
 
 ctn_step_t ctn_build_end_on_all(ctn_op_t *op, catena_status_t status)
@@ -249,14 +233,13 @@ static ctn_step_t decide(ctn_op_t *op)
         ctn_build_take_over(hierarchy, build->same);
         return ctn_build_end_on_all(op, CATENA_OK);
     }
-    hierarchy->oversubscribed = (facts.flags & CTN_BUILD_OVERSUBSCRIBED) != 0;
-    hierarchy->one_node = (facts.flags & CTN_BUILD_APART) == 0;
     hierarchy->in_order = true;
     if (facts.ranks == 1) {
         return ctn_build_end_on_all(op, CATENA_OK);
     }
     if (ctn_build_is_automatic(build)) {
-        ctn_build_choose_levels(build, hierarchy->oversubscribed);
+        ctn_build_choose_levels(build,
+                                (facts.flags & CTN_BUILD_OVERSUBSCRIBED) != 0);
         if (build->status != CATENA_OK) { /* so on all ranks */
             return ctn_build_end_on_all(op, build->status);
         }

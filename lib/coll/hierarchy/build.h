@@ -14,8 +14,7 @@
 enum {
     CTN_BUILD_DIFFER = 1u << 0,         /* digests of two ranks differ */
     CTN_BUILD_OVERSUBSCRIBED = 1u << 1, /* a host has more ranks than cores */
-    CTN_BUILD_APART = 1u << 2,   /* two consecutive ranks share no heap */
-    CTN_BUILD_DISORDER = 1u << 3 /* a subgroup is not in the order of ranks */
+    CTN_BUILD_DISORDER = 1u << 2 /* a subgroup is not in the order of ranks */
 };
 
 /** The facts of one rank, or of consecutive ranks combined. All 0: of no rank.
@@ -148,6 +147,11 @@ ctn_step_t ctn_build_end_on_node(ctn_op_t *op);
 
 /* ---- build_level.c ---- */
 
+/** Make this rank's module of the level, unless there was an error, and
+ * complete its record.
+ * @param place in the subgroup */
+void ctn_build_make_module(ctn_hierarchy_build_t *build,
+                           const ctn_chain_place_t *place, bool oversubscribed);
 /** Link the module of this level with those of the other members, and add it to
  * the hierarchy.
  * @param records of the subgroup's members

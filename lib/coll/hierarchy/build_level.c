@@ -8,6 +8,22 @@
 #include "core/hash.h"
 #include "split/split.h"
 
+void ctn_build_make_module(ctn_hierarchy_build_t *build,
+                           const ctn_chain_place_t *place, bool oversubscribed)
+{
+    const ctn_bcol_t *bcol = build->levels.level[build->level].bcol;
+    ctn_member_record_t *record = build->record;
+    record->memory =
+        (ctn_address_t){.process = place->self.process, .offset = 0};
+    if (build->status == CATENA_OK) {
+        ctn_build_note(build,
+                       bcol->create(bcol, build->all->group->exec, place->size,
+                                    place->rank, oversubscribed, &build->module,
+                                    &record->memory.offset));
+    }
+    record->status = build->status;
+}
+
 catena_status_t ctn_build_add_module(ctn_hierarchy_build_t *build,
                                      const ctn_rank_blocks_t *records,
                                      uint32_t me, bool oversubscribed)
@@ -64,23 +80,14 @@ ctn_step_t ctn_build_exchange(ctn_op_t *op)
 {
     ctn_hierarchy_build_t *build = ctn_build_of(op);
     ctn_chain_t *chain = ctn_build_chain_of_subgroup(build);
-    const ctn_chain_place_t *place = &chain->place;
-    const ctn_bcol_t *bcol = build->levels.level[build->level].bcol;
-    ctn_member_record_t *record = build->record;
-    record->node = (uint32_t)ctn_hash_add_text(0, op->exec->locality->node);
-    record->memory.process = place->self.process;
-    record->memory.offset = 0;
-    ctn_build_note(build,
-                   (catena_status_t)ctn_build_agreed_facts(build).status);
-    if (build->status == CATENA_OK) {
-        ctn_build_note(build,
-                       bcol->create(bcol, op->exec, place->size, place->rank,
-                                    (ctn_build_agreed_facts(build).flags &
-                                     CTN_BUILD_OVERSUBSCRIBED) != 0,
-                                    &build->module, &record->memory.offset));
-    }
-    record->status = build->status;
-    ctn_rank_block_t block = {record, ctn_member_record_bytes(record->ranges)};
+    ctn_build_facts_t facts = ctn_build_agreed_facts(build);
+    ctn_build_note(build, (catena_status_t)facts.status);
+    build->record->node =
+        (uint32_t)ctn_hash_add_text(0, op->exec->locality->node);
+    ctn_build_make_module(build, &chain->place,
+                          (facts.flags & CTN_BUILD_OVERSUBSCRIBED) != 0);
+    ctn_rank_block_t block = {build->record,
+                              ctn_member_record_bytes(build->record->ranges)};
     return ctn_op_call(
         op, ctn_chain_allgather(op->exec, chain, block, &build->blocks));
 }

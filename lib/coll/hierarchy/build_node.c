@@ -8,16 +8,18 @@
  * run at the same time: they wait until they are the oldest operation, too. */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "coll/barrier.h"
 #include "coll/hierarchy/build.h"
 #include "core/hash.h"
 
+/** What a rank publishes. */
 typedef struct node_facts {
     uint64_t digest; /* of the settings */
     uint64_t name;   /* hash of the name of its subgroup in the first level */
-    uint64_t memory; /* of its module */
-    int64_t status;
+    /** Its ctn_member_record_t, which has one range. */
+    unsigned char record[sizeof(ctn_member_record_t) + sizeof(ctn_range_t)];
 } node_facts_t;
 
 /** Return where the member with local rank i publishes. It is the group's rank
@@ -33,21 +35,27 @@ static node_facts_t *node_facts_of(const ctn_hierarchy_build_t *build,
 }
 
 /** Publish this rank's entry, and wait for those of all. */
-static ctn_step_t publish_on_node(ctn_op_t *op, node_facts_t entry)
+static ctn_step_t publish_on_node(ctn_op_t *op, uint64_t name)
 {
     ctn_hierarchy_build_t *build = ctn_build_of(op);
     build->topo->splits++;
-    *node_facts_of(build, ctn_topo_local_rank(build->topo)) = entry;
+    node_facts_t *facts =
+        node_facts_of(build, ctn_topo_local_rank(build->topo));
+    facts->digest = build->digest;
+    facts->name = name;
+    build->record->status = build->status;
+    memcpy(facts->record, build->record, sizeof(facts->record));
     return ctn_op_call(op, ctn_publish_fence_create(build->all->group));
 }
 
 /** Return the worst status that is published. */
 static catena_status_t worst_on_node(const ctn_hierarchy_build_t *build)
 {
-    int64_t worst = CATENA_OK;
+    int32_t worst = CATENA_OK;
     for (uint32_t i = 0; i < ctn_topo_local_size(build->topo); i++) {
-        int64_t status = node_facts_of(build, i)->status;
-        worst = status < worst ? status : worst;
+        const ctn_member_record_t *record =
+            (const void *)node_facts_of(build, i)->record;
+        worst = record->status < worst ? record->status : worst;
     }
     return (catena_status_t)worst;
 }
@@ -65,59 +73,32 @@ ctn_step_t ctn_build_exchange_on_node(ctn_op_t *op)
     }
     build->topo = topo;
     build->same = ctn_build_find_same(build);
-    node_facts_t entry = {.digest = build->digest};
     if (ctn_build_is_automatic(build)) {
         ctn_build_choose_levels(build, topo->oversubscribed);
     }
-    if (build->same == NULL && build->status == CATENA_OK) {
-        const ctn_bcol_t *bcol = build->levels.level[0].bcol;
-        entry.name = ctn_hash_add_text(0, build->name[0]);
-        ctn_build_note(build,
-                       bcol->create(bcol, op->exec, topo->node.place.size,
-                                    topo->node.place.rank, topo->oversubscribed,
-                                    &build->module, &entry.memory));
+    if (build->same == NULL) {
+        ctn_build_make_module(build, &topo->node.place, topo->oversubscribed);
     }
-    entry.status = build->status;
-    return publish_on_node(op, entry);
-}
-
-/** Make the records of all ranks, as they would send them. @return one block of
- * memory; NULL: no memory */
-static ctn_rank_block_t *records_of_node(const ctn_hierarchy_build_t *build)
-{
-    uint32_t n = ctn_topo_local_size(build->topo);
-    size_t bytes = ctn_member_record_bytes(1);
-    ctn_rank_block_t *block = calloc(n, sizeof(*block) + bytes);
-    for (uint32_t i = 0; block != NULL && i < n; i++) {
-        ctn_member_record_t *record =
-            (void *)((unsigned char *)(block + n) + i * bytes);
-        record->memory = (ctn_address_t){
-            .process = ctn_topo_local(build->topo, i)->address.process,
-            .offset = node_facts_of(build, i)->memory};
-        record->rank = i;
-        record->ranges = 1;
-        record->range[0] = (ctn_range_t){i, 1};
-        block[i] = (ctn_rank_block_t){record, bytes};
-    }
-    return block;
+    return publish_on_node(op, ctn_hash_add_text(0, build->name[0]));
 }
 
 /** Link the module of the only subgroup. */
 static catena_status_t link_on_node(ctn_hierarchy_build_t *build)
 {
     const ctn_topo_t *topo = build->topo;
-    ctn_hierarchy_t *hierarchy = build->hierarchy;
-    ctn_rank_blocks_t records = {.block = records_of_node(build),
-                                 .count = ctn_topo_local_size(topo)};
-    hierarchy->oversubscribed = topo->oversubscribed;
-    hierarchy->one_node = true;
-    hierarchy->in_order = true;
-    hierarchy->top = true;
-    catena_status_t status =
-        records.block != NULL
-            ? ctn_build_add_module(build, &records, ctn_topo_local_rank(topo),
-                                   topo->oversubscribed)
-            : CATENA_ERR_NO_MEMORY;
+    ctn_rank_blocks_t records = {.count = ctn_topo_local_size(topo)};
+    records.block = malloc(records.count * sizeof(*records.block));
+    if (records.block == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < records.count; i++) {
+        records.block[i] =
+            (ctn_rank_block_t){.data = node_facts_of(build, i)->record};
+    }
+    build->hierarchy->in_order = true;
+    build->hierarchy->top = true;
+    catena_status_t status = ctn_build_add_module(
+        build, &records, ctn_topo_local_rank(topo), topo->oversubscribed);
     free(records.block);
     return status;
 }
@@ -156,7 +137,7 @@ ctn_step_t ctn_build_decide_on_node(ctn_op_t *op)
         return ctn_op_jump(op, CTN_BUILD_PHASE_AGREE);
     }
     ctn_build_note(build, link_on_node(build));
-    return publish_on_node(op, (node_facts_t){.status = build->status});
+    return publish_on_node(op, 0);
 }
 
 /** The second exchange has ended. */

@@ -36,8 +36,6 @@ typedef struct ctn_hierarchy {
     ctn_module_t *level[CTN_MOST_LEVELS]; /* [levels]; owned by the group */
     bool top;                             /* the last level joins all ranks */
     bool in_order; /* all subgroups on all ranks are in order: see ctn_sbgp_t */
-    bool oversubscribed; /* some host has more ranks than cores */
-    bool one_node;       /* all ranks share a heap */
     /* Hierarchies of a group with the same text have the same modules, and
      * share their tickets. */
     ctn_tickets_t *tickets;

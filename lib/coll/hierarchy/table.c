@@ -41,23 +41,15 @@ catena_status_t ctn_member_records_status(const ctn_rank_blocks_t *records)
     return (catena_status_t)worst;
 }
 
-/** Set a member from its record.
- * @param before ranks that the members before it represent
- * @param ranges memory for its ranges */
-static void fill_member(const ctn_member_record_t *record, uint32_t before,
-                        ctn_range_t *ranges, ctn_sbgp_member_t *member)
+/** Set a member from its record. @param ranges memory for its ranges */
+static void fill_member(const ctn_member_record_t *record, ctn_range_t *ranges,
+                        ctn_sbgp_member_t *member)
 {
-    *member = (ctn_sbgp_member_t){
-        .memory = record->memory,
-        .rank = record->rank,
-        .before = before,
-        .ranges = record->ranges,
-        .range = ranges,
-    };
-    for (uint32_t i = 0; i < record->ranges; i++) {
-        ranges[i] = record->range[i];
-        member->ranks += ranges[i].count;
-    }
+    *member = (ctn_sbgp_member_t){.memory = record->memory,
+                                  .rank = record->rank,
+                                  .ranges = record->ranges,
+                                  .range = ranges};
+    memcpy(ranges, record->range, record->ranges * sizeof(*ranges));
 }
 
 /** Whether a member represents one range, which begins where the range of the
@@ -121,9 +113,8 @@ ctn_module_entry_t *ctn_module_entry_create(const ctn_rank_blocks_t *records,
     };
     count_nodes(records, (uint32_t *)(void *)range, sbgp); /* filled below */
     for (uint32_t i = 0; i < size; i++) {
-        fill_member(record_of(records, i), sbgp->ranks, range, &member[i]);
+        fill_member(record_of(records, i), range, &member[i]);
         range += member[i].ranges;
-        sbgp->ranks += member[i].ranks;
         sbgp->in_order &= follows(&member[i], i > 0 ? &member[i - 1] : NULL);
     }
     return entry;

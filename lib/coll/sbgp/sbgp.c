@@ -2,6 +2,29 @@
 
 #include "topo/locality.h"
 
+/** A rule for the ranks that share a resource. */
+#define RESOURCE(NAME, its_name, its_help)                                     \
+    const ctn_sbgp_rule_t ctn_sbgp_##its_name = {                              \
+        .name = #its_name, .help = (its_help), .level = CATENA_LEVEL_##NAME}
+
+RESOURCE(CORE, core, "ranks that run on one core");
+RESOURCE(L3, l3, "ranks that share a third-level cache");
+RESOURCE(NUMA, numa, "ranks of one NUMA domain");
+RESOURCE(SOCKET, socket, "ranks of one package");
+RESOURCE(NODE, node, "ranks of one node, which share a heap");
+
+/** All ranks at this level are in one subgroup. */
+static catena_status_t find_all(const catena_group_t *group,
+                                char name[CTN_SBGP_NAME_BYTES])
+{
+    (void)group;
+    name[0] = '\0';
+    return CATENA_OK;
+}
+
+const ctn_sbgp_rule_t ctn_sbgp_network = {
+    .name = "network", .help = "all ranks", .find = find_all};
+
 /* Rules of the machine come first, from the smallest resource up. Each resource
  * lies within one of the next rule. */
 const ctn_sbgp_rule_t *const ctn_sbgp_rules[] = {
@@ -11,13 +34,16 @@ const ctn_sbgp_rule_t *const ctn_sbgp_rules[] = {
 _Static_assert(CTN_SBGP_NAME_BYTES >= CTN_RESOURCE_BYTES,
                "names of resources fit");
 
-catena_status_t ctn_sbgp_resource(const catena_group_t *group,
-                                  catena_level_t level,
-                                  char name[CTN_SBGP_NAME_BYTES])
+catena_status_t ctn_sbgp_name(const ctn_sbgp_rule_t *rule,
+                              const catena_group_t *group,
+                              char name[CTN_SBGP_NAME_BYTES])
 {
-    return ctn_locality_resource(group->exec->log,
-                                 ctn_topo_config(group->exec->config)->topology,
-                                 group->exec->locality, level, name);
+    const ctn_exec_t *exec = group->exec;
+    return rule->find != NULL
+               ? rule->find(group, name)
+               : ctn_locality_resource(exec->log,
+                                       ctn_topo_config(exec->config)->topology,
+                                       exec->locality, rule->level, name);
 }
 
 /** Return the index of the last of `count` numbers that is not above `rank`;

@@ -5,17 +5,18 @@
 
 /* Subgroups ([Graham], section 3: SBGP). A rule gives each rank the name of
  * something that it shares, such as a NUMA domain; ranks with the same name
- * form a subgroup. A new rule takes one file in coll/sbgp, its declaration
- * below and one line in coll/sbgp/sbgp.c. */
+ * form a subgroup. A rule names a resource of the machine or has a function; a
+ * new one takes its declaration below and two lines in coll/sbgp/sbgp.c. */
 
 #define CTN_SBGP_NAME_BYTES 512u
 
 /** A rule. */
 typedef struct ctn_sbgp_rule {
-    const char *name; /* as in CATENA_HIERARCHY */
-    const char *help; /* which ranks form a subgroup, for users */
-    /** Write the name of this rank's subgroup to `name`.
-     * @return as ctn_locality_resource; logged */
+    const char *name;     /* as in CATENA_HIERARCHY */
+    const char *help;     /* which ranks form a subgroup, for users */
+    catena_level_t level; /* the resource that the ranks of a subgroup share */
+    /** Instead: write the name of this rank's subgroup to `name`; or NULL.
+     * @return ERR_ARG (logged) */
     catena_status_t (*find)(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES]);
 } ctn_sbgp_rule_t;
@@ -32,11 +33,11 @@ extern const ctn_sbgp_rule_t ctn_sbgp_user;    /* named by CATENA_SUBGROUP */
  * smallest resource up to the network. */
 extern const ctn_sbgp_rule_t *const ctn_sbgp_rules[];
 
-/** Write the name of this rank's resource at a level of the machine, such as
- * its NUMA domain. @return as ctn_locality_resource */
-catena_status_t ctn_sbgp_resource(const catena_group_t *group,
-                                  catena_level_t level,
-                                  char name[CTN_SBGP_NAME_BYTES]);
+/** Write the name of this rank's subgroup to `name`.
+ * @return as ctn_locality_resource; logged */
+catena_status_t ctn_sbgp_name(const ctn_sbgp_rule_t *rule,
+                              const catena_group_t *group,
+                              char name[CTN_SBGP_NAME_BYTES]);
 
 /** Consecutive ranks of the group. */
 typedef struct ctn_range {
@@ -49,8 +50,6 @@ typedef struct ctn_range {
 typedef struct ctn_sbgp_member {
     ctn_address_t memory;     /* of its module, in its arena */
     uint32_t rank;            /* in the group */
-    uint32_t ranks;           /* number that it represents, itself included */
-    uint32_t before;          /* number that the members before it represent */
     uint32_t ranges;          /* number of entries in range */
     const ctn_range_t *range; /* [ranges]: the ranks that it represents,
                                  ascending */
@@ -62,7 +61,6 @@ typedef struct ctn_sbgp {
     const ctn_sbgp_rule_t *rule;
     uint32_t size;  /* members */
     uint32_t me;    /* index of this rank among them */
-    uint32_t ranks; /* number that all members represent */
     uint32_t nodes; /* on which the members are */
     uint32_t ppn;   /* members on the node that has most of them */
     /** Each member represents one range, which begins where the range of the
