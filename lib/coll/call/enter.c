@@ -146,7 +146,7 @@ static catena_status_t await_order(const ctn_call_t *call)
     ctn_ml_config_t *config;
     ctn_backoff_t backoff = {0};
     catena_status_t status =
-        ctn_ml_config_find(call->group, call->composition->of, false, &config);
+        ctn_ml_config_find(call->group, call->composition->of, &config);
     while (status == CATENA_OK && config->hierarchy->state != CTN_BUILT) {
         ctn_exec_poll_or_idle(exec, &backoff);
         status = exec->status;
@@ -221,7 +221,7 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
         return ctn_op_run(group->exec, make_op(&call)); /* without hierarchy */
     }
     bool in_order = is_in_order(composition, operands);
-    status = ctn_ml_config_find(group, composition->of, false, &config);
+    status = ctn_ml_config_find(group, composition->of, &config);
     if (status != CATENA_OK) {
         return ctn_exec_result(group->exec, status);
     }
@@ -314,8 +314,7 @@ static inline bool read_plain(const ctn_composition_t *composition,
         basic->by = (ctn_reducer_t){args->op, own->type};
         *in_order |= !ctn_reduce_op_commutes(args->op);
     }
-    if (ctn_ml_config_find(group, composition->of, false, config) !=
-        CATENA_OK) {
+    if (ctn_ml_config_find(group, composition->of, config) != CATENA_OK) {
         return false;
     }
     if (!composition->vector && sends && receives) {

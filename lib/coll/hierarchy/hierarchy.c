@@ -142,13 +142,8 @@ static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
 bool ctn_hierarchy_set(catena_group_t *group, const char *name,
                        const char *value, catena_status_t *status)
 {
-    static const char suffix[] = "_hierarchy";
-    size_t length = strlen(name);
-    bool ends = length > strlen(suffix) &&
-                strcmp(name + length - strlen(suffix), suffix) == 0;
-    ctn_coll_t of = ends ? ctn_collective_named(name, length - strlen(suffix))
-                         : CTN_COLL_COUNT;
-    bool is_all = strcmp(name, suffix + 1) == 0;
+    ctn_coll_t of = ctn_collective_of_setting(name, "_hierarchy");
+    bool is_all = strcmp(name, "hierarchy") == 0;
     bool is_subgroup = strcmp(name, "subgroup") == 0;
     if (of == CTN_COLL_COUNT && !is_all && !is_subgroup) {
         return false;
@@ -192,10 +187,9 @@ const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of)
 
 /** Find the levels of a collective by the settings. *text is "auto", or as
  * ctn_hierarchy_levels_write writes them. */
-static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_coll_t of,
+static catena_status_t text_of(const catena_group_t *group, ctn_coll_t of,
                                char text[CTN_HIERARCHY_LEVELS_BYTES])
 {
-    const catena_group_t *group = all->group;
     const ctn_hierarchies_t *settings = settings_of(group);
     const char *set = settings == NULL ? NULL
                       : settings->levels_of[of] != NULL
@@ -226,17 +220,10 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_coll_t of,
 
 bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of)
 {
-    const ctn_hierarchies_t *all = settings_of(group);
-    const ctn_hierarchy_config_t *set =
-        ctn_hierarchy_config(group->exec->config);
-    const char *algorithm = set->of[of].algorithm;
-    if (all != NULL && all->algorithm_of[of] != NULL) {
-        algorithm = all->algorithm_of[of];
-    }
-    return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
-           strcasecmp(algorithm, automatic) != 0 ||
-           strcasecmp(set->of[of].levels, automatic) != 0 ||
-           strcasecmp(set->levels, automatic) != 0;
+    char text[CTN_HIERARCHY_LEVELS_BYTES];
+    return text_of(group, of, text) != CATENA_OK ||
+           strcmp(text, automatic) != 0 ||
+           strcasecmp(ctn_hierarchy_algorithm(group, of), automatic) != 0;
 }
 
 catena_status_t
@@ -249,7 +236,7 @@ ctn_hierarchies_write(const ctn_hierarchies_t *all,
         char levels[CTN_HIERARCHY_LEVELS_BYTES];
         const char *algorithm =
             ctn_hierarchy_algorithm(all->group, (ctn_coll_t)i);
-        catena_status_t status = text_of(all, (ctn_coll_t)i, levels);
+        catena_status_t status = text_of(all->group, (ctn_coll_t)i, levels);
         if (status != CATENA_OK) {
             return status;
         }
@@ -330,7 +317,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
     }
     if (all->of[of] == NULL) {
         char text[CTN_HIERARCHY_LEVELS_BYTES];
-        catena_status_t status = text_of(all, of, text);
+        catena_status_t status = text_of(group, of, text);
         if (status == CATENA_OK) {
             status = request_hierarchy(all, text, true, &all->of[of]);
         }

@@ -57,6 +57,15 @@ ctn_coll_t ctn_collective_named(const char *name, size_t length)
     return (ctn_coll_t)i;
 }
 
+ctn_coll_t ctn_collective_of_setting(const char *name, const char *suffix)
+{
+    size_t length = strlen(name);
+    return length > strlen(suffix) &&
+                   strcmp(name + length - strlen(suffix), suffix) == 0
+               ? ctn_collective_named(name, length - strlen(suffix))
+               : CTN_COLL_COUNT;
+}
+
 const char *ctn_hierarchy_setting(const ctn_config_t *config, int i,
                                   char name[CTN_HIERARCHY_NAME_BYTES])
 {

@@ -21,6 +21,8 @@ extern const char *const ctn_collective_names[];
 /** Return the collective with this name of `length` characters; CTN_COLL_COUNT:
  * there is none. */
 ctn_coll_t ctn_collective_named(const char *name, size_t length);
+/** The same for the name of a setting, "<collective><suffix>". */
+ctn_coll_t ctn_collective_of_setting(const char *name, const char *suffix);
 
 /** Values of the settings of hierarchies. */
 typedef struct ctn_hierarchy_config {

@@ -140,29 +140,17 @@ void ctn_module_entries_move(ctn_module_entry_t **to, ctn_module_entry_t **from)
     }
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-    uint32_t x = ((const ctn_range_t *)a)->first;
-    uint32_t y = ((const ctn_range_t *)b)->first;
-    return (x > y) - (x < y);
-}
-
 ctn_member_record_t *ctn_member_record_of_leader(const ctn_sbgp_t *sbgp)
 {
-    uint32_t ranges = 0;
-    for (uint32_t i = 0; i < sbgp->size; i++) {
-        ranges += sbgp->member[i].ranges;
-    }
+    uint32_t ranges = ctn_sbgp_ranges(sbgp, NULL);
     ctn_member_record_t *record = new_record(sbgp->member->rank, ranges);
     if (record == NULL) {
         return NULL;
     }
-    /* The ranges of all members are one array in the entry. Sort them, and join
-     * those that are adjacent. */
+    /* Join ranges that are adjacent. */
     ctn_range_t *range = record->range;
-    memcpy(range, sbgp->member->range, ranges * sizeof(*range));
-    qsort(range, ranges, sizeof(*range), compare_ranges);
     ctn_range_t *last = range;
+    (void)ctn_sbgp_ranges(sbgp, range);
     for (uint32_t i = 1; i < ranges; i++) {
         if (range[i].first == last->first + last->count) {
             last->count += range[i].count;

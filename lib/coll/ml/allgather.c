@@ -14,20 +14,13 @@
 /** State of the composition, in ml->table. */
 typedef struct ml_allgather {
     ctn_route_t route; /* first */
-    size_t *at;        /* [ranks + 1] where blocks begin; NULL: uniform */
+    ctn_cover_t all;   /* all blocks, in the order of ranks */
     size_t bytes;      /* of all blocks */
     /* The receive buffer, if blocks are contiguous there; else NULL. */
     unsigned char *user_buffer;
     bool down; /* there are bcasts: more than a single level */
     bool cut;  /* the bcasts have chunks of their own, from chunk 1 on */
 } ml_allgather_t;
-
-/** Where the block of rank i begins among all blocks. */
-static size_t begin_of(const ctn_ml_t *ml, const ml_allgather_t *all,
-                       uint32_t i)
-{
-    return all->at != NULL ? all->at[i] : i * ml->call.all.bytes;
-}
 
 /** This rank's block. If it has an unexpected length, the operation runs to its
  * end with the bytes that lie at the block's place in the receive buffer. It
@@ -54,16 +47,18 @@ static catena_status_t set_lengths(ctn_ml_t *ml, ml_allgather_t *all,
                                    const ctn_span_t *own)
 {
     ctn_cover_t *cover = &all->route.cover;
+    all->all = (ctn_cover_t){
+        .range = &all->route.all, .ranges = 1, .bytes = ml->call.all.bytes};
     if (ctn_has_lengths(ml->call.composition->collective)) {
-        all->at = ctn_route_offsets(ml);
-        if (all->at == NULL) {
+        all->all.at = ctn_route_offsets(ml, &all->all);
+        if (all->all.at == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
     }
-    all->bytes = begin_of(ml, all, ctn_ml_size(ml));
-    all->user_buffer = ctn_route_user_buffer(&ml->call, all->at);
-    cover->at = all->route.keeps ? all->at : NULL;
-    cover->bytes = all->at == NULL ? ml->call.all.bytes : own->bytes;
+    all->bytes = ctn_cover_at(&all->all, ctn_ml_size(ml));
+    all->user_buffer = ctn_route_user_buffer(&ml->call, all->all.at);
+    cover->at = all->route.keeps ? all->all.at : NULL;
+    cover->bytes = own->bytes;
     catena_status_t status =
         ctn_route_set_memory(ml, &all->route, own, all->user_buffer);
     return status == CATENA_OK ? ctn_route_layout(ml, &all->route) : status;
@@ -77,7 +72,6 @@ static catena_status_t plan(ctn_ml_t *ml)
     }
     ml->table = all;
     ctn_span_t own = own_block(ml);
-    all->at = NULL;
     catena_status_t status = ctn_route_find(ml, &all->route, CTN_ROUTE_ALL);
     if (status == CATENA_OK) {
         status = set_lengths(ml, all, &own);
@@ -128,7 +122,7 @@ static uint32_t find_block(const ctn_ml_t *ml, const ml_allgather_t *all,
     uint32_t high = ctn_ml_size(ml); /* first block that begins after `from` */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (begin_of(ml, all, middle) <= from) {
+        if (ctn_cover_at(&all->all, middle) <= from) {
             low = middle;
         } else {
             high = middle;
@@ -147,7 +141,7 @@ static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
     const unsigned char *memory = memory_of(ml, chunk, from);
     for (uint32_t i = find_block(ml, all, from); bytes > 0; i++) {
         ctn_span_t block = ctn_blocks_at(&ml->call.all, i);
-        size_t skip = from - begin_of(ml, all, i);
+        size_t skip = from - ctn_cover_at(&all->all, i);
         size_t length = block.bytes - skip < bytes ? block.bytes - skip : bytes;
         if (length > 0) {
             ctn_span_write(ml->exec, &block, skip, length, memory);

@@ -3,7 +3,6 @@
 #include "coll/ml/cover.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /** A position in a cover: where to begin the search for the next ranks. */
 typedef struct ml_cursor {
@@ -61,24 +60,10 @@ static ml_stretch_t stretch_of(const ctn_cover_t *cover,
 
 /* ---- packing ---- */
 
-static int compare_ranges(const void *a, const void *b)
-{
-    uint32_t x = ((const ctn_range_t *)a)->first;
-    uint32_t y = ((const ctn_range_t *)b)->first;
-    return (x > y) - (x < y);
-}
-
 void ctn_packing_find_rest(ctn_packing_t *packing, uint32_t size,
                            ctn_range_t *rest)
 {
-    const ctn_sbgp_t *sbgp = packing->sbgp;
-    uint32_t ranges = 0;
-    for (uint32_t i = 0; i < sbgp->size; i++) {
-        for (uint32_t k = 0; k < sbgp->member[i].ranges; k++) {
-            rest[ranges++] = sbgp->member[i].range[k];
-        }
-    }
-    qsort(rest, ranges, sizeof(*rest), compare_ranges);
+    uint32_t ranges = ctn_sbgp_ranges(packing->sbgp, rest);
     uint32_t next = 0; /* the first rank that is in no range so far */
     packing->rest = rest;
     packing->rests = 0;

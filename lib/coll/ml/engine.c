@@ -250,15 +250,15 @@ static void end_task(ctn_ml_t *ml, ctn_task_t *task)
 }
 
 /** Run the started tasks of a chunk as far as possible. After an error of one
- * task the others still run, since other members wait for them. @return whether
- * anything was done */
+ * task the others still run, since other members wait for them, unless the
+ * context has ended. @return whether anything was done */
 static bool advance(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     bool moved = false;
     if (!may_begin(ml, chunk)) {
         return false;
     }
-    while (chunk->at < chunk->started) {
+    while (chunk->at < chunk->started && ml->exec->status == CATENA_OK) {
         ctn_task_t *task = &chunk->task[chunk->at];
         if (!chunk->running) {
             begin_task(ml, chunk, task);
@@ -377,8 +377,8 @@ static ctn_step_t prepare(ctn_op_t *op)
     if (call->group->hidden) {
         ctn_ml_follow_settings(call->group);
     }
-    catena_status_t status = ctn_ml_config_find(
-        call->group, call->composition->of, false, &ml->config);
+    catena_status_t status =
+        ctn_ml_config_find(call->group, call->composition->of, &ml->config);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -396,9 +396,8 @@ static ctn_step_t draw_tickets(ctn_op_t *op)
         return CTN_STEP_WAIT;
     }
     bool flat = ctn_ml_may_need_flat(call, ml->config);
-    if (flat) {
-        status = ctn_ml_config_find(call->group, call->composition->of, true,
-                                    &ml->config);
+    if (flat && ml->config->flat == NULL) {
+        status = ctn_hierarchy_flat(call->group, &ml->config->flat);
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);

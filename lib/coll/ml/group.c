@@ -141,7 +141,7 @@ void ctn_ml_follow_settings(catena_group_t *group)
 }
 
 catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
-                                   bool in_order, ctn_ml_config_t **out)
+                                   ctn_ml_config_t **out)
 {
     group_state_t *kept = group_state_of(group);
     if (kept == NULL) {
@@ -158,9 +158,6 @@ catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
             status = ctn_hierarchy_of(group, ctn_collective_names[of],
                                       &config->hierarchy);
         }
-    }
-    if (status == CATENA_OK && in_order && config->flat == NULL) {
-        status = ctn_hierarchy_flat(group, &config->flat);
     }
     return status;
 }
@@ -179,24 +176,16 @@ void ctn_ml_forget(catena_group_t *group)
 bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
                 catena_status_t *status)
 {
-    static const char suffix[] = "_algorithm";
-    size_t of = 0;
-    while (of < CTN_COLL_COUNT &&
-           (strncmp(name, ctn_collective_names[of],
-                    strlen(ctn_collective_names[of])) != 0 ||
-            strcmp(name + strlen(ctn_collective_names[of]), suffix) != 0)) {
-        of++;
-    }
+    ctn_coll_t of = ctn_collective_of_setting(name, "_algorithm");
     if (of == CTN_COLL_COUNT) {
         return false;
     }
     /* Also after an invalid value: then the hierarchy is requested again on
      * this rank, too, as on the ranks whose value was valid. */
     ctn_algorithm_name_t found;
-    *status = find_algorithm("catena_group_set: ", group, (ctn_coll_t)of, value,
-                             &found);
+    *status = find_algorithm("catena_group_set: ", group, of, value, &found);
     catena_status_t set = ctn_hierarchy_set_algorithm(
-        group, (ctn_coll_t)of, *status == CATENA_OK ? value : NULL);
+        group, of, *status == CATENA_OK ? value : NULL);
     *status = *status == CATENA_OK ? set : *status;
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     if (kept != NULL) {

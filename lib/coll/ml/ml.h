@@ -393,12 +393,11 @@ struct ctn_ml_config {
 void ctn_ml_follow_settings(catena_group_t *group);
 
 /** Find the configuration of the collectives of `of`. Requests the hierarchy
- * that it names and, if `in_order`, the flat one as well, unless they have been
- * requested.
+ * that it names unless that was requested.
  * @return as ctn_hierarchy_of; also ERR_ARG: no component has the algorithm
  * that the settings name (logged) */
 catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
-                                   bool in_order, ctn_ml_config_t **config);
+                                   ctn_ml_config_t **config);
 
 /** Set the arguments of the basic collective that does all of a call on a
  * single level. @return false: its data must be packed, or are too long */

@@ -57,29 +57,6 @@ static catena_status_t plan_top(ctn_ml_t *ml, reduce_scatter_t *it)
     return CATENA_OK;
 }
 
-/** Set the lengths of the blocks on the way down. */
-static catena_status_t measure(ctn_ml_t *ml, reduce_scatter_t *it)
-{
-    ctn_cover_t *cover = &it->route.cover;
-    cover->bytes = it->all.bytes;
-    if (it->all.at == NULL) {
-        return CATENA_OK;
-    }
-    size_t *at = ctn_ml_keep(ml, (it->route.ranks + (size_t)1) * sizeof(*at));
-    if (at == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    at[0] = 0;
-    for (uint32_t k = 0, i = 0; k < cover->ranges; k++) {
-        for (uint32_t n = 0; n < cover->range[k].count; n++, i++) {
-            uint32_t rank = cover->range[k].first + n;
-            at[i + 1] = at[i] + it->all.at[rank + 1] - it->all.at[rank];
-        }
-    }
-    cover->at = at;
-    return CATENA_OK;
-}
-
 /** Set the lengths, memory and order of all blocks. */
 static catena_status_t plan_blocks(ctn_ml_t *ml, reduce_scatter_t *it)
 {
@@ -97,9 +74,12 @@ static catena_status_t plan_blocks(ctn_ml_t *ml, reduce_scatter_t *it)
                             .ranges = 1,
                             .bytes = call->all.bytes,
                             .memory = it->vector};
+    ctn_cover_t *cover = &it->route.cover;
+    cover->bytes = it->all.bytes;
     if (ctn_has_lengths(call->composition->collective)) {
-        it->all.at = ctn_route_offsets(ml);
-        if (it->all.at == NULL) {
+        it->all.at = ctn_route_offsets(ml, &it->all);
+        cover->at = ctn_route_offsets(ml, cover);
+        if (it->all.at == NULL || cover->at == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
     }
@@ -114,11 +94,8 @@ static catena_status_t plan_blocks(ctn_ml_t *ml, reduce_scatter_t *it)
      * elsewhere: it must not overwrite data that other members still read. */
     bool mixed =
         call->in_place && !packs && !is_single_rank(ml) && ctn_ml_is_top(ml, 0);
-    catena_status_t status = measure(ml, it);
-    if (status == CATENA_OK) {
-        status = ctn_route_set_memory(ml, &it->route, mixed ? NULL : &call->out,
-                                      NULL);
-    }
+    catena_status_t status =
+        ctn_route_set_memory(ml, &it->route, mixed ? NULL : &call->out, NULL);
     if (status == CATENA_OK) {
         status = ctn_route_layout(ml, &it->route);
     }

@@ -173,7 +173,7 @@ static catena_status_t plan_known(ctn_ml_t *ml)
         check_own(ml);
         cover->bytes = ml->call.all.bytes;
         if (ctn_has_lengths(ml->call.composition->collective)) {
-            cover->at = ctn_route_offsets(ml);
+            cover->at = ctn_route_offsets(ml, cover);
             if (cover->at == NULL) {
                 return CATENA_ERR_NO_MEMORY;
             }
@@ -185,19 +185,18 @@ static catena_status_t plan_known(ctn_ml_t *ml)
 /** The lengths have arrived: plan the blocks. */
 static void lengths_arrived(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ml_rooted_t *rooted = ml->table;
     (void)chunk;
     check_lengths(ml);
     catena_status_t status = measure(ml);
     if (status == CATENA_OK) {
         status = plan_blocks(ml);
     }
-    if (status != CATENA_OK) {
-        ctn_route_layout_nothing(ml, &rooted->route);
+    if (status == CATENA_OK) {
+        copy_data(ml);
+    } else {
         ml->status = status;
-        ctn_ml_abort(ml);
+        ctn_ml_abort(ml); /* so no further task runs */
     }
-    copy_data(ml);
 }
 
 /** Begin a chunk. If it is the chunk of the blocks and lengths were sent first,

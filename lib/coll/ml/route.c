@@ -3,7 +3,6 @@
 #include "coll/ml/route.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- construction ---- */
 
@@ -57,14 +56,11 @@ static void choose_cover(ctn_ml_t *ml, ctn_route_t *route,
 static catena_status_t find_rest(ctn_ml_t *ml, ctn_hop_t *hop)
 {
     const ctn_sbgp_t *sbgp = hop->packing.sbgp;
-    size_t ranges = 1;
     if (!hop->crosses || (!hop->holds && sbgp->me != 0)) {
         return CATENA_OK;
     }
-    for (uint32_t i = 0; i < sbgp->size; i++) {
-        ranges += sbgp->member[i].ranges;
-    }
-    ctn_range_t *rest = ctn_ml_keep(ml, ranges * sizeof(*rest));
+    ctn_range_t *rest = ctn_ml_keep(
+        ml, (ctn_sbgp_ranges(sbgp, NULL) + (size_t)1) * sizeof(*rest));
     if (rest == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -121,23 +117,6 @@ catena_status_t ctn_route_set_memory(ctn_ml_t *ml, ctn_route_t *route,
     }
     route->cover.memory = memory;
     return CATENA_OK;
-}
-
-void ctn_route_layout_nothing(ctn_ml_t *ml, ctn_route_t *route)
-{
-    route->cover.bytes = 0;
-    route->cover.at = NULL;
-    route->cover.memory = NULL;
-    for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
-        ctn_hop_t *hop = &route->hop[level];
-        hop->bytes = 0;
-        hop->place = NULL;
-        hop->packed = false;
-        if (hop->holds) {
-            memset(hop->at, 0,
-                   (hop->packing.sbgp->size + (size_t)1) * sizeof(*hop->at));
-        }
-    }
 }
 
 /** Set the lengths of a hop's blocks, and where they lie. */
@@ -341,20 +320,24 @@ static uint32_t size_of(const ctn_call_t *call)
     return call->group->chain.place.size;
 }
 
-static void fill_offsets(const ctn_call_t *call, size_t *at)
+/** Set where the blocks of the ranks in some ranges begin, contiguously. */
+static void fill_offsets(const ctn_call_t *call, const ctn_range_t *range,
+                         uint32_t ranges, size_t *at)
 {
-    at[0] = 0;
-    for (uint32_t i = 0; i < size_of(call); i++) {
-        at[i + 1] = at[i] + ctn_blocks_bytes(&call->all, i);
+    *at = 0;
+    for (uint32_t k = 0; k < ranges; k++) {
+        for (uint32_t i = 0; i < range[k].count; i++, at++) {
+            at[1] = at[0] + ctn_blocks_bytes(&call->all, range[k].first + i);
+        }
     }
 }
 
-size_t *ctn_route_offsets(ctn_ml_t *ml)
+size_t *ctn_route_offsets(ctn_ml_t *ml, const ctn_cover_t *cover)
 {
-    size_t *at =
-        ctn_ml_keep(ml, (size_of(&ml->call) + (size_t)1) * sizeof(*at));
+    size_t ranks = ctn_cover_count(cover->range, cover->ranges);
+    size_t *at = ctn_ml_keep(ml, (ranks + 1) * sizeof(*at));
     if (at != NULL) {
-        fill_offsets(&ml->call, at);
+        fill_offsets(&ml->call, cover->range, cover->ranges, at);
     }
     return at;
 }
@@ -372,7 +355,8 @@ const size_t *ctn_route_cached_offsets(const ctn_call_t *call,
         (uniform && config->offsets_bytes == call->all.bytes)) {
         return config->block_offsets;
     }
-    fill_offsets(call, config->block_offsets);
+    fill_offsets(call, &(ctn_range_t){0, size_of(call)}, 1,
+                 config->block_offsets);
     config->offsets_bytes = uniform ? call->all.bytes : SIZE_MAX;
     return config->block_offsets;
 }

@@ -88,8 +88,6 @@ catena_status_t ctn_route_set_memory(ctn_ml_t *ml, ctn_route_t *route,
  * memory.
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_route_layout(ctn_ml_t *ml, ctn_route_t *route);
-/** If there is no memory for blocks: let no hop move any. */
-void ctn_route_layout_nothing(ctn_ml_t *ml, ctn_route_t *route);
 
 /** Add the tasks that gather to the root (CTN_ROUTE_ROOTED), or to the leaders
  * of all levels below the top; or the tasks that scatter from there. */
@@ -100,14 +98,13 @@ void ctn_route_allgather(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level);
 
 /* ---- user buffers ---- */
 
-/** Where the blocks of all ranks would begin if they were contiguous in the
- * order of ranks.
- * @return [ranks + 1]; NULL: no memory */
-size_t *ctn_route_offsets(ctn_ml_t *ml);
+/** Where the blocks of the call's buffer that are in a cover begin in it.
+ * @return [ranks of the cover + 1]; NULL: no memory */
+size_t *ctn_route_offsets(ctn_ml_t *ml, const ctn_cover_t *cover);
 
 /** The memory of all blocks of a call's buffer, if they are contiguous there in
  * the order of ranks; else NULL.
- * @param[in] at as ctn_route_offsets returns it; NULL: uniform */
+ * @param[in] at where they begin in a cover of all ranks; NULL: uniform */
 unsigned char *ctn_route_user_buffer(const ctn_call_t *call, const size_t *at);
 
 /** The same for an inline call. The offsets lie in config->block_offsets.

@@ -46,7 +46,7 @@ static ctn_module_t *module_for(ctn_ml_t *ml)
     if (call->group->hidden) {
         ctn_ml_follow_settings(call->group);
     }
-    return ctn_ml_config_find(call->group, call->composition->of, false,
+    return ctn_ml_config_find(call->group, call->composition->of,
                               &ml->config) == CATENA_OK &&
                    !ctn_ml_may_need_flat(call, ml->config)
                ? ctn_hierarchy_single(ml->config->hierarchy, ctn_ml_size(ml))

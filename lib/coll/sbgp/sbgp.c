@@ -1,5 +1,8 @@
 #include "coll/sbgp/sbgp.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "topo/locality.h"
 
 /** A rule for the ranks that share a resource. */
@@ -92,4 +95,24 @@ uint32_t ctn_sbgp_find(const ctn_sbgp_t *sbgp, uint32_t rank)
         i--;
     }
     return i;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    uint32_t x = ((const ctn_range_t *)a)->first;
+    uint32_t y = ((const ctn_range_t *)b)->first;
+    return (x > y) - (x < y);
+}
+
+uint32_t ctn_sbgp_ranges(const ctn_sbgp_t *sbgp, ctn_range_t *ranges)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        count += sbgp->member[i].ranges;
+    }
+    if (ranges != NULL) {
+        memcpy(ranges, sbgp->member->range, count * sizeof(*ranges));
+        qsort(ranges, count, sizeof(*ranges), compare_ranges);
+    }
+    return count;
 }

@@ -55,8 +55,9 @@ typedef struct ctn_sbgp_member {
                                  ascending */
 } ctn_sbgp_member_t;
 
-/** A subgroup, as its members know it. Member 0 is the leader: the only member
- * that also takes part in the next level. */
+/** A subgroup, as its members know it. The ranges of all members are one array.
+ * Member 0 is the leader: the only member that also takes part in the next
+ * level. */
 typedef struct ctn_sbgp {
     const ctn_sbgp_rule_t *rule;
     uint32_t size;  /* members */
@@ -75,5 +76,10 @@ typedef struct ctn_sbgp {
 /** Return the index of the member that represents a rank of the group; `size`:
  * there is none. */
 uint32_t ctn_sbgp_find(const ctn_sbgp_t *sbgp, uint32_t rank);
+
+/** Copy the ranges of all members, sorted by rank.
+ * @param ranges memory for all of them; NULL: only count
+ * @return number of ranges */
+uint32_t ctn_sbgp_ranges(const ctn_sbgp_t *sbgp, ctn_range_t *ranges);
 
 #endif
