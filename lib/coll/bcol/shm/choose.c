@@ -1,74 +1,47 @@
-/* Selects the algorithm of each basic collective, and the storage of its data,
- * by rules unless the caller names one. */
+/* The algorithms of the basic collectives. Which one runs, and the storage of
+ * its data, follows from rules unless the caller names one. */
 
 #include "coll/bcol/shm/shm.h"
 
-/** The algorithm with a name. */
-static const shm_algorithm_t *algorithm_of(ctn_basic_kind_t kind,
-                                           ctn_algorithm_name_t name)
-{
-    static const shm_algorithm_t *const only[CTN_BASICS] = {
-        [CTN_FANIN] = &shm_fanin,
-        [CTN_FANOUT] = &shm_fanout,
-        [CTN_BCAST] = &shm_bcast,
-        [CTN_GATHER] = &shm_gather,
-        [CTN_SCATTER] = &shm_scatter,
-        [CTN_ALLGATHER] = &shm_allgather,
-        [CTN_REDUCE_SCATTER] = &shm_reduce_scatter};
-    if (only[kind] != NULL) {
-        return only[kind];
+#define ALGORITHM(NAME, algorithm) [CTN_ALGORITHM_##NAME] = &(algorithm)
+#define EITHER_STORAGE(algorithm)                                              \
+    {                                                                          \
+        ALGORITHM(STAGED, algorithm), ALGORITHM(ZERO_COPY, algorithm)          \
     }
-    switch (name) {
-    case CTN_ALGORITHM_ROOT:
-        return &shm_root_barrier;
-    case CTN_ALGORITHM_SHARED:
-        return kind == CTN_REDUCE ? &shm_shared_reduce : &shm_shared_allreduce;
-    case CTN_ALGORITHM_LAST:
-        return &shm_last_allreduce;
-    case CTN_ALGORITHM_CHAIN:
-        return kind == CTN_SCAN ? &shm_chain_scan : &shm_chain_exscan;
-    default:
-        return kind == CTN_BARRIER     ? &shm_flat_barrier
-               : kind == CTN_ALLREDUCE ? &shm_flat_allreduce
-                                       : &shm_flat;
-    }
-}
 
-/** Set the length from which on data are zero-copy, and the range of lengths
- * that the choice is for. Readers learn the storage of each block, so members
- * need not agree. A rule decides by the length of this member's own data. Data
- * below the range of a zero-copy rule are eager; data above the range of an
- * eager rule are zero-copy. */
-static void set_range(shm_choice_t *choice, ctn_algorithm_name_t name,
-                      const ctn_choice_t *kept)
-{
-    bool zcopy = name == CTN_ALGORITHM_ZERO_COPY;
-    choice->from = kept != NULL ? kept->from : 0;
-    choice->to = kept != NULL ? kept->to : SIZE_MAX;
-    choice->zcopy_bytes = !choice->algorithm->by_rule
-                              ? choice->algorithm->zcopy_bytes
-                          : zcopy                  ? choice->from
-                          : choice->to == SIZE_MAX ? SIZE_MAX
-                                                   : choice->to + 1;
-}
+const shm_algorithm_t *const shm_algorithms[CTN_BASICS][CTN_ALGORITHMS] = {
+    [CTN_BARRIER] = {ALGORITHM(FLAT, shm_flat_barrier),
+                     ALGORITHM(ROOT, shm_root_barrier)},
+    [CTN_FANIN] = {ALGORITHM(AUTO, shm_fanin)},
+    [CTN_FANOUT] = {ALGORITHM(AUTO, shm_fanout)},
+    [CTN_BCAST] = EITHER_STORAGE(shm_bcast),
+    [CTN_REDUCE] = {ALGORITHM(FLAT, shm_flat),
+                    ALGORITHM(SHARED, shm_shared_reduce)},
+    [CTN_ALLREDUCE] = {ALGORITHM(FLAT, shm_flat_allreduce),
+                       ALGORITHM(SHARED, shm_shared_allreduce),
+                       ALGORITHM(LAST, shm_last_allreduce)},
+    [CTN_SCAN] = {ALGORITHM(FLAT, shm_flat), ALGORITHM(CHAIN, shm_chain_scan)},
+    [CTN_EXSCAN] = {ALGORITHM(FLAT, shm_flat),
+                    ALGORITHM(CHAIN, shm_chain_exscan)},
+    [CTN_GATHER] = EITHER_STORAGE(shm_gather),
+    [CTN_SCATTER] = EITHER_STORAGE(shm_scatter),
+    [CTN_ALLGATHER] = EITHER_STORAGE(shm_allgather),
+    [CTN_REDUCE_SCATTER] = EITHER_STORAGE(shm_reduce_scatter)};
 
-const shm_choice_t *shm_select(shm_t *shm, ctn_basic_kind_t kind,
-                               const ctn_basic_coll_t *basic)
+/* Readers learn the storage of each block, so members need not agree. A rule
+ * decides by the length of this member's own data. Data below the range of a
+ * zero-copy rule are eager; data above the range of an eager rule are
+ * zero-copy. */
+size_t shm_zcopy_bytes(const shm_t *shm, ctn_basic_kind_t kind,
+                       const shm_algorithm_t *algorithm)
 {
-    ctn_module_t *module = &shm->module;
-    shm_choice_t *choice = &shm->choice[kind];
-    ctn_algorithm_set_t possible = ctn_bcol_shm.algorithms[kind];
-    ctn_algorithm_name_t name = CTN_ALGORITHM_AUTO;
-    const ctn_choice_t *kept = NULL;
-    if (possible != 0) {
-        name = ctn_basic_choose(module, kind, possible, basic,
-                                shm_bytes_of(shm, kind, basic));
-        kept = module->choice[kind].rule != NULL ? &module->choice[kind].kept
-                                                 : NULL;
+    const ctn_choice_t *kept = &shm->module.choice[kind].kept;
+    bool by_rule = shm->module.choice[kind].rule != NULL;
+    if (!algorithm->by_rule) {
+        return algorithm->zcopy_bytes;
     }
-    choice->algorithm = algorithm_of(kind, name);
-    choice->asked = basic->algorithm;
-    choice->blocking = basic->blocking;
-    set_range(choice, name, kept);
-    return choice;
+    if (shm->module.choice[kind].algorithm == CTN_ALGORITHM_ZERO_COPY) {
+        return by_rule ? kept->from : 0;
+    }
+    return by_rule && kept->to < SIZE_MAX ? kept->to + 1 : SIZE_MAX;
 }

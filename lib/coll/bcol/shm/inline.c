@@ -69,11 +69,11 @@ static uint64_t staged(const shm_run_t *run, size_t bytes)
 /** The data of member i have another length: fail as the steps do. */
 CTN_COLD static void refuse(shm_run_t *run, uint32_t i, size_t bytes)
 {
-    shm_call_t call = {
-        .shm = run->shm,
-        .kind = run->kind,
-        .basic = run->basic,
-        .algorithm = shm_choose(run->shm, run->kind, run->basic)->algorithm};
+    shm_call_t call = {.shm = run->shm,
+                       .kind = run->kind,
+                       .basic = run->basic,
+                       .algorithm =
+                           shm_choose(run->shm, run->kind, run->basic)};
     shm_call_begin(&call, run->seq);
     call.status = run->status;
     (void)shm_published(&call, i, i, bytes);

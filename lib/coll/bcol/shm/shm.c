@@ -193,7 +193,7 @@ static void set(ctn_op_t *op, ctn_module_t *module, ctn_basic_kind_t kind,
     call->kind = kind;
     call->basic = basic;
     call->algorithm = (const shm_algorithm_t *)op->algorithm;
-    call->zcopy_bytes = call->shm->choice[kind].zcopy_bytes;
+    call->zcopy_bytes = shm_zcopy_bytes(call->shm, kind, call->algorithm);
 }
 
 /* ---- the basic collectives ---- */
@@ -233,7 +233,7 @@ static const ctn_algorithm_t *choose(ctn_module_t *module,
                                      const ctn_basic_coll_t *basic)
 {
     shm_t *shm = (shm_t *)module;
-    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic)->algorithm;
+    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
     return has_buffers_for(shm, basic, algorithm) ? &algorithm->base : NULL;
 }
 
@@ -278,7 +278,7 @@ static bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
 static catena_status_t run_algorithm_inline(shm_t *shm, ctn_basic_kind_t kind,
                                             const ctn_basic_coll_t *basic,
                                             const shm_algorithm_t *algorithm,
-                                            size_t zcopy_bytes, uint64_t seq)
+                                            uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
     ctn_backoff_t backoff = {0};
@@ -287,7 +287,7 @@ static catena_status_t run_algorithm_inline(shm_t *shm, ctn_basic_kind_t kind,
     call.kind = kind;
     call.basic = basic;
     call.algorithm = algorithm;
-    call.zcopy_bytes = zcopy_bytes;
+    call.zcopy_bytes = shm_zcopy_bytes(shm, kind, algorithm);
     shm_call_begin(&call, seq);
     call.loads = exec->wait_policy.loads;
     while (!advance(&call)) {
@@ -317,7 +317,7 @@ static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
             return false;
         }
         *status = run_algorithm_inline(shm, CTN_BARRIER, &nothing,
-                                       &shm_generation_barrier_end, 0, seq);
+                                       &shm_generation_barrier_end, seq);
     }
     sequence->synchronized = shm->generation_barrier;
     return status == NULL || *status == CATENA_OK;
@@ -352,8 +352,7 @@ static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
                        const ctn_basic_coll_t *basic, catena_status_t *status)
 {
     shm_t *shm = (shm_t *)module;
-    const shm_choice_t *choice = shm_choose(shm, kind, basic);
-    const shm_algorithm_t *algorithm = choice->algorithm;
+    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
     bool synchronizing = algorithm->base.synchronizing;
     uint64_t seq;
     *status = CATENA_OK;
@@ -368,8 +367,7 @@ static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
         ctn_node_report_cpu(shm->module.exec, &shm->area);
         *status = shm_run_inline(shm, kind, basic, seq);
     } else {
-        *status = run_algorithm_inline(shm, kind, basic, algorithm,
-                                       choice->zcopy_bytes, seq);
+        *status = run_algorithm_inline(shm, kind, basic, algorithm, seq);
     }
     return true;
 }

@@ -82,17 +82,6 @@ typedef struct shm_last {
 
 typedef struct shm_algorithm shm_algorithm_t;
 
-/** What was selected last for a basic collective. It holds for other calls with
- * the same arguments. */
-typedef struct shm_choice {
-    const shm_algorithm_t *algorithm; /* NULL: nothing yet */
-    size_t zcopy_bytes;               /* see shm_algorithm_t */
-    size_t from; /* bytes that rules match, both included */
-    size_t to;
-    ctn_algorithm_name_t asked; /* as in ctn_basic_coll_t */
-    bool blocking;
-} shm_choice_t;
-
 /** Memory for copies that other members may still read when the operation has
  * ended. The module keeps it for later operations. */
 typedef struct shm_kept {
@@ -125,7 +114,6 @@ typedef struct shm {
     ctn_node_area_t area;   /* in the memory of member 0 */
     shm_last_t *last;       /* [generations], also there */
     shm_peer_t *peer;       /* [size] */
-    shm_choice_t choice[CTN_BASICS];
     shm_kept_t kept[SHM_GENERATIONS];
 } shm_t;
 
@@ -221,9 +209,12 @@ extern const shm_algorithm_t shm_generation_barrier_end;
 #define SHM_ALLREDUCES (SHM_REDUCES | CTN_ALGORITHM_BIT(LAST))
 #define SHM_SCANS (CTN_ALGORITHM_BIT(FLAT) | CTN_ALGORITHM_BIT(CHAIN))
 
-/** Select the algorithm of a basic collective, and keep it. */
-const shm_choice_t *shm_select(shm_t *shm, ctn_basic_kind_t kind,
-                               const ctn_basic_coll_t *basic);
+extern const shm_algorithm_t *const shm_algorithms[CTN_BASICS][CTN_ALGORITHMS];
+
+/** The length from which on data are zero-copy, in the algorithm that
+ * shm_choose has just returned; see shm_algorithm_t. */
+size_t shm_zcopy_bytes(const shm_t *shm, ctn_basic_kind_t kind,
+                       const shm_algorithm_t *algorithm);
 
 /** The length that rules match: that of the data on this member. */
 static inline size_t shm_bytes_of(const shm_t *shm, ctn_basic_kind_t kind,
@@ -232,18 +223,17 @@ static inline size_t shm_bytes_of(const shm_t *shm, ctn_basic_kind_t kind,
     return kind == CTN_REDUCE_SCATTER ? basic->at[shm->size] : basic->bytes;
 }
 
-/** The algorithm of a basic collective: the one that was selected last, if that
- * applies. */
-static inline const shm_choice_t *shm_choose(shm_t *shm, ctn_basic_kind_t kind,
-                                             const ctn_basic_coll_t *basic)
+/** Choose the algorithm of a basic collective. */
+static inline const shm_algorithm_t *
+shm_choose(shm_t *shm, ctn_basic_kind_t kind, const ctn_basic_coll_t *basic)
 {
-    const shm_choice_t *choice = &shm->choice[kind];
-    size_t bytes = shm_bytes_of(shm, kind, basic);
-    return choice->algorithm != NULL && bytes >= choice->from &&
-                   bytes <= choice->to && choice->asked == basic->algorithm &&
-                   choice->blocking == basic->blocking
-               ? choice
-               : shm_select(shm, kind, basic);
+    ctn_algorithm_set_t possible = ctn_bcol_shm.algorithms[kind];
+    ctn_algorithm_name_t name = CTN_ALGORITHM_AUTO; /* there is only one */
+    if (possible != 0) {
+        name = ctn_basic_choose(&shm->module, kind, possible, basic,
+                                shm_bytes_of(shm, kind, basic));
+    }
+    return shm_algorithms[kind][name];
 }
 
 /** Bytes of the longest block of a basic collective whose members know all
