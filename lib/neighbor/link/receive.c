@@ -55,21 +55,15 @@ static catena_status_t send_cts(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
     return ctn_transfer_recv_open(op, &r->transfer, &params);
 }
 
-/** For ctn_post_receive: the network calls it with the data of the message. */
-static void copy_to_posted(void *into, const void *data, size_t bytes)
-{
-    memcpy(into, data, bytes);
-}
-
 /** Posts a receive at the network transport, which then copies an eager message
  * directly to its target. */
 static void post_eager(const ctn_op_t *op, const ctn_link_in_t *in,
                        size_t bytes, void *into, ctn_link_receive_handle_t *r)
 {
     const uint64_t *word = &in->slots[ctn_link_generation(op->seq)].word[0];
-    if (into != NULL && bytes > CTN_INLINE_BYTES && !op->exec->drop_data &&
-        ctn_post_receive(op->exec->network, word, ctn_flag(op->seq, bytes),
-                         bytes, copy_to_posted, into)) {
+    const ctn_span_t target = {into, bytes, NULL};
+    if (into != NULL && bytes > CTN_INLINE_BYTES &&
+        ctn_transfer_post(op, NULL, word, (uint32_t)bytes, &target, 0, bytes)) {
         r->word = word;
         r->buffer = into;
         r->buffer_bytes = bytes;
