@@ -27,6 +27,7 @@ enum {
 static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
                                const ctn_link_rts_t *rts)
 {
+    op->exec->tally.messages++;
     return ctn_put_signal(out->peer.endpoint, rts, sizeof(*rts),
                           ctn_link_data_at(out, op->seq),
                           ctn_link_word_at(out, op->seq, 0),
@@ -133,6 +134,7 @@ static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
         rts.layout = (ctn_link_layout_t){.run = 0};
         (void)ctn_heap_contains(exec->heap, sending->copy, bytes, &rts.offset);
     }
+    exec->tally.bytes += bytes;
     sending->state = SENDING_ZCOPY;
     return ctn_link_go_on(op, put_rts(op, out, &rts), CTN_STEP_WAIT);
 }
@@ -242,6 +244,8 @@ static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
     if (result == 0) { /* no staging buffer is free now */
         return ctn_link_wait(op, &out->peer);
     }
+    op->exec->tally.messages++;
+    op->exec->tally.bytes += bytes;
     sending->state = SENT;
     return CTN_STEP_NEXT;
 }
@@ -281,10 +285,6 @@ ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
         step = send_new(op, out, spans, count, bytes, sending);
         if (sending->state != SENDING_NEW) {
             ctn_link_has_sent(out, op->seq);
-        }
-        if (sending->state == SENT || sending->state == SENDING_ZCOPY) {
-            op->exec->tally.messages++;
-            op->exec->tally.bytes += bytes;
         }
         return step;
     case SENDING_RTS:

@@ -234,10 +234,57 @@ START_TEST(reordering)
 }
 END_TEST
 
+/** Exchanges a long block with the peer. Its bytes count once. */
+static void exchange_long(job_t *job, catena_neighborhood_t *own)
+{
+    enum { COUNT = 1 << 20 };
+    uint64_t bytes = job->exec->tally.bytes;
+    char *block = calloc(2, COUNT);
+    JOB_CHECK(job,
+              catena_neighbor_alltoall(block, COUNT, CATENA_BYTE, block + COUNT,
+                                       COUNT, CATENA_BYTE, own) == CATENA_OK);
+    JOB_CHECK(job, job->exec->tally.bytes - bytes == COUNT);
+    free(block);
+}
+
+/* A receiver zeroes its CTS also if it has written nothing else to the sender.
+ * The second message finds a CTS without an RTS. */
+static void zero_cts(job_t *job)
+{
+    int peer = 1 - (int)job->rank;
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, 1, &peer, CATENA_UNWEIGHTED, 1,
+                       &peer, CATENA_UNWEIGHTED, NULL, &own) == CATENA_OK);
+    uint64_t seq = own->sequence.started;
+    const ctn_cts_t *cts = &own->out->control->unsolicited[seq % 2];
+    (void)catena_barrier(job->context->world);
+    exchange_long(job, own);
+    (void)catena_barrier(job->context->world);
+    JOB_CHECK(job, cts->word != 0);
+    JOB_CHECK(job, ctn_link_zero(own->in, own->ins, seq) == CATENA_OK);
+    (void)catena_barrier(job->context->world);
+    JOB_CHECK(job, cts->word == 0);
+    exchange_long(job, own);
+    JOB_CHECK(job, catena_neighborhood_free(&own) == CATENA_OK);
+}
+
+START_TEST(cts_of_an_epoch)
+{
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .machine = "hpc-a",
+                                  .nodes = 2,
+                                  .ppn = 1,
+                                  .stack_bytes = JOB_STACK_BYTES};
+    ck_assert_int_eq(job_simulate_on(&params, zero_cts), 0);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, shapes, 0, ORACLE_GRAPH_WAYS);
     tcase_add_test(tcase, reordering);
+    tcase_add_test(tcase, cts_of_an_epoch);
 }
 
 int main(void)
