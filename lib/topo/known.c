@@ -1,6 +1,6 @@
 /* Builds the topology of a group without messages, on a rank that knows all its
  * members with their nodes: as after a split by allgather-fast. Memory: as in
- * topo.c, and at each member a table of the members of its node. */
+ * topo.c. */
 
 #include "topo/topo.h"
 

@@ -16,7 +16,8 @@
  * share a round if no rank has edges along both.
  *
  * Two sparse exchanges. At rank 0 O(edges) memory, and two bits for each rank
- * and color; at others O(degree). */
+ * and color; at others O(degree), and what the exchanges carry through them: up
+ * to half of the edges. */
 
 #include <stdlib.h>
 
