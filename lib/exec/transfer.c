@@ -336,7 +336,6 @@ static ctn_put_t put_of(const ctn_op_t *op, const ctn_transfer_send_t *t,
                         ? t->slot
                         : ctn_slot_word_offset(op->sequence, t->to, op->seq,
                                                place >> SLOT_SHIFT & 255, 0);
-    op->exec->tally.messages++;
     return (ctn_put_t){.endpoint = t->endpoint,
                        .offset = (place & CTN_CTS_OFFSET) + at,
                        .word = slot + word * sizeof(uint64_t),
@@ -354,6 +353,7 @@ catena_status_t ctn_transfer_put(ctn_op_t *op, ctn_transfer_send_t *t,
     }
     ctn_put_t put = put_of(op, t, at, t->sent, t->sent % CTN_STAGING_FRAGMENTS);
     t->sent++;
+    op->exec->tally.messages++;
     return bytes == 0
                ? ctn_signal(t->endpoint, put.word, put.value)
                : ctn_put_signal(t->endpoint, ctn_exec_data(op->exec, data),
@@ -383,7 +383,10 @@ static int put_next(ctn_op_t *op, ctn_transfer_send_t *t,
     int sent = ctn_put_spans(op, &put, &cursor,
                              whole ? bytes - from
                                    : fragment_bytes(bytes, shift, t->sent));
-    t->sent = sent > 0 ? last + 1 : t->sent;
+    if (sent > 0) {
+        t->sent = last + 1;
+        op->exec->tally.messages++;
+    }
     return sent;
 }
 
