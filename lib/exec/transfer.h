@@ -26,11 +26,11 @@
  * sequence, which the CTS names, or one that the sender knows. Word f % 2 of
  * the slot counts the fragments put, up to fragment f; word 0 counts all if
  * they are one put. Words sent over one endpoint become visible in order, so
- * the larger count holds for all. The CTS lies wherever both ends know that no
- * other one does: in a slot of the sender, in a table of its own, or in the
- * control of a link. The sender waits for all CTS and the receiver for all
- * fragments, so nothing arrives after the operation has ended. Only a link may
- * ignore a CTS: its control stays. */
+ * the larger count holds for all. The CTS has a place that no other CTS uses at
+ * that time: in a slot of the sender, in a CTS table, or in the control of a
+ * link. The sender waits for all CTS and the receiver for all fragments, so
+ * nothing arrives after the operation has ended. Only a link may ignore a CTS:
+ * its control stays. */
 
 /** Clear to send: what a receiver allows a sender. It lies at the sender. */
 typedef struct ctn_cts {

@@ -18,13 +18,13 @@ typedef struct ctn_chain {
 /** A member as a log-chain has it. */
 typedef struct ctn_partner {
     ctn_address_t address;
-    uint64_t rank; /* in the chain; in a ring: what the member has named */
+    uint64_t rank; /* in the chain; in a ring: the rank that the member gave */
 } ctn_partner_t;
 
 /** A log-chain: the members 2^d away on both sides, for each round d ([Moody],
  * section 2: the addresses found by forwarding). Built when an algorithm needs
- * it, and kept until it is dropped. O(log N) memory for N members. In that of a
- * ring the first member is the right neighbor of the last one. */
+ * it, and kept until it is dropped. O(log N) memory for N members. In a ring,
+ * the first member is the right neighbor of the last one. */
 typedef struct ctn_log_chain {
     ctn_exec_t *exec; /* has the heap of this memory */
     unsigned rounds;  /* ceil(log2 of the chain's size) */
@@ -41,7 +41,7 @@ ctn_op_t *ctn_log_chain_create(ctn_exec_t *exec, ctn_chain_t *chain);
 /** The same for a ring of at least two members.
  * @param first, last addresses of the ends of the chain; `last` is significant
  *                    at the first member, `first` at the last one
- * @param rank        named to the others */
+ * @param rank        of this member, which the others get */
 ctn_op_t *ctn_log_ring_create(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_address_t first, ctn_address_t last,
                               uint32_t rank);
@@ -70,8 +70,8 @@ typedef struct ctn_own_chain {
     size_t bytes;
 } ctn_own_chain_t;
 
-/** Make such a chain; it has no place yet. All of its memory is zero that a
- * chain of so many members uses.
+/** Make such a chain; it has no place yet. The memory that a chain of so many
+ * members uses is zero.
  * @param head  bytes for the caller
  * @param slots of each round
  * @return ERR_NO_MEMORY */

@@ -2,10 +2,10 @@
  * makes the chain of the node's members; a scan of the group makes the chain of
  * the node leaders, which find their partners in the leader ring. Then the
  * members of each node list each other, and map the memory of their leader.
- * Rounds: a few times ceil(log2 p), plus ceil(log2 p)
- * for each pass of the split by hash, which takes log8(nodes) + 1 or 2 passes
- * in expectation. Memory: O(members on the node) at a member, and O(log nodes)
- * at a node leader. */
+ * Rounds: a few times ceil(log2 p), plus ceil(log2 p) for each pass of the
+ * split by hash, which takes log8(nodes) + 1 or 2 passes in expectation.
+ * Memory: O(members on the node) at a member, and O(log nodes) at a node
+ * leader. */
 
 #include "topo/topo.h"
 
@@ -24,7 +24,7 @@ typedef struct leaders {
     uint64_t farthest; /* packed address */
 } leaders_t;
 
-/** What the members of a node tell each other. */
+/** What each member of a node sends to the other members. */
 typedef struct enrolment {
     ctn_member_t member;
     /* Significant at the leader: */
@@ -171,7 +171,7 @@ static size_t enrolments_bytes(const ctn_topo_t *topo)
     return ctn_topo_local_size(topo) * sizeof(enrolment_t);
 }
 
-/** Tell the members of the node about this one; the leader takes the memory
+/** Gather the records of the node's members; the leader first takes the memory
  * that the node shares. */
 static ctn_step_t enrol(ctn_op_t *op)
 {

@@ -59,9 +59,8 @@ struct bench_run {
     size_t count;   /* of variants */
     uint64_t stamp; /* number of the last checked call */
     struct bench_plan plan;
-    bool fresh; /* write the send buffers before each call, as programs do: else
-                 * receivers that read them in place find them in their caches
-                 */
+    bool fresh; /* write the send buffers before each call, as programs do;
+                 * else receivers find them in their own caches */
     /* Takes the times of all variants for one size; returns the errors of all
      * ranks. Collective. */
     uint64_t (*take)(struct bench_run *run);

@@ -56,8 +56,8 @@ ctn_step_t ctn_aggregated_advance(ctn_op_t *op, ctn_aggregated_t *aggregated);
  * and received all: wait until the aggregates to which this member has
  * contributed are complete. Members of its node with other lengths may form
  * other teams. Then a rank of another node waits for an aggregate that is never
- * complete, and no member of this node would notice: after a long wait abort
- * the job. NEXT: all are complete. */
+ * complete, and no member of this node notices. So after a long wait abort the
+ * job. NEXT: all are complete. */
 ctn_step_t ctn_aggregated_end_mismatch(ctn_op_t *op,
                                        ctn_aggregated_t *aggregated);
 

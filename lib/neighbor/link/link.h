@@ -21,7 +21,7 @@
  *   rendezvous  a transfer (exec/transfer.h) to the receive buffer, or to
  *               memory taken for the message. Its CTS lies in the link control.
  *               It is unsolicited if the receiver knew the length, else it
- *               answers an RTS in the slot. On a node only if that is
+ *               answers an RTS in the slot. On a node only if cores are
  *               oversubscribed and the receiver came first
  *
  * Every message carries its length, so the receiver need not know it.

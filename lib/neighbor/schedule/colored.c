@@ -7,8 +7,8 @@
  *
  * Rank 0 gathers the edges and colors them greedily, the heaviest first, each
  * with the lowest color that no edge from the same rank and no edge to the same
- * rank has. At most 2 d - 1 colors for degree d; d if all ranks list their
- * targets in the same order of directions.
+ * rank has. At most 2 d - 1 colors for degree d; d if all weights are equal and
+ * no rank is the k-th target of two ranks, for any k.
  *
  * Grids: a color for each direction. In a round all ranks send in one direction
  * and receive from the opposite one, so in periodic dimensions the number of

@@ -1,5 +1,6 @@
-/* Each collective of calls.def, in each form, says which algorithm it ran, why,
- * and how many messages that took. So does a split. */
+/* The explanation of each collective of calls.def, in each form, names the
+ * algorithm that ran, the reason, and the number of messages. So does that of a
+ * split. */
 
 #include <catena/catena.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ static const char *const neighbor_names[ORACLE_NBR_KINDS] = {
 #include "coll/call/calls.def"
 };
 
-/** The explanation tells algorithm, messages and reason, and `why` in it. */
+/** The explanation has the algorithm, the messages, and a reason that contains
+ * `why`. */
 static void check_text(job_t *job, const char *name, const char *text,
                        const char *why)
 {

@@ -30,10 +30,10 @@ enum {
 /* Whose length the rules of a list match. */
 enum length {
     LENGTH_NONE,
-    LENGTH_BLOCK, /* of a block, or of a vector */
-    LENGTH_ON_NODE /* likewise, in component shm only */,
-    LENGTH_MEMBER, /* of all ranks / members of the subgroup blocks */
-    LENGTH_ALL     /* of all blocks */
+    LENGTH_BLOCK,   /* of a block, or of a vector */
+    LENGTH_ON_NODE, /* likewise, in component shm only */
+    LENGTH_MEMBER,  /* of the blocks that one member of the subgroup has */
+    LENGTH_ALL      /* of all blocks */
 };
 
 /* A list of rules, and how to measure it. */
@@ -405,7 +405,7 @@ static void print_head(const struct tune *tune)
     printf(
         "# NAME/N: with N leaders on each node. Median: of the slowest rank "
         "of each call. Chosen: as the\n# rules in use select, unless another "
-        "is over 3%% quicker. Ratio: time by these rules / that of\n# the "
+        "is over 3%% faster. Ratio: time by these rules / that of\n# the "
         "chosen one, the median over the rounds.\n");
     fflush(stdout);
 }
