@@ -55,8 +55,8 @@ struct ctn_sequence {
                                synchronizing one was */
     uint8_t eager_page;     /* offset of the eager buffers from the slots, in
                                pages of 4 KiB */
-    uint8_t eager_slots;    /* so many first slots have an eager buffer ... */
-    uint8_t eager_units;    /* of so many CTN_EAGER_UNIT */
+    uint8_t eager_slots;    /* number of first slots with an eager buffer */
+    uint8_t eager_units;    /* length of these, in CTN_EAGER_UNIT */
     uint8_t sparse_pages;   /* of the slots, in a sparse block of the heap; its
                                first operation takes them. 0: they are taken */
     bool network_only : 1;  /* use the network also between members of a node */

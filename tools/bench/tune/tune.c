@@ -417,7 +417,7 @@ static void print_columns(const struct tune *tune)
         printf(" %s", tune->run.variants[v].name);
     printf("\n%-*s%-*s%-*s%*s   %-*s%*s   %-*s%*s%*s\n", SIZE_COLUMN, "# Size",
            LEVEL_COLUMN, "Level", NAME_COLUMN, "By rules", TIME_COLUMN,
-           "Median(us)", NAME_COLUMN, "Quickest", TIME_COLUMN, "Median(us)",
+           "Median(us)", NAME_COLUMN, "Fastest", TIME_COLUMN, "Median(us)",
            NAME_COLUMN, "Chosen", TIME_COLUMN, "Median(us)", TIME_COLUMN,
            "Ratio");
 }
