@@ -481,6 +481,10 @@ void ctn_build_finish(ctn_op_t *op)
     if (*build->built != CTN_BUILT) {
         *build->built = CTN_NEW;
     }
+    /* Other members wait for this one, unless the group has no others. */
+    if (op->status == CATENA_ERR_NO_MEMORY && !op->clean) {
+        (void)ctn_exec_abort(op->exec, op->status);
+    }
 }
 
 ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index)

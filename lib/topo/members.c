@@ -69,6 +69,7 @@ static ctn_step_t open_cts_table(ctn_op_t *op)
 {
     members_build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = building(op);
+    op->clean = topo->group->chain.place.size == 1;
     if (topo->cts_table == NULL) {
         topo->cts_table =
             ctn_heap_calloc(op->exec->heap, 128, cts_table_bytes(topo));

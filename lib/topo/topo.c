@@ -104,6 +104,7 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_topo_t *topo = building(op);
     catena_group_t *group = topo->group;
+    op->clean = group->chain.place.size == 1;
     if (topo->node.place.size > 0) { /* the world's, by ctn_topo_link_node */
         return CTN_STEP_NEXT;
     }
@@ -299,8 +300,11 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group)
 ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group, ctn_topo_t **out)
 {
     ctn_topo_t *topo = ctn_topo_of(group);
-    if (topo == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    if (topo == NULL) { /* other members wait for this one, if there are any */
+        return ctn_op_fail(
+            op, group->chain.place.size == 1
+                    ? CATENA_ERR_NO_MEMORY
+                    : ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
     }
     ctn_step_t step = ctn_op_need(op, &topo->state, topo, &build_algorithm);
     if (step == CTN_STEP_NEXT) {

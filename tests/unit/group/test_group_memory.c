@@ -177,6 +177,24 @@ static catena_status_t sub(job_t *job, catena_group_t **out)
     return status;
 }
 
+/** Collectives that need the topology of a new group: it is built by messages.
+ * A rank without memory to start one may call again. */
+static catena_status_t use(job_t *job, catena_group_t **out)
+{
+    static int blocks[RANKS][2 * RANKS];
+    int *own = blocks[job->rank];
+    catena_status_t status = split_numbers(job, out);
+    for (int i = 0; i < 2 && status == CATENA_OK; i++) {
+        do {
+            status = i == 0 ? catena_barrier(*out)
+                            : catena_alltoall(own, 1, CATENA_INT32, own + RANKS,
+                                              1, CATENA_INT32, *out);
+        } while (status == CATENA_ERR_NO_MEMORY &&
+                 job->exec->status == CATENA_OK);
+    }
+    return status;
+}
+
 static const making_t all[] = {
     {dup, NULL},
     {split, NULL},
@@ -188,6 +206,7 @@ static const making_t all[] = {
     {split_by, "hash"},
     {split_by, "hash64"},
     {split_numbers, "radix"},
+    {use, "radix"},
     {listed, NULL},
     {listed_all, NULL},
     {grid, NULL},

@@ -172,6 +172,7 @@ static ctn_step_t open_own_ports(ctn_op_t *op)
     layout_build_t *build = ctn_op_state(op);
     ctn_leader_layout_t *layout = build->build.what;
     ctn_topo_t *topo = layout->topo;
+    op->clean = topo->group->chain.place.size == 1;
     build->offsets = calloc(ctn_topo_local_size(topo), sizeof(uint64_t));
     if (build->offsets == NULL || allocate(layout) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
@@ -328,8 +329,12 @@ ctn_step_t ctn_leader_layout_need(ctn_op_t *op, ctn_topo_t *topo,
                                   ctn_leader_layout_t **out)
 {
     ctn_leader_layout_t *layout = find(topo, leaders, placement);
-    if (layout == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    if (layout ==
+        NULL) { /* other members wait for this one, if there are any */
+        return ctn_op_fail(
+            op, topo->group->chain.place.size == 1
+                    ? CATENA_ERR_NO_MEMORY
+                    : ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
     }
     ctn_step_t step = ctn_op_need(op, &layout->state, layout, &build_algorithm);
     if (step == CTN_STEP_NEXT) {
