@@ -215,9 +215,14 @@ done_ "a stopped rank is ended"
 
 # --- kill -9 ---
 
-# A rank of the job: a child of prun that leads no session, unlike the guardian.
+# A rank of the job: a child of prun that leads no session, unlike the guardian,
+# which prun starts first. So it must be known as the leader of its session:
+# without the guardian nothing would be cleaned up after prun.
 some_rank() {
-    victim=$(ps -o pid=,sid= --ppid "$pid" | awk '$1 != $2 { print $1 }' |
+    victim=$(ps -o pid=,sid= --ppid "$pid" | awk '
+        $1 == $2 { guardian = 1 }
+        $1 != $2 { ranks[++n] = $1 }
+        END { for (i = 1; guardian && i <= n; i++) print ranks[i] }' |
         shuf -n 1)
     [ -n "$victim" ]
 }
