@@ -12,7 +12,8 @@ row is "SLOWER" if the whole interval of its ratio lies below a bound: 0.95 for
 8 bytes on two bound ranks, else 0.97, less the noise. The barrier of two bound
 ranks is judged by time instead: it is "SLOWER" if the whole interval of the
 difference lies above 5 ns and the noise in ns. A row is "faster" by the same
-rules with both builds exchanged; that fails nothing.
+rules with both builds exchanged; that fails nothing. A row whose bound is below
+0.6 is "noisy": nothing can be said of it.
 
 Prints a table, writes OUT/against-COLLECTIVE.csv, and exits with 1 if a row is
 slower, or if results were wrong.
@@ -28,6 +29,7 @@ from ratios import figure, geometric_mean, read, versions
 BOUND = 0.97
 BOUND_SMALL = 0.95  # 8 bytes, two bound ranks
 BARRIER_NS = 5.0    # barrier of two bound ranks
+NOISY = 0.6         # a row with a lower bound is not judged
 CONFIDENCE = 0.95
 
 
@@ -59,6 +61,8 @@ def pairs(one, other, join):
 
 def verdict(low, high, bound):
     """Of ratios; `bound` is below 1."""
+    if bound < NOISY:
+        return "noisy"
     if high < bound:
         return "SLOWER"
     return "faster" if low > 1 / bound else ""
@@ -111,9 +115,11 @@ def table(collective, name, rows):
             f"{r['ratio']:.3f} | {r['low']:.3f} to {r['high']:.3f} | "
             f"{r['noise']:.3f} | {r['rule']} | {r['verdict']} |")
     slower = sum(r["verdict"] == "SLOWER" for r in rows)
+    noisy = sum(r["verdict"] == "noisy" for r in rows)
     return lines + ["", f"Geometric mean of the ratios "
                     f"{geometric_mean([r['ratio'] for r in rows]):.3f}; "
-                    f"{slower} of {len(rows)} rows slower.", ""], slower
+                    f"{slower} of {len(rows)} rows slower, {noisy} too noisy.",
+                    ""], slower
 
 
 def main():
