@@ -92,6 +92,12 @@ static ctn_step_t gather(ctn_op_t *op)
     return CTN_STEP_WAIT;
 }
 
+/** Whether every member waits for all others. */
+static inline bool is_flat(const ctn_topo_t *topo)
+{
+    return topo->nodes == 1 && ctn_node_is_flat(&topo->node_area);
+}
+
 static ctn_step_t begin(ctn_op_t *op)
 {
     group_barrier_t *barrier = ctn_op_state(op);
@@ -100,7 +106,7 @@ static ctn_step_t begin(ctn_op_t *op)
         return step;
     }
     const ctn_topo_t *topo = barrier->topo;
-    barrier->flat = topo->nodes == 1 && ctn_node_is_flat(&topo->node_area);
+    barrier->flat = is_flat(topo);
     barrier->round = 0;
     barrier->sent = false;
     arrive(op->exec, barrier, &topo->node_area.arrived, op->seq);
@@ -149,17 +155,59 @@ static ctn_step_t release(ctn_op_t *op)
                : CTN_STEP_WAIT;
 }
 
+enum { PHASE_GATHER = 1 };
+
 static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"gather", gather},
+                                     [PHASE_GATHER] = {"gather", gather},
                                      {"disseminate", disseminate},
                                      {"release", release},
                                      {NULL, NULL}};
+
+/* ---- inline: flat barriers ---- */
+
+/** The topology of a group whose barrier is flat, if it is known; else NULL. */
+static inline ctn_topo_t *known_flat(catena_group_t *group)
+{
+    ctn_topo_t *topo = ctn_topo_known(group);
+    return topo != NULL && topo->state == CTN_BUILT && is_flat(topo) ? topo
+                                                                     : NULL;
+}
+
+static bool may_begin(ctn_op_t *op)
+{
+    group_barrier_t *barrier = ctn_op_state(op);
+    barrier->topo = known_flat(barrier->group);
+    barrier->flat = true;
+    return barrier->topo != NULL;
+}
+
+static ctn_step_t publish(ctn_exec_t *exec, void *state, uint64_t seq,
+                          catena_status_t *status)
+{
+    group_barrier_t *barrier = state;
+    (void)status;
+    arrive(exec, barrier, &barrier->topo->node_area.arrived, seq);
+    return CTN_STEP_WAIT;
+}
+
+static ctn_step_t collect(ctn_exec_t *exec, void *state, uint32_t loads,
+                          catena_status_t *status)
+{
+    (void)status;
+    return all_arrived(exec, state, loads) ? CTN_STEP_DONE : CTN_STEP_WAIT;
+}
+
+static const ctn_inline_t flat_inline = {.may = may_begin,
+                                         .publish = publish,
+                                         .collect = collect,
+                                         .phase = PHASE_GATHER};
 
 static const ctn_algorithm_t barrier_algorithm = {
     .name = "barrier",
     .state_bytes = sizeof(group_barrier_t),
     .phases = phases,
     .synchronizing = true,
+    .inlined = &flat_inline,
 };
 
 ctn_op_t *ctn_barrier_create(catena_group_t *group)
@@ -287,25 +335,10 @@ static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
  * must run as an operation. */
 static bool run_inline(catena_group_t *group, catena_status_t *status)
 {
-    ctn_exec_t *exec = group->exec;
-    group_barrier_t barrier = {.topo = ctn_topo_known(group)};
-    const ctn_topo_t *topo = barrier.topo;
-    uint64_t seq;
-    if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
-        !ctn_node_is_flat(&topo->node_area) ||
-        !ctn_inline_begin(exec, &group->sequence, &seq)) {
-        return false;
-    }
-    ctn_backoff_t backoff = {0};
-    arrive(exec, &barrier, &topo->node_area.arrived, seq);
-    ctn_exec_wake(exec);
-    uint32_t loads = exec->wait_policy.loads; /* for the first attempt */
-    while (!all_arrived(exec, &barrier, loads) &&
-           ctn_inline_yield(exec, &backoff)) {
-        loads = 1;
-    }
-    *status = ctn_inline_end(exec, &group->sequence);
-    return true;
+    group_barrier_t barrier = {.topo = known_flat(group)};
+    return barrier.topo != NULL &&
+           ctn_inline_run(group->exec, &group->sequence, true, &flat_inline,
+                          &barrier, NULL, status);
 }
 
 /** Run a barrier that cannot run inline, such as the first one of a group. */

@@ -214,6 +214,9 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     ctn_backoff_t backoff = {0};
+    if (op->inlined && ctn_op_collect(op)) {
+        return op->status;
+    }
     while (op->state != CTN_OP_DONE) {
         bool moved = progress_operations(exec);
         if (op->state == CTN_OP_DONE) {

@@ -45,6 +45,8 @@ typedef struct ctn_phase {
     ctn_step_t (*run)(ctn_op_t *op);
 } ctn_phase_t;
 
+typedef struct ctn_inline ctn_inline_t; /* exec/inline.h */
+
 /** An algorithm. The state of an operation holds its arguments, which its
  * creator sets, and a working part, which the first phase initializes. So the
  * operation can be started again. */
@@ -63,6 +65,11 @@ typedef struct ctn_algorithm {
     void (*release)(ctn_op_t *op);
     /** Background operations only: whether exec may call the phases yet. */
     bool (*ready)(const ctn_op_t *op);
+    /** Called at each start, before the operation gets its number; may be NULL.
+     * It may set the operation's algorithm and sequence for this start. */
+    void (*prepare)(ctn_op_t *op);
+    /** How its operations run inline (exec/inline.h); NULL: never. */
+    const ctn_inline_t *inlined;
 } ctn_algorithm_t;
 
 typedef enum ctn_op_state {
@@ -100,6 +107,7 @@ struct catena_request {
     bool background; /* its list is exec->background */
     bool linked;     /* in one of exec's lists */
     bool staged;     /* has used staging buffers */
+    bool inlined;    /* began inline, and may be completed so */
     /* The members below are NULL in the pool, so that most operations need not
      * touch them. */
     _Alignas(
@@ -117,14 +125,6 @@ struct catena_request {
      * NULL: nothing. */
     void *owned;
     void (*dispose)(void *owned);
-    /* Of a persistent operation; NULL: its phases run. */
-    /** Called at each start. True: it has done what the first phases would do,
-     * and the operation is active and in the list of active ones. False: the
-     * caller starts the operation. */
-    bool (*start)(ctn_op_t *op);
-    /** Complete the operation, if it is the only active one. False: it is still
-     * active, and the caller waits for it. */
-    bool (*wait)(ctn_op_t *op);
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES]; /* the state */
 };
 
@@ -350,17 +350,13 @@ void ctn_op_start_background(ctn_op_t *op, bool detached);
 /** Open a sequence that ran no operations so far (its flight was 0).
  * @param flight operations that it may run at once from now on */
 void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight);
-/** An operation that took its number inline (ctn_inline_begin) and has
- * something left to do: it is active from now on, in this phase. */
-void ctn_op_began(ctn_op_t *op, unsigned phase);
-/** End such an operation, which is complete. */
-void ctn_op_end(ctn_op_t *op, catena_status_t status);
-/** Whether no other operation is active, so that a wait for this one may leave
- * exec's list alone. */
-static inline bool ctn_op_is_sole(const ctn_op_t *op)
-{
-    return op->exec->active == op && op->next == NULL;
-}
+/** Let an operation complete call `seq`, which has begun inline: it is active
+ * from now on.
+ * @param inlined it may be completed inline */
+void ctn_op_go_on(ctn_op_t *op, uint64_t seq, bool inlined);
+/** Complete an operation inline that began so, if no other operation is active
+ * and no poll has gone further. False: it is still active. */
+bool ctn_op_collect(ctn_op_t *op);
 /** Release an operation that was started held: the next poll runs it. */
 static inline void ctn_op_let_go(ctn_op_t *op)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/list.h"
-#include "exec/exec.h"
+#include "exec/inline.h"
 
 ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
                       ctn_sequence_t *sequence)
@@ -25,7 +25,7 @@ ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
     op->state = CTN_OP_INACTIVE;
     op->phase = 0;
     op->persistent = op->detached = op->network = op->held = op->clean =
-        op->background = op->linked = op->staged = false;
+        op->background = op->linked = op->staged = op->inlined = false;
     return op;
 }
 
@@ -60,7 +60,6 @@ void ctn_op_release(ctn_op_t *op)
     if (op->persistent) {
         op->owned = NULL;
         op->dispose = NULL;
-        op->start = op->wait = NULL;
     }
     ctn_pool_put(&op->exec->pool, op);
 }
@@ -172,6 +171,7 @@ static void op_finish(ctn_op_t *op)
         op_unlink(op);
         op->waits_for = -1;
     }
+    op->inlined = false;
     if (op->algorithm->finish != NULL) {
         op->algorithm->finish(op);
     }
@@ -296,20 +296,6 @@ static bool run_phases(ctn_op_t *op)
     return end_phases(op) || moved;
 }
 
-void ctn_op_began(ctn_op_t *op, unsigned phase)
-{
-    op->state = CTN_OP_ACTIVE;
-    op->phase = (uint8_t)phase;
-    op_link(op);
-    ctn_exec_wake(op->exec);
-}
-
-void ctn_op_end(ctn_op_t *op, catena_status_t status)
-{
-    op->status = status;
-    op_finish(op);
-}
-
 bool ctn_op_advance(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec; /* the operation may be freed below */
@@ -385,6 +371,60 @@ CTN_COLD bool ctn_sequence_take_pages(ctn_exec_t *exec,
     return true;
 }
 
+/* ---- inline execution ---- */
+
+void ctn_op_go_on(ctn_op_t *op, uint64_t seq, bool inlined)
+{
+    op->seq = seq;
+    op->status = CATENA_OK;
+    op->state = CTN_OP_ACTIVE;
+    op->phase = op->algorithm->inlined->phase;
+    op->inlined = inlined;
+    op_link(op);
+}
+
+/** The part of an operation's state that serves inline execution. */
+static inline void *inline_state(ctn_op_t *op, const ctn_inline_t *inlined)
+{
+    return op->memory + inlined->at;
+}
+
+/** Begin an operation inline, if that is possible now. The operation may be
+ * freed. */
+static bool begin_inline(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    const ctn_inline_t *inlined = op->algorithm->inlined;
+    if (op->held || (inlined->may != NULL && !inlined->may(op)) ||
+        !ctn_inline_begin(exec, op->sequence, op->algorithm->synchronizing,
+                          &op->seq)) {
+        return false;
+    }
+    if (inlined->publish(exec, inline_state(op, inlined), op->seq,
+                         &op->status) == CTN_STEP_DONE) {
+        op_finish(op);
+    } else {
+        ctn_op_go_on(op, op->seq, true);
+    }
+    ctn_exec_wake(exec);
+    return true;
+}
+
+bool ctn_op_collect(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    const ctn_inline_t *inlined = op->algorithm->inlined;
+    if (exec->active != op || op->next != NULL || op->phase != inlined->phase ||
+        ctn_inline_collect(exec, inlined, inline_state(op, inlined),
+                           &op->status) != CTN_STEP_DONE) {
+        op->inlined = false;
+        return false;
+    }
+    ctn_exec_wake(exec);
+    op_finish(op);
+    return true;
+}
+
 void ctn_op_start(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
@@ -394,6 +434,12 @@ void ctn_op_start(ctn_op_t *op)
         op->clean = false;
         op->status = CATENA_OK;
         op->waits_for = -1;
+    }
+    if (op->algorithm->prepare != NULL) {
+        op->algorithm->prepare(op);
+    }
+    if (op->algorithm->inlined != NULL && begin_inline(op)) {
+        return;
     }
     if (op->exec->virtual_time) {
         /* A simulated rank that never waits would not see its own failure. */

@@ -70,9 +70,7 @@ catena_status_t catena_request_start(catena_request_t *request)
         return refuse_start(request);
     }
     request->exec->started++;
-    if (request->start == NULL || !request->start(request)) {
-        ctn_op_start(request);
-    }
+    ctn_op_start(request);
     return CATENA_OK;
 }
 
@@ -109,7 +107,7 @@ catena_status_t catena_request_wait(catena_request_t **request)
         return ctn_refuse_null(NULL, __func__, "request");
     }
     ctn_op_t *op = *request;
-    if (!complete(op) && (op->wait == NULL || !op->wait(op))) {
+    if (!complete(op)) {
         (void)ctn_op_wait(op);
     }
     return harvest(request);

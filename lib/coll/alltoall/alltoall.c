@@ -12,6 +12,94 @@
 #include "exec/inline.h"
 #include "split/call/call.h"
 
+/* ---- on one node, in eager rows ---- */
+
+/** State of an operation that exchanges eager rows. */
+typedef struct in_rows {
+    ctn_alltoall_t call; /* first */
+    ctn_eager_rows_t rows;
+} in_rows_t;
+
+static ctn_step_t publish_row(ctn_exec_t *exec, void *state, uint64_t seq,
+                              catena_status_t *status)
+{
+    ctn_eager_rows_t *rows = state;
+    (void)status;
+    rows->seq = seq;
+    ctn_eager_rows_begin(exec, rows);
+    return rows->open == 0 ? CTN_STEP_DONE : CTN_STEP_WAIT;
+}
+
+static ctn_step_t collect_rows(ctn_exec_t *exec, void *state, uint32_t loads,
+                               catena_status_t *status)
+{
+    ctn_eager_rows_t *rows = state;
+    (void)loads;
+    if (!ctn_eager_rows_advance(exec, rows)) {
+        return CTN_STEP_WAIT;
+    }
+    *status = rows->status;
+    return CTN_STEP_DONE;
+}
+
+static ctn_step_t begin_rows(ctn_op_t *op)
+{
+    in_rows_t *in_rows = ctn_op_state(op);
+    (void)publish_row(op->exec, &in_rows->rows, op->seq, &op->status);
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t receive_rows(ctn_op_t *op)
+{
+    ctn_eager_rows_t *rows = &((in_rows_t *)ctn_op_state(op))->rows;
+    ctn_step_t step = collect_rows(op->exec, rows, 1, &op->status);
+    if (step == CTN_STEP_WAIT) {
+        op->waits_for = ctn_eager_rows_missing(rows);
+    }
+    return step;
+}
+
+enum { PHASE_RECEIVE = 1 };
+
+static const ctn_phase_t rows_phases[] = {
+    {"begin", begin_rows},
+    [PHASE_RECEIVE] = {"exchange", receive_rows},
+    {NULL, NULL}};
+
+static const ctn_inline_t rows_inline = {.publish = publish_row,
+                                         .collect = collect_rows,
+                                         .at = offsetof(in_rows_t, rows),
+                                         .phase = PHASE_RECEIVE};
+
+static const ctn_algorithm_t by_rows = {
+    .name = "alltoall/direct",
+    .state_bytes = sizeof(in_rows_t),
+    .phases = rows_phases,
+    .synchronizing = true,
+    .release = ctn_alltoall_release,
+    .inlined = &rows_inline,
+};
+
+/** Set the arguments of an operation of `by_rows` whose call is set. */
+static void set_rows(ctn_op_t *op)
+{
+    in_rows_t *in_rows = ctn_op_state(op);
+    const ctn_alltoall_t *call = &in_rows->call;
+    in_rows->rows.topo = call->topo;
+    in_rows->rows.send = &call->send;
+    in_rows->rows.receive = &call->receive;
+    in_rows->rows.in_place = call->in_place;
+}
+
+/** Whether the direct algorithm consists of eager rows only. */
+static bool suits_rows(const ctn_alltoall_t *call, uint32_t window)
+{
+    return !call->vector && call->topo->nodes == 1 && window == 0 &&
+           ctn_eager_rows_fit(call->receive.bytes,
+                              ctn_topo_local_size(call->topo),
+                              call->topo->oversubscribed);
+}
+
 /* ---- the operation: select an algorithm and become it ---- */
 
 /** Whether the next call will select the same algorithm: the settings have not
@@ -37,13 +125,9 @@ static bool is_reusable(const ctn_alltoall_t *call,
 static size_t inline_bytes(const ctn_alltoall_t *call,
                            const ctn_selection_t *selection)
 {
-    return is_reusable(call, selection) && !call->vector &&
-                   call->topo->nodes == 1 &&
+    return is_reusable(call, selection) &&
                    selection->family->kind == CTN_ALLTOALL_DIRECT &&
-                   selection->window == 0 &&
-                   ctn_eager_rows_fit(call->receive.bytes,
-                                      ctn_topo_local_size(call->topo),
-                                      call->topo->oversubscribed)
+                   suits_rows(call, selection->window)
                ? call->receive.bytes
                : 0;
 }
@@ -89,6 +173,11 @@ static ctn_step_t choose(ctn_op_t *op)
     };
     call->order =
         family->kind == CTN_ALLTOALL_SHIFT ? CTN_ORDER_SHIFT : CTN_ORDER_PAIRED;
+    if (family->kind == CTN_ALLTOALL_DIRECT && suits_rows(call, call->window)) {
+        selector->messages = 0;
+        set_rows(op);
+        return ctn_op_become(op, &by_rows);
+    }
     return ctn_op_become(op, algorithms[family->kind][call->vector]);
 }
 
@@ -122,95 +211,6 @@ void ctn_alltoall_release(ctn_op_t *op)
         ctn_type_drop(ctn_type_of(call->held[i]));
     }
     free(call->held);
-}
-
-/* ---- nonblocking and persistent calls that begin inline ---- */
-
-/** State of an operation that exchanges eager rows and began inline. A later
- * start of a persistent one may run the direct algorithm instead. */
-typedef struct in_rows {
-    ctn_alltoall_t call; /* first */
-    ctn_eager_rows_t rows;
-} in_rows_t;
-
-static ctn_step_t receive_rows(ctn_op_t *op)
-{
-    ctn_eager_rows_t *rows = &((in_rows_t *)ctn_op_state(op))->rows;
-    if (!ctn_eager_rows_advance(op->exec, rows)) {
-        op->waits_for = ctn_eager_rows_missing(rows);
-        return CTN_STEP_WAIT;
-    }
-    return rows->status == CATENA_OK ? CTN_STEP_NEXT
-                                     : ctn_op_fail(op, rows->status);
-}
-
-static const ctn_phase_t rows_phases[] = {{"exchange", receive_rows},
-                                          {NULL, NULL}};
-
-static const ctn_algorithm_t by_rows = {
-    .name = "alltoall/direct",
-    .state_bytes = sizeof(in_rows_t),
-    .phases = rows_phases,
-    .synchronizing = true,
-    .release = ctn_alltoall_release,
-};
-
-/** op->wait: complete the operation inline. False: its phases have to. */
-static bool wait_for_rows(ctn_op_t *op)
-{
-    in_rows_t *in_rows = ctn_op_state(op);
-    ctn_backoff_t backoff = {0};
-    if (!ctn_op_is_sole(op)) {
-        return false;
-    }
-    while (!ctn_eager_rows_advance(op->exec, &in_rows->rows)) {
-        if (!ctn_inline_yield(op->exec, &backoff)) {
-            return false;
-        }
-    }
-    ctn_op_end(op, in_rows->rows.status);
-    return true;
-}
-
-static void rows_ended(ctn_op_t *op)
-{
-    op->wait = NULL;
-    op->algorithm = &ctn_alltoall_direct;
-}
-
-/** Start an alltoall by eager rows, whose topology is known, if nothing else is
- * under way. False: nothing happened. */
-static bool begin_rows(ctn_op_t *op)
-{
-    in_rows_t *in_rows = ctn_op_state(op);
-    ctn_alltoall_t *call = &in_rows->call;
-    if (!ctn_inline_begin(op->exec, op->sequence, &op->seq)) {
-        return false;
-    }
-    op->algorithm = &by_rows;
-    op->ended = rows_ended;
-    op->wait = wait_for_rows;
-    in_rows->rows = (ctn_eager_rows_t){.topo = call->topo,
-                                       .send = &call->send,
-                                       .receive = &call->receive,
-                                       .seq = op->seq,
-                                       .in_place = call->in_place};
-    ctn_eager_rows_begin(op->exec, &in_rows->rows);
-    ctn_op_began(op, 0);
-    return true;
-}
-
-/** op->start of a persistent request: an earlier start has chosen the
- * algorithm. */
-static bool start_rows(ctn_op_t *op)
-{
-    const ctn_alltoall_t *call = ctn_op_state(op);
-    return op->algorithm == &ctn_alltoall_direct && call->topo->nodes == 1 &&
-           call->window == 0 &&
-           ctn_eager_rows_fit(call->receive.bytes,
-                              ctn_topo_local_size(call->topo),
-                              call->topo->oversubscribed) &&
-           begin_rows(op);
 }
 
 /* ---- calls ---- */
@@ -317,44 +317,41 @@ ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
     return op;
 }
 
-/** Whether eager rows serve a call that does not wait, by the last call, whose
- * rules may depend on whether it blocks. */
-static bool is_in_rows(const ctn_selector_t *selector,
-                       const ctn_operands_t *operands)
+/** Whether eager rows serve a call, by the last call. */
+static inline bool is_in_rows(const ctn_selector_t *selector,
+                              const ctn_operands_t *operands)
 {
     return selector != NULL && selector->inline_bytes > 0 &&
            operands->recv.counts == NULL &&
-           operands->recv.bytes == selector->inline_bytes &&
-           !operands->send.type->derived && !operands->recv.type->derived &&
-           (selector->family != NULL || !selector->tuned[false].choice.by_mode);
+           operands->recv.bytes == selector->inline_bytes;
 }
 
-/** Begin a nonblocking call inline, in eager rows, if the last call allows it
- * and nothing else is under way. False: it has not begun. */
-static bool request_rows(const ctn_operands_t *operands, catena_group_t *group,
-                         catena_request_t **request)
+/** The operation of a nonblocking call in eager rows. NULL: its algorithm has
+ * to be selected, which may depend on whether a call blocks; its types have to
+ * be held; or there is no memory. */
+static ctn_op_t *make_in_rows(const ctn_operands_t *operands,
+                              catena_group_t *group)
 {
     ctn_selector_t *selector = ctn_selector_of(group);
-    ctn_op_t *op = is_in_rows(selector, operands)
+    ctn_op_t *op = is_in_rows(selector, operands) &&
+                           !operands->send.type->derived &&
+                           !operands->recv.type->derived &&
+                           (selector->family != NULL ||
+                            !selector->tuned[false].choice.by_mode)
                        ? ctn_op_take(group->exec, &by_rows, &group->sequence)
                        : NULL;
-    if (op == NULL) {
-        return false;
+    if (op != NULL) {
+        ctn_alltoall_t *call = ctn_op_state(op);
+        call->group = group;
+        call->topo = selector->topo;
+        call->send = operands->send;
+        call->receive = operands->recv;
+        call->in_place = operands->in_place;
+        call->held = NULL;
+        call->held_count = 0;
+        set_rows(op);
     }
-    ctn_alltoall_t *call = ctn_op_state(op);
-    call->group = group;
-    call->topo = selector->topo;
-    call->send = operands->send;
-    call->receive = operands->recv;
-    call->in_place = operands->in_place;
-    call->held = NULL;
-    call->held_count = 0;
-    if (!begin_rows(op)) {
-        ctn_op_release(op);
-        return false;
-    }
-    *request = op;
-    return true;
+    return op;
 }
 
 /** Run a blocking call inline, in eager rows, if the last call allows it
@@ -363,29 +360,17 @@ static bool request_rows(const ctn_operands_t *operands, catena_group_t *group,
 static bool run_inline(const ctn_operands_t *operands, catena_group_t *group,
                        catena_status_t *status)
 {
-    ctn_selector_t *selector = ctn_selector_of(group);
-    ctn_eager_rows_t rows;
-    if (selector == NULL || selector->inline_bytes == 0 ||
-        operands->recv.counts != NULL ||
-        operands->recv.bytes != selector->inline_bytes ||
-        !ctn_inline_begin(group->exec, &group->sequence, &rows.seq)) {
+    const ctn_selector_t *selector = ctn_selector_of(group);
+    if (!is_in_rows(selector, operands)) {
         return false;
     }
+    ctn_eager_rows_t rows;
     rows.topo = selector->topo;
     rows.send = &operands->send;
     rows.receive = &operands->recv;
     rows.in_place = operands->in_place;
-    ctn_backoff_t backoff = {0};
-    ctn_eager_rows_begin(group->exec, &rows);
-    while (!ctn_eager_rows_advance(group->exec, &rows)) {
-        ctn_exec_wake(group->exec);
-        if (!ctn_inline_yield(group->exec, &backoff)) {
-            break;
-        }
-    }
-    *status = ctn_inline_end(group->exec, &group->sequence);
-    *status = *status == CATENA_OK ? rows.status : *status;
-    return true;
+    return ctn_inline_run(group->exec, &group->sequence, true, &rows_inline,
+                          &rows, NULL, status);
 }
 
 /** Body of all nine entry points: check the arguments, create the operation,
@@ -404,15 +389,17 @@ static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK ||
-        (mode == CTN_BLOCKING && run_inline(&operands, group, &status)) ||
-        (mode == CTN_NONBLOCKING && request_rows(&operands, group, request))) {
+        (mode == CTN_BLOCKING && run_inline(&operands, group, &status))) {
         return status;
     }
     if (ctn_operands_empty(args->collective, &operands)) {
         return ctn_call_empty(group->exec, mode, request);
     }
-    ctn_op_t *op = NULL;
-    status = make(args->collective, &operands, group, mode, &op);
+    ctn_op_t *op =
+        mode == CTN_NONBLOCKING ? make_in_rows(&operands, group) : NULL;
+    if (op == NULL) {
+        status = make(args->collective, &operands, group, mode, &op);
+    }
     if (status != CATENA_OK) {
         return ctn_exec_result(group->exec, status);
     }
@@ -421,7 +408,6 @@ static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
-        op->start = start_rows;
     } else {
         ctn_op_start(op);
     }

@@ -125,11 +125,6 @@ struct ctn_bcol {
     void (*set)(ctn_op_t *op, ctn_module_t *module, ctn_basic_kind_t kind,
                 const ctn_basic_coll_t *basic);
 
-    /** Start an operation whose arguments are set, under the conditions of
-     * run_inline, without waiting. NULL: never.
-     * @return false: nothing happened; ctn_op_start starts it */
-    bool (*begin)(ctn_op_t *op);
-
     /** Run a blocking call inline, without an operation, if the rank has
      * nothing else under way (see ctn_inline_begin). Each member may decide for
      * itself: the messages are the same. NULL: never.

@@ -154,9 +154,7 @@ static catena_status_t await_order(const ctn_call_t *call)
     return status;
 }
 
-/** Take an operation that runs a call by ML; the first phase sets the rest of
- * its state. */
-static ctn_op_t *take_op(const ctn_call_t *call)
+ctn_op_t *ctn_ml_create(const ctn_call_t *call)
 {
     ctn_op_t *op =
         ctn_op_take(call->group->exec, &call->composition->algorithm, NULL);
@@ -170,16 +168,7 @@ static ctn_op_t *take_op(const ctn_call_t *call)
     return op;
 }
 
-ctn_op_t *ctn_ml_create(const ctn_call_t *call)
-{
-    ctn_op_t *op = take_op(call);
-    if (op != NULL) {
-        ctn_ml_simplify(op);
-    }
-    return op;
-}
-
-/** Make the operation of a call that is started next. */
+/** Make the operation of a call. */
 static ctn_op_t *make_op(const ctn_call_t *call)
 {
     return call->exchanged ? ctn_exchange_create(call) : ctn_ml_create(call);
@@ -190,7 +179,7 @@ static ctn_op_t *make_op(const ctn_call_t *call)
 static ctn_op_t *make_hidden_op(ctn_call_t *call)
 {
     bool exchanged = call->exchanged;
-    ctn_op_t *op = exchanged ? ctn_exchange_create(call) : take_op(call);
+    ctn_op_t *op = make_op(call);
     ctn_hidden_t *hidden;
     if (op == NULL) {
         return NULL;
@@ -202,7 +191,6 @@ static ctn_op_t *make_hidden_op(ctn_call_t *call)
         return NULL;
     }
     own->group = &hidden->group;
-    op->start = exchanged ? NULL : ctn_ml_begin;
     ctn_hidden_own(op, hidden);
     return op;
 }
@@ -247,16 +235,15 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
                                     catena_request_t **request)
 {
     hold(call);
-    ctn_op_t *op = mode == CTN_PERSISTENT ? make_hidden_op(call)
-                   : call->exchanged      ? ctn_exchange_create(call)
-                                          : take_op(call);
+    ctn_op_t *op =
+        mode == CTN_PERSISTENT ? make_hidden_op(call) : make_op(call);
     if (op == NULL) {
         ctn_call_drop(call);
         return ctn_exec_result(call->group->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
-    } else if (call->exchanged || !ctn_ml_begin(op)) {
+    } else {
         ctn_op_start(op);
     }
     *request = op;
@@ -343,10 +330,10 @@ static bool run_plain_inline(const ctn_composition_t *composition,
                             status);
 }
 
-/** Set up such a call that does not block, and begin it inline.
- * @return false: it has not begun */
-static bool begin_plain(ctn_op_t *op, const ctn_composition_t *composition,
-                        const ctn_arguments_t *args, catena_group_t *group)
+/** Set up the operation of such a call that does not block, if a basic
+ * collective of a component that runs inline does all of it. */
+static bool set_plain(ctn_op_t *op, const ctn_composition_t *composition,
+                      const ctn_arguments_t *args, catena_group_t *group)
 {
     ctn_ml_t *ml = ctn_ml_of(op);
     ctn_basic_coll_t *basic = &ml->single;
@@ -358,7 +345,8 @@ static bool begin_plain(ctn_op_t *op, const ctn_composition_t *composition,
         return false;
     }
     ctn_module_t *module = ctn_hierarchy_single(ml->config->hierarchy, size);
-    if (module == NULL || (basic->at != NULL && size > CTN_SINGLE_MEMBERS)) {
+    if (module == NULL || module->bcol->run_inline == NULL ||
+        (basic->at != NULL && size > CTN_SINGLE_MEMBERS)) {
         return false;
     }
     if (basic->at != NULL) { /* these may change before it ends */
@@ -369,12 +357,12 @@ static bool begin_plain(ctn_op_t *op, const ctn_composition_t *composition,
     ml->call.group = group;
     ml->call.holds = false;
     ml->record = NULL;
-    return ctn_ml_begin_plain(op, module);
+    return ctn_ml_prepare_plain(op, module);
 }
 
-/** Begin such a call as a request.
+/** Make the request of such a call.
  * @param status that of the call
- * @return false: it has not begun */
+ * @return false: it is another call */
 static bool request_plain(const ctn_composition_t *composition,
                           const ctn_arguments_t *args, catena_group_t *group,
                           catena_request_t **request, catena_status_t *status)
@@ -384,11 +372,12 @@ static bool request_plain(const ctn_composition_t *composition,
         *status = ctn_exec_result(group->exec, CATENA_ERR_NO_MEMORY);
         return true;
     }
-    if (!begin_plain(op, composition, args, group)) {
+    if (!set_plain(op, composition, args, group)) {
         ctn_ml_of(op)->call.holds = false;
         ctn_op_release(op);
         return false;
     }
+    ctn_op_start(op);
     *request = op;
     *status = CATENA_OK;
     return true;

@@ -205,12 +205,18 @@ struct ctn_composition {
 extern const ctn_phase_t ctn_ml_phases[];
 void ctn_ml_finish(ctn_op_t *op);
 void ctn_ml_release(ctn_op_t *op);
+/** Before each start: if one basic collective does all of a call, and no other
+ * operation uses its module, turn the operation into that of the basic
+ * collective, without tickets, chunks and tasks. Each rank decides for itself,
+ * since the messages are the same. */
+void ctn_ml_prepare(ctn_op_t *op); /* single.c */
 #define CTN_ML_COLLECTIVE(its_name)                                            \
     .algorithm = {.name = #its_name,                                           \
                   .state_bytes = CTN_ML_AT + sizeof(ctn_ml_t),                 \
                   .phases = ctn_ml_phases,                                     \
                   .finish = ctn_ml_finish,                                     \
-                  .release = ctn_ml_release},                                  \
+                  .release = ctn_ml_release,                                   \
+                  .prepare = ctn_ml_prepare},                                  \
     .collective = &ctn_call_##its_name,                                        \
     .of = (ctn_coll_t)CTN_ML_SETTINGS_##its_name
 
@@ -500,17 +506,10 @@ bool ctn_ml_explain(const catena_group_t *group, const char *collective,
  */
 ctn_op_t *ctn_ml_create(const ctn_call_t *call);
 
-/** Called before each start: if one basic collective does all of a call, and no
- * other operation uses its module, turn the operation into that of the basic
- * collective, without tickets, chunks and tasks. Each rank decides for itself,
- * since the messages are the same. */
-void ctn_ml_simplify(ctn_op_t *op);
-/** The same, and start the operation inline if possible. False: the caller
- * starts it. */
-bool ctn_ml_begin(ctn_op_t *op);
-/** The same for an operation of which only ml->single and ml->config are set,
- * and of ml->call what its end needs. False: nothing happened. */
-bool ctn_ml_begin_plain(ctn_op_t *op, ctn_module_t *module);
+/** Turn an operation into that of a basic collective, of which only ml->single
+ * and ml->config are set, and of ml->call what its end needs.
+ * @return false: no memory; nothing happened */
+bool ctn_ml_prepare_plain(ctn_op_t *op, ctn_module_t *module);
 
 /** Release the types and the reduction operation that a call holds, if any. */
 void ctn_call_drop(const ctn_call_t *call);

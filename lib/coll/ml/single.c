@@ -65,7 +65,6 @@ static void ended(ctn_op_t *op)
         record->messages = op->exec->tally.messages - ml->messages;
     }
     ml->call.group->composed--;
-    op->wait = NULL;
     op->algorithm = &composition->algorithm; /* which releases it */
     op->call = NULL;
 }
@@ -91,6 +90,16 @@ static bool become(ctn_op_t *op, ctn_module_t *module)
     return true;
 }
 
+/** The next start of the operation is one of the module. */
+static void take_module(ctn_op_t *op, const ctn_module_t *module)
+{
+    const ctn_call_t *call = &ctn_ml_of(op)->call;
+    op->sequence = module->sequence;
+    op->ended = ended;
+    op->call = call->composition->algorithm.name;
+    call->group->composed++;
+}
+
 /** Whether an earlier start of the operation has set it up. */
 static bool is_ready(const ctn_ml_t *ml)
 {
@@ -112,10 +121,7 @@ static ctn_module_t *simplify(ctn_op_t *op)
         op->sequence = NULL;
         return NULL;
     }
-    op->sequence = module->sequence;
-    op->ended = ended;
-    op->call = ml->call.composition->algorithm.name;
-    ml->call.group->composed++;
+    take_module(op, module);
     return module;
 }
 
@@ -129,38 +135,20 @@ static void record(ctn_ml_t *ml)
     }
 }
 
-void ctn_ml_simplify(ctn_op_t *op)
+void ctn_ml_prepare(ctn_op_t *op)
 {
     if (simplify(op) != NULL) {
         record(ctn_ml_of(op));
     }
 }
 
-bool ctn_ml_begin(ctn_op_t *op)
-{
-    ctn_module_t *module = simplify(op);
-    if (module == NULL) {
-        return false;
-    }
-    record(ctn_ml_of(op));
-    return module->bcol->begin != NULL && module->bcol->begin(op);
-}
-
-bool ctn_ml_begin_plain(ctn_op_t *op, ctn_module_t *module)
+bool ctn_ml_prepare_plain(ctn_op_t *op, ctn_module_t *module)
 {
     ctn_ml_t *ml = ctn_ml_of(op);
-    if (module->bcol->begin == NULL || !become(op, module)) {
+    if (!become(op, module)) {
         return false;
     }
-    op->sequence = module->sequence;
-    op->ended = ended;
-    op->call = ml->call.composition->algorithm.name;
-    ml->call.group->composed++;
-    if (!module->bcol->begin(op)) {
-        ended(op);
-        op->ended = NULL;
-        return false;
-    }
+    take_module(op, module);
     ctn_ml_record_inline(ml->config, ml->call.composition, ml->hierarchy,
                          ml->single.bytes);
     return true;

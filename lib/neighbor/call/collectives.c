@@ -37,7 +37,6 @@ static catena_status_t run_blocking(ctn_op_t *op, const ctn_arguments_t *args)
     if (!ctn_inline_keep(op, args)) {
         return ctn_op_run(op->exec, op);
     }
-    ctn_inline_request(op);
     ctn_op_start(op);
     return ctn_op_wait(op);
 }

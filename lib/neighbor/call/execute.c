@@ -225,7 +225,7 @@ static ctn_step_t begin_inline(ctn_op_t *op)
         }
     }
     skip_rounds(execution);
-    x->rests = true;
+    x->rests = x->inlined.blocks == NULL;
     return CTN_STEP_NEXT;
 }
 
@@ -244,6 +244,7 @@ ctn_step_t ctn_exchange_begin(ctn_op_t *op)
         x->neighborhood->begun = op->seq + 1;
     }
     x->rests = false;
+    x->complete = false;
     x->inlined.zcopied = 0;
     begin_execution(execution);
     catena_status_t status = notify_first(x->neighborhood, execution->schedule);
@@ -393,6 +394,11 @@ void ctn_exchange_finish(ctn_op_t *op)
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
     if (execution == NULL) { /* the connection of its links failed */
+        return;
+    }
+    if (x->complete && op->sequence->done_mask == 0) {
+        /* The execution was left as it was, and the senders know. */
+        ctn_neighbor_record(x->of, x->collective, x->inlined.schedule, x->rule);
         return;
     }
     for (uint32_t i = 0; i < execution->sends_open; i++) {

@@ -142,8 +142,10 @@ typedef struct ctn_exchange {
     bool went_inline;        /* this start took the inline path */
     /* Only of a persistent operation. */
     catena_neighborhood_t *of; /* the caller's neighborhood */
-    bool rests; /* the last start went inline, so the next one may leave the
-                   execution as it is */
+    uint64_t seq;              /* of a start that began inline */
+    bool complete;             /* this start has been completed inline */
+    bool rests; /* the last start took the inline path with uniform blocks, so
+                   the next one may leave the execution as it is */
     /* The arguments. */
     const ctn_neighbor_collective_t *collective;
     const ctn_rule_t *rule; /* that selected the schedule, or NULL */
@@ -179,6 +181,7 @@ ctn_step_t ctn_exchange_finalize(ctn_op_t *op);
 /* Indices: the phase that receives inline messages, and the end of these. */
 enum { CTN_EXCHANGE_SHORT = 1, CTN_EXCHANGE_END = 4 };
 extern const ctn_phase_t ctn_exchange_phases[];
+extern const ctn_inline_t ctn_exchange_inline; /* call/inline.c */
 /* For the ctn_algorithm_t of a collective. */
 void ctn_exchange_finish(ctn_op_t *op);
 void ctn_exchange_release(ctn_op_t *op);
@@ -186,7 +189,7 @@ void ctn_exchange_release(ctn_op_t *op);
     {                                                                          \
         .name = its_name, .state_bytes = sizeof(ctn_exchange_t),               \
         .phases = ctn_exchange_phases, .finish = ctn_exchange_finish,          \
-        .release = ctn_exchange_release                                        \
+        .release = ctn_exchange_release, .inlined = &ctn_exchange_inline       \
     }
 
 /** Takes an execution for a call whose arguments are set, and sets what stays

@@ -285,115 +285,64 @@ bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq)
 
 /* ---- without phases ---- */
 
-/** Takes a number for an operation that runs without phases. False: another
- * operation is under way, other links were used last, words are to be zeroed,
- * or a generation is not free. */
-static inline bool take_number(ctn_inline_path_t *path,
-                               catena_neighborhood_t *neighborhood,
-                               uint64_t *seq)
+/** Whether an exchange whose last start went inline may do so again: this path
+ * was used last, no words are to be zeroed, and the generation is free in all
+ * links. */
+static inline bool may_begin(const ctn_exchange_t *x)
 {
-    const ctn_exec_t *exec = neighborhood->exec;
-    ctn_sequence_t *sequence = &neighborhood->sequence;
-    uint64_t next = sequence->started;
-    if (neighborhood->ran != path->in || next != sequence->complete ||
-        ctn_link_zeroes(next) || exec->active != NULL ||
-        exec->status != CATENA_OK || !ctn_inline_may_send(path, next)) {
-        return false;
-    }
-    *seq = next;
-    sequence->started = next + 1;
-    return true;
+    const catena_neighborhood_t *neighborhood = x->neighborhood;
+    uint64_t next = neighborhood->sequence.started;
+    return x->rests && neighborhood->ran == x->path->in &&
+           !ctn_link_zeroes(next) && ctn_inline_may_send(x->path, next);
 }
 
-/** op->start of a persistent operation. False: nothing was done; the phases
- * have to run. The operation is then the only one in exec->active, so its list
- * pointers stay NULL. */
-static bool start(ctn_op_t *op)
+static bool op_may_begin(ctn_op_t *op)
 {
-    ctn_exchange_t *x = ctn_op_state(op);
-    ctn_exec_t *exec = op->exec;
-    if (!x->rests || !take_number(x->path, x->neighborhood, &op->seq)) {
-        return false;
-    }
-    send_all(exec, &x->inlined, op->seq);
-    ctn_exec_wake(exec);
-    op->phase = CTN_EXCHANGE_SHORT;
-    op->state = CTN_OP_ACTIVE;
-    op->linked = true;
-    exec->active = op;
-    return true;
+    return may_begin(ctn_op_state(op));
 }
 
-/** Whether this operation was started inline and is the only one under way: one
- * that started later would stand before it in exec->active, or have a higher
- * number. */
-static inline bool is_sole(const ctn_op_t *op)
+static ctn_step_t publish(ctn_exec_t *exec, void *state, uint64_t seq,
+                          catena_status_t *status)
 {
-    const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
-    return op->exec->active == op && op->next == NULL &&
-           op->phase == CTN_EXCHANGE_SHORT && x->rests &&
-           op->sequence->started == op->seq + 1;
+    ctn_exchange_t *x = state;
+    (void)status;
+    x->seq = seq;
+    x->complete = false;
+    send_all(exec, &x->inlined, seq);
+    return CTN_STEP_WAIT;
 }
 
-/** Receives until all messages have arrived, or the operation was aborted.
- * @return false: aborted, or some have a mismatch, which is left to the phases
- */
-static inline bool receive_all(ctn_exec_t *exec, ctn_inline_exchange_t *x,
-                               uint64_t seq, ctn_backoff_t *backoff)
+/** Receives what has arrived, then waits for the readers of zero-copy sends. */
+static ctn_step_t collect(ctn_exec_t *exec, void *state, uint32_t loads,
+                          catena_status_t *status)
 {
-    uint64_t mismatch = 0;
-    do {
-        mismatch |= receive_arrived(exec, x, seq);
-    } while (x->missing != 0 && ctn_inline_yield(exec, backoff));
-    x->missing |= mismatch;
-    return x->missing == 0;
-}
-
-/** Waits until all zero-copy sends have been read. False: the operation was
- * aborted. */
-static inline bool await_readers(ctn_exec_t *exec, ctn_inline_exchange_t *x,
-                                 uint64_t seq, ctn_backoff_t *backoff)
-{
-    ctn_exec_wake(exec); /* the owners of zero-copy blocks */
-    while (x->zcopied != 0 && !ctn_inline_is_read(x, seq)) {
-        if (!ctn_inline_wait(exec, backoff)) {
-            return false;
+    ctn_exchange_t *x = state;
+    ctn_inline_exchange_t *inlined = &x->inlined;
+    (void)loads;
+    (void)status;
+    if (inlined->missing != 0) {
+        uint64_t mismatch = receive_arrived(exec, inlined, x->seq);
+        if (mismatch != 0) { /* left to the phases */
+            inlined->missing |= mismatch;
+            ctn_exchange_set_buffers(x, inlined->send, inlined->recv);
+            return CTN_STEP_NEXT;
         }
+        if (inlined->missing != 0) {
+            return CTN_STEP_WAIT;
+        }
+        ctn_inline_all_received(x->path, x->seq);
     }
-    return true;
+    if (inlined->zcopied != 0 && !ctn_inline_is_read(inlined, x->seq)) {
+        return CTN_STEP_WAIT;
+    }
+    x->complete = true;
+    return CTN_STEP_DONE;
 }
 
-/** Its op->wait. False: the phases have to end the operation. */
-static bool wait(ctn_op_t *op)
-{
-    ctn_exchange_t *x = ctn_op_state(op);
-    ctn_backoff_t backoff = {0};
-    if (!is_sole(op) ||
-        !receive_all(op->exec, &x->inlined, op->seq, &backoff)) {
-        return false;
-    }
-    ctn_inline_all_received(x->path, op->seq);
-    if (!await_readers(op->exec, &x->inlined, op->seq, &backoff)) {
-        return false;
-    }
-    ctn_neighbor_record(x->of, x->collective, x->inlined.schedule, x->rule);
-    op->linked = false;
-    op->waits_for = -1;
-    op->exec->active = NULL;
-    op->state = CTN_OP_DONE;
-    op->status = op->exec->status;
-    op->sequence->complete = op->sequence->started;
-    return true;
-}
-
-void ctn_inline_request(ctn_op_t *op)
-{
-    const ctn_exchange_t *x = ctn_op_state(op);
-    if (x->path != NULL && x->inlined.blocks == NULL) {
-        op->start = start;
-        op->wait = wait;
-    }
-}
+const ctn_inline_t ctn_exchange_inline = {.may = op_may_begin,
+                                          .publish = publish,
+                                          .collect = collect,
+                                          .phase = CTN_EXCHANGE_SHORT};
 
 /** The operation of a call with equal arguments, or NULL. */
 static inline ctn_op_t *find_kept(ctn_inline_path_t *path,
@@ -430,13 +379,13 @@ bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
     x->inlined.recv = (unsigned char *)(uintptr_t)args->recv.buffer;
     x->inlined.zcopy = ctn_inline_may_zcopy(op->exec, path, &x->inlined);
     if ((x->inlined.bytes > path->most_bytes && !x->inlined.zcopy) ||
-        !start(op)) {
+        !may_begin(x)) {
         return false;
     }
-    if (!wait(op)) {
-        ctn_exchange_set_buffers(x, x->inlined.send, x->inlined.recv);
-        (void)ctn_op_wait(op);
+    if (!ctn_inline_run(op->exec, &neighborhood->sequence, true,
+                        &ctn_exchange_inline, x, op, status)) {
+        return false;
     }
-    *status = op->status;
+    ctn_neighbor_record(neighborhood, collective, x->inlined.schedule, x->rule);
     return true;
 }

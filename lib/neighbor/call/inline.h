@@ -130,8 +130,4 @@ bool ctn_inline_call(const struct ctn_neighbor_collective *collective,
                      catena_neighborhood_t *neighborhood,
                      catena_status_t *status);
 
-/** Sets op->start and op->wait of a persistent operation that may run inline.
- */
-void ctn_inline_request(ctn_op_t *op);
-
 #endif

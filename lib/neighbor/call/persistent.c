@@ -269,9 +269,6 @@ static void finish(ctn_op_t *op)
         if (status == CATENA_OK) {
             status = ctn_exchange_prepare_for(x, &own->schedule);
         }
-        if (status == CATENA_OK) {
-            ctn_inline_request(request);
-        }
     }
     if (status != CATENA_OK) {
         (void)ctn_exec_abort(op->exec, status);

@@ -148,7 +148,7 @@ const shm_algorithm_t shm_bcast = {
     .step = {publish, take, shm_acknowledge, shm_await_readers},
     .by_rule = true,
     .vector = true,
-    .runs_inline = true};
+    .in_descriptors = true};
 
 const shm_algorithm_t shm_gather = {
     .base = SHM_ALGORITHM("gather", false),
@@ -164,4 +164,4 @@ const shm_algorithm_t shm_allgather = {
     .base = SHM_ALGORITHM("allgather", true),
     .step = {publish, copy_own, take_all, shm_acknowledge, shm_await_readers},
     .by_rule = true,
-    .runs_inline = true};
+    .in_descriptors = true};

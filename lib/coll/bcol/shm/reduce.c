@@ -175,14 +175,14 @@ const shm_algorithm_t shm_flat = {.base = SHM_ALGORITHM("flat", false),
                                   .step = {publish_flat, fold_flat},
                                   .zcopy_bytes = SIZE_MAX,
                                   .vector = true,
-                                  .runs_inline = true};
+                                  .in_descriptors = true};
 
 const shm_algorithm_t shm_flat_allreduce = {
     .base = SHM_ALGORITHM("flat", true),
     .step = {publish_flat, fold_flat, shm_acknowledge, shm_await_readers},
     .zcopy_bytes = ZCOPY_BYTES,
     .vector = true,
-    .runs_inline = true};
+    .in_descriptors = true};
 
 /* ---- shared ---- */
 

@@ -1,7 +1,6 @@
 /* The module: its memory, and how algorithms become operations. */
 
 #include "coll/bcol/shm/shm.h"
-#include "exec/inline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,13 +109,13 @@ void shm_call_begin(shm_call_t *call, uint64_t seq)
     call->status = call->mismatch ? CATENA_ERR_ARG : CATENA_OK;
     call->peer_checks = call->shm->module.exec->peer_checks;
     call->longest = longest_row(call);
+    call->zcopy_bytes = shm_zcopy_bytes(call->shm, call->kind, call->algorithm);
     call->copy_area = (shm_copy_area_t){.memory = NULL};
     call->arrival = 0;
     ctn_node_report_cpu(call->shm->module.exec, &call->shm->area);
 }
 
-/** Run steps as far as possible. @return true: all have ended */
-static bool advance(shm_call_t *call)
+bool shm_advance(shm_call_t *call)
 {
     while (call->algorithm->step[call->step] != NULL) {
         if (!call->algorithm->step[call->step](call)) {
@@ -152,7 +151,10 @@ static ctn_step_t run_begin(ctn_op_t *op)
 static ctn_step_t run_steps(ctn_op_t *op)
 {
     shm_call_t *call = ctn_op_state(op);
-    if (advance(call)) {
+    if (call->step == SHM_IN_DESCRIPTORS) {
+        shm_go_on_by_steps(call);
+    }
+    if (shm_advance(call)) {
         return call->status != CATENA_OK ? ctn_op_fail(op, call->status)
                                          : CTN_STEP_NEXT;
     }
@@ -166,34 +168,18 @@ static ctn_step_t run_steps(ctn_op_t *op)
     return CTN_STEP_WAIT;
 }
 
-enum { PHASE_EXCHANGE = 1, PHASE_COLLECT = 3 };
+const ctn_phase_t shm_phases[] = {
+    {"begin", run_begin},
+    [SHM_PHASE_EXCHANGE] = {"exchange", run_steps},
+    {NULL, NULL}};
 
-/** The first phase of an operation whose first step, which publishes, has run
- * inline. */
-static ctn_step_t run_collect(ctn_op_t *op)
-{
-    shm_call_t *call = ctn_op_state(op);
-    shm_call_begin(call, op->seq);
-    call->own = shm_place_of(call, call->shm->me, call->basic->bytes);
-    call->step = 1;
-    return ctn_op_jump(op, PHASE_EXCHANGE);
-}
-
-const ctn_phase_t shm_phases[] = {{"begin", run_begin},
-                                  [PHASE_EXCHANGE] = {"exchange", run_steps},
-                                  {NULL, NULL},
-                                  [PHASE_COLLECT] = {"collect", run_collect}};
-
-/** Set the arguments; the first phase sets the rest of the state. */
+/** Set the arguments; the first phase, or an inline call, sets the rest of the
+ * state. */
 static void set(ctn_op_t *op, ctn_module_t *module, ctn_basic_kind_t kind,
                 const ctn_basic_coll_t *basic)
 {
-    shm_call_t *call = ctn_op_state(op);
-    call->shm = (shm_t *)module;
-    call->kind = kind;
-    call->basic = basic;
-    call->algorithm = (const shm_algorithm_t *)op->algorithm;
-    call->zcopy_bytes = shm_zcopy_bytes(call->shm, kind, call->algorithm);
+    shm_call_set(ctn_op_state(op), module, kind, basic,
+                 (const shm_algorithm_t *)op->algorithm);
 }
 
 /* ---- the basic collectives ---- */
@@ -228,17 +214,15 @@ static inline bool has_buffers_for(shm_t *shm, const ctn_basic_coll_t *basic,
            take_buffers(shm);
 }
 
-static const ctn_algorithm_t *choose(ctn_module_t *module,
-                                     ctn_basic_kind_t kind,
-                                     const ctn_basic_coll_t *basic)
+const ctn_algorithm_t *shm_find(ctn_module_t *module, ctn_basic_kind_t kind,
+                                const ctn_basic_coll_t *basic)
 {
     shm_t *shm = (shm_t *)module;
     const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
     return has_buffers_for(shm, basic, algorithm) ? &algorithm->base : NULL;
 }
 
-/* Arguments of generation barriers. */
-static const ctn_basic_coll_t nothing = {.root = 0};
+const ctn_basic_coll_t shm_no_data = {.root = 0};
 
 static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
                                          ctn_sequence_t *sequence)
@@ -247,197 +231,13 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
         (void *)((unsigned char *)sequence - offsetof(shm_t, sequence));
     ctn_op_t *op = ctn_op_take(exec, &shm_flat_barrier.base, sequence);
     if (op != NULL) {
-        set(op, &shm->module, CTN_BARRIER, &nothing);
+        set(op, &shm->module, CTN_BARRIER, &shm_no_data);
     }
     return op;
 }
 
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
                                                make_generation_barrier};
-
-/* ---- inline execution ---- */
-
-/** Whether shm_run_inline can run a basic collective. */
-static bool is_short(const shm_t *shm, ctn_basic_kind_t kind,
-                     const ctn_basic_coll_t *basic,
-                     const shm_algorithm_t *algorithm)
-{
-    return algorithm->runs_inline &&
-           (kind == CTN_ALLGATHER ? shm_longest_block(shm, basic)
-                                  : basic->bytes) <= shm->descriptor_data;
-}
-
-static bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
-{
-    ctn_exec_t *exec = shm->module.exec;
-    return synchronizing
-               ? ctn_inline_begin(exec, &shm->sequence, seq)
-               : ctn_inline_begin_unsynchronized(exec, &shm->sequence, seq);
-}
-
-static catena_status_t run_algorithm_inline(shm_t *shm, ctn_basic_kind_t kind,
-                                            const ctn_basic_coll_t *basic,
-                                            const shm_algorithm_t *algorithm,
-                                            uint64_t seq)
-{
-    ctn_exec_t *exec = shm->module.exec;
-    ctn_backoff_t backoff = {0};
-    shm_call_t call; /* shm_call_begin sets the rest */
-    call.shm = shm;
-    call.kind = kind;
-    call.basic = basic;
-    call.algorithm = algorithm;
-    call.zcopy_bytes = shm_zcopy_bytes(shm, kind, algorithm);
-    shm_call_begin(&call, seq);
-    call.loads = exec->wait_policy.loads;
-    while (!advance(&call)) {
-        call.loads = 1;
-        exec->spin_polls = shm_spins_for(shm, call.next, call.end);
-        if (!ctn_inline_wait(exec, &backoff)) {
-            break;
-        }
-    }
-    catena_status_t status = ctn_inline_end(exec, &shm->sequence);
-    return status == CATENA_OK ? call.status : status;
-}
-
-/** Wait until all members have entered the last generation barrier that this
- * member entered without waiting; or, if the call does not block, check whether
- * they have. @param status NULL: the call does not block */
-static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
-{
-    ctn_sequence_t *sequence = &shm->sequence;
-    uint64_t seq = shm->generation_barrier - 1;
-    uint32_t arrived = 0;
-    if (shm->generation_barrier <= sequence->synchronized) {
-        return true;
-    }
-    if (!ctn_node_all_arrived(&shm->area, seq, &arrived, 1)) {
-        if (status == NULL) {
-            return false;
-        }
-        *status = run_algorithm_inline(shm, CTN_BARRIER, &nothing,
-                                       &shm_generation_barrier_end, seq);
-    }
-    sequence->synchronized = shm->generation_barrier;
-    return status == NULL || *status == CATENA_OK;
-}
-
-/** Before an operation that is not synchronizing: if a generation barrier is
- * due, set this member's flag in it, and wait for all flags of the previous
- * generation barrier. So only a member that is far ahead waits. The generations
- * up to the next generation barrier are free then. That one may run as an
- * operation, which waits for all members.
- * @param status NULL: the call does not block
- * @return false: a call cannot run inline now */
-static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
-{
-    ctn_sequence_t *sequence = &shm->sequence;
-    uint64_t seq;
-    if (!ctn_sequence_barrier_due(sequence)) {
-        return true;
-    }
-    if (!ctn_inline_possible(shm->module.exec, sequence) ||
-        !end_generation_barrier(shm, status) ||
-        !inline_begin(shm, true, &seq)) {
-        return false;
-    }
-    ctn_node_arrive(shm->module.exec, &shm->area, seq);
-    shm->generation_barrier = sequence->started;
-    sequence->complete = sequence->started;
-    return true;
-}
-
-static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
-                       const ctn_basic_coll_t *basic, catena_status_t *status)
-{
-    shm_t *shm = (shm_t *)module;
-    const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
-    bool synchronizing = algorithm->base.synchronizing;
-    uint64_t seq;
-    *status = CATENA_OK;
-    if (!has_buffers_for(shm, basic, algorithm)) {
-        return false;
-    }
-    if ((!synchronizing && !pass_generation_barrier(shm, status)) ||
-        !inline_begin(shm, synchronizing, &seq)) {
-        return *status != CATENA_OK;
-    }
-    if (is_short(shm, kind, basic, algorithm)) {
-        ctn_node_report_cpu(shm->module.exec, &shm->area);
-        *status = shm_run_inline(shm, kind, basic, seq);
-    } else {
-        *status = run_algorithm_inline(shm, kind, basic, algorithm, seq);
-    }
-    return true;
-}
-
-/* ---- operations that begin inline ---- */
-
-/** op->wait: complete an operation that began inline. */
-static bool wait(ctn_op_t *op)
-{
-    ctn_exec_t *exec = op->exec;
-    shm_call_t *call = ctn_op_state(op);
-    ctn_backoff_t backoff = {0};
-    if (!ctn_op_is_sole(op)) {
-        return false;
-    }
-    if (op->phase == PHASE_COLLECT) {
-        catena_status_t status = shm_collect_inline(call, op->seq);
-        if (exec->status != CATENA_OK) {
-            return false;
-        }
-        ctn_exec_wake(exec);
-        ctn_op_end(op, status);
-        return true;
-    }
-    call->loads = exec->wait_policy.loads;
-    while (!advance(call)) {
-        call->loads = 1;
-        exec->spin_polls = shm_spins_for(call->shm, call->next, call->end);
-        if (!ctn_inline_wait(exec, &backoff)) {
-            return false;
-        }
-    }
-    ctn_exec_wake(exec);
-    ctn_op_end(op, call->status);
-    return true;
-}
-
-/** Publish the data. @return whether the operation is complete */
-static bool begin_exchange(ctn_op_t *op, unsigned *phase)
-{
-    shm_call_t *call = ctn_op_state(op);
-    if (is_short(call->shm, call->kind, call->basic, call->algorithm)) {
-        ctn_node_report_cpu(op->exec, &call->shm->area);
-        call->status = CATENA_OK;
-        *phase = PHASE_COLLECT;
-        return !shm_publish_inline(call, op->seq);
-    }
-    shm_call_begin(call, op->seq);
-    *phase = PHASE_EXCHANGE;
-    return advance(call);
-}
-
-static bool begin(ctn_op_t *op)
-{
-    shm_call_t *call = ctn_op_state(op);
-    bool synchronizing = op->algorithm->synchronizing;
-    unsigned phase;
-    if ((!synchronizing && !pass_generation_barrier(call->shm, NULL)) ||
-        !inline_begin(call->shm, synchronizing, &op->seq)) {
-        return false;
-    }
-    if (begin_exchange(op, &phase)) {
-        ctn_exec_wake(op->exec);
-        ctn_op_end(op, call->status);
-    } else {
-        op->wait = wait;
-        ctn_op_began(op, phase);
-    }
-    return true;
-}
 
 /* ---- the module ---- */
 
@@ -594,10 +394,9 @@ const ctn_bcol_t ctn_bcol_shm = {
     .create = shm_create,
     .link = shm_link,
     .destroy = shm_destroy,
-    .choose = choose,
+    .choose = shm_find,
     .set = set,
-    .begin = begin,
-    .run_inline = run_inline,
+    .run_inline = shm_run_inline,
     .algorithms = {[CTN_BARRIER] = SHM_BARRIERS,
                    [CTN_BCAST] = SHM_STORAGE,
                    [CTN_REDUCE] = SHM_REDUCES,

@@ -131,10 +131,10 @@ struct shm_algorithm {
      * and do not fit a descriptor. A copy costs more than the wait for the
      * readers then. */
     size_t zcopy_bytes;
-    bool by_rule;     /* rules say that instead */
-    bool vector;      /* it publishes vectors; else blocks */
-    bool runs_inline; /* shm_run_inline has a version of it for short data */
-    bool stages;      /* it uses staging buffers for data of any length */
+    bool by_rule;        /* rules say that instead */
+    bool vector;         /* it publishes vectors; else blocks */
+    bool in_descriptors; /* inline.c has a version of it for short data */
+    bool stages;         /* it uses staging buffers for data of any length */
 };
 
 /** Memory for copies of blocks that do not fit a staging buffer. */
@@ -172,13 +172,16 @@ struct shm_call {
     shm_copy_area_t copy_area;
 };
 
+enum { SHM_PHASE_EXCHANGE = 1 };
 extern const ctn_phase_t shm_phases[];
+extern const ctn_inline_t shm_inline;
 
 /** The part of an algorithm that exec uses. */
 #define SHM_ALGORITHM(algorithm_name, synchronizes)                            \
     {                                                                          \
         .name = (algorithm_name), .state_bytes = sizeof(shm_call_t),           \
         .phases = shm_phases, .synchronizing = (synchronizes),                 \
+        .inlined = &shm_inline                                                 \
     }
 
 /* The algorithms. */
@@ -240,18 +243,35 @@ shm_choose(shm_t *shm, ctn_basic_kind_t kind, const ctn_basic_coll_t *basic)
  * lengths. */
 size_t shm_longest_block(const shm_t *shm, const ctn_basic_coll_t *basic);
 
+/** Arguments of a generation barrier. */
+extern const ctn_basic_coll_t shm_no_data;
+
+/** Set the arguments of a call. */
+static inline void shm_call_set(shm_call_t *call, ctn_module_t *module,
+                                ctn_basic_kind_t kind,
+                                const ctn_basic_coll_t *basic,
+                                const shm_algorithm_t *algorithm)
+{
+    call->shm = (shm_t *)module;
+    call->kind = kind;
+    call->basic = basic;
+    call->algorithm = algorithm;
+}
 /** Begin operation `seq` of a call whose arguments are set. */
 void shm_call_begin(shm_call_t *call, uint64_t seq);
+/** Run steps as far as possible. @return true: all have ended */
+bool shm_advance(shm_call_t *call);
 
-/** Run a bcast, an allgather or a "flat" reduction inline, as operation `seq`,
- * with up to shm->descriptor_data bytes of each member. */
-catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
-                               const ctn_basic_coll_t *basic, uint64_t seq);
+/** The value of call->step while data are exchanged without steps. */
+#define SHM_IN_DESCRIPTORS UINT32_MAX
+/** Go on by steps after this member's data have been published without. */
+void shm_go_on_by_steps(shm_call_t *call);
 
-/** The two halves of that, for an operation.
- * @return whether anything is left to collect */
-bool shm_publish_inline(const shm_call_t *call, uint64_t seq);
-catena_status_t shm_collect_inline(const shm_call_t *call, uint64_t seq);
+/** See ctn_bcol_t: `choose` and `run_inline`. */
+const ctn_algorithm_t *shm_find(ctn_module_t *module, ctn_basic_kind_t kind,
+                                const ctn_basic_coll_t *basic);
+bool shm_run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
+                    const ctn_basic_coll_t *basic, catena_status_t *status);
 
 /** The value for exec->spin_polls while this member waits for the members from
  * `first` to `end` - 1: 0 unless oversubscribed and all of them last ran on
