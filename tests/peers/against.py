@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """against.py RAW OUT NAME: compare this catena with another one.
 
-RAW has rows of three sides that ran in every turn: catena (this build), again
-(the same a second time) and against (the other build, NAME). A ratio is the
-other's time / this one's within a turn: below 1 this build is slower. It is
-given as its median over the turns with a 95% interval (order statistics, so
-nothing is assumed of the distribution).
+RAW has rows of three sides that ran in every turn, in slices of time by turns:
+catena (this build), again (the same a second time) and against (the other build,
+NAME). A ratio is the other's time / this one's, the median over the slices of a
+turn: below 1 this build is slower. It is given as its median over the turns with
+a 95% interval (order statistics, so nothing is assumed of the distribution).
 
 The noise of a row is how far the interval of again / catena reaches from 1. A
 row is "SLOWER" if the whole interval of its ratio lies below a bound: 0.95 for
@@ -24,7 +24,7 @@ import os
 import sys
 from statistics import median
 
-from ratios import figure, geometric_mean, read, versions
+from ratios import figure, geometric_mean, middle, pairs, read, versions
 
 BOUND = 0.97
 BOUND_SMALL = 0.95  # 8 bytes, two bound ranks
@@ -53,10 +53,6 @@ def by_turn(sides, name, size):
         if side[0] == name and size in sizes:
             return sizes[size]
     return {}
-
-
-def pairs(one, other, join):
-    return [join(one[t], other[t]) for t in one if t in other]
 
 
 def verdict(low, high, bound):
@@ -91,8 +87,8 @@ def judge(collective, layout, size, own, other, again):
     small = layout == "bound2" and size == 8
     bound = (BOUND_SMALL if small else BOUND) - noise
     row = {"layout": layout, "bytes": size, "turns": len(ratios),
-           "catena_us": median(own.values()),
-           "against_us": median(other.values()),
+           "catena_us": middle(own),
+           "against_us": middle(other),
            "ratio": median(ratios), "low": low, "high": high, "noise": noise,
            "rule": f"bound {bound:.3f}", "verdict": verdict(low, high, bound)}
     if collective == "barrier" and layout == "bound2":

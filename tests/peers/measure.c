@@ -1,6 +1,7 @@
 /* measure COLLECTIVE[,COLLECTIVE] MIN:MAX [MILLISECONDS]: time one collective,
- * or two in turns, over block sizes, each for about so many milliseconds. As in
- * the OSU benchmarks, a value is the time of one call on each rank between two
+ * or two in turns, over block sizes, each for about so many milliseconds, in
+ * slices that sides which hold a token take in turn (token.h). As in the OSU
+ * benchmarks, a value is the time of one call on each rank between two
  * barriers, averaged over calls and ranks. The contents are new in every call,
  * so no library profits from data left in place. No rank writes them while
  * others are in the call, which on a shared core would delay those. The first
@@ -8,10 +9,11 @@
  * neighbors are those of a two-dimensional mesh with open borders. "barrier"
  * and "split" have no sizes. A split makes groups of every other rank,
  * different in every call, and includes their first barrier; freeing them is
- * not timed. Rank 0 prints:
- * name,collective,ranks,bytes,avg_us,max_us,calls,errors */
+ * not timed. Rank 0 prints for each slice:
+ * name,collective,ranks,bytes,avg_us,max_us,calls,errors,slice */
 
 #include "pattern.h"
+#include "token.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -19,8 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { LEAST_CALLS = 5, MOST_CALLS = 2000, CHECKED_CALLS = 2 };
-enum { MOST_TESTS = 2, TURNS = 20 };
+enum { LEAST_CALLS = 5, MOST_CALLS = 8000, CHECKED_CALLS = 2 };
+enum { MOST_TESTS = 2, SLICES = 8, TURNS = 4 };
 
 static double now_us(void)
 {
@@ -97,8 +99,8 @@ static unsigned plan(struct peer_call *call, double budget_us, double *all,
 struct test {
     struct peer_call call;
     struct peer_block *blocks;
-    unsigned calls;
-    double time_us, errors;
+    unsigned calls; /* in a slice */
+    double time_us[SLICES], errors;
 };
 
 static bool open_test(const char *collective, size_t bytes, int rank, int size,
@@ -134,17 +136,17 @@ static void close_test(struct test *test)
     free(test->blocks);
 }
 
-/* One turn: a fixed number of calls, except in the last turn. */
-static void take_turn(struct test *test, unsigned turn, unsigned *number)
+/* The part of one turn of the tests in a slice. A call that is not timed
+ * precedes it: the other test, or another side, had the caches. */
+static void take_turn(struct test *test, unsigned slice, unsigned calls,
+                      unsigned *number)
 {
-    unsigned calls =
-        test->calls * (turn + 1) / TURNS - test->calls * turn / TURNS;
-
+    timed_call(&test->call, ++*number);
     for (unsigned i = 0; i < calls; i++)
-        test->time_us += timed_call(&test->call, ++*number);
+        test->time_us[slice] += timed_call(&test->call, ++*number);
 }
 
-static struct result result_of(struct test *test)
+static struct result result_of(struct test *test, unsigned slice)
 {
     struct peer_call *call = &test->call;
     double *all = calloc((size_t)call->size, sizeof(*all));
@@ -152,33 +154,70 @@ static struct result result_of(struct test *test)
 
     if (all == NULL)
         peer_abort("no memory");
-    peer_gather(test->time_us / test->calls, all, call->size);
+    peer_gather(test->time_us[slice] / test->calls, all, call->size);
     result.avg_us = sum(all, call->size) / call->size;
     result.max_us = largest(all, call->size);
-    peer_gather(test->errors, all, call->size);
+    peer_gather(slice == 0 ? test->errors : 0, all, call->size);
     result.errors = sum(all, call->size);
     free(all);
     return result;
 }
 
+static void take_token(void)
+{
+    const char *wrong = token_wait();
+
+    if (wrong != NULL)
+        peer_abort(wrong);
+}
+
+/* All slices of a size. The token is held at the begin, and again at the end.
+ */
 static void measure(struct test *tests, int count, double budget_us)
 {
     static unsigned number;
     double *all = calloc((size_t)tests[0].call.size, sizeof(*all));
+    unsigned turns = count == 1 ? 1 : TURNS;
 
     if (all == NULL)
         peer_abort("no memory");
-    for (int i = 0; i < count; i++)
-        tests[i].calls =
+    for (int i = 0; i < count; i++) {
+        unsigned calls =
             plan(&tests[i].call, budget_us, all, &number, &tests[i].errors);
-    for (unsigned turn = 0; turn < TURNS; turn++)
-        for (int i = 0; i < count; i++)
-            take_turn(&tests[i], turn, &number);
+
+        tests[i].calls =
+            (calls + SLICES * turns - 1) / (SLICES * turns) * turns;
+    }
+    for (unsigned slice = 0; slice < SLICES; slice++) {
+        token_pass();
+        take_token();
+        for (unsigned turn = 0; turn < turns; turn++)
+            for (int i = 0; i < count; i++)
+                take_turn(&tests[i], slice, tests[i].calls / turns, &number);
+        peer_barrier();
+    }
     for (int i = 0; i < count; i++) {
         timed_call(&tests[i].call, ++number);
         tests[i].errors += (double)pattern_errors(&tests[i].call, number);
     }
     free(all);
+}
+
+static bool print_results(struct test *test)
+{
+    bool good = true;
+
+    for (unsigned slice = 0; slice < SLICES; slice++) {
+        struct result result = result_of(test, slice);
+
+        if (test->call.rank == 0)
+            printf("%s,%s,%d,%zu,%.4f,%.4f,%u,%.0f,%u\n", peer_name,
+                   test->call.collective, test->call.size, test->call.bytes,
+                   result.avg_us, result.max_us, result.calls, result.errors,
+                   slice);
+        good &= result.errors == 0;
+    }
+    return good;
 }
 
 static bool run_size(char *const *collectives, int count, size_t bytes,
@@ -187,21 +226,17 @@ static bool run_size(char *const *collectives, int count, size_t bytes,
     struct test tests[MOST_TESTS];
     bool good = true;
 
+    take_token();
     for (int i = 0; i < count; i++)
         if (!open_test(collectives[i], bytes, rank, size, &tests[i]))
             return false;
     measure(tests, count, budget_us);
-    for (int i = 0; i < count; i++) {
-        struct result result = result_of(&tests[i]);
-
-        if (rank == 0)
-            printf("%s,%s,%d,%zu,%.4f,%.4f,%u,%.0f\n", peer_name,
-                   collectives[i], size, bytes, result.avg_us, result.max_us,
-                   result.calls, result.errors);
-        good &= result.errors == 0;
-    }
+    for (int i = 0; i < count; i++)
+        good &= print_results(&tests[i]);
     for (int i = count; i-- > 0;)
         close_test(&tests[i]);
+    peer_barrier();
+    token_pass();
     return good;
 }
 
@@ -225,8 +260,11 @@ int main(int argc, char **argv)
     char *names[MOST_TESTS];
     bool good = true;
     int rank, size, count;
+    const char *wrong;
 
     peer_start(&argc, &argv, &rank, &size);
+    if ((wrong = token_open(rank)) != NULL)
+        peer_abort(wrong);
     if (argc < 3 || (count = find_names(argv[1], names)) == 0 ||
         sscanf(argv[2], "%zu:%zu", &min, &max) != 2 || min == 0 ||
         (argc > 3 && (budget_us = 1e3 * atof(argv[3])) <= 0)) {

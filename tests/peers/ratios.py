@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """ratios.py RAW OUT: medians and ratios of a comparison.
 
-RAW has one row per layout, turn, side, setting and size; those of the setting
-by-turns are catena's persistent and blocking calls, measured in one process.
-For each layout, Open MPI's best fixed setting is the one with the smallest
-geometric mean of its medians. A ratio is the median over the turns of peer time
-/ catena time within one turn: above 1 catena is faster. A collective of 0 bytes
+RAW has one row per layout, turn, side, setting, size and slice of time; those of
+the setting by-turns are catena's persistent and blocking calls, measured in one
+process. For each layout, Open MPI's best fixed setting is the one with the
+smallest geometric mean of its medians. A ratio is the median over the turns of
+the median over the slices of peer time / catena time within a slice: above 1
+catena is faster. A collective of 0 bytes
 has no sizes: one table and one bar for each layout. Writes
 OUT/peers-COLLECTIVE.csv, .md and .svg, and prints the table.
 """
@@ -28,8 +29,9 @@ def geometric_mean(values):
 
 
 def read(path):
-    """times[layout][(side, setting)][bytes][turn] = microseconds"""
-    times = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    """times[layout][(side, setting)][bytes][turn][slice] = microseconds"""
+    times = defaultdict(lambda: defaultdict(lambda: defaultdict(
+        lambda: defaultdict(dict))))
     errors, collective = 0, None
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
@@ -39,24 +41,35 @@ def read(path):
             else:
                 persistent = row["collective"] == collective
                 side = ("persistent" if persistent else "blocking", BY_TURNS)
-            times[row["layout"]][side][int(row["bytes"])][int(row["turn"])] = \
-                float(row["avg_us"])
+            turns = times[row["layout"]][side][int(row["bytes"])]
+            turns[int(row["turn"])][int(row["slice"])] = float(row["avg_us"])
             errors += int(row["errors"])
     if not times:
         sys.exit("ratios.py: no rows in " + path)
     return collective, times, errors
 
 
+def middle(turns):
+    """The median over the turns of the medians over the slices."""
+    return median(median(slices.values()) for slices in turns.values())
+
+
+def pairs(one, other, join):
+    """For each turn of both: the median over the slices of join(one, other)."""
+    return [median(join(one[t][s], other[t][s]) for s in one[t])
+            for t in one if t in other]
+
+
 def best_setting(sides, name):
     """The fixed setting of a side that is best over all sizes; or None."""
-    means = {side: geometric_mean([median(t.values()) for t in sizes.values()])
+    means = {side: geometric_mean([middle(turns) for turns in sizes.values()])
              for side, sizes in sides.items() if side[0] == name}
     return min(means, key=means.get) if means else None
 
 
 def ratio(peer, own):
     """Median over the common turns."""
-    both = [peer[t] / own[t] for t in peer if t in own]
+    both = pairs(peer, own, lambda theirs, mine: theirs / mine)
     return median(both) if both else None
 
 
@@ -69,12 +82,12 @@ def compare(times):
         for size in sorted(sides[own]):
             row = {"layout": layout, "bytes": size,
                    "turns": len(sides[own][size]),
-                   "catena_us": median(sides[own][size].values())}
+                   "catena_us": middle(sides[own][size])}
             for name, side in peers.items():
                 there = side is not None and size in sides[side]
                 row[name] = side[1] if there else ""
                 row[name + "_us"] = \
-                    median(sides[side][size].values()) if there else ""
+                    middle(sides[side][size]) if there else ""
                 beside = ("persistent", BY_TURNS) if name == "blocking" else own
                 row[name + "_ratio"] = \
                     ratio(sides[side][size], sides[beside][size]) \
