@@ -26,10 +26,11 @@ static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
  * level, no other operation uses it, and the component can.
  * @param status that of the collective, if it ran
  * @return false: it did not run */
-static bool run_level_inline(const catena_group_t *group,
-                             const ctn_composition_t *composition,
-                             ctn_ml_config_t *config, bool in_order,
-                             ctn_basic_coll_t *basic, catena_status_t *status)
+static inline bool run_level_inline(const catena_group_t *group,
+                                    const ctn_composition_t *composition,
+                                    ctn_ml_config_t *config, bool in_order,
+                                    ctn_basic_coll_t *basic,
+                                    catena_status_t *status)
 {
     const ctn_hierarchy_t *hierarchy = built(config, in_order);
     ctn_module_t *module =

@@ -39,13 +39,8 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(kept);
 }
 
-/** @return NULL: no memory */
-static group_state_t *group_state_of(catena_group_t *group)
+CTN_COLD static group_state_t *make_group_state(catena_group_t *group)
 {
-    ctn_attachment_t *found = ctn_group_find(group, &key);
-    if (found != NULL) {
-        return (group_state_t *)found;
-    }
     group_state_t *kept = calloc(1, sizeof(*kept));
     if (kept != NULL) {
         kept->attachment.key = &key;
@@ -53,6 +48,13 @@ static group_state_t *group_state_of(catena_group_t *group)
         ctn_group_attach(group, &kept->attachment);
     }
     return kept;
+}
+
+/** @return NULL: no memory */
+static inline group_state_t *group_state_of(catena_group_t *group)
+{
+    ctn_attachment_t *found = ctn_group_find(group, &key);
+    return found != NULL ? (group_state_t *)found : make_group_state(group);
 }
 
 /* ---- chunks ---- */
@@ -140,26 +142,28 @@ void ctn_ml_follow_settings(catena_group_t *group)
     }
 }
 
+/** Resolve the settings of a configuration, and request its hierarchy. */
+CTN_COLD static catena_status_t resolve(catena_group_t *group, ctn_coll_t of,
+                                        ctn_ml_config_t *config)
+{
+    catena_status_t status = find_algorithm(
+        "", group, of, ctn_hierarchy_algorithm(group, of), &config->algorithm);
+    return status == CATENA_OK
+               ? ctn_hierarchy_of(group, ctn_collective_names[of],
+                                  &config->hierarchy)
+               : status;
+}
+
 catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
-                                   ctn_ml_config_t **out)
+                                   ctn_ml_config_t **config)
 {
     group_state_t *kept = group_state_of(group);
     if (kept == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_ml_config_t *config = &kept->config[of];
-    catena_status_t status = CATENA_OK;
-    *out = config;
-    if (config->hierarchy == NULL) {
-        status =
-            find_algorithm("", group, of, ctn_hierarchy_algorithm(group, of),
-                           &config->algorithm);
-        if (status == CATENA_OK) {
-            status = ctn_hierarchy_of(group, ctn_collective_names[of],
-                                      &config->hierarchy);
-        }
-    }
-    return status;
+    *config = &kept->config[of];
+    return (*config)->hierarchy != NULL ? CATENA_OK
+                                        : resolve(group, of, *config);
 }
 
 void ctn_ml_forget(catena_group_t *group)

@@ -77,7 +77,7 @@ CTN_COLD static void refuse(shm_run_t *run, uint32_t i, size_t bytes)
     shm_call_begin(&call, run->seq);
     call.status = run->status;
     (void)shm_published(&call, i, i, bytes);
-    (void)shm_acknowledge(&call);
+    shm_acknowledge(&call);
     run->status = call.status;
 }
 
@@ -95,15 +95,22 @@ static const void *await_data(shm_run_t *run, uint32_t i, uint32_t end,
     return NULL;
 }
 
-/** Reduce the vectors of members 0 to end - 1. This member's vector is in its
- * descriptor. */
+/** Where this member reads its own vector. */
+static const void *own_vector(const shm_run_t *run)
+{
+    return shm_in_stays(run->shm, run->basic)
+               ? run->basic->in
+               : descriptor_of(run, run->shm->me)->data;
+}
+
+/** Reduce the vectors of members 0 to end - 1. */
 static void fold(shm_run_t *run, uint32_t end)
 {
     const ctn_basic_coll_t *basic = run->basic;
     const void *left = basic->out;
     for (uint32_t i = 0; i < end; i++) {
         const void *right = i == run->shm->me
-                                ? descriptor_of(run, i)->data
+                                ? own_vector(run)
                                 : await_data(run, i, end, basic->bytes);
         if (run->status != CATENA_OK) {
             continue;
@@ -124,12 +131,15 @@ static void fold(shm_run_t *run, uint32_t end)
     }
 }
 
-/** Copy this member's data to its descriptor. If other members read it
- * (`publish`), set the mark that they expect, and the word. */
+/** Copy this member's data to its descriptor if they are read there. If other
+ * members read them (`publish`), set the mark that they expect, and the word.
+ */
 static void publish_own(const shm_run_t *run, bool publish)
 {
     shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
-    copy_small(run, descriptor->data, run->basic->in, run->basic->bytes);
+    if (publish || own_vector(run) == descriptor->data) {
+        copy_small(run, descriptor->data, run->basic->in, run->basic->bytes);
+    }
     if (publish) {
         descriptor->offset = run->offset;
         ctn_exec_post(run->shm->module.exec, &descriptor->word, run->flag);

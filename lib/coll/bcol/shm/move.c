@@ -143,25 +143,24 @@ static bool take_all(shm_call_t *call)
     return true;
 }
 
-const shm_algorithm_t shm_bcast = {
-    .base = SHM_ALGORITHM("bcast", false),
-    .step = {publish, take, shm_acknowledge, shm_await_readers},
-    .by_rule = true,
-    .vector = true,
-    .runs_inline = true};
+const shm_algorithm_t shm_bcast = {.base = SHM_ALGORITHM("bcast", false),
+                                   .step = {publish, take, shm_finish},
+                                   .by_rule = true,
+                                   .vector = true,
+                                   .runs_inline = true};
 
 const shm_algorithm_t shm_gather = {
     .base = SHM_ALGORITHM("gather", false),
-    .step = {publish, copy_own, take_all, shm_acknowledge, shm_await_readers},
+    .step = {publish, copy_own, take_all, shm_finish},
     .by_rule = true};
 
 const shm_algorithm_t shm_scatter = {
     .base = SHM_ALGORITHM("scatter", false),
-    .step = {publish, copy_own, take, shm_acknowledge, shm_await_readers},
+    .step = {publish, copy_own, take, shm_finish},
     .by_rule = true};
 
 const shm_algorithm_t shm_allgather = {
     .base = SHM_ALGORITHM("allgather", true),
-    .step = {publish, copy_own, take_all, shm_acknowledge, shm_await_readers},
+    .step = {publish, copy_own, take_all, shm_finish},
     .by_rule = true,
     .runs_inline = true};

@@ -277,15 +277,15 @@ bool shm_check_own(shm_call_t *call, size_t bytes, size_t expected)
 
 /* ---- steps ---- */
 
-bool shm_acknowledge(shm_call_t *call)
+void shm_acknowledge(shm_call_t *call)
 {
     if (call->acknowledge) {
+        call->acknowledge = false;
         ctn_node_set(
             call->shm->module.exec,
             ctn_node_departed(&call->shm->area, call->seq, call->shm->me),
             call->seq);
     }
-    return true;
 }
 
 /** Whether member i reads zero-copy data of this member. */
@@ -297,8 +297,9 @@ static bool is_reader(const shm_call_t *call, uint32_t i)
                                         : true);
 }
 
-bool shm_await_readers(shm_call_t *call)
+bool shm_finish(shm_call_t *call)
 {
+    shm_acknowledge(call);
     bool waits = call->zcopy && !call->mismatch;
     for (; waits && call->next < call->shm->size; call->next++) {
         if (is_reader(call, call->next) &&
@@ -307,6 +308,8 @@ bool shm_await_readers(shm_call_t *call)
             return false;
         }
     }
-    copy_area_release(call);
+    if (call->copy_area.memory != NULL) {
+        copy_area_release(call);
+    }
     return true;
 }

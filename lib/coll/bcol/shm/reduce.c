@@ -88,8 +88,8 @@ static bool find_vector(shm_call_t *call, uint32_t i,
 /** Reduce a fragment of the vectors of members 0 to end - 1 into `out`, in the
  * order of members, each as soon as it is published. Begins at member
  * call->next, those before it were reduced in earlier calls; stops at the first
- * vector that is not published yet. None of the vectors lies in `out`. This
- * member's vector is call->own.
+ * vector that is not published yet. This member's vector is call->own, which
+ * may be `out` (shm_in_stays).
  * @return true: all are reduced */
 static bool fold(shm_call_t *call, uint32_t end, fragment_t fragment, void *out)
 {
@@ -126,7 +126,7 @@ static void keep_own(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     call->own = basic->in;
-    if (basic->in == basic->out && call->shm->me > 0) {
+    if (!shm_in_stays(call->shm, basic)) {
         void *place = shm_place_of(call, call->shm->me, basic->bytes);
         shm_copy(call, place, basic->in, basic->bytes);
         call->own = place;
@@ -137,14 +137,19 @@ static void keep_own(shm_call_t *call)
  * still read. */
 static bool publish_flat(shm_call_t *call)
 {
+    const ctn_basic_coll_t *basic = call->basic;
     if (call->kind == CTN_REDUCE && is_root(call)) {
         keep_own(call);
         return true;
     }
-    if (call->basic->in == call->basic->out) {
+    if (basic->in == basic->out) {
         call->zcopy_bytes = SIZE_MAX;
     }
-    return shm_publish_in(call);
+    shm_publish_own(call, basic->in, basic->bytes);
+    if (shm_in_stays(call->shm, basic)) {
+        call->own = basic->in;
+    }
+    return true;
 }
 
 /** Allreduce: if lengths differ, some members may run "last". All members fail
@@ -179,7 +184,7 @@ const shm_algorithm_t shm_flat = {.base = SHM_ALGORITHM("flat", false),
 
 const shm_algorithm_t shm_flat_allreduce = {
     .base = SHM_ALGORITHM("flat", true),
-    .step = {publish_flat, fold_flat, shm_acknowledge, shm_await_readers},
+    .step = {publish_flat, fold_flat, shm_finish},
     .zcopy_bytes = ZCOPY_BYTES,
     .vector = true,
     .runs_inline = true};

@@ -74,6 +74,5 @@ static bool fold(shm_call_t *call)
 
 const shm_algorithm_t shm_reduce_scatter = {
     .base = SHM_ALGORITHM("reduce_scatter", true),
-    .step = {publish, shm_all_descriptors, fold, shm_acknowledge,
-             shm_await_readers},
+    .step = {publish, shm_all_descriptors, fold, shm_finish},
     .by_rule = true};

@@ -174,7 +174,9 @@ static ctn_step_t run_collect(ctn_op_t *op)
 {
     shm_call_t *call = ctn_op_state(op);
     shm_call_begin(call, op->seq);
-    call->own = shm_place_of(call, call->shm->me, call->basic->bytes);
+    call->own = shm_in_stays(call->shm, call->basic)
+                    ? call->basic->in
+                    : shm_place_of(call, call->shm->me, call->basic->bytes);
     call->step = 1;
     return ctn_op_jump(op, PHASE_EXCHANGE);
 }
@@ -267,7 +269,7 @@ static bool is_short(const shm_t *shm, ctn_basic_kind_t kind,
                                   : basic->bytes) <= shm->descriptor_data;
 }
 
-static bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
+static inline bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
 {
     ctn_exec_t *exec = shm->module.exec;
     return synchronizing
@@ -323,8 +325,8 @@ static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
     return status == NULL || *status == CATENA_OK;
 }
 
-/** Before an operation that is not synchronizing: if a generation barrier is
- * due, set this member's flag in it, and wait for all flags of the previous
+/** Before an operation that does not synchronize, if a generation barrier is
+ * due: set this member's flag in it, and wait for all flags of the previous
  * generation barrier. So only a member that is far ahead waits. The generations
  * up to the next generation barrier are free then. That one may run as an
  * operation, which waits for all members.
@@ -334,9 +336,6 @@ static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
     uint64_t seq;
-    if (!ctn_sequence_barrier_due(sequence)) {
-        return true;
-    }
     if (!ctn_inline_possible(shm->module.exec, sequence) ||
         !end_generation_barrier(shm, status) ||
         !inline_begin(shm, true, &seq)) {
@@ -346,6 +345,16 @@ static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
     shm->generation_barrier = sequence->started;
     sequence->complete = sequence->started;
     return true;
+}
+
+/** Take the number of an inline call, after the generation barrier if one is
+ * due. @param status as in pass_generation_barrier */
+static inline bool begin_number(shm_t *shm, bool synchronizing,
+                                catena_status_t *status, uint64_t *seq)
+{
+    return (synchronizing || !ctn_sequence_barrier_due(&shm->sequence) ||
+            pass_generation_barrier(shm, status)) &&
+           inline_begin(shm, synchronizing, seq);
 }
 
 static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
@@ -359,8 +368,7 @@ static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
     if (!has_buffers_for(shm, basic, algorithm)) {
         return false;
     }
-    if ((!synchronizing && !pass_generation_barrier(shm, status)) ||
-        !inline_begin(shm, synchronizing, &seq)) {
+    if (!begin_number(shm, synchronizing, status, &seq)) {
         return *status != CATENA_OK;
     }
     if (is_short(shm, kind, basic, algorithm)) {
@@ -425,8 +433,7 @@ static bool begin(ctn_op_t *op)
     shm_call_t *call = ctn_op_state(op);
     bool synchronizing = op->algorithm->synchronizing;
     unsigned phase;
-    if ((!synchronizing && !pass_generation_barrier(call->shm, NULL)) ||
-        !inline_begin(call->shm, synchronizing, &op->seq)) {
+    if (!begin_number(call->shm, synchronizing, NULL, &op->seq)) {
         return false;
     }
     if (begin_exchange(op, &phase)) {

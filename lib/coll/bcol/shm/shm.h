@@ -160,7 +160,7 @@ struct shm_call {
     uint32_t loads;   /* of a word that is polled, before the step returns */
     bool zcopy;       /* other members read this rank's buffer */
     bool acknowledge; /* some data that this member read are zcopy */
-    const void *own;  /* where this member's vector is and `out` is not */
+    const void *own;  /* where this member reads its vector */
     const void *left; /* the reduction so far */
     uint64_t arrival; /* allreduce "last": the counter `arrived` when this
                          member was counted; 0: not yet */
@@ -371,11 +371,11 @@ void shm_copy_area_take(shm_call_t *call, size_t bytes);
 /** Release all kept memory, when the module is destroyed. */
 void shm_release_kept(shm_t *shm);
 
-/** A step: set this member's flag if anything that it read is zero-copy. */
-bool shm_acknowledge(shm_call_t *call);
-/** The last step: if this member published zero-copy data, wait until their
- * readers have set their flags. */
-bool shm_await_readers(shm_call_t *call);
+/** Set this member's flag if anything that it read is zero-copy. */
+void shm_acknowledge(shm_call_t *call);
+/** The last step: shm_acknowledge, and if this member published zero-copy data,
+ * wait until their readers have set their flags. */
+bool shm_finish(shm_call_t *call);
 
 static inline void shm_copy(const shm_call_t *call, void *to, const void *from,
                             size_t bytes)
@@ -383,6 +383,18 @@ static inline void shm_copy(const shm_call_t *call, void *to, const void *from,
     if (bytes > 0) { /* the address of no bytes may be invalid */
         ctn_exec_copy(call->shm->module.exec, to, from, bytes);
     }
+}
+
+/** Whether a member that reduces vectors in the order of members finds its own
+ * where it was. If the call is in place, the first reduction of two vectors
+ * overwrites it; then the member reads a copy of it. A copy that was published
+ * just now is read only if need be: a load that takes bytes of several stores
+ * waits until these have reached the cache, behind all that the other members
+ * still hold (allreduce of 256 B, 2 ranks with a core each: 0.50 us instead of
+ * 0.25). */
+static inline bool shm_in_stays(const shm_t *shm, const ctn_basic_coll_t *basic)
+{
+    return basic->in != basic->out || shm->me < 2;
 }
 
 /** out = left op right, of call->basic->by. */
