@@ -407,27 +407,58 @@ static catena_status_t read_sides(call_check_t *check)
     return status == CATENA_OK ? check_lengths(check) : status;
 }
 
-/** Whether a buffer is there and not CATENA_IN_PLACE. */
-static inline bool is_plain_buffer(const ctn_coll_side_t *side, size_t bytes)
+/* Sizes below these cannot overflow an address: bounds of a displacement and of
+ * the elements of all blocks, in elements; of a type; and of the buffer. */
+#define PLAIN_ELEMENTS (UINT64_C(1) << 31)
+#define PLAIN_TYPE_BYTES (UINT64_C(1) << 24)
+#define PLAIN_BUFFER (UINT64_C(1) << 62)
+
+/** Read blocks of individual lengths. They neither overflow nor lie below the
+ * buffer, unless the sizes are unusual. @return as read_plain_sides */
+static inline bool read_plain_lengths(const ctn_coll_side_t *side, uint32_t n,
+                                      size_t *all)
 {
-    return side->buffer != CATENA_IN_PLACE &&
-           (bytes == 0 || !ctn_type_is_missing(side->type, side->buffer, 1));
+    const ctn_type_t *type = side->type;
+    const size_t *counts = side->counts;
+    const ptrdiff_t *displacements = side->displacements;
+    size_t count = 0;
+    size_t sizes = 0; /* the highest bit is that of the largest */
+    if (counts == NULL || displacements == NULL ||
+        (uintptr_t)side->buffer - CTN_FIRST_POINTER >= PLAIN_BUFFER) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        count += counts[i];
+        sizes |= counts[i] | (size_t)displacements[i];
+    }
+    *all = count * type->bytes;
+    return (sizes | count) < PLAIN_ELEMENTS &&
+           (type->bytes | (size_t)type->extent | (size_t)type->true_low) <
+               PLAIN_TYPE_BYTES;
 }
 
-/** Read one side with blocks of one length. @return as read_plain_sides */
+/** Read one side with blocks of one type. @return as read_plain_sides */
 static inline bool read_plain_side(const ctn_coll_side_t *side,
                                    ctn_side_shape_t shape, uint32_t peers,
                                    ctn_blocks_t *blocks, size_t *all)
 {
     *blocks = (ctn_blocks_t){.base = (unsigned char *)(uintptr_t)side->buffer,
-                             .type = side->type};
-    return side->type != NULL &&
-           ctn_blocks_read_uniform(side, shape == CTN_SIDE_UNIFORM ? peers : 1,
-                                   blocks, all) &&
-           is_plain_buffer(side, *all);
+                             .type = side->type,
+                             .counts = side->counts,
+                             .displacements = side->displacements};
+    if (side->type == NULL || side->buffer == CATENA_IN_PLACE) {
+        return false;
+    }
+    return shape == CTN_SIDE_VECTOR
+               ? read_plain_lengths(side, peers, all)
+               : ctn_blocks_read_uniform(side,
+                                         shape == CTN_SIDE_UNIFORM ? peers : 1,
+                                         blocks, all) &&
+                     (*all == 0 ||
+                      !ctn_type_is_missing(side->type, side->buffer, 1));
 }
 
-/** Read the sides in the usual case, blocks of one length and nothing in place:
+/** Read the sides in the usual case, blocks of one type and nothing in place:
  * half the instructions of read_sides.
  * @return false: another case, or an error; read_sides must read them */
 static inline bool read_plain_sides(const call_check_t *check)
@@ -437,7 +468,7 @@ static inline bool read_plain_sides(const call_check_t *check)
     const ctn_side_shape_t recv = args->collective->recv;
     const ctn_peers_t *peers = check->peers;
     ctn_operands_t *to = check->operands;
-    if (send > CTN_SIDE_UNIFORM || recv > CTN_SIDE_UNIFORM ||
+    if (send > CTN_SIDE_VECTOR || recv > CTN_SIDE_VECTOR ||
         peers->is_null != NULL || to->in_place) {
         return false;
     }
