@@ -247,22 +247,6 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
     return CATENA_OK;
 }
 
-/** Copy the group's current settings; unless the call blocks, hold its types.
- */
-static catena_status_t take_settings(ctn_alltoall_t *call, ctn_mode_t mode)
-{
-    ctn_selector_t *selector = ctn_selector_of(call->group);
-    if (selector == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    call->selector = selector;
-    call->family = selector->family;
-    call->leaders = selector->leaders;
-    call->radix = selector->radix;
-    call->window = selector->window;
-    return mode != CTN_BLOCKING ? hold_types(call) : CATENA_OK;
-}
-
 /** Run the operation on a hidden duplicate of its group. */
 static catena_status_t use_hidden_group(ctn_op_t *op)
 {
@@ -277,26 +261,37 @@ static catena_status_t use_hidden_group(ctn_op_t *op)
     return status;
 }
 
-/** Create the operation of a call. */
+/** Create the operation of a call, with the current settings of its group. An
+ * operation that does not block holds its types.
+ * @param selector of the group; NULL: no memory */
 static catena_status_t make(const ctn_description_t *collective,
                             const ctn_operands_t *operands,
-                            catena_group_t *group, ctn_mode_t mode,
-                            ctn_op_t **op)
+                            catena_group_t *group, ctn_selector_t *selector,
+                            ctn_mode_t mode, ctn_op_t **op)
 {
     bool vector = ctn_has_lengths(collective);
-    ctn_op_t *made = ctn_op_create(group->exec, vector ? &alltoallv : &alltoall,
-                                   &group->sequence);
+    ctn_op_t *made =
+        selector != NULL
+            ? ctn_op_take(group->exec, vector ? &alltoallv : &alltoall,
+                          &group->sequence)
+            : NULL;
     if (made == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_alltoall_t *call = ctn_op_state(made);
-    call->group = group;
-    call->send = operands->send;
-    call->receive = operands->recv;
-    call->in_place = operands->in_place;
-    call->vector = vector;
-    call->blocking = mode == CTN_BLOCKING;
-    catena_status_t status = take_settings(call, mode);
+    *call = (ctn_alltoall_t){.group = group,
+                             .send = operands->send,
+                             .receive = operands->recv,
+                             .in_place = operands->in_place,
+                             .vector = vector,
+                             .blocking = mode == CTN_BLOCKING,
+                             .selector = selector,
+                             .family = selector->family,
+                             .leaders = selector->leaders,
+                             .radix = selector->radix,
+                             .window = selector->window};
+    catena_status_t status =
+        mode != CTN_BLOCKING ? hold_types(call) : CATENA_OK;
     if (status == CATENA_OK && mode == CTN_PERSISTENT) {
         status = use_hidden_group(made);
     }
@@ -313,7 +308,8 @@ ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
 {
     const ctn_operands_t operands = {.send = *send, .recv = *receive};
     ctn_op_t *op = NULL;
-    (void)make(&ctn_call_alltoallv, &operands, group, CTN_BLOCKING, &op);
+    (void)make(&ctn_call_alltoallv, &operands, group, ctn_selector_of(group),
+               CTN_BLOCKING, &op);
     return op;
 }
 
@@ -332,9 +328,9 @@ static bool is_in_rows(const ctn_selector_t *selector,
 /** Begin a nonblocking call inline, in eager rows, if the last call allows it
  * and nothing else is under way. False: it has not begun. */
 static bool request_rows(const ctn_operands_t *operands, catena_group_t *group,
+                         const ctn_selector_t *selector,
                          catena_request_t **request)
 {
-    ctn_selector_t *selector = ctn_selector_of(group);
     ctn_op_t *op = is_in_rows(selector, operands)
                        ? ctn_op_take(group->exec, &by_rows, &group->sequence)
                        : NULL;
@@ -361,9 +357,8 @@ static bool request_rows(const ctn_operands_t *operands, catena_group_t *group,
  * (inline_bytes) and no other operation is in progress. False: it must run as
  * an operation. */
 static bool run_inline(const ctn_operands_t *operands, catena_group_t *group,
-                       catena_status_t *status)
+                       const ctn_selector_t *selector, catena_status_t *status)
 {
-    ctn_selector_t *selector = ctn_selector_of(group);
     ctn_eager_rows_t rows;
     if (selector == NULL || selector->inline_bytes == 0 ||
         operands->recv.counts != NULL ||
@@ -403,16 +398,21 @@ static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
     }
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = ctn_arguments_check(args, &peers, &operands);
-    if (status != CATENA_OK ||
-        (mode == CTN_BLOCKING && run_inline(&operands, group, &status)) ||
-        (mode == CTN_NONBLOCKING && request_rows(&operands, group, request))) {
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_selector_t *selector = ctn_selector_of(group);
+    if ((mode == CTN_BLOCKING &&
+         run_inline(&operands, group, selector, &status)) ||
+        (mode == CTN_NONBLOCKING &&
+         request_rows(&operands, group, selector, request))) {
         return status;
     }
     if (ctn_operands_empty(args->collective, &operands)) {
         return ctn_call_empty(group->exec, mode, request);
     }
     ctn_op_t *op = NULL;
-    status = make(args->collective, &operands, group, mode, &op);
+    status = make(args->collective, &operands, group, selector, mode, &op);
     if (status != CATENA_OK) {
         return ctn_exec_result(group->exec, status);
     }

@@ -56,7 +56,8 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Advance the aggregates and the exchange. NEXT: both are over. */
+/** Advance the aggregates and the exchange. NEXT: both are over; DONE: also
+ * without anything to report. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
@@ -67,6 +68,10 @@ static ctn_step_t exchange(ctn_op_t *op)
         return remote;
     }
     ctn_step_t local = ctn_pairwise_advance(op, &direct->exchange);
+    if (local == CTN_STEP_NEXT && !direct->aggregated &&
+        direct->exchange.status == CATENA_OK) {
+        return CTN_STEP_DONE;
+    }
     if (local == CTN_STEP_FAIL || remote == CTN_STEP_NEXT) {
         return local;
     }

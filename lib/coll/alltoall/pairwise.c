@@ -35,6 +35,11 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
 {
     x->limit = limit;
     x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
+    if (x->slots == x->n && x->list == NULL) {
+        /* Each slot has one round, and nothing moves in the one in which this
+         * member is its own partner. */
+        x->open &= ~(UINT64_C(1) << pairwise_own_round(x));
+    }
 }
 
 /** Whether the exchange takes the path of posted.c: blocks of one length among

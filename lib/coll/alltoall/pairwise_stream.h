@@ -105,6 +105,14 @@ static inline uint32_t pairwise_receive_peer(const ctn_pairwise_t *x,
     }
 }
 
+/** The round in which this member is its own partner; not for a list. */
+static inline uint32_t pairwise_own_round(const ctn_pairwise_t *x)
+{
+    return x->order == CTN_ORDER_SHIFT ? 0
+           : 2 * x->me < x->n          ? 2 * x->me
+                                       : 2 * x->me - x->n;
+}
+
 /** The block of a round in one direction: for, or from, member `peer`. */
 static inline ctn_span_t pairwise_block_of(const ctn_pairwise_t *x,
                                            const ctn_blocks_t *blocks,
