@@ -94,6 +94,21 @@ static void count(ctn_heap_t *heap, int64_t bytes)
     pthread_mutex_unlock(&arena->mutex);
 }
 
+/** The first of the pages [page, end) of a block that is not taken yet; at
+ * least `end`: there is none. */
+static uint32_t find_missing(const ctn_sparse_block_t *block, uint32_t page,
+                             uint32_t end)
+{
+    while (page < end) {
+        uint64_t missing = ~block->page[page / 64] >> (page % 64);
+        if (missing != 0) {
+            return page + (uint32_t)__builtin_ctzll(missing);
+        }
+        page += 64 - page % 64;
+    }
+    return page;
+}
+
 /** Take the pages [first, end) of a block that are not taken yet. Those that
  * were taken before it failed stay with the block. */
 static bool take_pages(ctn_heap_t *heap, uint32_t number, uint32_t first,
@@ -101,19 +116,19 @@ static bool take_pages(ctn_heap_t *heap, uint32_t number, uint32_t first,
 {
     ctn_sparse_t *sparse = &heap->sparse;
     ctn_sparse_block_t *block = ctn_sparse_block_at(sparse, number);
+    uint32_t page = find_missing(block, first, end);
+    if (page >= end) {
+        return true;
+    }
     uint64_t start = (uint64_t)(start_of(sparse, number) - heap->own);
     size_t before = bytes_taken(sparse, number);
     bool taken = true;
-    for (uint32_t page = first; taken && page < end; page++) {
-        uint64_t bit = UINT64_C(1) << (page % 64);
-        if ((block->page[page / 64] & bit) != 0) {
-            continue;
-        }
+    for (; taken && page < end; page = find_missing(block, page, end)) {
         taken = ctn_heap_source_take(
             heap, start + ((uint64_t)page << sparse->page_shift),
             (size_t)1 << sparse->page_shift);
         if (taken) {
-            block->page[page / 64] |= bit;
+            block->page[page / 64] |= UINT64_C(1) << (page % 64);
             block->pages++;
         }
     }
