@@ -26,13 +26,14 @@ static bool take_teardown(ctn_exec_t *exec, const void *slots, uint32_t members)
 static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
                               uint32_t members, size_t bytes, void *out)
 {
-    catena_group_t *group = block != NULL ? calloc(1, bytes) : NULL;
+    catena_group_t *group = block != NULL ? malloc(bytes) : NULL;
     /* A group can be freed even if there is no memory then. */
     if (group == NULL || !take_teardown(exec, block->teardown, members)) {
         ctn_control_block_put(exec, block);
         free(group);
         return CATENA_ERR_NO_MEMORY;
     }
+    memset(group, 0, bytes);
     ctn_address_t address = {.process = exec->locality->process};
     (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
     group->exec = exec;

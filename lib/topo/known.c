@@ -38,7 +38,7 @@ static bool list_node(ctn_topo_t *topo, const ctn_known_member_t *member)
     for (uint32_t i = 0; i < all->size; i++) {
         n += member[i].node == node;
     }
-    topo->local = calloc(n, sizeof(*topo->local));
+    topo->local = malloc(n * sizeof(*topo->local));
     for (uint32_t i = 0; topo->local != NULL && i < all->size; i++) {
         if (member[i].node != node) {
             continue;

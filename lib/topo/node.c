@@ -116,7 +116,7 @@ catena_status_t ctn_topo_connect(ctn_topo_t *topo, uint64_t offset)
 {
     const ctn_exec_t *exec = topo->group->exec;
     uint32_t n = ctn_topo_local_size(topo);
-    topo->peer = calloc(n, sizeof(ctn_endpoint_t *));
+    topo->peer = malloc(n * sizeof(ctn_endpoint_t *));
     if (topo->peer == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }

@@ -280,8 +280,9 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group)
     if (topo != NULL) {
         return topo;
     }
-    topo = calloc(1, sizeof(*topo));
+    topo = malloc(sizeof(*topo));
     if (topo != NULL) {
+        memset(topo, 0, sizeof(*topo));
         topo->attachment.key = &topo_key;
         topo->attachment.release = release;
         topo->attachment.clear = clear;

@@ -175,12 +175,20 @@ catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group,
     return name != NULL ? replace(&all->algorithm_of[of], name) : CATENA_OK;
 }
 
+/** @param all the settings of a group, or NULL
+ * @param set those of the environment */
+static const char *algorithm_of(const ctn_hierarchies_t *all,
+                                const ctn_hierarchy_config_t *set,
+                                ctn_coll_t of)
+{
+    return all != NULL && all->algorithm_of[of] != NULL ? all->algorithm_of[of]
+                                                        : set->of[of].algorithm;
+}
+
 const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of)
 {
-    const ctn_hierarchies_t *all = settings_of(group);
-    return all != NULL && all->algorithm_of[of] != NULL
-               ? all->algorithm_of[of]
-               : ctn_hierarchy_config(group->exec->config)->of[of].algorithm;
+    return algorithm_of(settings_of(group),
+                        ctn_hierarchy_config(group->exec->config), of);
 }
 
 /* ---- selection ---- */
@@ -220,10 +228,14 @@ static catena_status_t text_of(const catena_group_t *group, ctn_coll_t of,
 
 bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of)
 {
-    char text[CTN_HIERARCHY_LEVELS_BYTES];
-    return text_of(group, of, text) != CATENA_OK ||
-           strcmp(text, automatic) != 0 ||
-           strcasecmp(ctn_hierarchy_algorithm(group, of), automatic) != 0;
+    const ctn_hierarchies_t *all = settings_of(group);
+    const ctn_hierarchy_config_t *set =
+        ctn_hierarchy_config(group->exec->config);
+    return (all != NULL &&
+            (all->levels_of[of] != NULL || all->levels != NULL)) ||
+           strcasecmp(set->of[of].levels, automatic) != 0 ||
+           strcasecmp(set->levels, automatic) != 0 ||
+           strcasecmp(algorithm_of(all, set, of), automatic) != 0;
 }
 
 catena_status_t
