@@ -308,11 +308,15 @@ static bool run_inline(catena_group_t *group, catena_status_t *status)
     return true;
 }
 
-/** Run a barrier that cannot run inline, such as the first one of a group. */
+/** Run a barrier that cannot run inline, or the first one of a group. */
 CTN_COLD static catena_status_t run_operation(catena_group_t *group)
 {
     if (group == NULL) {
         return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
+    }
+    if (group->barrier == CTN_BARRIER_UNKNOWN) {
+        (void)ctn_barrier_by_levels(group);
+        return catena_barrier(group);
     }
     return ctn_barrier_by_levels(group)
                ? run_levels(group, CTN_BLOCKING, NULL)
