@@ -290,7 +290,7 @@ void ctn_transfer_recv_close(const ctn_op_t *op, ctn_transfer_recv_t *t)
 {
     /* After a failure the sender may still write to the staging buffers, unless
      * this member did all that others wait for. */
-    if (op->status == CATENA_OK || op->clean) {
+    if (t->memory != NULL && (op->status == CATENA_OK || op->clean)) {
         ctn_scratch_free(op->exec, t->memory, t->memory_bytes);
     }
     for (unsigned i = 0;
@@ -298,7 +298,9 @@ void ctn_transfer_recv_close(const ctn_op_t *op, ctn_transfer_recv_t *t)
          i++) {
         ctn_cancel_receive(op->exec->network, &t->slot->word[i]);
     }
-    *t = (ctn_transfer_recv_t){.staging = NULL};
+    t->memory = NULL;
+    t->memory_bytes = 0;
+    t->posted = 0;
 }
 
 /* ---- the sender ---- */

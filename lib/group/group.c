@@ -68,13 +68,9 @@ catena_status_t ctn_group_create_world(ctn_exec_t *exec, catena_group_t **out)
         sizeof(**out), out); /* no sparse block */
 }
 
-catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots)
+catena_status_t ctn_group_take_more_eager(catena_group_t *group, unsigned slots)
 {
     const unsigned char *block = (const void *)ctn_group_block(group);
-    slots = slots < CTN_EAGER_SLOTS ? slots : CTN_EAGER_SLOTS;
-    if (slots <= group->eager_slots) {
-        return CATENA_OK;
-    }
     for (unsigned g = 0; g < CTN_GENERATIONS; g++) {
         if (!ctn_heap_take(group->exec->heap,
                            block + ctn_group_eager(group, g, 0),

@@ -119,7 +119,16 @@ static inline catena_group_t *ctn_group_of(ctn_sequence_t *sequence)
 /** Take the eager buffers of the first `slots` slots (ctn_heap_take), before
  * other members use them or soon afterwards.
  * @return ERR_NO_MEMORY */
-catena_status_t ctn_group_take_eager(catena_group_t *group, unsigned slots);
+catena_status_t ctn_group_take_more_eager(catena_group_t *group,
+                                          unsigned slots);
+static inline catena_status_t ctn_group_take_eager(catena_group_t *group,
+                                                   unsigned slots)
+{
+    slots = slots < CTN_EAGER_SLOTS ? slots : CTN_EAGER_SLOTS;
+    return slots <= group->eager_slots
+               ? CATENA_OK
+               : ctn_group_take_more_eager(group, slots);
+}
 
 /** Create a group with a new control block; its chain has no place yet.
  * @param members that it may have at most */

@@ -30,8 +30,15 @@ typedef struct direct {
 static bool is_aggregated(direct_t *direct)
 {
     const ctn_alltoall_t *call = &direct->call;
-    return !call->vector && call->order == CTN_ORDER_PAIRED &&
-           call->window == 0 && ctn_aggregated_set(&direct->remote);
+    if (call->vector || call->order != CTN_ORDER_PAIRED || call->window > 0 ||
+        call->topo->nodes == 1) {
+        return false;
+    }
+    direct->remote = (ctn_aggregated_t){.topo = call->topo,
+                                        .send = &call->send,
+                                        .receive = &call->receive,
+                                        .in_place = call->in_place};
+    return ctn_aggregated_set(&direct->remote);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -40,10 +47,6 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_alltoall_t *call = &direct->call;
     ctn_topo_t *topo = call->topo;
     ctn_pairwise_t *x = &direct->exchange;
-    direct->remote = (ctn_aggregated_t){.topo = topo,
-                                        .send = &call->send,
-                                        .receive = &call->receive,
-                                        .in_place = call->in_place};
     direct->aggregated = is_aggregated(direct);
     ctn_alltoall_exchange(call, !direct->aggregated, x);
     ctn_pairwise_begin(x);
