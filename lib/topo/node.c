@@ -18,7 +18,9 @@ static ctn_node_entries_t take(unsigned char *memory, size_t *at, size_t bytes,
 }
 
 /* On oversubscribed hosts each poll follows a context switch, so few cache
- * lines are best: the flags of all members are contiguous. Otherwise every
+ * lines are best: the flags of all members are contiguous. Lines are not paired
+ * there, so the words of a module of 4 members are 2 pages instead of 3, which
+ * its first operation has to touch. Otherwise every
  * writer has lines of its own (two, because the prefetcher fetches pairs), with
  * its flags of all generations. An exception is an area of two members, whose
  * flags share one line: a member that fetches the line to write its flag gets
@@ -31,7 +33,8 @@ ctn_node_entries_t ctn_node_flags(unsigned char *memory, size_t *at,
                                   bool oversubscribed)
 {
     enum { OWN = 128 };
-    size_t shared = ctn_line_up(members * sizeof(uint64_t));
+    size_t shared = oversubscribed ? (members * sizeof(uint64_t) + 63) / 64 * 64
+                                   : ctn_line_up(members * sizeof(uint64_t));
     bool share = oversubscribed || members == 2;
     size_t stride = share ? sizeof(uint64_t) : OWN;
     size_t bytes = share ? generations * shared : (size_t)members * OWN;
