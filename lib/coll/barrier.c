@@ -308,8 +308,9 @@ static bool run_inline(catena_group_t *group, catena_status_t *status)
     return true;
 }
 
-/** Run a barrier that cannot run inline, or the first one of a group. */
-CTN_COLD static catena_status_t run_operation(catena_group_t *group)
+/** Run a barrier that cannot run inline; or decide how the barriers of a group
+ * run, before its first one. */
+CTN_COLD static catena_status_t decide_or_run(catena_group_t *group)
 {
     if (group == NULL) {
         return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
@@ -329,7 +330,7 @@ catena_status_t catena_barrier(catena_group_t *group)
     return group != NULL && group->barrier == CTN_BARRIER_NODES &&
                    run_inline(group, &status)
                ? status
-               : run_operation(group);
+               : decide_or_run(group);
 }
 
 /** Let an operation run on a hidden duplicate of the group, as a persistent

@@ -171,7 +171,8 @@ static void take_token(void)
         peer_abort(wrong);
 }
 
-/* All slices of a size. The token is held at the begin, and again at the end.
+/* All slices of a size. The token is held at the beginning, and again at the
+ * end.
  */
 static void measure(struct test *tests, int count, double budget_us)
 {
@@ -188,6 +189,7 @@ static void measure(struct test *tests, int count, double budget_us)
         tests[i].calls =
             (calls + SLICES * turns - 1) / (SLICES * turns) * turns;
     }
+    peer_barrier();
     for (unsigned slice = 0; slice < SLICES; slice++) {
         token_pass();
         take_token();
@@ -283,6 +285,8 @@ int main(int argc, char **argv)
         if (bytes == 0)
             break;
     }
+    take_token(); /* when the last slices of all sides are over */
+    token_pass();
     peer_stop();
     return good ? 0 : 1;
 }

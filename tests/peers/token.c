@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_SECONDS = 300 }; /* of the others' part in a round */
+enum { MOST_SECONDS = 300 }; /* that one side may hold the token */
 
 /* Contents of the file; all 0 at first. */
 struct shared {

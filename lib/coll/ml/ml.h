@@ -361,7 +361,7 @@ typedef struct ctn_ml_run {
     const ctn_hierarchy_t *through;       /* the hierarchy that it ran on;
                                              NULL: none, by an alltoallv */
     ctn_algorithm_name_t algorithm;
-    uint32_t number; /* of runs so far, this one included */
+    uint32_t number; /* version of the record */
     size_t chunk_bytes;
     uint32_t selected; /* number of entries of `basic` */
     bool fell_back;    /* to the flat hierarchy */
@@ -453,11 +453,11 @@ static inline ctn_ml_run_t *ctn_ml_record_of(const ctn_ml_t *ml)
 void ctn_ml_record_run(ctn_ml_t *ml);
 /** The same of a reduction that has run by an alltoallv. */
 void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages);
-/** The same of a call that ran inline. A call like the one before stores
- * nothing: stores that follow those for other ranks wait in the core's store
- * queue until the others' lines are here, and with 10 more in the queue a bcast
- * of 128 B took the root twice as long (0.30 us instead of 0.14, cores far from
- * each other). */
+/** The same of a call that ran inline. If nothing has changed since the last
+ * record, nothing is stored: stores that follow those for other ranks wait in
+ * the core's store queue until the others' lines are here, and with 10 more in
+ * the queue a bcast of 128 B took the root twice as long (0.30 us instead of
+ * 0.14, cores far from each other). */
 static inline void ctn_ml_record_inline(ctn_ml_config_t *config,
                                         const ctn_composition_t *composition,
                                         const ctn_hierarchy_t *through,

@@ -385,13 +385,13 @@ static inline void shm_copy(const shm_call_t *call, void *to, const void *from,
     }
 }
 
-/** Whether a member that reduces vectors in the order of members finds its own
- * where it was. If the call is in place, the first reduction of two vectors
- * overwrites it; then the member reads a copy of it. A copy that was published
- * just now is read only if need be: a load that takes bytes of several stores
- * waits until these have reached the cache, behind all that the other members
- * still hold (allreduce of 256 B, 2 ranks with a core each: 0.50 us instead of
- * 0.25). */
+/** Whether a member that reduces vectors in the order of members can read its
+ * own vector in `in`. In place, the result of the first two vectors is written
+ * there, which members 0 and 1 have read by then; the others must read a copy.
+ * A copy that was published just now is read only if need be: a load that takes
+ * bytes of several stores waits until these have reached the cache, behind all
+ * that the other members still hold (allreduce of 256 B, 2 ranks with a core
+ * each: 0.50 us instead of 0.25). */
 static inline bool shm_in_stays(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     return basic->in != basic->out || shm->me < 2;
