@@ -1,5 +1,6 @@
 /* Inline versions of SHM-2 (bcast), SHM-8 (allgather) and "flat" of SHM-3 to
- * SHM-5 (reductions), for data of a member that fit a descriptor.
+ * SHM-5 (reductions), for data that fit descriptors or eager rows and that this
+ * member does not publish as zero-copy.
  * They wait in place, and have neither an operation nor the steps of a
  * shm_algorithm_t. 2 ranks with a core each, allreduce of 8 B, a barrier before
  * each: 0.20 us, with steps 0.26. */
@@ -19,6 +20,8 @@ typedef struct shm_run {
     uint64_t offset; /* of this member's descriptor, computed before its data
                         are copied: 0.05 us for 128 B in an allgather */
     unsigned char *descriptors; /* of its generation */
+    bool acknowledge;           /* data that this member read are zero-copy */
+    size_t longest;             /* bytes of the longest data of a member */
     uint32_t loads; /* of a word, before this rank polls anything else */
     ctn_backoff_t backoff;
     catena_status_t status;
@@ -27,6 +30,17 @@ typedef struct shm_run {
 static shm_descriptor_t *descriptor_of(const shm_run_t *run, uint32_t i)
 {
     return (void *)(run->descriptors + i * run->shm->area.descriptor.stride);
+}
+
+/** Where member i's data are: as shm_place_of. */
+static unsigned char *data_of(const shm_run_t *run, uint32_t i, size_t bytes)
+{
+    const ctn_node_area_t *area = &run->shm->area;
+    if (bytes <= run->shm->descriptor_data) {
+        return descriptor_of(run, i)->data;
+    }
+    unsigned char *first = ctn_node_entry(area, &area->row, run->seq, 0);
+    return first + i * shm_eager_row_stride(run->longest);
 }
 
 static void copy_small(const shm_run_t *run, void *to, const void *from,
@@ -66,8 +80,10 @@ static uint64_t staged(const shm_run_t *run, size_t bytes)
            (run->kind == CTN_ALLGATHER ? bytes : shm_vector_mark(run->basic));
 }
 
-/** The data of member i have another length: fail as the steps do. */
-CTN_COLD static void refuse(shm_run_t *run, uint32_t i, size_t bytes)
+/** The data of member i are zero-copy, or have another length: read them, or
+ * fail, as the steps do. */
+CTN_COLD static const void *read_unexpected(shm_run_t *run, uint32_t i,
+                                            size_t bytes)
 {
     shm_call_t call = {.shm = run->shm,
                        .kind = run->kind,
@@ -76,9 +92,10 @@ CTN_COLD static void refuse(shm_run_t *run, uint32_t i, size_t bytes)
                            shm_choose(run->shm, run->kind, run->basic)};
     shm_call_begin(&call, run->seq);
     call.status = run->status;
-    (void)shm_published(&call, i, i, bytes);
-    shm_acknowledge(&call);
+    const void *data = shm_published(&call, i, i, bytes);
+    run->acknowledge |= call.acknowledge;
     run->status = call.status;
+    return data;
 }
 
 /** Wait for the data of member i. The caller waits for the members from there
@@ -88,11 +105,12 @@ static const void *await_data(shm_run_t *run, uint32_t i, uint32_t end,
                               size_t bytes)
 {
     const shm_descriptor_t *descriptor = await_descriptor(run, i, end);
-    if (descriptor == NULL || descriptor->offset == staged(run, bytes)) {
-        return descriptor != NULL ? descriptor->data : NULL;
+    if (descriptor == NULL) {
+        return NULL;
     }
-    refuse(run, i, bytes);
-    return NULL;
+    return descriptor->offset == staged(run, bytes)
+               ? data_of(run, i, bytes)
+               : read_unexpected(run, i, bytes);
 }
 
 /** Where this member reads its own vector. */
@@ -100,7 +118,7 @@ static const void *own_vector(const shm_run_t *run)
 {
     return shm_in_stays(run->shm, run->basic)
                ? run->basic->in
-               : descriptor_of(run, run->shm->me)->data;
+               : data_of(run, run->shm->me, run->basic->bytes);
 }
 
 /** Reduce the vectors of members 0 to end - 1. */
@@ -131,14 +149,17 @@ static void fold(shm_run_t *run, uint32_t end)
     }
 }
 
-/** Copy this member's data to its descriptor if they are read there. If other
+/** Copy this member's data to where they are read, if they are. If other
  * members read them (`publish`), set the mark that they expect, and the word.
  */
 static void publish_own(const shm_run_t *run, bool publish)
 {
-    shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
-    if (publish || own_vector(run) == descriptor->data) {
-        copy_small(run, descriptor->data, run->basic->in, run->basic->bytes);
+    uint32_t me = run->shm->me;
+    size_t bytes = run->basic->bytes;
+    shm_descriptor_t *descriptor = descriptor_of(run, me);
+    unsigned char *data = data_of(run, me, bytes);
+    if (publish || own_vector(run) == data) {
+        copy_small(run, data, run->basic->in, bytes);
     }
     if (publish) {
         descriptor->offset = run->offset;
@@ -170,8 +191,10 @@ static void gather_all(shm_run_t *run)
     }
 }
 
+/** @param longest bytes of the longest data of a member */
 static inline shm_run_t begin(shm_t *shm, ctn_basic_kind_t kind,
-                              const ctn_basic_coll_t *basic, uint64_t seq)
+                              const ctn_basic_coll_t *basic, size_t longest,
+                              uint64_t seq)
 {
     shm_run_t run = {.shm = shm,
                      .kind = kind,
@@ -180,6 +203,7 @@ static inline shm_run_t begin(shm_t *shm, ctn_basic_kind_t kind,
                      .flag = ctn_flag64(seq),
                      .descriptors = ctn_node_entry(
                          &shm->area, &shm->area.descriptor, seq, 0),
+                     .longest = longest,
                      .loads = shm->module.exec->wait_policy.loads};
     return run;
 }
@@ -217,21 +241,27 @@ static inline void collect(shm_run_t *run)
     if (kind == CTN_ALLREDUCE && run->status != CATENA_OK) {
         shm_count(shm, run->seq); /* see count_once in reduce.c */
     }
+    if (run->acknowledge) {
+        ctn_node_set(shm->module.exec,
+                     ctn_node_departed(&shm->area, run->seq, shm->me),
+                     run->seq);
+    }
 }
 
 catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
-                               const ctn_basic_coll_t *basic, uint64_t seq)
+                               const ctn_basic_coll_t *basic, size_t longest,
+                               uint64_t seq)
 {
-    shm_run_t run = begin(shm, kind, basic, seq);
+    shm_run_t run = begin(shm, kind, basic, longest, seq);
     publish(&run);
     collect(&run);
     catena_status_t status = ctn_inline_end(shm->module.exec, &shm->sequence);
     return status == CATENA_OK ? run.status : status;
 }
 
-bool shm_publish_inline(const shm_call_t *call, uint64_t seq)
+bool shm_publish_inline(const shm_call_t *call, size_t longest, uint64_t seq)
 {
-    shm_run_t run = begin(call->shm, call->kind, call->basic, seq);
+    shm_run_t run = begin(call->shm, call->kind, call->basic, longest, seq);
     bool root = call->shm->me == call->basic->root;
     publish(&run);
     return call->kind == CTN_BCAST    ? !root
@@ -239,9 +269,10 @@ bool shm_publish_inline(const shm_call_t *call, uint64_t seq)
                                       : true;
 }
 
-catena_status_t shm_collect_inline(const shm_call_t *call, uint64_t seq)
+catena_status_t shm_collect_inline(const shm_call_t *call, size_t longest,
+                                   uint64_t seq)
 {
-    shm_run_t run = begin(call->shm, call->kind, call->basic, seq);
+    shm_run_t run = begin(call->shm, call->kind, call->basic, longest, seq);
     collect(&run);
     return run.status;
 }

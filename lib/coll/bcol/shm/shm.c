@@ -259,14 +259,28 @@ static const ctn_sequence_hooks_t hooks = {.make_barrier =
 
 /* ---- inline execution ---- */
 
-/** Whether shm_run_inline can run a basic collective. */
-static bool is_short(const shm_t *shm, ctn_basic_kind_t kind,
-                     const ctn_basic_coll_t *basic,
-                     const shm_algorithm_t *algorithm)
+/** Whether shm_run_inline can run a basic collective.
+ * @param[out] longest bytes of the longest data of a member */
+static inline bool is_short(shm_t *shm, ctn_basic_kind_t kind,
+                            const ctn_basic_coll_t *basic,
+                            const shm_algorithm_t *algorithm, size_t *longest)
 {
-    return algorithm->runs_inline &&
-           (kind == CTN_ALLGATHER ? shm_longest_block(shm, basic)
-                                  : basic->bytes) <= shm->descriptor_data;
+    if (!algorithm->runs_inline) {
+        return false;
+    }
+    *longest =
+        kind == CTN_ALLGATHER ? shm_longest_block(shm, basic) : basic->bytes;
+    if (*longest <= shm->descriptor_data) {
+        return true;
+    }
+    if (*longest > SHM_EAGER_ROW_BYTES ||
+        basic->bytes >= shm_zcopy_bytes(shm, kind, algorithm)) {
+        return false;
+    }
+    if (!shm->has_rows) {
+        shm_touch_rows(shm);
+    }
+    return true;
 }
 
 static inline bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
@@ -363,6 +377,7 @@ static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
     shm_t *shm = (shm_t *)module;
     const shm_algorithm_t *algorithm = shm_choose(shm, kind, basic);
     bool synchronizing = algorithm->base.synchronizing;
+    size_t longest;
     uint64_t seq;
     *status = CATENA_OK;
     if (!has_buffers_for(shm, basic, algorithm)) {
@@ -371,9 +386,9 @@ static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
     if (!begin_number(shm, synchronizing, status, &seq)) {
         return *status != CATENA_OK;
     }
-    if (is_short(shm, kind, basic, algorithm)) {
+    if (is_short(shm, kind, basic, algorithm, &longest)) {
         ctn_node_report_cpu(shm->module.exec, &shm->area);
-        *status = shm_run_inline(shm, kind, basic, seq);
+        *status = shm_run_inline(shm, kind, basic, longest, seq);
     } else {
         *status = run_algorithm_inline(shm, kind, basic, algorithm, seq);
     }
@@ -392,7 +407,8 @@ static bool wait(ctn_op_t *op)
         return false;
     }
     if (op->phase == PHASE_COLLECT) {
-        catena_status_t status = shm_collect_inline(call, op->seq);
+        catena_status_t status =
+            shm_collect_inline(call, call->longest, op->seq);
         if (exec->status != CATENA_OK) {
             return false;
         }
@@ -417,11 +433,14 @@ static bool wait(ctn_op_t *op)
 static bool begin_exchange(ctn_op_t *op, unsigned *phase)
 {
     shm_call_t *call = ctn_op_state(op);
-    if (is_short(call->shm, call->kind, call->basic, call->algorithm)) {
+    size_t longest;
+    if (is_short(call->shm, call->kind, call->basic, call->algorithm,
+                 &longest)) {
         ctn_node_report_cpu(op->exec, &call->shm->area);
         call->status = CATENA_OK;
+        call->longest = longest;
         *phase = PHASE_COLLECT;
-        return !shm_publish_inline(call, op->seq);
+        return !shm_publish_inline(call, longest, op->seq);
     }
     shm_call_begin(call, op->seq);
     *phase = PHASE_EXCHANGE;

@@ -243,15 +243,18 @@ size_t shm_longest_block(const shm_t *shm, const ctn_basic_coll_t *basic);
 /** Begin operation `seq` of a call whose arguments are set. */
 void shm_call_begin(shm_call_t *call, uint64_t seq);
 
-/** Run a bcast, an allgather or a "flat" reduction inline, as operation `seq`,
- * with up to shm->descriptor_data bytes of each member. */
+/** Run a bcast, an allgather or a "flat" reduction inline, as operation `seq`.
+ * @param longest bytes of the longest data of a member, at most
+ *        SHM_EAGER_ROW_BYTES */
 catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
-                               const ctn_basic_coll_t *basic, uint64_t seq);
+                               const ctn_basic_coll_t *basic, size_t longest,
+                               uint64_t seq);
 
 /** The two halves of that, for an operation.
  * @return whether anything is left to collect */
-bool shm_publish_inline(const shm_call_t *call, uint64_t seq);
-catena_status_t shm_collect_inline(const shm_call_t *call, uint64_t seq);
+bool shm_publish_inline(const shm_call_t *call, size_t longest, uint64_t seq);
+catena_status_t shm_collect_inline(const shm_call_t *call, size_t longest,
+                                   uint64_t seq);
 
 /** The value for exec->spin_polls while this member waits for the members from
  * `first` to `end` - 1: 0 unless oversubscribed and all of them last ran on
