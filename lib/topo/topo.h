@@ -190,7 +190,8 @@ typedef struct ctn_topo {
     ctn_built_t member_table_state;
     ctn_member_table_t member_table;
     /* Of each operation at once, an array of what it receives by transfers;
-     * allocated on first use, and zero between operations. */
+     * allocated on first use, as zero. Between operations none of them holds
+     * memory or has a posted receive. */
     ctn_transfer_recv_t *transfer[CTN_FLIGHT];
     /* Peer p of the group writes its CTS to cts_table[generation][p]. There is
      * one for each pair, because peers may run any number of rounds ahead.

@@ -41,10 +41,10 @@ static size_t inline_bytes(const ctn_alltoall_t *call,
                    call->topo->nodes == 1 &&
                    selection->family->kind == CTN_ALLTOALL_DIRECT &&
                    selection->window == 0 &&
-                   ctn_eager_rows_fit(call->receive.bytes,
+                   ctn_eager_rows_fit(call->receive->bytes,
                                       ctn_topo_local_size(call->topo),
                                       call->topo->oversubscribed)
-               ? call->receive.bytes
+               ? call->receive->bytes
                : 0;
 }
 
@@ -191,8 +191,8 @@ static bool begin_rows(ctn_op_t *op)
     op->ended = rows_ended;
     op->wait = wait_for_rows;
     in_rows->rows = (ctn_eager_rows_t){.topo = call->topo,
-                                       .send = &call->send,
-                                       .receive = &call->receive,
+                                       .send = call->send,
+                                       .receive = call->receive,
                                        .seq = op->seq,
                                        .in_place = call->in_place};
     ctn_eager_rows_begin(op->exec, &in_rows->rows);
@@ -207,7 +207,7 @@ static bool start_rows(ctn_op_t *op)
     const ctn_alltoall_t *call = ctn_op_state(op);
     return op->algorithm == &ctn_alltoall_direct && call->topo->nodes == 1 &&
            call->window == 0 &&
-           ctn_eager_rows_fit(call->receive.bytes,
+           ctn_eager_rows_fit(call->receive->bytes,
                               ctn_topo_local_size(call->topo),
                               call->topo->oversubscribed) &&
            begin_rows(op);
@@ -215,33 +215,41 @@ static bool start_rows(ctn_op_t *op)
 
 /* ---- calls ---- */
 
-/** Hold a reference of each type, and for alltoallw copy the arrays of their
- * handles: the caller may free both before the operation ends. Predefined types
- * stay anyway. */
+/** Keep the blocks, which the caller may change before the operation ends. */
+static void keep_blocks(ctn_alltoall_t *call)
+{
+    call->own[0] = *call->send;
+    call->own[1] = *call->receive;
+    call->send = &call->own[0];
+    call->receive = &call->own[1];
+}
+
+/** Hold a reference of each type of the blocks, which are kept, and for
+ * alltoallw copy the arrays of their handles: the caller may free both before
+ * the operation ends. Predefined types stay anyway. */
 static catena_status_t hold_types(ctn_alltoall_t *call)
 {
-    ctn_blocks_t *sides[] = {&call->send, &call->receive};
-    if (call->receive.types == NULL && !call->send.type->derived &&
-        !call->receive.type->derived) {
+    if (call->receive->types == NULL && !call->send->type->derived &&
+        !call->receive->type->derived) {
         return CATENA_OK;
     }
     uint32_t p = call->group->chain.place.size;
-    uint32_t each = call->receive.types != NULL ? p : 1;
+    uint32_t each = call->receive->types != NULL ? p : 1;
     call->held = malloc(2 * (size_t)each * sizeof(catena_type_t));
     if (call->held == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     for (int s = 0; s < 2; s++) {
         catena_type_t *kept = call->held + call->held_count;
+        ctn_blocks_t *side = &call->own[s];
         for (uint32_t i = 0; i < each; i++) {
-            const ctn_blocks_t *side = sides[s];
             kept[i] = side->types != NULL ? side->types[i]
                                           : ctn_type_handle(side->type);
             (void)ctn_type_hold(ctn_type_of(kept[i]));
         }
         call->held_count += each;
-        if (sides[s]->types != NULL) {
-            sides[s]->types = kept;
+        if (side->types != NULL) {
+            side->types = kept;
         }
     }
     return CATENA_OK;
@@ -279,19 +287,25 @@ static catena_status_t make(const ctn_description_t *collective,
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_alltoall_t *call = ctn_op_state(made);
-    *call = (ctn_alltoall_t){.group = group,
-                             .send = operands->send,
-                             .receive = operands->recv,
-                             .in_place = operands->in_place,
-                             .vector = vector,
-                             .blocking = mode == CTN_BLOCKING,
-                             .selector = selector,
-                             .family = selector->family,
-                             .leaders = selector->leaders,
-                             .radix = selector->radix,
-                             .window = selector->window};
-    catena_status_t status =
-        mode != CTN_BLOCKING ? hold_types(call) : CATENA_OK;
+    call->group = group;
+    call->send = &operands->send;
+    call->receive = &operands->recv;
+    call->in_place = operands->in_place;
+    call->vector = vector;
+    call->blocking = mode == CTN_BLOCKING;
+    call->selector = selector;
+    call->family = selector->family;
+    call->leaders = selector->leaders;
+    call->radix = selector->radix;
+    call->window = selector->window;
+    call->held = NULL;
+    call->held_count = 0;
+    call->kept = NULL;
+    catena_status_t status = CATENA_OK;
+    if (mode != CTN_BLOCKING) {
+        keep_blocks(call);
+        status = hold_types(call);
+    }
     if (status == CATENA_OK && mode == CTN_PERSISTENT) {
         status = use_hidden_group(made);
     }
@@ -308,8 +322,10 @@ ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
 {
     const ctn_operands_t operands = {.send = *send, .recv = *receive};
     ctn_op_t *op = NULL;
-    (void)make(&ctn_call_alltoallv, &operands, group, ctn_selector_of(group),
-               CTN_BLOCKING, &op);
+    if (make(&ctn_call_alltoallv, &operands, group, ctn_selector_of(group),
+             CTN_BLOCKING, &op) == CATENA_OK) {
+        keep_blocks(ctn_op_state(op));
+    }
     return op;
 }
 
@@ -340,8 +356,9 @@ static bool request_rows(const ctn_operands_t *operands, catena_group_t *group,
     ctn_alltoall_t *call = ctn_op_state(op);
     call->group = group;
     call->topo = selector->topo;
-    call->send = operands->send;
-    call->receive = operands->recv;
+    call->send = &operands->send;
+    call->receive = &operands->recv;
+    keep_blocks(call);
     call->in_place = operands->in_place;
     call->held = NULL;
     call->held_count = 0;

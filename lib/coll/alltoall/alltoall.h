@@ -17,9 +17,9 @@ typedef struct ctn_leader_params {
 /** A validated call of alltoall, alltoallv or alltoallw. */
 typedef struct ctn_alltoall {
     catena_group_t *group;
-    ctn_topo_t *topo;  /* with its member table; set before the selection */
-    ctn_blocks_t send; /* the receive blocks when in place */
-    ctn_blocks_t receive;
+    ctn_topo_t *topo; /* with its member table; set before the selection */
+    const ctn_blocks_t *send; /* the receive blocks when in place */
+    const ctn_blocks_t *receive;
     bool in_place;
     bool vector; /* alltoallv or alltoallw: only its sender and its receiver
                     know the length of a block */
@@ -38,6 +38,9 @@ typedef struct ctn_alltoall {
     ctn_leader_params_t by_leaders; /* if the algorithm is one of theirs */
     void *kept; /* data that the algorithm keeps between the starts of a
                    persistent request, or NULL */
+    ctn_blocks_t own[2]; /* what `send` and `receive` are, unless they are those
+                            of the caller, who waits: words that were stored
+                            just now are slow to copy */
 } ctn_alltoall_t;
 
 /* The algorithms that an alltoall becomes once the topology is known. Their
@@ -69,8 +72,8 @@ static inline void ctn_alltoall_exchange(const ctn_alltoall_t *call, bool all,
     x->by_rank = all ? topo->member_table.by_rank : NULL;
     x->n = all ? topo->member_table.size : ctn_topo_local_size(topo);
     x->me = all ? call->group->chain.place.rank : ctn_topo_local_rank(topo);
-    x->send = &call->send;
-    x->receive = &call->receive;
+    x->send = call->send;
+    x->receive = call->receive;
     x->list = NULL;
     x->in_place = call->in_place;
     x->order = call->order;

@@ -95,7 +95,7 @@ static catena_status_t make_round(const alltoall_bruck_t *b, tables_t *t,
 {
     uint64_t distance = j * step;
     ctn_round_t *round = &t->rounds[t->count];
-    catena_status_t status = make_type(b->call.send.bytes, b->p, step, j,
+    catena_status_t status = make_type(b->call.send->bytes, b->p, step, j,
                                        t->radix, &round->block.type);
     if (status == CATENA_OK) {
         round->block.base = t->copy;
@@ -144,7 +144,7 @@ static catena_status_t make_tables(alltoall_bruck_t *b)
     if (tables_of(b) != NULL) {
         return CATENA_OK;
     }
-    tables_t *t = malloc(sizeof(*t) + b->p * b->call.send.bytes);
+    tables_t *t = malloc(sizeof(*t) + b->p * b->call.send->bytes);
     if (t == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -161,11 +161,11 @@ static catena_status_t make_tables(alltoall_bruck_t *b)
  * the copy to the receive blocks. */
 static void rotate(ctn_op_t *op, alltoall_bruck_t *b, bool out)
 {
-    size_t bytes = b->call.send.bytes;
+    size_t bytes = b->call.send->bytes;
     for (uint32_t i = 0; i < b->p; i++) {
         ctn_span_t copy = {tables_of(b)->copy + i * bytes, bytes, NULL};
         uint64_t rank = out ? (uint64_t)b->me + i : (uint64_t)b->me + b->p - i;
-        ctn_span_t block = ctn_blocks_at(out ? &b->call.send : &b->call.receive,
+        ctn_span_t block = ctn_blocks_at(out ? b->call.send : b->call.receive,
                                          (uint32_t)(rank % b->p));
         if (out) {
             ctn_span_copy(op->exec, &copy, &block);

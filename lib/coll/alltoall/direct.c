@@ -35,8 +35,8 @@ static bool is_aggregated(direct_t *direct)
         return false;
     }
     direct->remote = (ctn_aggregated_t){.topo = call->topo,
-                                        .send = &call->send,
-                                        .receive = &call->receive,
+                                        .send = call->send,
+                                        .receive = call->receive,
                                         .in_place = call->in_place};
     return ctn_aggregated_set(&direct->remote);
 }
@@ -59,8 +59,8 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Advance the aggregates and the exchange. NEXT: both are over; DONE: also
- * without anything to report. */
+/** Advance the aggregates and the exchange. NEXT: both are over, phase `end`
+ * must run; DONE: both are over and there is no error. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
@@ -72,8 +72,9 @@ static ctn_step_t exchange(ctn_op_t *op)
     }
     ctn_step_t local = ctn_pairwise_advance(op, &direct->exchange);
     if (local == CTN_STEP_NEXT && !direct->aggregated &&
-        direct->exchange.status == CATENA_OK) {
-        return CTN_STEP_DONE;
+        direct->exchange.status == CATENA_OK && op->pending == 0 &&
+        !op->staged) {
+        return CTN_STEP_DONE; /* else this phase would run in each poll */
     }
     if (local == CTN_STEP_FAIL || remote == CTN_STEP_NEXT) {
         return local;

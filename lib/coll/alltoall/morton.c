@@ -26,7 +26,7 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
     m->topo = m->call.topo;
-    ctn_posted_publish(op, m->topo, &m->call.send, &m->call.receive,
+    ctn_posted_publish(op, m->topo, m->call.send, m->call.receive,
                        m->call.in_place, CTN_STAGED);
     m->next = 0;
     m->in_reach = true;
@@ -46,10 +46,10 @@ static ctn_step_t gather(ctn_op_t *op)
         if (descriptor == NULL) {
             return CTN_STEP_WAIT;
         }
-        if (descriptor->bytes != m->call.send.bytes) {
+        if (descriptor->bytes != m->call.send->bytes) {
             m->status = ctn_posted_report_length(
                 m->topo, ctn_topo_local_to_group(m->topo, m->next),
-                descriptor->bytes, m->call.send.bytes);
+                descriptor->bytes, m->call.send->bytes);
         }
         m->in_reach &=
             descriptor->send != CTN_STAGED && descriptor->receive != CTN_STAGED;
@@ -67,7 +67,7 @@ static void copy_block(ctn_op_t *op, const morton_t *m, uint32_t receiver,
                        uint32_t sender)
 {
     const ctn_topo_t *topo = m->topo;
-    size_t bytes = m->call.send.bytes;
+    size_t bytes = m->call.send->bytes;
     const unsigned char *from = ctn_pointer(
         topo->peer[sender], ctn_topo_descriptor(topo, op->seq, sender)->send);
     unsigned char *to =

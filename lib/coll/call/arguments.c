@@ -407,14 +407,16 @@ static catena_status_t read_sides(call_check_t *check)
     return status == CATENA_OK ? check_lengths(check) : status;
 }
 
-/* Sizes below these cannot overflow an address: bounds of a displacement and of
- * the elements of all blocks, in elements; of a type; and of the buffer. */
+/* Below these bounds no address overflows. */
+/** Bounds each displacement, each count and the sum of the counts. */
 #define PLAIN_ELEMENTS (UINT64_C(1) << 31)
+/** Bounds the bytes, the extent and the lower end of the type. */
 #define PLAIN_TYPE_BYTES (UINT64_C(1) << 24)
+/** Bounds the address of the buffer. */
 #define PLAIN_BUFFER (UINT64_C(1) << 62)
 
-/** Read blocks of individual lengths. They neither overflow nor lie below the
- * buffer, unless the sizes are unusual. @return as read_plain_sides */
+/** Read blocks of individual lengths. It refuses (false) whatever might
+ * overflow or lie below the buffer. @return as read_plain_sides */
 static inline bool read_plain_lengths(const ctn_coll_side_t *side, uint32_t n,
                                       size_t *all)
 {
@@ -443,19 +445,18 @@ static inline bool read_plain_side(const ctn_coll_side_t *side,
                                    ctn_blocks_t *blocks, size_t *all)
 {
     *blocks = (ctn_blocks_t){.base = (unsigned char *)(uintptr_t)side->buffer,
-                             .type = side->type,
-                             .counts = side->counts,
-                             .displacements = side->displacements};
+                             .type = side->type};
     if (side->type == NULL || side->buffer == CATENA_IN_PLACE) {
         return false;
     }
-    return shape == CTN_SIDE_VECTOR
-               ? read_plain_lengths(side, peers, all)
-               : ctn_blocks_read_uniform(side,
-                                         shape == CTN_SIDE_UNIFORM ? peers : 1,
-                                         blocks, all) &&
-                     (*all == 0 ||
-                      !ctn_type_is_missing(side->type, side->buffer, 1));
+    if (shape == CTN_SIDE_VECTOR) {
+        blocks->counts = side->counts;
+        blocks->displacements = side->displacements;
+        return read_plain_lengths(side, peers, all);
+    }
+    return ctn_blocks_read_uniform(side, shape == CTN_SIDE_UNIFORM ? peers : 1,
+                                   blocks, all) &&
+           (*all == 0 || !ctn_type_is_missing(side->type, side->buffer, 1));
 }
 
 /** Read the sides in the usual case, blocks of one type and nothing in place:

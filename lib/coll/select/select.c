@@ -248,7 +248,7 @@ static const ctn_rule_t *find_rule(ctn_selector_t *selector,
 {
     ctn_tuned_call_t *tuned = &selector->tuned[call->vector];
     ctn_choice_t *choice = &tuned->choice;
-    size_t bytes = call->vector ? 0 : call->send.bytes;
+    size_t bytes = call->vector ? 0 : call->send->bytes;
     if (ctn_choice_holds(choice, ANY_ALGORITHM, call->blocking, bytes)) {
         return choice->rule;
     }
@@ -297,7 +297,7 @@ void ctn_alltoall_select(ctn_selector_t *selector, const ctn_alltoall_t *call)
     ctn_selection_t *s = &selector->last;
     if (call->family == NULL) {
         const ctn_rule_t *rule = find_rule(selector, call);
-        bool typed = call->receive.types != NULL;
+        bool typed = call->receive->types != NULL;
         *s = (ctn_selection_t){.family = &families[rule->algorithm],
                                .leaders = rule->leaders,
                                .radix = rule->radix,

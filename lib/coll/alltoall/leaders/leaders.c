@@ -56,8 +56,8 @@ static void fill_blocks(ctn_op_t *op, ctn_leaders_t *a,
     const ctn_alltoall_t *call = &a->call;
     for (uint32_t rank = 0; rank < a->topo->member_table.size; rank++) {
         uint32_t index = a->topo->member_table.by_rank[rank];
-        ctn_span_t out = ctn_blocks_at(&call->send, rank);
-        ctn_span_t in = ctn_blocks_at(&call->receive, rank);
+        ctn_span_t out = ctn_blocks_at(call->send, rank);
+        ctn_span_t in = ctn_blocks_at(call->receive, rank);
         ctn_leader_block_t *row = &rows[rank];
         *row = (ctn_leader_block_t){0};
         if (goes_by_leaders(a, index, out.bytes)) {
@@ -102,7 +102,7 @@ static catena_status_t publish(ctn_op_t *op, ctn_leaders_t *a)
     uint64_t rows = CTN_STAGED;
     catena_status_t status =
         call->vector ? write_blocks(op, a, &rows) : CATENA_OK;
-    ctn_posted_publish(op, a->topo, &call->send, &call->receive, call->in_place,
+    ctn_posted_publish(op, a->topo, call->send, call->receive, call->in_place,
                        rows);
     const ctn_buffer_descriptor_t *descriptor =
         ctn_topo_descriptor(a->topo, op->seq, ctn_topo_local_rank(a->topo));
@@ -131,10 +131,10 @@ static ctn_step_t begin(ctn_op_t *op)
         .node = a->topo->node_index,
         .me = ctn_topo_local_rank(a->topo),
         .leaders = a->layout->leaders,
-        .bytes = a->call.send.bytes,
+        .bytes = a->call.send->bytes,
         .vector = a->call.vector,
         .in_place = a->call.in_place,
-        .own = {&a->call.receive, &a->call.send},
+        .own = {a->call.receive, a->call.send},
     };
     a->set = op->seq % CTN_FLIGHT;
     a->geometry.member =
@@ -193,13 +193,14 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
         if (a->call.vector && descriptor->rows == CTN_STAGED) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
         }
-        if (descriptor->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
+        if (descriptor->bytes !=
+            (a->call.vector ? 0 : a->call.receive->bytes)) {
             (void)ctn_exec_abort(
                 op->exec,
                 ctn_posted_report_length(
                     a->topo,
                     ctn_topo_local_to_group(a->topo, a->descriptors_read),
-                    descriptor->bytes, a->call.receive.bytes));
+                    descriptor->bytes, a->call.receive->bytes));
             return CTN_STEP_WAIT;
         }
         read_descriptor(a, a->descriptors_read, descriptor);
