@@ -24,15 +24,21 @@ const ctn_neighbor_collective_t *
 ctn_neighbor_collective_named(const char *function, const ctn_log_t *log,
                               const char *name);
 
-/** Records that a collective ran with this schedule, which a rule selected. */
+/** Records that a collective ran with this schedule, which a rule selected. If
+ * it last ran so, too, this stores nothing: after a short exchange, stores wait
+ * for those to other ranks. */
 static inline void
 ctn_neighbor_record(catena_neighborhood_t *neighborhood,
                     const ctn_neighbor_collective_t *collective,
                     const ctn_schedule_t *schedule, const ctn_rule_t *rule)
 {
+    ctn_neighbor_ran_t *ran = &neighborhood->last_of[collective->index];
+    if (neighborhood->last == schedule && ran->schedule == schedule &&
+        ran->rule == rule) {
+        return;
+    }
     neighborhood->last = schedule;
-    neighborhood->last_of[collective->index] =
-        (ctn_neighbor_ran_t){.schedule = schedule, .rule = rule};
+    *ran = (ctn_neighbor_ran_t){.schedule = schedule, .rule = rule};
 }
 
 /** The pattern of its schedule: reduce has that of allgather, reducev that of

@@ -72,19 +72,30 @@ static inline void copy_short(unsigned char *target,
     }
 }
 
+/** Copies a long block, or charges the copy in virtual time, too. Apart, so
+ * that copies of short blocks save no registers. */
+__attribute__((noinline)) static void copy_long(ctn_exec_t *exec,
+                                                unsigned char *target,
+                                                const unsigned char *source,
+                                                size_t bytes)
+{
+    ctn_exec_copy(exec, target, source, bytes);
+}
+
 /** Copies a block that is not empty. Short ones in a loop, unrolled only twice,
  * so that its code takes few cache lines: on oversubscribed cores a rank finds
  * its caches cold whenever it runs. The last 16 bytes are copied apart and may
  * overlap those before. */
-static void copy(ctn_exec_t *exec, unsigned char *target,
-                 const unsigned char *source, size_t bytes)
+__attribute__((noinline)) static void copy(ctn_exec_t *exec,
+                                           unsigned char *target,
+                                           const unsigned char *source,
+                                           size_t bytes)
 {
     enum { VECTOR = 16, SHORT_BYTES = 1024 };
-    if (bytes > SHORT_BYTES || exec->drop_data) {
-        ctn_exec_copy(exec, target, source, bytes);
+    if (bytes > SHORT_BYTES || exec->virtual_time) {
+        copy_long(exec, target, source, bytes);
         return;
     }
-    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
     if (bytes < VECTOR) {
         copy_short(target, source, bytes);
         return;
@@ -160,11 +171,22 @@ static void post_all(ctn_exec_t *exec, const ctn_inline_exchange_t *x,
     }
 }
 
-/** Sends a message: to the posted buffer of its receiver, as zero-copy send, or
- * through slot or eager buffer. @return whether it is a zero-copy send */
-static inline bool send_message(ctn_exec_t *exec,
-                                const ctn_inline_exchange_t *x, uint32_t m,
-                                uint64_t seq)
+/** Sends a message through its slot or eager buffer. */
+static inline void send_eager(ctn_exec_t *exec, const ctn_inline_exchange_t *x,
+                              uint32_t m, uint64_t seq)
+{
+    const ctn_inline_end_t *end = &x->end[m];
+    size_t bytes;
+    const unsigned char *data = sent_block(x, m, &bytes);
+    copy(exec, payload_of(end, seq, bytes), data, bytes);
+    ctn_exec_post(exec, &slot_of(end, seq)->word[0], ctn_flag(seq, bytes));
+}
+
+/** Sends a message of an exchange with long blocks: to the posted buffer of its
+ * receiver, as zero-copy send, or like a short one. @return whether it is a
+ * zero-copy send */
+static bool send_long(ctn_exec_t *exec, const ctn_inline_exchange_t *x,
+                      uint32_t m, uint64_t seq)
 {
     const ctn_inline_end_t *end = &x->end[m];
     ctn_slot_t *slot = slot_of(end, seq);
@@ -185,9 +207,18 @@ static inline bool send_message(ctn_exec_t *exec,
         ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, CTN_LINK_RTS));
         return true;
     }
-    copy(exec, payload_of(end, seq, bytes), data, bytes);
-    ctn_exec_post(exec, &slot->word[0], ctn_flag(seq, bytes));
+    send_eager(exec, x, m, seq);
     return false;
+}
+
+/** send_all for long blocks. */
+__attribute__((noinline)) static void
+send_all_long(ctn_exec_t *exec, ctn_inline_exchange_t *x, uint64_t seq)
+{
+    post_all(exec, x, seq);
+    for (uint32_t m = 0; m < x->sends; m++) {
+        x->zcopied |= (uint64_t)send_long(exec, x, m, seq) << m;
+    }
 }
 
 /** Copies the blocks from this rank to itself. */
@@ -202,29 +233,42 @@ CTN_COLD static void make_local_copies(ctn_exec_t *exec,
     }
 }
 
+/** The mask of all messages that this rank receives. */
+static inline uint64_t all_received(const ctn_inline_exchange_t *x)
+{
+    return UINT64_MAX >> (64 - x->receives);
+}
+
+/** Sends all messages. No zero-copy send is to be read before. */
 static inline void send_all(ctn_exec_t *exec, ctn_inline_exchange_t *x,
                             uint64_t seq)
 {
-    x->missing = UINT64_MAX >> (64 - x->receives);
-    x->zcopied = 0;
-    if (x->bytes >= CTN_LINK_POSTED_MIN) {
-        post_all(exec, x, seq);
-    }
-    for (uint32_t m = 0; m < x->sends; m++) {
-        x->zcopied |= (uint64_t)send_message(exec, x, m, seq) << m;
+    if (x->zcopy || x->bytes >= CTN_LINK_POSTED_MIN) {
+        send_all_long(exec, x, seq);
+    } else {
+        for (uint32_t m = 0; m < x->sends; m++) {
+            send_eager(exec, x, m, seq);
+        }
     }
     if (x->local_copies != NULL) {
         make_local_copies(exec, x);
     }
 }
 
-/** Copies a zero-copy message if its length and layout are as expected. */
-CTN_COLD static bool read_zcopy(ctn_exec_t *exec, const ctn_inline_end_t *end,
-                                uint64_t seq, unsigned char *into, size_t bytes)
+/** Receives a message with another count in its flag than the length of its
+ * block: one in the posted buffer, or a zero-copy message, which is copied.
+ * False: its length or layout differs from what is expected. */
+CTN_COLD static bool receive_other(ctn_exec_t *exec,
+                                   const ctn_inline_end_t *end, uint64_t seq,
+                                   uint32_t count, unsigned char *into,
+                                   size_t bytes)
 {
+    if ((count & CTN_FRAGMENT_COUNT) != 0) {
+        return true;
+    }
     ctn_link_rts_t rts;
     memcpy(&rts, slot_of(end, seq)->data, sizeof(rts));
-    if (rts.bytes != bytes || rts.layout.run != 0) {
+    if (count != CTN_LINK_RTS || rts.bytes != bytes || rts.layout.run != 0) {
         return false;
     }
     copy(exec, into, end->arena + rts.offset, bytes);
@@ -233,11 +277,13 @@ CTN_COLD static bool read_zcopy(ctn_exec_t *exec, const ctn_inline_end_t *end,
     return true;
 }
 
-static inline uint64_t receive_arrived(ctn_exec_t *exec,
-                                       ctn_inline_exchange_t *x, uint64_t seq)
+/** Receives those of the missing messages that have arrived, as
+ * ctn_inline_receive, whose result it adds to *mismatch. */
+static inline void receive_arrived(ctn_exec_t *exec,
+                                   const ctn_inline_exchange_t *x, uint64_t seq,
+                                   uint64_t *missing, uint64_t *mismatch)
 {
-    uint64_t mismatch = 0;
-    for (uint64_t left = x->missing; left != 0; left &= left - 1) {
+    for (uint64_t left = *missing; left != 0; left &= left - 1) {
         uint32_t m = (uint32_t)__builtin_ctzll(left);
         const ctn_inline_end_t *end = &x->end[x->sends + m];
         uint64_t word = ctn_word_load(&slot_of(end, seq)->word[0]);
@@ -247,27 +293,27 @@ static inline uint64_t receive_arrived(ctn_exec_t *exec,
         size_t bytes;
         unsigned char *into = received_block(x, m, &bytes);
         uint32_t count = ctn_flag_count(word);
-        x->missing &= ~(left & -left);
+        *missing &= ~(left & -left);
         if (count == bytes) {
             copy(exec, into, payload_of(end, seq, bytes), bytes);
-        } else if ((count & CTN_FRAGMENT_COUNT) == 0 &&
-                   (count != CTN_LINK_RTS ||
-                    !read_zcopy(exec, end, seq, into, bytes))) {
-            mismatch |= left & -left;
+        } else if (!receive_other(exec, end, seq, count, into, bytes)) {
+            *mismatch |= left & -left;
         }
     }
-    return mismatch;
 }
 
 void ctn_inline_send(ctn_exec_t *exec, ctn_inline_exchange_t *x, uint64_t seq)
 {
+    x->missing = all_received(x);
     send_all(exec, x, seq);
 }
 
 uint64_t ctn_inline_receive(ctn_exec_t *exec, ctn_inline_exchange_t *x,
                             uint64_t seq)
 {
-    return receive_arrived(exec, x, seq);
+    uint64_t mismatch = 0;
+    receive_arrived(exec, x, seq, &x->missing, &mismatch);
+    return mismatch;
 }
 
 bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq)
@@ -297,7 +343,8 @@ static inline bool take_number(ctn_inline_path_t *path,
     uint64_t next = sequence->started;
     if (neighborhood->ran != path->in || next != sequence->complete ||
         ctn_link_zeroes(next) || exec->active != NULL ||
-        exec->status != CATENA_OK || !ctn_inline_may_send(path, next)) {
+        exec->status != CATENA_OK ||
+        (next >= path->allowed && !ctn_inline_may_send(path, next))) {
         return false;
     }
     *seq = next;
@@ -315,7 +362,7 @@ static bool start(ctn_op_t *op)
     if (!x->rests || !take_number(x->path, x->neighborhood, &op->seq)) {
         return false;
     }
-    send_all(exec, &x->inlined, op->seq);
+    ctn_inline_send(exec, &x->inlined, op->seq);
     ctn_exec_wake(exec);
     op->phase = CTN_EXCHANGE_SHORT;
     op->state = CTN_OP_ACTIVE;
@@ -335,24 +382,24 @@ static inline bool is_sole(const ctn_op_t *op)
            op->sequence->started == op->seq + 1;
 }
 
-/** Receives until all messages have arrived, or the operation was aborted.
- * @return false: aborted, or some have a mismatch, which is left to the phases
- */
-static inline bool receive_all(ctn_exec_t *exec, ctn_inline_exchange_t *x,
-                               uint64_t seq, ctn_backoff_t *backoff)
+/** Receives until all messages have arrived, or the context was aborted.
+ * @return a mask of the messages that are left to the phases: some have a
+ * mismatch */
+static inline uint64_t receive_all(ctn_exec_t *exec,
+                                   const ctn_inline_exchange_t *x, uint64_t seq,
+                                   uint64_t missing, ctn_backoff_t *backoff)
 {
     uint64_t mismatch = 0;
     do {
-        mismatch |= receive_arrived(exec, x, seq);
-    } while (x->missing != 0 && ctn_inline_yield(exec, backoff));
-    x->missing |= mismatch;
-    return x->missing == 0;
+        receive_arrived(exec, x, seq, &missing, &mismatch);
+    } while (missing != 0 && ctn_inline_yield(exec, backoff));
+    return missing | mismatch;
 }
 
 /** Waits until all zero-copy sends have been read. False: the operation was
  * aborted. */
-static inline bool await_readers(ctn_exec_t *exec, ctn_inline_exchange_t *x,
-                                 uint64_t seq, ctn_backoff_t *backoff)
+CTN_COLD static bool await_readers(ctn_exec_t *exec, ctn_inline_exchange_t *x,
+                                   uint64_t seq, ctn_backoff_t *backoff)
 {
     ctn_exec_wake(exec); /* the owners of zero-copy blocks */
     while (x->zcopied != 0 && !ctn_inline_is_read(x, seq)) {
@@ -363,20 +410,34 @@ static inline bool await_readers(ctn_exec_t *exec, ctn_inline_exchange_t *x,
     return true;
 }
 
+/** Receives the messages in `missing`, and awaits the readers of the own ones.
+ * False: the phases have to end the operation. */
+static inline bool complete(ctn_exec_t *exec, ctn_exchange_t *x, uint64_t seq,
+                            uint64_t missing)
+{
+    ctn_backoff_t backoff = {0};
+    uint64_t left = receive_all(exec, &x->inlined, seq, missing, &backoff);
+    if (left != 0) {
+        x->inlined.missing = left;
+        return false;
+    }
+    ctn_inline_all_received(x->path, seq);
+    if (x->inlined.zcopied != 0 &&
+        !await_readers(exec, &x->inlined, seq, &backoff)) {
+        x->inlined.missing = 0;
+        return false;
+    }
+    ctn_neighbor_record(x->of, x->collective, x->inlined.schedule, x->rule);
+    return true;
+}
+
 /** Its op->wait. False: the phases have to end the operation. */
 static bool wait(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_backoff_t backoff = {0};
-    if (!is_sole(op) ||
-        !receive_all(op->exec, &x->inlined, op->seq, &backoff)) {
+    if (!is_sole(op) || !complete(op->exec, x, op->seq, x->inlined.missing)) {
         return false;
     }
-    ctn_inline_all_received(x->path, op->seq);
-    if (!await_readers(op->exec, &x->inlined, op->seq, &backoff)) {
-        return false;
-    }
-    ctn_neighbor_record(x->of, x->collective, x->inlined.schedule, x->rule);
     op->linked = false;
     op->waits_for = -1;
     op->exec->active = NULL;
@@ -414,6 +475,16 @@ static inline ctn_op_t *find_kept(ctn_inline_path_t *path,
                : NULL;
 }
 
+/** Ends a call that ran inline, but for messages with a mismatch. */
+CTN_COLD static catena_status_t end_by_phases(ctn_op_t *op, uint64_t seq)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_exchange_set_buffers(x, x->inlined.send, x->inlined.recv);
+    op->seq = seq;
+    ctn_op_began(op, CTN_EXCHANGE_SHORT);
+    return ctn_op_wait(op);
+}
+
 bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
                      const ctn_arguments_t *args,
                      catena_neighborhood_t *neighborhood,
@@ -424,19 +495,24 @@ bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
     if (op == NULL) {
         return false;
     }
+    ctn_exec_t *exec = neighborhood->exec;
     ctn_exchange_t *x = ctn_op_state(op);
     /* The caller's buffers. catena writes only to receive buffers. */
     x->inlined.send = (unsigned char *)(uintptr_t)args->send.buffer;
     x->inlined.recv = (unsigned char *)(uintptr_t)args->recv.buffer;
-    x->inlined.zcopy = ctn_inline_may_zcopy(op->exec, path, &x->inlined);
+    x->inlined.zcopy = ctn_inline_may_zcopy(exec, path, &x->inlined);
+    uint64_t seq;
     if ((x->inlined.bytes > path->most_bytes && !x->inlined.zcopy) ||
-        !start(op)) {
+        !x->rests || !take_number(path, neighborhood, &seq)) {
         return false;
     }
-    if (!wait(op)) {
-        ctn_exchange_set_buffers(x, x->inlined.send, x->inlined.recv);
-        (void)ctn_op_wait(op);
+    send_all(exec, &x->inlined, seq);
+    ctn_exec_wake(exec);
+    if (!complete(exec, x, seq, all_received(&x->inlined))) {
+        *status = end_by_phases(op, seq);
+        return true;
     }
-    *status = op->status;
+    neighborhood->sequence.complete = seq + 1;
+    *status = exec->status;
     return true;
 }

@@ -17,7 +17,8 @@
  * An operation takes the path in its phases. A persistent operation also runs
  * without phases while no other operation is under way. A blocking call of
  * uniform blocks is one that its neighborhood keeps: the next call with equal
- * arguments starts it again, with other buffers. */
+ * arguments sends and receives as it does, with other buffers, and makes it
+ * active only if the phases have to end it. */
 
 /** Most messages of an inline call in each direction. */
 #define CTN_NEIGHBOR_INLINE_MESSAGES CTN_PICK(64u, 4u)
