@@ -41,13 +41,15 @@ typedef struct ctn_transport ctn_transport_t;
 typedef struct ctn_endpoint ctn_endpoint_t;
 
 /** Local work that the simulator charges time for (`charge` below). Its amount
- * n counts bytes; for COMPARE it counts comparisons. */
+ * n counts bytes; for COMPARE it counts comparisons, for CALL calls of a
+ * collective with data. */
 typedef enum ctn_work {
     CTN_WORK_COPY,
     CTN_WORK_COMPARE,
     CTN_WORK_HASH,
     CTN_WORK_REDUCE,
-    CTN_WORK_TRANSPOSE
+    CTN_WORK_TRANSPOSE,
+    CTN_WORK_CALL
 } ctn_work_t;
 
 /** The source of a put_signal up to this size is always free on return: small

@@ -31,7 +31,7 @@ typedef enum ctn_distance {
 } ctn_distance_t;
 
 /** Number of parameters in a file. */
-#define CTN_MACHINE_PARAMETERS 24
+#define CTN_MACHINE_PARAMETERS 28
 
 struct catena_machine {
     char name[64];
@@ -46,6 +46,7 @@ struct catena_machine {
     uint32_t shared_cores; /* cores that all nodes share, if nodes are emulated
                               on one host; 0: each node has its own */
     double switch_ns;      /* until a core that is yielded runs another rank */
+    double cold_ns; /* more of a call if other ranks had the core before */
 
     /* network: LogGP (Alexandrov et al. 1995); each port has a queue for
      * sending and one for receiving. */
@@ -53,6 +54,7 @@ struct catena_machine {
     double latency_ns;          /* L */
     double send_overhead_ns;    /* o of the sender's core */
     double receive_overhead_ns; /* o of the receiver's core; 0 with RDMA */
+    double idle_poll_ns;        /* a poll of the network that finds nothing */
     double gap_ns;              /* g: between two messages at a port */
     double gap_per_byte_ns;  /* G: 1 / bandwidth of a port (file: port_MBps) */
     double node_per_byte_ns; /* 1 / bandwidth of all ports of a node together
@@ -62,6 +64,8 @@ struct catena_machine {
      * domain, takes copy_start + m * max(copy, n * domain). */
     double copy_start_ns;
     double copy_per_byte_ns;   /* a single copy (file: copy_MBps) */
+    double cold_per_byte_ns;   /* a copy of data that are not in the core's
+                                  caches (file: cold_MBps) */
     double domain_per_byte_ns; /* all copies of a domain (file: domain_MBps) */
     double signal_ns[CTN_DISTANCES]; /* from a store until a core that polls
                                         has seen it, by the distance of the
@@ -75,6 +79,8 @@ struct catena_machine {
                                      (file: transpose_MBps) */
     double reduce_per_byte_ns;    /* reducing (file: reduce_MBps) */
     double hash_per_byte_ns;      /* hashing colors (file: hash_MBps) */
+    double call_ns;               /* a call of a collective with data, besides
+                                     its copies and flags */
     double compare_ns;            /* one comparison of a sort */
 
     char *source[CTN_MACHINE_PARAMETERS]; /* where the values come from, in the

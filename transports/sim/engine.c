@@ -173,6 +173,9 @@ void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank)
     if (rank->clock < sim->now) {
         rank->clock = sim->now;
     }
+    rank->clock += rank->due;
+    rank->due = 0;
+    rank->asks = false;
     rank->state = SIM_RUNNING;
     sim->running = rank;
     ctn_fiber_switch(&sim->main, &rank->fiber, 0);

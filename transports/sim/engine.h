@@ -50,9 +50,12 @@ struct catena_sim_rank {
     ctn_transport_t base;
     ctn_fiber_t fiber;
     uint64_t clock; /* its core is busy until then */
+    uint64_t due;   /* work for messages that it does when it has a core */
     uint8_t state;  /* a sim_state_t */
     bool notified;  /* an event came while it did not sleep */
     bool killed;
+    bool asks;      /* it polled the network since it got its core */
+    bool cold;      /* other ranks had its core since its last call */
     bool stalls;    /* woken because there are no more events */
     int32_t status; /* what its calls of `progress` return; < 0: it failed */
     /* Touched also by sends. */
@@ -67,6 +70,7 @@ struct catena_sim_rank {
     uint32_t local;          /* local rank */
     uint32_t core;           /* of the node, or of the host if nodes share it */
     uint32_t domain;         /* index in ctn_sim.domain */
+    ctn_sim_rank_t *beside;  /* the next one on its core */
     ctn_endpoint_t endpoint; /* to this rank */
     sim_flush_t *flushes;    /* under way */
     sim_posted_t *posted;    /* posted receives; NULL: none so far */
@@ -95,8 +99,9 @@ typedef struct sim_domain {
 
 /** A core that ranks of several nodes share. */
 typedef struct sim_core {
-    uint64_t free; /* when its last rank leaves it */
-    uint32_t last; /* its last rank */
+    uint64_t free;        /* when its last rank leaves it */
+    double slower;        /* turns since then, than switch_ns: jitter */
+    ctn_sim_rank_t *last; /* its last rank; at first, its first one */
 } sim_core_t;
 
 typedef struct sim_node {

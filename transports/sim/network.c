@@ -4,7 +4,10 @@
  * and all ports together share the node's bandwidth. L later the first byte
  * reaches the receiving node, where each sender has one port that takes its
  * messages as soon as the port is free. So messages of one pair stay in order.
- */
+ *
+ * Emulated nodes, which share the cores of one host (shared_cores), have no
+ * wire: g and G are the time of cores, half of the sender's, half of the
+ * receiver's. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,26 @@ static size_t wire_bytes(const sim_event_t *message)
     return message->bytes + sizeof(uint64_t);
 }
 
+/** Occupation of the wire by a message: its bytes, and at least g. */
+static uint64_t transfer_ps(ctn_sim_t *sim, size_t bytes)
+{
+    return sim->core != NULL ? 0
+                             : sim_ps(sim, sim->machine->gap_per_byte_ns * PS *
+                                               (double)bytes);
+}
+
+static uint64_t gap_ps(const ctn_sim_t *sim)
+{
+    return sim->core != NULL ? 0 : (uint64_t)(sim->machine->gap_ns * PS);
+}
+
+/** The core time of a message at one end. */
+static double end_ps(const ctn_sim_t *sim, double overhead_ns, size_t bytes)
+{
+    double shared = sim->core != NULL ? sim->machine->gap_per_byte_ns / 2 : 0;
+    return (overhead_ns + shared * (double)bytes) * PS;
+}
+
 /** When a message that is ready at `time` gets its share of the bandwidth of
  * all ports of a node together. It takes the share even while its port is busy,
  * and other messages may overtake it on other ports.
@@ -31,6 +54,9 @@ static uint64_t on_wire(ctn_sim_t *sim, uint64_t *wire, uint64_t time,
                         size_t bytes)
 {
     uint64_t start = later(time, *wire);
+    if (sim->core != NULL) {
+        return time;
+    }
     *wire = start +
             sim_ps(sim, sim->machine->node_per_byte_ns * PS * (double)bytes);
     return start;
@@ -187,15 +213,15 @@ void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
     const catena_machine_t *machine = sim->machine;
     sim_node_t *node = &sim->node[rank->node];
     size_t bytes = wire_bytes(message);
-    rank->clock += sim_jitter(rank, machine->send_overhead_ns * PS);
+    rank->clock +=
+        sim_jitter(rank, end_ps(sim, machine->send_overhead_ns, bytes));
     sim_take_data(sim, message);
 
     uint64_t *port =
         first_free(&sim->send_port[rank->node * sim->ports], sim->ports);
     uint64_t start = later(later(rank->endpoint_free, *port),
                            on_wire(sim, &node->send_wire, rank->clock, bytes));
-    uint64_t busy = sim_ps(sim, machine->gap_per_byte_ns * PS * (double)bytes);
-    busy = later(busy, (uint64_t)(machine->gap_ns * PS));
+    uint64_t busy = later(transfer_ps(sim, bytes), gap_ps(sim));
     *port = rank->endpoint_free = start + busy;
     if (message->bytes > CTN_INJECT_BYTES) {
         sim_event_t *sent = sim_event(sim, SIM_SENT, rank->rank);
@@ -226,9 +252,8 @@ void sim_head(ctn_sim_t *sim, sim_event_t *message)
     uint64_t *port = &sim->receive_port[message->port];
     uint64_t start =
         later(*port, on_wire(sim, &node->receive_wire, sim->now, bytes));
-    uint64_t transfer =
-        sim_ps(sim, machine->gap_per_byte_ns * PS * (double)bytes);
-    *port = start + later(transfer, (uint64_t)(machine->gap_ns * PS));
+    uint64_t transfer = transfer_ps(sim, bytes);
+    *port = start + later(transfer, gap_ps(sim));
     message->kind = SIM_ARRIVE;
     uint64_t end = start + transfer + (uint64_t)(machine->poll_ns * PS);
     sim_push(sim, sim_leave_data(sim, message, end, machine->latency_ns * PS),
@@ -266,8 +291,11 @@ void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
     bool dropped = target->killed || target->state == SIM_ENDED;
     if (!dropped) {
         lose_data(sim, message);
-        uint64_t work = (uint64_t)(sim->machine->receive_overhead_ns * PS);
-        if (work > 0) {
+        uint64_t work = (uint64_t)end_ps(sim, sim->machine->receive_overhead_ns,
+                                         wire_bytes(message));
+        if (sim->core != NULL) {
+            target->due += work;
+        } else if (work > 0) {
             target->clock = later(target->clock, sim->now) + work;
         }
         if (sim_defer(sim, target, message)) {

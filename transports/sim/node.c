@@ -93,13 +93,16 @@ void sim_copied(ctn_sim_t *sim, sim_event_t *event)
 /* ---- work ---- */
 
 /** The time of local work without concurrent copies. */
-static double cost_ps(const catena_machine_t *machine, ctn_work_t work,
-                      size_t n)
+static double cost_ps(const ctn_sim_t *sim, ctn_work_t work, size_t n)
 {
+    const catena_machine_t *machine = sim->machine;
+    double byte = sim->core != NULL && sim->ranks > machine->shared_cores
+                      ? machine->cold_per_byte_ns
+                      : machine->copy_per_byte_ns;
     double count = (double)n * PS;
     switch (work) {
     case CTN_WORK_COPY:
-        return machine->copy_start_ns * PS + count * machine->copy_per_byte_ns;
+        return machine->copy_start_ns * PS + count * byte;
     case CTN_WORK_TRANSPOSE:
         return machine->copy_start_ns * PS +
                count * machine->transpose_per_byte_ns;
@@ -109,6 +112,8 @@ static double cost_ps(const catena_machine_t *machine, ctn_work_t work,
         return count * machine->hash_per_byte_ns;
     case CTN_WORK_REDUCE:
         return count * machine->reduce_per_byte_ns;
+    case CTN_WORK_CALL:
+        return count * machine->call_ns;
     }
     return 0;
 }
@@ -130,7 +135,12 @@ static uint32_t concurrent_copies(const ctn_sim_rank_t *rank)
 void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
 {
     ctn_sim_t *sim = rank->sim;
-    double alone_ps = (double)sim_jitter(rank, cost_ps(sim->machine, work, n));
+    double cost = cost_ps(sim, work, n);
+    if (work == CTN_WORK_CALL && rank->cold) {
+        cost += sim->machine->cold_ns * PS;
+        rank->cold = false;
+    }
+    double alone_ps = (double)sim_jitter(rank, cost);
     bool memory = work == CTN_WORK_COPY || work == CTN_WORK_TRANSPOSE;
     if (memory && alone_ps >= LONG_COPY_PS && sim->core == NULL &&
         rank->status == CATENA_OK) {
@@ -144,47 +154,6 @@ void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
     sim_stay_close(rank);
 }
 
-/* ---- cores ---- */
-
-/** With shared_cores several ranks share a core, which takes them in a fixed
- * order. Return the number of switches from its last rank to this one; the
- * ranks between them poll and yield the core. */
-static uint64_t switches_to(const ctn_sim_t *sim, const sim_core_t *core,
-                            const ctn_sim_rank_t *rank)
-{
-    uint32_t cores = sim->machine->shared_cores;
-    uint32_t on_core = (sim->ranks - rank->core + cores - 1) / cores;
-    uint32_t from = core->last / cores;
-    uint32_t to = rank->rank / cores;
-    return (to + on_core - from) % on_core;
-}
-
-bool sim_take_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
-{
-    if (sim->core == NULL || rank->state == SIM_BLOCKED) {
-        return true;
-    }
-    sim_core_t *core = &sim->core[rank->core];
-    if (core->free > sim->now) {
-        sim_run_at(sim, rank, core->free);
-        return false;
-    }
-    uint64_t until = sim->now + switches_to(sim, core, rank) *
-                                    (uint64_t)(sim->machine->switch_ns * PS);
-    rank->clock = rank->clock > until ? rank->clock : until;
-    core->last = rank->rank;
-    return true;
-}
-
-void sim_leave_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
-{
-    if (sim->core != NULL && sim->core[rank->core].free < rank->clock) {
-        sim->core[rank->core].free = rank->clock;
-    }
-}
-
-/* ---- flags ---- */
-
 /** The time from a store by one rank to the poll by another one that sees it.
  */
 static double signal_ps(const ctn_sim_rank_t *from, const ctn_sim_rank_t *to)
@@ -194,6 +163,74 @@ static double signal_ps(const ctn_sim_rank_t *from, const ctn_sim_rank_t *to)
         ctn_machine_distance(machine, from->core, to->core);
     return (machine->signal_ns[distance] + machine->poll_ns) * PS;
 }
+
+/* ---- cores ---- */
+
+/** Ranks that share a core (shared_cores) wait by polling once and yielding it:
+ * the time until the next one has it. */
+static uint64_t turn_ps(const sim_core_t *core, const ctn_sim_rank_t *rank)
+{
+    const catena_machine_t *machine = rank->sim->machine;
+    return (uint64_t)((machine->switch_ns +
+                       (rank->asks ? machine->idle_poll_ns : 0)) *
+                      core->slower * PS);
+}
+
+/** The core passes through its ranks in a fixed order. Return when it comes to
+ * this one, at or after now. */
+static uint64_t next_turn(const ctn_sim_t *sim, const sim_core_t *core,
+                          const ctn_sim_rank_t *rank)
+{
+    const ctn_sim_rank_t *r = core->last;
+    bool polls =
+        r == rank && sim->now <= core->free + (uint64_t)signal_ps(rank, rank);
+    if (polls || rank->beside == rank) { /* for its own stores; alone */
+        return core->free > sim->now ? core->free : sim->now;
+    }
+    uint64_t at = core->free;
+    do {
+        at += turn_ps(core, r);
+        r = r->beside;
+    } while (r != rank);
+    if (at >= sim->now) {
+        return at;
+    }
+    uint64_t round = 0;
+    do {
+        round += turn_ps(core, r);
+        r = r->beside;
+    } while (r != rank);
+    return round == 0 ? sim->now
+                      : at + (sim->now - at + round - 1) / round * round;
+}
+
+bool sim_take_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
+{
+    if (sim->core == NULL || rank->state == SIM_BLOCKED) {
+        return true;
+    }
+    sim_core_t *core = &sim->core[rank->core];
+    uint64_t turn = next_turn(sim, core, rank);
+    if (turn > sim->now) {
+        sim_run_at(sim, rank, turn);
+        return false;
+    }
+    rank->cold |= core->last != rank;
+    core->last = rank;
+    return true;
+}
+
+void sim_leave_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
+{
+    if (sim->core == NULL) {
+        return;
+    }
+    sim_core_t *core = &sim->core[rank->core];
+    core->free = core->free < rank->clock ? rank->clock : core->free;
+    core->slower = (double)sim_jitter(rank, PS) / PS;
+}
+
+/* ---- flags ---- */
 
 void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
 {
@@ -216,11 +253,25 @@ void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
     sim_push(sim, sim_leave_data(sim, store, time, after), store);
 }
 
+/** With a core of its own a rank polls for a flag while its line is under way;
+ * else it fetches the line when it has its core. */
+static void fetch_line(ctn_sim_rank_t *rank, const ctn_sim_rank_t *source)
+{
+    const catena_machine_t *machine = rank->sim->machine;
+    if (rank->sim->core != NULL && rank->beside != rank &&
+        rank->core != source->core) {
+        ctn_distance_t distance =
+            ctn_machine_distance(machine, source->core, rank->core);
+        rank->due += (uint64_t)(machine->signal_ns[distance] * PS);
+    }
+}
+
 /** Notify a rank of the node of a flag. The farther its core is from the
  * writer's core, the later it sees the flag. */
 static void notify_reader(ctn_sim_t *sim, const ctn_sim_rank_t *source,
                           ctn_sim_rank_t *rank)
 {
+    fetch_line(rank, source);
     double more = signal_ps(source, rank) - signal_ps(source, source);
     uint64_t time = sim->now + (uint64_t)(more > 0 ? more : 0);
     if (rank->state == SIM_SLEEPING && time > rank->clock && time > sim->now) {
@@ -237,6 +288,7 @@ void sim_stored(ctn_sim_t *sim, sim_event_t *store)
     sim_delivered(sim, source);
     if (!store->to_node) {
         ctn_sim_rank_t *target = &sim->rank[store->target];
+        fetch_line(target, source);
         uint64_t work = (uint64_t)(sim->params.node_overhead_s * 1e12);
         if (work > 0) {
             target->clock =
@@ -263,7 +315,7 @@ static uint32_t core_of(const ctn_sim_t *sim, const ctn_sim_rank_t *rank)
             params->cores[rank->local % (uint32_t)params->core_count];
     }
     return machine->shared_cores > 0
-               ? rank->rank % machine->shared_cores
+               ? (rank->local + rank->node) % machine->shared_cores
                : ctn_machine_core(machine, rank->local,
                                   sim->node[rank->node].count);
 }
@@ -278,6 +330,24 @@ static void assign_cores(ctn_sim_t *sim, uint32_t *in_domain)
         rank->domain = rank->node * machine->numa_domains +
                        ctn_machine_domain(machine, rank->core);
         in_domain[rank->domain]++;
+    }
+}
+
+/** The ranks of each core in a ring, in order; `last` becomes the first one. */
+static void join_cores(ctn_sim_t *sim)
+{
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        ctn_sim_rank_t *rank = &sim->rank[r];
+        sim_core_t *core = &sim->core[rank->core];
+        ctn_sim_rank_t *tail = core->last != NULL ? core->last : rank;
+        rank->beside = core->last != NULL ? tail->beside : rank;
+        tail->beside = rank;
+        core->last = rank;
+    }
+    for (uint32_t c = 0; c < sim->machine->shared_cores; c++) {
+        sim_core_t *core = &sim->core[c];
+        core->slower = 1;
+        core->last = core->last != NULL ? core->last->beside : NULL;
     }
 }
 
@@ -297,6 +367,9 @@ void sim_node_create(ctn_sim_t *sim)
         return;
     }
     assign_cores(sim, in_domain);
+    if (sim->core != NULL) {
+        join_cores(sim);
+    }
     for (size_t d = 0; d < domains; d++) {
         sim->domain[d].copy = copy;
         copy += in_domain[d];

@@ -121,6 +121,7 @@ static catena_status_t flush(ctn_transport_t *transport, uint64_t *pending)
 static int progress(ctn_transport_t *transport)
 {
     ctn_sim_rank_t *rank = sim_rank_of(transport);
+    rank->asks = true;
     bool any = sim_deliver(rank);
     return rank->status != CATENA_OK ? rank->status : any;
 }

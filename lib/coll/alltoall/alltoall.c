@@ -413,6 +413,7 @@ static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
         return ctn_refuse_null(group->exec->log, args->collective->name,
                                "request");
     }
+    ctn_exec_charge(group->exec, CTN_WORK_CALL, 1);
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK) {

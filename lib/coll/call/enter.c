@@ -408,6 +408,7 @@ catena_status_t ctn_ml_run(const ctn_composition_t *composition,
         return ctn_refuse_null(group->exec->log, args->collective->name,
                                "request");
     }
+    ctn_exec_charge(group->exec, CTN_WORK_CALL, 1);
     catena_status_t status;
     if (mode == CTN_BLOCKING &&
         run_plain_inline(composition, args, group, &status)) {

@@ -1,13 +1,13 @@
 /* catena-bench --calibrate FILE: measures the parameters of lib/model/machine.h
  * on this machine. Intended use:
  *
- *   prun -n 4 --ppn 2 catena-bench --calibrate here.json
+ *   prun -n 8 --ppn 4 catena-bench --calibrate here.json
  *
- * This makes two nodes of two ranks each; on one host prun makes virtual nodes.
- * Signals (flags that two ranks of a node store for each other) and concurrent
- * copies need two ranks on rank 0's node; the network needs a second node.
- * Ranks that take no part in a measurement sleep, so virtual nodes may share
- * cores. */
+ * This makes two nodes of four ranks each; on one host prun makes virtual
+ * nodes. Signals (flags that two ranks of a node store for each other) and
+ * concurrent copies need two ranks on rank 0's node; the network needs a second
+ * node. Ranks that take no part in a measurement sleep, so virtual nodes may
+ * share cores. */
 
 #include <errno.h>
 #include <math.h>
@@ -140,8 +140,8 @@ static int check_layout(struct calibration *c)
     if (place->rank == 0)
         fprintf(stderr,
                 "catena-bench: --calibrate: expected at least 2 nodes and at "
-                "least 2 ranks on the first, found %d and %d; use: prun -n 4 "
-                "--ppn 2 catena-bench --calibrate FILE\n",
+                "least 2 ranks on the first, found %d and %d; use: prun -n 8 "
+                "--ppn 4 catena-bench --calibrate FILE\n",
                 place->nodes, local_size);
     return BENCH_USAGE;
 }
@@ -204,9 +204,16 @@ static void open_all(struct calibration *c)
     calibrate_must(c, "group",
                    catena_group_split_level(c->bench.world, CATENA_LEVEL_NODE,
                                             c->bench.place.rank, &c->node));
+    calibrate_must(c, "group",
+                   catena_group_split(c->node, c->bench.place.local_rank / 2,
+                                      c->bench.place.local_rank, &c->pair));
     for (int i = 0; i < GROUPS; i++) {
         open_group(c, c->bench.world, &c->world_groups[i]);
         open_group(c, c->node, &c->node_groups[i]);
+        calibrate_must(
+            c, "group",
+            catena_group_split(c->bench.world, c->bench.place.local_rank,
+                               c->bench.place.rank, &c->level_groups[i]));
     }
     open_shared_area(c);
     open_buffers(c);
@@ -225,7 +232,10 @@ static void close_all(struct calibration *c)
                        catena_group_free(&c->world_groups[i]));
         calibrate_must(c, "freeing a group",
                        catena_group_free(&c->node_groups[i]));
+        calibrate_must(c, "freeing a group",
+                       catena_group_free(&c->level_groups[i]));
     }
+    calibrate_must(c, "freeing a group", catena_group_free(&c->pair));
     calibrate_must(c, "freeing a group", catena_group_free(&c->node));
     free(c->cpu);
 }
@@ -250,7 +260,9 @@ static void measure_all(struct calibration *c)
     with_ranks(c, 2, calibrate_measure_signals);
     with_ranks(c, 2, calibrate_measure_switch);
     with_ranks(c, all, calibrate_measure_copies);
-    with_ranks(c, all, calibrate_measure_poll);
+    with_ranks(c, 2, calibrate_measure_poll);
+    with_ranks(c, 2, calibrate_measure_call);
+    with_ranks(c, all, calibrate_measure_cold);
     with_ranks(c, 1, calibrate_measure_work);
     calibrate_measure_overheads(c);
     calibrate_measure_latency(c);

@@ -5,7 +5,7 @@
 
 /** Measure this machine and write a machine file. Collective; returns an exit
  * code. Needs at least two nodes, and at least two ranks on the node of rank 0:
- * prun -n 4 --ppn 2. */
+ * prun -n 8 --ppn 4. */
 int bench_calibrate(catena_context_t *context, const char *path);
 
 #endif

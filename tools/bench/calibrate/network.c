@@ -15,7 +15,7 @@
 
 /* ---- L and both overheads (o): only node leaders are awake ---- */
 
-enum { QUIET_TIMES = 101 };
+enum { QUIET_TIMES = 101, TESTS = 2, BARRIERS = 7 };
 static const double sleep_s = 0.0005; /* until other ranks are ready */
 
 /* Wait without sleeping. */
@@ -27,51 +27,22 @@ static void spin(double ns)
         ;
 }
 
-/* Replace each of times[n] by its mean over the node leaders. They wait for
- * each other: when one is late, its time is too short and that of another too
- * long by as much. */
-static void mean_of_leaders(struct calibration *c, double *times, size_t n)
+/* Time of a barrier of the node leaders, as a mean over consecutive barriers.
+ * The first one is not timed, because they enter it at different times. */
+static double barrier_chain(struct calibration *c, int count)
 {
-    size_t size = (size_t)c->bench.place.ranks;
-    double *send = bench_alloc(&c->bench, 2 * size * n, sizeof(*send));
-    double *recv = send + size * n;
-
-    for (size_t rank = 0; rank < size; rank++)
-        for (size_t i = 0; i < n; i++)
-            send[rank * n + i] =
-                calibrate_is_leader(c) ? times[i] : -1; /* no leader: -1 */
-    bench_exchange(&c->bench, c->bench.control, send, recv, n * sizeof(*send));
-    memset(times, 0, n * sizeof(*times));
-    for (size_t rank = 0; rank < size; rank++)
-        for (size_t i = 0; i < n && recv[rank * n] >= 0; i++)
-            times[i] += recv[rank * n + i] / c->bench.place.nodes;
-    free(send);
-}
-
-/* Time of a barrier, as a mean over consecutive barriers. The other ranks of a
- * node have entered all of them before and sleep, so a node leader waits only
- * for other nodes. The first barrier is not timed, because node leaders enter
- * it at different times. */
-static double barrier_chain(struct calibration *c, catena_group_t **groups)
-{
-    catena_request_t *request[GROUPS];
-    double begin;
+    double begin = 0;
 
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
-    if (!calibrate_is_leader(c)) {
-        for (int i = 0; i < GROUPS; i++)
-            calibrate_must(c, "barrier",
-                           catena_ibarrier(groups[i], &request[i]));
-        calibrate_sleep(3 * sleep_s);
-        calibrate_must(c, "barrier", catena_request_waitall(GROUPS, request));
+    if (!calibrate_is_leader(c))
         return 0;
-    }
     calibrate_sleep(sleep_s);
-    calibrate_must(c, "barrier", catena_barrier(groups[0]));
-    begin = calibrate_wall_ns();
-    for (int i = 1; i < GROUPS; i++)
-        calibrate_must(c, "barrier", catena_barrier(groups[i]));
-    return (calibrate_wall_ns() - begin) / (GROUPS - 1);
+    for (int i = 0; i <= count; i++) {
+        if (i == 1)
+            begin = calibrate_wall_ns();
+        calibrate_must(c, "barrier", catena_barrier(c->level_groups[0]));
+    }
+    return (calibrate_wall_ns() - begin) / count;
 }
 
 /* Bind leaders of nodes on the same host, which must not share a processor. */
@@ -86,44 +57,57 @@ static double cpu_ns(void)
     return calibrate_now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Processor time to start an alltoall of 8 bytes, as a mean over the groups.
- * The start on the first group is not timed; it warms the caches. */
-static double time_start(struct calibration *c, catena_group_t **groups)
+/* Start an alltoall of 8 bytes, and let it send: what it cannot send at once it
+ * sends in the first tests. */
+static void start(struct calibration *c, catena_group_t *group,
+                  catena_request_t **request)
+{
+    int done;
+
+    calibrate_must(c, "alltoall",
+                   catena_ialltoall(c->send, 8, CATENA_BYTE, c->recv, 8,
+                                    CATENA_BYTE, group, request));
+    for (int i = 0; i < TESTS && *request != NULL; i++)
+        calibrate_must(c, "test", catena_request_test(request, &done));
+}
+
+/* Processor time of rank 0 to start an alltoall of 8 bytes of the node leaders,
+ * which sends a message to each; as a mean over the groups. The other leaders
+ * come later. The start on the first group is not timed; it warms the caches.
+ */
+static double time_start(struct calibration *c)
 {
     catena_request_t *request[GROUPS];
     double begin = 0, ns;
 
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
     if (!calibrate_is_leader(c))
+        return 0;
+    if (c->bench.place.rank != 0)
         calibrate_sleep(sleep_s);
     for (int i = 0; i < GROUPS; i++) {
         if (i == 1)
             begin = cpu_ns();
-        calibrate_must(c, "alltoall",
-                       catena_ialltoall(c->send, 8, CATENA_BYTE, c->recv, 8,
-                                        CATENA_BYTE, groups[i], &request[i]));
+        start(c, c->level_groups[i], &request[i]);
     }
     ns = (cpu_ns() - begin) / (GROUPS - 1);
     calibrate_must(c, "alltoall", catena_request_waitall(GROUPS, request));
     return ns;
 }
 
-/* Processor time to complete an alltoall of 8 bytes after all its data has
- * arrived. */
-static double time_wait(struct calibration *c, catena_group_t *group)
+/* Processor time to complete such an alltoall after all its data has arrived.
+ */
+static double time_wait(struct calibration *c)
 {
     catena_request_t *request;
     double begin;
 
     calibrate_must(c, "barrier", catena_barrier(c->bench.world));
-    calibrate_must(c, "alltoall",
-                   catena_ialltoall(c->send, 8, CATENA_BYTE, c->recv, 8,
-                                    CATENA_BYTE, group, &request));
+    if (!calibrate_is_leader(c))
+        return 0;
+    start(c, c->level_groups[0], &request);
     calibrate_sleep(sleep_s);
-    if (calibrate_is_leader(c))
-        spin(20000); /* until the clock frequency has recovered: 20 us */
-    else
-        calibrate_sleep(sleep_s);
+    spin(20000); /* until the clock frequency has recovered: 20 us */
     begin = cpu_ns();
     calibrate_must(c, "alltoall", catena_request_wait(&request));
     return cpu_ns() - begin;
@@ -131,36 +115,27 @@ static double time_wait(struct calibration *c, catena_group_t *group)
 
 void calibrate_measure_overheads(struct calibration *c)
 {
-    double start[2][QUIET_TIMES], wait[2][QUIET_TIMES]; /* all ranks, node */
-    /* Ranks of other nodes, each of which gets a message. */
-    int far = c->bench.place.ranks - c->bench.place.local_size;
-    double send_ns, receive_ns;
+    double times[2][QUIET_TIMES];
+    int far = c->bench.place.nodes - 1; /* a message to and from each */
 
     bind_leader(c);
     for (int i = -2; i < QUIET_TIMES; i++) {
         int t = i < 0 ? 0 : i; /* the first calls, which connect, don't count */
 
-        start[0][t] = time_start(c, c->world_groups);
-        start[1][t] = time_start(c, c->node_groups);
-        wait[0][t] = time_wait(c, c->world_groups[0]);
-        wait[1][t] = time_wait(c, c->node_groups[0]);
+        times[0][t] = time_start(c);
+        times[1][t] = time_wait(c);
     }
     calibrate_unbind(c);
-    send_ns = calibrate_median(start[0], QUIET_TIMES) -
-              calibrate_median(start[1], QUIET_TIMES);
-    receive_ns = calibrate_median(wait[0], QUIET_TIMES) -
-                 calibrate_median(wait[1], QUIET_TIMES);
     calibrate_record(
-        c, SEND_OVERHEAD, send_ns > far ? send_ns / far : 1,
-        "measured: processor time to start a direct catena_ialltoall of 8 "
-        "bytes over all ranks, less that over the node's, divided by "
-        "the %d messages to other nodes; medians of %d times %d, in turns",
-        far, QUIET_TIMES, GROUPS - 1);
+        c, SEND_OVERHEAD, calibrate_median(times[0], QUIET_TIMES) / far,
+        "measured: processor time to start a catena_ialltoall of 8 bytes "
+        "between %d nodes, a rank each, and to test it %d times, before others "
+        "start, by %d messages; median of %d times %d",
+        far + 1, TESTS, far, QUIET_TIMES, GROUPS - 1);
     calibrate_record(
-        c, RECEIVE_OVERHEAD, receive_ns > 0 ? receive_ns / far : 0,
+        c, RECEIVE_OVERHEAD, calibrate_median(times[1], QUIET_TIMES) / far,
         "measured: processor time of catena_request_wait for such an alltoall "
-        "when all had arrived, less that over the node's, divided by the "
-        "%d messages from other nodes; medians of %d, in turns",
+        "when all had arrived, by %d messages; median of %d",
         far, QUIET_TIMES);
 }
 
@@ -168,27 +143,20 @@ void calibrate_measure_overheads(struct calibration *c)
  * node. */
 void calibrate_measure_latency(struct calibration *c)
 {
-    double world[QUIET_TIMES], node[QUIET_TIMES], world_ns, node_ns;
+    double times[QUIET_TIMES];
     double rounds = ceil(log2(c->bench.place.nodes));
 
     bind_leader(c);
-    barrier_chain(c, c->world_groups);
-    barrier_chain(c, c->node_groups);
-    for (int i = 0; i < QUIET_TIMES; i++) {
-        world[i] = barrier_chain(c, c->world_groups);
-        node[i] = barrier_chain(c, c->node_groups);
-    }
+    barrier_chain(c, BARRIERS);
+    for (int i = 0; i < QUIET_TIMES; i++)
+        times[i] = barrier_chain(c, BARRIERS);
     calibrate_unbind(c);
-    mean_of_leaders(c, world, QUIET_TIMES);
-    mean_of_leaders(c, node, QUIET_TIMES);
-    world_ns = calibrate_median(world, QUIET_TIMES);
-    node_ns = calibrate_median(node, QUIET_TIMES);
-    c->message_ns[c->pass] = (world_ns - node_ns) / rounds;
+    c->message_ns[c->pass] = calibrate_median(times, QUIET_TIMES) / rounds;
     snprintf(c->message_source[c->pass], sizeof(c->message_source[0]),
-             "catena_barrier between nodes whose other ranks came before and "
-             "sleep (%.0f ns), less the same on the node (%.0f ns), in %.0f "
-             "round%s; medians of %d, in turns",
-             world_ns, node_ns, rounds, rounds > 1 ? "s" : "", QUIET_TIMES);
+             "catena_barrier between %d nodes, a rank each (%.0f ns), in %.0f "
+             "round%s; median of %d times %d",
+             c->bench.place.nodes, c->message_ns[c->pass] * rounds, rounds,
+             rounds > 1 ? "s" : "", QUIET_TIMES, BARRIERS);
 }
 
 /* ---- G and g: all ranks are busy ---- */

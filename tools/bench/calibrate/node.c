@@ -243,17 +243,17 @@ void calibrate_measure_copies(struct calibration *c)
         ranks);
 }
 
-/* ---- polling: all ranks of the node ---- */
+/* ---- polling: local ranks 0 and 1 ---- */
 
 enum { BARRIERS = 2000, IDLE_POLLS = 1000 };
 
-/* The time of a barrier of the node. */
+/* The time of a barrier of two ranks. */
 static double time_barriers(struct calibration *c)
 {
     double begin = calibrate_wall_ns();
 
     for (int i = 0; i < BARRIERS; i++)
-        calibrate_must(c, "barrier", catena_barrier(c->node));
+        calibrate_must(c, "barrier", catena_barrier(c->pair));
     return (calibrate_wall_ns() - begin) / BARRIERS;
 }
 
@@ -274,36 +274,107 @@ static double time_progress(struct calibration *c)
  * wait on the node seldom does. */
 void calibrate_measure_poll(struct calibration *c)
 {
-    int ranks = c->bench.place.local_size;
     double barrier[MANY], flag[MANY], progress[MANY], poll_ns;
-    /* Each rank has a core. */
-    bool room = c->paired && copying_ranks(c) == ranks;
 
-    if (copying_ranks(c) == ranks)
-        bind_copying(c, ranks);
+    bind_copying(c, copying_ranks(c));
     time_barriers(c);
     for (int i = 0; i < MANY; i++) {
         barrier[i] = time_barriers(c);
         progress[i] = time_progress(c);
-        flag[i] =
-            room && c->bench.place.local_rank < 2 ? exchange(c, BARRIERS) : 0;
+        flag[i] = c->paired ? exchange(c, BARRIERS) : 0;
     }
     calibrate_unbind(c);
     poll_ns = calibrate_median(barrier, MANY) - calibrate_median(flag, MANY);
-    if (room)
+    calibrate_record(c, IDLE_POLL, calibrate_median(progress, MANY),
+                     "measured: an idle catena_progress, which asks the "
+                     "network, median of %d times %d",
+                     MANY, IDLE_POLLS);
+    if (c->paired)
         calibrate_record(
             c, POLL, poll_ns > 1 ? poll_ns : 1,
-            "measured: a barrier of %d ranks on the node less a flag "
-            "exchange (%.0f ns), medians of %d times %d, in turns; an idle "
-            "catena_progress, which asks the network as well, takes %.0f ns",
-            ranks, calibrate_median(flag, MANY), MANY, BARRIERS,
-            calibrate_median(progress, MANY));
+            "measured: a barrier of 2 ranks on the node less a flag "
+            "exchange (%.0f ns), medians of %d times %d, in turns",
+            calibrate_median(flag, MANY), MANY, BARRIERS);
     else
-        calibrate_record(
-            c, POLL, calibrate_median(progress, MANY),
-            "measured: an idle catena_progress, as the node's %d ranks have "
-            "no core each; median of %d times %d",
-            ranks, MANY, IDLE_POLLS);
+        calibrate_record(c, POLL, calibrate_median(progress, MANY),
+                         "as idle_poll_ns: ranks found only one core to use");
+}
+
+/* ---- calls with data ---- */
+
+enum { CALLS = 200, COLD_SIZES = 4 };
+
+/* The time of an alltoall as a benchmark measures it: of the slowest rank in
+ * each call, after a barrier; the median over calls. */
+static double time_alltoall(struct calibration *c, catena_group_t *group,
+                            size_t bytes)
+{
+    double times[CALLS], slowest[CALLS];
+
+    for (int i = -1; i < CALLS; i++) {
+        double begin;
+
+        calibrate_must(c, "barrier", catena_barrier(group));
+        begin = calibrate_wall_ns();
+        calibrate_must(c, "alltoall",
+                       catena_alltoall(c->send, bytes, CATENA_BYTE, c->recv,
+                                       bytes, CATENA_BYTE, group));
+        times[i < 0 ? 0 : i] = calibrate_wall_ns() - begin;
+    }
+    calibrate_must(c, "allreduce",
+                   catena_allreduce(times, slowest, CALLS, CATENA_DOUBLE,
+                                    CATENA_MAX, group));
+    return calibrate_median(slowest, CALLS);
+}
+
+/* Two ranks with a core each. */
+void calibrate_measure_call(struct calibration *c)
+{
+    double times[MANY], ns;
+
+    bind_copying(c, 2);
+    for (int i = 0; i < MANY; i++)
+        times[i] = time_alltoall(c, c->pair, 8);
+    calibrate_unbind(c);
+    ns = calibrate_median(times, MANY) - calibrate_value_of(c, SIGNAL_L3) -
+         calibrate_value_of(c, POLL);
+    calibrate_record(c, CALL, ns > 1 ? ns : 1,
+                     "measured: alltoall of 8 bytes by 2 ranks with a core "
+                     "each, after a barrier, medians of %d calls and of %d "
+                     "times, less a signal and a poll",
+                     CALLS, MANY);
+}
+
+/* All ranks on one core, whose caches are cold in each turn. */
+void calibrate_measure_cold(struct calibration *c)
+{
+    int ranks = c->bench.place.local_size;
+    double times[COLD_SIZES][FEW], bytes[COLD_SIZES], all[COLD_SIZES];
+    double small[FEW], ns;
+
+    (void)calibrate_bind_to(&c->cpu[0]);
+    for (int i = 0; i < FEW; i++) {
+        small[i] = time_alltoall(c, c->node, 8);
+        for (int s = 0; s < COLD_SIZES; s++)
+            times[s][i] = time_alltoall(c, c->node, (size_t)1024 << 2 * s);
+    }
+    calibrate_unbind(c);
+    for (int s = 0; s < COLD_SIZES; s++) {
+        bytes[s] = (double)ranks * ranks * (1024 << 2 * s);
+        all[s] = calibrate_median(times[s], FEW);
+    }
+    ns = calibrate_median(small, FEW) / ranks - calibrate_value_of(c, CALL) -
+         calibrate_value_of(c, SWITCH);
+    calibrate_record(c, COLD, ns > 1 ? ns : 1,
+                     "measured: alltoall of 8 bytes by %d ranks on processor "
+                     "%d, for each rank, less call_ns and switch_ns; median of "
+                     "%d times %d",
+                     ranks, c->cpu[0].number, FEW, CALLS);
+    calibrate_record(c, COLD_RATE,
+                     1e3 / calibrate_fit_slope(bytes, all, COLD_SIZES),
+                     "fitted: to the same with blocks of 1 to %d KiB; least "
+                     "squares over %d sizes",
+                     1 << 2 * (COLD_SIZES - 1), COLD_SIZES);
 }
 
 /* ---- work: rank 0 alone ---- */
@@ -430,7 +501,9 @@ void calibrate_measure_work(struct calibration *c)
         "measured: square matrices of blocks of 8, 16, 32 and 64 bytes, 64 "
         "KiB of each size, in cache; all bytes / all time, medians of %d",
         WORK_TIMES);
+    c->recv += WORK_BYTES / 2 + 1024; /* not a multiple of pages apart */
     ns = time_work(c, reduce, WORK_BYTES, WORK_CALLS);
+    c->recv -= WORK_BYTES / 2 + 1024;
     calibrate_record(
         c, REDUCE_RATE, WORK_BYTES / ns * 1e3,
         "measured: sum of 64 KiB of doubles into 64 KiB, in cache, median "

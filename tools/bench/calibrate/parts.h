@@ -15,7 +15,7 @@ enum {
     MAX_CPUS = 4096,
     MAX_LOCAL = 256, /* ranks that copy at the same time */
     MAX_DOMAINS = 256,
-    PASSES = 5, /* of all measurements, because other load may disturb some */
+    PASSES = 9, /* of all measurements, because other load may disturb some */
     GROUPS = 8, /* duplicates of a group, for as many operations at once */
     ID_BYTES = 64,      /* of a host */
     COPY_MOST = 1 << 20 /* bytes of a measured copy */
@@ -33,15 +33,18 @@ enum parameter {
     L3_CACHES,
     SHARED_CORES,
     SWITCH,
+    COLD,
     PORTS,
     LATENCY,
     SEND_OVERHEAD,
     RECEIVE_OVERHEAD,
+    IDLE_POLL,
     GAP,
     PORT_RATE,
     NODE_RATE,
     COPY_START,
     COPY_RATE,
+    COLD_RATE,
     DOMAIN_RATE,
     SIGNAL_L3,
     SIGNAL_SOCKET,
@@ -50,6 +53,7 @@ enum parameter {
     TRANSPOSE_RATE,
     REDUCE_RATE,
     HASH_RATE,
+    CALL,
     COMPARE,
     PARAMETERS
 };
@@ -84,8 +88,11 @@ struct measurement {
 /* The state of the calibration on this rank. */
 struct calibration {
     struct bench bench;
-    catena_group_t *node;                 /* the ranks of this node */
+    catena_group_t *node; /* the ranks of this node */
+    catena_group_t *pair; /* local ranks 0 and 1, 2 and 3, ... */
     catena_group_t *world_groups[GROUPS]; /* duplicates of the world */
+    catena_group_t *level_groups[GROUPS]; /* of ranks with the same local rank:
+                                           * node leaders */
     catena_group_t *node_groups[GROUPS];  /* duplicates of `node` */
     bool home;     /* this rank is on the node of rank 0 */
     bool paired;   /* ranks 0 and 1 of the node can have a core each */
@@ -147,6 +154,8 @@ void calibrate_measure_signals(struct calibration *c);
 void calibrate_measure_switch(struct calibration *c);
 void calibrate_measure_copies(struct calibration *c);
 void calibrate_measure_poll(struct calibration *c);
+void calibrate_measure_call(struct calibration *c);
+void calibrate_measure_cold(struct calibration *c);
 void calibrate_measure_work(struct calibration *c);
 
 /* network.c: called by all ranks of all nodes. */

@@ -108,7 +108,7 @@ static const struct argp_option known[] = {
     {"machines", KEY_MACHINES, NULL, 0, "list the machines that ship", 2},
     {"calibrate", KEY_CALIBRATE, "FILE", 0,
      "measure this machine and write its parameters, for --sim; run as: prun "
-     "-n 4 --ppn 2 catena-bench --calibrate FILE",
+     "-n 8 --ppn 4 catena-bench --calibrate FILE",
      2},
     {"tune", KEY_TUNE, "FILE", 0,
      "measure the collective, or all that have rules, with all algorithms on "

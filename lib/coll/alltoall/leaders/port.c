@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "core/cache_line.h"
 #include "exec/slot.h"
 
 /* ---- a port: gather and send ---- */
@@ -62,6 +63,13 @@ static const ctn_cursor_t *next_out(const ctn_port_run_t *run)
                : &run->gather;
 }
 
+/** Gathering blocks of less than a cache line takes longer than copying. */
+static ctn_work_t gather_work(const ctn_geometry_t *g)
+{
+    return !g->vector && g->bytes < CTN_LINE ? CTN_WORK_TRANSPOSE
+                                             : CTN_WORK_COPY;
+}
+
 /** Gather the next fragment, if a send slot is free. True: it was gathered. */
 static bool gather_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
@@ -75,7 +83,7 @@ static bool gather_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     size_t copied =
         ctn_leader_fragment_copy(op->exec, &a->geometry, &run->gather.at, true,
                                  true, staging_of(op, a, port, true, slot));
-    ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
+    ctn_exec_charge(op->exec, gather_work(&a->geometry), copied);
     run->out[slot] = run->gather;
     make_ready(op, a, port, true, run->opened++, &run->gather.at, slot);
     ctn_cursor_next(&a->geometry, port->leader, true, &run->gather);
