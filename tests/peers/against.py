@@ -19,32 +19,17 @@ Prints a table, writes OUT/against-COLLECTIVE.csv, and exits with 1 if a row is
 slower, or if results were wrong.
 """
 import csv
-import math
 import os
 import sys
 from statistics import median
 
-from ratios import figure, geometric_mean, middle, pairs, read, versions
+from ratios import (figure, geometric_mean, interval, middle, pairs, read,
+                    versions)
 
 BOUND = 0.97
 BOUND_SMALL = 0.95  # 8 bytes, two bound ranks
 BARRIER_NS = 5.0    # barrier of two bound ranks
 NOISY = 0.6         # a row with a lower bound is not judged
-CONFIDENCE = 0.95
-
-
-def interval(values):
-    """The narrowest interval of order statistics that contains the median with
-    CONFIDENCE; for few values the full range."""
-    n = len(values)
-    ordered = sorted(values)
-    tail, skip = 0.0, 0
-    for k in range(n // 2):
-        tail += math.comb(n, k) / 2 ** n  # P(less than k + 1 lie below)
-        if 1 - 2 * tail < CONFIDENCE:
-            break
-        skip = k
-    return ordered[skip], ordered[n - 1 - skip]
 
 
 def by_turn(sides, name, size):

@@ -1,16 +1,18 @@
-/* measure COLLECTIVE[,COLLECTIVE] MIN:MAX [MILLISECONDS]: time one collective,
- * or two in turns, over block sizes, each for about so many milliseconds, in
- * slices that sides which hold a token take in turn (token.h). As in the OSU
- * benchmarks, a value is the time of one call on each rank between two
- * barriers, averaged over calls and ranks. The contents are new in every call,
- * so no library profits from data left in place. No rank writes them while
- * others are in the call, which on a shared core would delay those. The first
- * and last calls are checked. Vectors are sums of doubles; the root is rank 0;
- * neighbors are those of a two-dimensional mesh with open borders. "barrier"
- * and "split" have no sizes. A split makes groups of every other rank,
- * different in every call, and includes their first barrier; freeing them is
- * not timed. Rank 0 prints for each slice:
- * name,collective,ranks,bytes,avg_us,max_us,calls,errors,slice */
+/* measure COLLECTIVE[,COLLECTIVE] MIN:MAX[:STEP] [MILLISECONDS [kept]]: time
+ * one collective, or two in turns, over block sizes, STEP times larger each
+ * (2), each for about so many milliseconds, in slices that sides which hold a
+ * token take in turn (token.h). As in the OSU benchmarks, a value is the time
+ * of one call on each rank between two barriers, averaged over calls and ranks.
+ * The contents are new in every call, so no library profits from data left in
+ * place; with "kept" only in the calls that are checked, as in the OSU
+ * benchmarks. No rank writes them while others are in the call, which on a
+ * shared core would delay those. The first and last calls are checked. Vectors
+ * are sums of doubles; the root is rank 0; neighbors are those of a
+ * two-dimensional mesh with open borders. "barrier" and "split" have no sizes.
+ * A split makes groups of every other rank, different in every call, and
+ * includes their first barrier; freeing them is not timed. Rank 0 prints for
+ * each slice: name,collective,ranks,bytes,avg_us,max_us,calls,errors,slice A
+ * library that lacks the collective takes its turns and prints nothing. */
 
 #include "pattern.h"
 #include "token.h"
@@ -40,11 +42,14 @@ struct result {
     unsigned calls;
 };
 
-static double timed_call(struct peer_call *call, unsigned number)
+static bool kept; /* timed calls leave the contents as they are */
+
+static double timed_call(struct peer_call *call, unsigned number, bool checked)
 {
     double begin, end;
 
-    pattern_fill(call, number);
+    if (!kept || checked)
+        pattern_fill(call, number);
     peer_barrier();
     begin = now_us();
     peer_run(call);
@@ -80,13 +85,13 @@ static unsigned plan(struct peer_call *call, double budget_us, double *all,
     double begin = now_us(), calls;
 
     for (int i = 0; i < CHECKED_CALLS; i++) {
-        timed_call(call, ++*number);
+        timed_call(call, ++*number, true);
         *errors += (double)pattern_errors(call, *number);
     }
     for (int i = 0; i < LEAST_CALLS; i++) {
         if (i == 1)
             begin = now_us();
-        timed_call(call, ++*number);
+        timed_call(call, ++*number, false);
     }
     peer_gather(now_us() - begin, all, call->size);
     calls = budget_us * (LEAST_CALLS - 1) / largest(all, call->size);
@@ -121,11 +126,7 @@ static bool open_test(const char *collective, size_t bytes, int rank, int size,
     pattern_lay_out(call, test->blocks);
     call->send = peer_alloc(pattern_extent(call->sends, call->partners));
     call->recv = peer_alloc(pattern_extent(call->recvs, call->partners));
-    if (peer_prepare(call))
-        return true;
-    if (rank == 0)
-        fprintf(stderr, "measure: %s has no %s\n", peer_name, collective);
-    return false;
+    return peer_prepare(call);
 }
 
 static void close_test(struct test *test)
@@ -141,9 +142,9 @@ static void close_test(struct test *test)
 static void take_turn(struct test *test, unsigned slice, unsigned calls,
                       unsigned *number)
 {
-    timed_call(&test->call, ++*number);
+    timed_call(&test->call, ++*number, false);
     for (unsigned i = 0; i < calls; i++)
-        test->time_us[slice] += timed_call(&test->call, ++*number);
+        test->time_us[slice] += timed_call(&test->call, ++*number, false);
 }
 
 static struct result result_of(struct test *test, unsigned slice)
@@ -199,7 +200,7 @@ static void measure(struct test *tests, int count, double budget_us)
         peer_barrier();
     }
     for (int i = 0; i < count; i++) {
-        timed_call(&tests[i].call, ++number);
+        timed_call(&tests[i].call, ++number, true);
         tests[i].errors += (double)pattern_errors(&tests[i].call, number);
     }
     free(all);
@@ -222,6 +223,17 @@ static bool print_results(struct test *test)
     return good;
 }
 
+/* Leave the slices of a size to the other sides. */
+static void stand_by(void)
+{
+    for (unsigned slice = 0; slice <= SLICES; slice++) {
+        peer_barrier();
+        token_pass();
+        if (slice < SLICES)
+            take_token();
+    }
+}
+
 static bool run_size(char *const *collectives, int count, size_t bytes,
                      double budget_us, int rank, int size)
 {
@@ -230,8 +242,10 @@ static bool run_size(char *const *collectives, int count, size_t bytes,
 
     take_token();
     for (int i = 0; i < count; i++)
-        if (!open_test(collectives[i], bytes, rank, size, &tests[i]))
-            return false;
+        if (!open_test(collectives[i], bytes, rank, size, &tests[i])) {
+            stand_by();
+            return true;
+        }
     measure(tests, count, budget_us);
     for (int i = 0; i < count; i++)
         good &= print_results(&tests[i]);
@@ -257,7 +271,7 @@ static int find_names(char *list, char **names)
 
 int main(int argc, char **argv)
 {
-    size_t min, max;
+    size_t min, max, step = 2;
     double budget_us = 30e3;
     char *names[MOST_TESTS];
     bool good = true;
@@ -268,19 +282,20 @@ int main(int argc, char **argv)
     if ((wrong = token_open(rank)) != NULL)
         peer_abort(wrong);
     if (argc < 3 || (count = find_names(argv[1], names)) == 0 ||
-        sscanf(argv[2], "%zu:%zu", &min, &max) != 2 || min == 0 ||
-        (argc > 3 && (budget_us = 1e3 * atof(argv[3])) <= 0)) {
+        sscanf(argv[2], "%zu:%zu:%zu", &min, &max, &step) < 2 || min == 0 ||
+        step < 2 || (argc > 3 && (budget_us = 1e3 * atof(argv[3])) <= 0) ||
+        (argc > 4 && !(kept = strcmp(argv[4], "kept") == 0))) {
         if (rank == 0)
-            fprintf(
-                stderr,
-                "usage: %s COLLECTIVE[,COLLECTIVE] MIN:MAX [MILLISECONDS]\n",
-                argv[0]);
+            fprintf(stderr,
+                    "usage: %s COLLECTIVE[,COLLECTIVE] MIN:MAX[:STEP] "
+                    "[MILLISECONDS [kept]]\n",
+                    argv[0]);
         peer_stop();
         return 2;
     }
     if (!pattern_has_sizes(pattern_kind(names[0])))
         min = max = 0;
-    for (size_t bytes = min; bytes <= max; bytes *= 2) {
+    for (size_t bytes = min; bytes <= max; bytes *= step) {
         good &= run_size(names, count, bytes, budget_us, rank, size);
         if (bytes == 0)
             break;

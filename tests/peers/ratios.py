@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
-"""ratios.py RAW OUT: medians and ratios of a comparison.
+"""ratios.py RAW OUT [kept]: times and ratios of a comparison.
 
 RAW has one row per layout, turn, side, setting, size and slice of time; those of
 the setting by-turns are catena's persistent and blocking calls, measured in one
-process. For each layout, Open MPI's best fixed setting is the one with the
-smallest geometric mean of its medians. A ratio is the median over the turns of
-the median over the slices of peer time / catena time within a slice: above 1
-catena is faster. A collective of 0 bytes
-has no sizes: one table and one bar for each layout. Writes
-OUT/peers-COLLECTIVE.csv, .md and .svg, and prints the table.
+process. A time is the median over the turns of the medians over the slices. A
+ratio is a library's time / that of catena with buffers of malloc, within a slice;
+the median over the slices of a turn, then over the turns, with a 95% interval
+(order statistics; with fewer than 6 turns their whole range). Above 1 catena is
+faster. Best is the setting of a peer with the smallest geometric mean of its
+times in the layout. "slower": the whole interval beside the best one lies below
+1.
+
+Adds to OUT/peers.csv, in place of its rows of the same collective, layout and
+contents (new in every call, or kept), one row for each size, library and setting:
+  collective,layout,contents,bytes,library,setting,turns,us,ratio,low,high,reason
+A reason says why a cell is empty. Writes OUT/peers-COLLECTIVE.md from all rows of
+the collective in that file, and prints it.
 """
 import csv
 import math
@@ -19,9 +26,14 @@ import sys
 from collections import defaultdict
 from statistics import median
 
-
-PEERS = ("openmpi", "mpich", "blocking")
 BY_TURNS = "by-turns"
+OWN = ("catena", "malloc")
+FIELDS = ["collective", "layout", "contents", "bytes", "library", "setting",
+          "turns", "us", "ratio", "low", "high", "reason"]
+CONFIDENCE = 0.95
+TITLES = {"openmpi": "Open MPI", "mpich": "MPICH", "catena": "catena",
+          "blocking": "blocking, by turns"}
+CROWDED = "spins and never yields: more ranks than cores"
 
 
 def geometric_mean(values):
@@ -60,44 +72,25 @@ def pairs(one, other, join):
             for t in one if t in other]
 
 
-def best_setting(sides, name):
-    """The fixed setting of a side that is best over all sizes; or None."""
-    means = {side: geometric_mean([middle(turns) for turns in sizes.values()])
-             for side, sizes in sides.items() if side[0] == name}
-    return min(means, key=means.get) if means else None
+def interval(values):
+    """The narrowest interval of order statistics that contains the median with
+    CONFIDENCE; for few values the full range."""
+    n = len(values)
+    ordered = sorted(values)
+    tail, skip = 0.0, 0
+    for k in range(n // 2):
+        tail += math.comb(n, k) / 2 ** n  # P(less than k + 1 lie below)
+        if 1 - 2 * tail < CONFIDENCE:
+            break
+        skip = k
+    return ordered[skip], ordered[n - 1 - skip]
 
 
-def ratio(peer, own):
-    """Median over the common turns."""
-    both = pairs(peer, own, lambda theirs, mine: theirs / mine)
-    return median(both) if both else None
-
-
-def compare(times):
-    """Rows of results; one per layout and size."""
-    rows = []
-    for layout, sides in times.items():
-        own = best_setting(sides, "catena")
-        peers = {p: best_setting(sides, p) for p in PEERS}
-        for size in sorted(sides[own]):
-            row = {"layout": layout, "bytes": size,
-                   "turns": len(sides[own][size]),
-                   "catena_us": middle(sides[own][size])}
-            for name, side in peers.items():
-                there = side is not None and size in sides[side]
-                row[name] = side[1] if there else ""
-                row[name + "_us"] = \
-                    middle(sides[side][size]) if there else ""
-                beside = ("persistent", BY_TURNS) if name == "blocking" else own
-                row[name + "_ratio"] = \
-                    ratio(sides[side][size], sides[beside][size]) \
-                    if there else ""
-            rows.append(row)
-    return rows
-
-
-def sizeless(rows):
-    return all(row["bytes"] == 0 for row in rows)
+def figure(value, digits=2):
+    if value == "" or value is None:
+        return ""
+    value = float(value)
+    return f"{value:.{digits}f}" if value < 100 else f"{value:.0f}"
 
 
 def versions():
@@ -125,135 +118,164 @@ def versions():
             + ", ".join(there))
 
 
-def figure(value, digits=2):
-    if value == "" or value is None:
+def commit():
+    described = subprocess.run(
+        ["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe",
+         "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return described.stdout.strip() or "a tree without git"
+
+
+# ---- rows ----
+
+def own_side(sides, name):
+    """What a side's ratio is taken against."""
+    if name == "blocking":
+        return sides[("persistent", BY_TURNS)]
+    return sides[OWN] if OWN in sides else sides[("catena", "heap")]
+
+
+def rows_of(collective, times, contents):
+    """One row for each layout, size, library and setting."""
+    for layout, sides in times.items():
+        sizes = sorted(own_side(sides, "catena"))
+        settings = sorted(sides, key=lambda s: (s[0] != "catena", s[1] != "malloc",
+                                                s[0] == "mpich"))
+        if ("mpich", "default") not in sides:
+            settings.append(("mpich", "default"))
+        for size in sizes:
+            for name, setting in settings:
+                if name == "persistent":
+                    continue
+                row = {"collective": collective, "layout": layout,
+                       "contents": contents, "bytes": size, "library": name,
+                       "setting": setting}
+                turns = sides.get((name, setting), {}).get(size)
+                if turns:
+                    own = own_side(sides, name)[size]
+                    ratios = pairs(turns, own, lambda one, other: one / other)
+                    low, high = interval(ratios)
+                    row |= {"turns": len(turns), "us": round(middle(turns), 3),
+                            "ratio": round(median(ratios), 3),
+                            "low": round(low, 3), "high": round(high, 3)}
+                else:
+                    row["reason"] = "has no such call" \
+                        if layout == "bound2" or name != "mpich" else CROWDED
+                yield row
+
+
+def update(path, rows):
+    """Put the rows into the file, and return all of it."""
+    def key(row):
+        return row["collective"], row["layout"], row["contents"]
+
+    old = []
+    if os.path.exists(path):
+        with open(path, newline="") as file:
+            old = list(csv.DictReader(line for line in file
+                                      if not line.startswith("#")))
+    new = {key(row) for row in rows}
+    rows = [row for row in old if key(row) not in new] + rows
+    with open(path, "w", newline="") as file:
+        file.write(f"# tests/peers/compare at {commit()}\n# {versions()}\n")
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n", restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return rows
+
+
+# ---- tables ----
+
+def best_setting(rows):
+    """The peer's setting with the smallest mean over the sizes; or None."""
+    times = defaultdict(list)
+    for row in rows:
+        if row["library"] in ("openmpi", "mpich") and row.get("us"):
+            times[row["library"], row["setting"]].append(float(row["us"]))
+    most = max(map(len, times.values()), default=0)
+    whole = {s: geometric_mean(t) for s, t in times.items() if len(t) == most}
+    return min(whole, key=whole.get) if whole else None
+
+
+def ratio_cell(row):
+    if not row or not row.get("ratio"):
         return ""
-    return f"{value:.{digits}f}" if value < 100 else f"{value:.0f}"
+    return (f"{figure(row['ratio'])} ({figure(row['low'])} to "
+            f"{figure(row['high'])})")
 
 
-def table(first, key, part, setting):
-    """One line per row; its first column is row[key]."""
-    titles = {"openmpi": "Open MPI" + setting, "mpich": "MPICH",
-              "blocking": "blocking, by turns"}
-    peers = [p for p in PEERS
-             if p != "blocking" or any(r["blocking_us"] for r in part)]
-    heads = [first, "catena"]
-    for peer in peers:
-        heads += [titles[peer], "ratio"]
+def name_of(side):
+    return TITLES[side[0]] + " " + side[1]
+
+
+def layout_table(rows):
+    """The rows of one layout: lines of the table, and the ratios to the best."""
+    best = best_setting(rows)
+    sides = list(dict.fromkeys((r["library"], r["setting"]) for r in rows))
+    cells = {(r["library"], r["setting"], int(r["bytes"])): r for r in rows}
+    there = [s for s in sides if any(cells[s + (b,)].get("us") for b in
+                                     {int(r["bytes"]) for r in rows})]
+    heads = ["bytes"] + [name_of(s) for s in there]
+    if best:
+        heads += [f"ratio to {name_of(best)}"]
+        if best != ("openmpi", "default"):
+            heads += ["ratio to Open MPI default"]
+    heads += [""]
     lines = ["| " + " | ".join(heads) + " |", "| --: " * len(heads) + "|"]
-    for r in part:
-        cells = [str(r[key]), figure(r["catena_us"])]
-        for peer in peers:
-            cells += [figure(r[peer + "_us"]),
-                      figure(r[peer + "_ratio"],
-                             3 if peer == "blocking" else 2)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines + [""]
+    ratios = []
+    for size in sorted({int(r["bytes"]) for r in rows}):
+        line = [str(size)]
+        line += [figure(cells[s + (size,)].get("us")) for s in there]
+        beside = cells.get((best or ("", "")) + (size,))
+        if best:
+            line.append(ratio_cell(beside))
+            if best != ("openmpi", "default"):
+                line.append(ratio_cell(cells.get(("openmpi", "default", size))))
+        slower = beside and beside.get("high") and float(beside["high"]) < 1
+        line.append("slower" if slower else "")
+        if beside and beside.get("ratio"):
+            ratios.append(float(beside["ratio"]))
+        lines.append("| " + " | ".join(line) + " |")
+    reasons = {(s, cells[s + (b,)]["reason"]) for s in sides
+               for b in {int(r["bytes"]) for r in rows}
+               if cells[s + (b,)].get("reason")}
+    lines += [""] + [f"{name_of(s)}: {why}." for s, why in sorted(reasons)]
+    return lines + ([""] if reasons else []), ratios
 
 
-def by_size(rows):
-    """A table per layout."""
-    lines = []
+def markdown(collective, rows):
+    lines = [f"# {collective} beside Open MPI and MPICH", "", versions() + ".", "",
+             "Average latency in microseconds, as the OSU benchmarks have it: "
+             "medians over the turns. Ratios: that library's time / catena's "
+             "with buffers of malloc, with a 95% interval; above 1 catena is "
+             "faster. \"slower\": the whole interval is below 1.", ""]
     for layout in dict.fromkeys(r["layout"] for r in rows):
-        part = [r for r in rows if r["layout"] == layout]
-        lines += [f"## {layout}, {part[0]['turns']} turns", ""]
-        lines += table("bytes", "bytes", part, " " + part[0]["openmpi"])
-        ratios = [r["openmpi_ratio"] for r in part if r["openmpi_ratio"]]
-        if ratios:
-            small = [r["openmpi_ratio"] for r in part
-                     if r["openmpi_ratio"] and r["bytes"] <= 4096]
-            lines += [f"Open MPI / catena: geometric mean "
-                      f"{geometric_mean(ratios):.2f}, up to 4 KiB "
-                      f"{geometric_mean(small or ratios):.2f}, least "
-                      f"{min(ratios):.2f}.", ""]
-    return lines
-
-
-def by_layout(rows):
-    settings = ", ".join(f"{r['openmpi']} ({r['layout']})"
-                         for r in rows if r["openmpi"])
-    return (table("layout", "layout", rows, "") +
-            [f"Turns: {rows[0]['turns']}. Open MPI: {settings}.", ""])
-
-
-def markdown(collective, rows, errors):
-    lines = [f"# {collective} beside Open MPI and MPICH", "", versions() + ".",
-             "",
-             "Average latency in microseconds, as the OSU benchmarks have it; "
-             "medians over the turns. Ratios: peer / catena, medians of the "
-             "ratios within a turn; above 1 catena is faster. Open MPI is in "
-             "its best fixed setting for the layout.", ""]
-    lines += by_layout(rows) if sizeless(rows) else by_size(rows)
-    one = [r["openmpi_ratio"] for r in rows
-           if r["openmpi_ratio"] and not r["layout"].startswith("hosts")]
-    if one:
-        lines += [f"All layouts of one host together: geometric mean "
-                  f"{geometric_mean(one):.2f}, least {min(one):.2f}.", ""]
-    lines += [f"Wrong results: {errors}.", ""]
+        for contents, title in (("new", "new contents in every call"),
+                                ("kept", "contents kept")):
+            part = [r for r in rows if r["layout"] == layout and
+                    r["contents"] == contents]
+            if not part:
+                continue
+            turns = max(int(r.get("turns") or 0) for r in part)
+            table, ratios = layout_table(part)
+            lines += [f"## {layout}, {title}, {turns} turns", ""] + table
+            if ratios:
+                lines += [f"Geometric mean {geometric_mean(ratios):.2f}, least "
+                          f"{min(ratios):.2f}.", ""]
     return "\n".join(lines)
 
 
-PLOT = """
-set terminal svg size 760,460 font "sans,12" background "white"
-set output "{out}.svg"
-set datafile separator ","
-set logscale y 2
-set grid ytics lc rgb "#dddddd"
-set ylabel "Open MPI time / catena time"
-set title "{collective}: above 1 catena is faster"
-{body}
-"""
-
-BY_SIZE = """
-set logscale x 2
-set key outside right
-set xlabel "bytes per block"
-plot 1 notitle lc rgb "#999999", {curves}
-"""
-
-# Bars stand on 1/4: a logarithmic axis has no zero.
-BY_LAYOUT = """
-set style fill solid 0.5
-set boxwidth 0.6
-set yrange [0.25:*]
-plot "{out}.csv" using 7:xticlabel(1) skip 1 with boxes notitle, \\
-    1 notitle lc rgb "#999999"
-"""
-
-
-def plot(collective, rows, out):
-    curves = ", ".join(
-        f"\"< awk -F, '$1==\\\"{layout}\\\" && $7' {out}.csv\" "
-        f"using 2:7 with linespoints title \"{layout}\""
-        for layout in dict.fromkeys(r["layout"] for r in rows))
-    body = (BY_LAYOUT if sizeless(rows) else BY_SIZE).format(out=out,
-                                                             curves=curves)
-    script = PLOT.format(out=out, collective=collective, body=body)
-    subprocess.run(["gnuplot"], input=script, text=True, check=False)
-
-
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     collective, times, errors = read(sys.argv[1])
-    rows = compare(times)
-    out = os.path.join(sys.argv[2], "peers-" + collective)
-    fields = ["layout", "bytes", "turns", "catena_us", "openmpi", "openmpi_us",
-              "openmpi_ratio", "mpich", "mpich_us", "mpich_ratio"]
-    if any(row["blocking_us"] for row in rows):
-        fields += ["blocking_us", "blocking_ratio"]
-    with open(out + ".csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, fields, lineterminator="\n",
-                                extrasaction="ignore")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({k: round(v, 3) if isinstance(v, float) else v
-                             for k, v in row.items()})
-    text = markdown(collective, rows, errors)
-    with open(out + ".md", "w") as file:
+    contents = sys.argv[3] if len(sys.argv) == 4 else "new"
+    rows = update(os.path.join(sys.argv[2], "peers.csv"),
+                  list(rows_of(collective, times, contents)))
+    text = markdown(collective,
+                    [r for r in rows if r["collective"] == collective])
+    with open(os.path.join(sys.argv[2], f"peers-{collective}.md"), "w") as file:
         file.write(text)
     print(text)
-    plot(collective, rows, out)
     if errors:
         sys.exit(f"ratios.py: {errors} wrong results")
 
