@@ -1,115 +1,131 @@
-# Pictures from the tables: gnuplot plot.gp
+# Pictures from the tables, by: docs/results/reproduce --pictures
+# Each names its table; the first lines of that say how it was made.
+
+# ---- one style ----
 set datafile separator ","
-set terminal svg size 760,460 font "sans,12" background "white"
-set key top right
-set grid ytics lc rgb "#dddddd"
-set logscale x 2
-set xlabel "bytes per block"
+set terminal svg size 860,480 font "sans,12" background "white"
+set key outside right top
+set grid lc rgb "#dddddd"
+set border 3
+set tics nomirror
+set style data linespoints
+do for [i = 1:8] {
+    set linetype i lw 1.6 pt (i < 4 ? 2*i + 3 : i + 8) ps 0.5 \
+        lc rgb word("#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #666666 #000000", i)
+}
+set linetype cycle 8
+sizes = 'unset logscale; set logscale x 2; set format x "%.0b %BB"; set xtics 16; set xlabel "bytes per block"'
+ranks = 'unset logscale; set format x "%.0f"; set xtics auto; set logscale y 10'
+set yrange [*:*]
 
-at(m, l, a) = sprintf("< awk -F, '$1==\"%s\" && $2==%d && $3==\"%s\" {print $6 \",\" $7}' alltoall.csv", m, l, a)
-# two algorithms side by side: size, time of the first, time of the second
-pair(m, l, a, b) = sprintf("< awk -F, '$1==\"%s\" && $2==%d {t[$3,$6]=$7} $1==\"%s\" && $2==%d && $3==\"%s\" {n[++k]=$6} END {for (i=1;i<=k;i++) if ((\"%s\",n[i]) in t) print n[i] \",\" t[\"%s\",n[i]] \",\" t[\"%s\",n[i]]}' alltoall.csv", m, l, m, l, b, a, a, b)
+# rows(table, condition, columns): what awk takes of a table
+rows(table, condition, columns) = sprintf("< awk -F, '%s {print %s}' OFS=, %s.csv", condition, columns, table)
 
+# ---- Peng, Liu, Xie ----
+@sizes
+at(m, l, a) = rows("alltoall", sprintf("$1==\"%s\" && $2==%d && $3==\"%s\"", m, l, a), "$6, $7")
+pair(m, l, a, b) = sprintf("< awk -F, '$1==\"%s\" && $2==%d {if ($3==\"%s\") t[$6]=$7; if ($3==\"%s\") {n[++k]=$6; u[$6]=$7}} END {for (i=1;i<=k;i++) if (n[i] in t) print n[i] \",\" t[n[i]]/u[n[i]]}' alltoall.csv", m, l, a, b)
+methods = "direct l-a2a mpml nmpml onmpml"
+titles = "'direct: every pair' 'L-a2a: one leader' 'MPML: several leaders' 'NMPML: on several domains' 'ONMPML: and overlapped'"
+layout(m) = m eq "hpc-b" ? "50 nodes of 24 ranks" : "256 nodes of 32 ranks"
 do for [m in "hpc-a hpc-b"] {
     set output m . "-ratios.svg"
+    set title "alltoall on " . m . ", " . layout(m) . ", simulated:\neach method beside the one before it"
     set ylabel "times as fast"
-    set yrange [0:3.5]
-    set title m . ", simulated: each method against the one before"
-    plot 1 notitle lc rgb "#999999", \
-        pair(m, 2, "l-a2a", "mpml") using 1:($2/$3) with linespoints title "MPML/2 : L-a2a", \
-        pair(m, 4, "l-a2a", "mpml") using 1:($2/$3) with linespoints title "MPML/4 : L-a2a", \
-        pair(m, 2, "mpml", "nmpml") using 1:($2/$3) with linespoints title "NMPML/2 : MPML/2", \
-        pair(m, 4, "mpml", "nmpml") using 1:($2/$3) with linespoints title "NMPML/4 : MPML/4", \
-        pair(m, 2, "nmpml", "onmpml") using 1:($2/$3) with linespoints title "ONMPML/2 : NMPML/2", \
-        pair(m, 4, "nmpml", "onmpml") using 1:($2/$3) with linespoints title "ONMPML/4 : NMPML/4"
+    set yrange [0:3]
+    plot 1 notitle with lines lc rgb "#999999", \
+        for [i = 2:4] for [l in "2 4"] pair(m, l + 0, word(methods, i), word(methods, i + 1)) \
+            using 1:2 lt i dt (l eq "2" ? 2 : 1) \
+            title word("MPML:L-a2a NMPML:MPML ONMPML:NMPML", i - 1) . ", " . l . " leaders"
+    set output m . "-times.svg"
+    set title "alltoall on " . m . ", " . layout(m) . ", 4 leaders, simulated"
+    set ylabel "microseconds"
+    set yrange [*:*]
+    set logscale y 10
+    plot for [i = 1:5] at(m, 4, word(methods, i)) using 1:2 title word(titles, i)
+    unset logscale y
 }
 
-set logscale y
-set yrange [*:*]
-set key top left
-set ylabel "microseconds"
-set output "hpc-b-times.svg"
-set title "hpc-b, 50 nodes of 24 ranks, simulated, 4 leaders"
-plot for [a in "direct l-a2a mpml nmpml onmpml"] at("hpc-b", 4, a) using 1:2 with linespoints title a
-set output "hpc-a-times.svg"
-set title "hpc-a, 256 nodes of 32 ranks, simulated, 4 leaders"
-plot for [a in "direct l-a2a mpml nmpml onmpml"] at("hpc-a", 4, a) using 1:2 with linespoints title a
-
+@ranks
 unset logscale
 set logscale x 2
 set output "endpoints.svg"
-set title "node to node, simulated: throughput against ranks that send"
+set title "from node to node, simulated: throughput by the ranks that send"
 set xlabel "ranks that send"
 set ylabel "MB/s"
 set yrange [0:*]
-set key top left
-ends(m, b) = sprintf("< awk -F, '$1==\"%s\" && $3==%d {print $2 \",\" $5}' endpoints.csv", m, b)
-plot for [m in "hpc-a hpc-b"] for [b in "1024 8192 65536"] ends(m, b + 0) using 1:2 with linespoints title m . ", " . b . " B"
-
+name(b) = b < 1024 ? sprintf("%d B", b) : b < 1048576 ? sprintf("%d KiB", b / 1024) : sprintf("%d MiB", b / 1048576)
+plot for [m in "hpc-a hpc-b"] for [b in "1024 8192 65536"] \
+    rows("endpoints", sprintf("$1==\"%s\" && $3==%s", m, b), "$2, $5") using 1:2 \
+    dt (m eq "hpc-a" ? 2 : 1) title m . ", " . name(b + 0)
 set output "gather.svg"
-set title "gathering on a node, 4 KiB blocks, simulated"
+set title "gathering blocks of 4 KiB on a node, simulated: all ranks of the node"
 set xlabel "leaders"
-g(m, p) = sprintf("< awk -F, '$1==\"%s\" && $2==\"%s\" && $4==4096 {print $3 \",\" $5}' gather.csv", m, p)
-plot for [m in "hpc-a hpc-b"] for [p in "packed spread"] g(m, p) using 1:2 with linespoints title m . ", " . p
+plot for [m in "hpc-a hpc-b"] for [p in "packed spread"] \
+    rows("gather", sprintf("$1==\"%s\" && $2==\"%s\" && $4==4096", m, p), "$3, $5") using 1:2 \
+    dt (m eq "hpc-a" ? 2 : 1) title m . (p eq "packed" ? ", in one domain" : ", over domains")
 
-set output "measured.svg"
-set title "this machine: simulated against measured"
-set logscale xy 10
-set xlabel "measured, microseconds"
-set ylabel "simulated, microseconds"
-set yrange [*:*]
-set key top left
-plot x title "equal" lc rgb "#999999", 2*x title "twice, half" lc rgb "#cccccc", x/2 notitle lc rgb "#cccccc", \
-    "< grep ^barrier measured.csv" using 6:7 title "barrier", \
-    "< grep alltoall,direct measured.csv" using 6:7 title "alltoall direct", \
-    "< grep alltoall,onmpml measured.csv" using 6:7 title "alltoall onmpml"
-
-unset logscale
-set logscale x 2
+@sizes
 set output "here-gather.svg"
-set title "gathering on this machine: 8 ranks on 2 cores"
-set xlabel "bytes per block"
+set title "gathering on this machine: 8 ranks on 2 cores, by leaders"
 set ylabel "MB/s"
 set yrange [0:*]
-set key outside right
-here(l, p) = sprintf("< awk -F, '$4==%d && $5==\"%s\" {print $3 \",\" $7}' here-gather.csv", l, p)
-plot here(1, "any") using 1:2 with linespoints title "1 leader", \
-    for [l in "2 4"] here(l + 0, "packed") using 1:2 with linespoints title l . ", packed", \
-    for [l in "2 4"] here(l + 0, "spread") using 1:2 with linespoints title l . ", spread", \
-    here(8, "any") using 1:2 with linespoints title "8 leaders"
-
+here(l, p) = rows("here-gather", sprintf("$4==%d && $5==\"%s\"", l, p), "$3, $7")
+plot here(1, "any") using 1:2 title "1 leader", \
+    for [l in "2 4"] here(l + 0, "packed") using 1:2 title l . ", adjacent ranks", \
+    for [l in "2 4"] here(l + 0, "spread") using 1:2 title l . ", spread", \
+    here(8, "any") using 1:2 title "8 leaders"
 set output "here-endpoints.svg"
-set title "node to node over TCP on this machine: endpoints in use"
+set title "node to node over TCP on this machine: 2 virtual nodes of 4 ranks"
 set logscale y 10
 set yrange [*:*]
-many(e) = sprintf("< awk -F, '$4==%d {print $3 \",\" $5}' here-endpoints.csv", e)
-plot for [e in "1 2 4"] many(e + 0) using 1:2 with linespoints title e
+plot for [e in "1 2 4"] rows("here-endpoints", "$4==" . e, "$3, $5") using 1:2 \
+    title e . (e eq "1" ? " endpoint in use" : " endpoints in use")
 
-# Splits without the barrier; many groups are as many as ranks, few are 8.
+# ---- simulated and measured ----
+unset logscale
+set logscale xy 10
+set format x "%g"
+set xtics auto
+set output "accuracy.svg"
+set title "this machine, 2 cores: 2 to 16 ranks on 1, 2 and 4 virtual nodes"
+set xlabel "measured, microseconds"
+set ylabel "simulated, microseconds"
+plot x with lines title "equal" lc rgb "#666666", \
+    1.15*x with lines title "15% more or less" lc rgb "#bbbbbb", x/1.15 with lines notitle lc rgb "#bbbbbb", \
+    for [c in "barrier allreduce alltoall"] rows("accuracy", "$1==\"" . c . "\"", "$5, $6") \
+        using 1:2 with points ps 0.8 title c
+
+# ---- Moody, Ahn, de Supinski ----
+unset logscale
 set logscale x 4
 set logscale y 10
+set format x "%.0f"
 set xlabel "processes"
 set ylabel "microseconds"
-set key outside right
-splits(f, m, a, c, g) = sprintf("< awk -F, '$1==\"%s\" && $2==\"%s\" && $4==\"%s\" && %s {print $5 \",\" $11}' split-%s.csv", m, a, c, g, f)
-groups(many) = many ? "$3==$5" : "$3==8"
+splits(f, m, a, c, g) = rows("split-" . f, sprintf("$1==\"%s\" && $2==\"%s\" && $4==\"%s\" && %s", m, a, c, g), "$5, $13")
+kinds = "allgather allgather-fast gather-scatter cheng:128 cheng:1024 cheng:8192 bitonic radix radix-plain"
 do for [m in "dawn sierra"] {
     set output "split-reorder-" . m . ".svg"
-    set title m . ", simulated: reorder without split, integer keys"
-    plot for [a in "allgather allgather-fast gather-scatter cheng:128 cheng:512 cheng:2048 cheng:8192 bitonic radix radix-plain"] \
-        splits("reorder", m, a, "none", "1") using 1:2 with linespoints title a
+    set title "reordering all processes by integer keys, no split, on " . m . ", simulated"
+    plot for [a in kinds] splits("reorder", m, a, "none", "1") using 1:2 \
+        title (a[1:5] eq "cheng" ? "cheng, M = " . a[7:*] : a)
     do for [f in "colors both"] {
         do for [many = 0:1] {
             set output "split-" . f . "-" . (many ? "many" : "few") . "-" . m . ".svg"
-            set title m . ", simulated: split " . (f eq "colors" ? "without" : "with") . " reorder, " . (many ? "a group for each process" : "8 groups")
+            set title "split " . (f eq "colors" ? "without" : "with") . " reordering, " . \
+                (many ? "a group for each process" : "8 groups") . ", on " . m . ", simulated"
+            i = 0
             plot for [l in "5 80"] for [a in "bitonic hash hash64"] \
-                splits(f, m, a, "string:" . l, groups(many)) using 1:2 with linespoints title a . ", " . l . " B"
+                splits(f, m, a, "string:" . l, many ? "$3==$5" : "$3==8") using 1:2 \
+                dt (l eq "5" ? 1 : 2) title a . ", colors of " . l . " B"
         }
     }
 }
 
-# Barriers by levels; what the paper says in words, since its pictures have no
-# numbers: figure, ranks, shared, messages.
+# ---- Graham, Ladd, Gorentla Venkata ----
+# What the paper says in words, since its pictures have no numbers: figure, ranks,
+# shared, messages.
 $paper << EOD
 4,2,0.30,1.46
 4,12,1.57,8.18
@@ -118,60 +134,88 @@ $paper << EOD
 EOD
 unset logscale
 set logscale y 10
+set xtics auto
 set yrange [0.05:20]
-set xlabel "ranks"
-set key outside right
-levels(f, w) = sprintf("< awk -F, '$1==%d && $4==\"%s\" {print $6 \",\" $7}' hier-simulated.csv", f, w)
-kinds = "shared messages steps stack" # as in reproduce
-name(i) = i < 3 ? word(kinds, i) : "paper's o, " . word(kinds, i)
+set xlabel "ranks of the node"
+levels(f, w) = rows("hier-simulated", sprintf("$1==%d && $4==\"%s\"", f, w), "$6, $7")
+kinds = "shared messages steps stack"
+names = "'flags' 'messages' 'flags, software of the paper' 'messages, software of the paper'"
 do for [f in "4 5"] {
-    m = f eq "4" ? "jaguar" : "smoky"
-    set output "hier-" . m . ".svg"
-    set title "barrier on a node of " . m . ", simulated, and the paper's"
+    set output "hier-" . (f eq "4" ? "jaguar" : "smoky") . ".svg"
+    set title "barrier on a node of " . (f eq "4" ? "jaguar, 2 sockets of 6 cores" : "smoky, 4 sockets of 4 cores") . ", simulated, and the paper's"
     set xrange [1:(f eq "4" ? 13 : 17)]
-    plot for [i = 1:4] levels(f + 0, word(kinds, i)) using 1:2 with linespoints lc i title name(i), \
-        for [i = 1:4] levels(f + 0, word(kinds, i) . "-flat") using 1:2 with linespoints lc i dt 2 title name(i) . ", flat", \
-        $paper using 2:($1==(f + 0) ? $3 : 1/0) with points pt 5 ps 1.5 lc 3 title "paper, shared", \
-        $paper using 2:($1==(f + 0) ? $4 : 1/0) with points pt 5 ps 1.5 lc 4 title "paper, messages"
+    plot for [i = 1:4] levels(f + 0, word(kinds, i)) using 1:2 lt i title word(names, i) . ", 2 levels", \
+        for [i = 1:4] levels(f + 0, word(kinds, i) . "-flat") using 1:2 lt i dt 2 title word(names, i) . ", flat", \
+        $paper using 2:($1==(f + 0) ? $3 : 1/0) with points pt 5 ps 1.2 lc rgb "#000000" title "paper, flags", \
+        $paper using 2:($1==(f + 0) ? $4 : 1/0) with points pt 9 ps 1.4 lc rgb "#000000" title "paper, messages"
 }
-
-# Figures 6 and 7: what they say; the paper's 0.90 for one socket in figure 7
-# is at odds with figure 6 and with its own 68%.
+# Figures 6 and 7: what they say; the paper's 0.90 for one socket in figure 7 is at
+# odds with figure 6 and with its own 68%.
 $sockets << EOD
-2 on 1,0 1,6,0.42
-2 on 2,0 4,6,0.51
-4 on 1,0 1 2 3,6,0.79
-4 on 2,0 1 4 5,6,0.90
-4 on 4,0 4 8 12,7,1.33
+2 on one,0 1,6,0.42
+2 on two,0 4,6,0.51
+4 on one,0 1 2 3,6,0.79
+4 on two,0 1 4 5,6,0.90
+4 on four,0 4 8 12,7,1.33
 EOD
 unset logscale
 set xrange [*:*]
 set yrange [0:*]
 set output "hier-sockets.svg"
 set title "barrier on smoky, simulated, and the paper's"
-set xlabel "ranks on sockets"
+set xlabel "ranks, on so many sockets"
 set style data histograms
 set style fill solid 0.7
-ways(w) = "< awk -F, '$4==\"" . w . "\" && ($1==6 || ($1==7 && $3==\"0 4 8 12\")) {print $7}' hier-simulated.csv"
+ways(w) = rows("hier-simulated", "$4==\"" . w . "\" && ($1==6 || ($1==7 && $3==\"0 4 8 12\"))", "$7")
 plot $sockets using 4:xticlabel(1) title "paper", \
-    ways("steps-flat") using 1 title "paper's o, steps, flat", \
-    ways("shared") using 1 title "shared", \
-    ways("shared-flat") using 1 title "shared, flat"
-set style data points
+    ways("steps-flat") using 1 title "software of the paper, flat", \
+    ways("shared") using 1 title "flags, 2 levels", \
+    ways("shared-flat") using 1 title "flags, flat"
 
-set logscale xy
+set style data linespoints
 set logscale x 2
 set logscale y 10
 set yrange [0.05:500]
-set xlabel "ranks on 2 cores"
+set xlabel "ranks on 2 cores of one host"
+set ylabel "microseconds"
 set output "hier-here.svg"
-set title "barrier on this machine"
-way(w) = sprintf("< awk -F, '$1==\"%s\" {print $3 \",\" $4}' hier-here.csv", w)
-plot way("default") using 1:2 with linespoints title "default", \
-    way("shared-flat") using 1:2 with linespoints title "shared, flat", \
-    way("shared") using 1:2 with linespoints title "shared, two levels", \
-    way("messages-flat") using 1:2 with linespoints title "messages, flat", \
-    way("messages") using 1:2 with linespoints title "messages, two levels", \
-    way("network") using 1:2 with linespoints title "network: UCX over TCP", \
-    way("openmpi") using 1:2 with linespoints title "Open MPI", \
-    way("default-osu") using 1:2 with linespoints title "default, as Open MPI"
+set title "barrier on this machine: median, least and most of the turns"
+kinds = "default shared-flat shared messages-flat messages network"
+names = "'default' 'flags, flat' 'flags, 2 levels' 'messages, flat' 'messages, 2 levels' 'network: UCX over TCP'"
+way(w) = rows("hier-here", "$1==\"" . w . "\"", "$3, $4, $5, $6")
+plot for [i = 1:6] way(word(kinds, i)) using 1:2:3:4 with yerrorlines title word(names, i)
+
+# ---- beside Open MPI and MPICH: the time of the best of their settings for each
+# layout / catena's with buffers of malloc, 95% intervals ----
+all = "barrier bcast reduce allreduce gather scatter allgather alltoall alltoallv alltoallw reduce_scatter scan neighbor_allgather neighbor_alltoall neighbor_alltoallv neighbor_alltoallw"
+layouts = "bound2 one4 one8 one16 hosts4x4"
+names = "'2 ranks, a core each' '4 ranks on 2 cores' '8 ranks on 2 cores' '16 ranks on 2 cores' '4 emulated hosts of 4 ranks'"
+best(c, l, k) = rows("peers", sprintf("$1==\"%s\" && $2==\"%s\" && $3==\"%s\" && $12==\"best\"", c, l, k), "$4 == 0 ? 8 : $4, $9, $10, $11")
+do for [k in "new kept"] {
+    set terminal svg size 1100,1050 font "sans,11" background "white"
+    set output "peers-" . k . ".svg"
+    set multiplot layout 5,4 title "best of Open MPI and MPICH / catena, buffers of malloc, " . \
+        (k eq "new" ? "new contents in every call" : "contents kept") . ": above 1 catena is faster"
+    unset key
+    @sizes
+    set xtics 256
+    unset xlabel
+    unset ylabel
+    set logscale y 2
+    set yrange [0.5:16]
+    set xrange [4:2097152]
+    do for [c in all] {
+        set title c
+        plot 1 with lines notitle lc rgb "#999999", \
+            for [i = 1:5] best(c, word(layouts, i), k) using 1:2:3:4 with yerrorlines lt i title word(names, i)
+    }
+    unset title
+    unset tics
+    unset border
+    set key center center samplen 3
+    set yrange [0.5:16]
+    plot for [i = 1:5] NaN with linespoints lt i title word(names, i)
+    unset multiplot
+    set border 3
+    set tics nomirror
+}

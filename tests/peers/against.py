@@ -103,29 +103,36 @@ def table(collective, name, rows):
                     ""], slower
 
 
-def main():
-    if len(sys.argv) != 4:
-        sys.exit(__doc__)
-    collective, times, errors = read(sys.argv[1])
+def compare(collective, layouts, out, name):
+    """Write and print the table of one collective; the number of slower rows."""
     rows = []
-    for layout, sides in times.items():
+    for layout, sides in layouts.items():
         sizes = next(s for side, s in sides.items() if side[0] == "catena")
         for size in sorted(sizes):
             own, other, again = (by_turn(sides, side, size)
                                  for side in ("catena", "against", "again"))
             rows.append(judge(collective, layout, size, own, other, again))
-    path = os.path.join(sys.argv[2], f"against-{collective}.csv")
+    path = os.path.join(out, f"against-{collective}.csv")
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
         for row in rows:
             writer.writerow({k: round(v, 4) if isinstance(v, float) else v
                              for k, v in row.items()})
-    lines, slower = table(collective, sys.argv[3], rows)
+    lines, slower = table(collective, name, rows)
     print("\n".join(lines))
+    return slower
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    times, errors = read(sys.argv[1])
+    slower = [compare(collective, layouts, sys.argv[2], sys.argv[3])
+              for collective, layouts in times.items()]
     if errors:
         sys.exit(f"against.py: {errors} wrong results")
-    sys.exit(1 if slower else 0)
+    sys.exit(1 if any(slower) else 0)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
-/* measure COLLECTIVE[,COLLECTIVE] MIN:MAX[:STEP] [MILLISECONDS [kept]]: time
- * one collective, or two in turns, over block sizes, STEP times larger each
- * (2), each for about so many milliseconds, in slices that sides which hold a
- * token take in turn (token.h). As in the OSU benchmarks, a value is the time
- * of one call on each rank between two barriers, averaged over calls and ranks.
- * The contents are new in every call, so no library profits from data left in
- * place; with "kept" only in the calls that are checked, as in the OSU
- * benchmarks. No rank writes them while others are in the call, which on a
- * shared core would delay those. The first and last calls are checked. Vectors
- * are sums of doubles; the root is rank 0; neighbors are those of a
- * two-dimensional mesh with open borders. "barrier" and "split" have no sizes.
- * A split makes groups of every other rank, different in every call, and
- * includes their first barrier; freeing them is not timed. Rank 0 prints for
- * each slice: name,collective,ranks,bytes,avg_us,max_us,calls,errors,slice A
- * library that lacks the collective takes its turns and prints nothing. */
+/* measure COLLECTIVE[,COLLECTIVE][:...] MIN:MAX[:STEP] [MILLISECONDS [kept]]:
+ * time collectives, one after the other or two in turns, over block sizes, STEP
+ * times larger each (2), each for about so many milliseconds, in slices that
+ * sides which hold a token take in turn (token.h). As in the OSU benchmarks, a
+ * value is the time of one call on each rank between two barriers, averaged
+ * over calls and ranks. The contents are new in every call, so no library
+ * profits from data left in place; with "kept" only in the calls that are
+ * checked, as in the OSU benchmarks. No rank writes them while others are in
+ * the call, which on a shared core would delay those. The first and last calls
+ * are checked. Vectors are sums of doubles; the root is rank 0; neighbors are
+ * those of a two-dimensional mesh with open borders. "barrier" and "split" have
+ * no sizes. A split makes groups of every other rank, different in every call,
+ * and includes their first barrier; freeing them is not timed. Rank 0 prints
+ * for each slice: name,collective,ranks,bytes,avg_us,max_us,calls,errors,slice
+ * A library that lacks the collective takes its turns and prints nothing. */
 
 #include "pattern.h"
 #include "token.h"
@@ -269,36 +269,68 @@ static int find_names(char *list, char **names)
     return count;
 }
 
+/* What the command line says. */
+struct request {
+    char *tests; /* names, those of one test after the other by colons */
+    size_t min, max, step;
+    double budget_us;
+};
+
+static bool read_request(int argc, char **argv, struct request *request)
+{
+    *request = (struct request){.tests = argv[1], .step = 2, .budget_us = 30e3};
+    return argc >= 3 &&
+           sscanf(argv[2], "%zu:%zu:%zu", &request->min, &request->max,
+                  &request->step) >= 2 &&
+           request->min > 0 && request->step >= 2 &&
+           (argc == 3 || (request->budget_us = 1e3 * atof(argv[3])) > 0) &&
+           (argc <= 4 || (kept = strcmp(argv[4], "kept") == 0));
+}
+
+/* All sizes of one collective, or of two in turns. */
+static bool run_test(char *test, const struct request *request, int rank,
+                     int size, bool *good)
+{
+    char *names[MOST_TESTS];
+    int count = find_names(test, names);
+    size_t min = request->min, max = request->max;
+
+    if (count == 0)
+        return false;
+    if (!pattern_has_sizes(pattern_kind(names[0])))
+        min = max = 0;
+    for (size_t bytes = min; bytes <= max; bytes *= request->step) {
+        *good &= run_size(names, count, bytes, request->budget_us, rank, size);
+        if (bytes == 0)
+            break;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    size_t min, max, step = 2;
-    double budget_us = 30e3;
-    char *names[MOST_TESTS];
-    bool good = true;
-    int rank, size, count;
+    struct request request;
+    bool good = true, known;
+    int rank, size;
     const char *wrong;
+    char *next = NULL;
 
     peer_start(&argc, &argv, &rank, &size);
     if ((wrong = token_open(rank)) != NULL)
         peer_abort(wrong);
-    if (argc < 3 || (count = find_names(argv[1], names)) == 0 ||
-        sscanf(argv[2], "%zu:%zu:%zu", &min, &max, &step) < 2 || min == 0 ||
-        step < 2 || (argc > 3 && (budget_us = 1e3 * atof(argv[3])) <= 0) ||
-        (argc > 4 && !(kept = strcmp(argv[4], "kept") == 0))) {
+    known = read_request(argc, argv, &request);
+    if (known)
+        next = request.tests;
+    while (known && next != NULL)
+        known = run_test(strsep(&next, ":"), &request, rank, size, &good);
+    if (!known) {
         if (rank == 0)
             fprintf(stderr,
-                    "usage: %s COLLECTIVE[,COLLECTIVE] MIN:MAX[:STEP] "
+                    "usage: %s COLLECTIVE[,COLLECTIVE][:...] MIN:MAX[:STEP] "
                     "[MILLISECONDS [kept]]\n",
                     argv[0]);
         peer_stop();
         return 2;
-    }
-    if (!pattern_has_sizes(pattern_kind(names[0])))
-        min = max = 0;
-    for (size_t bytes = min; bytes <= max; bytes *= step) {
-        good &= run_size(names, count, bytes, budget_us, rank, size);
-        if (bytes == 0)
-            break;
     }
     take_token(); /* when the last slices of all sides are over */
     token_pass();

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """ratios.py RAW OUT [kept]: times and ratios of a comparison.
+ratios.py OUT: make the pages from OUT/peers.csv again.
 
 RAW has one row per layout, turn, side, setting, size and slice of time; those of
 the setting by-turns are catena's persistent and blocking calls, measured in one
@@ -13,8 +14,9 @@ times in the layout. "slower": the whole interval beside the best one lies below
 
 Adds to OUT/peers.csv, in place of its rows of the same collective, layout and
 contents (new in every call, or kept), one row for each size, library and setting:
-  collective,layout,contents,bytes,library,setting,turns,us,ratio,low,high,reason
-A reason says why a cell is empty. Writes OUT/peers-COLLECTIVE.md from all rows of
+  collective,layout,contents,bytes,library,setting,turns,us,ratio,low,high,best,
+  reason
+best is "best" in the rows of that setting. A reason says why a cell is empty. Writes OUT/peers-COLLECTIVE.md from all rows of
 the collective in that file, and prints it.
 """
 import csv
@@ -29,7 +31,7 @@ from statistics import median
 BY_TURNS = "by-turns"
 OWN = ("catena", "malloc")
 FIELDS = ["collective", "layout", "contents", "bytes", "library", "setting",
-          "turns", "us", "ratio", "low", "high", "reason"]
+          "turns", "us", "ratio", "low", "high", "best", "reason"]
 CONFIDENCE = 0.95
 TITLES = {"openmpi": "Open MPI", "mpich": "MPICH", "catena": "catena",
           "blocking": "blocking, by turns"}
@@ -41,24 +43,23 @@ def geometric_mean(values):
 
 
 def read(path):
-    """times[layout][(side, setting)][bytes][turn][slice] = microseconds"""
-    times = defaultdict(lambda: defaultdict(lambda: defaultdict(
-        lambda: defaultdict(dict))))
-    errors, collective = 0, None
+    """times[collective][layout][(side, setting)][bytes][turn][slice] = us"""
+    times = defaultdict(lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(
+        lambda: defaultdict(dict)))))
+    errors = 0
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
-            side = (row["side"], row["setting"])
-            if row["setting"] != BY_TURNS:
-                collective = row["collective"]
-            else:
-                persistent = row["collective"] == collective
+            side, collective = (row["side"], row["setting"]), row["collective"]
+            if row["setting"] == BY_TURNS:
+                persistent = collective.endswith("_init")
                 side = ("persistent" if persistent else "blocking", BY_TURNS)
-            turns = times[row["layout"]][side][int(row["bytes"])]
+                collective = collective.removesuffix("_init") + "_init"
+            turns = times[collective][row["layout"]][side][int(row["bytes"])]
             turns[int(row["turn"])][int(row["slice"])] = float(row["avg_us"])
             errors += int(row["errors"])
     if not times:
         sys.exit("ratios.py: no rows in " + path)
-    return collective, times, errors
+    return times, errors
 
 
 def middle(turns):
@@ -163,18 +164,33 @@ def rows_of(collective, times, contents):
                 yield row
 
 
+def part_of(row):
+    return row["collective"], row["layout"], row["contents"]
+
+
+def read_table(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, newline="") as file:
+        return list(csv.DictReader(line for line in file
+                                   if not line.startswith("#")))
+
+
+def mark_best(rows):
+    parts = defaultdict(list)
+    for row in rows:
+        parts[part_of(row)].append(row)
+    for part in parts.values():
+        best = best_setting(part)
+        for row in part:
+            row["best"] = "best" if (row["library"], row["setting"]) == best else ""
+
+
 def update(path, rows):
     """Put the rows into the file, and return all of it."""
-    def key(row):
-        return row["collective"], row["layout"], row["contents"]
-
-    old = []
-    if os.path.exists(path):
-        with open(path, newline="") as file:
-            old = list(csv.DictReader(line for line in file
-                                      if not line.startswith("#")))
-    new = {key(row) for row in rows}
-    rows = [row for row in old if key(row) not in new] + rows
+    new = {part_of(row) for row in rows}
+    rows = [row for row in read_table(path) if part_of(row) not in new] + rows
+    mark_best(rows)
     with open(path, "w", newline="") as file:
         file.write(f"# tests/peers/compare at {commit()}\n# {versions()}\n")
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n", restval="")
@@ -264,18 +280,29 @@ def markdown(collective, rows):
     return "\n".join(lines)
 
 
-def main():
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    collective, times, errors = read(sys.argv[1])
-    contents = sys.argv[3] if len(sys.argv) == 4 else "new"
-    rows = update(os.path.join(sys.argv[2], "peers.csv"),
-                  list(rows_of(collective, times, contents)))
+def write_page(out, collective, rows):
     text = markdown(collective,
                     [r for r in rows if r["collective"] == collective])
-    with open(os.path.join(sys.argv[2], f"peers-{collective}.md"), "w") as file:
+    with open(os.path.join(out, f"peers-{collective}.md"), "w") as file:
         file.write(text)
-    print(text)
+    return text
+
+
+def main():
+    if len(sys.argv) == 2 and os.path.isdir(sys.argv[1]):
+        rows = read_table(os.path.join(sys.argv[1], "peers.csv"))
+        for collective in dict.fromkeys(row["collective"] for row in rows):
+            write_page(sys.argv[1], collective, rows)
+        return
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    times, errors = read(sys.argv[1])
+    contents = sys.argv[3] if len(sys.argv) == 4 else "new"
+    rows = [row for collective, layouts in times.items()
+            for row in rows_of(collective, layouts, contents)]
+    rows = update(os.path.join(sys.argv[2], "peers.csv"), rows)
+    for collective in times:
+        print(write_page(sys.argv[2], collective, rows))
     if errors:
         sys.exit(f"ratios.py: {errors} wrong results")
 
