@@ -11,7 +11,8 @@
 #include "transports/sim/sim.h"
 
 enum { RANKS_MAX = 1 << 22 };
-static const size_t STACK_MAX = (size_t)1 << 30; /* bytes */
+static const size_t STACK_MAX = (size_t)1 << 30;  /* bytes */
+static const size_t MEMORY_MAX = (size_t)1 << 46; /* bytes */
 
 /** What all ranks of a run share. */
 typedef struct sim_run {
@@ -52,6 +53,7 @@ static catena_status_t check_values(const catena_sim_params_t *params)
         {"node_overhead_s", params->node_overhead_s, 1},
         {"ports", params->ports, 1024},
         {"stack_bytes", (double)params->stack_bytes, (double)STACK_MAX},
+        {"memory_bytes", (double)params->memory_bytes, (double)MEMORY_MAX},
         {"payload", params->payload, CATENA_SIM_COST},
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {

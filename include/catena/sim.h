@@ -90,6 +90,11 @@ typedef struct catena_sim_params {
     uint64_t kill_event; /**< 0: no rank is killed */
     size_t stack_bytes;  /**< of each rank's stack, up to 1 GiB; 0: 128 KiB */
     const char *const *settings; /**< as in catena_config_t, for all ranks */
+    /** Address space that the heaps of all ranks together reserve, up to 2^46
+     * bytes; only written pages take memory. A rank gets its share, up to 32
+     * GiB. 0: 2^45 bytes. Less is needed under a limit of address space (ulimit
+     * -v), and where an emulator keeps tables of it. */
+    size_t memory_bytes;
 } catena_sim_params_t;
 
 /** The result of a run. */

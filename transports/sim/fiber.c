@@ -14,9 +14,59 @@ enum { LAST_WORDS = 128 };
 /* ctn_fiber_swap(&save, load): push the preserved registers, store the stack
  * pointer, load the other one, pop, and return there. */
 void ctn_fiber_swap(void **save, void *load);
-void ctn_fiber_start(void);
 
-#if defined(__x86_64__)
+/* first_frame(stack, top, entry, argument): fill in what the first switch finds
+ * at the top of a stack: it calls entry(argument). Returns the stack pointer.
+ */
+
+#if defined(CTN_FIBER_UCONTEXT) ||                                             \
+    !(defined(__x86_64__) || defined(__aarch64__))
+
+/* What the C library has for all processors. "Stack pointers" are those of the
+ * contexts, which lie on their stacks. */
+
+#include <ucontext.h>
+
+typedef struct first {
+    ucontext_t context;
+    void (*entry)(void *argument);
+    void *argument;
+} first_t;
+
+void ctn_fiber_swap(void **save, void *load)
+{
+    ucontext_t here;
+    *save = &here;
+    (void)swapcontext(&here, load);
+}
+
+/* makecontext passes integers: a pointer takes two. */
+static void start(unsigned high, unsigned low)
+{
+    const first_t *first =
+        (const first_t *)(uintptr_t)((uint64_t)high << 32 | low);
+    first->entry(first->argument);
+}
+
+static void *first_frame(unsigned char *stack, unsigned char *top,
+                         void (*entry)(void *), void *argument)
+{
+    uintptr_t at = ((uintptr_t)top - sizeof(first_t)) & ~(uintptr_t)63;
+    first_t *first = (first_t *)at;
+    (void)getcontext(&first->context);
+    first->context.uc_stack.ss_sp = stack;
+    first->context.uc_stack.ss_size = at - (uintptr_t)stack;
+    first->context.uc_link = NULL;
+    first->entry = entry;
+    first->argument = argument;
+    makecontext(&first->context, (void (*)(void))start, 2,
+                (unsigned)((uint64_t)at >> 32), (unsigned)at);
+    return &first->context;
+}
+
+#elif defined(__x86_64__)
+
+void ctn_fiber_start(void);
 
 __asm__(".text\n"
         ".globl ctn_fiber_swap\n"
@@ -59,11 +109,10 @@ __asm__(".text\n"
 
 enum { SAVED_WORDS = 8 }; /* control words, r15 .. r12, rbx, rbp, return */
 
-/** Fill in the frame that the first switch pops: it returns to
- * ctn_fiber_start. @return the stack pointer */
-static void *first_frame(unsigned char *top, void (*entry)(void *),
-                         void *argument)
+static void *first_frame(unsigned char *stack, unsigned char *top,
+                         void (*entry)(void *), void *argument)
 {
+    (void)stack;
     uint64_t *frame = (uint64_t *)(void *)top - SAVED_WORDS - 2;
     memset(frame, 0, (SAVED_WORDS + 2) * sizeof(*frame));
     uint32_t sse;
@@ -77,7 +126,9 @@ static void *first_frame(unsigned char *top, void (*entry)(void *),
     return frame;
 }
 
-#elif defined(__aarch64__)
+#else /* __aarch64__ */
+
+void ctn_fiber_start(void);
 
 __asm__(".text\n"
         ".globl ctn_fiber_swap\n"
@@ -123,11 +174,10 @@ __asm__(".text\n"
 
 enum { SAVED_WORDS = 20 };
 
-/** Fill in the frame that the first switch pops: it returns to
- * ctn_fiber_start. @return the stack pointer */
-static void *first_frame(unsigned char *top, void (*entry)(void *),
-                         void *argument)
+static void *first_frame(unsigned char *stack, unsigned char *top,
+                         void (*entry)(void *), void *argument)
 {
+    (void)stack;
     uint64_t *frame = (uint64_t *)(void *)top - SAVED_WORDS;
     memset(frame, 0, SAVED_WORDS * sizeof(*frame));
     frame[0] = (uint64_t)(uintptr_t)entry;
@@ -136,8 +186,6 @@ static void *first_frame(unsigned char *top, void (*entry)(void *),
     return frame;
 }
 
-#else
-#error "the simulator's fibers know x86-64 and AArch64"
 #endif
 
 void ctn_fiber_make(ctn_fiber_t *fiber, void *stack, size_t stack_bytes,
@@ -149,7 +197,8 @@ void ctn_fiber_make(ctn_fiber_t *fiber, void *stack, size_t stack_bytes,
     fiber->fake_stack = NULL;
 #endif
     uintptr_t top = ((uintptr_t)stack + stack_bytes) & ~(uintptr_t)63;
-    fiber->stack_pointer = first_frame((unsigned char *)top, entry, argument);
+    fiber->stack_pointer =
+        first_frame(stack, (unsigned char *)top, entry, argument);
 }
 
 __attribute__((no_sanitize("address"))) int

@@ -7,8 +7,9 @@
 
 #include "transports/sim/engine.h"
 
-/* All heaps together: a quarter of a process's address space of 2^47 bytes. */
-static const size_t MEMORY_MAX = (size_t)1 << 45;
+/* All heaps together, unless the caller sets memory_bytes: a quarter of a
+ * process's address space of 2^47 bytes. */
+static const size_t MEMORY_BYTES = (size_t)1 << 45;
 static const size_t ARENA_MAX = (size_t)1 << 35;      /* of one rank */
 static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
 enum {
@@ -332,7 +333,9 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     for (uint32_t n = 0; n < sim->nodes; n++) {
         most = sim->node[n].count > most ? sim->node[n].count : most;
     }
-    size_t arena = MEMORY_MAX / ((size_t)sim->nodes * (most + 1));
+    size_t all = sim->params.memory_bytes;
+    all = all == 0 ? MEMORY_BYTES : all;
+    size_t arena = all / ((size_t)sim->nodes * (most + 1));
     arena = arena < ARENA_MAX ? arena & ~(ALIGNMENT - 1) : ARENA_MAX;
     sim->arena_bytes = arena;
     sim->node_bytes = ALIGNMENT + most * arena;
@@ -348,10 +351,13 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     sim->stacks = reserve(sim->stacks_bytes, stack <= STACK_DENSE);
     if (sim->memory == NULL || sim->stacks == NULL) {
         ctn_error(NULL,
-                  "simulator: no address space for the heaps and stacks of "
-                  "%u ranks on %u nodes; check the limit of address space "
-                  "(ulimit -v)",
-                  sim->ranks, sim->nodes);
+                  "simulator: no address space for the heaps (%zu MiB, %zu KiB "
+                  "a rank) and stacks (%zu MiB) of %u ranks on %u nodes; raise "
+                  "the limit of address space (ulimit -v), or set memory_bytes "
+                  "(catena-bench --sim-memory) to what it allows, at least %zu "
+                  "KiB a rank",
+                  all >> 20, arena >> 10, sim->stacks_bytes >> 20, sim->ranks,
+                  sim->nodes, ALIGNMENT >> 10);
         return CATENA_ERR_NO_MEMORY;
     }
     for (uint32_t r = 0; r < sim->ranks; r++) {

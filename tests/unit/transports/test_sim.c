@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <catena/catena.h>
 #include <catena/sim.h>
@@ -422,6 +423,25 @@ START_TEST(a_stack_runs_over)
 }
 END_TEST
 
+#if !defined(__SANITIZE_ADDRESS__)
+/** Under a limit of address space the default reservation cannot be had: an
+ * error, and with memory_bytes a run. */
+START_TEST(a_reservation_that_fits)
+{
+    const struct rlimit limit = {(rlim_t)1 << 34, (rlim_t)1 << 34};
+    shared_t shared = {0};
+    catena_sim_params_t params = on_round(2, 2);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0); /* of this fork */
+    ck_assert_int_eq(catena_sim_run(&params, time_barrier, &shared, NULL),
+                     CATENA_ERR_NO_MEMORY);
+    params.memory_bytes = (size_t)1 << 30;
+    ck_assert_int_eq(catena_sim_run(&params, time_barrier, &shared, NULL),
+                     CATENA_OK);
+    ck_assert(shared.times[0] > 0);
+}
+END_TEST
+#endif
+
 static int never_runs(const catena_config_t *config, void *argument)
 {
     (void)config;
@@ -488,6 +508,9 @@ int main(void)
     tcase_add_test(sim, nobody_can_go_on);
     tcase_add_test(sim, a_rank_aborts);
     tcase_add_test(sim, a_stack_runs_over);
+#if !defined(__SANITIZE_ADDRESS__) /* which reserves address space itself */
+    tcase_add_test(sim, a_reservation_that_fits);
+#endif
     tcase_add_test(sim, bad_parameters);
     suite_add_tcase(suite, queue);
     suite_add_tcase(suite, sim);

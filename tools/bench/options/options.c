@@ -93,6 +93,8 @@ static const struct argp_option known[] = {
     {"node-overhead", KEY_NODE_OVERHEAD, "NS", 0,
      "core time of a message within a node, at each end (0)", 1},
     {"ports", KEY_PORTS, "K", 0, "network ports per node (the machine's)", 1},
+    {"sim-memory", KEY_SIM_MEMORY, "BYTES", 0,
+     "address space to reserve for the heaps of all ranks (32 TiB)", 1},
     {"seed", KEY_SEED, "S", 0, "seed of jitter and orders (1)", 1},
     {"jitter", KEY_JITTER, "X", 0,
      "latencies and work take up to X times longer, at random (0)", 1},

@@ -37,6 +37,7 @@ enum { /* keys of options that have no letter */
        KEY_CORES,
        KEY_NODE_OVERHEAD,
        KEY_PORTS,
+       KEY_SIM_MEMORY,
        KEY_SEED,
        KEY_JITTER,
        KEY_ANY_ORDER,

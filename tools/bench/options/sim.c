@@ -82,6 +82,14 @@ error_t bench_parse_simulated(struct parse *parse, int key, char *text)
         return parse_cores(parse, text);
     case KEY_NODE_OVERHEAD:
         return parse_node_overhead(parse, text);
+    case KEY_SIM_MEMORY:
+        parse->sim_only = true;
+        return bench_parse_size(text, &options->sim.memory_bytes)
+                   ? 0
+                   : bench_refuse(parse,
+                                  "--sim-memory: expected bytes, such as 8g, "
+                                  "found \"%s\"",
+                                  text);
     case KEY_PORTS:
         return parse_small(parse, "--ports", text, &options->sim.ports);
     case KEY_SEED:
