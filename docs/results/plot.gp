@@ -14,10 +14,11 @@ do for [i = 1:8] {
         lc rgb word("#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #666666 #000000", i)
 }
 set linetype cycle 8
-sizes = 'unset logscale; set logscale x 2; set format x "%.0b %BB"; set xtics 16; set xlabel "bytes per block"'
+sizes = 'unset logscale; set logscale x 2; set xtics ("1 B" 1, "16 B" 16, "256 B" 256, "4 KiB" 4096, "64 KiB" 65536, "1 MiB" 1048576); set xlabel "bytes per block"'
 ranks = 'unset logscale; set format x "%.0f"; set xtics auto; set logscale y 10'
 set yrange [*:*]
 
+dash(yes) = yes ? 2 : 1
 # rows(table, condition, columns): what awk takes of a table
 rows(table, condition, columns) = sprintf("< awk -F, '%s {print %s}' OFS=, %s.csv", condition, columns, table)
 
@@ -35,7 +36,7 @@ do for [m in "hpc-a hpc-b"] {
     set yrange [0:3]
     plot 1 notitle with lines lc rgb "#999999", \
         for [i = 2:4] for [l in "2 4"] pair(m, l + 0, word(methods, i), word(methods, i + 1)) \
-            using 1:2 lt i dt (l eq "2" ? 2 : 1) \
+            using 1:2 lt i dt dash(l eq "2") \
             title word("MPML:L-a2a NMPML:MPML ONMPML:NMPML", i - 1) . ", " . l . " leaders"
     set output m . "-times.svg"
     set title "alltoall on " . m . ", " . layout(m) . ", 4 leaders, simulated"
@@ -57,13 +58,13 @@ set yrange [0:*]
 name(b) = b < 1024 ? sprintf("%d B", b) : b < 1048576 ? sprintf("%d KiB", b / 1024) : sprintf("%d MiB", b / 1048576)
 plot for [m in "hpc-a hpc-b"] for [b in "1024 8192 65536"] \
     rows("endpoints", sprintf("$1==\"%s\" && $3==%s", m, b), "$2, $5") using 1:2 \
-    dt (m eq "hpc-a" ? 2 : 1) title m . ", " . name(b + 0)
+    dt dash(m eq "hpc-a") title m . ", " . name(b + 0)
 set output "gather.svg"
 set title "gathering blocks of 4 KiB on a node, simulated: all ranks of the node"
 set xlabel "leaders"
 plot for [m in "hpc-a hpc-b"] for [p in "packed spread"] \
     rows("gather", sprintf("$1==\"%s\" && $2==\"%s\" && $4==4096", m, p), "$3, $5") using 1:2 \
-    dt (m eq "hpc-a" ? 2 : 1) title m . (p eq "packed" ? ", in one domain" : ", over domains")
+    dt dash(m eq "hpc-a") title m . (p eq "packed" ? ", in one domain" : ", over domains")
 
 @sizes
 set output "here-gather.svg"
@@ -118,7 +119,7 @@ do for [m in "dawn sierra"] {
             i = 0
             plot for [l in "5 80"] for [a in "bitonic hash hash64"] \
                 splits(f, m, a, "string:" . l, many ? "$3==$5" : "$3==8") using 1:2 \
-                dt (l eq "5" ? 1 : 2) title a . ", colors of " . l . " B"
+                dt dash(l eq "80") title a . ", colors of " . l . " B"
         }
     }
 }
@@ -198,7 +199,7 @@ do for [k in "new kept"] {
         (k eq "new" ? "new contents in every call" : "contents kept") . ": above 1 catena is faster"
     unset key
     @sizes
-    set xtics 256
+    set xtics ("8 B" 8, "256 B" 256, "8 KiB" 8192, "256 KiB" 262144)
     unset xlabel
     unset ylabel
     set logscale y 2

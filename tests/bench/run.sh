@@ -155,7 +155,7 @@ two="--hierarchy node:shm,network:ucx --hierarchy network:p2p"
 # shellcheck disable=SC2086
 table_side_by_side() {
     real 4 2 bcast $two -m 8:8 -i 20 &&
-        [ "$(grep -cE '^8 +(node:shm,network:ucx|network:p2p) +[0-9.]+ +[0-9.]+$' \
+        [ "$(grep -cE '^8 +(node:shm,network:ucx|network:p2p) +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+-[0-9.]+$' \
             "$out")" -eq 2 ] &&
         grep -q '^# network:p2p, .*levels="network:p2p(4)"' "$out"
 }

@@ -70,6 +70,9 @@ struct bench_options {
     size_t max;
     size_t iterations; /* BENCH_AUTO: by size and time */
     size_t warmup;     /* BENCH_AUTO: a tenth of the iterations */
+    size_t step;       /* from one size to the next, a factor */
+    size_t memory;     /* of a rank's buffers, bytes, at most; 0: no limit */
+    bool keep;         /* --no-refill: calls find the contents of the last */
     bool check;        /* verify the contents after every call */
     bool full;         /* print all columns */
     bool in_place;
@@ -235,6 +238,8 @@ static inline bool bench_has_trait(const struct bench_collective *collective,
  * @param[in] help one name per line with its description, for --help; false:
  *   separated by commas, for messages */
 void bench_list_names(char *text, size_t bytes, bool help);
+/** The name that is most like a mistyped one; NULL: none is. */
+const char *bench_nearest(const char *name);
 /** The collective of this name; NULL: none. */
 const struct bench_collective *bench_find(const char *name);
 /** The collective at this place of the table; NULL: behind the last one. */

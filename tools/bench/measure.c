@@ -166,7 +166,7 @@ static double measure_value(struct bench_run *run,
 
     if (check || is_fresh(run, variant))
         variant->collective->fill(&variant->call, ++run->stamp);
-    if (variant->collective->synced)
+    if (variant->collective->synced || is_fresh(run, variant))
         status = catena_barrier(bench->world);
     if (status != CATENA_OK)
         bench_die(bench, "barrier", status);
@@ -176,6 +176,8 @@ static double measure_value(struct bench_run *run,
     status = call_batch(variant, calls);
     end = catena_time(bench->context);
     count_sent(bench, variant, &before);
+    if (status == CATENA_OK && is_fresh(run, variant))
+        status = catena_barrier(bench->world); /* nobody writes before */
     if (status != CATENA_OK)
         bench_die(bench, variant->collective->name, status);
     if (check)

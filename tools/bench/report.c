@@ -144,7 +144,7 @@ static void note_times(struct bench_report *report)
         bench_report_note(
             report,
             "times: %sAvg: largest mean of a rank; Min, Max: of any rank and "
-            "iteration; p50, p99: over iterations, of the slowest rank in "
+            "iteration; p50, p90, p99: over iterations, of the slowest rank in "
             "each%s",
             report->collective->synced ? "barrier before each call; " : "",
             report->collective->quick ? "; quick calls are timed in batches"
@@ -180,9 +180,12 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
                    bench->place.launcher, bench->place.hostname,
                    ctn_cores_shared(""));
         printf("# network: %s\n", bench->place.network);
-        printf("# buffers: %s%s; calls: %s%s\n", buffers_text(report),
-               options->in_place ? ", in place" : "", mode_text(report),
-               check_text(report));
+        printf("# buffers: %s%s%s; calls: %s%s\n", buffers_text(report),
+               options->in_place ? ", in place" : "",
+               collective->lay_out == NULL ? ""
+               : options->keep             ? ", contents kept"
+                                           : ", new contents in each call",
+               mode_text(report), check_text(report));
     }
     note_times(report);
     if (bench->simulation != NULL && !options->overlap)
@@ -190,9 +193,21 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
                           "virtual time; Messages, Wire Bytes: between nodes, "
                           "of one call; Heap/Rank: most of a rank, addresses");
     if (several && !options->overlap)
-        bench_report_note(report, "ratio: first one's time / this one's, "
-                                  "median over the rounds of their means "
-                                  "(above 1: faster than the first)");
+        bench_report_note(report,
+                          "ratio: first one's p50 / this one's, with a 95%% "
+                          "interval, by a bootstrap over the rounds (above 1: "
+                          "faster than the first)");
+#ifndef NDEBUG
+    if (bench->simulation == NULL) {
+        bench_report_note(report, "built with assertions: calls take longer "
+                                  "than in a release build (meson setup "
+                                  "--buildtype=release)");
+        if (report->document != NULL || options->format == BENCH_CSV)
+            fputs("catena-bench: built with assertions: calls take longer than "
+                  "in a release build\n",
+                  stderr);
+    }
+#endif
 }
 
 void bench_report_note(struct bench_report *report, const char *format, ...)
@@ -228,7 +243,7 @@ static void print_csv_columns(const struct bench_report *report)
 {
     fputs("collective,algorithm,ranks,nodes,bytes,avg_us,min_us,max_us,"
           "p50_us,p99_us,iterations,errors,ratio,messages,wire_bytes,"
-          "node_messages,heap_bytes",
+          "node_messages,heap_bytes,p90_us,ratio_low,ratio_high",
           stdout);
     for (const struct bench_metric *metric = first_metric(report);
          metric->name != NULL; metric++)
@@ -252,11 +267,15 @@ static void print_columns(const struct bench_report *report)
     print_first_columns(report);
     printf("%*s", TIME_COLUMN, "Avg Latency(us)");
     if (full(report))
-        printf("%*s%*s%*s%*s%*s", TIME_COLUMN, "Min Latency(us)", TIME_COLUMN,
-               "Max Latency(us)", TIME_COLUMN, "Iterations", TIME_COLUMN,
-               "p50 Latency(us)", TIME_COLUMN, "p99 Latency(us)");
+        printf("%*s%*s%*s", TIME_COLUMN, "Min Latency(us)", TIME_COLUMN,
+               "Max Latency(us)", TIME_COLUMN, "Iterations");
+    if (full(report) || report->several)
+        printf("%*s", TIME_COLUMN, "p50 Latency(us)");
+    if (full(report))
+        printf("%*s%*s", TIME_COLUMN, "p90 Latency(us)", TIME_COLUMN,
+               "p99 Latency(us)");
     if (report->several)
-        printf("%*s", NAME_COLUMN, "Ratio");
+        printf("%*s%*s", NAME_COLUMN, "Ratio", TIME_COLUMN, "95% Interval");
     if (options->check)
         printf("%*s", NAME_COLUMN, "Errors");
     for (const struct bench_metric *metric = first_metric(report);
@@ -298,11 +317,20 @@ static void print_table(const struct bench_report *report,
         print_time(result->min_us, TIME_COLUMN);
         print_time(result->max_us, TIME_COLUMN);
         printf("%*zu", TIME_COLUMN, result->iterations);
+    }
+    if (full(report) || report->several)
         print_time(result->p50_us, TIME_COLUMN);
+    if (full(report)) {
+        print_time(result->p90_us, TIME_COLUMN);
         print_time(result->p99_us, TIME_COLUMN);
     }
-    if (report->several)
-        printf("%*.3f", NAME_COLUMN, result->ratio);
+    if (report->several) {
+        char interval[32];
+
+        snprintf(interval, sizeof(interval), "%.3f-%.3f", result->ratio_low,
+                 result->ratio_high);
+        printf("%*.3f%*s", NAME_COLUMN, result->ratio, TIME_COLUMN, interval);
+    }
     if (report->bench->options->check)
         printf("%*llu", NAME_COLUMN, (unsigned long long)result->errors);
     for (size_t i = 0; metrics[i].name != NULL; i++)
@@ -347,6 +375,8 @@ static void print_csv(const struct bench_report *report,
                (unsigned long long)result->heap_bytes);
     else
         fputs(",,,", stdout);
+    printf(",%.4f,%.4f,%.4f", result->p90_us, result->ratio_low,
+           result->ratio_high);
     for (size_t i = 0; metrics[i].name != NULL; i++)
         printf(",%llu", (unsigned long long)result->metrics[i]);
     putchar('\n');
@@ -363,12 +393,13 @@ static void keep_json(struct bench_report *report,
 {
     const struct bench_metric *metrics = first_metric(report);
     json_t *entry = json_pack(
-        "{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:s}", "algorithm",
-        result->variant, "bytes", (json_int_t)result->bytes, "avg_us",
-        result->avg_us, "min_us", result->min_us, "max_us", result->max_us,
-        "p50_us", result->p50_us, "p99_us", result->p99_us, "iterations",
-        (json_int_t)result->iterations, "ratio", result->ratio, "explain",
-        result->explain);
+        "{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:f, s:s}",
+        "algorithm", result->variant, "bytes", (json_int_t)result->bytes,
+        "avg_us", result->avg_us, "min_us", result->min_us, "max_us",
+        result->max_us, "p50_us", result->p50_us, "p90_us", result->p90_us,
+        "p99_us", result->p99_us, "iterations", (json_int_t)result->iterations,
+        "ratio", result->ratio, "ratio_low", result->ratio_low, "ratio_high",
+        result->ratio_high, "explain", result->explain);
 
     json_object_set_new(entry, "errors", json_errors(report, result->errors));
     if (report->bench->simulation != NULL) {

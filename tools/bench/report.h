@@ -31,10 +31,12 @@ struct bench_result {
     double max_us;       /* likewise */
     double p50_us;       /* percentile, over the iterations, of the time of the
                           * slowest rank in each */
+    double p90_us;       /* likewise */
     double p99_us;       /* likewise */
     size_t iterations;
     uint64_t errors; /* wrong bytes of all ranks */
-    double ratio;    /* time of the first variant / time of this one */
+    double ratio;    /* p50 of the first variant / p50 of this one */
+    double ratio_low, ratio_high; /* its 95% interval */
     /* Simulated ranks only: the traffic of one call, the sum over the ranks. */
     uint64_t messages;      /* between nodes */
     uint64_t wire_bytes;    /* between nodes */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "core/suggest.h"
 #include "motivation/motivation.h"
 
 static const struct bench_collective *const table[] = {
@@ -52,6 +53,24 @@ const struct bench_figure *bench_find_figure(const char *name)
         if (strcmp(figure->name, name) == 0)
             return figure;
     return NULL;
+}
+
+const char *bench_nearest(const char *name)
+{
+    const struct bench_collective *collective;
+    const char *nearest = NULL;
+    size_t best = 4;
+
+    for (size_t i = 0; (collective = bench_list(i)) != NULL; i++) {
+        size_t distance =
+            ctn_name_distance(name, strlen(name), collective->name);
+
+        if (distance < best) {
+            best = distance;
+            nearest = collective->name;
+        }
+    }
+    return nearest;
 }
 
 void bench_list_names(char *text, size_t bytes, bool help)

@@ -6,8 +6,8 @@
 /* Fibers: the ranks of a simulated job, each with its own stack, one running at
  * a time. A switch saves the registers that the calling convention preserves.
  * On processors other than x86-64 and AArch64, and with -Ducontext=true, it is
- * swapcontext, which also makes a system call for the signal mask (0.32 us for a
- * round trip, ten times as long). */
+ * swapcontext, which also makes a system call for the signal mask (0.32 us for
+ * a round trip, ten times as long). */
 
 typedef struct ctn_fiber {
     void *stack_pointer;  /* while it does not run */

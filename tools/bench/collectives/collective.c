@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "core/random.h"
 #include "measure.h"
 #include "overlap.h"
 #include "report.h"
@@ -236,17 +237,72 @@ static uint64_t gather_results(struct bench_run *run,
     return errors;
 }
 
-/* Set the ratios of the results. The times must be in the order of
- * measurement, so this comes before sort_times. */
-static void find_ratios(struct bench_run *run, struct bench_result *results)
+/* The median of the values of some rounds; `values` is scratch memory. */
+static double median_of_rounds(const struct bench_run *run,
+                               const struct bench_variant *variant,
+                               const size_t *rounds, double *values)
 {
-    double *ratios = bench_alloc(run->bench, run->plan.rounds, sizeof(*ratios));
+    const struct bench_plan *plan = &run->plan;
+    size_t n = 0;
 
-    for (size_t v = 0; v < run->count; v++) {
-        bench_ratios(run, &run->variants[0], &run->variants[v], ratios);
-        results[v].ratio = bench_percentile(ratios, run->plan.rounds, 50);
+    for (size_t i = 0; i < plan->rounds; i++) {
+        size_t begin = rounds[i] * plan->round_values;
+        size_t end = begin + plan->round_values;
+
+        for (; begin < end && begin < plan->values; begin++)
+            values[n++] = variant->times[begin];
     }
-    free(ratios);
+    qsort(values, n, sizeof(*values), bench_compare_times);
+    return bench_percentile(values, n, 50);
+}
+
+/* The ratio of the medians of two variants, and its interval: rounds are drawn
+ * again with replacement, the same for both, whose rounds follow each other.
+ * Valid on rank 0, which has all times in the order of measurement. */
+static void find_ratio(const struct bench_run *run,
+                       const struct bench_variant *base,
+                       const struct bench_variant *variant,
+                       struct bench_result *result)
+{
+    enum { DRAWS = 400 };
+    const struct bench_plan *plan = &run->plan;
+    size_t most = plan->rounds * plan->round_values;
+    double *values = bench_alloc(run->bench, most, sizeof(*values));
+    size_t *rounds = bench_alloc(run->bench, plan->rounds, sizeof(*rounds));
+    double ratios[DRAWS];
+    uint64_t random = 1;
+
+    for (int draw = -1; draw < DRAWS; draw++) {
+        double own, first;
+
+        for (size_t i = 0; i < plan->rounds; i++)
+            rounds[i] = draw < 0 ? i : ctn_random(&random) % plan->rounds;
+        own = median_of_rounds(run, variant, rounds, values);
+        first = median_of_rounds(run, base, rounds, values);
+        first = own > 0 ? first / own : 1;
+        if (draw < 0)
+            result->ratio = first;
+        else
+            ratios[draw] = first;
+    }
+    qsort(ratios, DRAWS, sizeof(*ratios), bench_compare_times);
+    result->ratio_low = ratios[DRAWS / 40];
+    result->ratio_high = ratios[DRAWS - 1 - DRAWS / 40];
+    free(values);
+    free(rounds);
+}
+
+/* Set the ratios of the results, before sort_times. */
+static void find_ratios(const struct bench_run *run,
+                        struct bench_result *results)
+{
+    bool prints = run->bench->place.rank == 0;
+
+    for (size_t v = 0; prints && v < run->count; v++)
+        if (v == 0)
+            results[v].ratio = results[v].ratio_low = results[v].ratio_high = 1;
+        else
+            find_ratio(run, &run->variants[0], &run->variants[v], &results[v]);
 }
 
 static void sort_times(const struct bench_variant *variant, size_t n,
@@ -257,6 +313,7 @@ static void sort_times(const struct bench_variant *variant, size_t n,
     qsort(times, n, sizeof(*times), bench_compare_times);
     result->max_us = times[n - 1] * 1e6;
     result->p50_us = bench_percentile(times, n, 50) * 1e6;
+    result->p90_us = bench_percentile(times, n, 90) * 1e6;
     result->p99_us = bench_percentile(times, n, 99) * 1e6;
 }
 
@@ -317,6 +374,38 @@ static void find_sizes(const struct bench_options *options,
     *most = max;
 }
 
+/* The largest size whose buffers the option -M allows on all ranks. */
+static size_t within_limit(struct bench_run *run,
+                           const struct bench_collective *collective,
+                           size_t min, size_t max)
+{
+    const struct bench_options *options = run->bench->options;
+    struct bench_call call = run->variants[0].call;
+    size_t allowed = min;
+    uint64_t needed = 0;
+
+    if (options->memory == 0)
+        return max;
+    for (size_t bytes = min; bytes <= max;
+         bytes = bytes ? options->step * bytes : 1) {
+        call.bytes = bytes;
+        collective->lay_out(&call);
+        needed = call.layout.recvs.bytes +
+                 (call.layout.in_place ? 0 : call.layout.sends.bytes);
+        drop_layout(&call, collective);
+        needed = bench_max(run->bench, needed);
+        if (needed > options->memory)
+            break;
+        allowed = bytes;
+    }
+    if (needed > options->memory)
+        bench_report_note(run->report,
+                          "sizes above %zu B are left out: their buffers take "
+                          "%llu B and more, -M allows %zu",
+                          allowed, (unsigned long long)needed, options->memory);
+    return allowed;
+}
+
 uint64_t bench_run_sizes(struct bench_run *run,
                          const struct bench_collective *collective)
 {
@@ -331,11 +420,13 @@ uint64_t bench_run_sizes(struct bench_run *run,
     if (collective->lay_out == NULL)
         return run_size(run, &buffers, 0);
     find_sizes(bench->options, collective, &min, &max);
+    max = within_limit(run, collective, min, max);
     if (max > SIZE_MAX / 16 / (size_t)bench->place.ranks)
         bench_die(bench, "size of buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
     buffers_open(run, collective, max, &buffers);
-    for (size_t bytes = min; bytes <= max; bytes = bytes ? 2 * bytes : element)
+    for (size_t bytes = min; bytes <= max;
+         bytes = bytes ? bench->options->step * bytes : element)
         errors += run_size(run, &buffers, bytes);
     buffers_close(bench, &buffers);
     return errors;
@@ -386,8 +477,11 @@ int bench_collective(struct bench *bench,
                      const struct bench_collective *collective)
 {
     struct bench_report report;
-    struct bench_run run = {
-        .bench = bench, .report = &report, .take = report_size};
+    struct bench_run run = {.bench = bench,
+                            .report = &report,
+                            .fresh = !bench->options->keep &&
+                                     bench->simulation == NULL,
+                            .take = report_size};
     const char *refused = refusal(bench, collective);
     bool several;
     uint64_t errors;

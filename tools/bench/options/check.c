@@ -308,6 +308,9 @@ error_t bench_check_options(struct parse *parse)
         return check_heap(parse);
     if (bench_find_figure(options->name) != NULL)
         return check_figure(parse, bench_find_figure(options->name));
+    if (collective == NULL && bench_nearest(options->name) != NULL)
+        return bench_refuse(parse, "no collective \"%s\"; did you mean \"%s\"?",
+                            options->name, bench_nearest(options->name));
     if (collective == NULL)
         return bench_refuse(parse, "expected a collective (%s), found \"%s\"",
                             names, options->name);

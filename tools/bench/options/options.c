@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/suggest.h"
 #include "core/units.h"
 #include "options/options.h"
 
@@ -15,6 +16,15 @@ static const struct argp_option known[] = {
     {"message-size", 'm', "MIN:MAX", 0,
      "bytes per block, doubling from MIN to MAX, with units (64k, 1m); "
      "also MAX alone",
+     0},
+    {"step", KEY_STEP, "FACTOR", 0, "from one size to the next (2)", 0},
+    {"mem-limit", 'M', "BYTES", 0,
+     "leave out sizes whose buffers take more memory of a rank", 0},
+    {"no-refill", KEY_NO_REFILL, NULL, 0,
+     "leave the contents of the buffers as they are; by default each call "
+     "sends "
+     "new ones, so that nothing is found in a cache that a program would not "
+     "find there",
      0},
     {"iterations", 'i', "N", 0,
      "calls per size (default: 1000, from 8 KiB on 100, fewer when a size "
@@ -205,6 +215,16 @@ error_t bench_parse_count(struct parse *parse, const char *option,
     return 0;
 }
 
+static error_t parse_memory(struct parse *parse, const char *text)
+{
+    return bench_parse_size(text, &parse->options->memory) &&
+                   parse->options->memory > 0
+               ? 0
+               : bench_refuse(parse,
+                              "-M: expected bytes, such as 64m, found \"%s\"",
+                              text);
+}
+
 /* Split the argument in place: options->algorithms points into argv. */
 static error_t parse_algorithms(struct parse *parse, char *text)
 {
@@ -380,6 +400,9 @@ static error_t parse_switch(struct parse *parse, int key, char *text)
     case KEY_JSON:
         options->format = BENCH_JSON;
         return 0;
+    case KEY_NO_REFILL:
+        options->keep = true;
+        return 0;
     case KEY_IN_PLACE:
         options->in_place = true;
         return 0;
@@ -417,6 +440,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
                                  &options->iterations);
     case 'x':
         return bench_parse_count(parse, "-x", argument, 0, &options->warmup);
+    case 'M':
+        return parse_memory(parse, argument);
+    case KEY_STEP:
+        return bench_parse_count(parse, "--step", argument, 2, &options->step);
     case 'a':
         return parse_algorithms(parse, argument);
     case KEY_LEADERS:
@@ -445,6 +472,44 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* The known option that is most like an unknown one; NULL: none is. */
+static const char *nearest_option(const char *typed)
+{
+    size_t length, best = 4;
+    const char *nearest = NULL;
+
+    if (strncmp(typed, "--", 2) != 0)
+        return NULL;
+    typed += 2;
+    length = strcspn(typed, "=");
+    for (const struct argp_option *o = known; o->name != NULL; o++) {
+        size_t distance = ctn_name_distance(typed, length, o->name);
+
+        if (distance < best) {
+            best = distance;
+            nearest = o->name;
+        }
+    }
+    return nearest;
+}
+
+/* Refuse the option at which argp has ended. */
+static void refuse_option(struct parse *parse, const char *typed)
+{
+    const char *nearest = nearest_option(typed);
+
+    if (nearest != NULL)
+        bench_refuse(parse,
+                     "unknown or incomplete option \"%s\"; did you mean "
+                     "\"--%s\"? --help lists all options",
+                     typed, nearest);
+    else
+        bench_refuse(
+            parse,
+            "unknown or incomplete option \"%s\"; --help lists all options",
+            typed);
+}
+
 int bench_parse(int argc, char **argv, struct bench_options *options)
 {
     struct parse parse = {.options = options, .next = 1};
@@ -463,6 +528,7 @@ int bench_parse(int argc, char **argv, struct bench_options *options)
                                       .max = BENCH_AUTO,
                                       .iterations = BENCH_AUTO,
                                       .warmup = BENCH_AUTO,
+                                      .step = 2,
                                       .type = bench_find_type("float"),
                                       .op = bench_find_op("sum"),
                                       .sim.size = sizeof(catena_sim_params_t),
@@ -473,10 +539,8 @@ int bench_parse(int argc, char **argv, struct bench_options *options)
                    ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_IN_ORDER, NULL,
                    &parse) != 0) {
         if (!parse.refused)
-            bench_refuse(
-                &parse,
-                "unknown or incomplete option \"%s\"; --help lists all options",
-                parse.next < argc ? argv[parse.next] : argv[argc - 1]);
+            refuse_option(&parse, parse.next < argc ? argv[parse.next]
+                                                    : argv[argc - 1]);
         return BENCH_USAGE;
     }
     return bench_check_options(&parse) == 0 ? BENCH_OK : BENCH_USAGE;

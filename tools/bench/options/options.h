@@ -37,6 +37,8 @@ enum { /* keys of options that have no letter */
        KEY_CORES,
        KEY_NODE_OVERHEAD,
        KEY_PORTS,
+       KEY_STEP,
+       KEY_NO_REFILL,
        KEY_SIM_MEMORY,
        KEY_SEED,
        KEY_JITTER,

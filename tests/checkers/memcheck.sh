@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Unit tests and a job of real ranks under valgrind's memcheck. Errors count, leaks
+# do not: the sanitized builds look for those. UCX and PMIx have suppressions.
+# usage: tests/checkers/memcheck.sh BUILD_DIR
+set -u
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+suppressions=$here/valgrind.supp
+memcheck=(valgrind -q --error-exitcode=99 --trace-children=no
+    "--suppressions=$suppressions")
+
+command -v valgrind >/dev/null || {
+    echo "skip - memcheck: valgrind is not installed"
+    exit 0
+}
+for name in config hash_map list pool vector op type type_maps chain aggregate \
+    leader_layout cart heap node_area; do
+    CK_FORK=no CK_DEFAULT_TIMEOUT=0 timeout 300 "${memcheck[@]}" \
+        "$build/tests/unit/test_$name" >"$out" 2>"$err"
+    [ $? -ne 99 ]
+    verdict "memcheck: test_$name" $?
+done
+for seed in 1 2 3; do
+    timeout 300 "${memcheck[@]}" "$build/tools/catena-bench" --sim hpc-b --nodes 2 \
+        --ppn 3 --seed $seed --jitter 1 --any-order --sim-memory 1g -c -m 8:4096 \
+        -i 2 alltoall >"$out" 2>"$err"
+    verdict "memcheck: a simulated alltoall, seed $seed" $?
+done
+for collective in barrier alltoall allreduce neighbor_alltoall; do
+    UCX_TLS=tcp,self timeout 300 "$prun" -n 4 --ppn 2 "${memcheck[@]}" "$bench" -i 5 \
+        -x 1 -c $collective >"$out" 2>"$err"
+    verdict "memcheck: $collective of 4 ranks on 2 nodes" $?
+done

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# ThreadSanitizer where threads are allowed: the shared heap, which any thread may
+# use (catena_malloc, catena_free). Everything else belongs to one thread, and the
+# ranks of the simulator are no threads.
+# usage: tests/checkers/threads.sh BUILD_DIR
+set -u
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+made=$build/threads
+
+if ! printf 'int main(void) { return 0; }' |
+    gcc -fsanitize=thread -x c - -o "$out.probe" 2>/dev/null || ! "$out.probe"; then
+    echo "skip - threads: no ThreadSanitizer here"
+    exit 0
+fi
+rm -f "$out.probe"
+[ -f "$made/build.ninja" ] ||
+    meson setup "$made" "$here/../.." -Db_sanitize=thread -Doptimization=1 \
+        -Db_lundef=false -Dwerror=false >"$out" 2>&1
+ninja -C "$made" tests/unit/test_heap_threads >"$out" 2>&1
+verdict "threads: the build" $?
+TSAN_OPTIONS=halt_on_error=0:exitcode=99 timeout 600 \
+    "$made/tests/unit/test_heap_threads" >"$out" 2>"$err"
+verdict "threads: the shared heap" $?
