@@ -3,7 +3,7 @@
 
 # ---- one style ----
 set datafile separator ","
-set terminal svg size 860,480 font "sans,12" background "white"
+set terminal svg noenhanced size 860,480 font "sans,12" background "white"
 set key outside right top
 set grid lc rgb "#dddddd"
 set border 3
@@ -193,7 +193,7 @@ layouts = "bound2 one4 one8 one16 hosts4x4"
 names = "'2 ranks, a core each' '4 ranks on 2 cores' '8 ranks on 2 cores' '16 ranks on 2 cores' '4 emulated hosts of 4 ranks'"
 best(c, l, k) = rows("peers", sprintf("$1==\"%s\" && $2==\"%s\" && $3==\"%s\" && $12==\"best\"", c, l, k), "$4 == 0 ? 8 : $4, $9, $10, $11")
 do for [k in "new kept"] {
-    set terminal svg size 1100,1050 font "sans,11" background "white"
+    set terminal svg noenhanced size 1100,1050 font "sans,11" background "white"
     set output "peers-" . k . ".svg"
     set multiplot layout 5,4 title "best of Open MPI and MPICH / catena, buffers of malloc, " . \
         (k eq "new" ? "new contents in every call" : "contents kept") . ": above 1 catena is faster"
@@ -201,14 +201,15 @@ do for [k in "new kept"] {
     @sizes
     set xtics ("8 B" 8, "256 B" 256, "8 KiB" 8192, "256 KiB" 262144)
     unset xlabel
+    set tmargin 2
     unset ylabel
     set logscale y 2
     set yrange [0.5:16]
     set xrange [4:2097152]
-    do for [c in all] {
-        set title c
+    do for [which in all] {
+        set title which offset 0,-0.5
         plot 1 with lines notitle lc rgb "#999999", \
-            for [i = 1:5] best(c, word(layouts, i), k) using 1:2:3:4 with yerrorlines lt i title word(names, i)
+            for [i = 1:5] best(which, word(layouts, i), k) using 1:2:3:4 with yerrorlines lt i title word(names, i)
     }
     unset title
     unset tics
