@@ -117,6 +117,7 @@ typedef struct ctn_port_run {
     uint64_t base;       /* places below have been scattered */
     uint64_t ahead;      /* places below have been assigned */
     uint64_t drain_end;  /* without overlap: places below may be scattered */
+    uint64_t drain_sent; /* fragments sent when that was decided */
     uint64_t ready;      /* incoming fragments that became ready */
     bool done;           /* nothing is left to send, to receive or to scatter */
 } ctn_port_run_t;

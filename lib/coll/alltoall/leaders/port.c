@@ -308,8 +308,11 @@ static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
 }
 
 /** Whether the fragment of a place may be scattered already. Without overlap,
- * scattering starts when all fragments with a place have arrived, and all that
- * may be sent have been sent. Sending does not wait for scattering. */
+ * scattering starts when all fragments with a place have arrived, and as many
+ * as have slots, or all that may be sent, have been sent since the last time.
+ * With a message as long as all slots, a node that sent all it may would not
+ * receive while other nodes wait for it. Sending does not wait for scattering.
+ */
 static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
                         uint64_t place)
 {
@@ -318,7 +321,8 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
         return true;
     }
     if (run->base < run->drain_end ||
-        (!ctn_cursor_ended(next_out(run)) && slot_there(op, a, port) >= 0)) {
+        (run->sent < run->drain_sent + CTN_LEADER_STAGING_SLOTS &&
+         !ctn_cursor_ended(next_out(run)) && slot_there(op, a, port) >= 0)) {
         return false;
     }
     for (uint64_t v = run->base; v < run->ahead; v++) {
@@ -329,6 +333,7 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
         }
     }
     run->drain_end = run->ahead;
+    run->drain_sent = run->sent;
     return true;
 }
 
