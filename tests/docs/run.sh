@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# The commands of README, docs and the manual pages run: those in blocks, and the
+# complete ones in running text. catena-bench makes one call of each size, except
+# with "long", which also runs what takes minutes.
+# usage: tests/docs/run.sh BUILD_DIR [long]
+set -u
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+source=$(realpath "$here/../..")
+long=${2:-}
+
+# why COMMAND: why it is not run; empty: it is
+why() {
+    case "$1" in
+    cc*libpng*) pkg-config --exists libpng || echo "there is no libpng" ;;
+    *./halo*) [ -x halo ] || echo "there is no libpng" ;;
+    tools/quickstart* | tests/run* | tests/full* | *tests/mutants*)
+        echo "it installs, builds and tests everything" ;;
+    "meson setup"* | "ninja -C build install"* | "meson test"*)
+        echo "the test 'install' does it" ;;
+    tools/dependencies*) echo "it installs packages" ;;
+    export\ *) echo "this installation is elsewhere" ;;
+    tests/peers/compare*HEAD*) echo "it builds another revision" ;;
+    tests/peers/compare*)
+        [ -n "$long" ] && command -v mpicc.openmpi mpicc.mpich >"$out" ||
+            echo "it takes minutes, and needs Open MPI and MPICH" ;;
+    "docs/results/reproduce --check"*) echo "the test 'figures' does it" ;;
+    docs/results/reproduce* | tests/bench/figures*) echo "it takes hours" ;;
+    mpirun* | srun*)
+        command -v "${1%% *}" >"$out" || echo "it is not installed" ;;
+    *--tune* | *--calibrate* | *--nodes\ [0-9][0-9][0-9]* | *tests/ranks/ranks*)
+        [ -n "$long" ] || echo "it takes long" ;;
+    esac
+}
+
+# shorten COMMAND: one call of each size
+shorten() {
+    case "$long:$1" in
+    :*catena-bench*) echo "${1%%[|]*} -i 1 -x 0 -M 256k" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# Each line: FILE:LINE COMMAND. In running text, commands with a placeholder or
+# without arguments that make them complete are parts of sentences.
+commands() {
+    python3 - "$source" <<'END'
+import pathlib, re, sys
+
+source = pathlib.Path(sys.argv[1])
+program = (r"(?:[A-Z_]+=\S+ )*(?:prun|catena-\w+|mpirun|srun|meson|ninja|cc|export"
+           r"|(?:build|docs/results|tests|tools)/[\w/-]+)\b")
+complete = (r"(?:prun -n|srun|mpirun -n) .*(?:\./|catena-bench \w)"
+            r"|catena-bench --sim |catena-(?:info -\w|bench --(?:help|machines))$")
+block = re.compile(r"^```\w*\n(.*?)^```", re.S | re.M)
+for path in [source / "README.md", *sorted(source.glob("docs/*.md")),
+             *sorted(source.glob("docs/*/*.md")),
+             *sorted(source.glob("docs/man/*.scd"))]:
+    text = path.read_text()
+    where = path.relative_to(source)
+    found = []
+    for part in block.finditer(text):
+        line = text.count("\n", 0, part.start()) + 2
+        lines = re.sub(r"\\{1,2}\n\s*", lambda m: " " * 0, part[1])
+        for command in lines.splitlines():
+            command = re.sub(r"^\$ ", "", command)
+            command = re.sub(r"\s+#.*", "", command)
+            if re.match(program, command) and "(" not in command.split()[0]:
+                found.append((line, command))
+    plain = block.sub(lambda m: "\n" * m[0].count("\n"), text)
+    spans = r"\*([^*]+)\*" if path.suffix == ".scd" else r"`([^`]+)`"
+    for span in re.finditer(spans, plain):
+        command = " ".join(span[1].split())
+        if re.match(program, command) and re.match(complete, command) and not (
+                re.search(r"\b[A-Z]{3,}\b(?!=)", command)):
+            found.append((plain.count("\n", 0, span.start()) + 1, command))
+    for line, command in found:
+        print(f"{where}:{line} {command}")
+END
+}
+
+mkdir "$work/at"
+cd "$work/at" || exit 1
+ln -s "$build" build
+ln -s "$source/tests" "$source/docs" "$source/tools" .
+ln -s "$source"/docs/examples/*.c .
+meson install -C "$build" --no-rebuild --destdir "$work/root" >"$out" 2>"$err"
+verdict "docs: installed" $?
+config=$(find "$work/root" -name catena.pc -printf '%h')
+export PKG_CONFIG_PATH=$config PKG_CONFIG_SYSROOT_DIR=$work/root
+export LD_LIBRARY_PATH=${config%/pkgconfig}
+PATH=$(find "$work/root" -name catena-bench -printf '%h'):$PATH
+# mpirun as root, with more ranks than cores
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+
+commands >"$work/commands"
+while read -r place command; do
+    reason=$(why "$command")
+    if [ -n "$reason" ]; then
+        echo "skip - docs: $command ($reason)"
+        continue
+    fi
+    timeout 900 bash -c "set -o pipefail; $(shorten "$command")" \
+        </dev/null >"$out" 2>"$err"
+    verdict "docs: $command" $? "$place"
+done <"$work/commands"
+[ "$(wc -l <"$work/commands")" -ge 40 ]
+verdict "docs: the commands were found" $?
+exit $((failed > 0))
