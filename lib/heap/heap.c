@@ -66,7 +66,15 @@ bool ctn_heap_source_clear(ctn_heap_t *heap, unsigned char *start, size_t bytes)
 {
     /* Fails if the system's pages are larger than CTN_PAGE_BYTES. */
     int advice = heap->kind == CTN_SEGMENT_GIVEN ? MADV_DONTNEED : MADV_REMOVE;
-    return madvise(start, bytes, advice) == 0;
+    if (heap->clears == CTN_CLEARS_UNKNOWN) {
+        /* qemu-user accepts the advice and ignores it */
+        volatile unsigned char *first = start;
+        *first = 1;
+        heap->clears = madvise(start, bytes, advice) == 0 && *first == 0
+                           ? CTN_CLEARS
+                           : CTN_CLEARS_NOT;
+    }
+    return heap->clears == CTN_CLEARS && madvise(start, bytes, advice) == 0;
 }
 
 void ctn_heap_source_return(ctn_heap_t *heap, size_t bytes)

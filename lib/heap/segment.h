@@ -84,6 +84,11 @@ struct ctn_heap {
     int fd; /* of the segment, -1: closed; kept for fallocate (shm), or until
                all ranks have attached (memfd) */
     ctn_segment_kind_t kind;
+    enum {
+        CTN_CLEARS_UNKNOWN,
+        CTN_CLEARS_NOT,
+        CTN_CLEARS
+    } clears; /* whether madvise clears pages; known after the first call */
     const ctn_log_t *log;
     bool (*reclaim)(void *argument); /* of ctn_heap_on_shortage, or NULL */
     void *reclaim_argument;

@@ -9,7 +9,9 @@
 
 /* All heaps together, unless the caller sets memory_bytes: a quarter of a
  * process's address space of 2^47 bytes. */
-static const size_t MEMORY_BYTES = (size_t)1 << 45;
+#ifndef CTN_SIM_MEMORY_BYTES
+#define CTN_SIM_MEMORY_BYTES ((size_t)1 << 45)
+#endif
 static const size_t ARENA_MAX = (size_t)1 << 35;      /* of one rank */
 static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
 enum {
@@ -334,7 +336,7 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
         most = sim->node[n].count > most ? sim->node[n].count : most;
     }
     size_t all = sim->params.memory_bytes;
-    all = all == 0 ? MEMORY_BYTES : all;
+    all = all == 0 ? CTN_SIM_MEMORY_BYTES : all;
     size_t arena = all / ((size_t)sim->nodes * (most + 1));
     arena = arena < ARENA_MAX ? arena & ~(ALIGNMENT - 1) : ARENA_MAX;
     sim->arena_bytes = arena;
