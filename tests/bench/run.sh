@@ -39,9 +39,9 @@ checked() {
     while read -r rows job; do
         # shellcheck disable=SC2086
         $job -c --csv >"$out" 2>"$err" </dev/null
-        summary="$? $(sed 's/"[^"]*"/quoted/' "$out" |
-            awk -F, '!/^#/ && n++ { e += $12; s += $12 == "" }
-                END { print n - 1, e + 0, s + 0 }')"
+        summary="$? $(csv=$out fields errors |
+            awk -v RS=' ' '{ e += $1; s += $1 == "" }
+            END { print NR, e + 0, s + 0 }')"
         [ "$summary" = "0 $rows 0 0" ]
         verdict "checked: ${job//$work\//}" $? \
             "status, rows, errors, unchecked: $summary"
@@ -51,7 +51,7 @@ checked() {
 # rows JOB...: write rows to $csv. fields NAMES: columns of these rows
 rows() { "$@" --csv >"$csv"; }
 fields() {
-    sed -E 's/"[^"]*"/quoted/g' "$csv" | awk -F, -v names="$1" '
+    sed -E 's/"([^"]|"")*"/quoted/g' "$csv" | awk -F, -v names="$1" '
         /^collective,/ { for (i = 1; i <= NF; i++) at[$i] = i; next }
         !/^#/ { n = split(names, name, " ")
             for (i = 1; i <= n; i++) printf "%s ", $at[name[i]] }'

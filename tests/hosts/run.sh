@@ -17,8 +17,8 @@ checked() {
     local status rows
     "${@:3}" -c --csv -i 3 >"$out" 2>"$err"
     status=$?
-    rows=$(awk -F, '/^alltoall[vw]?,/ { n++; e += $12 } END { print n + 0, e + 0 }' \
-        "$out")
+    rows=$(awk -F, '/^collective,/ { while ($++at != "errors"); }
+        /^alltoall[vw]?,/ { n++; e += $at } END { print n + 0, e + 0 }' "$out")
     [ "$status $rows" = "0 $2 0" ]
     verdict "$1" $? "status, rows, errors: $status $rows"
 }

@@ -14,6 +14,7 @@
 #include "collectives/elements.h"
 #include "collectives/heap.h"
 #include "graph.h"
+#include "rows.h"
 
 /* Declarations shared by the files of catena-bench.
  *
@@ -28,8 +29,6 @@ enum { BENCH_MAX_VARIANTS = 32, BENCH_MAX_CORES = 256 };
 
 #define BENCH_AUTO ((size_t)-1) /* catena-bench chooses the number */
 
-/* The format of the output. */
-enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
 /* Where the measured buffers lie. */
 enum bench_buffers {
     BENCH_HEAP, /* in the shared heap */
@@ -91,7 +90,6 @@ struct bench_options {
     int root;
     bool overlap; /* measure overlap of computing and communication */
     size_t tests; /* calls of catena_request_test while computing */
-    struct bench_heap_options heap;
     struct bench_split_options split;
     struct bench_neighbor_options neighbors;
     const char *model;          /* machine for the formulas; NULL: no --model */

@@ -76,7 +76,10 @@ static int run_heap(catena_context_t *context,
 {
     if (catena_group_rank(catena_world(context)) != 0)
         return BENCH_OK;
-    return bench_heap(context, &options->heap);
+    return bench_heap(context, options->format,
+                      options->iterations != BENCH_AUTO
+                          ? options->iterations
+                          : BENCH_HEAP_ITERATIONS);
 }
 
 int bench_run_rank(const catena_config_t *config,

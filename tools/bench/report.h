@@ -2,19 +2,22 @@
 #define BENCH_REPORT_H
 
 #include "bench.h"
+#include "rows.h"
 
-struct json_t;
+enum { BENCH_MAX_COLUMNS = 24 + BENCH_MAX_METRICS };
 
-/* Destination of results: a table, comma-separated values, or one JSON
+/* Destination of results and notes: text, comma-separated values, or one JSON
  * document. Only rank 0 prints; all ranks may call the functions. */
 struct bench_report {
-    struct bench *bench;
-    const struct bench_collective *collective;
-    bool several;    /* several variants: print their names and ratios */
-    int name_column; /* width of the column with the variant's name */
-    bool prints;     /* this is rank 0 */
-    bool started;    /* the column names have been printed */
-    bool progress;   /* stderr is a terminal: show progress on rank 0 */
+    struct bench *bench;                       /* NULL: no ranks are measured */
+    const struct bench_collective *collective; /* NULL: none is measured */
+    enum bench_format format;
+    bool several;  /* several variants: print their names and ratios */
+    bool prints;   /* this is rank 0 */
+    bool started;  /* the column names have been printed */
+    bool progress; /* stderr is a terminal: show progress on rank 0 */
+    struct bench_column columns[BENCH_MAX_COLUMNS];
+    size_t count;            /* of columns */
     struct json_t *document; /* NULL: a table or CSV */
     struct json_t *notes;    /* array in `document` */
     struct json_t *results;  /* array in `document` */
@@ -48,25 +51,43 @@ struct bench_result {
     uint64_t metrics[BENCH_MAX_METRICS];
 };
 
+/** Print the first line, "# catena VERSION TITLE"; in JSON open the document.
+ * The report must be zeroed but for `bench`, which may be NULL.
+ * @param name of the benchmark, for JSON */
+void bench_report_begin(struct bench_report *report, enum bench_format format,
+                        const char *name, const char *title);
+/** Print where the ranks are, the network and a text about buffers and calls;
+ * collective. */
+void bench_report_ranks(struct bench_report *report, const char *buffers,
+                        const char *mode);
+/** Add a column; see struct bench_column. */
+void bench_report_column(struct bench_report *report, const char *key,
+                         const char *title, int width, int digits);
+/** Print a row: a value for each column, in their order. */
+void bench_report_row(struct bench_report *report,
+                      const struct bench_value *values);
+/** Print a line that begins with `#`; in JSON add an entry to "notes". */
+void bench_report_note(struct bench_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/** Print a line to stderr that the next output replaces; nothing if stderr is
+ * no terminal. */
+void bench_report_progress(struct bench_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void bench_report_close(struct bench_report *report);
+
+/* results.c: the results of a collective */
+
 /** Print or store the description of this run; collective over bench->control.
  * @param[in] longest_name bytes of the longest variant name; 0: only one
  *   variant */
 void bench_report_open(struct bench_report *report, struct bench *bench,
                        const struct bench_collective *collective,
                        size_t longest_name);
-/** Print a line that begins with `#`; in JSON add an entry to "notes". */
-void bench_report_note(struct bench_report *report, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 void bench_report_result(struct bench_report *report,
                          const struct bench_result *result);
 /** Print the overlap of one variant. `parts`: the results of its parts, in the
  * order of enum bench_part. */
 void bench_report_overlap(struct bench_report *report,
                           const struct bench_result parts[]);
-/** Print a line to stderr that the next output replaces; nothing if stderr is
- * no terminal. */
-void bench_report_progress(struct bench_report *report, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void bench_report_close(struct bench_report *report);
 
 #endif

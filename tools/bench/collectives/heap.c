@@ -1,6 +1,8 @@
 #include "collectives/heap.h"
+
 #include "core/clock.h"
 #include "core/random.h"
+#include "report.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -21,7 +23,6 @@ enum {
     WINDOW_MAX = 64, /* blocks */
     WINDOW_MIN = 4,
     SIZES = 4096, /* length of the list of sizes */
-    ITERATIONS = 50000,
     ITERATIONS_MIN = 500,
     ROUNDS = 15
 };
@@ -202,48 +203,36 @@ static void fill_load(struct load *load, size_t bytes, size_t iterations)
     }
 }
 
-static void print_header(FILE *output, int csv)
+static void open_report(struct bench_report *report, enum bench_format format)
 {
-    fprintf(
-        output,
-        "# catena heap: nanoseconds for one malloc and one free\n"
-        "# A thread frees a random block of those it holds (64; from 256 "
-        "KiB on fewer),\n"
-        "# allocates one in its place, and writes its first and last "
-        "byte.\n"
-        "# catena: catena_malloc, catena_free. glibc: malloc, free. Medians "
-        "of rounds that\n"
-        "# take turns. ratio = catena / glibc: below 1, catena is faster.\n"
-        "# mixed: sizes from 16 bytes to 1 MiB, each power of two as "
-        "often as any other.\n");
-    fprintf(output, csv ? "%s,%s,%s,%s,%s\n" : "%-10s %8s %12s %12s %8s\n",
-            "bytes", "threads", "catena_ns", "glibc_ns", "ratio");
-}
-
-static void print_row(FILE *output, int csv, const struct load *load,
-                      int threads, double catena, double glibc)
-{
-    char bytes[32] = "mixed";
-
-    if (load->bytes > 0) {
-        snprintf(bytes, sizeof(bytes), "%zu", load->bytes);
-    }
-    fprintf(output,
-            csv ? "%s,%d,%.2f,%.2f,%.3f\n" : "%-10s %8d %12.1f %12.1f %8.2f\n",
-            bytes, threads, catena, glibc, catena / glibc);
-    fflush(output);
+    bench_report_begin(report, format, "heap",
+                       "heap: nanoseconds for one malloc and one free");
+    bench_report_note(report, "A thread frees a random block of those it holds "
+                              "(64; from 256 KiB on fewer), allocates one in "
+                              "its place, and writes its first and last byte.");
+    bench_report_note(report, "catena: catena_malloc, catena_free. glibc: "
+                              "malloc, free. Medians of rounds that take "
+                              "turns. ratio = catena / glibc: below 1, catena "
+                              "is faster.");
+    bench_report_note(report, "mixed: sizes from 16 bytes to 1 MiB, each power "
+                              "of two as often as any other.");
+    bench_report_column(report, "bytes", "bytes", -10, 0);
+    bench_report_column(report, "threads", "threads", 8, 0);
+    bench_report_column(report, "catena_ns", "catena_ns", 12, 1);
+    bench_report_column(report, "glibc_ns", "glibc_ns", 12, 1);
+    bench_report_column(report, "ratio", "ratio", 8, 2);
 }
 
 /* Measure and print one line of the table; returns 0 on success. */
-static int measure_line(struct load *load, int threads, int rounds,
-                        FILE *output, int csv)
+static int measure_line(struct load *load, int threads,
+                        struct bench_report *report)
 {
-    double *ns = malloc(2 * (size_t)rounds * sizeof(*ns));
+    double *ns = malloc(2 * (size_t)ROUNDS * sizeof(*ns));
     int failed = ns == NULL;
 
     /* Round -1 of each allocator is not counted: it touches pages and loads
      * code. */
-    for (int round = -1; round < rounds && !failed; round++) {
+    for (int round = -1; round < ROUNDS && !failed; round++) {
         uint64_t seed = 0x9E3779B97F4A7C15U + 64 * (uint64_t)(round + 1);
         load->allocator = CATENA;
         double catena = run_round(load, threads, seed);
@@ -252,7 +241,7 @@ static int measure_line(struct load *load, int threads, int rounds,
         failed = catena < 0 || glibc < 0;
         if (round >= 0) {
             ns[round] = catena;
-            ns[rounds + round] = glibc;
+            ns[ROUNDS + round] = glibc;
         }
     }
     if (failed) {
@@ -261,20 +250,23 @@ static int measure_line(struct load *load, int threads, int rounds,
                 "should be 128m or more\n",
                 load->bytes > 0 ? load->bytes : MIXED_LARGEST);
     } else {
-        print_row(output, csv, load, threads, median(ns, rounds),
-                  median(ns + rounds, rounds));
+        double catena = median(ns, ROUNDS);
+        double glibc = median(ns + ROUNDS, ROUNDS);
+        bench_report_row(report,
+                         (struct bench_value[]){
+                             load->bytes > 0 ? bench_count(load->bytes)
+                                             : bench_text("mixed"),
+                             bench_count((uint64_t)threads), bench_real(catena),
+                             bench_real(glibc), bench_real(catena / glibc)});
     }
     free(ns);
     return failed;
 }
 
-int bench_heap(catena_context_t *context,
-               const struct bench_heap_options *options)
+int bench_heap(catena_context_t *context, enum bench_format format,
+               size_t iterations)
 {
-    FILE *output = options->output != NULL ? options->output : stdout;
-    int rounds = options->repetitions > 0 ? options->repetitions : ROUNDS;
-    size_t iterations =
-        options->iterations > 0 ? options->iterations : ITERATIONS;
+    struct bench_report report = {0};
     struct load *load = calloc(1, sizeof(*load));
     int failed = 0;
 
@@ -283,18 +275,19 @@ int bench_heap(catena_context_t *context,
         return 1;
     }
     load->context = context;
-    print_header(output, options->csv);
+    open_report(&report, format);
     for (int threads = 1; threads <= THREADS_MAX && !failed; threads++) {
         for (size_t bytes = SIZE_MIN; bytes <= SIZE_LARGEST && !failed;
              bytes *= 2) {
             fill_load(load, bytes, iterations);
-            failed = measure_line(load, threads, rounds, output, options->csv);
+            failed = measure_line(load, threads, &report);
         }
         if (!failed) {
             fill_load(load, 0, iterations);
-            failed = measure_line(load, threads, rounds, output, options->csv);
+            failed = measure_line(load, threads, &report);
         }
     }
+    bench_report_close(&report);
     free(load);
     return failed;
 }

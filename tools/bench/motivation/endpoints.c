@@ -36,6 +36,7 @@ struct variant {
 /* The state of the benchmark on this rank. */
 struct exchanging {
     struct bench *bench;
+    struct bench_report report;
     struct figure_node node;
     struct figure_range range;
     int pairs;                     /* of ranks of the two nodes */
@@ -167,44 +168,46 @@ static uint64_t check(struct exchanging *x)
 
 /* ---- one size ---- */
 
-static void print_columns(const struct bench_options *options)
+static void add_columns(struct bench_report *report)
 {
-    if (options->format == BENCH_CSV) {
-        puts("benchmark,ranks,bytes,endpoints,MBps,messages_per_s,ratio,window,"
-             "windows,turns,errors");
-        return;
-    }
-    printf("%-10s%11s%14s%16s%8s", "# Size", "Endpoints", "MB/s", "Messages/s",
-           "Ratio");
-    puts(options->check ? "    Errors" : "");
+    bool checks = report->bench->options->check;
+
+    bench_report_column(report, "benchmark", NULL, 0, 0);
+    bench_report_column(report, "ranks", NULL, 0, 0);
+    bench_report_column(report, "bytes", "# Size", -10, 0);
+    bench_report_column(report, "endpoints", "Endpoints", 11, 0);
+    bench_report_column(report, "MBps", "MB/s", 14, 2);
+    bench_report_column(report, "messages_per_s", "Messages/s", 16, 0);
+    bench_report_column(report, "ratio", "Ratio", 8, 3);
+    bench_report_column(report, "window", NULL, 0, 0);
+    bench_report_column(report, "windows", NULL, 0, 0);
+    bench_report_column(report, "turns", NULL, 0, 0);
+    bench_report_column(report, "errors", checks ? "Errors" : NULL, 10, 0);
 }
 
-static void print_row(struct exchanging *x, const struct variant *v,
-                      uint64_t errors)
+static void report_row(struct exchanging *x, const struct variant *v,
+                       uint64_t errors)
 {
-    const struct bench_options *options = x->bench->options;
-    bool csv = options->format == BENCH_CSV;
     size_t turns = x->range.turns;
     double *sorted = bench_alloc(x->bench, turns, sizeof(*sorted));
     double messages = (double)v->endpoints * (double)(x->window * x->windows);
-    double per_s, ratio;
+    double ratio =
+        figure_ratio(x->bench, x->variant[0].ns, v->ns, turns) * v->endpoints;
+    double per_s;
 
     memcpy(sorted, v->ns, turns * sizeof(*sorted));
     per_s = messages / figure_median(sorted, turns) * 1e9;
     free(sorted);
-    ratio =
-        figure_ratio(x->bench, x->variant[0].ns, v->ns, turns) * v->endpoints;
-    if (csv)
-        printf("endpoints,%d,", x->bench->place.ranks);
-    printf(csv ? "%zu,%d,%.4f,%.1f,%.4f" : "%-10zu%11d%14.2f%16.0f%8.3f",
-           x->bytes, v->endpoints, per_s * (double)x->bytes * 1e-6, per_s,
-           ratio);
-    if (csv)
-        printf(",%zu,%zu,%zu,", x->window, x->windows, turns);
-    if (options->check)
-        printf(csv ? "%llu" : "%10llu", (unsigned long long)errors);
-    putchar('\n');
-    fflush(stdout);
+    bench_report_row(
+        &x->report,
+        (struct bench_value[]){
+            bench_text("endpoints"),
+            bench_count((uint64_t)x->bench->place.ranks), bench_count(x->bytes),
+            bench_count((uint64_t)v->endpoints),
+            bench_real(per_s * (double)x->bytes * 1e-6), bench_real(per_s),
+            bench_real(ratio), bench_count(x->window), bench_count(x->windows),
+            bench_count(turns),
+            bench_value_if(x->bench->options->check, bench_count(errors))});
 }
 
 /* Operations in a window: fewer for large blocks, because few of these suffice
@@ -237,7 +240,7 @@ static void run_size(struct exchanging *x, size_t bytes)
     for (size_t v = 0; v < x->variants; v++)
         bench_max_times(x->bench, x->variant[v].ns, x->range.turns);
     for (size_t v = 0; v < x->variants && x->bench->place.rank == 0; v++)
-        print_row(x, &x->variant[v], errors);
+        report_row(x, &x->variant[v], errors);
 }
 
 /* ---- all of it ---- */
@@ -326,22 +329,23 @@ static int run(struct bench *bench, const struct bench_figure *figure)
                 bench->place.nodes, bench->place.nodes == 1 ? "" : "s");
         return BENCH_USAGE;
     }
-    figure_print_header(bench, figure, &x.range);
+    figure_report_open(&x.report, bench, figure, &x.range);
     figure_node_open(&x.node, bench);
     open_all(&x);
-    if (bench->place.rank == 0) {
-        printf("# MB/s, Messages/s: from one node to the other, as much comes "
-               "back at the same time; an endpoint is a rank\n"
-               "# every pair of ranks keeps up to %d catena_ialltoall in "
-               "flight; each also copies a block to itself; ratio: to one "
-               "endpoint\n",
-               (int)WINDOW_MOST);
-        print_columns(bench->options);
-    }
+    bench_report_note(&x.report,
+                      "MB/s, Messages/s: from one node to the other, as much "
+                      "comes back at the same time; an endpoint is a rank");
+    bench_report_note(&x.report,
+                      "every pair of ranks keeps up to %d catena_ialltoall in "
+                      "flight; each also copies a block to itself; ratio: to "
+                      "one endpoint",
+                      (int)WINDOW_MOST);
+    add_columns(&x.report);
     for (size_t bytes = x.range.min; bytes <= x.range.max; bytes *= 2)
         run_size(&x, bytes);
     close_all(&x);
     figure_node_close(&x.node);
+    bench_report_close(&x.report);
     return x.errors == 0 ? BENCH_OK : BENCH_FAILED;
 }
 

@@ -49,6 +49,7 @@ struct variant {
 /* The state of the benchmark on this rank. */
 struct gathering {
     struct bench *bench;
+    struct bench_report report;
     struct figure_node node;
     struct figure_range range;
     int *order; /* [ranks]: ranks of the node, ordered by NUMA domain */
@@ -206,49 +207,51 @@ static void check(struct gathering *g, struct variant *v)
 
 /* ---- one size ---- */
 
-static void print_columns(const struct bench_options *options)
+static void add_columns(struct bench_report *report)
 {
-    if (options->format == BENCH_CSV) {
-        puts("benchmark,ranks,bytes,leaders,placement,numa_domains,gather_MBps,"
-             "gather_ratio,scatter_MBps,scatter_ratio,turns,errors");
-        return;
-    }
-    printf("%-10s%9s%11s%6s%14s%8s%15s%8s", "# Size", "Leaders", "Placement",
-           "NUMA", "Gather(MB/s)", "Ratio", "Scatter(MB/s)", "Ratio");
-    puts(options->check ? "    Errors" : "");
+    bool checks = report->bench->options->check;
+
+    bench_report_column(report, "benchmark", NULL, 0, 0);
+    bench_report_column(report, "ranks", NULL, 0, 0);
+    bench_report_column(report, "bytes", "# Size", -10, 0);
+    bench_report_column(report, "leaders", "Leaders", 9, 0);
+    bench_report_column(report, "placement", "Placement", 11, 0);
+    bench_report_column(report, "numa_domains", "NUMA", 6, 0);
+    bench_report_column(report, "gather_MBps", "Gather(MB/s)", 14, 2);
+    bench_report_column(report, "gather_ratio", "Ratio", 8, 3);
+    bench_report_column(report, "scatter_MBps", "Scatter(MB/s)", 15, 2);
+    bench_report_column(report, "scatter_ratio", "Ratio", 8, 3);
+    bench_report_column(report, "turns", NULL, 0, 0);
+    bench_report_column(report, "errors", checks ? "Errors" : NULL, 10, 0);
 }
 
-static void print_row(struct gathering *g, const struct variant *v)
+static void report_row(struct gathering *g, const struct variant *v)
 {
-    const struct bench_options *options = g->bench->options;
-    bool csv = options->format == BENCH_CSV;
     double moved = (double)g->blocks * (double)g->bytes * g->node.ranks;
-    double ratio[DIRECTIONS], rate[DIRECTIONS];
-    char domains[16] = "-";
+    struct bench_value values[BENCH_MAX_COLUMNS];
+    size_t n = 0;
 
+    values[n++] = bench_text("gather_scatter");
+    values[n++] = bench_count((uint64_t)g->node.ranks);
+    values[n++] = bench_count(g->bytes);
+    values[n++] = bench_count((uint64_t)v->leaders);
+    values[n++] = bench_text(v->placement);
+    values[n++] =
+        bench_value_if(v->domains > 0, bench_count((uint64_t)v->domains));
     for (int d = 0; d < DIRECTIONS; d++) {
         double *sorted = bench_alloc(g->bench, g->range.turns, sizeof(*sorted));
 
         memcpy(sorted, v->ns[d], g->range.turns * sizeof(*sorted));
-        rate[d] = moved / figure_median(sorted, g->range.turns) * 1e3;
+        values[n++] =
+            bench_real(moved / figure_median(sorted, g->range.turns) * 1e3);
+        values[n++] = bench_real(figure_ratio(g->bench, g->variant[0].ns[d],
+                                              v->ns[d], g->range.turns));
         free(sorted);
-        ratio[d] = figure_ratio(g->bench, g->variant[0].ns[d], v->ns[d],
-                                g->range.turns);
     }
-    if (v->domains > 0)
-        snprintf(domains, sizeof(domains), "%d", v->domains);
-    if (csv)
-        printf("gather_scatter,%d,", g->node.ranks);
-    printf(csv ? "%zu,%d,%s,%s,%.2f,%.4f,%.2f,%.4f"
-               : "%-10zu%9d%11s%6s%14.2f%8.3f%15.2f%8.3f",
-           g->bytes, v->leaders, v->placement, domains, rate[GATHER],
-           ratio[GATHER], rate[SCATTER], ratio[SCATTER]);
-    if (csv)
-        printf(",%zu,", g->range.turns);
-    if (options->check)
-        printf(csv ? "%llu" : "%10llu", (unsigned long long)v->errors);
-    putchar('\n');
-    fflush(stdout);
+    values[n++] = bench_count(g->range.turns);
+    values[n++] =
+        bench_value_if(g->bench->options->check, bench_count(v->errors));
+    bench_report_row(&g->report, values);
 }
 
 /* Bytes of a row of blocks of `bytes`. */
@@ -272,7 +275,7 @@ static void run_size(struct gathering *g, size_t bytes)
         for (size_t v = 0; v < g->variants; v++)
             take_turn(g, &g->variant[v], turn);
     for (size_t v = 0; v < g->variants && g->bench->place.rank == 0; v++)
-        print_row(g, &g->variant[v]);
+        report_row(g, &g->variant[v]);
 }
 
 /* ---- leaders ---- */
@@ -442,28 +445,29 @@ static void close_all(struct gathering *g)
  * code. */
 static int measure(struct gathering *g)
 {
-    struct bench *bench = g->bench;
     int code;
 
     add_variants(g);
     open_memory(g);
-    if (bench->place.rank == 0) {
-        printf("# measured: %d ranks of one node; MB/s: bytes of all leaders / "
-               "time from the first's start to the last's end\n"
-               "# leaders move %zu KiB or more in a turn; ranks write their "
-               "blocks "
-               "before\n"
-               "# packed: the first ranks lead, %s; spread: every n/L-th "
-               "leads; ratio: to one leader\n",
-               g->node.ranks, turn_least >> 10,
-               count_domains(g, g->variant[0].leads) > 0
-                   ? "NUMA domain by domain"
-                   : "NUMA domains unknown as ranks are not bound to one");
-        if (g->node.ranks > (int)ctn_cores_shared(""))
-            puts("# more ranks than cores: leaders may share one, whatever the "
-                 "placement");
-        print_columns(bench->options);
-    }
+    bench_report_note(&g->report,
+                      "measured: %d ranks of one node; MB/s: bytes of all "
+                      "leaders / time from the first's start to the last's end",
+                      g->node.ranks);
+    bench_report_note(&g->report,
+                      "leaders move %zu KiB or more in a turn; ranks write "
+                      "their blocks before",
+                      turn_least >> 10);
+    bench_report_note(&g->report,
+                      "packed: the first ranks lead, %s; spread: every n/L-th "
+                      "leads; ratio: to one leader",
+                      count_domains(g, g->variant[0].leads) > 0
+                          ? "NUMA domain by domain"
+                          : "NUMA domains unknown as ranks are not bound to "
+                            "one");
+    if (g->node.ranks > (int)ctn_cores_shared(""))
+        bench_report_note(&g->report, "more ranks than cores: leaders may "
+                                      "share one, whatever the placement");
+    add_columns(&g->report);
     for (size_t bytes = g->range.min; bytes <= g->range.max; bytes *= 2)
         run_size(g, bytes);
     code = atomic_load(&g->node.shared->errors) == 0 ? BENCH_OK : BENCH_FAILED;
@@ -488,11 +492,12 @@ static int run(struct bench *bench, const struct bench_figure *figure)
                     "catena-bench gather_scatter\n");
         return BENCH_USAGE;
     }
-    figure_print_header(bench, figure, &g.range);
+    figure_report_open(&g.report, bench, figure, &g.range);
     figure_node_open(&g.node, bench);
     if ((uint64_t)place->node == home)
         code = measure(&g);
     figure_node_close(&g.node);
+    bench_report_close(&g.report);
     return (int)bench_max(bench, (uint64_t)code);
 }
 

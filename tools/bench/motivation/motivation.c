@@ -8,8 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/cores.h"
-
 static const long sleep_ns = 20000; /* between two looks at a counter */
 
 void figure_must(struct bench *bench, const char *what, catena_status_t status)
@@ -204,25 +202,21 @@ double figure_elapsed_ns(const struct figure_node *node, const bool *takes_part)
 
 /* ---- reports ---- */
 
-void figure_print_header(struct bench *bench, const struct bench_figure *figure,
-                         const struct figure_range *range)
+void figure_report_open(struct bench_report *report, struct bench *bench,
+                        const struct bench_figure *figure,
+                        const struct figure_range *range)
 {
-    const catena_place_t *place = &bench->place;
+    char title[128], mode[128];
 
-    if (place->rank != 0)
-        return;
-    printf("# catena %s %s: %s\n", catena_version(), figure->name,
-           figure->help);
-    printf("# layout: %d ranks on %d node%s, %d on that of rank 0, launcher "
-           "%s, host %s with %u cores\n",
-           place->ranks, place->nodes, place->nodes == 1 ? "" : "s",
-           place->local_size, place->launcher, place->hostname,
-           ctn_cores_shared(""));
-    printf("# network: %s\n", place->network);
-    printf("# buffers: shared heap; medians of %zu turns, in each of which all "
-           "lines of a size have one%s\n",
-           range->turns,
-           bench->options->check ? "; every byte checked once a size" : "");
+    snprintf(title, sizeof(title), "%s: %s", figure->name, figure->help);
+    snprintf(mode, sizeof(mode),
+             "medians of %zu turns, in each of which all lines of a size have "
+             "one%s",
+             range->turns,
+             bench->options->check ? "; every byte checked once a size" : "");
+    *report = (struct bench_report){.bench = bench};
+    bench_report_begin(report, bench->options->format, figure->name, title);
+    bench_report_ranks(report, "shared heap", mode);
 }
 
 void figure_report_wrong(const struct bench *bench, const char *figure,

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "bench.h"
+#include "report.h"
 
 /* Benchmarks that reproduce the figures by which [Peng], section 4, motivates
  * alltoall with several leaders. They measure no collective.
@@ -13,7 +14,7 @@
  * short succession. */
 
 /* A benchmark of such a figure; table.c lists all. It takes the options -m, -i,
- * -x, -c and --csv. */
+ * -x, -c, --csv and --json. */
 struct bench_figure {
     const char *name;
     const char *help;
@@ -109,9 +110,10 @@ void figure_await(struct figure_node *node, int parts);
 double figure_elapsed_ns(const struct figure_node *node,
                          const bool *takes_part);
 
-/** Print the first lines of the output, on rank 0: layout, network, buffers. */
-void figure_print_header(struct bench *bench, const struct bench_figure *figure,
-                         const struct figure_range *range);
+/** Open a report with the layout, the network and the buffers. Collective. */
+void figure_report_open(struct bench_report *report, struct bench *bench,
+                        const struct bench_figure *figure,
+                        const struct figure_range *range);
 /** Print a line about a wrong byte to stderr. */
 void figure_report_wrong(const struct bench *bench, const char *figure,
                          size_t bytes, const struct bench_mismatch *first);

@@ -14,21 +14,17 @@ static bool has_mode(const struct bench_options *options, enum bench_mode mode)
     return false;
 }
 
-/* `heap` measures no collective. It takes only -i and --csv. */
+/* `heap` measures no collective. It takes only -i, --csv and --json. */
 static error_t check_heap(struct parse *parse)
 {
     struct bench_options *options = parse->options;
 
     if (parse->sized || options->check || options->algorithm_count > 0 ||
         options->leaders != NULL || options->in_place || options->flag ||
-        options->mode_count > 0 || options->format == BENCH_JSON ||
-        options->warmup != BENCH_AUTO || options->full ||
-        options->buffers != BENCH_HEAP || options->simulated)
-        return bench_refuse(parse,
-                            "heap: expected no options but -i and --csv");
-    if (options->iterations != BENCH_AUTO)
-        options->heap.iterations = options->iterations;
-    options->heap.csv = options->format == BENCH_CSV;
+        options->mode_count > 0 || options->warmup != BENCH_AUTO ||
+        options->full || options->buffers != BENCH_HEAP || options->simulated)
+        return bench_refuse(
+            parse, "heap: expected no options but -i, --csv and --json");
     return 0;
 }
 
@@ -41,12 +37,12 @@ static error_t check_figure(struct parse *parse,
     const char *wrong;
 
     if (options->algorithm_count > 0 || options->in_place || options->flag ||
-        options->mode_count > 0 || options->format == BENCH_JSON ||
-        options->full || options->buffers != BENCH_HEAP || options->simulated ||
+        options->mode_count > 0 || options->full ||
+        options->buffers != BENCH_HEAP || options->simulated ||
         (options->leaders != NULL && !figure->leaders))
         return bench_refuse(parse,
-                            "%s: expected no options but -m, -i, -x, -c%s "
-                            "and --csv",
+                            "%s: expected no options but -m, -i, -x, -c%s, "
+                            "--csv and --json",
                             figure->name, figure->leaders ? ", --leaders" : "");
     if (options->min == 0 || options->max == 0 ||
         (options->max != BENCH_AUTO && options->max > FIGURE_BYTES_MOST) ||
