@@ -166,14 +166,16 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->local = context->node;
     exec->network = context->network;
     exec->oversubscribed = context->locality.oversubscribed;
+    const ctn_exec_config_t *settings =
+        ctn_config_values(&context->config, &ctn_exec_settings);
+    exec->single_copy = settings->single_copy != 0;
     /* In virtual time a store itself wakes the ranks that wait for it. So the
      * doorbell of a simulated rank has no other rank to wake. */
     ctn_doorbell_open(&exec->doorbell, &context->log, context->heap,
                       context->boot->local_rank,
                       context->sim == NULL ? context->boot->local_size : 1);
     ctn_exec_init(exec);
-    ctn_exec_set_wait_policy(
-        exec, ctn_config_values(&context->config, &ctn_exec_settings));
+    ctn_exec_set_wait_policy(exec, settings);
     ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
     /* The simulator finds endpoints by itself. */
     uint32_t local = context->sim == NULL ? context->boot->local_size : 0;
@@ -214,6 +216,11 @@ static catena_status_t make_world(catena_context_t *context)
         return status;
     }
     context->world->permanent = true;
+    ctn_control_block_t *block = ctn_group_block(context->world);
+    if (context->sim == NULL && context->exec->single_copy) {
+        ctn_shm_publish(context->node, &block->attach,
+                        ctn_heap_offset(context->heap, &block->attach));
+    }
     ctn_barrier_set_hooks(context->world);
     link_world(context);
     status = ctn_handshake_open(context->exec, context->boot->size);
@@ -230,9 +237,17 @@ static catena_status_t make_world(catena_context_t *context)
     if (status == CATENA_OK && context->boot->local_rank == 0) {
         ctn_heap_attached(context->heap);
     }
-    const uint64_t *flag = &ctn_group_block(context->world)->abort_flag;
-    if (context->sim == NULL) {
-        ctn_exec_set_abort_flag(context->exec, flag);
+    if (context->sim != NULL) {
+        return status;
+    }
+    ctn_exec_set_abort_flag(context->exec, &block->abort_flag);
+    int wrong = status == CATENA_OK && context->exec->single_copy
+                    ? ctn_shm_probe(context->node)
+                    : 0;
+    if (wrong != 0) {
+        ctn_debug(&context->log,
+                  "no cross-memory attach between ranks of the node: %s",
+                  strerror(wrong));
     }
     return status;
 }

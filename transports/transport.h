@@ -56,6 +56,15 @@ typedef enum ctn_work {
  * messages may be composed on the stack. */
 #define CTN_INJECT_BYTES 128u
 
+/** What a process publishes so that others of its node can write to any of its
+ * memory; at the same offset in every arena. */
+typedef struct ctn_attach {
+    uint64_t pid;   /* 0: not published */
+    uint64_t space; /* inode of the namespace of process numbers */
+    uint64_t probe; /* address of `pid` in that process */
+    uint64_t can;   /* 1: this process can write to the others */
+} ctn_attach_t;
+
 /** Capabilities of a transport, a mask. */
 enum {
     CTN_CAP_RDMA = 1u << 0,   /* puts need no progress at the target */
@@ -114,6 +123,16 @@ typedef struct ctn_transport_ops {
                                   size_t bytes, uint64_t offset,
                                   uint64_t word_offset, uint64_t value,
                                   uint64_t *pending);
+
+    /** Write to memory of an on-node peer that may lie outside its arena, after
+     * that peer has asked for it (`may_write`). The data are there on return.
+     * NULL: this transport cannot.
+     * @param address in the peer's process */
+    catena_status_t (*write)(ctn_endpoint_t *endpoint, const void *source,
+                             size_t bytes, uint64_t address);
+    /** Whether the peer can write to any memory of this process by `write`.
+     * NULL: it cannot. */
+    bool (*may_write)(ctn_endpoint_t *endpoint);
 
     /** Post a receive for the put_signal of `bytes` that will store `value` to
      * `word` of this process: a later progress passes its data to `handler`
@@ -221,6 +240,13 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
     }
     return endpoint->transport->ops->put_signal(endpoint, NULL, 0, 0,
                                                 word_offset, value, NULL);
+}
+
+/** may_write of the endpoint's transport. */
+static inline bool ctn_may_write(ctn_endpoint_t *endpoint)
+{
+    const ctn_transport_ops_t *ops = endpoint->transport->ops;
+    return ops->may_write != NULL && ops->may_write(endpoint);
 }
 
 /** flush of a transport; NULL: there is none. */

@@ -140,6 +140,7 @@ typedef struct ctn_exec_config {
     ctn_wait_t wait; /* WAIT: auto, spin, yield, sleep */
     size_t spin;     /* SPIN: polls before the core is yielded, auto, inf */
     size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, auto, inf */
+    unsigned single_copy; /* SINGLE_COPY: 1: auto, 0: off */
 } ctn_exec_config_t;
 
 extern const ctn_setting_table_t ctn_exec_settings;
@@ -209,6 +210,8 @@ struct ctn_exec {
     ctn_transport_t *network; /* NULL: all ranks are on this node */
     bool virtual_time;        /* in the simulator */
     bool oversubscribed;      /* more ranks than cores on this host */
+    bool single_copy; /* data may be written to any memory of a process of the
+                         node, where the transport can */
     /* Set by a phase: polls before the rank yields its core, since the word
      * that it waits for comes soon, from another core. */
     uint16_t spin_polls;

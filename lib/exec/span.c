@@ -111,9 +111,18 @@ static bool skip_contiguous(ctn_span_cursor_t *cursor, size_t bytes)
 static int put_from(const ctn_op_t *op, const ctn_put_t *put, const void *data,
                     size_t bytes, uint64_t *pending)
 {
-    catena_status_t status =
-        ctn_put_signal(put->endpoint, ctn_exec_data(op->exec, data), bytes,
-                       put->offset, put->word, put->value, pending);
+    const void *source = ctn_exec_data(op->exec, data);
+    catena_status_t status;
+    if (put->address) {
+        status = put->endpoint->transport->ops->write(put->endpoint, source,
+                                                      bytes, put->offset);
+        status = status == CATENA_OK
+                     ? ctn_signal(put->endpoint, put->word, put->value)
+                     : status;
+    } else {
+        status = ctn_put_signal(put->endpoint, source, bytes, put->offset,
+                                put->word, put->value, pending);
+    }
     return status == CATENA_OK ? 1 : status;
 }
 
@@ -121,7 +130,8 @@ static int put_from(const ctn_op_t *op, const ctn_put_t *put, const void *data,
 static int put_packed(ctn_op_t *op, const ctn_put_t *put,
                       ctn_span_cursor_t *cursor, size_t bytes)
 {
-    unsigned char *there = ctn_pointer(put->endpoint, put->offset);
+    unsigned char *there =
+        put->address ? NULL : ctn_pointer(put->endpoint, put->offset);
     if (there != NULL) {
         read_next(op->exec, cursor, bytes, there);
         catena_status_t status =

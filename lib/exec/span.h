@@ -43,9 +43,10 @@ typedef struct ctn_span_cursor {
 /** Where a put goes, and the word that signals it. */
 typedef struct ctn_put {
     ctn_endpoint_t *endpoint;
-    uint64_t offset; /* of the data, in the peer's arena */
-    uint64_t word;   /* offset of the word, likewise */
+    uint64_t offset; /* of the data, in the peer's arena; or their address */
+    uint64_t word;   /* offset of the word in the peer's arena */
     uint64_t value;  /* of the word */
+    bool address;    /* `offset` is one, for the transport's `write` */
 } ctn_put_t;
 
 /** Put the next `bytes` of a stream of spans, and advance the cursor. The data

@@ -2,10 +2,12 @@
 
 #include "exec/transfer.h"
 
-/* The place in a CTS: the offset in the low bits, above it the slot whose words
- * count fragments, then the binary logarithm of the bytes of a fragment, and
- * one bit that says whether fragments are staged. */
+/* The place in a CTS: the offset in the low bits, or an address; above it the
+ * slot whose words count fragments, then the binary logarithm of the bytes of a
+ * fragment, and two bits that say whether it is an address, and whether
+ * fragments are staged. */
 enum { SLOT_SHIFT = 48, LOG_SHIFT = 56 };
+#define PLACE_ADDRESS (UINT64_C(1) << 62)
 #define PLACE_STAGED (UINT64_C(1) << 63)
 
 static unsigned place_shift(uint64_t place)
@@ -120,12 +122,22 @@ static catena_status_t find_staging(ctn_op_t *op, ctn_transfer_recv_t *t,
     return t->staging != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
+/** Whether the sender can write the block by its address. */
+static bool goes_by_address(const ctn_op_t *op, const ctn_transfer_recv_t *t,
+                            const ctn_transfer_params_t *p)
+{
+    return op->exec->single_copy && p->fragments == 0 && !p->indirect &&
+           p->target.type == NULL && p->target.bytes >= CTN_ATTACH_BYTES &&
+           (uintptr_t)p->target.base <= CTN_CTS_OFFSET &&
+           ctn_may_write(t->from);
+}
+
 /** Set where fragments go. @param[out] place for the CTS */
 static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
                                   const ctn_transfer_params_t *p,
                                   uint64_t *place)
 {
-    uint64_t staged = 0;
+    uint64_t staged = 0; /* or by address */
     uint64_t offset = 0;
     t->staging = NULL;
     t->shift = (uint8_t)log2_up(CTN_FRAGMENT_BYTES);
@@ -135,7 +147,10 @@ static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
         offset =
             p->indirect ? CTN_STAGED : ctn_span_offset(op->exec, &p->target);
     }
-    if (offset == CTN_STAGED) {
+    if (offset == CTN_STAGED && goes_by_address(op, t, p)) {
+        staged = PLACE_ADDRESS;
+        offset = (uintptr_t)p->target.base;
+    } else if (offset == CTN_STAGED) {
         catena_status_t status = find_staging(op, t, p);
         if (status != CATENA_OK) {
             return status;
@@ -340,6 +355,7 @@ static ctn_put_t put_of(const ctn_op_t *op, const ctn_transfer_send_t *t,
                                                place >> SLOT_SHIFT & 255, 0);
     return (ctn_put_t){.endpoint = t->endpoint,
                        .offset = (place & CTN_CTS_OFFSET) + at,
+                       .address = (place & PLACE_ADDRESS) != 0,
                        .word = slot + word * sizeof(uint64_t),
                        .value =
                            ctn_flag(op->seq, CTN_FRAGMENT_COUNT | (last + 1))};
@@ -374,7 +390,8 @@ static int put_next(ctn_op_t *op, ctn_transfer_send_t *t,
     size_t from = (size_t)t->sent << shift;
     bool whole = (place & PLACE_STAGED) == 0 &&
                  ((spans->type == NULL && spans->bytes == bytes) ||
-                  ctn_pointer(t->endpoint, place & CTN_CTS_OFFSET) != NULL);
+                  ((place & PLACE_ADDRESS) == 0 &&
+                   ctn_pointer(t->endpoint, place & CTN_CTS_OFFSET) != NULL));
     uint32_t last = whole ? fragments - 1 : t->sent;
     ctn_put_t put =
         put_of(op, t, from, last, whole ? 0 : last % CTN_STAGING_FRAGMENTS);

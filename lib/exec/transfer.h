@@ -8,6 +8,9 @@
 /** A fragment of a transfer: long enough for few messages, short enough that
  * two stay in a cache. */
 #define CTN_FRAGMENT_BYTES CTN_PICK(65536u, 4096u)
+/** The least block that is written by address. The call of the system takes
+ * longer than the two copies of a shorter one. */
+#define CTN_ATTACH_BYTES CTN_PICK(8192u, 256u)
 /** Staging buffers of a transfer, one fragment each. */
 #define CTN_STAGING_FRAGMENTS CTN_EAGER_FRAGMENTS
 
@@ -15,7 +18,8 @@
  * messages too long for a slot and its eager buffer. Both ends know that there
  * is a transfer. The receiver sends a CTS, which says where the data go:
  *   direct  to the receiver's buffer, if that is contiguous memory in its heap;
- *           contiguous data are one put
+ *           contiguous data are one put. Also to memory outside the heap, if
+ *           the sender is on the node and can write there: by its address
  *   staged  in fragments, to two staging buffers in rotation. The receiver
  *           sends another CTS for one more fragment each time it has emptied a
  *           buffer. A posted receive saves the copy from the staging buffer.

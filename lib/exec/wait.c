@@ -46,6 +46,10 @@ _Static_assert(CTN_WAIT_SLEEP == 3, "wait_words follows ctn_wait_t");
 static const ctn_setting_type_t wait_type = {.kind = CTN_SETTING_WORD,
                                              .words = wait_words};
 
+static const char *const single_copy_words[] = {"off", "auto", NULL};
+static const ctn_setting_type_t single_copy_type = {.kind = CTN_SETTING_WORD,
+                                                    .words = single_copy_words};
+
 static const ctn_setting_t settings[] = {
     {"WAIT", "auto",
      "How a rank waits. spin: it keeps its core; yield: it yields the core\n"
@@ -61,6 +65,12 @@ static const ctn_setting_t settings[] = {
      "Milliseconds of waiting after which a rank sleeps. inf: never. auto:\n"
      "set by WAIT.",
      offsetof(ctn_exec_config_t, sleep_ms), &ctn_setting_milliseconds},
+    {"SINGLE_COPY", "auto",
+     "Whether long data for a rank of the node are written straight to "
+     "buffers\n"
+     "outside the shared heap (cross-memory attach). auto: where the system\n"
+     "allows it; off: they are copied through the shared heap.",
+     offsetof(ctn_exec_config_t, single_copy), &single_copy_type},
 };
 
 const ctn_setting_table_t ctn_exec_settings =

@@ -3,6 +3,7 @@
 
 #include "core/tiny.h"
 #include "group/chain.h"
+#include "transports/transport.h"
 
 /** A fragment of an eager buffer of a control block. */
 #define CTN_EAGER_FRAGMENT_BYTES CTN_PICK(8192u, 256u)
@@ -43,9 +44,10 @@ typedef struct ctn_control_block {
     /* Zero in a new group. */
     unsigned char shared[CTN_SHARED_BYTES];
     /* Used in the control blocks of the world group only, which lie at the same
-     * offset on all ranks; see ctn_exec_abort. */
+     * offset on all ranks; see ctn_exec_abort, and transports/shm/shm.h. */
     uint64_t abort_flag;
-    unsigned char unused[64 - sizeof(uint64_t)]; /* of the cache line */
+    ctn_attach_t attach;
+    unsigned char unused[64 - sizeof(uint64_t) - sizeof(ctn_attach_t)];
     /* Need not be zero: nothing is read here before a word announces it. */
     unsigned char eager[CTN_GENERATIONS * CTN_EAGER_SLOTS *
                         CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES];

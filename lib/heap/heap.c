@@ -62,17 +62,22 @@ bool ctn_heap_source_take(void *argument, uint64_t offset, size_t bytes)
     return true;
 }
 
+/** Whether the advice clears pages: qemu-user accepts and ignores it. The
+ * memory is free, and so may be poisoned. */
+__attribute__((no_sanitize("address"))) static bool
+advice_clears(volatile unsigned char *start, size_t bytes, int advice)
+{
+    *start = 1;
+    return madvise((void *)(uintptr_t)start, bytes, advice) == 0 && *start == 0;
+}
+
 bool ctn_heap_source_clear(ctn_heap_t *heap, unsigned char *start, size_t bytes)
 {
     /* Fails if the system's pages are larger than CTN_PAGE_BYTES. */
     int advice = heap->kind == CTN_SEGMENT_GIVEN ? MADV_DONTNEED : MADV_REMOVE;
     if (heap->clears == CTN_CLEARS_UNKNOWN) {
-        /* qemu-user accepts the advice and ignores it */
-        volatile unsigned char *first = start;
-        *first = 1;
-        heap->clears = madvise(start, bytes, advice) == 0 && *first == 0
-                           ? CTN_CLEARS
-                           : CTN_CLEARS_NOT;
+        heap->clears =
+            advice_clears(start, bytes, advice) ? CTN_CLEARS : CTN_CLEARS_NOT;
     }
     return heap->clears == CTN_CLEARS && madvise(start, bytes, advice) == 0;
 }

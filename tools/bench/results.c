@@ -114,8 +114,8 @@ static void add_time(struct bench_report *report, const char *key, bool shown,
 /* The columns that identify a row. */
 static void add_subject(struct bench_report *report, size_t longest_name)
 {
-    int width = longest_name + 2 > NAME_COLUMN ? (int)longest_name + 2
-                                               : NAME_COLUMN;
+    int width =
+        longest_name + 2 > NAME_COLUMN ? (int)longest_name + 2 : NAME_COLUMN;
 
     add(report, NULL, true,
         report->collective->lay_out != NULL ? "# Size" : "#", -SIZE_COLUMN, 0);
@@ -177,9 +177,8 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
 {
     char title[128];
 
-    *report = (struct bench_report){.bench = bench,
-                                    .collective = collective,
-                                    .several = longest_name > 0};
+    *report = (struct bench_report){
+        .bench = bench, .collective = collective, .several = longest_name > 0};
     snprintf(title, sizeof(title), "%s latency", collective->name);
     bench_report_begin(report, bench->options->format, collective->name, title);
     describe_run(report);

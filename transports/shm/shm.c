@@ -1,16 +1,10 @@
-#include "transports/shm/shm.h"
+#include "transports/shm/endpoints.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "core/clock.h"
-
-typedef struct shm_transport {
-    ctn_transport_t base; /* first: this is a ctn_transport_t */
-    size_t count;
-    ctn_endpoint_t endpoint[]; /* [count], to the processes of the node */
-} shm_transport_t;
 
 static catena_status_t shm_connect(ctn_transport_t *transport, uint64_t process,
                                    ctn_endpoint_t **endpoint)
@@ -48,6 +42,8 @@ static const char *shm_describe(ctn_transport_t *transport)
 const ctn_transport_ops_t ctn_shm_ops = {
     .destroy = shm_destroy,
     .connect = shm_connect,
+    .write = shm_write,
+    .may_write = shm_may_write,
     .sleep = shm_sleep,
     .describe = shm_describe,
 };

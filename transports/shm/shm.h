@@ -15,6 +15,15 @@
 ctn_transport_t *ctn_shm_create(size_t count, const uint32_t *processes,
                                 unsigned char *const *arenas);
 
+/** Publish this process's entry.
+ * @param offset of `own` in the arena */
+void ctn_shm_publish(ctn_transport_t *transport, ctn_attach_t *own,
+                     uint64_t offset);
+/** Find out whether this process can access the memory of the others, which
+ * have all published.
+ * @return 0, or why not: an errno */
+int ctn_shm_probe(ctn_transport_t *transport);
+
 /** The endpoint of the i-th process. */
 ctn_endpoint_t *ctn_shm_endpoint(ctn_transport_t *transport, size_t i);
 

@@ -5,14 +5,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/random.h"
 #include "transports/sim/engine.h"
 
 /* All heaps together, unless the caller sets memory_bytes: a quarter of a
  * process's address space of 2^47 bytes. */
-#ifndef CTN_SIM_MEMORY_BYTES
-#define CTN_SIM_MEMORY_BYTES ((size_t)1 << 45)
+static const size_t MEMORY_BYTES = (size_t)1 << 45;
+#ifndef CTN_SIM_ARENA_BYTES /* at most, of one rank */
+#define CTN_SIM_ARENA_BYTES ((size_t)1 << 35)
 #endif
-static const size_t ARENA_MAX = (size_t)1 << 35;      /* of one rank */
 static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
 enum {
     STACK_BYTES = 128 << 10, /* unless the caller sets stack_bytes */
@@ -102,6 +103,29 @@ static catena_status_t get(ctn_endpoint_t *endpoint, void *target, size_t bytes,
         PS;
     sim_push(sim, rank->clock + sim_jitter(rank, there_and_back), event);
     return CATENA_OK;
+}
+
+/** Ranks share the address space. A rank that has failed or ended may have
+ * freed its buffers. */
+static catena_status_t write_there(ctn_endpoint_t *endpoint, const void *source,
+                                   size_t bytes, uint64_t address)
+{
+    const ctn_sim_rank_t *target = target_of(endpoint);
+    sim_work(target->sim->running, CTN_WORK_COPY, bytes);
+    if (source != NULL && target->status == CATENA_OK &&
+        target->state != SIM_ENDED) {
+        memcpy((void *)(uintptr_t)address, source, bytes);
+    }
+    return CATENA_OK;
+}
+
+/** With `reorder` by chance, so that both ways are taken. */
+static bool may_write(ctn_endpoint_t *endpoint)
+{
+    const ctn_sim_rank_t *peer = target_of(endpoint);
+    ctn_sim_rank_t *rank = peer->sim->running;
+    return peer->node == rank->node &&
+           (!rank->sim->params.reorder || ctn_random(&rank->random) % 4 != 0);
 }
 
 static catena_status_t flush(ctn_transport_t *transport, uint64_t *pending)
@@ -210,6 +234,8 @@ static const ctn_transport_ops_t operations = {
     .connect = connect_rank,
     .get = get,
     .put_signal = put_signal,
+    .write = write_there,
+    .may_write = may_write,
     .post_receive = sim_post_receive,
     .cancel_receive = sim_cancel_receive,
     .flush = flush,
@@ -336,9 +362,10 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
         most = sim->node[n].count > most ? sim->node[n].count : most;
     }
     size_t all = sim->params.memory_bytes;
-    all = all == 0 ? CTN_SIM_MEMORY_BYTES : all;
+    all = all == 0 ? MEMORY_BYTES : all;
     size_t arena = all / ((size_t)sim->nodes * (most + 1));
-    arena = arena < ARENA_MAX ? arena & ~(ALIGNMENT - 1) : ARENA_MAX;
+    arena = arena < CTN_SIM_ARENA_BYTES ? arena & ~(ALIGNMENT - 1)
+                                        : CTN_SIM_ARENA_BYTES;
     sim->arena_bytes = arena;
     sim->node_bytes = ALIGNMENT + most * arena;
     sim->memory_bytes = sim->nodes * sim->node_bytes + ALIGNMENT;

@@ -177,8 +177,8 @@ static catena_status_t outgoing(const ctn_op_t *op, const ctn_aggregated_t *x,
     uint32_t index = number / n * areas(x);
     const ctn_member_table_t *table = &topo->member_table;
     ctn_address_t to = table->member[table->first[node] + number % n].address;
-    out->to.offset = data_offset(op, x, to, index, bytes);
-    out->to.word = word_offset(op, x, to, index);
+    out->to = (ctn_put_t){.offset = data_offset(op, x, to, index, bytes),
+                          .word = word_offset(op, x, to, index)};
     return ctn_exec_connect(op->exec, to.process, &out->to.endpoint);
 }
 

@@ -233,9 +233,10 @@ static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
         bytes <= CTN_INLINE_BYTES
             ? ctn_link_data_at(out, op->seq)
             : out->eager + ctn_link_generation(op->seq) * out->eager_bytes;
-    const ctn_put_t put = {out->peer.endpoint, to,
-                           ctn_link_word_at(out, op->seq, 0),
-                           ctn_flag(op->seq, bytes)};
+    const ctn_put_t put = {.endpoint = out->peer.endpoint,
+                           .offset = to,
+                           .word = ctn_link_word_at(out, op->seq, 0),
+                           .value = ctn_flag(op->seq, bytes)};
     ctn_span_cursor_t cursor = {spans, 0};
     int result = ctn_put_spans(op, &put, &cursor, bytes);
     if (result < 0) {
