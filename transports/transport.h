@@ -124,15 +124,17 @@ typedef struct ctn_transport_ops {
                                   uint64_t word_offset, uint64_t value,
                                   uint64_t *pending);
 
-    /** Write to memory of an on-node peer that may lie outside its arena, after
-     * that peer has asked for it (`may_write`). The data are there on return.
-     * NULL: this transport cannot.
+    /** Write to, or read from, memory of an on-node peer that may lie outside
+     * its arena, after that peer has asked for it (`may_access`). The data are
+     * there on return. NULL: this transport cannot.
      * @param address in the peer's process */
     catena_status_t (*write)(ctn_endpoint_t *endpoint, const void *source,
                              size_t bytes, uint64_t address);
-    /** Whether the peer can write to any memory of this process by `write`.
-     * NULL: it cannot. */
-    bool (*may_write)(ctn_endpoint_t *endpoint);
+    catena_status_t (*read)(ctn_endpoint_t *endpoint, void *target,
+                            size_t bytes, uint64_t address);
+    /** Whether the peer can access any memory of this process by `write` and
+     * `read`. NULL: it cannot. */
+    bool (*may_access)(ctn_endpoint_t *endpoint);
 
     /** Post a receive for the put_signal of `bytes` that will store `value` to
      * `word` of this process: a later progress passes its data to `handler`
@@ -242,11 +244,11 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
                                                 word_offset, value, NULL);
 }
 
-/** may_write of the endpoint's transport. */
-static inline bool ctn_may_write(ctn_endpoint_t *endpoint)
+/** may_access of the endpoint's transport. */
+static inline bool ctn_may_access(ctn_endpoint_t *endpoint)
 {
     const ctn_transport_ops_t *ops = endpoint->transport->ops;
-    return ops->may_write != NULL && ops->may_write(endpoint);
+    return ops->may_access != NULL && ops->may_access(endpoint);
 }
 
 /** flush of a transport; NULL: there is none. */

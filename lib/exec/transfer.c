@@ -129,7 +129,7 @@ static bool goes_by_address(const ctn_op_t *op, const ctn_transfer_recv_t *t,
     return op->exec->single_copy && p->fragments == 0 && !p->indirect &&
            p->target.type == NULL && p->target.bytes >= CTN_ATTACH_BYTES &&
            (uintptr_t)p->target.base <= CTN_CTS_OFFSET &&
-           ctn_may_write(t->from);
+           ctn_may_access(t->from);
 }
 
 /** Set where fragments go. @param[out] place for the CTS */

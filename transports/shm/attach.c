@@ -1,6 +1,7 @@
 /* Copies between processes of a node from and to any memory: cross-memory
- * attach (process_vm_writev). Containers and Yama (kernel.yama.ptrace_scope)
- * may deny it, so each process tries it once on a neighbor. */
+ * attach (process_vm_writev, process_vm_readv). Containers and Yama
+ * (kernel.yama.ptrace_scope) may deny it, so each process tries it once on a
+ * neighbor. */
 
 #include <errno.h>
 #include <string.h>
@@ -78,16 +79,40 @@ int ctn_shm_probe(ctn_transport_t *transport)
     return wrong;
 }
 
+/** The status of an access to the memory of a peer. @param wrong 0 or an errno
+ */
+static catena_status_t report(const ctn_endpoint_t *endpoint, int wrong,
+                              const char *doing)
+{
+    if (wrong == 0) {
+        return CATENA_OK;
+    }
+    ctn_error(NULL,
+              "%s memory of rank %llu failed: %s; the buffer must stay until "
+              "the call has ended there",
+              doing, (unsigned long long)endpoint->process, strerror(wrong));
+    return wrong == ESRCH ? CATENA_ERR_PEER : CATENA_ERR_SYSTEM;
+}
+
 catena_status_t shm_write(ctn_endpoint_t *endpoint, const void *source,
                           size_t bytes, uint64_t address)
 {
-    return transfer(process_vm_writev, entry_of(endpoint),
-                    (void *)(uintptr_t)source, address, bytes) == 0
-               ? CATENA_OK
-               : CATENA_ERR_PEER;
+    return report(endpoint,
+                  transfer(process_vm_writev, entry_of(endpoint),
+                           (void *)(uintptr_t)source, address, bytes),
+                  "writing to");
 }
 
-bool shm_may_write(ctn_endpoint_t *endpoint)
+catena_status_t shm_read(ctn_endpoint_t *endpoint, void *target, size_t bytes,
+                         uint64_t address)
+{
+    return report(
+        endpoint,
+        transfer(process_vm_readv, entry_of(endpoint), target, address, bytes),
+        "reading from");
+}
+
+bool shm_may_access(ctn_endpoint_t *endpoint)
 {
     const shm_transport_t *shm = (const shm_transport_t *)endpoint->transport;
     const ctn_attach_t *peer = entry_of(endpoint);

@@ -16,6 +16,8 @@ typedef struct shm_transport {
 /* attach.c; see transport.h */
 catena_status_t shm_write(ctn_endpoint_t *endpoint, const void *source,
                           size_t bytes, uint64_t address);
-bool shm_may_write(ctn_endpoint_t *endpoint);
+catena_status_t shm_read(ctn_endpoint_t *endpoint, void *target, size_t bytes,
+                         uint64_t address);
+bool shm_may_access(ctn_endpoint_t *endpoint);
 
 #endif

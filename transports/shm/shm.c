@@ -43,7 +43,8 @@ const ctn_transport_ops_t ctn_shm_ops = {
     .destroy = shm_destroy,
     .connect = shm_connect,
     .write = shm_write,
-    .may_write = shm_may_write,
+    .read = shm_read,
+    .may_access = shm_may_access,
     .sleep = shm_sleep,
     .describe = shm_describe,
 };

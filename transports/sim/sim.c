@@ -119,8 +119,19 @@ static catena_status_t write_there(ctn_endpoint_t *endpoint, const void *source,
     return CATENA_OK;
 }
 
+static catena_status_t read_there(ctn_endpoint_t *endpoint, void *target,
+                                  size_t bytes, uint64_t address)
+{
+    const ctn_sim_rank_t *from = target_of(endpoint);
+    sim_work(from->sim->running, CTN_WORK_COPY, bytes);
+    if (from->status == CATENA_OK && from->state != SIM_ENDED) {
+        memcpy(target, (const void *)(uintptr_t)address, bytes);
+    }
+    return CATENA_OK;
+}
+
 /** With `reorder` by chance, so that both ways are taken. */
-static bool may_write(ctn_endpoint_t *endpoint)
+static bool may_access(ctn_endpoint_t *endpoint)
 {
     const ctn_sim_rank_t *peer = target_of(endpoint);
     ctn_sim_rank_t *rank = peer->sim->running;
@@ -235,7 +246,8 @@ static const ctn_transport_ops_t operations = {
     .get = get,
     .put_signal = put_signal,
     .write = write_there,
-    .may_write = may_write,
+    .read = read_there,
+    .may_access = may_access,
     .post_receive = sim_post_receive,
     .cancel_receive = sim_cancel_receive,
     .flush = flush,

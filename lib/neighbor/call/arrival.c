@@ -190,8 +190,10 @@ static catena_status_t gather(ctn_op_t *op, ctn_incoming_t *in, bool copies,
         if (copy.base == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
+        bool has_data =
+            in->receiving.data != NULL || in->receiving.address != 0;
         ctn_link_copy(op, &in->receiving, &copy, 1);
-        *data = in->receiving.data != NULL ? copy.base : NULL;
+        *data = has_data ? copy.base : NULL;
     } else {
         status = ctn_link_make_contiguous(op, &in->receiving);
         *data = in->receiving.data;

@@ -271,7 +271,12 @@ CTN_COLD static bool receive_other(ctn_exec_t *exec,
     if (count != CTN_LINK_RTS || rts.bytes != bytes || rts.layout.run != 0) {
         return false;
     }
-    copy(exec, into, end->arena + rts.offset, bytes);
+    if (ctn_link_has_address(&rts)) {
+        ctn_link_read(exec, end->peer, into, bytes,
+                      rts.offset & ~CTN_LINK_ADDRESS);
+    } else {
+        copy(exec, into, end->arena + rts.offset, bytes);
+    }
     ctn_exec_post(exec, &end->control->zcopy_read[ctn_link_entry(seq)],
                   ctn_flag64(seq));
     return true;

@@ -155,10 +155,13 @@ typedef struct ctn_link_layout {
 /** Receive handle: one message. Zeroed before the first call. */
 typedef struct ctn_link_receive_handle {
     /* Set when the message has arrived. data is NULL if only sizes are
-     * simulated. */
+     * simulated, or if they are at an address of the sender; see
+     * ctn_link_make_contiguous. */
     const unsigned char *data;
     size_t bytes;
-    ctn_link_layout_t layout; /* of data; see ctn_link_make_contiguous */
+    ctn_link_layout_t layout; /* of data */
+    uint64_t address;         /* 0: they are at `data` */
+    ctn_endpoint_t *sender;   /* if there is an address */
     /* The following members are private to link/receive.c. */
     uint8_t state;
     unsigned char *buffer; /* memory that a CTS or a posted receive names */

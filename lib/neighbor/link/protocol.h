@@ -21,7 +21,8 @@
 /** RTS: the header of a rendezvous or a zero-copy message, in the slot. */
 typedef struct ctn_link_rts {
     uint64_t bytes;
-    uint64_t offset; /* in the sender's arena, or CTN_LINK_NOWHERE */
+    uint64_t offset; /* in the sender's arena, or CTN_LINK_NOWHERE; or with
+                        CTN_LINK_ADDRESS the address in its process */
     ctn_link_layout_t layout;
 } ctn_link_rts_t;
 
@@ -29,6 +30,25 @@ _Static_assert(sizeof(ctn_link_rts_t) <= 64 - offsetof(ctn_slot_t, data),
                "one cache line with its word");
 
 #define CTN_LINK_NOWHERE UINT64_MAX /* only sizes are simulated */
+#define CTN_LINK_ADDRESS (UINT64_C(1) << 63)
+
+/** Whether an RTS has an address. */
+static inline bool ctn_link_has_address(const ctn_link_rts_t *rts)
+{
+    return rts->offset != CTN_LINK_NOWHERE &&
+           (rts->offset & CTN_LINK_ADDRESS) != 0;
+}
+
+/** Read bytes at an address of the sender; ends the context on failure. */
+static inline void ctn_link_read(ctn_exec_t *exec, ctn_endpoint_t *sender,
+                                 void *into, size_t bytes, uint64_t address)
+{
+    catena_status_t status =
+        sender->transport->ops->read(sender, into, bytes, address);
+    if (status != CATENA_OK) {
+        (void)ctn_exec_abort(exec, status);
+    }
+}
 
 static inline unsigned ctn_link_generation(uint64_t seq)
 {

@@ -96,9 +96,10 @@ static bool layout_of_all(const ctn_span_t *spans, uint32_t count,
 }
 
 /** Whether the receiver can read the spans where they lie. Sets the layout, and
- * the offset in the own arena, in the RTS. */
-static bool can_zcopy(const ctn_exec_t *exec, const ctn_span_t *spans,
-                      uint32_t count, ctn_link_rts_t *rts)
+ * the offset in the own arena or the address, in the RTS. */
+static bool can_zcopy(const ctn_exec_t *exec, const ctn_link_out_t *out,
+                      const ctn_span_t *spans, uint32_t count,
+                      ctn_link_rts_t *rts)
 {
     const unsigned char *start;
     ctn_link_layout_t *layout = &rts->layout;
@@ -109,7 +110,12 @@ static bool can_zcopy(const ctn_exec_t *exec, const ctn_span_t *spans,
     if (layout->run > 0) {
         bytes = layout->run + (layout->count - 1) * (size_t)layout->stride;
     }
-    return ctn_heap_contains(exec->heap, start, bytes, &rts->offset);
+    if (ctn_heap_contains(exec->heap, start, bytes, &rts->offset)) {
+        return true;
+    }
+    rts->offset = (uintptr_t)start | CTN_LINK_ADDRESS;
+    return layout->run == 0 && bytes >= CTN_ATTACH_BYTES && exec->single_copy &&
+           ctn_may_access(out->peer.endpoint);
 }
 
 /** Begins a zero-copy send: of the spans where they lie, or of a packed copy.
@@ -120,7 +126,7 @@ static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
 {
     ctn_exec_t *exec = op->exec;
     ctn_link_rts_t rts = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
-    if (!exec->drop_data && !can_zcopy(exec, spans, count, &rts)) {
+    if (!exec->drop_data && !can_zcopy(exec, out, spans, count, &rts)) {
         sending->copy = ctn_scratch_alloc(exec, bytes);
         if (sending->copy == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
