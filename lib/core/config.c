@@ -227,17 +227,12 @@ static bool find_setting(ctn_setting_tables_t tables, const char *name,
 static const char *nearest_name(ctn_setting_tables_t tables, const char *name,
                                 size_t length)
 {
-    const char *nearest = "";
-    size_t least = SIZE_MAX;
+    ctn_nearest_t nearest = {name, length, SIZE_MAX, ""};
     FOR_EACH_SETTING(tables, at, row)
     {
-        size_t distance = ctn_name_distance(name, length, row->name);
-        if (distance < least) {
-            least = distance;
-            nearest = row->name;
-        }
+        ctn_nearest_try(&nearest, row->name);
     }
-    return nearest;
+    return nearest.name;
 }
 
 size_t ctn_config_warn_unknown(ctn_setting_tables_t tables,

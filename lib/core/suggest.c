@@ -34,7 +34,7 @@ static size_t edit_distance(const char *name, size_t length, const char *known)
     return line[length];
 }
 
-size_t ctn_name_distance(const char *typed, size_t length, const char *known)
+static size_t name_distance(const char *typed, size_t length, const char *known)
 {
     char name[CTN_NAME_BYTES + 1];
 
@@ -45,4 +45,14 @@ size_t ctn_name_distance(const char *typed, size_t length, const char *known)
     if (length >= 4 && strcasestr(known, name) != NULL)
         return strcasecmp(known, name) != 0;
     return edit_distance(name, length, known);
+}
+
+void ctn_nearest_try(ctn_nearest_t *nearest, const char *known)
+{
+    size_t distance = name_distance(nearest->typed, nearest->length, known);
+
+    if (distance < nearest->distance) {
+        nearest->distance = distance;
+        nearest->name = known;
+    }
 }

@@ -170,28 +170,27 @@ typedef struct tuning_reading {
  * found. */
 typedef struct names {
     char text[256]; /* "a, b, c" */
-    const char *typed;
-    const char *nearest;
-    size_t distance;
+    ctn_nearest_t nearest;
 } names_t;
+
+static names_t names_for(const char *typed)
+{
+    const char *name = typed != NULL ? typed : "";
+    return (names_t){.nearest = {name, strlen(name), SIZE_MAX, NULL}};
+}
 
 static void add_name(names_t *names, const char *name)
 {
     size_t used = strlen(names->text);
-    const char *typed = names->typed != NULL ? names->typed : "";
-    size_t distance = ctn_name_distance(typed, strlen(typed), name);
     snprintf(names->text + used, sizeof(names->text) - used, "%s%s",
              used > 0 ? ", " : "", name);
-    if (names->nearest == NULL || distance < names->distance) {
-        names->nearest = name;
-        names->distance = distance;
-    }
+    ctn_nearest_try(&names->nearest, name);
 }
 
 /** What rules of this list may have as algorithm. */
 static names_t algorithm_names(ctn_rules_of_t list, const char *typed)
 {
-    names_t names = {.typed = typed};
+    names_t names = names_for(typed);
     for (unsigned i = 0; i < CTN_ALGORITHMS; i++) {
         if (ctn_algorithm_in(ctn_tuned[list].algorithms, i)) {
             add_name(&names, ctn_algorithm_names[i]);
@@ -237,8 +236,8 @@ static catena_status_t refuse_key(const tuning_reading_t *reading,
     place_t place;
     ctn_error(reading->log,
               "%s: there is no key \"%.64s\"; nearest %s; expected one of %s",
-              place_of(reading, place), names->typed, names->nearest,
-              names->text);
+              place_of(reading, place), names->nearest.typed,
+              names->nearest.name, names->text);
     return CATENA_ERR_ARG;
 }
 
@@ -248,7 +247,7 @@ static catena_status_t read_key(const tuning_reading_t *reading,
                                 ctn_rule_t *rule)
 {
     char expected[320];
-    names_t names = {.typed = name};
+    names_t names = names_for(name);
     for (size_t i = 0; i < KEYS; i++) {
         const field_t *key = &keys[i];
         if ((key->of >> reading->list & 1) == 0) {
@@ -265,7 +264,7 @@ static catena_status_t read_key(const tuning_reading_t *reading,
         }
         names = algorithm_names(reading->list, json_string_value(value));
         snprintf(expected, sizeof(expected), "one of %s (nearest %s)",
-                 names.text, names.nearest);
+                 names.text, names.nearest.name);
         return report_found(reading, name,
                             key->expected != NULL ? key->expected : expected,
                             value);
@@ -339,14 +338,14 @@ static catena_status_t read_head(const tuning_reading_t *reading, json_t *root)
     }
     json_object_foreach(root, name, ignored)
     {
-        names_t names = {.typed = name};
+        names_t names = names_for(name);
         for (size_t i = 0; i < 2; i++) {
             add_name(&names, texts[i]);
         }
         for (size_t i = 0; i < CTN_RULES_LISTS; i++) {
             add_name(&names, ctn_tuned[i].name);
         }
-        if (strcmp(name, names.nearest) != 0) {
+        if (strcmp(name, names.nearest.name) != 0) {
             return refuse_key(reading, &names);
         }
     }

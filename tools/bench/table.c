@@ -58,19 +58,11 @@ const struct bench_figure *bench_find_figure(const char *name)
 const char *bench_nearest(const char *name)
 {
     const struct bench_collective *collective;
-    const char *nearest = NULL;
-    size_t best = 4;
+    ctn_nearest_t nearest = {name, strlen(name), 4, NULL};
 
-    for (size_t i = 0; (collective = bench_list(i)) != NULL; i++) {
-        size_t distance =
-            ctn_name_distance(name, strlen(name), collective->name);
-
-        if (distance < best) {
-            best = distance;
-            nearest = collective->name;
-        }
-    }
-    return nearest;
+    for (size_t i = 0; (collective = bench_list(i)) != NULL; i++)
+        ctn_nearest_try(&nearest, collective->name);
+    return nearest.name;
 }
 
 void bench_list_names(char *text, size_t bytes, bool help)

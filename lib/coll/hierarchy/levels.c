@@ -62,22 +62,17 @@ static catena_status_t unknown(const hierarchy_reading_t *reading,
 {
     char list[LIST_BYTES] = "";
     char reason[2 * LIST_BYTES];
-    const char *nearest = "none";
-    size_t least = SIZE_MAX;
+    ctn_nearest_t nearest = {typed, length, SIZE_MAX, "none"};
     for (size_t i = 0; name(i) != NULL; i++) {
-        size_t distance = ctn_name_distance(typed, length, name(i));
         size_t used = strlen(list);
         snprintf(list + used, sizeof(list) - used, "%s%s", i > 0 ? ", " : "",
                  name(i));
-        if (distance < least) {
-            least = distance;
-            nearest = name(i);
-        }
+        ctn_nearest_try(&nearest, name(i));
     }
     snprintf(reason, sizeof(reason),
              "no %s is called '%.*s'; nearest %s; expected one of %s", kind,
              (int)(length < CTN_NAME_BYTES ? length : CTN_NAME_BYTES), typed,
-             nearest, list);
+             nearest.name, list);
     return refuse(reading, reason);
 }
 

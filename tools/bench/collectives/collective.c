@@ -381,7 +381,7 @@ static size_t within_limit(struct bench_run *run,
 {
     const struct bench_options *options = run->bench->options;
     struct bench_call call = run->variants[0].call;
-    size_t allowed = min;
+    size_t allowed = SIZE_MAX; /* none so far */
     uint64_t needed = 0;
 
     if (options->memory == 0)
@@ -397,6 +397,15 @@ static size_t within_limit(struct bench_run *run,
         if (needed > options->memory)
             break;
         allowed = bytes;
+    }
+    if (allowed == SIZE_MAX) {
+        if (run->bench->place.rank == 0)
+            fprintf(stderr,
+                    "catena-bench: -M: blocks of %zu B, the smallest size, "
+                    "take buffers of %llu B, expected at most %zu; smaller "
+                    "ones: -m\n",
+                    min, (unsigned long long)needed, options->memory);
+        catena_abort(run->bench->context, BENCH_USAGE);
     }
     if (needed > options->memory)
         bench_report_note(run->report,

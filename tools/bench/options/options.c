@@ -475,22 +475,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 /* The known option that is most like an unknown one; NULL: none is. */
 static const char *nearest_option(const char *typed)
 {
-    size_t length, best = 4;
-    const char *nearest = NULL;
+    ctn_nearest_t nearest = {typed + 2, 0, 4, NULL};
 
     if (strncmp(typed, "--", 2) != 0)
         return NULL;
-    typed += 2;
-    length = strcspn(typed, "=");
-    for (const struct argp_option *o = known; o->name != NULL; o++) {
-        size_t distance = ctn_name_distance(typed, length, o->name);
-
-        if (distance < best) {
-            best = distance;
-            nearest = o->name;
-        }
-    }
-    return nearest;
+    nearest.length = strcspn(nearest.typed, "=");
+    for (const struct argp_option *o = known; o->name != NULL; o++)
+        ctn_nearest_try(&nearest, o->name);
+    return nearest.name;
 }
 
 /* Refuse the option at which argp has ended. */
