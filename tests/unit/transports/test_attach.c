@@ -70,7 +70,7 @@ START_TEST(memory_of_another_process)
     until(1);
     ctn_endpoint_t *peer = ctn_shm_endpoint(transport, 1);
     const ctn_transport_ops_t *ops = transport->ops;
-    ck_assert(!ops->may_access(peer));   /* the child has not tried */
+    ck_assert(!ops->may_access(peer)); /* the child has not tried */
     bool allowed = ctn_shm_probe(transport) == 0;
     if (allowed) {
         unsigned char *here = malloc(BYTES);
