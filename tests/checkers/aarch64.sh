@@ -16,6 +16,7 @@ for case in sparse_blocks_are_zero sparse_blocks_of_peers_are_zero \
     memory_is_given_back caches_do_not_keep_memory limit_is_shared; do
     not_here[$case]="qemu-user ignores MADV_REMOVE, so no memory is given back"
 done
+not_here[many_ranks]="qemu-user keeps a table of all reserved addresses"
 not_here[a_reservation_that_fits]="qemu-user ignores RLIMIT_AS"
 
 for program in qemu-aarch64 aarch64-linux-gnu-gcc; do
@@ -75,7 +76,11 @@ emulated() {
 # unit TEST: a Check program
 unit() {
     local name=${1##*/test_} line case status=0 known=0
-    CK_TAP_LOG_FILE_NAME=$work/tap emulated "$1" >"$out" 2>"$err" || status=$?
+    (
+        # many_ranks: the emulator would take all memory for its table
+        [ "$name" != heap_segment ] || ulimit -d 4000000
+        CK_TAP_LOG_FILE_NAME=$work/tap emulated "$1" >"$out" 2>"$err"
+    ) || status=$?
     grep -c '^ok' "$work/tap" >"$work/passed" 2>>"$err"
     while read -r line; do
         case=${line#not ok * - *:*:}
