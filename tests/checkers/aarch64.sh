@@ -52,7 +52,7 @@ ar = 'aarch64-linux-gnu-ar'
 strip = 'aarch64-linux-gnu-strip'
 pkgconfig = 'pkg-config'
 [built-in options]
-c_args = ['--sysroot=$root', '-DCTN_SIM_ARENA_BYTES=(1ull<<26)']
+c_args = ['--sysroot=$root', '-DCTN_SIM_ARENA_BYTES=(1ull<<28)']
 c_link_args = ['--sysroot=$root']
 [properties]
 sys_root = '$root'
