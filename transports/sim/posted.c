@@ -78,7 +78,7 @@ bool sim_defer(ctn_sim_t *sim, ctn_sim_rank_t *target, sim_event_t *message)
  * one. */
 static void deliver(ctn_sim_rank_t *rank, sim_event_t *message)
 {
-    sim_posted_t posted = {NULL};
+    sim_posted_t posted = {.word = NULL};
     if (message->word != NULL && rank->posted != NULL) {
         posted = *posted_at(rank, message->word);
     }

@@ -35,7 +35,7 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
                            void *argument);
 
 /** The running rank aborts the job. */
-_Noreturn void ctn_sim_abort(ctn_sim_rank_t *rank, int code);
+__attribute__((noreturn)) void ctn_sim_abort(ctn_sim_rank_t *rank, int code);
 
 void ctn_sim_rank_stats(const ctn_sim_rank_t *rank, catena_sim_stats_t *stats);
 /** Fill in the numbers of events, messages and bytes, the time of the last
