@@ -133,7 +133,7 @@ typedef struct ctn_transport_ops {
     catena_status_t (*read)(ctn_endpoint_t *endpoint, void *target,
                             size_t bytes, uint64_t address);
     /** Whether the peer can access any memory of this process by `write` and
-     * `read`. NULL: it cannot. */
+     * `read`; once it can, it always can. NULL: it cannot. */
     bool (*may_access)(ctn_endpoint_t *endpoint);
 
     /** Post a receive for the put_signal of `bytes` that will store `value` to

@@ -2,6 +2,8 @@
 
 #include "exec/transfer.h"
 
+#include "exec/attach.h"
+
 /* The place in a CTS: the offset in the low bits, or an address; above it the
  * slot whose words count fragments, then the binary logarithm of the bytes of a
  * fragment, and two bits that say whether it is an address, and whether
@@ -126,10 +128,9 @@ static catena_status_t find_staging(ctn_op_t *op, ctn_transfer_recv_t *t,
 static bool goes_by_address(const ctn_op_t *op, const ctn_transfer_recv_t *t,
                             const ctn_transfer_params_t *p)
 {
-    return op->exec->single_copy && p->fragments == 0 && !p->indirect &&
-           p->target.type == NULL && p->target.bytes >= CTN_ATTACH_BYTES &&
+    return p->fragments == 0 && !p->indirect && p->target.type == NULL &&
            (uintptr_t)p->target.base <= CTN_CTS_OFFSET &&
-           ctn_may_access(t->from);
+           ctn_may_attach(op->exec, t->from, p->target.bytes);
 }
 
 /** Set where fragments go. @param[out] place for the CTS */

@@ -8,9 +8,6 @@
 /** A fragment of a transfer: long enough for few messages, short enough that
  * two stay in a cache. */
 #define CTN_FRAGMENT_BYTES CTN_PICK(65536u, 4096u)
-/** The least block that is written by address. The call of the system takes
- * longer than the two copies of a shorter one. */
-#define CTN_ATTACH_BYTES CTN_PICK(8192u, 256u)
 /** Staging buffers of a transfer, one fragment each. */
 #define CTN_STAGING_FRAGMENTS CTN_EAGER_FRAGMENTS
 

@@ -130,13 +130,15 @@ static catena_status_t read_there(ctn_endpoint_t *endpoint, void *target,
     return CATENA_OK;
 }
 
-/** With `reorder` by chance, so that both ways are taken. */
+/** With `reorder` by chance for each pair, so that both ways are taken. */
 static bool may_access(ctn_endpoint_t *endpoint)
 {
     const ctn_sim_rank_t *peer = target_of(endpoint);
-    ctn_sim_rank_t *rank = peer->sim->running;
+    const ctn_sim_rank_t *rank = peer->sim->running;
+    uint64_t pair =
+        rank->sim->params.seed + peer->rank + ((uint64_t)rank->rank << 32);
     return peer->node == rank->node &&
-           (!rank->sim->params.reorder || ctn_random(&rank->random) % 4 != 0);
+           (!rank->sim->params.reorder || ctn_random(&pair) % 4 != 0);
 }
 
 static catena_status_t flush(ctn_transport_t *transport, uint64_t *pending)

@@ -206,7 +206,8 @@ static bool single_level_basic(const ctn_call_t *call, ctn_ml_config_t *config,
 {
     basic->bytes = call->out.bytes;
     basic->at = ctn_route_cached_offsets(call, config);
-    return basic->at != NULL && !call->in_place;
+    return basic->at != NULL && !call->in_place &&
+           call->in.bytes <= CTN_CHUNK_BYTES;
 }
 
 #define REDUCE_SCATTER(its_name)                                               \

@@ -391,7 +391,7 @@ bool ctn_route_single_level(const ctn_call_t *call, ctn_ml_config_t *config,
     uint32_t rank = call->group->chain.place.rank;
     *all = NULL;
     basic->bytes = own->bytes;
-    if (own->type != NULL || own->bytes > CTN_CHUNK_BYTES) {
+    if (own->type != NULL) {
         return false;
     }
     if (call->all.type == NULL) {

@@ -16,10 +16,13 @@ bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
                                 .chunks = 1,
                                 .blocking = call->blocking,
                                 .algorithm = config->algorithm};
-    return call->in.type == NULL && call->in.bytes <= CTN_CHUNK_BYTES &&
-           (call->composition->vector ||
-            (call->composition->single_level_basic != NULL &&
-             call->composition->single_level_basic(call, config, basic)));
+    if (call->in.type != NULL) {
+        return false;
+    }
+    return call->composition->vector
+               ? call->in.bytes <= CTN_CHUNK_BYTES
+               : call->composition->single_level_basic != NULL &&
+                     call->composition->single_level_basic(call, config, basic);
 }
 
 /** Set ml->single. @return false: a basic collective does not do all of it */

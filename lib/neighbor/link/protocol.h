@@ -2,6 +2,7 @@
 #define CTN_NEIGHBOR_LINK_PROTOCOL_H
 
 #include "core/tiny.h"
+#include "exec/attach.h"
 #include "neighbor/link/link.h"
 
 /** Shortest message for which a receiver posts its buffer. */
@@ -37,17 +38,6 @@ static inline bool ctn_link_has_address(const ctn_link_rts_t *rts)
 {
     return rts->offset != CTN_LINK_NOWHERE &&
            (rts->offset & CTN_LINK_ADDRESS) != 0;
-}
-
-/** Read bytes at an address of the sender; ends the context on failure. */
-static inline void ctn_link_read(ctn_exec_t *exec, ctn_endpoint_t *sender,
-                                 void *into, size_t bytes, uint64_t address)
-{
-    catena_status_t status =
-        sender->transport->ops->read(sender, into, bytes, address);
-    if (status != CATENA_OK) {
-        (void)ctn_exec_abort(exec, status);
-    }
 }
 
 static inline unsigned ctn_link_generation(uint64_t seq)

@@ -254,7 +254,7 @@ static void read_span(ctn_exec_t *exec,
     for (size_t done = 0; done < span->bytes; done += most) {
         size_t left = span->bytes - done;
         size_t now = left < most ? left : most;
-        ctn_link_read(exec, receiving->sender,
+        ctn_attach_read(exec, receiving->sender,
                       span->type == NULL ? span->base : through, now,
                       receiving->address + at + done);
         if (span->type != NULL) {

@@ -114,8 +114,7 @@ static bool can_zcopy(const ctn_exec_t *exec, const ctn_link_out_t *out,
         return true;
     }
     rts->offset = (uintptr_t)start | CTN_LINK_ADDRESS;
-    return layout->run == 0 && bytes >= CTN_ATTACH_BYTES && exec->single_copy &&
-           ctn_may_access(out->peer.endpoint);
+    return layout->run == 0 && ctn_may_attach(exec, out->peer.endpoint, bytes);
 }
 
 /** Begins a zero-copy send: of the spans where they lie, or of a packed copy.

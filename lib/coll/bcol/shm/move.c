@@ -2,7 +2,9 @@
  * those that need them read them: one round.
  *
  * SHM-2, bcast: the root publishes its vector, all others read it.
- * SHM-6, gather: all others publish their blocks, the root reads them.
+ * SHM-6, gather: all others publish their blocks, the root reads them. Long
+ * blocks they write to the root's buffer themselves, each its own while the
+ * root copies its own: the root offers a place to each member as it arrives.
  * SHM-7, scatter: the root publishes each member's block in that member's
  * descriptor. Only the root needs to know where the blocks lie.
  * SHM-8, allgather: all publish their blocks and read those of all.
@@ -13,6 +15,7 @@
  * longer than the copy in all measurements. */
 
 #include "coll/bcol/shm/shm.h"
+#include "exec/attach.h"
 
 static bool is_root(const shm_call_t *call)
 {
@@ -54,7 +57,7 @@ static void publish_each(shm_call_t *call)
     for (uint32_t i = 0; i < call->shm->size; i++) {
         size_t bytes = bytes_of(call, i);
         if (i != call->shm->me && bytes > CTN_CHUNK_BYTES &&
-            !shm_may_zcopy(call, block_of(call, i), bytes, &offset)) {
+            !shm_may_zcopy(call, i, block_of(call, i), bytes, &offset)) {
             copies += bytes;
         }
     }
@@ -68,13 +71,92 @@ static void publish_each(shm_call_t *call)
     }
 }
 
-static bool publish(shm_call_t *call)
+/** The offer to member i. */
+static shm_offer_t *offer_to(const shm_call_t *call, uint32_t i)
 {
-    if (publishes(call) && call->kind == CTN_SCATTER) {
-        publish_each(call);
-    } else if (publishes(call)) {
-        (void)shm_publish_in(call);
+    _Static_assert(sizeof(shm_descriptor_t) + sizeof(shm_location_t) +
+                           sizeof(shm_offer_t) <=
+                       64,
+                   "the least descriptor");
+    return (void *)(shm_descriptor_of(call, i)->data + sizeof(shm_location_t));
+}
+
+/** Whether the data of a member are written to the root's buffer if the root
+ * offers that. Both sides decide by their length. */
+static bool is_long(const shm_call_t *call, size_t bytes)
+{
+    return bytes >= call->zcopy_bytes && bytes >= CTN_ATTACH_BYTES;
+}
+
+/** At the root: offer member i a place for its block. @return whether there is
+ * an offer */
+static bool offer_place(shm_call_t *call, uint32_t i)
+{
+    const ctn_exec_t *exec = call->shm->module.exec;
+    size_t bytes = bytes_of(call, i);
+    unsigned char *to = (unsigned char *)call->basic->out + call->basic->at[i];
+    shm_offer_t *offer = offer_to(call, i);
+    if (call->mismatch || !is_long(call, bytes)) {
+        return false;
     }
+    offer->bytes = bytes;
+    if (!ctn_heap_contains(exec->heap, to, bytes, &offer->place)) {
+        offer->place = (uintptr_t)to | SHM_ADDRESS;
+        offer->bytes = ctn_may_attach(exec, call->shm->peer[i].endpoint, bytes)
+                           ? bytes
+                           : 0;
+    }
+    return offer->bytes > 0;
+}
+
+/** Gather, at the root: make all offers. The word of the root tells that, and
+ * its offset whether there are any. */
+static bool make_offers(shm_call_t *call)
+{
+    shm_descriptor_t *descriptor = shm_descriptor_of(call, call->shm->me);
+    if (!is_root(call)) {
+        return true;
+    }
+    descriptor->offset = 0;
+    for (uint32_t i = 0; i < call->shm->size; i++) {
+        if (i != call->shm->me && offer_place(call, i)) {
+            descriptor->offset = 1;
+        }
+    }
+    shm_set(call, &descriptor->word);
+    return true;
+}
+
+/** Gather, at the others: write the block to its place, or publish it. */
+static bool place_block(shm_call_t *call)
+{
+    const ctn_basic_coll_t *basic = call->basic;
+    uint32_t root = basic->root;
+    size_t bytes = basic->bytes;
+    if (is_root(call)) {
+        return true;
+    }
+    if (call->mismatch || !is_long(call, bytes)) {
+        return shm_publish_in(call);
+    }
+    if (!shm_is_set_by(call, root, &shm_descriptor_of(call, root)->word)) {
+        return false;
+    }
+    shm_offer_t offer = {.bytes = 0};
+    if (shm_descriptor_of(call, root)->offset != 0) {
+        offer = *offer_to(call, call->shm->me);
+    }
+    ctn_endpoint_t *peer = call->shm->peer[root].endpoint;
+    if (offer.bytes != bytes) {
+        return shm_publish_in(call);
+    }
+    if ((offer.place & SHM_ADDRESS) != 0) {
+        ctn_attach_write(call->shm->module.exec, peer, basic->in, bytes,
+                         offer.place & ~SHM_ADDRESS);
+    } else {
+        shm_copy(call, ctn_pointer(peer, offer.place), basic->in, bytes);
+    }
+    shm_publish_placed(call, bytes);
     return true;
 }
 
@@ -103,6 +185,16 @@ static bool copy_own(shm_call_t *call)
     return true;
 }
 
+static bool publish(shm_call_t *call)
+{
+    if (publishes(call) && call->kind == CTN_SCATTER) {
+        publish_each(call);
+    } else if (publishes(call)) {
+        (void)shm_publish_in(call);
+    }
+    return true;
+}
+
 /** Copy what the root has published for this member. */
 static bool take(shm_call_t *call)
 {
@@ -114,10 +206,7 @@ static bool take(shm_call_t *call)
     if (!shm_is_set_by(call, basic->root, &shm_descriptor_of(call, i)->word)) {
         return false;
     }
-    const void *data = shm_published(call, i, basic->root, basic->bytes);
-    if (data != NULL) {
-        shm_copy(call, basic->out, data, basic->bytes);
-    }
+    shm_take(call, i, basic->root, basic->out, basic->bytes);
     return true;
 }
 
@@ -132,13 +221,9 @@ static bool take_all(shm_call_t *call)
         if (!shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
             return false;
         }
-        size_t bytes = bytes_of(call, i);
-        const void *data = shm_published(call, i, i, bytes);
-        if (data != NULL) {
-            shm_copy(call,
-                     (unsigned char *)call->basic->out + call->basic->at[i],
-                     data, bytes);
-        }
+        shm_take(call, i, i,
+                 (unsigned char *)call->basic->out + call->basic->at[i],
+                 bytes_of(call, i));
     }
     return true;
 }
@@ -151,16 +236,18 @@ const shm_algorithm_t shm_bcast = {.base = SHM_ALGORITHM("bcast", false),
 
 const shm_algorithm_t shm_gather = {
     .base = SHM_ALGORITHM("gather", false),
-    .step = {publish, copy_own, take_all, shm_finish},
+    .step = {make_offers, place_block, copy_own, take_all, shm_finish},
     .by_rule = true};
 
 const shm_algorithm_t shm_scatter = {
     .base = SHM_ALGORITHM("scatter", false),
     .step = {publish, copy_own, take, shm_finish},
-    .by_rule = true};
+    .by_rule = true,
+    .by_address = true};
 
 const shm_algorithm_t shm_allgather = {
     .base = SHM_ALGORITHM("allgather", true),
     .step = {publish, copy_own, take_all, shm_finish},
     .by_rule = true,
+    .by_address = true,
     .runs_inline = true};

@@ -22,14 +22,19 @@
  * up to SHM_EAGER_ROW_BYTES.
  *
  * Data are *staged*, that is copied to the descriptor, eager row or staging
- * buffer of a member, or *zcopy* (zero-copy): they stay in the shared heap, the
- * descriptor has their offset, and their owner does not end before all readers
- * have set `departed`. Longer blocks may also go through a copy area
- * (see below). The descriptor tells the length in all cases. A reader that
- * expects another length does not use the data, does what other members wait
- * for, and fails. If the number of chunks differs, later operations would not
- * match any more, so the job aborts.
+ * buffer of a member, or *zcopy* (zero-copy): they stay where they are, the
+ * descriptor has their offset in the heap, or their address if readers only
+ * copy them and the system allows that (exec/attach.h), and their owner does
+ * not end before all readers have set `departed`. Longer blocks may also go
+ * through a copy area (see below). The descriptor tells the length in all
+ * cases. A reader that expects another length does not use the data, does what
+ * other members wait for, and fails. If the number of chunks differs, later
+ * operations would not match any more, so the job aborts.
  */
+
+/** The fewest bytes of a block outside the heap that another member reads
+ * there: fewer are as fast through the heap, where both copy. */
+#define SHM_ATTACH_BYTES CTN_PICK(65536u, 1024u)
 
 /* Of a module's sequence: generations, and operations that run at once. */
 #define SHM_GENERATIONS 16u
@@ -40,16 +45,19 @@
 typedef struct shm_descriptor {
     uint64_t word;
     /** Staged data: SHM_STAGED less their mark. Else the offset of the data in
-     * the owner's arena; `data` then has a shm_location_t. */
+     * the owner's arena, or their address with SHM_ADDRESS; `data` then has a
+     * shm_location_t. */
     uint64_t offset;
     unsigned char data[]; /* [descriptor_data], aligned for users' functions */
 } shm_descriptor_t;
 
 #define SHM_STAGED UINT64_MAX
+#define SHM_ADDRESS (UINT64_C(1) << 63)
 
 /** Where published data are that are not staged. */
 typedef enum shm_storage {
     SHM_ZCOPY,   /* the owner waits until they have been read */
+    SHM_PLACED,  /* the owner has written them to their target */
     SHM_KEPT,    /* in memory that stays until all members have ended */
     SHM_MISSING, /* there was no memory */
     SHM_MISMATCH /* the owner has no valid data */
@@ -59,6 +67,13 @@ typedef struct shm_location {
     uint64_t mark;
     uint64_t storage; /* shm_storage_t */
 } shm_location_t;
+
+/** In a gather, where member i may write its data: behind the location in its
+ * descriptor, which the root fills before it sets its own word. */
+typedef struct shm_offer {
+    uint64_t place; /* offset in the root's arena, or address and SHM_ADDRESS */
+    uint64_t bytes; /* that the root expects; 0: no offer */
+} shm_offer_t;
 
 /** The mark of a vector, which tells its length: number of chunks (upper 16 of
  * 32 bits), and bytes of this chunk. The mark of a block is its length. */
@@ -127,14 +142,16 @@ struct shm_algorithm {
      * step that waits for members counts in call->next, which is 0 when it
      * begins: the first member that it still waits for. */
     bool (*step[6])(shm_call_t *call);
-    /** Data from this length on are zero-copy if they lie in the shared heap
-     * and do not fit a descriptor. A copy costs more than the wait for the
-     * readers then. */
+    /** Data from this length on are zero-copy if they lie in the shared heap,
+     * or `by_address`, and do not fit a descriptor. A copy costs more than the
+     * wait for the readers then. */
     size_t zcopy_bytes;
     bool by_rule;     /* rules say that instead */
     bool vector;      /* it publishes vectors; else blocks */
     bool runs_inline; /* shm_run_inline has a version of it for short data */
     bool stages;      /* it uses staging buffers for data of any length */
+    bool by_address;  /* zero-copy data may lie outside the heap: members read
+                         them by shm_take alone */
 };
 
 /** Memory for copies of blocks that do not fit a staging buffer. */
@@ -352,6 +369,12 @@ bool shm_publish_in(shm_call_t *call);
  * call fails */
 const void *shm_published(shm_call_t *call, uint32_t i, uint32_t owner,
                           size_t bytes);
+/** Copy what member `owner` published in the descriptor of member i to `to`, if
+ * it is valid, see shm_published. */
+void shm_take(shm_call_t *call, uint32_t i, uint32_t owner, void *to,
+              size_t bytes);
+/** Publish that this member has written its data to their target. */
+void shm_publish_placed(shm_call_t *call, size_t bytes);
 /** Check the length of this member's own block. @return whether it is as
  * expected; if not, the call fails */
 bool shm_check_own(shm_call_t *call, size_t bytes, size_t expected);
@@ -366,9 +389,10 @@ bool shm_is_zcopy(const shm_call_t *call, uint32_t i);
 
 #define SHM_KEPT_BYTES ((size_t)128 << 10)
 
-/** Whether data will be zero-copy, by their length and by where they lie. */
-bool shm_may_zcopy(const shm_call_t *call, const void *data, size_t bytes,
-                   uint64_t *offset);
+/** Whether data for the descriptor of member i will be zero-copy, by their
+ * length and by where they lie. @param[out] offset for the descriptor */
+bool shm_may_zcopy(const shm_call_t *call, uint32_t i, const void *data,
+                   size_t bytes, uint64_t *offset);
 /** Take memory for `bytes` of copies. */
 void shm_copy_area_take(shm_call_t *call, size_t bytes);
 /** Release all kept memory, when the module is destroyed. */

@@ -1,0 +1,48 @@
+#ifndef CTN_EXEC_ATTACH_H
+#define CTN_EXEC_ATTACH_H
+
+#include "core/tiny.h"
+#include "exec/exec.h"
+
+/* Data that lie in any memory of a process of the node, and are read or written
+ * there by another one, where the transport can (cross-memory attach). */
+
+/** The fewest bytes that go this way. The call of the system takes longer than
+ * the two copies of fewer bytes. */
+#define CTN_ATTACH_BYTES CTN_PICK(8192u, 256u)
+
+/** Whether a peer may be given the address of `bytes` of this process. The peer
+ * then uses it without asking. */
+static inline bool ctn_may_attach(const ctn_exec_t *exec,
+                                  ctn_endpoint_t *endpoint, size_t bytes)
+{
+    return bytes >= CTN_ATTACH_BYTES && exec->single_copy &&
+           ctn_may_access(endpoint);
+}
+
+/* Both end the context on failure. */
+
+/** Write user data to an address of a peer, which has offered it. */
+static inline void ctn_attach_write(ctn_exec_t *exec, ctn_endpoint_t *peer,
+                                    const void *data, size_t bytes,
+                                    uint64_t address)
+{
+    catena_status_t status = peer->transport->ops->write(
+        peer, ctn_exec_data(exec, data), bytes, address);
+    if (status != CATENA_OK) {
+        (void)ctn_exec_abort(exec, status);
+    }
+}
+
+/** Read bytes at an address of a peer, which waits until they are read. */
+static inline void ctn_attach_read(ctn_exec_t *exec, ctn_endpoint_t *peer,
+                                   void *into, size_t bytes, uint64_t address)
+{
+    catena_status_t status =
+        peer->transport->ops->read(peer, into, bytes, address);
+    if (status != CATENA_OK) {
+        (void)ctn_exec_abort(exec, status);
+    }
+}
+
+#endif
