@@ -66,10 +66,10 @@ static const ctn_setting_t settings[] = {
      "set by WAIT.",
      offsetof(ctn_exec_config_t, sleep_ms), &ctn_setting_milliseconds},
     {"SINGLE_COPY", "auto",
-     "Whether long data for a rank of the node are written straight to "
-     "buffers\n"
-     "outside the shared heap (cross-memory attach). auto: where the system\n"
-     "allows it; off: they are copied through the shared heap.",
+     "Whether long data from and for memory outside the shared heap are "
+     "copied\n"
+     "once between ranks of the node (cross-memory attach). auto: where the\n"
+     "system allows it; off: they are copied through the shared heap.",
      offsetof(ctn_exec_config_t, single_copy), &single_copy_type},
 };
 

@@ -8,6 +8,38 @@ void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random)
     rank_mix(test, random, draw->ranks > 64 ? 16 : 60);
 }
 
+/** Long blocks from heap and malloc, staged or not: several ways to copy
+ * them between ranks of a node. */
+void long_blocks(rank_test_t *test, draw_t *draw, uint64_t random)
+{
+    static const unsigned kinds[] = {ORACLE_GATHER,    ORACLE_GATHERV,
+                                     ORACLE_SCATTER,   ORACLE_SCATTERV,
+                                     ORACLE_ALLGATHER, ORACLE_ALLGATHERV};
+    const oracle_t *oracle = &test->oracle;
+    (void)draw;
+    for (uint64_t i = 0; i < 24; i++) {
+        oracle_call_t call = {
+            .group = test->world, .table = rank_table(test), .shape = i};
+        uint8_t *value = call.c.value;
+        oracle_draw(&call.c, kinds[ctn_random_below(&random, 6)], true,
+                    &random);
+        value[ORACLE_MODE] = ORACLE_BLOCKING;
+        value[ORACLE_HIERARCHY] = 0;
+        value[ORACLE_ALGORITHM] %= 3; /* auto, staged, zero-copy */
+        value[ORACLE_TYPE] = ORACLE_BYTE;
+        value[ORACLE_SIZE] =
+            (uint8_t)(ORACLE_LONG - 1 - ctn_random_below(&random, 8));
+        oracle_choose_hierarchy(oracle, &call.c, test->world);
+        oracle_choose_algorithm(oracle, &call.c, test->world);
+        oracle_call_open(oracle, &call);
+        oracle_call_fill(&call, i);
+        pause_somewhere(test, random);
+        RANK_CHECK(test, oracle_call_run(oracle, &call) == CATENA_OK);
+        oracle_call_check(oracle, &call, "");
+        oracle_call_close(oracle, &call);
+    }
+}
+
 /** One collective by one algorithm, with data, so that a rank waits for the
  * dead one. */
 void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random)

@@ -246,6 +246,8 @@ static const kind_t kinds[] = {
     {"neighborhoods", .run = neighborhoods},
     {"a rank dies in neighborhoods", .run = dying_neighborhoods, .kills = true},
     {"programs", .run = programs, .few = true, .weight = 10},
+    {"long blocks", .run = long_blocks, .few = true, .together = true,
+     .weight = 3},
     {"short calls", .run = short_calls, .few = true, .together = true,
      .weight = 4},
 #if !SIM_TINY /* with tiny limits ranks differ in more than the length */

@@ -40,6 +40,7 @@ void pause_somewhere(rank_test_t *test, uint64_t shared);
 /** Alltoalls, splits and hierarchical collectives on overlapping groups; fewer
  * with many ranks, since each checks its received data. */
 void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
+void long_blocks(rank_test_t *test, draw_t *draw, uint64_t random);
 void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
 void neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);
 void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);

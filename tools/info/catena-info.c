@@ -1,9 +1,16 @@
 /* catena-info: facts about the library and its settings. */
 
 #include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catena/catena.h>
 
@@ -38,6 +45,81 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* In a child: read a word of process `pid`, which has it at the same address.
+ * The exit status is 0 or an errno. */
+static void read_word(pid_t pid, const uint64_t *word)
+{
+    uint64_t found = 0;
+    struct iovec here = {&found, sizeof(found)};
+    struct iovec there = {(void *)(uintptr_t)word, sizeof(found)};
+    ssize_t bytes = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    _exit(bytes == (ssize_t)sizeof(found) ? 0 : bytes < 0 ? errno : EFAULT);
+}
+
+/* Wait for a child. Returns its exit status, or -1 if there is none. */
+static int status_of(pid_t pid)
+{
+    int status;
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status)
+               ? WEXITSTATUS(status)
+               : -1;
+}
+
+/* Whether a child of a launcher can read the memory of another one, as ranks of
+ * a node do with CATENA_SINGLE_COPY. Returns 0, an errno, or -1: not known. */
+static int try_attach(void)
+{
+    static uint64_t word;
+    int ready[2]; /* a byte from the first child, when it may be read */
+    int stop[2];  /* closed: it ends */
+    char byte;
+    int result = -1;
+    if (pipe(ready) != 0) {
+        return -1;
+    }
+    if (pipe(stop) != 0) {
+        close(ready[0]);
+        close(ready[1]);
+        return -1;
+    }
+    pid_t first = fork();
+    if (first == 0) {
+        (void)prctl(PR_SET_PTRACER, (unsigned long)getppid(), 0, 0, 0);
+        close(stop[1]);
+        _exit(write(ready[1], "r", 1) == 1 && read(stop[0], &byte, 1) == 0 ? 0
+                                                                           : 1);
+    }
+    close(ready[1]);
+    if (first > 0 && read(ready[0], &byte, 1) == 1) {
+        pid_t second = fork();
+        if (second == 0) {
+            read_word(first, &word);
+        }
+        result = second > 0 ? status_of(second) : -1;
+    }
+    close(ready[0]);
+    close(stop[0]);
+    close(stop[1]);
+    if (first > 0) {
+        (void)status_of(first);
+    }
+    return result;
+}
+
+/* Print whether ranks of a node can copy from and to any memory. */
+static void print_attach(void)
+{
+    int wrong = try_attach();
+    if (wrong == 0) {
+        printf("cross-memory attach: yes\n");
+    } else {
+        printf(
+            "cross-memory attach: no (%s); long data outside the shared heap "
+            "are copied twice\n",
+            wrong > 0 ? strerror(wrong) : "no process to try it");
+    }
+}
+
 /* Print the version, and how this program (and so the library) was built. */
 static void print_facts(void)
 {
@@ -69,6 +151,7 @@ static void print_facts(void)
 #elif defined(__SANITIZE_THREAD__)
     printf("sanitizer: thread\n");
 #endif
+    print_attach();
 }
 
 int main(int argc, char **argv)
