@@ -36,29 +36,49 @@ static const ctn_heap_config_t *heap_config(const catena_context_t *context)
     return ctn_config_values(&context->config, &ctn_heap_settings);
 }
 
-/** Local rank 0 creates the node's segment, whose name is published later; the
- * other ranks of the node wait for the name and attach to the segment. */
-static catena_status_t join_heap(catena_context_t *context)
+static ctn_heap_params_t heap_params(const catena_context_t *context)
 {
-    ctn_boot_t *boot = context->boot;
-    ctn_heap_params_t params = {
+    return (ctn_heap_params_t){
         .log = &context->log,
         .limit = heap_config(context)->size,
-        .local_rank = (int)boot->local_rank,
-        .local_size = (int)boot->local_size,
+        .local_rank = (int)context->boot->local_rank,
+        .local_size = (int)context->boot->local_size,
         .numa = context->locality.numa,
         .huge = heap_config(context)->huge_pages,
         .sparse_bytes = sizeof(ctn_control_block_t),
     };
-    if (boot->local_rank == 0) {
-        char name[64] = "";
-        catena_status_t status = ctn_heap_create(&params, &context->heap, name);
-        return status != CATENA_OK || boot->local_size == 1
-                   ? status
-                   : ctn_boot_put(boot, segment_key, name, sizeof(name));
+}
+
+/** Local rank 0 creates the node's segment, whose name is published later. */
+static catena_status_t create_heap(catena_context_t *context)
+{
+    ctn_boot_t *boot = context->boot;
+    ctn_heap_params_t params = heap_params(context);
+    char name[64] = "";
+    if (boot->local_rank > 0) {
+        return CATENA_OK;
     }
+    catena_status_t status = ctn_heap_create(&params, &context->heap, name);
+    return status != CATENA_OK || boot->local_size == 1
+               ? status
+               : ctn_boot_put(boot, segment_key, name, sizeof(name));
+}
+
+static catena_status_t share_name(catena_context_t *context)
+{
+    return ctn_boot_share(context->boot);
+}
+
+/** The other ranks of the node wait for the name and attach to the segment. */
+static catena_status_t join_heap(catena_context_t *context)
+{
+    ctn_boot_t *boot = context->boot;
+    ctn_heap_params_t params = heap_params(context);
     void *name;
     size_t bytes;
+    if (boot->local_rank == 0) {
+        return CATENA_OK;
+    }
     catena_status_t status =
         ctn_boot_lookup(boot, boot->local_ranks[0], segment_key, &name, &bytes);
     if (status == CATENA_OK) {
@@ -280,7 +300,10 @@ static catena_status_t find_locality(catena_context_t *context)
     locality->local_rank = boot->local_rank;
     locality->local_size = boot->local_size;
     locality->resources = &context->resources;
-    if (ranks == CTN_CONFIG_AUTO || ranks < boot->local_size) {
+    if (ranks == CTN_CONFIG_AUTO) {
+        ranks = boot->host_ranks;
+    }
+    if (ranks < boot->local_size) {
         ranks = boot->local_size;
     }
     locality->ranks_per_core = (double)ranks / ctn_cores_shared("");
@@ -288,11 +311,12 @@ static catena_status_t find_locality(catena_context_t *context)
     return ctn_locality_find(&context->log, topo->topology, locality);
 }
 
-/** Connect to the launcher, before the other steps. Then rank 0 knows that it
- * is rank 0, and warns of unknown settings for all. */
-static catena_status_t join_launcher(catena_context_t *context)
+/** Find the job, before the other steps. Then rank 0 knows that it is rank 0,
+ * and warns of unknown settings for all. */
+static catena_status_t join_job(catena_context_t *context)
 {
-    catena_status_t status = ctn_boot_create(&context->log, &context->boot);
+    catena_status_t status = ctn_boot_create(&context->log, &context->config,
+                                             context->oob, &context->boot);
     if (status == CATENA_OK && context->boot->rank == 0) {
         (void)ctn_config_warn_unknown(ctn_settings, &context->log);
     }
@@ -303,15 +327,18 @@ static catena_status_t join(catena_context_t *context)
 {
     typedef catena_status_t (*step_t)(catena_context_t *);
     static const step_t process[] = {
-        join_launcher,     find_locality, join_heap, join_node,
-        join_network,      publish,       make_exec, make_world,
-        initial_placement, NULL};
+        join_job,  find_locality, create_heap,       share_name,
+        join_heap, join_node,     join_network,      publish,
+        make_exec, make_world,    initial_placement, NULL};
     static const step_t simulated[] = {ctn_simulated_join, make_exec,
                                        ctn_simulated_payload, make_world, NULL};
     const step_t *step = context->sim != NULL ? simulated : process;
     catena_status_t status = CATENA_OK;
     for (; status == CATENA_OK && *step != NULL; step++) {
         status = (*step)(context);
+    }
+    if (status == CATENA_OK) {
+        context->boot->established = true;
     }
     return status;
 }
@@ -345,8 +372,8 @@ static void leave(catena_context_t *context)
     free(context);
 }
 
-static const ctn_sized_t config_struct =
-    CTN_SIZED(catena_config_t, log_argument);
+static const ctn_sized_t config_struct = CTN_SIZED(catena_config_t, oob);
+static const ctn_sized_t oob_struct = CTN_SIZED(catena_oob_t, argument);
 
 catena_status_t catena_init(const catena_config_t *config,
                             catena_context_t **out)
@@ -359,6 +386,10 @@ catena_status_t catena_init(const catena_config_t *config,
         config != NULL
             ? ctn_sized_read(__func__, NULL, &config_struct, config, &own)
             : CATENA_OK;
+    catena_oob_t oob = {.size = sizeof(oob)};
+    if (status == CATENA_OK && own.oob != NULL) {
+        status = ctn_sized_read(__func__, NULL, &oob_struct, own.oob, &oob);
+    }
     if (status != CATENA_OK) {
         return status;
     }
@@ -378,6 +409,7 @@ catena_status_t catena_init(const catena_config_t *config,
     }
     context->log.level = ctn_job_config(&context->config)->log_level;
     context->sim = own.sim;
+    context->oob = own.oob != NULL ? &oob : NULL;
     status = ctn_settings_check(&context->log, &context->config);
     if (status == CATENA_OK) {
         status = ctn_tuning_open(&context->log,
@@ -387,6 +419,7 @@ catena_status_t catena_init(const catena_config_t *config,
     if (status == CATENA_OK) {
         status = join(context);
     }
+    context->oob = NULL;
     if (status != CATENA_OK) {
         leave(context);
         return status;
@@ -570,9 +603,8 @@ catena_status_t catena_get_place(const catena_context_t *context,
         .local_size = (int)context->boot->local_size,
         .numa = context->locality.numa,
         .hostname = context->boot->node,
-        .launcher = context->sim != NULL       ? "simulator"
-                    : context->boot->singleton ? "singleton"
-                                               : "pmix",
+        .launcher =
+            context->sim != NULL ? "simulator" : ctn_boot_name(context->boot),
         .network = context->network != NULL
                        ? context->network->ops->describe(context->network)
                        : "none",

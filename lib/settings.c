@@ -4,6 +4,7 @@
 
 #include <catena/context.h>
 
+#include "boot/boot.h"
 #include "coll/hierarchy/settings.h"
 #include "coll/select/select.h"
 #include "core/refuse.h"
@@ -35,12 +36,17 @@ static const ctn_setting_t settings[] = {
 const ctn_setting_table_t ctn_job_settings =
     CTN_SETTING_TABLE(settings, ctn_job_config_t);
 
-ctn_setting_tables_t ctn_settings = {
-    &ctn_job_settings,       &ctn_heap_settings,
-    &ctn_topo_settings,      &ctn_exec_settings,
-    &ctn_ucx_settings,       &ctn_model_settings,
-    &ctn_select_settings,    &ctn_neighbor_settings,
-    &ctn_hierarchy_settings, NULL};
+ctn_setting_tables_t ctn_settings = {&ctn_job_settings,
+                                     &ctn_boot_settings,
+                                     &ctn_heap_settings,
+                                     &ctn_topo_settings,
+                                     &ctn_exec_settings,
+                                     &ctn_ucx_settings,
+                                     &ctn_model_settings,
+                                     &ctn_select_settings,
+                                     &ctn_neighbor_settings,
+                                     &ctn_hierarchy_settings,
+                                     NULL};
 
 catena_status_t ctn_settings_check(const ctn_log_t *log,
                                    const ctn_config_t *config)

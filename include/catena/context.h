@@ -36,6 +36,25 @@ typedef enum catena_log_level {
 typedef void (*catena_log_function_t)(void *argument, int level,
                                       const char *message);
 
+/** How the ranks of a job exchange data while they join it, by means of the
+ * program (out of band): an MPI library, sockets, files. */
+typedef struct catena_oob {
+    size_t size; /**< sizeof this struct, set by the caller */
+    int rank;    /**< of this process, 0 to ranks - 1 */
+    int ranks;   /**< of the job, 1 or more */
+    /** Gather `bytes` at `send` of each rank into `receive` of all, in the
+     * order of ranks. Blocks. Called during catena_init only, with the same
+     * `bytes` and as often on all ranks, up to six times.
+     * @return 0, or anything else if it failed */
+    int (*allgather)(void *argument, const void *send, void *receive,
+                     size_t bytes);
+    /** End the processes of the job with an exit code, for catena_abort and a
+     * lost peer; this process ends when it returns. NULL: only this process
+     * ends, and whoever started it has to end the others. */
+    void (*abort)(void *argument, int code, const char *message);
+    void *argument; /**< passed to both; valid until catena_finalize */
+} catena_oob_t;
+
 /** Settings passed by the program. They override the environment. */
 typedef struct catena_config {
     size_t size; /**< sizeof this struct, set by the caller */
@@ -50,11 +69,17 @@ typedef struct catena_config {
      * (types, operations, dims_create) write to stderr. */
     catena_log_function_t log;
     void *log_argument; /**< passed to `log`; valid until catena_finalize */
+    /** The program's own exchange; NULL: CATENA_BOOT says how ranks find each
+     * other. Read during catena_init. */
+    const catena_oob_t *oob;
 } catena_config_t;
 
 /** Join the job. Collective over all ranks that the launcher started; a program
- * started without a launcher is a job of one rank. A process has one context at
- * a time; after all ranks have finalized theirs, all may join again.
+ * started without a launcher is a job of one rank. Without PMIx ranks find each
+ * other by catena_config_t.oob or by CATENA_BOOT=tcp://HOST:PORT; a launcher
+ * that has started several ranks and offers none of these is an error. A
+ * process has one context at a time; after all ranks have finalized theirs, all
+ * may join again.
  * @param[in]  config  NULL: environment (CATENA_*) and defaults
  * @param[out] context set only on CATENA_OK; release with catena_finalize
  * @return CATENA_OK, ERR_ARG (`context` is NULL; bad setting), ERR_UNSUPPORTED
@@ -117,8 +142,9 @@ typedef struct catena_place {
     int local_size;       /**< ranks on this node */
     int numa;             /**< NUMA domain; -1: not bound to one */
     const char *hostname; /**< name of the node, as the launcher gives it */
-    const char *launcher; /**< "pmix", "singleton" or "simulator" */
-    const char *network;  /**< "none", or a description of the network */
+    const char
+        *launcher; /**< "pmix", "oob", "tcp", "singleton" or "simulator" */
+    const char *network; /**< "none", or a description of the network */
 } catena_place_t;
 
 /** Return the location of this rank.

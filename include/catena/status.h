@@ -63,13 +63,14 @@ typedef enum catena_status {
                                       active request */
 
     /* the context */
-    CATENA_ERR_PEER = -40,      /**< a rank of the job is gone */
-    CATENA_ERR_ENDED = -41,     /**< a rank could not do its part of a call that
-                                   other ranks wait for: it had no memory, or
-                                   lengths differed between ranks; that rank
-                                   logged the reason */
-    CATENA_ERR_LAUNCHER = -60,  /**< the PMIx server is gone, or refused a
-                                     request */
+    CATENA_ERR_PEER = -40,     /**< a rank of the job is gone */
+    CATENA_ERR_ENDED = -41,    /**< a rank could not do its part of a call that
+                                  other ranks wait for: it had no memory, or
+                                  lengths differed between ranks; that rank
+                                  logged the reason */
+    CATENA_ERR_LAUNCHER = -60, /**< the ranks of the job do not find each other,
+                                  or the launcher is gone or has refused a
+                                  request */
     CATENA_ERR_TRANSPORT = -61, /**< the network failed */
     CATENA_ERR_SYSTEM = -62     /**< a call of the operating system failed */
 } catena_status_t;

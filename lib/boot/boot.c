@@ -1,15 +1,47 @@
-/* Joins a job through PMIx; publishes and looks up values. */
+/* Joins a job in the way that the settings or the program say. */
 
 #include "boot/boot.h"
 
-#include <pmix.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "boot/ops.h"
+
+static const ctn_setting_t settings[] = {
+    {"BOOT", "auto",
+     "How ranks find each other. auto: by PMIx if the launcher offers it, "
+     "else\n"
+     "a job of one rank. pmix: by PMIx only. tcp://HOST:PORT: rank 0 runs on\n"
+     "that host and listens there while the job starts. env: the same, at\n"
+     "MASTER_ADDR and the port after MASTER_PORT (29500). singleton: a job of\n"
+     "one rank.",
+     offsetof(ctn_boot_config_t, how), &ctn_setting_text},
+    {"BOOT_RANK", "auto",
+     "Without PMIx: the number of this rank. auto: from the variables of the\n"
+     "launcher (PMI_RANK, SLURM_PROCID, RANK and others).",
+     offsetof(ctn_boot_config_t, rank), &ctn_setting_number},
+    {"BOOT_SIZE", "auto", "Without PMIx: the number of ranks. auto: as above.",
+     offsetof(ctn_boot_config_t, size), &ctn_setting_count},
+    {"BOOT_NODE", "auto",
+     "Without PMIx: a name for this node; ranks of a host with different "
+     "names\n"
+     "do not share memory. auto: the ranks of a host are a node.",
+     offsetof(ctn_boot_config_t, node), &ctn_setting_text},
+    {"BOOT_SECRET", "",
+     "tcp, env: up to 64 characters that only ranks of the job know. Others\n"
+     "cannot join.",
+     offsetof(ctn_boot_config_t, secret), &ctn_setting_text},
+    {"BOOT_TIMEOUT", "60",
+     "tcp, env: seconds to wait for other ranks while the job starts.",
+     offsetof(ctn_boot_config_t, timeout), &ctn_setting_number},
+};
+
+const ctn_setting_table_t ctn_boot_settings =
+    CTN_SETTING_TABLE(settings, ctn_boot_config_t);
 
 /* A process is one rank of its job, so it has one context at a time. This state
  * belongs to the process. */
@@ -18,98 +50,7 @@ static struct {
     unsigned lives;     /* contexts created so far */
 } process;
 
-/** What ctn_boot_t has of PMIx. */
-typedef struct boot_pmix {
-    pmix_proc_t self;
-    size_t handler; /* id of the handler for the loss of the launcher */
-    bool handling;  /* whether this handler is registered */
-} boot_pmix_t;
-
-/* ---- loss of the launcher ---- */
-
-/** Runs on PMIx's own thread, so it only writes a message and exits. */
-static void on_lost_launcher(size_t id, pmix_status_t status,
-                             const pmix_proc_t *source, pmix_info_t info[],
-                             size_t ninfo, pmix_info_t results[],
-                             size_t nresults,
-                             pmix_event_notification_cbfunc_fn_t done,
-                             void *done_data)
-{
-    (void)id, (void)status, (void)source, (void)info, (void)ninfo;
-    (void)results, (void)nresults, (void)done, (void)done_data;
-    static const char text[] = "[catena] lost the launcher: this rank exits\n";
-    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
-    (void)written;
-    _exit(1);
-}
-
-/** From now on this process exits when the launcher is lost. */
-static void watch_launcher(boot_pmix_t *pmix)
-{
-    pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
-    /* With a NULL callback the call blocks and returns the handler's id. */
-    pmix_status_t id = PMIx_Register_event_handler(
-        &code, 1, NULL, 0, on_lost_launcher, NULL, NULL);
-    if (id >= 0) {
-        pmix->handler = (size_t)id;
-        pmix->handling = true;
-    }
-}
-
 /* ---- job information ---- */
-
-/** Get a value of a rank.
- * @param optional do not wait for the value, which may not exist */
-static pmix_status_t get_value(const ctn_boot_t *boot, pmix_rank_t rank,
-                               const char *key, bool optional,
-                               pmix_value_t **value)
-{
-    const boot_pmix_t *pmix = boot->pmix;
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
-    pmix_info_t no_wait;
-    PMIX_INFO_LOAD(&no_wait, PMIX_OPTIONAL, NULL, PMIX_BOOL);
-    pmix_status_t rc = PMIx_Get(&proc, key, &no_wait, optional ? 1 : 0, value);
-    PMIX_INFO_DESTRUCT(&no_wait);
-    return rc;
-}
-
-/** Get a value that is a number.
- * @param optional as for get_value; a missing number is not logged then */
-static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
-                                  const char *key, bool optional,
-                                  uint32_t *number)
-{
-    pmix_value_t *value = NULL;
-    pmix_status_t rc = get_value(boot, rank, key, optional, &value);
-    if (rc != PMIX_SUCCESS && optional) {
-        return CATENA_ERR_LAUNCHER;
-    }
-    if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "the launcher provides no %s: %s", key,
-                  PMIx_Error_string(rc));
-        return CATENA_ERR_LAUNCHER;
-    }
-    PMIX_VALUE_GET_NUMBER(rc, value, *number, uint32_t);
-    PMIX_VALUE_RELEASE(value);
-    return rc == PMIX_SUCCESS ? CATENA_OK : CATENA_ERR_LAUNCHER;
-}
-
-/** Get an optional value that is a string. @return the string, malloc'd; NULL:
- * there is none */
-static char *get_string(ctn_boot_t *boot, pmix_rank_t rank, const char *key)
-{
-    pmix_value_t *value = NULL;
-    if (get_value(boot, rank, key, true, &value) != PMIX_SUCCESS) {
-        return NULL;
-    }
-    char *string = NULL;
-    if (value->type == PMIX_STRING && value->data.string != NULL) {
-        string = strdup(value->data.string);
-    }
-    PMIX_VALUE_RELEASE(value);
-    return string;
-}
 
 static int compare_ranks(const void *a, const void *b)
 {
@@ -118,39 +59,9 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Set local_ranks and local_size from a list such as "0,1,2". */
-static catena_status_t parse_peers(ctn_boot_t *boot, const char *peers)
+catena_status_t ctn_boot_find_local_rank(ctn_boot_t *boot)
 {
-    uint32_t count = 1;
-    for (const char *c = peers; *c != '\0'; c++) {
-        count += *c == ',';
-    }
-    boot->local_ranks = calloc(count, sizeof(uint32_t));
-    if (boot->local_ranks == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    const char *c = peers;
-    for (uint32_t i = 0; i < count; i++) {
-        char *end;
-        boot->local_ranks[i] = (uint32_t)strtoul(c, &end, 10);
-        if (end == c) {
-            ctn_error(boot->log,
-                      "the launcher's list of local peers is "
-                      "'%s'; expected ranks separated by commas",
-                      peers);
-            return CATENA_ERR_LAUNCHER;
-        }
-        c = end + 1;
-    }
-    boot->local_size = count;
-    qsort(boot->local_ranks, count, sizeof(uint32_t), compare_ranks);
-    return CATENA_OK;
-}
-
-/** Set local_rank to the index of this rank in local_ranks. The launcher's
- * local rank is not used, since it may count the ranks of several jobs. */
-static catena_status_t find_local_rank(ctn_boot_t *boot)
-{
+    qsort(boot->local_ranks, boot->local_size, sizeof(uint32_t), compare_ranks);
     for (uint32_t i = 0; i < boot->local_size; i++) {
         if (boot->local_ranks[i] == boot->rank) {
             boot->local_rank = i;
@@ -162,30 +73,7 @@ static catena_status_t find_local_rank(ctn_boot_t *boot)
     return CATENA_ERR_LAUNCHER;
 }
 
-/** Ask the launcher for the ranks on this node. */
-static catena_status_t learn_peers(ctn_boot_t *boot)
-{
-    char *peers = get_string(boot, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
-    if (peers == NULL) {
-        peers = get_string(boot, boot->rank, PMIX_LOCAL_PEERS);
-    }
-    if (peers == NULL) {
-        ctn_error(boot->log,
-                  "the launcher provides no list of local peers (%s)",
-                  PMIX_LOCAL_PEERS);
-        return CATENA_ERR_LAUNCHER;
-    }
-    catena_status_t status = parse_peers(boot, peers);
-    free(peers);
-    return status != CATENA_OK ? status : find_local_rank(boot);
-}
-
-/** Set name and key of the node. The host's name alone does not identify a
- * node: a launcher may put several nodes on one host, and several hosts
- * (containers) may have the same name.
- * @param name   of the launcher; NULL: it has none
- * @param number of the launcher for the node */
-static void name_node(ctn_boot_t *boot, const char *name, uint32_t number)
+void ctn_boot_name_node(ctn_boot_t *boot, const char *name, uint32_t number)
 {
     struct utsname host;
     if (name == NULL) {
@@ -196,69 +84,141 @@ static void name_node(ctn_boot_t *boot, const char *name, uint32_t number)
              number);
 }
 
-static void learn_node(ctn_boot_t *boot)
-{
-    uint32_t number = 0;
-    char *name = get_string(boot, boot->rank, PMIX_HOSTNAME);
-    (void)get_number(boot, boot->rank, PMIX_NODEID, true, &number);
-    name_node(boot, name, number);
-    free(name);
-}
-
-static catena_status_t learn_job(ctn_boot_t *boot)
-{
-    boot_pmix_t *pmix = boot->pmix;
-    boot->rank = pmix->self.rank;
-    catena_status_t status =
-        get_number(boot, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, false, &boot->size);
-    if (status == CATENA_OK) {
-        learn_node(boot);
-        status = learn_peers(boot);
-    }
-    return status;
-}
-
 static catena_status_t become_singleton(ctn_boot_t *boot)
 {
-    boot->singleton = true;
     boot->size = boot->local_size = 1;
     boot->local_ranks = calloc(1, sizeof(uint32_t));
-    name_node(boot, NULL, 0);
+    ctn_boot_name_node(boot, NULL, 0);
     return boot->local_ranks != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-/** Whether a launcher has started this process. If not, PMIx_Init must not be
- * called: it would search the machine for a PMIx server. */
-static bool launched(void)
+/* ---- the ways to join ---- */
+
+/** A process that seems to be one of several must not become a job of its own:
+ * that would be as many jobs as ranks, each with a wrong result. Rank 0 says so
+ * for all. */
+static catena_status_t refuse_to_be_alone(const ctn_boot_t *boot,
+                                          const ctn_launched_t *launched)
 {
-    return getenv("PMIX_NAMESPACE") != NULL;
+    ctn_error(launched->rank == 0 ? boot->log : ctn_log_kept(),
+              "catena_init: %s has started %u ranks (%s) without PMIx; start "
+              "them with prun, mpirun or srun --mpi=pmix, or set "
+              "CATENA_BOOT=tcp://HOST:PORT with the host of rank 0 "
+              "(CATENA_BOOT=singleton: as many jobs of one rank)",
+              launched->launcher, launched->size, launched->size_variable);
+    return CATENA_ERR_LAUNCHER;
 }
 
-static catena_status_t join(ctn_boot_t *boot)
+/** @param must there has to be a launcher with PMIx */
+static catena_status_t join_by_launcher(ctn_boot_t *boot, bool must)
 {
-    if (!launched()) {
-        return become_singleton(boot);
+    ctn_launched_t launched = ctn_boot_launched();
+    catena_status_t status = CATENA_ERR_UNSUPPORTED;
+    /* Without a launcher PMIx_Init would search the machine for a server. */
+    if (getenv("PMIX_NAMESPACE") != NULL) {
+        status = ctn_boot_join_pmix(boot);
     }
-    boot_pmix_t *pmix = calloc(1, sizeof(*pmix));
-    if (pmix == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+    if (status != CATENA_ERR_UNSUPPORTED) {
+        return status;
     }
-    pmix_status_t rc = PMIx_Init(&pmix->self, NULL, 0);
-    if (rc != PMIX_SUCCESS) {
-        free(pmix);
-        if (rc == PMIX_ERR_UNREACH) {
-            return become_singleton(boot);
-        }
-        ctn_error(boot->log, "PMIx_Init: %s. Is the launcher still running?",
-                  PMIx_Error_string(rc));
+    if (must) {
+        ctn_error(boot->log, "catena_init: CATENA_BOOT=pmix, but no launcher "
+                             "offers PMIx; expected prun, mpirun or srun "
+                             "--mpi=pmix");
         return CATENA_ERR_LAUNCHER;
     }
-    boot->pmix = pmix;
-    watch_launcher(pmix);
-    return learn_job(boot);
+    return launched.size > 1 ? refuse_to_be_alone(boot, &launched)
+                             : become_singleton(boot);
 }
 
-catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **out)
+/** Find rank and size. */
+static catena_status_t find_rank(ctn_boot_t *boot,
+                                 const ctn_boot_config_t *config)
+{
+    ctn_launched_t launched = ctn_boot_launched();
+    size_t rank = config->rank != CTN_CONFIG_AUTO ? config->rank
+                  : launched.launcher != NULL     ? launched.rank
+                                                  : CTN_CONFIG_AUTO;
+    size_t size = config->size != CTN_CONFIG_AUTO ? config->size
+                  : launched.launcher != NULL     ? launched.size
+                                                  : CTN_CONFIG_AUTO;
+    if (rank >= size || size > INT32_MAX) {
+        char found[64] = "found neither";
+        if (rank < CTN_CONFIG_INF && size < CTN_CONFIG_INF) {
+            snprintf(found, sizeof(found), "found rank %zu of %zu", rank, size);
+        }
+        ctn_error(boot->log,
+                  "catena_init: %s; expected CATENA_BOOT_RANK below "
+                  "CATENA_BOOT_SIZE, or the variables of a launcher (PMI_RANK "
+                  "and PMI_SIZE, RANK and WORLD_SIZE, ...)",
+                  found);
+        return CATENA_ERR_LAUNCHER;
+    }
+    boot->rank = (uint32_t)rank;
+    boot->size = (uint32_t)size;
+    return CATENA_OK;
+}
+
+static catena_status_t join_at(ctn_boot_t *boot, const char *address,
+                               const ctn_boot_config_t *config)
+{
+    catena_status_t status = find_rank(boot, config);
+    return status == CATENA_OK ? ctn_boot_join_tcp(boot, address, config)
+                               : status;
+}
+
+/** The address that the variables of torchrun and others give: rank 0 itself
+ * uses MASTER_PORT. */
+static catena_status_t join_by_env(ctn_boot_t *boot,
+                                   const ctn_boot_config_t *config)
+{
+    const char *host = getenv("MASTER_ADDR");
+    const char *port = getenv("MASTER_PORT");
+    unsigned long number = port != NULL ? strtoul(port, NULL, 10) : 29500;
+    char address[300];
+    if (host == NULL || *host == '\0' || number - 1 >= 65534) {
+        ctn_error(boot->log,
+                  "catena_init: CATENA_BOOT=env, MASTER_ADDR %s, MASTER_PORT "
+                  "%s; expected the host of rank 0, and a port from 1 to 65534",
+                  host != NULL ? host : "not set",
+                  port != NULL ? port : "29500");
+        return CATENA_ERR_LAUNCHER;
+    }
+    snprintf(address, sizeof(address),
+             strchr(host, ':') != NULL ? "[%.255s]:%lu" : "%.255s:%lu", host,
+             number + 1);
+    return join_at(boot, address, config);
+}
+
+static catena_status_t join(ctn_boot_t *boot, const ctn_boot_config_t *config,
+                            const catena_oob_t *oob)
+{
+    static const char tcp[] = "tcp://";
+    const char *how = config->how;
+    if (oob != NULL) {
+        return ctn_boot_join_oob(boot, config->node, oob);
+    }
+    if (strcmp(how, "auto") == 0 || strcmp(how, "pmix") == 0) {
+        return join_by_launcher(boot, *how == 'p');
+    }
+    if (strcmp(how, "singleton") == 0) {
+        return become_singleton(boot);
+    }
+    if (strcmp(how, "env") == 0) {
+        return join_by_env(boot, config);
+    }
+    if (strncmp(how, tcp, strlen(tcp)) == 0) {
+        return join_at(boot, how + strlen(tcp), config);
+    }
+    ctn_error(boot->log,
+              "CATENA_BOOT=%s; expected auto, pmix, singleton, env or "
+              "tcp://HOST:PORT",
+              how);
+    return CATENA_ERR_ARG;
+}
+
+catena_status_t ctn_boot_create(ctn_log_t *log, const ctn_config_t *config,
+                                const catena_oob_t *oob, ctn_boot_t **out)
 {
     if (atomic_exchange(&process.joined, true)) {
         ctn_error(log, "catena_init: this process has a context already; "
@@ -272,7 +232,8 @@ catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **out)
     }
     boot->log = log;
     boot->life = ++process.lives;
-    catena_status_t status = join(boot);
+    catena_status_t status =
+        join(boot, ctn_config_values(config, &ctn_boot_settings), oob);
     if (status != CATENA_OK) {
         ctn_boot_destroy(boot);
         return status;
@@ -285,142 +246,55 @@ catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **out)
 
 void ctn_boot_destroy(ctn_boot_t *boot)
 {
-    boot_pmix_t *pmix = boot->pmix;
-    if (pmix != NULL) {
-        if (pmix->handling) {
-            PMIx_Deregister_event_handler(pmix->handler, NULL, NULL);
-        }
-        PMIx_Finalize(NULL, 0);
-        free(pmix);
+    if (boot->ops != NULL) {
+        boot->ops->leave(boot);
     }
     free(boot->local_ranks);
     free(boot);
     atomic_store(&process.joined, false);
 }
 
-/* ---- published values ---- */
-
-static const struct timespec retry_after = {0, 10 * 1000 * 1000}; /* 10 ms */
-
-typedef char key_name_t[64];
-
-/** The name of a key for PMIx. It contains the life, since the launcher keeps
- * the values of earlier lives. */
-static void name_key(const ctn_boot_t *boot, const char *key, key_name_t name)
+const char *ctn_boot_name(const ctn_boot_t *boot)
 {
-    snprintf(name, sizeof(key_name_t), "%s.%u", key, boot->life);
+    return boot->ops != NULL ? boot->ops->name : "singleton";
 }
+
+/* ---- values ---- */
 
 catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
                              const void *data, size_t bytes)
 {
-    if (boot->singleton) {
-        return CATENA_OK;
-    }
-    pmix_value_t value;
-    PMIX_VALUE_CONSTRUCT(&value);
-    value.type = PMIX_BYTE_OBJECT;
-    value.data.bo.bytes = malloc(bytes);
-    value.data.bo.size = bytes;
-    if (value.data.bo.bytes == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    memcpy(value.data.bo.bytes, data, bytes);
-    key_name_t name;
-    name_key(boot, key, name);
-    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, name, &value);
-    PMIX_VALUE_DESTRUCT(&value);
-    if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "PMIx rejects %s: %s", key, PMIx_Error_string(rc));
-        return CATENA_ERR_LAUNCHER;
-    }
-    return CATENA_OK;
+    return boot->ops != NULL ? boot->ops->put(boot, key, data, bytes)
+                             : CATENA_OK;
+}
+
+catena_status_t ctn_boot_share(ctn_boot_t *boot)
+{
+    return boot->ops != NULL && boot->ops->share != NULL
+               ? boot->ops->share(boot)
+               : CATENA_OK;
 }
 
 catena_status_t ctn_boot_publish(ctn_boot_t *boot)
 {
-    pmix_status_t rc = boot->singleton ? PMIX_SUCCESS : PMIx_Commit();
-    if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "the launcher rejects published values: %s",
-                  PMIx_Error_string(rc));
-        return CATENA_ERR_LAUNCHER;
-    }
-    return CATENA_OK;
-}
-
-/** Look up a key in the first life. PMIx_Get waits until the owner has
- * published. But a server that answers while the owner publishes may reply "not
- * found" (Open MPI 4.1.4 in about one of ten starts of 16 ranks on 2 cores):
- * then ask again, for about 10 s. */
-static pmix_status_t get_published(const pmix_proc_t *proc, const char *key,
-                                   pmix_value_t **value)
-{
-    enum { TRIES = 1000 };
-    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
-    for (int i = 0; i < TRIES && rc == PMIX_ERR_NOT_FOUND; i++) {
-        if (i > 0) {
-            nanosleep(&retry_after, NULL);
-        }
-        rc = PMIx_Get(proc, key, NULL, 0, value);
-    }
-    return rc;
-}
-
-/** Look up a key in a later life. The owner has published in earlier ones, so
- * PMIx_Get waits only about 2 s and then replies "not found": ask again until
- * the owner has published in this life. Every eighth request waits like this;
- * the others return at once, with what the server has. */
-static pmix_status_t get_published_again(const pmix_proc_t *proc,
-                                         const char *key, pmix_value_t **value)
-{
-    enum { WAIT_EVERY = 8 };
-    pmix_info_t at_once;
-    PMIX_INFO_LOAD(&at_once, PMIX_IMMEDIATE, NULL, PMIX_BOOL);
-    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
-    for (int i = 1; rc == PMIX_ERR_NOT_FOUND || rc == PMIX_ERR_TIMEOUT; i++) {
-        if (i > 1) {
-            nanosleep(&retry_after, NULL);
-        }
-        rc = PMIx_Get(proc, key, &at_once, i % WAIT_EVERY != 0, value);
-    }
-    PMIX_INFO_DESTRUCT(&at_once);
-    return rc;
+    return boot->ops != NULL ? boot->ops->publish(boot) : CATENA_OK;
 }
 
 catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
                                 const char *key, void **data, size_t *bytes)
 {
-    if (boot->singleton) {
+    if (boot->ops == NULL) {
         ctn_error(boot->log, "rank %u does not exist in a job of one rank",
                   rank);
         return CATENA_ERR_ARG;
     }
-    boot_pmix_t *pmix = boot->pmix;
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
-    key_name_t name;
-    name_key(boot, key, name);
-    pmix_value_t *value = NULL;
-    pmix_status_t rc = boot->life == 1
-                           ? get_published(&proc, name, &value)
-                           : get_published_again(&proc, name, &value);
-    if (rc != PMIX_SUCCESS || value->type != PMIX_BYTE_OBJECT) {
-        ctn_error(boot->log, "no %s of rank %u: %s. Did that rank fail?", key,
-                  rank, PMIx_Error_string(rc));
-        return CATENA_ERR_LAUNCHER;
-    }
-    *data = value->data.bo.bytes;
-    *bytes = value->data.bo.size;
-    value->data.bo.bytes = NULL;
-    value->data.bo.size = 0;
-    PMIX_VALUE_RELEASE(value);
-    return CATENA_OK;
+    return boot->ops->lookup(boot, rank, key, data, bytes);
 }
 
 void ctn_boot_abort(ctn_boot_t *boot, int code, const char *message)
 {
-    if (boot != NULL && !boot->singleton) {
-        PMIx_Abort(code, message, NULL, 0);
+    if (boot != NULL && boot->ops != NULL) {
+        boot->ops->end_job(boot, code, message);
     }
     _exit(code);
 }

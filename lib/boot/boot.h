@@ -5,49 +5,75 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <catena/status.h>
+#include <catena/context.h>
 
+#include "core/config.h"
 #include "core/log.h"
 
 /* How a process finds its job: through PMIx, under any launcher that supports
- * it (prun, mpirun, PRRTE, Slurm). A process that was started by hand forms a
- * job of one rank.
+ * it (prun, mpirun, PRRTE, Slurm); by an allgather of the program; or by a
+ * rendezvous over TCP. A process that was started by hand forms a job of one
+ * rank.
  *
- * Each rank publishes few small values, such as its endpoint address. Other
- * ranks look them up only when they need them; a lookup waits until the value
- * is published. So memory does not grow with the job, and startup needs no
- * exchange among all ranks. */
+ * Each rank publishes few small values, such as its endpoint address. With PMIx
+ * other ranks look them up only when they need them; a lookup waits until the
+ * value is published. So memory does not grow with the job, and startup needs
+ * no exchange among all ranks. Without PMIx all ranks exchange them. */
+
+/** Values of the settings of the environment. */
+typedef struct ctn_boot_config {
+    char *how;      /* BOOT */
+    size_t rank;    /* BOOT_RANK; CTN_CONFIG_AUTO: by the launcher */
+    size_t size;    /* BOOT_SIZE */
+    char *node;     /* BOOT_NODE */
+    char *secret;   /* BOOT_SECRET */
+    size_t timeout; /* BOOT_TIMEOUT, seconds; CTN_CONFIG_INF: none */
+} ctn_boot_config_t;
+
+extern const ctn_setting_table_t ctn_boot_settings;
 
 /** What a process knows of its job. Ranks are world ranks, except local_rank.
  */
 typedef struct ctn_boot {
     const ctn_log_t *log;
-    bool singleton; /* a job of one rank without a launcher */
-    unsigned life;  /* the number of this life, from 1; a life lasts from
-                       ctn_boot_create to ctn_boot_destroy */
+    const struct ctn_boot_ops *ops; /* NULL: a job of one rank */
+    bool established; /* all ranks have joined; the caller sets it */
+    unsigned life;    /* the number of this life, from 1; a life lasts from
+                         ctn_boot_create to ctn_boot_destroy */
     uint32_t rank;
     uint32_t size;
     uint32_t local_rank;   /* index of this rank in local_ranks */
     uint32_t local_size;   /* the number of ranks on this node */
+    uint32_t host_ranks;   /* on this host, which may have several nodes; 0: not
+                              known */
     uint32_t *local_ranks; /* [local_size] ranks on this node, ascending */
     char node[256];        /* this node's name from the launcher */
     char node_key[288];    /* name and number of the node: the same for all its
                               ranks, different on other nodes */
-    void *pmix;            /* private to boot.c */
+    void *state;           /* of `ops` */
+    void *link;            /* of boot/tcp */
 } ctn_boot_t;
 
-/** Join the job. From then on this process exits when the launcher is lost.
- * Rank and host are stored in `log`. After ctn_boot_destroy a process may join
- * its job again, if all ranks do.
+/** Join the job. From then on this process exits when the launcher is lost, or
+ * without one, over TCP, another rank. Rank and host are stored in `log`. After
+ * ctn_boot_destroy a process may join its job again, if all ranks do.
+ * @param oob NULL: the settings say how
  * @return also ERR_STATE: this process has joined and not left */
-catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **boot);
+catena_status_t ctn_boot_create(ctn_log_t *log, const ctn_config_t *config,
+                                const catena_oob_t *oob, ctn_boot_t **boot);
 /** Leave the job. */
 void ctn_boot_destroy(ctn_boot_t *boot);
+/** The name of the way it was joined, for catena_place_t. */
+const char *ctn_boot_name(const ctn_boot_t *boot);
 
 /** Prepare to publish `bytes` of `data`, under `key` (at most 40 characters).
  */
 catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
                              const void *data, size_t bytes);
+
+/** All ranks do this before any of them looks up what others have put before
+ * they publish. */
+catena_status_t ctn_boot_share(ctn_boot_t *boot);
 
 /** Publish all values of ctn_boot_put. A rank publishes only once, since from
  * then on a launcher answers a lookup of any other key of this rank with "not

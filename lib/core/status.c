@@ -15,7 +15,8 @@
     X(CATENA_ERR_STATE, "not allowed in the present state")                    \
     X(CATENA_ERR_PEER, "a rank of the group is gone")                          \
     X(CATENA_ERR_ENDED, "a rank could not do its part; the job has ended")     \
-    X(CATENA_ERR_LAUNCHER, "the launcher (PMIx server) is gone or refused")    \
+    X(CATENA_ERR_LAUNCHER,                                                     \
+      "the job cannot be joined, or its launcher is gone")                     \
     X(CATENA_ERR_TRANSPORT, "the network failed")                              \
     X(CATENA_ERR_SYSTEM, "the operating system refused")
 

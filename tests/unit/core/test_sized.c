@@ -18,12 +18,13 @@
                        offsetof(type, last) + sizeof(((type *)0)->last) ==     \
                            sizeof(type),                                       \
                    #type)
-ENDS_WITH(catena_config_t, log_argument);
+ENDS_WITH(catena_config_t, oob);
 ENDS_WITH(catena_group_stats_t, split_memory);
 ENDS_WITH(catena_heap_stats_t, frees);
 ENDS_WITH(catena_model_point_t, bytes);
 ENDS_WITH(catena_neighborhood_info_t, bytes);
 ENDS_WITH(catena_neighborhood_stats_t, weight_all);
+ENDS_WITH(catena_oob_t, argument);
 ENDS_WITH(catena_place_t, network);
 ENDS_WITH(catena_sim_params_t, memory_bytes);
 ENDS_WITH(catena_sim_report_t, exit_code);

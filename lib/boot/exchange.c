@@ -1,0 +1,316 @@
+/* Exchanges values by an allgather among all ranks, which a program supplies or
+ * boot/tcp.c. All ranks make the same calls in the same order. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "boot/ops.h"
+#include "core/hash.h"
+
+/** The values of all ranks of one exchange: each rank's records, one after the
+ * other. */
+typedef struct round {
+    struct round *before;
+    size_t stride;        /* bytes between ranks */
+    uint64_t *bytes;      /* [ranks] of records */
+    unsigned char data[]; /* [ranks][stride] */
+} round_t;
+
+/** A value, followed by its data. */
+typedef struct record {
+    char key[48];
+    uint64_t bytes;
+} record_t;
+
+typedef struct exchange {
+    catena_oob_t oob;
+    unsigned char *own; /* records that are not exchanged yet */
+    size_t own_bytes;
+    round_t *last;
+} exchange_t;
+
+/** Who shares memory with whom: processes with the same identity are on one
+ * node. */
+typedef struct identity {
+    uint64_t host;   /* a hash: the boot of the machine */
+    uint64_t memory; /* a hash: /dev/shm, and the name that the user gives */
+    uint64_t spaces; /* of process numbers, by which segments are opened */
+} identity_t;
+
+static catena_status_t gather_all(ctn_boot_t *boot, const void *own,
+                                  size_t bytes, void *all)
+{
+    const exchange_t *exchange = boot->state;
+    const catena_oob_t *oob = &exchange->oob;
+    int failed = oob->allgather(oob->argument, own, all, bytes);
+    if (failed != 0 && boot->link == NULL) { /* boot/tcp says it itself */
+        ctn_error(boot->log,
+                  "catena_init: the program's allgather of %zu bytes by %u "
+                  "ranks returned %d; expected 0",
+                  bytes, boot->size, failed);
+    }
+    return failed == 0 ? CATENA_OK : CATENA_ERR_LAUNCHER;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        hash = ctn_hash_mix(hash ^ (unsigned char)*text);
+    }
+    return hash;
+}
+
+/** The boot of this machine, the same for all its containers. */
+static uint64_t find_host(void)
+{
+    char text[64] = "";
+    struct utsname host;
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        ssize_t bytes = read(file, text, sizeof(text) - 1);
+        text[bytes > 0 ? bytes : 0] = '\0';
+        close(file);
+    }
+    if (text[0] == '\0' && uname(&host) == 0) {
+        return hash_text(1, host.nodename);
+    }
+    return hash_text(1, text);
+}
+
+static identity_t find_identity(const char *node)
+{
+    identity_t identity = {.host = find_host(), .memory = hash_text(1, node)};
+    struct stat found;
+    if (stat("/dev/shm", &found) == 0) {
+        identity.memory ^= ctn_hash_mix(found.st_dev ^ (uint64_t)found.st_ino);
+    }
+    if (stat("/proc/self/ns/pid", &found) == 0) {
+        identity.spaces = found.st_ino;
+    }
+    return identity;
+}
+
+static bool same(const identity_t *a, const identity_t *b)
+{
+    return a->host == b->host && a->memory == b->memory &&
+           a->spaces == b->spaces;
+}
+
+/** Find the ranks of this node, and its number: that of its first rank. */
+static catena_status_t find_node(ctn_boot_t *boot, const char *node)
+{
+    identity_t own = find_identity(node);
+    identity_t *all = calloc(boot->size, sizeof(*all));
+    boot->local_ranks = calloc(boot->size, sizeof(uint32_t));
+    if (all == NULL || boot->local_ranks == NULL) {
+        free(all);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status = gather_all(boot, &own, sizeof(own), all);
+    for (uint32_t i = 0; status == CATENA_OK && i < boot->size; i++) {
+        boot->host_ranks += all[i].host == own.host;
+        if (same(&all[i], &own)) {
+            boot->local_ranks[boot->local_size++] = i;
+        }
+    }
+    free(all);
+    if (status == CATENA_OK) {
+        status = ctn_boot_find_local_rank(boot);
+    }
+    if (status == CATENA_OK) {
+        ctn_boot_name_node(boot, strcmp(node, "auto") != 0 ? node : NULL,
+                           boot->local_ranks[0]);
+    }
+    return status;
+}
+
+catena_status_t ctn_boot_exchange_open(ctn_boot_t *boot, const char *node,
+                                       const catena_oob_t *oob)
+{
+    exchange_t *exchange = calloc(1, sizeof(*exchange));
+    if (exchange == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    exchange->oob = *oob;
+    boot->state = exchange;
+    return find_node(boot, node);
+}
+
+catena_status_t ctn_boot_exchange_put(ctn_boot_t *boot, const char *key,
+                                      const void *data, size_t bytes)
+{
+    exchange_t *exchange = boot->state;
+    record_t record = {.bytes = bytes};
+    unsigned char *own =
+        realloc(exchange->own, exchange->own_bytes + sizeof(record) + bytes);
+    if (own == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    snprintf(record.key, sizeof(record.key), "%s", key);
+    memcpy(own + exchange->own_bytes, &record, sizeof(record));
+    memcpy(own + exchange->own_bytes + sizeof(record), data, bytes);
+    exchange->own = own;
+    exchange->own_bytes += sizeof(record) + bytes;
+    return CATENA_OK;
+}
+
+static size_t most_of(const uint64_t *bytes, uint32_t count)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        most = bytes[i] > most ? bytes[i] : most;
+    }
+    return most;
+}
+
+/** Exchange records; `bytes` has the lengths of all. Takes the round that it
+ * makes. */
+static catena_status_t exchange_records(ctn_boot_t *boot, uint64_t *bytes)
+{
+    exchange_t *exchange = boot->state;
+    size_t stride = most_of(bytes, boot->size);
+    if (stride == 0) {
+        free(bytes);
+        return CATENA_OK;
+    }
+    round_t *round = calloc(1, sizeof(*round) + boot->size * stride);
+    unsigned char *padded = calloc(1, stride);
+    catena_status_t status = CATENA_ERR_NO_MEMORY;
+    if (round != NULL && padded != NULL) {
+        if (exchange->own_bytes > 0) {
+            memcpy(padded, exchange->own, exchange->own_bytes);
+        }
+        status = gather_all(boot, padded, stride, round->data);
+    }
+    free(padded);
+    if (status != CATENA_OK) {
+        free(round);
+        free(bytes);
+        return status;
+    }
+    *round = (round_t){exchange->last, stride, bytes};
+    exchange->last = round;
+    exchange->own_bytes = 0;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_boot_exchange_all(ctn_boot_t *boot)
+{
+    const exchange_t *exchange = boot->state;
+    uint64_t own = exchange->own_bytes;
+    uint64_t *bytes = calloc(boot->size, sizeof(*bytes));
+    if (bytes == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status = gather_all(boot, &own, sizeof(own), bytes);
+    if (status != CATENA_OK) {
+        free(bytes);
+        return status;
+    }
+    return exchange_records(boot, bytes);
+}
+
+/** Find a record of a rank in a round; NULL: it has none. */
+static const unsigned char *find_record(const round_t *round, uint32_t rank,
+                                        const char *key, record_t *record)
+{
+    const unsigned char *at = round->data + rank * round->stride;
+    const unsigned char *end =
+        at + (round->bytes[rank] < round->stride ? round->bytes[rank]
+                                                 : round->stride);
+    while ((size_t)(end - at) >= sizeof(*record)) {
+        memcpy(record, at, sizeof(*record));
+        at += sizeof(*record);
+        if (record->bytes > (uint64_t)(end - at)) {
+            return NULL;
+        }
+        if (strncmp(record->key, key, sizeof(record->key)) == 0) {
+            return at;
+        }
+        at += record->bytes;
+    }
+    return NULL;
+}
+
+catena_status_t ctn_boot_exchange_lookup(ctn_boot_t *boot, uint32_t rank,
+                                         const char *key, void **data,
+                                         size_t *bytes)
+{
+    const exchange_t *exchange = boot->state;
+    const unsigned char *found = NULL;
+    record_t record;
+    for (const round_t *round = exchange->last; round != NULL && found == NULL;
+         round = round->before) {
+        found = find_record(round, rank, key, &record);
+    }
+    if (found == NULL) {
+        ctn_error(boot->log, "rank %u has published no %s", rank, key);
+        return CATENA_ERR_LAUNCHER;
+    }
+    *data = malloc(record.bytes > 0 ? record.bytes : 1);
+    if (*data == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memcpy(*data, found, record.bytes);
+    *bytes = record.bytes;
+    return CATENA_OK;
+}
+
+void ctn_boot_exchange_close(ctn_boot_t *boot)
+{
+    exchange_t *exchange = boot->state;
+    if (exchange == NULL) {
+        return;
+    }
+    while (exchange->last != NULL) {
+        round_t *before = exchange->last->before;
+        free(exchange->last->bytes);
+        free(exchange->last);
+        exchange->last = before;
+    }
+    free(exchange->own);
+    free(exchange);
+    boot->state = NULL;
+}
+
+/* ---- by the program ---- */
+
+static void end_job(ctn_boot_t *boot, int code, const char *message)
+{
+    const exchange_t *exchange = boot->state;
+    if (exchange != NULL && exchange->oob.abort != NULL) {
+        exchange->oob.abort(exchange->oob.argument, code, message);
+    }
+}
+
+static const ctn_boot_ops_t oob_ops = {.name = "oob",
+                                       .put = ctn_boot_exchange_put,
+                                       .share = ctn_boot_exchange_all,
+                                       .publish = ctn_boot_exchange_all,
+                                       .lookup = ctn_boot_exchange_lookup,
+                                       .end_job = end_job,
+                                       .leave = ctn_boot_exchange_close};
+
+catena_status_t ctn_boot_join_oob(ctn_boot_t *boot, const char *node,
+                                  const catena_oob_t *oob)
+{
+    if (oob->allgather == NULL || oob->ranks < 1 || oob->rank < 0 ||
+        oob->rank >= oob->ranks) {
+        ctn_error(boot->log,
+                  "catena_init: oob: rank %d of %d%s; expected ranks of at "
+                  "least 1, a rank below it, and an allgather",
+                  oob->rank, oob->ranks,
+                  oob->allgather == NULL ? ", no allgather" : "");
+        return CATENA_ERR_ARG;
+    }
+    boot->ops = &oob_ops;
+    boot->rank = (uint32_t)oob->rank;
+    boot->size = (uint32_t)oob->ranks;
+    return ctn_boot_exchange_open(boot, node, oob);
+}

@@ -1,0 +1,73 @@
+#ifndef CTN_BOOT_OPS_H
+#define CTN_BOOT_OPS_H
+
+#include "boot/boot.h"
+
+/* The ways to join a job, for boot.c. Each sets ctn_boot_t.ops and .state,
+ * rank, size, the local ranks, and the node's name and key; on failure, too, as
+ * far as `leave` needs them. */
+
+typedef struct ctn_boot_ops {
+    const char *name; /* for catena_place_t */
+    catena_status_t (*put)(ctn_boot_t *boot, const char *key, const void *data,
+                           size_t bytes);
+    /** See ctn_boot_share; NULL: nothing is to be done. */
+    catena_status_t (*share)(ctn_boot_t *boot);
+    catena_status_t (*publish)(ctn_boot_t *boot);
+    catena_status_t (*lookup)(ctn_boot_t *boot, uint32_t rank, const char *key,
+                              void **data, size_t *bytes);
+    /** End the other processes, as far as that is possible; this one ends after
+     * it. */
+    void (*end_job)(ctn_boot_t *boot, int code, const char *message);
+    /** Leave the job and free the state. */
+    void (*leave)(ctn_boot_t *boot);
+} ctn_boot_ops_t;
+
+/** @return also ERR_UNSUPPORTED: there is no PMIx server */
+catena_status_t ctn_boot_join_pmix(ctn_boot_t *boot);
+/** By a program's own allgather. */
+catena_status_t ctn_boot_join_oob(ctn_boot_t *boot, const char *node,
+                                  const catena_oob_t *oob);
+/** By a rendezvous over TCP.
+ * @param address "HOST:PORT" of rank 0 */
+catena_status_t ctn_boot_join_tcp(ctn_boot_t *boot, const char *address,
+                                  const ctn_boot_config_t *config);
+
+/** Exchange what was put, by an allgather of all ranks. The other boots of this
+ * kind build on it: rank, size and `oob` are set, which stays valid until
+ * `leave`. Finds the ranks of this node.
+ * @param node name that the user gives the node; "auto": by the host */
+catena_status_t ctn_boot_exchange_open(ctn_boot_t *boot, const char *node,
+                                       const catena_oob_t *oob);
+catena_status_t ctn_boot_exchange_put(ctn_boot_t *boot, const char *key,
+                                      const void *data, size_t bytes);
+catena_status_t ctn_boot_exchange_all(ctn_boot_t *boot);
+catena_status_t ctn_boot_exchange_lookup(ctn_boot_t *boot, uint32_t rank,
+                                         const char *key, void **data,
+                                         size_t *bytes);
+void ctn_boot_exchange_close(ctn_boot_t *boot);
+
+/** Set name and key of the node. The host's name alone does not identify a
+ * node: a launcher may put several nodes on one host, and several hosts
+ * (containers) may have the same name.
+ * @param name   of the launcher; NULL: it has none
+ * @param number of the launcher for the node */
+void ctn_boot_name_node(ctn_boot_t *boot, const char *name, uint32_t number);
+/** Sort local_ranks, and set local_rank to the index of this rank there. The
+ * launcher's local rank is not used, since it may count the ranks of several
+ * jobs. */
+catena_status_t ctn_boot_find_local_rank(ctn_boot_t *boot);
+
+/** What the variables of a launcher say of this process. */
+typedef struct ctn_launched {
+    const char *launcher;      /* its name; NULL: there are no such variables */
+    const char *rank_variable; /* their names */
+    const char *size_variable;
+    uint32_t rank;
+    uint32_t size;
+} ctn_launched_t;
+
+/** Find the first launcher whose variables are set. */
+ctn_launched_t ctn_boot_launched(void);
+
+#endif
