@@ -15,25 +15,25 @@
 
 /** The values of all ranks of one exchange: each rank's records, one after the
  * other. */
-typedef struct round {
-    struct round *before;
+typedef struct boot_round {
+    struct boot_round *before;
     size_t stride;        /* bytes between ranks */
     uint64_t *bytes;      /* [ranks] of records */
     unsigned char data[]; /* [ranks][stride] */
-} round_t;
+} boot_round_t;
 
 /** A value, followed by its data. */
-typedef struct record {
+typedef struct boot_value {
     char key[48];
     uint64_t bytes;
-} record_t;
+} boot_value_t;
 
-typedef struct exchange {
+typedef struct boot_exchange {
     catena_oob_t oob;
     unsigned char *own; /* records that are not exchanged yet */
     size_t own_bytes;
-    round_t *last;
-} exchange_t;
+    boot_round_t *last;
+} boot_exchange_t;
 
 /** Who shares memory with whom: processes with the same identity are on one
  * node. */
@@ -46,7 +46,7 @@ typedef struct identity {
 static catena_status_t gather_all(ctn_boot_t *boot, const void *own,
                                   size_t bytes, void *all)
 {
-    const exchange_t *exchange = boot->state;
+    const boot_exchange_t *exchange = boot->state;
     const catena_oob_t *oob = &exchange->oob;
     int failed = oob->allgather(oob->argument, own, all, bytes);
     if (failed != 0 && boot->link == NULL) { /* boot/tcp says it itself */
@@ -133,7 +133,7 @@ static catena_status_t find_node(ctn_boot_t *boot, const char *node)
 catena_status_t ctn_boot_exchange_open(ctn_boot_t *boot, const char *node,
                                        const catena_oob_t *oob)
 {
-    exchange_t *exchange = calloc(1, sizeof(*exchange));
+    boot_exchange_t *exchange = calloc(1, sizeof(*exchange));
     if (exchange == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -145,8 +145,8 @@ catena_status_t ctn_boot_exchange_open(ctn_boot_t *boot, const char *node,
 catena_status_t ctn_boot_exchange_put(ctn_boot_t *boot, const char *key,
                                       const void *data, size_t bytes)
 {
-    exchange_t *exchange = boot->state;
-    record_t record = {.bytes = bytes};
+    boot_exchange_t *exchange = boot->state;
+    boot_value_t record = {.bytes = bytes};
     unsigned char *own =
         realloc(exchange->own, exchange->own_bytes + sizeof(record) + bytes);
     if (own == NULL) {
@@ -173,13 +173,13 @@ static size_t most_of(const uint64_t *bytes, uint32_t count)
  * makes. */
 static catena_status_t exchange_records(ctn_boot_t *boot, uint64_t *bytes)
 {
-    exchange_t *exchange = boot->state;
+    boot_exchange_t *exchange = boot->state;
     size_t stride = most_of(bytes, boot->size);
     if (stride == 0) {
         free(bytes);
         return CATENA_OK;
     }
-    round_t *round = calloc(1, sizeof(*round) + boot->size * stride);
+    boot_round_t *round = calloc(1, sizeof(*round) + boot->size * stride);
     unsigned char *padded = calloc(1, stride);
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (round != NULL && padded != NULL) {
@@ -194,7 +194,7 @@ static catena_status_t exchange_records(ctn_boot_t *boot, uint64_t *bytes)
         free(bytes);
         return status;
     }
-    *round = (round_t){exchange->last, stride, bytes};
+    *round = (boot_round_t){exchange->last, stride, bytes};
     exchange->last = round;
     exchange->own_bytes = 0;
     return CATENA_OK;
@@ -202,7 +202,7 @@ static catena_status_t exchange_records(ctn_boot_t *boot, uint64_t *bytes)
 
 catena_status_t ctn_boot_exchange_all(ctn_boot_t *boot)
 {
-    const exchange_t *exchange = boot->state;
+    const boot_exchange_t *exchange = boot->state;
     uint64_t own = exchange->own_bytes;
     uint64_t *bytes = calloc(boot->size, sizeof(*bytes));
     if (bytes == NULL) {
@@ -217,8 +217,9 @@ catena_status_t ctn_boot_exchange_all(ctn_boot_t *boot)
 }
 
 /** Find a record of a rank in a round; NULL: it has none. */
-static const unsigned char *find_record(const round_t *round, uint32_t rank,
-                                        const char *key, record_t *record)
+static const unsigned char *find_record(const boot_round_t *round,
+                                        uint32_t rank, const char *key,
+                                        boot_value_t *record)
 {
     const unsigned char *at = round->data + rank * round->stride;
     const unsigned char *end =
@@ -242,11 +243,11 @@ catena_status_t ctn_boot_exchange_lookup(ctn_boot_t *boot, uint32_t rank,
                                          const char *key, void **data,
                                          size_t *bytes)
 {
-    const exchange_t *exchange = boot->state;
+    const boot_exchange_t *exchange = boot->state;
     const unsigned char *found = NULL;
-    record_t record;
-    for (const round_t *round = exchange->last; round != NULL && found == NULL;
-         round = round->before) {
+    boot_value_t record;
+    for (const boot_round_t *round = exchange->last;
+         round != NULL && found == NULL; round = round->before) {
         found = find_record(round, rank, key, &record);
     }
     if (found == NULL) {
@@ -264,12 +265,12 @@ catena_status_t ctn_boot_exchange_lookup(ctn_boot_t *boot, uint32_t rank,
 
 void ctn_boot_exchange_close(ctn_boot_t *boot)
 {
-    exchange_t *exchange = boot->state;
+    boot_exchange_t *exchange = boot->state;
     if (exchange == NULL) {
         return;
     }
     while (exchange->last != NULL) {
-        round_t *before = exchange->last->before;
+        boot_round_t *before = exchange->last->before;
         free(exchange->last->bytes);
         free(exchange->last);
         exchange->last = before;
@@ -283,7 +284,7 @@ void ctn_boot_exchange_close(ctn_boot_t *boot)
 
 static void end_job(ctn_boot_t *boot, int code, const char *message)
 {
-    const exchange_t *exchange = boot->state;
+    const boot_exchange_t *exchange = boot->state;
     if (exchange != NULL && exchange->oob.abort != NULL) {
         exchange->oob.abort(exchange->oob.argument, code, message);
     }

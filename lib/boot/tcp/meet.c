@@ -226,7 +226,7 @@ static catena_status_t report_missing(const waiting_t *waiting)
               "%u within %lld s%s%s%s; start them, or raise "
               "CATENA_BOOT_TIMEOUT",
               waiting->missing, waiting->tcp->rank,
-              (long long)waiting->tcp->patience / 1000, used > 0 ? ": " : "",
+              (long long)waiting->tcp->timeout_ms / 1000, used > 0 ? ": " : "",
               list, named < waiting->missing && used > 0 ? " ..." : "");
     return CATENA_ERR_LAUNCHER;
 }

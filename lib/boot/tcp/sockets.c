@@ -21,7 +21,7 @@ int64_t tcp_now_ms(void)
 
 int64_t tcp_deadline(const tcp_t *tcp)
 {
-    return tcp_now_ms() + tcp->patience;
+    return tcp_now_ms() + tcp->timeout_ms;
 }
 
 /** Wait until a socket is ready. @return 0 or an errno */
@@ -185,7 +185,7 @@ int tcp_connect(const tcp_t *tcp, const char *host, const char *port,
         ctn_error(tcp->log,
                   "catena_init: no connection to rank %u at %s, port %s, "
                   "within %lld s: %s; is that rank started, on that host?",
-                  rank, host, port, (long long)tcp->patience / 1000,
+                  rank, host, port, (long long)tcp->timeout_ms / 1000,
                   strerror(wrong));
     }
     if (found != NULL) {

@@ -34,7 +34,7 @@ typedef struct tcp {
     const ctn_log_t *log;
     uint32_t rank;
     uint32_t size;
-    int64_t patience; /* ms */
+    int64_t timeout_ms;
     const char *address;
     char host[256]; /* of the address */
     char port[16];
@@ -59,7 +59,7 @@ catena_status_t tcp_meet(tcp_t *tcp);
 /* ---- sockets.c ---- */
 
 int64_t tcp_now_ms(void);
-/** The end of the patience of a wait that begins now. */
+/** The end of a wait that begins now. */
 int64_t tcp_deadline(const tcp_t *tcp);
 /** Whether errno says that a socket is not ready. */
 bool tcp_would_block(void);
