@@ -186,6 +186,8 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->local = context->node;
     exec->network = context->network;
     exec->oversubscribed = context->locality.oversubscribed;
+    exec->other_progress = context->progress;
+    exec->other_argument = context->progress_argument;
     const ctn_exec_config_t *settings =
         ctn_config_values(&context->config, &ctn_exec_settings);
     exec->single_copy = settings->single_copy != 0;
@@ -372,7 +374,8 @@ static void leave(catena_context_t *context)
     free(context);
 }
 
-static const ctn_sized_t config_struct = CTN_SIZED(catena_config_t, oob);
+static const ctn_sized_t config_struct =
+    CTN_SIZED(catena_config_t, progress_argument);
 static const ctn_sized_t oob_struct = CTN_SIZED(catena_oob_t, argument);
 
 catena_status_t catena_init(const catena_config_t *config,
@@ -410,6 +413,8 @@ catena_status_t catena_init(const catena_config_t *config,
     context->log.level = ctn_job_config(&context->config)->log_level;
     context->sim = own.sim;
     context->oob = own.oob != NULL ? &oob : NULL;
+    context->progress = own.sim == NULL ? own.progress : NULL;
+    context->progress_argument = own.progress_argument;
     status = ctn_settings_check(&context->log, &context->config);
     if (status == CATENA_OK) {
         status = ctn_tuning_open(&context->log,

@@ -14,8 +14,10 @@ struct catena_context {
     ctn_config_t config;
     const struct ctn_tuning *tuning;
     ctn_locality_t locality;
-    ctn_resources_t resources;    /* found on demand by topo/levels.c */
-    const struct catena_oob *oob; /* during catena_init */
+    ctn_resources_t resources;        /* found on demand by topo/levels.c */
+    const struct catena_oob *oob;     /* during catena_init */
+    void (*progress)(void *argument); /* of catena_config_t */
+    void *progress_argument;
     struct ctn_boot *boot;
     struct ctn_heap *heap;
     /* transports/shm and transports/ucx; in a simulated job both are the rank's

@@ -72,6 +72,13 @@ typedef struct catena_config {
     /** The program's own exchange; NULL: CATENA_BOOT says how ranks find each
      * other. Read during catena_init. */
     const catena_oob_t *oob;
+    /** Called now and then while a call of catena waits, so that another
+     * library of this process makes progress, too: with a message of MPI under
+     * way, a rank that waits in catena could else wait for one that waits in
+     * MPI. It must not call catena. Not called by simulated ranks. NULL: none.
+     */
+    void (*progress)(void *argument);
+    void *progress_argument; /**< passed to it; valid until catena_finalize */
 } catena_config_t;
 
 /** Join the job. Collective over all ranks that the launcher started; a program

@@ -228,6 +228,9 @@ struct ctn_exec {
     /* In the simulator, on request: user data have a size but no content. */
     bool drop_data;
     bool drop_tables; /* the same for the tables of splits by gathering */
+    /* Progress of another library, or NULL; see catena_config_t. */
+    void (*other_progress)(void *argument);
+    void *other_argument;
     ctn_wait_policy_t wait_policy;
     ctn_doorbell_t doorbell;
     uint32_t reported; /* calls of ctn_exec_report_cpu */

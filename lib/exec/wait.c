@@ -19,6 +19,7 @@ enum {
     FIRST_LOADS = 64,     /* of a word before a wait: some microseconds */
     USELESS_WAKEUPS = 4,  /* then one sleep with the doorbell disarmed */
     CLOCK_EVERY = 64,     /* misses between reads of clock and abort flag */
+    OTHER_EVERY = 8,      /* misses between calls of another library */
     CHECK_EVERY = 1 << 14 /* misses between checks of peers */
 };
 
@@ -121,10 +122,11 @@ void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_exec_config_t *config)
                              ? FIRST_LOADS
                              : 1;
     wait_policy->sleep_after_ns = decide_sleep(config);
-    wait_policy->longest_sleep_ns =
-        ctn_doorbell_reliable(&exec->doorbell) && network_wakes(exec->network)
-            ? MAX_SLEEP_NS
-            : SHORT_SLEEP_NS;
+    wait_policy->longest_sleep_ns = ctn_doorbell_reliable(&exec->doorbell) &&
+                                            network_wakes(exec->network) &&
+                                            exec->other_progress == NULL
+                                        ? MAX_SLEEP_NS
+                                        : SHORT_SLEEP_NS;
 }
 
 uint64_t ctn_exec_time(ctn_exec_t *exec)
@@ -279,7 +281,11 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
         }
         return;
     }
-    if (++backoff->misses % CLOCK_EVERY == 0 && idle_long(exec, backoff)) {
+    backoff->misses++;
+    if (exec->other_progress != NULL && backoff->misses % OTHER_EVERY == 0) {
+        exec->other_progress(exec->other_argument);
+    }
+    if (backoff->misses % CLOCK_EVERY == 0 && idle_long(exec, backoff)) {
         return;
     }
     if (spins(exec, backoff)) {

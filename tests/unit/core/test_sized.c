@@ -18,7 +18,7 @@
                        offsetof(type, last) + sizeof(((type *)0)->last) ==     \
                            sizeof(type),                                       \
                    #type)
-ENDS_WITH(catena_config_t, oob);
+ENDS_WITH(catena_config_t, progress_argument);
 ENDS_WITH(catena_group_stats_t, split_memory);
 ENDS_WITH(catena_heap_stats_t, frees);
 ENDS_WITH(catena_model_point_t, bytes);
