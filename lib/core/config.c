@@ -247,7 +247,10 @@ size_t ctn_config_warn_unknown(ctn_setting_tables_t tables,
             continue;
         }
         size_t length = strcspn(name, "=");
-        if (find_setting(tables, name, length, &found)) {
+        /* CATENA_MPI and CATENA_MPI_* are those of tools/mpi. */
+        bool others =
+            strncmp(name, "MPI", 3) == 0 && (length == 3 || name[3] == '_');
+        if (others || find_setting(tables, name, length, &found)) {
             continue;
         }
         unknown++;

@@ -1,0 +1,480 @@
+/* Begin and end: the context, the groups of communicators, statistics. */
+
+#include "preload.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+preload_t preload;
+
+static const char *const names[CALLS] = {
+#define PRELOAD_NAME(NAME, name) [CALL_##NAME] = (name),
+    PRELOAD_CALLS(PRELOAD_NAME)
+#undef PRELOAD_NAME
+};
+
+static const char *const reasons[REASONS] = {
+    [REASON_OFF] = "catena is off",
+    [REASON_SKIPPED] = "CATENA_MPI_SKIP",
+    [REASON_COMM] = "one rank, intercommunicator or other processes",
+    [REASON_REDUCTION] = "operation or type",
+    [REASON_ARGUMENT] = "invalid argument"};
+
+#if defined(OPEN_MPI)
+#define FLAVOR "Open MPI"
+#else
+#define FLAVOR "MPICH"
+#endif
+
+/* State of this file. */
+static struct {
+    MPI_Comm comm;     /* of the boot: a duplicate of MPI_COMM_WORLD */
+    MPI_Request never; /* a request that never completes, to make progress */
+    int keyval;        /* of the group of a communicator */
+    int rank;
+    MPI_Group world;
+    int (*unregister)(int (*)(void)); /* opal_progress_unregister */
+    char why[64];                     /* catena is off */
+    catena_group_t **group;           /* [groups] made and not freed */
+    size_t groups;
+} state = {.comm = MPI_COMM_NULL, .never = MPI_REQUEST_NULL};
+
+/** Write a line for the user, on rank 0. */
+#define SAY(...)                                                               \
+    do {                                                                       \
+        if (state.rank == 0) {                                                 \
+            fprintf(stderr, "[catena-mpi] " __VA_ARGS__);                      \
+        }                                                                      \
+    } while (0)
+
+/* ---- memory ---- */
+
+_Noreturn void preload_no_memory(size_t bytes)
+{
+    fprintf(stderr, "[catena-mpi] no memory for %zu bytes: the job ends\n",
+            bytes);
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+void *preload_alloc(size_t bytes)
+{
+    void *memory = malloc(bytes > 0 ? bytes : 1);
+    if (memory == NULL) {
+        preload_no_memory(bytes);
+    }
+    return memory;
+}
+
+/* ---- progress of both libraries ---- */
+
+/* While a call of catena waits, the MPI library makes progress in the test of a
+ * request that never completes. */
+static void progress_mpi(void *argument)
+{
+    int done;
+    (void)argument;
+    (void)PMPI_Test(&state.never, &done, MPI_STATUS_IGNORE);
+}
+
+/* While a call of MPI waits, catena sends what it still has. */
+static int progress_catena(void)
+{
+    if (preload.inside == 0 && preload.context != NULL) {
+        preload.inside++;
+        (void)catena_progress(preload.context);
+        preload.inside--;
+    }
+    return 0;
+}
+
+static int query(void *argument, MPI_Status *status)
+{
+    (void)argument;
+    return PMPI_Status_set_elements(status, MPI_BYTE, 0);
+}
+
+static int release(void *argument)
+{
+    (void)argument;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *argument, int complete)
+{
+    (void)argument, (void)complete;
+    return MPI_SUCCESS;
+}
+
+/** @return false: catena would wait while the MPI library waits for it */
+static bool register_progress(void)
+{
+    int (*reg)(int (*)(void));
+    *(void **)&reg = dlsym(RTLD_DEFAULT, "opal_progress_register");
+    *(void **)&state.unregister =
+        dlsym(RTLD_DEFAULT, "opal_progress_unregister");
+    if (reg == NULL || state.unregister == NULL) {
+        state.unregister = NULL;
+        return false;
+    }
+    return reg(progress_catena) == 0;
+}
+
+/* ---- groups ---- */
+
+/* The group of a communicator that has none, such as one of a single rank. */
+static char no_group;
+
+static int drop_group(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    catena_group_t *group = value;
+    (void)keyval, (void)extra;
+    if (comm == preload.last) {
+        preload.last = MPI_COMM_NULL;
+        preload.group = NULL;
+    }
+    for (size_t i = 0; i < state.groups; i++) {
+        if (state.group[i] == group) {
+            state.group[i] = state.group[--state.groups];
+            (void)catena_group_free(&group);
+            break;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+static void keep_group(catena_group_t *group)
+{
+    catena_group_t **more =
+        realloc(state.group, (state.groups + 1) * sizeof(*more));
+    if (more == NULL) {
+        preload_no_memory((state.groups + 1) * sizeof(*more));
+    }
+    state.group = more;
+    state.group[state.groups++] = group;
+}
+
+/** Make the group of a communicator from the world ranks of its members. Its
+ * members agree whether there is one. */
+static void *make_group(MPI_Comm comm)
+{
+    catena_group_t *world = catena_world(preload.context);
+    catena_group_t *group = NULL;
+    MPI_Group members;
+    int inter;
+    int size;
+    int same;
+    bool all = true;
+    PMPI_Comm_test_inter(comm, &inter);
+    PMPI_Comm_size(comm, &size);
+    if (inter || size == 1) {
+        return &no_group;
+    }
+    PMPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
+    if (same == MPI_IDENT) {
+        return world;
+    }
+    int *own = preload_alloc(2 * (size_t)size * sizeof(*own));
+    int *ranks = own + size;
+    for (int i = 0; i < size; i++) {
+        own[i] = i;
+    }
+    PMPI_Comm_group(comm, &members);
+    PMPI_Group_translate_ranks(members, size, own, state.world, ranks);
+    PMPI_Group_free(&members);
+    for (int i = 0; i < size; i++) {
+        all = all && ranks[i] != MPI_UNDEFINED;
+    }
+    if (all) {
+        preload.inside++;
+        catena_status_t status =
+            catena_group_create(world, (size_t)size, ranks, &group);
+        preload.inside--;
+        if (status != CATENA_OK) {
+            fprintf(stderr, "[catena-mpi] no group of %d ranks: %s\n", size,
+                    catena_last_error());
+            PMPI_Abort(comm, 1);
+        }
+        keep_group(group);
+    }
+    free(own);
+    return group != NULL ? (void *)group : &no_group;
+}
+
+void preload_pass(preload_call_t call, preload_reason_t reason)
+{
+    preload.passed[call][reason]++;
+}
+
+catena_group_t *preload_find_group(MPI_Comm comm, preload_call_t call)
+{
+    void *value = NULL;
+    int found = 0;
+    if (preload.context == NULL || preload.inside > 0) {
+        preload_pass(call, REASON_OFF);
+        return NULL;
+    }
+    if ((preload.skip >> call & 1) != 0) {
+        preload_pass(call, REASON_SKIPPED);
+        return NULL;
+    }
+    if (comm == MPI_COMM_NULL) {
+        preload_pass(call, REASON_ARGUMENT);
+        return NULL;
+    }
+    PMPI_Comm_get_attr(comm, state.keyval, &value, &found);
+    if (!found) {
+        value = make_group(comm);
+        PMPI_Comm_set_attr(comm, state.keyval, value);
+    }
+    if (value == &no_group) {
+        preload_pass(call, REASON_COMM);
+        return NULL;
+    }
+    preload.last = comm;
+    preload.group = value;
+    return value;
+}
+
+/* ---- calls ---- */
+
+int preload_end(MPI_Comm comm, preload_call_t call, double since, double bytes,
+                catena_status_t status)
+{
+    preload.inside--;
+    preload.taken[call]++;
+    if (preload.stats) {
+        preload.bytes[call] += bytes;
+        preload.seconds[call] += PMPI_Wtime() - since;
+    }
+    if (status == CATENA_OK) {
+        return MPI_SUCCESS;
+    }
+    int code = status == CATENA_ERR_ARG         ? MPI_ERR_ARG
+               : status == CATENA_ERR_NO_MEMORY ? MPI_ERR_NO_MEM
+                                                : MPI_ERR_OTHER;
+    fprintf(stderr, "[catena-mpi] %s: %s\n", names[call],
+            catena_status_string(status));
+    PMPI_Comm_call_errhandler(comm, code);
+    return code;
+}
+
+/* ---- begin ---- */
+
+static int gather_by_mpi(void *argument, const void *send, void *receive,
+                         size_t bytes)
+{
+    (void)argument;
+    return PMPI_Allgather(send, (int)bytes, MPI_BYTE, receive, (int)bytes,
+                          MPI_BYTE, state.comm);
+}
+
+static void end_job(void *argument, int code, const char *message)
+{
+    (void)argument;
+    fprintf(stderr, "[catena-mpi] %s\n", message);
+    PMPI_Abort(MPI_COMM_WORLD, code);
+}
+
+/** Turn catena off; the reason is printed with the statistics. */
+static void turn_off(const char *why)
+{
+    snprintf(state.why, sizeof(state.why), "%s", why);
+}
+
+static void read_skip(const char *list)
+{
+    while (list != NULL && *list != '\0') {
+        size_t length = strcspn(list, ",");
+        int found = -1;
+        for (int i = 0; i < CALLS; i++) {
+            if (strlen(names[i]) == length &&
+                strncmp(names[i], list, length) == 0) {
+                found = i;
+            }
+        }
+        if (found >= 0) {
+            preload.skip |= 1u << found;
+        } else {
+            SAY("CATENA_MPI_SKIP: \"%.*s\" is no collective; expected barrier, "
+                "bcast, alltoallv and so on, separated by commas\n",
+                (int)length, list);
+        }
+        list += length + (list[length] == ',');
+    }
+}
+
+/** Whether MPI sees all ranks of the job on one node. @param[out] node the
+ * first rank of this one's */
+static bool find_node(int *node)
+{
+    MPI_Comm local;
+    int size;
+    int all;
+    PMPI_Comm_split_type(state.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                         &local);
+    PMPI_Comm_size(local, &size);
+    PMPI_Comm_size(state.comm, &all);
+    *node = state.rank;
+    PMPI_Bcast(node, 1, MPI_INT, 0, local);
+    PMPI_Comm_free(&local);
+    int one = size == all;
+    PMPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_INT, MPI_MIN, state.comm);
+    return one != 0;
+}
+
+static void join(void)
+{
+    int node;
+    int ranks;
+    bool fine = false;
+    bool one_node = find_node(&node);
+    bool both = register_progress();
+    char name[64];
+    const char *settings[] = {name, NULL};
+    PMPI_Comm_size(state.comm, &ranks);
+    if (!both && !one_node) {
+        turn_off(FLAVOR " on several nodes makes no progress for catena");
+        return;
+    }
+    snprintf(name, sizeof(name), "BOOT_NODE=mpi%d", node);
+    catena_oob_t oob = {.size = sizeof(oob),
+                        .rank = state.rank,
+                        .ranks = ranks,
+                        .allgather = gather_by_mpi,
+                        .abort = end_job};
+    catena_config_t config = {.size = sizeof(config),
+                              .settings = settings,
+                              .oob = &oob,
+                              .progress = progress_mpi};
+    if (getenv("CATENA_BOOT_NODE") != NULL) {
+        config.settings = NULL;
+    }
+    preload.inside++;
+    fine = catena_init(&config, &preload.context) == CATENA_OK;
+    preload.inside--;
+    int all = fine;
+    PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, state.comm);
+    if (all == 0) {
+        SAY("catena does not start; the job goes on with " FLAVOR " alone\n");
+        turn_off("catena_init failed");
+        preload.context = NULL;
+    }
+}
+
+/** A library that is built for the other MPI has other constants. */
+static void check_flavor(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    PMPI_Get_library_version(version, &length);
+    if (strstr(version, FLAVOR) == NULL) {
+        fprintf(stderr,
+                "[catena-mpi] this library is built for " FLAVOR
+                ", but the program uses \"%.40s\"; preload the other one\n",
+                version);
+        exit(1);
+    }
+}
+
+static void begin(int thread_level)
+{
+    const char *on = getenv("CATENA_MPI");
+    const char *stats = getenv("CATENA_MPI_STATS");
+    check_flavor();
+    preload.stats = stats != NULL && strcmp(stats, "0") != 0;
+    if (on != NULL && strcmp(on, "off") == 0) {
+        turn_off("CATENA_MPI=off");
+        return;
+    }
+    PMPI_Comm_dup(MPI_COMM_WORLD, &state.comm);
+    PMPI_Comm_rank(state.comm, &state.rank);
+    PMPI_Comm_group(state.comm, &state.world);
+    read_skip(getenv("CATENA_MPI_SKIP"));
+    if (thread_level == MPI_THREAD_MULTIPLE) {
+        turn_off("MPI_THREAD_MULTIPLE");
+        return;
+    }
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, drop_group, &state.keyval,
+                            NULL);
+    PMPI_Grequest_start(query, release, cancel, NULL, &state.never);
+    preload_types_open();
+    join();
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+    int code = PMPI_Init(argc, argv);
+    if (code == MPI_SUCCESS) {
+        begin(MPI_THREAD_SINGLE);
+    }
+    return code;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int code = PMPI_Init_thread(argc, argv, required, provided);
+    if (code == MPI_SUCCESS) {
+        begin(*provided);
+    }
+    return code;
+}
+
+/* ---- end ---- */
+
+static void print_stats(void)
+{
+    if (!preload.stats || state.rank != 0) {
+        return;
+    }
+    SAY("rank 0; catena %s%s%s\n", catena_version(),
+        state.why[0] != '\0' ? " is off: " : "", state.why);
+    for (int i = 0; i < CALLS; i++) {
+        if (preload.taken[i] > 0) {
+            SAY("%-20s %10lu taken     %10.3f MB %10.6f s\n", names[i],
+                preload.taken[i], preload.bytes[i] / 1e6, preload.seconds[i]);
+        }
+        for (int r = 0; r < REASONS; r++) {
+            if (preload.passed[i][r] > 0) {
+                SAY("%-20s %10lu not taken (%s)\n", names[i],
+                    preload.passed[i][r], reasons[r]);
+            }
+        }
+    }
+}
+
+int MPI_Finalize(void)
+{
+    print_stats();
+    if (preload.context != NULL) {
+        /* Of communicators that the program has not freed. */
+        while (state.groups > 0) {
+            (void)catena_group_free(&state.group[--state.groups]);
+        }
+        free(state.group);
+        preload.inside++;
+        catena_status_t status = catena_finalize(&preload.context);
+        preload.inside--;
+        if (status != CATENA_OK) {
+            SAY("catena_finalize: %s\n", catena_status_string(status));
+        }
+        preload.context = NULL;
+        preload.last = MPI_COMM_NULL;
+        preload.group = NULL;
+    }
+    if (state.unregister != NULL) {
+        (void)state.unregister(progress_catena);
+    }
+    if (state.never != MPI_REQUEST_NULL) {
+        PMPI_Grequest_complete(state.never);
+        PMPI_Wait(&state.never, MPI_STATUS_IGNORE);
+    }
+    if (state.comm != MPI_COMM_NULL) {
+        PMPI_Group_free(&state.world);
+        PMPI_Comm_free(&state.comm);
+    }
+    return PMPI_Finalize();
+}

@@ -1,0 +1,251 @@
+/* Datatypes and operations of MPI as catena's. */
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "preload.h"
+
+/* Predefined types without gaps. They cannot be freed, so their handles stay
+ * what they are; a hash table finds them. */
+enum { SLOTS = 256 };
+
+static preload_type_t table[SLOTS];
+static bool used[SLOTS];
+
+static size_t slot_of(MPI_Datatype datatype)
+{
+    return ((uintptr_t)datatype * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SLOTS;
+}
+
+/** Find a predefined type; NULL: it is none of the table. */
+static const preload_type_t *find(MPI_Datatype datatype)
+{
+    for (size_t i = slot_of(datatype); used[i]; i = (i + 1) % SLOTS) {
+        if (table[i].mpi == datatype) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+static void add(MPI_Datatype datatype, catena_type_t type)
+{
+    if (datatype == MPI_DATATYPE_NULL || find(datatype) != NULL) {
+        return;
+    }
+    size_t i = slot_of(datatype);
+    while (used[i]) {
+        i = (i + 1) % SLOTS;
+    }
+    size_t bytes = catena_type_size(type);
+    used[i] = true;
+    table[i] = (preload_type_t){type, datatype, bytes, (ptrdiff_t)bytes};
+}
+
+static catena_type_t signed_of(size_t bytes)
+{
+    return bytes == 1   ? CATENA_INT8
+           : bytes == 2 ? CATENA_INT16
+           : bytes == 4 ? CATENA_INT32
+                        : CATENA_INT64;
+}
+
+static catena_type_t unsigned_of(size_t bytes)
+{
+    return bytes == 1   ? CATENA_UINT8
+           : bytes == 2 ? CATENA_UINT16
+           : bytes == 4 ? CATENA_UINT32
+                        : CATENA_UINT64;
+}
+
+/** Types of Fortran, which a library may lack. */
+static void add_if(MPI_Datatype datatype, bool integer)
+{
+    int bytes = 0;
+    if (datatype == MPI_DATATYPE_NULL ||
+        PMPI_Type_size(datatype, &bytes) != MPI_SUCCESS) {
+        return;
+    }
+    if (integer && bytes >= 1 && bytes <= 8) {
+        add(datatype, signed_of((size_t)bytes));
+    } else if (!integer && (bytes == 4 || bytes == 8)) {
+        add(datatype, bytes == 4 ? CATENA_FLOAT : CATENA_DOUBLE);
+    }
+}
+
+void preload_types_open(void)
+{
+    add(MPI_BYTE, CATENA_BYTE);
+    add(MPI_PACKED, CATENA_BYTE);
+    add(MPI_CHAR, CATENA_BYTE);
+    add(MPI_CHARACTER, CATENA_BYTE);
+    add(MPI_WCHAR, CATENA_INT32);
+    add(MPI_SIGNED_CHAR, CATENA_INT8);
+    add(MPI_SHORT, CATENA_INT16);
+    add(MPI_INT, CATENA_INT32);
+    add(MPI_LONG, signed_of(sizeof(long)));
+    add(MPI_LONG_LONG, CATENA_INT64);
+    add(MPI_UNSIGNED_CHAR, CATENA_UINT8);
+    add(MPI_UNSIGNED_SHORT, CATENA_UINT16);
+    add(MPI_UNSIGNED, CATENA_UINT32);
+    add(MPI_UNSIGNED_LONG, unsigned_of(sizeof(unsigned long)));
+    add(MPI_UNSIGNED_LONG_LONG, CATENA_UINT64);
+    add(MPI_INT8_T, CATENA_INT8);
+    add(MPI_INT16_T, CATENA_INT16);
+    add(MPI_INT32_T, CATENA_INT32);
+    add(MPI_INT64_T, CATENA_INT64);
+    add(MPI_UINT8_T, CATENA_UINT8);
+    add(MPI_UINT16_T, CATENA_UINT16);
+    add(MPI_UINT32_T, CATENA_UINT32);
+    add(MPI_UINT64_T, CATENA_UINT64);
+    add(MPI_AINT, CATENA_INT64);
+    add(MPI_OFFSET, CATENA_INT64);
+    add(MPI_COUNT, CATENA_INT64);
+    add(MPI_FLOAT, CATENA_FLOAT);
+    add(MPI_DOUBLE, CATENA_DOUBLE);
+    add(MPI_C_FLOAT_COMPLEX, CATENA_COMPLEX_FLOAT);
+    add(MPI_C_DOUBLE_COMPLEX, CATENA_COMPLEX_DOUBLE);
+    add(MPI_COMPLEX, CATENA_COMPLEX_FLOAT);
+    add(MPI_DOUBLE_COMPLEX, CATENA_COMPLEX_DOUBLE);
+    add(MPI_2INT, CATENA_INT32_INT32);
+    add(MPI_FLOAT_INT, CATENA_FLOAT_INT32);
+    add_if(MPI_INTEGER, true);
+    add_if(MPI_REAL, false);
+    add_if(MPI_DOUBLE_PRECISION, false);
+}
+
+bool preload_type(MPI_Datatype datatype, preload_type_t *type)
+{
+    const preload_type_t *known = find(datatype);
+    int bytes;
+    MPI_Aint lower;
+    MPI_Aint extent;
+    if (known != NULL) {
+        *type = *known;
+        return true;
+    }
+    if (datatype == MPI_DATATYPE_NULL ||
+        PMPI_Type_size(datatype, &bytes) != MPI_SUCCESS || bytes < 0 ||
+        PMPI_Type_get_extent(datatype, &lower, &extent) != MPI_SUCCESS) {
+        return false;
+    }
+    *type = (preload_type_t){NULL, datatype, (size_t)bytes, extent};
+    return true;
+}
+
+/* ---- packing ---- */
+
+/** Elements that are packed at once: MPI counts bytes by an int. */
+static size_t most_of(const preload_type_t *type)
+{
+    size_t most = (INT_MAX / 2) / (type->bytes > 0 ? type->bytes : 1);
+    return most > 0 ? most : 1;
+}
+
+void preload_pack(const preload_type_t *type, const void *from, size_t count,
+                  void *to)
+{
+    size_t most = most_of(type);
+    for (size_t i = 0; type->bytes > 0 && i < count; i += most) {
+        size_t now = count - i < most ? count - i : most;
+        int at = 0;
+        PMPI_Pack((const char *)from + (ptrdiff_t)i * type->extent, (int)now,
+                  type->mpi, (char *)to + i * type->bytes,
+                  (int)(now * type->bytes), &at, MPI_COMM_SELF);
+    }
+}
+
+void preload_unpack(const preload_type_t *type, const void *from, void *to,
+                    size_t count)
+{
+    size_t most = most_of(type);
+    for (size_t i = 0; type->bytes > 0 && i < count; i += most) {
+        size_t now = count - i < most ? count - i : most;
+        int at = 0;
+        PMPI_Unpack((const char *)from + i * type->bytes,
+                    (int)(now * type->bytes), &at,
+                    (char *)to + (ptrdiff_t)i * type->extent, (int)now,
+                    type->mpi, MPI_COMM_SELF);
+    }
+}
+
+/* ---- operations ---- */
+
+/** The catena_op_function_t of an operation that the MPI library applies. */
+static void reduce_by_mpi(const void *in, void *inout, size_t count,
+                          catena_type_t type, void *argument)
+{
+    const preload_op_t *op = argument;
+    size_t bytes = catena_type_size(type);
+    for (size_t i = 0; i < count; i += INT_MAX) {
+        size_t now = count - i < INT_MAX ? count - i : INT_MAX;
+        PMPI_Reduce_local((const char *)in + i * bytes,
+                          (char *)inout + i * bytes, (int)now, op->datatype,
+                          op->mpi);
+    }
+}
+
+/** Catena's operation of the same meaning; NULL: none. */
+static catena_op_t op_of(MPI_Op op)
+{
+    return op == MPI_SUM      ? CATENA_SUM
+           : op == MPI_MAX    ? CATENA_MAX
+           : op == MPI_MIN    ? CATENA_MIN
+           : op == MPI_PROD   ? CATENA_PROD
+           : op == MPI_LAND   ? CATENA_LAND
+           : op == MPI_LOR    ? CATENA_LOR
+           : op == MPI_LXOR   ? CATENA_LXOR
+           : op == MPI_BAND   ? CATENA_BAND
+           : op == MPI_BOR    ? CATENA_BOR
+           : op == MPI_BXOR   ? CATENA_BXOR
+           : op == MPI_MINLOC ? CATENA_MINLOC
+           : op == MPI_MAXLOC ? CATENA_MAXLOC
+                              : NULL;
+}
+
+/** Whether catena's operation takes a type (op.h). */
+static bool takes(catena_op_t op, catena_type_t type)
+{
+    uintptr_t kind = (uintptr_t)type >> 4;
+    uintptr_t family = (uintptr_t)op >> 4;
+    bool integer = kind == 0x11 || kind == 0x12;
+    return family == 0x23   ? kind == 0x15
+           : family == 0x22 ? integer || type == CATENA_BYTE
+           : family == 0x21 ? integer
+           : op == CATENA_MAX || op == CATENA_MIN
+               ? integer || kind == 0x13
+               : integer || kind == 0x13 || kind == 0x14;
+}
+
+bool preload_op_open(preload_op_t *op, MPI_Op mpi, MPI_Datatype datatype)
+{
+    int commutes = 1;
+    preload_type_t type;
+    if (mpi == MPI_OP_NULL || !preload_type(datatype, &type)) {
+        return false;
+    }
+    *op = (preload_op_t){.op = op_of(mpi), .mpi = mpi, .datatype = datatype};
+    op->type = type.type;
+    if (op->op != NULL && op->type != NULL && takes(op->op, op->type)) {
+        return true;
+    }
+    /* Elements without gaps that the MPI library reduces. */
+    if (op->op != NULL || type.extent != (ptrdiff_t)type.bytes ||
+        type.type == NULL ||
+        PMPI_Op_commutative(mpi, &commutes) != MPI_SUCCESS) {
+        return false;
+    }
+    if (catena_op_create(reduce_by_mpi, op, commutes, &op->op) != CATENA_OK) {
+        preload_no_memory(sizeof(*op));
+    }
+    op->made = true;
+    return true;
+}
+
+void preload_op_close(preload_op_t *op)
+{
+    if (op->made) {
+        (void)catena_op_free(&op->op);
+    }
+}
