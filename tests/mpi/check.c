@@ -362,6 +362,9 @@ int main(int argc, char **argv)
     }
     MPI_Op_free(&made[0]);
     MPI_Op_free(&made[1]);
+    for (int i = 3; i < 6; i++) {
+        MPI_Type_free(&types[i]);
+    }
     MPI_Finalize();
     return errors > 0;
 }

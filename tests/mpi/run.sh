@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Unmodified MPI programs with catena's library preloaded, under Open MPI and MPICH
+# where these are installed; and catena's own programs under MPICH's launcher,
+# which offers no PMIx.
+# usage: tests/mpi/run.sh BUILD_DIR [long]
+set -u
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export UCX_NET_DEVICES=lo
+if [ "${2:-}" = long ]; then sizes="1 2 3 5 8" rounds=300; else sizes="2 5" rounds=100; fi
+here_library() { echo "$build/tools/libcatena-mpi-$flavor.so"; }
+
+# job RANKS [NAME=VALUE...] COMMAND...: a job with the library preloaded
+job() {
+    local ranks=$1 variables=(LD_PRELOAD="$(here_library)")
+    shift
+    while [[ $1 == *=* ]]; do
+        variables+=("$1")
+        shift
+    done
+    local each=()
+    if [ "$flavor" = openmpi ]; then
+        timeout 100 mpirun.openmpi --oversubscribe --mca pml ob1 -n "$ranks" \
+            env "${variables[@]}" "$@"
+    else
+        for variable in "${variables[@]}"; do
+            each+=(-genv "${variable%%=*}" "${variable#*=}")
+        done
+        timeout 100 mpiexec.mpich -n "$ranks" "${each[@]}" "$@"
+    fi
+}
+
+# says COUNT PATTERN: so many lines of the last case have it, or with +: some
+says() {
+    local found
+    found=$(cat "$out" "$err" | grep -c -- "$2")
+    if [ "$1" = + ]; then [ "$found" -gt 0 ]; else [ "$found" -eq "$1" ]; fi
+}
+
+checks() {
+    local check=$work/check-$flavor ranks
+    try "$flavor: a program to preload into" "mpicc.$flavor" -std=gnu17 -O2 -Wall \
+        -Wextra -Werror -o "$check" "$here/check.c" || return
+    for ranks in $sizes; do
+        try "$flavor: all collectives, $ranks ranks" job $ranks "$check" $rounds $ranks
+    done
+    job 3 CATENA_MPI_STATS=1 "$check" 100 9 >"$out" 2>"$err"
+    says 17 ' taken  ' && says 0 'catena is off'
+    verdict "$flavor: all calls are taken, and counted" $?
+    job 2 CATENA_MPI_STATS=1 CATENA_MPI_SKIP=bcast,scan "$check" 60 >"$out" 2>"$err"
+    says 0 ' bcast  *[0-9]* taken' && says 0 ' scan  *[0-9]* taken' &&
+        says 2 'CATENA_MPI_SKIP' && says + ' barrier  *[0-9]* taken'
+    verdict "$flavor: CATENA_MPI_SKIP" $?
+    job 2 CATENA_MPI_STATS=1 CATENA_MPI=off "$check" 60 >"$out" 2>"$err"
+    says 0 ' taken  ' && says + 'catena is off'
+    verdict "$flavor: CATENA_MPI=off" $?
+    job 1 CATENA_MPI_SKIP=broadcast "$check" 1 >"$out" 2>"$err"
+    says 1 '"broadcast" is no collective'
+    verdict "$flavor: a wrong name in CATENA_MPI_SKIP" $?
+}
+
+# Several of catena's nodes, over the network.
+nodes() {
+    # shellcheck disable=SC2016  # each rank expands it
+    try "openmpi: two nodes" job 4 sh -c \
+        'CATENA_BOOT_NODE=n$((OMPI_COMM_WORLD_RANK % 2)) exec "$0" 100 4' \
+        "$work/check-openmpi"
+}
+
+# The library of one MPI in a program of the other.
+mixed() {
+    flavor=openmpi
+    local preload
+    preload=$(here_library)
+    timeout 60 mpiexec.mpich -n 1 -genv LD_PRELOAD "$preload" "$work/check-mpich" 1 \
+        >"$out" 2>"$err"
+    local status=$?
+    [ "$status" -eq 1 ] && says 1 'built for Open MPI, but the program uses'
+    verdict "a library of the other MPI is refused" $?
+}
+
+# Under Hydra.
+launcher() {
+    local status port
+    try "first.c" cc -std=c17 -I "$here/../../include" -o "$work/first" \
+        "$here/../../docs/examples/first.c" -L "$build/lib" -lcatena \
+        -Wl,-rpath,"$build/lib"
+    timeout 60 mpiexec.hydra -n 4 "$work/first" >"$out" 2>"$err"
+    status=$?
+    [ $status -eq 1 ] && says 1 'CATENA_BOOT=tcp://HOST:PORT' && says 1 .
+    verdict "Hydra without a boot: one line says what to do" $?
+    port=$((20000 + $$ % 10000))
+    CATENA_BOOT=tcp://127.0.0.1:$port timeout 60 mpiexec.hydra -n 4 "$work/first" \
+        >"$out" 2>"$err"
+    status=$?
+    [ $status -eq 0 ] && says 4 'of 4 received'
+    verdict "Hydra with CATENA_BOOT=tcp" $?
+}
+
+found=0
+for flavor in openmpi mpich; do
+    if command -v mpicc.$flavor >"$out" && [ -e "$(here_library)" ]; then
+        found=$((found + 1))
+        checks
+    else
+        echo "skip - $flavor: mpicc.$flavor not found; install its development package"
+    fi
+done
+flavor=openmpi
+[ -x "$work/check-openmpi" ] && nodes
+[ $found -eq 2 ] && mixed
+if command -v mpiexec.hydra >"$out"; then
+    launcher
+else
+    echo "skip - Hydra: mpiexec.hydra not found; install mpich"
+fi
+exit $failed
