@@ -48,7 +48,7 @@ static bool open_blocks(side_t *side, const void *buffer, int count,
     if (count < 0 || !preload_type(datatype, &type)) {
         return false;
     }
-    *side = plain_side(buffer, (size_t)count, type.type);
+    *side = plain_side(buffer, (size_t)count * type.units, type.type);
     if (type.type != NULL) {
         return true;
     }
@@ -98,8 +98,9 @@ static bool open_vector(side_t *side, const void *buffer, const int *counts,
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
         bool plain = type.type != NULL;
-        side->counts[i] = (size_t)counts[i] * (plain ? 1 : type.bytes);
-        side->displacements[i] = plain ? displacements[i] : (ptrdiff_t)bytes;
+        side->counts[i] = (size_t)counts[i] * (plain ? type.units : type.bytes);
+        side->displacements[i] =
+            plain ? displacements[i] * (ptrdiff_t)type.units : (ptrdiff_t)bytes;
         bytes += side->counts[i];
     }
     if (type.type != NULL) {

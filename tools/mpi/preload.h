@@ -106,6 +106,7 @@ void *preload_alloc(size_t bytes);
 typedef struct preload_type {
     catena_type_t type; /* NULL: its elements are packed */
     MPI_Datatype mpi;
+    size_t units;     /* of `type` in an element */
     size_t bytes;     /* of the data of an element */
     ptrdiff_t extent; /* bytes between elements */
 } preload_type_t;

@@ -40,7 +40,7 @@ static void add(MPI_Datatype datatype, catena_type_t type)
     }
     size_t bytes = catena_type_size(type);
     used[i] = true;
-    table[i] = (preload_type_t){type, datatype, bytes, (ptrdiff_t)bytes};
+    table[i] = (preload_type_t){type, datatype, 1, bytes, (ptrdiff_t)bytes};
 }
 
 static catena_type_t signed_of(size_t bytes)
@@ -115,6 +115,33 @@ void preload_types_open(void)
     add_if(MPI_DOUBLE_PRECISION, false);
 }
 
+/** Whether a derived type is a number of elements of a predefined one, one
+ * after the other. That size and extent are equal does not tell their order. */
+static bool is_contiguous(MPI_Datatype datatype)
+{
+    int counts[3]; /* integers, addresses, types */
+    int combiner;
+    int number;
+    MPI_Aint address;
+    MPI_Datatype old;
+    if (PMPI_Type_get_envelope(datatype, &counts[0], &counts[1], &counts[2],
+                               &combiner) != MPI_SUCCESS ||
+        (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) ||
+        PMPI_Type_get_contents(datatype, counts[0], counts[1], counts[2],
+                               &number, &address, &old) != MPI_SUCCESS) {
+        return false;
+    }
+    if (find(old) != NULL) {
+        return true;
+    }
+    bool contiguous = is_contiguous(old);
+    PMPI_Type_get_envelope(old, &counts[0], &counts[1], &counts[2], &combiner);
+    if (combiner != MPI_COMBINER_NAMED) { /* a handle of our own */
+        PMPI_Type_free(&old);
+    }
+    return contiguous;
+}
+
 bool preload_type(MPI_Datatype datatype, preload_type_t *type)
 {
     const preload_type_t *known = find(datatype);
@@ -130,7 +157,11 @@ bool preload_type(MPI_Datatype datatype, preload_type_t *type)
         PMPI_Type_get_extent(datatype, &lower, &extent) != MPI_SUCCESS) {
         return false;
     }
-    *type = (preload_type_t){NULL, datatype, (size_t)bytes, extent};
+    *type = (preload_type_t){NULL, datatype, 1, (size_t)bytes, extent};
+    if (bytes > 0 && extent == bytes && is_contiguous(datatype)) {
+        type->type = CATENA_BYTE;
+        type->units = (size_t)bytes;
+    }
     return true;
 }
 
@@ -227,6 +258,9 @@ bool preload_op_open(preload_op_t *op, MPI_Op mpi, MPI_Datatype datatype)
     }
     *op = (preload_op_t){.op = op_of(mpi), .mpi = mpi, .datatype = datatype};
     op->type = type.type;
+    if (type.units != 1) {
+        return false;
+    }
     if (op->op != NULL && op->type != NULL && takes(op->op, op->type)) {
         return true;
     }
