@@ -14,7 +14,7 @@ here_library() { echo "$build/tools/libcatena-mpi-$flavor.so"; }
 
 # job RANKS [NAME=VALUE...] COMMAND...: a job with the library preloaded
 job() {
-    local ranks=$1 variables=(LD_PRELOAD="$(here_library)")
+    local ranks=$1 variables=("${preload:-LD_PRELOAD=$(here_library)}")
     shift
     while [[ $1 == *=* ]]; do
         variables+=("$1")
@@ -61,6 +61,16 @@ checks() {
     verdict "$flavor: a wrong name in CATENA_MPI_SKIP" $?
 }
 
+# The example that starts catena inside MPI.
+example() {
+    try "$flavor: inside_mpi.c" "mpicc.$flavor" -std=c17 -Wall -Werror -o \
+        "$work/inside-$flavor" -I "$here/../../include" \
+        "$here/../../docs/examples/inside_mpi.c" -L "$build/lib" -lcatena \
+        -Wl,-rpath,"$build/lib"
+    preload=CATENA_MPI=off job 3 "$work/inside-$flavor" >"$out" 2>"$err" && says 1 '^1 + ... + 3 = 6$'
+    verdict "$flavor: inside_mpi.c runs" $?
+}
+
 # Several of catena's nodes, over the network.
 nodes() {
     # shellcheck disable=SC2016  # each rank expands it
@@ -104,6 +114,7 @@ for flavor in openmpi mpich; do
     if command -v mpicc.$flavor >"$out" && [ -e "$(here_library)" ]; then
         found=$((found + 1))
         checks
+        example
     else
         echo "skip - $flavor: mpicc.$flavor not found; install its development package"
     fi

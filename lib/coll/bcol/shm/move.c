@@ -102,9 +102,10 @@ static bool offer_place(shm_call_t *call, uint32_t i)
     offer->bytes = bytes;
     if (!ctn_heap_contains(exec->heap, to, bytes, &offer->place)) {
         offer->place = (uintptr_t)to | SHM_ADDRESS;
-        offer->bytes = ctn_may_attach(exec, call->shm->peer[i].endpoint, bytes)
-                           ? bytes
-                           : 0;
+        if (bytes < shm_attach_bytes(call->shm, CTN_ATTACH_BYTES) ||
+            !ctn_may_attach(exec, call->shm->peer[i].endpoint, bytes)) {
+            offer->bytes = 0;
+        }
     }
     return offer->bytes > 0;
 }

@@ -111,7 +111,8 @@ static bool can_attach(const shm_call_t *call, uint32_t i, size_t bytes)
 {
     const shm_t *shm = call->shm;
     uint32_t readers = 0;
-    bool can = call->algorithm->by_address && bytes >= SHM_ATTACH_BYTES;
+    bool can = call->algorithm->by_address &&
+               bytes >= shm_attach_bytes(shm, SHM_ATTACH_BYTES);
     for (uint32_t reader = 0; can && reader < shm->size; reader++) {
         if (is_reader(call, i, reader)) {
             can = ++readers == 1 &&

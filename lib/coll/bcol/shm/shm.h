@@ -35,6 +35,9 @@
 /** The fewest bytes of a block outside the heap that another member reads
  * there: fewer are as fast through the heap, where both copy. */
 #define SHM_ATTACH_BYTES CTN_PICK(65536u, 1024u)
+/** The same, to read or to write, if more than two members have a core each:
+ * accesses to the memory of one process wait for each other. */
+#define SHM_ATTACH_MANY_BYTES CTN_PICK(262144u, 2048u)
 
 /* Of a module's sequence: generations, and operations that run at once. */
 #define SHM_GENERATIONS 16u
@@ -161,6 +164,14 @@ typedef struct shm_copy_area {
     size_t used;  /* bytes of it */
     bool kept;    /* it is in shm->kept, and stays when the call ends */
 } shm_copy_area_t;
+
+/** The fewest bytes of a block that goes by its address.
+ * @param two with two members, or oversubscribed */
+static inline size_t shm_attach_bytes(const shm_t *shm, size_t two)
+{
+    return shm->size > 2 && !shm->area.oversubscribed ? SHM_ATTACH_MANY_BYTES
+                                                      : two;
+}
 
 /** State of a basic collective. */
 struct shm_call {
