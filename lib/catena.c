@@ -375,7 +375,7 @@ static void leave(catena_context_t *context)
 }
 
 static const ctn_sized_t config_struct =
-    CTN_SIZED(catena_config_t, progress_argument);
+    CTN_SIZED(catena_config_t, log_argument);
 static const ctn_sized_t oob_struct = CTN_SIZED(catena_oob_t, argument);
 
 catena_status_t catena_init(const catena_config_t *config,
