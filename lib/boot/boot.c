@@ -133,9 +133,9 @@ static catena_status_t join_by_launcher(ctn_boot_t *boot, bool must)
 
 /** Find rank and size. */
 static catena_status_t find_rank(ctn_boot_t *boot,
-                                 const ctn_boot_config_t *config)
+                                 const ctn_boot_config_t *config,
+                                 ctn_launched_t launched)
 {
-    ctn_launched_t launched = ctn_boot_launched();
     size_t rank = config->rank != CTN_CONFIG_AUTO ? config->rank
                   : launched.launcher != NULL     ? launched.rank
                                                   : CTN_CONFIG_AUTO;
@@ -160,9 +160,10 @@ static catena_status_t find_rank(ctn_boot_t *boot,
 }
 
 static catena_status_t join_at(ctn_boot_t *boot, const char *address,
-                               const ctn_boot_config_t *config)
+                               const ctn_boot_config_t *config,
+                               ctn_launched_t launched)
 {
-    catena_status_t status = find_rank(boot, config);
+    catena_status_t status = find_rank(boot, config, launched);
     return status == CATENA_OK ? ctn_boot_join_tcp(boot, address, config)
                                : status;
 }
@@ -174,9 +175,10 @@ static catena_status_t join_by_env(ctn_boot_t *boot,
 {
     const char *host = getenv("MASTER_ADDR");
     const char *port = getenv("MASTER_PORT");
-    unsigned long number = port != NULL ? strtoul(port, NULL, 10) : 29500;
+    char *end = "";
+    unsigned long number = port != NULL ? strtoul(port, &end, 10) : 29500;
     char address[300];
-    if (host == NULL || *host == '\0' || number - 1 >= 65534) {
+    if (host == NULL || *host == '\0' || *end != '\0' || number - 1 >= 65534) {
         ctn_error(boot->log,
                   "catena_init: CATENA_BOOT=env, MASTER_ADDR %s, MASTER_PORT "
                   "%s; expected the host of rank 0, and a port from 1 to 65534",
@@ -185,9 +187,10 @@ static catena_status_t join_by_env(ctn_boot_t *boot,
         return CATENA_ERR_LAUNCHER;
     }
     snprintf(address, sizeof(address),
-             strchr(host, ':') != NULL ? "[%.255s]:%lu" : "%.255s:%lu", host,
-             number + 1);
-    return join_at(boot, address, config);
+             strchr(host, ':') != NULL && *host != '[' ? "[%.255s]:%lu"
+                                                       : "%.255s:%lu",
+             host, number + 1);
+    return join_at(boot, address, config, ctn_boot_launched_env());
 }
 
 static catena_status_t join(ctn_boot_t *boot, const ctn_boot_config_t *config,
@@ -208,7 +211,7 @@ static catena_status_t join(ctn_boot_t *boot, const ctn_boot_config_t *config,
         return join_by_env(boot, config);
     }
     if (strncmp(how, tcp, strlen(tcp)) == 0) {
-        return join_at(boot, how + strlen(tcp), config);
+        return join_at(boot, how + strlen(tcp), config, ctn_boot_launched());
     }
     ctn_error(boot->log,
               "CATENA_BOOT=%s; expected auto, pmix, singleton, env or "

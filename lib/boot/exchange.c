@@ -209,6 +209,13 @@ catena_status_t ctn_boot_exchange_all(ctn_boot_t *boot)
         return CATENA_ERR_NO_MEMORY;
     }
     catena_status_t status = gather_all(boot, &own, sizeof(own), bytes);
+    if (status == CATENA_OK && bytes[boot->rank] != own) {
+        ctn_error(boot->log,
+                  "catena_init: the allgather returned another value for rank "
+                  "%u than it sent; expected the ranks in their order",
+                  boot->rank);
+        status = CATENA_ERR_LAUNCHER;
+    }
     if (status != CATENA_OK) {
         free(bytes);
         return status;

@@ -31,18 +31,32 @@ static bool read_number(const char *variable, uint32_t *number)
     return *end == '\0' && value <= INT32_MAX;
 }
 
+enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
+
+static ctn_launched_t read_launcher(size_t i)
+{
+    ctn_launched_t found = {launchers[i].name, launchers[i].size, 0, 0};
+    return read_number(launchers[i].rank, &found.rank) &&
+                   read_number(launchers[i].size, &found.size) &&
+                   found.rank < found.size
+               ? found
+               : (ctn_launched_t){NULL};
+}
+
 ctn_launched_t ctn_boot_launched(void)
 {
-    ctn_launched_t found = {NULL};
-    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
-        if (read_number(launchers[i].rank, &found.rank) &&
-            read_number(launchers[i].size, &found.size) &&
-            found.rank < found.size) {
-            found.launcher = launchers[i].name;
-            found.rank_variable = launchers[i].rank;
-            found.size_variable = launchers[i].size;
+    ctn_launched_t first = {NULL};
+    for (size_t i = 0; i < LAUNCHERS; i++) {
+        ctn_launched_t found = read_launcher(i);
+        if (found.size > 1) {
             return found;
         }
+        first = first.launcher == NULL ? found : first;
     }
-    return (ctn_launched_t){NULL};
+    return first;
+}
+
+ctn_launched_t ctn_boot_launched_env(void)
+{
+    return read_launcher(LAUNCHERS - 1);
 }

@@ -60,14 +60,18 @@ catena_status_t ctn_boot_find_local_rank(ctn_boot_t *boot);
 
 /** What the variables of a launcher say of this process. */
 typedef struct ctn_launched {
-    const char *launcher;      /* its name; NULL: there are no such variables */
-    const char *rank_variable; /* their names */
+    const char *launcher; /* its name; NULL: there are no such variables */
     const char *size_variable;
     uint32_t rank;
     uint32_t size;
 } ctn_launched_t;
 
-/** Find the first launcher whose variables are set. */
+/** What the variables of launchers say: of the first one that has started
+ * several ranks, or else of the first one. A launcher of one process may start
+ * another.
+ */
 ctn_launched_t ctn_boot_launched(void);
+/** What RANK and WORLD_SIZE alone say. */
+ctn_launched_t ctn_boot_launched_env(void);
 
 #endif

@@ -20,21 +20,20 @@ static inline bool ctn_may_attach(const ctn_exec_t *exec,
            ctn_may_access(endpoint);
 }
 
-/* Both end the context on failure. */
-
-/** Write user data to an address of a peer, which has offered it. */
-static inline void ctn_attach_write(ctn_exec_t *exec, ctn_endpoint_t *peer,
-                                    const void *data, size_t bytes,
-                                    uint64_t address)
+/** Write user data to an address of a peer, which has offered it.
+ * @return ERR_PEER: it is gone; ERR_SYSTEM: that does not work, and the peer's
+ *         memory may hold a part of the data */
+static inline catena_status_t ctn_attach_write(const ctn_exec_t *exec,
+                                               ctn_endpoint_t *peer,
+                                               const void *data, size_t bytes,
+                                               uint64_t address)
 {
-    catena_status_t status = peer->transport->ops->write(
-        peer, ctn_exec_data(exec, data), bytes, address);
-    if (status != CATENA_OK) {
-        (void)ctn_exec_abort(exec, status);
-    }
+    return peer->transport->ops->write(peer, ctn_exec_data(exec, data), bytes,
+                                       address);
 }
 
-/** Read bytes at an address of a peer, which waits until they are read. */
+/** Read bytes at an address of a peer, which waits until they are read;
+ * ends the context on failure. */
 static inline void ctn_attach_read(ctn_exec_t *exec, ctn_endpoint_t *peer,
                                    void *into, size_t bytes, uint64_t address)
 {

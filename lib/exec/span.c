@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "exec/attach.h"
+
 /* A copy between two non-contiguous spans goes through this much stack. */
 enum { STACK_BYTES = 2048 };
 
@@ -114,8 +116,8 @@ static int put_from(const ctn_op_t *op, const ctn_put_t *put, const void *data,
     const void *source = ctn_exec_data(op->exec, data);
     catena_status_t status;
     if (put->address) {
-        status = put->endpoint->transport->ops->write(put->endpoint, source,
-                                                      bytes, put->offset);
+        status =
+            ctn_attach_write(op->exec, put->endpoint, data, bytes, put->offset);
         status = status == CATENA_OK
                      ? ctn_signal(put->endpoint, put->word, put->value)
                      : status;

@@ -1,7 +1,7 @@
 /* Copies between processes of a node from and to any memory: cross-memory
  * attach (process_vm_writev, process_vm_readv). Containers and Yama
- * (kernel.yama.ptrace_scope) may deny it, so each process tries it once on a
- * neighbor. */
+ * (kernel.yama.ptrace_scope) may deny it, to some peers or to all, so each
+ * process tries it once on each other one of its node. */
 
 #include <errno.h>
 #include <string.h>
@@ -61,8 +61,9 @@ void ctn_shm_publish(ctn_transport_t *transport, ctn_attach_t *own,
 int ctn_shm_probe(ctn_transport_t *transport)
 {
     shm_transport_t *shm = (shm_transport_t *)transport;
+    bool tried = false;
     int wrong = 0;
-    for (size_t i = 0; shm->own != NULL && i < shm->count; i++) {
+    for (size_t i = 0; shm->own != NULL && wrong == 0 && i < shm->count; i++) {
         const ctn_attach_t *peer = entry_of(&shm->endpoint[i]);
         uint64_t found = 0;
         if (peer == shm->own || peer->space != shm->own->space) {
@@ -73,8 +74,10 @@ int ctn_shm_probe(ctn_transport_t *transport)
         if (wrong == 0 && found != peer->pid) {
             wrong = ESRCH;
         }
+        tried = true;
+    }
+    if (tried) {
         ctn_word_store(&shm->own->can, wrong == 0);
-        break;
     }
     return wrong;
 }
@@ -87,10 +90,11 @@ static catena_status_t report(const ctn_endpoint_t *endpoint, int wrong,
     if (wrong == 0) {
         return CATENA_OK;
     }
-    ctn_error(NULL,
-              "%s memory of rank %llu failed: %s; the buffer must stay until "
-              "the call has ended there",
-              doing, (unsigned long long)endpoint->process, strerror(wrong));
+    ctn_error(NULL, "%s memory of rank %llu failed: %s%s", doing,
+              (unsigned long long)endpoint->process, strerror(wrong),
+              wrong == EFAULT ? "; the buffer must stay until the call has "
+                                "ended there"
+                              : "; CATENA_SINGLE_COPY=off avoids this");
     return wrong == ESRCH ? CATENA_ERR_PEER : CATENA_ERR_SYSTEM;
 }
 

@@ -15,7 +15,10 @@
 
 #include "boot/tcp/tcp.h"
 
-enum { MOST_GUESTS = 64 /* connections that have not said who they are */ };
+enum {
+    MOST_GUESTS = 64, /* connections that have not said who they are */
+    SILENT_MS = 2000  /* then one of so many is closed */
+};
 
 static const char magic[8] = "catena1";
 
@@ -129,6 +132,7 @@ typedef struct waiting {
 typedef struct guest {
     int socket;
     size_t got; /* bytes of hello */
+    int64_t since_ms;
     hello_t hello;
 } guest_t;
 
@@ -250,18 +254,37 @@ static bool hear_guest(waiting_t *waiting, guest_t *guest,
     return false;
 }
 
-static void accept_guest(const tcp_t *tcp, guest_t *guests, uint32_t *count)
+static catena_status_t accept_guest(const tcp_t *tcp, guest_t *guests,
+                                    uint32_t *count)
 {
     int made = accept4(tcp->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (made < 0) {
-        return;
+    if (made >= 0) {
+        tcp_prepare(made);
+        guests[(*count)++] =
+            (guest_t){.socket = made, .since_ms = tcp_now_ms()};
+        return CATENA_OK;
     }
-    if (*count == MOST_GUESTS) { /* the oldest is silent */
+    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS &&
+        errno != ENOMEM) {
+        return CATENA_OK; /* that connection has ended already */
+    }
+    ctn_error(tcp->log,
+              "catena_init: rank %u cannot accept connections: %s; expected a "
+              "limit of open files above the number of ranks, %u",
+              tcp->rank, strerror(errno), tcp->size);
+    return CATENA_ERR_SYSTEM;
+}
+
+/** If there are as many guests as can be, close the oldest one that says
+ * nothing. @return whether there is room for another one */
+static bool make_room(guest_t *guests, uint32_t *count)
+{
+    if (*count == MOST_GUESTS &&
+        tcp_now_ms() - guests[0].since_ms > SILENT_MS) {
         close(guests[0].socket);
         memmove(guests, guests + 1, --*count * sizeof(*guests));
     }
-    tcp_prepare(made);
-    guests[(*count)++] = (guest_t){.socket = made};
+    return *count < MOST_GUESTS;
 }
 
 /** Wait until all have connected. */
@@ -278,7 +301,10 @@ static catena_status_t receive_guests(waiting_t *waiting, int64_t deadline)
             status = report_missing(waiting);
             break;
         }
-        polled[0] = (struct pollfd){.fd = tcp->listener, .events = POLLIN};
+        bool room = make_room(guests, &count);
+        polled[0] =
+            (struct pollfd){.fd = room ? tcp->listener : -1, .events = POLLIN};
+        left = room || left < SILENT_MS / 10 ? left : SILENT_MS / 10;
         for (uint32_t i = 0; i < count; i++) {
             polled[i + 1] =
                 (struct pollfd){.fd = guests[i].socket, .events = POLLIN};
@@ -294,8 +320,8 @@ static catena_status_t receive_guests(waiting_t *waiting, int64_t deadline)
             }
         }
         count = kept;
-        if (polled[0].revents != 0) {
-            accept_guest(tcp, guests, &count);
+        if (status == CATENA_OK && polled[0].revents != 0) {
+            status = accept_guest(tcp, guests, &count);
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -426,7 +452,7 @@ static catena_status_t serve(tcp_t *tcp)
 /** Listen where a connection ends on this host: no other address is opened. */
 static catena_status_t listen_beside(tcp_t *tcp, int connection)
 {
-    struct sockaddr_storage here;
+    struct sockaddr_storage here = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof(here);
     int wrong = getsockname(connection, (struct sockaddr *)&here, &length) != 0
                     ? errno

@@ -12,6 +12,8 @@
 
 #include "boot/tcp/tcp.h"
 
+enum { ONE_ADDRESS_MS = 2000 }; /* before the next address of a host is tried */
+
 int64_t tcp_now_ms(void)
 {
     struct timespec now;
@@ -97,9 +99,18 @@ void tcp_close(int *socket)
 
 void tcp_prepare(int socket)
 {
-    int on = 1;
-    (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    (void)setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    /* A host that is gone is noticed after 10 + 3 * 5 seconds. */
+    static const struct {
+        int level, name, value;
+    } options[] = {{IPPROTO_TCP, TCP_NODELAY, 1},
+                   {SOL_SOCKET, SO_KEEPALIVE, 1},
+                   {IPPROTO_TCP, TCP_KEEPIDLE, 10},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        (void)setsockopt(socket, options[i].level, options[i].name,
+                         &options[i].value, sizeof(options[i].value));
+    }
 }
 
 int tcp_listen(int *listener, const struct sockaddr *address, socklen_t length)
@@ -137,6 +148,18 @@ struct addrinfo *tcp_look_up(const tcp_t *tcp, const char *host,
     return found;
 }
 
+/** Whether a connection ends where it begins. Connecting to a port of this host
+ * where nobody listens may do that, if the kernel picks the same port. */
+static bool is_to_itself(int socket)
+{
+    struct sockaddr_storage ends[2];
+    socklen_t length[2] = {sizeof(ends[0]), sizeof(ends[1])};
+    memset(ends, 0, sizeof(ends));
+    return getsockname(socket, (struct sockaddr *)&ends[0], &length[0]) == 0 &&
+           getpeername(socket, (struct sockaddr *)&ends[1], &length[1]) == 0 &&
+           memcmp(&ends[0], &ends[1], sizeof(ends[0])) == 0;
+}
+
 /** Connect once. @return a socket, or -1 and errno */
 static int connect_once(const struct addrinfo *to, int64_t deadline)
 {
@@ -152,6 +175,9 @@ static int connect_once(const struct addrinfo *to, int64_t deadline)
         if (wrong == 0) {
             (void)getsockopt(made, SOL_SOCKET, SO_ERROR, &wrong, &length);
         }
+    }
+    if (wrong == 0 && is_to_itself(made)) {
+        wrong = ECONNREFUSED;
     }
     if (wrong == 0) {
         tcp_prepare(made);
@@ -172,7 +198,8 @@ int tcp_connect(const tcp_t *tcp, const char *host, const char *port,
     while (found != NULL && made < 0) {
         for (const struct addrinfo *to = found; to != NULL && made < 0;
              to = to->ai_next) {
-            made = connect_once(to, deadline);
+            int64_t soon = tcp_now_ms() + ONE_ADDRESS_MS;
+            made = connect_once(to, soon < deadline ? soon : deadline);
             wrong = errno;
         }
         if (made >= 0 || tcp_now_ms() >= deadline) {

@@ -220,7 +220,7 @@ catena_status_t ctn_boot_join_tcp(ctn_boot_t *boot, const char *address,
     tcp->size = boot->size;
     tcp->listener = tcp->wake = -1;
     tcp->address = address;
-    tcp->timeout_ms = config->timeout >= CTN_CONFIG_INF
+    tcp->timeout_ms = config->timeout > INT32_MAX / 1000
                           ? INT32_MAX
                           : (int64_t)config->timeout * 1000;
     for (unsigned i = 0; i < LINKS; i++) {

@@ -327,6 +327,39 @@ START_TEST(other_launchers)
 }
 END_TEST
 
+/* A launcher of one process that starts another launcher. */
+static int by_env_in_srun(int rank)
+{
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+    return by_env(rank);
+}
+
+START_TEST(nested_launchers)
+{
+    capture_t said;
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+    setenv("RANK", "0", 1);
+    setenv("WORLD_SIZE", "4", 1);
+    ck_assert_int_eq(try_init(NULL, &said), CATENA_ERR_LAUNCHER);
+    ck_assert_ptr_nonnull(strstr(said.text, "torchrun"));
+    set_number("MASTER_PORT", free_port());
+    ck_assert_int_eq(run(3, by_env_in_srun), 0);
+}
+END_TEST
+
+/* The struct of a program that was built before it grew. */
+START_TEST(older_config)
+{
+    capture_t said;
+    catena_config_t config = {.size = offsetof(catena_config_t, oob)};
+    ck_assert_int_eq(try_init(&config, &said), CATENA_OK);
+    config.size = offsetof(catena_config_t, log_argument);
+    ck_assert_int_eq(try_init(&config, &said), CATENA_ERR_ARG);
+}
+END_TEST
+
 static const char *const bad[] = {"tcp://",
                                   "tcp://host",
                                   "tcp://:80",
@@ -536,6 +569,8 @@ int main(void)
     tcase_set_timeout(wrong, 60);
     tcase_add_test(wrong, oob_refused);
     tcase_add_loop_test(wrong, other_launchers, 0, 5);
+    tcase_add_test(wrong, nested_launchers);
+    tcase_add_test(wrong, older_config);
     tcase_add_loop_test(wrong, bad_addresses, 0, sizeof(bad) / sizeof(bad[0]));
     tcase_add_test(wrong, no_numbers);
     tcase_add_test(wrong, missing_ranks);

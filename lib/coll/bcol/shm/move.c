@@ -15,6 +15,7 @@
  * longer than the copy in all measurements. */
 
 #include "coll/bcol/shm/shm.h"
+#include "core/hash.h"
 #include "exec/attach.h"
 
 static bool is_root(const shm_call_t *call)
@@ -88,76 +89,91 @@ static bool is_long(const shm_call_t *call, size_t bytes)
     return bytes >= call->zcopy_bytes && bytes >= CTN_ATTACH_BYTES;
 }
 
-/** At the root: offer member i a place for its block. @return whether there is
- * an offer */
-static bool offer_place(shm_call_t *call, uint32_t i)
+static uint64_t tag_of(const shm_call_t *call, const shm_offer_t *offer)
 {
-    const ctn_exec_t *exec = call->shm->module.exec;
-    size_t bytes = bytes_of(call, i);
-    unsigned char *to = (unsigned char *)call->basic->out + call->basic->at[i];
-    shm_offer_t *offer = offer_to(call, i);
-    if (call->mismatch || !is_long(call, bytes)) {
-        return false;
-    }
-    offer->bytes = bytes;
-    if (!ctn_heap_contains(exec->heap, to, bytes, &offer->place)) {
-        offer->place = (uintptr_t)to | SHM_ADDRESS;
-        if (bytes < shm_attach_bytes(call->shm, CTN_ATTACH_BYTES) ||
-            !ctn_may_attach(exec, call->shm->peer[i].endpoint, bytes)) {
-            offer->bytes = 0;
-        }
-    }
-    return offer->bytes > 0;
+    return ctn_hash_mix(ctn_hash_mix(call->seq ^ offer->place) ^ offer->bytes);
 }
 
-/** Gather, at the root: make all offers. The word of the root tells that, and
- * its offset whether there are any. */
+/** At the root: offer member i a place for its block, if it can write there. A
+ * member with a short block may be staging it where the offer would be. */
+static void offer_place(shm_call_t *call, uint32_t i)
+{
+    const ctn_exec_t *exec = call->shm->module.exec;
+    unsigned char *to = (unsigned char *)call->basic->out + call->basic->at[i];
+    shm_offer_t offer = {.bytes = bytes_of(call, i)};
+    if (call->mismatch || !is_long(call, offer.bytes)) {
+        return;
+    }
+    if (!ctn_heap_contains(exec->heap, to, offer.bytes, &offer.place)) {
+        offer.place = (uintptr_t)to | SHM_ADDRESS;
+        if (offer.bytes < shm_attach_bytes(call->shm, CTN_ATTACH_BYTES) ||
+            !ctn_may_attach(exec, call->shm->peer[i].endpoint, offer.bytes)) {
+            return;
+        }
+    }
+    offer.tag = tag_of(call, &offer);
+    *offer_to(call, i) = offer;
+}
+
+/** Gather, at the root: make all offers, and tell so by the own word. */
 static bool make_offers(shm_call_t *call)
 {
-    shm_descriptor_t *descriptor = shm_descriptor_of(call, call->shm->me);
     if (!is_root(call)) {
         return true;
     }
-    descriptor->offset = 0;
     for (uint32_t i = 0; i < call->shm->size; i++) {
-        if (i != call->shm->me && offer_place(call, i)) {
-            descriptor->offset = 1;
+        if (i != call->shm->me) {
+            offer_place(call, i);
         }
     }
-    shm_set(call, &descriptor->word);
+    shm_set(call, &shm_descriptor_of(call, call->shm->me)->word);
     return true;
+}
+
+/** Write the block to the place that the root offers. */
+static catena_status_t write_block(shm_call_t *call, const shm_offer_t *offer)
+{
+    ctn_endpoint_t *root = call->shm->peer[call->basic->root].endpoint;
+    const void *block = call->basic->in;
+    if ((offer->place & SHM_ADDRESS) != 0) {
+        return ctn_attach_write(call->shm->module.exec, root, block,
+                                offer->bytes, offer->place & ~SHM_ADDRESS);
+    }
+    shm_copy(call, ctn_pointer(root, offer->place), block, offer->bytes);
+    return CATENA_OK;
 }
 
 /** Gather, at the others: write the block to its place, or publish it. */
 static bool place_block(shm_call_t *call)
 {
-    const ctn_basic_coll_t *basic = call->basic;
-    uint32_t root = basic->root;
-    size_t bytes = basic->bytes;
+    ctn_exec_t *exec = call->shm->module.exec;
+    uint32_t root = call->basic->root;
     if (is_root(call)) {
         return true;
     }
-    if (call->mismatch || !is_long(call, bytes)) {
+    if (call->mismatch || !is_long(call, call->basic->bytes)) {
         return shm_publish_in(call);
     }
     if (!shm_is_set_by(call, root, &shm_descriptor_of(call, root)->word)) {
         return false;
     }
-    shm_offer_t offer = {.bytes = 0};
-    if (shm_descriptor_of(call, root)->offset != 0) {
-        offer = *offer_to(call, call->shm->me);
-    }
-    ctn_endpoint_t *peer = call->shm->peer[root].endpoint;
-    if (offer.bytes != bytes) {
+    shm_offer_t offer = *offer_to(call, call->shm->me);
+    if (offer.tag != tag_of(call, &offer) ||
+        offer.bytes != call->basic->bytes) {
         return shm_publish_in(call);
     }
-    if ((offer.place & SHM_ADDRESS) != 0) {
-        ctn_attach_write(call->shm->module.exec, peer, basic->in, bytes,
-                         offer.place & ~SHM_ADDRESS);
-    } else {
-        shm_copy(call, ctn_pointer(peer, offer.place), basic->in, bytes);
+    /* A root that has failed uses its buffer for something else. */
+    ctn_exec_check_abort_flag(exec);
+    catena_status_t status =
+        exec->status == CATENA_OK ? write_block(call, &offer) : exec->status;
+    if (status == CATENA_OK) {
+        shm_publish_placed(call, offer.bytes);
+        return true;
     }
-    shm_publish_placed(call, bytes);
+    if (status == CATENA_ERR_SYSTEM && exec->status == CATENA_OK) {
+        return shm_publish_in(call); /* the root reads it after all */
+    }
+    (void)ctn_exec_abort(exec, status);
     return true;
 }
 

@@ -75,7 +75,9 @@ typedef struct shm_location {
  * descriptor, which the root fills before it sets its own word. */
 typedef struct shm_offer {
     uint64_t place; /* offset in the root's arena, or address and SHM_ADDRESS */
-    uint64_t bytes; /* that the root expects; 0: no offer */
+    uint64_t bytes; /* that the root expects */
+    uint64_t tag;   /* of this operation and this offer: what a member has
+                       staged there before is not taken for one */
 } shm_offer_t;
 
 /** The mark of a vector, which tells its length: number of chunks (upper 16 of
