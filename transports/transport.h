@@ -17,7 +17,8 @@
  * runs on the node (shm), between nodes (ucx), or on a simulated machine (sim).
  *
  * Remote memory is named (process, offset): an offset in the arena that the
- * process registered. Data move by puts; only the receiver of a rendezvous
+ * process registered, or one that the network gave to other memory (`expose`).
+ * Data move by puts; only the receiver of a rendezvous
  * message and a split's exact sort use get. A flag is a word whose store
  * announces data or an event; ranks wait for flags in their own arena or in
  * memory of their node.
@@ -146,6 +147,17 @@ typedef struct ctn_transport_ops {
                          ctn_receive_handler_t handler, void *context);
     /** Cancel a posted receive, unless it is complete. NULL as post_receive. */
     void (*cancel_receive)(ctn_transport_t *transport, const uint64_t *word);
+
+    /** Let put_signal write to memory of this process outside the arena, until
+     * `conceal`. NULL: it cannot.
+     * @param[out] offset of the memory, for puts to this process; less than
+     * 2^48
+     * @return false: not this memory, or not now */
+    bool (*expose)(ctn_transport_t *transport, void *memory, size_t bytes,
+                   uint64_t *offset);
+    /** Nothing is written to exposed memory any more. NULL as expose.
+     * @param more puts to it may still come, and are dropped */
+    void (*conceal)(ctn_transport_t *transport, uint64_t offset, bool more);
 
     /** Start a flush, which is complete when all earlier puts are visible at
      * their targets. Unless that is so on return, `pending` is incremented, and

@@ -124,13 +124,26 @@ static catena_status_t find_staging(ctn_op_t *op, ctn_transfer_recv_t *t,
     return t->staging != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-/** Whether the sender can write the block by its address. */
-static bool goes_by_address(const ctn_op_t *op, const ctn_transfer_recv_t *t,
-                            const ctn_transfer_params_t *p)
+/** Whether the sender can write the block outside the heap: by its address, or
+ * by the offset that the network gives it.
+ * @param[out] place the part of the place */
+static bool find_outside(const ctn_op_t *op, ctn_transfer_recv_t *t,
+                         const ctn_transfer_params_t *p, uint64_t *place)
 {
-    return p->fragments == 0 && !p->indirect && p->target.type == NULL &&
-           (uintptr_t)p->target.base <= CTN_CTS_OFFSET &&
-           ctn_may_attach(op->exec, t->from, p->target.bytes);
+    ctn_transport_t *network = op->exec->network;
+    if (p->fragments > 0 || p->indirect || p->target.type != NULL) {
+        return false;
+    }
+    if (ctn_pointer(t->from, 0) != NULL) {
+        *place = PLACE_ADDRESS | (uintptr_t)p->target.base;
+        return (uintptr_t)p->target.base <= CTN_CTS_OFFSET &&
+               ctn_may_attach(op->exec, t->from, p->target.bytes);
+    }
+    t->exposed = network != NULL && network->ops->expose != NULL &&
+                 network->ops->expose(network, p->target.base, p->target.bytes,
+                                      &t->offset);
+    *place = t->offset;
+    return t->exposed;
 }
 
 /** Set where fragments go. @param[out] place for the CTS */
@@ -138,8 +151,8 @@ static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
                                   const ctn_transfer_params_t *p,
                                   uint64_t *place)
 {
-    uint64_t staged = 0; /* or by address */
     uint64_t offset = 0;
+    *place = 0;
     t->staging = NULL;
     t->shift = (uint8_t)log2_up(CTN_FRAGMENT_BYTES);
     t->fragments = p->fragments > 0 ? p->fragments
@@ -148,20 +161,29 @@ static catena_status_t find_place(ctn_op_t *op, ctn_transfer_recv_t *t,
         offset =
             p->indirect ? CTN_STAGED : ctn_span_offset(op->exec, &p->target);
     }
-    if (offset == CTN_STAGED && goes_by_address(op, t, p)) {
-        staged = PLACE_ADDRESS;
-        offset = (uintptr_t)p->target.base;
+    if (offset == CTN_STAGED && find_outside(op, t, p, place)) {
+        offset = 0;
     } else if (offset == CTN_STAGED) {
         catena_status_t status = find_staging(op, t, p);
         if (status != CATENA_OK) {
             return status;
         }
-        staged = PLACE_STAGED;
+        *place = PLACE_STAGED;
         (void)ctn_heap_contains(op->exec->heap, t->staging, 1, &offset);
     }
-    *place = staged | offset | (uint64_t)p->slot << SLOT_SHIFT |
-             (uint64_t)t->shift << LOG_SHIFT;
+    *place |= offset | (uint64_t)p->slot << SLOT_SHIFT |
+              (uint64_t)t->shift << LOG_SHIFT;
     return CATENA_OK;
+}
+
+/** The target is not exposed any more. @param more data may still come */
+static void conceal(const ctn_op_t *op, ctn_transfer_recv_t *t, bool more)
+{
+    ctn_transport_t *network = op->exec->network;
+    if (t->exposed) {
+        network->ops->conceal(network, t->offset, more);
+        t->exposed = false;
+    }
 }
 
 static void copy_plain(void *context, const void *data, size_t bytes)
@@ -282,8 +304,12 @@ ctn_step_t ctn_transfer_recv_block(ctn_op_t *op, ctn_transfer_recv_t *t,
     }
     if (t->staging == NULL) {
         t->taken = arrived;
-        op->exec->tally.bytes += t->taken == t->fragments ? block->bytes : 0;
-        return t->taken == t->fragments ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+        if (t->taken < t->fragments) {
+            return CTN_STEP_WAIT;
+        }
+        op->exec->tally.bytes += block->bytes;
+        conceal(op, t, false);
+        return CTN_STEP_NEXT;
     }
     uint32_t index = t->taken;
     size_t bytes = fragment_bytes(block->bytes, t->shift, index);
@@ -309,6 +335,7 @@ void ctn_transfer_recv_close(const ctn_op_t *op, ctn_transfer_recv_t *t)
     if (t->memory != NULL && (op->status == CATENA_OK || op->clean)) {
         ctn_scratch_free(op->exec, t->memory, t->memory_bytes);
     }
+    conceal(op, t, !op->clean);
     for (unsigned i = 0;
          op->status != CATENA_OK && t->posted != 0 && i < CTN_STAGING_FRAGMENTS;
          i++) {

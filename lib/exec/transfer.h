@@ -16,7 +16,8 @@
  * is a transfer. The receiver sends a CTS, which says where the data go:
  *   direct  to the receiver's buffer, if that is contiguous memory in its heap;
  *           contiguous data are one put. Also to memory outside the heap, if
- *           the sender is on the node and can write there: by its address
+ *           the sender can write there: on the node by its address, else where
+ *           the network exposes it
  *   staged  in fragments, to two staging buffers in rotation. The receiver
  *           sends another CTS for one more fragment each time it has emptied a
  *           buffer. A posted receive saves the copy from the staging buffer.
@@ -102,6 +103,8 @@ typedef struct ctn_transfer_recv {
     uint8_t shift;      /* of staging buffers, which have 1 << shift bytes */
     uint8_t posted;     /* bit i: a receive was posted for word i */
     bool posts;         /* receives may be posted */
+    bool exposed;       /* the target is exposed, at `offset` */
+    uint64_t offset;
     ctn_posted_span_t *records; /* for posted receives, see params */
 } ctn_transfer_recv_t;
 

@@ -3,6 +3,7 @@
 
 #include "core/pool.h"
 #include "core/region.h"
+#include "transports/exposed.h"
 #include "transports/sim/fiber.h"
 #include "transports/sim/queue.h"
 #include "transports/sim/sim.h"
@@ -74,6 +75,7 @@ struct catena_sim_rank {
     ctn_endpoint_t endpoint; /* to this rank */
     sim_flush_t *flushes;    /* under way */
     sim_posted_t *posted;    /* posted receives; NULL: none so far */
+    ctn_exposed_t exposed;   /* memory outside its arena */
     sim_event_t *arrived;    /* messages that wait for its progress, in order */
     catena_sim_stats_t stats;
 };
@@ -138,8 +140,8 @@ struct sim_event {
     uint32_t source; /* the rank that sends */
     uint32_t target; /* the rank that the event is for; COPIED: the domain */
     uint64_t *word;
-    uint64_t value; /* ABORT: the status, negated */
-    unsigned char *to;
+    uint64_t value;    /* ABORT: the status, negated */
+    unsigned char *to; /* NULL: to exposed memory, at offset `number` */
     size_t bytes;
     uint64_t *pending; /* SENT: the counter to decrement */
     /* The second cache line. */
@@ -150,7 +152,8 @@ struct sim_event {
      * source, point to each other; else NULL. Of a message that waits at its
      * target: the next one. */
     struct sim_event *other;
-    uint64_t number; /* TIMER: of the sleep; COPIED: the version */
+    uint64_t number; /* TIMER: of the sleep; COPIED: the version; else see `to`
+                      */
     _Alignas(64) unsigned char small[CTN_INJECT_BYTES];
 };
 
@@ -278,7 +281,7 @@ void sim_hold(ctn_sim_t *sim, sim_event_t *message);
 /** The data of a message; NULL: none, or already written. */
 const unsigned char *sim_data(const sim_event_t *message);
 /** Write data and flag to the target's memory. */
-void sim_write(sim_event_t *message);
+void sim_write(const ctn_sim_t *sim, sim_event_t *message);
 
 /* posted.c */
 /** See post_receive and cancel_receive of ctn_transport_ops_t. */

@@ -123,6 +123,19 @@ static uint64_t random_latency(ctn_sim_rank_t *rank, sim_event_t *message)
 
 /* ---- data ---- */
 
+/** Write the data where the put says; dropped if that is concealed memory. */
+static void put_data(const ctn_sim_t *sim, const sim_event_t *message,
+                     const unsigned char *data)
+{
+    unsigned char *to = message->to;
+    bool found =
+        to != NULL || ctn_exposed_find(&sim->rank[message->target].exposed,
+                                       message->number, message->bytes, &to);
+    if (found && to != NULL) {
+        memcpy(to, data, message->bytes);
+    }
+}
+
 /** Small data travel in the event. Large data are usually written at once,
  * since no rank reads them before the flag. With `reorder` they are left at the
  * source: sim_hold reads them when the source becomes free, which finds ranks
@@ -138,7 +151,7 @@ void sim_take_data(const ctn_sim_t *sim, sim_event_t *message)
         message->carried = true;
         message->from = NULL;
     } else if (!sim->params.reorder) {
-        memcpy(message->to, message->from, message->bytes);
+        put_data(sim, message, message->from);
         message->from = NULL;
     }
 }
@@ -164,11 +177,11 @@ const unsigned char *sim_data(const sim_event_t *message)
                                    : message->from;
 }
 
-void sim_write(sim_event_t *message)
+void sim_write(const ctn_sim_t *sim, sim_event_t *message)
 {
     const unsigned char *data = sim_data(message);
-    if (data != NULL) {
-        memcpy(message->to, data, message->bytes);
+    if (data != NULL && message->bytes > 0) {
+        put_data(sim, message, data);
     }
     if (message->word != NULL) {
         ctn_word_store(message->word, message->value);
@@ -302,7 +315,7 @@ void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
             sim_notify(sim, target);
             return;
         }
-        sim_write(message);
+        sim_write(sim, message);
     }
     sim_delivered(sim, &sim->rank[message->source]);
     sim_recycle(sim, message);

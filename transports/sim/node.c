@@ -284,7 +284,7 @@ static void notify_reader(ctn_sim_t *sim, const ctn_sim_rank_t *source,
 void sim_stored(ctn_sim_t *sim, sim_event_t *store)
 {
     ctn_sim_rank_t *source = &sim->rank[store->source];
-    sim_write(store);
+    sim_write(sim, store);
     sim_delivered(sim, source);
     if (!store->to_node) {
         ctn_sim_rank_t *target = &sim->rank[store->target];

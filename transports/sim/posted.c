@@ -84,7 +84,7 @@ static void deliver(ctn_sim_rank_t *rank, sim_event_t *message)
     }
     if (posted.word == NULL || posted.word != message->word ||
         posted.value != message->value) {
-        sim_write(message);
+        sim_write(rank->sim, message);
         return;
     }
     sim_cancel_receive(&rank->base, posted.word);
@@ -93,7 +93,7 @@ static void deliver(ctn_sim_rank_t *rank, sim_event_t *message)
         posted.handler(posted.context, data, message->bytes);
         message->bytes = 0;
     }
-    sim_write(message);
+    sim_write(rank->sim, message);
 }
 
 bool sim_deliver(ctn_sim_rank_t *rank)

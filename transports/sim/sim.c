@@ -64,7 +64,8 @@ static catena_status_t put_signal(ctn_endpoint_t *endpoint, const void *source,
     event->value = value;
     event->bytes = bytes;
     event->pending = pending;
-    event->to = target->arena + offset;
+    event->to = ctn_is_exposed(offset) ? NULL : target->arena + offset;
+    event->number = offset;
     event->from = source;
     if (same_node) {
         rank->clock += sim_jitter(rank, sim->params.node_overhead_s * 1e12);
@@ -224,9 +225,25 @@ static void **common(ctn_transport_t *transport, uint32_t members)
     return members == sim->ranks ? &sim->common : NULL;
 }
 
+/** With `reorder` by chance, so that both ways are taken. */
+static bool expose(ctn_transport_t *transport, void *memory, size_t bytes,
+                   uint64_t *offset)
+{
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
+    return rank->status == CATENA_OK &&
+           (!rank->sim->params.reorder || ctn_random(&rank->random) % 4 != 0) &&
+           ctn_exposed_add(&rank->exposed, memory, bytes, offset);
+}
+
+static void conceal(ctn_transport_t *transport, uint64_t offset, bool more)
+{
+    ctn_exposed_remove(&sim_rank_of(transport)->exposed, offset, more);
+}
+
 static void fail(ctn_transport_t *transport, catena_status_t status)
 {
     ctn_sim_rank_t *rank = sim_rank_of(transport);
+    ctn_exposed_free(&rank->exposed);
     if (rank->status == CATENA_OK) { /* else all ranks learn of it already */
         sim_abandon(rank, status);
     }
@@ -252,6 +269,8 @@ static const ctn_transport_ops_t operations = {
     .may_access = may_access,
     .post_receive = sim_post_receive,
     .cancel_receive = sim_cancel_receive,
+    .expose = expose,
+    .conceal = conceal,
     .flush = flush,
     .progress = progress,
     .pointer = pointer,
@@ -450,6 +469,7 @@ void ctn_sim_destroy(ctn_sim_t *sim)
 {
     for (uint32_t r = 0; sim->rank != NULL && r < sim->ranks; r++) {
         sim_posted_release(&sim->rank[r]);
+        ctn_exposed_free(&sim->rank[r].exposed);
         sim_network_release(&sim->rank[r]);
     }
     sim_release_events(sim);

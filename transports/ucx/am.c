@@ -38,16 +38,24 @@ static bool read_header(ctn_ucx_t *transport, void *out, size_t expected,
     return true;
 }
 
-/** Whether flag and data of a put are in the arena; else it is logged. */
-static bool is_inside(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
-                      size_t bytes)
+/** Whether flag and data of a put are in the arena, or the data in exposed
+ * memory; else it is logged.
+ * @param[out] to for the data; NULL: they are dropped */
+static bool find(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
+                 size_t bytes, unsigned char **to)
 {
+    unsigned char *arena = transport->params.arena;
+    bool found = bytes == 0 || transport->abandoned;
     if (put->word_offset % sizeof(uint64_t) != 0 ||
         !inside_arena(transport, put->word_offset, sizeof(uint64_t))) {
         refuse(transport, "a word outside the registered memory");
         return false;
     }
-    if (bytes > 0 && !inside_arena(transport, put->offset, bytes)) {
+    *to = NULL;
+    if (inside_arena(transport, put->offset, bytes)) {
+        *to = arena + put->offset;
+    } else if (!found &&
+               !ctn_exposed_find(&transport->exposed, put->offset, bytes, to)) {
         refuse(transport, "data outside the registered memory");
         return false;
     }
@@ -83,10 +91,24 @@ void ctn_ucx_cancel_receive(ctn_transport_t *base, const uint64_t *word)
         posted->word = NULL;
 }
 
+bool ctn_ucx_expose(ctn_transport_t *base, void *memory, size_t bytes,
+                    uint64_t *offset)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    return !transport->rma && !transport->abandoned &&
+           ctn_exposed_add(&transport->exposed, memory, bytes, offset);
+}
+
+void ctn_ucx_conceal(ctn_transport_t *base, uint64_t offset, bool more)
+{
+    ctn_exposed_remove(&((ctn_ucx_t *)base)->exposed, offset, more);
+}
+
 /** Pass the data of a put to the receive posted for its flag, if there is one
- * and they are all its data; else store them where the put says. */
+ * and they are all its data; else store them where the put says.
+ * @param to that place; NULL: nowhere */
 static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
-                    const void *data, size_t bytes, bool all)
+                    const void *data, size_t bytes, unsigned char *to, bool all)
 {
     unsigned char *arena = transport->params.arena;
     const uint64_t *word = (const void *)(arena + put->word_offset);
@@ -98,7 +120,9 @@ static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
             return;
         }
     }
-    memcpy(arena + put->offset, data, bytes);
+    if (to != NULL) {
+        memcpy(to, data, bytes);
+    }
 }
 
 /** Data, and in the last message their flag. */
@@ -110,13 +134,14 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
     ctn_ucx_t *transport = handler->transport;
     bool last = handler->id == CTN_UCX_AM_PUT;
     ctn_ucx_put_header_t put;
+    unsigned char *to;
 
     if (!read_header(transport, &put, sizeof(put), header, header_bytes,
                      param) ||
-        !is_inside(transport, &put, bytes))
+        !find(transport, &put, bytes, &to))
         return UCS_OK;
     if (bytes > 0)
-        deliver(transport, &put, data, bytes, last);
+        deliver(transport, &put, data, bytes, to, last);
     if (last) {
         unsigned char *arena = transport->params.arena;
         ctn_word_store((uint64_t *)(void *)(arena + put.word_offset),

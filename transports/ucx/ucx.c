@@ -319,6 +319,7 @@ static void ucx_destroy(ctn_transport_t *base)
         ucp_cleanup(transport->context);
     ctn_ucx_free_ops(transport);
     ctn_ucx_free_arrivals(transport);
+    ctn_exposed_free(&transport->exposed);
     ctn_ucx_free_syncs(transport);
     free(transport->ep_address);
     free(transport);
@@ -400,6 +401,7 @@ static void ucx_abandon(ctn_transport_t *base, catena_status_t status)
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
     transport->abandoned = true;
     memset(transport->posted, 0, sizeof(transport->posted));
+    ctn_exposed_free(&transport->exposed);
     ctn_ucx_fail(transport, status);
 }
 
@@ -417,6 +419,8 @@ const ctn_transport_ops_t ctn_ucx_ops = {
     .put_signal = ctn_ucx_put_signal,
     .post_receive = ctn_ucx_post_receive,
     .cancel_receive = ctn_ucx_cancel_receive,
+    .expose = ctn_ucx_expose,
+    .conceal = ctn_ucx_conceal,
     .flush = ctn_ucx_flush,
     .progress = ucx_progress,
     .sleep = ucx_sleep,

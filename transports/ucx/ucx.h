@@ -5,6 +5,7 @@
 
 #include "core/hash_map.h"
 #include "core/pool.h"
+#include "transports/exposed.h"
 #include "transports/transport.h"
 
 /* The network transport, through UCP. Private to this folder.
@@ -143,6 +144,7 @@ struct ctn_ucx {
     ctn_ucx_handler_t handler[CTN_UCX_AM_COUNT]; /* arguments of handlers */
     /* Hashed by word. A receive whose entry is taken is not posted. */
     ctn_ucx_posted_t posted[CTN_UCX_POSTED];
+    ctn_exposed_t exposed;
 
     void *ep_address; /* of this process; malloc'd */
     size_t ep_address_bytes;
@@ -222,6 +224,9 @@ bool ctn_ucx_post_receive(ctn_transport_t *transport, const uint64_t *word,
                           uint64_t value, size_t bytes,
                           ctn_receive_handler_t handler, void *context);
 void ctn_ucx_cancel_receive(ctn_transport_t *transport, const uint64_t *word);
+bool ctn_ucx_expose(ctn_transport_t *transport, void *memory, size_t bytes,
+                    uint64_t *offset);
+void ctn_ucx_conceal(ctn_transport_t *transport, uint64_t offset, bool more);
 /** Do the deferred work. */
 void ctn_ucx_run_deferred(ctn_ucx_t *transport);
 /** Defer work, see ctn_ucx_deferred_t.
