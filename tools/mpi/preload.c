@@ -11,7 +11,7 @@
 preload_t preload;
 
 static const char *const names[CALLS] = {
-#define PRELOAD_NAME(NAME, name) [CALL_##NAME] = (name),
+#define PRELOAD_NAME(NAME, Name, Nonblocking, name) [CALL_##NAME] = #name,
     PRELOAD_CALLS(PRELOAD_NAME)
 #undef PRELOAD_NAME
 };
@@ -20,6 +20,7 @@ static const char *const reasons[REASONS] = {
     [REASON_OFF] = "catena is off",
     [REASON_SKIPPED] = "CATENA_MPI_SKIP",
     [REASON_COMM] = "one rank, intercommunicator or other processes",
+    [REASON_TOPOLOGY] = "neighbors that do not name each other",
     [REASON_REDUCTION] = "operation or type",
     [REASON_ARGUMENT] = "invalid argument"};
 
@@ -33,13 +34,10 @@ static const char *const reasons[REASONS] = {
 static struct {
     MPI_Comm comm;     /* of the boot: a duplicate of MPI_COMM_WORLD */
     MPI_Request never; /* a request that never completes, to make progress */
-    int keyval;        /* of the group of a communicator */
     int rank;
-    MPI_Group world;
     int (*unregister)(int (*)(void)); /* opal_progress_unregister */
     char why[64];                     /* catena is off */
-    catena_group_t **group;           /* [groups] made and not freed */
-    size_t groups;
+    bool one_node;
 } state = {.comm = MPI_COMM_NULL, .never = MPI_REQUEST_NULL};
 
 /** Write a line for the user, on rank 0. */
@@ -80,19 +78,27 @@ static void progress_mpi(void *argument)
     (void)PMPI_Test(&state.never, &done, MPI_STATUS_IGNORE);
 }
 
-/* While a call of MPI waits, catena sends what it still has. It has nothing
- * most of the time, and a rank that finds nothing to do yields its core. */
+/* While a call of MPI waits, catena completes nonblocking calls, and sends what
+ * it still has: with a network, that may wait in this process when a call has
+ * ended. It has nothing most of the time, and a rank that finds nothing to do
+ * yields its core. */
 static int progress_catena(void)
 {
     enum { EVERY = 16 };
     static unsigned calls;
-    if (++calls % EVERY == 0 && preload.inside == 0 &&
-        preload.context != NULL) {
-        preload.inside++;
-        (void)catena_progress(preload.context);
-        preload.inside--;
+    int completed = 0;
+    if (preload.inside > 0 || preload.context == NULL ||
+        (preload.pending == 0 && (state.one_node || ++calls % EVERY != 0))) {
+        return 0;
     }
-    return 0;
+    preload.inside++;
+    if (preload.pending > 0) {
+        completed = preload_progress();
+    } else {
+        (void)catena_progress(preload.context);
+    }
+    preload.inside--;
+    return completed;
 }
 
 static int query(void *argument, MPI_Status *status)
@@ -113,14 +119,9 @@ static int cancel(void *argument, int complete)
     return MPI_SUCCESS;
 }
 
-/** With a network, what a call of catena has sent may still wait in this
- * process when the call has ended. On a node alone it does not.
- * @return false: the MPI library makes no progress for others */
-static bool register_progress(bool one_node)
+/** @return false: the MPI library makes no progress for others */
+static bool register_progress(void)
 {
-    if (one_node && getenv("CATENA_BOOT_NODE") == NULL) {
-        return true;
-    }
     int (*reg)(int (*)(void));
     *(void **)&reg = dlsym(RTLD_DEFAULT, "opal_progress_register");
     *(void **)&state.unregister =
@@ -132,142 +133,45 @@ static bool register_progress(bool one_node)
     return reg(progress_catena) == 0;
 }
 
-/* ---- groups ---- */
-
-/* The group of a communicator that has none, such as one of a single rank. */
-static char no_group;
-
-static int drop_group(MPI_Comm comm, int keyval, void *value, void *extra)
-{
-    catena_group_t *group = value;
-    (void)keyval, (void)extra;
-    if (comm == preload.last) {
-        preload.last = MPI_COMM_NULL;
-        preload.group = NULL;
-    }
-    for (size_t i = 0; i < state.groups; i++) {
-        if (state.group[i] == group) {
-            state.group[i] = state.group[--state.groups];
-            (void)catena_group_free(&group);
-            break;
-        }
-    }
-    return MPI_SUCCESS;
-}
-
-static void keep_group(catena_group_t *group)
-{
-    catena_group_t **more =
-        realloc(state.group, (state.groups + 1) * sizeof(*more));
-    if (more == NULL) {
-        preload_no_memory((state.groups + 1) * sizeof(*more));
-    }
-    state.group = more;
-    state.group[state.groups++] = group;
-}
-
-/** Make the group of a communicator from the world ranks of its members. Its
- * members agree whether there is one. */
-static void *make_group(MPI_Comm comm)
-{
-    catena_group_t *world = catena_world(preload.context);
-    catena_group_t *group = NULL;
-    MPI_Group members;
-    int inter;
-    int size;
-    int same;
-    bool all = true;
-    PMPI_Comm_test_inter(comm, &inter);
-    PMPI_Comm_size(comm, &size);
-    if (inter || size == 1) {
-        return &no_group;
-    }
-    PMPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
-    if (same == MPI_IDENT) {
-        return world;
-    }
-    int *own = preload_alloc(2 * (size_t)size * sizeof(*own));
-    int *ranks = own + size;
-    for (int i = 0; i < size; i++) {
-        own[i] = i;
-    }
-    PMPI_Comm_group(comm, &members);
-    PMPI_Group_translate_ranks(members, size, own, state.world, ranks);
-    PMPI_Group_free(&members);
-    for (int i = 0; i < size; i++) {
-        all = all && ranks[i] != MPI_UNDEFINED;
-    }
-    if (all) {
-        preload.inside++;
-        catena_status_t status =
-            catena_group_create(world, (size_t)size, ranks, &group);
-        preload.inside--;
-        if (status != CATENA_OK) {
-            fprintf(stderr, "[catena-mpi] no group of %d ranks: %s\n", size,
-                    catena_last_error());
-            PMPI_Abort(comm, 1);
-        }
-        keep_group(group);
-    }
-    free(own);
-    return group != NULL ? (void *)group : &no_group;
-}
-
-void preload_pass(preload_call_t call, preload_reason_t reason)
-{
-    preload.passed[call][reason]++;
-}
-
-catena_group_t *preload_find_group(MPI_Comm comm, preload_call_t call)
-{
-    void *value = NULL;
-    int found = 0;
-    if (preload.context == NULL || preload.inside > 0) {
-        preload_pass(call, REASON_OFF);
-        return NULL;
-    }
-    if ((preload.skip >> call & 1) != 0) {
-        preload_pass(call, REASON_SKIPPED);
-        return NULL;
-    }
-    if (comm == MPI_COMM_NULL) {
-        preload_pass(call, REASON_ARGUMENT);
-        return NULL;
-    }
-    PMPI_Comm_get_attr(comm, state.keyval, &value, &found);
-    if (!found) {
-        value = make_group(comm);
-        PMPI_Comm_set_attr(comm, state.keyval, value);
-    }
-    if (value == &no_group) {
-        preload_pass(call, REASON_COMM);
-        return NULL;
-    }
-    preload.last = comm;
-    preload.group = value;
-    return value;
-}
-
 /* ---- calls ---- */
 
-int preload_end(MPI_Comm comm, preload_call_t call, double since, double bytes,
-                catena_status_t status)
+static struct preload_counters *counters_of(const preload_started_t *c)
 {
+    return c->nonblocking ? &preload.nonblocking[c->call]
+                          : &preload.blocking[c->call];
+}
+
+bool preload_pass(const preload_started_t *c, preload_reason_t reason)
+{
+    counters_of(c)->passed[reason]++;
+    return false;
+}
+
+int preload_code(catena_status_t status)
+{
+    return status == CATENA_OK              ? MPI_SUCCESS
+           : status == CATENA_ERR_ARG       ? MPI_ERR_ARG
+           : status == CATENA_ERR_NO_MEMORY ? MPI_ERR_NO_MEM
+                                            : MPI_ERR_OTHER;
+}
+
+int preload_end(preload_started_t *c)
+{
+    struct preload_counters *counters = counters_of(c);
     preload.inside--;
-    preload.taken[call]++;
+    counters->taken++;
     if (preload.stats) {
-        preload.bytes[call] += bytes;
-        preload.seconds[call] += PMPI_Wtime() - since;
+        counters->bytes +=
+            (double)(c->from.bytes > c->to.bytes ? c->from.bytes : c->to.bytes);
+        counters->seconds += PMPI_Wtime() - c->since;
     }
-    if (status == CATENA_OK) {
+    if (c->status == CATENA_OK) {
         return MPI_SUCCESS;
     }
-    int code = status == CATENA_ERR_ARG         ? MPI_ERR_ARG
-               : status == CATENA_ERR_NO_MEMORY ? MPI_ERR_NO_MEM
-                                                : MPI_ERR_OTHER;
-    fprintf(stderr, "[catena-mpi] %s: %s\n", names[call],
-            catena_status_string(status));
-    PMPI_Comm_call_errhandler(comm, code);
+    int code = preload_code(c->status);
+    fprintf(stderr, "[catena-mpi] %s: %s\n", names[c->call],
+            catena_status_string(c->status));
+    PMPI_Comm_call_errhandler(c->comm, code);
     return code;
 }
 
@@ -340,8 +244,8 @@ static void join(void)
     int node;
     int ranks;
     bool fine = false;
-    bool one_node = find_node(&node);
-    bool both = register_progress(one_node);
+    state.one_node = find_node(&node) && getenv("CATENA_BOOT_NODE") == NULL;
+    bool both = register_progress() || state.one_node;
     char name[64];
     const char *settings[] = {name, NULL};
     PMPI_Comm_size(state.comm, &ranks);
@@ -401,14 +305,12 @@ static void begin(int thread_level)
     }
     PMPI_Comm_dup(MPI_COMM_WORLD, &state.comm);
     PMPI_Comm_rank(state.comm, &state.rank);
-    PMPI_Comm_group(state.comm, &state.world);
     read_skip(getenv("CATENA_MPI_SKIP"));
     if (thread_level == MPI_THREAD_MULTIPLE) {
         turn_off("MPI_THREAD_MULTIPLE");
         return;
     }
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, drop_group, &state.keyval,
-                            NULL);
+    preload_comms_open();
     PMPI_Grequest_start(query, release, cancel, NULL, &state.never);
     preload_types_open();
     join();
@@ -434,6 +336,22 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 
 /* ---- end ---- */
 
+static void print_counters(const char *before, const char *name,
+                           const struct preload_counters *counters)
+{
+    int width = 24 - (int)strlen(before);
+    if (counters->taken > 0) {
+        SAY("%s%-*s %10lu taken     %10.3f MB %10.6f s\n", before, width, name,
+            counters->taken, counters->bytes / 1e6, counters->seconds);
+    }
+    for (int r = 0; r < REASONS; r++) {
+        if (counters->passed[r] > 0) {
+            SAY("%s%-*s %10lu not taken (%s)\n", before, width, name,
+                counters->passed[r], reasons[r]);
+        }
+    }
+}
+
 static void print_stats(void)
 {
     if (!preload.stats || state.rank != 0) {
@@ -442,16 +360,8 @@ static void print_stats(void)
     SAY("rank 0; catena %s%s%s\n", catena_version(),
         state.why[0] != '\0' ? " is off: " : "", state.why);
     for (int i = 0; i < CALLS; i++) {
-        if (preload.taken[i] > 0) {
-            SAY("%-20s %10lu taken     %10.3f MB %10.6f s\n", names[i],
-                preload.taken[i], preload.bytes[i] / 1e6, preload.seconds[i]);
-        }
-        for (int r = 0; r < REASONS; r++) {
-            if (preload.passed[i][r] > 0) {
-                SAY("%-20s %10lu not taken (%s)\n", names[i],
-                    preload.passed[i][r], reasons[r]);
-            }
-        }
+        print_counters("", names[i], &preload.blocking[i]);
+        print_counters("i", names[i], &preload.nonblocking[i]);
     }
 }
 
@@ -459,11 +369,8 @@ int MPI_Finalize(void)
 {
     print_stats();
     if (preload.context != NULL) {
-        /* Of communicators that the program has not freed. */
-        while (state.groups > 0) {
-            (void)catena_group_free(&state.group[--state.groups]);
-        }
-        free(state.group);
+        preload_comms_close();
+        preload_requests_free();
         preload.inside++;
         catena_status_t status = catena_finalize(&preload.context);
         preload.inside--;
@@ -482,7 +389,6 @@ int MPI_Finalize(void)
         PMPI_Wait(&state.never, MPI_STATUS_IGNORE);
     }
     if (state.comm != MPI_COMM_NULL) {
-        PMPI_Group_free(&state.world);
         PMPI_Comm_free(&state.comm);
     }
     return PMPI_Finalize();

@@ -6,94 +6,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "params.h"
+
 /* A library that is preloaded into MPI programs and runs their collectives by
  * catena. Everything else is the MPI library's.
  *
  * Whether a call is taken depends only on what all ranks of the communicator
  * share: the communicator, the collective, the operation, and in reductions the
  * type. Counts and types of other calls may differ between ranks, so any type
- * is taken. */
-
-/** The calls that may be taken, by MPI's name and the one in CATENA_MPI_SKIP.
- */
-#define PRELOAD_CALLS(DO)                                                      \
-    DO(BARRIER, "barrier")                                                     \
-    DO(BCAST, "bcast")                                                         \
-    DO(REDUCE, "reduce")                                                       \
-    DO(ALLREDUCE, "allreduce")                                                 \
-    DO(GATHER, "gather")                                                       \
-    DO(GATHERV, "gatherv")                                                     \
-    DO(SCATTER, "scatter")                                                     \
-    DO(SCATTERV, "scatterv")                                                   \
-    DO(ALLGATHER, "allgather")                                                 \
-    DO(ALLGATHERV, "allgatherv")                                               \
-    DO(ALLTOALL, "alltoall")                                                   \
-    DO(ALLTOALLV, "alltoallv")                                                 \
-    DO(ALLTOALLW, "alltoallw")                                                 \
-    DO(REDUCE_SCATTER, "reduce_scatter")                                       \
-    DO(REDUCE_SCATTER_BLOCK, "reduce_scatter_block")                           \
-    DO(SCAN, "scan")                                                           \
-    DO(EXSCAN, "exscan")
+ * is taken.
+ *
+ * A call is prepared (calls.c), which describes its buffers to catena (side.c),
+ * and then run, or started if it is nonblocking (requests.c). */
 
 typedef enum preload_call {
-#define PRELOAD_NAME(NAME, name) CALL_##NAME,
+#define PRELOAD_NAME(NAME, Name, Nonblocking, name) CALL_##NAME,
     PRELOAD_CALLS(PRELOAD_NAME)
 #undef PRELOAD_NAME
         CALLS
 } preload_call_t;
 
-/** Why a call is not taken. */
-typedef enum preload_reason {
-    REASON_OFF,       /* catena is off, or not there (anymore) */
-    REASON_SKIPPED,   /* CATENA_MPI_SKIP */
-    REASON_COMM,      /* one rank, an intercommunicator, other processes */
-    REASON_REDUCTION, /* an operation or type that catena does not have */
-    REASON_ARGUMENT,  /* a mistake, which the MPI library reports */
-    REASONS
-} preload_reason_t;
-
-/** What the library keeps for the process. */
-typedef struct preload {
-    catena_context_t *context; /* NULL: no call is taken */
-    int inside;                /* a call is under way */
-    unsigned skip;             /* bits of preload_call_t */
-    bool stats;
-    MPI_Comm last; /* the communicator of `group` */
-    catena_group_t *group;
-    unsigned long taken[CALLS];
-    unsigned long passed[CALLS][REASONS];
-    double bytes[CALLS];
-    double seconds[CALLS];
-} preload_t;
-
-extern preload_t preload;
-
-/** The group of a communicator whose call may be taken; NULL: it is not taken,
- * which is counted. The first call of a communicator makes its group,
- * collectively. */
-catena_group_t *preload_find_group(MPI_Comm comm, preload_call_t call);
-
-static inline catena_group_t *preload_group(MPI_Comm comm, preload_call_t call)
-{
-    return comm == preload.last && preload.group != NULL &&
-                   (preload.skip >> call & 1) == 0
-               ? preload.group
-               : preload_find_group(comm, call);
-}
-
-/** Count a call that is not taken. */
-void preload_pass(preload_call_t call, preload_reason_t reason);
-
-/** A call begins. @return its start, for preload_end */
-static inline double preload_begin(void)
-{
-    preload.inside++;
-    return preload.stats ? PMPI_Wtime() : 0;
-}
-
-/** A call has ended. @return what the MPI function returns */
-int preload_end(MPI_Comm comm, preload_call_t call, double since, double bytes,
-                catena_status_t status);
+/* ---- memory ---- */
 
 /** End the job: this rank has no memory, and the others wait for it. */
 _Noreturn void preload_no_memory(size_t bytes);
@@ -126,11 +59,164 @@ typedef struct preload_op {
     catena_type_t type;
     MPI_Op mpi;
     MPI_Datatype datatype;
-    bool made; /* `op` is to be freed */
+    size_t bytes; /* of an element */
+    bool made;    /* `op` is to be freed */
 } preload_op_t;
 
 /** Find the operation. @return false: catena does not have it */
 bool preload_op_open(preload_op_t *op, MPI_Op mpi, MPI_Datatype datatype);
 void preload_op_close(preload_op_t *op);
+
+/* ---- buffers ---- */
+
+/** The blocks that a rank sends or receives: as catena gets them, and where the
+ * program has them. */
+typedef struct preload_side {
+    void *buffer; /* of the program; or packed blocks, one after the other */
+    size_t count; /* of a block, if all have one length */
+    catena_type_t type;
+    size_t *counts; /* [blocks], malloc'd; NULL: `count` */
+    ptrdiff_t *displacements;
+    size_t bytes; /* of all blocks */
+    bool packed;
+    /* of packed blocks: */
+    void *user; /* the program's buffer, which MPI_BOTTOM is, too */
+    size_t blocks;
+    size_t elements;       /* of a block; or `user_counts` */
+    preload_type_t from;   /* the program's type; or `types` */
+    preload_type_t *types; /* [blocks], malloc'd; displacements are bytes */
+    const int *user_counts;
+    const int *user_displacements; /* or `user_places` */
+    const MPI_Aint *user_places;
+    bool keeps; /* its datatypes are to be freed */
+} preload_side_t;
+
+/** Blocks that are not used, or are in place. */
+void preload_no_side(preload_side_t *side, const void *buffer);
+/** Blocks of one length, consecutive.
+ * @param pack their contents are sent, or kept where nothing is received
+ * @return false: an argument is wrong */
+bool preload_open_blocks(preload_side_t *side, const void *buffer, int count,
+                         MPI_Datatype datatype, int blocks, bool pack);
+/** Blocks of several lengths, at displacements. */
+bool preload_open_vector(preload_side_t *side, const void *buffer,
+                         const int *counts, const int *displacements,
+                         MPI_Datatype datatype, int blocks, bool pack);
+/** Blocks with a type each, at displacements or places in bytes. */
+bool preload_open_typed(preload_side_t *side, const void *buffer,
+                        const int *counts, const int *displacements,
+                        const MPI_Aint *places, const MPI_Datatype *datatypes,
+                        int blocks, bool pack);
+/** Keep the datatypes: the program may free them before the call has ended. */
+void preload_keep_side(preload_side_t *side);
+/** Release a side. @param unpack it has received data */
+void preload_close_side(preload_side_t *side, bool unpack);
+
+/* ---- calls ---- */
+
+/** Whether nonblocking calls are taken: a rank of Open MPI that waits for
+ * anything makes progress for others, one of MPICH does not. */
+#if defined(OPEN_MPI)
+#define PRELOAD_NONBLOCKING 1
+#else
+#define PRELOAD_NONBLOCKING 0
+#endif
+
+/** Why a call is not taken. */
+typedef enum preload_reason {
+    REASON_OFF,       /* catena is off, or not there (anymore) */
+    REASON_SKIPPED,   /* CATENA_MPI_SKIP */
+    REASON_COMM,      /* one rank, an intercommunicator, other processes */
+    REASON_TOPOLOGY,  /* neighbors that do not name each other */
+    REASON_REDUCTION, /* an operation or type that catena does not have */
+    REASON_ARGUMENT,  /* a mistake, which the MPI library reports */
+    REASONS
+} preload_reason_t;
+
+/** What the library keeps for the process. */
+typedef struct preload {
+    catena_context_t *context; /* NULL: no call is taken */
+    int inside;                /* a call is under way */
+    unsigned skip;             /* bits of preload_call_t */
+    bool stats;
+    MPI_Comm last; /* the communicator of `group` */
+    catena_group_t *group;
+    struct preload_counters {
+        unsigned long taken;
+        unsigned long passed[REASONS];
+        double bytes;
+        double seconds;
+    } blocking[CALLS], nonblocking[CALLS];
+    size_t pending; /* nonblocking calls under way */
+} preload_t;
+
+extern preload_t preload;
+
+/** A call of this rank. */
+typedef struct preload_started {
+    preload_call_t call;
+    bool nonblocking;
+    MPI_Comm comm;
+    catena_group_t *group;
+    catena_neighborhood_t *neighborhood; /* of neighbor_... */
+    int sources;                         /* neighbors */
+    int targets;
+    int root;
+    preload_side_t from;
+    preload_side_t to;
+    bool receives;  /* the blocks of `to` are received */
+    size_t *counts; /* of reduce_scatter, malloc'd; or NULL */
+    preload_op_t by;
+    double since;
+    catena_request_t *request; /* nonblocking */
+    MPI_Request mpi_request;
+    catena_status_t status;
+} preload_started_t;
+
+void preload_comms_open(void);
+/** Free what there is for communicators that the program has not freed. */
+void preload_comms_close(void);
+/** Find the group of a communicator whose call may be taken, and its neighbors.
+ * The first call of a communicator makes its group, collectively.
+ * @return false: it is not taken, which is counted */
+bool preload_find(preload_started_t *c);
+
+static inline bool preload_open(preload_started_t *c, preload_call_t call,
+                                MPI_Comm comm)
+{
+    c->call = call;
+    c->comm = comm;
+    c->group = preload.group;
+    return (comm == preload.last && preload.group != NULL &&
+            call < CALL_NEIGHBOR_ALLGATHER &&
+            (preload.skip >> call & 1) == 0) ||
+           preload_find(c);
+}
+
+/** Count a call that is not taken. @return false */
+bool preload_pass(const preload_started_t *c, preload_reason_t reason);
+
+/** A call begins. @return its start */
+static inline double preload_begin(void)
+{
+    preload.inside++;
+    return preload.stats ? PMPI_Wtime() : 0;
+}
+
+/** Call catena. `c->request` is set if the call is nonblocking. */
+catena_status_t preload_call(preload_started_t *c);
+/** Store what was received, and release the memory of a call. */
+void preload_close(preload_started_t *c, bool received);
+
+/** The call has ended. @return what the MPI function returns */
+int preload_end(preload_started_t *c);
+/** MPI's error class of a status. */
+int preload_code(catena_status_t status);
+
+/** Start a nonblocking call, malloc'd. @return what the MPI function returns */
+int preload_start(preload_started_t *c, MPI_Request *request);
+/** Complete nonblocking calls. @return how many */
+int preload_progress(void);
+void preload_requests_free(void);
 
 #endif

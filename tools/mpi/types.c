@@ -258,6 +258,7 @@ bool preload_op_open(preload_op_t *op, MPI_Op mpi, MPI_Datatype datatype)
     }
     *op = (preload_op_t){.op = op_of(mpi), .mpi = mpi, .datatype = datatype};
     op->type = type.type;
+    op->bytes = type.bytes;
     if (type.units != 1) {
         return false;
     }

@@ -143,7 +143,7 @@ static void body_regions(rank_t *r)
     const ctn_transport_ops_t *ops = r->transport->ops;
     unsigned char *memory = malloc(REGIONS * EDGE);
     uint64_t offset[REGIONS];
-    uint64_t taken;
+    uint64_t taken = 0;
     uint64_t more;
     size_t all = 0;
 
