@@ -1,7 +1,7 @@
 /* An MPI program that makes each call twice, by MPI_ and by PMPI_, and compares
  * what they receive: with the library preloaded, catena against MPI. Types with
- * and without gaps, in place or not, on several communicators; and orders of
- * calls and messages that need the progress of both libraries.
+ * and without gaps, in place or not, blocking or not, on several communicators;
+ * and orders of calls and messages that need the progress of both libraries.
  * usage: check [ROUNDS [SEED]] */
 
 #include <mpi.h>
@@ -86,15 +86,63 @@ static void compare(const char *call, const char *type, int count, int place)
     free(copy);
 }
 
-/* The call by both libraries. `in` is what is sent: MPI gets a copy of it where
- * catena works in place, since MPICH 4.0.2 has defects there (a reduce in place
- * at a root other than 0 reads MPI_IN_PLACE). */
-#define BOTH(call, receive, ...)                                               \
+/** Complete a nonblocking call, in one of several ways. Meanwhile the program
+ * frees its type, and makes other calls. */
+static void finish(MPI_Comm comm, MPI_Datatype *type, MPI_Request request)
+{
+    int done = 0;
+    int one = 1;
+    int sum = 0;
+    int size;
+    char in, out = 5;
+    MPI_Request all[3] = {request, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (type != NULL) {
+        MPI_Type_free(type);
+    }
+    MPI_Comm_size(comm, &size);
+    switch (draw(4)) {
+    case 0:
+        while (!done) {
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        }
+        break;
+    case 1:
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        errors += sum != size;
+        break;
+    case 2:
+        MPI_Irecv(&in, 1, MPI_CHAR, 0, 7, MPI_COMM_SELF, &all[1]);
+        MPI_Isend(&out, 1, MPI_CHAR, 0, 7, MPI_COMM_SELF, &all[2]);
+        MPI_Waitall(3, all, MPI_STATUSES_IGNORE);
+        errors += in != out;
+        break;
+    default:
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+/* The call by both libraries, catena's in the nonblocking form by chance. `in`
+ * is what is sent: MPI gets a copy of it where catena works in place, since
+ * MPICH 4.0.2 has defects there (a reduce in place at a root other than 0 reads
+ * MPI_IN_PLACE). */
+#define BOTH(call, Nonblocking, receive, ...)                                  \
     do {                                                                       \
         unsigned char *receive = by_catena;                                    \
         const void *in = place ? MPI_IN_PLACE : (const void *)send;            \
         void *own = place ? MPI_IN_PLACE : (void *)receive;                    \
-        errors += MPI_##call(__VA_ARGS__) != MPI_SUCCESS;                      \
+        if (draw(2) == 0) {                                                    \
+            MPI_Datatype plain = type;                                         \
+            MPI_Request request;                                               \
+            if (type_may_be_derived) {                                         \
+                MPI_Type_dup(plain, &type);                                    \
+            }                                                                  \
+            errors += MPI_##Nonblocking(__VA_ARGS__, &request) != MPI_SUCCESS; \
+            finish(comm, type_may_be_derived ? &type : NULL, request);         \
+            type = plain;                                                      \
+        } else {                                                               \
+            errors += MPI_##call(__VA_ARGS__) != MPI_SUCCESS;                  \
+        }                                                                      \
         receive = by_mpi;                                                      \
         in = place ? copy + own_at : send;                                     \
         own = place ? copy : receive;                                          \
@@ -106,6 +154,7 @@ static void compare(const char *call, const char *type, int count, int place)
 
 static void move_blocks(MPI_Comm comm, int rank, int size, unsigned kind)
 {
+    const int type_may_be_derived = 1;
     unsigned t = draw(7);
 #if defined(MPICH) /* 4.0.2: "message truncated" with gaps in the type */
     t = kind == 1 || kind == 2 ? t % 2 : t;
@@ -127,36 +176,37 @@ static void move_blocks(MPI_Comm comm, int rank, int size, unsigned kind)
     }
     switch (kind) {
     case 0:
-        BOTH(Bcast, r, r, count, type, root, comm);
+        BOTH(Bcast, Ibcast, r, r, count, type, root, comm);
         break;
     case 1:
         own_at = (size_t)(rank * count * extent);
-        BOTH(Gather, r, rank == root ? in : send, count, type, r, count, type,
-             root, comm);
+        BOTH(Gather, Igather, r, rank == root ? in : send, count, type, r,
+             count, type, root, comm);
         break;
     case 2:
-        BOTH(Scatter, r, send, count, type, rank == root ? own : r, count, type,
-             root, comm);
+        BOTH(Scatter, Iscatter, r, send, count, type, rank == root ? own : r,
+             count, type, root, comm);
         break;
     case 3:
         own_at = (size_t)(rank * count * extent);
-        BOTH(Allgather, r, in, count, type, r, count, type, comm);
+        BOTH(Allgather, Iallgather, r, in, count, type, r, count, type, comm);
         break;
     case 4:
-        BOTH(Alltoall, r, in, count, type, r, count, type, comm);
+        BOTH(Alltoall, Ialltoall, r, in, count, type, r, count, type, comm);
         break;
     case 5:
         own_at = (size_t)(at[rank] * extent);
-        BOTH(Gatherv, r, rank == root ? in : send, counts[rank], type, r,
-             counts, at, type, root, comm);
+        BOTH(Gatherv, Igatherv, r, rank == root ? in : send, counts[rank], type,
+             r, counts, at, type, root, comm);
         break;
     case 6:
-        BOTH(Scatterv, r, send, counts, at, type, rank == root ? own : r,
-             counts[rank], type, root, comm);
+        BOTH(Scatterv, Iscatterv, r, send, counts, at, type,
+             rank == root ? own : r, counts[rank], type, root, comm);
         break;
     case 7:
         own_at = (size_t)(at[rank] * extent);
-        BOTH(Allgatherv, r, in, counts[rank], type, r, counts, at, type, comm);
+        BOTH(Allgatherv, Iallgatherv, r, in, counts[rank], type, r, counts, at,
+             type, comm);
         break;
     case 8:
         for (int i = 0; i < size; i++) { /* rank i sends (i + d) % ... to d */
@@ -164,7 +214,8 @@ static void move_blocks(MPI_Comm comm, int rank, int size, unsigned kind)
             back[i] = counts[i];
             back_at[i] = at[i];
         }
-        BOTH(Alltoallv, r, in, counts, at, type, r, back, back_at, type, comm);
+        BOTH(Alltoallv, Ialltoallv, r, in, counts, at, type, r, back, back_at,
+             type, comm);
         break;
     default: {
         MPI_Datatype *each = malloc((size_t)size * sizeof(*each));
@@ -173,7 +224,8 @@ static void move_blocks(MPI_Comm comm, int rank, int size, unsigned kind)
             at[i] *= (int)extent;
             each[i] = type;
         }
-        BOTH(Alltoallw, r, in, counts, at, each, r, counts, at, each, comm);
+        BOTH(Alltoallw, Ialltoallw, r, in, counts, at, each, r, counts, at,
+             each, comm);
         free(each);
     }
     }
@@ -205,6 +257,7 @@ static const char *const op_names[] = {"sum", "max",   "bxor",   "land",
 
 static void reduce(MPI_Comm comm, int rank, int size, unsigned kind)
 {
+    const int type_may_be_derived = 0;
     unsigned o = draw(8);
     int count = (int)draw(draw(2) ? 8 : (unsigned)(MOST / size) + 2);
     int root = (int)draw((unsigned)size);
@@ -236,26 +289,27 @@ static void reduce(MPI_Comm comm, int rank, int size, unsigned kind)
     }
     switch (kind) {
     case 0:
-        BOTH(Allreduce, r, in, r, count, type, op, comm);
+        BOTH(Allreduce, Iallreduce, r, in, r, count, type, op, comm);
         break;
     case 1:
-        BOTH(Reduce, r, rank == root ? in : send, r, count, type, op, root,
-             comm);
+        BOTH(Reduce, Ireduce, r, rank == root ? in : send, r, count, type, op,
+             root, comm);
         break;
     case 2:
-        BOTH(Scan, r, in, r, count, type, op, comm);
+        BOTH(Scan, Iscan, r, in, r, count, type, op, comm);
         break;
     case 3: /* rank 0 receives nothing that is defined */
-        BOTH(Exscan, r, in, r, count, type, op, comm);
+        BOTH(Exscan, Iexscan, r, in, r, count, type, op, comm);
         if (rank == 0) {
             memcpy(by_catena, by_mpi, bytes);
         }
         break;
     case 4:
-        BOTH(Reduce_scatter_block, r, in, r, count, type, op, comm);
+        BOTH(Reduce_scatter_block, Ireduce_scatter_block, r, in, r, count, type,
+             op, comm);
         break;
     default:
-        BOTH(Reduce_scatter, r, in, r, counts, type, op, comm);
+        BOTH(Reduce_scatter, Ireduce_scatter, r, in, r, counts, type, op, comm);
     }
     if (kind >= 4 && place) { /* beyond the own block anything may be */
         size_t own =
@@ -267,6 +321,159 @@ static void reduce(MPI_Comm comm, int rank, int size, unsigned kind)
         "reduce_scatter"};
     compare(names[kind], op_names[o], count, place);
     free(counts);
+}
+
+/* ---- neighbors ---- */
+
+/** A communicator whose ranks have neighbors. */
+static MPI_Comm neighbors(MPI_Comm comm, int rank, int size, unsigned kind)
+{
+    MPI_Comm made;
+    int dims[] = {0, 0};
+    int periods[] = {(int)draw(2), (int)draw(2)};
+    int next = (rank + 1) % size;
+    int previous = (rank + size - 1) % size;
+#if defined(MPICH) /* 4.0.2 pairs several edges in reverse order, in alltoall  \
+                    */
+    int edges_to_next = 1;
+    kind = size > 2 ? kind : 0;
+#else
+    int edges_to_next = 2;
+#endif
+    if (kind == 0) {
+        MPI_Dims_create(size, 2, dims);
+        for (int d = 0; d < 2; d++) { /* else orders of edges differ among
+                                         MPI libraries, and their calls */
+            periods[d] = periods[d] && dims[d] > 2;
+        }
+        MPI_Cart_create(comm, 2, dims, periods, 0, &made);
+    } else if (kind == 1) { /* a ring */
+        int *index = malloc(3 * (size_t)size * sizeof(*index));
+        int *edges = index + size;
+        for (int i = 0; i < size; i++) {
+            index[i] = 2 * i + 2;
+            edges[2 * (size_t)i] = (i + size - 1) % size;
+            edges[2 * (size_t)i + 1] = (i + 1) % size;
+        }
+        MPI_Graph_create(comm, size, index, edges, 0, &made);
+        free(index);
+    } else { /* edges to the next rank, one to oneself */
+        int from[] = {rank, previous, previous};
+        int to[] = {next, rank, next};
+        int weights[] = {1, 2, 3};
+        int n = 1 + edges_to_next;
+        MPI_Dist_graph_create_adjacent(comm, n, from, weights, n, to, weights,
+                                       MPI_INFO_NULL, 0, &made);
+    }
+    return made;
+}
+
+static void with_neighbors(MPI_Comm all, int rank, int size)
+{
+    const int type_may_be_derived = 1;
+    MPI_Comm comm = neighbors(all, rank, size, draw(3));
+    unsigned call = draw(5);
+    unsigned t = draw(7);
+    int count = (int)draw(draw(2) ? 8 : 5000);
+    int place = 0;
+    int most = 4;
+    MPI_Datatype type = types[t];
+    MPI_Aint lower, extent;
+    MPI_Type_get_extent(type, &lower, &extent);
+    fill(rank, (size_t)(extent * count) * (size_t)most);
+    int counts[4];
+    int at[4];
+    MPI_Aint places[4];
+    MPI_Datatype each[4];
+    for (int i = 0; i < most; i++) {
+        counts[i] = count;
+        at[i] = i * count;
+        places[i] = at[i] * extent;
+        each[i] = type;
+    }
+    switch (call) {
+    case 0:
+        BOTH(Neighbor_allgather, Ineighbor_allgather, r, in, count, type, r,
+             count, type, comm);
+        break;
+    case 1:
+        BOTH(Neighbor_allgatherv, Ineighbor_allgatherv, r, in, count, type, r,
+             counts, at, type, comm);
+        break;
+    case 2:
+        BOTH(Neighbor_alltoall, Ineighbor_alltoall, r, in, count, type, r,
+             count, type, comm);
+        break;
+    case 3:
+        BOTH(Neighbor_alltoallv, Ineighbor_alltoallv, r, in, counts, at, type,
+             r, counts, at, type, comm);
+        break;
+    default:
+        BOTH(Neighbor_alltoallw, Ineighbor_alltoallw, r, in, counts, places,
+             each, r, counts, places, each, comm);
+    }
+    static const char *const names[] = {
+        "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
+        "neighbor_alltoallv", "neighbor_alltoallw"};
+    compare(names[call], type_names[t], count, 0);
+    MPI_Comm_free(&comm);
+}
+
+/* ---- requests ---- */
+
+/** Many calls under way, of two communicators, one of which the program frees;
+ * completed in another order. */
+static void in_flight(MPI_Comm comm, int rank, int size)
+{
+    enum { MANY = 24, COUNT = 300 };
+    static int out[MANY][COUNT];
+    static int in[MANY][COUNT];
+    MPI_Comm other;
+    MPI_Request request[MANY];
+    int message = rank;
+    int got = -1;
+    MPI_Comm_dup(comm, &other);
+    for (int i = 0; i < MANY; i++) {
+        MPI_Comm on = i % 3 == 0 ? other : comm;
+        for (int k = 0; k < COUNT; k++) {
+            out[i][k] = rank + i * k;
+            in[i][k] = i % 4 == 1 && rank == i % size ? out[i][k] : -1;
+        }
+        if (i % 4 == 0) {
+            MPI_Iallreduce(out[i], in[i], COUNT, MPI_INT, MPI_SUM, on,
+                           &request[i]);
+        } else if (i % 4 == 1) {
+            MPI_Ibcast(in[i], COUNT, MPI_INT, i % size, on, &request[i]);
+        } else if (i % 4 == 2) {
+            MPI_Ibarrier(on, &request[i]);
+        } else {
+            MPI_Iscan(out[i], in[i], COUNT, MPI_INT, MPI_MAX, on, &request[i]);
+        }
+    }
+    MPI_Comm_free(&other);
+    /* All ranks but the last one wait in a receive, which needs that one's. */
+    if (rank == size - 1) {
+        MPI_Waitall(MANY, request, MPI_STATUSES_IGNORE);
+        for (int i = 0; i + 1 < size; i++) {
+            MPI_Send(&message, 1, MPI_INT, i, 4, comm);
+        }
+    } else {
+        MPI_Recv(&got, 1, MPI_INT, size - 1, 4, comm, MPI_STATUS_IGNORE);
+        errors += got != size - 1;
+    }
+    for (int left = MANY; rank < size - 1 && left > 0; left--) {
+        int index;
+        MPI_Waitany(MANY, request, &index, MPI_STATUS_IGNORE);
+        errors += index == MPI_UNDEFINED;
+    }
+    for (int i = 0; i < MANY; i++) {
+        for (int k = 0; k < COUNT; k++) {
+            int sum = size * (size - 1) / 2 + size * i * k;
+            errors += i % 4 == 0 && in[i][k] != sum;
+            errors += i % 4 == 1 && in[i][k] != i % size + i * k;
+            errors += i % 4 == 3 && in[i][k] != out[i][k];
+        }
+    }
 }
 
 /* ---- progress ---- */
@@ -316,13 +523,17 @@ static void run(MPI_Comm comm, int rounds)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     for (int i = 0; i < rounds; i++) {
-        unsigned kind = draw(17);
+        unsigned kind = draw(20);
         if (kind < 10) {
             move_blocks(comm, rank, size, kind);
         } else if (kind < 16) {
             reduce(comm, rank, size, kind - 10);
-        } else {
+        } else if (kind == 16) {
             messages(comm, rank, size);
+        } else if (kind == 17) {
+            in_flight(comm, rank, size);
+        } else {
+            with_neighbors(comm, rank, size);
         }
     }
 }

@@ -11,7 +11,9 @@ typedef struct comm {
     catena_group_t *group; /* NULL: no call is taken */
     bool owned;            /* `group` is to be freed */
     catena_neighborhood_t *neighborhood;
-    bool asked; /* for its neighborhood */
+    bool asked;     /* for its neighborhood */
+    bool freed;     /* by the program */
+    size_t pending; /* nonblocking calls under way */
     int sources;
     int targets;
 } comm_t;
@@ -23,15 +25,13 @@ static struct {
     size_t count;
 } state;
 
-/** Free what catena has for a communicator, unless calls are under way. */
 static void free_comm(comm_t *comm)
 {
-    if (comm->neighborhood != NULL &&
-        catena_neighborhood_free(&comm->neighborhood) == CATENA_ERR_STATE) {
-        return;
+    if (comm->neighborhood != NULL) {
+        (void)catena_neighborhood_free(&comm->neighborhood);
     }
-    if (comm->owned && catena_group_free(&comm->group) == CATENA_ERR_STATE) {
-        return;
+    if (comm->owned) {
+        (void)catena_group_free(&comm->group);
     }
     for (size_t i = 0; i < state.count; i++) {
         if (state.comms[i] == comm) {
@@ -49,9 +49,12 @@ static int drop_comm(MPI_Comm mpi, int keyval, void *value, void *extra)
         preload.last = MPI_COMM_NULL;
         preload.group = NULL;
     }
+    comm_t *comm = value;
     /* Some libraries delete the attributes of MPI_COMM_WORLD at the end. */
-    if (preload.context != NULL) {
-        free_comm(value);
+    if (preload.context != NULL && comm->pending == 0) {
+        free_comm(comm);
+    } else if (preload.context != NULL) {
+        comm->freed = true;
     }
     return MPI_SUCCESS;
 }
@@ -214,6 +217,7 @@ bool preload_find(preload_started_t *c)
     }
     preload.last = c->comm;
     preload.group = c->group = comm->group;
+    c->kept = comm;
     if (c->call < CALL_NEIGHBOR_ALLGATHER) {
         return true;
     }
@@ -224,6 +228,18 @@ bool preload_find(preload_started_t *c)
     c->sources = comm->sources;
     c->targets = comm->targets;
     return c->neighborhood != NULL || preload_pass(c, REASON_TOPOLOGY);
+}
+
+void preload_keep_comm(preload_started_t *c)
+{
+    c->kept->pending++;
+}
+
+void preload_drop_comm(preload_started_t *c)
+{
+    if (--c->kept->pending == 0 && c->kept->freed) {
+        free_comm(c->kept);
+    }
 }
 
 void preload_comms_open(void)

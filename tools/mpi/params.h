@@ -100,9 +100,11 @@
         MPI_Op op, MPI_Comm comm
 #define REDUCE_SCATTER_ARGS send, receive, counts, type, op, comm
 
-/** The calls that may be taken: DO(NAME, Name, Nonblocking, name) with the name
- * in CATENA_MPI_SKIP at last. */
-#define PRELOAD_CALLS(DO)                                                      \
+/* The calls that may be taken: DO(NAME, Name, Nonblocking, name); the last one
+ * is that in CATENA_MPI_SKIP. */
+
+/* On the group of a communicator, or on its neighbors. */
+#define PRELOAD_GROUP_CALLS(DO)                                                \
     DO(BARRIER, Barrier, Ibarrier, barrier)                                    \
     DO(BCAST, Bcast, Ibcast, bcast)                                            \
     DO(REDUCE, Reduce, Ireduce, reduce)                                        \
@@ -115,12 +117,12 @@
     DO(ALLGATHERV, Allgatherv, Iallgatherv, allgatherv)                        \
     DO(ALLTOALL, Alltoall, Ialltoall, alltoall)                                \
     DO(ALLTOALLV, Alltoallv, Ialltoallv, alltoallv)                            \
-    DO(ALLTOALLW, Alltoallw, Ialltoallw, alltoallw)                            \
     DO(REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter, reduce_scatter)        \
     DO(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, Ireduce_scatter_block,      \
        reduce_scatter_block)                                                   \
     DO(SCAN, Scan, Iscan, scan)                                                \
-    DO(EXSCAN, Exscan, Iexscan, exscan)                                        \
+    DO(EXSCAN, Exscan, Iexscan, exscan)
+#define PRELOAD_NEIGHBOR_CALLS(DO)                                             \
     DO(NEIGHBOR_ALLGATHER, Neighbor_allgather, Ineighbor_allgather,            \
        neighbor_allgather)                                                     \
     DO(NEIGHBOR_ALLGATHERV, Neighbor_allgatherv, Ineighbor_allgatherv,         \
@@ -128,7 +130,12 @@
     DO(NEIGHBOR_ALLTOALL, Neighbor_alltoall, Ineighbor_alltoall,               \
        neighbor_alltoall)                                                      \
     DO(NEIGHBOR_ALLTOALLV, Neighbor_alltoallv, Ineighbor_alltoallv,            \
-       neighbor_alltoallv)                                                     \
+       neighbor_alltoallv)
+/* Those, and the calls with a type for each block. */
+#define PRELOAD_CALLS(DO)                                                      \
+    DO(ALLTOALLW, Alltoallw, Ialltoallw, alltoallw)                            \
+    PRELOAD_GROUP_CALLS(DO)                                                    \
+    PRELOAD_NEIGHBOR_CALLS(DO)                                                 \
     DO(NEIGHBOR_ALLTOALLW, Neighbor_alltoallw, Ineighbor_alltoallw,            \
        neighbor_alltoallw)
 

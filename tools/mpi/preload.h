@@ -157,6 +157,7 @@ typedef struct preload_started {
     preload_call_t call;
     bool nonblocking;
     MPI_Comm comm;
+    struct comm *kept; /* what there is for it, if the call is nonblocking */
     catena_group_t *group;
     catena_neighborhood_t *neighborhood; /* of neighbor_... */
     int sources;                         /* neighbors */
@@ -187,11 +188,16 @@ static inline bool preload_open(preload_started_t *c, preload_call_t call,
     c->call = call;
     c->comm = comm;
     c->group = preload.group;
-    return (comm == preload.last && preload.group != NULL &&
+    return (comm == preload.last && preload.group != NULL && !c->nonblocking &&
             call < CALL_NEIGHBOR_ALLGATHER &&
             (preload.skip >> call & 1) == 0) ||
            preload_find(c);
 }
+
+/** A nonblocking call begins, which keeps what there is for its communicator
+ * although the program may free that; and ends. */
+void preload_keep_comm(preload_started_t *c);
+void preload_drop_comm(preload_started_t *c);
 
 /** Count a call that is not taken. @return false */
 bool preload_pass(const preload_started_t *c, preload_reason_t reason);

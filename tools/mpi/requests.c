@@ -40,6 +40,7 @@ static void add(preload_started_t *c)
     pending.request[preload.pending] = c->request;
     pending.call[preload.pending] = c;
     preload.pending++;
+    preload_keep_comm(c);
 }
 
 static int query(void *argument, MPI_Status *status)
@@ -98,6 +99,7 @@ static void complete(size_t index, catena_status_t status)
     pending.call[index] = pending.call[last];
     pending.request[index] = pending.request[last];
     c->status = status;
+    preload_drop_comm(c);
     preload_close(c, status == CATENA_OK);
     PMPI_Grequest_complete(c->mpi_request);
 }

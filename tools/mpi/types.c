@@ -115,8 +115,9 @@ void preload_types_open(void)
     add_if(MPI_DOUBLE_PRECISION, false);
 }
 
-/** Whether a derived type is a number of elements of a predefined one, one
- * after the other. That size and extent are equal does not tell their order. */
+/** Whether a type whose size and extent are equal has no gaps, and its bytes in
+ * order: a predefined one, or a number of elements of one. The size and extent
+ * of others do not tell the order. */
 static bool is_contiguous(MPI_Datatype datatype)
 {
     int counts[3]; /* integers, addresses, types */
@@ -125,8 +126,13 @@ static bool is_contiguous(MPI_Datatype datatype)
     MPI_Aint address;
     MPI_Datatype old;
     if (PMPI_Type_get_envelope(datatype, &counts[0], &counts[1], &counts[2],
-                               &combiner) != MPI_SUCCESS ||
-        (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) ||
+                               &combiner) != MPI_SUCCESS) {
+        return false;
+    }
+    if (combiner == MPI_COMBINER_NAMED) {
+        return true;
+    }
+    if ((combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) ||
         PMPI_Type_get_contents(datatype, counts[0], counts[1], counts[2],
                                &number, &address, &old) != MPI_SUCCESS) {
         return false;
