@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "params.h"
 
@@ -91,8 +92,21 @@ typedef struct preload_side {
     bool keeps; /* its datatypes are to be freed */
 } preload_side_t;
 
-/** Blocks that are not used, or are in place. */
-void preload_no_side(preload_side_t *side, const void *buffer);
+/** Blocks that are not used, or are in place. Short calls set no more members
+ * than needed. */
+static inline void preload_no_side(preload_side_t *side, const void *buffer)
+{
+    side->buffer = buffer == MPI_IN_PLACE ? (void *)(uintptr_t)CATENA_IN_PLACE
+                                          : (void *)(uintptr_t)buffer;
+    side->count = 0;
+    side->type = CATENA_BYTE;
+    side->counts = NULL;
+    side->bytes = 0;
+    side->packed = false;
+    side->keeps = false;
+    side->types = NULL;
+    side->user_places = NULL;
+}
 /** Blocks of one length, consecutive.
  * @param pack their contents are sent, or kept where nothing is received
  * @return false: an argument is wrong */
@@ -109,8 +123,14 @@ bool preload_open_typed(preload_side_t *side, const void *buffer,
                         int blocks, bool pack);
 /** Keep the datatypes: the program may free them before the call has ended. */
 void preload_keep_side(preload_side_t *side);
-/** Release a side. @param unpack it has received data */
-void preload_close_side(preload_side_t *side, bool unpack);
+/** Release what a side holds. @param received it has received data */
+void preload_release_side(preload_side_t *side, bool received);
+static inline void preload_close_side(preload_side_t *side, bool received)
+{
+    if (side->packed || side->counts != NULL || side->types != NULL) {
+        preload_release_side(side, received);
+    }
+}
 
 /* ---- calls ---- */
 

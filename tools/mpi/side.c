@@ -1,17 +1,8 @@
 /* Buffers of MPI as catena gets them. */
 
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "preload.h"
-
-void preload_no_side(preload_side_t *side, const void *buffer)
-{
-    *side = (preload_side_t){.buffer = buffer == MPI_IN_PLACE
-                                           ? (void *)(uintptr_t)CATENA_IN_PLACE
-                                           : (void *)(uintptr_t)buffer,
-                             .type = CATENA_BYTE};
-}
 
 /** Blocks that are to be packed, `side->bytes` in all. */
 static void begin_packed(preload_side_t *side, int blocks)
@@ -205,7 +196,7 @@ void preload_keep_side(preload_side_t *side)
     }
 }
 
-void preload_close_side(preload_side_t *side, bool received)
+void preload_release_side(preload_side_t *side, bool received)
 {
     if (side->packed && received) {
         unpack(side);
