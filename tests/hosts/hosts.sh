@@ -2,6 +2,8 @@
 # namespaces (network, UTS, IPC, mount) with its own /dev/shm, /etc/hosts and
 # /sys. A bridge connects them. The script sets hosts_work (an empty directory
 # of its own) first, and calls hosts_down at its end.
+# TCP is as on most machines, also if this one has BBR: with that a connection
+# stops for up to 200 ms every 10 s, to measure its round trip.
 hosts_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export HOSTS_PIDS=$hosts_work/pids
 
@@ -25,6 +27,8 @@ host_up() { # NUMBER
         mount --bind /dev/shm/hosts.$$ /etc/hosts && rm /dev/shm/hosts.$$ &&
         mount -t tmpfs none /dev/shm &&
         mount -t sysfs none /sys &&
+        echo cubic >/proc/sys/net/ipv4/tcp_congestion_control ||
+            echo reno >/proc/sys/net/ipv4/tcp_congestion_control;
         exec sleep ${hosts_seconds:-600}" &
     pid=$!
     disown # no message at its end
