@@ -7,11 +7,11 @@
  * constant x, and of these some lines of constant y; it ends with all x. Slabs
  * are a grid of one column: a plane is transformed along y and z at once. With
  * pencils it is transformed along z, exchanged along the row of the grid,
- * transformed along y. Then planes are exchanged along the column, and at the
- * end all is transformed along x. Each exchange of a plane is a nonblocking
- * alltoall, under way while the next plane is transformed. Nothing is copied
- * before or after a call: what goes along a row is a part of each line, which a
- * derived type describes, and all other blocks are contiguous.
+ * transformed along y. Then some planes at once are exchanged along the column,
+ * and at the end all is transformed along x. Each exchange is a nonblocking
+ * alltoall, under way while the next planes are transformed. The program copies
+ * nothing before or after a call: derived types say which parts of lines and
+ * planes are sent, and what is received is contiguous.
  *
  * cc -O2 fft.c -o fft $(pkg-config --cflags --libs catena fftw3) -lm */
 #include <catena/catena.h>
@@ -70,10 +70,12 @@ static part_t part_of(int n, int parts, int index)
     return (part_t){first, next - first};
 }
 
-/** The arguments of an exchange, and its request. */
+/** The arguments of an exchange by ialltoallw, and its request. */
 typedef struct exchange {
+    int size;
     size_t *send_counts, *receive_counts;
     ptrdiff_t *send_at, *receive_at; /* bytes */
+    catena_type_t *send_types, *receive_types;
     catena_request_t *request;
 } exchange_t;
 
@@ -89,60 +91,81 @@ typedef struct transform {
                            it is `in` */
     fftw_complex *out;  /* [n][y_end][z]: all x */
     fftw_plan along_z, along_y, along_yz, along_x;
-    catena_type_t *piece; /* [columns]: of the lines, what a rank gets */
-    catena_type_t *whole; /* [columns] */
-    exchange_t *row_exchange, *column_exchange; /* one a plane */
-    int planes;                                 /* the most of any rank */
+    exchange_t *row_exchange;    /* [x.count], of a plane each */
+    exchange_t *column_exchange; /* [batches] */
+    int batch;   /* planes that are exchanged along the column at once */
+    int batches; /* of the rank that has most planes */
 } transform_t;
 
 static exchange_t new_exchange(int size)
 {
     size_t n = (size_t)size;
-    size_t *counts = calloc(2 * n, sizeof(*counts));
-    ptrdiff_t *at = calloc(2 * n, sizeof(*at));
-    if (counts == NULL || at == NULL) {
+    exchange_t e = {.size = size,
+                    .send_counts = calloc(2 * n, sizeof(size_t)),
+                    .send_at = calloc(2 * n, sizeof(ptrdiff_t)),
+                    .send_types = calloc(2 * n, sizeof(catena_type_t))};
+    if (e.send_counts == NULL || e.send_at == NULL || e.send_types == NULL) {
         catena_abort(context, EXIT_FAILURE);
     }
-    return (exchange_t){counts, counts + n, at, at + n, NULL};
+    e.receive_counts = e.send_counts + n;
+    e.receive_at = e.send_at + n;
+    e.receive_types = e.send_types + n;
+    return e;
 }
 
-/** `sizeof` a number of elements, as a displacement. */
-static ptrdiff_t bytes_of(int elements)
+/** Rank i of an exchange: blocks that are sent, `stride` elements from one to
+ * the next, and elements that are received. */
+static void plan_rank(exchange_t *e, int i, int blocks, int length, int stride,
+                      int first, size_t received, size_t received_first)
 {
-    return (ptrdiff_t)sizeof(fftw_complex) * elements;
+    check(catena_type_vector((size_t)blocks, (size_t)length, stride,
+                             CATENA_COMPLEX_DOUBLE, &e->send_types[i]),
+          "vector");
+    e->send_counts[i] = 1;
+    e->send_at[i] = (ptrdiff_t)sizeof(fftw_complex) * first;
+    e->receive_types[i] = CATENA_COMPLEX_DOUBLE;
+    e->receive_counts[i] = received;
+    e->receive_at[i] = (ptrdiff_t)(sizeof(fftw_complex) * received_first);
 }
 
-/** Plane x of the row's exchange: a part of z, for all y. */
-static void plan_row(transform_t *t, int x)
+/** The row's exchange of a plane: of each line the part of z that a rank gets,
+ * for lines with its y. */
+static exchange_t plan_row(const transform_t *t)
 {
-    exchange_t *e = &t->row_exchange[x];
-    *e = new_exchange(t->columns);
+    exchange_t e = new_exchange(t->columns);
     for (int i = 0; i < t->columns; i++) {
         part_t y = part_of(t->n, t->columns, i);
         part_t z = part_of(t->n, t->columns, i);
-        e->send_counts[i] = 1;
-        e->send_at[i] = bytes_of(z.first);
-        e->receive_counts[i] = (size_t)y.count * (size_t)t->z.count;
-        e->receive_at[i] = bytes_of(y.first * t->z.count);
+        size_t zs = (size_t)t->z.count;
+        plan_rank(&e, i, t->y.count, z.count, t->n, z.first,
+                  (size_t)y.count * zs, (size_t)y.first * zs);
     }
+    return e;
 }
 
-/** Plane x of the column's exchange, of each rank that has so many. */
-static void plan_column(transform_t *t, int x)
+/** How many of `count` planes are in a batch. */
+static int in_batch(const transform_t *t, int count, int batch)
 {
-    exchange_t *e = &t->column_exchange[x];
-    *e = new_exchange(t->rows);
-    int area = t->y_end.count * t->z.count;
+    int rest = count - batch * t->batch;
+    return rest < 0 ? 0 : rest < t->batch ? rest : t->batch;
+}
+
+/** The column's exchange of a batch: of each plane the y that a rank gets, for
+ * its planes. */
+static exchange_t plan_column(const transform_t *t, int batch)
+{
+    exchange_t e = new_exchange(t->rows);
+    int zs = t->z.count;
+    size_t area = (size_t)t->y_end.count * (size_t)zs;
     for (int i = 0; i < t->rows; i++) {
         part_t y = part_of(t->n, t->rows, i);
-        part_t from = part_of(t->n, t->rows, i);
-        bool sends = x < t->x.count;
-        bool receives = x < from.count;
-        e->send_counts[i] = sends ? (size_t)y.count * (size_t)t->z.count : 0;
-        e->send_at[i] = y.first * t->z.count;
-        e->receive_counts[i] = receives ? (size_t)area : 0;
-        e->receive_at[i] = (ptrdiff_t)(from.first + x) * area;
+        part_t x = part_of(t->n, t->rows, i);
+        plan_rank(&e, i, in_batch(t, t->x.count, batch), y.count * zs,
+                  t->n * zs, y.first * zs,
+                  (size_t)in_batch(t, x.count, batch) * area,
+                  (size_t)(x.first + batch * t->batch) * area);
     }
+    return e;
 }
 
 /** Transforms in place, of `count` lines. */
@@ -170,23 +193,6 @@ static void plan_transforms(transform_t *t)
     t->along_x = lines(n, area, t->out, area, 1);
 }
 
-/** Of each line, the z that a rank of the row gets. */
-static void make_types(transform_t *t)
-{
-    t->whole = calloc(2 * (size_t)t->columns, sizeof(*t->whole));
-    if (t->whole == NULL) {
-        catena_abort(context, EXIT_FAILURE);
-    }
-    t->piece = t->whole + t->columns;
-    for (int i = 0; i < t->columns; i++) {
-        part_t z = part_of(t->n, t->columns, i);
-        t->whole[i] = CATENA_COMPLEX_DOUBLE;
-        check(catena_type_vector((size_t)t->y.count, (size_t)z.count, t->n,
-                                 CATENA_COMPLEX_DOUBLE, &t->piece[i]),
-              "vector");
-    }
-}
-
 /** @param columns of the grid; 1: slabs */
 static void open_transform(transform_t *t, int n, int columns)
 {
@@ -202,7 +208,13 @@ static void open_transform(transform_t *t, int n, int columns)
     t->y = part_of(n, columns, j);
     t->z = part_of(n, columns, j);
     t->y_end = part_of(n, t->rows, i);
-    t->planes = (n + t->rows - 1) / t->rows;
+    /* Two batches or more, so that one is under way while the next is
+     * transformed; long blocks. */
+    int planes_most = (n + t->rows - 1) / t->rows;
+    t->batch = planes_most / 2 < 1   ? 1
+               : planes_most / 2 < 8 ? planes_most / 2
+                                     : 8;
+    t->batches = (planes_most + t->batch - 1) / t->batch;
     size_t plane = sizeof(fftw_complex) * (size_t)n;
     size_t planes = (size_t)(t->x.count > 0 ? t->x.count : 1);
     size_t ys = (size_t)t->y.count;
@@ -211,21 +223,26 @@ static void open_transform(transform_t *t, int n, int columns)
     t->in = allocate(planes * ys * plane);
     t->by_y = columns > 1 ? allocate(planes * zs * plane) : t->in;
     t->out = allocate(plane * (size_t)t->y_end.count * zs);
-    make_types(t);
     plan_transforms(t);
-    t->row_exchange = calloc((size_t)t->planes, sizeof(exchange_t));
-    t->column_exchange = calloc((size_t)t->planes, sizeof(exchange_t));
-    for (int x = 0; x < t->planes; x++) {
-        plan_row(t, x);
-        plan_column(t, x);
+    t->row_exchange = calloc(planes, sizeof(exchange_t));
+    t->column_exchange = calloc((size_t)t->batches, sizeof(exchange_t));
+    for (int x = 0; x < t->x.count; x++) {
+        t->row_exchange[x] = plan_row(t);
+    }
+    for (int batch = 0; batch < t->batches; batch++) {
+        t->column_exchange[batch] = plan_column(t, batch);
     }
 }
 
-static void free_exchanges(exchange_t *exchange, int planes)
+static void free_exchanges(exchange_t *exchange, int count)
 {
-    for (int x = 0; x < planes; x++) {
-        free(exchange[x].send_counts);
-        free(exchange[x].send_at);
+    for (exchange_t *e = exchange; e < exchange + count; e++) {
+        for (int i = 0; i < e->size; i++) {
+            check(catena_type_free(&e->send_types[i]), "type free");
+        }
+        free(e->send_types);
+        free(e->send_counts);
+        free(e->send_at);
     }
     free(exchange);
 }
@@ -236,12 +253,8 @@ static void close_transform(transform_t *t)
     fftw_destroy_plan(t->along_y);
     fftw_destroy_plan(t->along_yz);
     fftw_destroy_plan(t->along_x);
-    free_exchanges(t->row_exchange, t->planes);
-    free_exchanges(t->column_exchange, t->planes);
-    for (int i = 0; i < t->columns; i++) {
-        check(catena_type_free(&t->piece[i]), "type free");
-    }
-    free(t->whole);
+    free_exchanges(t->row_exchange, t->x.count);
+    free_exchanges(t->column_exchange, t->batches);
     if (t->by_y != t->in) {
         catena_free(context, t->by_y);
     }
@@ -266,58 +279,60 @@ static fftw_complex *in_plane(const transform_t *t, int x)
     return t->in + (size_t)x * (size_t)t->n * (size_t)t->y.count;
 }
 
-/** At the end of the planes there may be another exchange, of other ranks. */
 static fftw_complex *by_y_plane(const transform_t *t, int x)
 {
-    size_t plane = x < t->x.count ? (size_t)t->n * (size_t)t->z.count : 0;
-    return t->by_y + (size_t)x * plane;
+    return t->by_y + (size_t)x * (size_t)t->n * (size_t)t->z.count;
 }
 
-static void start_row(transform_t *t, int x)
+static void start(exchange_t *e, const fftw_complex *send,
+                  fftw_complex *receive, catena_group_t *group)
 {
-    exchange_t *e = &t->row_exchange[x];
-    check(catena_ialltoallw(in_plane(t, x), e->send_counts, e->send_at,
-                            t->piece, by_y_plane(t, x), e->receive_counts,
-                            e->receive_at, t->whole, t->row, &e->request),
+    check(catena_ialltoallw(send, e->send_counts, e->send_at, e->send_types,
+                            receive, e->receive_counts, e->receive_at,
+                            e->receive_types, group, &e->request),
           "ialltoallw");
 }
 
-static void start_column(transform_t *t, int x)
+static void finish(exchange_t *e)
 {
-    exchange_t *e = &t->column_exchange[x];
-    check(catena_ialltoallv(by_y_plane(t, x), e->send_counts, e->send_at,
-                            CATENA_COMPLEX_DOUBLE, t->out, e->receive_counts,
-                            e->receive_at, CATENA_COMPLEX_DOUBLE, t->column,
-                            &e->request),
-          "ialltoallv");
+    check(catena_request_wait(&e->request), "ialltoallw");
 }
 
-/** @param computes false: only what is exchanged, to time it */
-static void run(transform_t *t, bool computes)
+/** Planes `first` to `end` - 1 transformed along z and y. With pencils a plane
+ * comes along the row while the next one is transformed along z.
+ * @param computes false: they are only exchanged */
+static void transform_planes(transform_t *t, int first, int end, bool computes)
 {
     bool slabs = t->columns == 1;
-    /* With pencils plane x - 1 comes along the row while x is transformed. */
-    for (int x = 0; x < t->planes + (slabs ? 0 : 1); x++) {
-        int ready = slabs ? x : x - 1;
-        if (!slabs && x < t->x.count) {
+    for (int x = first; slabs && computes && x < end; x++) {
+        apply(t->along_yz, in_plane(t, x));
+        catena_progress(context);
+    }
+    for (int x = first; !slabs && first < end && x <= end; x++) {
+        if (x < end) {
             apply(computes ? t->along_z : NULL, in_plane(t, x));
-            start_row(t, x);
+            start(&t->row_exchange[x], in_plane(t, x), by_y_plane(t, x),
+                  t->row);
         }
-        if (!slabs && ready >= 0 && ready < t->x.count) {
-            check(catena_request_wait(&t->row_exchange[ready].request),
-                  "ialltoallw");
-            apply(computes ? t->along_y : NULL, by_y_plane(t, ready));
-        } else if (slabs && x < t->x.count) {
-            apply(computes ? t->along_yz : NULL, in_plane(t, x));
-        }
-        if (ready >= 0) {
-            start_column(t, ready);
+        if (x > first) {
+            finish(&t->row_exchange[x - 1]);
+            apply(computes ? t->along_y : NULL, by_y_plane(t, x - 1));
         }
         catena_progress(context);
     }
-    for (int x = 0; x < t->planes; x++) {
-        check(catena_request_wait(&t->column_exchange[x].request),
-              "ialltoallv");
+}
+
+static void run(transform_t *t, bool computes)
+{
+    for (int i = 0; i < t->batches; i++) {
+        int first = i * t->batch;
+        int count = in_batch(t, t->x.count, i);
+        transform_planes(t, first, first + count, computes);
+        start(&t->column_exchange[i], by_y_plane(t, count > 0 ? first : 0),
+              t->out, t->column);
+    }
+    for (int i = 0; i < t->batches; i++) {
+        finish(&t->column_exchange[i]);
     }
     if (computes && t->along_x != NULL) {
         fftw_execute(t->along_x);

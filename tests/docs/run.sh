@@ -14,6 +14,8 @@ why() {
     case "$1" in
     cc*libpng*) pkg-config --exists libpng || echo "there is no libpng" ;;
     *./halo*) [ -x halo ] || echo "there is no libpng" ;;
+    cc*fftw3*) pkg-config --exists fftw3 || echo "there is no fftw3" ;;
+    *./fft*) [ -x fft ] || echo "there is no fftw3" ;;
     tools/quickstart* | tests/run* | tests/full* | *tests/mutants*)
         echo "it installs, builds and tests everything" ;;
     "meson setup"* | "ninja -C build install"* | "meson test"*)
