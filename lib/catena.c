@@ -169,6 +169,11 @@ static catena_status_t publish(catena_context_t *context)
     return ctn_boot_publish(context->boot);
 }
 
+static catena_status_t agree(catena_context_t *context)
+{
+    return ctn_boot_agree(context->boot);
+}
+
 /* ---- exec ---- */
 
 static catena_status_t make_exec(catena_context_t *context)
@@ -329,9 +334,9 @@ static catena_status_t join(catena_context_t *context)
 {
     typedef catena_status_t (*step_t)(catena_context_t *);
     static const step_t process[] = {
-        join_job,  find_locality, create_heap,       share_name,
-        join_heap, join_node,     join_network,      publish,
-        make_exec, make_world,    initial_placement, NULL};
+        join_job,   find_locality,     create_heap, share_name, join_heap,
+        join_node,  join_network,      publish,     make_exec,  agree,
+        make_world, initial_placement, NULL};
     static const step_t simulated[] = {ctn_simulated_join, make_exec,
                                        ctn_simulated_payload, make_world, NULL};
     const step_t *step = context->sim != NULL ? simulated : process;
@@ -407,6 +412,9 @@ catena_status_t catena_init(const catena_config_t *config,
     status = ctn_config_read(&context->config, ctn_settings, own.settings,
                              &context->log);
     if (status != CATENA_OK) {
+        if (own.oob != NULL) {
+            ctn_boot_decline(&oob);
+        }
         free(context);
         return status;
     }
@@ -423,6 +431,8 @@ catena_status_t catena_init(const catena_config_t *config,
     }
     if (status == CATENA_OK) {
         status = join(context);
+    } else if (context->oob != NULL) {
+        ctn_boot_decline(&oob);
     }
     context->oob = NULL;
     if (status != CATENA_OK) {

@@ -47,7 +47,8 @@ static inline bool ctn_exposed_find(const ctn_exposed_t *exposed,
 {
     uint64_t number = (offset & ~CTN_EXPOSED_BIT) >> CTN_EXPOSED_SHIFT;
     uint64_t at = offset & ((UINT64_C(1) << CTN_EXPOSED_SHIFT) - 1);
-    if (number >= exposed->count || at >= exposed->region[number].bytes ||
+    if (!ctn_is_exposed(offset) || number >= exposed->count ||
+        at >= exposed->region[number].bytes ||
         bytes > exposed->region[number].bytes - at) {
         return false;
     }

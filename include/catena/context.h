@@ -44,7 +44,8 @@ typedef struct catena_oob {
     int ranks;   /**< of the job, 1 or more */
     /** Gather `bytes` at `send` of each rank into `receive` of all, in the
      * order of ranks. Blocks. Called during catena_init only, with the same
-     * `bytes` and as often on all ranks, up to six times.
+     * `bytes` and as often on all ranks, up to six times; also on a rank that
+     * fails there, which so tells the others.
      * @return 0, or anything else if it failed */
     int (*allgather)(void *argument, const void *send, void *receive,
                      size_t bytes);

@@ -294,6 +294,13 @@ catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
     return boot->ops->lookup(boot, rank, key, data, bytes);
 }
 
+catena_status_t ctn_boot_agree(ctn_boot_t *boot)
+{
+    return boot->ops != NULL && boot->ops->agree != NULL
+               ? boot->ops->agree(boot)
+               : CATENA_OK;
+}
+
 void ctn_boot_abort(ctn_boot_t *boot, int code, const char *message)
 {
     if (boot != NULL && boot->ops != NULL) {

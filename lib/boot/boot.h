@@ -85,6 +85,14 @@ catena_status_t ctn_boot_publish(ctn_boot_t *boot);
 catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
                                 const char *key, void **data, size_t *bytes);
 
+/** All ranks have done what each does alone, and will wait for each other.
+ * @return ERR_PEER: one of them has failed, and leaves */
+catena_status_t ctn_boot_agree(ctn_boot_t *boot);
+
+/** This rank does not join the job of `oob`: the others, which wait for it,
+ * learn so. In place of ctn_boot_create. */
+void ctn_boot_decline(const catena_oob_t *oob);
+
 /** End this process, and through the launcher all processes of the job. */
 _Noreturn void ctn_boot_abort(ctn_boot_t *boot, int code, const char *message);
 

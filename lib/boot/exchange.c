@@ -28,8 +28,13 @@ typedef struct boot_value {
     uint64_t bytes;
 } boot_value_t;
 
+/** Instead of a length: this rank has failed. */
+#define FAILED UINT64_MAX
+
 typedef struct boot_exchange {
     catena_oob_t oob;
+    bool over; /* there are no more exchanges: one has failed, or all are ready
+                */
     unsigned char *own; /* records that are not exchanged yet */
     size_t own_bytes;
     boot_round_t *last;
@@ -38,6 +43,7 @@ typedef struct boot_exchange {
 /** Who shares memory with whom: processes with the same identity are on one
  * node. */
 typedef struct identity {
+    uint64_t failed; /* 1: this rank does not join */
     uint64_t host;   /* a hash: the boot of the machine */
     uint64_t memory; /* a hash: /dev/shm, and the name that the user gives */
     uint64_t spaces; /* of process numbers, by which segments are opened */
@@ -46,7 +52,7 @@ typedef struct identity {
 static catena_status_t gather_all(ctn_boot_t *boot, const void *own,
                                   size_t bytes, void *all)
 {
-    const boot_exchange_t *exchange = boot->state;
+    boot_exchange_t *exchange = boot->state;
     const catena_oob_t *oob = &exchange->oob;
     int failed = oob->allgather(oob->argument, own, all, bytes);
     if (failed != 0 && boot->link == NULL) { /* boot/tcp says it itself */
@@ -55,7 +61,19 @@ static catena_status_t gather_all(ctn_boot_t *boot, const void *own,
                   "ranks returned %d; expected 0",
                   bytes, boot->size, failed);
     }
+    exchange->over |= failed != 0;
     return failed == 0 ? CATENA_OK : CATENA_ERR_LAUNCHER;
+}
+
+/** Another rank has said that it has failed. */
+static catena_status_t end_with(ctn_boot_t *boot, uint32_t rank)
+{
+    boot_exchange_t *exchange = boot->state;
+    exchange->over = true;
+    ctn_log_write(boot->rank == 0 ? boot->log : ctn_log_kept(),
+                  CATENA_LOG_ERROR,
+                  "catena_init: rank %u does not join, see its message", rank);
+    return CATENA_ERR_PEER;
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -114,6 +132,9 @@ static catena_status_t find_node(ctn_boot_t *boot, const char *node)
     }
     catena_status_t status = gather_all(boot, &own, sizeof(own), all);
     for (uint32_t i = 0; status == CATENA_OK && i < boot->size; i++) {
+        if (all[i].failed != 0) {
+            status = end_with(boot, i);
+        }
         boot->host_ranks += all[i].host == own.host;
         if (same(&all[i], &own)) {
             boot->local_ranks[boot->local_size++] = i;
@@ -202,7 +223,7 @@ static catena_status_t exchange_records(ctn_boot_t *boot, uint64_t *bytes)
 
 catena_status_t ctn_boot_exchange_all(ctn_boot_t *boot)
 {
-    const boot_exchange_t *exchange = boot->state;
+    boot_exchange_t *exchange = boot->state;
     uint64_t own = exchange->own_bytes;
     uint64_t *bytes = calloc(boot->size, sizeof(*bytes));
     if (bytes == NULL) {
@@ -214,7 +235,13 @@ catena_status_t ctn_boot_exchange_all(ctn_boot_t *boot)
                   "catena_init: the allgather returned another value for rank "
                   "%u than it sent; expected the ranks in their order",
                   boot->rank);
+        exchange->over = true;
         status = CATENA_ERR_LAUNCHER;
+    }
+    for (uint32_t i = 0; status == CATENA_OK && i < boot->size; i++) {
+        if (bytes[i] == FAILED) {
+            status = end_with(boot, i);
+        }
     }
     if (status != CATENA_OK) {
         free(bytes);
@@ -297,13 +324,51 @@ static void end_job(ctn_boot_t *boot, int code, const char *message)
     }
 }
 
+/** All ranks are ready: none of them fails the exchanges any more. */
+static catena_status_t agree(ctn_boot_t *boot)
+{
+    catena_status_t status = ctn_boot_exchange_all(boot);
+    ((boot_exchange_t *)boot->state)->over = true;
+    return status;
+}
+
+/** A rank that fails while others may still exchange tells them so in place of
+ * its next length. */
+static void leave(ctn_boot_t *boot)
+{
+    boot_exchange_t *exchange = boot->state;
+    if (exchange != NULL && !exchange->over) {
+        uint64_t own = FAILED;
+        uint64_t *bytes = calloc(boot->size, sizeof(*bytes));
+        if (bytes != NULL) {
+            (void)exchange->oob.allgather(exchange->oob.argument, &own, bytes,
+                                          sizeof(own));
+        }
+        free(bytes);
+    }
+    ctn_boot_exchange_close(boot);
+}
+
+void ctn_boot_decline(const catena_oob_t *oob)
+{
+    identity_t own = {.failed = 1};
+    identity_t *all = oob->allgather != NULL && oob->ranks > 0
+                          ? calloc((size_t)oob->ranks, sizeof(*all))
+                          : NULL;
+    if (all != NULL) {
+        (void)oob->allgather(oob->argument, &own, all, sizeof(own));
+    }
+    free(all);
+}
+
 static const ctn_boot_ops_t oob_ops = {.name = "oob",
                                        .put = ctn_boot_exchange_put,
                                        .share = ctn_boot_exchange_all,
                                        .publish = ctn_boot_exchange_all,
                                        .lookup = ctn_boot_exchange_lookup,
+                                       .agree = agree,
                                        .end_job = end_job,
-                                       .leave = ctn_boot_exchange_close};
+                                       .leave = leave};
 
 catena_status_t ctn_boot_join_oob(ctn_boot_t *boot, const char *node,
                                   const catena_oob_t *oob)

@@ -16,6 +16,8 @@ typedef struct ctn_boot_ops {
     catena_status_t (*publish)(ctn_boot_t *boot);
     catena_status_t (*lookup)(ctn_boot_t *boot, uint32_t rank, const char *key,
                               void **data, size_t *bytes);
+    /** See ctn_boot_agree; NULL: a rank that fails ends the others. */
+    catena_status_t (*agree)(ctn_boot_t *boot);
     /** End the other processes, as far as that is possible; this one ends after
      * it. */
     void (*end_job)(ctn_boot_t *boot, int code, const char *message);

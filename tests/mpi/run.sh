@@ -54,9 +54,15 @@ checks() {
     says 0 ' bcast  *[0-9]* taken' && says 0 ' scan  *[0-9]* taken' &&
         says + 'CATENA_MPI_SKIP' && says + ' barrier  *[0-9]* taken'
     verdict "$flavor: CATENA_MPI_SKIP" $?
-    job 2 CATENA_MPI_STATS=1 CATENA_MPI=off "$check" 60 >"$out" 2>"$err"
+    job 2 CATENA_MPI_STATS=1 CATENA_MPI=off CHECK_MPI=1 "$check" 60 >"$out" 2>"$err"
     says 0 ' taken  ' && says + 'catena is off'
     verdict "$flavor: CATENA_MPI=off" $?
+    job 3 CATENA_MPI_STATS=1 CHECK_LEVELS=1 CHECK_MPI=1 "$check" 10 >"$out" 2>"$err"
+    says 0 ' taken  ' && says 1 'another rank cannot use it' && says 1 '^ok'
+    verdict "$flavor: ranks with other levels of threads" $?
+    job 3 CATENA_MPI_STATS=1 CATENA_HEAP_SIZE=1000t CHECK_MPI=1 "$check" 10 >"$out" 2>"$err"
+    says 1 'catena does not start; the job goes on' && says 1 '^ok'
+    verdict "$flavor: a rank that cannot start catena" $?
     job 1 CATENA_MPI_SKIP=broadcast "$check" 1 >"$out" 2>"$err"
     says 1 '"broadcast" is no collective'
     verdict "$flavor: a wrong name in CATENA_MPI_SKIP" $?

@@ -296,8 +296,13 @@ static bool prepare_scan(preload_started_t *c, SCAN_PARAMS)
 
 static bool prepare_exscan(preload_started_t *c, EXSCAN_PARAMS)
 {
-    return begin(c, CALL_EXSCAN, comm) &&
-           reduction(c, send, receive, count, type, op, true);
+    if (!begin(c, CALL_EXSCAN, comm)) {
+        return false;
+    }
+    if (catena_group_rank(c->group) == 0 && receive == NULL) {
+        receive = (void *)(uintptr_t)send; /* nothing is written there */
+    }
+    return reduction(c, send, receive, count, type, op, true);
 }
 
 static bool prepare_reduce_scatter_block(preload_started_t *c,

@@ -239,20 +239,13 @@ static bool find_node(int *node)
     return one != 0;
 }
 
-static void join(void)
+/** Start catena. All ranks agree whether it has started. */
+static void join(int node)
 {
-    int node;
     int ranks;
-    bool fine = false;
-    state.one_node = find_node(&node) && getenv("CATENA_BOOT_NODE") == NULL;
-    bool both = register_progress() || state.one_node;
     char name[64];
     const char *settings[] = {name, NULL};
     PMPI_Comm_size(state.comm, &ranks);
-    if (!both) {
-        turn_off("several nodes, and " FLAVOR " makes no progress for others");
-        return;
-    }
     snprintf(name, sizeof(name), "BOOT_NODE=mpi%d", node);
     catena_oob_t oob = {.size = sizeof(oob),
                         .rank = state.rank,
@@ -267,9 +260,8 @@ static void join(void)
         config.settings = NULL;
     }
     preload.inside++;
-    fine = catena_init(&config, &preload.context) == CATENA_OK;
+    int all = catena_init(&config, &preload.context) == CATENA_OK;
     preload.inside--;
-    int all = fine;
     PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, state.comm);
     if (all == 0) {
         SAY("catena does not start; the job goes on with " FLAVOR " alone\n");
@@ -293,34 +285,51 @@ static void check_flavor(void)
     }
 }
 
-static void begin(int thread_level)
+/** Why this rank cannot use catena; NULL: it can. */
+static const char *find_obstacle(void)
 {
     const char *on = getenv("CATENA_MPI");
+    int level;
+    PMPI_Query_thread(&level);
+    return on != NULL && strcmp(on, "off") == 0 ? "CATENA_MPI=off"
+           : level == MPI_THREAD_MULTIPLE       ? "MPI_THREAD_MULTIPLE"
+           : !register_progress() && !state.one_node
+               ? "several nodes, and " FLAVOR " makes no progress for others"
+               : NULL;
+}
+
+/** What differs between ranks, such as the level of threads, must not make them
+ * act differently. */
+static void begin(void)
+{
     const char *stats = getenv("CATENA_MPI_STATS");
+    int node;
     check_flavor();
     preload.stats = stats != NULL && strcmp(stats, "0") != 0;
-    if (on != NULL && strcmp(on, "off") == 0) {
-        turn_off("CATENA_MPI=off");
-        return;
-    }
     PMPI_Comm_dup(MPI_COMM_WORLD, &state.comm);
     PMPI_Comm_rank(state.comm, &state.rank);
+    state.one_node = find_node(&node) && getenv("CATENA_BOOT_NODE") == NULL;
     read_skip(getenv("CATENA_MPI_SKIP"));
-    if (thread_level == MPI_THREAD_MULTIPLE) {
-        turn_off("MPI_THREAD_MULTIPLE");
+    PMPI_Allreduce(MPI_IN_PLACE, &preload.skip, 1, MPI_UNSIGNED, MPI_BOR,
+                   state.comm);
+    const char *obstacle = find_obstacle();
+    int all = obstacle == NULL;
+    PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, state.comm);
+    if (all == 0) {
+        turn_off(obstacle != NULL ? obstacle : "another rank cannot use it");
         return;
     }
     preload_comms_open();
     PMPI_Grequest_start(query, release, cancel, NULL, &state.never);
     preload_types_open();
-    join();
+    join(node);
 }
 
 int MPI_Init(int *argc, char ***argv)
 {
     int code = PMPI_Init(argc, argv);
     if (code == MPI_SUCCESS) {
-        begin(MPI_THREAD_SINGLE);
+        begin();
     }
     return code;
 }
@@ -329,7 +338,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     int code = PMPI_Init_thread(argc, argv, required, provided);
     if (code == MPI_SUCCESS) {
-        begin(*provided);
+        begin();
     }
     return code;
 }

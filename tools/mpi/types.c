@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "preload.h"
@@ -115,6 +116,23 @@ void preload_types_open(void)
     add_if(MPI_DOUBLE_PRECISION, false);
 }
 
+/** Whether a type was made with counts longer than an int (MPI 4), which the
+ * functions below do not return. */
+static bool has_large_counts(MPI_Datatype datatype)
+{
+#if MPI_VERSION >= 4
+    MPI_Count counts[4]; /* integers, addresses, large counts, types */
+    int combiner;
+    return PMPI_Type_get_envelope_c(datatype, &counts[0], &counts[1],
+                                    &counts[2], &counts[3],
+                                    &combiner) != MPI_SUCCESS ||
+           counts[2] > 0;
+#else
+    (void)datatype;
+    return false;
+#endif
+}
+
 /** Whether a type whose size and extent are equal has no gaps, and its bytes in
  * order: a predefined one, or a number of elements of one. The size and extent
  * of others do not tell the order. */
@@ -125,7 +143,8 @@ static bool is_contiguous(MPI_Datatype datatype)
     int number;
     MPI_Aint address;
     MPI_Datatype old;
-    if (PMPI_Type_get_envelope(datatype, &counts[0], &counts[1], &counts[2],
+    if (has_large_counts(datatype) ||
+        PMPI_Type_get_envelope(datatype, &counts[0], &counts[1], &counts[2],
                                &combiner) != MPI_SUCCESS) {
         return false;
     }
@@ -141,7 +160,11 @@ static bool is_contiguous(MPI_Datatype datatype)
         return true;
     }
     bool contiguous = is_contiguous(old);
-    PMPI_Type_get_envelope(old, &counts[0], &counts[1], &counts[2], &combiner);
+    combiner = MPI_COMBINER_CONTIGUOUS;
+    if (!has_large_counts(old)) {
+        PMPI_Type_get_envelope(old, &counts[0], &counts[1], &counts[2],
+                               &combiner);
+    }
     if (combiner != MPI_COMBINER_NAMED) { /* a handle of our own */
         PMPI_Type_free(&old);
     }
@@ -151,19 +174,20 @@ static bool is_contiguous(MPI_Datatype datatype)
 bool preload_type(MPI_Datatype datatype, preload_type_t *type)
 {
     const preload_type_t *known = find(datatype);
-    int bytes;
-    MPI_Aint lower;
-    MPI_Aint extent;
+    MPI_Count bytes;
+    MPI_Count lower;
+    MPI_Count extent;
     if (known != NULL) {
         *type = *known;
         return true;
     }
     if (datatype == MPI_DATATYPE_NULL ||
-        PMPI_Type_size(datatype, &bytes) != MPI_SUCCESS || bytes < 0 ||
-        PMPI_Type_get_extent(datatype, &lower, &extent) != MPI_SUCCESS) {
+        PMPI_Type_size_x(datatype, &bytes) != MPI_SUCCESS || bytes < 0 ||
+        PMPI_Type_get_extent_x(datatype, &lower, &extent) != MPI_SUCCESS) {
         return false;
     }
-    *type = (preload_type_t){NULL, datatype, 1, (size_t)bytes, extent};
+    *type =
+        (preload_type_t){NULL, datatype, 1, (size_t)bytes, (ptrdiff_t)extent};
     if (bytes > 0 && extent == bytes && is_contiguous(datatype)) {
         type->type = CATENA_BYTE;
         type->units = (size_t)bytes;
@@ -176,35 +200,66 @@ bool preload_type(MPI_Datatype datatype, preload_type_t *type)
 /** Elements that are packed at once: MPI counts bytes by an int. */
 static size_t most_of(const preload_type_t *type)
 {
-    size_t most = (INT_MAX / 2) / (type->bytes > 0 ? type->bytes : 1);
-    return most > 0 ? most : 1;
+    size_t most = INT_MAX / (type->bytes > 0 ? type->bytes : 1);
+    if (most == 0) {
+        fprintf(stderr,
+                "[catena-mpi] a derived type with gaps has %zu bytes; at most "
+                "%d can be packed. Set CATENA_MPI=off\n",
+                type->bytes, INT_MAX);
+        PMPI_Abort(MPI_COMM_WORLD, 1);
+        abort();
+    }
+    return most;
+}
+
+/** Pack elements, or unpack them. Some libraries take no MPI_BOTTOM there, so
+ * its type is made relative to another address. */
+static void move(const preload_type_t *type, char *user, size_t count,
+                 char *packed, bool pack)
+{
+    static char base;
+    MPI_Datatype moved = type->mpi;
+    int elements = (int)count;
+    int bytes = (int)(count * type->bytes);
+    int at = 0;
+    if (user == NULL) {
+        MPI_Aint shift = -(MPI_Aint)(uintptr_t)&base;
+        PMPI_Type_create_hindexed(1, &elements, &shift, type->mpi, &moved);
+        PMPI_Type_commit(&moved);
+        user = &base;
+        elements = 1;
+    }
+    if (pack) {
+        PMPI_Pack(user, elements, moved, packed, bytes, &at, MPI_COMM_SELF);
+    } else {
+        PMPI_Unpack(packed, bytes, &at, user, elements, moved, MPI_COMM_SELF);
+    }
+    if (moved != type->mpi) {
+        PMPI_Type_free(&moved);
+    }
+}
+
+static void move_all(const preload_type_t *type, char *user, size_t count,
+                     char *packed, bool pack)
+{
+    size_t most = type->bytes > 0 ? most_of(type) : 0;
+    for (size_t i = 0; most > 0 && i < count; i += most) {
+        move(type, user + (ptrdiff_t)i * type->extent,
+             count - i < most ? count - i : most, packed + i * type->bytes,
+             pack);
+    }
 }
 
 void preload_pack(const preload_type_t *type, const void *from, size_t count,
                   void *to)
 {
-    size_t most = most_of(type);
-    for (size_t i = 0; type->bytes > 0 && i < count; i += most) {
-        size_t now = count - i < most ? count - i : most;
-        int at = 0;
-        PMPI_Pack((const char *)from + (ptrdiff_t)i * type->extent, (int)now,
-                  type->mpi, (char *)to + i * type->bytes,
-                  (int)(now * type->bytes), &at, MPI_COMM_SELF);
-    }
+    move_all(type, (char *)(uintptr_t)from, count, to, true);
 }
 
 void preload_unpack(const preload_type_t *type, const void *from, void *to,
                     size_t count)
 {
-    size_t most = most_of(type);
-    for (size_t i = 0; type->bytes > 0 && i < count; i += most) {
-        size_t now = count - i < most ? count - i : most;
-        int at = 0;
-        PMPI_Unpack((const char *)from + i * type->bytes,
-                    (int)(now * type->bytes), &at,
-                    (char *)to + (ptrdiff_t)i * type->extent, (int)now,
-                    type->mpi, MPI_COMM_SELF);
-    }
+    move_all(type, to, count, (char *)(uintptr_t)from, false);
 }
 
 /* ---- operations ---- */

@@ -219,8 +219,51 @@ START_TEST(oob_allgather)
 {
     ck_assert_int_eq(run(counts[_i], by_oob), 0);
     /* Two lives: identities; lengths of what is shared and, where there are
-     * several ranks, that; lengths of what is published. */
-    ck_assert_int_eq(shared->calls, counts[_i] * 2 * (counts[_i] > 1 ? 4 : 3));
+     * several ranks, that; lengths of what is published; all are ready. */
+    ck_assert_int_eq(shared->calls, counts[_i] * 2 * (counts[_i] > 1 ? 5 : 4));
+}
+END_TEST
+
+/* One rank fails in catena_init, for a reason of its own; the others learn it
+ * from the exchanges, wherever they are. */
+static const char *const failures[] = {
+    "CATENA_WAIT=idle", /* before the first exchange */
+    "CATENA_HEAP_SIZE=1000t"};
+enum { FAILURES = sizeof(failures) / sizeof(failures[0]) };
+static const char *failure;
+
+static int failing(int rank)
+{
+    char name[64];
+    catena_oob_t oob = {.size = sizeof(oob),
+                        .rank = rank,
+                        .ranks = ranks,
+                        .allgather = gather_shared,
+                        .argument = &rank};
+    catena_config_t config = {.size = sizeof(config), .oob = &oob};
+    catena_context_t *context;
+    snprintf(name, sizeof(name), "node%d", rank / 2);
+    setenv("CATENA_BOOT_NODE", name, 1);
+    if (rank == 2) { /* the first of its node */
+        snprintf(name, sizeof(name), "%s", failure);
+        char *value = strchr(name, '=');
+        *value = '\0';
+        setenv(name, value + 1, 1);
+    }
+    return catena_init(&config, &context) == CATENA_OK ? 1 : FAILED;
+}
+
+START_TEST(oob_failure)
+{
+    failure = failures[_i];
+    ranks = 5;
+    pid_t pid[MOST_RANKS];
+    for (int i = 0; i < ranks; i++) {
+        pid[i] = start(i, failing);
+    }
+    for (int i = 0; i < ranks; i++) {
+        ck_assert_int_eq(code_of(pid[i]), FAILED);
+    }
 }
 END_TEST
 
@@ -559,6 +602,7 @@ int main(void)
     tcase_add_checked_fixture(jobs, setup, NULL);
     tcase_set_timeout(jobs, 60);
     tcase_add_loop_test(jobs, oob_allgather, 0, 5);
+    tcase_add_loop_test(jobs, oob_failure, 0, FAILURES);
     tcase_add_test(jobs, oob_nodes);
     tcase_add_loop_test(jobs, tcp_ranks, 0, 5);
     tcase_add_test(jobs, tcp_nodes);
