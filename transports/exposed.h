@@ -39,8 +39,10 @@ static inline bool ctn_is_exposed(uint64_t offset)
     return (offset & CTN_EXPOSED_BIT) != 0;
 }
 
-/** Whether a put may come to `bytes` at an offset.
- * @param[out] to the memory; NULL: concealed, the data are dropped */
+/** Whether `bytes` at an offset lie in a region that is exposed, or was so and
+ * may still get puts.
+ * @param[out] to the memory; NULL: not exposed any more, the caller drops the
+ * data */
 static inline bool ctn_exposed_find(const ctn_exposed_t *exposed,
                                     uint64_t offset, size_t bytes,
                                     unsigned char **to)

@@ -12,7 +12,7 @@
 
 /* How a process finds its job: through PMIx, under any launcher that supports
  * it (prun, mpirun, PRRTE, Slurm); by an allgather of the program; or by a
- * rendezvous over TCP. A process that was started by hand forms a job of one
+ * rendezvous over TCP. A process that has none of these forms a job of one
  * rank.
  *
  * Each rank publishes few small values, such as its endpoint address. With PMIx
@@ -54,9 +54,10 @@ typedef struct ctn_boot {
     void *link;            /* of boot/tcp */
 } ctn_boot_t;
 
-/** Join the job. From then on this process exits when the launcher is lost, or
- * without one, over TCP, another rank. Rank and host are stored in `log`. After
- * ctn_boot_destroy a process may join its job again, if all ranks do.
+/** Join the job. With PMIx this process exits from then on when it loses the
+ * launcher; over TCP, from ctn_boot_publish on, when it loses a neighbor in the
+ * tree. Rank and host are stored in `log`. After ctn_boot_destroy a process may
+ * join its job again, if all ranks do.
  * @param oob NULL: the settings say how
  * @return also ERR_STATE: this process has joined and not left */
 catena_status_t ctn_boot_create(ctn_log_t *log, const ctn_config_t *config,
@@ -80,8 +81,9 @@ catena_status_t ctn_boot_share(ctn_boot_t *boot);
  * found" at once. */
 catena_status_t ctn_boot_publish(ctn_boot_t *boot);
 
-/** Look up the value that `rank` publishes under `key`; waits until it is
- * published. The caller frees `*data`. */
+/** Look up the value that `rank` publishes under `key`. With PMIx it waits
+ * until that is published; else all ranks have published before, or it is an
+ * error. The caller frees `*data`. */
 catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
                                 const char *key, void **data, size_t *bytes);
 
@@ -93,7 +95,8 @@ catena_status_t ctn_boot_agree(ctn_boot_t *boot);
  * learn so. In place of ctn_boot_create. */
 void ctn_boot_decline(const catena_oob_t *oob);
 
-/** End this process, and through the launcher all processes of the job. */
+/** End this process, and the others as far as possible: through the launcher of
+ * PMIx, over the tree of TCP, or by catena_oob_t.abort. */
 _Noreturn void ctn_boot_abort(ctn_boot_t *boot, int code, const char *message);
 
 #endif

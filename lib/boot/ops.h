@@ -35,9 +35,9 @@ catena_status_t ctn_boot_join_oob(ctn_boot_t *boot, const char *node,
 catena_status_t ctn_boot_join_tcp(ctn_boot_t *boot, const char *address,
                                   const ctn_boot_config_t *config);
 
-/** Exchange what was put, by an allgather of all ranks. The other boots of this
- * kind build on it: rank, size and `oob` are set, which stays valid until
- * `leave`. Finds the ranks of this node.
+/** Begin to exchange by an allgather of all ranks, and find the ranks of this
+ * node. boot->rank and size are set. Copies `oob`, whose argument must stay
+ * valid until ctn_boot_exchange_close.
  * @param node name that the user gives the node; "auto": by the host */
 catena_status_t ctn_boot_exchange_open(ctn_boot_t *boot, const char *node,
                                        const catena_oob_t *oob);
