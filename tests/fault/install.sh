@@ -92,8 +92,8 @@ try "libcatena-sim needs the libcatena of its release" needs_release
 try "the installed bench finds its library" "$prefix/bin/catena-bench" barrier -i 5
 for program in "$examples"/*.c; do
     name=$(basename "$program" .c)
-    # tests/mpi builds it
-    [ "$name" != inside_mpi ] || continue
+    # tests/mpi and tests/fft build them
+    [ "$name" != inside_mpi ] && [ "$name" != fft ] || continue
     try "example $name" example "$name"
 done
 try "errors of libcatena-sim are kept for catena_last_error" last_error

@@ -10,7 +10,7 @@ pkg-config --exists fftw3 || {
     echo "skip - fft: fftw3 not found; install libfftw3-dev"
     exit 0
 }
-try "fft: compiled" cc -std=c17 -D_DEFAULT_SOURCE -O2 -Wall -Wextra -Werror \
+try "fft: compiled" cc -std=c17 -O2 -Wall -Wextra -Werror \
     -I "$here/../../include" -I "$build/include" -o "$work/fft" \
     "$here/../../docs/examples/fft.c" -L "$build/lib" -lcatena \
     -Wl,-rpath,"$build/lib" -lfftw3 -lm || exit 1
