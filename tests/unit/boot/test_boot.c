@@ -108,13 +108,19 @@ static int live(int rank, const catena_config_t *config, const char *launcher)
     return 0;
 }
 
+/* The exchange of a rank, which stays where it is. */
+static catena_oob_t shared_oob(int *rank)
+{
+    return (catena_oob_t){.size = sizeof(catena_oob_t),
+                          .rank = *rank,
+                          .ranks = ranks,
+                          .allgather = gather_shared,
+                          .argument = rank};
+}
+
 static int by_oob(int rank)
 {
-    catena_oob_t oob = {.size = sizeof(oob),
-                        .rank = rank,
-                        .ranks = ranks,
-                        .allgather = gather_shared,
-                        .argument = &rank};
+    catena_oob_t oob = shared_oob(&rank);
     catena_config_t config = {.size = sizeof(config), .oob = &oob};
     return live(rank, &config, "oob");
 }
@@ -235,11 +241,7 @@ static const char *failure;
 static int failing(int rank)
 {
     char name[64];
-    catena_oob_t oob = {.size = sizeof(oob),
-                        .rank = rank,
-                        .ranks = ranks,
-                        .allgather = gather_shared,
-                        .argument = &rank};
+    catena_oob_t oob = shared_oob(&rank);
     catena_config_t config = {.size = sizeof(config), .oob = &oob};
     catena_context_t *context;
     snprintf(name, sizeof(name), "node%d", rank / 2);
