@@ -63,7 +63,8 @@ typedef struct ctn_attach {
     uint64_t pid;   /* 0: not published */
     uint64_t space; /* inode of the namespace of process numbers */
     uint64_t probe; /* address of `pid` in that process */
-    uint64_t can;   /* 1: this process can write to the others */
+    uint64_t can;   /* 0: this process cannot write to the others; or the fewest
+                       bytes for which that is faster than a second copy */
 } ctn_attach_t;
 
 /** Capabilities of a transport, a mask. */
@@ -134,8 +135,9 @@ typedef struct ctn_transport_ops {
     catena_status_t (*read)(ctn_endpoint_t *endpoint, void *target,
                             size_t bytes, uint64_t address);
     /** Whether the peer can access any memory of this process by `write` and
-     * `read`; once it can, it always can. NULL: it cannot. */
-    bool (*may_access)(ctn_endpoint_t *endpoint);
+     * `read`, and that is faster for so many bytes than a copy by each side;
+     * once so, always. NULL: it cannot. */
+    bool (*may_access)(ctn_endpoint_t *endpoint, size_t bytes);
 
     /** Post a receive for the put_signal of `bytes` that will store `value` to
      * `word` of this process: a later progress passes its data to `handler`
@@ -257,10 +259,10 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
 }
 
 /** may_access of the endpoint's transport. */
-static inline bool ctn_may_access(ctn_endpoint_t *endpoint)
+static inline bool ctn_may_access(ctn_endpoint_t *endpoint, size_t bytes)
 {
     const ctn_transport_ops_t *ops = endpoint->transport->ops;
-    return ops->may_access != NULL && ops->may_access(endpoint);
+    return ops->may_access != NULL && ops->may_access(endpoint, bytes);
 }
 
 /** flush of a transport; NULL: there is none. */

@@ -7,8 +7,8 @@
 /* Data that lie in any memory of a process of the node, and are read or written
  * there by another one, where the transport can (cross-memory attach). */
 
-/** The fewest bytes that go this way. The call of the system takes longer than
- * the two copies of fewer bytes. */
+/** The fewest bytes that go this way; more where calls of the system take long
+ * (may_access). */
 #define CTN_ATTACH_BYTES CTN_PICK(8192u, 256u)
 
 /** Whether a peer may be given the address of `bytes` of this process. The peer
@@ -17,7 +17,7 @@ static inline bool ctn_may_attach(const ctn_exec_t *exec,
                                   ctn_endpoint_t *endpoint, size_t bytes)
 {
     return bytes >= CTN_ATTACH_BYTES && exec->single_copy &&
-           ctn_may_access(endpoint);
+           ctn_may_access(endpoint, bytes);
 }
 
 /** Write user data to an address of a peer, which has offered it.

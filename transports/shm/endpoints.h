@@ -18,6 +18,6 @@ catena_status_t shm_write(ctn_endpoint_t *endpoint, const void *source,
                           size_t bytes, uint64_t address);
 catena_status_t shm_read(ctn_endpoint_t *endpoint, void *target, size_t bytes,
                          uint64_t address);
-bool shm_may_access(ctn_endpoint_t *endpoint);
+bool shm_may_access(ctn_endpoint_t *endpoint, size_t bytes);
 
 #endif

@@ -132,8 +132,9 @@ static catena_status_t read_there(ctn_endpoint_t *endpoint, void *target,
 }
 
 /** With `reorder` by chance for each pair, so that both ways are taken. */
-static bool may_access(ctn_endpoint_t *endpoint)
+static bool may_access(ctn_endpoint_t *endpoint, size_t bytes)
 {
+    (void)bytes;
     const ctn_sim_rank_t *peer = target_of(endpoint);
     const ctn_sim_rank_t *rank = peer->sim->running;
     uint64_t pair =

@@ -70,7 +70,7 @@ START_TEST(memory_of_another_process)
     until(1);
     ctn_endpoint_t *peer = ctn_shm_endpoint(transport, 1);
     const ctn_transport_ops_t *ops = transport->ops;
-    ck_assert(!ops->may_access(peer)); /* the child has not tried */
+    ck_assert(!ops->may_access(peer, BYTES)); /* the child has not tried */
     bool allowed = ctn_shm_probe(transport) == 0;
     if (allowed) {
         unsigned char *here = malloc(BYTES);
@@ -104,9 +104,12 @@ START_TEST(another_namespace)
     ctn_attach_t *other = (void *)(pair->arena[1] + OFFSET);
     *other = *own;
     other->can = 1;
-    ck_assert(transport->ops->may_access(peer));
+    ck_assert(transport->ops->may_access(peer, BYTES));
+    other->can = BYTES + 1; /* it takes longer than a copy */
+    ck_assert(!transport->ops->may_access(peer, BYTES));
+    ck_assert(transport->ops->may_access(peer, BYTES + 1));
     other->space++;
-    ck_assert(!transport->ops->may_access(peer));
+    ck_assert(!transport->ops->may_access(peer, BYTES + 1));
     ck_assert_int_eq(ctn_shm_probe(transport), 0);
     ck_assert_uint_eq(own->can, 0);
     transport->ops->destroy(transport);

@@ -168,12 +168,9 @@ static bool place_block(shm_call_t *call)
         exec->status == CATENA_OK ? write_block(call, &offer) : exec->status;
     if (status == CATENA_OK) {
         shm_publish_placed(call, offer.bytes);
-        return true;
+    } else {
+        (void)ctn_exec_abort(exec, status);
     }
-    if (status == CATENA_ERR_SYSTEM && exec->status == CATENA_OK) {
-        return shm_publish_in(call); /* the root reads it after all */
-    }
-    (void)ctn_exec_abort(exec, status);
     return true;
 }
 
