@@ -243,6 +243,8 @@ static catena_status_t make_world(catena_context_t *context)
         return status;
     }
     context->world->permanent = true;
+    ctn_recorder_open(context->exec);
+    ctn_group_record(context->world, CTN_GROUP_WORLD);
     ctn_control_block_t *block = ctn_group_block(context->world);
     if (context->sim == NULL && context->exec->single_copy) {
         ctn_shm_publish(context->node, &block->attach,
@@ -360,6 +362,7 @@ static void leave(catena_context_t *context)
         context->network->ops->destroy(context->network);
     }
     if (context->exec != NULL) {
+        ctn_recorder_close(context->exec);
         ctn_exec_release(context->exec);
         free(context->exec);
     }
@@ -495,15 +498,19 @@ catena_status_t catena_finalize(catena_context_t **handle)
             "persistent requests are active (%u); complete them first",
             context->exec->started);
     }
+    static const char name[CTN_CALL_NAME_BYTES] = "finalize";
+    ctn_recorded_call_t *record = ctn_call_enters(context->world, name, 0, -1);
     uint64_t none = 0;
     if (context->self != NULL &&
         ctn_group_teardown_sum(context->self, 0, &none) == CATENA_ERR_STATE) {
+        ctn_call_returns(record, CTN_RECORD_OVER);
         return CATENA_ERR_STATE;
     }
     uint64_t left = /* this rank's part; the scan adds those of all ranks */
         ctn_groups_left(context->exec) || context->exec->requests > 0;
     catena_status_t status = ctn_group_teardown_sum(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
+        ctn_call_returns(record, CTN_RECORD_OVER);
         return status;
     }
     if (status == CATENA_OK) {

@@ -16,6 +16,7 @@
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -162,6 +162,14 @@ typedef struct catena_place {
 CATENA_API catena_status_t catena_get_place(const catena_context_t *context,
                                             catena_place_t *place);
 
+/** Print what the ranks of a node do, for a job that seems to hang: the last
+ * call of each rank and, of calls that some ranks have entered and others not,
+ * which ranks are where. No rank of the job takes part: they may be stopped.
+ * @param[in] process a process of the node's ranks, of this user
+ * @return CATENA_OK, ERR_ARG (NULL), ERR_SYSTEM (it is no rank, or may not be
+ *         read; logged) */
+CATENA_API catena_status_t catena_job_print(FILE *stream, int process);
+
 /** Print all settings with the values that the environment gives them, one
  * `CATENA_NAME=value` a line.
  * @param[in] help nonzero: with description, type and default of each

@@ -312,12 +312,11 @@ static bool run_inline(catena_group_t *group, catena_status_t *status)
  * run, before its first one. */
 CTN_COLD static catena_status_t decide_or_run(catena_group_t *group)
 {
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
-    }
-    if (group->barrier == CTN_BARRIER_UNKNOWN) {
-        (void)ctn_barrier_by_levels(group);
-        return catena_barrier(group);
+    catena_status_t status;
+    if (group->barrier == CTN_BARRIER_UNKNOWN &&
+        !ctn_barrier_by_levels(group) && group->barrier == CTN_BARRIER_NODES &&
+        run_inline(group, &status)) {
+        return status;
     }
     return ctn_barrier_by_levels(group)
                ? run_levels(group, CTN_BLOCKING, NULL)
@@ -327,10 +326,16 @@ CTN_COLD static catena_status_t decide_or_run(catena_group_t *group)
 catena_status_t catena_barrier(catena_group_t *group)
 {
     catena_status_t status;
-    return group != NULL && group->barrier == CTN_BARRIER_NODES &&
-                   run_inline(group, &status)
-               ? status
-               : decide_or_run(group);
+    if (group == NULL) {
+        return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
+    }
+    ctn_recorded_call_t *record =
+        ctn_call_enters(group, ctn_call_barrier.name, 0, -1);
+    if (group->barrier != CTN_BARRIER_NODES || !run_inline(group, &status)) {
+        status = decide_or_run(group);
+    }
+    ctn_call_returns(record, CTN_RECORD_OVER);
+    return status;
 }
 
 /** Let an operation run on a hidden duplicate of the group, as a persistent
@@ -383,7 +388,13 @@ static catena_status_t make_request(catena_group_t *group, ctn_mode_t mode,
 catena_status_t catena_ibarrier(catena_group_t *group,
                                 catena_request_t **request)
 {
-    return make_request(group, CTN_NONBLOCKING, request);
+    ctn_recorded_call_t *record =
+        group != NULL && request != NULL
+            ? ctn_call_enters(group, ctn_call_barrier.name, 0, -1)
+            : NULL;
+    catena_status_t status = make_request(group, CTN_NONBLOCKING, request);
+    ctn_call_returns(record, CTN_RECORD_STARTED);
+    return status;
 }
 
 catena_status_t catena_barrier_init(catena_group_t *group,

@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/pool.h"
 #include "exec/doorbell.h"
+#include "exec/recorder.h"
 #include "exec/sequence.h"
 #include "exec/yield.h"
 #include "heap/heap.h"
@@ -141,6 +142,7 @@ typedef struct ctn_exec_config {
     size_t spin;     /* SPIN: polls before the core is yielded, auto, inf */
     size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, auto, inf */
     unsigned single_copy; /* SINGLE_COPY: 1: auto, 0: off */
+    size_t hang_ms;       /* HANG_REPORT: ms of waiting, inf */
 } ctn_exec_config_t;
 
 extern const ctn_setting_table_t ctn_exec_settings;
@@ -170,6 +172,7 @@ typedef struct ctn_backoff {
     uint64_t since_ns; /* when the clock was first read; 0: it was not */
     uint32_t wakeups;  /* consecutive ones by the doorbell without progress */
     bool armed;        /* other ranks ring the doorbell */
+    bool reported;     /* a hang */
 } ctn_backoff_t;
 
 /** A check that long waits call. `check` finds out whether peers ran another
@@ -259,7 +262,9 @@ struct ctn_exec {
     uint64_t *handshakes;       /* a word for each process, by process; see
                                    exec/handshake.h */
     uint64_t handshakes_offset; /* in every arena */
-    void *upper; /* what the layer above keeps here; NULL at first */
+    ctn_recorder_t *recorder;   /* NULL: there is none */
+    uint64_t hang_ns; /* wait after which the node's recorders are printed */
+    void *upper;      /* what the layer above keeps here; NULL at first */
 };
 
 /** Set the members that follow from others; the caller has zeroed the struct

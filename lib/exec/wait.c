@@ -19,6 +19,8 @@ enum {
     FIRST_LOADS = 64,     /* of a word before a wait: some microseconds */
     USELESS_WAKEUPS = 4,  /* then one sleep with the doorbell disarmed */
     CLOCK_EVERY = 64,     /* misses between reads of clock and abort flag */
+    NOTE_EVERY = 1024,    /* misses between reads of the clock of a rank that
+                             does not sleep */
     OTHER_EVERY = 8,      /* misses between calls of another library */
     CHECK_EVERY = 1 << 14 /* misses between checks of peers */
 };
@@ -72,6 +74,10 @@ static const ctn_setting_t settings[] = {
      "once between ranks of the node (cross-memory attach). auto: where the\n"
      "system allows it; off: they are copied through the shared heap.",
      offsetof(ctn_exec_config_t, single_copy), &single_copy_type},
+    {"HANG_REPORT", "60000",
+     "Milliseconds that a rank waits before it prints what the ranks of its\n"
+     "node do (catena-info --job prints it at any time). inf: never.",
+     offsetof(ctn_exec_config_t, hang_ms), &ctn_setting_milliseconds},
 };
 
 const ctn_setting_table_t ctn_exec_settings =
@@ -122,6 +128,9 @@ void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_exec_config_t *config)
                              ? FIRST_LOADS
                              : 1;
     wait_policy->sleep_after_ns = decide_sleep(config);
+    exec->hang_ns = config->hang_ms < UINT64_MAX / 1000000u
+                        ? (uint64_t)config->hang_ms * 1000000u
+                        : UINT64_MAX;
     wait_policy->longest_sleep_ns = ctn_doorbell_reliable(&exec->doorbell) &&
                                             network_wakes(exec->network) &&
                                             exec->other_progress == NULL
@@ -244,6 +253,20 @@ static inline bool spins(const ctn_exec_t *exec, ctn_backoff_t *backoff)
            backoff->misses <= exec->spin_polls;
 }
 
+/** A wait goes on: note it, and print once what the ranks of the node do. */
+CTN_COLD static void note_wait(ctn_exec_t *exec, ctn_backoff_t *backoff,
+                               uint64_t now)
+{
+    if (backoff->since_ns == 0) {
+        backoff->since_ns = now;
+    }
+    ctn_recorder_waits(exec, backoff->since_ns, now);
+    if (now - backoff->since_ns > exec->hang_ns && !backoff->reported) {
+        backoff->reported = true;
+        ctn_recorder_report(exec, now);
+    }
+}
+
 /** What is due in every CLOCK_EVERY-th miss: the abort flag, the peers, the
  * clock, a sleep. True: the rank has slept or armed its doorbell, so the caller
  * polls without a pause. */
@@ -255,12 +278,14 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
     }
     if (spins(exec, backoff) ||
         exec->wait_policy.sleep_after_ns == UINT64_MAX) {
+        if (backoff->misses % NOTE_EVERY == 0) {
+            note_wait(exec, backoff, ctn_exec_time(exec));
+        }
         return false;
     }
     uint64_t now = ctn_exec_time(exec);
-    if (backoff->since_ns == 0) {
-        backoff->since_ns = now;
-    } else if (now - backoff->since_ns > exec->wait_policy.sleep_after_ns) {
+    note_wait(exec, backoff, now);
+    if (now - backoff->since_ns > exec->wait_policy.sleep_after_ns) {
         backoff->misses--; /* read the clock next time, too */
         if (now - backoff->since_ns > CHECK_NS) {
             check_peers(exec);

@@ -36,17 +36,18 @@ struct catena_group {
                                    have no number in `sequence` */
     uint8_t barrier; /* how barriers of the group run; set and read by a higher
                         layer, 0 at first */
-    uint8_t eager_slots;  /* slots whose eager buffers are taken */
-    bool permanent : 1;   /* a group of the context, freed with it */
-    bool hidden : 1;      /* this is the first member of a ctn_hidden_t */
-    bool stays : 1;       /* its control block is freed with the heap, since
-                             other members may still put into it */
-    bool listed : 1;      /* it is in the list of groups */
-    catena_group_t *next; /* the next older one in this list */
+    uint8_t eager_slots; /* slots whose eager buffers are taken */
+    bool permanent : 1;  /* a group of the context, freed with it */
+    bool hidden : 1;     /* this is the first member of a ctn_hidden_t */
+    bool stays : 1;      /* its control block is freed with the heap, since
+                            other members may still put into it */
+    bool listed : 1;     /* it is in the list of groups */
+    ctn_recorded_group_t *recorded; /* its entry in the recorder, or NULL */
+    catena_group_t *next;           /* the next older one in this list */
     catena_group_t *previous;
 };
 
-_Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
+_Static_assert(sizeof(struct catena_group) <= 264, "a handle is small");
 
 /** The log of a group; NULL, the default log, if there is none. */
 static inline const ctn_log_t *ctn_group_log(const catena_group_t *group)
@@ -84,6 +85,36 @@ static inline catena_group_t *ctn_group_original(const catena_group_t *group)
 {
     return group->hidden ? ((const ctn_hidden_t *)group)->of
                          : (catena_group_t *)(uintptr_t)group;
+}
+
+/** The id of a new group: by its parent, the call of the parent that makes it,
+ * and what distinguishes it from others that this call makes. */
+uint64_t ctn_group_next_id(const catena_group_t *parent, const void *data,
+                           size_t bytes);
+/** Let the recorder know a new group; its place may follow later. */
+void ctn_group_record(catena_group_t *group, uint64_t id);
+
+/** Note that this rank enters a call of a group.
+ * @param bytes 0: not known @param root -1: none
+ * @return for ctn_call_returns; may be NULL */
+static inline ctn_recorded_call_t *
+ctn_call_enters(catena_group_t *group, const char name[CTN_CALL_NAME_BYTES],
+                uint64_t bytes, int root)
+{
+    ctn_recorded_group_t *entry = group->recorded;
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->size = group->chain.place.size;
+    return ctn_recorder_begin(group->exec->recorder, entry, name, bytes, root);
+}
+
+static inline void ctn_call_returns(ctn_recorded_call_t *call,
+                                    ctn_recorded_state_t state)
+{
+    if (call != NULL) {
+        call->state = (uint8_t)state;
+    }
 }
 
 /** Return this rank's control block. */

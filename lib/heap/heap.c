@@ -288,9 +288,6 @@ void ctn_heap_attached(ctn_heap_t *heap)
     if (heap->path[0] != '\0') {
         shm_unlink(heap->path);
         heap->path[0] = '\0';
-    } else if (heap->kind == CTN_SEGMENT_MEMFD && heap->fd >= 0) {
-        close(heap->fd);
-        heap->fd = -1;
     }
 }
 

@@ -82,7 +82,7 @@ catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
                                unsigned char *memory, size_t arena_bytes,
                                ctn_heap_t **heap);
 /** Remove the name of the segment, once all ranks of the node have attached
- * (shm_open: unlink it; memfd: close the descriptor). Local rank 0 only. */
+ * (shm_open: unlink it). Local rank 0 only. */
 void ctn_heap_attached(ctn_heap_t *heap);
 /** Release this rank's allocator and unmap the segment. NULL is allowed. */
 void ctn_heap_destroy(ctn_heap_t *heap);
@@ -92,6 +92,23 @@ void ctn_heap_destroy(ctn_heap_t *heap);
  * the upper half of the addresses; less if address space is short. */
 unsigned char *ctn_heap_arena(const ctn_heap_t *heap, int local_rank);
 size_t ctn_heap_arena_bytes(const ctn_heap_t *heap);
+
+/** Let others find a block of this rank, by ctn_segment_shown. NULL: no longer.
+ */
+void ctn_heap_show(ctn_heap_t *heap, const void *block);
+/** The offsets, from the start of a segment, of the blocks that its ranks show;
+ * 0: a rank shows none.
+ * @param segment as mapped by any process, from its header on
+ * @return the number of ranks; 0: this is no segment of this version */
+int ctn_segment_shown(const void *segment, const uint64_t **offsets);
+/** A word of the segment: when a rank of the node has reported a hang. */
+uint64_t *ctn_segment_told(const ctn_heap_t *heap);
+/** The header of the segment, as mapped here. */
+const void *ctn_heap_segment(const ctn_heap_t *heap);
+/** Map the segment of a process, to be read only.
+ * @param[out] bytes mapped, for munmap
+ * @return NULL: it has none, or it may not be read (errno) */
+const void *ctn_segment_map(int pid, size_t *bytes);
 
 /** Return the node's doorbells. @param[out] id the heap's random id */
 ctn_doorbells_t *ctn_heap_doorbells(ctn_heap_t *heap, uint64_t *id);

@@ -28,8 +28,6 @@ static const size_t SPARSE_BLOCKS = 16384;
 static const size_t SPARSE_BLOCKS_MIN = 64;
 /* Least value of HEAP_SIZE, in bytes. */
 static const size_t LIMIT_MIN = (size_t)64 << 10;
-/* ctn_segment_header_t.magic */
-static const char MAGIC[8] = "catenaH";
 
 /* --- mapping --- */
 
@@ -269,7 +267,7 @@ static catena_status_t fill_new(ctn_heap_t *heap,
     header->arena_bytes = header->sparse_off + part.sparse;
     /* The other ranks open the segment only after its name was published, which
      * orders these writes before their reads. */
-    memcpy(header->magic, MAGIC, sizeof(MAGIC));
+    memcpy(header->magic, CTN_SEGMENT_MAGIC, sizeof(header->magic));
     return ctn_heap_start(heap, params);
 }
 
@@ -388,7 +386,7 @@ static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
         return "it belongs to another user";
     }
     if (pread(heap->fd, &header, sizeof(header), 0) != sizeof(header) ||
-        memcmp(header.magic, MAGIC, sizeof(MAGIC)) != 0) {
+        memcmp(header.magic, CTN_SEGMENT_MAGIC, sizeof(header.magic)) != 0) {
         return "it is not a heap of catena";
     }
     if (header.version != CTN_SEGMENT_VERSION) {
@@ -442,10 +440,6 @@ static catena_status_t open_named(ctn_heap_t *heap,
                   "CATENA_HEAP_SIZE",
                   heap->mapped_bytes, strerror(errno));
         return CATENA_ERR_NO_MEMORY;
-    }
-    if (heap->kind == CTN_SEGMENT_MEMFD) {
-        close(heap->fd);
-        heap->fd = -1;
     }
     return ctn_heap_start(heap, params);
 }

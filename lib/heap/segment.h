@@ -12,9 +12,12 @@ _Static_assert(CTN_HEAP_HEADER_BYTES == CTN_HUGE_BYTES,
 
 enum {
     CTN_SEGMENT_HEADER_BYTES = CTN_HEAP_HEADER_BYTES,
-    CTN_SEGMENT_VERSION = 2, /* of the layout of ctn_segment_header_t */
+    CTN_SEGMENT_VERSION = 3, /* of the layout of ctn_segment_header_t */
     CTN_HEAP_NAME_BYTES = 64 /* of a segment's name, with the NUL */
 };
+
+/** ctn_segment_header_t.magic */
+#define CTN_SEGMENT_MAGIC "catenaH"
 
 typedef enum ctn_segment_kind {
     CTN_SEGMENT_MEMFD, /* opened by /proc/PID/fd; ends with its last mapping */
@@ -37,7 +40,7 @@ typedef struct ctn_segment_header {
                              there are none */
     _Alignas(64) uint64_t taken; /* bytes taken by all ranks; atomic */
     ctn_doorbells_t doorbells;
-} ctn_segment_header_t;
+} ctn_segment_header_t; /* in the next pages: show.c */
 
 _Static_assert(offsetof(ctn_segment_header_t, doorbells) == 128 &&
                    sizeof(ctn_segment_header_t) <= CTN_PAGE_BYTES,
@@ -81,8 +84,8 @@ struct ctn_heap {
     ctn_segment_header_t *header; /* start of the mapping */
     size_t mapped_bytes;          /* of the whole segment */
     int local_size;               /* ranks of the node */
-    int fd; /* of the segment, -1: closed; kept for fallocate (shm), or until
-               all ranks have attached (memfd) */
+    int fd; /* of the segment, -1: there is none; kept for fallocate (shm) and
+               for ctn_segment_map of other processes */
     ctn_segment_kind_t kind;
     enum {
         CTN_CLEARS_UNKNOWN,

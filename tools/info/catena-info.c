@@ -20,13 +20,13 @@ enum { EXIT_USAGE = 2 };
 struct options {
     bool settings; /* print the settings instead of the facts */
     bool full;     /* with explanation, type and default of each setting */
+    int process;   /* a rank of the job to print; 0: none */
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-
-    (void)argument;
+    char *end;
     switch (key) {
     case 'c':
         options->settings = true;
@@ -34,6 +34,15 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'f':
         options->settings = true;
         options->full = true;
+        return 0;
+    case 'j':
+        options->process = (int)strtol(argument, &end, 10);
+        if (*argument == '\0' || *end != '\0' || options->process <= 0) {
+            argp_error(state,
+                       "--job: expected the number of a process, found "
+                       "\"%s\"",
+                       argument);
+        }
         return 0;
     case 'v':
         return 0; /* the version is printed if there is no other option */
@@ -160,6 +169,10 @@ int main(int argc, char **argv)
         {"config", 'c', NULL, 0, "list the settings, CATENA_NAME=value", 0},
         {"full", 'f', NULL, 0,
          "list the settings with explanation, type and default", 0},
+        {"job", 'j', "PROCESS", 0,
+         "print what the ranks of a job do on the node of this process, one of "
+         "them: for a job that seems to hang",
+         0},
         {"version", 'v', NULL, 0, "print version and build (the default)", 0},
         {0}};
     static const struct argp argp = {
@@ -174,6 +187,11 @@ int main(int argc, char **argv)
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return EXIT_USAGE;
+    if (options.process != 0) {
+        return catena_job_print(stdout, options.process) == CATENA_OK
+                   ? EXIT_SUCCESS
+                   : EXIT_FAILURE;
+    }
     if (!options.settings) {
         print_facts();
         return EXIT_SUCCESS;

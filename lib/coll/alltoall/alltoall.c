@@ -400,19 +400,13 @@ static bool run_inline(const ctn_operands_t *operands, catena_group_t *group,
     return true;
 }
 
-/** Body of all nine entry points: check the arguments, create the operation,
- * and start it as `mode` says. */
-static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
-                           ctn_mode_t mode, catena_request_t **request)
+/** Check the arguments, create the operation, and start it as `mode` says. */
+static inline catena_status_t run_checked(const ctn_arguments_t *args,
+                                          catena_group_t *group,
+                                          ctn_mode_t mode,
+                                          catena_request_t **request)
 {
     ctn_operands_t operands;
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, args->collective->name, "group");
-    }
-    if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_null(group->exec->log, args->collective->name,
-                               "request");
-    }
     ctn_exec_charge(group->exec, CTN_WORK_CALL, 1);
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = ctn_arguments_check(args, &peers, &operands);
@@ -445,6 +439,23 @@ static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
     }
     *request = op;
     return CATENA_OK;
+}
+
+/** Body of all nine entry points. */
+static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
+                           ctn_mode_t mode, catena_request_t **request)
+{
+    if (group == NULL) {
+        return ctn_refuse_null(NULL, args->collective->name, "group");
+    }
+    if (mode != CTN_BLOCKING && request == NULL) {
+        return ctn_refuse_null(group->exec->log, args->collective->name,
+                               "request");
+    }
+    ctn_recorded_call_t *record = ctn_arguments_record(args, group);
+    catena_status_t status = run_checked(args, group, mode, request);
+    ctn_arguments_returns(record, mode);
+    return status;
 }
 
 /* ---- public ---- */

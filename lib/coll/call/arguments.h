@@ -37,6 +37,29 @@ typedef struct ctn_arguments {
     int root;
 } ctn_arguments_t;
 
+/** Note the call in the recorder. */
+static inline ctn_recorded_call_t *
+ctn_arguments_record(const ctn_arguments_t *args, catena_group_t *group)
+{
+    const ctn_coll_side_t *side =
+        args->send.type != NULL && args->send.counts == NULL ? &args->send
+                                                             : &args->recv;
+    return ctn_call_enters(
+        group, args->collective->name,
+        side->type != NULL && side->counts == NULL
+            ? side->count * side->type->bytes
+            : 0,
+        (args->collective->traits & CTN_ROOT_ARGUMENT) != 0 ? args->root : -1);
+}
+
+/** Note that it returns. */
+static inline void ctn_arguments_returns(ctn_recorded_call_t *call,
+                                         ctn_mode_t mode)
+{
+    ctn_call_returns(call, mode == CTN_NONBLOCKING ? CTN_RECORD_STARTED
+                                                   : CTN_RECORD_OVER);
+}
+
 /** The ranks that blocks go to and come from. */
 typedef struct ctn_peers {
     const ctn_exec_t *exec;

@@ -44,7 +44,7 @@ typedef enum ctn_trait {
 
 /** A collective: its row of calls.def. */
 typedef struct ctn_description {
-    const char *name; /* of catena_<name> */
+    char name[24]; /* of catena_<name>; CTN_CALL_NAME_BYTES */
     ctn_side_shape_t send;
     ctn_side_shape_t recv;
     unsigned traits; /* mask of ctn_trait_t */

@@ -395,19 +395,14 @@ static bool request_plain(const ctn_composition_t *composition,
     return true;
 }
 
-catena_status_t ctn_ml_run(const ctn_composition_t *composition,
-                           const ctn_arguments_t *args, catena_group_t *group,
-                           ctn_mode_t mode, catena_request_t **request)
+/** Run a call whose group and request are there. */
+static inline catena_status_t run(const ctn_composition_t *composition,
+                                  const ctn_arguments_t *args,
+                                  catena_group_t *group, ctn_mode_t mode,
+                                  catena_request_t **request)
 {
     ctn_operands_t operands;
     ctn_call_t call;
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, args->collective->name, "group");
-    }
-    if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_null(group->exec->log, args->collective->name,
-                               "request");
-    }
     ctn_exec_charge(group->exec, CTN_WORK_CALL, 1);
     catena_status_t status;
     if (mode == CTN_BLOCKING &&
@@ -431,4 +426,21 @@ catena_status_t ctn_ml_run(const ctn_composition_t *composition,
     }
     set_call(composition, group, &operands, &call);
     return make_request(&call, mode, request);
+}
+
+catena_status_t ctn_ml_run(const ctn_composition_t *composition,
+                           const ctn_arguments_t *args, catena_group_t *group,
+                           ctn_mode_t mode, catena_request_t **request)
+{
+    if (group == NULL) {
+        return ctn_refuse_null(NULL, args->collective->name, "group");
+    }
+    if (mode != CTN_BLOCKING && request == NULL) {
+        return ctn_refuse_null(group->exec->log, args->collective->name,
+                               "request");
+    }
+    ctn_recorded_call_t *record = ctn_arguments_record(args, group);
+    catena_status_t status = run(composition, args, group, mode, request);
+    ctn_arguments_returns(record, mode);
+    return status;
 }

@@ -84,11 +84,16 @@ static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
                                   catena_neighborhood_t *neighborhood,
                                   ctn_mode_t mode, catena_request_t **request)
 {
+    ctn_recorded_call_t *record =
+        neighborhood != NULL ? ctn_arguments_record(args, neighborhood->group)
+                             : NULL;
     catena_status_t status;
-    return mode == CTN_BLOCKING && neighborhood != NULL &&
-                   ctn_inline_call(collective, args, neighborhood, &status)
-               ? status
-               : run_usual(collective, args, neighborhood, mode, request);
+    if (mode != CTN_BLOCKING || neighborhood == NULL ||
+        !ctn_inline_call(collective, args, neighborhood, &status)) {
+        status = run_usual(collective, args, neighborhood, mode, request);
+    }
+    ctn_arguments_returns(record, mode);
+    return status;
 }
 
 /* ---- public ---- */

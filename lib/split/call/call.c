@@ -68,6 +68,9 @@ static ctn_step_t prepare(ctn_op_t *op)
     }
     if (status == CATENA_OK) {
         ctn_barrier_set_hooks(split->made);
+        if (split->hidden == NULL) {
+            ctn_group_record(split->made, split->id);
+        }
         status = fill_record(op->exec, split);
     }
     if (status != CATENA_OK) {
@@ -262,6 +265,10 @@ static ctn_op_t *create(catena_group_t *group, const catena_split_t *by,
         split->parent = group;
         split->by = *by;
         split->choice = *choice;
+        split->id = by->color_compare == NULL ||
+                            by->color_compare == catena_compare_int64
+                        ? ctn_group_next_id(group, by->color, by->color_bytes)
+                        : CTN_GROUP_UNKNOWN;
     }
     return op;
 }
@@ -300,6 +307,8 @@ static catena_status_t start(const char *function, catena_group_t *group,
                               .algorithm = "allgather-fast"};
         (void)ctn_split_named(function, log, &by, &choice);
     }
+    static const char name[CTN_CALL_NAME_BYTES] = "group_split";
+    ctn_recorded_call_t *call = ctn_call_enters(group, name, 0, -1);
     ctn_op_t *op = create(group, &by, &choice);
     if (op == NULL) { /* fails on all ranks, wherever it happens */
         return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
@@ -309,9 +318,11 @@ static catena_status_t start(const char *function, catena_group_t *group,
     state->wrong = status != CATENA_OK;
     if (request == NULL) {
         catena_status_t result = ctn_op_run(group->exec, op);
+        ctn_call_returns(call, CTN_RECORD_OVER);
         return result == CATENA_ERR_ARG && status != CATENA_OK ? status
                                                                : result;
     }
+    ctn_call_returns(call, CTN_RECORD_STARTED);
     if (status != CATENA_OK) {
         ctn_op_start_detached(op);
         return status;

@@ -34,8 +34,9 @@ typedef struct ctn_split_call {
     catena_split_t by;         /* the significant arguments of the call */
     ctn_split_choice_t choice; /* of the algorithm */
     catena_group_t **out;      /* where the caller wants the new group */
-    bool wrong; /* the arguments are invalid: this member takes part only to
-                   report it to the others; its record is empty */
+    bool wrong;  /* the arguments are invalid: this member takes part only to
+                    report it to the others; its record is empty */
+    uint64_t id; /* of the new group */
     ctn_hidden_t *hidden; /* the hidden duplicate to make, or NULL */
     /* working */
     catena_group_t *made;  /* the new group; NULL once handed over */

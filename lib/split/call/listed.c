@@ -33,6 +33,7 @@ typedef struct listed {
                    group owns them */
     uint32_t count;
     uint32_t rank;        /* of this rank in the list and in the new group */
+    uint64_t id;          /* of the new group */
     catena_group_t **out; /* where the caller wants the new group */
     /* working */
     catena_group_t *made; /* the new group */
@@ -85,6 +86,7 @@ static catena_status_t open_group(ctn_exec_t *exec, listed_t *listed)
         return status;
     }
     ctn_barrier_set_hooks(listed->made);
+    ctn_group_record(listed->made, listed->id);
     ctn_chain_place_t *place = place_of(listed);
     place->size = listed->count;
     place->rank = listed->rank;
@@ -275,5 +277,8 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
     listed->count = (uint32_t)count;
     listed->rank = (uint32_t)own;
     listed->out = out;
+    /* Not a call of all of the parent's ranks. */
+    uint64_t digest = digest_of(world, (uint32_t)count);
+    listed->id = ctn_hash_add(CTN_GROUP_FIRST, digest);
     return ctn_op_run(exec, op);
 }

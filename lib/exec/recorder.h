@@ -1,0 +1,135 @@
+#ifndef CTN_EXEC_RECORDER_H
+#define CTN_EXEC_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The recorder of a rank: its last calls, in the node's shared memory, so that
+ * the ranks of the node, and catena-info, can tell why a job hangs: also when a
+ * rank is stopped, spins, or is dead. It is written in each call and has no
+ * clock; recorder_read.c reads it. A reader may see a record that is being
+ * written. */
+
+enum {
+    CTN_RECORDER_VERSION = 1,
+    CTN_RECORDS = 256,         /* of a rank; a power of two */
+    CTN_RECORDED_GROUPS = 128, /* of a rank at once */
+    CTN_RECORDS_SIMULATED = 8,
+    CTN_RECORDED_GROUPS_SIMULATED = 4,
+    CTN_CALL_NAME_BYTES = 24, /* of a collective, with the NUL */
+    CTN_WAITS_BYTES = 152
+};
+
+/** Ids of groups: the same on all members, and those of different groups
+ * differ. Others are a hash of how the group was made. */
+enum {
+    CTN_GROUP_NONE,    /* an entry that is free */
+    CTN_GROUP_UNKNOWN, /* members may differ in what they know of it */
+    CTN_GROUP_WORLD,
+    CTN_GROUP_FIRST /* of all others */
+};
+
+typedef enum ctn_record_state {
+    CTN_RECORD_INSIDE,  /* the call has not returned */
+    CTN_RECORD_STARTED, /* it has returned a request */
+    CTN_RECORD_OVER
+} ctn_recorded_state_t;
+
+/** A group as a member knows it. */
+typedef struct ctn_recorded_group {
+    uint64_t id;
+    uint32_t size;
+    uint32_t calls; /* that this member has entered */
+} ctn_recorded_group_t;
+
+/** A call. */
+typedef struct ctn_recorded_call {
+    _Alignas(64) char name[CTN_CALL_NAME_BYTES];
+    uint64_t group;  /* id */
+    uint64_t bytes;  /* of this rank's block or vector; 0 if there are several
+                        lengths */
+    uint32_t number; /* of the group's calls, from 1 */
+    int32_t root;    /* -1: none */
+    uint8_t state;   /* ctn_recorded_state_t */
+    unsigned char unused[15];
+} ctn_recorded_call_t;
+
+_Static_assert(sizeof(ctn_recorded_call_t) == 64, "a record is a cache line");
+
+typedef struct ctn_recorder {
+    uint32_t version; /* CTN_RECORDER_VERSION, written last; 0: not in use */
+    uint32_t records; /* a power of two */
+    uint32_t groups;
+    uint32_t rank; /* in the world */
+    uint64_t pid;
+    uint64_t calls;    /* entered; the last one is record calls - 1 */
+    uint64_t since_ns; /* the last long wait: begin, and when it was seen last,
+                          by CLOCK_MONOTONIC */
+    uint64_t seen_ns;
+    uint64_t waited_in;          /* `calls` then */
+    char waits[CTN_WAITS_BYTES]; /* the operation that it waits for */
+} ctn_recorder_t;
+
+static inline ctn_recorded_group_t *
+ctn_recorder_groups(const ctn_recorder_t *recorder)
+{
+    return (ctn_recorded_group_t *)((uintptr_t)recorder + 256);
+}
+
+static inline ctn_recorded_call_t *
+ctn_recorder_records(const ctn_recorder_t *recorder)
+{
+    return (ctn_recorded_call_t *)((uintptr_t)recorder + 256 +
+                                   recorder->groups *
+                                       sizeof(ctn_recorded_group_t));
+}
+
+_Static_assert(sizeof(ctn_recorder_t) <= 256 &&
+                   (CTN_RECORDED_GROUPS * sizeof(ctn_recorded_group_t)) % 64 ==
+                       0,
+               "records are aligned");
+
+struct ctn_exec;
+
+/** Make the recorder of a rank, and let others find it. Without memory there is
+ * none, which is no error. */
+void ctn_recorder_open(struct ctn_exec *exec);
+void ctn_recorder_close(struct ctn_exec *exec);
+
+/** An entry for a group; an entry of unknown groups if there are too many. */
+ctn_recorded_group_t *ctn_recorder_add_group(struct ctn_exec *exec,
+                                             uint64_t id);
+
+/** Note a call. @return its record; it is OVER or STARTED when it returns */
+static inline ctn_recorded_call_t *
+ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_group_t *group,
+                   const char name[CTN_CALL_NAME_BYTES], uint64_t bytes,
+                   int32_t root)
+{
+    ctn_recorded_call_t *record = ctn_recorder_records(recorder) +
+                                  (recorder->calls & (recorder->records - 1));
+    memcpy(record->name, name, CTN_CALL_NAME_BYTES);
+    record->group = group->id;
+    record->bytes = bytes;
+    record->number = ++group->calls;
+    record->root = root;
+    record->state = CTN_RECORD_INSIDE;
+    __atomic_store_n(&recorder->calls, recorder->calls + 1, __ATOMIC_RELEASE);
+    return record;
+}
+
+/** A long wait goes on. */
+void ctn_recorder_waits(struct ctn_exec *exec, uint64_t since_ns, uint64_t now);
+
+/** A rank has waited for too long: print what the ranks of its node do, unless
+ * another one has just done so. */
+void ctn_recorder_report(struct ctn_exec *exec, uint64_t now);
+
+/** Print what the ranks of a node do.
+ * @param segment the node's segment, from its header on
+ * @param stream  of lines */
+void ctn_recorder_print(FILE *stream, const void *segment);
+
+#endif

@@ -1,0 +1,26 @@
+/* What the recorder knows of groups. */
+
+#include "core/hash.h"
+#include "group/group.h"
+
+uint64_t ctn_group_next_id(const catena_group_t *parent, const void *data,
+                           size_t bytes)
+{
+    const unsigned char *byte = data;
+    const ctn_recorded_group_t *entry = parent->recorded;
+    if (entry == NULL || entry->id == CTN_GROUP_UNKNOWN) {
+        return CTN_GROUP_UNKNOWN;
+    }
+    uint64_t id = ctn_hash_add(entry->id, entry->calls);
+    for (size_t i = 0; i < bytes; i++) {
+        id = ctn_hash_add(id, byte[i]);
+    }
+    return id < CTN_GROUP_FIRST ? CTN_GROUP_FIRST : id;
+}
+
+void ctn_group_record(catena_group_t *group, uint64_t id)
+{
+    if (group->exec->recorder != NULL) {
+        group->recorded = ctn_recorder_add_group(group->exec, id);
+    }
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Jobs that hang (hang.c): catena-info --job, a rank that waits for long, and prun
+# at its timeout say which ranks are where.
+# usage: tests/fault/hangs.sh BUILD_DIR
+set -u
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+hang=$build/tests/fault/hang
+info=$build/tools/catena-info
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null; wait; rm -rf "$work"' EXIT
+
+# hang KIND: start such a job of 4 ranks in the background
+hang() {
+    CATENA_HANG_REPORT=2000 "$prun" -n 4 "$hang" "$1" >"$work/$1.out" \
+        2>"$work/$1.err" &
+    pids+=($!)
+}
+
+# says KIND PATTERN...: what is printed of the job has lines with these patterns
+says() {
+    local kind=$1 pattern missing=
+    shift
+    for pattern in "$@"; do
+        grep -qE -- "$pattern" "$out" || missing=$pattern
+    done
+    [ -z "$missing" ]
+    verdict "hangs: $kind" $? "no line '$missing'"
+}
+
+# ask KIND PATTERN...: within 2 seconds from outside
+ask() {
+    local process
+    process=$(head -1 "$work/$1.out")
+    poll 2 asked "$process" "${@:2}"
+    says "$@"
+}
+asked() {
+    "$info" --job "$1" >"$out" 2>"$err"
+    local pattern
+    for pattern in "${@:2}"; do
+        grep -qE -- "$pattern" "$out" || return 1
+    done
+}
+
+started() { [ -s "$work/$1.out" ]; }
+
+kinds=(never barrier_allreduce roots stopped split_barrier two_groups neighbors
+    finalize late loop)
+for kind in "${kinds[@]}"; do
+    hang "$kind"
+done
+for kind in "${kinds[@]}"; do
+    poll 30 started "$kind" || verdict "hangs: $kind" 1 "it has not started"
+done
+
+ask never 'call 2 of the world: allreduce, 8 B: 0 2 3; not there yet, in no call: 1$' \
+    '^rank 1, .*: returned from allreduce, 8 B, call 1 of the world$'
+ask barrier_allreduce 'call 2 of the world: allreduce, 8 B: 0 2 3; barrier: 1$' \
+    '^rank 1, .*: in barrier, .*; waits for'
+ask roots 'reduce, 8 B, root 0: 0; reduce, 8 B, root 1: 1' \
+    'call 4 of the world: not there yet, in another call: 0 1; barrier: 2 3$'
+ask stopped 'call 2 of the world: barrier: 0 2 3; not there yet, stopped: 1$' \
+    '^rank 1, process [0-9]*, stopped: '
+ask split_barrier 'call 2 of the world: group_split: 0 2 3; barrier: 1$'
+ask two_groups \
+    'call 1 of group [0-9a-f]* \(2 ranks\): barrier: 0; not there yet, in another call: 1$' \
+    'call 1 of group [0-9a-f]* \(4 ranks\): not there yet, in another call: 0; barrier: 1 2 3$|\(4 ranks\): .*barrier: 1'
+ask neighbors 'neighbor_alltoall, 8 B: 0 2; not there yet, in no call: 1' \
+    '^rank 0, .*waits for rank 1'
+ask finalize 'call 2 of the world: barrier: 0 2 3; finalize: 1$'
+ask late 'call 2 of the world: allreduce, 8 B: 0 2 3; not there yet, in no call: 1$' \
+    '^rank 0, .*: started allreduce'
+ask loop 'call 2 of the world: bcast, 8 B, root 0: 0 2 3; not there yet, in no call: 1$' \
+    '^rank 1, process [0-9]*, running: '
+
+# A rank that has waited for long prints the same, once a node.
+reported() { grep -q 'CATENA_HANG_REPORT' "$work/never.err"; }
+poll 10 reported
+cp "$work/never.err" "$out"
+says 'a rank reports' 'rank [023] has waited for 2 s' \
+    'call 2 of the world: allreduce, 8 B: 0 2 3; not there yet, in no call: 1$'
+[ "$(grep -c CATENA_HANG_REPORT "$out")" -eq 1 ]
+verdict "hangs: one report a node" $?
+
+"$prun" -n 4 --timeout 1 "$hang" never >"$work/timeout.out" 2>"$out"
+says 'prun --timeout' \
+    'call 2 of the world: allreduce, 8 B: 0 2 3; not there yet, in no call: 1$' \
+    'ran longer than --timeout'
+
+# What is no rank is said, not shown.
+"$info" --job $$ >"$out" 2>"$err"
+[ $? -eq 1 ] && grep -q "process $$: it is no rank of a catena job" "$err"
+verdict "hangs: another process" $?
+"$info" --job rank0 >"$out" 2>"$err"
+[ $? -eq 2 ]
+verdict "hangs: no number" $?
+exit $failed
