@@ -10,10 +10,8 @@ void ctn_recorder_open(ctn_exec_t *exec)
     uint32_t groups = exec->virtual_time ? CTN_RECORDED_GROUPS_SIMULATED
                                          : CTN_RECORDED_GROUPS;
     uint32_t records = exec->virtual_time ? CTN_RECORDS_SIMULATED : CTN_RECORDS;
-    size_t bytes = 256 + groups * sizeof(ctn_recorded_group_t) +
-                   records * sizeof(ctn_recorded_call_t);
-    bytes = (bytes + 63) & ~(size_t)63;
-    ctn_recorder_t *recorder = ctn_heap_calloc(exec->heap, 64, bytes);
+    ctn_recorder_t *recorder =
+        ctn_heap_calloc(exec->heap, 64, ctn_recorder_bytes(groups, records));
     if (recorder == NULL) {
         return;
     }
@@ -99,7 +97,9 @@ void ctn_recorder_report(ctn_exec_t *exec, uint64_t now)
     if (stream == NULL) {
         return;
     }
-    ctn_recorder_print(stream, ctn_heap_segment(exec->heap));
+    size_t mapped;
+    const void *segment = ctn_heap_segment(exec->heap, &mapped);
+    ctn_recorder_print(stream, segment, mapped);
     if (fclose(stream) == 0) {
         ctn_warn(exec->log,
                  "rank %u has waited for %g s (CATENA_HANG_REPORT); the "

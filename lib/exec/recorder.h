@@ -17,7 +17,7 @@ enum {
     CTN_RECORDS = 256,         /* of a rank; a power of two */
     CTN_RECORDED_GROUPS = 128, /* of a rank at once */
     CTN_RECORDS_SIMULATED = 8,
-    CTN_RECORDED_GROUPS_SIMULATED = 4,
+    CTN_RECORDED_GROUPS_SIMULATED = 8,
     CTN_CALL_NAME_BYTES = 24, /* of a collective, with the NUL */
     CTN_WAITS_BYTES = 152
 };
@@ -72,24 +72,34 @@ typedef struct ctn_recorder {
     char waits[CTN_WAITS_BYTES]; /* the operation that it waits for */
 } ctn_recorder_t;
 
+/** Where the groups of a recorder begin; the records follow. */
+#define CTN_RECORDER_BYTES 256u
+
+static inline size_t ctn_recorder_bytes(uint32_t groups, uint32_t records)
+{
+    return CTN_RECORDER_BYTES + groups * sizeof(ctn_recorded_group_t) +
+           records * sizeof(ctn_recorded_call_t);
+}
+
 static inline ctn_recorded_group_t *
 ctn_recorder_groups(const ctn_recorder_t *recorder)
 {
-    return (ctn_recorded_group_t *)((uintptr_t)recorder + 256);
+    return (ctn_recorded_group_t *)((uintptr_t)recorder + CTN_RECORDER_BYTES);
 }
 
 static inline ctn_recorded_call_t *
 ctn_recorder_records(const ctn_recorder_t *recorder)
 {
-    return (ctn_recorded_call_t *)((uintptr_t)recorder + 256 +
+    return (ctn_recorded_call_t *)((uintptr_t)recorder + CTN_RECORDER_BYTES +
                                    recorder->groups *
                                        sizeof(ctn_recorded_group_t));
 }
 
-_Static_assert(sizeof(ctn_recorder_t) <= 256 &&
-                   (CTN_RECORDED_GROUPS * sizeof(ctn_recorded_group_t)) % 64 ==
-                       0,
-               "records are aligned");
+_Static_assert(sizeof(ctn_recorder_t) <= CTN_RECORDER_BYTES &&
+                   CTN_RECORDED_GROUPS % 8 == 0 &&
+                   CTN_RECORDED_GROUPS_SIMULATED % 8 == 0 &&
+                   sizeof(ctn_recorded_group_t) == 16,
+               "records are aligned to cache lines");
 
 struct ctn_exec;
 
@@ -128,8 +138,9 @@ void ctn_recorder_waits(struct ctn_exec *exec, uint64_t since_ns, uint64_t now);
 void ctn_recorder_report(struct ctn_exec *exec, uint64_t now);
 
 /** Print what the ranks of a node do.
- * @param segment the node's segment, from its header on
- * @param stream  of lines */
-void ctn_recorder_print(FILE *stream, const void *segment);
+ * @param segment the node's segment, from its header on; what is in it is not
+ *                believed
+ * @param bytes   mapped */
+void ctn_recorder_print(FILE *stream, const void *segment, size_t bytes);
 
 #endif

@@ -63,11 +63,9 @@ static const char *process_does(const rank_t *rank)
 /** The group of an id as a rank knows it; NULL: it does not. */
 static const ctn_recorded_group_t *group_of(const rank_t *rank, uint64_t id)
 {
-    const ctn_recorded_group_t *entry =
-        rank->recorder != NULL ? ctn_recorder_groups(rank->recorder) : NULL;
-    for (uint32_t i = 0; entry != NULL && i < rank->recorder->groups; i++) {
-        if (entry[i].id == id) {
-            return &entry[i];
+    for (uint32_t i = 0; i < rank->groups; i++) {
+        if (rank->group[i].id == id) {
+            return &rank->group[i];
         }
     }
     return NULL;
@@ -77,13 +75,11 @@ static const ctn_recorded_group_t *group_of(const rank_t *rank, uint64_t id)
 static const ctn_recorded_call_t *record_of(const rank_t *rank, uint64_t id,
                                             uint32_t number)
 {
-    const ctn_recorder_t *recorder = rank->recorder;
-    const ctn_recorded_call_t *record = ctn_recorder_records(recorder);
-    uint64_t kept = recorder->calls < recorder->records ? recorder->calls
-                                                        : recorder->records;
+    uint64_t calls = __atomic_load_n(&rank->recorder->calls, __ATOMIC_ACQUIRE);
+    uint64_t kept = calls < rank->calls ? calls : rank->calls;
     for (uint64_t i = 1; i <= kept; i++) {
         const ctn_recorded_call_t *one =
-            &record[(recorder->calls - i) & (recorder->records - 1)];
+            &rank->call[(calls - i) & (rank->calls - 1)];
         if (one->group == id && one->number == number) {
             return one;
         }
@@ -91,23 +87,44 @@ static const ctn_recorded_call_t *record_of(const rank_t *rank, uint64_t id,
     return NULL;
 }
 
-static void look(rank_t *rank, const void *segment, uint64_t offset)
+/** Find the recorder at an offset of the segment. Without one, or if its sizes
+ * are wrong, the rank has none. */
+static void find(rank_t *rank, const void *segment, size_t bytes,
+                 uint64_t offset)
 {
     *rank = (rank_t){.recorder = NULL};
     const ctn_recorder_t *recorder =
-        offset != 0 ? (const void *)((const unsigned char *)segment + offset)
-                    : NULL;
-    if (recorder == NULL ||
+        (const void *)((const unsigned char *)segment + offset);
+    uint64_t room = offset < bytes ? bytes - offset : 0;
+    if (offset == 0 || offset % 64 != 0 || room < CTN_RECORDER_BYTES ||
         __atomic_load_n(&recorder->version, __ATOMIC_ACQUIRE) !=
             CTN_RECORDER_VERSION) {
         return;
     }
+    uint32_t calls = __atomic_load_n(&recorder->records, __ATOMIC_RELAXED);
+    uint32_t groups = __atomic_load_n(&recorder->groups, __ATOMIC_RELAXED);
+    if (calls == 0 || calls > CTN_RECORDS || (calls & (calls - 1)) != 0 ||
+        groups > CTN_RECORDED_GROUPS || groups % 8 != 0 ||
+        room < ctn_recorder_bytes(groups, calls)) {
+        return;
+    }
     rank->recorder = recorder;
+    rank->groups = groups;
+    rank->calls = calls;
+    rank->group = ctn_recorder_groups(recorder);
+    rank->call = (const void *)(rank->group + groups);
+}
+
+static void look(rank_t *rank)
+{
+    const ctn_recorder_t *recorder = rank->recorder;
+    if (recorder == NULL) {
+        return;
+    }
     rank->state = state_of(recorder->pid);
     uint64_t calls = __atomic_load_n(&recorder->calls, __ATOMIC_ACQUIRE);
     if (calls > 0) {
-        rank->last = &ctn_recorder_records(
-            recorder)[(calls - 1) & (recorder->records - 1)];
+        rank->last = &rank->call[(calls - 1) & (rank->calls - 1)];
     }
     /* A wait is noted every 50 ms, and sleeps are shorter than 200. What a rank
      * that does not run waited for, it waits for still. */
@@ -232,7 +249,8 @@ static void print_call(FILE *stream, const node_t *node, const rank_t *one)
             }
         }
     }
-    uint32_t size = group_of(one, id)->size;
+    const ctn_recorded_group_t *group = group_of(one, id);
+    uint32_t size = group != NULL ? group->size : 0;
     if (here < size) {
         fprintf(stream,
                 "; %u ranks are on other nodes or do not know the group",
@@ -251,15 +269,16 @@ static bool is_in(const rank_t *rank)
             (rank->last->state == CTN_RECORD_STARTED && rank->waits));
 }
 
-void ctn_recorder_print(FILE *stream, const void *segment)
+void ctn_recorder_print(FILE *stream, const void *segment, size_t bytes)
 {
     const uint64_t *offsets;
-    node_t node = {.size = ctn_segment_shown(segment, &offsets)};
+    node_t node = {.size = ctn_segment_shown(segment, bytes, &offsets)};
     node.rank =
         calloc((size_t)(node.size > 0 ? node.size : 1), sizeof(*node.rank));
     for (int i = 0; node.rank != NULL && i < node.size; i++) {
-        look(&node.rank[i], segment,
+        find(&node.rank[i], segment, bytes,
              __atomic_load_n(&offsets[i], __ATOMIC_ACQUIRE));
+        look(&node.rank[i]);
     }
     for (int i = 0; node.rank != NULL && i < node.size; i++) {
         if (node.rank[i].recorder != NULL) {
@@ -300,8 +319,8 @@ catena_status_t catena_job_print(FILE *stream, int process)
                                             : strerror(errno));
     }
     catena_status_t status = CATENA_OK;
-    if (ctn_segment_shown(segment, &offsets) > 0) {
-        ctn_recorder_print(stream, segment);
+    if (ctn_segment_shown(segment, bytes, &offsets) > 0) {
+        ctn_recorder_print(stream, segment, bytes);
     } else {
         status =
             ctn_refuse(NULL, CATENA_ERR_SYSTEM, __func__,

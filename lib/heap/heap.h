@@ -100,11 +100,12 @@ void ctn_heap_show(ctn_heap_t *heap, const void *block);
  * 0: a rank shows none.
  * @param segment as mapped by any process, from its header on
  * @return the number of ranks; 0: this is no segment of this version */
-int ctn_segment_shown(const void *segment, const uint64_t **offsets);
+int ctn_segment_shown(const void *segment, size_t bytes,
+                      const uint64_t **offsets);
 /** A word of the segment: when a rank of the node has reported a hang. */
 uint64_t *ctn_segment_told(const ctn_heap_t *heap);
-/** The header of the segment, as mapped here. */
-const void *ctn_heap_segment(const ctn_heap_t *heap);
+/** The segment as mapped here, from its header on. @param[out] bytes mapped */
+const void *ctn_heap_segment(const ctn_heap_t *heap, size_t *bytes);
 /** Map the segment of a process, to be read only.
  * @param[out] bytes mapped, for munmap
  * @return NULL: it has none, or it may not be read (errno) */

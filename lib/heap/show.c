@@ -54,15 +54,18 @@ void ctn_heap_show(ctn_heap_t *heap, const void *block)
     }
 }
 
-const void *ctn_heap_segment(const ctn_heap_t *heap)
+const void *ctn_heap_segment(const ctn_heap_t *heap, size_t *bytes)
 {
+    *bytes = heap->mapped_bytes;
     return heap->header;
 }
 
-int ctn_segment_shown(const void *segment, const uint64_t **offsets)
+int ctn_segment_shown(const void *segment, size_t bytes,
+                      const uint64_t **offsets)
 {
     const ctn_segment_header_t *header = segment;
-    if (memcmp(header->magic, CTN_SEGMENT_MAGIC, sizeof(header->magic)) != 0 ||
+    if (bytes < CTN_SEGMENT_HEADER_BYTES || header->local_size > INT32_MAX ||
+        memcmp(header->magic, CTN_SEGMENT_MAGIC, sizeof(header->magic)) != 0 ||
         header->version != CTN_SEGMENT_VERSION) {
         return 0;
     }
