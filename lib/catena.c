@@ -244,7 +244,7 @@ static catena_status_t make_world(catena_context_t *context)
     }
     context->world->permanent = true;
     ctn_recorder_open(context->exec);
-    ctn_group_record(context->world, CTN_GROUP_WORLD);
+    ctn_group_record(context->world, CTN_SCOPE_WORLD);
     ctn_control_block_t *block = ctn_group_block(context->world);
     if (context->sim == NULL && context->exec->single_copy) {
         ctn_shm_publish(context->node, &block->attach,

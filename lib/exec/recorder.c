@@ -7,16 +7,16 @@
 
 void ctn_recorder_open(ctn_exec_t *exec)
 {
-    uint32_t groups = exec->virtual_time ? CTN_RECORDED_GROUPS_SIMULATED
-                                         : CTN_RECORDED_GROUPS;
+    uint32_t scopes = exec->virtual_time ? CTN_RECORDED_SCOPES_SIMULATED
+                                         : CTN_RECORDED_SCOPES;
     uint32_t records = exec->virtual_time ? CTN_RECORDS_SIMULATED : CTN_RECORDS;
     ctn_recorder_t *recorder =
-        ctn_heap_calloc(exec->heap, 64, ctn_recorder_bytes(groups, records));
+        ctn_heap_calloc(exec->heap, 64, ctn_recorder_bytes(scopes, records));
     if (recorder == NULL) {
         return;
     }
     recorder->records = records;
-    recorder->groups = groups;
+    recorder->scopes = scopes;
     recorder->rank = exec->locality->process;
     recorder->pid = (uint64_t)getpid();
     __atomic_store_n(&recorder->version, CTN_RECORDER_VERSION,
@@ -34,18 +34,18 @@ void ctn_recorder_close(ctn_exec_t *exec)
     }
 }
 
-ctn_recorded_group_t *ctn_recorder_add_group(ctn_exec_t *exec, uint64_t id)
+ctn_recorded_scope_t *ctn_recorder_add_scope(ctn_exec_t *exec, uint64_t id)
 {
     ctn_recorder_t *recorder = exec->recorder;
-    ctn_recorded_group_t *entry = ctn_recorder_groups(recorder);
-    uint32_t last = recorder->groups - 1;
-    uint32_t i = id == CTN_GROUP_UNKNOWN ? last : 0;
-    while (i < last && entry[i].id != CTN_GROUP_NONE) {
+    ctn_recorded_scope_t *entry = ctn_recorder_scopes(recorder);
+    uint32_t last = recorder->scopes - 1;
+    uint32_t i = id == CTN_SCOPE_UNKNOWN ? last : 0;
+    while (i < last && entry[i].id != CTN_SCOPE_NONE) {
         i++;
     }
     entry += i;
     if (i == last) {
-        id = CTN_GROUP_UNKNOWN;
+        id = CTN_SCOPE_UNKNOWN;
     } else {
         entry->calls = 0;
     }

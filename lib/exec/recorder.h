@@ -15,39 +15,39 @@
 enum {
     CTN_RECORDER_VERSION = 1,
     CTN_RECORDS = 256,         /* of a rank; a power of two */
-    CTN_RECORDED_GROUPS = 128, /* of a rank at once */
+    CTN_RECORDED_SCOPES = 128, /* of a rank at once */
     CTN_RECORDS_SIMULATED = 8,
-    CTN_RECORDED_GROUPS_SIMULATED = 8,
+    CTN_RECORDED_SCOPES_SIMULATED = 8,
     CTN_CALL_NAME_BYTES = 24, /* of a collective, with the NUL */
     CTN_WAITS_BYTES = 152
 };
 
-/** Ids of groups: the same on all members, and those of different groups
- * differ. Others are a hash of how the group was made. */
+/** Ids of scopes, which are groups: the same on all members, and those of
+ * different groups differ. Others are a hash of how the group was made. */
 enum {
-    CTN_GROUP_NONE,    /* an entry that is free */
-    CTN_GROUP_UNKNOWN, /* members may differ in what they know of it */
-    CTN_GROUP_WORLD,
-    CTN_GROUP_FIRST /* of all others */
+    CTN_SCOPE_NONE,    /* an entry that is free */
+    CTN_SCOPE_UNKNOWN, /* members may differ in what they know of it */
+    CTN_SCOPE_WORLD,
+    CTN_SCOPE_FIRST /* of all others */
 };
 
-typedef enum ctn_record_state {
+typedef enum ctn_recorded_state {
     CTN_RECORD_INSIDE,  /* the call has not returned */
     CTN_RECORD_STARTED, /* it has returned a request */
     CTN_RECORD_OVER
 } ctn_recorded_state_t;
 
-/** A group as a member knows it. */
-typedef struct ctn_recorded_group {
+/** A scope of calls: a group as a member knows it. */
+typedef struct ctn_recorded_scope {
     uint64_t id;
     uint32_t size;
     uint32_t calls; /* that this member has entered */
-} ctn_recorded_group_t;
+} ctn_recorded_scope_t;
 
 /** A call. */
 typedef struct ctn_recorded_call {
     _Alignas(64) char name[CTN_CALL_NAME_BYTES];
-    uint64_t group;  /* id */
+    uint64_t scope;  /* id */
     uint64_t bytes;  /* of this rank's block or vector; 0 if there are several
                         lengths */
     uint32_t number; /* of the group's calls, from 1 */
@@ -61,7 +61,7 @@ _Static_assert(sizeof(ctn_recorded_call_t) == 64, "a record is a cache line");
 typedef struct ctn_recorder {
     uint32_t version; /* CTN_RECORDER_VERSION, written last; 0: not in use */
     uint32_t records; /* a power of two */
-    uint32_t groups;
+    uint32_t scopes;
     uint32_t rank; /* in the world */
     uint64_t pid;
     uint64_t calls;    /* entered; the last one is record calls - 1 */
@@ -75,30 +75,30 @@ typedef struct ctn_recorder {
 /** Where the groups of a recorder begin; the records follow. */
 #define CTN_RECORDER_BYTES 256u
 
-static inline size_t ctn_recorder_bytes(uint32_t groups, uint32_t records)
+static inline size_t ctn_recorder_bytes(uint32_t scopes, uint32_t records)
 {
-    return CTN_RECORDER_BYTES + groups * sizeof(ctn_recorded_group_t) +
+    return CTN_RECORDER_BYTES + scopes * sizeof(ctn_recorded_scope_t) +
            records * sizeof(ctn_recorded_call_t);
 }
 
-static inline ctn_recorded_group_t *
-ctn_recorder_groups(const ctn_recorder_t *recorder)
+static inline ctn_recorded_scope_t *
+ctn_recorder_scopes(const ctn_recorder_t *recorder)
 {
-    return (ctn_recorded_group_t *)((uintptr_t)recorder + CTN_RECORDER_BYTES);
+    return (ctn_recorded_scope_t *)((uintptr_t)recorder + CTN_RECORDER_BYTES);
 }
 
 static inline ctn_recorded_call_t *
 ctn_recorder_records(const ctn_recorder_t *recorder)
 {
     return (ctn_recorded_call_t *)((uintptr_t)recorder + CTN_RECORDER_BYTES +
-                                   recorder->groups *
-                                       sizeof(ctn_recorded_group_t));
+                                   recorder->scopes *
+                                       sizeof(ctn_recorded_scope_t));
 }
 
 _Static_assert(sizeof(ctn_recorder_t) <= CTN_RECORDER_BYTES &&
-                   CTN_RECORDED_GROUPS % 8 == 0 &&
-                   CTN_RECORDED_GROUPS_SIMULATED % 8 == 0 &&
-                   sizeof(ctn_recorded_group_t) == 16,
+                   CTN_RECORDED_SCOPES % 8 == 0 &&
+                   CTN_RECORDED_SCOPES_SIMULATED % 8 == 0 &&
+                   sizeof(ctn_recorded_scope_t) == 16,
                "records are aligned to cache lines");
 
 struct ctn_exec;
@@ -109,21 +109,21 @@ void ctn_recorder_open(struct ctn_exec *exec);
 void ctn_recorder_close(struct ctn_exec *exec);
 
 /** An entry for a group; an entry of unknown groups if there are too many. */
-ctn_recorded_group_t *ctn_recorder_add_group(struct ctn_exec *exec,
+ctn_recorded_scope_t *ctn_recorder_add_scope(struct ctn_exec *exec,
                                              uint64_t id);
 
 /** Note a call. @return its record; it is OVER or STARTED when it returns */
 static inline ctn_recorded_call_t *
-ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_group_t *group,
+ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
                    const char name[CTN_CALL_NAME_BYTES], uint64_t bytes,
                    int32_t root)
 {
     ctn_recorded_call_t *record = ctn_recorder_records(recorder) +
                                   (recorder->calls & (recorder->records - 1));
     memcpy(record->name, name, CTN_CALL_NAME_BYTES);
-    record->group = group->id;
+    record->scope = scope->id;
     record->bytes = bytes;
-    record->number = ++group->calls;
+    record->number = ++scope->calls;
     record->root = root;
     record->state = CTN_RECORD_INSIDE;
     __atomic_store_n(&recorder->calls, recorder->calls + 1, __ATOMIC_RELEASE);

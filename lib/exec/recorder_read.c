@@ -16,7 +16,11 @@ enum { LINE = 256 };
 
 /** A rank of the node as a reader sees it. */
 typedef struct rank {
-    const ctn_recorder_t *recorder;  /* NULL: it is not there */
+    const ctn_recorder_t *recorder; /* NULL: it is not there */
+    const ctn_recorded_scope_t *scope;
+    const ctn_recorded_call_t *call;
+    uint32_t scopes, calls; /* of these arrays; not read again, since the
+                               process may write anything */
     const ctn_recorded_call_t *last; /* NULL: no call yet */
     char state;                      /* of its process, as in /proc; 0: gone */
     bool waits;
@@ -61,11 +65,11 @@ static const char *process_does(const rank_t *rank)
 }
 
 /** The group of an id as a rank knows it; NULL: it does not. */
-static const ctn_recorded_group_t *group_of(const rank_t *rank, uint64_t id)
+static const ctn_recorded_scope_t *scope_of(const rank_t *rank, uint64_t id)
 {
-    for (uint32_t i = 0; i < rank->groups; i++) {
-        if (rank->group[i].id == id) {
-            return &rank->group[i];
+    for (uint32_t i = 0; i < rank->scopes; i++) {
+        if (rank->scope[i].id == id) {
+            return &rank->scope[i];
         }
     }
     return NULL;
@@ -80,7 +84,7 @@ static const ctn_recorded_call_t *record_of(const rank_t *rank, uint64_t id,
     for (uint64_t i = 1; i <= kept; i++) {
         const ctn_recorded_call_t *one =
             &rank->call[(calls - i) & (rank->calls - 1)];
-        if (one->group == id && one->number == number) {
+        if (one->scope == id && one->number == number) {
             return one;
         }
     }
@@ -102,17 +106,17 @@ static void find(rank_t *rank, const void *segment, size_t bytes,
         return;
     }
     uint32_t calls = __atomic_load_n(&recorder->records, __ATOMIC_RELAXED);
-    uint32_t groups = __atomic_load_n(&recorder->groups, __ATOMIC_RELAXED);
+    uint32_t scopes = __atomic_load_n(&recorder->scopes, __ATOMIC_RELAXED);
     if (calls == 0 || calls > CTN_RECORDS || (calls & (calls - 1)) != 0 ||
-        groups > CTN_RECORDED_GROUPS || groups % 8 != 0 ||
-        room < ctn_recorder_bytes(groups, calls)) {
+        scopes > CTN_RECORDED_SCOPES || scopes % 8 != 0 ||
+        room < ctn_recorder_bytes(scopes, calls)) {
         return;
     }
     rank->recorder = recorder;
-    rank->groups = groups;
+    rank->scopes = scopes;
     rank->calls = calls;
-    rank->group = ctn_recorder_groups(recorder);
-    rank->call = (const void *)(rank->group + groups);
+    rank->scope = ctn_recorder_scopes(recorder);
+    rank->call = (const void *)(rank->scope + scopes);
 }
 
 static void look(rank_t *rank)
@@ -137,16 +141,16 @@ static void look(rank_t *rank)
     rank->waited_s = (double)(now - recorder->since_ns) * 1e-9;
 }
 
-static void name_group(const rank_t *rank, uint64_t id, char text[LINE])
+static void name_scope(const rank_t *rank, uint64_t id, char text[LINE])
 {
-    const ctn_recorded_group_t *group = group_of(rank, id);
-    if (id == CTN_GROUP_WORLD) {
+    const ctn_recorded_scope_t *scope = scope_of(rank, id);
+    if (id == CTN_SCOPE_WORLD) {
         snprintf(text, LINE, "the world");
-    } else if (id == CTN_GROUP_UNKNOWN || group == NULL) {
+    } else if (id == CTN_SCOPE_UNKNOWN || scope == NULL) {
         snprintf(text, LINE, "a group");
     } else {
         snprintf(text, LINE, "group %06llx (%u ranks)",
-                 (unsigned long long)(id & 0xffffff), group->size);
+                 (unsigned long long)(id & 0xffffff), scope->size);
     }
 }
 
@@ -165,7 +169,7 @@ static void describe(const ctn_recorded_call_t *record, char text[LINE])
 static void print_rank(FILE *stream, const rank_t *rank)
 {
     char call[LINE];
-    char group[LINE];
+    char scope[LINE];
     const ctn_recorder_t *recorder = rank->recorder;
     fprintf(stream, "rank %u, process %llu, %s: ", recorder->rank,
             (unsigned long long)recorder->pid, process_does(rank));
@@ -174,13 +178,13 @@ static void print_rank(FILE *stream, const rank_t *rank)
         return;
     }
     describe(rank->last, call);
-    name_group(rank, rank->last->group, group);
+    name_scope(rank, rank->last->scope, scope);
     const char *how = rank->last->state == CTN_RECORD_INSIDE ? "in"
                       : rank->last->state == CTN_RECORD_STARTED
                           ? "started"
                           : "returned from";
     fprintf(stream, "%s %s, call %u of %s", how, call, rank->last->number,
-            group);
+            scope);
     if (rank->waits) {
         fprintf(stream, "; waits for %.1f s", rank->waited_s);
         if (recorder->waits[0] != '\0') {
@@ -195,11 +199,11 @@ static void print_rank(FILE *stream, const rank_t *rank)
 static bool part_in(const rank_t *rank, uint64_t id, uint32_t number,
                     char text[LINE])
 {
-    const ctn_recorded_group_t *group = group_of(rank, id);
-    if (group == NULL) {
+    const ctn_recorded_scope_t *scope = scope_of(rank, id);
+    if (scope == NULL) {
         return false;
     }
-    if (group->calls < number) {
+    if (scope->calls < number) {
         snprintf(text, LINE, "not there yet%s",
                  rank->state == 0                           ? ", dead"
                  : rank->state == 'T' || rank->state == 't' ? ", stopped"
@@ -227,11 +231,11 @@ static bool part_in(const rank_t *rank, uint64_t id, uint32_t number,
 static void print_call(FILE *stream, const node_t *node, const rank_t *one)
 {
     char name[LINE];
-    uint64_t id = one->last->group;
+    uint64_t id = one->last->scope;
     uint32_t number = one->last->number;
     uint32_t here = 0;
     bool *told = calloc((size_t)node->size, sizeof(*told));
-    name_group(one, id, name);
+    name_scope(one, id, name);
     fprintf(stream, "call %u of %s:", number, name);
     for (int i = 0; told != NULL && i < node->size; i++) {
         char first[LINE];
@@ -249,8 +253,8 @@ static void print_call(FILE *stream, const node_t *node, const rank_t *one)
             }
         }
     }
-    const ctn_recorded_group_t *group = group_of(one, id);
-    uint32_t size = group != NULL ? group->size : 0;
+    const ctn_recorded_scope_t *scope = scope_of(one, id);
+    uint32_t size = scope != NULL ? scope->size : 0;
     if (here < size) {
         fprintf(stream,
                 "; %u ranks are on other nodes or do not know the group",
@@ -263,8 +267,8 @@ static void print_call(FILE *stream, const node_t *node, const rank_t *one)
 /** Whether a rank is stuck in its last call. */
 static bool is_in(const rank_t *rank)
 {
-    return rank->last != NULL && rank->last->group > CTN_GROUP_UNKNOWN &&
-           group_of(rank, rank->last->group) != NULL &&
+    return rank->last != NULL && rank->last->scope > CTN_SCOPE_UNKNOWN &&
+           scope_of(rank, rank->last->scope) != NULL &&
            (rank->last->state == CTN_RECORD_INSIDE ||
             (rank->last->state == CTN_RECORD_STARTED && rank->waits));
 }
@@ -293,7 +297,7 @@ void ctn_recorder_print(FILE *stream, const void *segment, size_t bytes)
         bool told = false;
         for (int k = 0; is_in(one) && k < i && !told; k++) {
             const rank_t *other = &node.rank[k];
-            told = is_in(other) && other->last->group == one->last->group &&
+            told = is_in(other) && other->last->scope == one->last->scope &&
                    other->last->number == one->last->number;
         }
         if (is_in(one) && !told) {

@@ -135,8 +135,8 @@ catena_status_t ctn_hidden_create(catena_group_t *of, ctn_hidden_t **out)
 void ctn_group_release(catena_group_t *group)
 {
     ctn_groups_remove(group);
-    if (group->recorded != NULL && group->recorded->id != CTN_GROUP_UNKNOWN) {
-        group->recorded->id = CTN_GROUP_NONE;
+    if (group->recorded != NULL && group->recorded->id != CTN_SCOPE_UNKNOWN) {
+        group->recorded->id = CTN_SCOPE_NONE;
     }
     while (group->attachments != NULL) {
         ctn_attachment_t *attachment = group->attachments;

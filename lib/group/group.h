@@ -42,7 +42,7 @@ struct catena_group {
     bool stays : 1;      /* its control block is freed with the heap, since
                             other members may still put into it */
     bool listed : 1;     /* it is in the list of groups */
-    ctn_recorded_group_t *recorded; /* its entry in the recorder, or NULL */
+    ctn_recorded_scope_t *recorded; /* its entry in the recorder, or NULL */
     catena_group_t *next;           /* the next older one in this list */
     catena_group_t *previous;
 };
@@ -101,7 +101,7 @@ static inline ctn_recorded_call_t *
 ctn_call_enters(catena_group_t *group, const char name[CTN_CALL_NAME_BYTES],
                 uint64_t bytes, int root)
 {
-    ctn_recorded_group_t *entry = group->recorded;
+    ctn_recorded_scope_t *entry = group->recorded;
     if (entry == NULL) {
         return NULL;
     }

@@ -7,20 +7,20 @@ uint64_t ctn_group_next_id(const catena_group_t *parent, const void *data,
                            size_t bytes)
 {
     const unsigned char *byte = data;
-    const ctn_recorded_group_t *entry = parent->recorded;
-    if (entry == NULL || entry->id == CTN_GROUP_UNKNOWN) {
-        return CTN_GROUP_UNKNOWN;
+    const ctn_recorded_scope_t *entry = parent->recorded;
+    if (entry == NULL || entry->id == CTN_SCOPE_UNKNOWN) {
+        return CTN_SCOPE_UNKNOWN;
     }
     uint64_t id = ctn_hash_add(entry->id, entry->calls);
     for (size_t i = 0; i < bytes; i++) {
         id = ctn_hash_add(id, byte[i]);
     }
-    return id < CTN_GROUP_FIRST ? CTN_GROUP_FIRST : id;
+    return id < CTN_SCOPE_FIRST ? CTN_SCOPE_FIRST : id;
 }
 
 void ctn_group_record(catena_group_t *group, uint64_t id)
 {
     if (group->exec->recorder != NULL) {
-        group->recorded = ctn_recorder_add_group(group->exec, id);
+        group->recorded = ctn_recorder_add_scope(group->exec, id);
     }
 }

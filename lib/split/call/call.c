@@ -268,7 +268,7 @@ static ctn_op_t *create(catena_group_t *group, const catena_split_t *by,
         split->id = by->color_compare == NULL ||
                             by->color_compare == catena_compare_int64
                         ? ctn_group_next_id(group, by->color, by->color_bytes)
-                        : CTN_GROUP_UNKNOWN;
+                        : CTN_SCOPE_UNKNOWN;
     }
     return op;
 }

@@ -279,6 +279,6 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
     listed->out = out;
     /* Not a call of all of the parent's ranks. */
     uint64_t digest = digest_of(world, (uint32_t)count);
-    listed->id = ctn_hash_add(CTN_GROUP_FIRST, digest);
+    listed->id = ctn_hash_add(CTN_SCOPE_FIRST, digest);
     return ctn_op_run(exec, op);
 }
