@@ -10,6 +10,7 @@
 #include "server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -313,6 +314,9 @@ static void prun_explain(struct prun_job *job)
     if (posix_spawn_file_actions_init(&actions) != 0)
         return;
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    /* Processes of a job that does not use catena are not worth a line. */
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
+                                     O_WRONLY, 0);
     uint32_t ppn = job->options->ppn ? job->options->ppn : job->options->np;
     for (uint32_t rank = 0; rank < job->started; rank += ppn) {
         char process[32];
