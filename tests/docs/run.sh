@@ -21,6 +21,7 @@ why() {
     "meson setup"* | "ninja -C build install"* | "meson test"*)
         echo "the test 'install' does it" ;;
     tools/dependencies*) echo "it installs packages" ;;
+    catena-info\ --job\ *) echo "the test 'hangs' does it" ;;
     export\ *) echo "this installation is elsewhere" ;;
     tests/peers/compare*HEAD*) echo "it builds another revision" ;;
     tests/peers/compare*)
