@@ -170,6 +170,7 @@ typedef struct ctn_tally {
 typedef struct ctn_backoff {
     uint32_t misses;   /* polls that found nothing */
     uint64_t since_ns; /* when the clock was first read; 0: it was not */
+    uint64_t noted_ns; /* the same of the first note in the recorder */
     uint32_t wakeups;  /* consecutive ones by the doorbell without progress */
     bool armed;        /* other ranks ring the doorbell */
     bool reported;     /* a hang */

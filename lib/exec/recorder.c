@@ -86,9 +86,12 @@ void ctn_recorder_report(ctn_exec_t *exec, uint64_t now)
 {
     char *text = NULL;
     size_t bytes = 0;
+    if (exec->recorder == NULL) {
+        return;
+    }
     uint64_t *last = ctn_segment_told(exec->heap);
     uint64_t told = __atomic_load_n(last, __ATOMIC_RELAXED);
-    if (exec->recorder == NULL || (told != 0 && now - told < exec->hang_ns) ||
+    if ((told != 0 && now - told < exec->hang_ns) ||
         !__atomic_compare_exchange_n(last, &told, now, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED)) {
         return;

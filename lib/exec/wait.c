@@ -257,11 +257,11 @@ static inline bool spins(const ctn_exec_t *exec, ctn_backoff_t *backoff)
 CTN_COLD static void note_wait(ctn_exec_t *exec, ctn_backoff_t *backoff,
                                uint64_t now)
 {
-    if (backoff->since_ns == 0) {
-        backoff->since_ns = now;
+    if (backoff->noted_ns == 0) {
+        backoff->noted_ns = now;
     }
-    ctn_recorder_waits(exec, backoff->since_ns, now);
-    if (now - backoff->since_ns > exec->hang_ns && !backoff->reported) {
+    ctn_recorder_waits(exec, backoff->noted_ns, now);
+    if (now - backoff->noted_ns > exec->hang_ns && !backoff->reported) {
         backoff->reported = true;
         ctn_recorder_report(exec, now);
     }
@@ -285,7 +285,9 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
     }
     uint64_t now = ctn_exec_time(exec);
     note_wait(exec, backoff, now);
-    if (now - backoff->since_ns > exec->wait_policy.sleep_after_ns) {
+    if (backoff->since_ns == 0) {
+        backoff->since_ns = now;
+    } else if (now - backoff->since_ns > exec->wait_policy.sleep_after_ns) {
         backoff->misses--; /* read the clock next time, too */
         if (now - backoff->since_ns > CHECK_NS) {
             check_peers(exec);
