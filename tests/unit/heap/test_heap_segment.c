@@ -260,8 +260,8 @@ START_TEST(attach_refuses)
     ck_assert_int_eq(ctn_heap_attach(&params, name, &other), CATENA_OK);
     ctn_heap_destroy(other);
     ctn_heap_attached(heap);
-    ck_assert_int_eq(ctn_heap_attach(&params, name, &other), CATENA_ERR_SYSTEM);
     ctn_heap_destroy(heap);
+    ck_assert_int_eq(ctn_heap_attach(&params, name, &other), CATENA_ERR_SYSTEM);
 }
 END_TEST
 
