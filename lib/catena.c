@@ -503,14 +503,14 @@ catena_status_t catena_finalize(catena_context_t **handle)
     uint64_t none = 0;
     if (context->self != NULL &&
         ctn_group_teardown_sum(context->self, 0, &none) == CATENA_ERR_STATE) {
-        ctn_call_returns(record, CTN_RECORD_OVER);
+        ctn_call_refused(context->world, record);
         return CATENA_ERR_STATE;
     }
     uint64_t left = /* this rank's part; the scan adds those of all ranks */
         ctn_groups_left(context->exec) || context->exec->requests > 0;
     catena_status_t status = ctn_group_teardown_sum(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
-        ctn_call_returns(record, CTN_RECORD_OVER);
+        ctn_call_refused(context->world, record);
         return status;
     }
     if (status == CATENA_OK) {

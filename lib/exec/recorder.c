@@ -103,11 +103,16 @@ void ctn_recorder_report(ctn_exec_t *exec, uint64_t now)
     size_t mapped;
     const void *segment = ctn_heap_segment(exec->heap, &mapped);
     ctn_recorder_print(stream, segment, mapped);
-    if (fclose(stream) == 0) {
+    if (fclose(stream) == 0) { /* a line at a time: the log cuts long texts */
         ctn_warn(exec->log,
-                 "rank %u has waited for %g s (CATENA_HANG_REPORT); the "
-                 "ranks of this node:\n%s",
-                 exec->recorder->rank, (double)exec->hang_ns * 1e-9, text);
+                 "rank %u has waited for %g s (CATENA_HANG_REPORT); the ranks "
+                 "of its node:",
+                 exec->recorder->rank, (double)exec->hang_ns * 1e-9);
+        char *rest = NULL;
+        for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+             line = strtok_r(NULL, "\n", &rest)) {
+            ctn_warn(exec->log, "%s", line);
+        }
     }
     free(text);
 }

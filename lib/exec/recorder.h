@@ -34,6 +34,7 @@ enum {
 typedef enum ctn_recorded_state {
     CTN_RECORD_INSIDE,  /* the call has not returned */
     CTN_RECORD_STARTED, /* it has returned a request */
+    CTN_RECORD_REFUSED, /* for its arguments, by this rank alone */
     CTN_RECORD_OVER
 } ctn_recorded_state_t;
 
@@ -50,7 +51,7 @@ typedef struct ctn_recorded_call {
     uint64_t scope;  /* id */
     uint64_t bytes;  /* of this rank's block or vector; 0 if there are several
                         lengths */
-    uint32_t number; /* of the group's calls, from 1 */
+    uint32_t number; /* of the group's calls, from 1; 0: refused */
     int32_t root;    /* -1: none */
     uint8_t state;   /* ctn_recorded_state_t */
     unsigned char unused[15];

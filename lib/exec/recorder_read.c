@@ -1,6 +1,7 @@
 /* What the ranks of a node do, from their recorders: printed by a rank that has
  * waited for long, and by catena-info from outside. */
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -154,9 +155,23 @@ static void name_scope(const rank_t *rank, uint64_t id, char text[LINE])
     }
 }
 
+/** A text that another process has written, for a terminal. */
+static void copy_text(char to[LINE], const char *from, size_t bytes)
+{
+    size_t i = 0;
+    for (; i < bytes && from[i] != '\0'; i++) {
+        to[i] = from[i];
+        if (!isprint((unsigned char)to[i])) {
+            to[i] = '?';
+        }
+    }
+    to[i] = '\0';
+}
+
 static void describe(const ctn_recorded_call_t *record, char text[LINE])
 {
-    int used = snprintf(text, LINE, "%.*s", CTN_CALL_NAME_BYTES, record->name);
+    copy_text(text, record->name, CTN_CALL_NAME_BYTES);
+    int used = (int)strlen(text);
     if (record->bytes > 0) {
         used += snprintf(text + used, (size_t)(LINE - used), ", %llu B",
                          (unsigned long long)record->bytes);
@@ -170,6 +185,7 @@ static void print_rank(FILE *stream, const rank_t *rank)
 {
     char call[LINE];
     char scope[LINE];
+    char waits[LINE];
     const ctn_recorder_t *recorder = rank->recorder;
     fprintf(stream, "rank %u, process %llu, %s: ", recorder->rank,
             (unsigned long long)recorder->pid, process_does(rank));
@@ -183,12 +199,17 @@ static void print_rank(FILE *stream, const rank_t *rank)
                       : rank->last->state == CTN_RECORD_STARTED
                           ? "started"
                           : "returned from";
-    fprintf(stream, "%s %s, call %u of %s", how, call, rank->last->number,
-            scope);
+    if (rank->last->state == CTN_RECORD_REFUSED) {
+        fprintf(stream, "was refused %s of %s", call, scope);
+    } else {
+        fprintf(stream, "%s %s, call %u of %s", how, call, rank->last->number,
+                scope);
+    }
     if (rank->waits) {
         fprintf(stream, "; waits for %.1f s", rank->waited_s);
-        if (recorder->waits[0] != '\0') {
-            fprintf(stream, " (%.*s)", CTN_WAITS_BYTES, recorder->waits);
+        copy_text(waits, recorder->waits, CTN_WAITS_BYTES);
+        if (waits[0] != '\0') {
+            fprintf(stream, " (%s)", waits);
         }
     }
     fprintf(stream, "\n");
@@ -227,6 +248,34 @@ static bool part_in(const rank_t *rank, uint64_t id, uint32_t number,
     return true;
 }
 
+/** Print numbers in ascending order: " 0 2-5". */
+typedef struct ranges {
+    FILE *stream;
+    uint32_t first, last;
+    bool open;
+} ranges_t;
+
+static void ranges_end(ranges_t *ranges)
+{
+    if (ranges->open && ranges->first < ranges->last) {
+        fprintf(ranges->stream, " %u-%u", ranges->first, ranges->last);
+    } else if (ranges->open) {
+        fprintf(ranges->stream, " %u", ranges->first);
+    }
+    ranges->open = false;
+}
+
+static void ranges_add(ranges_t *ranges, uint32_t number)
+{
+    if (ranges->open && number == ranges->last + 1) {
+        ranges->last = number;
+        return;
+    }
+    ranges_end(ranges);
+    ranges->first = ranges->last = number;
+    ranges->open = true;
+}
+
 /** Print which ranks do what in a call, those that do the same together. */
 static void print_call(FILE *stream, const node_t *node, const rank_t *one)
 {
@@ -242,6 +291,7 @@ static void print_call(FILE *stream, const node_t *node, const rank_t *one)
         if (told[i] || !part_in(&node->rank[i], id, number, first)) {
             continue;
         }
+        ranges_t same = {.stream = stream};
         fprintf(stream, "%s %s:", here > 0 ? ";" : "", first);
         for (int k = i; k < node->size; k++) {
             char other[LINE];
@@ -249,9 +299,10 @@ static void print_call(FILE *stream, const node_t *node, const rank_t *one)
                 strcmp(first, other) == 0) {
                 told[k] = true;
                 here++;
-                fprintf(stream, " %u", node->rank[k].recorder->rank);
+                ranges_add(&same, node->rank[k].recorder->rank);
             }
         }
+        ranges_end(&same);
     }
     const ctn_recorded_scope_t *scope = scope_of(one, id);
     uint32_t size = scope != NULL ? scope->size : 0;

@@ -112,8 +112,20 @@ ctn_call_enters(catena_group_t *group, const char name[CTN_CALL_NAME_BYTES],
 static inline void ctn_call_returns(ctn_recorded_call_t *call,
                                     ctn_recorded_state_t state)
 {
-    if (call != NULL) {
+    if (call != NULL && call->state == CTN_RECORD_INSIDE) {
         call->state = (uint8_t)state;
+    }
+}
+
+/** Note that this rank refuses the call for its arguments. It has told no other
+ * rank, so the call has no number. */
+static inline void ctn_call_refused(catena_group_t *group,
+                                    ctn_recorded_call_t *call)
+{
+    if (call != NULL) {
+        group->recorded->calls--;
+        call->number = 0;
+        call->state = CTN_RECORD_REFUSED;
     }
 }
 

@@ -1,5 +1,5 @@
-#ifndef CTN_SCOPE_WORLD_RANKS_H
-#define CTN_SCOPE_WORLD_RANKS_H
+#ifndef CTN_GROUP_WORLD_RANKS_H
+#define CTN_GROUP_WORLD_RANKS_H
 
 #include "group/group.h"
 

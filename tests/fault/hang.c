@@ -37,6 +37,13 @@ static void never(void)
     allreduce(1);
 }
 
+/** Rank 1's call is refused for its root. */
+static void refused(void)
+{
+    catena_bcast(send, 1, CATENA_DOUBLE, rank == 1 ? -1 : 0, world);
+    catena_barrier(world);
+}
+
 static void barrier_allreduce(void)
 {
     if (rank == 1) {
@@ -130,6 +137,7 @@ static const struct {
     const char *name;
     void (*run)(void);
 } kinds[] = {{"never", never},
+             {"refused", refused},
              {"barrier_allreduce", barrier_allreduce},
              {"roots", roots},
              {"stopped", stopped},

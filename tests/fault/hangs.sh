@@ -45,7 +45,7 @@ asked() {
 
 started() { [ -s "$work/$1.out" ]; }
 
-kinds=(never barrier_allreduce roots stopped split_barrier two_groups neighbors
+kinds=(never refused barrier_allreduce roots stopped split_barrier two_groups neighbors
     finalize late loop)
 for kind in "${kinds[@]}"; do
     hang "$kind"
@@ -54,24 +54,25 @@ for kind in "${kinds[@]}"; do
     poll 30 started "$kind" || verdict "hangs: $kind" 1 "it has not started"
 done
 
-ask never 'call 2 of the world: allreduce, 8 B: 0 2 3; not there yet, in no call: 1$' \
+ask never 'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$' \
     '^rank 1, .*: returned from allreduce, 8 B, call 1 of the world$'
-ask barrier_allreduce 'call 2 of the world: allreduce, 8 B: 0 2 3; barrier: 1$' \
+ask refused 'call 2 of the world: bcast, 8 B, root 0: 0 2-3; barrier: 1$'
+ask barrier_allreduce 'call 2 of the world: allreduce, 8 B: 0 2-3; barrier: 1$' \
     '^rank 1, .*: in barrier, .*; waits for'
 ask roots 'reduce, 8 B, root 0: 0; reduce, 8 B, root 1: 1' \
-    'call 4 of the world: not there yet, in another call: 0 1; barrier: 2 3$'
-ask stopped 'call 2 of the world: barrier: 0 2 3; not there yet, stopped: 1$' \
+    'call 4 of the world: not there yet, in another call: 0-1; barrier: 2-3$'
+ask stopped 'call 2 of the world: barrier: 0 2-3; not there yet, stopped: 1$' \
     '^rank 1, process [0-9]*, stopped: '
-ask split_barrier 'call 2 of the world: group_split: 0 2 3; barrier: 1$'
+ask split_barrier 'call 2 of the world: group_split: 0 2-3; barrier: 1$'
 ask two_groups \
     'call 1 of group [0-9a-f]* \(2 ranks\): barrier: 0; not there yet, in another call: 1$' \
-    'call 1 of group [0-9a-f]* \(4 ranks\): not there yet, in another call: 0; barrier: 1 2 3$|\(4 ranks\): .*barrier: 1'
+    'call 1 of group [0-9a-f]* \(4 ranks\): not there yet, in another call: 0; barrier: 1-3$|\(4 ranks\): .*barrier: 1'
 ask neighbors 'neighbor_alltoall, 8 B: 0 2; not there yet, in no call: 1' \
     '^rank 0, .*waits for rank 1'
-ask finalize 'call 2 of the world: barrier: 0 2 3; finalize: 1$'
-ask late 'call 2 of the world: allreduce, 8 B: 0 2 3; not there yet, in no call: 1$' \
+ask finalize 'call 2 of the world: barrier: 0 2-3; finalize: 1$'
+ask late 'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$' \
     '^rank 0, .*: started allreduce'
-ask loop 'call 2 of the world: bcast, 8 B, root 0: 0 2 3; not there yet, in no call: 1$' \
+ask loop 'call 2 of the world: bcast, 8 B, root 0: 0 2-3; not there yet, in no call: 1$' \
     '^rank 1, process [0-9]*, running: '
 
 # A rank that has waited for long prints the same, once a node.
@@ -79,13 +80,13 @@ reported() { grep -q 'CATENA_HANG_REPORT' "$work/never.err"; }
 poll 10 reported
 cp "$work/never.err" "$out"
 says 'a rank reports' 'rank [023] has waited for 2 s' \
-    'call 2 of the world: allreduce, 8 B: 0 2 3; not there yet, in no call: 1$'
+    'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$'
 [ "$(grep -c CATENA_HANG_REPORT "$out")" -eq 1 ]
 verdict "hangs: one report a node" $?
 
 "$prun" -n 4 --timeout 1 "$hang" never >"$work/timeout.out" 2>"$out"
 says 'prun --timeout' \
-    'call 2 of the world: allreduce, 8 B: 0 2 3; not there yet, in no call: 1$' \
+    'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$' \
     'ran longer than --timeout'
 
 # What is no rank is said, not shown.

@@ -213,6 +213,43 @@ static void in_place(rank_test_t *test)
     free(b);
 }
 
+/** What a call does not read may hold anything: the other side of a rooted
+ * collective, and the side that is in place. */
+static void not_significant(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    catena_type_t type = CATENA_INT32;
+    catena_type_t bad = (catena_type_t)(uintptr_t)0x7fdeadbeef00; /* no type */
+    void *none = (void *)(uintptr_t)0x7fdeadbeef00;
+    void *here = CATENA_IN_PLACE;
+    size_t much = SIZE_MAX / 2;
+    size_t p = (size_t)test->place.ranks;
+    int32_t *a = calloc(p * N, sizeof(*a)), *b = calloc(p * N, sizeof(*b));
+    catena_request_t *request;
+    if (test->place.rank == 0) {
+#define BOTH(name, ...)                                                        \
+    RANK_CHECK(test, catena_##name(__VA_ARGS__, g) == CATENA_OK);              \
+    RANK_CHECK(test, catena_i##name(__VA_ARGS__, g, &request) == CATENA_OK &&  \
+                         catena_request_wait(&request) == CATENA_OK);          \
+    RANK_CHECK(test,                                                           \
+               catena_##name##_init(__VA_ARGS__, g, &request) == CATENA_OK &&  \
+                   catena_request_start(request) == CATENA_OK &&               \
+                   catena_request_wait(&request) == CATENA_OK &&               \
+                   catena_request_free(&request) == CATENA_OK)
+        BOTH(gather, here, much, bad, b, N, type, 0);
+        BOTH(scatter, b, N, type, here, much, bad, 0);
+    } else {
+        BOTH(gather, a, N, type, none, much, bad, 0);
+        BOTH(scatter, none, much, bad, a, N, type, 0);
+    }
+    BOTH(allgather, here, much, bad, b, N, type);
+    BOTH(alltoall, here, much, bad, b, N, type);
+#undef BOTH
+    still_works(test, g);
+    free(a);
+    free(b);
+}
+
 static void settings(rank_test_t *test)
 {
     catena_group_t *g = test->world;
@@ -330,6 +367,7 @@ static const rank_case_t cases[] = {
     {"own blocks that are not empty", own_blocks},
     {"operations and types", operations},
     {"in place where there is no place", in_place},
+    {"arguments that are not significant", not_significant},
     {"settings that make no sense", settings},
     {"settings that differ", settings_differ},
     {"algorithms that differ", algorithms_differ},

@@ -401,16 +401,16 @@ static bool run_inline(const ctn_operands_t *operands, catena_group_t *group,
 }
 
 /** Check the arguments, create the operation, and start it as `mode` says. */
-static inline catena_status_t run_checked(const ctn_arguments_t *args,
-                                          catena_group_t *group,
-                                          ctn_mode_t mode,
-                                          catena_request_t **request)
+static inline catena_status_t
+run_checked(const ctn_arguments_t *args, catena_group_t *group, ctn_mode_t mode,
+            catena_request_t **request, ctn_recorded_call_t *record)
 {
     ctn_operands_t operands;
     ctn_exec_charge(group->exec, CTN_WORK_CALL, 1);
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK) {
+        ctn_call_refused(group, record);
         return status;
     }
     ctn_selector_t *selector = ctn_selector_of(group);
@@ -445,15 +445,13 @@ static inline catena_status_t run_checked(const ctn_arguments_t *args,
 static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
                            ctn_mode_t mode, catena_request_t **request)
 {
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, args->collective->name, "group");
+    ctn_recorded_call_t *record;
+    catena_status_t status =
+        ctn_arguments_begin(args, "group", group, mode, request, &record);
+    if (status != CATENA_OK) {
+        return status;
     }
-    if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_null(group->exec->log, args->collective->name,
-                               "request");
-    }
-    ctn_recorded_call_t *record = ctn_arguments_record(args, group);
-    catena_status_t status = run_checked(args, group, mode, request);
+    status = run_checked(args, group, mode, request, record);
     ctn_arguments_returns(record, mode);
     return status;
 }

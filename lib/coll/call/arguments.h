@@ -1,8 +1,11 @@
 #ifndef CTN_COLL_CALL_ARGUMENTS_H
 #define CTN_COLL_CALL_ARGUMENTS_H
 
+#include <catena/coll.h>
+
 #include "coll/blocks.h"
 #include "coll/call/description.h"
+#include "core/refuse.h"
 #include "group/group.h"
 #include "type/op.h"
 
@@ -37,22 +40,54 @@ typedef struct ctn_arguments {
     int root;
 } ctn_arguments_t;
 
-/** Note the call in the recorder. */
-static inline ctn_recorded_call_t *
-ctn_arguments_record(const ctn_arguments_t *args, catena_group_t *group)
+/** The bytes of this rank's block or vector, for the recorder: those of a side
+ * that is significant on this rank and has one length. Others may hold
+ * anything. 0: there is none. */
+static inline uint64_t ctn_arguments_bytes(const ctn_arguments_t *args,
+                                           uint32_t rank)
 {
-    const ctn_coll_side_t *side =
-        args->send.type != NULL && args->send.counts == NULL ? &args->send
-                                                             : &args->recv;
-    return ctn_call_enters(
-        group, args->collective->name,
-        side->type != NULL && side->counts == NULL
-            ? side->count * side->type->bytes
-            : 0,
-        (args->collective->traits & CTN_ROOT_ARGUMENT) != 0 ? args->root : -1);
+    const ctn_description_t *collective = args->collective;
+    const ctn_coll_side_t *side = &args->send;
+    bool at_root = (collective->traits & CTN_ROOT_ARGUMENT) == 0 ||
+                   (uint32_t)args->root == rank;
+    if (collective->send == CTN_SIDE_NONE || side->counts != NULL ||
+        side->buffer == CATENA_IN_PLACE ||
+        (!at_root && (collective->traits & CTN_SEND_ROOT_ONLY) != 0)) {
+        side = &args->recv;
+        if (side->counts != NULL || side->buffer == CATENA_IN_PLACE ||
+            (!at_root && (collective->traits & CTN_RECV_ROOT_ONLY) != 0)) {
+            return 0;
+        }
+    }
+    return side->type != NULL ? side->count * side->type->bytes : 0;
 }
 
-/** Note that it returns. */
+/** Begin a call: refuse it without a group (or neighborhood) or without a
+ * request, else note it.
+ * @param on     what is called: "group" or "neighborhood"
+ * @param record for ctn_arguments_returns; may be NULL
+ * @return CATENA_OK, ERR_ARG (logged) */
+static inline catena_status_t
+ctn_arguments_begin(const ctn_arguments_t *args, const char *on,
+                    catena_group_t *group, ctn_mode_t mode,
+                    catena_request_t **request, ctn_recorded_call_t **record)
+{
+    *record = NULL;
+    if (group == NULL) {
+        return ctn_refuse_null(NULL, args->collective->name, on);
+    }
+    if (mode != CTN_BLOCKING && request == NULL) {
+        return ctn_refuse_null(group->exec->log, args->collective->name,
+                               "request");
+    }
+    *record = ctn_call_enters(
+        group, args->collective->name,
+        ctn_arguments_bytes(args, group->chain.place.rank),
+        (args->collective->traits & CTN_ROOT_ARGUMENT) != 0 ? args->root : -1);
+    return CATENA_OK;
+}
+
+/** Note that it returns; it has not been refused. */
 static inline void ctn_arguments_returns(ctn_recorded_call_t *call,
                                          ctn_mode_t mode)
 {

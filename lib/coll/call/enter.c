@@ -267,9 +267,9 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
 /** Whether a side is one that run_plain_inline takes. */
 static inline bool is_plain(const ctn_coll_side_t *side)
 {
-    return side->type != NULL && !side->type->derived &&
-           side->count - 1 < CTN_CHUNK_BYTES / side->type->bytes &&
-           ctn_is_buffer(side->buffer);
+    return ctn_is_buffer(side->buffer) && side->type != NULL &&
+           !side->type->derived &&
+           side->count - 1 < CTN_CHUNK_BYTES / side->type->bytes;
 }
 
 /** Read the arguments of a short call without ctn_arguments_check: a vector, or
@@ -399,7 +399,8 @@ static bool request_plain(const ctn_composition_t *composition,
 static inline catena_status_t run(const ctn_composition_t *composition,
                                   const ctn_arguments_t *args,
                                   catena_group_t *group, ctn_mode_t mode,
-                                  catena_request_t **request)
+                                  catena_request_t **request,
+                                  ctn_recorded_call_t *record)
 {
     ctn_operands_t operands;
     ctn_call_t call;
@@ -416,6 +417,7 @@ static inline catena_status_t run(const ctn_composition_t *composition,
     const ctn_peers_t peers = ctn_peers_of(group);
     status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK) {
+        ctn_call_refused(group, record);
         return status;
     }
     if (ctn_operands_empty(args->collective, &operands)) {
@@ -432,15 +434,13 @@ catena_status_t ctn_ml_run(const ctn_composition_t *composition,
                            const ctn_arguments_t *args, catena_group_t *group,
                            ctn_mode_t mode, catena_request_t **request)
 {
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, args->collective->name, "group");
+    ctn_recorded_call_t *record;
+    catena_status_t status =
+        ctn_arguments_begin(args, "group", group, mode, request, &record);
+    if (status != CATENA_OK) {
+        return status;
     }
-    if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_null(group->exec->log, args->collective->name,
-                               "request");
-    }
-    ctn_recorded_call_t *record = ctn_arguments_record(args, group);
-    catena_status_t status = run(composition, args, group, mode, request);
+    status = run(composition, args, group, mode, request, record);
     ctn_arguments_returns(record, mode);
     return status;
 }

@@ -47,19 +47,14 @@ static catena_status_t run_blocking(ctn_op_t *op, const ctn_arguments_t *args)
 CTN_COLD static catena_status_t
 run_usual(const ctn_neighbor_collective_t *collective,
           const ctn_arguments_t *args, catena_neighborhood_t *neighborhood,
-          ctn_mode_t mode, catena_request_t **request)
+          ctn_mode_t mode, catena_request_t **request,
+          ctn_recorded_call_t *record)
 {
     ctn_exchange_t x = {.collective = collective};
-    if (neighborhood == NULL) {
-        return ctn_refuse_null(NULL, args->collective->name, "neighborhood");
-    }
-    if (mode != CTN_BLOCKING && request == NULL) {
-        return ctn_refuse_null(neighborhood->exec->log, args->collective->name,
-                               "request");
-    }
     catena_status_t status =
         ctn_neighbor_validate(collective, args, neighborhood, &x);
     if (status != CATENA_OK) {
+        ctn_call_refused(neighborhood->group, record);
         return status;
     }
     ctn_op_t *op = make(&x, mode);
@@ -84,13 +79,17 @@ static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
                                   catena_neighborhood_t *neighborhood,
                                   ctn_mode_t mode, catena_request_t **request)
 {
-    ctn_recorded_call_t *record =
-        neighborhood != NULL ? ctn_arguments_record(args, neighborhood->group)
-                             : NULL;
-    catena_status_t status;
-    if (mode != CTN_BLOCKING || neighborhood == NULL ||
+    ctn_recorded_call_t *record;
+    catena_status_t status = ctn_arguments_begin(
+        args, "neighborhood", neighborhood != NULL ? neighborhood->group : NULL,
+        mode, request, &record);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (mode != CTN_BLOCKING ||
         !ctn_inline_call(collective, args, neighborhood, &status)) {
-        status = run_usual(collective, args, neighborhood, mode, request);
+        status =
+            run_usual(collective, args, neighborhood, mode, request, record);
     }
     ctn_arguments_returns(record, mode);
     return status;
