@@ -34,7 +34,7 @@ enum {
 typedef enum ctn_recorded_state {
     CTN_RECORD_INSIDE,  /* the call has not returned */
     CTN_RECORD_STARTED, /* it has returned a request */
-    CTN_RECORD_REFUSED, /* for its arguments, by this rank alone */
+    CTN_RECORD_REFUSED, /* by this rank alone: the call did not begin */
     CTN_RECORD_OVER
 } ctn_recorded_state_t;
 

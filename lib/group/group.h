@@ -117,8 +117,8 @@ static inline void ctn_call_returns(ctn_recorded_call_t *call,
     }
 }
 
-/** Note that this rank refuses the call for its arguments. It has told no other
- * rank, so the call has no number. */
+/** Note that this rank refuses the call, for its arguments or for the state
+ * that it finds. It has told no other rank, so the call has no number. */
 static inline void ctn_call_refused(catena_group_t *group,
                                     ctn_recorded_call_t *call)
 {

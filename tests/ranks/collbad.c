@@ -227,7 +227,7 @@ static void not_significant(rank_test_t *test)
     int32_t *a = calloc(p * N, sizeof(*a)), *b = calloc(p * N, sizeof(*b));
     catena_request_t *request;
     if (test->place.rank == 0) {
-#define BOTH(name, ...)                                                        \
+#define EACH_FORM(name, ...)                                                   \
     RANK_CHECK(test, catena_##name(__VA_ARGS__, g) == CATENA_OK);              \
     RANK_CHECK(test, catena_i##name(__VA_ARGS__, g, &request) == CATENA_OK &&  \
                          catena_request_wait(&request) == CATENA_OK);          \
@@ -236,15 +236,15 @@ static void not_significant(rank_test_t *test)
                    catena_request_start(request) == CATENA_OK &&               \
                    catena_request_wait(&request) == CATENA_OK &&               \
                    catena_request_free(&request) == CATENA_OK)
-        BOTH(gather, here, much, bad, b, N, type, 0);
-        BOTH(scatter, b, N, type, here, much, bad, 0);
+        EACH_FORM(gather, here, much, bad, b, N, type, 0);
+        EACH_FORM(scatter, b, N, type, here, much, bad, 0);
     } else {
-        BOTH(gather, a, N, type, none, much, bad, 0);
-        BOTH(scatter, none, much, bad, a, N, type, 0);
+        EACH_FORM(gather, a, N, type, none, much, bad, 0);
+        EACH_FORM(scatter, none, much, bad, a, N, type, 0);
     }
-    BOTH(allgather, here, much, bad, b, N, type);
-    BOTH(alltoall, here, much, bad, b, N, type);
-#undef BOTH
+    EACH_FORM(allgather, here, much, bad, b, N, type);
+    EACH_FORM(alltoall, here, much, bad, b, N, type);
+#undef EACH_FORM
     still_works(test, g);
     free(a);
     free(b);
