@@ -498,8 +498,8 @@ catena_status_t catena_finalize(catena_context_t **handle)
             "persistent requests are active (%u); complete them first",
             context->exec->started);
     }
-    static const char name[CTN_CALL_NAME_BYTES] = "finalize";
-    ctn_recorded_call_t *record = ctn_call_enters(context->world, name, 0, -1);
+    ctn_recorded_call_t *record =
+        ctn_call_enters(context->world, CTN_CODE_FINALIZE, -1);
     uint64_t none = 0;
     if (context->self != NULL &&
         ctn_group_teardown_sum(context->self, 0, &none) == CATENA_ERR_STATE) {

@@ -329,8 +329,7 @@ catena_status_t catena_barrier(catena_group_t *group)
     if (group == NULL) {
         return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
     }
-    ctn_recorded_call_t *record =
-        ctn_call_enters(group, ctn_call_barrier.name, 0, -1);
+    ctn_recorded_call_t *record = ctn_call_enters(group, CTN_CODE_BARRIER, -1);
     if (group->barrier != CTN_BARRIER_NODES || !run_inline(group, &status)) {
         status = decide_or_run(group);
     }
@@ -390,7 +389,7 @@ catena_status_t catena_ibarrier(catena_group_t *group,
 {
     ctn_recorded_call_t *record =
         group != NULL && request != NULL
-            ? ctn_call_enters(group, ctn_call_barrier.name, 0, -1)
+            ? ctn_call_enters(group, CTN_CODE_BARRIER, -1)
             : NULL;
     catena_status_t status = make_request(group, CTN_NONBLOCKING, request);
     ctn_call_returns(record, CTN_RECORD_STARTED);

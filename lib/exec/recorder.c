@@ -37,7 +37,8 @@ void ctn_recorder_close(ctn_exec_t *exec)
 ctn_recorded_scope_t *ctn_recorder_add_scope(ctn_exec_t *exec, uint64_t id)
 {
     ctn_recorder_t *recorder = exec->recorder;
-    ctn_recorded_scope_t *entry = ctn_recorder_scopes(recorder);
+    ctn_recorded_scope_t *entry =
+        ctn_recorder_scopes(recorder, recorder->records);
     uint32_t last = recorder->scopes - 1;
     uint32_t i = id == CTN_SCOPE_UNKNOWN ? last : 0;
     while (i < last && entry[i].id != CTN_SCOPE_NONE) {

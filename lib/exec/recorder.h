@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "core/description.h"
 
 /* The recorder of a rank: its last calls, in the node's shared memory, so that
  * the ranks of the node, and catena-info, can tell why a job hangs: also when a
@@ -13,12 +14,11 @@
  * written. */
 
 enum {
-    CTN_RECORDER_VERSION = 1,
+    CTN_RECORDER_VERSION = 2 << 16 | CTN_CODES,
     CTN_RECORDS = 256,         /* of a rank; a power of two */
     CTN_RECORDED_SCOPES = 128, /* of a rank at once */
     CTN_RECORDS_SIMULATED = 8,
     CTN_RECORDED_SCOPES_SIMULATED = 8,
-    CTN_CALL_NAME_BYTES = 24, /* of a collective, with the NUL */
     CTN_WAITS_BYTES = 152
 };
 
@@ -47,17 +47,17 @@ typedef struct ctn_recorded_scope {
 
 /** A call. */
 typedef struct ctn_recorded_call {
-    _Alignas(64) char name[CTN_CALL_NAME_BYTES];
     uint64_t scope;  /* id */
-    uint64_t bytes;  /* of this rank's block or vector; 0 if there are several
-                        lengths */
+    uint64_t bytes;  /* of this rank's block or vector; 0: there are several
+                        lengths, or they are not known yet */
     uint32_t number; /* of the group's calls, from 1; 0: refused */
     int32_t root;    /* -1: none */
+    uint8_t code;    /* ctn_call_code_t */
     uint8_t state;   /* ctn_recorded_state_t */
-    unsigned char unused[15];
+    unsigned char unused[6];
 } ctn_recorded_call_t;
 
-_Static_assert(sizeof(ctn_recorded_call_t) == 64, "a record is a cache line");
+_Static_assert(sizeof(ctn_recorded_call_t) == 32, "half a cache line");
 
 typedef struct ctn_recorder {
     uint32_t version; /* CTN_RECORDER_VERSION, written last; 0: not in use */
@@ -73,7 +73,7 @@ typedef struct ctn_recorder {
     char waits[CTN_WAITS_BYTES]; /* the operation that it waits for */
 } ctn_recorder_t;
 
-/** Where the groups of a recorder begin; the records follow. */
+/** Where the records begin; the scopes follow. */
 #define CTN_RECORDER_BYTES 256u
 
 static inline size_t ctn_recorder_bytes(uint32_t scopes, uint32_t records)
@@ -82,25 +82,22 @@ static inline size_t ctn_recorder_bytes(uint32_t scopes, uint32_t records)
            records * sizeof(ctn_recorded_call_t);
 }
 
-static inline ctn_recorded_scope_t *
-ctn_recorder_scopes(const ctn_recorder_t *recorder)
-{
-    return (ctn_recorded_scope_t *)((uintptr_t)recorder + CTN_RECORDER_BYTES);
-}
-
 static inline ctn_recorded_call_t *
 ctn_recorder_records(const ctn_recorder_t *recorder)
 {
-    return (ctn_recorded_call_t *)((uintptr_t)recorder + CTN_RECORDER_BYTES +
-                                   recorder->scopes *
-                                       sizeof(ctn_recorded_scope_t));
+    return (ctn_recorded_call_t *)((uintptr_t)recorder + CTN_RECORDER_BYTES);
+}
+
+/** @param records of the recorder */
+static inline ctn_recorded_scope_t *
+ctn_recorder_scopes(const ctn_recorder_t *recorder, uint32_t records)
+{
+    return (ctn_recorded_scope_t *)(ctn_recorder_records(recorder) + records);
 }
 
 _Static_assert(sizeof(ctn_recorder_t) <= CTN_RECORDER_BYTES &&
-                   CTN_RECORDED_SCOPES % 8 == 0 &&
-                   CTN_RECORDED_SCOPES_SIMULATED % 8 == 0 &&
-                   sizeof(ctn_recorded_scope_t) == 16,
-               "records are aligned to cache lines");
+                   CTN_RECORDER_BYTES % 64 == 0,
+               "two records are a cache line");
 
 struct ctn_exec;
 
@@ -116,16 +113,15 @@ ctn_recorded_scope_t *ctn_recorder_add_scope(struct ctn_exec *exec,
 /** Note a call. @return its record; it is OVER or STARTED when it returns */
 static inline ctn_recorded_call_t *
 ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
-                   const char name[CTN_CALL_NAME_BYTES], uint64_t bytes,
-                   int32_t root)
+                   ctn_call_code_t code, int32_t root)
 {
     ctn_recorded_call_t *record = ctn_recorder_records(recorder) +
                                   (recorder->calls & (recorder->records - 1));
-    memcpy(record->name, name, CTN_CALL_NAME_BYTES);
     record->scope = scope->id;
-    record->bytes = bytes;
+    record->bytes = 0;
     record->number = ++scope->calls;
     record->root = root;
+    record->code = (uint8_t)code;
     record->state = CTN_RECORD_INSIDE;
     __atomic_store_n(&recorder->calls, recorder->calls + 1, __ATOMIC_RELEASE);
     return record;

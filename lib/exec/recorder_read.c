@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <catena/context.h>
@@ -14,6 +15,14 @@
 #include "heap/heap.h"
 
 enum { LINE = 256 };
+
+/** Of ctn_call_code_t. */
+static const char *const names[CTN_CODES] = {
+    [CTN_CODE_GROUP_SPLIT] = "group_split",
+    [CTN_CODE_FINALIZE] = "finalize",
+#define CTN_ANY(NAME, name, ...) [CTN_CODE_##NAME] = #name,
+#include "core/calls.def"
+};
 
 /** A rank of the node as a reader sees it. */
 typedef struct rank {
@@ -109,15 +118,15 @@ static void find(rank_t *rank, const void *segment, size_t bytes,
     uint32_t calls = __atomic_load_n(&recorder->records, __ATOMIC_RELAXED);
     uint32_t scopes = __atomic_load_n(&recorder->scopes, __ATOMIC_RELAXED);
     if (calls == 0 || calls > CTN_RECORDS || (calls & (calls - 1)) != 0 ||
-        scopes > CTN_RECORDED_SCOPES || scopes % 8 != 0 ||
+        scopes > CTN_RECORDED_SCOPES ||
         room < ctn_recorder_bytes(scopes, calls)) {
         return;
     }
     rank->recorder = recorder;
     rank->scopes = scopes;
     rank->calls = calls;
-    rank->scope = ctn_recorder_scopes(recorder);
-    rank->call = (const void *)(rank->scope + scopes);
+    rank->call = ctn_recorder_records(recorder);
+    rank->scope = ctn_recorder_scopes(recorder, calls);
 }
 
 static void look(rank_t *rank)
@@ -170,8 +179,9 @@ static void copy_text(char to[LINE], const char *from, size_t bytes)
 
 static void describe(const ctn_recorded_call_t *record, char text[LINE])
 {
-    copy_text(text, record->name, CTN_CALL_NAME_BYTES);
-    int used = (int)strlen(text);
+    uint8_t code = record->code; /* read once */
+    int used =
+        snprintf(text, LINE, "%s", code < CTN_CODES ? names[code] : "no call");
     if (record->bytes > 0) {
         used += snprintf(text + used, (size_t)(LINE - used), ", %llu B",
                          (unsigned long long)record->bytes);

@@ -95,18 +95,25 @@ uint64_t ctn_group_next_id(const catena_group_t *parent, const void *data,
 void ctn_group_record(catena_group_t *group, uint64_t id);
 
 /** Note that this rank enters a call of a group.
- * @param bytes 0: not known @param root -1: none
+ * @param root -1: none
  * @return for ctn_call_returns; may be NULL */
 static inline ctn_recorded_call_t *
-ctn_call_enters(catena_group_t *group, const char name[CTN_CALL_NAME_BYTES],
-                uint64_t bytes, int root)
+ctn_call_enters(catena_group_t *group, ctn_call_code_t code, int root)
 {
     ctn_recorded_scope_t *entry = group->recorded;
     if (entry == NULL) {
         return NULL;
     }
     entry->size = group->chain.place.size;
-    return ctn_recorder_begin(group->exec->recorder, entry, name, bytes, root);
+    return ctn_recorder_begin(group->exec->recorder, entry, code, root);
+}
+
+/** Note the length of this rank's block or vector. */
+static inline void ctn_call_moves(ctn_recorded_call_t *call, uint64_t bytes)
+{
+    if (call != NULL) {
+        call->bytes = bytes;
+    }
 }
 
 static inline void ctn_call_returns(ctn_recorded_call_t *call,

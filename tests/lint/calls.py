@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages list the collectives of lib/coll/call/calls.def: prints a line for
+"""The pages list the collectives of lib/core/calls.def: prints a line for
 each violation.
 
 usage: tests/lint/calls.py
@@ -26,7 +26,7 @@ def compare(page, found, wanted):
 
 def main():
     rows = re.findall(r'^CTN_(?:CALL|VARIANT|ALLTOALL|NEIGHBOR)\(\w+, (\w+),',
-                      Path('lib/coll/call/calls.def').read_text(), flags=re.M)
+                      Path('lib/core/calls.def').read_text(), flags=re.M)
     of_groups = {name for name in rows if not name.startswith(NEIGHBOR)}
     of_neighbors = set(rows) - of_groups
     page = 'docs/man/catena.7.scd'

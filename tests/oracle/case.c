@@ -14,7 +14,7 @@ static const oracle_kind_t settings[ORACLE_KINDS] = {
 #define CTN_CALL(NAME, ...) ORACLE_##NAME,
 #define CTN_VARIANT(NAME, name, OF, ...) ORACLE_##OF,
 #define CTN_ALLTOALL(NAME, ...) ORACLE_ALLTOALL,
-#include "coll/call/calls.def"
+#include "core/calls.def"
 };
 
 /** Values of "<collective>_algorithm" besides auto, of all components. */

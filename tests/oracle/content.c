@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/call/description.h"
+#include "core/description.h"
 #include "oracle/affine.h"
 #include "oracle/elements.h"
 #include "oracle/random.h"
@@ -31,10 +31,11 @@ typedef enum op {
 } op_t;
 
 static const ctn_description_t kinds[ORACLE_KINDS] = {
-#define CTN_CALL(NAME, ...) CTN_DESCRIPTION(__VA_ARGS__),
-#define CTN_VARIANT(NAME, name, OF, ...) CTN_DESCRIPTION(name, __VA_ARGS__),
-#define CTN_ALLTOALL(NAME, ...) CTN_DESCRIPTION(__VA_ARGS__),
-#include "coll/call/calls.def"
+#define CTN_CALL(...) CTN_DESCRIPTION(__VA_ARGS__),
+#define CTN_VARIANT(NAME, name, OF, ...)                                       \
+    CTN_DESCRIPTION(NAME, name, __VA_ARGS__),
+#define CTN_ALLTOALL(...) CTN_DESCRIPTION(__VA_ARGS__),
+#include "core/calls.def"
 };
 
 static const char *const op_names[ORACLE_OPS] = {

@@ -13,7 +13,7 @@ typedef enum oracle_kind {
 #define CTN_CALL(NAME, ...) ORACLE_##NAME,
 #define CTN_VARIANT(NAME, ...) ORACLE_##NAME,
 #define CTN_ALLTOALL(NAME, ...) ORACLE_##NAME,
-#include "coll/call/calls.def"
+#include "core/calls.def"
     ORACLE_KINDS
 } oracle_kind_t;
 

@@ -6,11 +6,8 @@
 
 static const char *const names[PEER_KINDS] = {
     [PEER_SPLIT] = "split",
-#define CTN_CALL(NAME, name, ...) [PEER_##NAME] = #name,
-#define CTN_VARIANT CTN_CALL
-#define CTN_ALLTOALL CTN_CALL
-#define CTN_NEIGHBOR CTN_CALL
-#include "coll/call/calls.def"
+#define CTN_ANY(NAME, name, ...) [PEER_##NAME] = #name,
+#include "core/calls.def"
     [PEER_NEIGHBOR_ALLTOALL_INIT] = "neighbor_alltoall_init",
 };
 

@@ -13,11 +13,8 @@
  * to and from the neighbors in a mesh. */
 enum peer_kind {
     PEER_SPLIT,
-#define CTN_CALL(NAME, ...) PEER_##NAME,
-#define CTN_VARIANT CTN_CALL
-#define CTN_ALLTOALL CTN_CALL
-#define CTN_NEIGHBOR CTN_CALL
-#include "coll/call/calls.def"
+#define CTN_ANY(NAME, ...) PEER_##NAME,
+#include "core/calls.def"
     PEER_NEIGHBOR_ALLTOALL_INIT, /* restarted each time */
     PEER_KINDS
 };

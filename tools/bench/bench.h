@@ -9,10 +9,10 @@
 #include <catena/model.h>
 #include <catena/sim.h>
 
-#include "coll/call/description.h"
 #include "collectives/blocks.h"
 #include "collectives/elements.h"
 #include "collectives/heap.h"
+#include "core/description.h"
 #include "graph.h"
 #include "rows.h"
 
@@ -215,12 +215,9 @@ struct bench_collective {
                        struct bench_mismatch *first);
 };
 
-#define CTN_CALL(NAME, name, ...)                                              \
+#define CTN_ANY(NAME, name, ...)                                               \
     extern const struct bench_collective bench_##name;
-#define CTN_VARIANT CTN_CALL
-#define CTN_ALLTOALL CTN_CALL
-#define CTN_NEIGHBOR CTN_CALL
-#include "coll/call/calls.def"
+#include "core/calls.def"
 extern const struct bench_collective bench_flag;
 extern const struct bench_collective bench_split;
 

@@ -17,7 +17,7 @@ enum {
 #define CTN_NEIGHBOR(NAME, name, PATTERN, send, recv, traits)                  \
     BENCH_TRAITS_##name = (traits),                                            \
     BENCH_PATTERN_##name = CATENA_NEIGHBOR_##PATTERN,
-#include "coll/call/calls.def"
+#include "core/calls.def"
 };
 
 /** Define the functions NAME_blocking, NAME_start and NAME_init, which call

@@ -11,11 +11,11 @@
 
 static const struct bench_collective *const table[] = {
 #define CTN_ALLTOALL(NAME, name, ...) &bench_##name,
-#include "coll/call/calls.def"
+#include "core/calls.def"
 #define CTN_CALL(NAME, name, ...) &bench_##name,
 #define CTN_VARIANT(NAME, name, ...) &bench_##name,
 #define CTN_NEIGHBOR(NAME, name, ...) &bench_##name,
-#include "coll/call/calls.def"
+#include "core/calls.def"
     &bench_flag,
     &bench_split,
 };

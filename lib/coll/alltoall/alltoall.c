@@ -413,6 +413,7 @@ run_checked(const ctn_arguments_t *args, catena_group_t *group, ctn_mode_t mode,
         ctn_call_refused(group, record);
         return status;
     }
+    ctn_arguments_note(record, &operands.send, &operands.recv);
     ctn_selector_t *selector = ctn_selector_of(group);
     if ((mode == CTN_BLOCKING &&
          run_inline(&operands, group, selector, &status)) ||

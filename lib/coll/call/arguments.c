@@ -10,16 +10,10 @@
 
 /* ---- descriptions ---- */
 
-#define CTN_CALL(NAME, name, send, recv, traits)                               \
+#define CTN_ANY(NAME, name, ...)                                               \
     const ctn_description_t ctn_call_##name =                                  \
-        CTN_DESCRIPTION(name, send, recv, traits);
-#define CTN_VARIANT(NAME, name, OF, send, recv, traits)                        \
-    CTN_CALL(NAME, name, send, recv, traits)
-#define CTN_ALLTOALL(NAME, name, send, recv, traits)                           \
-    CTN_CALL(NAME, name, send, recv, traits)
-#define CTN_NEIGHBOR(NAME, name, PATTERN, send, recv, traits)                  \
-    CTN_CALL(NAME, name, send, recv, traits)
-#include "coll/call/calls.def"
+        CTN_DESCRIPTION(NAME, name, __VA_ARGS__);
+#include "core/calls.def"
 
 /* ---- one side ---- */
 

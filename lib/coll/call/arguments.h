@@ -4,7 +4,7 @@
 #include <catena/coll.h>
 
 #include "coll/blocks.h"
-#include "coll/call/description.h"
+#include "core/description.h"
 #include "core/refuse.h"
 #include "group/group.h"
 #include "type/op.h"
@@ -13,15 +13,8 @@
  * check that all of them share. */
 
 /** ctn_call_<name> describes catena_<name>. */
-#define CTN_CALL(NAME, name, send, recv, traits)                               \
-    extern const ctn_description_t ctn_call_##name;
-#define CTN_VARIANT(NAME, name, OF, send, recv, traits)                        \
-    extern const ctn_description_t ctn_call_##name;
-#define CTN_ALLTOALL(NAME, name, send, recv, traits)                           \
-    extern const ctn_description_t ctn_call_##name;
-#define CTN_NEIGHBOR(NAME, name, PATTERN, send, recv, traits)                  \
-    extern const ctn_description_t ctn_call_##name;
-#include "coll/call/calls.def"
+#define CTN_ANY(NAME, name, ...) extern const ctn_description_t ctn_call_##name;
+#include "core/calls.def"
 
 /** The form of a call. */
 typedef enum ctn_mode {
@@ -39,28 +32,6 @@ typedef struct ctn_arguments {
     const ctn_reduce_op_t *op;
     int root;
 } ctn_arguments_t;
-
-/** The bytes of this rank's block or vector, for the recorder: those of a side
- * that is significant on this rank and has one length. Others may hold
- * anything. 0: there is none. */
-static inline uint64_t ctn_arguments_bytes(const ctn_arguments_t *args,
-                                           uint32_t rank)
-{
-    const ctn_description_t *collective = args->collective;
-    const ctn_coll_side_t *side = &args->send;
-    bool at_root = (collective->traits & CTN_ROOT_ARGUMENT) == 0 ||
-                   (uint32_t)args->root == rank;
-    if (collective->send == CTN_SIDE_NONE || side->counts != NULL ||
-        side->buffer == CATENA_IN_PLACE ||
-        (!at_root && (collective->traits & CTN_SEND_ROOT_ONLY) != 0)) {
-        side = &args->recv;
-        if (side->counts != NULL || side->buffer == CATENA_IN_PLACE ||
-            (!at_root && (collective->traits & CTN_RECV_ROOT_ONLY) != 0)) {
-            return 0;
-        }
-    }
-    return side->type != NULL ? side->count * side->type->bytes : 0;
-}
 
 /** Begin a call: refuse it without a group (or neighborhood) or without a
  * request, else note it.
@@ -81,8 +52,7 @@ ctn_arguments_begin(const ctn_arguments_t *args, const char *on,
                                "request");
     }
     *record = ctn_call_enters(
-        group, args->collective->name,
-        ctn_arguments_bytes(args, group->chain.place.rank),
+        group, args->collective->code,
         (args->collective->traits & CTN_ROOT_ARGUMENT) != 0 ? args->root : -1);
     return CATENA_OK;
 }
@@ -131,6 +101,14 @@ typedef struct ctn_operands {
     uint32_t root;     /* 0 if there is none */
     bool in_place;
 } ctn_operands_t;
+
+/** Note the length of this rank's block or vector, from checked arguments. */
+static inline void ctn_arguments_note(ctn_recorded_call_t *call,
+                                      const ctn_blocks_t *send,
+                                      const ctn_blocks_t *recv)
+{
+    ctn_call_moves(call, send->type != NULL ? send->bytes : recv->bytes);
+}
 
 /** Check the arguments. Those that are significant on some ranks only are
  * checked there.

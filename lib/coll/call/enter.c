@@ -334,20 +334,25 @@ static inline bool read_plain(const ctn_composition_t *composition,
 /** Run such a call inline if it blocks. @return false: it did not run */
 static bool run_plain_inline(const ctn_composition_t *composition,
                              const ctn_arguments_t *args, catena_group_t *group,
+                             ctn_recorded_call_t *record,
                              catena_status_t *status)
 {
     ctn_basic_coll_t basic = {.blocking = true};
     ctn_ml_config_t *config;
     bool in_order;
-    return read_plain(composition, args, group, &basic, &config, &in_order) &&
-           run_level_inline(group, composition, config, in_order, &basic,
+    if (!read_plain(composition, args, group, &basic, &config, &in_order)) {
+        return false;
+    }
+    ctn_call_moves(record, basic.bytes);
+    return run_level_inline(group, composition, config, in_order, &basic,
                             status);
 }
 
 /** Set up such a call that does not block, and begin it inline.
  * @return false: it has not begun */
 static bool begin_plain(ctn_op_t *op, const ctn_composition_t *composition,
-                        const ctn_arguments_t *args, catena_group_t *group)
+                        const ctn_arguments_t *args, catena_group_t *group,
+                        ctn_recorded_call_t *record)
 {
     ctn_ml_t *ml = ctn_ml_of(op);
     ctn_basic_coll_t *basic = &ml->single;
@@ -358,6 +363,7 @@ static bool begin_plain(ctn_op_t *op, const ctn_composition_t *composition,
         in_order || (basic->by.op != NULL && basic->by.op->function != NULL)) {
         return false;
     }
+    ctn_call_moves(record, basic->bytes);
     ctn_module_t *module = ctn_hierarchy_single(ml->config->hierarchy, size);
     if (module == NULL || (basic->at != NULL && size > CTN_SINGLE_MEMBERS)) {
         return false;
@@ -378,6 +384,7 @@ static bool begin_plain(ctn_op_t *op, const ctn_composition_t *composition,
  * @return false: it has not begun */
 static bool request_plain(const ctn_composition_t *composition,
                           const ctn_arguments_t *args, catena_group_t *group,
+                          ctn_recorded_call_t *record,
                           catena_request_t **request, catena_status_t *status)
 {
     ctn_op_t *op = ctn_op_take(group->exec, &composition->algorithm, NULL);
@@ -385,7 +392,7 @@ static bool request_plain(const ctn_composition_t *composition,
         *status = ctn_exec_result(group->exec, CATENA_ERR_NO_MEMORY);
         return true;
     }
-    if (!begin_plain(op, composition, args, group)) {
+    if (!begin_plain(op, composition, args, group, record)) {
         ctn_ml_of(op)->call.holds = false;
         ctn_op_release(op);
         return false;
@@ -407,11 +414,11 @@ static inline catena_status_t run(const ctn_composition_t *composition,
     ctn_exec_charge(group->exec, CTN_WORK_CALL, 1);
     catena_status_t status;
     if (mode == CTN_BLOCKING &&
-        run_plain_inline(composition, args, group, &status)) {
+        run_plain_inline(composition, args, group, record, &status)) {
         return status;
     }
     if (mode == CTN_NONBLOCKING &&
-        request_plain(composition, args, group, request, &status)) {
+        request_plain(composition, args, group, record, request, &status)) {
         return status;
     }
     const ctn_peers_t peers = ctn_peers_of(group);
@@ -420,6 +427,7 @@ static inline catena_status_t run(const ctn_composition_t *composition,
         ctn_call_refused(group, record);
         return status;
     }
+    ctn_arguments_note(record, &operands.send, &operands.recv);
     if (ctn_operands_empty(args->collective, &operands)) {
         return ctn_call_empty(group->exec, mode, request);
     }

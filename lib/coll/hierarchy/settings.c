@@ -35,7 +35,7 @@ static const ctn_setting_t settings[] = {
          ", for the components of its hierarchy that have it.",                \
          offsetof(ctn_hierarchy_config_t, of[CTN_COLL_##NAME].algorithm),      \
          &algorithm_type},
-#include "coll/call/calls.def"
+#include "core/calls.def"
 };
 
 const ctn_setting_table_t ctn_hierarchy_settings =
@@ -43,7 +43,7 @@ const ctn_setting_table_t ctn_hierarchy_settings =
 
 const char *const ctn_collective_names[] = {
 #define CTN_CALL(NAME, name, send, recv, traits) #name,
-#include "coll/call/calls.def"
+#include "core/calls.def"
     NULL};
 
 ctn_coll_t ctn_collective_named(const char *name, size_t length)

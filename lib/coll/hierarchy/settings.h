@@ -8,10 +8,10 @@
 
 /** The collectives with settings of their own: CATENA_<NAME>_HIERARCHY and
  * CATENA_<NAME>_ALGORITHM. Variants, such as gatherv of gather, share these
- * settings; see coll/call/calls.def. */
+ * settings; see core/calls.def. */
 typedef enum ctn_coll {
 #define CTN_CALL(NAME, name, send, recv, traits) CTN_COLL_##NAME,
-#include "coll/call/calls.def"
+#include "core/calls.def"
     CTN_COLL_COUNT
 } ctn_coll_t;
 

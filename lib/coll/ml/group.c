@@ -75,7 +75,7 @@ void ctn_chunk_give(catena_group_t *group, ctn_chunk_t *chunk)
 static const ctn_composition_t *const compositions[] = {
 #define CTN_CALL(NAME, name, send, recv, traits) &ctn_ml_##name,
 #define CTN_VARIANT(NAME, name, OF, send, recv, traits) &ctn_ml_##name,
-#include "coll/call/calls.def"
+#include "core/calls.def"
 };
 
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };

@@ -221,7 +221,7 @@ void ctn_ml_release(ctn_op_t *op);
 #define CTN_VARIANT(NAME, name, OF, send, recv, traits)                        \
     extern const ctn_composition_t ctn_ml_##name;                              \
     enum { CTN_ML_SETTINGS_##name = CTN_COLL_##OF };
-#include "coll/call/calls.def"
+#include "core/calls.def"
 
 /* ---- for compositions ---- */
 

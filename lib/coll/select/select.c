@@ -360,7 +360,7 @@ static bool is_alltoall(const char *collective)
 {
     static const char *const all[] = {
 #define CTN_ALLTOALL(NAME, name, ...) #name,
-#include "coll/call/calls.def"
+#include "core/calls.def"
     };
     size_t i = 0;
     while (i < sizeof(all) / sizeof(all[0]) &&

@@ -57,6 +57,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
         ctn_call_refused(neighborhood->group, record);
         return status;
     }
+    ctn_arguments_note(record, &x.send, &x.recv);
     ctn_op_t *op = make(&x, mode);
     if (op == NULL) {
         return ctn_exec_result(neighborhood->exec, CATENA_ERR_NO_MEMORY);
@@ -87,7 +88,7 @@ static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
         return status;
     }
     if (mode != CTN_BLOCKING ||
-        !ctn_inline_call(collective, args, neighborhood, &status)) {
+        !ctn_inline_call(collective, args, neighborhood, record, &status)) {
         status =
             run_usual(collective, args, neighborhood, mode, request, record);
     }
@@ -99,7 +100,7 @@ static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
 
 enum {
 #define CTN_NEIGHBOR(NAME, its_name, PATTERN, send, recv, traits) NAME,
-#include "coll/call/calls.def"
+#include "core/calls.def"
     COLLECTIVES
 };
 _Static_assert((int)COLLECTIVES == (int)CTN_NEIGHBOR_COLLECTIVES,
@@ -112,7 +113,7 @@ _Static_assert((int)COLLECTIVES == (int)CTN_NEIGHBOR_COLLECTIVES,
         .index = NAME,                                                         \
         .operation = CATENA_NEIGHBOR_##PATTERN,                                \
     };
-#include "coll/call/calls.def"
+#include "core/calls.def"
 
 #define RUN(name, args, mode, request)                                         \
     run(&name, args, neighborhood, mode, request)
@@ -154,7 +155,7 @@ ctn_neighbor_collective_named(const char *function, const ctn_log_t *log,
 {
     static const ctn_neighbor_collective_t *const all[] = {
 #define CTN_NEIGHBOR(NAME, its_name, PATTERN, send, recv, traits) &its_name,
-#include "coll/call/calls.def"
+#include "core/calls.def"
     };
     for (size_t i = 0; i < COLLECTIVES; i++) {
         if (strcmp(name, all[i]->algorithm.name) == 0) {

@@ -493,7 +493,7 @@ CTN_COLD static catena_status_t end_by_phases(ctn_op_t *op, uint64_t seq)
 bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
                      const ctn_arguments_t *args,
                      catena_neighborhood_t *neighborhood,
-                     catena_status_t *status)
+                     ctn_recorded_call_t *record, catena_status_t *status)
 {
     ctn_inline_path_t *path = neighborhood->path;
     ctn_op_t *op = path != NULL ? find_kept(path, collective, args) : NULL;
@@ -502,6 +502,7 @@ bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
     }
     ctn_exec_t *exec = neighborhood->exec;
     ctn_exchange_t *x = ctn_op_state(op);
+    ctn_call_moves(record, x->inlined.bytes);
     /* The caller's buffers. catena writes only to receive buffers. */
     x->inlined.send = (unsigned char *)(uintptr_t)args->send.buffer;
     x->inlined.recv = (unsigned char *)(uintptr_t)args->recv.buffer;

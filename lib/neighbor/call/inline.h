@@ -129,7 +129,7 @@ bool ctn_inline_is_read(ctn_inline_exchange_t *x, uint64_t seq);
 bool ctn_inline_call(const struct ctn_neighbor_collective *collective,
                      const ctn_arguments_t *args,
                      catena_neighborhood_t *neighborhood,
-                     catena_status_t *status);
+                     ctn_recorded_call_t *record, catena_status_t *status);
 
 /** Sets op->start and op->wait of a persistent operation that may run inline.
  */

@@ -217,8 +217,9 @@ static const ctn_phase_t phases[] = {CTN_EXCHANGE_PHASES,
                                      {"await answers", await_answers},
                                      {NULL, NULL}};
 
-static const ctn_description_t handshake_call =
-    CTN_DESCRIPTION(neighbor_request, UNIFORM, UNIFORM, 0);
+static const ctn_description_t handshake_call = {.name = "neighbor_request",
+                                                 .send = CTN_SIDE_UNIFORM,
+                                                 .recv = CTN_SIDE_UNIFORM};
 
 /** Creates a handshake along the links of a schedule. NULL: no memory.
  * @param state of the link controls, when it is over */

@@ -307,8 +307,8 @@ static catena_status_t start(const char *function, catena_group_t *group,
                               .algorithm = "allgather-fast"};
         (void)ctn_split_named(function, log, &by, &choice);
     }
-    static const char name[CTN_CALL_NAME_BYTES] = "group_split";
-    ctn_recorded_call_t *call = ctn_call_enters(group, name, 0, -1);
+    ctn_recorded_call_t *call =
+        ctn_call_enters(group, CTN_CODE_GROUP_SPLIT, -1);
     ctn_op_t *op = create(group, &by, &choice);
     if (op == NULL) { /* fails on all ranks, wherever it happens */
         return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);

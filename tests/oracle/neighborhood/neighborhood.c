@@ -12,8 +12,8 @@ enum { UNTOUCHED = 0xee, UINT64_TYPE = 8 };
 
 static const ctn_description_t kinds[ORACLE_NBR_KINDS] = {
 #define CTN_NEIGHBOR(NAME, name, PATTERN, ...)                                 \
-    CTN_DESCRIPTION(name, __VA_ARGS__),
-#include "coll/call/calls.def"
+    CTN_DESCRIPTION(NAME, name, __VA_ARGS__),
+#include "core/calls.def"
 };
 
 const ctn_description_t *oracle_nbr_kind(unsigned kind)

@@ -1,7 +1,7 @@
 #ifndef ORACLE_NEIGHBORHOOD_H
 #define ORACLE_NEIGHBORHOOD_H
 
-#include "coll/call/description.h"
+#include "core/description.h"
 #include "oracle/element.h"
 #include "oracle/neighborhood/graph.h"
 #include "oracle/side.h"
@@ -33,7 +33,7 @@ bool oracle_nbr_has(const oracle_t *oracle, const oracle_graph_t *graph,
 
 typedef enum oracle_nbr_kind {
 #define CTN_NEIGHBOR(NAME, ...) ORACLE_##NAME,
-#include "coll/call/calls.def"
+#include "core/calls.def"
     ORACLE_NBR_KINDS
 } oracle_nbr_kind_t;
 

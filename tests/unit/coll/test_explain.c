@@ -18,12 +18,12 @@ static const char *const names[ORACLE_KINDS] = {
 #define CTN_CALL(NAME, name, ...) #name,
 #define CTN_VARIANT(NAME, name, ...) #name,
 #define CTN_ALLTOALL(NAME, name, ...) #name,
-#include "coll/call/calls.def"
+#include "core/calls.def"
 };
 
 static const char *const neighbor_names[ORACLE_NBR_KINDS] = {
 #define CTN_NEIGHBOR(NAME, name, ...) #name,
-#include "coll/call/calls.def"
+#include "core/calls.def"
 };
 
 /** The explanation has the algorithm, the messages, and a reason that contains

@@ -1,5 +1,5 @@
-#ifndef CTN_COLL_CALL_DESCRIPTION_H
-#define CTN_COLL_CALL_DESCRIPTION_H
+#ifndef CTN_CORE_DESCRIPTION_H
+#define CTN_CORE_DESCRIPTION_H
 
 #include <stdbool.h>
 
@@ -42,19 +42,30 @@ typedef enum ctn_trait {
 #define CTN_SEND_AT_ROOT (CTN_ROOT_ARGUMENT | CTN_SEND_ROOT_ONLY)
 #define CTN_RECV_AT_ROOT (CTN_ROOT_ARGUMENT | CTN_RECV_ROOT_ONLY)
 
+/** The calls of groups: the collectives, and others that all members make. */
+typedef enum ctn_call_code {
+    CTN_CODE_GROUP_SPLIT,
+    CTN_CODE_FINALIZE,
+#define CTN_ANY(NAME, ...) CTN_CODE_##NAME,
+#include "core/calls.def"
+    CTN_CODES
+} ctn_call_code_t;
+
 /** A collective: its row of calls.def. */
 typedef struct ctn_description {
-    char name[24]; /* of catena_<name>; CTN_CALL_NAME_BYTES */
+    const char *name; /* of catena_<name> */
+    ctn_call_code_t code;
     ctn_side_shape_t send;
     ctn_side_shape_t recv;
     unsigned traits; /* mask of ctn_trait_t */
 } ctn_description_t;
 
 /** An initializer, from a row of calls.def. */
-#define CTN_DESCRIPTION(its_name, its_send, its_recv, its_traits)              \
+#define CTN_DESCRIPTION(NAME, its_name, its_send, its_recv, its_traits)        \
     {                                                                          \
-        .name = #its_name, .send = CTN_SIDE_##its_send,                        \
-        .recv = CTN_SIDE_##its_recv, .traits = (its_traits)                    \
+        .name = #its_name, .code = CTN_CODE_##NAME,                            \
+        .send = CTN_SIDE_##its_send, .recv = CTN_SIDE_##its_recv,              \
+        .traits = (its_traits)                                                 \
     }
 
 static inline bool ctn_has_trait(const ctn_description_t *collective,
