@@ -220,8 +220,7 @@ static bool take(shm_call_t *call)
     if (!shm_is_set_by(call, basic->root, &shm_descriptor_of(call, i)->word)) {
         return false;
     }
-    shm_take(call, i, basic->root, basic->out, basic->bytes);
-    return true;
+    return shm_take(call, i, basic->root, basic->out, basic->bytes);
 }
 
 /** Copy what all others have published. */
@@ -232,12 +231,12 @@ static bool take_all(shm_call_t *call)
         if (i == call->shm->me) {
             continue;
         }
-        if (!shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
+        if (!shm_is_set(call, &shm_descriptor_of(call, i)->word) ||
+            !shm_take(call, i, i,
+                      (unsigned char *)call->basic->out + call->basic->at[i],
+                      bytes_of(call, i))) {
             return false;
         }
-        shm_take(call, i, i,
-                 (unsigned char *)call->basic->out + call->basic->at[i],
-                 bytes_of(call, i));
     }
     return true;
 }

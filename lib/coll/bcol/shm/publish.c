@@ -7,6 +7,7 @@
 
 #include "exec/attach.h"
 #include "exec/message.h"
+#include "exec/transfer.h"
 
 /* ---- copy areas ---- */
 
@@ -137,12 +138,12 @@ bool shm_may_zcopy(const shm_call_t *call, uint32_t i, const void *data,
     return can_attach(call, i, bytes);
 }
 
-/** Copy data to the copy area. @param[out] offset of the copy */
-static shm_storage_t copy_to_area(shm_call_t *call, const void *data,
-                                  size_t bytes, uint64_t *offset)
+/** Take a part of the copy area.
+ * @param[out] offset of it @return where its data are */
+static shm_storage_t take_copy(shm_call_t *call, size_t bytes, uint64_t *offset)
 {
     shm_copy_area_t *copy_area = &call->copy_area;
-    unsigned char *to = copy_area->memory + copy_area->used;
+    const unsigned char *to = copy_area->memory + copy_area->used;
     if (call->mismatch) {
         return SHM_MISMATCH;
     }
@@ -151,7 +152,6 @@ static shm_storage_t copy_to_area(shm_call_t *call, const void *data,
         call->status = CATENA_ERR_NO_MEMORY;
         return SHM_MISSING;
     }
-    shm_copy(call, to, data, bytes);
     copy_area->used += bytes;
     return copy_area->kept ? SHM_KEPT : SHM_ZCOPY;
 }
@@ -161,27 +161,55 @@ static uint64_t mark_of(const shm_call_t *call, size_t bytes)
     return call->algorithm->vector ? shm_vector_mark(call->basic) : bytes;
 }
 
+/** Copy published data to the copy area, and tell how far. */
+static void fill_copy(const shm_call_t *call, shm_descriptor_t *descriptor,
+                      void *copy, const void *data, size_t bytes)
+{
+    shm_location_t *location = (void *)descriptor->data;
+    for (size_t at = 0; at < bytes;) {
+        size_t part =
+            bytes - at < CTN_FRAGMENT_BYTES ? bytes - at : CTN_FRAGMENT_BYTES;
+        shm_copy(call, (unsigned char *)copy + at,
+                 (const unsigned char *)data + at, part);
+        at += part;
+        ctn_exec_post(call->shm->module.exec, &location->filled, at);
+    }
+}
+
 /** Publish data that are not staged: zero-copy at `offset`, if `zcopy`, or in
  * the copy area. */
 static void publish_location(shm_call_t *call, uint32_t i, const void *data,
                              size_t bytes, bool zcopy, uint64_t offset)
 {
     shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
-    shm_location_t location = {mark_of(call, bytes), SHM_ZCOPY};
+    shm_location_t location = {mark_of(call, bytes), SHM_ZCOPY, bytes};
+    unsigned char *copy = NULL;
+    bool copies = false;
     if (!zcopy) {
-        location.storage = copy_to_area(call, data, bytes, &offset);
+        copy = call->copy_area.memory + call->copy_area.used;
+        location.storage = take_copy(call, bytes, &offset);
+        copies = location.storage <= SHM_KEPT;
     }
+    if (copies &&
+        (bytes <= CTN_FRAGMENT_BYTES || call->kind == CTN_REDUCE_SCATTER)) {
+        shm_copy(call, copy, data, bytes);
+        copies = false;
+    }
+    location.filled = copies ? 0 : bytes;
     call->own = data;
     call->zcopy |= location.storage == SHM_ZCOPY;
     memcpy(descriptor->data, &location, sizeof(location));
     descriptor->offset = offset;
     shm_set(call, &descriptor->word);
+    if (copies) {
+        fill_copy(call, descriptor, copy, data, bytes);
+    }
 }
 
 void shm_publish_placed(shm_call_t *call, size_t bytes)
 {
     shm_descriptor_t *descriptor = shm_descriptor_of(call, call->shm->me);
-    shm_location_t location = {mark_of(call, bytes), SHM_PLACED};
+    shm_location_t location = {mark_of(call, bytes), SHM_PLACED, bytes};
     memcpy(descriptor->data, &location, sizeof(location));
     descriptor->offset = 0;
     shm_set(call, &descriptor->word);
@@ -234,7 +262,7 @@ bool shm_publish_in(shm_call_t *call)
 static shm_location_t read_descriptor(const shm_descriptor_t *descriptor,
                                       bool *staged)
 {
-    shm_location_t location = {SHM_STAGED - descriptor->offset, SHM_KEPT};
+    shm_location_t location = {SHM_STAGED - descriptor->offset, SHM_KEPT, 0};
     *staged = location.mark <= UINT32_MAX;
     if (!*staged) {
         memcpy(&location, descriptor->data, sizeof(location));
@@ -325,32 +353,46 @@ const void *shm_published(shm_call_t *call, uint32_t i, uint32_t owner,
                                 shm_descriptor_of(call, i)->offset);
 }
 
-void shm_take(shm_call_t *call, uint32_t i, uint32_t owner, void *to,
+/** Copy what is there of a copy. @return whether all of it is copied */
+static bool take_parts(shm_call_t *call, const shm_descriptor_t *descriptor,
+                       unsigned char *to, const unsigned char *copy,
+                       size_t bytes)
+{
+    const shm_location_t *location = (const void *)descriptor->data;
+    size_t filled = ctn_word_load(&location->filled);
+    shm_copy(call, to + call->taken, copy + call->taken, filled - call->taken);
+    call->taken = filled < bytes ? filled : 0;
+    return filled == bytes;
+}
+
+bool shm_take(shm_call_t *call, uint32_t i, uint32_t owner, void *to,
               size_t bytes)
 {
-    uint64_t offset = shm_descriptor_of(call, i)->offset;
+    const shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
+    uint64_t offset = descriptor->offset;
     ctn_endpoint_t *peer = call->shm->peer[owner].endpoint;
     shm_location_t location;
     bool staged;
     if (!check_published(call, i, owner, bytes, &location, &staged) ||
         location.storage == SHM_PLACED) {
-        return;
+        return true;
     }
-    if (staged || (offset & SHM_ADDRESS) == 0) {
-        shm_copy(call, to,
-                 staged ? shm_place_of(call, i, bytes)
-                        : ctn_pointer(peer, offset),
-                 bytes);
+    if (staged) {
+        shm_copy(call, to, shm_place_of(call, i, bytes), bytes);
+    } else if ((offset & SHM_ADDRESS) == 0) {
+        return take_parts(call, descriptor, to, ctn_pointer(peer, offset),
+                          bytes);
     } else {
         ctn_attach_read(call->shm->module.exec, peer, to, bytes,
                         offset & ~SHM_ADDRESS);
     }
+    return true;
 }
 
 bool shm_check_own(shm_call_t *call, size_t bytes, size_t expected)
 {
     if (bytes != expected) {
-        refuse(call, call->shm->me, &(shm_location_t){bytes, SHM_KEPT},
+        refuse(call, call->shm->me, &(shm_location_t){bytes, SHM_KEPT, bytes},
                expected);
     }
     return bytes == expected;

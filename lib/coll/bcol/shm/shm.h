@@ -69,6 +69,7 @@ typedef enum shm_storage {
 typedef struct shm_location {
     uint64_t mark;
     uint64_t storage; /* shm_storage_t */
+    uint64_t filled;  /* a word: how many bytes of them are there */
 } shm_location_t;
 
 /** In a gather, where member i may write its data: behind the location in its
@@ -199,6 +200,7 @@ struct shm_call {
     uint32_t peer_checks;   /* exec->peer_checks when it was last compared */
     size_t longest; /* bytes of the longest data that eager rows must take */
     size_t zcopy_bytes; /* see shm_algorithm_t */
+    size_t taken;       /* of the data that shm_take is taking */
     shm_copy_area_t copy_area;
 };
 
@@ -382,9 +384,10 @@ bool shm_publish_in(shm_call_t *call);
  * call fails */
 const void *shm_published(shm_call_t *call, uint32_t i, uint32_t owner,
                           size_t bytes);
-/** Copy what member `owner` published in the descriptor of member i to `to`, if
- * it is valid, see shm_published. */
-void shm_take(shm_call_t *call, uint32_t i, uint32_t owner, void *to,
+/** Copy what is there of the data that member `owner` published in the
+ * descriptor of member i to `to`, if they are valid, see shm_published.
+ * @return whether nothing is left to copy */
+bool shm_take(shm_call_t *call, uint32_t i, uint32_t owner, void *to,
               size_t bytes);
 /** Publish that this member has written its data to their target. */
 void shm_publish_placed(shm_call_t *call, size_t bytes);
@@ -398,7 +401,8 @@ bool shm_is_zcopy(const shm_call_t *call, uint32_t i);
  * call. Up to SHM_KEPT_BYTES that is memory that the module keeps until all
  * members have ended the operation, so this member does not wait for the
  * readers; beyond that it is memory allocated for the call, which is zero-copy:
- * this member waits for the readers and frees it. */
+ * this member waits for the readers and frees it. Of a long block that is read
+ * by shm_take alone, the readers copy each fragment as soon as it is there. */
 
 #define SHM_KEPT_BYTES ((size_t)128 << 10)
 
