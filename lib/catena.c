@@ -269,7 +269,7 @@ static catena_status_t make_world(catena_context_t *context)
     if (context->sim != NULL) {
         return status;
     }
-    ctn_exec_set_abort_flag(context->exec, &block->abort_flag);
+    ctn_exec_set_flags(context->exec, &block->flags);
     int wrong = status == CATENA_OK && context->exec->single_copy
                     ? ctn_shm_probe(context->node)
                     : 0;

@@ -80,9 +80,15 @@ static catena_status_t join_heap(catena_context_t *context)
                           &context->heap);
 }
 
+static void explain(const void *memory, size_t bytes, size_t nodes)
+{
+    ctn_recorder_log(NULL, memory, bytes, nodes);
+}
+
 catena_status_t ctn_simulated_join(catena_context_t *context)
 {
     catena_status_t status = take_place(context);
+    ctn_simulator_of(context->sim)->explain_by(context->sim, explain);
     if (status == CATENA_OK) {
         status = join_heap(context);
     }

@@ -38,10 +38,16 @@ typedef struct ctn_sim_place {
     ctn_transport_t *transport; /* for its node and for the network */
 } ctn_sim_place_t;
 
+/** Log what the ranks of a job do that cannot go on.
+ * @param memory of the nodes, one after the other, `bytes` each */
+typedef void ctn_sim_explain_t(const void *memory, size_t bytes, size_t nodes);
+
 /** The table of functions of a simulated rank. */
 typedef struct ctn_simulator {
     /** Fill in `place`. */
     void (*place)(ctn_sim_rank_t *rank, ctn_sim_place_t *place);
+    /** Set what explains that the job cannot go on. */
+    void (*explain_by)(ctn_sim_rank_t *rank, ctn_sim_explain_t *explain);
     /** Keep the rank's core busy for that much virtual time. */
     void (*compute)(ctn_sim_rank_t *rank, double seconds);
     /** The running rank aborts the job. */

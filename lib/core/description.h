@@ -2,6 +2,7 @@
 #define CTN_CORE_DESCRIPTION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Descriptions of collectives: what their arguments are. calls.def has one row
  * for each collective. This header depends on nothing in the library, so that
@@ -42,7 +43,8 @@ typedef enum ctn_trait {
 #define CTN_SEND_AT_ROOT (CTN_ROOT_ARGUMENT | CTN_SEND_ROOT_ONLY)
 #define CTN_RECV_AT_ROOT (CTN_ROOT_ARGUMENT | CTN_RECV_ROOT_ONLY)
 
-/** The calls of groups: the collectives, and others that all members make. */
+/** The calls of groups: the collectives, and others that all members make.
+ * Their order is part of the recorder's version (exec/recorder.h). */
 typedef enum ctn_call_code {
     CTN_CODE_GROUP_SPLIT,
     CTN_CODE_FINALIZE,
@@ -50,6 +52,8 @@ typedef enum ctn_call_code {
 #include "core/calls.def"
     CTN_CODES
 } ctn_call_code_t;
+
+_Static_assert(CTN_CODES <= UINT8_MAX, "a recorded call has a byte for it");
 
 /** A collective: its row of calls.def. */
 typedef struct ctn_description {

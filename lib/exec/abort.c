@@ -1,20 +1,19 @@
 /* Abort. A rank that cannot do its part, because it has no memory or a peer is
  * gone, notifies the other ranks: they may wait for it, and those without a
- * connection to the lost peer would not notice the loss. Each rank has an abort
- * flag, a word in its control block of the world, which it polls in long waits.
- * A rank whose flag is set aborts, too, and sets the flags of all ranks that it
+ * connection to the lost peer would not notice the loss. Each rank has flags
+ * in its control block of the world, which it polls in long waits. A rank whose
+ * abort flag is set aborts, too, and sets the flags of all ranks that it
  * has an endpoint to. So an abort reaches all ranks: after the first barrier of
  * the world a path of endpoints leads from every rank to every other rank. The
  * simulator notifies simulated ranks itself, so they poll no flag. */
 
 #include "exec/exec.h"
 
-void ctn_exec_set_abort_flag(ctn_exec_t *exec, const uint64_t *flag)
+void ctn_exec_set_flags(ctn_exec_t *exec, ctn_exec_flags_t *flags)
 {
-    exec->abort_flag = flag;
-    (void)ctn_heap_contains(exec->heap, exec->abort_flag,
-                            sizeof(*exec->abort_flag),
-                            &exec->abort_flag_offset);
+    exec->flags = flags;
+    (void)ctn_heap_contains(exec->heap, flags, sizeof(*flags),
+                            &exec->flags_offset);
 }
 
 /** Tell a transport that this rank waits for nothing any more. */
@@ -34,12 +33,13 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
     exec->status = status;
     abandon(exec->local, status);
     abandon(exec->network, status);
-    for (size_t i = 0; exec->abort_flag != NULL && i < exec->endpoints.slots;
-         i++) {
+    for (size_t i = 0; exec->flags != NULL && i < exec->endpoints.slots; i++) {
         ctn_endpoint_t *endpoint = exec->endpoints.entry[i].value;
         if (endpoint != NULL) {
-            /* The flag holds -status. An error is ignored: the peer is gone. */
-            (void)ctn_signal(endpoint, exec->abort_flag_offset,
+            /* An error is ignored: the peer is gone. */
+            (void)ctn_signal(endpoint,
+                             exec->flags_offset +
+                                 offsetof(ctn_exec_flags_t, abort),
                              (uint64_t)-status);
         }
     }
@@ -57,8 +57,17 @@ catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op)
 void ctn_exec_check_abort_flag(ctn_exec_t *exec)
 {
     uint64_t word =
-        exec->abort_flag != NULL ? ctn_word_load(exec->abort_flag) : 0;
+        exec->flags != NULL ? ctn_word_load(&exec->flags->abort) : 0;
     if (word != 0) {
         (void)ctn_exec_abort(exec, (catena_status_t) - (int64_t)word);
     }
+}
+
+void ctn_exec_check_flags(ctn_exec_t *exec)
+{
+    uint64_t word = exec->flags != NULL ? ctn_word_load(&exec->flags->hang) : 0;
+    if ((int32_t)((uint32_t)(word >> 32) - exec->hangs) > 0) {
+        ctn_recorder_hear(exec, ctn_exec_time(exec), word);
+    }
+    ctn_exec_check_abort_flag(exec);
 }

@@ -136,6 +136,14 @@ typedef enum ctn_wait { /* CATENA_WAIT */
                         CTN_WAIT_SLEEP  /* sleep after a short wait */
 } ctn_wait_t;
 
+/** Words of a rank that other ranks set. */
+typedef struct ctn_exec_flags {
+    uint64_t abort; /* the negated status with which a rank aborts */
+    uint64_t hang;  /* a rank that has waited for long, and above its 32 bits
+                       the number of the report: a rank that has seen it
+                       ignores it and older ones */
+} ctn_exec_flags_t;
+
 /** Values of the settings of exec. */
 typedef struct ctn_exec_config {
     ctn_wait_t wait; /* WAIT: auto, spin, yield, sleep */
@@ -258,13 +266,14 @@ struct ctn_exec {
     ctn_hash_map_t endpoints;       /* ctn_endpoint_t by process */
     ctn_staging_t *staging_buffers; /* most recently handed out first */
     unsigned staging_count;         /* buffers in this list */
-    const uint64_t *abort_flag; /* other ranks write it; NULL: not set up yet */
-    uint64_t abort_flag_offset; /* in every arena */
+    ctn_exec_flags_t *flags;    /* other ranks set them; NULL: not set up yet */
+    uint64_t flags_offset;      /* in every arena */
     uint64_t *handshakes;       /* a word for each process, by process; see
                                    exec/handshake.h */
     uint64_t handshakes_offset; /* in every arena */
     ctn_recorder_t *recorder;   /* NULL: there is none */
     uint64_t hang_ns; /* wait after which the node's recorders are printed */
+    uint32_t hangs;   /* number of the last report that it has seen */
     void *upper;      /* what the layer above keeps here; NULL at first */
 };
 
@@ -294,12 +303,13 @@ static inline catena_status_t ctn_exec_result(const ctn_exec_t *exec,
                ? exec->status
                : status;
 }
-/** Let long waits poll the abort flag, which other ranks set.
- * @param flag a word of this rank that lies at the same offset in every arena
- */
-void ctn_exec_set_abort_flag(ctn_exec_t *exec, const uint64_t *flag);
+/** Let long waits poll the flags.
+ * @param flags of this rank, at the same offset in every arena */
+void ctn_exec_set_flags(ctn_exec_t *exec, ctn_exec_flags_t *flags);
 /** Poll the abort flag, and abort if it is set. */
 void ctn_exec_check_abort_flag(ctn_exec_t *exec);
+/** The same of all flags. */
+void ctn_exec_check_flags(ctn_exec_t *exec);
 
 /** A reference count, the first member of a malloc'd struct. The struct is
  * freed when its owner has dropped it and no reference is left. */

@@ -18,7 +18,7 @@ void ctn_recorder_open(ctn_exec_t *exec)
     recorder->records = records;
     recorder->scopes = scopes;
     recorder->rank = exec->locality->process;
-    recorder->pid = (uint64_t)getpid();
+    recorder->pid = exec->virtual_time ? 0 : (uint64_t)getpid();
     __atomic_store_n(&recorder->version, CTN_RECORDER_VERSION,
                      __ATOMIC_RELEASE);
     exec->recorder = recorder;
@@ -83,37 +83,83 @@ void ctn_recorder_waits(ctn_exec_t *exec, uint64_t since_ns, uint64_t now)
     __atomic_store_n(&recorder->seen_ns, now, __ATOMIC_RELEASE);
 }
 
-void ctn_recorder_report(ctn_exec_t *exec, uint64_t now)
+/** Tell all ranks that this one has an endpoint to: a path of endpoints leads
+ * from each rank to each other one. Not in finalize: ranks that have left it
+ * get no messages. */
+static void tell_others(ctn_exec_t *exec, uint64_t word)
 {
-    char *text = NULL;
-    size_t bytes = 0;
+    const ctn_recorder_t *recorder = exec->recorder;
+    const ctn_recorded_call_t *last =
+        ctn_recorder_records(recorder) +
+        ((recorder->calls - 1) & (recorder->records - 1));
+    if (exec->flags == NULL || exec->status != CATENA_OK ||
+        last->code == CTN_CODE_FINALIZE) {
+        return;
+    }
+    for (size_t i = 0; i < exec->endpoints.slots; i++) {
+        ctn_endpoint_t *endpoint = exec->endpoints.entry[i].value;
+        if (endpoint != NULL) {
+            (void)ctn_signal(
+                endpoint, exec->flags_offset + offsetof(ctn_exec_flags_t, hang),
+                word);
+        }
+    }
+    ctn_exec_wake(exec);
+}
+
+static void print_node(const ctn_exec_t *exec)
+{
+    size_t bytes;
+    const void *segment = ctn_heap_segment(exec->heap, &bytes);
+    ctn_recorder_log(exec->log, segment, bytes, 1);
+}
+
+void ctn_recorder_report(ctn_exec_t *exec, uint64_t now, uint64_t began)
+{
     if (exec->recorder == NULL) {
         return;
     }
-    uint64_t *last = ctn_segment_told(exec->heap);
-    uint64_t told = __atomic_load_n(last, __ATOMIC_RELAXED);
-    if ((told != 0 && now - told < exec->hang_ns) ||
-        !__atomic_compare_exchange_n(last, &told, now, false, __ATOMIC_RELAXED,
-                                     __ATOMIC_RELAXED)) {
+    ctn_hang_told_t *told = ctn_segment_told(exec->heap);
+    uint64_t last = __atomic_load_n(&told->at_ns, __ATOMIC_RELAXED);
+    if ((last != 0 && (int64_t)(last - began) >= 0) ||
+        !__atomic_compare_exchange_n(&told->at_ns, &last, now, false,
+                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         return;
     }
-    FILE *stream = open_memstream(&text, &bytes);
-    if (stream == NULL) {
+    uint32_t number =
+        (uint32_t)__atomic_load_n(&told->number, __ATOMIC_RELAXED);
+    number = (int32_t)(number - exec->hangs) > 0 ? number : exec->hangs;
+    exec->hangs = number + 1;
+    __atomic_store_n(&told->number, exec->hangs, __ATOMIC_RELAXED);
+    ctn_warn(exec->log,
+             "rank %u has waited for %g s (CATENA_HANG_REPORT); the ranks of "
+             "its node:",
+             exec->recorder->rank, (double)exec->hang_ns * 1e-9);
+    print_node(exec);
+    tell_others(exec, (uint64_t)exec->hangs << 32 | exec->recorder->rank);
+}
+
+void ctn_recorder_hear(ctn_exec_t *exec, uint64_t now, uint64_t word)
+{
+    exec->hangs = (uint32_t)(word >> 32);
+    if (exec->recorder == NULL) {
         return;
     }
-    size_t mapped;
-    const void *segment = ctn_heap_segment(exec->heap, &mapped);
-    ctn_recorder_print(stream, segment, mapped);
-    if (fclose(stream) == 0) { /* a line at a time: the log cuts long texts */
+    ctn_hang_told_t *told = ctn_segment_told(exec->heap);
+    uint64_t last = __atomic_load_n(&told->number, __ATOMIC_RELAXED);
+    bool first =
+        (int32_t)(exec->hangs - (uint32_t)last) > 0 &&
+        __atomic_compare_exchange_n(&told->number, &last, exec->hangs, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    if (first) {
+        __atomic_store_n(&told->at_ns, now, __ATOMIC_RELAXED);
+    }
+    tell_others(exec, word);
+    if (first) {
         ctn_warn(exec->log,
-                 "rank %u has waited for %g s (CATENA_HANG_REPORT); the ranks "
-                 "of its node:",
-                 exec->recorder->rank, (double)exec->hang_ns * 1e-9);
-        char *rest = NULL;
-        for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-             line = strtok_r(NULL, "\n", &rest)) {
-            ctn_warn(exec->log, "%s", line);
-        }
+                 "rank %u of another node has waited for long; the ranks of "
+                 "this node:",
+                 (uint32_t)word);
+        print_node(exec);
     }
-    free(text);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/description.h"
+#include "core/log.h"
 
 /* The recorder of a rank: its last calls, in the node's shared memory, so that
  * the ranks of the node, and catena-info, can tell why a job hangs: also when a
@@ -63,11 +64,11 @@ typedef struct ctn_recorder {
     uint32_t version; /* CTN_RECORDER_VERSION, written last; 0: not in use */
     uint32_t records; /* a power of two */
     uint32_t scopes;
-    uint32_t rank; /* in the world */
-    uint64_t pid;
+    uint32_t rank;     /* in the world */
+    uint64_t pid;      /* 0: simulated */
     uint64_t calls;    /* entered; the last one is record calls - 1 */
     uint64_t since_ns; /* the last long wait: begin, and when it was seen last,
-                          by CLOCK_MONOTONIC */
+                          by CLOCK_MONOTONIC; simulated: seen_ns is not 0 */
     uint64_t seen_ns;
     uint64_t waited_in;          /* `calls` then */
     char waits[CTN_WAITS_BYTES]; /* the operation that it waits for */
@@ -130,14 +131,22 @@ ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
 /** A long wait goes on. */
 void ctn_recorder_waits(struct ctn_exec *exec, uint64_t since_ns, uint64_t now);
 
-/** A rank has waited for too long: print what the ranks of its node do, unless
- * another one has just done so. */
-void ctn_recorder_report(struct ctn_exec *exec, uint64_t now);
+/** This rank has waited for too long: print what the ranks of this node do, and
+ * tell other nodes, unless that was done since the wait began. */
+void ctn_recorder_report(struct ctn_exec *exec, uint64_t now, uint64_t began);
+/** A rank has waited for too long: pass that on, and print what the ranks of
+ * this node do, unless one of them has heard of it before.
+ * @param word the flag of this rank (ctn_exec_flags_t) */
+void ctn_recorder_hear(struct ctn_exec *exec, uint64_t now, uint64_t word);
 
-/** Print what the ranks of a node do.
- * @param segment the node's segment, from its header on; what is in it is not
- *                believed
- * @param bytes   mapped */
-void ctn_recorder_print(FILE *stream, const void *segment, size_t bytes);
+/** Print what the ranks of nodes do.
+ * @param segments those of the nodes, one after the other, each from its header
+ *                 on; what is in them is not believed
+ * @param bytes    of each */
+void ctn_recorder_print(FILE *stream, const void *segments, size_t bytes,
+                        size_t nodes);
+/** The same as warnings of a log. */
+void ctn_recorder_log(const ctn_log_t *log, const void *segments, size_t bytes,
+                      size_t nodes);
 
 #endif

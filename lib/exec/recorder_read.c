@@ -1,11 +1,11 @@
 /* What the ranks of a node do, from their recorders: printed by a rank that has
- * waited for long, and by catena-info from outside. */
+ * waited for long, and by catena-info from outside. And what all ranks of a
+ * simulated job do that cannot go on. */
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <catena/context.h>
 
@@ -14,7 +14,13 @@
 #include "exec/recorder.h"
 #include "heap/heap.h"
 
-enum { LINE = 256 };
+enum {
+    LINE = 256,
+    MOST_RANKS = 256, /* that are listed */
+    MOST_CALLS = 16,  /* that ranks are stuck in, and that are listed */
+    MOST_RANGES = 24, /* of ranks that do the same */
+    MOST_SHARES = 6   /* of what ranks do in a call */
+};
 
 /** Of ctn_call_code_t. */
 static const char *const names[CTN_CODES] = {
@@ -32,15 +38,16 @@ typedef struct rank {
     uint32_t scopes, calls; /* of these arrays; not read again, since the
                                process may write anything */
     const ctn_recorded_call_t *last; /* NULL: no call yet */
-    char state;                      /* of its process, as in /proc; 0: gone */
+    char state; /* of its process, as in /proc; 0: gone; '-': simulated */
     bool waits;
     double waited_s;
 } rank_t;
 
-typedef struct node {
-    int size;
-    rank_t *rank;
-} node_t;
+/** The ranks of a node, or of all nodes of a simulated job. */
+typedef struct ranks {
+    size_t size;
+    rank_t *rank; /* [size] */
+} ranks_t;
 
 /** The letter of a process's state; 0: there is none. */
 static char state_of(uint64_t pid)
@@ -135,7 +142,7 @@ static void look(rank_t *rank)
     if (recorder == NULL) {
         return;
     }
-    rank->state = state_of(recorder->pid);
+    rank->state = recorder->pid != 0 ? state_of(recorder->pid) : '-';
     uint64_t calls = __atomic_load_n(&recorder->calls, __ATOMIC_ACQUIRE);
     if (calls > 0) {
         rank->last = &rank->call[(calls - 1) & (rank->calls - 1)];
@@ -145,7 +152,8 @@ static void look(rank_t *rank)
     enum { RECENT_NS = 400000000 };
     uint64_t now = ctn_clock_now_ns();
     uint64_t seen = __atomic_load_n(&recorder->seen_ns, __ATOMIC_ACQUIRE);
-    bool frozen = rank->state == 0 || rank->state == 'T' || rank->state == 't';
+    bool frozen = rank->state == 0 || rank->state == 'T' ||
+                  rank->state == 't' || rank->state == '-';
     rank->waits = seen != 0 && recorder->waited_in == calls &&
                   (frozen || now - seen < RECENT_NS);
     rank->waited_s = (double)(now - recorder->since_ns) * 1e-9;
@@ -179,7 +187,7 @@ static void copy_text(char to[LINE], const char *from, size_t bytes)
 
 static void describe(const ctn_recorded_call_t *record, char text[LINE])
 {
-    uint8_t code = record->code; /* read once */
+    uint8_t code = __atomic_load_n(&record->code, __ATOMIC_RELAXED);
     int used =
         snprintf(text, LINE, "%s", code < CTN_CODES ? names[code] : "no call");
     if (record->bytes > 0) {
@@ -197,8 +205,12 @@ static void print_rank(FILE *stream, const rank_t *rank)
     char scope[LINE];
     char waits[LINE];
     const ctn_recorder_t *recorder = rank->recorder;
-    fprintf(stream, "rank %u, process %llu, %s: ", recorder->rank,
-            (unsigned long long)recorder->pid, process_does(rank));
+    fprintf(stream, "rank %u", recorder->rank);
+    if (recorder->pid != 0) {
+        fprintf(stream, ", process %llu, %s", (unsigned long long)recorder->pid,
+                process_does(rank));
+    }
+    fprintf(stream, ": ");
     if (rank->last == NULL) {
         fprintf(stream, "no call yet\n");
         return;
@@ -216,7 +228,10 @@ static void print_rank(FILE *stream, const rank_t *rank)
                 scope);
     }
     if (rank->waits) {
-        fprintf(stream, "; waits for %.1f s", rank->waited_s);
+        fprintf(stream, "; waits");
+        if (recorder->pid != 0) {
+            fprintf(stream, " for %.1f s", rank->waited_s);
+        }
         copy_text(waits, recorder->waits, CTN_WAITS_BYTES);
         if (waits[0] != '\0') {
             fprintf(stream, " (%s)", waits);
@@ -258,21 +273,29 @@ static bool part_in(const rank_t *rank, uint64_t id, uint32_t number,
     return true;
 }
 
-/** Print numbers in ascending order: " 0 2-5". */
+/** Print numbers in ascending order: " 0 2-5", and the count of the last ones
+ * if there are too many ranges. */
 typedef struct ranges {
     FILE *stream;
     uint32_t first, last;
+    uint32_t printed; /* ranges */
+    uint32_t more;    /* numbers that are only counted */
     bool open;
 } ranges_t;
 
-static void ranges_end(ranges_t *ranges)
+static void ranges_close(ranges_t *ranges)
 {
-    if (ranges->open && ranges->first < ranges->last) {
-        fprintf(ranges->stream, " %u-%u", ranges->first, ranges->last);
-    } else if (ranges->open) {
-        fprintf(ranges->stream, " %u", ranges->first);
+    if (!ranges->open) {
+        return;
     }
     ranges->open = false;
+    if (ranges->printed++ >= MOST_RANGES) {
+        ranges->more += ranges->last - ranges->first + 1;
+    } else if (ranges->first < ranges->last) {
+        fprintf(ranges->stream, " %u-%u", ranges->first, ranges->last);
+    } else {
+        fprintf(ranges->stream, " %u", ranges->first);
+    }
 }
 
 static void ranges_add(ranges_t *ranges, uint32_t number)
@@ -281,39 +304,95 @@ static void ranges_add(ranges_t *ranges, uint32_t number)
         ranges->last = number;
         return;
     }
-    ranges_end(ranges);
+    ranges_close(ranges);
     ranges->first = ranges->last = number;
     ranges->open = true;
 }
 
-/** Print which ranks do what in a call, those that do the same together. */
-static void print_call(FILE *stream, const node_t *node, const rank_t *one)
+static void ranges_end(ranges_t *ranges)
+{
+    ranges_close(ranges);
+    if (ranges->more > 0) {
+        fprintf(ranges->stream, " and %u more", ranges->more);
+    }
+    *ranges = (ranges_t){.stream = ranges->stream};
+}
+
+/** Ranks whose part in a call is the same. */
+typedef struct share {
+    char *text;
+    uint32_t rank;  /* in the world */
+    uint32_t first; /* of those with this text */
+} share_t;
+
+static int by_text(const void *a, const void *b)
+{
+    const share_t *left = a, *right = b;
+    int order = strcmp(left->text, right->text);
+    return order != 0                 ? order
+           : left->rank < right->rank ? -1
+                                      : left->rank > right->rank;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const share_t *left = a, *right = b;
+    uint32_t x = left->first != right->first ? left->first : left->rank;
+    uint32_t y = left->first != right->first ? right->first : right->rank;
+    return x < y ? -1 : x > y;
+}
+
+/** Find the part of each rank that belongs to the group of a call, those with
+ * the same part together. @return how many they are */
+static uint32_t find_shares(const ranks_t *ranks, uint64_t id, uint32_t number,
+                            share_t *part)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < ranks->size; i++) {
+        char text[LINE];
+        if (part_in(&ranks->rank[i], id, number, text) &&
+            (part[count].text = strdup(text)) != NULL) {
+            part[count++].rank = ranks->rank[i].recorder->rank;
+        }
+    }
+    qsort(part, count, sizeof(*part), by_text);
+    for (uint32_t i = 0; i < count; i++) {
+        part[i].first = i > 0 && strcmp(part[i].text, part[i - 1].text) == 0
+                            ? part[i - 1].first
+                            : part[i].rank;
+    }
+    qsort(part, count, sizeof(*part), by_first);
+    return count;
+}
+
+/** Print which ranks do what in a call, those that do the same together.
+ * @param one a rank whose last call it is */
+static void print_call(FILE *stream, const ranks_t *ranks, const rank_t *one)
 {
     char name[LINE];
     uint64_t id = one->last->scope;
     uint32_t number = one->last->number;
-    uint32_t here = 0;
-    bool *told = calloc((size_t)node->size, sizeof(*told));
+    share_t *part = calloc(ranks->size, sizeof(*part));
+    if (part == NULL) {
+        return;
+    }
     name_scope(one, id, name);
     fprintf(stream, "call %u of %s:", number, name);
-    for (int i = 0; told != NULL && i < node->size; i++) {
-        char first[LINE];
-        if (told[i] || !part_in(&node->rank[i], id, number, first)) {
-            continue;
-        }
-        ranges_t same = {.stream = stream};
-        fprintf(stream, "%s %s:", here > 0 ? ";" : "", first);
-        for (int k = i; k < node->size; k++) {
-            char other[LINE];
-            if (!told[k] && part_in(&node->rank[k], id, number, other) &&
-                strcmp(first, other) == 0) {
-                told[k] = true;
-                here++;
-                ranges_add(&same, node->rank[k].recorder->rank);
+    uint32_t here = find_shares(ranks, id, number, part);
+    ranges_t same = {.stream = stream};
+    uint32_t shares = 0;
+    for (uint32_t i = 0; i < here; i++) {
+        if (i == 0 || part[i].first != part[i - 1].first) {
+            ranges_end(&same);
+            if (++shares > MOST_SHARES) {
+                fprintf(stream, "; and %u ranks", here - i);
+                break;
             }
+            fprintf(stream, "%s %s:", i > 0 ? ";" : "", part[i].text);
         }
-        ranges_end(&same);
+        ranges_add(&same, part[i].rank);
     }
+    ranges_end(&same);
     const ctn_recorded_scope_t *scope = scope_of(one, id);
     uint32_t size = scope != NULL ? scope->size : 0;
     if (here < size) {
@@ -322,7 +401,10 @@ static void print_call(FILE *stream, const node_t *node, const rank_t *one)
                 size - here);
     }
     fprintf(stream, "\n");
-    free(told);
+    for (uint32_t i = 0; i < here; i++) {
+        free(part[i].text);
+    }
+    free(part);
 }
 
 /** Whether a rank is stuck in its last call. */
@@ -334,38 +416,93 @@ static bool is_in(const rank_t *rank)
             (rank->last->state == CTN_RECORD_STARTED && rank->waits));
 }
 
-void ctn_recorder_print(FILE *stream, const void *segment, size_t bytes)
+/** Print the calls that ranks are stuck in, each once. */
+static void print_calls(FILE *stream, const ranks_t *ranks)
 {
-    const uint64_t *offsets;
-    node_t node = {.size = ctn_segment_shown(segment, bytes, &offsets)};
-    node.rank =
-        calloc((size_t)(node.size > 0 ? node.size : 1), sizeof(*node.rank));
-    for (int i = 0; node.rank != NULL && i < node.size; i++) {
-        find(&node.rank[i], segment, bytes,
-             __atomic_load_n(&offsets[i], __ATOMIC_ACQUIRE));
-        look(&node.rank[i]);
-    }
-    for (int i = 0; node.rank != NULL && i < node.size; i++) {
-        if (node.rank[i].recorder != NULL) {
-            print_rank(stream, &node.rank[i]);
-        } else {
-            fprintf(stream, "local rank %d: has not begun, or has finalized\n",
-                    i);
+    const rank_t *listed[MOST_CALLS];
+    size_t count = 0;
+    for (size_t i = 0; i < ranks->size; i++) {
+        const rank_t *one = &ranks->rank[i];
+        size_t k = 0;
+        if (!is_in(one)) {
+            continue;
+        }
+        while (k < count && (listed[k]->last->scope != one->last->scope ||
+                             listed[k]->last->number != one->last->number)) {
+            k++;
+        }
+        if (k == MOST_CALLS) {
+            fprintf(stream, "ranks are stuck in further calls\n");
+            return;
+        }
+        if (k == count) {
+            listed[count++] = one;
+            print_call(stream, ranks, one);
         }
     }
-    for (int i = 0; node.rank != NULL && i < node.size; i++) {
-        const rank_t *one = &node.rank[i];
-        bool told = false;
-        for (int k = 0; is_in(one) && k < i && !told; k++) {
-            const rank_t *other = &node.rank[k];
-            told = is_in(other) && other->last->scope == one->last->scope &&
-                   other->last->number == one->last->number;
-        }
-        if (is_in(one) && !told) {
-            print_call(stream, &node, one);
+}
+
+void ctn_recorder_print(FILE *stream, const void *segments, size_t bytes,
+                        size_t nodes)
+{
+    ranks_t ranks = {.size = 0};
+    const uint64_t *offset;
+    for (size_t n = 0; n < nodes; n++) {
+        const unsigned char *segment =
+            (const unsigned char *)segments + n * bytes;
+        ranks.size += (size_t)ctn_segment_shown(segment, bytes, &offset);
+    }
+    ranks.rank = calloc(ranks.size > 0 ? ranks.size : 1, sizeof(*ranks.rank));
+    if (ranks.rank == NULL) {
+        return;
+    }
+    rank_t *rank = ranks.rank;
+    for (size_t n = 0; n < nodes; n++) {
+        const unsigned char *segment =
+            (const unsigned char *)segments + n * bytes;
+        int size = ctn_segment_shown(segment, bytes, &offset);
+        for (int i = 0; i < size && rank < ranks.rank + ranks.size;
+             i++, rank++) {
+            find(rank, segment, bytes,
+                 __atomic_load_n(&offset[i], __ATOMIC_ACQUIRE));
+            look(rank);
+            if (rank - ranks.rank >= MOST_RANKS) {
+                continue;
+            }
+            if (rank->recorder != NULL) {
+                print_rank(stream, rank);
+            } else if (nodes == 1) {
+                fprintf(stream,
+                        "local rank %d: has not begun, or has finalized\n", i);
+            }
         }
     }
-    free(node.rank);
+    ranks.size = (size_t)(rank - ranks.rank);
+    if (ranks.size > MOST_RANKS) {
+        fprintf(stream, "and %zu more ranks\n", ranks.size - MOST_RANKS);
+    }
+    print_calls(stream, &ranks);
+    free(ranks.rank);
+}
+
+void ctn_recorder_log(const ctn_log_t *log, const void *segments, size_t bytes,
+                      size_t nodes)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL) {
+        return;
+    }
+    ctn_recorder_print(stream, segments, bytes, nodes);
+    if (fclose(stream) == 0) { /* a line at a time: the log cuts long texts */
+        char *rest = NULL;
+        for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+             line = strtok_r(NULL, "\n", &rest)) {
+            ctn_warn(log, "%s", line);
+        }
+    }
+    free(text);
 }
 
 catena_status_t catena_job_print(FILE *stream, int process)
@@ -375,7 +512,8 @@ catena_status_t catena_job_print(FILE *stream, int process)
     if (stream == NULL) {
         return CTN_REFUSE_NULL(NULL, stream);
     }
-    const void *segment = ctn_segment_map(process, &bytes);
+    void *segment = ctn_segment_copy(
+        process, ctn_recorder_bytes(CTN_RECORDED_SCOPES, CTN_RECORDS), &bytes);
     if (segment == NULL) {
         return ctn_refuse(NULL, CATENA_ERR_SYSTEM, __func__, "process %d: %s",
                           process,
@@ -385,12 +523,12 @@ catena_status_t catena_job_print(FILE *stream, int process)
     }
     catena_status_t status = CATENA_OK;
     if (ctn_segment_shown(segment, bytes, &offsets) > 0) {
-        ctn_recorder_print(stream, segment, bytes);
+        ctn_recorder_print(stream, segment, bytes, 1);
     } else {
         status =
             ctn_refuse(NULL, CATENA_ERR_SYSTEM, __func__,
                        "process %d: its catena is of another version", process);
     }
-    munmap((void *)(uintptr_t)segment, bytes);
+    free(segment);
     return status;
 }

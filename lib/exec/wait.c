@@ -18,7 +18,7 @@ enum {
     SOON_SPIN = 1000,     /* the same for CATENA_WAIT=sleep */
     FIRST_LOADS = 64,     /* of a word before a wait: some microseconds */
     USELESS_WAKEUPS = 4,  /* then one sleep with the doorbell disarmed */
-    CLOCK_EVERY = 64,     /* misses between reads of clock and abort flag */
+    CLOCK_EVERY = 64,     /* misses between reads of clock and flags */
     NOTE_EVERY = 1024,    /* misses between reads of the clock of a rank that
                              does not sleep */
     OTHER_EVERY = 8,      /* misses between calls of another library */
@@ -76,7 +76,8 @@ static const ctn_setting_t settings[] = {
      offsetof(ctn_exec_config_t, single_copy), &single_copy_type},
     {"HANG_REPORT", "60000",
      "Milliseconds that a rank waits before it prints what the ranks of its\n"
-     "node do (catena-info --job prints it at any time). inf: never.",
+     "node do (catena-info --job prints it at any time), and lets ranks of\n"
+     "other nodes do the same. inf: it does not.",
      offsetof(ctn_exec_config_t, hang_ms), &ctn_setting_milliseconds},
 };
 
@@ -234,7 +235,7 @@ CTN_COLD static void check_peers(ctn_exec_t *exec)
 void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (++exec->passes % CLOCK_EVERY == 0) {
-        ctn_exec_check_abort_flag(exec);
+        ctn_exec_check_flags(exec);
         if (exec->passes % CHECK_EVERY == 0) {
             check_peers(exec);
         }
@@ -263,16 +264,16 @@ CTN_COLD static void note_wait(ctn_exec_t *exec, ctn_backoff_t *backoff,
     ctn_recorder_waits(exec, backoff->noted_ns, now);
     if (now - backoff->noted_ns > exec->hang_ns && !backoff->reported) {
         backoff->reported = true;
-        ctn_recorder_report(exec, now);
+        ctn_recorder_report(exec, now, backoff->noted_ns);
     }
 }
 
-/** What is due in every CLOCK_EVERY-th miss: the abort flag, the peers, the
- * clock, a sleep. True: the rank has slept or armed its doorbell, so the caller
+/** What is due in every CLOCK_EVERY-th miss: the flags, the peers, the clock, a
+ * sleep. True: the rank has slept or armed its doorbell, so the caller
  * polls without a pause. */
 CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
-    ctn_exec_check_abort_flag(exec);
+    ctn_exec_check_flags(exec);
     if (backoff->misses % CHECK_EVERY == 0) {
         check_peers(exec);
     }
@@ -305,6 +306,7 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
         exec->counts_polls = false;
         if (exec->local->ops->sleep(exec->local, longest, -1)) {
             check_peers(exec); /* no event is left: a rank must act first */
+            ctn_recorder_waits(exec, exec->peer_checks, 1);
         }
         return;
     }

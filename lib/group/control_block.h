@@ -33,7 +33,7 @@ enum { CTN_CONTROL_BLOCKS, CTN_ZERO_BLOCKS };
 #define CTN_TEARDOWN_SLOTS 64u /* 2 per round of a scan: 2^32 ranks */
 #define CTN_TEARDOWN_GENERATIONS 2u
 #define CTN_EAGER_SLOTS 32u /* slots that also have an eager buffer */
-/** Less one cache line, which holds the abort flag. */
+/** Less one cache line, which holds the flags. */
 #define CTN_SHARED_BYTES (96u * 1024 - 64)
 
 typedef struct ctn_control_block {
@@ -44,10 +44,10 @@ typedef struct ctn_control_block {
     /* Zero in a new group. */
     unsigned char shared[CTN_SHARED_BYTES];
     /* Used in the control blocks of the world group only, which lie at the same
-     * offset on all ranks; see ctn_exec_abort, and transports/shm/shm.h. */
-    uint64_t abort_flag;
+     * offset on all ranks; see exec/exec.h and transports/shm/shm.h. */
+    ctn_exec_flags_t flags;
     ctn_attach_t attach;
-    unsigned char unused[64 - sizeof(uint64_t) - sizeof(ctn_attach_t)];
+    unsigned char unused[64 - sizeof(ctn_exec_flags_t) - sizeof(ctn_attach_t)];
     /* Need not be zero: nothing is read here before a word announces it. */
     unsigned char eager[CTN_GENERATIONS * CTN_EAGER_SLOTS *
                         CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES];

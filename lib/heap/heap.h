@@ -102,14 +102,19 @@ void ctn_heap_show(ctn_heap_t *heap, const void *block);
  * @return the number of ranks; 0: this is no segment of this version */
 int ctn_segment_shown(const void *segment, size_t bytes,
                       const uint64_t **offsets);
-/** A word of the segment: when a rank of the node has reported a hang. */
-uint64_t *ctn_segment_told(const ctn_heap_t *heap);
+/** The last hang that the node has reported; in the segment. */
+typedef struct ctn_hang_told {
+    uint64_t at_ns;  /* when */
+    uint64_t number; /* see ctn_exec_flags_t */
+} ctn_hang_told_t;
+ctn_hang_told_t *ctn_segment_told(const ctn_heap_t *heap);
 /** The segment as mapped here, from its header on. @param[out] bytes mapped */
 const void *ctn_heap_segment(const ctn_heap_t *heap, size_t *bytes);
-/** Map the segment of a process, to be read only.
- * @param[out] bytes mapped, for munmap
- * @return NULL: it has none, or it may not be read (errno) */
-const void *ctn_segment_map(int pid, size_t *bytes);
+/** Copy the header of the segment of a process, and behind it up to `block`
+ * bytes of each block that the ranks show. The offsets are those in the copy.
+ * @param[out] bytes of the copy, for free
+ * @return NULL: it has none, it may not be read, or no memory (errno) */
+void *ctn_segment_copy(int pid, size_t block, size_t *bytes);
 
 /** Return the node's doorbells. @param[out] id the heap's random id */
 ctn_doorbells_t *ctn_heap_doorbells(ctn_heap_t *heap, uint64_t *id);

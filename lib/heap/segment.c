@@ -348,6 +348,8 @@ catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
             .huge_off = sparse_off,
             .sparse_off = sparse_off,
         };
+        memcpy(made->header->magic, CTN_SEGMENT_MAGIC,
+               sizeof(made->header->magic));
     }
     return heap_made(made, ctn_heap_start(made, params), heap);
 }

@@ -12,7 +12,7 @@ _Static_assert(CTN_HEAP_HEADER_BYTES == CTN_HUGE_BYTES,
 
 enum {
     CTN_SEGMENT_HEADER_BYTES = CTN_HEAP_HEADER_BYTES,
-    CTN_SEGMENT_VERSION = 3, /* of the layout of ctn_segment_header_t */
+    CTN_SEGMENT_VERSION = 4, /* of the layout of ctn_segment_header_t */
     CTN_HEAP_NAME_BYTES = 64 /* of a segment's name, with the NUL */
 };
 
@@ -85,7 +85,7 @@ struct ctn_heap {
     size_t mapped_bytes;          /* of the whole segment */
     int local_size;               /* ranks of the node */
     int fd; /* of the segment, -1: there is none; kept for fallocate (shm) and
-               for ctn_segment_map of other processes */
+               for ctn_segment_copy of other processes */
     ctn_segment_kind_t kind;
     enum {
         CTN_CLEARS_UNKNOWN,

@@ -14,7 +14,7 @@
 
 /** What stands there. */
 typedef struct shown {
-    uint64_t told; /* ctn_segment_told */
+    ctn_hang_told_t told;
     uint64_t offset[];
 } shown_t;
 
@@ -23,7 +23,7 @@ static shown_t *shown_of(const void *segment)
     return (shown_t *)((uintptr_t)segment + CTN_PAGE_BYTES);
 }
 
-uint64_t *ctn_segment_told(const ctn_heap_t *heap)
+ctn_hang_told_t *ctn_segment_told(const ctn_heap_t *heap)
 {
     return &shown_of(heap->header)->told;
 }
@@ -32,9 +32,9 @@ uint64_t *ctn_segment_told(const ctn_heap_t *heap)
 static int most(int ranks)
 {
     enum {
-        ROOM = (CTN_SEGMENT_HEADER_BYTES - CTN_PAGE_BYTES) /
-                   (int)sizeof(uint64_t) -
-               1
+        ROOM =
+            (CTN_SEGMENT_HEADER_BYTES - CTN_PAGE_BYTES - (int)sizeof(shown_t)) /
+            (int)sizeof(uint64_t)
     };
     return ranks < ROOM ? ranks : ROOM;
 }
@@ -73,33 +73,63 @@ int ctn_segment_shown(const void *segment, size_t bytes,
     return most((int)header->local_size);
 }
 
-/** Map the file of a descriptor of another process if it is a segment. */
-static const void *map_file(const char *path, size_t *bytes)
+/** Read a part of a file; what is not there is 0. */
+static void read_part(int fd, unsigned char *to, size_t bytes, uint64_t at)
 {
-    const ctn_segment_header_t *header = NULL;
-    struct stat file;
-    char magic[sizeof(header->magic)];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) {
-        return NULL;
+    ssize_t got = 1;
+    memset(to, 0, bytes);
+    for (size_t done = 0; done < bytes && got > 0; done += (size_t)got) {
+        got = pread(fd, to + done, bytes - done, (off_t)(at + done));
+        got = got > 0 ? got : 0;
     }
-    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
-        file.st_size > (off_t)CTN_SEGMENT_HEADER_BYTES &&
-        pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
-        memcmp(magic, CTN_SEGMENT_MAGIC, sizeof(magic)) == 0) {
-        *bytes = (size_t)file.st_size;
-        void *map =
-            mmap(NULL, *bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
-        header = map != MAP_FAILED ? map : NULL;
-    }
-    close(fd);
-    return header;
 }
 
-const void *ctn_segment_map(int pid, size_t *bytes)
+/** As ctn_segment_copy, of the file of a descriptor. The owner may change and
+ * truncate the file meanwhile, so it is not mapped. */
+static void *copy_file(int fd, size_t block, size_t *bytes)
+{
+    enum { MOST = 4096 }; /* ranks */
+    const ctn_segment_header_t *header = NULL;
+    const uint64_t *offsets;
+    struct stat file;
+    char magic[sizeof(header->magic)];
+    unsigned char *copy = NULL;
+    if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) ||
+        file.st_size <= (off_t)CTN_SEGMENT_HEADER_BYTES ||
+        pread(fd, magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) ||
+        memcmp(magic, CTN_SEGMENT_MAGIC, sizeof(magic)) != 0 ||
+        (copy = malloc(CTN_SEGMENT_HEADER_BYTES)) == NULL) {
+        return NULL;
+    }
+    read_part(fd, copy, CTN_SEGMENT_HEADER_BYTES, 0);
+    int ranks = ctn_segment_shown(copy, CTN_SEGMENT_HEADER_BYTES, &offsets);
+    ranks = ranks < MOST ? ranks : MOST;
+    block = (block + 63) & ~(size_t)63;
+    *bytes = CTN_SEGMENT_HEADER_BYTES + (size_t)ranks * block;
+    unsigned char *all = realloc(copy, *bytes);
+    if (all == NULL) {
+        free(copy);
+        return NULL;
+    }
+    ((ctn_segment_header_t *)(void *)all)->local_size = (uint32_t)ranks;
+    uint64_t *offset = shown_of(all)->offset;
+    for (int i = 0; i < ranks; i++) {
+        uint64_t at = CTN_SEGMENT_HEADER_BYTES + (size_t)i * block;
+        if (offset[i] >= CTN_SEGMENT_HEADER_BYTES &&
+            offset[i] < (uint64_t)file.st_size) {
+            read_part(fd, all + at, block, offset[i]);
+            offset[i] = at;
+        } else {
+            offset[i] = 0;
+        }
+    }
+    return all;
+}
+
+void *ctn_segment_copy(int pid, size_t block, size_t *bytes)
 {
     enum { DESCRIPTORS = 1024 };
-    const void *segment = NULL;
+    void *segment = NULL;
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/fd", pid);
     if (access(path, R_OK) != 0) {
@@ -112,8 +142,17 @@ const void *ctn_segment_map(int pid, size_t *bytes)
         ssize_t length = readlink(path, link, sizeof(link) - 1);
         if (length > 0) {
             link[length] = '\0';
-            if (strstr(link, "catena") != NULL) {
-                segment = map_file(path, bytes);
+            int file =
+                strstr(link, "catena") != NULL
+                    ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+                    : -1;
+            if (file >= 0) {
+                errno = 0;
+                segment = copy_file(file, block, bytes);
+                close(file);
+            }
+            if (segment == NULL && errno == ENOMEM) {
+                return NULL;
             }
         } else if (errno == EACCES || errno == EPERM) {
             return NULL;

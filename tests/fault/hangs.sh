@@ -81,13 +81,58 @@ poll 10 reported
 cp "$work/never.err" "$out"
 says 'a rank reports' 'rank [023] has waited for 2 s' \
     'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$'
-[ "$(grep -c CATENA_HANG_REPORT "$out")" -eq 1 ]
+[ "$(grep -c 'has waited for' "$out")" -eq 1 ]
 verdict "hangs: one report a node" $?
+
+kill "${pids[@]}"
+wait "${pids[@]}" 2>/dev/null
+pids=()
+
+# Ranks of other nodes do so when they hear of it, also without a limit.
+UCX_TLS=tcp,self "$prun" -n 5 --ppn 2 sh -c \
+    '[ "$PMIX_RANK" = 2 ] && export CATENA_HANG_REPORT=3000 || export CATENA_HANG_REPORT=inf
+    exec "$@"' - "$hang" barrier_allreduce >"$work/nodes.out" 2>"$work/nodes.err" &
+pids+=($!)
+all_told() { [ "$(grep -c 'WARN call 2 of the world' "$work/nodes.err")" -ge 3 ]; }
+poll 20 all_told
+cp "$work/nodes.err" "$out"
+says 'other nodes report' 'rank 2 has waited for 3 s' \
+    'rank 2 of another node has waited for long; the ranks of this node' \
+    'call 2 of the world: allreduce, 8 B: 0; barrier: 1; 3 ranks' \
+    'call 2 of the world: allreduce, 8 B: 2-3; 3 ranks' \
+    'call 2 of the world: allreduce, 8 B: 4; 4 ranks'
+sleep 1
+[ "$(grep -c 'has waited for' "$work/nodes.err")" -eq 3 ]
+verdict "hangs: each node reports once" $?
 
 "$prun" -n 4 --timeout 1 "$hang" never >"$work/timeout.out" 2>"$out"
 says 'prun --timeout' \
     'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$' \
     'ran longer than --timeout'
+
+# At USR2 prun asks all its nodes; the job goes on.
+CATENA_HANG_REPORT=inf UCX_TLS=tcp,self "$prun" -n 5 --ppn 2 --map-by node "$hang" \
+    barrier_allreduce >"$work/usr2.out" 2>"$work/usr2.err" &
+usr2=$!
+pids+=("$usr2")
+there() { [ -s "$work/usr2.out" ]; }
+poll 30 there
+at_usr2=('^call 2 of the world: allreduce, 8 B: 0 3; 3 ranks are on other nodes'
+    '^call 2 of the world: barrier: 1; allreduce, 8 B: 4; 3 ranks'
+    '^call 2 of the world: allreduce, 8 B: 2; 4 ranks are on other nodes')
+explained() {
+    local pattern
+    kill -USR2 "$usr2"
+    sleep 0.3
+    for pattern in "${at_usr2[@]}"; do
+        grep -qE "$pattern" "$work/usr2.err" || return 1
+    done
+}
+poll 10 explained
+cp "$work/usr2.err" "$out"
+says 'prun at USR2' "${at_usr2[@]}"
+kill -0 "$usr2"
+verdict "hangs: prun goes on after USR2" $?
 
 # What is no rank is said, not shown.
 "$info" --job $$ >"$out" 2>"$err"

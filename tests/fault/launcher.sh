@@ -170,14 +170,12 @@ is "events reach other ranks" 0 "" -n 6 --ppn 2 "$client" event
 
 # --- signals to prun ---
 
-for signal in USR1 USR2; do
-    start -n 3 sh -c 'trap "echo got; exit 0" '$signal"; $loop"
-    await ready 3 && kill -$signal "$pid"
-    finish
-    expect_rc 0
-    expect got "$(grep -c got "$out")" 3
-    done_ "$signal is forwarded and ends nothing"
-done
+start -n 3 sh -c 'trap "echo got; exit 0" USR1'"; $loop"
+await ready 3 && kill -USR1 "$pid"
+finish
+expect_rc 0
+expect got "$(grep -c got "$out")" 3
+done_ "USR1 is forwarded and ends nothing"
 for signal in INT:130 TERM:143 HUP:129; do
     start -n 3 sh -c 'trap "echo got; exit 0" '"${signal%:*}; $loop"
     await ready 3 && kill -"${signal%:*}" "$pid"

@@ -23,12 +23,13 @@ checked() {
     verdict "$1" $? "status, rows, errors: $status $rows"
 }
 
-over_hosts() {
+on_all() {
     # shellcheck disable=SC2086
     on_head $mpirun --mca plm_rsh_agent "$here/host-agent" \
         --mca oob_tcp_if_include 10.77.0.0/24 -x HOSTS_PIDS \
-        -H node0:3,node1:1,node2:5 -n 9 "$bench" "$@"
+        -H node0:3,node1:1,node2:5 -n 9 "$@"
 }
+over_hosts() { on_all "$bench" "$@"; }
 
 for collective in alltoall alltoallv alltoallw; do
     checked "$collective started by hand" 11 timeout 60 "$bench" $collective \
@@ -58,23 +59,42 @@ layout_is_seen() {
 }
 try "the layout is seen" layout_is_seen
 
-# A rank on host 3 uses the network of the emulated host.
-some_rank() {
+# rank_on HOST PROGRAM: victim is a rank there: it uses the host's network
+rank_on() {
     local pid
-    for pid in $(pidof catena-bench); do
-        if [ "/proc/$pid/ns/net" -ef "/proc/$(host_pid 3)/ns/net" ]; then
+    victim=
+    for pid in $(pidof "$2"); do
+        if [ "/proc/$pid/ns/net" -ef "/proc/$(host_pid "$1")/ns/net" ]; then
             victim=$pid
         fi
     done
     [ -n "$victim" ]
 }
 ended() { ! kill -0 "$job" 2>/dev/null; }
+
+# A hang is explained on each host.
+on_all "$build/tests/fault/hang" barrier_allreduce >"$work/hang" 2>&1 &
+job=$!
+all_there() { [ "$(wc -l <"$work/hang")" -ge 1 ]; }
+explains() { # HOST PATTERN
+    rank_on "$1" hang && "$build/tools/catena-info" --job "$victim" >"$out" 2>"$err" &&
+        grep -q "^call 2 of the world: $2" "$out"
+}
+poll 60 all_there
+for host in '1 allreduce, 8 B: 0 2; barrier: 1; 6 ranks are on other nodes' \
+    '2 allreduce, 8 B: 3; 8 ranks are' '3 allreduce, 8 B: 4-8; 4 ranks are'; do
+    poll 2 explains "${host%% *}" "${host#* }"
+    verdict "a hang is explained on host ${host%% *} of 3" $?
+done
+rank_on 1 hang && kill -KILL "$victim" # mpirun ends the others
+poll 30 ended
+verdict "the job that hangs is ended" $?
+
 head_is_clean() { [ -z "$(on_head ls /dev/shm)" ]; }
-victim=
 over_hosts alltoall -m 8:8 -i 10000000 >"$out" 2>&1 &
 job=$!
 poll 60 grep -q '^#' "$out"
-poll 20 some_rank && kill -KILL "$victim" && poll 60 ended &&
+poll 20 rank_on 3 catena-bench && kill -KILL "$victim" && poll 60 ended &&
     poll 10 head_is_clean
 verdict "kill -9 of a rank on a host" $?
 ended || kill -TERM "$job"

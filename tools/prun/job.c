@@ -3,6 +3,7 @@
 #include "job.h"
 #include "core/clock.h"
 
+#include "explain.h"
 #include "guardian.h"
 #include "input.h"
 #include "launch.h"
@@ -13,7 +14,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,47 +294,23 @@ void prun_job_signal(struct prun_job *job, int signal)
 {
     if (signal == SIGCHLD)
         prun_job_reap(job);
-    else if (signal == SIGUSR1 || signal == SIGUSR2)
+    else if (signal == SIGUSR1)
         prun_kill_groups(job, signal);
-    else
+    else if (signal == SIGUSR2) {
+        if (!prun_explain(job))
+            prun_job_report(job,
+                            "got signal %d (%s), but no rank can say what "
+                            "it does: none is in catena",
+                            signal, strsignal(signal));
+    } else
         prun_interrupt(job, signal);
-}
-
-/* Let catena-info, which is installed beside prun, print what the ranks do: on
- * stderr, one call for each node, before they are ended. */
-static void prun_explain(struct prun_job *job)
-{
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    char *end = length > 0 ? memrchr(path, '/', (size_t)length) : NULL;
-    if (end == NULL || (size_t)(end - path) + sizeof("/catena-info") > PATH_MAX)
-        return;
-    memcpy(end, "/catena-info", sizeof("/catena-info"));
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return;
-    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    /* Processes of a job that does not use catena are not worth a line. */
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-                                     O_WRONLY, 0);
-    uint32_t ppn = job->options->ppn ? job->options->ppn : job->options->np;
-    for (uint32_t rank = 0; rank < job->started; rank += ppn) {
-        char process[32];
-        char *arguments[] = {path, "--job", process, NULL};
-        pid_t pid;
-        snprintf(process, sizeof(process), "%ld", (long)job->ranks[rank].pid);
-        if (!job->ranks[rank].ended &&
-            posix_spawn(&pid, path, &actions, NULL, arguments, environ) == 0)
-            waitpid(pid, NULL, 0);
-    }
-    posix_spawn_file_actions_destroy(&actions);
 }
 
 void prun_job_tick(struct prun_job *job, uint64_t now_ns)
 {
     if (job->timeout_at_ns && now_ns >= job->timeout_at_ns) {
         job->timeout_at_ns = 0;
-        prun_explain(job);
+        (void)prun_explain(job);
         prun_job_fail(job, PRUN_EXIT_TIMEOUT,
                       "the job ran longer than --timeout %s seconds; its %u "
                       "ranks were ended",

@@ -266,6 +266,7 @@ static bool all_stuck(ctn_sim_t *sim)
     }
     ctn_error(NULL, "simulator: deadlock at %.3f us: %u of %u ranks wait",
               (double)sim->now * 1e-6, sim->ranks - sim->ended, sim->ranks);
+    sim_explain(sim);
     sim->status = CATENA_ERR_STATE;
     abandon(sim, CATENA_ERR_TRANSPORT);
     return true;

@@ -195,6 +195,7 @@ struct ctn_sim {
     uint64_t last_end;       /* latest end of a rank's program so far */
     uint32_t ended;          /* ranks whose program has ended */
     uint32_t stalls; /* times that all were woken since the last event */
+    ctn_sim_explain_t *explain; /* NULL: no rank has joined */
     catena_status_t
         broken;     /* why the simulator ended the run; OK: it did not */
     bool aborted;   /* the run ends before all ranks have ended */
@@ -235,6 +236,8 @@ void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time);
 void sim_abandon(ctn_sim_rank_t *rank, catena_status_t status);
 /** From within a fiber: stop until resumed. */
 void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state);
+/** Log what the ranks do when the run cannot go on. */
+void sim_explain(const ctn_sim_t *sim);
 /** From within a fiber: let the other ranks run until this rank's clock. */
 void sim_catch_up(ctn_sim_rank_t *rank);
 /** From within a fiber, after a store or a put: with `reorder` the rank

@@ -293,6 +293,13 @@ static unsigned char *node_memory(const ctn_sim_t *sim, uint32_t node)
     return (unsigned char *)first + node * sim->node_bytes;
 }
 
+void sim_explain(const ctn_sim_t *sim)
+{
+    if (sim->explain != NULL) {
+        sim->explain(node_memory(sim, 0), sim->node_bytes, sim->nodes);
+    }
+}
+
 /** See `place` of ctn_simulator_t. */
 static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
 {
@@ -334,8 +341,15 @@ static void compute(ctn_sim_rank_t *rank, double seconds)
     }
 }
 
-static const ctn_simulator_t simulator = {
-    .place = find_place, .compute = compute, .abort = ctn_sim_abort};
+static void explain_by(ctn_sim_rank_t *rank, ctn_sim_explain_t *explain)
+{
+    rank->sim->explain = explain;
+}
+
+static const ctn_simulator_t simulator = {.place = find_place,
+                                          .explain_by = explain_by,
+                                          .compute = compute,
+                                          .abort = ctn_sim_abort};
 
 /* ---- creation ---- */
 

@@ -107,7 +107,8 @@ static inline void ctn_arguments_note(ctn_recorded_call_t *call,
                                       const ctn_blocks_t *send,
                                       const ctn_blocks_t *recv)
 {
-    ctn_call_moves(call, send->type != NULL ? send->bytes : recv->bytes);
+    bool one_length = send->type != NULL && send->counts == NULL;
+    ctn_call_moves(call, one_length ? send->bytes : recv->bytes);
 }
 
 /** Check the arguments. Those that are significant on some ranks only are

@@ -315,19 +315,44 @@ END_TEST
 /** The abort flag of another rank is seen while this rank spins, too. */
 START_TEST(the_abort_flag_is_polled)
 {
-    uint64_t abort_flag = 0;
+    ctn_exec_flags_t flags = {0};
     rig_open(&(ctn_exec_config_t){.wait = CTN_WAIT_SPIN,
                                   .spin = CTN_CONFIG_AUTO,
                                   .sleep_ms = CTN_CONFIG_AUTO},
              false);
-    rig.exec.abort_flag = &abort_flag;
+    rig.exec.flags = &flags;
     rig_wait(3 * CLOCK_EVERY);
     ck_assert_int_eq(rig.exec.status, CATENA_OK);
-    abort_flag = (uint64_t)-CATENA_ERR_PEER;
+    flags.abort = (uint64_t)-CATENA_ERR_PEER;
     rig_wait(CLOCK_EVERY - 1);
     ck_assert_int_eq(rig.exec.status, CATENA_OK);
     rig_wait(1);
     ck_assert_int_eq(rig.exec.status, CATENA_ERR_PEER);
+}
+END_TEST
+
+/** A report of a hang is heard once; older ones are ignored. */
+START_TEST(a_hang_is_heard_once)
+{
+    ctn_exec_flags_t flags = {0};
+    rig_open(&(ctn_exec_config_t){.wait = CTN_WAIT_SPIN,
+                                  .spin = CTN_CONFIG_AUTO,
+                                  .sleep_ms = CTN_CONFIG_AUTO},
+             false);
+    rig.exec.flags = &flags;
+    static const uint32_t numbers[][2] = {{1, 1},
+                                          {1, 1},
+                                          {3, 3},
+                                          {2, 3},
+                                          {0x80000004, 3},
+                                          {0x7fffffff, 0x7fffffff},
+                                          {0x80000001, 0x80000001}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        flags.hang = (uint64_t)numbers[i][0] << 32 | 7;
+        rig_wait(CLOCK_EVERY);
+        ck_assert_uint_eq(rig.exec.hangs, numbers[i][1]);
+    }
+    ck_assert_int_eq(rig.exec.status, CATENA_OK);
 }
 END_TEST
 
@@ -458,6 +483,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, it_arms_before_it_sleeps);
     tcase_add_test(tcase, disarmed_after_useless_wakeups);
     tcase_add_test(tcase, the_abort_flag_is_polled);
+    tcase_add_test(tcase, a_hang_is_heard_once);
     tcase_add_test(tcase, spins_when_asked);
     tcase_add_test(tcase, passing_time_yields);
     tcase_add_test(tcase, background_is_polled_in_parts);

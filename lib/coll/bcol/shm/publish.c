@@ -265,7 +265,7 @@ static shm_location_t read_descriptor(const shm_descriptor_t *descriptor,
     shm_location_t location = {SHM_STAGED - descriptor->offset, SHM_KEPT, 0};
     *staged = location.mark <= UINT32_MAX;
     if (!*staged) {
-        memcpy(&location, descriptor->data, sizeof(location));
+        memcpy(&location, descriptor->data, offsetof(shm_location_t, filled));
     }
     return location;
 }

@@ -69,7 +69,9 @@ typedef enum shm_storage {
 typedef struct shm_location {
     uint64_t mark;
     uint64_t storage; /* shm_storage_t */
-    uint64_t filled;  /* a word: how many bytes of them are there */
+    uint64_t filled;  /* a count: how many bytes of them are there. It is
+                         written before the descriptor's word, too, and so
+                         needs no number of the operation */
 } shm_location_t;
 
 /** In a gather, where member i may write its data: behind the location in its
