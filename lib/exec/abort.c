@@ -1,9 +1,9 @@
 /* Abort. A rank that cannot do its part, because it has no memory or a peer is
  * gone, notifies the other ranks: they may wait for it, and those without a
- * connection to the lost peer would not notice the loss. Each rank has flags
- * in its control block of the world, which it polls in long waits. A rank whose
- * abort flag is set aborts, too, and sets the flags of all ranks that it
- * has an endpoint to. So an abort reaches all ranks: after the first barrier of
+ * connection to the lost peer would not notice the loss. Each rank has flags in
+ * its control block of the world, which it polls in long waits. A rank whose
+ * abort flag is set aborts, too, and sets those of all ranks that it has an
+ * endpoint to. So an abort reaches all ranks: after the first barrier of
  * the world a path of endpoints leads from every rank to every other rank. The
  * simulator notifies simulated ranks itself, so they poll no flag. */
 

@@ -312,15 +312,21 @@ START_TEST(disarmed_after_useless_wakeups)
 }
 END_TEST
 
-/** The abort flag of another rank is seen while this rank spins, too. */
-START_TEST(the_abort_flag_is_polled)
+/** Of a rank that never yields its core, with flags that others set. */
+static void rig_open_spinning(ctn_exec_flags_t *flags)
 {
-    ctn_exec_flags_t flags = {0};
     rig_open(&(ctn_exec_config_t){.wait = CTN_WAIT_SPIN,
                                   .spin = CTN_CONFIG_AUTO,
                                   .sleep_ms = CTN_CONFIG_AUTO},
              false);
-    rig.exec.flags = &flags;
+    rig.exec.flags = flags;
+}
+
+/** The abort flag of another rank is seen while this rank spins, too. */
+START_TEST(the_abort_flag_is_polled)
+{
+    ctn_exec_flags_t flags = {0};
+    rig_open_spinning(&flags);
     rig_wait(3 * CLOCK_EVERY);
     ck_assert_int_eq(rig.exec.status, CATENA_OK);
     flags.abort = (uint64_t)-CATENA_ERR_PEER;
@@ -335,11 +341,7 @@ END_TEST
 START_TEST(a_hang_is_heard_once)
 {
     ctn_exec_flags_t flags = {0};
-    rig_open(&(ctn_exec_config_t){.wait = CTN_WAIT_SPIN,
-                                  .spin = CTN_CONFIG_AUTO,
-                                  .sleep_ms = CTN_CONFIG_AUTO},
-             false);
-    rig.exec.flags = &flags;
+    rig_open_spinning(&flags);
     static const uint32_t numbers[][2] = {{1, 1},
                                           {1, 1},
                                           {3, 3},
