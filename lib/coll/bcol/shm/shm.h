@@ -33,7 +33,7 @@
  */
 
 /** The fewest bytes of a block outside the heap that another member reads
- * there: fewer are as fast through the heap, where both copy. */
+ * there, where members share cores: fewer are as fast through the heap. */
 #define SHM_ATTACH_BYTES CTN_PICK(65536u, 1024u)
 /** The same, to read or to write, if more than two members have a core each:
  * accesses to the memory of one process wait for each other. */
@@ -170,12 +170,14 @@ typedef struct shm_copy_area {
     bool kept;    /* it is in shm->kept, and stays when the call ends */
 } shm_copy_area_t;
 
-/** The fewest bytes of a block that goes by its address.
- * @param two with two members, or oversubscribed */
-static inline size_t shm_attach_bytes(const shm_t *shm, size_t two)
+/** The fewest bytes of a block that goes by its address. Two members with a
+ * core each are faster through the heap, where both copy at once.
+ * @param shared if members share cores */
+static inline size_t shm_attach_bytes(const shm_t *shm, size_t shared)
 {
-    return shm->size > 2 && !shm->area.oversubscribed ? SHM_ATTACH_MANY_BYTES
-                                                      : two;
+    return shm->area.oversubscribed ? shared
+           : shm->size > 2          ? SHM_ATTACH_MANY_BYTES
+                                    : SIZE_MAX;
 }
 
 /** State of a basic collective. */
