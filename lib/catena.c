@@ -15,7 +15,7 @@
 #include "core/sized.h"
 #include "exec/exec.h"
 #include "exec/handshake.h"
-#include "group/group.h"
+#include "group/check.h"
 #include "heap/heap.h"
 #include "model/tuning.h"
 #include "settings.h"
@@ -196,6 +196,7 @@ static catena_status_t make_exec(catena_context_t *context)
     const ctn_exec_config_t *settings =
         ctn_config_values(&context->config, &ctn_exec_settings);
     exec->single_copy = settings->single_copy != 0;
+    exec->check = settings->check != 0;
     /* In virtual time a store itself wakes the ranks that wait for it. So the
      * doorbell of a simulated rank has no other rank to wake. */
     ctn_doorbell_open(&exec->doorbell, &context->log, context->heap,
@@ -483,6 +484,15 @@ static catena_status_t end_teardowns(const catena_context_t *context,
     return status;
 }
 
+/** With CATENA_CHECK=on: whether all ranks call finalize. */
+static catena_status_t compare_finalize(const catena_context_t *context)
+{
+    static const ctn_signature_t call = {.root = -1, .code = CTN_CODE_FINALIZE};
+    return ctn_group_checks(context->world)
+               ? ctn_check_call(context->world, &call)
+               : CATENA_OK;
+}
+
 catena_status_t catena_finalize(catena_context_t **handle)
 {
     if (handle == NULL) {
@@ -500,19 +510,23 @@ catena_status_t catena_finalize(catena_context_t **handle)
     }
     ctn_recorded_call_t *record =
         ctn_call_enters(context->world, CTN_CODE_FINALIZE, -1);
-    uint64_t none = 0;
-    if (context->self != NULL &&
-        ctn_group_teardown_sum(context->self, 0, &none) == CATENA_ERR_STATE) {
+    if ((context->self != NULL && ctn_group_is_busy(context->self, __func__)) ||
+        ctn_group_is_busy(context->world, __func__)) {
         ctn_call_refused(context->world, record);
         return CATENA_ERR_STATE;
     }
-    uint64_t left = /* this rank's part; the scan adds those of all ranks */
-        ctn_groups_left(context->exec) || context->exec->requests > 0;
-    catena_status_t status = ctn_group_teardown_sum(context->world, 0, &left);
-    if (status == CATENA_ERR_STATE) { /* operations are under way */
-        ctn_call_refused(context->world, record);
+    catena_status_t status = compare_finalize(context);
+    if (status == CATENA_ERR_ARG) {
+        ctn_call_returns(record, CTN_RECORD_OVER);
         return status;
     }
+    uint64_t none = 0;
+    if (context->self != NULL) {
+        (void)ctn_group_teardown_sum(context->self, 0, &none);
+    }
+    uint64_t left = /* this rank's part; the scan adds those of all ranks */
+        ctn_groups_left(context->exec) || context->exec->requests > 0;
+    status = ctn_group_teardown_sum(context->world, 0, &left);
     if (status == CATENA_OK) {
         status = end_teardowns(context, left);
     }
@@ -526,118 +540,4 @@ catena_status_t catena_finalize(catena_context_t **handle)
     leave(context);
     *handle = NULL;
     return status;
-}
-
-catena_group_t *catena_world(const catena_context_t *context)
-{
-    if (context == NULL) {
-        (void)CTN_REFUSE_NULL(NULL, context);
-        return NULL;
-    }
-    return context->world;
-}
-
-/** The group is created when it is first asked for: most programs do not use
- * it, and it has a control block. Its chain needs no messages. */
-catena_group_t *catena_self(catena_context_t *context)
-{
-    if (context == NULL) {
-        (void)CTN_REFUSE_NULL(NULL, context);
-        return NULL;
-    }
-    if (context->self != NULL) {
-        return context->self;
-    }
-    catena_group_t *self;
-    if (ctn_group_create(context->exec, 1, &self) != CATENA_OK) {
-        return NULL;
-    }
-    self->permanent = true;
-    ctn_barrier_set_hooks(self);
-    self->chain.place.size = 1;
-    self->chain.place.left = self->chain.place.right = CTN_NO_ADDRESS;
-    context->self = self;
-    return self;
-}
-
-void catena_abort(catena_context_t *context, int code)
-{
-    char message[64];
-    if (context == NULL) {
-        ctn_error(NULL, "catena_abort(%d) without a context", code);
-        ctn_boot_abort(NULL, code, NULL);
-    }
-    snprintf(message, sizeof(message), "rank %d called catena_abort(%d)",
-             context->log.rank, code);
-    ctn_error(&context->log, "%s", message);
-    if (context->sim != NULL) {
-        ctn_simulator_of(context->sim)->abort(context->sim, code);
-    }
-    ctn_boot_abort(context->boot, code, message);
-}
-
-catena_status_t catena_progress(catena_context_t *context)
-{
-    return context != NULL ? ctn_exec_progress(context->exec)
-                           : ctn_refuse_null(NULL, __func__, "context");
-}
-
-double catena_time(const catena_context_t *context)
-{
-    return context != NULL ? (double)ctn_exec_time(context->exec) * 1e-9 : 0;
-}
-
-catena_status_t catena_compute(catena_context_t *context, double seconds)
-{
-    if (context == NULL) {
-        return CTN_REFUSE_NULL(NULL, context);
-    }
-    if (!(seconds >= 0 && seconds <= CTN_SIM_LONGEST_S)) {
-        return ctn_refuse(&context->log, CATENA_ERR_ARG, __func__,
-                          "%g seconds; expected 0 to %g", seconds,
-                          (double)CTN_SIM_LONGEST_S);
-    }
-    if (context->sim != NULL) {
-        ctn_simulator_of(context->sim)->compute(context->sim, seconds);
-        return CATENA_OK;
-    }
-    double until = catena_time(context) + seconds;
-    while (catena_time(context) < until) {
-    }
-    return CATENA_OK;
-}
-
-static const ctn_sized_t place_struct = CTN_SIZED(catena_place_t, network);
-
-catena_status_t catena_get_place(const catena_context_t *context,
-                                 catena_place_t *place)
-{
-    if (context == NULL || place == NULL) {
-        return CTN_REFUSE_NULL(ctn_log_of(context), context, place);
-    }
-    const ctn_topo_t *topo = ctn_topo_of(context->world);
-    const catena_place_t own = {
-        .rank = (int)context->boot->rank,
-        .ranks = (int)context->boot->size,
-        .node = (int)topo->node_index,
-        .nodes = (int)topo->nodes,
-        .local_rank = (int)context->boot->local_rank,
-        .local_size = (int)context->boot->local_size,
-        .numa = context->locality.numa,
-        .hostname = context->boot->node,
-        .launcher =
-            context->sim != NULL ? "simulator" : ctn_boot_name(context->boot),
-        .network = context->network != NULL
-                       ? context->network->ops->describe(context->network)
-                       : "none",
-    };
-    return ctn_sized_write(__func__, &context->log, &place_struct, &own, place);
-}
-
-catena_status_t catena_node_fence(catena_context_t *context)
-{
-    if (context == NULL) {
-        return CTN_REFUSE_NULL(NULL, context);
-    }
-    return ctn_op_run(context->exec, ctn_fence_create(context->world));
 }

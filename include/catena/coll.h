@@ -16,7 +16,11 @@ extern "C" {
  * (catena_X), nonblocking (catena_iX), and persistent (catena_X_init, started
  * with catena_request_start). The nonblocking and the persistent form also
  * return a request, which is set only on CATENA_OK. Buffers belong to catena
- * until the blocking call returns, or while the request is active. */
+ * until the blocking call returns, or while the request is active.
+ *
+ * With the setting CATENA_CHECK=on the ranks of a group compare what they call.
+ * A call that differs returns ERR_ARG on all of them, and has done nothing; but
+ * an _init, which returns before that is known, ends all operations. */
 
 /** As send buffer: take the data from the receive buffer, and replace them by
  * the received data; all ranks of the group must do so, or none. In rooted
@@ -173,11 +177,12 @@ CATENA_API catena_status_t catena_alltoallw_init(
  * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation, or levels
  *         that do not fit the group; logged), ERR_UNSUPPORTED (gatherv and
  *         scatterv of several levels in a simulation that moves no data;
- *         logged), ERR_NO_MEMORY (this rank has no memory, and only this call
- *         fails), ERR_ENDED (a rank has no memory for its part in a collective
- *         that others wait for, or to initialize a persistent request; or
- *         lengths differ such that ranks would wait for each other; that rank
- *         and all that wait for it return ERR_ENDED from then on), ERR_PEER
+ *         logged), ERR_NO_MEMORY (a rank has no memory for the data of this
+ *         call, and only this call fails, on the ranks that need them),
+ *         ERR_ENDED (a rank has no memory for its part in a collective, before
+ *         the others can learn it otherwise; or lengths differ such that ranks
+ *         would wait for each other; all ranks return ERR_ENDED from then on),
+ *         ERR_PEER
  * @see docs/algorithms.md HIER-1 to HIER-12; Graham, Ladd, Gorentla Venkata,
  *      section 3 */
 

@@ -103,9 +103,10 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
  * from -40 down). Free other groups and neighborhoods before; the remaining
  * ones are freed with the context, and a warning is logged.
  * @param[in,out] context NULL afterwards, except with ERR_ARG and ERR_STATE
- * @return CATENA_OK, ERR_ARG (NULL), ERR_STATE (this rank has an active
- *         persistent request, or a request of the world that is not complete;
- *         logged; nothing was freed), ERR_ENDED, ERR_PEER */
+ * @return CATENA_OK, ERR_ARG (NULL; with CATENA_CHECK=on other ranks call
+ *         something else; logged; nothing was freed), ERR_STATE (this rank has
+ *         an active persistent request, or a request of the world that is not
+ *         complete; logged; nothing was freed), ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_finalize(catena_context_t **context);
 
 /** Return the group of all ranks of the job. Owned by the context. NULL for

@@ -286,9 +286,10 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * collective: it fails with ERR_ARG on all ranks until they are set again.
  * Barriers are hierarchical only if a hierarchy or barrier_algorithm is set: if
  * it is set on some ranks only, the ranks deadlock. A setting applies to
- * operations started later. Exceptions are persistent alltoalls, and whether a
- * persistent barrier is hierarchical: there it applies to requests initialized
- * later.
+ * operations started later; with CATENA_CHECK=on this function waits until all
+ * ranks have made the calls that this rank started before. Exceptions are
+ * persistent alltoalls, and whether a persistent barrier is hierarchical: there
+ * it applies to requests initialized later.
  * @return CATENA_OK, ERR_ARG (unknown name or value; the known ones are
  *         logged), ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_group_set(catena_group_t *group,

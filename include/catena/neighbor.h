@@ -86,8 +86,8 @@ typedef struct catena_neighborhood_info {
  * @param[out] out            set only on CATENA_OK; free with
  *                            catena_neighborhood_free
  * @return CATENA_OK, ERR_ARG (NULL, rank outside the group, negative weight,
- *         weights on some ranks only, lists that do not match, `info` or the
- *         setting CATENA_CHECK not the same on all ranks; logged),
+ *         weights on some ranks only, lists that do not match, `info` not the
+ *         same on all ranks; logged),
  *         ERR_NO_MEMORY (on all ranks), ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_neighborhood_create(
     catena_group_t *group, int source_count, const int sources[],
@@ -337,10 +337,9 @@ CATENA_API catena_status_t catena_cart_derive_graph(
  * and the other expects some, or if different lengths lead to different
  * algorithms.
  *
- * If a rank has no memory for its part, that rank and all that wait for it
- * return ERR_ENDED from then on. If a rank has no memory for a request, or its
- * arguments are invalid, nothing is started: only that rank gets the error, and
- * its neighbors wait until it calls again.
+ * If a rank has no memory for its part, all ranks return ERR_ENDED from then
+ * on. If the arguments of a rank are invalid, nothing is started: only that
+ * rank gets the error, and its neighbors wait until it calls again.
  *
  * @return CATENA_OK, ERR_ARG (NULL, overflow, an operation for which the
  *         neighborhood is not created; logged), ERR_NO_MEMORY, ERR_ENDED,

@@ -323,6 +323,11 @@ CTN_COLD static catena_status_t decide_or_run(catena_group_t *group)
                : ctn_op_run(group->exec, ctn_barrier_create(group));
 }
 
+/** What all ranks call; those of barriers by levels are checked with them. */
+static const ctn_signature_t calls = {.root = -1, .code = CTN_CODE_BARRIER};
+static const ctn_signature_t initializes = {
+    .root = -1, .code = CTN_CODE_BARRIER, .form = CTN_SIGNED_PERSISTENT};
+
 catena_status_t catena_barrier(catena_group_t *group)
 {
     catena_status_t status;
@@ -330,6 +335,13 @@ catena_status_t catena_barrier(catena_group_t *group)
         return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
     }
     ctn_recorded_call_t *record = ctn_call_enters(group, CTN_CODE_BARRIER, -1);
+    if (ctn_group_checks(group) && !ctn_barrier_by_levels(group)) {
+        status = ctn_check_call(group, &calls);
+        if (status != CATENA_OK) {
+            ctn_call_returns(record, CTN_RECORD_OVER);
+            return status;
+        }
+    }
     if (group->barrier != CTN_BARRIER_NODES || !run_inline(group, &status)) {
         status = decide_or_run(group);
     }
@@ -339,11 +351,12 @@ catena_status_t catena_barrier(catena_group_t *group)
 
 /** Let an operation run on a hidden duplicate of the group, as a persistent
  * request. */
-static catena_status_t make_persistent(ctn_op_t *op, catena_group_t *group)
+static catena_status_t make_persistent(ctn_op_t *op, catena_group_t *group,
+                                       const ctn_signature_t *signature)
 {
     ctn_hidden_t *hidden;
     op->persistent = true;
-    catena_status_t status = ctn_hidden_make(group, &hidden);
+    catena_status_t status = ctn_hidden_make(group, signature, &hidden);
     if (status != CATENA_OK) {
         ctn_op_release(op);
         return status;
@@ -368,17 +381,20 @@ static catena_status_t make_request(catena_group_t *group, ctn_mode_t mode,
         return ctn_refuse_null(group->exec->log, ctn_call_barrier.name,
                                "request");
     }
+    const ctn_signature_t *checked = !ctn_group_checks(group) ? NULL
+                                     : mode == CTN_PERSISTENT ? &initializes
+                                                              : &calls;
     ctn_op_t *op = ctn_barrier_create(group);
     if (op == NULL) {
-        return ctn_exec_result(group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_PERSISTENT) {
-        catena_status_t status = make_persistent(op, group);
+        catena_status_t status = make_persistent(op, group, checked);
         if (status != CATENA_OK) {
             return status;
         }
     } else {
-        ctn_op_start(op);
+        ctn_call_start(group, checked, op, NULL);
     }
     *request = op;
     return CATENA_OK;

@@ -46,14 +46,16 @@ typedef enum ctn_trait {
 /** The calls of groups: the collectives, and others that all members make.
  * Their order is part of the recorder's version (exec/recorder.h). */
 typedef enum ctn_call_code {
-    CTN_CODE_GROUP_SPLIT,
-    CTN_CODE_FINALIZE,
+#define CTN_OTHER(NAME, name) CTN_CODE_##NAME,
 #define CTN_ANY(NAME, ...) CTN_CODE_##NAME,
 #include "core/calls.def"
     CTN_CODES
 } ctn_call_code_t;
 
 _Static_assert(CTN_CODES <= UINT8_MAX, "a recorded call has a byte for it");
+
+/** The name of a call, without catena_; of other numbers "no call". */
+const char *ctn_call_name(unsigned code);
 
 /** A collective: its row of calls.def. */
 typedef struct ctn_description {

@@ -151,6 +151,7 @@ typedef struct ctn_exec_config {
     size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, auto, inf */
     unsigned single_copy; /* SINGLE_COPY: 1: auto, 0: off */
     size_t hang_ms;       /* HANG_REPORT: ms of waiting, inf */
+    size_t check;         /* CHECK: 0 or 1 */
 } ctn_exec_config_t;
 
 extern const ctn_setting_table_t ctn_exec_settings;
@@ -222,6 +223,7 @@ struct ctn_exec {
     ctn_transport_t *network; /* NULL: all ranks are on this node */
     bool virtual_time;        /* in the simulator */
     bool oversubscribed;      /* more ranks than cores on this host */
+    bool check;               /* calls are checked; see group/check.h */
     bool single_copy; /* data may be written to any memory of a process of the
                          node, where the transport can */
     /* Set by a phase: polls before the rank yields its core, since the word
@@ -302,6 +304,15 @@ static inline catena_status_t ctn_exec_result(const ctn_exec_t *exec,
     return ctn_status_of_call(status) && exec->status != CATENA_OK
                ? exec->status
                : status;
+}
+/** The same where a call needs what this rank has failed to do, and its
+ * arguments are accepted, so that other ranks may wait: without memory the
+ * context ends. */
+static inline catena_status_t ctn_exec_or_abort(ctn_exec_t *exec,
+                                                catena_status_t status)
+{
+    return status == CATENA_ERR_NO_MEMORY ? ctn_exec_abort(exec, status)
+                                          : ctn_exec_result(exec, status);
 }
 /** Let long waits poll the flags.
  * @param flags of this rank, at the same offset in every arena */
@@ -390,8 +401,8 @@ static inline void ctn_op_let_go(ctn_op_t *op)
 }
 /** Block until an operation is done. All other operations progress, too. */
 catena_status_t ctn_op_wait(ctn_op_t *op);
-/** A blocking call: start, wait, release. If `op` is NULL, return
- * ERR_NO_MEMORY, or the reason why the context has ended. */
+/** A blocking call: start, wait, release. If `op` is NULL, for want of memory,
+ * the context ends. */
 catena_status_t ctn_op_run(ctn_exec_t *exec, ctn_op_t *op);
 /** The same, but abort (ctn_exec_abort) if there is no memory: for an operation
  * that all ranks of a group run and that is not retried. */

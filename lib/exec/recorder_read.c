@@ -22,14 +22,6 @@ enum {
     MOST_SHARES = 6   /* of what ranks do in a call */
 };
 
-/** Of ctn_call_code_t. */
-static const char *const names[CTN_CODES] = {
-    [CTN_CODE_GROUP_SPLIT] = "group_split",
-    [CTN_CODE_FINALIZE] = "finalize",
-#define CTN_ANY(NAME, name, ...) [CTN_CODE_##NAME] = #name,
-#include "core/calls.def"
-};
-
 /** A rank of the node as a reader sees it. */
 typedef struct rank {
     const ctn_recorder_t *recorder; /* NULL: it is not there */
@@ -188,8 +180,7 @@ static void copy_text(char to[LINE], const char *from, size_t bytes)
 static void describe(const ctn_recorded_call_t *record, char text[LINE])
 {
     uint8_t code = __atomic_load_n(&record->code, __ATOMIC_RELAXED);
-    int used =
-        snprintf(text, LINE, "%s", code < CTN_CODES ? names[code] : "no call");
+    int used = snprintf(text, LINE, "%s", ctn_call_name(code));
     if (record->bytes > 0) {
         used += snprintf(text + used, (size_t)(LINE - used), ", %llu B",
                          (unsigned long long)record->bytes);

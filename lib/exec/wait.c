@@ -79,6 +79,11 @@ static const ctn_setting_t settings[] = {
      "node do (catena-info --job prints it at any time), and lets ranks of\n"
      "other nodes do the same. inf: it does not.",
      offsetof(ctn_exec_config_t, hang_ms), &ctn_setting_milliseconds},
+    {"CHECK", "off",
+     "Before each call the ranks of the group compare what they call; if that\n"
+     "differs, the call fails on all of them. Neighborhoods find all lengths\n"
+     "that differ between neighbors. The same on all ranks.",
+     offsetof(ctn_exec_config_t, check), &ctn_setting_on},
 };
 
 const ctn_setting_table_t ctn_exec_settings =

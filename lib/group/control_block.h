@@ -25,6 +25,7 @@ enum { CTN_CONTROL_BLOCKS, CTN_ZERO_BLOCKS };
  * - subchains: chains of some of the members, which a higher layer forms,
  * - the user sequence, which also has eager buffers,
  * - group teardown, which does not depend on the state of the other sequences,
+ * - the checks of calls (group/check.h), which do not either,
  *
  * and memory that members share and a higher layer lays out. */
 
@@ -32,6 +33,7 @@ enum { CTN_CONTROL_BLOCKS, CTN_ZERO_BLOCKS };
 #define CTN_SUBCHAINS 2u       /* that a member can belong to */
 #define CTN_TEARDOWN_SLOTS 64u /* 2 per round of a scan: 2^32 ranks */
 #define CTN_TEARDOWN_GENERATIONS 2u
+#define CTN_CHECK_SLOTS 64u /* likewise */
 #define CTN_EAGER_SLOTS 32u /* slots that also have an eager buffer */
 /** Less one cache line, which holds the flags. */
 #define CTN_SHARED_BYTES (96u * 1024 - 64)
@@ -41,6 +43,7 @@ typedef struct ctn_control_block {
     ctn_slots_t subchain[CTN_SUBCHAINS][CTN_CHAIN_SLOTS];
     ctn_slots_t user[CTN_SLOTS];
     ctn_slot_t teardown[CTN_TEARDOWN_SLOTS][CTN_TEARDOWN_GENERATIONS];
+    ctn_slots_t check[CTN_CHECK_SLOTS];
     /* Zero in a new group. */
     unsigned char shared[CTN_SHARED_BYTES];
     /* Used in the control blocks of the world group only, which lie at the same

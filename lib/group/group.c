@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/refuse.h"
+#include "group/check.h"
 
 /* ---- creation and release ---- */
 
@@ -42,6 +43,7 @@ static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
     group->chain.place.size = members;
     ctn_sequence_init(&group->sequence, block,
                       offsetof(ctn_control_block_t, user), CTN_FLIGHT);
+    group->sequence.brittle = true;
     group->sequence.sparse_pages = CTN_SLOTS * sizeof(ctn_slots_t) / 4096;
     group->sequence.eager_page = (offsetof(ctn_control_block_t, eager) -
                                   offsetof(ctn_control_block_t, user)) /
@@ -293,9 +295,7 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
     return op;
 }
 
-/** Return whether the application has incomplete operations on the group, and
- * log that. */
-static bool is_busy(const catena_group_t *group, const char *function)
+bool ctn_group_is_busy(const catena_group_t *group, const char *function)
 {
     uint64_t under_way =
         ctn_sequence_under_way(&group->sequence) + group->composed;
@@ -312,7 +312,7 @@ static bool is_busy(const catena_group_t *group, const char *function)
 catena_status_t ctn_group_free(catena_group_t *group, const char *function,
                                bool flush_words)
 {
-    if (is_busy(group, function)) {
+    if (ctn_group_is_busy(group, function)) {
         return CATENA_ERR_STATE;
     }
     ctn_op_t *op = create_teardown(group, 0, 0);
@@ -329,9 +329,6 @@ catena_status_t ctn_group_free(catena_group_t *group, const char *function,
 catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned scan,
                                        uint64_t *sum)
 {
-    if (is_busy(group, "catena_finalize")) {
-        return CATENA_ERR_STATE;
-    }
     ctn_exec_t *exec = group->exec;
     ctn_op_t *op = create_teardown(group, scan, *sum);
     if (op == NULL) {
@@ -390,6 +387,14 @@ catena_status_t catena_group_free(catena_group_t **group)
         return ctn_refuse((*group)->exec->log, CATENA_ERR_ARG, __func__,
                           "found catena_world or catena_self; expected another "
                           "group; catena_finalize frees these");
+    }
+    if (ctn_group_is_busy(*group, __func__)) {
+        return CATENA_ERR_STATE;
+    }
+    if (ctn_group_checks(*group)) {
+        static const ctn_signature_t call = {.root = -1,
+                                             .code = CTN_CODE_GROUP_FREE};
+        ctn_check_start(*group, &call, NULL, NULL);
     }
     catena_status_t status = ctn_group_free(*group, __func__, false);
     if (status != CATENA_ERR_STATE) {

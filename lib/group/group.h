@@ -201,11 +201,14 @@ ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group);
  *                    no operation waits for: flush them first */
 catena_status_t ctn_group_free(catena_group_t *group, const char *function,
                                bool flush_words);
+/** Whether the application has operations under way on the group, which is
+ * logged. */
+bool ctn_group_is_busy(const catena_group_t *group, const char *function);
 /** Run the teardown scan of the world, or of a group that the caller releases
  * right after it: blocks until all members have called it, and sums `*sum` over
  * them.
  * @param scan 0 for the first such scan of the group, 1 for a second one
- * @return ERR_STATE: this rank has operations under way, and no scan was run */
+ * @return OK, or the error that has ended the context */
 catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned scan,
                                        uint64_t *sum);
 /** Free the memory of a group on this rank, without a message. No member may

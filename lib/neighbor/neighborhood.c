@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "neighbor/create/create.h"
+#include "split/call/call.h"
 
 /* ---- arguments ---- */
 
@@ -93,7 +94,8 @@ static catena_status_t make_from_lists(catena_group_t *group,
                                        catena_neighborhood_t **out)
 {
     catena_group_t *own;
-    catena_status_t status = catena_group_dup(group, &own);
+    catena_status_t status =
+        ctn_group_dup_for(CTN_CODE_NEIGHBORHOOD_CREATE, __func__, group, &own);
     if (status != CATENA_OK) {
         return status;
     }

@@ -207,7 +207,6 @@ ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
 /** Values of the settings of neighborhoods. */
 typedef struct ctn_neighbor_config {
     unsigned algorithm; /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + algorithm */
-    size_t check;       /* CHECK: 0 or 1 */
 } ctn_neighbor_config_t;
 
 extern const ctn_setting_table_t ctn_neighbor_settings;

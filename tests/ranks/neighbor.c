@@ -231,7 +231,7 @@ static void out_of_order(rank_test_t *test)
                                                 &info, &star) == CATENA_OK);
     /* If messages without data are sent, no rank completes an operation before
      * all its neighbors have started it. */
-    int turns = test->place.ranks > 2 && !nbr_checks() ? 8 : 0;
+    int turns = test->place.ranks > 2 && !rank_checks() ? 8 : 0;
     for (int turn = 0; turn < turns; turn++) {
         if (degree > 0) {
             second_first(test, star);
@@ -328,12 +328,41 @@ static void long_runs(rank_test_t *test)
     RANK_CHECK(test, catena_neighborhood_free(&ring) == CATENA_OK);
 }
 
+/** Requests that are freed before their links are connected. */
+static void freed_at_once(rank_test_t *test)
+{
+    enum { REQUESTS = 3 };
+    int p = test->place.ranks;
+    int left = (test->place.rank + p - 1) % p;
+    int right = (test->place.rank + 1) % p;
+    catena_neighborhood_t *ring = NULL;
+    RANK_CHECK(test, catena_neighborhood_create(test->world, 1, &left, NULL, 1,
+                                                &right, NULL, NULL,
+                                                &ring) == CATENA_OK);
+    for (int turn = 0; turn < 10; turn++) {
+        int32_t mine = test->place.rank + turn, other = -1;
+        for (int i = 0; i < REQUESTS; i++) {
+            catena_request_t *request = NULL;
+            RANK_CHECK(test, catena_neighbor_alltoall_init(
+                                 &mine, 1, CATENA_INT32, &other, 1,
+                                 CATENA_INT32, ring, &request) == CATENA_OK);
+            RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
+        }
+        RANK_CHECK(test,
+                   catena_neighbor_alltoall(&mine, 1, CATENA_INT32, &other, 1,
+                                            CATENA_INT32, ring) == CATENA_OK);
+        RANK_CHECK(test, other == left + turn);
+    }
+    RANK_CHECK(test, catena_neighborhood_free(&ring) == CATENA_OK);
+}
+
 static const rank_case_t cases[] = {
     {"every two values of neighborhoods meet", values_meet},
     {"operations that end out of order", out_of_order},
     {"parts of grids", parts},
     {"types with long runs", long_runs},
     {"mixed neighborhoods", mixed},
+    {"requests that are freed at once", freed_at_once},
     {NULL, NULL}};
 static const rank_case_t many[] = {{"cover", cover}, {NULL, NULL}};
 const rank_suite_t rank_suite_neighbor = {

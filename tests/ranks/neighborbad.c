@@ -413,7 +413,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     call.element = ORACLE_PLAIN; /* its length changes by single elements */
     oracle_nbr_repair(&call);
     ptrdiff_t more = by[ctn_random_below(random, sizeof(by) / sizeof(by[0]))];
-    ptrdiff_t least = (nbr_checks() ? 0 : 1) - (ptrdiff_t)call.count;
+    ptrdiff_t least = (rank_checks() ? 0 : 1) - (ptrdiff_t)call.count;
     more = more < least ? least : more;
     if (call.rank == wrong) {
         call.wrong_index = call.kind == ORACLE_NEIGHBOR_ALLGATHERV ? 0 : index;
@@ -505,8 +505,8 @@ static void other_length(rank_test_t *test, uint64_t seed)
         catena_status_t status = try(test, &call, random, &captured);
         RANK_CHECK(test, status == CATENA_OK || status == CATENA_ERR_ARG);
         bool finds = i % 3 == 2 && near;
-        RANK_CHECK(test,
-                   status != CATENA_OK || !finds || (!direct && !nbr_checks()));
+        RANK_CHECK(test, status != CATENA_OK || !finds ||
+                             (!direct && !rank_checks()));
         if (i % 3 != 2 || (direct && !finds)) {
             RANK_CHECK(test, status == CATENA_OK);
             oracle_nbr_check(&test->oracle, &call, "beside a wrong length");
@@ -559,7 +559,7 @@ static void lengths_together(rank_test_t *test)
             finds = finds || source[i] == 0 || source[i] == less;
         }
         size_t count = rank == 0 ? 4 + by : rank == less ? 4 - by : 4;
-        if (by == 0 || nbr_checks()) {
+        if (by == 0 || rank_checks()) {
             FAILS(test, finds ? CATENA_ERR_ARG : CATENA_OK, finds ? "sent" : "",
                   catena_neighbor_alltoall(a, count, CATENA_INT32, b, 4,
                                            CATENA_INT32, diagonals));

@@ -256,11 +256,12 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
 }
 
 /** Run the operation on a hidden duplicate of its group. */
-static catena_status_t use_hidden_group(ctn_op_t *op)
+static catena_status_t use_hidden_group(ctn_op_t *op,
+                                        const ctn_signature_t *signature)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
     ctn_hidden_t *hidden;
-    catena_status_t status = ctn_hidden_make(call->group, &hidden);
+    catena_status_t status = ctn_hidden_make(call->group, signature, &hidden);
     if (status == CATENA_OK) {
         call->group = &hidden->group;
         op->sequence = &hidden->group.sequence;
@@ -271,11 +272,13 @@ static catena_status_t use_hidden_group(ctn_op_t *op)
 
 /** Create the operation of a call, with the current settings of its group. An
  * operation that does not block holds its types.
- * @param selector of the group; NULL: no memory */
+ * @param selector  of the group; NULL: no memory
+ * @param signature of a persistent call; or NULL */
 static catena_status_t make(const ctn_description_t *collective,
                             const ctn_operands_t *operands,
                             catena_group_t *group, ctn_selector_t *selector,
-                            ctn_mode_t mode, ctn_op_t **op)
+                            ctn_mode_t mode, const ctn_signature_t *signature,
+                            ctn_op_t **op)
 {
     bool vector = ctn_has_lengths(collective);
     ctn_op_t *made =
@@ -307,7 +310,7 @@ static catena_status_t make(const ctn_description_t *collective,
         status = hold_types(call);
     }
     if (status == CATENA_OK && mode == CTN_PERSISTENT) {
-        status = use_hidden_group(made);
+        status = use_hidden_group(made, signature);
     }
     if (status != CATENA_OK) {
         ctn_op_release(made);
@@ -323,7 +326,7 @@ ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
     const ctn_operands_t operands = {.send = *send, .recv = *receive};
     ctn_op_t *op = NULL;
     if (make(&ctn_call_alltoallv, &operands, group, ctn_selector_of(group),
-             CTN_BLOCKING, &op) == CATENA_OK) {
+             CTN_BLOCKING, NULL, &op) == CATENA_OK) {
         keep_blocks(ctn_op_state(op));
     }
     return op;
@@ -410,24 +413,35 @@ run_checked(const ctn_arguments_t *args, catena_group_t *group, ctn_mode_t mode,
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK) {
-        ctn_call_refused(group, record);
+        ctn_arguments_refused(args, group, record);
         return status;
     }
     ctn_arguments_note(record, &operands.send, &operands.recv);
+    ctn_signature_t signature;
+    const ctn_signature_t *checked = NULL;
+    if (ctn_group_checks(group)) {
+        checked = &signature;
+        status =
+            ctn_arguments_compare(args, group, mode, &operands, &signature);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
     ctn_selector_t *selector = ctn_selector_of(group);
     if ((mode == CTN_BLOCKING &&
          run_inline(&operands, group, selector, &status)) ||
-        (mode == CTN_NONBLOCKING &&
+        (mode == CTN_NONBLOCKING && checked == NULL &&
          request_rows(&operands, group, selector, request))) {
         return status;
     }
     if (ctn_operands_empty(args->collective, &operands)) {
-        return ctn_call_empty(group->exec, mode, request);
+        return ctn_call_empty(group, mode, checked, request);
     }
     ctn_op_t *op = NULL;
-    status = make(args->collective, &operands, group, selector, mode, &op);
+    status =
+        make(args->collective, &operands, group, selector, mode, checked, &op);
     if (status != CATENA_OK) {
-        return ctn_exec_result(group->exec, status);
+        return ctn_exec_or_abort(group->exec, status);
     }
     if (mode == CTN_BLOCKING) {
         return ctn_op_run(group->exec, op);
@@ -436,7 +450,7 @@ run_checked(const ctn_arguments_t *args, catena_group_t *group, ctn_mode_t mode,
         op->persistent = true;
         op->start = start_rows;
     } else {
-        ctn_op_start(op);
+        ctn_call_start(group, checked, op, NULL);
     }
     *request = op;
     return CATENA_OK;

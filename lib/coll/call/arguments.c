@@ -6,6 +6,7 @@
 #include <catena/coll.h>
 #include <stdint.h>
 
+#include "core/hash.h"
 #include "core/refuse.h"
 
 /* ---- descriptions ---- */
@@ -501,19 +502,98 @@ catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
                                     : read_sides(&check);
 }
 
-catena_status_t ctn_call_empty(ctn_exec_t *exec, ctn_mode_t mode,
+catena_status_t ctn_call_empty(catena_group_t *group, ctn_mode_t mode,
+                               const ctn_signature_t *signature,
                                catena_request_t **request)
 {
+    bool starts = mode == CTN_NONBLOCKING && signature != NULL;
     ctn_op_t *op = NULL;
-    if (mode == CTN_PERSISTENT) {
-        op = ctn_op_create_empty(exec);
+    if (starts || mode == CTN_PERSISTENT) {
+        op = ctn_op_create_empty(group->exec);
         if (op == NULL) {
-            return ctn_exec_result(exec, CATENA_ERR_NO_MEMORY);
+            return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
         }
-        op->persistent = true;
+        op->persistent = mode == CTN_PERSISTENT;
+    }
+    if (starts) {
+        ctn_call_start(group, signature, op, NULL);
+    } else if (op != NULL && signature != NULL) {
+        ctn_check_start(group, signature, NULL, NULL);
     }
     if (mode != CTN_BLOCKING) {
         *request = op; /* NULL counts as complete */
     }
     return CATENA_OK;
+}
+
+/* ---- signatures ---- */
+
+void ctn_arguments_refused(const ctn_arguments_t *args, catena_group_t *group,
+                           ctn_recorded_call_t *call)
+{
+    ctn_call_refused(group, call);
+    if (ctn_group_checks(group)) {
+        const ctn_signature_t signature = {.root = -1,
+                                           .code =
+                                               (uint8_t)args->collective->code,
+                                           .form = CTN_SIGNED_REFUSED};
+        ctn_check_start(group, &signature, NULL, NULL);
+    }
+}
+
+/** Hash the lengths of blocks. */
+static uint64_t hash_of(const ctn_blocks_t *blocks, uint32_t count)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        hash = ctn_hash_add(hash, ctn_blocks_bytes(blocks, i));
+    }
+    return hash;
+}
+
+/** Sign the lengths that are the same on all ranks of a group. Others are
+ * compared where data move. */
+static void sign_lengths(const ctn_description_t *collective,
+                         const ctn_blocks_t *send, const ctn_blocks_t *recv,
+                         uint32_t size, ctn_signature_t *signature)
+{
+    bool in_blocks = ctn_has_blocks(collective->recv) && recv->type != NULL;
+    if (ctn_has_trait(collective, CTN_REDUCES) &&
+        collective->send == CTN_SIDE_PACKED) {
+        signature->bytes = hash_of(send, size);
+        signature->form |= CTN_SIGNED_HASH;
+    } else if (ctn_has_lengths(collective)) {
+        if (collective->send == CTN_SIDE_ONE &&
+            !ctn_has_trait(collective, CTN_ROOT_ARGUMENT)) { /* allgatherv */
+            signature->bytes = hash_of(recv, size);
+            signature->form |= CTN_SIGNED_HASH;
+        }
+    } else {
+        signature->bytes =
+            !in_blocks && send->type != NULL ? send->bytes : recv->bytes;
+    }
+}
+
+catena_status_t ctn_arguments_compare(const ctn_arguments_t *args,
+                                      catena_group_t *group, ctn_mode_t mode,
+                                      const ctn_operands_t *operands,
+                                      ctn_signature_t *signature)
+{
+    const ctn_description_t *collective = args->collective;
+    const ctn_reducer_t *by = &operands->by;
+    *signature = (ctn_signature_t){
+        .root = ctn_has_trait(collective, CTN_ROOT_ARGUMENT) ? args->root : -1,
+        .code = (uint8_t)collective->code,
+        .form = mode == CTN_PERSISTENT ? CTN_SIGNED_PERSISTENT : 0};
+    sign_lengths(collective, &operands->send, &operands->recv,
+                 group->chain.place.size, signature);
+    if (by->op != NULL) {
+        signature->op =
+            (uint8_t)(by->op->function != NULL ? UINT8_MAX
+                                               : 1 + (unsigned)by->op->number);
+        signature->type = (uint8_t)(by->type->element < CTN_FIXED_TYPES
+                                        ? 1 + (unsigned)by->type->element
+                                        : UINT8_MAX);
+    }
+    return mode == CTN_BLOCKING ? ctn_check_call(group, signature) : CATENA_OK;
 }

@@ -6,7 +6,7 @@
 #include "coll/blocks.h"
 #include "core/description.h"
 #include "core/refuse.h"
-#include "group/group.h"
+#include "group/check.h"
 #include "type/op.h"
 
 /* The arguments of all collectives, of groups and of neighborhoods, and the
@@ -65,6 +65,11 @@ static inline void ctn_arguments_returns(ctn_recorded_call_t *call,
                                                    : CTN_RECORD_OVER);
 }
 
+/** This rank refuses the call for its arguments. With CATENA_CHECK=on the other
+ * ranks learn that. */
+void ctn_arguments_refused(const ctn_arguments_t *args, catena_group_t *group,
+                           ctn_recorded_call_t *call);
+
 /** The ranks that blocks go to and come from. */
 typedef struct ctn_peers {
     const ctn_exec_t *exec;
@@ -118,6 +123,15 @@ catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
                                     const ctn_peers_t *peers,
                                     ctn_operands_t *operands);
 
+/** With CATENA_CHECK=on: sign a call of a group with valid arguments, and
+ * compare it with those of the other ranks. One that does not block is compared
+ * when its operation starts (ctn_call_start).
+ * @return CATENA_OK, or why the call fails */
+catena_status_t ctn_arguments_compare(const ctn_arguments_t *args,
+                                      catena_group_t *group, ctn_mode_t mode,
+                                      const ctn_operands_t *operands,
+                                      ctn_signature_t *signature);
+
 /** Whether a buffer with data is neither missing nor CATENA_IN_PLACE. Its type
  * is one whose data begin at the base. */
 static inline bool ctn_is_buffer(const void *buffer)
@@ -148,8 +162,9 @@ static inline bool ctn_operands_empty(const ctn_description_t *collective,
 }
 
 /** End a call that moves no data. A persistent request is created in any case.
- */
-catena_status_t ctn_call_empty(ctn_exec_t *exec, ctn_mode_t mode,
+ * @param signature for ctn_call_start; or NULL */
+catena_status_t ctn_call_empty(catena_group_t *group, ctn_mode_t mode,
+                               const ctn_signature_t *signature,
                                catena_request_t **request);
 
 #endif

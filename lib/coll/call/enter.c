@@ -188,7 +188,8 @@ static ctn_op_t *make_op(const ctn_call_t *call)
 
 /** Make the operation of a persistent request, on a hidden duplicate of the
  * group. */
-static ctn_op_t *make_hidden_op(ctn_call_t *call)
+static ctn_op_t *make_hidden_op(ctn_call_t *call,
+                                const ctn_signature_t *signature)
 {
     bool exchanged = call->exchanged;
     ctn_op_t *op = exchanged ? ctn_exchange_create(call) : take_op(call);
@@ -197,7 +198,7 @@ static ctn_op_t *make_hidden_op(ctn_call_t *call)
         return NULL;
     }
     ctn_call_t *own = exchanged ? ctn_op_state(op) : &ctn_ml_of(op)->call;
-    if (ctn_hidden_make(call->group, &hidden) != CATENA_OK) {
+    if (ctn_hidden_make(call->group, signature, &hidden) != CATENA_OK) {
         own->holds = false; /* make_request drops the references */
         ctn_op_release(op);
         return NULL;
@@ -224,7 +225,7 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
     bool in_order = is_in_order(composition, operands);
     status = ctn_ml_config_find(group, composition->of, &config);
     if (status != CATENA_OK) {
-        return ctn_exec_result(group->exec, status);
+        return ctn_exec_or_abort(group->exec, status);
     }
     set_call(composition, group, operands, &call);
     call.blocking = true;
@@ -239,26 +240,29 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
         status = await_order(&call);
     }
     return status == CATENA_OK ? ctn_op_run(group->exec, make_op(&call))
-                               : status;
+                               : ctn_exec_or_abort(group->exec, status);
 }
 
 /** Create the request of a nonblocking or persistent call, and start the
- * former. */
+ * former.
+ * @param signature for ctn_call_start; or NULL */
 static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
+                                    const ctn_signature_t *signature,
                                     catena_request_t **request)
 {
     hold(call);
-    ctn_op_t *op = mode == CTN_PERSISTENT ? make_hidden_op(call)
+    ctn_op_t *op = mode == CTN_PERSISTENT ? make_hidden_op(call, signature)
                    : call->exchanged      ? ctn_exchange_create(call)
                                           : take_op(call);
     if (op == NULL) {
         ctn_call_drop(call);
-        return ctn_exec_result(call->group->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_exec_abort(call->group->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
-    } else if (call->exchanged || !ctn_ml_begin(op)) {
-        ctn_op_start(op);
+    } else {
+        ctn_call_start(call->group, signature, op,
+                       call->exchanged ? NULL : ctn_ml_begin);
     }
     *request = op;
     return CATENA_OK;
@@ -389,7 +393,7 @@ static bool request_plain(const ctn_composition_t *composition,
 {
     ctn_op_t *op = ctn_op_take(group->exec, &composition->algorithm, NULL);
     if (op == NULL) {
-        *status = ctn_exec_result(group->exec, CATENA_ERR_NO_MEMORY);
+        *status = ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
         return true;
     }
     if (!begin_plain(op, composition, args, group, record)) {
@@ -402,6 +406,42 @@ static bool request_plain(const ctn_composition_t *composition,
     return true;
 }
 
+/** Run a call that has not begun inline. */
+static catena_status_t run_usual(const ctn_composition_t *composition,
+                                 const ctn_arguments_t *args,
+                                 catena_group_t *group, ctn_mode_t mode,
+                                 catena_request_t **request,
+                                 ctn_recorded_call_t *record)
+{
+    ctn_operands_t operands;
+    ctn_call_t call;
+    ctn_signature_t signature;
+    const ctn_signature_t *checked = NULL;
+    const ctn_peers_t peers = ctn_peers_of(group);
+    catena_status_t status = ctn_arguments_check(args, &peers, &operands);
+    if (status != CATENA_OK) {
+        ctn_arguments_refused(args, group, record);
+        return status;
+    }
+    ctn_arguments_note(record, &operands.send, &operands.recv);
+    if (ctn_group_checks(group)) {
+        checked = &signature;
+        status =
+            ctn_arguments_compare(args, group, mode, &operands, &signature);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
+    if (ctn_operands_empty(args->collective, &operands)) {
+        return ctn_call_empty(group, mode, checked, request);
+    }
+    if (mode == CTN_BLOCKING) {
+        return run_blocking(composition, group, &operands);
+    }
+    set_call(composition, group, &operands, &call);
+    return make_request(&call, mode, checked, request);
+}
+
 /** Run a call whose group and request are there. */
 static inline catena_status_t run(const ctn_composition_t *composition,
                                   const ctn_arguments_t *args,
@@ -409,33 +449,16 @@ static inline catena_status_t run(const ctn_composition_t *composition,
                                   catena_request_t **request,
                                   ctn_recorded_call_t *record)
 {
-    ctn_operands_t operands;
-    ctn_call_t call;
-    ctn_exec_charge(group->exec, CTN_WORK_CALL, 1);
     catena_status_t status;
-    if (mode == CTN_BLOCKING &&
-        run_plain_inline(composition, args, group, record, &status)) {
+    ctn_exec_charge(group->exec, CTN_WORK_CALL, 1);
+    if (!ctn_group_checks(group) &&
+        ((mode == CTN_BLOCKING &&
+          run_plain_inline(composition, args, group, record, &status)) ||
+         (mode == CTN_NONBLOCKING &&
+          request_plain(composition, args, group, record, request, &status)))) {
         return status;
     }
-    if (mode == CTN_NONBLOCKING &&
-        request_plain(composition, args, group, record, request, &status)) {
-        return status;
-    }
-    const ctn_peers_t peers = ctn_peers_of(group);
-    status = ctn_arguments_check(args, &peers, &operands);
-    if (status != CATENA_OK) {
-        ctn_call_refused(group, record);
-        return status;
-    }
-    ctn_arguments_note(record, &operands.send, &operands.recv);
-    if (ctn_operands_empty(args->collective, &operands)) {
-        return ctn_call_empty(group->exec, mode, request);
-    }
-    if (mode == CTN_BLOCKING) {
-        return run_blocking(composition, group, &operands);
-    }
-    set_call(composition, group, &operands, &call);
-    return make_request(&call, mode, request);
+    return run_usual(composition, args, group, mode, request, record);
 }
 
 catena_status_t ctn_ml_run(const ctn_composition_t *composition,

@@ -11,6 +11,7 @@
 #include "coll/ml/ml.h"
 #include "core/refuse.h"
 #include "core/units.h"
+#include "group/check.h"
 #include "split/call/call.h"
 
 #define FAMILY(NAME, ...)                                                      \
@@ -166,6 +167,7 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     if (requests == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
+    ctn_check_wait(group);
     if (ctn_hierarchy_set(group, name, value, &status)) {
         requests->changes++;
         ctn_ml_forget(group);

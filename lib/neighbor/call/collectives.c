@@ -60,7 +60,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
     ctn_arguments_note(record, &x.send, &x.recv);
     ctn_op_t *op = make(&x, mode);
     if (op == NULL) {
-        return ctn_exec_result(neighborhood->exec, CATENA_ERR_NO_MEMORY);
+        return ctn_exec_abort(neighborhood->exec, CATENA_ERR_NO_MEMORY);
     }
     if (mode == CTN_BLOCKING) {
         return run_blocking(op, args);

@@ -255,6 +255,45 @@ static ctn_op_t *create_handshake(const ctn_neighbor_collective_t *kind,
     return op;
 }
 
+/* ---- freeing ---- */
+
+/** Whether the freeing may begin: no other operation is under way. */
+static bool is_over(const ctn_op_t *op)
+{
+    return ctn_sequence_under_way(op->sequence) == 1;
+}
+
+static void give_back(ctn_op_t *op)
+{
+    own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
+    ctn_exchange_release(op);
+    release(own);
+}
+
+/* No `finish`: after its answer a receiver must not even report what is
+ * complete. */
+static const ctn_neighbor_collective_t closing = {
+    .algorithm = {.name = "free of a neighbor request",
+                  .state_bytes = sizeof(handshake_t),
+                  .phases = phases,
+                  .release = give_back,
+                  .ready = is_over},
+    .call = &handshake_call,
+};
+
+/** Starts the operation that frees the links. */
+static void close_links(own_links_t *own)
+{
+    ctn_exec_t *exec = own->neighborhood.exec;
+    ctn_op_t *op = create_handshake(&closing, own, &own->neighborhood,
+                                    &own->schedule, CTN_LINK_CLOSED);
+    if (op == NULL) {
+        (void)ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+        return;
+    }
+    ctn_op_start_background(op, true);
+}
+
 /* ---- connecting ---- */
 
 /** Prepares the request, and lets its first start begin. Other ranks depend on
@@ -278,6 +317,21 @@ static void finish(ctn_op_t *op)
         (void)ctn_exec_abort(op->exec, status);
     }
     ctn_sequence_open(&own->neighborhood.sequence, CTN_LINK_FLIGHT);
+    if (request == NULL) { /* it was freed meanwhile */
+        close_links(own);
+    }
+}
+
+/** The context may end before the links are connected; then those of a request
+ * that was freed meanwhile go here. */
+static void release_connecting(ctn_op_t *op)
+{
+    own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
+    bool left = own->request == NULL && own->neighborhood.sequence.flight == 0;
+    ctn_exchange_release(op);
+    if (left) {
+        release(own);
+    }
 }
 
 static const ctn_neighbor_collective_t connecting = {
@@ -285,7 +339,7 @@ static const ctn_neighbor_collective_t connecting = {
                   .state_bytes = sizeof(handshake_t),
                   .phases = phases,
                   .finish = finish,
-                  .release = ctn_exchange_release},
+                  .release = release_connecting},
     .call = &handshake_call,
 };
 
@@ -300,47 +354,14 @@ static bool connect(own_links_t *own)
     return op != NULL;
 }
 
-/* ---- freeing ---- */
-
-/** Whether the freeing may begin: the links are connected, and no other
- * operation is under way. */
-static bool is_over(const ctn_op_t *op)
-{
-    return op->sequence->flight > 0 &&
-           ctn_sequence_under_way(op->sequence) == 1;
-}
-
-static void give_back(ctn_op_t *op)
-{
-    own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
-    ctn_exchange_release(op);
-    release(own);
-}
-
-/* No `finish`: after its answer a receiver must not even report what is
- * complete. */
-static const ctn_neighbor_collective_t closing = {
-    .algorithm = {.name = "free of a neighbor request",
-                  .state_bytes = sizeof(handshake_t),
-                  .phases = phases,
-                  .release = give_back,
-                  .ready = is_over},
-    .call = &handshake_call,
-};
-
-/** op->dispose of the request: starts the operation that frees the links. */
+/** op->dispose of the request: frees the links when they are connected. */
 static void dispose(void *owned)
 {
     own_links_t *own = owned;
-    ctn_exec_t *exec = own->neighborhood.exec;
     own->request = NULL;
-    ctn_op_t *op = create_handshake(&closing, own, &own->neighborhood,
-                                    &own->schedule, CTN_LINK_CLOSED);
-    if (op == NULL) {
-        (void)ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
-        return;
+    if (own->neighborhood.sequence.flight > 0) {
+        close_links(own);
     }
-    ctn_op_start_background(op, true);
 }
 
 /* ---- the request ---- */

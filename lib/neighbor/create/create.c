@@ -44,19 +44,12 @@ agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
                    const catena_neighborhood_info_t *info, int requested,
                    catena_status_t failed, bool *weighted)
 {
-    static const char *const names[] = {"the operations",
-                                        "the algorithm",
-                                        "reorder",
-                                        "bytes",
-                                        "the grid (or that there is one)",
-                                        "CATENA_CHECK"};
+    static const char *const names[] = {"the operations", "the algorithm",
+                                        "reorder", "bytes",
+                                        "the grid (or that there is one)"};
     const uint64_t own[] = {
-        info->operations,
-        (uint64_t)(requested + 1),
-        info->reorder != 0,
-        info->bytes,
-        grid_digest(graph->grid),
-        ctn_neighbor_config(group->exec->config)->check,
+        info->operations, (uint64_t)(requested + 1), info->reorder != 0,
+        info->bytes,      grid_digest(graph->grid),
     };
     catena_status_t status = ctn_neighbor_agree_same(
         "neighborhood", group, failed, sizeof(own) / sizeof(*own), own, names);
@@ -156,7 +149,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->operations = info->operations;
     made->sources = graph->sources;
     made->targets = graph->targets;
-    made->check = ctn_neighbor_config(group->exec->config)->check != 0;
+    made->check = group->exec->check;
     made->requested = -1;
     made->bytes = info->bytes;
     ctn_sequence_set(&made->sequence, NULL, CTN_LINK_GENERATIONS,

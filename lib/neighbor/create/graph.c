@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "neighbor/create/create.h"
+#include "split/call/call.h"
 
 /** What a rank contributes: degrees[i] edges from rank nodes[i] to the next
  * ranks of `targets`. */
@@ -139,7 +140,8 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
         return CTN_REFUSE_NULL(NULL, group);
     }
     catena_group_t *own;
-    catena_status_t status = catena_group_dup(group, &own);
+    catena_status_t status =
+        ctn_group_dup_for(CTN_CODE_DIST_GRAPH_CREATE, __func__, group, &own);
     if (status != CATENA_OK) {
         return status;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "neighbor/grid/edges.h"
+#include "split/call/call.h"
 
 /** Text for the length of an array. */
 #define NEGATIVE_MOST "most is %d; expected 0 or more"
@@ -131,7 +132,8 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
         return CTN_REFUSE_NULL(NULL, group);
     }
     catena_group_t *own;
-    catena_status_t status = catena_group_dup(group, &own);
+    catena_status_t status =
+        ctn_group_dup_for(CTN_CODE_CART_CREATE, __func__, group, &own);
     if (status != CATENA_OK) {
         return status;
     }
@@ -217,7 +219,8 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
         return CATENA_ERR_ARG;
     }
     catena_group_t *own;
-    catena_status_t status = catena_group_dup(cart->group, &own);
+    catena_status_t status = ctn_group_dup_for(CTN_CODE_CART_DERIVE_GRAPH,
+                                               __func__, cart->group, &own);
     if (status != CATENA_OK) {
         return status;
     }
@@ -272,8 +275,9 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
     catena_group_t *own;
     bool valid = out != NULL && (remain != NULL || cart->grid->ndims == 0);
     catena_status_t status =
-        catena_group_split(cart->group, valid ? part_of(cart->grid, remain) : 0,
-                           catena_group_rank(cart->group), &own);
+        ctn_group_split_for(CTN_CODE_CART_SUB, __func__, cart->group,
+                            valid ? part_of(cart->grid, remain) : 0,
+                            catena_group_rank(cart->group), &own);
     if (status != CATENA_OK) {
         return status;
     }

@@ -31,11 +31,6 @@ static const ctn_setting_t settings[] = {
      "Algorithm of neighborhoods that are created without one. auto: selected\n"
      "for each neighborhood. The same on all ranks.",
      offsetof(ctn_neighbor_config_t, algorithm), &algorithm_type},
-    {"CHECK", "off",
-     "Check all calls of neighborhoods for mismatches among neighbors, also\n"
-     "where a rank sends data that its neighbor does not expect. The same on\n"
-     "all ranks.",
-     offsetof(ctn_neighbor_config_t, check), &ctn_setting_on},
 };
 
 /* The algorithms, as rules name them. */

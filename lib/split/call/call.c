@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "coll/ml/ml.h"
+#include "core/hash.h"
 #include "core/refuse.h"
 #include "core/sized.h"
 #include "topo/locality.h"
@@ -273,8 +274,38 @@ static ctn_op_t *create(catena_group_t *group, const catena_split_t *by,
     return op;
 }
 
+/** With CATENA_CHECK=on: sign a split, and compare it with what the other ranks
+ * call. These learn of invalid arguments, too. A valid split that does not
+ * block is compared when it starts.
+ * @param status of the arguments
+ * @return why the call fails; or OK */
+static catena_status_t compare(ctn_call_code_t code, catena_group_t *group,
+                               const catena_split_t *by, catena_status_t status,
+                               bool blocks, ctn_signature_t *signature)
+{
+    *signature = (ctn_signature_t){.root = -1, .code = (uint8_t)code};
+    if (status == CATENA_OK) {
+        signature->flags = by->flags & ~(unsigned)CATENA_SPLIT_UNDEFINED;
+        if (by->algorithm != NULL) {
+            signature->bytes = ctn_hash_add_text(0, by->algorithm);
+            signature->form = CTN_SIGNED_HASH;
+        }
+    } else {
+        signature->form = CTN_SIGNED_REFUSED;
+    }
+    if (blocks) {
+        catena_status_t found = ctn_check_call(group, signature);
+        return status == CATENA_OK ? found : status;
+    }
+    if (status != CATENA_OK) {
+        ctn_check_start(group, signature, NULL, NULL);
+    }
+    return status;
+}
+
 /** Split a group. If the arguments are invalid, and this rank can report it to
  * the other ranks, it takes part and the split fails on all ranks.
+ * @param code     the call that all ranks make
  * @param function the public function, for messages
  * @param split  NULL: only with `status`
  * @param status not CATENA_OK: the arguments are already known to be invalid,
@@ -282,8 +313,8 @@ static ctn_op_t *create(catena_group_t *group, const catena_split_t *by,
  * @param[out] request NULL: run to completion. Otherwise a rank with invalid
  * arguments gets the error immediately. It reports it by a detached operation,
  * so the other ranks get it when this rank has made progress. */
-static catena_status_t start(const char *function, catena_group_t *group,
-                             const catena_split_t *split,
+static catena_status_t start(ctn_call_code_t code, const char *function,
+                             catena_group_t *group, const catena_split_t *split,
                              catena_status_t status, catena_group_t **out,
                              catena_request_t **request)
 {
@@ -299,16 +330,26 @@ static catena_status_t start(const char *function, catena_group_t *group,
         status = status == CATENA_OK ? found : status;
     }
     if (status != CATENA_OK) {
-        if (group->exec->drop_tables ||
-            !ctn_split_can_report(group, by.algorithm)) {
+        if (!ctn_group_checks(group) &&
+            (group->exec->drop_tables ||
+             !ctn_split_can_report(group, by.algorithm))) {
             return status;
         }
         by = (catena_split_t){.flags = CATENA_SPLIT_UNDEFINED,
                               .algorithm = "allgather-fast"};
         (void)ctn_split_named(function, log, &by, &choice);
     }
-    ctn_recorded_call_t *call =
-        ctn_call_enters(group, CTN_CODE_GROUP_SPLIT, -1);
+    ctn_recorded_call_t *call = ctn_call_enters(group, code, -1);
+    ctn_signature_t signature;
+    const ctn_signature_t *checked = NULL;
+    if (ctn_group_checks(group)) {
+        checked = &signature;
+        status = compare(code, group, &by, status, request == NULL, &signature);
+        if (status != CATENA_OK) {
+            ctn_call_returns(call, CTN_RECORD_OVER);
+            return status;
+        }
+    }
     ctn_op_t *op = create(group, &by, &choice);
     if (op == NULL) { /* fails on all ranks, wherever it happens */
         return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
@@ -327,7 +368,7 @@ static catena_status_t start(const char *function, catena_group_t *group,
         ctn_op_start_detached(op);
         return status;
     }
-    ctn_op_start(op);
+    ctn_call_start(group, checked, op, NULL);
     *request = op;
     return CATENA_OK;
 }
@@ -346,7 +387,9 @@ static void dispose(void *hidden)
     (void)ctn_group_free(hidden, "catena_request_free", false);
 }
 
-catena_status_t ctn_hidden_make(catena_group_t *group, ctn_hidden_t **out)
+catena_status_t ctn_hidden_make(catena_group_t *group,
+                                const ctn_signature_t *signature,
+                                ctn_hidden_t **out)
 {
     static const ctn_split_choice_t by_rules = {.name = NULL};
     ctn_op_t *op = create(group, &all, &by_rules);
@@ -359,7 +402,7 @@ catena_status_t ctn_hidden_make(catena_group_t *group, ctn_hidden_t **out)
     ctn_split_call_t *split = ctn_op_state(op);
     split->hidden = *out;
     ctn_barrier_set_hooks(&(*out)->group);
-    ctn_op_start_detached(op);
+    ctn_call_start_detached(group, signature, op);
     return CATENA_OK;
 }
 
@@ -369,9 +412,15 @@ void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden)
     op->dispose = dispose;
 }
 
+catena_status_t ctn_group_dup_for(ctn_call_code_t code, const char *function,
+                                  catena_group_t *group, catena_group_t **out)
+{
+    return start(code, function, group, &all, CATENA_OK, out, NULL);
+}
+
 catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)
 {
-    return start(__func__, group, &all, CATENA_OK, out, NULL);
+    return ctn_group_dup_for(CTN_CODE_GROUP_SPLIT, __func__, group, out);
 }
 
 /* ---- public ---- */
@@ -380,7 +429,8 @@ catena_status_t catena_group_split_by(catena_group_t *group,
                                       const catena_split_t *split,
                                       catena_group_t **out)
 {
-    return start(__func__, group, split, CATENA_OK, out, NULL);
+    return start(CTN_CODE_GROUP_SPLIT, __func__, group, split, CATENA_OK, out,
+                 NULL);
 }
 
 catena_status_t catena_group_isplit_by(catena_group_t *group,
@@ -393,7 +443,8 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
     if (group != NULL && request == NULL) {
         status = CTN_REFUSE_NULL(group->exec->log, request);
     }
-    status = start(__func__, group, split, status, out, &made);
+    status =
+        start(CTN_CODE_GROUP_SPLIT, __func__, group, split, status, out, &made);
     if (status == CATENA_OK) {
         *request = made;
     }
@@ -401,8 +452,9 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
 }
 
 /** Split by integers. The parameters are those of `start`. */
-static catena_status_t split_int64(const char *function, catena_group_t *group,
-                                   int64_t color, int64_t key, unsigned flags,
+static catena_status_t split_int64(ctn_call_code_t code, const char *function,
+                                   catena_group_t *group, int64_t color,
+                                   int64_t key, unsigned flags,
                                    catena_status_t status, catena_group_t **out)
 {
     catena_split_t split = {.size = sizeof(split),
@@ -413,13 +465,21 @@ static catena_status_t split_int64(const char *function, catena_group_t *group,
                             .key_bytes = sizeof(key),
                             .key_compare = catena_compare_int64,
                             .flags = flags};
-    return start(function, group, &split, status, out, NULL);
+    return start(code, function, group, &split, status, out, NULL);
+}
+
+catena_status_t ctn_group_split_for(ctn_call_code_t code, const char *function,
+                                    catena_group_t *group, int64_t color,
+                                    int64_t key, catena_group_t **out)
+{
+    return split_int64(code, function, group, color, key, 0, CATENA_OK, out);
 }
 
 catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
                                          int64_t key, catena_group_t **out)
 {
-    return split_int64(__func__, group, color, key, 0, CATENA_OK, out);
+    return split_int64(CTN_CODE_GROUP_SPLIT, __func__, group, color, key, 0,
+                       CATENA_OK, out);
 }
 
 catena_status_t catena_group_split(catena_group_t *group, int color, int key,
@@ -432,7 +492,7 @@ catena_status_t catena_group_split(catena_group_t *group, int color, int key,
                             "CATENA_UNDEFINED",
                             color);
     }
-    return split_int64(__func__, group, color, key,
+    return split_int64(CTN_CODE_GROUP_SPLIT, __func__, group, color, key,
                        color == CATENA_UNDEFINED ? CATENA_SPLIT_UNDEFINED : 0,
                        status, out);
 }
@@ -451,7 +511,8 @@ static catena_status_t split_string(const char *function, catena_group_t *group,
                             .key_compare = catena_compare_int64,
                             .flags =
                                 color == NULL ? CATENA_SPLIT_UNDEFINED : 0};
-    return start(function, group, &split, CATENA_OK, out, NULL);
+    return start(CTN_CODE_GROUP_SPLIT, function, group, &split, CATENA_OK, out,
+                 NULL);
 }
 
 catena_status_t catena_group_split_string(catena_group_t *group,
@@ -472,7 +533,7 @@ catena_status_t catena_group_split_level(catena_group_t *group,
     catena_status_t status = ctn_locality_resource(
         group->exec->log, ctn_topo_config(group->exec->config)->topology,
         group->exec->locality, level, name);
-    return status == CATENA_OK
-               ? split_string(__func__, group, name, key, out)
-               : start(__func__, group, NULL, status, out, NULL);
+    return status == CATENA_OK ? split_string(__func__, group, name, key, out)
+                               : start(CTN_CODE_GROUP_SPLIT, __func__, group,
+                                       NULL, status, out, NULL);
 }

@@ -1,6 +1,7 @@
 #ifndef CTN_SPLIT_CALL_CALL_H
 #define CTN_SPLIT_CALL_CALL_H
 
+#include "group/check.h"
 #include "model/tuning.h"
 #include "split/algorithms.h"
 #include "topo/topo.h"
@@ -12,8 +13,18 @@ void ctn_split_log_inconsistent(const catena_group_t *group);
  * operation of the group sets its place in its chain. That operation is
  * numbered with the others of the group, so all members combine the duplicates
  * of the same request if they initialize requests in the same order. Without
- * memory the context is aborted. */
-catena_status_t ctn_hidden_make(catena_group_t *group, ctn_hidden_t **hidden);
+ * memory the context is aborted.
+ * @param signature for ctn_call_start_detached; or NULL */
+catena_status_t ctn_hidden_make(catena_group_t *group,
+                                const ctn_signature_t *signature,
+                                ctn_hidden_t **hidden);
+/** catena_group_dup as a part of another call that all ranks make. */
+catena_status_t ctn_group_dup_for(ctn_call_code_t code, const char *function,
+                                  catena_group_t *group, catena_group_t **out);
+/** The same of catena_group_split_int64. */
+catena_status_t ctn_group_split_for(ctn_call_code_t code, const char *function,
+                                    catena_group_t *group, int64_t color,
+                                    int64_t key, catena_group_t **out);
 /** Make a request the owner of a hidden duplicate, which is freed with it. */
 void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden);
 

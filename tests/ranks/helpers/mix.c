@@ -126,10 +126,12 @@ static void start(mix_t *mix, item_t *item, catena_request_t **request)
         return;
     }
     oracle_call_t *call = &item->call;
-    if (item->chooses) {
+    if (item->chooses && !rank_checks()) {
         oracle_choose_hierarchy(oracle, &call->c, item->group);
     }
-    oracle_choose_algorithm(oracle, &call->c, item->group);
+    if (!rank_checks()) { /* else this waits for the other ranks */
+        oracle_choose_algorithm(oracle, &call->c, item->group);
+    }
     RANK_CHECK(mix->test, oracle_call_run(oracle, call) == CATENA_OK);
     *request = call->request;
     if (item->persistent) {

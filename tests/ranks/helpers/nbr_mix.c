@@ -179,9 +179,3 @@ void nbr_mix(rank_test_t *test, oracle_graph_way_t way, uint64_t seed,
     }
     nbr_close(&nbr);
 }
-
-bool nbr_checks(void)
-{
-    const char *check = getenv("CATENA_CHECK");
-    return check != NULL && strcmp(check, "on") == 0;
-}

@@ -36,7 +36,4 @@ oracle_nbr_call_t nbr_draw(nbr_t *nbr, uint64_t *random, size_t most);
 void nbr_mix(rank_test_t *test, oracle_graph_way_t way, uint64_t seed,
              int operations, size_t most);
 
-/** Whether messages without data are sent too (CATENA_CHECK=on). */
-bool nbr_checks(void);
-
 #endif

@@ -54,6 +54,8 @@ typedef struct rank_suite {
     bool real;      /* not simulated */
     bool simulated; /* only simulated */
     bool named;     /* runs only if named */
+    bool checked;   /* only with CATENA_CHECK=on */
+    bool unchecked; /* only without it */
 } rank_suite_t;
 
 /** Command line options of ranks.c. */
@@ -108,6 +110,9 @@ void rank_exchange(rank_test_t *test, catena_group_t *group, size_t bytes,
 enum { RANK_WAYS = 7 };
 void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
                    int way);
+
+/** Whether calls are checked (CATENA_CHECK=on). */
+bool rank_checks(void);
 
 /** Do nothing for so many microseconds, in place of work. */
 void rank_pause(rank_test_t *test, double microseconds);

@@ -58,7 +58,7 @@ START_TEST(defaults)
     ck_assert_str_eq(VALUES(model)->tuning, "auto");
     ck_assert_int_eq(VALUES(ucx)->put, CTN_PUT_AUTO);
     ck_assert(VALUES(job)->network == CTN_CONFIG_AUTO);
-    ck_assert_uint_eq(VALUES(neighbor)->check, 0);
+    ck_assert_uint_eq(VALUES(exec)->check, 0);
     ck_assert_str_eq(VALUES(hierarchy)->levels, "auto");
     ck_assert_str_eq(VALUES(hierarchy)->subgroup, "");
     for (int i = 0; i < CTN_COLL_COUNT; i++) {
@@ -164,7 +164,7 @@ START_TEST(every_setting)
     ck_assert_str_eq(VALUES(topo)->topology, "numa:2 core:2=x");
     ck_assert_int_eq(VALUES(ucx)->put, CTN_PUT_RMA);
     ck_assert_uint_eq(VALUES(job)->network, 1);
-    ck_assert_uint_eq(VALUES(neighbor)->check, 1);
+    ck_assert_uint_eq(VALUES(exec)->check, 1);
     ck_assert_str_eq(VALUES(hierarchy)->levels, "node:shm,network:p2p");
     ck_assert_str_eq(VALUES(hierarchy)->subgroup, "row 3");
     ck_assert_str_eq(VALUES(hierarchy)->of[CTN_COLL_REDUCE_SCATTER].algorithm,
