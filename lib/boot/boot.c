@@ -115,7 +115,7 @@ static catena_status_t join_by_launcher(ctn_boot_t *boot, bool must)
     ctn_launched_t launched = ctn_boot_launched();
     catena_status_t status = CATENA_ERR_UNSUPPORTED;
     /* Without a launcher PMIx_Init would search the machine for a server. */
-    if (getenv("PMIX_NAMESPACE") != NULL) {
+    if (secure_getenv("PMIX_NAMESPACE") != NULL) {
         status = ctn_boot_join_pmix(boot);
     }
     if (status != CATENA_ERR_UNSUPPORTED) {
@@ -173,8 +173,8 @@ static catena_status_t join_at(ctn_boot_t *boot, const char *address,
 static catena_status_t join_by_env(ctn_boot_t *boot,
                                    const ctn_boot_config_t *config)
 {
-    const char *host = getenv("MASTER_ADDR");
-    const char *port = getenv("MASTER_PORT");
+    const char *host = secure_getenv("MASTER_ADDR");
+    const char *port = secure_getenv("MASTER_PORT");
     char *end = "";
     unsigned long number = port != NULL ? strtoul(port, &end, 10) : 29500;
     char address[300];

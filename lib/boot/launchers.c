@@ -21,7 +21,7 @@ static const struct {
 /** Read a variable that is a number. @return false: it is not set, or none */
 static bool read_number(const char *variable, uint32_t *number)
 {
-    const char *text = getenv(variable);
+    const char *text = secure_getenv(variable);
     char *end;
     if (text == NULL || *text < '0' || *text > '9') {
         return false;

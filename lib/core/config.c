@@ -268,7 +268,7 @@ static const char *in_environment(const ctn_setting_t *row)
 {
     char name[sizeof(PREFIX) + CTN_NAME_BYTES];
     snprintf(name, sizeof(name), PREFIX "%s", row->name);
-    return getenv(name);
+    return secure_getenv(name);
 }
 
 /* ---- reading ---- */

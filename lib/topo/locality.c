@@ -19,7 +19,8 @@ static const ctn_setting_t settings[] = {
     {"NET_DEVICES", "auto",
      "Network devices of a rank. auto: RDMA devices near its NUMA domain if\n"
      "there are several devices; all; or lists as for UCX_NET_DEVICES,\n"
-     "separated by '/', assigned to the ranks of a node round-robin.",
+     "separated by '/', assigned to the ranks of a node round-robin. prun\n"
+     "sets lo, since its ranks are on one host.",
      offsetof(ctn_topo_config_t, net_devices), &ctn_setting_text},
 };
 

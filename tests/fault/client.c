@@ -6,6 +6,7 @@
  *   client local read the data put for the ranks of this node
  *   client exit CODE RANK RANK exits with CODE, the others wait forever
  *   client abort CODE RANK RANK calls PMIx_Abort
+ *   client intrude CODE calls PMIx_Abort at once
  *   client raise SIG RANK RANK raises SIG
  *   client forget RANK RANK exits 0 without PMIx_Finalize
  *   client event the last rank notifies, all have a handler
@@ -250,6 +251,9 @@ int main(int argc, char **argv)
         fence(false);
         if (me.rank != (uint32_t)first)
             wait_for_ever();
+        _exit(0);
+    } else if (strcmp(mode, "intrude") == 0) {
+        PMIx_Abort(first, "as asked", NULL, 0);
         _exit(0);
     } else if (strcmp(mode, "wait") == 0 || strcmp(mode, "deaf") == 0) {
         wait_for_ever();

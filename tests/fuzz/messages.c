@@ -1,8 +1,9 @@
 /* Active messages of the network, as anybody who reaches a rank's port can send
  * them: handed to the handlers that the transport gives to UCX. An input is a
  * sequence of messages: a kind, flags, the number of bytes of header and of
- * data, and these. Nothing outside the arena is written, and no message is
- * answered here, since that needs UCX. */
+ * data, and these. The header gets the secret of the process, unless the flags
+ * are 254: then a message has no effect. Nothing outside the arena is written,
+ * and no message is answered here, since that needs UCX. */
 
 #include "fuzz.h"
 
@@ -31,6 +32,8 @@ __wrap_ucp_worker_set_am_recv_handler(ucp_worker_h worker,
     return UCS_OK;
 }
 
+static const uint64_t secret = UINT64_C(0x123456789abcdef0);
+
 /* A posted receive: reads all that it gets. */
 static void take(void *context, const void *data, size_t bytes)
 {
@@ -50,7 +53,8 @@ static size_t handle(const uint8_t *data, size_t bytes)
     header_bytes = header_bytes < left ? header_bytes : left;
     left -= header_bytes;
     data_bytes = data_bytes < left ? data_bytes : left;
-    unsigned char *header = malloc(header_bytes + 1);
+    size_t secret_bytes = data[1] == 254 ? 0 : sizeof(secret);
+    unsigned char *header = malloc(header_bytes + secret_bytes + 1);
     unsigned char *body = malloc(data_bytes + 1);
     ucp_am_recv_param_t param = {
         .recv_attr = data[1] == 255 ? UCP_AM_RECV_ATTR_FLAG_RNDV : 0};
@@ -59,11 +63,12 @@ static size_t handle(const uint8_t *data, size_t bytes)
         abort();
     }
     memcpy(header, data + HEAD_BYTES, header_bytes);
+    memcpy(header + header_bytes, &secret, secret_bytes);
     memcpy(body, data + HEAD_BYTES + header_bytes, data_bytes);
-    header = realloc(header, header_bytes > 0 ? header_bytes : 1);
+    size_t all = header_bytes + secret_bytes;
+    header = realloc(header, all > 0 ? all : 1);
     body = realloc(body, data_bytes > 0 ? data_bytes : 1);
-    (void)callback[id](argument[id], header, header_bytes, body, data_bytes,
-                       &param);
+    (void)callback[id](argument[id], header, all, body, data_bytes, &param);
     free(header);
     free(body);
     return HEAD_BYTES + header_bytes + data_bytes;
@@ -78,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         abort();
     }
     memset(memory, 0xa5, ARENA_BYTES + 2 * GUARD_BYTES);
+    transport->secret = secret;
     transport->params.log = &fuzz_log;
     transport->params.arena = memory + GUARD_BYTES;
     transport->params.arena_bytes = ARENA_BYTES;

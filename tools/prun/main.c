@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,10 +123,14 @@ static void prun_clean_environment(void)
     setenv("PMIX_MCA_gds", "hash", 1);
 }
 
-/* Set host, name_space and directory of the job. */
+/* Set host, name_space and directory of the job. Whoever knows the namespace
+ * may say to the PMIx server that it is a rank, and PMIx believes what a client
+ * says of its user. So it is a secret of 128 bits, in no name that others can
+ * read.
+ */
 static void prun_name_job(struct prun_job *job)
 {
-    uint64_t random = 0;
+    uint64_t random[3];
     const char *parent = getenv("TMPDIR");
     char *resolved = realpath(parent && *parent ? parent : "/tmp", NULL);
     if (!resolved)
@@ -133,13 +138,15 @@ static void prun_name_job(struct prun_job *job)
             PRUN_EXIT_USAGE,
             "TMPDIR wants a directory, got '%s' (%m); set it to a writable one",
             parent ? parent : "/tmp");
-    if (getrandom(&random, sizeof random, 0) < 0)
-        random = ctn_clock_now_ns();
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        prun_die(PRUN_EXIT_INTERNAL, "the system gives no random numbers: %m");
     if (gethostname(job->host, sizeof job->host - 1) != 0 || !job->host[0])
         snprintf(job->host, sizeof job->host, "localhost");
-    snprintf(job->name_space, sizeof job->name_space, "prun-%d-%08x",
-             (int)getpid(), (unsigned)random);
-    job->directory = prun_format("%s/%s", resolved, job->name_space);
+    snprintf(job->name_space, sizeof job->name_space,
+             "prun-%d-%016" PRIx64 "%016" PRIx64, (int)getpid(), random[0],
+             random[1]);
+    job->directory = prun_format("%s/prun-%d-%08x", resolved, (int)getpid(),
+                                 (unsigned)random[2]);
     free(resolved);
 }
 

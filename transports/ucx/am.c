@@ -23,12 +23,35 @@ static bool inside_arena(const ctn_ucx_t *transport, uint64_t offset,
            offset <= transport->params.arena_bytes - bytes;
 }
 
+/** Whether the header of a message ends with the secret of this process. If
+ * not, it comes from a stranger, and is dropped. */
+static bool has_secret(ctn_ucx_t *transport, const void *header,
+                       size_t header_bytes)
+{
+    uint64_t secret;
+    if (header_bytes >= sizeof(secret)) {
+        memcpy(&secret,
+               (const unsigned char *)header + header_bytes - sizeof(secret),
+               sizeof(secret));
+        if (secret == transport->secret)
+            return true;
+    }
+    if (!transport->strangers)
+        ctn_warn(transport->params.log,
+                 "dropped a message from the network without the secret of "
+                 "this job; others are dropped without a message");
+    transport->strangers = true;
+    return false;
+}
+
 /** Copy the header of a message, which must have `expected` bytes.
  * @return false: the message is invalid, which is logged */
 static bool read_header(ctn_ucx_t *transport, void *out, size_t expected,
                         const void *header, size_t header_bytes,
                         const ucp_am_recv_param_t *param)
 {
+    if (!has_secret(transport, header, header_bytes))
+        return false;
     if (header_bytes != expected ||
         (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
         refuse(transport, "an unknown format");

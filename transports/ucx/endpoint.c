@@ -1,5 +1,8 @@
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 
 #include "core/clock.h"
 #include "transports/ucx/ucx.h"
@@ -8,7 +11,7 @@
  * when a peer sends CONNECT, and lives until the transport is destroyed. */
 
 #define EP_ADDRESS_MAGIC 0x63746e75u /* differs on another byte order */
-#define EP_ADDRESS_VERSION 2u
+#define EP_ADDRESS_VERSION 3u
 
 /** Header of an endpoint address. The packed key and the worker's address
  * follow. */
@@ -17,6 +20,7 @@ typedef struct ep_address_head {
     uint32_t version;
     uint64_t process;
     uint64_t base;          /* address of the arena in that process */
+    uint64_t secret;        /* that messages to it carry */
     uint32_t key_bytes;     /* of the packed key of the arena */
     uint32_t address_bytes; /* of the worker's address */
 } ep_address_head_t;
@@ -45,11 +49,19 @@ catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
         result = ctn_ucx_status(status);
         goto out_release;
     }
+    if (getrandom(&transport->secret, sizeof(transport->secret), 0) !=
+        sizeof(transport->secret)) {
+        ctn_error(transport->params.log,
+                  "the system gives no random numbers: %s", strerror(errno));
+        result = CATENA_ERR_SYSTEM;
+        goto out_release;
+    }
     ep_address_head_t head = {
         .magic = EP_ADDRESS_MAGIC,
         .version = EP_ADDRESS_VERSION,
         .process = transport->params.process,
         .base = (uint64_t)(uintptr_t)transport->params.arena,
+        .secret = transport->secret,
         .key_bytes = (uint32_t)key_bytes,
         .address_bytes = (uint32_t)address_bytes,
     };
@@ -152,6 +164,7 @@ static catena_status_t open_endpoint(ctn_ucx_t *transport,
         return ctn_ucx_status(status);
     }
     endpoint->remote_base = head.base;
+    endpoint->secret = head.secret;
     return CATENA_OK;
 }
 
@@ -201,7 +214,8 @@ catena_status_t ctn_ucx_connect(ctn_transport_t *base, uint64_t process,
     free(ep_address);
     if (status != CATENA_OK)
         return status;
-    ctn_ucx_control_header_t connect_header = {transport->params.process, 0};
+    ctn_ucx_control_header_t connect_header = {transport->params.process, 0,
+                                               endpoint->secret};
     status = ctn_ucx_send(endpoint, CTN_UCX_AM_CONNECT, &connect_header,
                           sizeof(connect_header), transport->ep_address,
                           transport->ep_address_bytes, NULL);

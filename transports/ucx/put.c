@@ -190,7 +190,8 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
         return signal_rma(endpoint, word_offset, value);
     }
     endpoint->unsynced = true;
-    ctn_ucx_put_header_t header = {offset, word_offset, value};
+    ctn_ucx_put_header_t header = {offset, word_offset, value,
+                                   endpoint->secret};
     return bytes <= CTN_UCX_MESSAGE_BYTES
                ? put_am(endpoint, source, bytes, &header, pending)
                : put_fragments(endpoint, source, bytes, header, pending);

@@ -62,7 +62,7 @@ catena_status_t ctn_ucx_status(ucs_status_t status)
 /** Whether UCX_TLS lets UCX use tcp. */
 static bool tcp_allowed(void)
 {
-    const char *tls = getenv("UCX_TLS");
+    const char *tls = secure_getenv("UCX_TLS");
     if (tls == NULL || strcmp(tls, "all") == 0)
         return true;
     return (tls[0] == '^') == (strstr(tls, "tcp") == NULL);
@@ -115,7 +115,7 @@ static catena_status_t read_config(const ctn_transport_params_t *transport,
         return ctn_ucx_status(status);
     }
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-        const char *asked_for = getenv(settings[i].variable);
+        const char *asked_for = secure_getenv(settings[i].variable);
         if ((asked_for != NULL && !settings[i].pinned) ||
             (settings[i].tcp && !tcp_allowed()))
             continue;
@@ -129,7 +129,8 @@ static catena_status_t read_config(const ctn_transport_params_t *transport,
             ctn_debug(log, "this UCX does not know %s: %s", settings[i].key,
                       ucs_status_string(status));
     }
-    if (transport->devices != NULL && getenv("UCX_NET_DEVICES") == NULL) {
+    if (transport->devices != NULL &&
+        secure_getenv("UCX_NET_DEVICES") == NULL) {
         status = ucp_config_modify(*config, "NET_DEVICES", transport->devices);
         ctn_debug(log, "network devices: %s (%s)", transport->devices,
                   ucs_status_string(status));
@@ -154,7 +155,8 @@ static catena_status_t open_context(ctn_ucx_t *transport)
                   "UCX found no network: %s. UCX_TLS is %s, devices are %s "
                   "(CATENA_NET_DEVICES, UCX_NET_DEVICES)",
                   ucs_status_string(status),
-                  getenv("UCX_TLS") != NULL ? getenv("UCX_TLS") : "not set",
+                  secure_getenv("UCX_TLS") != NULL ? secure_getenv("UCX_TLS")
+                                                   : "not set",
                   transport->params.devices != NULL ? transport->params.devices
                                                     : "all");
         return ctn_ucx_status(status);

@@ -27,11 +27,16 @@ enum ctn_ucx_am {
     CTN_UCX_AM_COUNT
 };
 
+/* All headers end with the secret of the receiver, which is a part of its
+ * endpoint address: whoever only knows its port can send nothing that is
+ * believed. */
+
 /** Header of PUT and DATA. */
 typedef struct ctn_ucx_put_header {
     uint64_t offset;      /* in the target's arena */
     uint64_t word_offset; /* of the flag */
     uint64_t value;       /* of the flag */
+    uint64_t secret;      /* last */
 } ctn_ucx_put_header_t;
 
 /** Header of the other active messages. */
@@ -39,6 +44,7 @@ typedef struct ctn_ucx_control_header {
     uint64_t process; /* the sender */
     uint64_t cookie;  /* SYNC: number of the sender's flush; SYNCED: that of the
                          SYNC; else 0 */
+    uint64_t secret;  /* last */
 } ctn_ucx_control_header_t;
 
 typedef union ctn_ucx_header {
@@ -54,6 +60,7 @@ typedef struct ctn_ucx_endpoint {
     ucp_ep_h ep;
     ucp_rkey_h rkey;      /* of the peer's arena */
     uint64_t remote_base; /* address of the arena in the peer */
+    uint64_t secret;      /* of the peer */
     uint64_t word_fences; /* `fences` below, when a flag was last put */
     bool failed;          /* after an error: nothing can be sent */
     bool disconnected;    /* the peer sent DISCONNECT: its end is no failure */
@@ -128,6 +135,8 @@ struct ctn_ucx {
     ucp_mem_h memory; /* the registered arena */
     int event_fd; /* of the worker; -1: UCX has none, so it wakes no sleep */
     ucp_err_handling_mode_t error_mode;
+    uint64_t secret;        /* that messages to this process carry */
+    bool strangers;         /* messages without it have come */
     uint64_t fences;        /* 1 + the number of fences so far */
     bool rma;               /* put, fence, put instead of one active message */
     bool closing;           /* no caller is left: errors are ignored */
@@ -198,7 +207,8 @@ static inline catena_status_t ctn_ucx_send_control(ctn_ucx_endpoint_t *endpoint,
                                                    unsigned id, uint64_t cookie)
 {
     const ctn_ucx_t *transport = (const ctn_ucx_t *)endpoint->base.transport;
-    ctn_ucx_control_header_t header = {transport->params.process, cookie};
+    ctn_ucx_control_header_t header = {transport->params.process, cookie,
+                                       endpoint->secret};
     return ctn_ucx_send(endpoint, id, &header, sizeof(header), NULL, 0, NULL);
 }
 

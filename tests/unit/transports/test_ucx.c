@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "core/clock.h"
+#include "transports/ucx/ucx.h"
 #include "unit/unit.h"
 #include "wire.h"
 
@@ -418,6 +419,41 @@ static void body_ep_addresses(rank_t *r)
     connect_to(r, 0);
 }
 
+/** What carries another secret is dropped, and changes nothing. */
+static void body_stranger(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    ctn_ucx_t *transport = (ctn_ucx_t *)r->transport;
+    uint64_t pending = 0, end = ctn_clock_now_ns() + DEADLINE_NS;
+    if (r->rank == 0) {
+        ctn_ucx_endpoint_t *peer = (ctn_ucx_endpoint_t *)connect_to(r, 1);
+        fill(r->arena + FROM, 4096, 1);
+        peer->secret ^= 1;
+        NEED(ops->put_signal(&peer->base, r->arena + FROM, 4096, 4096, 64, 1,
+                             &pending) == CATENA_OK);
+        NEED(ops->put_signal(&peer->base, r->arena + FROM, 1 << 20, 4096, 64, 1,
+                             &pending) == CATENA_OK);
+        peer->secret ^= 1;
+        NEED(ctn_signal(&peer->base, 72, 1) == CATENA_OK);
+        wait_pending(r, &pending);
+    } else {
+        wait_word(r, 72, 1);
+        NEED(transport->strangers && transport->status == CATENA_OK);
+        NEED(ctn_word_load((uint64_t *)(void *)(r->arena + 64)) == 0);
+        for (size_t i = 0; i < 1 << 20; i++) {
+            NEED(r->arena[4096 + i] == 0);
+        }
+    }
+    step(r, end);
+    meet(r);
+}
+
+START_TEST(test_stranger)
+{
+    run_ranks(2, 0, ARENA_BYTES, -1, body_stranger);
+}
+END_TEST
+
 START_TEST(test_ep_addresses)
 {
     run_ranks(1, 0, ARENA_BYTES, -1, body_ep_addresses);
@@ -495,6 +531,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, test_leave_get, 0, VARIANTS_NETWORK);
     tcase_add_loop_test(tcase, test_sleep, 0, VARIANTS_NETWORK);
     tcase_add_test(tcase, test_outside_arena);
+    tcase_add_test(tcase, test_stranger);
     tcase_add_test(tcase, test_ep_addresses);
     tcase_add_loop_test(tcase, test_sparse_arena, 0, VARIANTS);
     tcase_add_test(tcase, test_first_large);

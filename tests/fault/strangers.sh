@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# What another user of the host, and whoever reaches a port but does not speak UCX's
+# protocol, can do to a job: nothing.
+# Needs root, to become another user.
+# usage: tests/fault/strangers.sh BUILD_DIR
+set -u
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+for tool in setpriv ss pgrep python3; do
+    command -v $tool >/dev/null || missing=$tool
+done
+if [ "$(id -u)" != 0 ] || [ -n "${missing:-}" ]; then
+    echo "skip - strangers: needs root, and ${missing:-all tools}"
+    exit 0
+fi
+# The programs of the other user, who may not look into $work.
+theirs=$(mktemp -d /tmp/strangers.XXXXXX)
+job=
+trap '[ -z "$job" ] || kill $job 2>/dev/null; wait; rm -rf "$work" "$theirs"' EXIT
+chmod 755 "$theirs"
+cp "$build/tests/fault/client" "$build/tests/fault/as_root.so" "$theirs"
+
+# start OPTIONS...: start a job of 4 ranks, which checks its data until it is ended
+start() {
+    rm -f "$work/over"
+    "$prun" --timeout 150 -n 4 "$@" "$build/tests/fault/turns" "$work/over" >"$work/job.out" \
+        2>"$work/job.err" &
+    job=$!
+    poll 20 grep -q running "$work/job.out"
+    mapfile -t processes < <(pgrep -P "$job" turns)
+    [ "${#processes[@]}" = 4 ]
+    verdict "strangers: a job of 4 ranks: ${*:-one node}" $?
+}
+# ends WHAT: the job ends well
+ends() {
+    kill -0 "$job" && touch "$work/over" && wait "$job"
+    local status=$?
+    cat "$work/job.out" "$work/job.err" >"$out"
+    verdict "strangers: $1" "$status"
+}
+# ports PATTERN PROCESS...: where processes listen, except at addresses with a pattern
+ports() {
+    local process
+    for process in "${@:2}"; do
+        ss -Hltunp | grep "pid=$process," | awk '{print $5}' | grep -vE "$1"
+    done
+}
+# port PROCESS: where it listens on loopback
+port() { ports none "$1" | grep '^127.0.0.1:' | head -1; }
+other_user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+# ---- a job on one node ----
+
+start
+ports none "${processes[@]}" >"$out"
+[ ! -s "$out" ]
+verdict "strangers: ranks of one node listen at no port" $?
+ports '^127.0.0.1:' "$job" >"$out"
+[ ! -s "$out" ]
+verdict "strangers: prun listens on loopback only" $?
+
+secret=$(tr '\0' '\n' <"/proc/${processes[0]}/environ" | sed -n 's/^PMIX_NAMESPACE=//p')
+grep -qE '^prun-[0-9]+-[0-9a-f]{32}$' <<<"$secret"
+verdict "strangers: the namespace of the job has 128 random bits" $?
+other_user sh -c 'cat /proc/[0-9]*/cmdline /proc/[0-9]*/comm /proc/[0-9]*/environ \
+    /proc/[0-9]*/maps /proc/net/unix; find "$@"' - "$TMPDIR" /tmp /run /dev/shm \
+    2>/dev/null | tr '\0' '\n' >"$out"
+[ -s "$out" ] && ! grep -qF "$secret" "$out"
+verdict "strangers: no other user can read it" $?
+
+# The names that others see, and one that is nearly right; with the address of
+# PMIx's server, which anybody can find.
+address=$(port "$job")
+# PMIx_Init fails (99); the next case shows that it is for the namespace.
+mapfile -t guesses < <(ls "$TMPDIR"; echo "${secret%?}"; echo "prun-$job-0")
+# attack NAMESPACE LIBRARY: say to be rank 0, and end the job
+attack() {
+    other_user env -i PATH="$PATH" PMIX_NAMESPACE="$1" PMIX_RANK=0 PMIX_MCA_gds=hash \
+        PMIX_SERVER_URI41="pmix-server.$job;tcp4://$address" \
+        PMIX_SECURITY_MODE=native PMIX_GDS_MODULE=hash \
+        PMIX_BFROP_BUFFER_TYPE=PMIX_BFROP_BUFFER_NON_DESC LD_PRELOAD="$2" \
+        timeout 5 "$theirs/client" intrude 3 >>"$err" 2>&1
+}
+refused=0
+for guess in "${guesses[@]}"; do
+    for library in "" "$theirs/as_root.so"; do
+        attack "$guess" "$library"
+        [ $? = 99 ] && refused=$((refused + 1))
+    done
+done
+[ "$refused" -ge 6 ] && [ "$refused" = $((2 * ${#guesses[@]})) ]
+verdict "strangers: PMIx refuses another user, whoever it says it is" $? \
+    "$refused of $((2 * ${#guesses[@]}))"
+ends "the job goes on"
+
+# Whoever knows the namespace is believed.
+start
+address=$(port "$job")
+attack "$(tr '\0' '\n' <"/proc/${processes[0]}/environ" | sed -n 's/^PMIX_NAMESPACE=//p')" \
+    "$theirs/as_root.so"
+touch "$work/over"
+wait "$job"
+[ $? = 3 ]
+verdict "strangers: who knows the namespace can end the job, so the test can fail" $?
+
+# Junk for PMIx's server, and connections that say nothing.
+start
+address=$(port "$job")
+accepted=$(python3 "$here/junk.py" 200 "$address" 2>"$err")
+[ "$accepted" = 200 ]
+verdict "strangers: 200 connections with random bytes to prun" $? "$accepted accepted"
+ends "prun goes on"
+
+# Rings at doorbells, which have no permissions.
+export CATENA_WAIT=sleep
+start
+unset CATENA_WAIT
+mapfile -t targets < <(for process in "${processes[@]}"; do
+    ss -Hxap | grep "pid=$process," | grep -oE '@catena-[0-9a-f]+-[0-9]+'
+done)
+[ "${#targets[@]}" = 4 ]
+verdict "strangers: each rank has a doorbell" $? "${targets[*]}"
+accepted=$(python3 "$here/junk.py" 2000 "${targets[@]}" 2>"$err")
+[ "${accepted:-0}" -ge 1000 ]
+verdict "strangers: 2,000 rings that nobody waits for" $? "$accepted accepted"
+ends "they change nothing"
+
+# ---- nodes that talk over TCP ----
+
+start --ppn 2
+ports '^127.0.0.1:' "$job" "${processes[@]}" >"$out"
+[ ! -s "$out" ]
+verdict "strangers: nodes of one host listen on loopback only" $?
+mapfile -t targets < <(ports none "${processes[@]}")
+[ "${#targets[@]}" = 4 ]
+verdict "strangers: each rank has a port" $? "${targets[*]}"
+accepted=$(python3 "$here/junk.py" 1000 "${targets[@]}" 2>"$err")
+[ "$accepted" = 1000 ]
+verdict "strangers: 1,000 connections with random bytes" $? "$accepted accepted"
+ends "none of them changes anything"
+exit "$((failed > 0))"
