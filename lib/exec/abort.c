@@ -24,10 +24,28 @@ static void abandon(ctn_transport_t *transport, catena_status_t status)
     }
 }
 
+/** What this rank called last. */
+static const char *last_call(const ctn_exec_t *exec)
+{
+    const ctn_recorder_t *recorder = exec->recorder;
+    return recorder != NULL && recorder->calls > 0
+               ? ctn_call_name(
+                     ctn_recorder_records(recorder)[(recorder->calls - 1) &
+                                                    (recorder->records - 1)]
+                         .code)
+               : "a call";
+}
+
 catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
 {
     if (exec->status != CATENA_OK) {
         return exec->status;
+    }
+    if (status == CATENA_ERR_NO_MEMORY) {
+        ctn_error(exec->log,
+                  "%s: no memory for the part of this rank, for which others "
+                  "wait, so all operations end; free memory or raise its limit",
+                  last_call(exec));
     }
     status = ctn_status_of_call(status) ? CATENA_ERR_ENDED : status;
     exec->status = status;
@@ -49,9 +67,7 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
 
 catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op)
 {
-    catena_status_t status = ctn_op_run(exec, op);
-    return status == CATENA_ERR_NO_MEMORY ? ctn_exec_abort(exec, status)
-                                          : status;
+    return ctn_exec_or_abort(exec, ctn_op_run(exec, op));
 }
 
 void ctn_exec_check_abort_flag(ctn_exec_t *exec)

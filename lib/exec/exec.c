@@ -266,7 +266,7 @@ catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport)
 catena_status_t ctn_op_run(ctn_exec_t *exec, ctn_op_t *op)
 {
     if (op == NULL) {
-        return ctn_exec_result(exec, CATENA_ERR_NO_MEMORY);
+        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
     }
     ctn_op_start(op);
     catena_status_t status = ctn_op_wait(op);

@@ -42,6 +42,16 @@ static void fold_facts(void *nearer, const void *farther, int in_is_left)
     }
 }
 
+void ctn_build_note(ctn_hierarchy_build_t *build, catena_status_t status)
+{
+    if (status == CATENA_ERR_NO_MEMORY && build->status == CATENA_OK) {
+        ctn_error(build->all->group->exec->log,
+                  "no memory for the part of this rank in a hierarchy; the "
+                  "calls that need it fail on all ranks of the group");
+    }
+    build->status = status < build->status ? status : build->status;
+}
+
 /* ---- temporary chains ---- */
 
 /* Offsets of their slots in a control block. */

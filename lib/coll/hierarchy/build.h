@@ -89,11 +89,7 @@ static inline ctn_hierarchy_build_t *ctn_build_of(ctn_op_t *op)
 }
 
 /** Keep the worst status of this rank. */
-static inline void ctn_build_note(ctn_hierarchy_build_t *build,
-                                  catena_status_t status)
-{
-    build->status = status < build->status ? status : build->status;
-}
+void ctn_build_note(ctn_hierarchy_build_t *build, catena_status_t status);
 
 /** The members of this rank's subgroup in this level. */
 static inline ctn_chain_t *

@@ -321,7 +321,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
     ctn_hierarchies_t *all = hierarchies_of(group);
     ctn_coll_t of = ctn_collective_named(collective, strlen(collective));
     if (all == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     if (of == CTN_COLL_COUNT) {
         ctn_error(group->exec->log, "'%s' has no hierarchy", collective);
@@ -334,7 +334,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
             status = request_hierarchy(all, text, true, &all->of[of]);
         }
         if (status != CATENA_OK) {
-            return status;
+            return ctn_exec_or_abort(group->exec, status);
         }
     }
     *hierarchy = all->of[of];
@@ -346,7 +346,7 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
 {
     ctn_hierarchies_t *all = hierarchies_of(group);
     if (all == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     if (all->flat == NULL) {
         /* A hidden duplicate requests it when another hierarchy is built, for
@@ -355,7 +355,7 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
         catena_status_t status =
             request_hierarchy(all, flat_text, !group->hidden, &all->flat);
         if (status != CATENA_OK) {
-            return status;
+            return ctn_exec_or_abort(group->exec, status);
         }
     }
     *hierarchy = all->flat;

@@ -135,7 +135,9 @@ void ctn_ml_follow_settings(catena_group_t *group)
 {
     group_state_t *kept = group_state_of(group);
     const ctn_duplicates_t *requests = ((ctn_hidden_t *)group)->requests;
-    if (kept != NULL && kept->changes != requests->changes) {
+    if (kept == NULL) {
+        (void)ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+    } else if (kept->changes != requests->changes) {
         kept->changes = requests->changes;
         ctn_hierarchy_forget(group);
         ctn_ml_forget(group);
@@ -159,7 +161,7 @@ catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
 {
     group_state_t *kept = group_state_of(group);
     if (kept == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
     }
     *config = &kept->config[of];
     return (*config)->hierarchy != NULL ? CATENA_OK

@@ -524,7 +524,8 @@ static bool has_data(const shm_t *shm)
 static void release(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
-    if (exec->status == CATENA_OK) { /* see ctn_exec_free */
+    if (shm->memory != NULL &&
+        exec->status == CATENA_OK) { /* see ctn_exec_free */
         bool data = has_data(shm);
         /* Clearing a few words costs less than returning their pages. */
         if (!data) {

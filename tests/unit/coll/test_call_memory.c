@@ -1,0 +1,252 @@
+/* Collectives while one allocation after the other fails on one rank. The call
+ * succeeds all the same, or fails on the ranks that it concerns and the next
+ * one works, or it ends the context of all ranks; none waits for ever, and the
+ * reason is logged. */
+
+#include <string.h>
+
+#include "unit/capture.h"
+#include "unit/job.h"
+#include "unit/refusal.h"
+#include "unit/unit.h"
+
+#include "heap/segment.h"
+#include "oracle/call.h"
+#include "transports/sim/engine.h"
+
+enum { RANKS = 3, REFUSED_ON = 1, SEEDS = 2 };
+
+/* The shared heap counts as memory, too, but not the simulator's own memory for
+ * messages under way. */
+void *__wrap_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero);
+void *__real_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero);
+void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message);
+void __real_sim_hold(ctn_sim_t *sim, sim_event_t *message);
+bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
+                           void *event);
+bool __real_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
+                           void *event);
+
+void *__wrap_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
+                                   size_t bytes, size_t zero)
+{
+    return refusal_asks()
+               ? NULL
+               : __real_ctn_heap_alloc_zeroed(heap, alignment, bytes, zero);
+}
+
+void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message)
+{
+    bool armed = refusal.armed;
+    refusal.armed = false;
+    __real_sim_hold(sim, message);
+    refusal.armed = armed;
+}
+
+bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
+                           void *event)
+{
+    bool armed = refusal.armed;
+    refusal.armed = false;
+    bool pushed = __real_ctn_queue_push(queue, time, order, event);
+    refusal.armed = armed;
+    return pushed;
+}
+
+/* Memory of the tests' own reduction functions. */
+void *__wrap_oracle_zeros(size_t count, size_t bytes);
+void *__real_oracle_zeros(size_t count, size_t bytes);
+
+void *__wrap_oracle_zeros(size_t count, size_t bytes)
+{
+    bool armed = refusal.armed;
+    refusal.armed = false;
+    void *zeros = __real_oracle_zeros(count, bytes);
+    refusal.armed = armed;
+    return zeros;
+}
+
+static const ctn_sim_rank_t *victim; /* its memory is refused */
+
+bool refusal_applies(void)
+{
+    return victim != NULL && victim->sim->running == victim;
+}
+
+/* ---- one call ---- */
+
+static unsigned kind;
+static int nodes;
+static uint64_t seed;
+static catena_status_t found[RANKS]; /* of the call */
+static catena_status_t later[RANKS]; /* of a barrier after it */
+static int mistakes;                 /* wrong data where the call succeeded */
+
+/** Run the call to its end; a persistent one is started once. */
+static catena_status_t run_call(const oracle_t *oracle, oracle_call_t *call)
+{
+    catena_status_t status = oracle_call_run(oracle, call);
+    if (status == CATENA_OK && call->request != NULL) {
+        if (call->c.value[ORACLE_MODE] == ORACLE_PERSISTENT) {
+            status = catena_request_start(call->request);
+        }
+        if (status == CATENA_OK) {
+            status = catena_request_wait(&call->request);
+        }
+    }
+    return status;
+}
+
+static void body(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t random = job->seed;
+    catena_group_t *world = job->context->world;
+    bool refused = job->rank == REFUSED_ON;
+    oracle_table_open(&oracle, &table);
+    oracle_call_t call = {.group = world, .table = &table};
+    oracle_draw(&call.c, kind, nodes > 1, &random);
+    call.shape = ctn_random(&random);
+    oracle_choose_hierarchy(&oracle, &call.c, world);
+    oracle_choose_algorithm(&oracle, &call.c, world);
+    oracle_call_open(&oracle, &call);
+    oracle_call_fill(&call, 1);
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    if (refused) {
+        victim = job->context->sim;
+        refusal.armed = true;
+    }
+    found[job->rank] = run_call(&oracle, &call);
+    if (refused) {
+        refusal.armed = false;
+    }
+    if (found[job->rank] == CATENA_OK) {
+        oracle_call_check(&oracle, &call, "");
+        mistakes += job->errors;
+    }
+    later[job->rank] = catena_barrier(world);
+    if (call.request != NULL) {
+        (void)catena_request_free(&call.request);
+    }
+    oracle_call_close(&oracle, &call);
+    oracle_table_close(&oracle, &table);
+    victim = refused ? NULL : victim;
+}
+
+/* ---- the end of a job ---- */
+
+/** A group and a request are left. */
+static void finalize(job_t *job)
+{
+    bool refused = job->rank == REFUSED_ON;
+    catena_group_t *group = NULL;
+    catena_request_t *request = NULL;
+    JOB_CHECK(job, catena_group_dup(job->context->world, &group) == CATENA_OK);
+    JOB_CHECK(job, catena_barrier_init(group, &request) == CATENA_OK);
+    JOB_CHECK(job, catena_barrier(job->context->world) == CATENA_OK);
+    if (refused) {
+        victim = job->context->sim;
+        refusal.armed = true;
+    }
+    catena_status_t status = catena_finalize(&job->context);
+    JOB_CHECK(job, status == CATENA_OK || status == CATENA_ERR_ENDED);
+    JOB_CHECK(job, job->context == NULL);
+    if (refused) {
+        refusal.armed = false;
+        victim = NULL;
+    }
+}
+
+START_TEST(finalizing)
+{
+    capture_t capture;
+    unsigned long most = 1;
+    nodes = _i + 1;
+    for (unsigned long k = 0; k <= most; k++) {
+        refusal.which = k;
+        refusal.taken = 0;
+        capture_start(&capture);
+        int failed = job_simulate_nodes(RANKS, nodes, 1, finalize);
+        capture_stop(&capture);
+        ck_assert_msg(failed == 0, "%lu refused: %d failed: %s", k, failed,
+                      capture.text);
+        most = k == 0 ? refusal.taken : most;
+    }
+}
+END_TEST
+
+/* ---- each allocation refused in turn ---- */
+
+static bool ended(catena_status_t status)
+{
+    return status <= CATENA_ERR_PEER;
+}
+
+static void run(unsigned long which)
+{
+    capture_t capture;
+    refusal.which = which;
+    refusal.taken = 0;
+    refusal.armed = false;
+    victim = NULL;
+    mistakes = 0;
+    capture_start(&capture);
+    int failed = job_simulate_nodes(RANKS, nodes, seed, body);
+    capture_stop(&capture);
+    bool any = false;
+    for (int rank = 0; rank < RANKS; rank++) {
+        any |= found[rank] != CATENA_OK;
+    }
+    ck_assert_msg(
+        failed >= 0 && mistakes == 0,
+        "%s, %d nodes, seed %llu, %lu refused: %d failed, %d mistakes: %s",
+        oracle_kind_name(kind), nodes, (unsigned long long)seed, which, failed,
+        mistakes, capture.text);
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_assert_msg(ended(later[rank]) == ended(later[0]) &&
+                          (!ended(found[rank]) || ended(later[0])) &&
+                          (ended(later[0]) || later[rank] == CATENA_OK),
+                      "%s, %d nodes, seed %llu, %lu refused: rank %d: %s, then "
+                      "%s; rank 0: %s, then %s: %s",
+                      oracle_kind_name(kind), nodes, (unsigned long long)seed,
+                      which, rank, catena_status_string(found[rank]),
+                      catena_status_string(later[rank]),
+                      catena_status_string(found[0]),
+                      catena_status_string(later[0]), capture.text);
+    }
+    ck_assert_msg(!any || strstr(capture.text, "memory") != NULL,
+                  "%s, %d nodes, seed %llu, %lu refused: no reason: %s",
+                  oracle_kind_name(kind), nodes, (unsigned long long)seed,
+                  which, capture.text);
+}
+
+START_TEST(calls)
+{
+    kind = (unsigned)_i % ORACLE_KINDS;
+    for (nodes = 1; nodes <= RANKS; nodes++) {
+        for (seed = 1; seed <= SEEDS; seed++) {
+            seed += (uint64_t)_i * 100;
+            run(0);
+            unsigned long most = refusal.taken;
+            for (unsigned long k = 1; k <= most; k++) {
+                run(k);
+            }
+            seed -= (uint64_t)_i * 100;
+        }
+    }
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, calls, 0, ORACLE_KINDS);
+    tcase_add_loop_test(tcase, finalizing, 0, RANKS);
+}
+
+int main(void)
+{
+    return unit_main("call_memory", 100, add_cases);
+}
