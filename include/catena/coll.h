@@ -19,8 +19,10 @@ extern "C" {
  * until the blocking call returns, or while the request is active.
  *
  * With the setting CATENA_CHECK=on the ranks of a group compare what they call.
- * A call that differs returns ERR_ARG on all of them, and has done nothing; but
- * an _init, which returns before that is known, ends all operations. */
+ * If that differs, the call has done nothing and fails with ERR_ARG on all of
+ * them: a blocking one returns it, a nonblocking one when its request
+ * completes. An _init has returned before that is known, so it ends all
+ * operations. */
 
 /** As send buffer: take the data from the receive buffer, and replace them by
  * the received data; all ranks of the group must do so, or none. In rooted
@@ -178,9 +180,9 @@ CATENA_API catena_status_t catena_alltoallw_init(
  *         that do not fit the group; logged), ERR_UNSUPPORTED (gatherv and
  *         scatterv of several levels in a simulation that moves no data;
  *         logged), ERR_NO_MEMORY (a rank has no memory for the data of this
- *         call, and only this call fails, on the ranks that need them),
- *         ERR_ENDED (a rank has no memory for its part in a collective, before
- *         the others can learn it otherwise; or lengths differ such that ranks
+ *         call; only this call fails, on the ranks that depend on these data),
+ *         ERR_ENDED (a rank has no memory to begin its part, so it cannot
+ *         notify the others within the call; or lengths differ such that ranks
  *         would wait for each other; all ranks return ERR_ENDED from then on),
  *         ERR_PEER
  * @see docs/algorithms.md HIER-1 to HIER-12; Graham, Ladd, Gorentla Venkata,

@@ -246,7 +246,8 @@ CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
 /** Free a group. Collective, but does not block: the handle is NULL on return,
  * and the memory is released when all members have freed the group. Ranks may
  * free groups in any order. Persistent requests of the group, also active ones,
- * are not affected: their resources are freed with them.
+ * are not affected: their resources are freed with them. With CATENA_CHECK=on
+ * all operations end if other members call something else.
  * @param[in,out] group NULL afterwards, except with ERR_ARG and ERR_STATE
  * @return CATENA_OK, ERR_ARG (NULL; the groups of catena_world and catena_self,
  *         which are freed with their context), ERR_STATE (this rank has

@@ -43,8 +43,9 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
     }
     if (status == CATENA_ERR_NO_MEMORY) {
         ctn_error(exec->log,
-                  "%s: no memory for the part of this rank, for which others "
-                  "wait, so all operations end; free memory or raise its limit",
+                  "no memory for the part of this rank in a call for which "
+                  "other ranks wait, so all operations end (last call: %s); "
+                  "free memory, or raise the limit of the heap or the process",
                   last_call(exec));
     }
     status = ctn_status_of_call(status) ? CATENA_ERR_ENDED : status;

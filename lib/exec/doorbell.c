@@ -67,15 +67,15 @@ void ctn_doorbell_close(ctn_doorbell_t *doorbell)
 
 void ctn_doorbell_arm(ctn_doorbell_t *doorbell)
 {
-    enum { MOST_RINGS = 64 }; /* more than the system keeps */
+    enum { MOST_RINGS = 64 };
     char datagram;
     /* In this order: a rank that finds `anyone` set finds this rank, too. */
     __atomic_store_n(&doorbell->node->asleep[doorbell->rank], 1,
                      __ATOMIC_SEQ_CST);
     __atomic_store_n(&doorbell->node->anyone, 1, __ATOMIC_SEQ_CST);
     /* Discard earlier rings. What they announced is visible by now, so the poll
-     * that follows finds it. Not more than others of the node may have sent:
-     * any process of the host can send here, without end. */
+     * that follows finds it. Not without end: any process of the host can send
+     * here. What is left wakes the rank once for nothing. */
     for (unsigned i = 0; i < MOST_RINGS; i++) {
         if (recv(doorbell->fd, &datagram, sizeof(datagram), 0) < 0) {
             break;

@@ -305,9 +305,8 @@ static inline catena_status_t ctn_exec_result(const ctn_exec_t *exec,
                ? exec->status
                : status;
 }
-/** The same where a call needs what this rank has failed to do, and its
- * arguments are accepted, so that other ranks may wait: without memory the
- * context ends. */
+/** The same after the arguments of a call are accepted: other ranks may wait
+ * for this one, so ERR_NO_MEMORY aborts. */
 static inline catena_status_t ctn_exec_or_abort(ctn_exec_t *exec,
                                                 catena_status_t status)
 {
@@ -404,8 +403,8 @@ catena_status_t ctn_op_wait(ctn_op_t *op);
 /** A blocking call: start, wait, release. If `op` is NULL, for want of memory,
  * the context ends. */
 catena_status_t ctn_op_run(ctn_exec_t *exec, ctn_op_t *op);
-/** The same, but abort (ctn_exec_abort) if there is no memory: for an operation
- * that all ranks of a group run and that is not retried. */
+/** The same, but abort also if the operation itself ends with ERR_NO_MEMORY:
+ * for one that all ranks of a group run and that is not retried. */
 catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op);
 /** Describe the phase of an operation and the rank that it waits for. */
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);

@@ -15,7 +15,7 @@
  * written. */
 
 enum {
-    CTN_RECORDER_VERSION = 2 << 16 | CTN_CODES,
+    CTN_RECORDER_VERSION = 3 << 16 | CTN_CODES,
     CTN_RECORDS = 256,         /* of a rank; a power of two */
     CTN_RECORDED_SCOPES = 128, /* of a rank at once */
     CTN_RECORDS_SIMULATED = 8,
@@ -55,7 +55,9 @@ typedef struct ctn_recorded_call {
     int32_t root;    /* -1: none */
     uint8_t code;    /* ctn_call_code_t */
     uint8_t state;   /* ctn_recorded_state_t */
-    unsigned char unused[6];
+    uint8_t op;      /* of a reduction: ctn_reducer_op_code; 0: none */
+    uint8_t type;    /* of a reduction: ctn_reducer_type_code */
+    unsigned char unused[4];
 } ctn_recorded_call_t;
 
 _Static_assert(sizeof(ctn_recorded_call_t) == 32, "half a cache line");
@@ -124,6 +126,7 @@ ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
     record->root = root;
     record->code = (uint8_t)code;
     record->state = CTN_RECORD_INSIDE;
+    record->op = 0;
     __atomic_store_n(&recorder->calls, recorder->calls + 1, __ATOMIC_RELEASE);
     return record;
 }

@@ -13,6 +13,7 @@
 #include "core/refuse.h"
 #include "exec/recorder.h"
 #include "heap/heap.h"
+#include "type/op.h"
 
 enum {
     LINE = 256,
@@ -184,6 +185,12 @@ static void describe(const ctn_recorded_call_t *record, char text[LINE])
     if (record->bytes > 0) {
         used += snprintf(text + used, (size_t)(LINE - used), ", %llu B",
                          (unsigned long long)record->bytes);
+    }
+    if (record->op > 0) {
+        char by[64];
+        used += snprintf(
+            text + used, (size_t)(LINE - used), ", %s",
+            ctn_reducer_describe(record->op, record->type, by, sizeof(by)));
     }
     if (record->root >= 0) {
         snprintf(text + used, (size_t)(LINE - used), ", root %d", record->root);

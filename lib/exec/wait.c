@@ -80,9 +80,9 @@ static const ctn_setting_t settings[] = {
      "other nodes do the same. inf: it does not.",
      offsetof(ctn_exec_config_t, hang_ms), &ctn_setting_milliseconds},
     {"CHECK", "off",
-     "Before each call the ranks of the group compare what they call; if that\n"
-     "differs, the call fails on all of them. Neighborhoods find all lengths\n"
-     "that differ between neighbors. The same on all ranks.",
+     "Before each call the ranks of a group compare their calls; if these\n"
+     "differ, the call fails on all of them. Neighborhoods detect all length\n"
+     "mismatches. The same on all ranks.",
      offsetof(ctn_exec_config_t, check), &ctn_setting_on},
 };
 

@@ -46,7 +46,7 @@ static bool differ(const ctn_signature_t *a, const ctn_signature_t *b)
            a->type != b->type;
 }
 
-/** Combine what the members on both sides of a border call. */
+/** Combine the values of two adjacent parts of the chain. */
 static void fold(void *inout, const void *in, int in_is_left)
 {
     const called_t left =
@@ -63,17 +63,6 @@ static void fold(void *inout, const void *in, int in_is_left)
 }
 
 /* ---- report ---- */
-
-static const char *op_name(uint8_t number)
-{
-    for (size_t i = 0; i < CTN_HANDLES; i++) {
-        const ctn_reduce_op_t *op = ctn_reduce_op_table[i];
-        if (op != NULL && op->number + 1u == number) {
-            return op->name;
-        }
-    }
-    return "a function";
-}
 
 /** Append to a text, as far as it has room. */
 __attribute__((format(printf, 2, 3))) static void
@@ -92,7 +81,7 @@ static const char *describe(const ctn_signature_t *call, char text[CALL_BYTES])
     snprintf(text, CALL_BYTES, "rank %u: %s%s", call->member - 1,
              ctn_call_name(call->code), persistent ? "_init" : "");
     if ((call->form & CTN_SIGNED_REFUSED) != 0) {
-        append(text, " with arguments that it refuses");
+        append(text, " with arguments that this rank refused");
         return text;
     }
     if ((call->form & CTN_SIGNED_HASH) != 0) {
@@ -106,10 +95,9 @@ static const char *describe(const ctn_signature_t *call, char text[CALL_BYTES])
         append(text, ", root %d", call->root);
     }
     if (call->op != 0) {
-        append(text, ", %s of %s", op_name(call->op),
-               call->type <= CTN_FIXED_TYPES
-                   ? ctn_type_fixed[call->type - 1]->name
-                   : "several types");
+        char by[64];
+        append(text, ", %s",
+               ctn_reducer_describe(call->op, call->type, by, sizeof(by)));
     }
     if (call->flags != 0) {
         append(text, ", flags %#x", call->flags);
@@ -122,16 +110,16 @@ static void report(const catena_group_t *group, const called_t *all)
     char first[CALL_BYTES];
     char other[CALL_BYTES];
     (void)ctn_refuse(ctn_group_log_once(group), CATENA_ERR_ARG, "CATENA_CHECK",
-                     "the ranks of a group call different things; %s; %s; all "
-                     "ranks of a group make the same calls in the same order",
+                     "the calls of the ranks of a group do not match: %s; %s; "
+                     "expected the same call on all ranks",
                      describe(&all->first, first),
                      describe(&all->other, other));
 }
 
 /* ---- the operation ---- */
 
-/** Whether the caller knows that the call has succeeded. */
-static bool has_succeeded(const ctn_signature_t *call)
+/** Whether the call has already returned to its caller. */
+static bool has_returned(const ctn_signature_t *call)
 {
     return call->code == CTN_CODE_GROUP_FREE ||
            (call->form & CTN_SIGNED_PERSISTENT) != 0;
@@ -147,7 +135,7 @@ static void compare(ctn_op_t *op)
     fold(&it->left, &it->right, 0);
     if (it->left.other.member != 0) {
         report(it->group, &it->left);
-        op->status = has_succeeded(&it->own.first)
+        op->status = has_returned(&it->own.first)
                          ? ctn_exec_abort(op->exec, CATENA_ERR_ARG)
                          : CATENA_ERR_ARG;
     }
@@ -250,9 +238,10 @@ catena_status_t ctn_check_call(catena_group_t *group,
     return ctn_op_run_or_abort(group->exec, create_check(group, signature));
 }
 
-/** Start an operation whose check has ended, or end it, too. A detached one is
- * started in any case, since others may wait for what it does at its end: where
- * its check fails the context has ended, and so does the operation. */
+/** Start an operation whose check has succeeded; end it if the check has
+ * failed. A detached operation is always started: others wait for its `finish`,
+ * and where its check fails the context has ended, and so does the operation.
+ */
 static void go_on(ctn_op_t *op, catena_status_t status,
                   bool (*begin)(ctn_op_t *op))
 {

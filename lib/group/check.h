@@ -21,16 +21,14 @@ enum {
 
 /** What all members have to call alike. */
 typedef struct ctn_signature {
-    uint64_t bytes;  /* of a block or vector, or a hash; not compared: 0 */
+    uint64_t bytes;  /* of a block or vector, or a hash; 0: not compared */
     uint32_t member; /* 1 + its rank, set by the check; 0: none */
     int32_t root;    /* -1: there is none */
     uint32_t flags;  /* of a split */
     uint8_t code;    /* ctn_call_code_t */
     uint8_t form;    /* mask of CTN_SIGNED_... */
-    uint8_t op;      /* of a reduction: 1 + its number, 255: a function of the
-                        application; 0: no reduction */
-    uint8_t type;    /* of a reduction: 1 + the type that all elements consist
-                        of; 255: several types */
+    uint8_t op;      /* of a reduction: ctn_reducer_op_code; 0: there is none */
+    uint8_t type;    /* of a reduction: ctn_reducer_type_code */
 } ctn_signature_t;
 
 /** Whether calls of a group are checked. */
@@ -47,8 +45,8 @@ catena_status_t ctn_check_call(catena_group_t *group,
  * started: it is started when all members have been seen to call the same, or
  * ends with ERR_ARG. Operations are started in the order of these calls.
  * @param op    NULL: nothing is started
- * @param begin starts the operation, or returns false: ctn_op_start does;
- *              NULL: likewise */
+ * @param begin starts the operation and returns true; if it returns false or is
+ *              NULL, ctn_op_start does. Without memory the context ends */
 void ctn_check_start(catena_group_t *group, const ctn_signature_t *signature,
                      ctn_op_t *op, bool (*begin)(ctn_op_t *op));
 

@@ -5,6 +5,7 @@
 
 #include "group/chain.h"
 #include "group/control_block.h"
+#include "type/op.h"
 
 /** State that a higher layer attaches to a group. This struct is a member of
  * that state. */
@@ -113,6 +114,16 @@ static inline void ctn_call_moves(ctn_recorded_call_t *call, uint64_t bytes)
 {
     if (call != NULL) {
         call->bytes = bytes;
+    }
+}
+
+/** Note the reduction. @param by its operation is NULL: there is none */
+static inline void ctn_call_reduces(ctn_recorded_call_t *call,
+                                    const ctn_reducer_t *by)
+{
+    if (call != NULL && by->op != NULL) {
+        call->op = ctn_reducer_op_code(by);
+        call->type = ctn_reducer_type_code(by);
     }
 }
 

@@ -95,7 +95,8 @@ static catena_status_t make_from_lists(catena_group_t *group,
 {
     catena_group_t *own;
     catena_status_t status =
-        ctn_group_dup_for(CTN_CODE_NEIGHBORHOOD_CREATE, __func__, group, &own);
+        ctn_group_dup_for(CTN_CODE_NEIGHBORHOOD_CREATE,
+                          "catena_neighborhood_create", group, &own);
     if (status != CATENA_OK) {
         return status;
     }

@@ -160,3 +160,23 @@ bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
     kernel(left, right, out, bytes / ctn_type_fixed[element]->bytes);
     return true;
 }
+
+static const char *name_of_code(uint8_t code)
+{
+    for (size_t i = 0; i < CTN_HANDLES; i++) {
+        const ctn_reduce_op_t *op = ctn_reduce_op_table[i];
+        if (op != NULL && op->number + 1u == code) {
+            return op->name;
+        }
+    }
+    return "a function";
+}
+
+const char *ctn_reducer_describe(uint8_t op, uint8_t type, char *text,
+                                 size_t bytes)
+{
+    bool fixed = type > 0 && type <= CTN_FIXED_TYPES;
+    snprintf(text, bytes, "%s of %s", name_of_code(op),
+             fixed ? ctn_type_fixed[type - 1]->name : "several types");
+    return text;
+}

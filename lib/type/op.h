@@ -44,6 +44,27 @@ typedef struct ctn_reducer {
     const ctn_type_t *type;
 } ctn_reducer_t;
 
+/* Numbers of operations and types that mean the same on all ranks, for
+ * messages and records: 0: none. */
+
+/** Of the operation: 1 + that of a predefined one; 255: any function of the
+ * application. */
+static inline uint8_t ctn_reducer_op_code(const ctn_reducer_t *by)
+{
+    return (uint8_t)(by->op->function != NULL ? UINT8_MAX
+                                              : 1 + (unsigned)by->op->number);
+}
+/** Of the fixed type that all data consist of; 255: several types. */
+static inline uint8_t ctn_reducer_type_code(const ctn_reducer_t *by)
+{
+    return (uint8_t)(by->type->element < CTN_FIXED_TYPES
+                         ? 1 + (unsigned)by->type->element
+                         : UINT8_MAX);
+}
+/** Describe both, as "sum of int32". @return text, which has `bytes` */
+const char *ctn_reducer_describe(uint8_t op, uint8_t type, char *text,
+                                 size_t bytes);
+
 /** out[i] = left[i] op right[i]; `left` is of lower ranks. Operands are streams
  * (see type/datatype.h) and need no alignment for predefined operations. If the
  * type is dense, functions of the application get the pointers passed here; the

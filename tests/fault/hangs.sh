@@ -54,12 +54,12 @@ for kind in "${kinds[@]}"; do
     poll 30 started "$kind" || verdict "hangs: $kind" 1 "it has not started"
 done
 
-ask never 'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$' \
-    '^rank 1, .*: returned from allreduce, 8 B, call 1 of the world$'
+ask never 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
+    '^rank 1, .*: returned from allreduce, 8 B, sum of double, call 1 of the world$'
 ask refused 'call 2 of the world: bcast, 8 B, root 0: 0 2-3; barrier: 1$'
-ask barrier_allreduce 'call 2 of the world: allreduce, 8 B: 0 2-3; barrier: 1$' \
+ask barrier_allreduce 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; barrier: 1$' \
     '^rank 1, .*: in barrier, .*; waits for'
-ask roots 'reduce, 8 B, root 0: 0; reduce, 8 B, root 1: 1' \
+ask roots 'reduce, 8 B, sum of double, root 0: 0; reduce, 8 B, sum of double, root 1: 1' \
     'call 4 of the world: not there yet, in another call: 0-1; barrier: 2-3$'
 ask stopped 'call 2 of the world: barrier: 0 2-3; not there yet, stopped: 1$' \
     '^rank 1, process [0-9]*, stopped: '
@@ -70,7 +70,7 @@ ask two_groups \
 ask neighbors 'neighbor_alltoall, 8 B: 0 2; not there yet, in no call: 1' \
     '^rank 0, .*waits for rank 1'
 ask finalize 'call 2 of the world: barrier: 0 2-3; finalize: 1$'
-ask late 'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$' \
+ask late 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
     '^rank 0, .*: started allreduce'
 ask loop 'call 2 of the world: bcast, 8 B, root 0: 0 2-3; not there yet, in no call: 1$' \
     '^rank 1, process [0-9]*, running: '
@@ -80,7 +80,7 @@ reported() { grep -q 'CATENA_HANG_REPORT' "$work/never.err"; }
 poll 10 reported
 cp "$work/never.err" "$out"
 says 'a rank reports' 'rank [023] has waited for 2 s' \
-    'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$'
+    'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$'
 [ "$(grep -c 'has waited for' "$out")" -eq 1 ]
 verdict "hangs: one report a node" $?
 
@@ -98,16 +98,16 @@ poll 20 all_told
 cp "$work/nodes.err" "$out"
 says 'other nodes report' 'rank 2 has waited for 3 s' \
     'rank 2 of another node has waited for long; the ranks of this node' \
-    'call 2 of the world: allreduce, 8 B: 0; barrier: 1; 3 ranks' \
-    'call 2 of the world: allreduce, 8 B: 2-3; 3 ranks' \
-    'call 2 of the world: allreduce, 8 B: 4; 4 ranks'
+    'call 2 of the world: allreduce, 8 B, sum of double: 0; barrier: 1; 3 ranks' \
+    'call 2 of the world: allreduce, 8 B, sum of double: 2-3; 3 ranks' \
+    'call 2 of the world: allreduce, 8 B, sum of double: 4; 4 ranks'
 sleep 1
 [ "$(grep -c 'has waited for' "$work/nodes.err")" -eq 3 ]
 verdict "hangs: each node reports once" $?
 
 "$prun" -n 4 --timeout 1 "$hang" never >"$work/timeout.out" 2>"$out"
 says 'prun --timeout' \
-    'call 2 of the world: allreduce, 8 B: 0 2-3; not there yet, in no call: 1$' \
+    'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there yet, in no call: 1$' \
     'ran longer than --timeout'
 
 # At USR2 prun asks all its nodes; the job goes on.
@@ -117,9 +117,9 @@ usr2=$!
 pids+=("$usr2")
 there() { [ -s "$work/usr2.out" ]; }
 poll 30 there
-at_usr2=('^call 2 of the world: allreduce, 8 B: 0 3; 3 ranks are on other nodes'
-    '^call 2 of the world: barrier: 1; allreduce, 8 B: 4; 3 ranks'
-    '^call 2 of the world: allreduce, 8 B: 2; 4 ranks are on other nodes')
+at_usr2=('^call 2 of the world: allreduce, 8 B, sum of double: 0 3; 3 ranks are on other nodes'
+    '^call 2 of the world: barrier: 1; allreduce, 8 B, sum of double: 4; 3 ranks'
+    '^call 2 of the world: allreduce, 8 B, sum of double: 2; 4 ranks are on other nodes')
 explained() {
     local pattern
     kill -USR2 "$usr2"

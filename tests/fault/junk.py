@@ -1,6 +1,7 @@
 """What a stranger sends: junk.py COUNT TARGET... sends random bytes COUNT times,
-to each target in turn, and prints how many were accepted. A target is
-ADDRESS:PORT, by a connection each, or @NAME, a datagram socket."""
+to the targets in turn, and prints how many sends succeeded. A target is
+ADDRESS:PORT (a new connection each time) or @NAME (an abstract datagram
+socket)."""
 
 import random
 import socket

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What another user of the host, and whoever reaches a port but does not speak UCX's
-# protocol, can do to a job: nothing.
+# What another user of the host, and a process that reaches a port but does not speak UCX's
+# protocol, cannot disturb in a job.
 # Needs root, to become another user.
 # usage: tests/fault/strangers.sh BUILD_DIR
 set -u
@@ -38,7 +38,7 @@ ends() {
     cat "$work/job.out" "$work/job.err" >"$out"
     verdict "strangers: $1" "$status"
 }
-# ports PATTERN PROCESS...: where processes listen, except at addresses with a pattern
+# ports PATTERN PROCESS...: where processes listen, except at addresses that match PATTERN
 ports() {
     local process
     for process in "${@:2}"; do
@@ -71,9 +71,8 @@ verdict "strangers: no other user can read it" $?
 # The names that others see, and one that is nearly right; with the address of
 # PMIx's server, which anybody can find.
 address=$(port "$job")
-# PMIx_Init fails (99); the next case shows that it is for the namespace.
 mapfile -t guesses < <(ls "$TMPDIR"; echo "${secret%?}"; echo "prun-$job-0")
-# attack NAMESPACE LIBRARY: say to be rank 0, and end the job
+# attack NAMESPACE LIBRARY: claim to be rank 0, and end the job
 attack() {
     other_user env -i PATH="$PATH" PMIX_NAMESPACE="$1" PMIX_RANK=0 PMIX_MCA_gds=hash \
         PMIX_SERVER_URI41="pmix-server.$job;tcp4://$address" \
@@ -85,6 +84,7 @@ refused=0
 for guess in "${guesses[@]}"; do
     for library in "" "$theirs/as_root.so"; do
         attack "$guess" "$library"
+        # PMIx_Init fails; the control case below shows that the namespace is the reason.
         [ $? = 99 ] && refused=$((refused + 1))
     done
 done
@@ -101,9 +101,9 @@ attack "$(tr '\0' '\n' <"/proc/${processes[0]}/environ" | sed -n 's/^PMIX_NAMESP
 touch "$work/over"
 wait "$job"
 [ $? = 3 ]
-verdict "strangers: who knows the namespace can end the job, so the test can fail" $?
+verdict "strangers: a client that knows the namespace ends the job (control case)" $?
 
-# Junk for PMIx's server, and connections that say nothing.
+# Junk for PMIx's server, and connections that send nothing.
 start
 address=$(port "$job")
 accepted=$(python3 "$here/junk.py" 200 "$address" 2>"$err")
@@ -122,7 +122,7 @@ done)
 verdict "strangers: each rank has a doorbell" $? "${targets[*]}"
 accepted=$(python3 "$here/junk.py" 2000 "${targets[@]}" 2>"$err")
 [ "${accepted:-0}" -ge 1000 ]
-verdict "strangers: 2,000 rings that nobody waits for" $? "$accepted accepted"
+verdict "strangers: 1,000 rings and more are delivered" $? "$accepted accepted"
 ends "they change nothing"
 
 # ---- nodes that talk over TCP ----

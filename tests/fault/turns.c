@@ -9,7 +9,7 @@
 
 enum { MOST = 64 };
 
-/** An alltoall, whose result is right. */
+/** Run an alltoall. @return 1 if its result is right, else 0 */
 static int exchange(catena_group_t *world, int64_t turn)
 {
     int rank = catena_group_rank(world);

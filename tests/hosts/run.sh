@@ -81,8 +81,8 @@ explains() { # HOST PATTERN
         grep -q "^call 2 of the world: $2" "$out"
 }
 poll 60 all_there
-for host in '1 allreduce, 8 B: 0 2; barrier: 1; 6 ranks are on other nodes' \
-    '2 allreduce, 8 B: 3; 8 ranks are' '3 allreduce, 8 B: 4-8; 4 ranks are'; do
+for host in '1 allreduce, 8 B, sum of double: 0 2; barrier: 1; 6 ranks are on other nodes' \
+    '2 allreduce, 8 B, sum of double: 3; 8 ranks are' '3 allreduce, 8 B, sum of double: 4-8; 4 ranks are'; do
     poll 2 explains "${host%% *}" "${host#* }"
     verdict "a hang is explained on host ${host%% *} of 3" $?
 done

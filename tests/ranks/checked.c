@@ -1,4 +1,4 @@
-/* CATENA_CHECK=on: some ranks of a group call something else than the others.
+/* CATENA_CHECK=on: some ranks of a group call something other than the rest.
  * The call fails on all of them, whatever they call, changes no buffer, and the
  * next calls work. */
 

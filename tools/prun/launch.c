@@ -78,7 +78,8 @@ struct prun_launcher *prun_launcher_make(struct prun_job *job,
     char *entry = prun_format("CATENA_HOST_RANKS=%u", options->np);
     prun_set_variable(list, count, entry);
     free(entry);
-    /* All ranks are on this host, and no other one need reach their ports. */
+    /* All ranks are on this host, so no other host needs to reach their ports.
+     */
     char devices[] = "CATENA_NET_DEVICES=lo";
     prun_set_variable(list, count, devices);
     for (char **next = environ; *next; next++)

@@ -123,11 +123,10 @@ static void prun_clean_environment(void)
     setenv("PMIX_MCA_gds", "hash", 1);
 }
 
-/* Set host, name_space and directory of the job. Whoever knows the namespace
- * may say to the PMIx server that it is a rank, and PMIx believes what a client
- * says of its user. So it is a secret of 128 bits, in no name that others can
- * read.
- */
+/* Set host, name_space and directory of the job. A process that knows the
+ * namespace can claim to be a rank: PMIx believes what a client says of its
+ * user. So the namespace has 128 random bits, and no name that other users can
+ * read contains it. */
 static void prun_name_job(struct prun_job *job)
 {
     uint64_t random[3];

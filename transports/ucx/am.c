@@ -24,7 +24,7 @@ static bool inside_arena(const ctn_ucx_t *transport, uint64_t offset,
 }
 
 /** Whether the header of a message ends with the secret of this process. If
- * not, it comes from a stranger, and is dropped. */
+ * not, a stranger sent it: the first one is logged, and the caller drops it. */
 static bool has_secret(ctn_ucx_t *transport, const void *header,
                        size_t header_bytes)
 {
@@ -38,8 +38,8 @@ static bool has_secret(ctn_ucx_t *transport, const void *header,
     }
     if (!transport->strangers)
         ctn_warn(transport->params.log,
-                 "dropped a message from the network without the secret of "
-                 "this job; others are dropped without a message");
+                 "dropped a message from the network that lacks the secret of "
+                 "this process; further ones are dropped silently");
     transport->strangers = true;
     return false;
 }

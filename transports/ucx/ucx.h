@@ -27,9 +27,9 @@ enum ctn_ucx_am {
     CTN_UCX_AM_COUNT
 };
 
-/* All headers end with the secret of the receiver, which is a part of its
- * endpoint address: whoever only knows its port can send nothing that is
- * believed. */
+/* All headers of active messages end with the secret of the receiver, which is
+ * a part of its endpoint address. A process that knows only the port can send
+ * no active message that is accepted. */
 
 /** Header of PUT and DATA. */
 typedef struct ctn_ucx_put_header {

@@ -551,8 +551,8 @@ static uint64_t hash_of(const ctn_blocks_t *blocks, uint32_t count)
     return hash;
 }
 
-/** Sign the lengths that are the same on all ranks of a group. Others are
- * compared where data move. */
+/** Sign the lengths that must be the same on all ranks. The others are compared
+ * where data move. */
 static void sign_lengths(const ctn_description_t *collective,
                          const ctn_blocks_t *send, const ctn_blocks_t *recv,
                          uint32_t size, ctn_signature_t *signature)
@@ -588,12 +588,8 @@ catena_status_t ctn_arguments_compare(const ctn_arguments_t *args,
     sign_lengths(collective, &operands->send, &operands->recv,
                  group->chain.place.size, signature);
     if (by->op != NULL) {
-        signature->op =
-            (uint8_t)(by->op->function != NULL ? UINT8_MAX
-                                               : 1 + (unsigned)by->op->number);
-        signature->type = (uint8_t)(by->type->element < CTN_FIXED_TYPES
-                                        ? 1 + (unsigned)by->type->element
-                                        : UINT8_MAX);
+        signature->op = ctn_reducer_op_code(by);
+        signature->type = ctn_reducer_type_code(by);
     }
     return mode == CTN_BLOCKING ? ctn_check_call(group, signature) : CATENA_OK;
 }

@@ -65,8 +65,8 @@ static inline void ctn_arguments_returns(ctn_recorded_call_t *call,
                                                    : CTN_RECORD_OVER);
 }
 
-/** This rank refuses the call for its arguments. With CATENA_CHECK=on the other
- * ranks learn that. */
+/** Record that this rank refuses the call because of its arguments. With
+ * CATENA_CHECK=on, notify the other ranks. */
 void ctn_arguments_refused(const ctn_arguments_t *args, catena_group_t *group,
                            ctn_recorded_call_t *call);
 
@@ -107,11 +107,14 @@ typedef struct ctn_operands {
     bool in_place;
 } ctn_operands_t;
 
-/** Note the length of this rank's block or vector, from checked arguments. */
+/** Note the length of this rank's block or vector, and the reduction, from
+ * checked arguments. */
 static inline void ctn_arguments_note(ctn_recorded_call_t *call,
                                       const ctn_blocks_t *send,
-                                      const ctn_blocks_t *recv)
+                                      const ctn_blocks_t *recv,
+                                      const ctn_reducer_t *by)
 {
+    ctn_call_reduces(call, by);
     bool one_length = send->type != NULL && send->counts == NULL;
     ctn_call_moves(call, one_length ? send->bytes : recv->bytes);
 }
@@ -124,8 +127,8 @@ catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
                                     ctn_operands_t *operands);
 
 /** With CATENA_CHECK=on: sign a call of a group with valid arguments, and
- * compare it with those of the other ranks. One that does not block is compared
- * when its operation starts (ctn_call_start).
+ * compare it with those of the other ranks. A call that does not block is only
+ * signed: ctn_call_start compares it before its operation starts.
  * @return CATENA_OK, or why the call fails */
 catena_status_t ctn_arguments_compare(const ctn_arguments_t *args,
                                       catena_group_t *group, ctn_mode_t mode,

@@ -348,6 +348,7 @@ static bool run_plain_inline(const ctn_composition_t *composition,
         return false;
     }
     ctn_call_moves(record, basic.bytes);
+    ctn_call_reduces(record, &basic.by);
     return run_level_inline(group, composition, config, in_order, &basic,
                             status);
 }
@@ -368,6 +369,7 @@ static bool begin_plain(ctn_op_t *op, const ctn_composition_t *composition,
         return false;
     }
     ctn_call_moves(record, basic->bytes);
+    ctn_call_reduces(record, &basic->by);
     ctn_module_t *module = ctn_hierarchy_single(ml->config->hierarchy, size);
     if (module == NULL || (basic->at != NULL && size > CTN_SINGLE_MEMBERS)) {
         return false;
@@ -423,7 +425,7 @@ static catena_status_t run_usual(const ctn_composition_t *composition,
         ctn_arguments_refused(args, group, record);
         return status;
     }
-    ctn_arguments_note(record, &operands.send, &operands.recv);
+    ctn_arguments_note(record, &operands.send, &operands.recv, &operands.by);
     if (ctn_group_checks(group)) {
         checked = &signature;
         status =

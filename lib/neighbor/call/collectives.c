@@ -57,7 +57,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
         ctn_call_refused(neighborhood->group, record);
         return status;
     }
-    ctn_arguments_note(record, &x.send, &x.recv);
+    ctn_arguments_note(record, &x.send, &x.recv, &x.by);
     ctn_op_t *op = make(&x, mode);
     if (op == NULL) {
         return ctn_exec_abort(neighborhood->exec, CATENA_ERR_NO_MEMORY);

@@ -503,6 +503,7 @@ bool ctn_inline_call(const ctn_neighbor_collective_t *collective,
     ctn_exec_t *exec = neighborhood->exec;
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_call_moves(record, x->inlined.bytes);
+    ctn_call_reduces(record, &x->by);
     /* The caller's buffers. catena writes only to receive buffers. */
     x->inlined.send = (unsigned char *)(uintptr_t)args->send.buffer;
     x->inlined.recv = (unsigned char *)(uintptr_t)args->recv.buffer;

@@ -322,8 +322,8 @@ static void finish(ctn_op_t *op)
     }
 }
 
-/** The context may end before the links are connected; then those of a request
- * that was freed meanwhile go here. */
+/** The context may end before the links are connected; then the links of a
+ * request that was freed meanwhile are released here. */
 static void release_connecting(ctn_op_t *op)
 {
     own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;

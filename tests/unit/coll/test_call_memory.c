@@ -1,7 +1,7 @@
-/* Collectives while one allocation after the other fails on one rank. The call
- * succeeds all the same, or fails on the ranks that it concerns and the next
- * one works, or it ends the context of all ranks; none waits for ever, and the
- * reason is logged. */
+/* Each allocation of a collective fails once, on one rank. The call succeeds
+ * all the same, or fails on the ranks that it concerns and the next call works,
+ * or ends the context on all ranks. No rank deadlocks, and the reason is
+ * logged. */
 
 #include <string.h>
 

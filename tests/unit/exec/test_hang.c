@@ -71,10 +71,11 @@ static const struct {
     void (*run)(hang_t *h);
     const char *says;
 } kinds[] = {
-    {barrier_allreduce,
-     "call 1 of the world: allreduce, 8 B: 0 2-%d; barrier: 1\n"},
+    {barrier_allreduce, "call 1 of the world: allreduce, 8 B, sum of double: 0 "
+                        "2-%d; barrier: 1\n"},
     {split_barrier, "call 1 of the world: group_split: 0 2-%d; barrier: 1\n"},
-    {request, "call 1 of the world: barrier: 0 2-%d; allreduce, 16 B: 1\n"},
+    {request, "call 1 of the world: barrier: 0 2-%d; allreduce, 16 B, sum of "
+              "double: 1\n"},
     {finalize, "call 1 of the world: barrier: 0 2-%d; finalize: 1\n"},
     {two_groups, "(2 ranks): barrier: 0; not there yet, in another call: 1\n"}};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
