@@ -185,7 +185,7 @@ static void op_finish(ctn_op_t *op)
         if (op->status == CATENA_ERR_NO_MEMORY && sequence != NULL &&
             sequence->brittle && !op->clean) {
             (void)ctn_exec_abort(exec, op->status);
-        } else if (op->status == CATENA_ERR_NO_MEMORY && op->child == NULL) {
+        } else if (op->status == CATENA_ERR_NO_MEMORY) {
             ctn_error(exec->log,
                       "%s: no memory for the part of this rank, so this call "
                       "fails; free memory, or raise the limit",

@@ -262,9 +262,10 @@ static catena_status_t call(checked_t *checked, flight_t *f)
 {
     const what_t *w = &f->own;
     catena_group_t *g = checked->group[f->scope == 1];
-    const catena_split_t split = {.size = sizeof(split)};
     const int ranks = catena_group_size(g);
     const int me = catena_group_rank(g);
+    const catena_split_t split = {.size = sizeof(split),
+                                  .algorithm = me % 2 == 0 ? "auto" : NULL};
     const int next = ranks - 1 - me;
     const int one = 1;
     int root = w->refused && has_root(w->kind) ? -1 : w->root;

@@ -418,14 +418,11 @@ run_checked(const ctn_arguments_t *args, catena_group_t *group, ctn_mode_t mode,
     }
     ctn_arguments_note(record, &operands.send, &operands.recv, &operands.by);
     ctn_signature_t signature;
-    const ctn_signature_t *checked = NULL;
-    if (ctn_group_checks(group)) {
-        checked = &signature;
-        status =
-            ctn_arguments_compare(args, group, mode, &operands, &signature);
-        if (status != CATENA_OK) {
-            return status;
-        }
+    const ctn_signature_t *checked;
+    status = ctn_arguments_compare(args, group, mode, &operands, &signature,
+                                   &checked);
+    if (status != CATENA_OK) {
+        return status;
     }
     ctn_selector_t *selector = ctn_selector_of(group);
     if ((mode == CTN_BLOCKING &&

@@ -574,10 +574,10 @@ static void sign_lengths(const ctn_description_t *collective,
     }
 }
 
-catena_status_t ctn_arguments_compare(const ctn_arguments_t *args,
-                                      catena_group_t *group, ctn_mode_t mode,
-                                      const ctn_operands_t *operands,
-                                      ctn_signature_t *signature)
+catena_status_t ctn_arguments_sign(const ctn_arguments_t *args,
+                                   catena_group_t *group, ctn_mode_t mode,
+                                   const ctn_operands_t *operands,
+                                   ctn_signature_t *signature)
 {
     const ctn_description_t *collective = args->collective;
     const ctn_reducer_t *by = &operands->by;

@@ -126,14 +126,28 @@ catena_status_t ctn_arguments_check(const ctn_arguments_t *args,
                                     const ctn_peers_t *peers,
                                     ctn_operands_t *operands);
 
+/** See ctn_arguments_compare. */
+catena_status_t ctn_arguments_sign(const ctn_arguments_t *args,
+                                   catena_group_t *group, ctn_mode_t mode,
+                                   const ctn_operands_t *operands,
+                                   ctn_signature_t *signature);
+
 /** With CATENA_CHECK=on: sign a call of a group with valid arguments, and
  * compare it with those of the other ranks. A call that does not block is only
  * signed: ctn_call_start compares it before its operation starts.
+ * @param[out] checked `signature`; NULL: calls are not compared
  * @return CATENA_OK, or why the call fails */
-catena_status_t ctn_arguments_compare(const ctn_arguments_t *args,
-                                      catena_group_t *group, ctn_mode_t mode,
-                                      const ctn_operands_t *operands,
-                                      ctn_signature_t *signature);
+static inline catena_status_t
+ctn_arguments_compare(const ctn_arguments_t *args, catena_group_t *group,
+                      ctn_mode_t mode, const ctn_operands_t *operands,
+                      ctn_signature_t *signature,
+                      const ctn_signature_t **checked)
+{
+    *checked = ctn_group_checks(group) ? signature : NULL;
+    return *checked != NULL
+               ? ctn_arguments_sign(args, group, mode, operands, signature)
+               : CATENA_OK;
+}
 
 /** Whether a buffer with data is neither missing nor CATENA_IN_PLACE. Its type
  * is one whose data begin at the base. */

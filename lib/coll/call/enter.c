@@ -418,7 +418,7 @@ static catena_status_t run_usual(const ctn_composition_t *composition,
     ctn_operands_t operands;
     ctn_call_t call;
     ctn_signature_t signature;
-    const ctn_signature_t *checked = NULL;
+    const ctn_signature_t *checked;
     const ctn_peers_t peers = ctn_peers_of(group);
     catena_status_t status = ctn_arguments_check(args, &peers, &operands);
     if (status != CATENA_OK) {
@@ -426,13 +426,10 @@ static catena_status_t run_usual(const ctn_composition_t *composition,
         return status;
     }
     ctn_arguments_note(record, &operands.send, &operands.recv, &operands.by);
-    if (ctn_group_checks(group)) {
-        checked = &signature;
-        status =
-            ctn_arguments_compare(args, group, mode, &operands, &signature);
-        if (status != CATENA_OK) {
-            return status;
-        }
+    status = ctn_arguments_compare(args, group, mode, &operands, &signature,
+                                   &checked);
+    if (status != CATENA_OK) {
+        return status;
     }
     if (ctn_operands_empty(args->collective, &operands)) {
         return ctn_call_empty(group, mode, checked, request);

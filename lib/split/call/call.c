@@ -280,14 +280,16 @@ static ctn_op_t *create(catena_group_t *group, const catena_split_t *by,
  * @param status of the arguments
  * @return why the call fails; or OK */
 static catena_status_t compare(ctn_call_code_t code, catena_group_t *group,
-                               const catena_split_t *by, catena_status_t status,
-                               bool blocks, ctn_signature_t *signature)
+                               const catena_split_t *by,
+                               const ctn_split_choice_t *choice,
+                               catena_status_t status, bool blocks,
+                               ctn_signature_t *signature)
 {
     *signature = (ctn_signature_t){.root = -1, .code = (uint8_t)code};
     if (status == CATENA_OK) {
         signature->flags = by->flags & ~(unsigned)CATENA_SPLIT_UNDEFINED;
-        if (by->algorithm != NULL) {
-            signature->bytes = ctn_hash_add_text(0, by->algorithm);
+        if (choice->name != NULL) { /* the rules do not select it */
+            signature->bytes = ctn_hash_add_text(choice->most, choice->name);
             signature->form = CTN_SIGNED_HASH;
         }
     } else {
@@ -344,7 +346,8 @@ static catena_status_t start(ctn_call_code_t code, const char *function,
     const ctn_signature_t *checked = NULL;
     if (ctn_group_checks(group)) {
         checked = &signature;
-        status = compare(code, group, &by, status, request == NULL, &signature);
+        status = compare(code, group, &by, &choice, status, request == NULL,
+                         &signature);
         if (status != CATENA_OK) {
             ctn_call_returns(call, CTN_RECORD_OVER);
             return status;

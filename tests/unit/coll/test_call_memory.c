@@ -22,37 +22,12 @@ void *__wrap_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
                                    size_t bytes, size_t zero);
 void *__real_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
                                    size_t bytes, size_t zero);
-void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message);
-void __real_sim_hold(ctn_sim_t *sim, sim_event_t *message);
-bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
-                           void *event);
-bool __real_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
-                           void *event);
-
 void *__wrap_ctn_heap_alloc_zeroed(ctn_heap_t *heap, size_t alignment,
                                    size_t bytes, size_t zero)
 {
     return refusal_asks()
                ? NULL
                : __real_ctn_heap_alloc_zeroed(heap, alignment, bytes, zero);
-}
-
-void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message)
-{
-    bool armed = refusal.armed;
-    refusal.armed = false;
-    __real_sim_hold(sim, message);
-    refusal.armed = armed;
-}
-
-bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
-                           void *event)
-{
-    bool armed = refusal.armed;
-    refusal.armed = false;
-    bool pushed = __real_ctn_queue_push(queue, time, order, event);
-    refusal.armed = armed;
-    return pushed;
 }
 
 /* Memory of the tests' own reduction functions. */

@@ -46,31 +46,6 @@ bool __wrap_ctn_heap_take(ctn_heap_t *heap, const void *memory, size_t bytes)
            __real_ctn_heap_take(heap, memory, bytes);
 }
 
-void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message);
-bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
-                           void *event);
-void __real_sim_hold(ctn_sim_t *sim, sim_event_t *message);
-bool __real_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
-                           void *event);
-
-void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message)
-{
-    bool armed = refusal.armed;
-    refusal.armed = false;
-    __real_sim_hold(sim, message);
-    refusal.armed = armed;
-}
-
-bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
-                           void *event)
-{
-    bool armed = refusal.armed;
-    refusal.armed = false;
-    bool pushed = __real_ctn_queue_push(queue, time, order, event);
-    refusal.armed = armed;
-    return pushed;
-}
-
 enum { RANKS = 5, LONG_COLOR = 300 };
 
 /* ---- what is created ---- */
