@@ -16,6 +16,7 @@
 #include "exec/exec.h"
 #include "exec/handshake.h"
 #include "group/check.h"
+#include "group/recovery.h"
 #include "heap/heap.h"
 #include "model/tuning.h"
 #include "settings.h"
@@ -36,6 +37,11 @@ static const ctn_heap_config_t *heap_config(const catena_context_t *context)
     return ctn_config_values(&context->config, &ctn_heap_settings);
 }
 
+static const ctn_exec_config_t *exec_config(const catena_context_t *context)
+{
+    return ctn_config_values(&context->config, &ctn_exec_settings);
+}
+
 static ctn_heap_params_t heap_params(const catena_context_t *context)
 {
     return (ctn_heap_params_t){
@@ -46,6 +52,7 @@ static ctn_heap_params_t heap_params(const catena_context_t *context)
         .numa = context->locality.numa,
         .huge = heap_config(context)->huge_pages,
         .sparse_bytes = sizeof(ctn_control_block_t),
+        .failures = exec_config(context)->failures,
     };
 }
 
@@ -149,6 +156,7 @@ static catena_status_t join_network(catena_context_t *context)
         .arena_bytes = ctn_heap_arena_bytes(context->heap),
         .config = &context->config,
         .devices = devices,
+        .failures = exec_config(context)->failures,
         .lookup = look_up_ep_address,
         .lookup_context = context,
     };
@@ -193,8 +201,7 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->oversubscribed = context->locality.oversubscribed;
     exec->other_progress = context->progress;
     exec->other_argument = context->progress_argument;
-    const ctn_exec_config_t *settings =
-        ctn_config_values(&context->config, &ctn_exec_settings);
+    const ctn_exec_config_t *settings = exec_config(context);
     exec->single_copy = settings->single_copy != 0;
     exec->check = settings->check != 0;
     /* In virtual time a store itself wakes the ranks that wait for it. So the
@@ -236,6 +243,30 @@ static void link_world(catena_context_t *context)
     }
 }
 
+static bool returns_failures(const catena_context_t *context)
+{
+    return exec_config(context)->failures == CTN_FAILURES_RETURN;
+}
+
+/** From now on the death of a rank is an error of the groups that it belongs
+ * to. While ranks join, it still ends the job. */
+static catena_status_t watch_failures(const catena_context_t *context)
+{
+    ctn_exec_t *exec = context->exec;
+    const ctn_boot_t *boot = context->boot;
+    catena_status_t status = ctn_deaths_open(exec, boot->size);
+    /* Simulated ranks have no endpoints yet to the others of their node. */
+    for (uint32_t i = 0; status == CATENA_OK && i < boot->local_size; i++) {
+        ctn_endpoint_t *endpoint;
+        status = ctn_exec_connect(exec, boot->local_ranks[i], &endpoint);
+    }
+    if (status == CATENA_OK) {
+        status = ctn_recovery_open(context->world, context->boot->size);
+    }
+    ctn_exec_set_flags(exec, &ctn_group_block(context->world)->flags);
+    return status == CATENA_OK ? ctn_recovery_of_world(context->world) : status;
+}
+
 static catena_status_t make_world(catena_context_t *context)
 {
     catena_status_t status =
@@ -247,9 +278,11 @@ static catena_status_t make_world(catena_context_t *context)
     ctn_recorder_open(context->exec);
     ctn_group_record(context->world, CTN_SCOPE_WORLD);
     ctn_control_block_t *block = ctn_group_block(context->world);
-    if (context->sim == NULL && context->exec->single_copy) {
+    if (context->sim == NULL &&
+        (context->exec->single_copy || returns_failures(context))) {
         ctn_shm_publish(context->node, &block->attach,
-                        ctn_heap_offset(context->heap, &block->attach));
+                        ctn_heap_offset(context->heap, &block->attach),
+                        context->exec->single_copy);
     }
     ctn_barrier_set_hooks(context->world);
     link_world(context);
@@ -257,7 +290,12 @@ static catena_status_t make_world(catena_context_t *context)
     if (status != CATENA_OK) {
         return status;
     }
-    status = ctn_topo_link_node(context->world, context->boot->local_ranks);
+    if (returns_failures(context)) {
+        status = watch_failures(context);
+    }
+    if (status == CATENA_OK) {
+        status = ctn_topo_link_node(context->world, context->boot->local_ranks);
+    }
     if (status != CATENA_OK) {
         return status;
     }
@@ -266,6 +304,10 @@ static catena_status_t make_world(catena_context_t *context)
     status = ctn_op_run(context->exec, ctn_barrier_create(context->world));
     if (status == CATENA_OK && context->boot->local_rank == 0) {
         ctn_heap_attached(context->heap);
+    }
+    if (status == CATENA_OK && context->exec->deaths != NULL) {
+        context->exec->deaths->joining = false;
+        status = ctn_boot_joined(context->boot);
     }
     if (context->sim != NULL) {
         return status;
@@ -358,6 +400,7 @@ static void leave(catena_context_t *context)
 {
     if (context->exec != NULL) {
         (void)ctn_groups_release(context->exec);
+        ctn_recovery_release_all(context->exec);
     }
     if (context->network != NULL) {
         context->network->ops->destroy(context->network);
@@ -493,6 +536,32 @@ static catena_status_t compare_finalize(const catena_context_t *context)
                : CATENA_OK;
 }
 
+/** Free the context, which no rank accesses any more. */
+static catena_status_t end_context(catena_context_t **handle,
+                                   catena_status_t status)
+{
+    catena_context_t *context = *handle;
+    ctn_exec_end_failed(context->exec);
+    if (context->self != NULL) {
+        ctn_group_release(context->self);
+    }
+    ctn_group_release(context->world);
+    context->self = context->world = NULL;
+    release_groups(context);
+    leave(context);
+    *handle = NULL;
+    return status;
+}
+
+/** The end of a context where failures are returned. */
+static catena_status_t leave_survivors(catena_context_t **handle)
+{
+    catena_context_t *context = *handle;
+    context->boot->lost = context->exec->deaths->count > 0;
+    catena_status_t status = ctn_recovery_leave(context->world);
+    return end_context(handle, status);
+}
+
 catena_status_t catena_finalize(catena_context_t **handle)
 {
     if (handle == NULL) {
@@ -524,20 +593,14 @@ catena_status_t catena_finalize(catena_context_t **handle)
     if (context->self != NULL) {
         (void)ctn_group_teardown_sum(context->self, 0, &none);
     }
+    if (context->world->recovery != NULL) {
+        return leave_survivors(handle);
+    }
     uint64_t left = /* this rank's part; the scan adds those of all ranks */
         ctn_groups_left(context->exec) || context->exec->requests > 0;
     status = ctn_group_teardown_sum(context->world, 0, &left);
     if (status == CATENA_OK) {
         status = end_teardowns(context, left);
     }
-    ctn_exec_end_failed(context->exec);
-    if (context->self != NULL) {
-        ctn_group_release(context->self);
-    }
-    ctn_group_release(context->world);
-    context->self = context->world = NULL;
-    release_groups(context);
-    leave(context);
-    *handle = NULL;
-    return status;
+    return end_context(handle, status);
 }

@@ -9,7 +9,7 @@
 #include "coll/barrier.h"
 #include "core/refuse.h"
 #include "core/sized.h"
-#include "group/group.h"
+#include "group/recovery.h"
 #include "simulated.h"
 #include "topo/topo.h"
 #include "transports/simulator.h"
@@ -42,6 +42,10 @@ catena_group_t *catena_self(catena_context_t *context)
     ctn_barrier_set_hooks(self);
     self->chain.place.size = 1;
     self->chain.place.left = self->chain.place.right = CTN_NO_ADDRESS;
+    if (ctn_recovery_of_world(self) != CATENA_OK) {
+        ctn_group_release(self);
+        return NULL;
+    }
     context->self = self;
     return self;
 }

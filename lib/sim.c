@@ -94,6 +94,15 @@ static catena_status_t check_layout(const catena_sim_params_t *params,
         return REFUSE("kill_rank is %d; expected 0 to %lld", params->kill_rank,
                       ranks - 1);
     }
+    if (params->kills == NULL && params->kill_count > 0) {
+        return REFUSE("kills is NULL and kill_count %zu", params->kill_count);
+    }
+    for (size_t i = 0; i < params->kill_count; i++) {
+        if (params->kills[i].rank < 0 || params->kills[i].rank >= ranks) {
+            return REFUSE("kills[%zu].rank is %d; expected 0 to %lld", i,
+                          params->kills[i].rank, ranks - 1);
+        }
+    }
     if (params->node_of == NULL) {
         return CATENA_OK;
     }

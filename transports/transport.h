@@ -81,6 +81,7 @@ typedef struct ctn_transport_params {
     void *arena;      /* the memory that peers access */
     size_t arena_bytes;
     const ctn_config_t *config; /* with the settings of the transport */
+    uint64_t failures;          /* CATENA_FAILURES: the same on all ranks */
     const char *devices;        /* in the form of UCX_NET_DEVICES; NULL: all */
     /** Look up the endpoint address of another process (see `ep_address`). Sets
      * *ep_address to malloc'd memory that the caller frees. May block while
@@ -94,6 +95,11 @@ typedef struct ctn_transport_params {
  * It calls no function of the transport. */
 typedef void (*ctn_receive_handler_t)(void *context, const void *data,
                                       size_t bytes);
+
+/** Called when a process has died, or (`leaves`) has left the job in order.
+ * Called by progress and by `check`; may call functions of the transport. */
+typedef void (*ctn_death_handler_t)(void *argument, uint64_t process,
+                                    bool leaves);
 
 /** The table of functions of a transport. For those that may be NULL the
  * comment says what NULL means; only ucx has create and ep_address. */
@@ -203,6 +209,13 @@ typedef struct ctn_transport_ops {
      * the progress of all ranks fails soon after. NULL: the transport keeps no
      * pointers to either. */
     void (*abandon)(ctn_transport_t *transport, catena_status_t status);
+
+    /** From now on a death is passed to `handler`, by progress or `check`, and
+     * progress does not fail. NULL: this transport notices no death. */
+    void (*watch)(ctn_transport_t *transport, ctn_death_handler_t handler,
+                  void *argument);
+    /** Find out whether processes have died. NULL: progress does. */
+    void (*check)(ctn_transport_t *transport);
 
     /** A description of the network for the user: "ucx tcp, active messages".
      */

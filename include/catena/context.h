@@ -87,7 +87,7 @@ typedef struct catena_config {
  * other by catena_config_t.oob or by CATENA_BOOT=tcp://HOST:PORT; a launcher
  * that has started several ranks and offers none of these is an error. A
  * process has one context at a time; after all ranks have finalized theirs, all
- * may join again.
+ * may join again, unless one of them has died.
  * @param[in]  config  NULL: environment (CATENA_*) and defaults
  * @param[out] context set only on CATENA_OK; release with catena_finalize
  * @return CATENA_OK, ERR_ARG (`context` is NULL; bad setting), ERR_UNSUPPORTED

@@ -45,8 +45,8 @@ CATENA_API int catena_group_size(const catena_group_t *group);
  * collective and blocks: a member of a chain knows its neighbors only, so the
  * members gather the world ranks of all. Later calls are local. For the world,
  * groups of one rank and groups made by catena_group_create every call is
- * local. Memory: each member keeps 4 bytes for each member from the first call
- * on.
+ * local, with CATENA_FAILURES=return for all groups. Memory: each member keeps
+ * 4 bytes for each member from the first call on.
  * @param[out] ranks [size] the world rank of each member; owned by the group
  * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY (where it is local),
  *         ERR_ENDED, ERR_PEER */
@@ -72,7 +72,8 @@ CATENA_API catena_status_t catena_group_translate_ranks(
  * Collective over the listed ranks only, which pass the same list; other ranks
  * of `parent` need not call, and get NULL if they do. Blocks. Ranks that are
  * listed in several calls make them in the same order. The order of this call
- * and the operations of the parent is free: it may differ between ranks. A rank
+ * and the operations of the parent is free: it may differ between ranks. It
+ * fails if the parent has failed, also if no listed rank has died. A rank
  * that returns ERR_ARG or ERR_STATE has done nothing: listed ranks whose
  * arguments are valid wait until that rank calls again.
  * @param[in]  parent its world ranks must be known: see
@@ -89,6 +90,74 @@ CATENA_API catena_status_t catena_group_translate_ranks(
  *         differences between lists ranks wait), ERR_PEER */
 CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
                                                size_t count, const int ranks[],
+                                               catena_group_t **out);
+
+/* ---- failures ----
+ *
+ * With CATENA_FAILURES=return the death of a rank is an error of the groups
+ * that it belongs to, as [Bland] proposes for MPI (User-Level Failure
+ * Mitigation): their operations end on the living ranks with
+ * CATENA_ERR_PROC_FAILED. This holds for operations under way and for later
+ * ones. An operation that is almost complete may still succeed on some ranks.
+ * Local calls and calls without data still succeed. Other groups go on. A new
+ * group or neighborhood may exist on some ranks only: its ranks agree by
+ * catena_group_agree of the old group before they use it. The ranks of a failed
+ * group go on with a new one of those that live (catena_group_shrink). The heap
+ * memory of a failed group is not released before catena_finalize, even after
+ * catena_group_free.
+ *
+ * Before a call returns such an error, the rank waits until the other ranks no
+ * longer access its buffers. For a rank that makes no call of catena, or that
+ * is on another node, it waits half a second at most. One case remains: a rank
+ * of another node that is stopped for longer in the middle of a call may write
+ * to the buffers afterwards.
+ *
+ * If a connection to a living rank breaks, that rank counts as dead, and its
+ * context ends with CATENA_ERR_PEER. If the network falls into parts that
+ * cannot reach each other, each part takes the other one for dead.
+ * [Bland]: W. Bland, A. Bouteiller, T. Herault, G. Bosilca, J. Dongarra,
+ * Post-failure recovery of MPI communication capability, International Journal
+ * of High Performance Computing Applications 27(3), 2013. */
+
+/** End all operations of a group on all of its ranks, with
+ * CATENA_ERR_REVOKED: for a rank that will not make the next call of the group,
+ * since an error concerns it alone (as MPIX_Comm_revoke). Local; the other
+ * ranks learn of it when they wait in catena, or call it. No effect on a group
+ * that has failed already.
+ * @return CATENA_OK, ERR_ARG (NULL), ERR_UNSUPPORTED (CATENA_FAILURES is not
+ *         return; logged), or the error that ended the context */
+CATENA_API catena_status_t catena_group_revoke(catena_group_t *group);
+
+/** Return the ranks of a group that have died, as far as this rank knows (as
+ * MPIX_Comm_get_failed). Local: a rank learns of deaths when it waits or
+ * polls. Where failures end the job there are none.
+ * @param[out] count number of them
+ * @param[out] ranks [*count] ascending; NULL: only the number is wanted. At
+ *                   most catena_group_size(group)
+ * @return CATENA_OK, ERR_ARG (NULL) */
+CATENA_API catena_status_t catena_group_failed(catena_group_t *group,
+                                               size_t *count, int ranks[]);
+
+/** Combine flags of all living ranks by AND; all of them get the same result,
+ * whatever ranks die meanwhile (as MPIX_Comm_agree). Collective over the living
+ * ranks of a group, which may have failed or been revoked; blocks.
+ * @param[in,out] flags this rank's; the result
+ * @return CATENA_OK, ERR_ARG (NULL), ERR_UNSUPPORTED (CATENA_FAILURES is not
+ *         return; logged), or the error that ended the context */
+CATENA_API catena_status_t catena_group_agree(catena_group_t *group,
+                                              uint64_t *flags);
+
+/** Create a group of the living ranks, in the order of the old one (as
+ * MPIX_Comm_shrink). Collective over the living ranks of a group, which may
+ * have failed or been revoked; blocks. All of them agree on the members. A
+ * member may die at any time: then the new group fails, and can be shrunk in
+ * its turn.
+ * @param[out] out set only on CATENA_OK; free with catena_group_free
+ * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree, or has no
+ *         memory for a group; logged), ERR_ENDED (a rank has no memory for the
+ *         table of members), ERR_UNSUPPORTED (CATENA_FAILURES is not return;
+ * logged), or the error that ended the context */
+CATENA_API catena_status_t catena_group_shrink(catena_group_t *group,
                                                catena_group_t **out);
 
 /** Split into one group per color, ordered by key, ties by rank (as

@@ -49,6 +49,38 @@ typedef struct catena_sim_message {
     double departed_s; /**< virtual time at which it was sent */
 } catena_sim_message_t;
 
+/** What a step of a simulated job is. */
+typedef enum catena_sim_step_kind {
+    CATENA_SIM_ARRIVES, /**< a message or a flag reaches its target */
+    CATENA_SIM_RUNS,    /**< a rank polls, and runs until it waits again */
+    CATENA_SIM_SENT,    /**< a source buffer of a rank is free again */
+    CATENA_SIM_LEARNS   /**< a rank learns of a death */
+} catena_sim_step_kind_t;
+
+/** A step that may come next. Kind, source, rank and number identify it in all
+ * runs of a job. */
+typedef struct catena_sim_step {
+    catena_sim_step_kind_t kind;
+    int source;      /**< world rank that sends; else -1 */
+    int rank;        /**< world rank that it concerns */
+    uint64_t number; /**< how many steps of that kind, source and rank came
+                          before */
+    int wide;        /**< nonzero: all ranks of the node see the flag */
+} catena_sim_step_t;
+
+/** Chooses the next step of a job, to explore orders. Steps of one kind, source
+ * and rank keep their order.
+ * @param steps [count] those that may come next, in the order of their times
+ * @return the index of one; -1: end the run */
+typedef int (*catena_sim_choose_t)(void *argument, size_t count,
+                                   const catena_sim_step_t steps[]);
+
+/** A rank to kill. */
+typedef struct catena_sim_kill {
+    int rank;       /**< world rank */
+    uint64_t event; /**< the number of the event at which it dies, from 1 */
+} catena_sim_kill_t;
+
 /** A simulated job. Members that may be zero say below what zero selects. */
 typedef struct catena_sim_params {
     size_t size;         /**< sizeof this struct, set by the caller */
@@ -84,8 +116,11 @@ typedef struct catena_sim_params {
     double (*delay)(void *argument, const catena_sim_message_t *message);
     void *delay_argument; /**< passed to `delay` */
     /** World rank to kill when the simulator has handled kill_event events. It
-     * sends nothing from then on; the other ranks get ERR_PEER a millisecond of
-     * virtual time later. */
+     * sends nothing from then on, and its own calls return ERR_PEER. The other
+     * ranks get ERR_PEER a millisecond of virtual time later; with
+     * CATENA_FAILURES=return each rank that is connected to it learns of the
+     * death within this time.
+     */
     int kill_rank;
     uint64_t kill_event; /**< 0: no rank is killed */
     size_t stack_bytes;  /**< of each rank's stack, up to 1 GiB; 0: 128 KiB */
@@ -95,6 +130,10 @@ typedef struct catena_sim_params {
      * GiB. 0: 2^45 bytes. Less is needed under a limit of address space (ulimit
      * -v), and where an emulator keeps tables of it. */
     size_t memory_bytes;
+    const catena_sim_kill_t *kills; /**< [kill_count] further ranks to kill */
+    size_t kill_count;
+    catena_sim_choose_t choose; /**< NULL: the step with the least time */
+    void *choose_argument;      /**< passed to `choose` */
 } catena_sim_params_t;
 
 /** The result of a run. */
@@ -137,7 +176,8 @@ typedef int (*catena_sim_program_t)(const catena_config_t *config,
  *         more than 1e6 s of virtual time, or a run of more than 9e6 s),
  *         ERR_UNSUPPORTED (`params` sets a member that the library does not
  *         have), ERR_NO_MEMORY, ERR_STATE (deadlock, which is logged), ERR_PEER
- *         (a rank was killed as requested), ERR_SYSTEM (catena_abort, a stack
+ *         (a rank was killed as requested), ERR_SYSTEM (catena_abort, an end
+ *         chosen by `choose`, a stack
  *         overflow, or a machine file that cannot be read) */
 CATENA_API catena_status_t catena_sim_run(const catena_sim_params_t *params,
                                           catena_sim_program_t program,

@@ -46,8 +46,11 @@ extern "C" {
  *
  * Errors are grouped by the largest thing that is broken afterwards, so that a
  * caller knows what to rebuild:
- *   - the call, codes above -40: the call did nothing, or failed without
+ *   - the call, codes above -20: the call did nothing, or failed without
  *     affecting other calls; the context still works;
+ *   - the group, codes from -20 to -39: its operations have ended, and later
+ *     ones that communicate return the code, except catena_group_agree and
+ *     _shrink; other groups still work;
  *   - the context, codes from -40 down: all operations have ended, all later
  *     calls that communicate return the same code, and the program can only
  *     call catena_finalize or catena_abort. The other ranks of the job get a
@@ -61,6 +64,11 @@ typedef enum catena_status {
     CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full */
     CATENA_ERR_STATE = -4,       /**< not allowed now, as starting an
                                       active request */
+
+    /* the group, where failures are returned (CATENA_FAILURES=return) */
+    CATENA_ERR_PROC_FAILED = -20, /**< a rank of the group has died */
+    CATENA_ERR_REVOKED = -21,     /**< a rank has revoked the group, or could
+                                       not do its part of a call */
 
     /* the context */
     CATENA_ERR_PEER = -40,     /**< a rank of the job is gone */

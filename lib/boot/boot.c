@@ -48,6 +48,7 @@ const ctn_setting_table_t ctn_boot_settings =
 static struct {
     atomic_bool joined; /* a context exists */
     unsigned lives;     /* contexts created so far */
+    bool lost;          /* ranks of the job died in one of them */
 } process;
 
 /* ---- job information ---- */
@@ -228,6 +229,12 @@ catena_status_t ctn_boot_create(ctn_log_t *log, const ctn_config_t *config,
                        "finalize it first");
         return CATENA_ERR_STATE;
     }
+    if (process.lost) {
+        ctn_error(log, "catena_init: ranks of this job have died, so it cannot "
+                       "be joined again; start a new job");
+        atomic_store(&process.joined, false);
+        return CATENA_ERR_LAUNCHER;
+    }
     ctn_boot_t *boot = calloc(1, sizeof(*boot));
     if (boot == NULL) {
         atomic_store(&process.joined, false);
@@ -252,6 +259,7 @@ void ctn_boot_destroy(ctn_boot_t *boot)
     if (boot->ops != NULL) {
         boot->ops->leave(boot);
     }
+    process.lost |= boot->lost;
     free(boot->local_ranks);
     free(boot);
     atomic_store(&process.joined, false);
@@ -298,6 +306,13 @@ catena_status_t ctn_boot_agree(ctn_boot_t *boot)
 {
     return boot->ops != NULL && boot->ops->agree != NULL
                ? boot->ops->agree(boot)
+               : CATENA_OK;
+}
+
+catena_status_t ctn_boot_joined(ctn_boot_t *boot)
+{
+    return boot->ops != NULL && boot->ops->joined != NULL
+               ? boot->ops->joined(boot)
                : CATENA_OK;
 }
 

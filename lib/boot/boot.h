@@ -37,6 +37,7 @@ extern const ctn_setting_table_t ctn_boot_settings;
 typedef struct ctn_boot {
     const ctn_log_t *log;
     const struct ctn_boot_ops *ops; /* NULL: a job of one rank */
+    bool lost;                      /* ranks have died; the caller sets it */
     bool established; /* all ranks have joined; the caller sets it */
     unsigned life;    /* the number of this life, from 1; a life lasts from
                          ctn_boot_create to ctn_boot_destroy */
@@ -90,6 +91,11 @@ catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
 /** All ranks have done what each does alone, and will wait for each other.
  * @return ERR_PEER: one of them has failed, and leaves */
 catena_status_t ctn_boot_agree(ctn_boot_t *boot);
+
+/** Notify the launcher that all ranks have joined, and that the others go on
+ * when one dies.
+ * @return ERR_LAUNCHER */
+catena_status_t ctn_boot_joined(ctn_boot_t *boot);
 
 /** This rank does not join the job of `oob`: the others, which wait for it,
  * learn so. In place of ctn_boot_create. */

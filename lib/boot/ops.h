@@ -18,6 +18,8 @@ typedef struct ctn_boot_ops {
                               void **data, size_t *bytes);
     /** See ctn_boot_agree; NULL: a rank that fails ends the others. */
     catena_status_t (*agree)(ctn_boot_t *boot);
+    /** See ctn_boot_joined; NULL: nothing is to be done. */
+    catena_status_t (*joined)(ctn_boot_t *boot);
     /** End the other processes, as far as that is possible; this one ends after
      * it. */
     void (*end_job)(ctn_boot_t *boot, int code, const char *message);

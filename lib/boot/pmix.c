@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "boot/ops.h"
+#include "core/joined.h"
 
 /** What ctn_boot_t has of PMIx. */
 typedef struct boot_pmix {
@@ -281,6 +282,31 @@ static catena_status_t lookup(ctn_boot_t *boot, uint32_t rank, const char *key,
     return CATENA_OK;
 }
 
+/** Rank 0 tells prun by a query: PMIx completes a fence of the ranks of one
+ * server, and may accept events, without notifying the launcher. */
+static catena_status_t joined(ctn_boot_t *boot)
+{
+    pmix_status_t rc = PMIx_Fence(NULL, 0, NULL, 0);
+    if (rc != PMIX_SUCCESS) {
+        ctn_error(boot->log, "PMIx_Fence of all ranks failed: %s. Did one die?",
+                  PMIx_Error_string(rc));
+        return CATENA_ERR_LAUNCHER;
+    }
+    if (boot->rank == 0) {
+        pmix_query_t query;
+        pmix_info_t *found = NULL;
+        size_t count = 0;
+        PMIX_QUERY_CONSTRUCT(&query);
+        PMIX_ARGV_APPEND(rc, query.keys, CTN_PMIX_JOINED);
+        (void)PMIx_Query_info(&query, 1, &found, &count);
+        PMIX_QUERY_DESTRUCT(&query);
+        if (found != NULL) {
+            PMIX_INFO_FREE(found, count);
+        }
+    }
+    return CATENA_OK;
+}
+
 static void end_job(ctn_boot_t *boot, int code, const char *message)
 {
     (void)boot;
@@ -301,6 +327,7 @@ static const ctn_boot_ops_t pmix_ops = {.name = "pmix",
                                         .put = put,
                                         .publish = publish,
                                         .lookup = lookup,
+                                        .joined = joined,
                                         .end_job = end_job,
                                         .leave = leave};
 

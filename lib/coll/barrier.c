@@ -11,6 +11,7 @@
  * users call run in coll/ml/barrier.c instead. */
 
 #include "coll/barrier.h"
+#include "group/recovery.h"
 #include "split/call/call.h"
 
 #include <catena/coll.h>
@@ -230,6 +231,7 @@ ctn_op_t *ctn_fence_create(catena_group_t *group)
 {
     ctn_op_t *op = ctn_op_create(group->exec, &fence_algorithm, NULL);
     if (op != NULL) {
+        op->failure = ctn_group_failure(group);
         ((group_barrier_t *)ctn_op_state(op))->group = group;
     }
     return op;

@@ -13,7 +13,10 @@
     X(CATENA_ERR_UNSUPPORTED, "not available here")                            \
     X(CATENA_ERR_NO_MEMORY, "out of memory (process or shared heap)")          \
     X(CATENA_ERR_STATE, "not allowed in the present state")                    \
-    X(CATENA_ERR_PEER, "a rank of the group is gone")                          \
+    X(CATENA_ERR_PROC_FAILED, "a rank of the group has died")                  \
+    X(CATENA_ERR_REVOKED,                                                      \
+      "the group was revoked, or a rank could not do its part")                \
+    X(CATENA_ERR_PEER, "a rank of the job is gone")                            \
     X(CATENA_ERR_ENDED, "a rank could not do its part; the job has ended")     \
     X(CATENA_ERR_LAUNCHER,                                                     \
       "the job cannot be joined, or its launcher is gone")                     \

@@ -7,7 +7,7 @@
  * the world a path of endpoints leads from every rank to every other rank. The
  * simulator notifies simulated ranks itself, so they poll no flag. */
 
-#include "exec/exec.h"
+#include "exec/deaths.h"
 
 void ctn_exec_set_flags(ctn_exec_t *exec, ctn_exec_flags_t *flags)
 {
@@ -22,6 +22,13 @@ static void abandon(ctn_transport_t *transport, catena_status_t status)
     if (transport != NULL && transport->ops->abandon != NULL) {
         transport->ops->abandon(transport, status);
     }
+}
+
+void ctn_exec_end(ctn_exec_t *exec, catena_status_t status)
+{
+    exec->status = status;
+    abandon(exec->local, status);
+    abandon(exec->network, status);
 }
 
 /** What this rank called last. */
@@ -41,6 +48,11 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
     if (exec->status != CATENA_OK) {
         return exec->status;
     }
+    if (status == CATENA_ERR_PROC_FAILED || status == CATENA_ERR_REVOKED ||
+        (status == CATENA_ERR_PEER && exec->deaths != NULL &&
+         !exec->deaths->joining)) {
+        return status; /* an error of groups */
+    }
     if (status == CATENA_ERR_NO_MEMORY) {
         ctn_error(exec->log,
                   "no memory for the part of this rank in a call for which "
@@ -49,9 +61,7 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
                   last_call(exec));
     }
     status = ctn_status_of_call(status) ? CATENA_ERR_ENDED : status;
-    exec->status = status;
-    abandon(exec->local, status);
-    abandon(exec->network, status);
+    ctn_exec_end(exec, status);
     for (size_t i = 0; exec->flags != NULL && i < exec->endpoints.slots; i++) {
         ctn_endpoint_t *endpoint = exec->endpoints.entry[i].value;
         if (endpoint != NULL) {

@@ -20,7 +20,8 @@ bool ctn_exec_is_local(const ctn_exec_t *exec, uint64_t process)
 catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
                                  ctn_endpoint_t **endpoint)
 {
-    if (exec->virtual_time) { /* the simulator finds endpoints by itself */
+    if (exec->virtual_time && exec->deaths == NULL) {
+        /* the simulator finds endpoints by itself */
         return exec->local->ops->connect(exec->local, process, endpoint);
     }
     ctn_endpoint_t *known = ctn_hash_map_find(&exec->endpoints, process);

@@ -1,6 +1,6 @@
 /* Exec: progress of all operations and of the network, waiting, memory. */
 
-#include "exec/exec.h"
+#include "exec/deaths.h"
 #include "exec/inline.h"
 
 #include <stdlib.h>
@@ -26,6 +26,7 @@ void ctn_exec_release(ctn_exec_t *exec)
     }
     ctn_staging_release(exec);
     ctn_hash_map_drop(&exec->endpoints);
+    ctn_deaths_release(exec);
 }
 
 void ctn_exec_defer_free(ctn_exec_t *exec, void *block)
@@ -59,7 +60,14 @@ bool ctn_exec_progress_network(ctn_exec_t *exec)
     if (exec->network == NULL) {
         return false;
     }
+    bool watched = exec->deaths != NULL; /* handlers access memory, too */
+    if (watched) {
+        ctn_deaths_enter(exec);
+    }
     int result = exec->network->ops->progress(exec->network);
+    if (watched) {
+        ctn_deaths_exit(exec);
+    }
     if (result < 0 && exec->virtual_time && exec->status == CATENA_OK) {
         /* The simulator notifies all ranks. */
         exec->status = (catena_status_t)result;
@@ -73,6 +81,7 @@ bool ctn_exec_progress_network(ctn_exec_t *exec)
 static bool progress_operations(ctn_exec_t *exec)
 {
     exec->spin_polls = 0;
+    ctn_deaths_look(exec);
     bool moved = false;
     ctn_op_t *op = exec->active;
     while (op != NULL) {

@@ -66,6 +66,8 @@ typedef struct ctn_algorithm {
     bool (*ready)(const ctn_op_t *op);
 } ctn_algorithm_t;
 
+typedef struct ctn_deaths ctn_deaths_t; /* exec/deaths.h */
+
 typedef enum ctn_op_state {
     CTN_OP_INACTIVE,
     CTN_OP_QUEUED, /* waits for earlier operations of its sequence */
@@ -106,6 +108,7 @@ struct catena_request {
     _Alignas(
         64) ctn_op_t *child; /* under way; the next phase begins after it */
     ctn_op_t *parent; /* it is in no list: it goes on when this one ends */
+    ctn_failure_t *failure; /* instead of that of its sequence; or NULL */
     /* Links in one of exec's lists or the sequence's queue. */
     ctn_op_t *next;
     ctn_op_t *previous;
@@ -136,13 +139,22 @@ typedef enum ctn_wait { /* CATENA_WAIT */
                         CTN_WAIT_SLEEP  /* sleep after a short wait */
 } ctn_wait_t;
 
-/** Words of a rank that other ranks set. */
+/** Words of a rank that other ranks read or set. */
 typedef struct ctn_exec_flags {
-    uint64_t abort; /* the negated status with which a rank aborts */
-    uint64_t hang;  /* a rank that has waited for long, and above its 32 bits
-                       the number of the report: a rank that has seen it
-                       ignores it and older ones */
+    uint64_t abort;  /* the negated status with which a rank aborts */
+    uint64_t hang;   /* a rank that has waited for long, and above its 32 bits
+                        the number of the report: a rank that has seen it
+                        ignores it and older ones */
+    uint64_t inside; /* where failures are returned: 1 while this rank may
+                        access memory of others */
+    uint64_t news;   /* not 0: another rank has stored news; see deaths.h */
 } ctn_exec_flags_t;
+
+typedef enum ctn_failures {                     /* CATENA_FAILURES */
+                            CTN_FAILURES_ABORT, /* the job ends */
+                            CTN_FAILURES_RETURN /* as an error of the calls of
+                                                   groups that they concern */
+} ctn_failures_t;
 
 /** Values of the settings of exec. */
 typedef struct ctn_exec_config {
@@ -152,6 +164,7 @@ typedef struct ctn_exec_config {
     unsigned single_copy; /* SINGLE_COPY: 1: auto, 0: off */
     size_t hang_ms;       /* HANG_REPORT: ms of waiting, inf */
     size_t check;         /* CHECK: 0 or 1 */
+    unsigned failures;    /* FAILURES: a ctn_failures_t */
 } ctn_exec_config_t;
 
 extern const ctn_setting_table_t ctn_exec_settings;
@@ -224,6 +237,8 @@ struct ctn_exec {
     bool virtual_time;        /* in the simulator */
     bool oversubscribed;      /* more ranks than cores on this host */
     bool check;               /* calls are checked; see group/check.h */
+    ctn_deaths_t *deaths;     /* NULL: a failure ends the context */
+    bool keeps_memory;        /* see ctn_exec_may_free */
     bool single_copy; /* data may be written to any memory of a process of the
                          node, where the transport can */
     /* Set by a phase: polls before the rank yields its core, since the word
@@ -296,6 +311,8 @@ static inline bool ctn_status_of_call(catena_status_t status)
  * @param status an error of a call becomes ERR_ENDED
  * @return the error that ended the context, which may be an earlier one */
 catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status);
+/** End the context of this rank; other ranks are not notified. */
+void ctn_exec_end(ctn_exec_t *exec, catena_status_t status);
 /** The status that a call returns: `status`, but once the context has ended,
  * the reason for that replaces an error of the call. */
 static inline catena_status_t ctn_exec_result(const ctn_exec_t *exec,
@@ -406,6 +423,10 @@ catena_status_t ctn_op_run(ctn_exec_t *exec, ctn_op_t *op);
 /** The same, but abort also if the operation itself ends with ERR_NO_MEMORY:
  * for one that all ranks of a group run and that is not retried. */
 catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op);
+/** Other ranks wait for an operation for which this rank has no memory: its
+ * group fails on all of them; or, where failures are not returned, the context
+ * ends. */
+void ctn_op_lacks_memory(const ctn_op_t *op);
 /** Describe the phase of an operation and the rank that it waits for. */
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);
 
@@ -475,9 +496,15 @@ bool ctn_exec_progress_network(ctn_exec_t *exec);
  * @return whether memory was freed */
 bool ctn_exec_reclaim(void *exec);
 
-/** Free memory of the shared heap that peers access. No effect after an abort:
- * a peer that has not noticed the abort may still read memory that was
- * published. The memory then stays until the heap is released. */
+/** Whether memory of the shared heap that peers access may be freed. Not after
+ * an abort, nor while a group is released that has failed: a peer that has not
+ * noticed it may still access memory that was published. The memory then stays
+ * until the heap is released. */
+static inline bool ctn_exec_may_free(const ctn_exec_t *exec)
+{
+    return exec->status == CATENA_OK && !exec->keeps_memory;
+}
+/** Free such memory, if it may be freed. */
 void ctn_exec_free(ctn_exec_t *exec, void *memory);
 
 /** Allocate memory in the shared heap for an algorithm, and count it in

@@ -18,7 +18,7 @@ static inline bool ctn_inline_possible(ctn_exec_t *exec,
                                        const ctn_sequence_t *sequence)
 {
     return exec->active == NULL && exec->status == CATENA_OK &&
-           sequence->started == sequence->complete &&
+           exec->deaths == NULL && sequence->started == sequence->complete &&
            (!exec->virtual_time || ctn_inline_simulated(exec));
 }
 

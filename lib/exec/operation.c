@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/list.h"
-#include "exec/exec.h"
+#include "exec/deaths.h"
 
 ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
                       ctn_sequence_t *sequence)
@@ -61,6 +61,9 @@ void ctn_op_release(ctn_op_t *op)
         op->owned = NULL;
         op->dispose = NULL;
         op->start = op->wait = NULL;
+    }
+    if (op->exec->deaths != NULL) {
+        op->failure = NULL;
     }
     ctn_pool_put(&op->exec->pool, op);
 }
@@ -150,6 +153,17 @@ static void continue_parent(ctn_op_t *op)
     (void)run_phases(parent);
 }
 
+void ctn_op_lacks_memory(const ctn_op_t *op)
+{
+    ctn_failure_t *failure =
+        op->exec->deaths != NULL ? ctn_op_failure(op) : NULL;
+    if (failure != NULL) {
+        failure->fail(failure, CATENA_ERR_REVOKED);
+    } else {
+        (void)ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
+    }
+}
+
 /** Tell whoever made the operation that it has ended. */
 static inline void call_ended(ctn_op_t *op)
 {
@@ -184,7 +198,7 @@ static void op_finish(ctn_op_t *op)
     if (op->status != CATENA_OK) {
         if (op->status == CATENA_ERR_NO_MEMORY && sequence != NULL &&
             sequence->brittle && !op->clean) {
-            (void)ctn_exec_abort(exec, op->status);
+            ctn_op_lacks_memory(op);
         } else if (op->status == CATENA_ERR_NO_MEMORY) {
             ctn_error(exec->log,
                       "%s: no memory for the part of this rank, so this call "
@@ -245,9 +259,48 @@ static inline bool has_staged(const ctn_op_t *op)
            ctn_staging_busy(op);
 }
 
+/** Where failures are returned: whether an operation that has failed may end.
+ * Other ranks may access its memory until all of its group have stopped. */
+CTN_COLD static bool may_end_failed(ctn_op_t *op)
+{
+    ctn_failure_t *failure = ctn_op_failure(op);
+    if (failure == NULL) {
+        return true;
+    }
+    if (op->status == CATENA_ERR_NO_MEMORY && !op->clean &&
+        op->sequence != NULL && op->sequence->brittle) {
+        failure->fail(failure, CATENA_ERR_REVOKED);
+    }
+    if (failure->status == CATENA_OK) {
+        /* A message could not be sent: the death will be reported. */
+        return op->status != CATENA_ERR_PEER;
+    }
+    if (op->status == CATENA_ERR_PEER) {
+        op->status = failure->status;
+    }
+    return failure->stopped(failure);
+}
+
+/** Whether the operations of the group have failed: then this one has the
+ * status, too, unless it has failed before. */
+static inline bool has_failed(ctn_op_t *op)
+{
+    if (op->exec->deaths == NULL || !ctn_op_must_stop(op)) {
+        return false;
+    }
+    if (op->status == CATENA_OK) {
+        op->status = ctn_op_failure(op)->status;
+    }
+    return true;
+}
+
 /** All phases are over. True: the operation is, too. */
 static inline bool end_phases(ctn_op_t *op)
 {
+    if (op->exec->deaths != NULL && op->exec->status == CATENA_OK &&
+        (op->status != CATENA_OK || has_failed(op)) && !may_end_failed(op)) {
+        return op_waits(op, false);
+    }
     /* The operation ends when the transport has completed its puts, whose
      * sources must not change before, and which leave staging buffers only
      * while this rank polls the network. After an error of the network no put
@@ -267,6 +320,8 @@ static bool run_phases(ctn_op_t *op)
     bool moved = false;
     if (op->exec->status != CATENA_OK) {
         op->status = op->exec->status;
+    } else if (has_failed(op)) {
+        /* its status is set */
     } else if (op->held) {
         return op_waits(op, false);
     }
@@ -318,7 +373,14 @@ void ctn_op_end(ctn_op_t *op, catena_status_t status)
 bool ctn_op_advance(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec; /* the operation may be freed below */
+    bool watched = exec->deaths != NULL;
+    if (watched) {
+        ctn_deaths_enter(exec);
+    }
     bool moved = run_phases(op);
+    if (watched) {
+        ctn_deaths_exit(exec);
+    }
     ctn_exec_wake(exec);
     return moved;
 }
@@ -404,6 +466,7 @@ void ctn_op_start(ctn_op_t *op)
         /* A simulated rank that never waits would not see its own failure. */
         (void)ctn_exec_progress_network(op->exec);
     }
+    ctn_deaths_look(op->exec);
     ctn_sequence_t *sequence = op->sequence;
     if (sequence == NULL) {
         op->state = CTN_OP_ACTIVE;
@@ -456,6 +519,9 @@ ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     op->child = child;
+    if (op->exec->deaths != NULL) {
+        child->failure = ctn_op_failure(op);
+    }
     ctn_op_start(child);
     return CTN_STEP_NEXT;
 }
@@ -488,7 +554,7 @@ void ctn_build_finish(ctn_op_t *op)
     }
     /* Other members wait for this one, unless the group has no others. */
     if (op->status == CATENA_ERR_NO_MEMORY && !op->clean) {
-        (void)ctn_exec_abort(op->exec, op->status);
+        ctn_op_lacks_memory(op);
     }
 }
 

@@ -4,7 +4,7 @@
 
 void ctn_exec_free(ctn_exec_t *exec, void *memory)
 {
-    if (exec->status == CATENA_OK) {
+    if (ctn_exec_may_free(exec)) {
         ctn_heap_free(exec->heap, memory);
     }
 }

@@ -9,7 +9,7 @@
 
 void ctn_sequence_clear(const ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
-    if (exec->status != CATENA_OK) {
+    if (!ctn_exec_may_free(exec)) {
         return;
     }
     memset(sequence->slots, 0,

@@ -19,6 +19,7 @@
 typedef struct ctn_exec ctn_exec_t;
 typedef struct catena_request ctn_op_t; /* the internal name of a request */
 typedef struct ctn_sequence ctn_sequence_t;
+typedef struct ctn_failure ctn_failure_t; /* exec/deaths.h */
 
 /** What the owner of a sequence provides for the barriers that exec inserts
  * into it. */
@@ -68,6 +69,7 @@ struct ctn_sequence {
                          for (op->clean) */
     bool ahead : 1;   /* generation barriers are twice as frequent, so that
                          blocking calls do not wait for the last one */
+    ctn_failure_t *failure; /* that its operations share; NULL: none */
 };
 
 /** Take the pages of the slots (ctn_heap_take). @return false: no memory */

@@ -2,10 +2,15 @@
 
 #include "exec/slot.h"
 
+#include "exec/deaths.h"
+
 catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
                                ctn_endpoint_t **endpoint)
 {
     ctn_exec_t *exec = op->exec;
+    if (op->sequence->network_only && exec->deaths != NULL) {
+        exec->deaths->direct[process] = 1;
+    }
     return op->sequence->network_only
                ? exec->network->ops->connect(exec->network, process, endpoint)
                : ctn_exec_connect(exec, process, endpoint);

@@ -2,7 +2,7 @@
 #include <time.h>
 
 #include "core/clock.h"
-#include "exec/exec.h"
+#include "exec/deaths.h"
 #include "exec/yield.h"
 
 /* Waiting. Where each rank has a core of its own, spinning is cheapest. With
@@ -53,6 +53,11 @@ static const char *const single_copy_words[] = {"off", "auto", NULL};
 static const ctn_setting_type_t single_copy_type = {.kind = CTN_SETTING_WORD,
                                                     .words = single_copy_words};
 
+/* In the order of ctn_failures_t. */
+static const char *const failures_words[] = {"abort", "return", NULL};
+static const ctn_setting_type_t failures_type = {.kind = CTN_SETTING_WORD,
+                                                 .words = failures_words};
+
 static const ctn_setting_t settings[] = {
     {"WAIT", "auto",
      "How a rank waits. spin: it keeps its core; yield: it yields the core\n"
@@ -84,6 +89,12 @@ static const ctn_setting_t settings[] = {
      "differ, the call fails on all of them. Neighborhoods detect all length\n"
      "mismatches. The same on all ranks.",
      offsetof(ctn_exec_config_t, check), &ctn_setting_on},
+    {"FAILURES", "abort",
+     "What happens when a rank dies. abort: the job ends. return: calls on a\n"
+     "group with a dead rank fail on its other ranks, which may go on\n"
+     "(catena_group_shrink). The launcher must not end the job: use prun\n"
+     "--continuous. The same on all ranks.",
+     offsetof(ctn_exec_config_t, failures), &failures_type},
 };
 
 const ctn_setting_table_t ctn_exec_settings =
@@ -231,6 +242,7 @@ void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch)
 CTN_COLD static void check_peers(ctn_exec_t *exec)
 {
     exec->peer_checks++;
+    ctn_deaths_check(exec);
     for (ctn_watch_t *watch = exec->watches;
          watch != NULL && exec->status == CATENA_OK; watch = watch->next) {
         watch->check(watch);
@@ -244,6 +256,9 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
         if (exec->passes % CHECK_EVERY == 0) {
             check_peers(exec);
         }
+    }
+    if (exec->deaths != NULL && !exec->virtual_time) {
+        ctn_deaths_check_sometimes(exec, ctn_exec_time(exec));
     }
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, POLL_NS, -1);

@@ -218,6 +218,7 @@ static check_t *check_of(catena_group_t *group)
                        4095) /
                       4096);
         check->sequence.brittle = true;
+        check->sequence.failure = group->sequence.failure;
         check->sequence.hooks = &hooks;
         ctn_group_attach(group, &check->attachment);
     }

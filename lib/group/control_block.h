@@ -50,12 +50,13 @@ typedef struct ctn_control_block {
      * offset on all ranks; see exec/exec.h and transports/shm/shm.h. */
     ctn_exec_flags_t flags;
     ctn_attach_t attach;
-    unsigned char unused[64 - sizeof(ctn_exec_flags_t) - sizeof(ctn_attach_t)];
     /* Need not be zero: nothing is read here before a word announces it. */
     unsigned char eager[CTN_GENERATIONS * CTN_EAGER_SLOTS *
                         CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES];
 } ctn_control_block_t;
 
+_Static_assert(sizeof(ctn_exec_flags_t) + sizeof(ctn_attach_t) == 64,
+               "they fill a cache line");
 _Static_assert(offsetof(ctn_control_block_t, eager) % 4096 == 0,
                "eager buffers start on a page");
 

@@ -7,6 +7,7 @@
 
 #include "core/refuse.h"
 #include "group/check.h"
+#include "group/recovery.h"
 
 /* ---- creation and release ---- */
 
@@ -56,11 +57,25 @@ static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
     return CATENA_OK;
 }
 
+/** The same, of a group that may fail on its own. */
+static catena_status_t create_whole(ctn_exec_t *exec,
+                                    ctn_control_block_t *block,
+                                    uint32_t members, catena_group_t **out)
+{
+    catena_status_t status = create(exec, block, members, sizeof(**out), out);
+    if (status == CATENA_OK) {
+        status = ctn_recovery_open(*out, members);
+        if (status != CATENA_OK) {
+            ctn_group_release(*out);
+        }
+    }
+    return status;
+}
+
 catena_status_t ctn_group_create(ctn_exec_t *exec, uint32_t members,
                                  catena_group_t **out)
 {
-    return create(exec, ctn_control_block_get(exec), members, sizeof(**out),
-                  out);
+    return create_whole(exec, ctn_control_block_get(exec), members, out);
 }
 
 catena_status_t ctn_group_create_world(ctn_exec_t *exec, catena_group_t **out)
@@ -127,11 +142,23 @@ catena_status_t ctn_hidden_create(catena_group_t *of, ctn_hidden_t **out)
     hidden->requests = duplicates;
     ctn_refcount_get(&duplicates->users);
     hidden->group.hidden = true;
+    hidden->group.sequence.failure = hidden->group.chain.sequence.failure =
+        ctn_group_failure(of);
     hidden->group.sequence.eager_units = CTN_SMALL_EAGER_BYTES / CTN_EAGER_UNIT;
     hidden->group.chain.place.rank = of->chain.place.rank;
     hidden->group.sequence.flight = 0; /* until ctn_sequence_open */
     *out = hidden;
     return CATENA_OK;
+}
+
+/** Whether members that have not noticed its failure may access the memory of
+ * a group. The group of a hidden duplicate may have been released. */
+static bool may_be_accessed(const catena_group_t *group)
+{
+    const ctn_deaths_t *deaths = group->exec->deaths;
+    return deaths != NULL &&
+           (group->hidden ? deaths->failures
+                          : ctn_group_status(group) != CATENA_OK);
 }
 
 void ctn_group_release(catena_group_t *group)
@@ -140,11 +167,14 @@ void ctn_group_release(catena_group_t *group)
     if (group->recorded != NULL && group->recorded->id != CTN_SCOPE_UNKNOWN) {
         group->recorded->id = CTN_SCOPE_NONE;
     }
+    bool keeps = group->exec->keeps_memory;
+    group->exec->keeps_memory = keeps || group->stays || may_be_accessed(group);
     while (group->attachments != NULL) {
         ctn_attachment_t *attachment = group->attachments;
         group->attachments = attachment->next;
         attachment->release(group->exec, attachment);
     }
+    ctn_recovery_close(group);
     ctn_chain_release(group->exec, &group->chain);
     ctn_sequence_clear(group->exec, &group->sequence);
     if (group->hidden) {
@@ -153,6 +183,7 @@ void ctn_group_release(catena_group_t *group)
     if (!group->stays) {
         ctn_control_block_put(group->exec, ctn_group_block(group));
     }
+    group->exec->keeps_memory = keeps;
     free(group);
 }
 
@@ -225,6 +256,9 @@ static bool ready(const ctn_op_t *op)
 static ctn_step_t flush(ctn_op_t *op)
 {
     const teardown_t *teardown = ctn_op_state(op);
+    if (teardown->group->recovery != NULL) {
+        teardown->group->recovery->freed = true;
+    }
     ctn_transport_t *local = op->exec->local;
     ctn_transport_t *network = op->exec->network;
     bool words = teardown->flush_words || op->exec->needs_flush;
@@ -247,6 +281,8 @@ static void release_group(ctn_op_t *op)
     /* With `keep` a second scan may follow. Other members may have begun it, so
      * its slots must not be zeroed. */
     if (!teardown->keep) {
+        /* After a failure other members may still put into the block. */
+        teardown->group->stays |= op->status != CATENA_OK;
         ctn_sequence_clear(op->exec, &teardown->sequence);
         ctn_group_release(teardown->group);
     }
@@ -284,6 +320,7 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned scan,
     ctn_sequence_set(sequence, slots, CTN_TEARDOWN_GENERATIONS, 1);
     sequence->base = offsetof(ctn_control_block_t, teardown);
     sequence->brittle = true;
+    sequence->failure = group->sequence.failure;
     sequence->complete += scan;
     sequence->started += scan;
     teardown->group = group;

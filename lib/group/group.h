@@ -43,12 +43,14 @@ struct catena_group {
     bool stays : 1;      /* its control block is freed with the heap, since
                             other members may still put into it */
     bool listed : 1;     /* it is in the list of groups */
+    struct ctn_recovery *recovery;  /* see recovery.h; NULL: failures end the
+                                       job, or it is a hidden duplicate */
     ctn_recorded_scope_t *recorded; /* its entry in the recorder, or NULL */
     catena_group_t *next;           /* the next older one in this list */
     catena_group_t *previous;
 };
 
-_Static_assert(sizeof(struct catena_group) <= 264, "a handle is small");
+_Static_assert(sizeof(struct catena_group) <= 288, "a handle is small");
 
 /** The log of a group; NULL, the default log, if there is none. */
 static inline const ctn_log_t *ctn_group_log(const catena_group_t *group)

@@ -13,7 +13,7 @@ ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec)
 
 void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block)
 {
-    if (exec->status == CATENA_OK) { /* see ctn_exec_free */
+    if (ctn_exec_may_free(exec)) {
         ctn_heap_free_sparse(exec->heap, block, CTN_CONTROL_BLOCKS);
     }
 }

@@ -61,6 +61,7 @@ typedef struct ctn_heap_params {
     int numa;    /* NUMA domain to bind this rank's arena to; -1: not bound */
     size_t huge; /* huge pages: 0 no, 1 yes, CTN_CONFIG_AUTO if allowed */
     size_t sparse_bytes; /* of a sparse block; 0: there are none */
+    uint64_t failures;   /* CATENA_FAILURES: the same on all ranks */
 } ctn_heap_params_t;
 
 /** Create the node's segment (local rank 0 only).

@@ -261,6 +261,7 @@ static catena_status_t fill_new(ctn_heap_t *heap,
     header->version = CTN_SEGMENT_VERSION;
     header->local_size = (uint32_t)params->local_size;
     header->id = id;
+    header->failures = params->failures;
     header->limit = limit;
     header->huge_off = part.zone;
     header->sparse_off = part.zone * (huge ? 2 : 1);
@@ -399,6 +400,10 @@ static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
     }
     if (header.local_size != (uint32_t)params->local_size) {
         return "it is for another number of ranks";
+    }
+    if (header.failures != params->failures) {
+        return "its creator has a different CATENA_FAILURES; set the same on "
+               "all ranks";
     }
     heap->mapped_bytes =
         CTN_SEGMENT_HEADER_BYTES + header.arena_bytes * header.local_size;

@@ -12,7 +12,7 @@ _Static_assert(CTN_HEAP_HEADER_BYTES == CTN_HUGE_BYTES,
 
 enum {
     CTN_SEGMENT_HEADER_BYTES = CTN_HEAP_HEADER_BYTES,
-    CTN_SEGMENT_VERSION = 4, /* of the layout of ctn_segment_header_t */
+    CTN_SEGMENT_VERSION = 5, /* of the layout of ctn_segment_header_t */
     CTN_HEAP_NAME_BYTES = 64 /* of a segment's name, with the NUL */
 };
 
@@ -38,6 +38,7 @@ typedef struct ctn_segment_header {
                              begin; sparse_off: there are none */
     uint64_t sparse_off;  /* where those of sparse blocks begin; arena_bytes:
                              there are none */
+    uint64_t failures;    /* see ctn_heap_params_t */
     _Alignas(64) uint64_t taken; /* bytes taken by all ranks; atomic */
     ctn_doorbells_t doorbells;
 } ctn_segment_header_t; /* in the next pages: show.c */

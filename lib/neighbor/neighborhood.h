@@ -96,7 +96,7 @@ ctn_neighborhood_log(const catena_neighborhood_t *neighborhood)
     return neighborhood != NULL ? neighborhood->exec->log : NULL;
 }
 
-_Static_assert(offsetof(catena_neighborhood_t, group) == 128 &&
+_Static_assert(offsetof(catena_neighborhood_t, sequence.failure) == 128 &&
                    offsetof(catena_neighborhood_t, sequence.started) == 64,
                "a cache line, then the sequence");
 

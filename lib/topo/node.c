@@ -110,7 +110,7 @@ void ctn_topo_release_shared(ctn_exec_t *exec, ctn_topo_t *topo)
 {
     if (ctn_topo_local_size(topo) > CTN_NODE_AREA_MEMBERS) {
         ctn_exec_free(exec, topo->shared);
-    } else if (topo->shared != NULL && exec->status == CATENA_OK) {
+    } else if (topo->shared != NULL && ctn_exec_may_free(exec)) {
         memset(topo->shared, 0, lay_out(topo, NULL));
     }
 }

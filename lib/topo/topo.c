@@ -292,6 +292,8 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group)
                        offsetof(ctn_control_block_t, subchain[0]), place->size);
         ctn_chain_init(&topo->leaders, ctn_group_block(group), place->self,
                        offsetof(ctn_control_block_t, subchain[1]), place->size);
+        topo->node.sequence.failure = topo->leaders.sequence.failure =
+            group->sequence.failure;
         ctn_group_attach(group, &topo->attachment);
         group->frequent = &topo->attachment;
     }

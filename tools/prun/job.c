@@ -138,6 +138,27 @@ static void prun_blame(struct prun_job *job, uint32_t rank)
     }
 }
 
+/* The job goes on without this rank. The job's exit code is the first
+ * code other than 0 of a rank that has exited by itself. */
+static void prun_lose(struct prun_job *job, uint32_t rank)
+{
+    const struct prun_rank *it = &job->ranks[rank];
+    int status = it->status;
+    bool killed = WIFSIGNALED(status);
+    job->lost++;
+    prun_job_report(
+        job, "rank %u (pid %d on %s) %s %d%s%s%s; %u ranks are left", rank,
+        (int)it->pid, prun_host_of(job, rank),
+        killed ? "was killed by signal" : "exited with code",
+        killed ? WTERMSIG(status) : WEXITSTATUS(status), killed ? " (" : "",
+        killed ? strsignal(WTERMSIG(status)) : "", killed ? ")" : "",
+        job->started - job->ended);
+    if (job->exit_code == 0 && !killed)
+        job->exit_code = WEXITSTATUS(status);
+    if (job->lost == job->options->np && job->exit_code == 0)
+        job->exit_code = killed ? 128 + WTERMSIG(status) : PRUN_EXIT_INTERNAL;
+}
+
 /* The first process of a rank was reaped. The first failure makes its rank the
  * suspect; a rank killed by a signal replaces one that exited. */
 static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
@@ -148,6 +169,11 @@ static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
     job->ended++;
     prun_input_close(it);
     bool failed = status != 0 || prun_forgot_finalize(it);
+    if (failed && job->options->continuous && job->phase == PRUN_RUNNING &&
+        job->server && prun_server_joined(job->server)) {
+        prun_lose(job, rank);
+        return;
+    }
     if (failed &&
         (job->suspect < 0 || (WIFSIGNALED(status) &&
                               !WIFSIGNALED(job->ranks[job->suspect].status))))

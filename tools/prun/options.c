@@ -24,6 +24,7 @@ enum {
     OPTION_REPORT_BINDINGS,
     OPTION_OUTPUT,
     OPTION_TIMEOUT,
+    OPTION_CONTINUOUS,
     OPTION_WDIR,
     OPTION_STDIN,
     OPTION_HOST,
@@ -55,6 +56,8 @@ static const struct argp_option prun_argp_options[] = {
      "tag: prefix each line of output with [rank]", 0},
     {"timeout", OPTION_TIMEOUT, "S", 0,
      "End the job after S seconds with exit code 124", 0},
+    {"continuous", OPTION_CONTINUOUS, NULL, 0,
+     "Let the other ranks go on when a rank dies (CATENA_FAILURES=return)", 0},
     {"help", 'h', NULL, 0, "Give this help list", -1},
     {"version", 'V', NULL, 0, "Print program version", -1},
     /* Options of launchers for several machines: refused with a reason. */
@@ -286,6 +289,9 @@ static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_TIMEOUT:
         prun_parse_timeout(options, arg);
+        return 0;
+    case OPTION_CONTINUOUS:
+        options->continuous = true;
         return 0;
     case OPTION_WDIR:
         prun_parse_wdir(options, arg);

@@ -36,6 +36,7 @@ struct prun_options {
     uint32_t ppn;         /* ranks per virtual node; 0: no virtual nodes */
     bool by_node;         /* assign ranks to the nodes round-robin */
     bool tag;             /* prefix each line of output with its rank */
+    bool continuous;      /* the job goes on when a rank dies */
     bool report_bindings; /* print each rank's binding */
     enum prun_binding binding;
     int stdin_rank; /* the rank that reads prun's stdin, or PRUN_STDIN_... */
@@ -122,6 +123,7 @@ struct prun_job {
     struct prun_rank *ranks;        /* [options->np] */
     uint32_t started;               /* ranks forked so far */
     uint32_t ended;                 /* ranks whose process was reaped */
+    uint32_t lost;   /* those of them that failed, and the job went on */
     int64_t suspect; /* the rank whose failure probably caused the others; -1:
                         no rank has failed */
     enum prun_phase phase;

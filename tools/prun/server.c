@@ -16,10 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/joined.h"
+
 struct prun_server {
     int event_fd;            /* eventfd, written at a PMIx_Abort */
     struct prun_rank *ranks; /* job->ranks */
     uint32_t np;             /* number of ranks */
+    atomic_bool joined;      /* all ranks have: see CTN_PMIX_JOINED */
     char name_space[128];
     pthread_mutex_t lock;    /* guards the members below */
     pthread_cond_t changed;  /* `pending` was decremented */
@@ -197,6 +200,22 @@ prun_notify_event(pmix_status_t code, const pmix_proc_t *source,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
+/* The only query that prun handles: rank 0 reports that all ranks have joined.
+ * It returns no data. */
+static pmix_status_t prun_query(pmix_proc_t *proc, pmix_query_t *queries,
+                                size_t count, pmix_info_cbfunc_t answer,
+                                void *answer_data)
+{
+    (void)answer;
+    (void)answer_data;
+    (void)proc; /* not always the rank that asks, in PMIx 4.2 */
+    for (size_t i = 0; i < count; i++)
+        if (queries[i].keys && queries[i].keys[0] &&
+            strcmp(queries[i].keys[0], CTN_PMIX_JOINED) == 0)
+            atomic_store(&prun_the_server.joined, true);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
 static pmix_server_module_t prun_server_module = {
     .client_connected2 = prun_client_connected,
     .client_finalized = prun_client_finalized,
@@ -208,6 +227,7 @@ static pmix_server_module_t prun_server_module = {
     .register_events = prun_register_events,
     .deregister_events = prun_deregister_events,
     .notify_event = prun_notify_event,
+    .query = prun_query,
 };
 
 /* The answer to the registration of one rank. */
@@ -302,6 +322,11 @@ void prun_server_start(struct prun_job *job, void *topology)
                  "the PMIx server could not %s: %s (%d); is there room in %s?",
                  what, PMIx_Error_string(status), status, job->directory);
     job->server = server;
+}
+
+bool prun_server_joined(const struct prun_server *server)
+{
+    return atomic_load(&server->joined);
 }
 
 int prun_server_event_fd(const struct prun_server *server)

@@ -21,6 +21,10 @@ void prun_server_start(struct prun_job *job, void *topology);
 /** A descriptor that becomes readable when a rank calls PMIx_Abort. */
 int prun_server_event_fd(const struct prun_server *server);
 
+/** Whether all ranks have joined the job, and can go on without one that dies.
+ */
+bool prun_server_joined(const struct prun_server *server);
+
 /** @param[out] out the arguments of the first PMIx_Abort
  * @return whether a rank has called PMIx_Abort */
 bool prun_server_aborted(struct prun_server *server, struct prun_abort *out);

@@ -40,14 +40,8 @@ transfer(ssize_t (*call)(pid_t, const struct iovec *, unsigned long,
     return 0;
 }
 
-static const ctn_attach_t *entry_of(const ctn_endpoint_t *endpoint)
-{
-    uint64_t offset = ((const shm_transport_t *)endpoint->transport)->attach;
-    return (const void *)(endpoint->arena + offset);
-}
-
 void ctn_shm_publish(ctn_transport_t *transport, ctn_attach_t *own,
-                     uint64_t offset)
+                     uint64_t offset, bool accessible)
 {
     shm_transport_t *shm = (shm_transport_t *)transport;
     struct stat space;
@@ -57,7 +51,11 @@ void ctn_shm_publish(ctn_transport_t *transport, ctn_attach_t *own,
 #ifdef PR_SET_PTRACER
     /* Yama: other children of the launcher, the ranks among them, may attach.
      */
-    (void)prctl(PR_SET_PTRACER, (unsigned long)getppid(), 0, 0, 0);
+    if (accessible) {
+        (void)prctl(PR_SET_PTRACER, (unsigned long)getppid(), 0, 0, 0);
+    }
+#else
+    (void)accessible;
 #endif
     shm->attach = offset;
     shm->own = own;
@@ -110,7 +108,7 @@ int ctn_shm_probe(ctn_transport_t *transport)
     size_t tried = 0;
     int wrong = 0;
     for (size_t i = 0; shm->own != NULL && wrong == 0 && i < shm->count; i++) {
-        const ctn_attach_t *peer = entry_of(&shm->endpoint[i]);
+        const ctn_attach_t *peer = shm_entry_of(&shm->endpoint[i]);
         if (peer == shm->own || peer->space != shm->own->space) {
             continue;
         }
@@ -140,6 +138,10 @@ static catena_status_t report(const ctn_endpoint_t *endpoint, int wrong,
     if (wrong == 0) {
         return CATENA_OK;
     }
+    if (wrong == ESRCH &&
+        ((const shm_transport_t *)endpoint->transport)->died != NULL) {
+        return CATENA_ERR_PEER; /* reported by shm_check */
+    }
     ctn_error(NULL, "%s memory of rank %llu failed: %s%s", doing,
               (unsigned long long)endpoint->process, strerror(wrong),
               wrong == EFAULT ? "; the buffer must stay until the call has "
@@ -152,7 +154,7 @@ catena_status_t shm_write(ctn_endpoint_t *endpoint, const void *source,
                           size_t bytes, uint64_t address)
 {
     return report(endpoint,
-                  transfer(process_vm_writev, entry_of(endpoint),
+                  transfer(process_vm_writev, shm_entry_of(endpoint),
                            (void *)(uintptr_t)source, address, bytes),
                   "writing to");
 }
@@ -160,16 +162,16 @@ catena_status_t shm_write(ctn_endpoint_t *endpoint, const void *source,
 catena_status_t shm_read(ctn_endpoint_t *endpoint, void *target, size_t bytes,
                          uint64_t address)
 {
-    return report(
-        endpoint,
-        transfer(process_vm_readv, entry_of(endpoint), target, address, bytes),
-        "reading from");
+    return report(endpoint,
+                  transfer(process_vm_readv, shm_entry_of(endpoint), target,
+                           address, bytes),
+                  "reading from");
 }
 
 bool shm_may_access(ctn_endpoint_t *endpoint, size_t bytes)
 {
     const shm_transport_t *shm = (const shm_transport_t *)endpoint->transport;
-    const ctn_attach_t *peer = entry_of(endpoint);
+    const ctn_attach_t *peer = shm_entry_of(endpoint);
     uint64_t fewest = ctn_word_load(&peer->can);
     return shm->own != NULL && fewest != 0 && bytes >= fewest &&
            peer->space == shm->own->space;

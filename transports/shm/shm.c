@@ -30,6 +30,7 @@ static bool shm_sleep(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 
 static void shm_destroy(ctn_transport_t *transport)
 {
+    shm_unwatch((shm_transport_t *)transport);
     free(transport);
 }
 
@@ -46,6 +47,8 @@ const ctn_transport_ops_t ctn_shm_ops = {
     .read = shm_read,
     .may_access = shm_may_access,
     .sleep = shm_sleep,
+    .watch = shm_watch,
+    .check = shm_check,
     .describe = shm_describe,
 };
 

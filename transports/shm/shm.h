@@ -16,9 +16,10 @@ ctn_transport_t *ctn_shm_create(size_t count, const uint32_t *processes,
                                 unsigned char *const *arenas);
 
 /** Publish this process's entry.
- * @param offset of `own` in the arena */
+ * @param offset of `own` in the arena
+ * @param accessible the others may access any memory of this process */
 void ctn_shm_publish(ctn_transport_t *transport, ctn_attach_t *own,
-                     uint64_t offset);
+                     uint64_t offset, bool accessible);
 /** Find out whether this process can access the memory of the others, which
  * have all published.
  * @return 0, or why not: an errno */

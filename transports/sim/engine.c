@@ -107,6 +107,8 @@ uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps)
 
 /* ---- ranks ---- */
 
+static void tell_end(ctn_sim_t *sim, const ctn_sim_rank_t *rank);
+
 /** The entry function of a rank's fiber. */
 static void run_rank(void *argument)
 {
@@ -118,6 +120,9 @@ static void run_rank(void *argument)
     (void)sim_deliver(rank);
     sim->ended++;
     sim->last_end = rank->clock > sim->last_end ? rank->clock : sim->last_end;
+    if (!rank->killed) {
+        tell_end(sim, rank);
+    }
     ctn_fiber_switch(&rank->fiber, &sim->main, 1);
 }
 
@@ -167,6 +172,9 @@ static void check_stack(ctn_sim_t *sim, const ctn_sim_rank_t *rank)
 
 void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank)
 {
+    if (rank->frozen) {
+        return;
+    }
     if (!sim_take_core(sim, rank)) {
         return; /* it has an event for when the core is free */
     }
@@ -228,16 +236,113 @@ void sim_abandon(ctn_sim_rank_t *rank, catena_status_t status)
     sim_push(sim, sim->now + abort_ps, abort_event);
 }
 
-static void kill_rank(ctn_sim_t *sim)
+void sim_learns(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint32_t other)
 {
-    ctn_sim_rank_t *rank = &sim->rank[sim->params.kill_rank];
-    if (rank->state == SIM_ENDED) {
+    const uint64_t soon_ps = UINT64_C(1000000000); /* a millisecond */
+    sim_event_t *event = sim_event(sim, SIM_DEATH, rank->rank);
+    event->source = other;
+    event->to_node = !sim->rank[other].killed;
+    sim_push(sim, sim->now + ctn_random(&sim->random) % soon_ps, event);
+}
+
+static bool make_ends(ctn_sim_t *sim, ctn_sim_rank_t *rank)
+{
+    if (rank->ends == NULL) {
+        rank->ends = calloc(sim->ranks, 1);
+        if (rank->ends == NULL) {
+            sim_no_memory(sim);
+        }
+    }
+    return rank->ends != NULL;
+}
+
+void sim_cut(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint32_t source)
+{
+    if (rank->died != NULL && make_ends(sim, rank)) {
+        rank->ends[source] |= SIM_END_CUT;
+    }
+}
+
+/** Handle the event SIM_DEATH. */
+static void learn_end(ctn_sim_t *sim, const sim_event_t *event)
+{
+    ctn_sim_rank_t *rank = &sim->rank[event->target];
+    if (rank->state == SIM_ENDED || rank->killed || !make_ends(sim, rank)) {
+        return;
+    }
+    rank->ends[event->source] |= (uint8_t)(SIM_END_NEWS | SIM_END_CUT |
+                                           (event->to_node ? SIM_END_LEFT : 0));
+    rank->deaths = true;
+    sim_notify(sim, rank);
+}
+
+void sim_tell_deaths(ctn_sim_rank_t *rank)
+{
+    rank->deaths = false;
+    for (uint32_t r = 0; r < rank->sim->ranks; r++) {
+        uint8_t ends = rank->ends[r];
+        if ((ends & SIM_END_NEWS) != 0) {
+            rank->ends[r] = (uint8_t)((ends & ~SIM_END_NEWS) | SIM_END_TOLD);
+            rank->died(rank->died_argument, r, (ends & SIM_END_LEFT) != 0);
+        }
+    }
+}
+
+/** All ranks learn that this one has died or ended, each at its own time. */
+static void tell_end(ctn_sim_t *sim, const ctn_sim_rank_t *rank)
+{
+    for (uint32_t r = 0; rank->died != NULL && r < sim->ranks; r++) {
+        if (r != rank->rank && sim->rank[r].state != SIM_ENDED) {
+            sim_learns(sim, &sim->rank[r], rank->rank);
+        }
+    }
+}
+
+/** The other ranks learn of the death, each at its own time; or where deaths
+ * are not watched, the run ends. */
+static void kill_rank(ctn_sim_t *sim, uint32_t killed)
+{
+    ctn_sim_rank_t *rank = &sim->rank[killed];
+    if (rank->state == SIM_ENDED || rank->killed) {
         return;
     }
     sim->status = CATENA_ERR_PEER;
     rank->killed = true;
-    sim_abandon(rank, CATENA_ERR_PEER);
-    sim_notify(sim, rank); /* its program ends with the error */
+    if (rank->died == NULL) {
+        sim_abandon(rank, CATENA_ERR_PEER);
+        sim_notify(sim, rank);
+        return;
+    }
+    rank->status = CATENA_ERR_PEER;
+    rank->frozen = true;
+    sim->frozen++;
+    /* It takes no message any more. It may be taking the first one. */
+    for (sim_event_t *message = rank->arrived; message != NULL;
+         message = message->other) {
+        sim_delivered(sim, &sim->rank[message->source]);
+        message->node = SIM_NO_NODE;
+    }
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        if (r != killed && sim->rank[r].died == NULL) {
+            sim_abandon(rank, CATENA_ERR_PEER); /* while it joins */
+            break;
+        }
+    }
+    tell_end(sim, rank);
+}
+
+/** All ranks that live have ended: those that were killed run on, with an
+ * error, and free what they hold. */
+static void thaw(ctn_sim_t *sim)
+{
+    for (uint32_t r = 0; sim->frozen > 0 && r < sim->ranks; r++) {
+        ctn_sim_rank_t *rank = &sim->rank[r];
+        if (rank->frozen) {
+            rank->frozen = false;
+            sim->frozen--;
+            sim_run_at(sim, rank, sim->now);
+        }
+    }
 }
 
 /** Wake all waiting ranks. */
@@ -274,6 +379,19 @@ static bool all_stuck(ctn_sim_t *sim)
 
 /* ---- the loop ---- */
 
+/** Kill the ranks whose event has come. */
+static void kill_at(ctn_sim_t *sim)
+{
+    if (sim->events == sim->params.kill_event) {
+        kill_rank(sim, (uint32_t)sim->params.kill_rank);
+    }
+    for (size_t i = 0; i < sim->params.kill_count; i++) {
+        if (sim->events == sim->params.kills[i].event) {
+            kill_rank(sim, (uint32_t)sim->params.kills[i].rank);
+        }
+    }
+}
+
 static void handle(ctn_sim_t *sim, sim_event_t *event)
 {
     ctn_sim_rank_t *rank;
@@ -298,7 +416,9 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
         sim_arrive(sim, event); /* it may continue as TAKEN */
         return;
     case SIM_TAKEN:
-        sim_delivered(sim, &sim->rank[event->source]);
+        if (event->node != SIM_NO_NODE) {
+            sim_delivered(sim, &sim->rank[event->source]);
+        }
         break;
     case SIM_SENT:
         sim_sent(sim, event);
@@ -308,6 +428,9 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
         break;
     case SIM_COPIED:
         sim_copied(sim, event);
+        break;
+    case SIM_DEATH:
+        learn_end(sim, event);
         break;
     case SIM_ABORT:
         abandon(sim, (catena_status_t) - (int64_t)event->value);
@@ -331,18 +454,25 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
         sim_run_at(sim, &sim->rank[r], 0);
     }
     while (sim->ended < sim->ranks && !sim->aborted) {
+        if (sim->ended + sim->frozen == sim->ranks) {
+            thaw(sim);
+        }
         if (sim->queue.count == 0) {
             if (!all_stuck(sim)) {
                 break;
             }
             continue;
         }
-        ctn_queue_entry_t next = ctn_queue_pop(&sim->queue);
+        ctn_queue_entry_t next;
+        if (sim->params.choose == NULL) {
+            next = ctn_queue_pop(&sim->queue);
+        } else if (!sim_choose(sim, &next)) {
+            sim->aborted = true;
+            break;
+        }
         sim->now = next.time;
         sim->events++;
-        if (sim->events == sim->params.kill_event) {
-            kill_rank(sim);
-        }
+        kill_at(sim);
         handle(sim, next.event);
     }
     if (sim->broken != CATENA_OK) {

@@ -58,6 +58,10 @@ struct catena_sim_rank {
     bool asks;      /* it polled the network since it got its core */
     bool cold;      /* other ranks had its core since its last call */
     bool stalls;    /* woken because there are no more events */
+    bool frozen;    /* it was killed: it runs again when all others have ended,
+                       to free what it holds */
+    bool left;      /* its context is gone: no counter of it is written */
+    bool deaths;    /* `died` has yet to be called */
     int32_t status; /* what its calls of `progress` return; < 0: it failed */
     /* Touched also by sends. */
     uint64_t endpoint_free; /* when its endpoint can take the next message */
@@ -76,7 +80,11 @@ struct catena_sim_rank {
     sim_flush_t *flushes;    /* under way */
     sim_posted_t *posted;    /* posted receives; NULL: none so far */
     ctn_exposed_t exposed;   /* memory outside its arena */
-    sim_event_t *arrived;    /* messages that wait for its progress, in order */
+    ctn_death_handler_t died; /* NULL: a death ends the run for it */
+    void *died_argument;
+    uint8_t *ends; /* [ranks]: a mask of SIM_END_..., for ranks that have died
+                      or ended; NULL: none so far */
+    sim_event_t *arrived; /* messages that wait for its progress, in order */
     catena_sim_stats_t stats;
 };
 
@@ -113,6 +121,14 @@ typedef struct sim_node {
     uint64_t receive_wire; /* when its ports together can receive more */
 } sim_node_t;
 
+/** What a rank knows of the end of another one. */
+enum {
+    SIM_END_NEWS = 1u << 0, /* `died` has yet to be called */
+    SIM_END_TOLD = 1u << 1, /* it was called */
+    SIM_END_LEFT = 1u << 2, /* the other rank did not die, it has ended */
+    SIM_END_CUT = 1u << 3   /* no message of it arrives any more */
+};
+
 /** What an event is. */
 typedef enum sim_kind {
     SIM_RUN,    /* a rank continues, whatever it waits for */
@@ -123,8 +139,12 @@ typedef enum sim_kind {
     SIM_TAKEN,  /* its target has taken it */
     SIM_STORE,  /* a flag becomes visible on the node */
     SIM_COPIED, /* the next copy of a domain ends */
+    SIM_DEATH,  /* a rank learns that another one, `source`, has died, or has
+                   ended (`to_node`) */
     SIM_ABORT   /* all ranks learn that one died or aborted */
 } sim_kind_t;
+
+#define SIM_NO_NODE UINT32_MAX
 
 /** An event. A large job has millions of pending events, each touched a few
  * times at long intervals. So the first cache line holds what most of them
@@ -136,7 +156,7 @@ struct sim_event {
     bool to_node;    /* STORE: all ranks of the node read the word */
     bool carried;    /* the data are in `small` */
     uint32_t port;   /* HEAD: index in receive_port */
-    uint32_t node;   /* HEAD: the target's */
+    uint32_t node;   /* HEAD: the target's; SIM_NO_NODE: counted as delivered */
     uint32_t source; /* the rank that sends */
     uint32_t target; /* the rank that the event is for; COPIED: the domain */
     uint64_t *word;
@@ -194,6 +214,7 @@ struct ctn_sim {
     uint64_t events;         /* handled so far */
     uint64_t last_end;       /* latest end of a rank's program so far */
     uint32_t ended;          /* ranks whose program has ended */
+    uint32_t frozen;         /* ranks that are */
     uint32_t stalls; /* times that all were woken since the last event */
     ctn_sim_explain_t *explain; /* NULL: no rank has joined */
     catena_status_t
@@ -204,6 +225,7 @@ struct ctn_sim {
     void (*program)(ctn_sim_rank_t *rank, void *argument);
     void *argument;    /* of the program */
     uint64_t messages; /* between nodes so far */
+    uint64_t *steps;   /* of `choose`: how many of each kind; or NULL */
     void *common;      /* see `common` of ctn_transport_ops_t */
     uint32_t flushing; /* flushes under way */
 };
@@ -234,6 +256,17 @@ void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time);
 /** The rank fails with `status`, and all other ranks fail a millisecond later.
  */
 void sim_abandon(ctn_sim_rank_t *rank, catena_status_t status);
+/** The rank learns soon that another one has died, or has ended. */
+void sim_learns(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint32_t other);
+/** No message from `source` to the rank arrives any more: a connection that has
+ * lost one loses all later ones, too. */
+void sim_cut(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint32_t source);
+static inline bool sim_is_cut(const ctn_sim_rank_t *rank, uint32_t source)
+{
+    return rank->ends != NULL && (rank->ends[source] & SIM_END_CUT) != 0;
+}
+/** From within a fiber: pass on the deaths that the rank has learnt. */
+void sim_tell_deaths(ctn_sim_rank_t *rank);
 /** From within a fiber: stop until resumed. */
 void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state);
 /** Log what the ranks do when the run cannot go on. */
@@ -259,10 +292,15 @@ uint64_t sim_ps(ctn_sim_t *sim, double ps);
 /** `ps` plus random jitter of the rank. */
 uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps);
 
+/* choose.c */
+/** Take the event that `choose` chooses. False: it ends the run. */
+bool sim_choose(ctn_sim_t *sim, ctn_queue_entry_t *next);
+
 /* network.c */
 /** Allocate tables; see sim->tables.failed. */
 void sim_network_create(ctn_sim_t *sim);
-void sim_network_release(ctn_sim_rank_t *rank);
+/** Forget the flushes under way. @return their number */
+uint32_t sim_drop_flushes(ctn_sim_rank_t *rank);
 /** If the job is to break the order of data and flag: let the data of `message`
  * arrive after its flag, which another event of the same kind stores at `time`.
  * @param ps about a quarter of the mean delay of the data

@@ -208,13 +208,14 @@ uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
 
 /** Drop data that are still at the source if their sender has failed or ended:
  * it may have freed the source. */
-static void lose_data(const ctn_sim_t *sim, sim_event_t *message)
+static void lose_data(ctn_sim_t *sim, sim_event_t *message)
 {
     const ctn_sim_rank_t *source = &sim->rank[message->source];
     if (message->from != NULL &&
         (source->status != CATENA_OK || source->state == SIM_ENDED)) {
         message->from = NULL;
         message->word = NULL;
+        sim_cut(sim, &sim->rank[message->target], message->source);
     }
 }
 
@@ -301,7 +302,8 @@ void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
     if (message->other != NULL) {
         message->other->other = NULL; /* SENT comes later: nothing to hold */
     }
-    bool dropped = target->killed || target->state == SIM_ENDED;
+    bool dropped = target->killed || target->state == SIM_ENDED ||
+                   sim_is_cut(target, message->source);
     if (!dropped) {
         lose_data(sim, message);
         uint64_t work = (uint64_t)end_ps(sim, sim->machine->receive_overhead_ns,
@@ -332,11 +334,12 @@ void sim_sent(ctn_sim_t *sim, sim_event_t *event)
         sim_hold(sim, event->other);
         event->other->other = NULL;
     }
-    if (event->to != NULL && rank->state != SIM_ENDED) { /* a get */
+    if (event->to != NULL && rank->state != SIM_ENDED && !rank->left) {
+        /* a get */
         memcpy(event->to, event->from, event->bytes);
     }
     /* If the rank has failed, the counter may have been freed. */
-    if (rank->status != CATENA_OK || rank->state == SIM_ENDED) {
+    if (rank->status != CATENA_OK || rank->state == SIM_ENDED || rank->left) {
         return;
     }
     --*event->pending;
@@ -356,11 +359,14 @@ void sim_network_create(ctn_sim_t *sim)
     }
 }
 
-void sim_network_release(ctn_sim_rank_t *rank)
+uint32_t sim_drop_flushes(ctn_sim_rank_t *rank)
 {
+    uint32_t count = 0;
     while (rank->flushes != NULL) {
         sim_flush_t *flush = rank->flushes;
         rank->flushes = flush->next;
         free(flush);
+        count++;
     }
+    return count;
 }

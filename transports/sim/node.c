@@ -284,10 +284,12 @@ static void notify_reader(ctn_sim_t *sim, const ctn_sim_rank_t *source,
 void sim_stored(ctn_sim_t *sim, sim_event_t *store)
 {
     ctn_sim_rank_t *source = &sim->rank[store->source];
-    sim_write(sim, store);
+    ctn_sim_rank_t *target = &sim->rank[store->target];
+    if (store->to_node || !sim_is_cut(target, store->source)) {
+        sim_write(sim, store);
+    }
     sim_delivered(sim, source);
     if (!store->to_node) {
-        ctn_sim_rank_t *target = &sim->rank[store->target];
         fetch_line(target, source);
         uint64_t work = (uint64_t)(sim->params.node_overhead_s * 1e12);
         if (work > 0) {

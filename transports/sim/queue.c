@@ -58,3 +58,16 @@ ctn_queue_entry_t ctn_queue_pop(ctn_queue_t *queue)
     heap[i] = moved;
     return first;
 }
+
+ctn_queue_entry_t ctn_queue_take(ctn_queue_t *queue, size_t index)
+{
+    ctn_queue_entry_t *heap = queue->item;
+    ctn_queue_entry_t taken = heap[index];
+    while (index > 0) { /* to the front, from where it is popped */
+        size_t parent = (index - 1) / CHILDREN;
+        heap[index] = heap[parent];
+        index = parent;
+    }
+    heap[0] = taken;
+    return ctn_queue_pop(queue);
+}

@@ -23,5 +23,7 @@ bool ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
                     void *event);
 /** Remove the earliest event; the queue must not be empty. */
 ctn_queue_entry_t ctn_queue_pop(ctn_queue_t *queue);
+/** Remove the event with this index in the heap. */
+ctn_queue_entry_t ctn_queue_take(ctn_queue_t *queue, size_t index);
 
 #endif

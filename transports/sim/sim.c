@@ -39,6 +39,11 @@ static catena_status_t connect_rank(ctn_transport_t *transport,
         return CATENA_ERR_ARG;
     }
     *endpoint = &sim->rank[process].endpoint;
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
+    if ((sim->rank[process].killed || sim->rank[process].state == SIM_ENDED) &&
+        rank->died != NULL) {
+        sim_learns(sim, rank, (uint32_t)process); /* the connection fails */
+    }
     return CATENA_OK;
 }
 
@@ -106,6 +111,13 @@ static catena_status_t get(ctn_endpoint_t *endpoint, void *target, size_t bytes,
     return CATENA_OK;
 }
 
+/** Whether another rank has died, where that is no error of all. */
+static bool is_lost(const ctn_sim_rank_t *other)
+{
+    return (other->killed || other->state == SIM_ENDED) &&
+           other->sim->running->died != NULL;
+}
+
 /** Ranks share the address space. A rank that has failed or ended may have
  * freed its buffers. */
 static catena_status_t write_there(ctn_endpoint_t *endpoint, const void *source,
@@ -113,6 +125,9 @@ static catena_status_t write_there(ctn_endpoint_t *endpoint, const void *source,
 {
     const ctn_sim_rank_t *target = target_of(endpoint);
     sim_work(target->sim->running, CTN_WORK_COPY, bytes);
+    if (is_lost(target)) {
+        return CATENA_ERR_PEER;
+    }
     if (source != NULL && target->status == CATENA_OK &&
         target->state != SIM_ENDED) {
         memcpy((void *)(uintptr_t)address, source, bytes);
@@ -125,6 +140,9 @@ static catena_status_t read_there(ctn_endpoint_t *endpoint, void *target,
 {
     const ctn_sim_rank_t *from = target_of(endpoint);
     sim_work(from->sim->running, CTN_WORK_COPY, bytes);
+    if (is_lost(from)) {
+        return CATENA_ERR_PEER;
+    }
     if (from->status == CATENA_OK && from->state != SIM_ENDED) {
         memcpy(target, (const void *)(uintptr_t)address, bytes);
     }
@@ -165,6 +183,10 @@ static int progress(ctn_transport_t *transport)
     ctn_sim_rank_t *rank = sim_rank_of(transport);
     rank->asks = true;
     bool any = sim_deliver(rank);
+    if (rank->deaths && rank->died != NULL && rank->status == CATENA_OK) {
+        sim_tell_deaths(rank);
+        any = true;
+    }
     return rank->status != CATENA_OK ? rank->status : any;
 }
 
@@ -178,6 +200,9 @@ static void *pointer(ctn_endpoint_t *endpoint, uint64_t offset)
 static void post(ctn_transport_t *transport, uint64_t *word, uint64_t value)
 {
     ctn_sim_rank_t *rank = sim_rank_of(transport);
+    if (rank->status != CATENA_OK) {
+        return; /* as its messages: a dead rank stores nothing */
+    }
     sim_event_t *event = sim_event(rank->sim, SIM_STORE, rank->rank);
     event->source = rank->rank;
     event->to_node = true;
@@ -250,14 +275,25 @@ static void fail(ctn_transport_t *transport, catena_status_t status)
     }
 }
 
+static void watch(ctn_transport_t *transport, ctn_death_handler_t handler,
+                  void *argument)
+{
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
+    rank->died = handler;
+    rank->died_argument = argument;
+}
+
 static const char *describe(ctn_transport_t *transport)
 {
     return sim_rank_of(transport)->sim->text;
 }
 
+/** The transport belongs to ctn_sim_t, but no `pending` is written any more. */
 static void destroy(ctn_transport_t *transport)
 {
-    (void)transport; /* it belongs to ctn_sim_t */
+    ctn_sim_rank_t *rank = sim_rank_of(transport);
+    rank->left = true;
+    rank->sim->flushing -= sim_drop_flushes(rank);
 }
 
 static const ctn_transport_ops_t operations = {
@@ -281,6 +317,7 @@ static const ctn_transport_ops_t operations = {
     .charge = charge,
     .common = common,
     .abandon = fail,
+    .watch = watch,
     .describe = describe,
 };
 
@@ -344,6 +381,7 @@ static void compute(ctn_sim_rank_t *rank, double seconds)
 static void explain_by(ctn_sim_rank_t *rank, ctn_sim_explain_t *explain)
 {
     rank->sim->explain = explain;
+    rank->left = false; /* it joins */
 }
 
 static const ctn_simulator_t simulator = {.place = find_place,
@@ -485,9 +523,11 @@ void ctn_sim_destroy(ctn_sim_t *sim)
     for (uint32_t r = 0; sim->rank != NULL && r < sim->ranks; r++) {
         sim_posted_release(&sim->rank[r]);
         ctn_exposed_free(&sim->rank[r].exposed);
-        sim_network_release(&sim->rank[r]);
+        free(sim->rank[r].ends);
+        (void)sim_drop_flushes(&sim->rank[r]);
     }
     sim_release_events(sim);
+    free(sim->steps);
     (void)ctn_region_release(&sim->tables);
     if (sim->memory != NULL) {
         munmap(sim->memory, sim->memory_bytes);

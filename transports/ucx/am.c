@@ -181,6 +181,7 @@ static void disconnected(ctn_ucx_t *transport, uint64_t process)
     ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, process);
     if (endpoint != NULL) {
         endpoint->disconnected = true;
+        transport->deaths = transport->died != NULL;
         if (endpoint->sync_cookie != 0) /* no reply will come */
             ctn_ucx_synced(transport, process, endpoint->sync_cookie);
     }

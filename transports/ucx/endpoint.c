@@ -11,7 +11,7 @@
  * when a peer sends CONNECT, and lives until the transport is destroyed. */
 
 #define EP_ADDRESS_MAGIC 0x63746e75u /* differs on another byte order */
-#define EP_ADDRESS_VERSION 3u
+#define EP_ADDRESS_VERSION 4u
 
 /** Header of an endpoint address. The packed key and the worker's address
  * follow. */
@@ -21,6 +21,7 @@ typedef struct ep_address_head {
     uint64_t process;
     uint64_t base;          /* address of the arena in that process */
     uint64_t secret;        /* that messages to it carry */
+    uint64_t failures;      /* see ctn_transport_params_t */
     uint32_t key_bytes;     /* of the packed key of the arena */
     uint32_t address_bytes; /* of the worker's address */
 } ep_address_head_t;
@@ -62,6 +63,7 @@ catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
         .process = transport->params.process,
         .base = (uint64_t)(uintptr_t)transport->params.arena,
         .secret = transport->secret,
+        .failures = transport->params.failures,
         .key_bytes = (uint32_t)key_bytes,
         .address_bytes = (uint32_t)address_bytes,
     };
@@ -109,6 +111,13 @@ void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status)
         endpoint->failed = true;
     if (result == CATENA_ERR_PEER && endpoint->disconnected)
         return;
+    if (result == CATENA_ERR_PEER && transport->died != NULL) {
+        transport->deaths = true;
+        if (endpoint->sync_cookie != 0) /* no reply will come */
+            ctn_ucx_synced(transport, endpoint->base.process,
+                           endpoint->sync_cookie);
+        return;
+    }
     ctn_error(
         transport->params.log,
         result == CATENA_ERR_PEER ? "lost process %llu: %s"
@@ -142,6 +151,13 @@ static catena_status_t open_endpoint(ctn_ucx_t *transport,
                   "of this version of catena",
                   (unsigned long long)process, bytes);
         return CATENA_ERR_TRANSPORT;
+    }
+    if (head.failures != transport->params.failures) {
+        ctn_error(transport->params.log,
+                  "process %llu and this one differ in CATENA_FAILURES; set "
+                  "the same value on all ranks",
+                  (unsigned long long)process);
+        return CATENA_ERR_ARG;
     }
     const unsigned char *key = ep_address + sizeof(head);
     ucp_ep_params_t params = {
@@ -190,6 +206,7 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
         return status;
     }
     endpoint->failed = status != CATENA_OK;
+    transport->deaths |= endpoint->failed && transport->died != NULL;
     (void)ctn_hash_map_add(&transport->endpoints, process, endpoint);
     *result = endpoint;
     return status;
@@ -233,7 +250,9 @@ void ctn_ucx_accept(ctn_ucx_t *transport, uint64_t process,
         return;
     catena_status_t status =
         add_endpoint(transport, process, ep_address, bytes, &endpoint);
-    if (status != CATENA_OK)
+    if (status == CATENA_ERR_PEER && transport->died != NULL)
+        transport->died(transport->died_argument, process, false);
+    else if (status != CATENA_OK)
         ctn_ucx_fail(transport, status);
 }
 

@@ -43,7 +43,8 @@ static void flush_done(void *request, ucs_status_t status, void *user_data)
     if (transport->closing)
         return;
     catena_status_t result = ctn_ucx_status(status);
-    if (result == CATENA_OK)
+    if (result == CATENA_OK ||
+        (result == CATENA_ERR_PEER && transport->died != NULL))
         result = ctn_ucx_defer(transport, CTN_UCX_AM_SYNCED, control, NULL, 0);
     if (result != CATENA_OK)
         ctn_ucx_fail(transport, result);
@@ -74,7 +75,9 @@ catena_status_t ctn_ucx_flush(ctn_transport_t *base, uint64_t *pending)
     if (UCS_PTR_IS_PTR(request))
         return CATENA_OK;
     ctn_ucx_op_put(op);
-    if (request == NULL) {
+    if (request == NULL ||
+        (transport->died != NULL &&
+         ctn_ucx_status(UCS_PTR_RAW_STATUS(request)) == CATENA_ERR_PEER)) {
         ctn_ucx_flushed(transport, cookie);
         return CATENA_OK;
     }
@@ -98,7 +101,7 @@ void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie)
         catena_status_t status =
             ctn_ucx_send_control(endpoint, CTN_UCX_AM_SYNC, cookie);
         if (status != CATENA_OK)
-            ctn_ucx_fail(transport, status);
+            ctn_ucx_fail_unless_died(transport, status);
     }
     complete_one(transport, find_sync(transport, cookie));
 }

@@ -41,9 +41,9 @@ static void op_done(void *request, ucs_status_t status, void *user_data)
         if (op->endpoint != NULL)
             ctn_ucx_peer_failed(op->endpoint, status);
         else
-            ctn_ucx_fail(transport, ctn_ucx_status(status));
+            ctn_ucx_fail_unless_died(transport, ctn_ucx_status(status));
         if (op->fetches)
-            ctn_ucx_fail(transport, CATENA_ERR_PEER);
+            ctn_ucx_fail_unless_died(transport, CATENA_ERR_PEER);
     }
     ctn_ucx_op_put(op);
     ucp_request_free(request);

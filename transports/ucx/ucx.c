@@ -35,6 +35,12 @@ void ctn_ucx_fail(ctn_ucx_t *transport, catena_status_t status)
         transport->status = status;
 }
 
+void ctn_ucx_fail_unless_died(ctn_ucx_t *transport, catena_status_t status)
+{
+    if (transport->died == NULL || status != CATENA_ERR_PEER)
+        ctn_ucx_fail(transport, status);
+}
+
 catena_status_t ctn_ucx_status(ucs_status_t status)
 {
     switch (status) {
@@ -369,12 +375,38 @@ static void ucx_ep_address(ctn_transport_t *base, const void **ep_address,
     *bytes = transport->ep_address_bytes;
 }
 
+static void ucx_watch(ctn_transport_t *base, ctn_death_handler_t handler,
+                      void *argument)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    transport->died = handler;
+    transport->died_argument = argument;
+}
+
+/** Pass on which peers are gone. The handler may add endpoints. */
+static void tell_deaths(ctn_ucx_t *transport)
+{
+    transport->deaths = false;
+    for (size_t i = 0; i < transport->endpoints.slots; i++) {
+        ctn_ucx_endpoint_t *endpoint = transport->endpoints.entry[i].value;
+        if (endpoint == NULL || endpoint->told ||
+            (!endpoint->failed && !endpoint->disconnected))
+            continue;
+        endpoint->told = true;
+        transport->died(transport->died_argument, endpoint->base.process,
+                        endpoint->disconnected);
+        transport->deaths = true; /* look again: entries may have moved */
+    }
+}
+
 static int ucx_progress(ctn_transport_t *base)
 {
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
     unsigned events = ucp_worker_progress(transport->worker);
     if (transport->deferred_list != NULL)
         ctn_ucx_run_deferred(transport);
+    if (transport->deaths && transport->died != NULL)
+        tell_deaths(transport);
     if (transport->status != CATENA_OK)
         return transport->status;
     return events > 0;
@@ -390,7 +422,8 @@ static bool ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns, int fd)
     struct pollfd event[] = {{.fd = transport->event_fd, .events = POLLIN},
                              {.fd = fd, .events = POLLIN}};
 
-    if (transport->deferred_list != NULL || transport->status != CATENA_OK)
+    if (transport->deferred_list != NULL || transport->status != CATENA_OK ||
+        transport->deaths)
         return false;
     /* It returns BUSY if there were events since the last progress. */
     if (transport->event_fd >= 0 && ucp_worker_arm(transport->worker) != UCS_OK)
@@ -427,5 +460,6 @@ const ctn_transport_ops_t ctn_ucx_ops = {
     .progress = ucx_progress,
     .sleep = ucx_sleep,
     .abandon = ucx_abandon,
+    .watch = ucx_watch,
     .describe = ucx_describe,
 };

@@ -64,6 +64,7 @@ typedef struct ctn_ucx_endpoint {
     uint64_t word_fences; /* `fences` below, when a flag was last put */
     bool failed;          /* after an error: nothing can be sent */
     bool disconnected;    /* the peer sent DISCONNECT: its end is no failure */
+    bool told;            /* its end was passed to `died` */
     bool unsynced;        /* active messages were sent since the last SYNC */
     uint64_t sync_cookie; /* of the last SYNC, while unanswered; else 0 */
 } ctn_ucx_endpoint_t;
@@ -142,6 +143,9 @@ struct ctn_ucx {
     bool closing;           /* no caller is left: errors are ignored */
     bool abandoned;         /* no `pending` is written: it may be freed */
     catena_status_t status; /* the first error; sticky */
+    ctn_death_handler_t died; /* NULL: the death of a peer is an error */
+    void *died_argument;
+    bool deaths; /* `died` has yet to be called */
 
     ctn_hash_map_t endpoints; /* ctn_ucx_endpoint_t by process */
 
@@ -166,6 +170,8 @@ struct ctn_ucx {
 void ctn_ucx_fail(ctn_ucx_t *transport, catena_status_t status);
 /** The status that stands for a status of UCX. */
 catena_status_t ctn_ucx_status(ucs_status_t status);
+/** As ctn_ucx_fail, but ignore ERR_PEER where deaths are reported to `died`. */
+void ctn_ucx_fail_unless_died(ctn_ucx_t *transport, catena_status_t status);
 
 /* endpoint.c */
 

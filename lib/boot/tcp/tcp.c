@@ -82,6 +82,9 @@ static bool hear(const tcp_t *tcp, const tcp_link_t *link)
     farewell_t farewell;
     if (tcp_receive(link->socket, &farewell, sizeof(farewell),
                     tcp_now_ms() + 1000) != 0) {
+        if (atomic_load(&tcp->goes_on)) {
+            return true;
+        }
         char text[80];
         int bytes = snprintf(text, sizeof(text),
                              "[catena] rank %u lost rank %u: this rank exits\n",
@@ -198,11 +201,20 @@ static void leave(ctn_boot_t *boot)
     ctn_boot_exchange_close(boot);
 }
 
+/** From now on this rank goes on when a neighbor dies. */
+static catena_status_t joined(ctn_boot_t *boot)
+{
+    tcp_t *tcp = boot->link;
+    atomic_store(&tcp->goes_on, true);
+    return CATENA_OK;
+}
+
 static const ctn_boot_ops_t tcp_ops = {.name = "tcp",
                                        .put = ctn_boot_exchange_put,
                                        .share = ctn_boot_exchange_all,
                                        .publish = publish,
                                        .lookup = ctn_boot_exchange_lookup,
+                                       .joined = joined,
                                        .end_job = end_job,
                                        .leave = leave};
 

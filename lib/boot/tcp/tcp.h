@@ -2,6 +2,7 @@
 #define CTN_BOOT_TCP_TCP_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 
 #include "boot/ops.h"
@@ -43,6 +44,7 @@ typedef struct tcp {
     tcp_link_t link[LINKS];        /* parent, children */
     int listener;                  /* -1: none */
     int wake;                      /* an eventfd that ends the watcher */
+    atomic_bool goes_on;           /* this rank goes on when a neighbor dies */
     bool watching;
     pthread_t watcher;
 } tcp_t;

@@ -6,6 +6,7 @@
 
 #include "coll/call/call.h"
 #include "core/refuse.h"
+#include "group/recovery.h"
 #include "split/call/call.h"
 
 /** The hierarchy that a blocking call uses, if it is built, else NULL.
@@ -150,7 +151,8 @@ static catena_status_t await_order(const ctn_call_t *call)
         ctn_ml_config_find(call->group, call->composition->of, &config);
     while (status == CATENA_OK && config->hierarchy->state != CTN_BUILT) {
         ctn_exec_poll_or_idle(exec, &backoff);
-        status = exec->status;
+        status = exec->status != CATENA_OK ? exec->status
+                                           : ctn_group_status(call->group);
     }
     return status;
 }
@@ -163,6 +165,9 @@ static ctn_op_t *take_op(const ctn_call_t *call)
         ctn_op_take(call->group->exec, &call->composition->algorithm, NULL);
     if (op != NULL) {
         ctn_ml_t *ml = ctn_ml_of(op);
+        if (op->exec->deaths != NULL) {
+            op->failure = ctn_group_failure(call->group);
+        }
         ml->call = *call;
         ml->has_tickets = false;
         ml->record = NULL;

@@ -7,6 +7,7 @@
 
 #include "coll/alltoall/alltoall.h"
 #include "coll/call/call.h"
+#include "group/recovery.h"
 
 /** State of the operation. */
 typedef struct exchange {
@@ -175,6 +176,7 @@ ctn_op_t *ctn_exchange_create(const ctn_call_t *call)
 {
     ctn_op_t *op = ctn_op_create(call->group->exec, &exchange_algorithm, NULL);
     if (op != NULL) {
+        op->failure = ctn_group_failure(call->group);
         ((exchange_t *)ctn_op_state(op))->call = *call;
     }
     return op;

@@ -139,6 +139,7 @@ void ctn_build_open_chain(ctn_hierarchy_build_t *build, unsigned i)
                                  ctn_heap_offset(group->exec->heap, block)};
     ctn_chain_init(&build->chain[i], block, address, base,
                    group->chain.place.size);
+    build->chain[i].sequence.failure = group->sequence.failure;
     build->used = i + 1 > build->used ? i + 1 : build->used;
 }
 

@@ -21,6 +21,9 @@ void ctn_build_make_module(ctn_hierarchy_build_t *build,
                                     place->rank, oversubscribed, &build->module,
                                     &record->memory.offset));
     }
+    if (build->module != NULL) {
+        build->module->sequence->failure = build->all->group->sequence.failure;
+    }
     record->status = build->status;
 }
 

@@ -348,7 +348,7 @@ static inline bool take_number(ctn_inline_path_t *path,
     uint64_t next = sequence->started;
     if (neighborhood->ran != path->in || next != sequence->complete ||
         ctn_link_zeroes(next) || exec->active != NULL ||
-        exec->status != CATENA_OK ||
+        exec->status != CATENA_OK || exec->deaths != NULL ||
         (next >= path->allowed && !ctn_inline_may_send(path, next))) {
         return false;
     }

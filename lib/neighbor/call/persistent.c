@@ -12,6 +12,7 @@
  * belongs to the neighborhood's sequence, that of the freeing to the request's.
  */
 
+#include "exec/deaths.h"
 #include "neighbor/call/executor.h"
 
 #include <stdlib.h>
@@ -140,6 +141,7 @@ static void set_up(own_links_t *own)
     ctn_sequence_set(&copy->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
     copy->sequence.without_generations = true;
+    copy->sequence.failure = own->of->sequence.failure;
     copy->sequence.flight = 0; /* until the links are connected */
     own->schedule = *original;
     own->schedule.copy_of = original;
@@ -154,7 +156,8 @@ static void set_up(own_links_t *own)
 static void release(own_links_t *own)
 {
     ctn_neighbor_forget(&own->neighborhood);
-    ctn_exec_free(own->neighborhood.exec, own->memory);
+    ctn_failure_free(own->neighborhood.exec, own->neighborhood.sequence.failure,
+                     own->memory);
     own->neighborhood.exec->requests--;
     ctn_refcount_put(own->neighborhood.users);
     ctn_schedule_free(own->hello);

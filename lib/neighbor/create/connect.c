@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/deaths.h"
 #include "neighbor/create/create.h"
 #include "neighbor/create/sparse_exchange.h"
 
@@ -73,7 +74,8 @@ static void free_memory(links_t *links)
 {
     free(links->out);
     free(links->in);
-    ctn_exec_free(links->neighborhood->exec, links->memory);
+    ctn_failure_free(links->neighborhood->exec,
+                     links->neighborhood->sequence.failure, links->memory);
 }
 
 /* ---- records ---- */

@@ -10,6 +10,7 @@
 #include "core/cache_line.h"
 #include "core/hash.h"
 #include "core/sized.h"
+#include "exec/deaths.h"
 #include "neighbor/create/sparse_exchange.h"
 #include "neighbor/grid/edges.h"
 
@@ -101,7 +102,8 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
     free(neighborhood->target);
     free(neighborhood->out);
     free(neighborhood->in);
-    ctn_exec_free(neighborhood->exec, neighborhood->memory);
+    ctn_failure_free(neighborhood->exec, neighborhood->sequence.failure,
+                     neighborhood->memory);
     ctn_refcount_drop(neighborhood->users);
     free(neighborhood->grid);
     free(neighborhood);
@@ -155,6 +157,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     ctn_sequence_set(&made->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
     made->sequence.without_generations = true;
+    made->sequence.failure = group->sequence.failure;
     if (made->users == NULL) {
         ctn_neighborhood_release(made);
         return NULL;

@@ -90,6 +90,7 @@ catena_status_t ctn_neighbor_reorder(catena_neighborhood_t *neighborhood)
     }
     status = catena_group_free(&neighborhood->group);
     neighborhood->group = fresh;
+    neighborhood->sequence.failure = fresh->sequence.failure;
     if (neighborhood->grid != NULL) {
         ctn_grid_coords(neighborhood->grid, place.rank,
                         neighborhood->grid->ndims, neighborhood->grid->coords);

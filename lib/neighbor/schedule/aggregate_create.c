@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/deaths.h"
 #include "neighbor/create/create.h"
 #include "neighbor/create/sparse_exchange.h"
 #include "neighbor/schedule/aggregate.h"
@@ -427,7 +428,8 @@ catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
     }
     ctn_vector_drop(&m.led);
     if (*schedule == NULL && m.aggregates != NULL) {
-        ctn_exec_free(neighborhood->exec, m.aggregates->memory);
+        ctn_failure_free(neighborhood->exec, neighborhood->sequence.failure,
+                         m.aggregates->memory);
         ctn_neighbor_aggregates_free(m.aggregates);
     }
     return status;

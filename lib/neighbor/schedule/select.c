@@ -7,6 +7,7 @@
  * same schedule. */
 
 #include "neighbor/schedule/select.h"
+#include "exec/deaths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -295,12 +296,14 @@ static bool is_candidate(const catena_neighborhood_t *neighborhood,
 static void drop_schedules(catena_neighborhood_t *neighborhood,
                            ctn_schedule_t **schedule)
 {
+    const ctn_failure_t *failure = neighborhood->sequence.failure;
     while (*schedule != NULL) {
         ctn_schedule_t *uniform = (*schedule)->uniform;
         if ((*schedule)->aggregates != NULL) {
-            ctn_exec_free(neighborhood->exec, (*schedule)->aggregates->memory);
+            ctn_failure_free(neighborhood->exec, failure,
+                             (*schedule)->aggregates->memory);
         }
-        ctn_exec_free(neighborhood->exec, (*schedule)->memory);
+        ctn_failure_free(neighborhood->exec, failure, (*schedule)->memory);
         ctn_schedule_free(*schedule);
         *schedule = uniform;
     }

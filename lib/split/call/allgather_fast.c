@@ -550,6 +550,7 @@ static const ctn_phase_t phases[] = {
     {"close", close_records},
     {"judge", judge},
     {"drop undefined", ctn_split_drop_undefined},
+    {"gather members", ctn_split_gather_members},
     {NULL, NULL}};
 
 static const ctn_algorithm_t fast_algorithm = {

@@ -3,6 +3,7 @@
 
 #include "split/call/call.h"
 #include "coll/barrier.h"
+#include "group/recovery.h"
 
 #include <string.h>
 
@@ -174,11 +175,20 @@ void ctn_split_finish(ctn_op_t *op)
     ctn_group_release(split->made);
 }
 
+ctn_step_t ctn_split_gather_members(ctn_op_t *op)
+{
+    const ctn_split_call_t *split = ctn_op_state(op);
+    return undefined(split) || split->hidden != NULL
+               ? CTN_STEP_NEXT
+               : ctn_recovery_gather(op, split->made);
+}
+
 static const ctn_phase_t phases[] = {
     {"wait", wait_until_oldest},
     {"prepare", prepare},
     {"split", run},
     {"drop undefined", ctn_split_drop_undefined},
+    {"gather members", ctn_split_gather_members},
     {NULL, NULL}};
 
 static const ctn_algorithm_t split_algorithm = {

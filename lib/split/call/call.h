@@ -71,6 +71,9 @@ ctn_step_t ctn_split_fast(ctn_op_t *op);
 /** Phase: members without a color have formed a chain as well; release it when
  * all of them have arrived. */
 ctn_step_t ctn_split_drop_undefined(ctn_op_t *op);
+/** Where failures are returned: let the members of the new group know each
+ * other. */
+ctn_step_t ctn_split_gather_members(ctn_op_t *op);
 /** The `finish` of the operation. */
 void ctn_split_finish(ctn_op_t *op);
 

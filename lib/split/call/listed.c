@@ -25,6 +25,7 @@
 #include "core/refuse.h"
 #include "exec/handshake.h"
 #include "group/chain_coll.h"
+#include "group/recovery.h"
 #include "group/world_ranks.h"
 
 typedef struct listed {
@@ -34,6 +35,7 @@ typedef struct listed {
     uint32_t count;
     uint32_t rank;        /* of this rank in the list and in the new group */
     uint64_t id;          /* of the new group */
+    uint64_t from;        /* see digest_of */
     catena_group_t **out; /* where the caller wants the new group */
     /* working */
     catena_group_t *made; /* the new group */
@@ -47,10 +49,12 @@ typedef struct listed {
  * the sender's arena at which its control block starts. */
 enum { PAGE_BITS = 34 };
 
-static uint64_t digest_of(const int *list, uint32_t count)
+/** @param from distinguishes lists of different parents: a handshake of a call
+ * that has failed may still lie there */
+static uint64_t digest_of(const int *list, uint32_t count, uint64_t from)
 {
     /* the offset and the prime of FNV-1a */
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ count;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ count ^ from;
     for (uint32_t i = 0; i < count; i++) {
         hash = (hash ^ (uint32_t)list[i]) * UINT64_C(0x100000001b3);
         hash ^= hash >> 29;
@@ -92,7 +96,7 @@ static catena_status_t open_group(ctn_exec_t *exec, listed_t *listed)
     place->rank = listed->rank;
     place->left = place->right = CTN_NO_ADDRESS;
     listed->list = listed->world;
-    listed->digest = digest_of(listed->list, listed->count);
+    listed->digest = digest_of(listed->list, listed->count, listed->from);
     status = ctn_world_ranks_set(listed->made, listed->world);
     if (status == CATENA_OK) {
         listed->world = NULL;
@@ -124,6 +128,9 @@ static catena_status_t take(ctn_op_t *op, listed_t *listed, int side,
     uint64_t word = ctn_handshake_take(op->exec, process);
     if (word == 0) {
         return CATENA_OK;
+    }
+    if (word >> PAGE_BITS != listed->digest && op->exec->deaths != NULL) {
+        return CATENA_OK; /* of a call that has failed */
     }
     if (word >> PAGE_BITS != listed->digest) {
         return ctn_refuse(
@@ -162,6 +169,9 @@ static ctn_step_t receive(ctn_op_t *op)
 static ctn_step_t barrier(ctn_op_t *op)
 {
     listed_t *listed = ctn_op_state(op);
+    if (listed->made->recovery != NULL) { /* which synchronizes, too */
+        return ctn_recovery_gather(op, listed->made);
+    }
     return ctn_op_call(op, ctn_chain_barrier(op->exec, &listed->made->chain));
 }
 
@@ -272,13 +282,15 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
         free(world);
         return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
     }
+    op->failure = ctn_group_failure(parent); /* it has all members */
     listed_t *listed = ctn_op_state(op);
     listed->world = world;
     listed->count = (uint32_t)count;
     listed->rank = (uint32_t)own;
     listed->out = out;
+    listed->from = parent->recovery != NULL ? parent->recovery->id : 0;
     /* Not a call of all of the parent's ranks. */
-    uint64_t digest = digest_of(world, (uint32_t)count);
+    uint64_t digest = digest_of(world, (uint32_t)count, 0);
     listed->id = ctn_hash_add(CTN_SCOPE_FIRST, digest);
     return ctn_op_run(exec, op);
 }

@@ -26,7 +26,7 @@ ENDS_WITH(catena_neighborhood_info_t, bytes);
 ENDS_WITH(catena_neighborhood_stats_t, weight_all);
 ENDS_WITH(catena_oob_t, argument);
 ENDS_WITH(catena_place_t, network);
-ENDS_WITH(catena_sim_params_t, memory_bytes);
+ENDS_WITH(catena_sim_params_t, choose_argument);
 ENDS_WITH(catena_sim_report_t, exit_code);
 ENDS_WITH(catena_sim_stats_t, node_messages);
 ENDS_WITH(catena_split_t, algorithm);

@@ -26,7 +26,8 @@ static ctn_transport_t *open_transport(int me)
     static const uint32_t processes[] = {0, 1};
     unsigned char *arenas[] = {pair->arena[0], pair->arena[1]};
     ctn_transport_t *transport = ctn_shm_create(2, processes, arenas);
-    ctn_shm_publish(transport, (void *)(pair->arena[me] + OFFSET), OFFSET);
+    ctn_shm_publish(transport, (void *)(pair->arena[me] + OFFSET), OFFSET,
+                    true);
     return transport;
 }
 

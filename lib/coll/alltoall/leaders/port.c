@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/cache_line.h"
+#include "exec/deaths.h"
 #include "exec/slot.h"
 
 /* ---- a port: gather and send ---- */
@@ -246,6 +247,9 @@ static void receive_posted(void *context, const void *data, size_t bytes)
 {
     ctn_leader_incoming_t *in = context;
     (void)bytes; /* the length is that of the fragment */
+    if (ctn_op_must_stop(in->posted.op)) {
+        return; /* the other ranks of the node may have left the call */
+    }
     scatter_fragment(in->posted.op, ctn_op_state(in->posted.op),
                      in->posted.port, in->posted.slot,
                      (const unsigned char *)data +

@@ -6,6 +6,7 @@
 #include "coll/bcol/p2p/parts.h"
 #include "coll/bcol/p2p/rounds.h"
 
+#include "exec/deaths.h"
 #include "exec/slot.h"
 
 /* ---- operations ---- */
@@ -311,6 +312,9 @@ static void check_completed(ctn_watch_t *watch)
     unsigned char *base = (unsigned char *)watch - offsetof(ctn_p2p_t, watch);
     ctn_p2p_t *p2p = (ctn_p2p_t *)(void *)base;
     const ctn_sequence_t *sequence = &p2p->sequence;
+    if (sequence->failure != NULL && sequence->failure->status != CATENA_OK) {
+        return; /* operations have ended without their messages */
+    }
     for (uint64_t age = 1; age <= CTN_P2P_GENERATIONS; age++) {
         uint64_t seq = sequence->started - age;
         uint16_t signature = p2p->signature[seq % CTN_P2P_GENERATIONS];

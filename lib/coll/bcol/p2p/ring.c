@@ -284,6 +284,7 @@ static ctn_step_t go_round(ctn_op_t *op)
 void ctn_p2p_ring_finish(ctn_op_t *op)
 {
     ctn_p2p_ring_t *ring = ctn_op_state(op);
+    drop_ready(ring);
     ctn_transfer_recv_close(op, &ring->in);
 }
 

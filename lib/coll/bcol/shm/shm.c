@@ -524,8 +524,7 @@ static bool has_data(const shm_t *shm)
 static void release(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
-    if (shm->memory != NULL &&
-        exec->status == CATENA_OK) { /* see ctn_exec_free */
+    if (shm->memory != NULL && ctn_exec_may_free(exec)) {
         bool data = has_data(shm);
         /* Clearing a few words costs less than returning their pages. */
         if (!data) {

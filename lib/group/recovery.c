@@ -1,0 +1,439 @@
+/* Failures of groups; see recovery.h. */
+
+#include "group/recovery.h"
+
+#include <catena/catena.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/hash.h"
+#include "core/refuse.h"
+#include "group/chain_coll.h"
+#include "group/world_ranks.h"
+
+/* ---- failure ---- */
+
+/** Store this rank's word at a member. */
+static void tell(ctn_recovery_t *r, uint32_t i, bool connect)
+{
+    const ctn_exec_t *exec = r->exec;
+    if (i == r->me || r->told[i] != 0 || ctn_member_is_dead(r, i) ||
+        (!connect && !ctn_is_connected(exec, r->member[i]))) {
+        return;
+    }
+    r->told[i] = 1;
+    ctn_deaths_notify(r->exec, r->member[i], connect,
+                      r->offset[i] + r->me * sizeof(*r->word),
+                      (uint64_t)-r->failure.status);
+}
+
+/** Tell all members that this rank has an endpoint to, and its neighbors in
+ * the chain: these connect all. */
+static void tell_all(ctn_recovery_t *r)
+{
+    for (uint32_t i = 0; i < r->size; i++) {
+        tell(r, i, i + 1 == r->me || i == r->me + 1);
+    }
+}
+
+static void fail(ctn_failure_t *failure, catena_status_t status)
+{
+    ctn_recovery_t *r = (ctn_recovery_t *)failure;
+    if (failure->status != CATENA_OK) {
+        return;
+    }
+    failure->status = status;
+    r->exec->deaths->failures = true;
+    r->since_ns = ctn_exec_time(r->exec);
+    r->checks = r->exec->peer_checks;
+    if (!r->freed) { /* else members may have released their area */
+        tell_all(r);
+    }
+}
+
+/** Whether the wait for members that make no call is over. A simulated rank
+ * waits until no event is left. */
+static bool has_waited(const ctn_recovery_t *r)
+{
+    return r->exec->virtual_time
+               ? r->exec->peer_checks != r->checks
+               : ctn_exec_time(r->exec) - r->since_ns > CTN_STOP_NS;
+}
+
+/** Whether a member accesses no memory of this rank any more. Of a dead one
+ * messages may be in the network. */
+static bool has_stopped(const ctn_recovery_t *r, uint32_t i)
+{
+    uint64_t process = r->member[i];
+    return i == r->me || !ctn_is_connected(r->exec, process) ||
+           (ctn_member_is_dead(r, i) ? !ctn_uses_network(r->exec, process) ||
+                                           r->exec->deaths->closed[process] != 0
+                                     : ctn_word_load(&r->word[i]) != 0);
+}
+
+static bool stopped(ctn_failure_t *failure)
+{
+    ctn_recovery_t *r = (ctn_recovery_t *)failure;
+    for (uint32_t i = 0; !r->stopped && !r->freed && i < r->size; i++) {
+        if (!has_stopped(r, i) &&
+            (!has_waited(r) || ctn_is_inside(r->exec, r->member[i]))) {
+            return false;
+        }
+    }
+    r->stopped = true;
+    return true;
+}
+
+/** The member of this world rank; `size`: there is none. */
+static uint32_t member_of(const ctn_recovery_t *r, uint64_t process)
+{
+    uint32_t i = 0;
+    while (i < r->size && r->member[i] != process) {
+        i++;
+    }
+    return i;
+}
+
+/** See ctn_deaths_t. */
+static void died(ctn_exec_t *exec, uint64_t process)
+{
+    for (ctn_recovery_t *r = exec->deaths->upper; r != NULL; r = r->next) {
+        if (member_of(r, process) < r->size) {
+            fail(&r->failure, CATENA_ERR_PROC_FAILED);
+            ctn_agree_died(r);
+        }
+    }
+}
+
+/** See ctn_deaths_t. */
+static void heard(ctn_exec_t *exec)
+{
+    for (ctn_recovery_t *r = exec->deaths->upper; r != NULL; r = r->next) {
+        for (uint32_t i = 0; i < r->size; i++) {
+            uint64_t word = ctn_word_load(&r->word[i]);
+            if (word != 0) {
+                fail(&r->failure, (catena_status_t) - (int64_t)word);
+                tell(r, i, true);
+            }
+        }
+        ctn_agree_news(r);
+    }
+}
+
+/* ---- creation and release ---- */
+
+/** Set the pointers into the area. @return its length */
+static size_t lay_out(ctn_recovery_t *r)
+{
+    size_t words = r->most * sizeof(*r->word);
+    size_t votes = (size_t)r->most * 2 * sizeof(*r->vote);
+    size_t results = ctn_result_bytes(r->most);
+    if (r->area != NULL) {
+        r->word = (void *)r->area;
+        r->vote = (void *)(r->area + words);
+        r->result[0] = (void *)(r->area + words + votes);
+        r->result[1] = (void *)(r->area + words + votes + results);
+    }
+    return words + votes + 2 * results;
+}
+
+catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most)
+{
+    ctn_exec_t *exec = group->exec;
+    if (exec->deaths == NULL) {
+        return CATENA_OK;
+    }
+    ctn_recovery_t *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    r->failure.fail = fail;
+    r->failure.stopped = stopped;
+    r->exec = exec;
+    r->most = most;
+    r->area = ctn_heap_calloc(exec->heap, 64, lay_out(r));
+    if (r->area == NULL) {
+        free(r);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    (void)lay_out(r);
+    r->next = exec->deaths->upper;
+    exec->deaths->upper = r;
+    exec->deaths->died = died;
+    exec->deaths->heard = heard;
+    group->recovery = r;
+    group->sequence.failure = group->chain.sequence.failure = &r->failure;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_recovery_set(ctn_recovery_t *r, uint32_t size, uint32_t me,
+                                 uint32_t *member, uint64_t *offset)
+{
+    uint8_t *told = calloc(size, 2);
+    if (told == NULL || member == NULL || offset == NULL) {
+        free(told);
+        free(member);
+        free(offset);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    r->member = member;
+    r->offset = offset;
+    r->told = told;
+    r->replied = told + size;
+    r->me = me;
+    r->size = size;
+    r->id = size;
+    for (uint32_t i = 0; i < size; i++) {
+        r->id = ctn_hash_add(r->id, offset[i]);
+    }
+    for (uint32_t i = 0; i < size; i++) { /* those that have died before */
+        if (ctn_member_is_dead(r, i)) {
+            fail(&r->failure, CATENA_ERR_PROC_FAILED);
+        }
+    }
+    ctn_agree_died(r);
+    heard(r->exec); /* words may have come before */
+    return CATENA_OK;
+}
+
+catena_status_t ctn_recovery_of_world(catena_group_t *world)
+{
+    ctn_recovery_t *r = world->recovery;
+    if (r == NULL) {
+        return CATENA_OK;
+    }
+    uint32_t size = world->chain.place.size;
+    uint32_t *member = malloc(size * sizeof(*member));
+    uint64_t *offset = malloc(size * sizeof(*offset));
+    for (uint32_t i = 0; member != NULL && offset != NULL && i < size; i++) {
+        member[i] = size > 1 ? i : (uint32_t)world->chain.place.self.process;
+        offset[i] = ctn_heap_offset(r->exec->heap, r->area);
+    }
+    return ctn_recovery_set(r, size, world->chain.place.rank, member, offset);
+}
+
+/** Take it from the list, so that nothing looks at its members any more.
+ * Requests may still point to its failure, so the struct stays. */
+static void retire(ctn_recovery_t *r, bool area)
+{
+    ctn_deaths_t *deaths = r->exec->deaths;
+    ctn_recovery_t **link = (ctn_recovery_t **)&deaths->upper;
+    while (*link != r) {
+        link = &(*link)->next;
+    }
+    *link = r->next;
+    r->next = deaths->retired;
+    deaths->retired = r;
+    if (area) {
+        ctn_exec_free(r->exec, r->area);
+    }
+    free(r->member);
+    free(r->offset);
+    free(r->told);
+    r->member = NULL;
+    r->offset = NULL;
+    r->told = NULL;
+    r->size = 0;
+}
+
+static void release_list(void **list)
+{
+    while (*list != NULL) {
+        ctn_recovery_t *r = *list;
+        *list = r->next;
+        free(r->member);
+        free(r->offset);
+        free(r->told);
+        free(r);
+    }
+}
+
+void ctn_recovery_close(catena_group_t *group)
+{
+    ctn_recovery_t *r = group->recovery;
+    if (r == NULL) {
+        return;
+    }
+    group->recovery = NULL;
+    if (r->size == 0) {
+        retire(r, !group->stays);
+    } else if (r->failure.status == CATENA_OK) {
+        retire(r, true); /* all members free the group */
+    }
+}
+
+void ctn_recovery_release_all(ctn_exec_t *exec)
+{
+    if (exec->deaths != NULL) {
+        release_list(&exec->deaths->upper);
+        release_list(&exec->deaths->retired);
+    }
+}
+
+/* ---- the members of a new group ---- */
+
+/** What a member tells the others. */
+typedef struct member {
+    uint64_t process;
+    uint64_t area; /* its offset */
+} member_t;
+
+typedef struct gather {
+    catena_group_t *made;
+    member_t *table; /* [size] in the shared heap */
+} gather_t;
+
+static size_t table_bytes(const gather_t *gather)
+{
+    return gather->made->chain.place.size * sizeof(member_t);
+}
+
+static ctn_step_t gather(ctn_op_t *op)
+{
+    gather_t *gather = ctn_op_state(op);
+    ctn_chain_t *chain = &gather->made->chain;
+    gather->table = ctn_scratch_alloc(op->exec, table_bytes(gather));
+    if (gather->table == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    member_t *own = &gather->table[chain->place.rank];
+    *own = (member_t){
+        chain->place.self.process,
+        ctn_heap_offset(op->exec->heap, gather->made->recovery->area)};
+    return ctn_op_call(op,
+                       ctn_chain_allgather_table(op->exec, chain, own,
+                                                 sizeof(*own), gather->table));
+}
+
+static ctn_step_t keep(ctn_op_t *op)
+{
+    const gather_t *gather = ctn_op_state(op);
+    catena_group_t *made = gather->made;
+    uint32_t size = made->chain.place.size;
+    int *world = NULL;
+    uint32_t *member = malloc(size * sizeof(*member));
+    uint64_t *offset = malloc(size * sizeof(*offset));
+    if (!ctn_world_ranks_known(made)) {
+        world = malloc(size * sizeof(*world));
+    }
+    for (uint32_t i = 0; member != NULL && offset != NULL && i < size; i++) {
+        member[i] = (uint32_t)gather->table[i].process;
+        offset[i] = gather->table[i].area;
+        if (world != NULL) {
+            world[i] = (int)gather->table[i].process;
+        }
+    }
+    catena_status_t status = CATENA_OK;
+    if (!ctn_world_ranks_known(made)) {
+        status = world != NULL ? ctn_world_ranks_set(made, world)
+                               : CATENA_ERR_NO_MEMORY;
+        if (status != CATENA_OK) {
+            free(world);
+        }
+    }
+    catena_status_t set = ctn_recovery_set(
+        made->recovery, size, made->chain.place.rank, member, offset);
+    status = status == CATENA_OK ? set : status;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static void finish(ctn_op_t *op)
+{
+    gather_t *gather = ctn_op_state(op);
+    if (op->status == CATENA_ERR_NO_MEMORY) { /* other members wait for this */
+        ctn_op_lacks_memory(op);
+    }
+    ctn_scratch_free(op->exec, gather->table, table_bytes(gather));
+}
+
+static const ctn_phase_t phases[] = {
+    {"gather", gather}, {"keep", keep}, {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "members",
+    .state_bytes = sizeof(gather_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_step_t ctn_recovery_gather(ctn_op_t *op, catena_group_t *made)
+{
+    if (made->recovery == NULL) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_op_t *child = ctn_op_create(op->exec, &algorithm, NULL);
+    if (child != NULL) {
+        ((gather_t *)ctn_op_state(child))->made = made;
+    }
+    return ctn_op_call(op, child);
+}
+
+/* ---- the calls ---- */
+
+catena_status_t ctn_recovery_check(const catena_group_t *group,
+                                   const char *function)
+{
+    if (group->recovery != NULL && group->recovery->size > 0) {
+        return group->exec->status;
+    }
+    return ctn_refuse(group->exec->log, CATENA_ERR_UNSUPPORTED, function,
+                      "failures end the job; set CATENA_FAILURES=return on all "
+                      "ranks");
+}
+
+catena_status_t catena_group_revoke(catena_group_t *group)
+{
+    if (group == NULL) {
+        return CTN_REFUSE_NULL(NULL, group);
+    }
+    catena_status_t status = ctn_recovery_check(group, __func__);
+    if (status == CATENA_OK) {
+        group->recovery->failure.fail(&group->recovery->failure,
+                                      CATENA_ERR_REVOKED);
+        ctn_exec_wake(group->exec);
+    }
+    return status;
+}
+
+catena_status_t catena_group_failed(catena_group_t *group, size_t *count,
+                                    int ranks[])
+{
+    if (group == NULL || count == NULL) {
+        return CTN_REFUSE_NULL(ctn_group_log(group), group, count);
+    }
+    const ctn_recovery_t *r = group->recovery;
+    *count = 0;
+    if (r == NULL) {
+        return CATENA_OK; /* a failure ends the job */
+    }
+    ctn_deaths_look(group->exec);
+    for (uint32_t i = 0; i < r->size; i++) {
+        if (ctn_member_is_dead(r, i)) {
+            if (ranks != NULL) {
+                ranks[*count] = (int)i;
+            }
+            ++*count;
+        }
+    }
+    return CATENA_OK;
+}
+
+catena_status_t catena_group_agree(catena_group_t *group, uint64_t *flags)
+{
+    if (group == NULL || flags == NULL) {
+        return CTN_REFUSE_NULL(ctn_group_log(group), group, flags);
+    }
+    catena_status_t status = ctn_recovery_check(group, __func__);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_recorded_call_t *record =
+        ctn_call_enters(group, CTN_CODE_GROUP_AGREE, -1);
+    uint64_t *result;
+    status = ctn_agree(group->recovery, (ctn_vote_t){.flag = *flags}, &result);
+    if (status == CATENA_OK) {
+        *flags = ctn_result_flag(result);
+    }
+    ctn_call_returns(record, CTN_RECORD_OVER);
+    return status;
+}
