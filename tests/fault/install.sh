@@ -46,7 +46,8 @@ compile() {
 
 run() {
     LD_LIBRARY_PATH=$(dirname "$library") \
-        "$prefix/bin/prun" -n 4 --ppn 2 --timeout 60 "$work/$1" "${@:2}"
+        "$prefix/bin/prun" -n 4 --ppn 2 --timeout 60 \
+        $([ "$1" != survivors ] || echo --continuous) "$work/$1" "${@:2}"
 }
 
 example() { compile "$1" && run "$1"; }

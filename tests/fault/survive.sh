@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Failures that are returned: ranks die, the others go on (tests/fault/survive.c),
+# below prun --continuous, and on emulated hosts that no launcher watches.
+# usage: tests/fault/survive.sh BUILD_DIR [ROUNDS]          SURVIVE_SEED=N
+set -u
+# shellcheck source=tests/fault/job.sh
+. "$(dirname "$0")/job.sh"
+survive=$build/tests/fault/survive
+rounds=${2:-1}
+seed=${SURVIVE_SEED:-$RANDOM}
+echo "# SURVIVE_SEED=$seed"
+
+# below prun: LAYOUT DEATHS SEED
+below_prun() {
+    # shellcheck disable=SC2086
+    start --continuous $1 "$survive" "$3" "$2" 700
+    finish
+    expect_rc 0
+    grep -q '^ok - ' "$out" || fail "no word of success"
+    done_ "prun --continuous $1, $2 deaths, seed $3"
+}
+for ((i = 0; i < rounds; i++)); do
+    below_prun "-n 4" 1 $((seed + 4 * i))
+    below_prun "-n 6 --ppn 3" 2 $((seed + 4 * i + 1))
+    below_prun "-n 9 --ppn 4" 3 $((seed + 4 * i + 2))
+done
+
+# The job has the code of the rank that ends by itself, not of one that is killed.
+start --continuous -n 3 "$survive" --leave 3
+finish
+expect_rc 3
+grep -q 'rank 1 .* was killed by signal 9' "$err" || fail "no word of rank 1"
+done_ "prun --continuous: the exit code of a survivor"
+
+start --continuous -n 5 --ppn 1 "$survive" --cut
+finish
+expect_rc 0
+[ "$(grep -c '^ok - ' "$out")" -ge 3 ] || fail "fewer than 3 ranks went on"
+done_ "prun --continuous: a broken connection"
+
+# A rank that dies before all have joined ends the job.
+start --continuous -n 4 sh -c \
+    'test "$PMIX_RANK" != 2 || kill -9 $$; exec "$@"' - "$survive" 1 0
+finish
+expect_rc 137
+done_ "prun --continuous: a death before all have joined"
+
+# ---- without a launcher, on four hosts ----
+
+hosts_work=$work/hosts
+mkdir "$hosts_work"
+# shellcheck source=tests/hosts/hosts.sh
+. "$here/../hosts/hosts.sh"
+hosts_up 4 2>/dev/null
+case $? in
+2) echo "ok - emulated hosts # SKIP not permitted here" ;;
+1) fail "no network between emulated hosts" && done_ "emulated hosts" ;;
+esac
+
+# on_hosts DEATHS SEED: two ranks on each host
+on_hosts() {
+    local r pids=()
+    mark
+    began=$(now_ms)
+    for r in 0 1 2 3 4 5 6 7; do
+        nsenter -t "$(host_pid $((r / 2 + 1)))" -n -u -i -m -- \
+            env CATENA_BOOT=tcp://10.77.0.1:24600 CATENA_BOOT_RANK=$r \
+            CATENA_BOOT_SIZE=8 CATENA_BOOT_SECRET="$seed" \
+            timeout 60 "$survive" "$2" "$1" 700 >"$out.$r" 2>"$err.$r" &
+        pids+=($!)
+    done
+    local dead=0 wrong=0 rc
+    for r in "${pids[@]}"; do
+        wait "$r" 2>/dev/null
+        rc=$?
+        if [ $rc -eq 137 ]; then dead=$((dead + 1)); elif [ $rc -ne 0 ]; then wrong=$((wrong + 1)); fi
+    done
+    cat "$out".[0-9] >"$out"
+    cat "$err".[0-9] >"$err"
+    deaths=$((${deaths:-0} + dead))
+    [ $wrong -eq 0 ] || fail "$wrong ranks failed"
+    grep -q '^ok - ' "$out" || fail "no word of success"
+    done_ "no launcher, 4 hosts, $dead deaths, seed $2"
+}
+if [ -s "$HOSTS_PIDS" ]; then
+    for ((i = 0; i < rounds; i++)); do
+        on_hosts $((1 + i % 4)) $((seed + 1000 + i))
+    done
+    echo "# ${deaths:-0} deaths on emulated hosts"
+fi
+hosts_down
+exit $((failed > 0))
