@@ -173,11 +173,15 @@ static catena_status_t open_endpoint(ctn_ucx_t *transport,
     if (status == UCS_OK)
         status = ucp_ep_rkey_unpack(endpoint->ep, key, &endpoint->rkey);
     if (status != UCS_OK) {
-        ctn_error(transport->params.log,
-                  "UCX cannot reach process %llu: %s. Is UCX_TLS or "
-                  "UCX_NET_DEVICES the same on all nodes?",
-                  (unsigned long long)process, ucs_status_string(status));
-        return ctn_ucx_status(status);
+        catena_status_t result = ctn_ucx_status(status);
+        ctn_log_write(transport->params.log,
+                      result == CATENA_ERR_PEER && transport->died != NULL
+                          ? CATENA_LOG_INFO
+                          : CATENA_LOG_ERROR,
+                      "UCX cannot reach process %llu: %s. Is UCX_TLS or "
+                      "UCX_NET_DEVICES the same on all nodes?",
+                      (unsigned long long)process, ucs_status_string(status));
+        return result;
     }
     endpoint->remote_base = head.base;
     endpoint->secret = head.secret;
@@ -200,8 +204,10 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
     catena_status_t status =
         open_endpoint(transport, endpoint, ep_address, bytes);
     /* If UCP has opened the endpoint but the key is invalid, the endpoint is
-     * kept and marked as failed, so that it is closed with the others. */
-    if (status != CATENA_OK && endpoint->ep == NULL) {
+     * kept and marked as failed, so that it is closed with the others. So is
+     * one to a peer that is gone, if deaths are reported. */
+    if (status != CATENA_OK && endpoint->ep == NULL &&
+        (status != CATENA_ERR_PEER || transport->died == NULL)) {
         free(endpoint);
         return status;
     }
