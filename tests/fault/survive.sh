@@ -70,10 +70,15 @@ on_hosts() {
         pids+=($!)
     done
     local dead=0 wrong=0 rc
-    for r in "${pids[@]}"; do
-        wait "$r" 2>/dev/null
+    for r in 0 1 2 3 4 5 6 7; do
+        wait "${pids[r]}" 2>/dev/null
         rc=$?
-        if [ $rc -eq 137 ]; then dead=$((dead + 1)); elif [ $rc -ne 0 ]; then wrong=$((wrong + 1)); fi
+        # UCX 1.13 ends a process whose peer dies while they connect, now and then.
+        if [ $rc -eq 137 ] || grep -q 'wireup_ep.c.*Assertion' "$err.$r"; then
+            dead=$((dead + 1))
+        elif [ $rc -ne 0 ]; then
+            wrong=$((wrong + 1))
+        fi
     done
     cat "$out".[0-9] >"$out"
     cat "$err".[0-9] >"$err"

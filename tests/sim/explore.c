@@ -69,10 +69,16 @@ static bool two_at_once(catena_group_t *group, int turn)
     return good && sum == expected && got[0] == value_of(turn, n - 1, 0, 0);
 }
 
+enum { TURNS = 3 };
+
+/** Ranks that have entered the barrier of each turn, in this run. */
+static int entered[TURNS];
+
 static bool barrier(catena_group_t *group, int turn)
 {
-    (void)turn;
-    return catena_barrier(group) == CATENA_OK;
+    entered[turn]++;
+    return catena_barrier(group) == CATENA_OK &&
+           entered[turn] == catena_group_size(group);
 }
 
 static bool bcast(catena_group_t *group, int turn)
@@ -313,10 +319,10 @@ static int program(const catena_config_t *config, void *argument)
     }
     catena_group_t *world = catena_world(context);
     bool good = true;
-    for (int turn = 0; turn < 3; turn++) {
-        x->entered += turn == 2;
+    for (int turn = 0; turn < TURNS; turn++) {
+        x->entered += turn == TURNS - 1;
         good = x->call(world, turn) && good;
-        x->left += turn == 2;
+        x->left += turn == TURNS - 1;
     }
     good = catena_finalize(&context) == CATENA_OK && good;
     x->errors += !good;
@@ -365,6 +371,7 @@ static bool explore(int which, int ranks, int nodes, uint64_t limit)
         x.at = 0;
         x.entered = x.left = x.errors = 0;
         x.blocked = false;
+        memset(entered, 0, sizeof(entered));
         catena_status_t status = catena_sim_run(&params, program, &x, NULL);
         good =
             !x.differs && (x.blocked || (status == CATENA_OK && x.errors == 0));
@@ -394,7 +401,8 @@ static bool explore(int which, int ranks, int nodes, uint64_t limit)
 
 int main(int argc, char **argv)
 {
-    static const int layouts[][2] = {{2, 1}, {2, 2}, {3, 1}, {3, 2}, {3, 3}};
+    static const int layouts[][2] = {{2, 1}, {2, 2}, {3, 1}, {3, 2},
+                                     {3, 3}, {4, 1}, {4, 2}, {4, 4}};
     uint64_t limit = 100000;
     const char *only = "";
     int failed = 0;
