@@ -43,6 +43,8 @@ extern "C" {
 /** The result of a catena function. Outputs are set only on CATENA_OK, unless
  * the function says otherwise. Comments on functions leave out the prefix
  * CATENA_ of errors; "logged" means that the log has the details.
+ * They also leave out the errors of the group: with CATENA_FAILURES=return
+ * every call that communicates in a group may return them.
  *
  * Errors are grouped by the largest thing that is broken afterwards, so that a
  * caller knows what to rebuild:

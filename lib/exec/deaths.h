@@ -59,8 +59,8 @@ catena_status_t ctn_deaths_open(ctn_exec_t *exec, uint32_t ranks);
 void ctn_deaths_release(ctn_exec_t *exec);
 
 /** Before this rank may access memory of others, and after it; may be nested.
- * If it has news, it acts on them first: so a rank that has told it of a
- * failure and finds it outside need not wait for it. */
+ * It handles pending news first. So a rank that has notified it of a failure,
+ * and finds it outside, need not wait. */
 void ctn_deaths_enter(ctn_exec_t *exec);
 void ctn_deaths_exit(ctn_exec_t *exec);
 /** Whether a process of the node is inside; false for other processes. */
@@ -104,8 +104,9 @@ static inline bool ctn_uses_network(const ctn_exec_t *exec, uint64_t process)
            !ctn_exec_is_local(exec, process);
 }
 
-/** Store a word for a process: the flag `news` follows. Nothing happens if it
- * is dead. @param connect: also if there is no endpoint to it yet */
+/** Store a word at a process, and then its flag `news`. No effect if it is
+ * dead.
+ * @param connect also if there is no endpoint to it yet */
 void ctn_deaths_notify(ctn_exec_t *exec, uint64_t process, bool connect,
                        uint64_t word_offset, uint64_t value);
 

@@ -466,7 +466,6 @@ void ctn_op_start(ctn_op_t *op)
         /* A simulated rank that never waits would not see its own failure. */
         (void)ctn_exec_progress_network(op->exec);
     }
-    ctn_deaths_look(op->exec);
     ctn_sequence_t *sequence = op->sequence;
     if (sequence == NULL) {
         op->state = CTN_OP_ACTIVE;

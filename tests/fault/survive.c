@@ -804,24 +804,24 @@ static int every(int most)
 
 /* ---- a real rank ---- */
 
+static const char *const real_settings[] = {"FAILURES=return", NULL};
+static const catena_config_t real_config = {.size = sizeof(real_config),
+                                            .settings = real_settings};
+
 /** See the beginning of the file. */
 static int real_rank(uint64_t seed, unsigned deaths, double seconds)
 {
-    static const char *const failures[] = {"FAILURES=return", NULL};
-    catena_config_t config = {.size = sizeof(config), .settings = failures};
     draw_t draw = {
         .seed = seed, .kind = -1, .seconds = seconds, .deaths = deaths};
-    return run(&config, &draw);
+    return run(&real_config, &draw);
 }
 
 /** Rank 1 dies; the others go on, and end with a code. */
 static int leave(int code)
 {
-    static const char *const failures[] = {"FAILURES=return", NULL};
-    catena_config_t config = {.size = sizeof(config), .settings = failures};
     catena_context_t *context;
     catena_group_t *living = NULL;
-    if (catena_init(&config, &context) != CATENA_OK) {
+    if (catena_init(&real_config, &context) != CATENA_OK) {
         return 1;
     }
     /* After it all have joined. */
@@ -859,11 +859,9 @@ static void cut(void)
  * go on. */
 static int lose_connection(void)
 {
-    static const char *const failures[] = {"FAILURES=return", NULL};
-    catena_config_t config = {.size = sizeof(config), .settings = failures};
     catena_context_t *context;
     catena_group_t *living = NULL;
-    if (catena_init(&config, &context) != CATENA_OK) {
+    if (catena_init(&real_config, &context) != CATENA_OK) {
         return 1;
     }
     catena_group_t *world = catena_world(context);
