@@ -69,6 +69,7 @@ void ctn_deaths_notify(ctn_exec_t *exec, uint64_t process, bool connect,
     }
     /* An error is ignored: the transport reports the death. */
     (void)ctn_signal(endpoint, word_offset, value);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* see ctn_deaths_news */
     (void)ctn_signal(endpoint,
                      exec->flags_offset + offsetof(ctn_exec_flags_t, news), 1);
 }
@@ -163,8 +164,10 @@ void ctn_deaths_found(ctn_exec_t *exec, uint64_t process)
 void ctn_deaths_news(ctn_exec_t *exec)
 {
     ctn_deaths_t *deaths = exec->deaths;
-    /* Later news set the flag again. */
-    __atomic_store_n(&exec->flags->news, 0, __ATOMIC_SEQ_CST);
+    /* Later news set the flag again. The fences here and in ctn_deaths_notify:
+     * what is in the table before news that this store overwrites is seen. */
+    __atomic_store_n(&exec->flags->news, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (uint64_t process = 0; process < deaths->ranks; process++) {
         if (deaths->dead[process] == 0 &&
             ctn_word_load(&deaths->table[process]) != 0) {
@@ -180,8 +183,11 @@ void ctn_deaths_news(ctn_exec_t *exec)
 void ctn_deaths_enter(ctn_exec_t *exec)
 {
     if (exec->deaths->depth++ == 0 && exec->flags != NULL) {
-        /* Before it looks at the news: see ctn_is_inside. */
-        __atomic_store_n(&exec->flags->inside, 1, __ATOMIC_SEQ_CST);
+        /* This rank stores `inside` and loads the news; a rank that notifies
+         * it stores the news and loads `inside` (ctn_is_inside). Both have a
+         * fence in between, so at least one sees the store of the other. */
+        __atomic_store_n(&exec->flags->inside, 1, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
         ctn_deaths_look(exec);
     }
 }
@@ -202,7 +208,8 @@ bool ctn_is_inside(const ctn_exec_t *exec, uint64_t process)
     }
     const ctn_exec_flags_t *flags =
         (const void *)(endpoint->arena + exec->flags_offset);
-    return __atomic_load_n(&flags->inside, __ATOMIC_SEQ_CST) != 0;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(&flags->inside, __ATOMIC_ACQUIRE) != 0;
 }
 
 void ctn_deaths_check(ctn_exec_t *exec)

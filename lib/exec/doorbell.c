@@ -101,7 +101,9 @@ void ctn_doorbell_ring(ctn_doorbell_t *doorbell)
         return;
     }
     for (uint32_t i = 0; i < doorbell->ranks && i < CTN_HEAP_DOORBELLS; i++) {
-        if (__atomic_load_n(&asleep[i], __ATOMIC_RELAXED) != 0 &&
+        /* Seq_cst: if two ranks have set `anyone`, the exchange above has read
+         * the store of one only. This load must see `asleep` of both. */
+        if (__atomic_load_n(&asleep[i], __ATOMIC_SEQ_CST) != 0 &&
             __atomic_exchange_n(&asleep[i], 0, __ATOMIC_SEQ_CST) != 0 &&
             i != doorbell->rank) {
             send_datagram(doorbell, i);
