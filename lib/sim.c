@@ -89,10 +89,9 @@ static catena_status_t check_layout(const catena_sim_params_t *params,
     }
     setup->ranks = (uint32_t)ranks;
     setup->nodes = (uint32_t)params->nodes;
-    if (params->kill_event > 0 &&
-        (params->kill_rank < 0 || params->kill_rank >= ranks)) {
-        return REFUSE("kill_rank is %d; expected 0 to %lld", params->kill_rank,
-                      ranks - 1);
+    if (params->deaths < 0 || (params->deaths > 0 && params->choose == NULL)) {
+        return REFUSE("deaths is %d; expected 0, or more with `choose`",
+                      params->deaths);
     }
     if (params->kills == NULL && params->kill_count > 0) {
         return REFUSE("kills is NULL and kill_count %zu", params->kill_count);
@@ -246,7 +245,7 @@ static const ctn_sized_t sim_stats_struct =
 catena_status_t catena_sim_get_stats(const catena_context_t *context,
                                      catena_sim_stats_t *stats)
 {
-    if (context == NULL || stats == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT) || stats == NULL) {
         return CTN_REFUSE_NULL(ctn_log_of(context), context, stats);
     }
     if (context->sim == NULL) {

@@ -54,7 +54,8 @@ typedef enum catena_sim_step_kind {
     CATENA_SIM_ARRIVES, /**< a message or a flag reaches its target */
     CATENA_SIM_RUNS,    /**< a rank polls, and runs until it waits again */
     CATENA_SIM_SENT,    /**< a source buffer of a rank is free again */
-    CATENA_SIM_LEARNS   /**< a rank learns of a death */
+    CATENA_SIM_LEARNS,  /**< a rank learns of a death */
+    CATENA_SIM_DIES     /**< a rank dies */
 } catena_sim_step_kind_t;
 
 /** A step that may come next. Kind, source, rank and number identify it in all
@@ -75,7 +76,10 @@ typedef struct catena_sim_step {
 typedef int (*catena_sim_choose_t)(void *argument, size_t count,
                                    const catena_sim_step_t steps[]);
 
-/** A rank to kill. */
+/** A rank to kill. From then on it sends nothing, and its own calls return
+ * ERR_PEER. The other ranks get ERR_PEER a millisecond of virtual time later;
+ * with CATENA_FAILURES=return each rank that is connected to it learns of the
+ * death within this time. */
 typedef struct catena_sim_kill {
     int rank;       /**< world rank */
     uint64_t event; /**< the number of the event at which it dies, from 1 */
@@ -115,22 +119,17 @@ typedef struct catena_sim_params {
      * no delays. */
     double (*delay)(void *argument, const catena_sim_message_t *message);
     void *delay_argument; /**< passed to `delay` */
-    /** World rank to kill when the simulator has handled kill_event events. It
-     * sends nothing from then on, and its own calls return ERR_PEER. The other
-     * ranks get ERR_PEER a millisecond of virtual time later; with
-     * CATENA_FAILURES=return each rank that is connected to it learns of the
-     * death within this time.
-     */
-    int kill_rank;
-    uint64_t kill_event; /**< 0: no rank is killed */
-    size_t stack_bytes;  /**< of each rank's stack, up to 1 GiB; 0: 128 KiB */
+    int deaths; /**< ranks that may die, 0 without `choose`: while fewer have
+                     died, the list of `choose` ends with a step
+                     CATENA_SIM_DIES for each rank that still runs */
+    size_t stack_bytes; /**< of each rank's stack, up to 1 GiB; 0: 128 KiB */
     const char *const *settings; /**< as in catena_config_t, for all ranks */
     /** Address space that the heaps of all ranks together reserve, up to 2^46
      * bytes; only written pages take memory. A rank gets its share, up to 32
      * GiB. 0: 2^45 bytes. Less is needed under a limit of address space (ulimit
      * -v), and where an emulator keeps tables of it. */
     size_t memory_bytes;
-    const catena_sim_kill_t *kills; /**< [kill_count] further ranks to kill */
+    const catena_sim_kill_t *kills; /**< [kill_count] ranks to kill */
     size_t kill_count;
     catena_sim_choose_t choose; /**< NULL: the step with the least time */
     void *choose_argument;      /**< passed to `choose` */

@@ -1,11 +1,24 @@
-/* Explores the orders of a simulated job: the same program again and again,
- * each time with other choices of the next step, until all orders that can
- * differ have been run (sleep sets: P. Godefroid, Partial-Order Methods for the
- * Verification of Concurrent Systems, 1996). Only the steps of one call are
- * explored, which two calls before have warmed up. Steps of different ranks
- * commute: a rank sees what others do by messages and flags only.
+/* Explores a simulated job: the same program again and again, each time with
+ * other choices of the next step. Steps of different ranks commute: a rank sees
+ * what others do by messages and flags only.
  *
- *   explore [-l RUNS] [-v] [NAME]   of all calls whose name contains NAME
+ *   orders  all orders of the steps of a call that can differ (sleep sets: P.
+ *           Godefroid, Partial-Order Methods for the Verification of Concurrent
+ *           Systems, 1996)
+ *   deaths  the same, and one rank may die at any point; the others then
+ *           agree, shrink the group and call again
+ *   delays  up to three steps of two calls are delayed until no other step is
+ *           possible: all sets of one, two and three steps, while they fit in
+ *           the limit; else random sets
+ *   late    one rank dies, and up to two steps are delayed
+ *
+ *   explore [-l RUNS] [-m MODE] [-r RANKS] [-p PART/PARTS] [NAME]
+ *
+ *   -l  maximum number of runs of a case; for long blocks RUNS/20, at least 20
+ *   -m  only this mode
+ *   -r  only jobs of RANKS ranks
+ *   -p  only part PART, from 0, of PARTS parts of the calls
+ *   NAME  only calls whose name begins with NAME
  */
 
 #include <inttypes.h>
@@ -13,214 +26,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include <catena/catena.h>
 #include <catena/sim.h>
 
+#include "explore.h"
+#include "oracle/random.h"
+
 enum {
-    MOST_RANKS = 4,
-    MOST_STEPS = 32,  /* that may come next */
-    MOST_DEPTH = 4096 /* steps of the call */
+    MOST_STEPS = 32,   /* that may come next */
+    MOST_DEPTH = 4096, /* steps of the call */
+    MOST_DELAYS = 3
 };
 
-/* ---- calls ---- */
+/* ---- a run ---- */
 
-/** The call that is explored, by its number. @return whether it was right */
-typedef bool call_t(catena_group_t *group, int turn);
+/** What is explored. */
+typedef enum mode { ORDERS, DEATHS, DELAYS, LATE, MODES } mode_t_;
 
-static int32_t value_of(int turn, int from, int to, int i)
-{
-    return turn * 1000003 + from * 1009 + to * 31 + i;
-}
-
-enum { COUNT = 3 };
-
-static bool alltoall(catena_group_t *group, int turn)
-{
-    int n = catena_group_size(group), me = catena_group_rank(group);
-    int32_t send[MOST_RANKS * COUNT], recv[MOST_RANKS * COUNT] = {0};
-    bool good = true;
-    for (int i = 0; i < n * COUNT; i++) {
-        send[i] = value_of(turn, me, i / COUNT, i % COUNT);
-    }
-    good = catena_alltoall(send, COUNT, CATENA_INT32, recv, COUNT, CATENA_INT32,
-                           group) == CATENA_OK;
-    for (int i = 0; i < n * COUNT; i++) {
-        good = good && recv[i] == value_of(turn, i / COUNT, me, i % COUNT);
-    }
-    return good;
-}
-
-static bool two_at_once(catena_group_t *group, int turn)
-{
-    int n = catena_group_size(group), me = catena_group_rank(group);
-    int32_t sum = 0, own = value_of(turn, me, 0, 0), got[2] = {-1, -1};
-    catena_request_t *request[2] = {NULL};
-    int32_t expected = 0;
-    got[0] = me == n - 1 ? own : -1;
-    bool good = catena_ibcast(&got[0], 1, CATENA_INT32, n - 1, group,
-                              &request[0]) == CATENA_OK &&
-                catena_iallreduce(&own, &sum, 1, CATENA_INT32, CATENA_SUM,
-                                  group, &request[1]) == CATENA_OK &&
-                catena_request_waitall(2, request) == CATENA_OK;
-    for (int i = 0; i < n; i++) {
-        expected += value_of(turn, i, 0, 0);
-    }
-    return good && sum == expected && got[0] == value_of(turn, n - 1, 0, 0);
-}
-
-enum { TURNS = 3 };
-
-/** Ranks that have entered the barrier of each turn, in this run. */
-static int entered[TURNS];
-
-static bool barrier(catena_group_t *group, int turn)
-{
-    entered[turn]++;
-    return catena_barrier(group) == CATENA_OK &&
-           entered[turn] == catena_group_size(group);
-}
-
-static bool bcast(catena_group_t *group, int turn)
-{
-    int me = catena_group_rank(group);
-    int root = turn % catena_group_size(group);
-    int32_t value = me == root ? value_of(turn, root, 0, 0) : -1;
-    return catena_bcast(&value, 1, CATENA_INT32, root, group) == CATENA_OK &&
-           value == value_of(turn, root, 0, 0);
-}
-
-static bool reduce(catena_group_t *group, int turn)
-{
-    int n = catena_group_size(group), me = catena_group_rank(group);
-    int root = turn % n;
-    int32_t own = value_of(turn, me, 0, 0), sum = -1, expected = 0;
-    for (int i = 0; i < n; i++) {
-        expected += value_of(turn, i, 0, 0);
-    }
-    return catena_reduce(&own, &sum, 1, CATENA_INT32, CATENA_SUM, root,
-                         group) == CATENA_OK &&
-           (me != root || sum == expected);
-}
-
-static bool allreduce(catena_group_t *group, int turn)
-{
-    int n = catena_group_size(group), me = catena_group_rank(group);
-    int32_t own = value_of(turn, me, 0, 0), sum = -1, expected = 0;
-    for (int i = 0; i < n; i++) {
-        expected += value_of(turn, i, 0, 0);
-    }
-    return catena_allreduce(&own, &sum, 1, CATENA_INT32, CATENA_SUM, group) ==
-               CATENA_OK &&
-           sum == expected;
-}
-
-static bool gather(catena_group_t *group, int turn)
-{
-    int n = catena_group_size(group), me = catena_group_rank(group);
-    int root = turn % n;
-    int32_t own = value_of(turn, me, 0, 0), all[MOST_RANKS] = {0};
-    bool good = catena_gather(&own, 1, CATENA_INT32, all, 1, CATENA_INT32, root,
-                              group) == CATENA_OK;
-    for (int i = 0; me == root && i < n; i++) {
-        good = good && all[i] == value_of(turn, i, 0, 0);
-    }
-    return good;
-}
-
-static bool scatter(catena_group_t *group, int turn)
-{
-    int n = catena_group_size(group), me = catena_group_rank(group);
-    int root = turn % n;
-    int32_t own = -1, all[MOST_RANKS];
-    for (int i = 0; i < n; i++) {
-        all[i] = value_of(turn, root, i, 0);
-    }
-    return catena_scatter(all, 1, CATENA_INT32, &own, 1, CATENA_INT32, root,
-                          group) == CATENA_OK &&
-           own == value_of(turn, root, me, 0);
-}
-
-static bool allgather(catena_group_t *group, int turn)
-{
-    int n = catena_group_size(group), me = catena_group_rank(group);
-    int32_t own = value_of(turn, me, 0, 0), all[MOST_RANKS] = {0};
-    bool good = catena_allgather(&own, 1, CATENA_INT32, all, 1, CATENA_INT32,
-                                 group) == CATENA_OK;
-    for (int i = 0; i < n; i++) {
-        good = good && all[i] == value_of(turn, i, 0, 0);
-    }
-    return good;
-}
-
-static bool reduce_scatter(catena_group_t *group, int turn)
-{
-    int n = catena_group_size(group), me = catena_group_rank(group);
-    int32_t own[MOST_RANKS], sum = -1, expected = 0;
-    for (int i = 0; i < n; i++) {
-        own[i] = value_of(turn, me, i, 0);
-        expected += value_of(turn, i, me, 0);
-    }
-    return catena_reduce_scatter_block(own, &sum, 1, CATENA_INT32, CATENA_SUM,
-                                       group) == CATENA_OK &&
-           sum == expected;
-}
-
-static bool scan(catena_group_t *group, int turn)
-{
-    int me = catena_group_rank(group);
-    int32_t own = value_of(turn, me, 0, 0), sum = -1, expected = 0;
-    for (int i = 0; i <= me; i++) {
-        expected += value_of(turn, i, 0, 0);
-    }
-    return catena_scan(&own, &sum, 1, CATENA_INT32, CATENA_SUM, group) ==
-               CATENA_OK &&
-           sum == expected;
-}
-
-static bool split(catena_group_t *group, int turn)
-{
-    int me = catena_group_rank(group), n = catena_group_size(group);
-    catena_group_t *made = NULL;
-    (void)turn;
-    return catena_group_split(group, me % 2, -me, &made) == CATENA_OK &&
-           catena_group_size(made) == (n + 1 - me % 2) / 2 &&
-           catena_group_free(&made) == CATENA_OK;
-}
-
-static const struct {
-    const char *name;
-    call_t *call;
-    const char *setting; /* or NULL */
-} calls[] = {
-    {"barrier", barrier, NULL},
-    {"bcast", bcast, NULL},
-    {"bcast, p2p", bcast, "HIERARCHY=node:p2p,network:p2p"},
-    {"reduce", reduce, NULL},
-    {"reduce, p2p", reduce, "HIERARCHY=node:p2p,network:p2p"},
-    {"allreduce", allreduce, NULL},
-    {"allreduce, p2p", allreduce, "HIERARCHY=node:p2p,network:p2p"},
-    {"gather", gather, NULL},
-    {"gather, p2p", gather, "HIERARCHY=node:p2p,network:p2p"},
-    {"scatter", scatter, NULL},
-    {"scatter, p2p", scatter, "HIERARCHY=node:p2p,network:p2p"},
-    {"allgather", allgather, NULL},
-    {"allgather, p2p", allgather, "HIERARCHY=node:p2p,network:p2p"},
-    {"reduce_scatter", reduce_scatter, NULL},
-    {"scan", scan, NULL},
-    {"alltoall, auto", alltoall, NULL},
-    {"alltoall, direct", alltoall, "ALLTOALL_ALGORITHM=direct"},
-    {"alltoall, shift", alltoall, "ALLTOALL_ALGORITHM=shift"},
-    {"alltoall, bruck", alltoall, "ALLTOALL_ALGORITHM=bruck"},
-    {"alltoall, l-a2a", alltoall, "ALLTOALL_ALGORITHM=l-a2a"},
-    {"alltoall, mpml", alltoall, "ALLTOALL_ALGORITHM=mpml"},
-    {"alltoall, onmpml", alltoall, "ALLTOALL_ALGORITHM=onmpml"},
-    {"two calls at once", two_at_once, NULL},
-    {"split", split, NULL},
-};
-enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
-
-/* ---- exploration ---- */
+static const char *const mode_name[MODES] = {"orders", "deaths", "delays",
+                                             "late"};
 
 /** A point at which a step was chosen. */
 typedef struct point {
@@ -230,18 +55,39 @@ typedef struct point {
     size_t chosen;
 } point_t;
 
+/** Where a run leaves the order of the times: at the so many-th decision. */
+typedef struct plan {
+    uint32_t delay[MOST_DELAYS]; /* in increasing order */
+    uint32_t delays;
+    uint32_t death; /* where `dies` dies */
+    int dies;       /* or -1 */
+} plan_t;
+
 typedef struct exploration {
-    call_t *call;
+    const explored_t *of;
     int ranks;
-    point_t *point; /* [MOST_DEPTH] */
+    const int *node_of; /* [ranks] */
+    mode_t_ mode;
+    bool drawn;     /* orders, deaths: at random */
+    int first_turn; /* of those that are explored */
+    point_t *point; /* [MOST_DEPTH]: orders, deaths */
     size_t depth;   /* points whose choice is fixed */
+    plan_t plan;    /* delays, late */
+    uint64_t limit;
+    uint64_t runs, blocked;
+    size_t longest; /* points or decisions */
+    uint64_t random;
     /* of a run */
-    size_t at;    /* the next point */
-    int entered;  /* ranks that have begun the call */
-    int left;     /* ranks that have ended it */
-    bool blocked; /* all steps were asleep: the run was ended */
-    bool differs; /* the run did not repeat the last one: a bug */
+    size_t at;        /* the next point or decision */
+    int ready;        /* ranks that are about to begin the call */
+    int entered;      /* ranks that have begun the call */
+    int left;         /* ranks that have ended it */
+    int dead;         /* a rank that has died, or -1 */
+    bool blocked_now; /* all steps were asleep: what follows was run */
+    bool differs;     /* the run did not repeat the last one: a bug */
     int errors;
+    catena_sim_step_t held[MOST_DELAYS]; /* steps that are delayed */
+    uint32_t held_count;
 } exploration_t;
 
 static bool same(const catena_sim_step_t *a, const catena_sim_step_t *b)
@@ -250,38 +96,44 @@ static bool same(const catena_sim_step_t *a, const catena_sim_step_t *b)
            a->number == b->number;
 }
 
-/** Whether two steps may be exchanged. */
-static bool commute(const catena_sim_step_t *a, const catena_sim_step_t *b)
+/** Whether two steps may be exchanged. Ranks of a node access words of each
+ * other while they run, and see at once that another rank is dead. */
+static bool commute(const exploration_t *x, const catena_sim_step_t *a,
+                    const catena_sim_step_t *b)
 {
-    return a->rank != b->rank && !a->wide && !b->wide;
+    bool run = a->kind == CATENA_SIM_RUNS && b->kind == CATENA_SIM_RUNS;
+    bool together = run && x->node_of[a->rank] == x->node_of[b->rank];
+    bool death =
+        (a->kind == CATENA_SIM_DIES && b->kind != CATENA_SIM_ARRIVES) ||
+        (b->kind == CATENA_SIM_DIES && a->kind != CATENA_SIM_ARRIVES);
+    return a->rank != b->rank && !a->wide && !b->wide && !together && !death;
 }
 
-static bool is_asleep(const point_t *before, const catena_sim_step_t *step)
+static bool is_asleep(const exploration_t *x, const point_t *before,
+                      const catena_sim_step_t *step)
 {
     for (size_t i = 0; before != NULL && i < before->count; i++) {
         if (before->asleep[i] && same(&before->step[i], step)) {
-            return commute(&before->step[before->chosen], step);
+            return commute(x, &before->step[before->chosen], step);
         }
     }
     return false;
 }
 
-/** Choose the first step that is not asleep, from `first` on. */
-static bool advance(point_t *point, size_t first)
+/** Choose the first step that is not asleep. */
+static bool advance(point_t *point)
 {
-    point->chosen = first;
+    point->chosen = 0;
     while (point->chosen < point->count && point->asleep[point->chosen]) {
         point->chosen++;
     }
     return point->chosen < point->count;
 }
 
-static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
+/** The step at a point of the tree of all orders. */
+static int choose_order(exploration_t *x, size_t count,
+                        const catena_sim_step_t steps[])
 {
-    exploration_t *x = argument;
-    if (x->entered == 0 || x->left == x->ranks) {
-        return 0;
-    }
     if (x->at == MOST_DEPTH || count > MOST_STEPS) {
         x->differs = true;
         return -1;
@@ -292,12 +144,12 @@ static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
         point->count = count;
         memcpy(point->step, steps, count * sizeof(*steps));
         for (size_t i = 0; i < count; i++) {
-            point->asleep[i] = is_asleep(before, &steps[i]);
+            point->asleep[i] = is_asleep(x, before, &steps[i]);
         }
-        if (!advance(point, 0)) {
+        if (!advance(point)) {
             x->at--;
-            x->blocked = true;
-            return -1;
+            x->blocked_now = true;
+            return 0;
         }
         x->depth = x->at;
     }
@@ -309,6 +161,123 @@ static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
     return (int)point->chosen;
 }
 
+static bool is_held(const exploration_t *x, const catena_sim_step_t *step)
+{
+    for (uint32_t i = 0; i < x->held_count; i++) {
+        if (same(&x->held[i], step)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** The step that follows the plan: the first one that is not delayed, by the
+ * times; else the first one that is. */
+static int choose_planned(exploration_t *x, size_t count,
+                          const catena_sim_step_t steps[])
+{
+    const plan_t *plan = &x->plan;
+    for (size_t i = 0; i < count && steps[i].kind != CATENA_SIM_DIES; i++) {
+        if (is_held(x, &steps[i])) {
+            continue;
+        }
+        uint32_t decision = (uint32_t)x->at++;
+        for (size_t k = i; decision == plan->death && k < count; k++) {
+            if (steps[k].kind == CATENA_SIM_DIES &&
+                steps[k].rank == plan->dies) {
+                return (int)k;
+            }
+        }
+        if (x->held_count == plan->delays ||
+            plan->delay[x->held_count] != decision) {
+            return (int)i;
+        }
+        x->held[x->held_count++] = steps[i];
+    }
+    for (uint32_t k = 0; k < x->held_count; k++) {
+        for (size_t i = 0; i < count; i++) {
+            if (same(&x->held[k], &steps[i])) {
+                return (int)i;
+            }
+        }
+    }
+    return 0;
+}
+
+/** A step at random; a death is rare. */
+static int draw_step(exploration_t *x, size_t count,
+                     const catena_sim_step_t steps[])
+{
+    enum { DEATH_ONE_IN = 16 };
+    size_t living = 0;
+    while (living < count && steps[living].kind != CATENA_SIM_DIES) {
+        living++;
+    }
+    x->at++;
+    if (living < count &&
+        (living == 0 || ctn_random(&x->random) % DEATH_ONE_IN == 0)) {
+        return (int)(living + ctn_random(&x->random) % (count - living));
+    }
+    return (int)(ctn_random(&x->random) % living);
+}
+
+static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
+{
+    exploration_t *x = argument;
+    bool planned = x->mode == DELAYS || x->mode == LATE;
+    if ((planned ? x->entered == 0 : x->ready < x->ranks) ||
+        x->left == x->ranks - (x->dead >= 0) || x->blocked_now) {
+        return 0;
+    }
+    int chosen = planned    ? choose_planned(x, count, steps)
+                 : x->drawn ? draw_step(x, count, steps)
+                            : choose_order(x, count, steps);
+    if (chosen >= 0 && steps[chosen].kind == CATENA_SIM_DIES) {
+        x->dead = steps[chosen].rank;
+    }
+    return chosen;
+}
+
+/** Make the call of a turn. The buffers are filled before and after it. */
+static result_t call(const exploration_t *x, catena_group_t *group,
+                     int32_t memory[], int turn)
+{
+    size_t bytes = EXPLORED_BLOCKS * (size_t)x->of->count * sizeof(*memory);
+    memset(memory, 0xA5, bytes);
+    result_t result = x->of->call(x->of, group, memory, turn);
+    memset(memory, 0x5A, bytes);
+    return result;
+}
+
+/** The living go on: they call again, in smaller groups, until a call is right
+ * on all of them. */
+static result_t recover(exploration_t *x, catena_group_t *world,
+                        int32_t memory[], result_t last)
+{
+    catena_group_t *group = world;
+    for (int turn = TURNS; turn < TURNS + AGAIN; turn++) {
+        uint64_t good = last == RIGHT;
+        catena_status_t status = catena_group_agree(group, &good);
+        if (last == WRONG ||
+            (status != CATENA_OK && status != CATENA_ERR_PROC_FAILED)) {
+            return WRONG;
+        }
+        if (status == CATENA_OK && good != 0) {
+            return group == world || catena_group_free(&group) == CATENA_OK
+                       ? RIGHT
+                       : WRONG;
+        }
+        catena_group_t *smaller = NULL;
+        if (catena_group_shrink(group, &smaller) != CATENA_OK ||
+            (group != world && catena_group_free(&group) != CATENA_OK)) {
+            return WRONG;
+        }
+        group = smaller;
+        last = call(x, group, memory, turn);
+    }
+    return WRONG;
+}
+
 static int program(const catena_config_t *config, void *argument)
 {
     exploration_t *x = argument;
@@ -317,17 +286,53 @@ static int program(const catena_config_t *config, void *argument)
         x->errors++;
         return 1;
     }
-    catena_group_t *world = catena_world(context);
-    bool good = true;
-    for (int turn = 0; turn < TURNS; turn++) {
-        x->entered += turn == TURNS - 1;
-        good = x->call(world, turn) && good;
-        x->left += turn == TURNS - 1;
+    int32_t *memory = catena_malloc(
+        context, EXPLORED_BLOCKS * (size_t)x->of->count * sizeof(*memory));
+    if (memory == NULL) {
+        catena_abort(context, 1);
     }
-    good = catena_finalize(&context) == CATENA_OK && good;
-    x->errors += !good;
+    catena_group_t *world = catena_world(context);
+    int me = catena_group_rank(world);
+    bool deaths = x->mode == DEATHS || x->mode == LATE;
+    result_t last = RIGHT;
+    for (int turn = 0; turn < TURNS && last == RIGHT; turn++) {
+        if (turn == x->first_turn && (x->mode == ORDERS || x->mode == DEATHS)) {
+            /* So that also the first rank to begin is chosen. */
+            x->ready++;
+            (void)catena_compute(context, 1e-3);
+        }
+        x->entered += turn == x->first_turn;
+        last = call(x, world, memory, turn);
+        x->left += x->mode != LATE && me != x->dead && turn == TURNS - 1;
+    }
+    if (deaths && me != x->dead) {
+        last = recover(x, world, memory, last);
+    }
+    x->left += x->mode == LATE && me != x->dead;
+    catena_free(context, memory);
+    bool good = catena_finalize(&context) == CATENA_OK && last == RIGHT;
+    x->errors += !good && me != x->dead;
     return !good;
 }
+
+/** @return whether the run was right */
+static bool run(exploration_t *x, const catena_sim_params_t *params)
+{
+    x->at = 0;
+    x->ready = x->entered = x->left = x->errors = 0;
+    x->held_count = 0;
+    x->dead = -1;
+    x->blocked_now = false;
+    explored_begin();
+    catena_status_t status = catena_sim_run(params, program, x, NULL);
+    x->runs++;
+    x->blocked += x->blocked_now;
+    x->longest = x->at > x->longest ? x->at : x->longest;
+    return !x->differs && x->errors == 0 &&
+           status == (x->dead >= 0 ? CATENA_ERR_PEER : CATENA_OK);
+}
+
+/* ---- all runs ---- */
 
 /** Go to the next order. @return false: there is none */
 static bool next_order(exploration_t *x)
@@ -335,7 +340,7 @@ static bool next_order(exploration_t *x)
     while (x->depth > 0) {
         point_t *point = &x->point[x->depth - 1];
         point->asleep[point->chosen] = true;
-        if (advance(point, 0)) {
+        if (advance(point)) {
             return true;
         }
         x->depth--;
@@ -343,80 +348,267 @@ static bool next_order(exploration_t *x)
     return false;
 }
 
+/** All orders; if there are more than half of the limit, then random ones:
+ * those before differ in their last steps only.
+ * @param[out] all whether there is no further order
+ * @return whether all runs were right */
+static bool run_orders(exploration_t *x, const catena_sim_params_t *params,
+                       bool *all)
+{
+    uint64_t systematic = x->limit / 2;
+    while (!*all && x->runs < x->limit) {
+        x->drawn = x->runs >= systematic;
+        if (!run(x, params)) {
+            return false;
+        }
+        *all = !x->drawn && !next_order(x);
+    }
+    return true;
+}
+
+/** How many plans with so many delays there are, about. */
+static double plans(const exploration_t *x, uint32_t delays)
+{
+    double steps = (double)x->longest;
+    double all = x->mode == LATE ? steps * x->ranks : 1;
+    for (uint32_t k = 0; k < delays; k++) {
+        all *= (steps - k) / (k + 1);
+    }
+    return all;
+}
+
+/** Run all plans that begin with the delays that are set. */
+static bool run_delays(exploration_t *x, const catena_sim_params_t *params,
+                       uint32_t delays)
+{
+    uint32_t next = x->plan.delays;
+    if (next == delays) {
+        return x->runs >= x->limit || run(x, params);
+    }
+    bool good = true;
+    uint32_t i = next > 0 ? x->plan.delay[next - 1] + 1 : 0;
+    for (; good && i < x->longest; i++) {
+        x->plan.delay[next] = i;
+        x->plan.delays = next + 1;
+        good = run_delays(x, params, delays);
+    }
+    if (good) {
+        x->plan.delays = next;
+    }
+    return good;
+}
+
+static bool run_all_plans(exploration_t *x, const catena_sim_params_t *params,
+                          uint32_t delays)
+{
+    bool good = true;
+    x->plan.delays = 0;
+    if (x->mode != LATE) {
+        return run_delays(x, params, delays);
+    }
+    for (int r = 0; good && r < x->ranks; r++) {
+        x->plan.dies = r;
+        for (uint32_t i = 0; good && i < x->longest; i++) {
+            x->plan.death = i;
+            good = run_delays(x, params, delays);
+        }
+    }
+    return good;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static bool run_any_plans(exploration_t *x, const catena_sim_params_t *params,
+                          uint32_t delays)
+{
+    bool good = true;
+    while (good && x->runs < x->limit) {
+        x->plan.delays = delays;
+        for (uint32_t k = 0; k < delays; k++) {
+            x->plan.delay[k] = (uint32_t)(ctn_random(&x->random) % x->longest);
+        }
+        qsort(x->plan.delay, delays, sizeof(x->plan.delay[0]), compare);
+        if (x->mode == LATE) {
+            x->plan.dies = (int)(ctn_random(&x->random) % (unsigned)x->ranks);
+            x->plan.death = (uint32_t)(ctn_random(&x->random) % x->longest);
+        }
+        good = run(x, params);
+    }
+    return good;
+}
+
+static bool run_plans(exploration_t *x, const catena_sim_params_t *params,
+                      bool *all)
+{
+    uint32_t most = x->mode == LATE ? MOST_DELAYS - 1 : MOST_DELAYS;
+    bool good = run(x, params);
+    *all = true;
+    for (uint32_t delays = x->mode != LATE; good && *all && delays <= most;
+         delays++) {
+        *all = plans(x, delays) <= (double)(x->limit - x->runs);
+        good = *all ? run_all_plans(x, params, delays)
+                    : run_any_plans(x, params, delays);
+    }
+    return good;
+}
+
+static void print_run(const exploration_t *x)
+{
+    printf("# %s", x->differs ? "the run differs" : "wrong");
+    if (x->drawn) {
+        printf(" in run %" PRIu64 ", at random", x->runs);
+    } else if (x->mode == ORDERS || x->mode == DEATHS) {
+        printf(" after the choices:");
+        for (size_t i = 0; i < x->at; i++) {
+            printf(" %zu", x->point[i].chosen);
+        }
+    } else {
+        printf(" with the delays:");
+        for (uint32_t i = 0; i < x->plan.delays; i++) {
+            printf(" %" PRIu32, x->plan.delay[i]);
+        }
+        if (x->mode == LATE) {
+            printf(", rank %d dies at %" PRIu32, x->plan.dies, x->plan.death);
+        }
+    }
+    printf("\n");
+}
+
 /** @return whether all runs were right */
-static bool explore(int which, int ranks, int nodes, uint64_t limit)
+static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
+                    uint64_t limit)
 {
     static point_t points[MOST_DEPTH];
-    const char *settings[] = {"HEAP_SIZE=64m", "LOG_LEVEL=fatal",
-                              calls[which].setting, NULL};
+    bool planned = mode == DELAYS || mode == LATE;
+    bool deaths = mode == DEATHS || mode == LATE;
+    const char *settings[] = {"HEAP_SIZE=64m",
+                              "LOG_LEVEL=fatal",
+                              deaths ? "FAILURES=return" : "FAILURES=abort",
+                              NULL,
+                              NULL,
+                              NULL};
+    for (int i = 0, next = 3; i < 2; i++) {
+        if (of->setting[i][0] != '\0') {
+            settings[next++] = of->setting[i];
+        }
+    }
     int node_of[MOST_RANKS];
     for (int i = 0; i < ranks; i++) {
         node_of[i] = i * nodes / ranks;
     }
-    exploration_t x = {
-        .call = calls[which].call, .ranks = ranks, .point = points};
+    exploration_t x = {.of = of,
+                       .ranks = ranks,
+                       .node_of = node_of,
+                       .mode = mode,
+                       .first_turn = planned ? TURNS - 2 : TURNS - 1,
+                       .point = points,
+                       .plan = {.dies = -1, .death = UINT32_MAX},
+                       .random = 1,
+                       .limit = of->count < EXPLORED_LONG ? limit
+                                : limit / 20 < 20         ? 20
+                                                          : limit / 20};
     catena_sim_params_t params = {.size = sizeof(params),
                                   .machine = "hpc-a",
                                   .nodes = nodes,
                                   .ranks = ranks,
                                   .node_of = node_of,
                                   .settings = settings,
-                                  .memory_bytes = (size_t)1 << 34,
+                                  .memory_bytes = (size_t)1 << 32,
                                   .choose = choose,
-                                  .choose_argument = &x};
-    uint64_t orders = 0, blocked = 0;
-    bool good = true, all = false;
-    size_t longest = 0;
-    while (good && !all && orders + blocked < limit) {
-        x.at = 0;
-        x.entered = x.left = x.errors = 0;
-        x.blocked = false;
-        memset(entered, 0, sizeof(entered));
-        catena_status_t status = catena_sim_run(&params, program, &x, NULL);
-        good =
-            !x.differs && (x.blocked || (status == CATENA_OK && x.errors == 0));
-        orders += !x.blocked;
-        blocked += x.blocked;
-        longest = x.at > longest ? x.at : longest;
-        if (good) {
-            all = !next_order(&x);
-        }
-    }
-    printf("%sok - %s, %d ranks on %d node%s: %" PRIu64 " orders%s, %" PRIu64
-           " runs, %zu steps\n",
-           good ? "" : "not ", calls[which].name, ranks, nodes,
-           nodes > 1 ? "s" : "", orders, all ? "" : " of more",
-           orders + blocked, longest);
+                                  .choose_argument = &x,
+                                  .deaths = deaths};
+    bool all = false;
+    bool good =
+        planned ? run_plans(&x, &params, &all) : run_orders(&x, &params, &all);
+    printf("%sok - %s, %d ranks on %d node%s, %s: %" PRIu64 " runs%s, %" PRIu64
+           " redundant, %zu steps\n",
+           good ? "" : "not ", of->name, ranks, nodes, nodes > 1 ? "s" : "",
+           mode_name[mode], x.runs - x.blocked, all ? "" : " of more",
+           x.blocked, x.longest);
     if (!good) {
-        printf("# %s after the choices:",
-               x.differs ? "the run differs" : "wrong");
-        for (size_t i = 0; i < x.at; i++) {
-            printf(" %zu", points[i].chosen);
-        }
-        printf("\n");
+        print_run(&x);
     }
     fflush(stdout);
     return good;
 }
 
+/** Whether a case is worth its time: all orders of more than 3 ranks, or with a
+ * death of more than 2, do not end. Of a neighborhood, its creation is
+ * explored, too. */
+static bool is_case(mode_t_ mode, int ranks)
+{
+    return mode == ORDERS   ? ranks < 4
+           : mode == DEATHS ? ranks < 3
+           : mode == DELAYS ? ranks > 3
+                            : ranks == 3;
+}
+
+/** What is to be explored. */
+typedef struct options {
+    uint64_t limit;
+    const char *name, *mode;
+    int ranks;
+    unsigned part, parts;
+} options_t;
+
+static bool read_options(int argc, char **argv, options_t *options)
+{
+    int option;
+    while ((option = getopt(argc, argv, "l:m:p:r:")) != -1) {
+        switch (option) {
+        case 'l':
+            options->limit = strtoull(optarg, NULL, 0);
+            break;
+        case 'm':
+            options->mode = optarg;
+            break;
+        case 'p':
+            if (sscanf(optarg, "%u/%u", &options->part, &options->parts) != 2) {
+                return false;
+            }
+            break;
+        case 'r':
+            options->ranks = atoi(optarg);
+            break;
+        default:
+            return false;
+        }
+    }
+    options->name = optind < argc ? argv[optind] : "";
+    return options->parts > 0 && options->part < options->parts;
+}
+
 int main(int argc, char **argv)
 {
     static const int layouts[][2] = {{2, 1}, {2, 2}, {3, 1}, {3, 2},
-                                     {3, 3}, {4, 1}, {4, 2}, {4, 4}};
-    uint64_t limit = 100000;
-    const char *only = "";
+                                     {3, 3}, {4, 1}, {4, 2}};
+    options_t options = {.limit = 100000, .parts = 1};
+    const explored_t *all;
     int failed = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-l") == 0 && i + 1 < argc) {
-            limit = strtoull(argv[++i], NULL, 0);
-        } else {
-            only = argv[i];
-        }
+    if (!read_options(argc, argv, &options)) {
+        fprintf(stderr, "usage: explore [-l RUNS] [-m MODE] [-r RANKS] "
+                        "[-p PART/PARTS] [NAME]\n");
+        return 2;
     }
-    for (int which = 0; which < CALLS; which++) {
+    for (int which = 0, count = explored_all(&all); which < count; which++) {
+        if (strncmp(all[which].name, options.name, strlen(options.name)) != 0 ||
+            (unsigned)which % options.parts != options.part) {
+            continue;
+        }
         for (size_t l = 0; l < sizeof(layouts) / sizeof(layouts[0]); l++) {
-            if (strstr(calls[which].name, only) != NULL) {
-                failed += !explore(which, layouts[l][0], layouts[l][1], limit);
+            int ranks = layouts[l][0], nodes = layouts[l][1];
+            for (mode_t_ mode = ORDERS; mode < MODES; mode++) {
+                if ((options.mode == NULL ||
+                     strcmp(options.mode, mode_name[mode]) == 0) &&
+                    (options.ranks == 0 || options.ranks == ranks) &&
+                    is_case(mode, ranks)) {
+                    failed += !explore(&all[which], mode, ranks, nodes,
+                                       options.limit);
+                }
             }
         }
     }

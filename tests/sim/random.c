@@ -394,10 +394,12 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
         params.core_count = 2;
     }
     catena_status_t expected = CATENA_OK;
+    catena_sim_kill_t kill;
     if (draw.kind->kills) {
-        params.kill_rank = (int)(ctn_random(&random) % (uint64_t)draw.ranks);
-        params.kill_event =
-            1 + ctn_random(&random) % ((uint64_t)draw.ranks * 100);
+        kill.rank = (int)(ctn_random(&random) % (uint64_t)draw.ranks);
+        kill.event = 1 + ctn_random(&random) % ((uint64_t)draw.ranks * 100);
+        params.kills = &kill;
+        params.kill_count = 1;
         expected = CATENA_ERR_PEER;
     }
     catena_sim_report_t report = {.size = sizeof(report)};

@@ -101,15 +101,18 @@ static catena_status_t simulate(uint32_t ranks, int nodes, uint64_t seed,
     }
     /* Tests that take all of the heap need not go through terabytes. */
     static const char *const settings[] = {"HEAP_SIZE=1g", NULL};
+    bool reorder = ctn_random(&random) % 4 != 0;
+    catena_sim_kill_t kill = {.rank = (int)(ctn_random(&random) % ranks),
+                              .event = event};
     catena_sim_params_t params = {
         .size = sizeof(params),
         .settings = settings,
         .ranks = (int)ranks,
         .seed = seed,
         .jitter = 0.5,
-        .reorder = ctn_random(&random) % 4 != 0,
-        .kill_rank = (int)(ctn_random(&random) % ranks),
-        .kill_event = event,
+        .reorder = reorder,
+        .kills = &kill,
+        .kill_count = event > 0,
         .stack_bytes = JOB_STACK_BYTES,
     };
     draw_layout(&random, &params, nodes, node_of);

@@ -298,15 +298,14 @@ static void tell_end(ctn_sim_t *sim, const ctn_sim_rank_t *rank)
     }
 }
 
-/** The other ranks learn of the death, each at its own time; or where deaths
- * are not watched, the run ends. */
-static void kill_rank(ctn_sim_t *sim, uint32_t killed)
+void sim_kill(ctn_sim_t *sim, uint32_t killed)
 {
     ctn_sim_rank_t *rank = &sim->rank[killed];
     if (rank->state == SIM_ENDED || rank->killed) {
         return;
     }
     sim->status = CATENA_ERR_PEER;
+    sim->deaths++;
     rank->killed = true;
     if (rank->died == NULL) {
         sim_abandon(rank, CATENA_ERR_PEER);
@@ -382,12 +381,9 @@ static bool all_stuck(ctn_sim_t *sim)
 /** Kill the ranks whose event has come. */
 static void kill_at(ctn_sim_t *sim)
 {
-    if (sim->events == sim->params.kill_event) {
-        kill_rank(sim, (uint32_t)sim->params.kill_rank);
-    }
     for (size_t i = 0; i < sim->params.kill_count; i++) {
         if (sim->events == sim->params.kills[i].event) {
-            kill_rank(sim, (uint32_t)sim->params.kills[i].rank);
+            sim_kill(sim, (uint32_t)sim->params.kills[i].rank);
         }
     }
 }
@@ -469,6 +465,9 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
         } else if (!sim_choose(sim, &next)) {
             sim->aborted = true;
             break;
+        }
+        if (next.event == NULL) {
+            continue;
         }
         sim->now = next.time;
         sim->events++;

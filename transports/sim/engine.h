@@ -214,6 +214,7 @@ struct ctn_sim {
     uint64_t events;         /* handled so far */
     uint64_t last_end;       /* latest end of a rank's program so far */
     uint32_t ended;          /* ranks whose program has ended */
+    uint32_t deaths;         /* ranks that were killed */
     uint32_t frozen;         /* ranks that are */
     uint32_t stalls; /* times that all were woken since the last event */
     ctn_sim_explain_t *explain; /* NULL: no rank has joined */
@@ -293,8 +294,12 @@ uint64_t sim_ps(ctn_sim_t *sim, double ps);
 uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps);
 
 /* choose.c */
-/** Take the event that `choose` chooses. False: it ends the run. */
+/** Take the event that `choose` chooses; NULL: it has killed a rank. False: it
+ * ends the run. */
 bool sim_choose(ctn_sim_t *sim, ctn_queue_entry_t *next);
+/** Kill a rank. The others learn of the death, each at its own time; or where
+ * deaths are not watched, the run ends. */
+void sim_kill(ctn_sim_t *sim, uint32_t killed);
 
 /* network.c */
 /** Allocate tables; see sim->tables.failed. */

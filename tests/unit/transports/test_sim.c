@@ -457,7 +457,8 @@ START_TEST(bad_parameters)
     static const int beyond[] = {0, 3};
     static const int no_core[] = {0, 4};
     static const int twice[] = {1, 1};
-    enum { BAD = 13 };
+    static const catena_sim_kill_t no_rank = {.rank = 4, .event = 1};
+    enum { BAD = 14 };
     catena_sim_params_t good = on_round(2, 2);
     catena_sim_params_t bad[BAD];
     int ran = 0;
@@ -469,8 +470,8 @@ START_TEST(bad_parameters)
     bad[2].ppn = 0;
     bad[3].jitter = -1;
     bad[4].ports = -1;
-    bad[5].kill_event = 1;
-    bad[5].kill_rank = 4;
+    bad[5].kills = &no_rank;
+    bad[5].kill_count = 1;
     bad[6].payload = (catena_sim_payload_t)7;
     bad[7].nodes = 3;
     bad[7].ranks = 2;
@@ -483,6 +484,7 @@ START_TEST(bad_parameters)
     bad[10].core_count = 2;
     bad[11].cores = twice;
     bad[12].node_overhead_s = -1;
+    bad[13].deaths = 1; /* without `choose` */
     for (int i = 0; i < BAD; i++) {
         ck_assert_int_eq(catena_sim_run(&bad[i], never_runs, &ran, NULL),
                          CATENA_ERR_ARG);
