@@ -423,7 +423,8 @@ static void leave(catena_context_t *context)
     }
     ctn_tuning_close(context->tuning);
     ctn_config_release(&context->config);
-    free(context);
+    CTN_MARK_SET(context, CTN_FREED);
+    ctn_handle_free(context);
 }
 
 static const ctn_sized_t config_struct =
@@ -452,6 +453,7 @@ catena_status_t catena_init(const catena_config_t *config,
     if (context == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
+    CTN_MARK_SET(context, CTN_CONTEXT);
     context->log = (ctn_log_t){.level = CATENA_LOG_WARN,
                                .rank = -1,
                                .sink = own.log,
@@ -462,7 +464,8 @@ catena_status_t catena_init(const catena_config_t *config,
         if (own.oob != NULL) {
             ctn_boot_decline(&oob);
         }
-        free(context);
+        CTN_MARK_SET(context, CTN_FREED);
+        ctn_handle_free(context);
         return status;
     }
     context->log.level = ctn_job_config(&context->config)->log_level;
@@ -570,6 +573,9 @@ catena_status_t catena_finalize(catena_context_t **handle)
     catena_context_t *context = *handle;
     if (context == NULL) {
         return CATENA_OK;
+    }
+    if (!CTN_MARK_IS(context, CTN_CONTEXT)) {
+        return ctn_refuse_handle(__func__, "context", context);
     }
     if (context->exec->started > 0 && context->exec->status == CATENA_OK) {
         return ctn_refuse(

@@ -16,7 +16,7 @@
 
 catena_group_t *catena_world(const catena_context_t *context)
 {
-    if (context == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         (void)CTN_REFUSE_NULL(NULL, context);
         return NULL;
     }
@@ -27,7 +27,7 @@ catena_group_t *catena_world(const catena_context_t *context)
  * it, and it has a control block. Its chain needs no messages. */
 catena_group_t *catena_self(catena_context_t *context)
 {
-    if (context == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         (void)CTN_REFUSE_NULL(NULL, context);
         return NULL;
     }
@@ -53,7 +53,7 @@ catena_group_t *catena_self(catena_context_t *context)
 void catena_abort(catena_context_t *context, int code)
 {
     char message[64];
-    if (context == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         ctn_error(NULL, "catena_abort(%d) without a context", code);
         ctn_boot_abort(NULL, code, NULL);
     }
@@ -68,18 +68,21 @@ void catena_abort(catena_context_t *context, int code)
 
 catena_status_t catena_progress(catena_context_t *context)
 {
-    return context != NULL ? ctn_exec_progress(context->exec)
-                           : ctn_refuse_null(NULL, __func__, "context");
+    return !CTN_UNUSABLE(context, CTN_CONTEXT)
+               ? ctn_exec_progress(context->exec)
+               : ctn_refuse_handle(__func__, "context", context);
 }
 
 double catena_time(const catena_context_t *context)
 {
-    return context != NULL ? (double)ctn_exec_time(context->exec) * 1e-9 : 0;
+    return !CTN_UNUSABLE(context, CTN_CONTEXT)
+               ? (double)ctn_exec_time(context->exec) * 1e-9
+               : 0;
 }
 
 catena_status_t catena_compute(catena_context_t *context, double seconds)
 {
-    if (context == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         return CTN_REFUSE_NULL(NULL, context);
     }
     if (!(seconds >= 0 && seconds <= CTN_SIM_LONGEST_S)) {
@@ -102,7 +105,7 @@ static const ctn_sized_t place_struct = CTN_SIZED(catena_place_t, network);
 catena_status_t catena_get_place(const catena_context_t *context,
                                  catena_place_t *place)
 {
-    if (context == NULL || place == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT) || place == NULL) {
         return CTN_REFUSE_NULL(ctn_log_of(context), context, place);
     }
     const ctn_topo_t *topo = ctn_topo_of(context->world);
@@ -126,7 +129,7 @@ catena_status_t catena_get_place(const catena_context_t *context,
 
 catena_status_t catena_node_fence(catena_context_t *context)
 {
-    if (context == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         return CTN_REFUSE_NULL(NULL, context);
     }
     return ctn_op_run(context->exec, ctn_fence_create(context->world));

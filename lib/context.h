@@ -4,11 +4,18 @@
 #include <catena/context.h>
 
 #include "core/config.h"
+#include "core/handle.h"
 #include "core/locality.h"
 #include "core/log.h"
 
 /* All state of a process in a job. lib/catena.c creates and destroys it. */
+/** The mark of a context: core/handle.h. */
+#define CTN_CONTEXT 0xc1
+
 struct catena_context {
+#ifndef NDEBUG
+    uint8_t mark;
+#endif
     struct catena_sim_rank *sim; /* NULL: not simulated */
     ctn_log_t log;
     ctn_config_t config;
@@ -32,7 +39,7 @@ struct catena_context {
 /** The log of a context; NULL, the default log, if there is none. */
 static inline const ctn_log_t *ctn_log_of(const catena_context_t *context)
 {
-    return context != NULL ? &context->log : NULL;
+    return CTN_UNUSABLE(context, CTN_CONTEXT) ? NULL : &context->log;
 }
 
 #endif

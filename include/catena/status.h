@@ -90,7 +90,11 @@ typedef enum catena_status {
  * the handle and set the handle to NULL; if they fail before they free
  * anything, the handle is unchanged. If the handle is NULL already, they do
  * nothing and return CATENA_OK, as free(3) accepts NULL. An ERR_ARG (NULL) of
- * these functions means that the address is NULL. */
+ * these functions means that the address is NULL.
+ *
+ * A library built with assertions (any --buildtype of meson but release and
+ * plain) detects the use of a recently freed handle through a copy that the
+ * program has kept: the call logs the error and returns ERR_ARG. */
 
 /** Return a description of a status in one line; never NULL. The string is
  * constant. */

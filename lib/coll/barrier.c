@@ -333,8 +333,8 @@ static const ctn_signature_t initializes = {
 catena_status_t catena_barrier(catena_group_t *group)
 {
     catena_status_t status;
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
+        return ctn_refuse_handle(ctn_call_barrier.name, "group", group);
     }
     ctn_recorded_call_t *record = ctn_call_enters(group, CTN_CODE_BARRIER, -1);
     if (ctn_group_checks(group) && !ctn_barrier_by_levels(group)) {
@@ -373,8 +373,8 @@ static catena_status_t make_persistent(ctn_op_t *op, catena_group_t *group,
 static catena_status_t make_request(catena_group_t *group, ctn_mode_t mode,
                                     catena_request_t **request)
 {
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, ctn_call_barrier.name, "group");
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
+        return ctn_refuse_handle(ctn_call_barrier.name, "group", group);
     }
     if (ctn_barrier_by_levels(group)) {
         return run_levels(group, mode, request);

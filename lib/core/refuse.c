@@ -1,6 +1,7 @@
 #include "core/refuse.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,11 +29,15 @@ catena_status_t ctn_refuse_first_null(const ctn_log_t *log,
                                       const char *arguments,
                                       const void *const pointers[])
 {
-    const char *end = strchr(arguments, ',');
-    for (size_t i = 0; pointers[i] != NULL && end != NULL; i++) {
-        arguments = end + strlen(", ");
-        end = strchr(arguments, ',');
+    const char *name = arguments;
+    size_t i = 0;
+    while (pointers[i] != NULL && strchr(name, ',') != NULL) {
+        name = strchr(name, ',') + strlen(", ");
+        i++;
     }
-    return ctn_refuse(log, CATENA_ERR_ARG, function, "%.*s " CTN_IS_NULL,
-                      (int)strcspn(arguments, ","), arguments);
+    bool freed = pointers[i] != NULL;
+    name = freed ? arguments : name;
+    return ctn_refuse(log, CATENA_ERR_ARG, function, "%.*s %s",
+                      (int)strcspn(name, ","), name,
+                      freed ? CTN_WAS_FREED : CTN_IS_NULL);
 }

@@ -24,19 +24,24 @@ CTN_REFUSES catena_status_t ctn_refuse(const ctn_log_t *log,
 /** Text for an argument that is NULL, after its name. */
 #define CTN_IS_NULL "is NULL; pass a valid pointer"
 
+/** Text for a handle that was freed (core/handle.h), after its name. */
+#define CTN_WAS_FREED "was freed; pass one that is in use"
+
 /** Log that an argument is NULL. @return ERR_ARG */
 CTN_REFUSES catena_status_t ctn_refuse_null(const ctn_log_t *log,
                                             const char *function,
                                             const char *argument);
 
-/** The same for the first NULL of `pointers`.
+/** The same for the first NULL of `pointers`. If none is NULL, log that the
+ * first one, a handle, was freed.
  * @param arguments their names, separated by ", " */
 CTN_REFUSES catena_status_t ctn_refuse_first_null(const ctn_log_t *log,
                                                   const char *function,
                                                   const char *arguments,
                                                   const void *const pointers[]);
 
-/** In a public function: log which of these arguments, at least one, is NULL.
+/** In a public function: log which of these arguments is NULL, or that the
+ * first one is a handle that was freed.
  * Arguments that may be NULL in some calls are the last ones. */
 #define CTN_REFUSE_NULL(log, ...)                                              \
     ctn_refuse_first_null(log, __func__, #__VA_ARGS__,                         \

@@ -79,6 +79,9 @@ typedef enum ctn_op_state {
 #define CTN_OP_STATE_BYTES 2112u
 #define CTN_STAGING_BYTES 65536u
 
+/** The mark of a request: core/handle.h. */
+#define CTN_REQUEST 0xc4
+
 /** An operation; to applications a request. */
 struct catena_request {
     /* The only cache line that each operation initializes. */
@@ -94,6 +97,9 @@ struct catena_request {
     catena_status_t status; /* OK, or the error that ends it */
     uint8_t state;          /* ctn_op_state_t */
     uint8_t phase;          /* index of the current phase */
+#ifndef NDEBUG
+    uint8_t mark;
+#endif
     /* Bytes, not bits: a byte is stored without a load of its neighbors. */
     bool persistent;
     bool detached;   /* no caller waits for it: released when it ends */

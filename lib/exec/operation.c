@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/handle.h"
 #include "core/list.h"
 #include "exec/deaths.h"
 
@@ -11,10 +12,16 @@ ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
                       ctn_sequence_t *sequence)
 {
     assert(algorithm->state_bytes <= CTN_OP_STATE_BYTES);
-    ctn_op_t *op = ctn_pool_get(&exec->pool, sizeof(*op), 1);
+#ifdef NDEBUG
+    enum { TOGETHER = 1 };
+#else
+    enum { TOGETHER = 4 }; /* so that one is not used again at once */
+#endif
+    ctn_op_t *op = ctn_pool_get(&exec->pool, sizeof(*op), TOGETHER);
     if (op == NULL) {
         return NULL;
     }
+    CTN_MARK_SET(op, CTN_REQUEST);
     op->exec = exec;
     op->sequence = sequence;
     op->seq = 0;
@@ -65,7 +72,8 @@ void ctn_op_release(ctn_op_t *op)
     if (op->exec->deaths != NULL) {
         op->failure = NULL;
     }
-    ctn_pool_put(&op->exec->pool, op);
+    CTN_MARK_SET(op, CTN_FREED);
+    ctn_pool_return(&op->exec->pool, op);
 }
 
 void ctn_op_set_network(ctn_op_t *op, bool network)

@@ -1,6 +1,6 @@
 #include <catena/request.h>
 
-#include "core/refuse.h"
+#include "core/handle.h"
 #include "exec/exec.h"
 
 /* Requests: the public interface of operations. */
@@ -32,12 +32,23 @@ static inline catena_status_t harvest(catena_request_t **request)
     return status;
 }
 
+/** Whether one of the requests was freed. */
+static inline bool any_freed(size_t count, catena_request_t *const requests[])
+{
+    for (size_t i = 0; i < count; i++) {
+        if (requests[i] != NULL && !CTN_MARK_IS(requests[i], CTN_REQUEST)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** The log of the first request that is not NULL; NULL: there is none. */
 CTN_COLD static const ctn_log_t *log_of(size_t count,
                                         catena_request_t *const requests[])
 {
     for (size_t i = 0; requests != NULL && i < count; i++) {
-        if (requests[i] != NULL) {
+        if (!CTN_UNUSABLE(requests[i], CTN_REQUEST)) {
             return requests[i]->exec->log;
         }
     }
@@ -59,13 +70,14 @@ CTN_COLD static catena_status_t refuse_active(const catena_request_t *request,
 CTN_COLD static catena_status_t refuse_start(const catena_request_t *request)
 {
     static const char function[] = "catena_request_start";
-    return request == NULL ? ctn_refuse_null(NULL, function, "request")
-                           : refuse_active(request, function);
+    return CTN_UNUSABLE(request, CTN_REQUEST)
+               ? ctn_refuse_handle(function, "request", request)
+               : refuse_active(request, function);
 }
 
 catena_status_t catena_request_start(catena_request_t *request)
 {
-    if (request == NULL || !request->persistent ||
+    if (CTN_UNUSABLE(request, CTN_REQUEST) || !request->persistent ||
         request->state != CTN_OP_INACTIVE) {
         return refuse_start(request);
     }
@@ -96,6 +108,9 @@ catena_status_t catena_request_test(catena_request_t **request, int *done)
         return ctn_refuse_null(log_of(1, request), __func__,
                                request == NULL ? "request" : "done");
     }
+    if (any_freed(1, request)) {
+        return ctn_refuse_handle(__func__, "request", *request);
+    }
     if (!complete(*request)) {
         (void)ctn_exec_progress((*request)->exec);
     }
@@ -107,6 +122,9 @@ catena_status_t catena_request_wait(catena_request_t **request)
 {
     if (request == NULL) {
         return ctn_refuse_null(NULL, __func__, "request");
+    }
+    if (any_freed(1, request)) {
+        return ctn_refuse_handle(__func__, "request", *request);
     }
     ctn_op_t *op = *request;
     if (!complete(op) && (op->wait == NULL || !op->wait(op))) {
@@ -134,6 +152,9 @@ catena_status_t catena_request_testall(size_t count,
 {
     if (done == NULL || (requests == NULL && count > 0)) {
         return CTN_REFUSE_NULL(log_of(count, requests), done, requests);
+    }
+    if (any_freed(count, requests)) {
+        return ctn_refuse_handle(__func__, "a request", requests);
     }
     bool progressed = false;
     for (size_t i = 0; i < count; i++) {
@@ -209,6 +230,9 @@ catena_status_t catena_request_waitany(size_t count,
     if (index == NULL || (requests == NULL && count > 0)) {
         return CTN_REFUSE_NULL(log_of(count, requests), index, requests);
     }
+    if (any_freed(count, requests)) {
+        return ctn_refuse_handle(__func__, "a request", requests);
+    }
     *index = wait_complete(count, requests);
     return *index < count ? harvest(&requests[*index]) : CATENA_OK;
 }
@@ -219,6 +243,9 @@ catena_status_t catena_request_testany(size_t count,
 {
     if (index == NULL || done == NULL || (requests == NULL && count > 0)) {
         return CTN_REFUSE_NULL(log_of(count, requests), index, done, requests);
+    }
+    if (any_freed(count, requests)) {
+        return ctn_refuse_handle(__func__, "a request", requests);
     }
     ctn_exec_t *exec;
     *index = test_complete(count, requests, &exec);
@@ -279,6 +306,9 @@ catena_status_t catena_request_waitsome(size_t count,
         return CTN_REFUSE_NULL(log_of(count, requests), completed, requests,
                                indices);
     }
+    if (any_freed(count, requests)) {
+        return ctn_refuse_handle(__func__, "a request", requests);
+    }
     bool active_left;
     (void)wait_complete(count, requests);
     return harvest_some(&some, &active_left);
@@ -293,6 +323,9 @@ catena_status_t catena_request_testsome(size_t count,
     if (done == NULL || !valid(&some)) {
         return CTN_REFUSE_NULL(log_of(count, requests), done, completed,
                                requests, indices);
+    }
+    if (any_freed(count, requests)) {
+        return ctn_refuse_handle(__func__, "a request", requests);
     }
     ctn_exec_t *exec;
     bool active_left;
@@ -309,6 +342,9 @@ catena_status_t catena_request_free(catena_request_t **request)
     }
     if (*request == NULL) {
         return CATENA_OK;
+    }
+    if (any_freed(1, request)) {
+        return ctn_refuse_handle(__func__, "request", *request);
     }
     /* A complete request is active until its status is taken. */
     if (!(*request)->persistent || (*request)->state != CTN_OP_INACTIVE) {
@@ -327,6 +363,9 @@ catena_status_t catena_request_free(catena_request_t **request)
 catena_status_t catena_request_describe(const catena_request_t *request,
                                         char *text, size_t bytes)
 {
+    if (request != NULL && !CTN_MARK_IS(request, CTN_REQUEST)) {
+        return ctn_refuse_handle(__func__, "request", request);
+    }
     const ctn_log_t *log = request != NULL ? request->exec->log : NULL;
     if (text == NULL) {
         return CTN_REFUSE_NULL(log, text);

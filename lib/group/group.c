@@ -36,6 +36,7 @@ static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
         return CATENA_ERR_NO_MEMORY;
     }
     memset(group, 0, bytes);
+    CTN_MARK_SET(group, CTN_GROUP);
     ctn_address_t address = {.process = exec->locality->process};
     (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
     group->exec = exec;
@@ -184,7 +185,8 @@ void ctn_group_release(catena_group_t *group)
         ctn_control_block_put(group->exec, ctn_group_block(group));
     }
     group->exec->keeps_memory = keeps;
-    free(group);
+    CTN_MARK_SET(group, CTN_FREED);
+    ctn_handle_free(group);
 }
 
 void ctn_group_attach(catena_group_t *group, ctn_attachment_t *attachment)
@@ -195,12 +197,12 @@ void ctn_group_attach(catena_group_t *group, ctn_attachment_t *attachment)
 
 int catena_group_rank(const catena_group_t *group)
 {
-    return group != NULL ? (int)group->chain.place.rank : -1;
+    return CTN_UNUSABLE(group, CTN_GROUP) ? -1 : (int)group->chain.place.rank;
 }
 
 int catena_group_size(const catena_group_t *group)
 {
-    return group != NULL ? (int)group->chain.place.size : 0;
+    return CTN_UNUSABLE(group, CTN_GROUP) ? 0 : (int)group->chain.place.size;
 }
 
 /* ---- teardown ---- */
@@ -420,6 +422,9 @@ catena_status_t catena_group_free(catena_group_t **group)
     if (*group == NULL) {
         return CATENA_OK;
     }
+    if (!CTN_MARK_IS(*group, CTN_GROUP)) {
+        return ctn_refuse_handle(__func__, "group", *group);
+    }
     if ((*group)->permanent) {
         return ctn_refuse((*group)->exec->log, CATENA_ERR_ARG, __func__,
                           "found catena_world or catena_self; expected another "
@@ -435,6 +440,7 @@ catena_status_t catena_group_free(catena_group_t **group)
     }
     catena_status_t status = ctn_group_free(*group, __func__, false);
     if (status != CATENA_ERR_STATE) {
+        CTN_MARK_SET(*group, CTN_FREED);
         *group = NULL;
     }
     return status;

@@ -3,6 +3,7 @@
 
 #include <catena/group.h>
 
+#include "core/handle.h"
 #include "group/chain.h"
 #include "group/control_block.h"
 #include "type/op.h"
@@ -20,6 +21,9 @@ typedef struct ctn_attachment {
     void (*clear)(ctn_exec_t *exec, struct ctn_attachment *attachment);
     struct ctn_attachment *next;
 } ctn_attachment_t;
+
+/** The mark of a group: core/handle.h. */
+#define CTN_GROUP 0xc2
 
 /** A group: a chain, and two numbered sequences of operations on it. The size
  * of the struct does not depend on the number of ranks. What higher layers know
@@ -43,6 +47,9 @@ struct catena_group {
     bool stays : 1;      /* its control block is freed with the heap, since
                             other members may still put into it */
     bool listed : 1;     /* it is in the list of groups */
+#ifndef NDEBUG
+    uint8_t mark;
+#endif
     struct ctn_recovery *recovery;  /* see recovery.h; NULL: failures end the
                                        job, or it is a hidden duplicate */
     ctn_recorded_scope_t *recorded; /* its entry in the recorder, or NULL */
@@ -55,7 +62,7 @@ _Static_assert(sizeof(struct catena_group) <= 288, "a handle is small");
 /** The log of a group; NULL, the default log, if there is none. */
 static inline const ctn_log_t *ctn_group_log(const catena_group_t *group)
 {
-    return group != NULL ? group->exec->log : NULL;
+    return CTN_UNUSABLE(group, CTN_GROUP) ? NULL : group->exec->log;
 }
 
 /** The log of an error that all ranks of a group detect: rank 0 writes it, the

@@ -383,7 +383,7 @@ catena_status_t ctn_recovery_check(const catena_group_t *group,
 
 catena_status_t catena_group_revoke(catena_group_t *group)
 {
-    if (group == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
     catena_status_t status = ctn_recovery_check(group, __func__);
@@ -398,7 +398,7 @@ catena_status_t catena_group_revoke(catena_group_t *group)
 catena_status_t catena_group_failed(catena_group_t *group, size_t *count,
                                     int ranks[])
 {
-    if (group == NULL || count == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP) || count == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, count);
     }
     const ctn_recovery_t *r = group->recovery;
@@ -420,7 +420,7 @@ catena_status_t catena_group_failed(catena_group_t *group, size_t *count,
 
 catena_status_t catena_group_agree(catena_group_t *group, uint64_t *flags)
 {
-    if (group == NULL || flags == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP) || flags == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, flags);
     }
     catena_status_t status = ctn_recovery_check(group, __func__);

@@ -167,7 +167,7 @@ static catena_status_t list_implied(catena_group_t *group)
 catena_status_t catena_group_world_ranks(catena_group_t *group,
                                          const int **ranks)
 {
-    if (group == NULL || ranks == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP) || ranks == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, ranks);
     }
     catena_status_t status = CATENA_OK;
@@ -235,10 +235,14 @@ catena_status_t catena_group_translate_ranks(const catena_group_t *from,
                                              const catena_group_t *to,
                                              int translated[])
 {
-    if (from == NULL || to == NULL ||
-        (count > 0 && (ranks == NULL || translated == NULL))) {
-        return CTN_REFUSE_NULL(ctn_group_log(from), from, to, ranks,
-                               translated);
+    if (CTN_UNUSABLE(from, CTN_GROUP)) {
+        return ctn_refuse_handle(__func__, "from", from);
+    }
+    if (CTN_UNUSABLE(to, CTN_GROUP)) {
+        return ctn_refuse_handle(__func__, "to", to);
+    }
+    if (count > 0 && (ranks == NULL || translated == NULL)) {
+        return CTN_REFUSE_NULL(from->exec->log, ranks, translated);
     }
     if (!ctn_world_ranks_known(from) || !ctn_world_ranks_known(to)) {
         return ctn_refuse(from->exec->log, CATENA_ERR_STATE, __func__,

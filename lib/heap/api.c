@@ -15,23 +15,25 @@
  * context's thread may do. */
 
 /** Refuse an allocation. @return NULL */
-CTN_REFUSES static void *refuse_alloc(const char *function)
+CTN_REFUSES static void *refuse_alloc(const char *function,
+                                      const catena_context_t *context)
 {
-    (void)ctn_refuse_null(NULL, function, "context");
+    (void)ctn_refuse_handle(function, "context", context);
     return NULL;
 }
 
 void *catena_malloc(catena_context_t *context, size_t bytes)
 {
-    return context != NULL ? ctn_arena_alloc(&context->heap->arena, 0, bytes)
-                           : refuse_alloc(__func__);
+    return !CTN_UNUSABLE(context, CTN_CONTEXT)
+               ? ctn_arena_alloc(&context->heap->arena, 0, bytes)
+               : refuse_alloc(__func__, context);
 }
 
 void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
 {
     size_t all;
-    if (context == NULL) {
-        return refuse_alloc(__func__);
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
+        return refuse_alloc(__func__, context);
     }
     if (__builtin_mul_overflow(count, bytes, &all)) {
         return NULL;
@@ -41,16 +43,16 @@ void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
 
 void *catena_realloc(catena_context_t *context, void *block, size_t bytes)
 {
-    return context != NULL
+    return !CTN_UNUSABLE(context, CTN_CONTEXT)
                ? ctn_arena_realloc(&context->heap->arena, block, bytes)
-               : refuse_alloc(__func__);
+               : refuse_alloc(__func__, context);
 }
 
 void *catena_aligned_alloc(catena_context_t *context, size_t alignment,
                            size_t bytes)
 {
-    if (context == NULL) {
-        return refuse_alloc(__func__);
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
+        return refuse_alloc(__func__, context);
     }
     if (alignment > CTN_ALIGN_MAX || (alignment & (alignment - 1)) != 0) {
         (void)ctn_refuse(&context->log, CATENA_ERR_ARG, __func__,
@@ -64,7 +66,7 @@ void *catena_aligned_alloc(catena_context_t *context, size_t alignment,
 
 void catena_free(catena_context_t *context, void *block)
 {
-    if (context != NULL) {
+    if (!CTN_UNUSABLE(context, CTN_CONTEXT)) {
         ctn_heap_free(context->heap, block);
     }
 }
@@ -74,7 +76,7 @@ static const ctn_sized_t stats_struct = CTN_SIZED(catena_heap_stats_t, frees);
 catena_status_t catena_heap_get_stats(const catena_context_t *context,
                                       catena_heap_stats_t *stats)
 {
-    if (context == NULL || stats == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT) || stats == NULL) {
         return CTN_REFUSE_NULL(ctn_log_of(context), context, stats);
     }
     catena_heap_stats_t own;
@@ -86,7 +88,7 @@ catena_status_t catena_heap_offset(const catena_context_t *context,
                                    const void *block, uint64_t *offset)
 {
     uint64_t found;
-    if (context == NULL || offset == NULL || block == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT) || offset == NULL || block == NULL) {
         return CTN_REFUSE_NULL(ctn_log_of(context), context, offset, block);
     }
     if (!ctn_heap_contains(context->heap, block, 1, &found)) {
@@ -129,7 +131,7 @@ static void *reach(const char *function, const catena_context_t *context,
 catena_status_t catena_heap_pointer(const catena_context_t *context, int rank,
                                     uint64_t offset, void **local)
 {
-    if (context == NULL || local == NULL) {
+    if (CTN_UNUSABLE(context, CTN_CONTEXT) || local == NULL) {
         return CTN_REFUSE_NULL(ctn_log_of(context), context, local);
     }
     void *found = reach(__func__, context, rank, offset, 1);
@@ -159,8 +161,11 @@ static catena_status_t copy(const char *function, catena_context_t *context,
 catena_status_t catena_node_put(catena_context_t *context, int rank,
                                 uint64_t offset, const void *send, size_t bytes)
 {
-    if (context == NULL || (send == NULL && bytes > 0)) {
-        return CTN_REFUSE_NULL(ctn_log_of(context), context, send);
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
+        return ctn_refuse_handle(__func__, "context", context);
+    }
+    if (send == NULL && bytes > 0) {
+        return CTN_REFUSE_NULL(&context->log, send);
     }
     return copy(__func__, context, rank, offset, (void *)(uintptr_t)send, bytes,
                 true);
@@ -169,8 +174,11 @@ catena_status_t catena_node_put(catena_context_t *context, int rank,
 catena_status_t catena_node_get(catena_context_t *context, int rank,
                                 uint64_t offset, void *recv, size_t bytes)
 {
-    if (context == NULL || (recv == NULL && bytes > 0)) {
-        return CTN_REFUSE_NULL(ctn_log_of(context), context, recv);
+    if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
+        return ctn_refuse_handle(__func__, "context", context);
+    }
+    if (recv == NULL && bytes > 0) {
+        return CTN_REFUSE_NULL(&context->log, recv);
     }
     return copy(__func__, context, rank, offset, recv, bytes, false);
 }

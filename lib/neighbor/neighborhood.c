@@ -129,7 +129,7 @@ catena_status_t catena_neighborhood_create(
     const int target_weights[], const catena_neighborhood_info_t *info,
     catena_neighborhood_t **out)
 {
-    if (group == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
     list_t source = {"source", source_count, sources, source_weights};
@@ -149,6 +149,9 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
     if (neighborhood == NULL) {
         return CATENA_OK;
     }
+    if (!CTN_MARK_IS(neighborhood, CTN_NEIGHBORHOOD)) {
+        return ctn_refuse_handle(__func__, "neighborhood", neighborhood);
+    }
     const ctn_sequence_t *sequence = &neighborhood->sequence;
     uint64_t under_way = ctn_sequence_under_way(sequence) - sequence->detached;
     if (under_way > 0) {
@@ -160,6 +163,7 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
     catena_status_t status =
         ctn_group_free(neighborhood->group, __func__, true);
     if (status != CATENA_ERR_STATE) {
+        CTN_MARK_SET(neighborhood, CTN_FREED);
         *handle = NULL;
     }
     return status;
@@ -168,7 +172,7 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
 catena_group_t *
 catena_neighborhood_group(const catena_neighborhood_t *neighborhood)
 {
-    if (neighborhood == NULL) {
+    if (CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD)) {
         (void)CTN_REFUSE_NULL(NULL, neighborhood);
         return NULL;
     }
@@ -179,7 +183,8 @@ catena_status_t
 catena_neighborhood_counts(const catena_neighborhood_t *neighborhood,
                            int *source_count, int *target_count)
 {
-    if (neighborhood == NULL || source_count == NULL || target_count == NULL) {
+    if (CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD) || source_count == NULL ||
+        target_count == NULL) {
         return CTN_REFUSE_NULL(ctn_neighborhood_log(neighborhood), neighborhood,
                                source_count, target_count);
     }
@@ -204,7 +209,7 @@ catena_status_t catena_neighborhood_neighbors(
     const catena_neighborhood_t *neighborhood, int most_sources, int sources[],
     int source_weights[], int most_targets, int targets[], int target_weights[])
 {
-    if (neighborhood == NULL) {
+    if (CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD)) {
         return CTN_REFUSE_NULL(NULL, neighborhood);
     }
     if (most_sources < 0 || most_targets < 0 ||

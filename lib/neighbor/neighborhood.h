@@ -49,6 +49,9 @@ typedef struct ctn_neighbor_ran {
     const ctn_rule_t *rule;         /* as of ctn_neighbor_choose */
 } ctn_neighbor_ran_t;
 
+/** The mark of a neighborhood: core/handle.h. */
+#define CTN_NEIGHBORHOOD 0xc3
+
 /** A neighborhood on one rank. */
 struct catena_neighborhood {
     /* The two cache lines that small operations touch. */
@@ -66,7 +69,10 @@ struct catena_neighborhood {
     ctn_sequence_t sequence; /* numbers the operations; has no slots */
     catena_group_t *group;   /* its own: a duplicate, or reordered */
     unsigned operations;     /* CATENA_NEIGHBOR_...: those it was made for */
-    bool check;              /* CATENA_CHECK: empty messages are sent, too */
+#ifndef NDEBUG
+    uint8_t mark;
+#endif
+    bool check; /* CATENA_CHECK: empty messages are sent, too */
     uint32_t sources, targets;
     ctn_edge_t *source; /* [sources] */
     ctn_edge_t *target; /* [targets] */
@@ -93,7 +99,9 @@ struct catena_neighborhood {
 static inline const ctn_log_t *
 ctn_neighborhood_log(const catena_neighborhood_t *neighborhood)
 {
-    return neighborhood != NULL ? neighborhood->exec->log : NULL;
+    return CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD)
+               ? NULL
+               : neighborhood->exec->log;
 }
 
 _Static_assert(offsetof(catena_neighborhood_t, sequence.failure) == 128 &&

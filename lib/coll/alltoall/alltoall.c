@@ -459,7 +459,7 @@ static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
 {
     ctn_recorded_call_t *record;
     catena_status_t status =
-        ctn_arguments_begin(args, "group", group, mode, request, &record);
+        ctn_arguments_begin(args, group, mode, request, &record);
     if (status != CATENA_OK) {
         return status;
     }

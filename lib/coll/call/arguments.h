@@ -33,19 +33,18 @@ typedef struct ctn_arguments {
     int root;
 } ctn_arguments_t;
 
-/** Begin a call: refuse it without a group (or neighborhood) or without a
- * request, else note it.
- * @param on     what is called: "group" or "neighborhood"
+/** Begin a call: refuse it without a group or without a request, else note it.
  * @param record for ctn_arguments_returns; may be NULL
  * @return CATENA_OK, ERR_ARG (logged) */
-static inline catena_status_t
-ctn_arguments_begin(const ctn_arguments_t *args, const char *on,
-                    catena_group_t *group, ctn_mode_t mode,
-                    catena_request_t **request, ctn_recorded_call_t **record)
+static inline catena_status_t ctn_arguments_begin(const ctn_arguments_t *args,
+                                                  catena_group_t *group,
+                                                  ctn_mode_t mode,
+                                                  catena_request_t **request,
+                                                  ctn_recorded_call_t **record)
 {
     *record = NULL;
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, args->collective->name, on);
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
+        return ctn_refuse_handle(args->collective->name, "group", group);
     }
     if (mode != CTN_BLOCKING && request == NULL) {
         return ctn_refuse_null(group->exec->log, args->collective->name,

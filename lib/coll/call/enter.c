@@ -471,7 +471,7 @@ catena_status_t ctn_ml_run(const ctn_composition_t *composition,
 {
     ctn_recorded_call_t *record;
     catena_status_t status =
-        ctn_arguments_begin(args, "group", group, mode, request, &record);
+        ctn_arguments_begin(args, group, mode, request, &record);
     if (status != CATENA_OK) {
         return status;
     }

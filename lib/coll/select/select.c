@@ -158,7 +158,7 @@ static catena_status_t set_number(catena_group_t *group,
 catena_status_t catena_group_set(catena_group_t *group, const char *name,
                                  const char *value)
 {
-    if (group == NULL || name == NULL || value == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP) || name == NULL || value == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, name, value);
     }
     catena_status_t status;
@@ -376,7 +376,7 @@ catena_status_t catena_group_explain(const catena_group_t *group,
                                      const char *collective, char *text,
                                      size_t bytes)
 {
-    if (group == NULL || collective == NULL || text == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP) || collective == NULL || text == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, collective, text);
     }
     if (bytes == 0) {

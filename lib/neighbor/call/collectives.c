@@ -81,9 +81,12 @@ static inline catena_status_t run(const ctn_neighbor_collective_t *collective,
                                   ctn_mode_t mode, catena_request_t **request)
 {
     ctn_recorded_call_t *record;
-    catena_status_t status = ctn_arguments_begin(
-        args, "neighborhood", neighborhood != NULL ? neighborhood->group : NULL,
-        mode, request, &record);
+    if (CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD)) {
+        return ctn_refuse_handle(args->collective->name, "neighborhood",
+                                 neighborhood);
+    }
+    catena_status_t status =
+        ctn_arguments_begin(args, neighborhood->group, mode, request, &record);
     if (status != CATENA_OK) {
         return status;
     }

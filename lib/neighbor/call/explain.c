@@ -56,7 +56,7 @@ static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
 catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
                                         const char *name, const char *value)
 {
-    if (neighborhood == NULL) {
+    if (CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD)) {
         return CTN_REFUSE_NULL(NULL, neighborhood);
     }
     const ctn_log_t *log = neighborhood->exec->log;
@@ -127,7 +127,7 @@ catena_status_t
 catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
                               catena_neighborhood_stats_t *stats)
 {
-    if (neighborhood == NULL || stats == NULL) {
+    if (CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD) || stats == NULL) {
         return CTN_REFUSE_NULL(ctn_neighborhood_log(neighborhood), neighborhood,
                                stats);
     }
@@ -259,12 +259,14 @@ static const ctn_neighbor_collective_t *
 find_collective(const char *function, const catena_neighborhood_t *neighborhood,
                 const char *collective, char *text, size_t bytes)
 {
-    const ctn_log_t *log = ctn_neighborhood_log(neighborhood);
-    if (neighborhood == NULL || collective == NULL || text == NULL) {
+    if (CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD)) {
+        (void)ctn_refuse_handle(function, "neighborhood", neighborhood);
+        return NULL;
+    }
+    const ctn_log_t *log = neighborhood->exec->log;
+    if (collective == NULL || text == NULL) {
         (void)ctn_refuse_null(log, function,
-                              neighborhood == NULL ? "neighborhood"
-                              : collective == NULL ? "collective"
-                                                   : "text");
+                              collective == NULL ? "collective" : "text");
         return NULL;
     }
     if (bytes == 0) {

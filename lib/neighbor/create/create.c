@@ -106,7 +106,8 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
                      neighborhood->memory);
     ctn_refcount_drop(neighborhood->users);
     free(neighborhood->grid);
-    free(neighborhood);
+    CTN_MARK_SET(neighborhood, CTN_FREED);
+    ctn_handle_free(neighborhood);
 }
 
 /* Its address is the key of the attachment to the group. */
@@ -142,6 +143,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     if (made == NULL) {
         return NULL;
     }
+    CTN_MARK_SET(made, CTN_NEIGHBORHOOD);
     made->attachment.key = &neighborhood_key;
     made->attachment.release = release;
     made->attachment.quiet = quiet;

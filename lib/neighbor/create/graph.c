@@ -136,7 +136,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
                                          const catena_neighborhood_info_t *info,
                                          catena_neighborhood_t **out)
 {
-    if (group == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
     catena_group_t *own;

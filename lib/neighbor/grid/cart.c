@@ -16,8 +16,8 @@
 static const ctn_grid_t *grid_of(const catena_neighborhood_t *cart,
                                  const char *function)
 {
-    if (cart == NULL) {
-        (void)ctn_refuse_null(NULL, function, "cart");
+    if (CTN_UNUSABLE(cart, CTN_NEIGHBORHOOD)) {
+        (void)ctn_refuse_handle(function, "cart", cart);
         return NULL;
     }
     if (cart->grid == NULL) {
@@ -128,7 +128,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
                                    const catena_neighborhood_info_t *info,
                                    catena_neighborhood_t **out)
 {
-    if (group == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
     catena_group_t *own;

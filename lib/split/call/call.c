@@ -332,8 +332,8 @@ static catena_status_t start(ctn_call_code_t code, const char *function,
 {
     catena_split_t by = {.size = sizeof(by)};
     ctn_split_choice_t choice;
-    if (group == NULL) {
-        return ctn_refuse_null(NULL, function, "group");
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
+        return ctn_refuse_handle(function, "group", group);
     }
     const ctn_log_t *log = group->exec->log;
     if (status == CATENA_OK || split != NULL) {
@@ -453,7 +453,7 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
 {
     catena_request_t *made = NULL;
     catena_status_t status = CATENA_OK;
-    if (group != NULL && request == NULL) {
+    if (!CTN_UNUSABLE(group, CTN_GROUP) && request == NULL) {
         status = CTN_REFUSE_NULL(group->exec->log, request);
     }
     status =
@@ -540,7 +540,7 @@ catena_status_t catena_group_split_level(catena_group_t *group,
                                          catena_group_t **out)
 {
     char name[CTN_RESOURCE_BYTES];
-    if (group == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
     catena_status_t status = ctn_locality_resource(

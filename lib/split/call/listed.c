@@ -254,8 +254,11 @@ static size_t own_place(const catena_group_t *parent, size_t count,
 catena_status_t catena_group_create(catena_group_t *parent, size_t count,
                                     const int ranks[], catena_group_t **out)
 {
-    if (parent == NULL || out == NULL || (ranks == NULL && count > 0)) {
-        return CTN_REFUSE_NULL(ctn_group_log(parent), parent, out, ranks);
+    if (CTN_UNUSABLE(parent, CTN_GROUP)) {
+        return ctn_refuse_handle(__func__, "parent", parent);
+    }
+    if (out == NULL || (ranks == NULL && count > 0)) {
+        return CTN_REFUSE_NULL(parent->exec->log, out, ranks);
     }
     ctn_exec_t *exec = parent->exec;
     if (!ctn_world_ranks_known(parent)) {

@@ -8,7 +8,7 @@
 
 catena_status_t catena_group_shrink(catena_group_t *group, catena_group_t **out)
 {
-    if (group == NULL || out == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP) || out == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, out);
     }
     catena_status_t status = ctn_recovery_check(group, __func__);

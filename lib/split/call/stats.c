@@ -54,7 +54,7 @@ catena_status_t catena_group_get_stats(const catena_group_t *group,
 {
     static const ctn_sized_t sized =
         CTN_SIZED(catena_group_stats_t, split_memory);
-    if (group == NULL || stats == NULL) {
+    if (CTN_UNUSABLE(group, CTN_GROUP) || stats == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, stats);
     }
     const last_split_t *last = last_of(group);
