@@ -34,7 +34,7 @@ static const ctn_setting_t settings[] = {
     {"BOOT_SECRET", "",
      "tcp, env: up to 64 characters that only ranks of the job know. Others\n"
      "cannot join.",
-     offsetof(ctn_boot_config_t, secret), &ctn_setting_text},
+     offsetof(ctn_boot_config_t, secret), &ctn_setting_secret},
     {"BOOT_TIMEOUT", "60",
      "tcp, env: seconds to wait for other ranks while the job starts.",
      offsetof(ctn_boot_config_t, timeout), &ctn_setting_number},

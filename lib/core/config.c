@@ -33,6 +33,8 @@ const ctn_setting_type_t ctn_setting_on = {CTN_SETTING_SWITCH, 0, NULL,
                                            "on or off (y or n)"};
 const ctn_setting_type_t ctn_setting_text = {CTN_SETTING_TEXT, 0, NULL,
                                              "any text"};
+const ctn_setting_type_t ctn_setting_secret = {CTN_SETTING_TEXT, 0, NULL,
+                                               "any text; it is not printed"};
 
 /* ---- tables ---- */
 
@@ -376,6 +378,9 @@ catena_status_t ctn_config_print(ctn_setting_tables_t tables, FILE *stream,
     FOR_EACH_SETTING(tables, at, row)
     {
         const char *text = in_environment(row);
+        if (text != NULL && row->type == &ctn_setting_secret) {
+            text = "********";
+        }
         if (help) {
             print_help(stream, row);
         }

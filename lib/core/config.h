@@ -50,6 +50,7 @@ extern const ctn_setting_type_t ctn_setting_milliseconds; /* or auto or inf */
 extern const ctn_setting_type_t ctn_setting_switch;       /* y, n or auto */
 extern const ctn_setting_type_t ctn_setting_on;           /* on or off */
 extern const ctn_setting_type_t ctn_setting_text;
+extern const ctn_setting_type_t ctn_setting_secret; /* text; not printed */
 
 /** A setting. */
 typedef struct ctn_setting {

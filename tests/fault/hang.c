@@ -125,6 +125,14 @@ static void late(void)
     catena_request_wait(&request);
 }
 
+/** Rank 1 gives another length. The ranks that detect it go on. */
+static void lengths(void)
+{
+    allreduce(rank == 1 ? LONG : 1);
+    catena_barrier(world);
+    forever();
+}
+
 static void loop(void)
 {
     for (volatile unsigned i = 0; rank == 1; i++) {
@@ -146,6 +154,7 @@ static const struct {
              {"neighbors", neighbors},
              {"finalize", finalize},
              {"late", late},
+             {"lengths", lengths},
              {"loop", loop}};
 
 int main(int argc, char **argv)

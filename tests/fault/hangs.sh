@@ -8,7 +8,8 @@ set -u
 hang=$build/tests/fault/hang
 info=$build/tools/catena-info
 pids=()
-trap 'kill "${pids[@]}" 2>/dev/null; wait; rm -rf "$work"' EXIT
+launcher=
+trap 'kill "${pids[@]}" 2>/dev/null; [ -z "$launcher" ] || kill -CONT "$launcher"; wait; rm -rf "$work"' EXIT
 
 # hang KIND: start such a job of 4 ranks in the background
 hang() {
@@ -46,7 +47,7 @@ asked() {
 started() { [ -s "$work/$1.out" ]; }
 
 kinds=(never refused barrier_allreduce roots stopped split_barrier two_groups neighbors
-    finalize late loop)
+    finalize late lengths loop)
 for kind in "${kinds[@]}"; do
     hang "$kind"
 done
@@ -74,6 +75,33 @@ ask late 'call 2 of the world: allreduce, 8 B, sum of double: 0 2-3; not there y
     '^rank 0, .*: started allreduce'
 ask loop 'call 2 of the world: bcast, 8 B, root 0: 0 2-3; not there yet, in no call: 1$' \
     '^rank 1, process [0-9]*, running: '
+
+# Lengths that differ are an error on both sides.
+cp "$work/lengths.err" "$out"
+says lengths ':0\] ERROR .*the vector of rank 1 has .*; expected 8' \
+    ':1\] ERROR .*the vector of rank 0 has 8 bytes'
+
+# A rank has died, and the launcher, which is stopped, has not seen it.
+"$prun" -n 4 "$hang" stopped >"$work/dead.out" 2>"$work/dead.err" &
+pids+=($!)
+launcher=${pids[-1]}
+poll 30 started dead
+stopped_rank() { # the rank that has stopped itself
+    local process
+    for process in $(pgrep -P "$launcher" hang); do
+        ! grep -q '^State:.*T' "/proc/$process/status" || victim=$process
+    done
+    [ -n "${victim:-}" ]
+}
+poll 10 stopped_rank
+kill -STOP "$launcher"
+kill -KILL "$victim"
+ask dead 'call 2 of the world: barrier: 0 2-3; not there yet, dead: 1$' \
+    '^rank 1, process [0-9]*, dead: '
+kill -CONT "$launcher"
+wait "$launcher" 2>/dev/null
+unset 'pids[-1]'
+launcher=
 
 # A rank that has waited for long prints the same, once a node.
 reported() { grep -q 'CATENA_HANG_REPORT' "$work/never.err"; }

@@ -1,13 +1,17 @@
-"""What a stranger sends: junk.py COUNT TARGET... sends random bytes COUNT times,
+"""What a stranger sends: junk.py [--silent] COUNT TARGET... sends random bytes COUNT times,
 to the targets in turn, and prints how many sends succeeded. A target is
 ADDRESS:PORT (a new connection each time) or @NAME (an abstract datagram
-socket)."""
+socket). With --silent it sends nothing, and keeps all connections for 5
+seconds."""
 
 import random
 import socket
 import sys
+import time
 
 draw = random.Random(1)
+silent = sys.argv[1] == "--silent"
+count, *targets = sys.argv[2:] if silent else sys.argv[1:]
 left = []  # some connections stay open for a while
 
 
@@ -20,17 +24,20 @@ def send(target):
     else:
         host, port = target.rsplit(":", 1)
         peer = socket.create_connection((host, int(port)), timeout=5)
-        peer.sendall(junk)
+        if not silent:
+            peer.sendall(junk)
     left.append(peer)
-    del left[:-50]
+    if not silent:
+        del left[:-50]
 
 
 accepted = 0
-targets = sys.argv[2:]
-for i in range(int(sys.argv[1])):
+for i in range(int(count)):
     try:
         send(targets[i % len(targets)])
         accepted += 1
     except OSError as error:
         print(error, file=sys.stderr)
+if silent:
+    time.sleep(5)
 print(accepted)

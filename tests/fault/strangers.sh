@@ -22,11 +22,11 @@ cp "$build/tests/fault/client" "$build/tests/fault/as_root.so" "$theirs"
 
 # start OPTIONS...: start a job of 4 ranks, which checks its data until it is ended
 start() {
-    rm -f "$work/over"
+    rm -f "$work/over" "$work/job.out"
     "$prun" --timeout 150 -n 4 "$@" "$build/tests/fault/turns" "$work/over" >"$work/job.out" \
         2>"$work/job.err" &
     job=$!
-    poll 20 grep -q running "$work/job.out"
+    poll 20 grep -qs running "$work/job.out"
     mapfile -t processes < <(pgrep -P "$job" turns)
     [ "${#processes[@]}" = 4 ]
     verdict "strangers: a job of 4 ranks: ${*:-one node}" $?
@@ -110,6 +110,22 @@ accepted=$(python3 "$here/junk.py" 200 "$address" 2>"$err")
 [ "$accepted" = 200 ]
 verdict "strangers: 200 connections with random bytes to prun" $? "$accepted accepted"
 ends "prun goes on"
+
+# Connections that send nothing, from before the ranks connect.
+rm -f "$work/over" "$work/job.out"
+"$prun" --timeout 60 -n 4 sh -c 'sleep 2; exec "$@"' - "$build/tests/fault/turns" "$work/over" \
+    >"$work/job.out" 2>"$work/job.err" &
+job=$!
+listens() { [ -n "$(port "$job")" ]; }
+poll 10 listens
+python3 "$here/junk.py" --silent 200 "$(port "$job")" >"$work/silent" 2>"$err" &
+silent=$!
+poll 20 grep -qs running "$work/job.out"
+verdict "strangers: a job starts beside 200 connections that send nothing" $?
+ends "it goes on"
+wait "$silent"
+[ "$(cat "$work/silent")" = 200 ]
+verdict "strangers: the 200 connections were made" $? "$(cat "$work/silent")"
 
 # Rings at doorbells, which have no permissions.
 export CATENA_WAIT=sleep

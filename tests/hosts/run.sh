@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Other launchers: none, Open MPI's mpirun, and mpirun on three emulated
 # hosts (see hosts.sh) of 3, 1 and 5 ranks.
-# usage: tests/hosts/run.sh BUILD_DIR
+# usage: tests/hosts/run.sh BUILD_DIR [long]
+# long: also all kinds of hangs, and strangers between the hosts
 set -u
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
@@ -72,23 +73,77 @@ rank_on() {
 }
 ended() { ! kill -0 "$job" 2>/dev/null; }
 
-# A hang is explained on each host.
-on_all "$build/tests/fault/hang" barrier_allreduce >"$work/hang" 2>&1 &
-job=$!
-all_there() { [ "$(wc -l <"$work/hang")" -ge 1 ]; }
+# A hang is explained on each host, by a command there.
 explains() { # HOST PATTERN
     rank_on "$1" hang && "$build/tools/catena-info" --job "$victim" >"$out" 2>"$err" &&
-        grep -q "^call 2 of the world: $2" "$out"
+        grep -q "^call $2" "$out"
 }
-poll 60 all_there
-for host in '1 allreduce, 8 B, sum of double: 0 2; barrier: 1; 6 ranks are on other nodes' \
-    '2 allreduce, 8 B, sum of double: 3; 8 ranks are' '3 allreduce, 8 B, sum of double: 4-8; 4 ranks are'; do
-    poll 2 explains "${host%% *}" "${host#* }"
-    verdict "a hang is explained on host ${host%% *} of 3" $?
-done
-rank_on 1 hang && kill -KILL "$victim" # mpirun ends the others
-poll 30 ended
-verdict "the job that hangs is ended" $?
+# hang_is_explained KIND PATTERN...: those of the calls on host 1, 2 and 3
+hang_is_explained() {
+    local kind=$1 host=0 pattern
+    : >"$work/hang"
+    on_all "$build/tests/fault/hang" "$kind" >"$work/hang" 2>&1 &
+    job=$!
+    all_there() { [ "$(wc -l <"$work/hang")" -ge 1 ]; }
+    poll 60 all_there
+    for pattern in "${@:2}"; do
+        host=$((host + 1))
+        poll 2 explains "$host" "$pattern"
+        verdict "a hang is explained on host $host of 3: $kind" $?
+    done
+    rank_on 3 hang && kill -KILL "$victim" # mpirun ends the others
+    poll 30 ended
+    verdict "the job that hangs is ended: $kind" $?
+    wait "$job" 2>/dev/null
+}
+sum='allreduce, 8 B, sum of double'
+elsewhere=('6 ranks are on other nodes' '8 ranks are' '4 ranks are')
+# hang_in KIND CALL WHERE_IS_RANK_1: the others are in call 2 of the world
+hang_in() {
+    hang_is_explained "$1" "2 of the world: $2: 0 2; $3: 1; ${elsewhere[0]}" \
+        "2 of the world: $2: 3; ${elsewhere[1]}" "2 of the world: $2: 4-8; ${elsewhere[2]}"
+}
+hang_in barrier_allreduce "$sum" barrier
+if [ "${2:-}" = long ]; then
+    hang_in never "$sum" 'not there yet, in no call'
+    hang_in refused 'bcast, 8 B, root 0' barrier
+    hang_is_explained roots \
+        "3 of the world: reduce, 8 B, sum of double, root 0.*: 0 2; .*, root 1: 1" \
+        '4 of the world: barrier: 3' '4 of the world: barrier: 4-8'
+    hang_in stopped barrier 'not there yet, stopped'
+    hang_in split_barrier group_split barrier
+    hang_is_explained two_groups \
+        '1 of group [0-9a-f]* (9 ranks): not there yet, in another call: 0; barrier: 1-2' \
+        '1 of group [0-9a-f]* (9 ranks): barrier: 3' '1 of group [0-9a-f]* (9 ranks): barrier: 4-8'
+    hang_is_explained neighbors \
+        '1 of group .*: neighbor_alltoall, 8 B: 0 2; not there yet, in no call: 1'
+    hang_in finalize barrier finalize
+    hang_in late "$sum" 'not there yet, in no call'
+    hang_in loop 'bcast, 8 B, root 0' 'not there yet, in no call'
+fi
+
+# Whatever connects to the ranks' ports from another host changes nothing.
+strangers() {
+    local targets count accepted
+    : >"$work/turns"
+    on_all "$build/tests/fault/turns" "$work/over" >"$work/turns" 2>&1 &
+    job=$!
+    poll 60 grep -q running "$work/turns"
+    rank_on 3 turns
+    # shellcheck disable=SC2016
+    mapfile -t targets < <(nsenter -t "$victim" -n ss -Hltnp | grep '"turns"' | grep -v ' 127\.' |
+        awk '{sub(/^.*:/, "10.77.0.3:", $4); print $4}' | sort -u)
+    count=${#targets[@]}
+    accepted=$(on_head python3 "$here/../fault/junk.py" 1000 "${targets[@]}" 2>"$err")
+    [ "$count" -ge 5 ] && [ "$accepted" = 1000 ]
+    verdict "1,000 connections with random bytes from another host" $? \
+        "$count ports, $accepted accepted"
+    touch "$work/over"
+    wait "$job"
+    cp "$work/turns" "$out"
+    verdict "they change nothing" $?
+}
+[ "${2:-}" != long ] || strangers
 
 head_is_clean() { [ -z "$(on_head ls /dev/shm)" ]; }
 over_hosts alltoall -m 8:8 -i 10000000 >"$out" 2>&1 &

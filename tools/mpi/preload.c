@@ -256,7 +256,7 @@ static void join(int node)
                               .settings = settings,
                               .oob = &oob,
                               .progress = progress_mpi};
-    if (getenv("CATENA_BOOT_NODE") != NULL) {
+    if (secure_getenv("CATENA_BOOT_NODE") != NULL) {
         config.settings = NULL;
     }
     preload.inside++;
@@ -288,7 +288,7 @@ static void check_flavor(void)
 /** Why this rank cannot use catena; NULL: it can. */
 static const char *find_obstacle(void)
 {
-    const char *on = getenv("CATENA_MPI");
+    const char *on = secure_getenv("CATENA_MPI");
     int level;
     PMPI_Query_thread(&level);
     return on != NULL && strcmp(on, "off") == 0 ? "CATENA_MPI=off"
@@ -302,14 +302,15 @@ static const char *find_obstacle(void)
  * act differently. */
 static void begin(void)
 {
-    const char *stats = getenv("CATENA_MPI_STATS");
+    const char *stats = secure_getenv("CATENA_MPI_STATS");
     int node;
     check_flavor();
     preload.stats = stats != NULL && strcmp(stats, "0") != 0;
     PMPI_Comm_dup(MPI_COMM_WORLD, &state.comm);
     PMPI_Comm_rank(state.comm, &state.rank);
-    state.one_node = find_node(&node) && getenv("CATENA_BOOT_NODE") == NULL;
-    read_skip(getenv("CATENA_MPI_SKIP"));
+    state.one_node =
+        find_node(&node) && secure_getenv("CATENA_BOOT_NODE") == NULL;
+    read_skip(secure_getenv("CATENA_MPI_SKIP"));
     PMPI_Allreduce(MPI_IN_PLACE, &preload.skip, 1, MPI_UNSIGNED, MPI_BOR,
                    state.comm);
     const char *obstacle = find_obstacle();
