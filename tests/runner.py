@@ -48,8 +48,9 @@ class Build:
         self.dir.mkdir(exist_ok=True)
         self.suites = set(words[1].split(","))
         self.env = dict(w.split("=", 1) for w in words[2:] if w[0] != "-")
-        self.options = OPTIONS.get(words[0], []) + [w for w in words[2:]
-                                                    if w[0] == "-"]
+        self.options = ["-Dtests=true", "-Dwerror=true",
+                        *OPTIONS.get(words[0], []),
+                        *(w for w in words[2:] if w[0] == "-")]
         self.title = f"build {words[0]}"
         self.limit = 3600
         self.kept = self.dir / "test-durations"
@@ -61,8 +62,6 @@ class Build:
             make.append("test-programs")
         if not (self.dir / "build.ninja").exists():
             return ["sh", "-c", f"{shlex.join(setup)} && {shlex.join(make)}"]
-        if not self.options:
-            return make + self.needed(pattern)
         # A build made with other options gets these.
         options = ["meson", "configure", str(self.dir), *self.options]
         make = shlex.join(make + self.needed(pattern))

@@ -63,7 +63,7 @@ cpu_family = 'aarch64'
 cpu = 'aarch64'
 endian = 'little'
 END
-    meson setup "$work/build" "$source" --cross-file "$work/cross" \
+    meson setup "$work/build" "$source" -Dtests=true --cross-file "$work/cross" \
         -Doptimization=1 && ninja -C "$work/build"
 }
 

@@ -14,7 +14,7 @@ command -v gcovr >/dev/null || {
     exit 0
 }
 [ -f "$made/build.ninja" ] ||
-    meson setup "$made" "$here/../.." -Db_coverage=true -Doptimization=0 \
+    meson setup "$made" "$here/../.." -Dtests=true -Db_coverage=true -Doptimization=0 \
         -Dwerror=false >"$out" 2>&1
 ninja -C "$made" >"$out" 2>&1
 verdict "coverage: the build" $?

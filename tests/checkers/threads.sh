@@ -15,7 +15,7 @@ if ! printf 'int main(void) { return 0; }' |
 fi
 rm -f "$out.probe"
 [ -f "$made/build.ninja" ] ||
-    meson setup "$made" "$here/../.." -Db_sanitize=thread -Doptimization=1 \
+    meson setup "$made" "$here/../.." -Dtests=true -Db_sanitize=thread -Doptimization=1 \
         -Db_lundef=false -Dwerror=false >"$out" 2>&1
 ninja -C "$made" tests/unit/test_heap_threads >"$out" 2>&1
 verdict "threads: the build" $?

@@ -16,7 +16,7 @@ fi
 rm -f "$out.probe"
 if [ ! -f "$made/build.ninja" ]; then
     # a loop that the sanitizers keep from being vectorized is a warning
-    CC=clang meson setup "$made" "$here/../.." -Dfuzz=true -Dsanitize=true \
+    CC=clang meson setup "$made" "$here/../.." -Dtests=true -Dfuzz=true -Dsanitize=true \
         -Doptimization=1 -Db_lundef=false -Dwerror=false >"$out" 2>&1
 fi
 ninja -C "$made" tests/fuzz/fuzz_{machine,tuning,graph,levels,messages} \
