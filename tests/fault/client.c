@@ -1,6 +1,7 @@
 /* A PMIx client that does one thing, for launcher.sh.
  *
  *   client keys print the PMIx keys of this rank and its node
+ *   client app print the PMIx keys of this rank's program
  *   client modex [fence] read the data that every other rank has put
  *   client early rank 0 reads before the last rank has put
  *   client local read the data put for the ranks of this node
@@ -106,6 +107,33 @@ static void print_keys(void)
         printf("%s%s", rank ? "," : "", value_of(rank, PMIX_HOSTNAME));
     printf("\n");
     free(nodes);
+}
+
+/* The value of a key of this rank's program. */
+static uint32_t app_value(uint32_t number, const char *key)
+{
+    pmix_info_t info[2];
+    pmix_proc_t proc;
+    pmix_value_t *value = NULL;
+    PMIX_LOAD_PROCID(&proc, me.nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info[0], PMIX_APP_INFO, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_APPNUM, &number, PMIX_UINT32);
+    check(PMIx_Get(&proc, key, info, 2, &value), key);
+    uint32_t number_of = value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return number_of;
+}
+
+static void print_app(void)
+{
+    const uint32_t all = PMIX_RANK_WILDCARD;
+    uint32_t app = (uint32_t)atoi(value_of(me.rank, PMIX_APPNUM));
+    printf("app=%u arank=%s asize=%u aldr=%u apps=%s size=%s univ=%s lldr=%s "
+           "lsize=%s\n",
+           app, value_of(me.rank, PMIX_APP_RANK), app_value(app, PMIX_APP_SIZE),
+           app_value(app, PMIX_APPLDR), value_of(all, PMIX_JOB_NUM_APPS),
+           value_of(all, PMIX_JOB_SIZE), value_of(all, PMIX_UNIV_SIZE),
+           value_of(all, PMIX_LOCALLDR), value_of(all, PMIX_LOCAL_SIZE));
 }
 
 static void put(int scope)
@@ -229,6 +257,8 @@ int main(int argc, char **argv)
     size = (uint32_t)atoi(value_of(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE));
     if (strcmp(mode, "keys") == 0) {
         print_keys();
+    } else if (strcmp(mode, "app") == 0) {
+        print_app();
     } else if (strcmp(mode, "modex") == 0) {
         put(PMIX_GLOBAL);
         if (argc > 2)

@@ -283,11 +283,11 @@ done <<'END_OF_TABLE'
 2|other|--host other true
 2|other|-H other true
 2|hosts|--hostfile hosts true
-2|--map-by.*socket|--map-by socket true
+2|--map-by.*socket|--map-by sockets true
 2|--map-by.*'x'|--map-by ppr:x:node true
-2|--map-by.*socket|--map-by ppr:2:socket true
+2|--map-by.*socket|--map-by ppr:2:board true
 2|--map-by.*3.*2|--ppn 2 --map-by ppr:3:node true
-2|--bind-to.*hwthread|--bind-to hwthread true
+2|--bind-to.*thread|--bind-to thread true
 2|--timeout.*soon|--timeout soon true
 2|--timeout.*0|--timeout 0 true
 2|--stdin.*1|-n 2 --stdin 4 true

@@ -168,6 +168,13 @@ static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
     it->status = status;
     job->ended++;
     prun_input_close(it);
+    if (job->options->verbose)
+        prun_job_report(job, "rank %u (pid %d on %s) ended after %.3f s, %s %d",
+                        rank, (int)it->pid, prun_host_of(job, rank),
+                        (double)(ctn_clock_now_ns() - it->started_ns) / 1e9,
+                        WIFSIGNALED(status) ? "by signal" : "with code",
+                        WIFSIGNALED(status) ? WTERMSIG(status)
+                                            : WEXITSTATUS(status));
     bool failed = status != 0 || prun_forgot_finalize(it);
     if (failed && job->options->continuous && job->phase == PRUN_RUNNING &&
         job->server && prun_server_joined(job->server)) {
@@ -259,24 +266,24 @@ static void prun_check_exec(struct prun_job *job)
     struct prun_exec_error error;
     while (read(job->status_read_fd, &error, sizeof error) ==
            (ssize_t)sizeof error) {
-        const struct prun_options *options = job->options;
+        const struct prun_app *app = prun_app_of(job->options, error.rank);
         bool missing = error.error == ENOENT || error.error == ENOTDIR;
         int code = missing ? PRUN_EXIT_NOT_FOUND : PRUN_EXIT_NOT_EXECUTABLE;
         if (error.wdir)
             prun_job_fail(job, PRUN_EXIT_USAGE,
                           "--wdir wants a directory that ranks may enter, got "
                           "'%s' (%s); name another",
-                          options->wdir, strerror(error.error));
+                          app->wdir, strerror(error.error));
         else if (missing)
             prun_job_fail(job, code,
                           "program '%s' was not found (%s); give its path, or "
                           "put its directory into PATH",
-                          options->program, strerror(error.error));
+                          app->program, strerror(error.error));
         else
             prun_job_fail(job, code,
                           "program '%s' cannot be executed (%s); see its "
                           "permissions and format",
-                          options->program, strerror(error.error));
+                          app->program, strerror(error.error));
     }
 }
 

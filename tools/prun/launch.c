@@ -4,7 +4,9 @@
 #include "launch.h"
 
 #include "bind.h"
+#include "core/clock.h"
 #include "guardian.h"
+#include "job.h"
 #include "server.h"
 
 #include <errno.h>
@@ -16,11 +18,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+/* The environment of all ranks of one program. */
+struct prun_variables {
+    char **list;
+    size_t count;
+};
+
 struct prun_launcher {
     struct prun_job *job;
     const struct prun_inherited *inherited;
-    char **environment; /* common to all ranks */
-    size_t environment_count;
+    struct prun_variables *environments; /* [options->app_count] */
     int null_fd;   /* /dev/null, stdin of ranks that read no input */
     int fd_limit;  /* prun's own limit of descriptors */
     pid_t own_pid; /* of prun */
@@ -60,6 +67,37 @@ static bool prun_inherits(const char *entry)
            strncmp(entry, "PMIX_MCA_", 9) == 0;
 }
 
+/* Set a variable in a list, or replace it. Frees the entry. */
+static void prun_set_made(char ***list, size_t *count, char *entry)
+{
+    prun_set_variable(list, count, entry);
+    free(entry);
+}
+
+/* Make the environment that all ranks of a program have. */
+static struct prun_variables prun_app_environment(const struct prun_job *job,
+                                                  const struct prun_app *app)
+{
+    struct prun_variables variables = {0};
+    char ***list = &variables.list;
+    size_t *count = &variables.count;
+    prun_set_made(
+        list, count,
+        prun_format("CATENA_HOST_RANKS=%u", prun_bindings_host_ranks(job)));
+    /* All ranks are on this host, so no other host needs to reach their ports.
+     */
+    char devices[] = "CATENA_NET_DEVICES=lo";
+    prun_set_variable(list, count, devices);
+    for (char **next = environ; *next; next++)
+        if (prun_inherits(*next))
+            prun_set_variable(list, count, *next);
+    if (app->wdir)
+        prun_set_made(list, count, prun_format("PWD=%s", app->wdir));
+    for (size_t i = 0; i < app->export_count; i++)
+        prun_set_variable(list, count, app->exports[i]);
+    return variables;
+}
+
 struct prun_launcher *prun_launcher_make(struct prun_job *job,
                                          const struct prun_inherited *inherited)
 {
@@ -72,26 +110,11 @@ struct prun_launcher *prun_launcher_make(struct prun_job *job,
     launcher->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (launcher->null_fd < 0)
         prun_die(PRUN_EXIT_INTERNAL, "cannot open /dev/null: %m");
-
-    char ***list = &launcher->environment;
-    size_t *count = &launcher->environment_count;
-    char *entry = prun_format("CATENA_HOST_RANKS=%u", options->np);
-    prun_set_variable(list, count, entry);
-    free(entry);
-    /* All ranks are on this host, so no other host needs to reach their ports.
-     */
-    char devices[] = "CATENA_NET_DEVICES=lo";
-    prun_set_variable(list, count, devices);
-    for (char **next = environ; *next; next++)
-        if (prun_inherits(*next))
-            prun_set_variable(list, count, *next);
-    if (options->wdir) {
-        entry = prun_format("PWD=%s", options->wdir);
-        prun_set_variable(list, count, entry);
-        free(entry);
-    }
-    for (size_t i = 0; i < options->export_count; i++)
-        prun_set_variable(list, count, options->exports[i]);
+    launcher->environments =
+        prun_alloc(options->app_count, sizeof *launcher->environments);
+    for (uint32_t i = 0; i < options->app_count; i++)
+        launcher->environments[i] =
+            prun_app_environment(job, &options->apps[i]);
     return launcher;
 }
 
@@ -104,7 +127,9 @@ static void prun_free_list(char **list)
 
 void prun_launcher_free(struct prun_launcher *launcher)
 {
-    prun_free_list(launcher->environment);
+    for (uint32_t i = 0; i < launcher->job->options->app_count; i++)
+        prun_free_list(launcher->environments[i].list);
+    free(launcher->environments);
     close(launcher->null_fd);
     free(launcher);
 }
@@ -114,10 +139,13 @@ static char **prun_rank_environment(const struct prun_launcher *launcher,
                                     uint32_t rank)
 {
     const struct prun_layout *layout = launcher->job->layout;
-    size_t count = launcher->environment_count;
+    const struct prun_options *options = launcher->job->options;
+    const struct prun_variables *common =
+        &launcher->environments[prun_app_of(options, rank) - options->apps];
+    size_t count = common->count;
     char **list = prun_alloc(count + 1, sizeof *list);
     for (size_t i = 0; i < count; i++)
-        list[i] = prun_format("%s", launcher->environment[i]);
+        list[i] = prun_format("%s", common->list[i]);
     if (!prun_server_environment(launcher->job, rank, &list)) {
         prun_free_list(list);
         errno = ENOMEM;
@@ -173,7 +201,7 @@ _Noreturn static void prun_child(const struct prun_launcher *launcher,
                                  const struct prun_plan *plan)
 {
     const struct prun_job *job = launcher->job;
-    const struct prun_options *options = job->options;
+    const struct prun_app *app = prun_app_of(job->options, plan->rank);
     setpgid(0, 0);
     /* The system kills this process when prun ends, also if the guardian was
      * killed. If prun ended before this call, the child has another parent. */
@@ -185,7 +213,7 @@ _Noreturn static void prun_child(const struct prun_launcher *launcher,
     for (int i = 0; i < 3; i++)
         if (dup2(plan->fds[i], i) < 0)
             prun_child_fail(launcher, plan->rank, 0);
-    if (options->wdir && chdir(options->wdir) != 0)
+    if (app->wdir && chdir(app->wdir) != 0)
         prun_child_fail(launcher, plan->rank, 1);
     /* A failure is ignored: a CPU may have gone offline meanwhile. */
     if (plan->cpus)
@@ -193,7 +221,7 @@ _Noreturn static void prun_child(const struct prun_launcher *launcher,
     prun_close_at_exec(launcher);
     setrlimit(RLIMIT_NOFILE, &launcher->inherited->files);
     prun_restore_signals(launcher->inherited);
-    execvpe(options->program, options->argv, plan->environment);
+    execvpe(app->program, app->argv, plan->environment);
     prun_child_fail(launcher, plan->rank, 0);
 }
 
@@ -205,8 +233,12 @@ static bool prun_open_output(struct prun_job *job, uint32_t rank, int which,
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    job->ranks[rank].streams[which] = (struct prun_stream){
-        .fd = ends[0], .rank = rank, .sink = &job->sinks[which]};
+    struct prun_rank *it = &job->ranks[rank];
+    it->streams[which] = (struct prun_stream){.fd = ends[0],
+                                              .rank = rank,
+                                              .sink = job->options->output_dir
+                                                          ? &it->files[which]
+                                                          : &job->sinks[which]};
     plan->fds[1 + which] = ends[1];
     return true;
 }
@@ -261,6 +293,12 @@ bool prun_launch_next(struct prun_launcher *launcher)
     /* As the child does: so the group exists, whichever of both runs first. */
     setpgid(pid, pid);
     job->ranks[rank].pid = pid;
+    job->ranks[rank].started_ns = ctn_clock_now_ns();
     job->started++;
+    if (job->options->verbose)
+        prun_job_report(job, "rank %u (pid %d on %s) started: %s", rank,
+                        (int)pid,
+                        job->layout->nodes[job->layout->node_of[rank]].name,
+                        prun_app_of(job->options, rank)->program);
     return true;
 }

@@ -1,9 +1,29 @@
 /* Which rank is on which node, and texts for PMIx that say so. */
 #include "layout.h"
+#include "deal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Choose the node of each rank: layout->node_of. */
+static void prun_deal_nodes(struct prun_layout *layout,
+                            const struct prun_options *options, uint32_t ppn)
+{
+    uint32_t count = layout->node_count;
+    uint32_t *room = prun_alloc(count, sizeof *room);
+    uint32_t *size = prun_alloc(count, sizeof *size);
+    bool span = options->by_node;
+    if (options->rank_by != PRUN_RANK_DEFAULT &&
+        options->map_level == PRUN_LEVEL_NONE)
+        span = options->rank_by == PRUN_RANK_SPAN;
+    for (uint32_t n = 0; n < count; n++)
+        room[n] = ppn;
+    prun_deal_sizes(layout->np, count, room, options->by_node, size);
+    prun_deal_ranks(layout->np, count, size, span, layout->node_of);
+    free(room);
+    free(size);
+}
 
 void prun_layout_make(struct prun_layout *layout,
                       const struct prun_options *options, const char *host)
@@ -22,10 +42,9 @@ void prun_layout_make(struct prun_layout *layout,
                                            : prun_format("%s-vn%u", host, n);
         layout->nodes[n].ranks = prun_alloc(ppn, sizeof(uint32_t));
     }
+    prun_deal_nodes(layout, options, ppn);
     for (uint32_t rank = 0; rank < np; rank++) {
-        uint32_t n = options->by_node ? rank % count : rank / ppn;
-        struct prun_node *node = &layout->nodes[n];
-        layout->node_of[rank] = n;
+        struct prun_node *node = &layout->nodes[layout->node_of[rank]];
         layout->local_of[rank] = node->size;
         node->ranks[node->size++] = rank;
     }

@@ -101,9 +101,13 @@ static void prun_move_output(struct prun_job *job)
     uint64_t now = ctn_clock_now_ns();
     for (uint32_t i = 0; i < job->started; i++)
         for (int j = 0; j < 2; j++)
-            prun_stream_age(&job->ranks[i].streams[j], job->options->tag, now);
+            prun_stream_age(&job->ranks[i].streams[j], job->options->prefix,
+                            now);
     for (int j = 0; j < 2; j++)
         prun_sink_flush(&job->sinks[j]);
+    for (uint32_t i = 0; job->options->output_dir && i < job->started; i++)
+        for (int j = 0; j < 2; j++)
+            prun_sink_flush(&job->ranks[i].files[j]);
 }
 
 /* Fill prun_fds. @return after how many ns to poll again without an event */
@@ -145,7 +149,7 @@ void prun_loop_once(struct prun_job *job, uint64_t limit_ns)
         for (nfds_t i = 4; i < count; i++)
             if (prun_streams[i] && prun_fds[i].revents &&
                 prun_streams[i]->fd >= 0)
-                prun_stream_read(prun_streams[i], job->options->tag);
+                prun_stream_read(prun_streams[i], job->options->prefix);
     }
     prun_move_input(job);
     prun_move_output(job);
@@ -162,7 +166,7 @@ void prun_loop_drain(struct prun_job *job)
 {
     for (uint32_t i = 0; i < job->started; i++)
         for (int j = 0; j < 2; j++)
-            prun_stream_drain(&job->ranks[i].streams[j], job->options->tag);
+            prun_stream_drain(&job->ranks[i].streams[j], job->options->prefix);
     uint64_t start = ctn_clock_now_ns();
     prun_move_output(job);
     /* Wait for a slow reader of prun's output without limit; after a failure,

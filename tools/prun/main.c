@@ -1,14 +1,16 @@
 /* prun: starts ranks on this machine and is their PMIx server.
  *
- *   options.c   the command line         launch.c    starts a rank
+ *   options.c, parse.c  the command line launch.c    starts a rank
  *   layout.c    the node of each rank    job.c       how the job ends
  *   bind.c      the core of each rank    loop.c      waits for events
+ *   deal.c      ranks to nodes, cores    display.c   prints the map
  *   server.c    the PMIx server          output.c, input.c  the ranks' stdio
  *   register.c  the server's keys        guardian.c, sweep.c  end all processes
  *                                                    if prun is killed
  */
 #include "bind.h"
 #include "core/clock.h"
+#include "display.h"
 #include "guardian.h"
 #include "input.h"
 #include "job.h"
@@ -35,6 +37,8 @@
 /* Descriptors that prun needs for each rank: two outputs, an input, a PMIx
  * connection. */
 #define PRUN_FDS_PER_RANK 4
+/* Besides these, with --output DIR. */
+#define PRUN_FDS_FILES 2
 /* Descriptors that prun and the PMIx library need besides. */
 #define PRUN_FDS_OWN 64
 
@@ -54,9 +58,13 @@ static void prun_open_standard_fds(void)
 }
 
 /* Raise the limit of descriptors as far as np ranks need. */
-static void prun_raise_limit(struct prun_inherited *inherited, uint32_t np)
+static void prun_raise_limit(struct prun_inherited *inherited,
+                             const struct prun_options *options)
 {
-    rlim_t need = (rlim_t)np * PRUN_FDS_PER_RANK + PRUN_FDS_OWN;
+    uint32_t np = options->np;
+    rlim_t per_rank =
+        PRUN_FDS_PER_RANK + (options->output_dir ? PRUN_FDS_FILES : 0);
+    rlim_t need = (rlim_t)np * per_rank + PRUN_FDS_OWN;
     getrlimit(RLIMIT_NOFILE, &inherited->files);
     struct rlimit limit = inherited->files;
     if (limit.rlim_max != RLIM_INFINITY && need > limit.rlim_max)
@@ -165,7 +173,6 @@ static void prun_at_exit(void)
 static void prun_prepare(struct prun_job *job, struct prun_inherited *inherited)
 {
     int ends[2];
-    prun_raise_limit(inherited, job->options->np);
     prun_take_over_signals(job, inherited);
     prun_clean_environment();
     prun_name_job(job);
@@ -185,6 +192,26 @@ static void prun_prepare(struct prun_job *job, struct prun_inherited *inherited)
         prun_die(PRUN_EXIT_INTERNAL, "cannot create a pipe: %m");
     job->status_read_fd = ends[0];
     job->status_write_fd = ends[1];
+}
+
+/* Fix the number of ranks, and place them on nodes and CPUs. */
+static void prun_place(struct prun_job *job, struct prun_options *options,
+                       struct prun_layout *layout,
+                       struct prun_inherited *inherited)
+{
+    prun_machine_open(job, options);
+    prun_options_check_ranks(options);
+    prun_raise_limit(inherited, options);
+    job->ranks = prun_alloc(options->np, sizeof *job->ranks);
+    for (uint32_t i = 0; i < options->np; i++) {
+        job->ranks[i].stdin_fd = -1;
+        job->ranks[i].streams[0].fd = job->ranks[i].streams[1].fd = -1;
+        job->ranks[i].files[0].fd = job->ranks[i].files[1].fd = -1;
+    }
+    prun_layout_make(layout, options, job->host);
+    prun_bindings_make(job);
+    prun_files_open(job);
+    prun_display(job);
 }
 
 static void prun_launch_all(struct prun_job *job,
@@ -209,7 +236,6 @@ static void prun_run(struct prun_job *job,
 {
     if (job->options->timeout_ns)
         job->timeout_at_ns = ctn_clock_now_ns() + job->options->timeout_ns;
-    prun_bindings_make(job);
     prun_server_start(job, prun_bindings_topology(job));
     prun_sink_open(&job->sinks[0], STDOUT_FILENO);
     prun_sink_open(&job->sinks[1], STDERR_FILENO);
@@ -231,6 +257,7 @@ static void prun_finish(struct prun_job *job, struct prun_layout *layout)
         prun_server_stop(job);
     for (int i = 0; i < 2; i++)
         prun_sink_close(&job->sinks[i]);
+    prun_files_close(job);
     prun_buffer_free(&job->input);
     prun_loop_free();
     if (!job->failed)
@@ -254,13 +281,8 @@ int main(int argc, char **argv)
     };
     prun_open_standard_fds();
     prun_options_parse(&options, argc, argv);
-    job.ranks = prun_alloc(options.np, sizeof *job.ranks);
-    for (uint32_t i = 0; i < options.np; i++) {
-        job.ranks[i].stdin_fd = -1;
-        job.ranks[i].streams[0].fd = job.ranks[i].streams[1].fd = -1;
-    }
     prun_prepare(&job, &inherited);
-    prun_layout_make(&layout, &options, job.host);
+    prun_place(&job, &options, &layout, &inherited);
     prun_run(&job, &inherited);
     prun_finish(&job, &layout);
     int code = job.exit_code;

@@ -1,33 +1,30 @@
 /* The command line of prun. */
 #include "options.h"
-#include "core/units.h"
+#include "parse.h"
 
 #include <argp.h>
 #include <catena/version.h>
-#include <ctype.h>
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* As many processes as the kernel's usual default of pid_max allows. */
-#define PRUN_MAX_RANKS 32768
 
 /* Keys of the options without a letter. */
 
 enum {
     OPTION_PPN = 256,
     OPTION_MAP_BY,
+    OPTION_RANK_BY,
     OPTION_BIND_TO,
     OPTION_REPORT_BINDINGS,
+    OPTION_DISPLAY,
     OPTION_OUTPUT,
+    OPTION_TAG_OUTPUT,
+    OPTION_TIMESTAMP_OUTPUT,
     OPTION_TIMEOUT,
     OPTION_CONTINUOUS,
     OPTION_WDIR,
     OPTION_STDIN,
     OPTION_HOST,
+    OPTION_HOSTFILE,
     OPTION_IGNORED,
 };
 
@@ -40,20 +37,37 @@ static const struct argp_option prun_argp_options[] = {
      "Every K ranks are a node of their own (virtual nodes)", 0},
     {"map-by", OPTION_MAP_BY, "HOW", 0,
      "slot: fill one node after the other (default); node: deal ranks "
-     "round-robin over the nodes; ppr:K:node: as --ppn K",
+     "round-robin over the nodes; hwthread, core, l3, numa or socket: deal "
+     "them round-robin over these; ppr:N:RESOURCE: N ranks on each",
+     0},
+    {"rank-by", OPTION_RANK_BY, "HOW", 0,
+     "fill: consecutive ranks on one node or object of --map-by; span: on "
+     "successive ones (default: as they are mapped)",
      0},
     {"bind-to", OPTION_BIND_TO, "WHAT", 0,
-     "none, core or numa (default: core if each rank can have one, else none)",
+     "none, hwthread, core, l3, numa or socket, also with :overload-allowed "
+     "(default: core if each rank can have one)",
      0},
     {"report-bindings", OPTION_REPORT_BINDINGS, NULL, 0,
      "Report each rank's binding on stderr", 0},
+    {"display", OPTION_DISPLAY, "WHAT", 0,
+     "Before the start print on stderr, map: ranks, nodes, programs and "
+     "bindings; bind: as --report-bindings",
+     0},
+    {"verbose", 'v', NULL, 0, "Report starts and ends of ranks on stderr", 0},
     {NULL, 'x', "NAME[=VALUE]", 0, "Set NAME in the ranks' environment", 0},
     {"wdir", OPTION_WDIR, "DIR", 0, "Start the ranks in DIR", 0},
     {"wd", OPTION_WDIR, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
     {"stdin", OPTION_STDIN, "RANK", 0,
      "The rank that reads prun's stdin: a rank, all or none (default 0)", 0},
-    {"output", OPTION_OUTPUT, "tag", 0,
-     "tag: prefix each line of output with [rank]", 0},
+    {"tag-output", OPTION_TAG_OUTPUT, NULL, 0,
+     "Prefix each line of output with [rank]", 0},
+    {"timestamp-output", OPTION_TIMESTAMP_OUTPUT, NULL, 0,
+     "Prefix each line of output with the time", 0},
+    {"output", OPTION_OUTPUT, "DIR", 0,
+     "Write output to DIR/rank.N.stdout and DIR/rank.N.stderr; also tag, "
+     "timestamp, dir=DIR, or a list of these",
+     0},
     {"timeout", OPTION_TIMEOUT, "S", 0,
      "End the job after S seconds with exit code 124", 0},
     {"continuous", OPTION_CONTINUOUS, NULL, 0,
@@ -63,9 +77,12 @@ static const struct argp_option prun_argp_options[] = {
     /* Options of launchers for several machines: refused with a reason. */
     {"host", OPTION_HOST, "HOSTS", OPTION_HIDDEN, NULL, 0},
     {NULL, 'H', "HOSTS", OPTION_HIDDEN, NULL, 0},
-    {"hostfile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
-    {"machinefile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
-    {"default-hostfile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"hosts", OPTION_HOST, "HOSTS", OPTION_HIDDEN, NULL, 0},
+    {"hostfile", OPTION_HOSTFILE, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"machinefile", OPTION_HOSTFILE, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"default-hostfile", OPTION_HOSTFILE, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"nodelist", 'w', "HOSTS", OPTION_HIDDEN, NULL, 0},
+    {"nodes", 'N', "NODES", OPTION_HIDDEN, NULL, 0},
     /* Options of mpirun for what prun always does: accepted. */
     {"oversubscribe", OPTION_IGNORED, NULL, OPTION_HIDDEN, NULL, 0},
     {"allow-run-as-root", OPTION_IGNORED, NULL, OPTION_HIDDEN, NULL, 0},
@@ -74,172 +91,56 @@ static const struct argp_option prun_argp_options[] = {
 
 static const char prun_doc[] =
     "Start N ranks of a PMIx program on this machine and be their PMIx "
-    "server.\vThe exit code is that of the first rank that failed, 128 + "
+    "server. Several programs in one job are separated by ':', each with its "
+    "own -n, -x and --wdir.\vThe exit code is that of the first rank that "
+    "failed, 128 + "
     "signal for a killed one, 124 after --timeout, 2 for a mistake in the "
     "options. INT, TERM, HUP, USR1 and USR2 are forwarded to the ranks. For "
     "several machines use mpirun, srun or PRRTE's prun: the same programs run "
     "there.";
 
-/* In the following functions `text` is the value of an option. */
+/* What is known while the command line is read. */
+struct prun_parse {
+    struct prun_options *options;
+    struct prun_app *app; /* the present program */
+};
 
-static uint32_t prun_parse_count(const char *option, const char *text)
+/* Refuse an option of the whole job after the first program. */
+static void prun_check_place(const struct prun_parse *parse, int key)
 {
-    uint64_t value = 0;
-    if (!ctn_units_count(text, PRUN_MAX_RANKS, &value) || value < 1)
-        prun_die(PRUN_EXIT_USAGE,
-                 "%s wants a whole number from 1 to %d, got '%s'; "
-                 "say for example %s 4",
-                 option, PRUN_MAX_RANKS, text, option);
-    return (uint32_t)value;
-}
-
-static void prun_set_ppn(struct prun_options *options, const char *option,
-                         const char *text)
-{
-    uint32_t ppn = prun_parse_count(option, text);
-    if (options->ppn && options->ppn != ppn)
-        prun_die(PRUN_EXIT_USAGE,
-                 "%s asks for %u ranks per node, an earlier option for %u; "
-                 "give one of them",
-                 option, ppn, options->ppn);
-    options->ppn = ppn;
-}
-
-static void prun_parse_map_by(struct prun_options *options, const char *text)
-{
-    const char *end = strrchr(text, ':');
-    if (strcmp(text, "slot") == 0) {
-        options->by_node = false;
-    } else if (strcmp(text, "node") == 0) {
-        options->by_node = true;
-    } else if (strncmp(text, "ppr:", 4) == 0 && end > text + 3 &&
-               strcmp(end, ":node") == 0) {
-        char *count = strndup(text + 4, (size_t)(end - text - 4));
-        prun_set_ppn(options, "--map-by ppr:K:node: K", count ? count : "");
-        free(count);
-        options->by_node = false;
-    } else {
-        prun_die(PRUN_EXIT_USAGE,
-                 "--map-by wants slot, node or ppr:K:node, got '%s'; to place "
-                 "ranks on cores or NUMA domains use --bind-to",
-                 text);
-    }
-}
-
-static void prun_parse_bind_to(struct prun_options *options, const char *text)
-{
-    if (strcmp(text, "none") == 0)
-        options->binding = PRUN_BIND_NONE;
-    else if (strcmp(text, "core") == 0)
-        options->binding = PRUN_BIND_CORE;
-    else if (strcmp(text, "numa") == 0)
-        options->binding = PRUN_BIND_NUMA;
-    else
-        prun_die(PRUN_EXIT_USAGE,
-                 "--bind-to wants none, core or numa, got '%s'; leave it out "
-                 "for the default",
-                 text);
-}
-
-static void prun_parse_timeout(struct prun_options *options, const char *text)
-{
-    double seconds = 0;
-    if (!ctn_units_real(text, 1e9, &seconds) || seconds <= 0)
-        prun_die(PRUN_EXIT_USAGE,
-                 "--timeout wants seconds above 0, got '%s'; "
-                 "say for example --timeout 60",
-                 text);
-    options->timeout_ns = (uint64_t)(seconds * 1e9) + 1;
-    options->timeout_text = text;
-}
-
-static void prun_parse_stdin(struct prun_options *options, const char *text)
-{
-    uint64_t value;
-    if (strcmp(text, "all") == 0)
-        options->stdin_rank = PRUN_STDIN_ALL;
-    else if (strcmp(text, "none") == 0)
-        options->stdin_rank = PRUN_STDIN_NONE;
-    else if (ctn_units_count(text, PRUN_MAX_RANKS - 1, &value))
-        options->stdin_rank = (int)value;
-    else
-        prun_die(PRUN_EXIT_USAGE,
-                 "--stdin wants a rank, all or none, got '%s'; "
-                 "say for example --stdin 0",
-                 text);
-}
-
-static void prun_parse_output(struct prun_options *options, const char *text)
-{
-    if (strcmp(text, "tag") != 0)
-        prun_die(PRUN_EXIT_USAGE,
-                 "--output wants tag, got '%s'; leave it out for plain output",
-                 text);
-    options->tag = true;
-}
-
-static void prun_parse_export(struct prun_options *options, const char *text)
-{
-    size_t name = strcspn(text, "=");
-    bool valid = name > 0 && !isdigit((unsigned char)text[0]);
-    for (size_t i = 0; i < name; i++)
-        valid &= isalnum((unsigned char)text[i]) || text[i] == '_';
-    if (!valid)
-        prun_die(PRUN_EXIT_USAGE,
-                 "-x wants NAME or NAME=VALUE, got '%s'; "
-                 "say for example -x UCX_TLS=tcp,self",
-                 text);
-    /* The whole environment is inherited anyway: only a value changes it. */
-    if (!text[name]) {
-        if (!getenv(text))
-            prun_error("-x %s: no such variable in the environment; the ranks "
-                       "start without it, give one with -x %s=VALUE",
-                       text, text);
+    bool of_program = key == 'n' || key == 'x' || key == OPTION_WDIR ||
+                      key == OPTION_IGNORED || key == 'h' || key == 'V';
+    if (of_program || parse->options->app_count == 1)
         return;
-    }
-    options->exports =
-        prun_grow(options->exports,
-                  (options->export_count + 1) * sizeof *options->exports);
-    options->exports[options->export_count++] = prun_format("%s", text);
-}
-
-static void prun_parse_wdir(struct prun_options *options, const char *text)
-{
-    struct stat info;
-    char *path = realpath(text, NULL);
-    if (!path || stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        prun_die(PRUN_EXIT_USAGE,
-                 "--wdir wants a directory, got '%s' (%s); make it first or "
-                 "name another",
-                 text, path ? "not a directory" : strerror(errno));
-    options->wdir = path;
-}
-
-static _Noreturn void prun_refuse_hosts(const char *text)
-{
+    const char *name = NULL;
+    for (const struct argp_option *known = prun_argp_options; !name; known++)
+        if (known->key == key)
+            name = known->name ? known->name : "H";
     prun_die(PRUN_EXIT_USAGE,
-             "prun starts ranks on this machine only, got a list of hosts "
-             "'%s'; for several machines use mpirun, srun or PRRTE's prun",
-             text);
+             "a program after the first has the options -n, -x and --wdir "
+             "only, got %s%s; give options of the whole job before the first "
+             "program",
+             name[1] ? "--" : "-", name);
 }
 
 /* Users of mpirun write "-np 4", which argp takes for -n with the value "p".
  * The number is then the next argument. */
-static void prun_parse_np(struct prun_options *options, const char *text,
+static void prun_parse_np(struct prun_app *app, const char *text,
                           struct argp_state *state)
 {
     if (strcmp(text, "p") == 0 &&
         strcmp(state->argv[state->next - 1], "-np") == 0)
         text = state->next < state->argc ? state->argv[state->next++] : "";
-    options->np = prun_parse_count("-n", text);
+    app->np = prun_parse_count("-n", text);
+    app->np_given = true;
 }
 
 /* Stop parsing: all arguments after the program's name are the program's. */
-static void prun_take_program(struct prun_options *options, char *program,
+static void prun_take_program(struct prun_app *app, char *program,
                               struct argp_state *state)
 {
-    options->argv = &state->argv[state->next - 1];
-    options->program = program;
+    app->argv = &state->argv[state->next - 1];
+    app->program = program;
     state->next = state->argc;
 }
 
@@ -262,47 +163,94 @@ static void prun_option_error(const struct argp_state *state)
              text);
 }
 
+/* Options of the job with a value. @return false: the key is another */
+static bool prun_parse_valued(struct prun_options *options, int key,
+                              const char *arg)
+{
+    static const struct {
+        int key;
+        void (*parse)(struct prun_options *options, const char *text);
+    } parsers[] = {
+        {OPTION_MAP_BY, prun_parse_map_by},
+        {OPTION_RANK_BY, prun_parse_rank_by},
+        {OPTION_BIND_TO, prun_parse_bind_to},
+        {OPTION_OUTPUT, prun_parse_output},
+        {OPTION_DISPLAY, prun_parse_display},
+        {OPTION_TIMEOUT, prun_parse_timeout},
+        {OPTION_STDIN, prun_parse_stdin},
+    };
+    for (size_t i = 0; i < sizeof parsers / sizeof *parsers; i++)
+        if (parsers[i].key == key) {
+            parsers[i].parse(options, arg);
+            return true;
+        }
+    return false;
+}
+
+/* Options without a value. @return false: the key is another */
+static bool prun_parse_switch(struct prun_options *options, int key)
+{
+    switch (key) {
+    case OPTION_REPORT_BINDINGS:
+        options->report_bindings = true;
+        return true;
+    case OPTION_TAG_OUTPUT:
+        options->prefix |= PRUN_PREFIX_RANK;
+        return true;
+    case OPTION_TIMESTAMP_OUTPUT:
+        options->prefix |= PRUN_PREFIX_TIME;
+        return true;
+    case OPTION_CONTINUOUS:
+        options->continuous = true;
+        return true;
+    case 'v':
+        options->verbose = true;
+        return true;
+    case OPTION_IGNORED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Keep an option that names hosts, for prun_refuse_hosts. */
+static void prun_take_hosts(struct prun_options *options, int key,
+                            const char *text)
+{
+    options->host_option = key == OPTION_HOSTFILE ? "--hostfile"
+                           : key == 'w'           ? "-w"
+                           : key == 'N'           ? "-N"
+                                                  : "--host";
+    options->host_text = text;
+}
+
 static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct prun_options *options = state->input;
+    struct prun_parse *parse = state->input;
+    struct prun_options *options = parse->options;
+    if (key > 0 && key <= OPTION_IGNORED)
+        prun_check_place(parse, key);
+    if (prun_parse_switch(options, key) || prun_parse_valued(options, key, arg))
+        return 0;
     switch (key) {
     case 'n':
-        prun_parse_np(options, arg, state);
+        prun_parse_np(parse->app, arg, state);
         return 0;
     case OPTION_PPN:
         prun_set_ppn(options, "--ppn", arg);
         return 0;
-    case OPTION_MAP_BY:
-        prun_parse_map_by(options, arg);
-        return 0;
-    case OPTION_BIND_TO:
-        prun_parse_bind_to(options, arg);
-        return 0;
-    case OPTION_REPORT_BINDINGS:
-        options->report_bindings = true;
-        return 0;
     case 'x':
-        prun_parse_export(options, arg);
-        return 0;
-    case OPTION_OUTPUT:
-        prun_parse_output(options, arg);
-        return 0;
-    case OPTION_TIMEOUT:
-        prun_parse_timeout(options, arg);
-        return 0;
-    case OPTION_CONTINUOUS:
-        options->continuous = true;
+        prun_parse_export(parse->app, arg);
         return 0;
     case OPTION_WDIR:
-        prun_parse_wdir(options, arg);
-        return 0;
-    case OPTION_STDIN:
-        prun_parse_stdin(options, arg);
+        prun_parse_wdir(parse->app, arg);
         return 0;
     case OPTION_HOST:
+    case OPTION_HOSTFILE:
     case 'H':
-        prun_refuse_hosts(arg);
-    case OPTION_IGNORED:
+    case 'w':
+    case 'N':
+        prun_take_hosts(options, key, arg);
         return 0;
     case 'h':
         /* argp_state_help would print nothing, see ARGP_NO_ERRS below. */
@@ -312,7 +260,7 @@ static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
         printf("%s\n", argp_program_version);
         exit(0);
     case ARGP_KEY_ARG:
-        prun_take_program(options, arg, state);
+        prun_take_program(parse->app, arg, state);
         return 0;
     case ARGP_KEY_ERROR:
         prun_option_error(state);
@@ -322,21 +270,88 @@ static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-void prun_options_parse(struct prun_options *options, int argc, char **argv)
+/* Parse the options and the command of one program.
+ * @param argv [argc] of the program: NULL terminated, with the name of prun
+ *     first; must live as long as prun */
+static void prun_parse_app(struct prun_options *options, int argc, char **argv)
 {
     static const struct argp argp = {
         .options = prun_argp_options,
         .parser = prun_parse_option,
-        .args_doc = "PROGRAM [ARGS...]",
+        .args_doc = "PROGRAM [ARGS...] [: [-n N] PROGRAM [ARGS...]]...",
         .doc = prun_doc,
     };
-    *options = (struct prun_options){.np = 1, .stdin_rank = 0};
+    uint32_t index = options->app_count++;
+    options->apps =
+        prun_grow(options->apps, options->app_count * sizeof *options->apps);
+    struct prun_app *app = &options->apps[index];
+    struct prun_parse parse = {.options = options, .app = app};
+    *app = (struct prun_app){.np = 1, .first = options->np};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_HELP,
-               NULL, options);
-    if (!options->program)
+               NULL, &parse);
+    if (!app->program && !options->host_option)
         prun_die(PRUN_EXIT_USAGE,
-                 "no program to start: expected prun [options] program "
-                 "[args...]; see prun --help");
+                 "no program to start%s: expected prun [options] program "
+                 "[args...]; see prun --help",
+                 index > 0 ? " after ':'" : "");
+    options->np += app->np;
+}
+
+/* Say how to start the job on the hosts that an option names. */
+_Noreturn static void prun_refuse_hosts(const struct prun_options *options)
+{
+    const struct prun_app *app = &options->apps[0];
+    const char *option = options->host_option;
+    const char *text = options->host_text;
+    const char *program = app->program ? app->program : "PROGRAM";
+    char *np = app->np_given ? prun_format("%u", app->np) : prun_format("N");
+    char *mpirun = prun_format(
+        "mpirun -n %s %s %s %s", np,
+        strcmp(option, "--hostfile") == 0 ? option : "--host", text, program);
+    char *srun =
+        prun_format("srun --mpi=pmix -n %s %s %s %s", np,
+                    strcmp(option, "-N") == 0 ? option : "-w", text, program);
+    if (strcmp(option, "-N") == 0)
+        prun_die(PRUN_EXIT_USAGE,
+                 "prun starts ranks on this host only, got -N %s; on several "
+                 "hosts: %s; for virtual nodes on this host: prun --ppn K",
+                 text, srun);
+    if (strcmp(option, "--hostfile") == 0 || strchr(text, ':'))
+        prun_die(PRUN_EXIT_USAGE,
+                 "prun starts ranks on this host only, got %s %s; on these "
+                 "hosts: %s",
+                 option, text, mpirun);
+    prun_die(PRUN_EXIT_USAGE,
+             "prun starts ranks on this host only, got %s %s; on these hosts: "
+             "%s, or %s",
+             option, text, mpirun, srun);
+}
+
+void prun_options_parse(struct prun_options *options, int argc, char **argv)
+{
+    *options = (struct prun_options){.stdin_rank = 0};
+    for (int begin = 1; begin <= argc;) {
+        int end = begin;
+        while (end < argc && strcmp(argv[end], ":") != 0)
+            end++;
+        char **part = prun_alloc((size_t)(end - begin) + 2, sizeof *part);
+        part[0] = argv[0];
+        for (int i = begin; i < end; i++)
+            part[1 + i - begin] = argv[i];
+        prun_parse_app(options, 1 + end - begin, part);
+        begin = end + 1;
+    }
+    if (options->host_option)
+        prun_refuse_hosts(options);
+}
+
+void prun_options_check_ranks(const struct prun_options *options)
+{
+    if (options->np > PRUN_MAX_RANKS)
+        prun_die(PRUN_EXIT_USAGE,
+                 "-n wants at most %d ranks of all programs together, got %u; "
+                 "start fewer",
+                 PRUN_MAX_RANKS, options->np);
     if (options->stdin_rank >= 0 &&
         (uint32_t)options->stdin_rank >= options->np)
         prun_die(PRUN_EXIT_USAGE,

@@ -8,4 +8,7 @@
  * @param[out] options strings point into argv or live as long as prun */
 void prun_options_parse(struct prun_options *options, int argc, char **argv);
 
+/** Check what depends on options->np, once this is final. */
+void prun_options_check_ranks(const struct prun_options *options);
+
 #endif

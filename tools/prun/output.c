@@ -1,15 +1,17 @@
 /* Forwards output from the ranks' pipes to prun's stdout and stderr. With tags
- * (--output tag) only whole lines are forwarded. Without tags an unfinished
- * line is held back for PRUN_HOLD_NS only, so that a prompt appears. */
+ * or times only whole lines are forwarded. Otherwise an unfinished line is held
+ * back for PRUN_HOLD_NS only, so that a prompt appears. */
 #include "output.h"
 #include "core/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PRUN_HOLD_NS 30000000u
@@ -43,7 +45,56 @@ void prun_sink_close(struct prun_sink *sink)
     if (sink->fd > STDERR_FILENO)
         close(sink->fd);
     sink->fd = -1;
+    free(sink->path);
+    sink->path = NULL;
     prun_buffer_free(&sink->queue);
+}
+
+/* Make a directory, and the missing ones above it. */
+static void prun_make_directory(const char *path)
+{
+    char *part = prun_format("%s", path);
+    for (char *end = part + 1; *end; end++)
+        if (*end == '/') {
+            *end = 0;
+            mkdir(part, 0777);
+            *end = '/';
+        }
+    free(part);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        prun_die(PRUN_EXIT_USAGE,
+                 "--output wants a directory that can be written, got '%s' "
+                 "(%m); name another",
+                 path);
+}
+
+void prun_files_open(struct prun_job *job)
+{
+    static const char *const names[] = {"stdout", "stderr"};
+    const char *directory = job->options->output_dir;
+    if (!directory)
+        return;
+    prun_make_directory(directory);
+    for (uint32_t rank = 0; rank < job->options->np; rank++)
+        for (int i = 0; i < 2; i++) {
+            struct prun_sink *file = &job->ranks[rank].files[i];
+            file->path =
+                prun_format("%s/rank.%u.%s", directory, rank, names[i]);
+            file->fd = open(file->path,
+                            O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+            if (file->fd < 0)
+                prun_die(PRUN_EXIT_USAGE,
+                         "--output wants a directory that can be written, and "
+                         "%s cannot (%m); name another",
+                         file->path);
+        }
+}
+
+void prun_files_close(struct prun_job *job)
+{
+    for (uint32_t i = 0; i < job->options->np; i++)
+        for (int j = 0; j < 2; j++)
+            prun_sink_close(&job->ranks[i].files[j]);
 }
 
 void prun_sink_append(struct prun_sink *sink, const void *data, size_t bytes)
@@ -85,6 +136,9 @@ void prun_sink_flush(struct prun_sink *sink)
         if (done < 0) {
             /* prun_stream_read closes the streams of a broken sink, so ranks
              * get SIGPIPE, as they would without prun. */
+            if (sink->path)
+                prun_error("cannot write %s: %m; its rank gets SIGPIPE",
+                           sink->path);
             sink->broken = true;
             sink->sent = sink->queue.used;
             break;
@@ -99,55 +153,77 @@ void prun_sink_flush(struct prun_sink *sink)
     }
 }
 
-/* Queue bytes of a rank: whole lines, or with tags also an unfinished one,
+/* Write what precedes a line: "2026-01-31T12:00:00.123456 [3] ".
+ * @return its length */
+static size_t prun_prefix_text(const struct prun_stream *stream,
+                               unsigned prefix, char text[64])
+{
+    size_t length = 0;
+    if (prefix & PRUN_PREFIX_TIME) {
+        struct timespec now;
+        struct tm parts;
+        clock_gettime(CLOCK_REALTIME, &now);
+        localtime_r(&now.tv_sec, &parts);
+        length = strftime(text, 40, "%Y-%m-%dT%H:%M:%S", &parts);
+        length +=
+            (size_t)snprintf(text + length, 16, ".%06ld ", now.tv_nsec / 1000);
+    }
+    if (prefix & PRUN_PREFIX_RANK)
+        length += (size_t)snprintf(text + length, 16, "[%u] ", stream->rank);
+    return length;
+}
+
+/* Queue bytes of a rank: whole lines, or with a prefix also an unfinished one,
  * which is then ended. */
-static void prun_emit(const struct prun_stream *stream, bool tag,
+static void prun_emit(const struct prun_stream *stream, unsigned prefix,
                       const char *data, size_t bytes)
 {
-    char prefix[16];
-    size_t length =
-        (size_t)snprintf(prefix, sizeof prefix, "[%u] ", stream->rank);
-    while (tag && bytes > 0) {
+    char text[64];
+    if (!prefix) {
+        prun_sink_append(stream->sink, data, bytes);
+        return;
+    }
+    size_t length = prun_prefix_text(stream, prefix, text);
+    while (bytes > 0) {
         const char *end = memchr(data, '\n', bytes);
         size_t line = end ? (size_t)(end - data) + 1 : bytes;
-        prun_sink_append(stream->sink, prefix, length);
+        prun_sink_append(stream->sink, text, length);
         prun_sink_append(stream->sink, data, line);
         if (!end)
             prun_sink_append(stream->sink, "\n", 1);
         data += line;
         bytes -= line;
     }
-    if (!tag)
-        prun_sink_append(stream->sink, data, bytes);
 }
 
 /* Queue the first bytes that the stream holds. */
-static void prun_emit_front(struct prun_stream *stream, bool tag, size_t bytes)
+static void prun_emit_front(struct prun_stream *stream, unsigned prefix,
+                            size_t bytes)
 {
-    prun_emit(stream, tag, stream->line.data, bytes);
+    prun_emit(stream, prefix, stream->line.data, bytes);
     prun_buffer_consume(&stream->line, bytes);
 }
 
-static void prun_stream_close(struct prun_stream *stream, bool tag)
+static void prun_stream_close(struct prun_stream *stream, unsigned prefix)
 {
-    prun_emit_front(stream, tag, stream->line.used);
+    prun_emit_front(stream, prefix, stream->line.used);
     prun_buffer_free(&stream->line);
     close(stream->fd);
     stream->fd = -1;
 }
 
-bool prun_stream_read(struct prun_stream *stream, bool tag)
+bool prun_stream_read(struct prun_stream *stream, unsigned prefix)
 {
     static char chunk[65536]; /* as large as a pipe */
     if (stream->sink->broken) {
-        prun_stream_close(stream, tag);
+        prun_stream_close(stream, prefix);
         return false;
     }
     ssize_t got = read(stream->fd, chunk, sizeof chunk);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (got <= 0) {
-        prun_stream_close(stream, tag);
+        prun_stream_close(stream, prefix);
         return false;
     }
     struct prun_buffer *line = &stream->line;
@@ -155,25 +231,26 @@ bool prun_stream_read(struct prun_stream *stream, bool tag)
     prun_buffer_append(line, chunk, (size_t)got);
     stream->held_since_ns = ctn_clock_now_ns();
     if (last)
-        prun_emit_front(stream, tag,
+        prun_emit_front(stream, prefix,
                         line->used - (size_t)(chunk + got - last - 1));
     else if (line->used >=
-             (tag ? PRUN_LINE_LIMIT_BYTES : PRUN_PLAIN_LIMIT_BYTES))
-        prun_emit_front(stream, tag, line->used);
+             (prefix ? PRUN_LINE_LIMIT_BYTES : PRUN_PLAIN_LIMIT_BYTES))
+        prun_emit_front(stream, prefix, line->used);
     return true;
 }
 
-void prun_stream_age(struct prun_stream *stream, bool tag, uint64_t now_ns)
+void prun_stream_age(struct prun_stream *stream, unsigned prefix,
+                     uint64_t now_ns)
 {
-    if (!tag && stream->fd >= 0 && stream->line.used > 0 &&
+    if (!prefix && stream->fd >= 0 && stream->line.used > 0 &&
         now_ns - stream->held_since_ns >= PRUN_HOLD_NS)
-        prun_emit_front(stream, tag, stream->line.used);
+        prun_emit_front(stream, prefix, stream->line.used);
 }
 
-void prun_stream_drain(struct prun_stream *stream, bool tag)
+void prun_stream_drain(struct prun_stream *stream, unsigned prefix)
 {
-    while (stream->fd >= 0 && prun_stream_read(stream, tag))
+    while (stream->fd >= 0 && prun_stream_read(stream, prefix))
         continue;
     if (stream->fd >= 0)
-        prun_stream_close(stream, tag);
+        prun_stream_close(stream, prefix);
 }

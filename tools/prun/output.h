@@ -17,16 +17,22 @@ bool prun_sink_full(const struct prun_sink *sink);
 /** Write as much queued output as possible without blocking. */
 void prun_sink_flush(struct prun_sink *sink);
 
+/** With --output DIR: make the directory, and open a file for each stream. Ends
+ * prun with exit code 2 if this is impossible. */
+void prun_files_open(struct prun_job *job);
+void prun_files_close(struct prun_job *job);
+
 /** Read once from a rank's pipe and queue all whole lines. Closes the stream at
  * its end.
- * @param tag prefix each line with the rank; here and below options->tag
+ * @param prefix of each line; here and below options->prefix
  * @return whether there was something to read */
-bool prun_stream_read(struct prun_stream *stream, bool tag);
-/** Without tags: queue an unfinished line that was held for 30 ms, such as a
- * prompt. */
-void prun_stream_age(struct prun_stream *stream, bool tag, uint64_t now_ns);
+bool prun_stream_read(struct prun_stream *stream, unsigned prefix);
+/** Without a prefix: queue an unfinished line that was held for 30 ms, such as
+ * a prompt. */
+void prun_stream_age(struct prun_stream *stream, unsigned prefix,
+                     uint64_t now_ns);
 /** Read what is in the pipe now and close it, also if another process still has
  * its other end open. */
-void prun_stream_drain(struct prun_stream *stream, bool tag);
+void prun_stream_drain(struct prun_stream *stream, unsigned prefix);
 
 #endif

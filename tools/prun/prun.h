@@ -22,31 +22,65 @@ enum {
 /* Values of options.stdin_rank that are not a rank. */
 enum { PRUN_STDIN_ALL = -1, PRUN_STDIN_NONE = -2 };
 
-/* What each rank is bound to. */
-enum prun_binding {
-    PRUN_BIND_AUTO, /* core if each rank can have one, else none */
-    PRUN_BIND_NONE,
-    PRUN_BIND_CORE,
-    PRUN_BIND_NUMA,
+/* Resources of this machine, for --map-by and --bind-to: from small to large.
+ */
+enum prun_level {
+    PRUN_LEVEL_NONE,
+    PRUN_LEVEL_HWTHREAD,
+    PRUN_LEVEL_CORE,
+    PRUN_LEVEL_L3,
+    PRUN_LEVEL_NUMA,
+    PRUN_LEVEL_SOCKET,
+    PRUN_LEVELS,
+};
+
+/* The order of ranks among the bins (nodes, or objects of the machine) that
+ * --map-by fills. */
+enum prun_rank_by {
+    PRUN_RANK_DEFAULT, /* as they were mapped */
+    PRUN_RANK_FILL,    /* consecutive ranks fill one bin after the other */
+    PRUN_RANK_SPAN,    /* consecutive ranks are in successive bins */
+};
+
+/* What precedes each line of output. */
+enum prun_prefix { PRUN_PREFIX_RANK = 1, PRUN_PREFIX_TIME = 2 };
+
+/* A program of the job, with the options before it. */
+struct prun_app {
+    uint32_t first; /* its first rank */
+    uint32_t np;    /* number of its ranks */
+    bool np_given;
+    const char *wdir; /* the ranks' directory: absolute, or NULL */
+    char **exports;   /* [export_count] NAME=VALUE, from -x */
+    size_t export_count;
+    char **argv;   /* of the program, NULL terminated */
+    char *program; /* argv[0] */
 };
 
 /* The command line. */
 struct prun_options {
-    uint32_t np;          /* number of ranks */
-    uint32_t ppn;         /* ranks per virtual node; 0: no virtual nodes */
-    bool by_node;         /* assign ranks to the nodes round-robin */
-    bool tag;             /* prefix each line of output with its rank */
-    bool continuous;      /* the job goes on when a rank dies */
-    bool report_bindings; /* print each rank's binding */
-    enum prun_binding binding;
+    uint32_t np; /* number of ranks of all programs */
+    uint32_t app_count;
+    struct prun_app *apps;     /* [app_count] in the order of their ranks */
+    uint32_t ppn;              /* ranks per virtual node; 0: no virtual nodes */
+    bool by_node;              /* assign ranks to the nodes round-robin */
+    enum prun_level map_level; /* objects to map ranks to; NONE: nodes */
+    uint32_t per_object;       /* ppr:N: ranks per object; 0: round-robin */
+    enum prun_rank_by rank_by;
+    bool bind_given; /* else: see bind.c */
+    enum prun_level bind_level;
+    bool overload;          /* several ranks may be bound to a core */
+    unsigned prefix;        /* of lines of output: enum prun_prefix */
+    const char *output_dir; /* for a file of each stream; NULL: none */
+    bool continuous;        /* the job goes on when a rank dies */
+    bool report_bindings;   /* print each rank's binding */
+    bool display_map;       /* print the map of the job */
+    bool verbose;           /* report starts and ends of ranks */
     int stdin_rank; /* the rank that reads prun's stdin, or PRUN_STDIN_... */
     uint64_t timeout_ns;      /* of the job; 0: none */
     const char *timeout_text; /* as the user wrote it, for messages */
-    const char *wdir;         /* the ranks' directory: absolute, or NULL */
-    char **exports;           /* [export_count] NAME=VALUE, from -x */
-    size_t export_count;
-    char **argv;   /* of the program, NULL terminated */
-    char *program; /* argv[0] */
+    const char *host_option;  /* an option that names hosts; NULL: none */
+    const char *host_text;    /* its value */
 };
 
 /* A node: this machine, or a virtual one. */
@@ -72,9 +106,10 @@ struct prun_buffer {
     size_t capacity;
 };
 
-/* prun's own stdout or stderr. */
+/* prun's own stdout or stderr, or the file of one stream. */
 struct prun_sink {
     int fd;
+    char *path;  /* of a file; else NULL */
     bool broken; /* writing failed: the reader is gone, so output is dropped */
     size_t sent; /* bytes at the front of `queue` that are written already */
     struct prun_buffer queue; /* output of all ranks and of prun */
@@ -98,6 +133,8 @@ struct prun_rank {
     int stdin_fd;      /* prun's end of its stdin; -1: closed, or not a pipe */
     size_t stdin_sent; /* bytes of job->input that were written to it */
     struct prun_stream streams[2]; /* stdout, stderr */
+    struct prun_sink files[2];     /* where they go with --output DIR */
+    uint64_t started_ns;
     /* Whether it has called PMIx_Init, and PMIx_Finalize. Written by the PMIx
      * progress thread, read by the main thread. */
     atomic_bool connected;
@@ -154,6 +191,10 @@ void prun_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void prun_die(int code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The functions that allocate end prun if there is no memory. */
+
+/** The program of a rank. */
+const struct prun_app *prun_app_of(const struct prun_options *options,
+                                   uint32_t rank);
 
 /** As calloc. */
 void *prun_alloc(size_t count, size_t size);

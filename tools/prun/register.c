@@ -85,11 +85,12 @@ static void prun_add_rank(struct prun_keys *keys, const struct prun_job *job,
                           uint32_t rank)
 {
     const struct prun_layout *layout = job->layout;
+    const struct prun_app *app = prun_app_of(job->options, rank);
     struct prun_keys inner = prun_keys_start();
     prun_key_rank(&inner, PMIX_RANK, rank);
     prun_key_rank(&inner, PMIX_GLOBAL_RANK, rank);
-    prun_key_rank(&inner, PMIX_APP_RANK, rank);
-    prun_key_u32(&inner, PMIX_APPNUM, 0);
+    prun_key_rank(&inner, PMIX_APP_RANK, rank - app->first);
+    prun_key_u32(&inner, PMIX_APPNUM, (uint32_t)(app - job->options->apps));
     prun_key_u32(&inner, PMIX_NODEID, layout->node_of[rank]);
     prun_key(&inner, PMIX_HOSTNAME, layout->nodes[layout->node_of[rank]].name,
              PMIX_STRING);
@@ -98,14 +99,15 @@ static void prun_add_rank(struct prun_keys *keys, const struct prun_job *job,
     prun_key_array(keys, PMIX_PROC_INFO_ARRAY, &inner);
 }
 
-static void prun_add_app(struct prun_keys *keys, const struct prun_job *job)
+static void prun_add_app(struct prun_keys *keys, uint32_t number,
+                         const struct prun_app *app)
 {
     struct prun_keys inner = prun_keys_start();
-    prun_key_u32(&inner, PMIX_APPNUM, 0);
-    prun_key_u32(&inner, PMIX_APP_SIZE, job->layout->np);
-    prun_key_rank(&inner, PMIX_APPLDR, 0);
-    if (job->options->wdir)
-        prun_key(&inner, PMIX_WDIR, job->options->wdir, PMIX_STRING);
+    prun_key_u32(&inner, PMIX_APPNUM, number);
+    prun_key_u32(&inner, PMIX_APP_SIZE, app->np);
+    prun_key_rank(&inner, PMIX_APPLDR, app->first);
+    if (app->wdir)
+        prun_key(&inner, PMIX_WDIR, app->wdir, PMIX_STRING);
     prun_key_array(keys, PMIX_APP_INFO_ARRAY, &inner);
 }
 
@@ -168,13 +170,14 @@ int prun_register_job(const struct prun_job *job, const char *name_space)
     prun_key_u32(&keys, PMIX_UNIV_SIZE, layout->np);
     prun_key_u32(&keys, PMIX_MAX_PROCS, layout->np);
     prun_key_u32(&keys, PMIX_NUM_NODES, layout->node_count);
-    prun_key_u32(&keys, PMIX_JOB_NUM_APPS, 1);
+    prun_key_u32(&keys, PMIX_JOB_NUM_APPS, job->options->app_count);
     prun_key_rank(&keys, PMIX_NPROC_OFFSET, 0);
     prun_add_maps(&keys, layout);
     prun_add_directories(&keys, job);
     for (uint32_t node = 0; node < layout->node_count; node++)
         prun_add_node(&keys, node, &layout->nodes[node]);
-    prun_add_app(&keys, job);
+    for (uint32_t app = 0; app < job->options->app_count; app++)
+        prun_add_app(&keys, app, &job->options->apps[app]);
     for (uint32_t rank = 0; rank < layout->np; rank++)
         prun_add_rank(&keys, job, rank);
     return prun_hand_over(&keys, name_space, layout->np);

@@ -40,6 +40,15 @@ void prun_die(int code, const char *format, ...)
     exit(code);
 }
 
+const struct prun_app *prun_app_of(const struct prun_options *options,
+                                   uint32_t rank)
+{
+    uint32_t app = options->app_count - 1;
+    while (app > 0 && options->apps[app].first > rank)
+        app--;
+    return &options->apps[app];
+}
+
 void *prun_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size);
