@@ -93,7 +93,7 @@ verdict "docs: installed" $?
 config=$(find "$work/root" -name catena.pc -printf '%h')
 export PKG_CONFIG_PATH=$config PKG_CONFIG_SYSROOT_DIR=$work/root
 export LD_LIBRARY_PATH=${config%/pkgconfig}
-PATH=$(find "$work/root" -name catena-bench -printf '%h'):$PATH
+PATH=$(find "$work/root" -path '*/bin/catena-bench' -printf '%h'):$PATH
 # mpirun as root, with more ranks than cores
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1

@@ -90,6 +90,11 @@ try "libcatena has nothing of the simulator" no_simulator
 try "libcatena-sim exports the simulator, machines and models" \
     exports "$simulator" 'catena_(sim|machine|model)_.*@@CATENA_SIM_0\.1'
 try "libcatena-sim needs the libcatena of its release" needs_release
+try "catena-prun is prun" "$prefix/bin/catena-prun" -n 2 --bind-to none true
+for command in prun catena-prun catena-info catena-bench; do
+    try "bash completes $command" grep -q "complete .*$command" \
+        "$prefix/share/bash-completion/completions/$command"
+done
 try "the installed bench finds its library" "$prefix/bin/catena-bench" barrier -i 5
 for program in "$examples"/*.c; do
     name=$(basename "$program" .c)
