@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/config.h"
+#include "core/memory.h"
 #include "heap/arena.h"
 #include "heap/segment.h"
 

@@ -148,11 +148,6 @@ ctn_sparse_block_t *ctn_sparse_block_at(const ctn_sparse_t *sparse,
 
 /* --- limits.c --- */
 
-/** Bytes of memory that this process may use: physical memory, or less if a
- * control group (cgroup) has a lower limit.
- * @param root prefix of /proc and /sys: "", or the folder of a test */
-size_t ctn_memory_usable(const char *root);
-
 /** Whether the system gives huge pages to shared memory that asks for them with
  * madvise. */
 bool ctn_huge_pages_allowed(void);

@@ -115,14 +115,14 @@ report "docs/from-mpi.md has the collectives, and no names that do not exist" \
     "$(tests/lint/from_mpi.py)"
 report "manual pages list the collectives of calls.def" "$(tests/lint/calls.py)"
 report "each mutant's text occurs once" "$(tests/mutants -l | grep '^ERROR')"
-report "only transports/ucx includes UCX" \
-    "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/|tests/unit/transports/test_ucx')"
-report "only boot and the launcher include PMIx" \
-    "$(only_in 'pmix' 'lib/boot/|tools/prun/|tests/fault/')"
-report "only topo and the launcher's binding include hwloc" \
-    "$(only_in 'hwloc' 'lib/topo/|tools/prun/bind.c')"
-report "only the model and the benchmark include jansson" \
-    "$(only_in 'jansson' 'lib/model/|tools/bench/')"
+report "only transports/ucx and catena-info include UCX" \
+    "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/|tools/info/libraries.c|tests/unit/transports/test_ucx')"
+report "only boot and tools include PMIx" \
+    "$(only_in 'pmix' 'lib/boot/|tools/prun/|tools/info/libraries.c|tests/fault/')"
+report "only topo, the launcher's binding and catena-info include hwloc" \
+    "$(only_in 'hwloc' 'lib/topo/|tools/info/cores.c|tools/prun/bind.c')"
+report "only the model, the benchmark and catena-info include jansson" \
+    "$(only_in 'jansson' 'lib/model/|tools/bench/|tools/info/(facts|libraries).c')"
 report "only heap and topo include libnuma" \
     "$(only_in 'numa' 'lib/heap/|lib/topo/')"
 report "only the mapping of graphs includes SCOTCH" \
@@ -132,7 +132,7 @@ report "only the mapping of graphs includes SCOTCH" \
 report "tools and tests see only public headers, catena_core and the list of collectives" \
     "$(grep -rnE "#include \"($folders)/" \
         tools docs tests/{oracle,peers,ranks,sim} --include='*.[ch]' |
-        grep -vE '"core/(clock|cores|hash|joined|random|suggest|units|vector)\.h"' |
+        grep -vE '"core/(clock|cores|hash|joined|memory|random|suggest|units|vector)\.h"' |
         grep -vE '"core/(calls\.def|description\.h)"')"
 report "public headers compile alone in old and new standards" "$(public_headers)"
 report "a deprecated function is a warning" "$(deprecation)"

@@ -10,7 +10,7 @@
 
 #include "core/cgroup.h"
 #include "core/cores.h"
-#include "heap/segment.h"
+#include "core/memory.h"
 
 #include "unit/unit.h"
 

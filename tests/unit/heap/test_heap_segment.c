@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/config.h"
+#include "core/memory.h"
 
 #include "heap_case.h"
 #include "unit/unit.h"
