@@ -12,17 +12,19 @@
 extern "C" {
 #endif
 
-/* Each collective has three forms with the same parameters: blocking
+/** @file
+ * Each collective has three forms with the same parameters: blocking
  * (catena_X), nonblocking (catena_iX), and persistent (catena_X_init, started
- * with catena_request_start). The nonblocking and the persistent form also
- * return a request, which is set only on CATENA_OK. Buffers belong to catena
- * until the blocking call returns, or while the request is active.
+ * with catena_request_start and freed with catena_request_free). Buffers belong
+ * to catena until the blocking call returns, or while the request is active.
  *
  * With the setting CATENA_CHECK=on the ranks of a group compare what they call.
  * If that differs, the call has done nothing and fails with ERR_ARG on all of
  * them: a blocking one returns it, a nonblocking one when its request
  * completes. An _init has returned before that is known, so it ends all
- * operations. */
+ * operations.
+ * @param[out] request of the nonblocking and the persistent form; set only on
+ *                     CATENA_OK */
 
 /** As send buffer: take the data from the receive buffer, and replace them by
  * the received data; all ranks of the group must do so, or none. In rooted
@@ -32,7 +34,6 @@ extern "C" {
 
 /** Return when all ranks of the group have called it (MPI_Barrier).
  * @param[in]  group   all its ranks call, in the same order
- * @param[out] request set only on CATENA_OK
  * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY, ERR_ENDED, ERR_PEER
  * @see docs/algorithms.md BAR-1, HIER-1 */
 CATENA_API catena_status_t catena_barrier(catena_group_t *group);
@@ -65,20 +66,12 @@ CATENA_API catena_status_t catena_alltoall(const void *send, size_t send_count,
                                            size_t recv_count,
                                            catena_type_t recv_type,
                                            catena_group_t *group);
-
-/** Nonblocking catena_alltoall. Buffers belong to catena until the request is
- * complete.
- * @param[out] request set only on CATENA_OK */
 CATENA_API catena_status_t catena_ialltoall(const void *send, size_t send_count,
                                             catena_type_t send_type, void *recv,
                                             size_t recv_count,
                                             catena_type_t recv_type,
                                             catena_group_t *group,
                                             catena_request_t **request);
-
-/** Persistent catena_alltoall, started with catena_request_start. Buffers
- * belong to catena while the request is active.
- * @param[out] request set only on CATENA_OK; free with catena_request_free */
 CATENA_API catena_status_t catena_alltoall_init(
     const void *send, size_t send_count, catena_type_t send_type, void *recv,
     size_t recv_count, catena_type_t recv_type, catena_group_t *group,
@@ -148,15 +141,15 @@ CATENA_API catena_status_t catena_alltoallw_init(
     const ptrdiff_t recv_displacements[], const catena_type_t recv_types[],
     catena_group_t *group, catena_request_t **request);
 
-/* ---- hierarchical collectives ----
- *
- * The following collectives use the group's hierarchy (catena_group_set,
+/** @name Hierarchical collectives
+ * Hierarchical collectives use the group's hierarchy (catena_group_set,
  * CATENA_HIERARCHY): each level divides ranks into subgroups of those that
  * share a resource; the leaders of the subgroups are the ranks of the next
  * level. A component moves the data within each subgroup. Parameters have MPI's
- * order and meaning; counts are size_t. All share:
+ * order and meaning; counts are size_t.
  *
- * @param[in] type  type of an element; op: reduction operation
+ * @param[in] type  type of an element
+ * @param[in] op    reduction operation
  * @param[in] root  rank in the group, the same on all ranks
  * @param[in] group p ranks; all call, in the same order
  *
@@ -186,7 +179,8 @@ CATENA_API catena_status_t catena_alltoallw_init(
  *         would wait for each other; all ranks return ERR_ENDED from then on),
  *         ERR_PEER
  * @see docs/algorithms.md HIER-1 to HIER-12; Graham, Ladd, Gorentla Venkata,
- *      section 3 */
+ *      section 3
+ * @{ */
 
 /** Broadcast `count` elements of the root's buffer (MPI_Bcast).
  * @param[in,out] buffer [count] elements: read at the root, else written */
@@ -435,6 +429,7 @@ CATENA_API catena_status_t catena_exscan_init(const void *send, void *recv,
                                               catena_op_t op,
                                               catena_group_t *group,
                                               catena_request_t **request);
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -87,14 +87,14 @@ typedef struct catena_config {
  * other by catena_config_t.oob or by CATENA_BOOT=tcp://HOST:PORT; a launcher
  * that has started several ranks and offers none of these is an error. A
  * process has one context at a time; after all ranks have finalized theirs, all
- * may join again, unless one of them has died.
+ * may join again, unless one of them has died. The rank that detects an error
+ * first logs what it expected and what to change.
  * @param[in]  config  NULL: environment (CATENA_*) and defaults
  * @param[out] context set only on CATENA_OK; release with catena_finalize
  * @return CATENA_OK, ERR_ARG (`context` is NULL; bad setting), ERR_UNSUPPORTED
  *         (`config` sets a member that the library does not have), ERR_STATE
  *         (this process has a context already), ERR_NO_MEMORY (shared heap),
- *         ERR_LAUNCHER, ERR_TRANSPORT, ERR_SYSTEM; the rank that detects an
- *         error first logs what it expected and what to change */
+ *         ERR_LAUNCHER, ERR_TRANSPORT, ERR_SYSTEM */
 CATENA_API catena_status_t catena_init(const catena_config_t *config,
                                        catena_context_t **context);
 
@@ -109,13 +109,13 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
  *         complete; logged; nothing was freed), ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_finalize(catena_context_t **context);
 
-/** Return the group of all ranks of the job. Owned by the context. NULL for
- * NULL. */
+/** Return the group of all ranks of the job.
+ * @return the group, owned by the context; NULL for NULL */
 CATENA_API catena_group_t *catena_world(const catena_context_t *context);
 
-/** Return the group of this rank alone. Owned by the context, which creates it
- * at the first call. NULL for NULL, and if there is no memory for the group.
- */
+/** Return the group of this rank alone. The first call creates it.
+ * @return the group, owned by the context; NULL for NULL, and if there is no
+ *         memory for the group */
 CATENA_API catena_group_t *catena_self(catena_context_t *context);
 
 /** Abort the whole job with exit code `code`. Does not return. With NULL as
@@ -129,7 +129,8 @@ CATENA_API CATENA_NORETURN void catena_abort(catena_context_t *context,
 CATENA_API catena_status_t catena_progress(catena_context_t *context);
 
 /** Return the seconds since an arbitrary moment, from the context's clock (wall
- * clock on real machines, virtual time in the simulator). 0 for NULL. */
+ * clock on real machines, virtual time in the simulator).
+ * @return the seconds; 0 for NULL */
 CATENA_API double catena_time(const catena_context_t *context);
 
 /** Keep this core busy, as an application that computes does: for `seconds` of

@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* A group is an ordered set of ranks (MPI's communicator). It is stored as a
+/** @file
+ * A group is an ordered set of ranks (MPI's communicator). It is stored as a
  * chain ([Moody], section 2): each member knows its rank, the size, and the
  * addresses of its left and right neighbors, the members of rank - 1 and + 1.
  * [Moody]: A. T. Moody, D. H. Ahn, B. R. de Supinski, Exascale Algorithms for
@@ -29,9 +30,12 @@ typedef enum catena_level {
     CATENA_LEVEL_CORE      /**< ... a core */
 } catena_level_t;
 
-/** Return this rank's rank in the group; -1 for NULL. */
+/** Return this rank's rank in the group.
+ * @return the rank, from 0; -1 for NULL */
 CATENA_API int catena_group_rank(const catena_group_t *group);
-/** Return the number of ranks; 0 for NULL. */
+
+/** Return the number of ranks of a group.
+ * @return the number; 0 for NULL */
 CATENA_API int catena_group_size(const catena_group_t *group);
 
 /** As color of a split: this rank gets no new group. As rank: not a member. */
@@ -92,8 +96,7 @@ CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
                                                size_t count, const int ranks[],
                                                catena_group_t **out);
 
-/* ---- failures ----
- *
+/** @name Failures
  * With CATENA_FAILURES=return the death of a rank is an error of the groups
  * that it belongs to, as [Bland] proposes for MPI (User-Level Failure
  * Mitigation): their operations end on the living ranks with
@@ -117,7 +120,8 @@ CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
  * cannot reach each other, each part takes the other one for dead.
  * [Bland]: W. Bland, A. Bouteiller, T. Herault, G. Bosilca, J. Dongarra,
  * Post-failure recovery of MPI communication capability, International Journal
- * of High Performance Computing Applications 27(3), 2013. */
+ * of High Performance Computing Applications 27(3), 2013.
+ * @{ */
 
 /** End all operations of a group on all of its ranks, with
  * CATENA_ERR_REVOKED: for a rank that will not make the next call of the group,
@@ -156,9 +160,10 @@ CATENA_API catena_status_t catena_group_agree(catena_group_t *group,
  * @return CATENA_OK, ERR_ARG (NULL; a rank calls catena_group_agree, or has no
  *         memory for a group; logged), ERR_ENDED (a rank has no memory for the
  *         table of members), ERR_UNSUPPORTED (CATENA_FAILURES is not return;
- * logged), or the error that ended the context */
+ *         logged), or the error that ended the context */
 CATENA_API catena_status_t catena_group_shrink(catena_group_t *group,
                                                catena_group_t **out);
+/** @} */
 
 /** Split into one group per color, ordered by key, ties by rank (as
  * MPI_Comm_split). Collective; blocks: it begins when all operations of the
@@ -182,7 +187,8 @@ typedef int (*catena_compare_t)(const void *a, size_t a_bytes, const void *b,
 /** A comparator for values of 8 bytes, as int64_t. Shorter values come before
  * them and longer values after them; those are ordered bytewise. NULL counts as
  * no bytes. Some algorithms of a split need this comparator (see
- * catena_split_t). `argument` is not used. */
+ * catena_split_t). `argument` is not used.
+ * @return below, at or above 0: `a` is below, equal to or above `b` */
 CATENA_API int catena_compare_int64(const void *a, size_t a_bytes,
                                     const void *b, size_t b_bytes,
                                     void *argument);
@@ -325,31 +331,30 @@ CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
 CATENA_API catena_status_t catena_group_free(catena_group_t **group);
 
 /** Change a setting of this group's collectives. Local; all ranks must set the
- * same values. The names, and the meaning of their values, are:
+ * same values. The names and values are:
  *
- *   alltoall_algorithm  direct, shift, bruck, morton, l-a2a, mpml, nmpml,
- *                       onmpml
- *   alltoall_leaders    leaders on every node, 1 to 64
- *   alltoall_radix      radix of bruck, 2 to 65536
- *   alltoall_window     rounds that direct and shift run at once, 1 to 32
- *   hierarchy           levels of the other collectives, from the lowest up:
- *                       "rule:component,rule:component,...", such as
- *                       "node:shm,network:ucx"
- *   <c>_hierarchy       the same for one collective; overrides "hierarchy"
- *   <c>_algorithm       algorithm of one collective within each subgroup, by
- *                       the component's name for it; a component that does not
- *                       have this algorithm selects one of its own
- *   subgroup            any text: the rule "user" joins ranks with the same
- *                       text; only this may differ between ranks
+ *   - alltoall_algorithm: direct, shift, bruck, morton, l-a2a, mpml, nmpml or
+ *     onmpml
+ *   - alltoall_leaders: leaders on every node, 1 to 64
+ *   - alltoall_radix: radix of bruck, 2 to 65536
+ *   - alltoall_window: rounds that direct and shift run at once, 1 to 32
+ *   - hierarchy: levels of the other collectives, from the lowest up:
+ *     "rule:component,rule:component,...", such as "node:shm,network:ucx"
+ *   - `<c>_hierarchy`: the same for one collective; overrides "hierarchy"
+ *   - `<c>_algorithm`: algorithm of one collective within each subgroup, by the
+ *     component's name for it; a component that does not have this algorithm
+ *     selects one of its own
+ *   - subgroup: any text; the rule "user" joins ranks with the same text. Only
+ *     this may differ between ranks
  *
- * <c> is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
- * reduce_scatter or scan. The settings of <c> and of alltoall also apply to its
- * variants (gatherv, exscan, reduce_scatter_block, alltoallv, ...). The value
- * "auto" leaves algorithms and numbers to the library, and hierarchies to the
- * environment (CATENA_HIERARCHY, CATENA_<C>_HIERARCHY). docs/tuning.md has all
- * rules, components and algorithms.
+ * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
+ * reduce_scatter or scan. The settings of `<c>` and of alltoall also apply to
+ * its variants (gatherv, exscan, reduce_scatter_block, alltoallv, ...). The
+ * value "auto" leaves algorithms and numbers to the library, and hierarchies to
+ * the environment (CATENA_HIERARCHY, `CATENA_<C>_HIERARCHY`). docs/tuning.md
+ * has all rules, components and algorithms.
  *
- * After a call with hierarchy, <c>_hierarchy, <c>_algorithm or subgroup the
+ * After a call with hierarchy, `<c>_hierarchy`, `<c>_algorithm` or subgroup the
  * next collective compares these settings on all ranks: so all ranks must make
  * such a call, or none. Levels that do not fit the group, and settings (or
  * environment variables) that differ between ranks, are detected by that
@@ -374,7 +379,7 @@ CATENA_API catena_status_t catena_group_set(catena_group_t *group,
  * levels (of this rank, with the sizes of its subgroups), chunks (their
  * number) and chunk_bytes. Local.
  * @param[in]  collective "alltoall" (also for alltoallv and alltoallw),
- * "split", or the name of any other collective: "gatherv"
+ *                        "split", or the name of another one: "gatherv"
  * @param[out] text       at most `bytes` bytes, truncated if longer, terminated
  * @return CATENA_OK, ERR_ARG (NULL, no such collective) */
 CATENA_API catena_status_t catena_group_explain(const catena_group_t *group,

@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* The shared heap: one memory segment per node, mapped by all its ranks
+/** @file
+ * The shared heap: one memory segment per node, mapped by all its ranks
  * (J. Peng, J. Liu, M. Xie: GLEX-Alltoall, [Peng] below, section 7.1). Each
  * rank allocates from a part of its own, which is this rank's heap. Collectives
  * move large data into heap buffers with a single copy. A block here is memory
@@ -39,8 +40,8 @@ typedef struct catena_heap_stats {
  * @return NULL if the heap is full, which is logged once */
 CATENA_API void *catena_malloc(catena_context_t *context, size_t bytes);
 
-/** Allocate `count` elements of `bytes` bytes each, zeroed, as catena_malloc;
- * NULL also if count * bytes overflows. */
+/** Allocate `count` elements of `bytes` bytes each, zeroed, as catena_malloc.
+ * @return NULL if the heap is full or count * bytes overflows */
 CATENA_API void *catena_calloc(catena_context_t *context, size_t count,
                                size_t bytes);
 
@@ -50,8 +51,9 @@ CATENA_API void *catena_calloc(catena_context_t *context, size_t count,
 CATENA_API void *catena_realloc(catena_context_t *context, void *block,
                                 size_t bytes);
 
-/** As catena_malloc with an alignment in bytes: a power of two up to 2 MiB;
- * NULL for any other. */
+/** As catena_malloc, with an alignment.
+ * @param[in] alignment in bytes: a power of two up to 2 MiB
+ * @return NULL if the heap is full, or for any other alignment */
 CATENA_API void *catena_aligned_alloc(catena_context_t *context,
                                       size_t alignment, size_t bytes);
 

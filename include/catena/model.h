@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* Cost parameters of machines, and the formulas that estimate the time of an
+/** @file
+ * Cost parameters of machines, and the formulas that estimate the time of an
  * alltoall from them. Experimental: may change in any release. Part of
  * libcatena-sim, the library of the simulator: compile and link with
  * `pkg-config --cflags --libs catena-sim`. */

@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* Neighborhood collectives ([Hoefler]): each rank of a neighborhood has
+/** @file
+ * Neighborhood collectives ([Hoefler]): each rank of a neighborhood has
  * neighbors: it receives from its sources, sends to its targets, and
  * communicates with no other rank. Creating a neighborhood is collective over
  * the group. The
@@ -126,7 +127,8 @@ catena_neighborhood_free(catena_neighborhood_t **neighborhood);
  * group. It has the ranks of the group that the neighborhood was created from
  * (of a grid: those in the grid), in another order if they were reordered, but
  * its operations are separate. It belongs to the neighborhood; any collective
- * may be called on it. NULL for NULL. */
+ * may be called on it.
+ * @return the group; NULL for NULL */
 CATENA_API catena_group_t *
 catena_neighborhood_group(const catena_neighborhood_t *neighborhood);
 
@@ -177,10 +179,9 @@ CATENA_API catena_status_t
 catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
                             const char *collective, char *text, size_t bytes);
 
-/** Describe which algorithm would be selected for blocks of one length: a line
- * as of catena_neighborhood_explain, then a line for each algorithm, with its
- * estimated time or the reason why it is not possible. Other arguments and
- * return value as in catena_neighborhood_explain.
+/** As catena_neighborhood_explain, but describe which algorithm would be
+ * selected for blocks of one length. Lines for the algorithms follow, each with
+ * the estimated time or the reason why the algorithm is not possible.
  * @param[in] block_bytes 0: the usual length; not significant for collectives
  *                        on blocks of different lengths */
 CATENA_API catena_status_t catena_neighborhood_estimate(
@@ -211,7 +212,10 @@ CATENA_API catena_status_t
 catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
                               catena_neighborhood_stats_t *stats);
 
-/* ---- Cartesian grids ---- */
+/** @name Cartesian grids
+ * For a neighborhood that is not a grid, and was not derived from one, the
+ * functions catena_cart_... return ERR_ARG.
+ * @{ */
 
 /** Choose the dimensions of a grid of `ranks` ranks (as MPI_Dims_create). Those
  * that are chosen do not increase, and the largest and the smallest of them
@@ -242,9 +246,6 @@ CATENA_API catena_status_t catena_cart_create(
     catena_group_t *group, int ndims, const int dims[], const int periods[],
     int reorder, const catena_neighborhood_info_t *info,
     catena_neighborhood_t **out);
-
-/* In the functions below `cart` is a neighborhood that is a grid, or was
- * derived from one; for any other they return ERR_ARG. */
 
 /** Return the number of dimensions of a grid.
  * @return CATENA_OK, ERR_ARG (NULL, not a grid) */
@@ -316,11 +317,11 @@ CATENA_API catena_status_t catena_cart_derive_graph(
     const int weights[], int reorder, const catena_neighborhood_info_t *info,
     catena_neighborhood_t **out);
 
-/* ---- operations ----
- *
- * Each has three forms: blocking, nonblocking (catena_i...) and persistent
+/** @} */
+
+/** @name Operations
+ * There are three forms: blocking, nonblocking (catena_i...) and persistent
  * (..._init), as in coll.h. All neighbors start operations in the same order.
- * All share:
  *
  * @param[in]  neighborhood with s sources and t targets at this rank
  * @param[out] request      set only on CATENA_OK
@@ -344,7 +345,8 @@ CATENA_API catena_status_t catena_cart_derive_graph(
  * @return CATENA_OK, ERR_ARG (NULL, overflow, an operation for which the
  *         neighborhood is not created; logged), ERR_NO_MEMORY, ERR_ENDED,
  *         ERR_PEER
- * @see docs/algorithms.md NBR-1 to NBR-4 and NBR-8 */
+ * @see docs/algorithms.md NBR-1 to NBR-4 and NBR-8
+ * @{ */
 
 /** Send the same block to all targets (MPI_Neighbor_allgather). All blocks of
  * ranks that edges connect have the same length.
@@ -495,6 +497,7 @@ CATENA_API catena_status_t catena_neighbor_reducev_init(
     const ptrdiff_t send_displacements[], void *recv, size_t recv_count,
     catena_type_t type, catena_op_t op, catena_neighborhood_t *neighborhood,
     catena_request_t **request);
+/** @} */
 
 #ifdef __cplusplus
 }

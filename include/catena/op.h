@@ -18,11 +18,11 @@ typedef struct catena_op *catena_op_t;
 /** The predefined operations; all commute. As in MPI, except that logical
  * operations take integers only.
  *
- *   max min               integers, floats
- *   sum prod              integers, floats, complex
- *   land lor lxor         integers; nonzero is true, results are 0 or 1
- *   band bor bxor         integers, byte
- *   minloc maxloc         pairs; of equal values the one with the lower index
+ *     max min               integers, floats
+ *     sum prod              integers, floats, complex
+ *     land lor lxor         integers; nonzero is true, results are 0 or 1
+ *     band bor bxor         integers, byte
+ *     minloc maxloc         pairs; of equal values the one with the lower index
  *
  * They also take derived types (type.h) of these, element by element; gaps are
  * not written. Sums and products of integers wrap, also signed ones. For floats

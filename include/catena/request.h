@@ -22,7 +22,8 @@ extern "C" {
  * ranks, and never a call that is not persistent. */
 typedef struct catena_request catena_request_t;
 
-/* If operations failed, functions that complete requests return an error of
+/** @file
+ * If operations failed, functions that complete requests return an error of
  * theirs; `done`, `index` and the handles are set all the same. */
 
 /** Start a persistent request; does not block.
@@ -94,8 +95,8 @@ CATENA_API catena_status_t catena_request_waitsome(size_t count,
                                                    size_t indices[],
                                                    catena_status_t statuses[]);
 
-/** Make progress once; complete all active requests whose operations have
- * ended. Arguments and return value as in catena_request_waitsome, and:
+/** As catena_request_waitsome, but do not block: make progress once; complete
+ * all active requests whose operations have ended.
  * @param[out] completed may be 0 although requests are active
  * @param[out] done      1: no request is active any more; 0: some are */
 CATENA_API catena_status_t catena_request_testsome(

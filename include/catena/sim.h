@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* Simulated machines: any number of ranks in one process, each on a stack of
+/** @file
+ * Simulated machines: any number of ranks in one process, each on a stack of
  * its own, run the same groups and algorithms as on real nodes, under a virtual
  * clock and the cost parameters of a machine (model.h).
  *

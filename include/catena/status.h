@@ -26,7 +26,8 @@ extern "C" {
 #define CATENA_DEPRECATED(message)
 #endif
 
-/* Structs that a caller passes by pointer, and that may grow, begin with their
+/** @file
+ * Structs that a caller passes by pointer, and that may grow, begin with their
  * size, which the caller sets:
  *
  *     catena_split_t split = {.size = sizeof(split), .flags = ...};
@@ -40,11 +41,13 @@ extern "C" {
  * have, and never `size`. A size below that of the first release, such as 0, is
  * CATENA_ERR_ARG. */
 
+/* The comments of functions leave out the prefix CATENA_ of errors. */
+
 /** The result of a catena function. Outputs are set only on CATENA_OK, unless
- * the function says otherwise. Comments on functions leave out the prefix
- * CATENA_ of errors; "logged" means that the log has the details.
- * They also leave out the errors of the group: with CATENA_FAILURES=return
- * every call that communicates in a group may return them.
+ * the function says otherwise. "Logged" means that the log has the details. The
+ * errors of the group are not listed with the functions: with
+ * CATENA_FAILURES=return every call that communicates in a group may return
+ * them.
  *
  * Errors are grouped by the largest thing that is broken afterwards, so that a
  * caller knows what to rebuild:
@@ -96,8 +99,8 @@ typedef enum catena_status {
  * plain) detects the use of a recently freed handle through a copy that the
  * program has kept: the call logs the error and returns ERR_ARG. */
 
-/** Return a description of a status in one line; never NULL. The string is
- * constant. */
+/** Return a description of a status in one line.
+ * @return a constant string; never NULL */
 CATENA_API const char *catena_status_string(catena_status_t status);
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@ extern "C" {
  * by catena_type_*. NULL is never a datatype. */
 typedef struct catena_type *catena_type_t;
 
-/* Elements of CATENA_MINLOC and CATENA_MAXLOC: a value and its index. */
+/** Elements of CATENA_MINLOC and CATENA_MAXLOC: a value and its index. */
 typedef struct catena_float_int32 {
     float value;
     int32_t index;
@@ -62,9 +62,9 @@ typedef struct catena_int64_int64 {
 #define CATENA_DOUBLE ((catena_type_t)0x133)
 #define CATENA_COMPLEX_FLOAT ((catena_type_t)0x143)
 #define CATENA_COMPLEX_DOUBLE ((catena_type_t)0x144)
-/* A pair is one element, padding included: its size and its extent are those of
- * the struct, while MPI_DOUBLE_INT and others have a smaller size and a gap.
- * Padding is copied with its pair. */
+/** The fixed types of pairs. A pair is one element, padding included: its size
+ * and its extent are those of the struct, while MPI_DOUBLE_INT and others have
+ * a smaller size and a gap. Padding is copied with its pair. */
 #define CATENA_FLOAT_INT32 ((catena_type_t)0x150)
 #define CATENA_DOUBLE_INT32 ((catena_type_t)0x151)
 #define CATENA_INT16_INT32 ((catena_type_t)0x152)
@@ -73,17 +73,18 @@ typedef struct catena_int64_int64 {
 #define CATENA_DOUBLE_INT64 ((catena_type_t)0x155)
 #define CATENA_INT64_INT64 ((catena_type_t)0x156)
 
-/* Derived types have MPI's meaning (MPI 4.1, chapter 5): a type is a list of
+/** @name Constructors
+ * Derived types have MPI's meaning (MPI 4.1, chapter 5): a type is a list of
  * fixed types at byte displacements, and its extent is the distance between
  * consecutive elements of it. A constructor (a function that creates a derived
  * type) reads its arrays before it returns and keeps no pointer to them; the
  * new type is freed with catena_type_free. Counts of 0 are allowed and give
  * types without data, of extent 0 unless said otherwise. The elements of a
- * buffer may overlap in memory if the call only reads the buffer. All
- * constructors share:
+ * buffer may overlap in memory if the call only reads the buffer.
  * @param[in]  old type to build from; may be freed after the call
  * @param[out] out the new type; set only on CATENA_OK
- * @return CATENA_OK, ERR_ARG (NULL, no datatype, overflow), ERR_NO_MEMORY */
+ * @return CATENA_OK, ERR_ARG (NULL, no datatype, overflow), ERR_NO_MEMORY
+ * @{ */
 
 /** Create a type of `count` elements, one extent of `old` apart. */
 CATENA_API catena_status_t catena_type_contiguous(size_t count,
@@ -179,6 +180,7 @@ CATENA_API catena_status_t catena_type_resized(catena_type_t old,
                                                ptrdiff_t lower_bound,
                                                ptrdiff_t extent,
                                                catena_type_t *out);
+/** @} */
 
 /** Free a derived type. Types derived from it and operations that use it are
  * not affected.
@@ -187,8 +189,8 @@ CATENA_API catena_status_t catena_type_resized(catena_type_t old,
  *         which is unchanged) */
 CATENA_API catena_status_t catena_type_free(catena_type_t *type);
 
-/** Return the bytes of the data of one element, without gaps; 0 for
- * NULL and for what is no datatype. */
+/** Return the bytes of the data of one element, without gaps.
+ * @return the bytes; 0 for NULL and for what is no datatype */
 CATENA_API size_t catena_type_size(catena_type_t type);
 
 /** Return the bounds of one element, gaps included. No padding is added for

@@ -7,22 +7,23 @@
 extern "C" {
 #endif
 
-/* The release that these headers belong to. catena_version() returns the
+/** The release that these headers belong to. catena_version() returns the
  * release of the loaded library, which may differ. */
 #define CATENA_VERSION_MAJOR 0
 #define CATENA_VERSION_MINOR 1
 #define CATENA_VERSION_PATCH 0
 #define CATENA_VERSION_STRING "0.1.0"
 
-/** One number, for comparison: #if CATENA_VERSION >= CATENA_MAKE_VERSION(0, 2,
- * 0). Minor and patch are below 1000. */
+/** One number, for comparison: `#if CATENA_VERSION >= CATENA_MAKE_VERSION(0, 2,
+ * 0)`. Minor and patch are below 1000. */
 #define CATENA_MAKE_VERSION(major, minor, patch)                               \
     ((major)*1000000 + (minor)*1000 + (patch))
 #define CATENA_VERSION                                                         \
     CATENA_MAKE_VERSION(CATENA_VERSION_MAJOR, CATENA_VERSION_MINOR,            \
                         CATENA_VERSION_PATCH)
 
-/** Return "MAJOR.MINOR.PATCH" of the loaded library; a constant string. */
+/** Return the release of the loaded library.
+ * @return "MAJOR.MINOR.PATCH", a constant string */
 CATENA_API const char *catena_version(void);
 
 #ifdef __cplusplus
