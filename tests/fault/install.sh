@@ -75,6 +75,30 @@ paints() {
         cmp -n 4 "$work/heat.png" <(printf '\x89PNG')
 }
 
+# The package of CMake: both targets, from another folder.
+cmake_package() {
+    mkdir "$work/cmake" && cp "$examples/first.c" "$examples/simulate.c" "$work/cmake" &&
+        cat >"$work/cmake/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(first C)
+find_package(catena 0.1 REQUIRED)
+add_executable(first first.c)
+target_link_libraries(first catena::catena)
+add_executable(simulate simulate.c)
+target_link_libraries(simulate catena::sim)
+END
+    cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" &&
+        cmake --build "$work/cmake/build" &&
+        "$prefix/bin/prun" -n 2 "$work/cmake/build/first" &&
+        "$work/cmake/build/simulate"
+}
+# It is no package for a program that needs a later version.
+cmake_refuses() {
+    sed -i 's/catena 0.1/catena 99.0/' "$work/cmake/CMakeLists.txt"
+    ! cmake -S "$work/cmake" -B "$work/cmake/other" -DCMAKE_PREFIX_PATH="$prefix" &&
+        grep -q 'version: 0' "$err"
+}
+
 try "install" meson install -C "$build" --no-rebuild --quiet \
     --destdir "$work/root"
 mv "$work/root/usr/local" "$prefix"
@@ -102,6 +126,12 @@ for program in "$examples"/*.c; do
     [ "$name" != inside_mpi ] && [ "$name" != fft ] || continue
     try "example $name" example "$name"
 done
+if command -v cmake >/dev/null; then
+    try "a program by CMake" cmake_package
+    try "CMake refuses a later version" cmake_refuses
+else
+    echo "skip - a program by CMake: there is no cmake"
+fi
 try "errors of libcatena-sim are kept for catena_last_error" last_error
 for options in "-k 5 -x blocking -s 37x51" "-p -x persistent -s 40x31 -g 1x4" \
     "-p -k 5 -r -s 9x8 -n 7"; do
