@@ -411,12 +411,17 @@ static inline void op_enter(ctn_sequence_t *sequence, ctn_op_t *op)
     sequence->queue_end = &op->next;
 }
 
-/** Start a generation barrier or an epoch barrier. False: no memory. */
-static bool insert_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
+/** Start a generation barrier or an epoch barrier before `op`. It fails with
+ * the group of `op`, also where the sequence has no failure of its own. False:
+ * no memory. */
+static bool insert_barrier(ctn_sequence_t *sequence, const ctn_op_t *op)
 {
-    ctn_op_t *barrier = sequence->hooks->make_barrier(exec, sequence);
+    ctn_op_t *barrier = sequence->hooks->make_barrier(op->exec, sequence);
     if (barrier == NULL) {
         return false;
+    }
+    if (op->exec->deaths != NULL && barrier->failure == NULL) {
+        barrier->failure = ctn_op_failure(op);
     }
     barrier->detached = true;
     sequence->detached++;
@@ -424,11 +429,11 @@ static bool insert_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
     return true;
 }
 
-static bool insert_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
+static bool insert_epoch_barriers(ctn_sequence_t *sequence, const ctn_op_t *op)
 {
     bool inserted = true;
     while (inserted && ctn_sequence_epoch_due(sequence)) {
-        inserted = insert_barrier(sequence, exec);
+        inserted = insert_barrier(sequence, op);
     }
     return inserted;
 }
@@ -439,14 +444,14 @@ static bool insert_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
 static inline bool insert_barriers(ctn_sequence_t *sequence, const ctn_op_t *op)
 {
     if (ctn_sequence_epoch_due(sequence)) {
-        return insert_epoch_barriers(sequence, op->exec);
+        return insert_epoch_barriers(sequence, op);
     }
     if (!ctn_sequence_barrier_due(sequence) || op->algorithm->synchronizing ||
         sequence->hooks == NULL) {
         return true;
     }
-    return insert_barrier(sequence, op->exec) &&
-           insert_epoch_barriers(sequence, op->exec);
+    return insert_barrier(sequence, op) &&
+           insert_epoch_barriers(sequence, op);
 }
 
 CTN_COLD bool ctn_sequence_take_pages(ctn_exec_t *exec,
