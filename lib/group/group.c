@@ -438,9 +438,12 @@ catena_status_t catena_group_free(catena_group_t **group)
                                              .code = CTN_CODE_GROUP_FREE};
         ctn_check_start(*group, &call, NULL, NULL);
     }
+    /* Before: the memory may be free, and used again, when this returns. */
+    CTN_MARK_SET(*group, CTN_FREED);
     catena_status_t status = ctn_group_free(*group, __func__, false);
-    if (status != CATENA_ERR_STATE) {
-        CTN_MARK_SET(*group, CTN_FREED);
+    if (status == CATENA_ERR_STATE) {
+        CTN_MARK_SET(*group, CTN_GROUP);
+    } else {
         *group = NULL;
     }
     return status;

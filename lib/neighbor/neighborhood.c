@@ -160,10 +160,12 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
                           "complete them first",
                           (unsigned long long)under_way);
     }
+    CTN_MARK_SET(neighborhood, CTN_FREED); /* before: see catena_group_free */
     catena_status_t status =
         ctn_group_free(neighborhood->group, __func__, true);
-    if (status != CATENA_ERR_STATE) {
-        CTN_MARK_SET(neighborhood, CTN_FREED);
+    if (status == CATENA_ERR_STATE) {
+        CTN_MARK_SET(neighborhood, CTN_NEIGHBORHOOD);
+    } else {
         *handle = NULL;
     }
     return status;
