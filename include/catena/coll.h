@@ -120,7 +120,8 @@ CATENA_API catena_status_t catena_alltoallv_init(
     catena_type_t recv_type, catena_group_t *group, catena_request_t **request);
 
 /** As catena_alltoallv, with a separate type for every block (MPI_Alltoallw).
- * Displacements are in bytes.
+ * @param[in] send_displacements [p] of the blocks, in bytes; recv_displacements
+ *                               likewise
  * @param[in] send_types, recv_types [p] types of the elements of each block */
 CATENA_API catena_status_t catena_alltoallw(
     const void *send, const size_t send_counts[],

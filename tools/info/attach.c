@@ -3,6 +3,9 @@
 #include "attach.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +28,33 @@ static void read_word(pid_t pid, const uint64_t *word)
     _exit(bytes == (ssize_t)sizeof(found) ? 0 : bytes < 0 ? errno : EFAULT);
 }
 
-/* Wait for a child. Returns its exit status, or -1 if there is none. */
+enum { MOST_MS = 10000, STEP_US = 500 };
+
+/* Wait for a child, and kill it after 10 s. Returns its exit status, or -1 if
+ * there is none. */
 static int status_of(pid_t pid)
 {
     int status;
-    return waitpid(pid, &status, 0) == pid && WIFEXITED(status)
-               ? WEXITSTATUS(status)
-               : -1;
+    pid_t ended = 0;
+    for (int i = 0; ended == 0 && i < MOST_MS * 1000 / STEP_US; i++) {
+        ended = waitpid(pid, &status, WNOHANG);
+        if (ended == 0) {
+            usleep(STEP_US);
+        }
+    }
+    if (ended == 0) {
+        kill(pid, SIGKILL);
+        ended = waitpid(pid, &status, 0);
+    }
+    return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Wait for a byte, for 10 s at most. */
+static bool hears(int fd)
+{
+    char byte;
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    return poll(&wait, 1, MOST_MS) == 1 && read(fd, &byte, 1) == 1;
 }
 
 int attach_try(void)
@@ -57,7 +80,7 @@ int attach_try(void)
                                                                            : 1);
     }
     close(ready[1]);
-    if (first > 0 && read(ready[0], &byte, 1) == 1) {
+    if (first > 0 && hears(ready[0])) {
         pid_t second = fork();
         if (second == 0) {
             read_word(first, &word);

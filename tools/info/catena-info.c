@@ -2,6 +2,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,6 +204,7 @@ int main(int argc, char **argv)
                "options, all about library and machine."};
     struct options options = {0};
 
+    signal(SIGCHLD, SIG_DFL); /* it may be inherited as ignored */
     argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return EXIT_USAGE;

@@ -54,5 +54,5 @@ bool doctor_run(void)
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         checks[i](&doctor);
     }
-    return doctor.errors == 0;
+    return fflush(stdout) == 0 && !ferror(stdout) && doctor.errors == 0;
 }

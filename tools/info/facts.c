@@ -59,6 +59,17 @@ static void add(json_t *to, const char *key, const char *suffix, json_t *value)
     }
 }
 
+/** A text as JSON, which is UTF-8: what is not ASCII is replaced if the whole
+ * is not valid. */
+static json_t *text_of(char *text)
+{
+    json_t *made = json_string(text);
+    for (char *c = text; made == NULL && *c != '\0'; c++) {
+        *c = (unsigned char)*c < 128 ? *c : '?';
+    }
+    return made != NULL ? made : json_string(text);
+}
+
 void facts_part(facts_t *facts, const char *title)
 {
     if (facts->all != NULL) {
@@ -85,7 +96,7 @@ void facts_text(facts_t *facts, const char *key, const char *format, ...)
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     if (facts->all != NULL) {
-        add(facts->part, key, "", json_string(text));
+        add(facts->part, key, "", text_of(text));
     } else {
         printf("  %s: %s\n", key, text);
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
 const char *library_ucx_version(void)
 {
@@ -119,10 +120,19 @@ size_t library_ucx_transports(library_transport_t *transports, const char **why)
     };
     ucp_config_t *config;
     ucp_context_h context;
+    /* UCX logs on stdout. */
+    fflush(stdout);
+    int own = dup(STDOUT_FILENO);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
     if (status == UCS_OK) {
         status = ucp_init(&params, config, &context);
         ucp_config_release(config);
+    }
+    fflush(stdout);
+    if (own >= 0) {
+        (void)dup2(own, STDOUT_FILENO);
+        close(own);
     }
     if (status != UCS_OK) {
         *why = ucs_status_string(status);

@@ -304,12 +304,14 @@ _Noreturn static void prun_refuse_hosts(const struct prun_options *options)
     const char *option = options->host_option;
     const char *text = options->host_text;
     const char *program = app->program ? app->program : "PROGRAM";
-    char *np = app->np_given ? prun_format("%u", app->np) : prun_format("N");
-    char *mpirun = prun_format(
-        "mpirun -n %s %s %s %s", np,
-        strcmp(option, "--hostfile") == 0 ? option : "--host", text, program);
-    char *srun =
-        prun_format("srun --mpi=pmix -n %s %s %s %s", np,
+    /* Not freed: prun ends here. */
+    static char *np, *mpirun, *srun;
+    np = app->np_given ? prun_format("%u", app->np) : prun_format("N");
+    mpirun = prun_format("mpirun -n %s %s %s %s ...", np,
+                         strcmp(option, "--hostfile") == 0 ? option : "--host",
+                         text, program);
+    srun =
+        prun_format("srun --mpi=pmix -n %s %s %s %s ...", np,
                     strcmp(option, "-N") == 0 ? option : "-w", text, program);
     if (strcmp(option, "-N") == 0)
         prun_die(PRUN_EXIT_USAGE,

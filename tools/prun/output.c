@@ -68,6 +68,14 @@ static void prun_make_directory(const char *path)
                  path);
 }
 
+/* Whether a file is one that can be written without a reader. */
+static bool prun_is_plain(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 &&
+           (S_ISREG(info.st_mode) || S_ISCHR(info.st_mode));
+}
+
 void prun_files_open(struct prun_job *job)
 {
     static const char *const names[] = {"stdout", "stderr"};
@@ -80,8 +88,15 @@ void prun_files_open(struct prun_job *job)
             struct prun_sink *file = &job->ranks[rank].files[i];
             file->path =
                 prun_format("%s/rank.%u.%s", directory, rank, names[i]);
-            file->fd = open(file->path,
-                            O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+            /* Not blocking: a FIFO without a reader is refused. */
+            file->fd = open(
+                file->path,
+                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+            if (file->fd >= 0 && !prun_is_plain(file->fd))
+                prun_die(PRUN_EXIT_USAGE,
+                         "--output wants files, and %s is something else; "
+                         "remove it, or name another directory",
+                         file->path);
             if (file->fd < 0)
                 prun_die(PRUN_EXIT_USAGE,
                          "--output wants a directory that can be written, and "
@@ -92,9 +107,15 @@ void prun_files_open(struct prun_job *job)
 
 void prun_files_close(struct prun_job *job)
 {
+    bool lost = false;
     for (uint32_t i = 0; i < job->options->np; i++)
-        for (int j = 0; j < 2; j++)
-            prun_sink_close(&job->ranks[i].files[j]);
+        for (int j = 0; j < 2; j++) {
+            struct prun_sink *file = &job->ranks[i].files[j];
+            lost |= file->path && file->broken;
+            prun_sink_close(file);
+        }
+    if (lost && job->exit_code == 0)
+        job->exit_code = PRUN_EXIT_INTERNAL;
 }
 
 void prun_sink_append(struct prun_sink *sink, const void *data, size_t bytes)
@@ -137,7 +158,9 @@ void prun_sink_flush(struct prun_sink *sink)
             /* prun_stream_read closes the streams of a broken sink, so ranks
              * get SIGPIPE, as they would without prun. */
             if (sink->path)
-                prun_error("cannot write %s: %m; its rank gets SIGPIPE",
+                prun_error("cannot write %s: %m; output is lost, and a rank "
+                           "that goes on writing gets SIGPIPE; free space, or "
+                           "name another directory",
                            sink->path);
             sink->broken = true;
             sink->sent = sink->queue.used;

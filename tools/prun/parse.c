@@ -157,6 +157,10 @@ static void prun_parse_output_item(struct prun_options *options,
         options->prefix |= PRUN_PREFIX_RANK;
     else if (strcmp(item, "timestamp") == 0)
         options->prefix |= PRUN_PREFIX_TIME;
+    else if (options->output_dir)
+        prun_die(PRUN_EXIT_USAGE,
+                 "--output wants one directory, got '%s' and '%s'; name one",
+                 options->output_dir, item);
     else if (strncmp(item, "dir=", 4) == 0 && item[4])
         options->output_dir = prun_format("%s", item + 4);
     else if (is_path)
