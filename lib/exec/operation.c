@@ -450,8 +450,7 @@ static inline bool insert_barriers(ctn_sequence_t *sequence, const ctn_op_t *op)
         sequence->hooks == NULL) {
         return true;
     }
-    return insert_barrier(sequence, op) &&
-           insert_epoch_barriers(sequence, op);
+    return insert_barrier(sequence, op) && insert_epoch_barriers(sequence, op);
 }
 
 CTN_COLD bool ctn_sequence_take_pages(ctn_exec_t *exec,
