@@ -142,6 +142,27 @@ if [ -w /dev/full ]; then
     expect_rc 141
     expect reports "$(grep -c 'cannot write .*rank.0.stdout' "$err")" 1
     done_ "--output DIR on a full disk"
+    run --output "$work/new/deep" echo short
+    expect_rc 1
+    expect_err "output is lost"
+    done_ "--output DIR on a full disk, and little output"
+fi
+rm -f "$work/new/deep/rank.0.stdout"
+mkfifo "$work/new/deep/rank.0.stdout"
+run --output "$work/new/deep" true
+expect_rc 2
+done_ "--output DIR with a FIFO in it"
+
+# Where ranks really are bound.
+unset HWLOC_SYNTHETIC
+if [ "$(nproc)" -gt 1 ]; then
+    # shellcheck disable=SC2016
+    run -n 2 --bind-to core --tag-output sh -c \
+        'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status'
+    expect_rc 0
+    expect "one list each" "$(sort -u "$out" | grep -vc '[0] .*[1] ')" 2
+    expect "different cores" "$(sed 's/^[^ ]* //' "$out" | sort -u | wc -l)" 2
+    done_ "ranks are bound to cores"
 fi
 
 # --- refused: exit code, a fact in the one line, arguments ---
@@ -173,6 +194,8 @@ done <<'END_OF_TABLE'
 2|--rank-by .*x|--rank-by x true
 2|--display .*x|--display x true
 2|--output .*nowhere|--output nowhere true
+2|one directory|--output WORK/a,WORK/b true
+2|prog \.\.\.|-H a prog x
 2|--output .*x|--output tag,x true
 2|--output .*file|--output WORK/file true
 2|--output .*file|--output WORK/file/deep true

@@ -306,13 +306,16 @@ _Noreturn static void prun_refuse_hosts(const struct prun_options *options)
     const char *program = app->program ? app->program : "PROGRAM";
     /* Not freed: prun ends here. */
     static char *np, *mpirun, *srun;
+    bool more =
+        options->app_count > 1 || (app->argv && app->argv[0] && app->argv[1]);
+    const char *rest = more ? " ..." : "";
     np = app->np_given ? prun_format("%u", app->np) : prun_format("N");
-    mpirun = prun_format("mpirun -n %s %s %s %s ...", np,
+    mpirun = prun_format("mpirun -n %s %s %s %s%s", np,
                          strcmp(option, "--hostfile") == 0 ? option : "--host",
-                         text, program);
-    srun =
-        prun_format("srun --mpi=pmix -n %s %s %s %s ...", np,
-                    strcmp(option, "-N") == 0 ? option : "-w", text, program);
+                         text, program, rest);
+    srun = prun_format("srun --mpi=pmix -n %s %s %s %s%s", np,
+                       strcmp(option, "-N") == 0 ? option : "-w", text, program,
+                       rest);
     if (strcmp(option, "-N") == 0)
         prun_die(PRUN_EXIT_USAGE,
                  "prun starts ranks on this host only, got -N %s; on several "
