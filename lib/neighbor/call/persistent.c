@@ -303,7 +303,8 @@ static void close_links(own_links_t *own)
  * that start: a failure aborts all operations. */
 static void finish(ctn_op_t *op)
 {
-    own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
+    handshake_t *handshake = ctn_op_state(op);
+    own_links_t *own = handshake->own;
     catena_status_t status = op->status;
     ctn_op_t *request = own->request;
     ctn_exchange_finish(op);
@@ -321,6 +322,9 @@ static void finish(ctn_op_t *op)
     }
     ctn_sequence_open(&own->neighborhood.sequence, CTN_LINK_FLIGHT);
     if (request == NULL) { /* it was freed meanwhile */
+        /* The links may be closed and freed at once, before this operation. */
+        ctn_exchange_release(op);
+        handshake->own = NULL;
         close_links(own);
     }
 }
@@ -330,6 +334,9 @@ static void finish(ctn_op_t *op)
 static void release_connecting(ctn_op_t *op)
 {
     own_links_t *own = ((handshake_t *)ctn_op_state(op))->own;
+    if (own == NULL) {
+        return; /* see finish */
+    }
     bool left = own->request == NULL && own->neighborhood.sequence.flight == 0;
     ctn_exchange_release(op);
     if (left) {
