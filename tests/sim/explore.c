@@ -1,6 +1,5 @@
 /* Explores a simulated job: the same program again and again, each time with
- * other choices of the next step. Steps of different ranks commute: a rank sees
- * what others do by messages and flags only.
+ * other choices of the next step. Which steps commute: see `commute`.
  *
  *   orders  all orders of the steps of a call that can differ (sleep sets: P.
  *           Godefroid, Partial-Order Methods for the Verification of Concurrent
