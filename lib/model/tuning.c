@@ -104,7 +104,7 @@ catena_status_t ctn_tuning_open(const ctn_log_t *log, const char *name,
     bool machine = strncmp(name, "machine:", 8) == 0;
     if (!machine && !ctn_document_is_path(name)) {
         ctn_error(log,
-                  "there is no tuning '%s'; expected auto, machine:NAME, or "
+                  "CATENA_TUNING is '%s'; expected auto, machine:NAME, or "
                   "the path of a file (with a '/', or ending in .json)",
                   name);
         return CATENA_ERR_ARG;

@@ -112,7 +112,7 @@ finds "little address space" 1 '^warning - address space: the limit is 97.7 MiB
 ^warning - two ranks of a node: not tried' sh -c 'ulimit -v 100000; exec "$@"' -
 finds "names and values of settings" 1 \
     '^error - settings: CATENA_HEAP_SIZE: expected .*, found "much"; change it
-^error - settings: CATENA_TUNING: there is no tuning .nope.; expected
+^error - settings: CATENA_TUNING is .nope.; expected
 ^error - settings: CATENA_BOOT=x; expected
 ^error - settings: CATENA_BCAST_ALGORITHM is .none.; expected one of auto, .*binomial
 ^warning - settings: CATENA_WIAT is not a setting.*; the nearest name is CATENA_WAIT

@@ -78,10 +78,8 @@ static bool boot_is_bad(void)
  * which is removed for the next attempt. @return whether to try again */
 static bool try_settings(doctor_t *doctor)
 {
-    const probe_t probe = {.ranks = 1,
-                           .as_is = boot_is_bad(),
-                           .settings = alone,
-                           .work = probe_try_algorithms};
+    const probe_t probe = {
+        .ranks = 1, .as_is = boot_is_bad(), .settings = alone};
     probe_result_t result;
     const char *line;
     char name[NAME_BYTES];
@@ -99,11 +97,6 @@ static bool try_settings(doctor_t *doctor)
         if (strstr(line, "is not a setting of catena") != NULL) {
             doctor_warning(doctor, "settings", "%s", line);
         }
-    }
-    at = 0;
-    while ((line = probe_next(&result, PROBE_BAD, &at)) != NULL) {
-        doctor_error(doctor, "settings", "%s", line);
-        (void)unset_named(line, name);
     }
     probe_free(&result);
     return again;

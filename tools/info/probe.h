@@ -44,7 +44,7 @@ enum {
     PROBE_ALGORITHM = 'A', /* of work: "COLLECTIVE NAMES" */
     PROBE_HIERARCHY = 'H', /* of work: the default hierarchy */
     PROBE_COMPONENTS = 'C',
-    PROBE_BAD = 'B', /* of work: a bad setting */
+    PROBE_BAD = 'B', /* of work: what is wrong */
 };
 
 /** Run a job. The result is set always; free it with probe_free. */
@@ -62,8 +62,6 @@ catena_status_t probe_say_network(catena_context_t *context, int to);
 /** Report the algorithms of each collective, the default hierarchy, and the
  * network. */
 catena_status_t probe_describe(catena_context_t *context, int to);
-/** Report algorithms of the environment that do not exist. */
-catena_status_t probe_try_algorithms(catena_context_t *context, int to);
 /** An alltoall of some KiB, whose result is checked. */
 catena_status_t probe_alltoall(catena_context_t *context, int to);
 

@@ -1,6 +1,5 @@
 /* What the ranks of probes do. */
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,27 +106,6 @@ catena_status_t probe_describe(catena_context_t *context, int to)
     }
     describe_settings(to);
     return probe_say_network(context, to);
-}
-
-catena_status_t probe_try_algorithms(catena_context_t *context, int to)
-{
-    for (size_t i = 0; i < COLLECTIVES; i++) {
-        char name[64];
-        char variable[80];
-        snprintf(name, sizeof(name), "%s_algorithm", collectives[i]);
-        int length = snprintf(variable, sizeof(variable), "CATENA_%s", name);
-        for (int c = 0; c < length; c++) {
-            variable[c] = (char)toupper((unsigned char)variable[c]);
-        }
-        const char *value = secure_getenv(variable);
-        if (value != NULL &&
-            catena_group_set(catena_world(context), name, value) != CATENA_OK) {
-            const char *expected = strstr(catena_last_error(), "; expected ");
-            probe_say(to, PROBE_BAD, "%s is '%s'%s", variable, value,
-                      expected != NULL ? expected : "");
-        }
-    }
-    return CATENA_OK;
 }
 
 catena_status_t probe_alltoall(catena_context_t *context, int to)

@@ -1,12 +1,14 @@
 /* The state that hierarchical collectives keep with a group: configurations,
  * and memory for chunks. */
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "coll/barrier.h"
+#include "coll/hierarchy/settings.h"
 #include "coll/ml/ml.h"
 
 typedef struct group_state {
@@ -99,8 +101,8 @@ static ctn_algorithm_set_t algorithms_of(ctn_coll_t of)
 }
 
 /** Find an algorithm by its name.
- * @param where begins the message: the function, or "" */
-static catena_status_t find_algorithm(const char *where, catena_group_t *group,
+ * @param setting that has the name, for the message */
+static catena_status_t find_algorithm(const ctn_log_t *log, const char *setting,
                                       ctn_coll_t of, const char *name,
                                       ctn_algorithm_name_t *found)
 {
@@ -122,9 +124,26 @@ static catena_status_t find_algorithm(const char *where, catena_group_t *group,
         snprintf(names + used, sizeof(names) - used, ", %s",
                  ctn_algorithm_names[i]);
     }
-    ctn_error(group->exec->log, "%s%s_algorithm is '%s'; expected one of %s",
-              where, ctn_collective_names[of], name, names);
+    ctn_error(log, "%s is '%s'; expected one of %s", setting, name, names);
     return CATENA_ERR_ARG;
+}
+
+catena_status_t ctn_ml_check(const ctn_log_t *log, const ctn_config_t *config)
+{
+    catena_status_t status = CATENA_OK;
+    for (int i = 0; i < CTN_COLL_COUNT && status == CATENA_OK; i++) {
+        char name[CTN_HIERARCHY_NAME_BYTES];
+        ctn_algorithm_name_t found;
+        snprintf(name, sizeof(name), "CATENA_%s_ALGORITHM",
+                 ctn_collective_names[i]);
+        for (char *c = name; *c != '\0'; c++) {
+            *c = (char)toupper((unsigned char)*c);
+        }
+        status = find_algorithm(log, name, (ctn_coll_t)i,
+                                ctn_hierarchy_config(config)->of[i].algorithm,
+                                &found);
+    }
+    return status;
 }
 
 /* ---- configurations ---- */
@@ -148,8 +167,9 @@ void ctn_ml_follow_settings(catena_group_t *group)
 CTN_COLD static catena_status_t resolve(catena_group_t *group, ctn_coll_t of,
                                         ctn_ml_config_t *config)
 {
-    catena_status_t status = find_algorithm(
-        "", group, of, ctn_hierarchy_algorithm(group, of), &config->algorithm);
+    catena_status_t status =
+        find_algorithm(group->exec->log, ctn_collective_names[of], of,
+                       ctn_hierarchy_algorithm(group, of), &config->algorithm);
     return status == CATENA_OK
                ? ctn_hierarchy_of(group, ctn_collective_names[of],
                                   &config->hierarchy)
@@ -189,7 +209,9 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     /* Also after an invalid value: then the hierarchy is requested again on
      * this rank, too, as on the ranks whose value was valid. */
     ctn_algorithm_name_t found;
-    *status = find_algorithm("catena_group_set: ", group, of, value, &found);
+    char setting[80];
+    snprintf(setting, sizeof(setting), "catena_group_set: %s", name);
+    *status = find_algorithm(group->exec->log, setting, of, value, &found);
     catena_status_t set = ctn_hierarchy_set_algorithm(
         group, of, *status == CATENA_OK ? value : NULL);
     *status = *status == CATENA_OK ? set : *status;

@@ -496,6 +496,9 @@ void ctn_chunk_give(catena_group_t *group, ctn_chunk_t *chunk);
  * again. */
 void ctn_ml_forget(catena_group_t *group);
 
+/** Check the algorithms that the settings name. @return OK, or ERR_ARG */
+catena_status_t ctn_ml_check(const ctn_log_t *log, const ctn_config_t *config);
+
 /** Set "<collective>_algorithm" of a group.
  * @return false: `name` is no such setting. *status: as catena_group_set. */
 bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,

@@ -64,7 +64,7 @@ catena_status_t ctn_select_check(const ctn_log_t *log,
                   set->leaders, CTN_MAX_LEADERS);
         return CATENA_ERR_ARG;
     }
-    return CATENA_OK;
+    return ctn_ml_check(log, config);
 }
 
 /* ---- settings of a group ---- */
