@@ -94,6 +94,10 @@ prun: node $host-vn1, 2 ranks:
 prun:   rank 2, program 0, not bound
 prun:   rank 3, program 1, not bound"
 done_ "--display map"
+run --display map true $'a\nb\tc'
+expect newlines "$(grep -c '^prun: program 0, 1 rank: true a?b?c$' "$err")" 1
+expect lines "$(grep -vc '^prun: ' "$err")" 0
+done_ "--display map of an argument with a newline"
 run -n 2 --display bind --bind-to none true
 expect bindings "$(grep -c 'is not bound' "$err")" 2
 done_ "--display bind"
@@ -136,6 +140,16 @@ done
 run --output "$work/new/deep" sh -c 'head -c 3000000 /dev/zero'
 expect bytes "$(wc -c <"$work/new/deep/rank.0.stdout")" 3000000
 done_ "--output DIR with long output, into old files"
+run -n 2 --output "$work/new/deep" "$work/missing"
+expect_rc 127
+expect bytes "$(wc -c <"$work/new/deep/rank.0.stdout")" 3000000
+expect stdout "$(cat "$work/new/deep/rank.1.stdout")" "out 1"
+done_ "--output DIR keeps old files if the program cannot be started"
+run -n 2 --output "$work/new/deep" sh -c '[ $PMIX_RANK = 1 ] || echo short'
+expect stdout "$(cat "$work/new/deep/rank.0.stdout")" short
+expect stdout "$(cat "$work/new/deep/rank.1.stdout")" ""
+expect stderr "$(cat "$work/new/deep/rank.1.stderr")" ""
+done_ "--output DIR overwrites old files, also without output"
 if [ -w /dev/full ]; then
     ln -sf /dev/full "$work/new/deep/rank.0.stdout"
     run --output "$work/new/deep" yes

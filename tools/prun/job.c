@@ -35,14 +35,8 @@
 static void prun_report_list(struct prun_job *job, const char *format,
                              va_list list)
 {
-    char line[1024];
-    int length = vsnprintf(line, sizeof line, format, list);
-    if (length < 0)
-        return;
-    size_t bytes = strnlen(line, sizeof line);
-    prun_sink_append(&job->sinks[1], "prun: ", 6);
-    prun_sink_append(&job->sinks[1], line, bytes);
-    prun_sink_append(&job->sinks[1], "\n", 1);
+    char line[PRUN_LINE_BYTES];
+    prun_sink_append(&job->sinks[1], line, prun_line(line, format, list));
 }
 
 void prun_job_report(struct prun_job *job, const char *format, ...)
@@ -65,8 +59,10 @@ static void prun_end_ranks(struct prun_job *job, int signal, uint64_t grace_ns)
 {
     job->phase = PRUN_ENDING;
     job->kill_at_ns = ctn_clock_now_ns() + grace_ns;
+    /* First all ranks stop, so that none finds that another one has ended, and
+     * reports it. A stopped process reacts to KILL only: then all go on. */
+    prun_kill_groups(job, SIGSTOP);
     prun_kill_groups(job, signal);
-    /* A stopped process reacts to KILL only. */
     prun_kill_groups(job, SIGCONT);
 }
 
@@ -267,6 +263,7 @@ static void prun_check_exec(struct prun_job *job)
     while (read(job->status_read_fd, &error, sizeof error) ==
            (ssize_t)sizeof error) {
         const struct prun_app *app = prun_app_of(job->options, error.rank);
+        job->unstarted = true;
         bool missing = error.error == ENOENT || error.error == ENOTDIR;
         int code = missing ? PRUN_EXIT_NOT_FOUND : PRUN_EXIT_NOT_EXECUTABLE;
         if (error.wdir)

@@ -89,9 +89,9 @@ void prun_files_open(struct prun_job *job)
             file->path =
                 prun_format("%s/rank.%u.%s", directory, rank, names[i]);
             /* Not blocking: a FIFO without a reader is refused. */
-            file->fd = open(
-                file->path,
-                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+            file->fd = open(file->path,
+                            O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+            file->kept = true;
             if (file->fd >= 0 && !prun_is_plain(file->fd))
                 prun_die(PRUN_EXIT_USAGE,
                          "--output wants files, and %s is something else; "
@@ -105,12 +105,25 @@ void prun_files_open(struct prun_job *job)
         }
 }
 
+/* Remove what an earlier job has left. Not when the file is opened: if the
+ * program cannot be started, that output stays. */
+static void prun_file_empty(struct prun_sink *file)
+{
+    struct stat info;
+    if (file->kept && fstat(file->fd, &info) == 0 && S_ISREG(info.st_mode) &&
+        ftruncate(file->fd, 0) != 0)
+        prun_error("cannot empty %s: %m", file->path);
+    file->kept = false;
+}
+
 void prun_files_close(struct prun_job *job)
 {
     bool lost = false;
     for (uint32_t i = 0; i < job->options->np; i++)
         for (int j = 0; j < 2; j++) {
             struct prun_sink *file = &job->ranks[i].files[j];
+            if (i < job->started && !job->unstarted)
+                prun_file_empty(file);
             lost |= file->path && file->broken;
             prun_sink_close(file);
         }
@@ -148,6 +161,8 @@ static ssize_t prun_sink_write(const struct prun_sink *sink)
 
 void prun_sink_flush(struct prun_sink *sink)
 {
+    if (prun_sink_pending(sink))
+        prun_file_empty(sink);
     while (prun_sink_pending(sink)) {
         ssize_t done = prun_sink_write(sink);
         if (done < 0 && errno == EINTR)

@@ -4,6 +4,7 @@
 #ifndef PRUN_H
 #define PRUN_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,6 +111,7 @@ struct prun_buffer {
 struct prun_sink {
     int fd;
     char *path;  /* of a file; else NULL */
+    bool kept;   /* the file has what was in it before the job */
     bool broken; /* writing failed: the reader is gone, so output is dropped */
     size_t sent; /* bytes at the front of `queue` that are written already */
     struct prun_buffer queue; /* output of all ranks and of prun */
@@ -165,6 +167,7 @@ struct prun_job {
                         no rank has failed */
     enum prun_phase phase;
     bool failed;            /* also: ended by a signal to prun */
+    bool unstarted;         /* a program could not be started */
     int exit_code;          /* of prun */
     uint64_t timeout_at_ns; /* 0: no timeout */
     uint64_t kill_at_ns;
@@ -184,6 +187,10 @@ struct prun_job {
 
 /* util.c */
 
+enum { PRUN_LINE_BYTES = 1024 };
+/** Make one line "prun: ...", with '?' for control characters.
+ * @return its length */
+size_t prun_line(char line[PRUN_LINE_BYTES], const char *format, va_list list);
 /** Write one line "prun: ..." to stderr at once. For use before ranks run;
  * after that use prun_job_report. */
 void prun_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

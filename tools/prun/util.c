@@ -1,6 +1,7 @@
 /* Messages, memory that ends prun if there is none, and removal of files. */
 #include "prun.h"
 
+#include <ctype.h>
 #include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,16 +9,25 @@
 #include <string.h>
 #include <unistd.h>
 
+size_t prun_line(char line[PRUN_LINE_BYTES], const char *format, va_list list)
+{
+    size_t length = strlen(strcpy(line, "prun: "));
+    int more =
+        vsnprintf(line + length, PRUN_LINE_BYTES - length - 1, format, list);
+    length += more > 0 ? (size_t)more : 0;
+    if (length > PRUN_LINE_BYTES - 2)
+        length = PRUN_LINE_BYTES - 2;
+    for (size_t i = 0; i < length; i++) /* such as newlines of arguments */
+        if (iscntrl((unsigned char)line[i]))
+            line[i] = '?';
+    line[length++] = '\n';
+    return length;
+}
+
 static void prun_error_list(const char *format, va_list list)
 {
-    char line[1024];
-    int used = snprintf(line, sizeof line, "prun: "); /* bytes of the prefix */
-    int more =
-        vsnprintf(line + used, sizeof line - (size_t)used - 1, format, list);
-    size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
-    if (length > sizeof line - 2)
-        length = sizeof line - 2;
-    line[length++] = '\n';
+    char line[PRUN_LINE_BYTES];
+    size_t length = prun_line(line, format, list);
     /* One write, so that lines of several processes do not mix. */
     if (write(STDERR_FILENO, line, length) < 0)
         return;
