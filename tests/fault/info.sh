@@ -71,6 +71,18 @@ assert "direct" in found["algorithms"]["alltoall"]
 assert "onmpml" in found["algorithms"]["alltoall"] and "or" not in found["algorithms"]["alltoall"]
 END
 verdict "info: --json" $?
+for words in "doctor --json" "--json -c" "--json --job 1"; do
+    # shellcheck disable=SC2086
+    "$info" $words >"$out" 2>"$err"
+    [ $? -eq 2 ] && [ ! -s "$out" ] && grep -q -- '--json is for facts' "$err"
+    verdict "info: $words is refused" $?
+done
+for words in --transports doctor; do
+    (ulimit -n 8 && exec "$info" $words) >"$out" 2>"$err"
+    [ $? -eq 1 ] && [ "$(cat "$out" "$err" | wc -l)" = 1 ] &&
+        grep -q 'at least 16 open files, found 8; raise it (ulimit -n)' "$err"
+    verdict "info: $words with few open files" $?
+done
 "$info" doctors >"$out" 2>"$err"
 [ $? -eq 2 ]
 verdict "info: an unknown word" $?

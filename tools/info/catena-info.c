@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <catena/catena.h>
 
@@ -97,6 +98,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         }
         argp_error(state, "no argument expected, found \"%s\"", argument);
         return EINVAL;
+    case ARGP_KEY_END:
+        if (options->json &&
+            (options->doctor || options->settings || options->process != 0)) {
+            argp_error(state, "--json is for facts, not for --doctor, --job "
+                              "and settings; leave it out");
+        }
+        return 0;
     default:
         return parse_part(key, options) ? 0 : ARGP_ERR_UNKNOWN;
     }
@@ -141,6 +149,22 @@ static int print_settings(bool full)
     return EXIT_SUCCESS;
 }
 
+/* Check that there are descriptors for what the libraries below open: UCX ends
+ * the process without them. */
+static bool may_open_files(void)
+{
+    enum { LEAST = 16 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < LEAST) {
+        fprintf(stderr,
+                "catena-info: expected a limit of at least %d open files, "
+                "found %llu; raise it (ulimit -n)\n",
+                LEAST, (unsigned long long)limit.rlim_cur);
+        return false;
+    }
+    return true;
+}
+
 static int run(const struct options *options)
 {
     if (options->process != 0) {
@@ -149,7 +173,7 @@ static int run(const struct options *options)
                    : EXIT_FAILURE;
     }
     if (options->doctor) {
-        return doctor_run() ? EXIT_SUCCESS : EXIT_FAILURE;
+        return may_open_files() && doctor_run() ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     if (options->settings) {
         return print_settings(options->full);
@@ -159,7 +183,9 @@ static int run(const struct options *options)
         return EXIT_SUCCESS;
     }
     int parts = options->parts != 0 ? options->parts : PART_ALL;
-    return overview_print(parts, options->json) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return may_open_files() && overview_print(parts, options->json)
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
