@@ -110,26 +110,32 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
 CATENA_API catena_status_t catena_finalize(catena_context_t **context);
 
 /** Return the group of all ranks of the job.
+ * @param context of the job
  * @return the group, owned by the context; NULL for NULL */
 CATENA_API catena_group_t *catena_world(const catena_context_t *context);
 
 /** Return the group of this rank alone. The first call creates it.
+ * @param context of this rank
  * @return the group, owned by the context; NULL for NULL, and if there is no
  *         memory for the group */
 CATENA_API catena_group_t *catena_self(catena_context_t *context);
 
 /** Abort the whole job with exit code `code`. Does not return. With NULL as
- * context it aborts at least this process. */
+ * context it aborts at least this process.
+ * @param context it may be NULL
+ * @param code    exit code of the job */
 CATENA_API CATENA_NORETURN void catena_abort(catena_context_t *context,
                                              int code);
 
 /** Advance all operations under way once; never blocks.
+ * @param context whose operations advance
  * @return CATENA_OK, ERR_ARG (NULL), or the error that ended the context (codes
  *         from -40 down) */
 CATENA_API catena_status_t catena_progress(catena_context_t *context);
 
 /** Return the seconds since an arbitrary moment, from the context's clock (wall
  * clock on real machines, virtual time in the simulator).
+ * @param context whose clock it is
  * @return the seconds; 0 for NULL */
 CATENA_API double catena_time(const catena_context_t *context);
 

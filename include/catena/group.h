@@ -31,10 +31,12 @@ typedef enum catena_level {
 } catena_level_t;
 
 /** Return this rank's rank in the group.
+ * @param group that this rank belongs to
  * @return the rank, from 0; -1 for NULL */
 CATENA_API int catena_group_rank(const catena_group_t *group);
 
 /** Return the number of ranks of a group.
+ * @param group that this rank belongs to
  * @return the number; 0 for NULL */
 CATENA_API int catena_group_size(const catena_group_t *group);
 
@@ -128,6 +130,7 @@ CATENA_API catena_status_t catena_group_create(catena_group_t *parent,
  * since an error concerns it alone (as MPIX_Comm_revoke). Local; the other
  * ranks learn of it when they wait in catena, or call it. No effect on a group
  * that has failed already.
+ * @param group whose operations end
  * @return CATENA_OK, ERR_ARG (NULL), ERR_UNSUPPORTED (CATENA_FAILURES is not
  *         return; logged), or the error that ended the context */
 CATENA_API catena_status_t catena_group_revoke(catena_group_t *group);
@@ -365,6 +368,9 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * ranks have made the calls that this rank started before. Exceptions are
  * persistent alltoalls, and whether a persistent barrier is hierarchical: there
  * it applies to requests initialized later.
+ * @param group whose setting it is
+ * @param name  of the setting, as above
+ * @param value as text, such as "4" or "auto"
  * @return CATENA_OK, ERR_ARG (unknown name or value; the known ones are
  *         logged), ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_group_set(catena_group_t *group,

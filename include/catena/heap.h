@@ -37,15 +37,23 @@ typedef struct catena_heap_stats {
  * give a pointer that can be freed. Only the rank that allocated a block may
  * free it. Memory of freed groups and requests returns to the heap while catena
  * makes progress; this function does not wait for it.
+ * @param context of the heap
+ * @param bytes   0 is allowed
  * @return NULL if the heap is full, which is logged once */
 CATENA_API void *catena_malloc(catena_context_t *context, size_t bytes);
 
 /** Allocate `count` elements of `bytes` bytes each, zeroed, as catena_malloc.
+ * @param context of the heap
+ * @param count   number of elements
+ * @param bytes   of one element
  * @return NULL if the heap is full or count * bytes overflows */
 CATENA_API void *catena_calloc(catena_context_t *context, size_t count,
                                size_t bytes);
 
 /** Change the size of a block to `bytes`, as realloc(3); NULL allocates.
+ * @param context of the heap
+ * @param block   that this rank allocated, or NULL
+ * @param bytes   new size
  * @return the block, which may have moved; NULL if the heap is full: the old
  *         block is then unchanged */
 CATENA_API void *catena_realloc(catena_context_t *context, void *block,
@@ -58,7 +66,9 @@ CATENA_API void *catena_aligned_alloc(catena_context_t *context,
                                       size_t alignment, size_t bytes);
 
 /** Free a block. NULL is allowed. A pointer that is not a block of this rank's
- * heap, or a second free, ends the process with a message. */
+ * heap, or a second free, ends the process with a message.
+ * @param context of the heap
+ * @param block   that this rank allocated; NULL is allowed */
 CATENA_API void catena_free(catena_context_t *context, void *block);
 
 /** Return statistics of the heap, as far as this rank knows them.
@@ -109,6 +119,7 @@ CATENA_API catena_status_t catena_node_get(catena_context_t *context, int rank,
 
 /** RMA-fence: a barrier of the ranks of this node, which all call it. Puts and
  * gets before the fence are complete for all of them after it. Blocks.
+ * @param context of this rank
  * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY, ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_node_fence(catena_context_t *context);
 

@@ -34,11 +34,14 @@ CATENA_API catena_status_t catena_machine_open(const char *name,
 CATENA_API catena_status_t catena_machine_close(catena_machine_t **machine);
 
 /** Print the names and descriptions of the predefined machines, one a line.
+ * @param stream where the lines go
  * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_machine_list(FILE *stream);
 
 /** Print a machine: each parameter with its value, and with its source: where
  * the value comes from.
+ * @param machine to print
+ * @param stream  where the lines go
  * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t catena_machine_print(const catena_machine_t *machine,
                                                 FILE *stream);

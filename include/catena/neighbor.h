@@ -128,12 +128,16 @@ catena_neighborhood_free(catena_neighborhood_t **neighborhood);
  * (of a grid: those in the grid), in another order if they were reordered, but
  * its operations are separate. It belongs to the neighborhood; any collective
  * may be called on it.
+ * @param neighborhood whose group it is
  * @return the group; NULL for NULL */
 CATENA_API catena_group_t *
 catena_neighborhood_group(const catena_neighborhood_t *neighborhood);
 
 /** Return the number of sources and of targets of this rank, CATENA_PROC_NULL
  * included.
+ * @param      neighborhood of this rank
+ * @param[out] source_count number of sources
+ * @param[out] target_count number of targets
  * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t
 catena_neighborhood_counts(const catena_neighborhood_t *neighborhood,
@@ -248,6 +252,8 @@ CATENA_API catena_status_t catena_cart_create(
     catena_neighborhood_t **out);
 
 /** Return the number of dimensions of a grid.
+ * @param      cart  grid
+ * @param[out] ndims number of dimensions
  * @return CATENA_OK, ERR_ARG (NULL, not a grid) */
 CATENA_API catena_status_t catena_cart_ndims(const catena_neighborhood_t *cart,
                                              int *ndims);

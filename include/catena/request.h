@@ -27,6 +27,7 @@ typedef struct catena_request catena_request_t;
  * theirs; `done`, `index` and the handles are set all the same. */
 
 /** Start a persistent request; does not block.
+ * @param request from one of the _init functions
  * @return CATENA_OK, ERR_ARG (NULL), ERR_STATE (it is active, or not
  *         persistent) */
 CATENA_API catena_status_t catena_request_start(catena_request_t *request);

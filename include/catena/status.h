@@ -100,6 +100,7 @@ typedef enum catena_status {
  * program has kept: the call logs the error and returns ERR_ARG. */
 
 /** Return a description of a status in one line.
+ * @param status any number
  * @return a constant string; never NULL */
 CATENA_API const char *catena_status_string(catena_status_t status);
 

@@ -190,6 +190,7 @@ CATENA_API catena_status_t catena_type_resized(catena_type_t old,
 CATENA_API catena_status_t catena_type_free(catena_type_t *type);
 
 /** Return the bytes of the data of one element, without gaps.
+ * @param type predefined or made by the program
  * @return the bytes; 0 for NULL and for what is no datatype */
 CATENA_API size_t catena_type_size(catena_type_t type);
 

@@ -73,7 +73,9 @@ mapfile -t files < <(grep -L '^\.so ' man3/*)
 mapfile -t pages < <(printf '%s\n' "${files[@]}" | sed 's/^man3.//; s/\.3$//')
 mapfile -t results < <(grep -lE '^\.SH SYNOPSIS' man3/catena_*.3 |
     xargs grep -LE '^\\fB(typedef|void [a-z_]*\()' | sed 's/^man3.//; s/\.3$//')
-[ "${#pages[@]}" -ge 100 ] && [ "${#results[@]}" -ge 80 ]
+mapfile -t functions < <(grep -lE '^\\fB[^(]*\bcatena_[a-z_]+\((.*[^d]\);|[^)]*)\\fP$' man3/catena_*.3 |
+    sed 's/^man3.//; s/\.3$//')
+[ "${#pages[@]}" -ge 100 ] && [ "${#functions[@]}" -ge 80 ] && [ "${#results[@]}" -ge 80 ]
 verdict "pages: at least 100" $? "${#pages[@]} pages, ${#results[@]} with a result"
 
 report "each public function has one" "$(without_page)"
@@ -82,6 +84,8 @@ report "all have NAME, SYNOPSIS, DESCRIPTION and SEE ALSO" \
     "$(for section in NAME SYNOPSIS DESCRIPTION 'SEE ALSO'; do
         lacking "$section" "${pages[@]}"
     done)"
+report "functions with parameters describe them" \
+    "$(lacking PARAMETERS "${functions[@]}")"
 report "functions that return something say what" \
     "$(lacking 'RETURN VALUE' "${results[@]}")"
 report "whatis finds each by its name" "$(wrong_names)"
