@@ -458,6 +458,10 @@ catena_status_t catena_init(const catena_config_t *config,
                                .rank = -1,
                                .sink = own.log,
                                .argument = own.log_argument};
+    context->sim = own.sim;
+    if (own.sim != NULL) {
+        context->log.last = ctn_simulated_last_message(context);
+    }
     status = ctn_config_read(&context->config, ctn_settings, own.settings,
                              &context->log);
     if (status != CATENA_OK) {
@@ -469,7 +473,6 @@ catena_status_t catena_init(const catena_config_t *config,
         return status;
     }
     context->log.level = ctn_job_config(&context->config)->log_level;
-    context->sim = own.sim;
     context->oob = own.oob != NULL ? &oob : NULL;
     context->progress = own.sim == NULL ? own.progress : NULL;
     context->progress_argument = own.progress_argument;

@@ -59,7 +59,10 @@ void catena_abort(catena_context_t *context, int code)
     }
     snprintf(message, sizeof(message), "rank %d called catena_abort(%d)",
              context->log.rank, code);
-    ctn_error(&context->log, "%s", message);
+    ctn_error(&context->log,
+              "catena_abort: this rank ends the job with code "
+              "%d",
+              code);
     if (context->sim != NULL) {
         ctn_simulator_of(context->sim)->abort(context->sim, code);
     }

@@ -20,6 +20,11 @@ static ctn_sim_place_t place_of(const catena_context_t *context)
     return place;
 }
 
+uint64_t *ctn_simulated_last_message(const catena_context_t *context)
+{
+    return place_of(context).last_message;
+}
+
 /** Take the values that a launcher provides to a process. */
 static catena_status_t take_place(catena_context_t *context)
 {

@@ -36,6 +36,7 @@ typedef struct ctn_sim_place {
     unsigned char *memory;
     size_t arena_bytes;
     ctn_transport_t *transport; /* for its node and for the network */
+    uint64_t *last_message;     /* of the job; see ctn_log_t */
 } ctn_sim_place_t;
 
 /** Log what the ranks of a job do that cannot go on.

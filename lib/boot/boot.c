@@ -144,7 +144,7 @@ static catena_status_t find_rank(ctn_boot_t *boot,
                   : launched.launcher != NULL     ? launched.size
                                                   : CTN_CONFIG_AUTO;
     if (rank >= size || size > INT32_MAX) {
-        char found[64] = "found neither";
+        char found[64] = "found no rank and no number of ranks";
         if (rank < CTN_CONFIG_INF && size < CTN_CONFIG_INF) {
             snprintf(found, sizeof(found), "found rank %zu of %zu", rank, size);
         }

@@ -19,7 +19,8 @@ typedef struct boot_pmix {
 
 /* ---- loss of the launcher ---- */
 
-/** Runs on PMIx's own thread, so it only writes a message and exits. */
+/** Runs on PMIx's own thread, so it only writes a message, also where the
+ * application has a function for messages, and exits. */
 static void on_lost_launcher(size_t id, pmix_status_t status,
                              const pmix_proc_t *source, pmix_info_t info[],
                              size_t ninfo, pmix_info_t results[],
@@ -29,9 +30,7 @@ static void on_lost_launcher(size_t id, pmix_status_t status,
 {
     (void)id, (void)status, (void)source, (void)info, (void)ninfo;
     (void)results, (void)nresults, (void)done, (void)done_data;
-    static const char text[] = "[catena] lost the launcher: this rank exits\n";
-    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
-    (void)written;
+    ctn_error(NULL, "lost the launcher: this rank exits");
     _exit(1);
 }
 
@@ -78,8 +77,10 @@ static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
         return CATENA_ERR_LAUNCHER;
     }
     if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "the launcher provides no %s: %s", key,
-                  PMIx_Error_string(rc));
+        ctn_error(boot->log,
+                  "the launcher provides no %s: %s; start ranks with prun, "
+                  "mpirun or srun --mpi=pmix",
+                  key, PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }
     PMIX_VALUE_GET_NUMBER(rc, value, *number, uint32_t);
@@ -270,7 +271,8 @@ static catena_status_t lookup(ctn_boot_t *boot, uint32_t rank, const char *key,
                            ? get_published(&proc, name, &value)
                            : get_published_again(&proc, name, &value);
     if (rc != PMIX_SUCCESS || value->type != PMIX_BYTE_OBJECT) {
-        ctn_error(boot->log, "no %s of rank %u: %s. Did that rank fail?", key,
+        ctn_error(boot->log,
+                  "no %s of rank %u: %s; look for an error of that rank", key,
                   rank, PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }
@@ -288,8 +290,10 @@ static catena_status_t joined(ctn_boot_t *boot)
 {
     pmix_status_t rc = PMIx_Fence(NULL, 0, NULL, 0);
     if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "PMIx_Fence of all ranks failed: %s. Did one die?",
-                  PMIx_Error_string(rc));
+        ctn_error(
+            boot->log,
+            "PMIx_Fence of all ranks failed: %s; look for a rank that has died",
+            PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }
     if (boot->rank == 0) {
@@ -343,7 +347,7 @@ catena_status_t ctn_boot_join_pmix(ctn_boot_t *boot)
         if (rc == PMIX_ERR_UNREACH) {
             return CATENA_ERR_UNSUPPORTED;
         }
-        ctn_error(boot->log, "PMIx_Init: %s. Is the launcher still running?",
+        ctn_error(boot->log, "PMIx_Init: %s; expected the launcher to run",
                   PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }

@@ -2,11 +2,18 @@
 
 #include "core/log.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/hash.h"
 
 static const char *const level_names[] = {"FATAL", "ERROR", "WARN",
                                           "INFO",  "DEBUG", "TRACE"};
@@ -46,6 +53,70 @@ const char *catena_last_error(void)
     return last_error;
 }
 
+/* ---- one line a job ---- */
+
+/** The launcher's directory for this job, which it removes at the end; NULL:
+ * there is none that only this user can access. */
+static const char *job_directory(void)
+{
+    const char *directory = secure_getenv("PMIX_SERVER_TMPDIR");
+    struct stat info;
+    return directory != NULL && stat(directory, &info) == 0 &&
+                   info.st_uid == geteuid() && (info.st_mode & 077) == 0
+               ? directory
+               : NULL;
+}
+
+/** Claim a message for this process, by a file that only one process can make,
+ * and that has its number. @return whether another process has claimed it */
+static bool claimed_by_other(uint64_t hash)
+{
+    char path[512];
+    pid_t own = getpid(), holder = 0;
+    const char *job = secure_getenv("PMIX_NAMESPACE");
+    const char *directory = job != NULL ? job_directory() : NULL;
+    if (directory == NULL ||
+        snprintf(path, sizeof(path), "%s/catena-log-%016" PRIx64, directory,
+                 ctn_hash_add_text(hash, job)) >= (int)sizeof(path)) {
+        return false;
+    }
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        ssize_t written = write(file, &own, sizeof(own));
+        (void)written; /* without it this process writes the message once */
+        close(file);
+        return false;
+    }
+    file = errno == EEXIST ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) {
+        return false;
+    }
+    ssize_t got = read(file, &holder, sizeof(holder));
+    close(file);
+    return got >= 0 && holder != own;
+}
+
+/** Whether another rank has written this message, which then stands for all.
+ * In doubt it is written: no message is lost.
+ * @param hash of the message */
+static bool is_folded(const ctn_log_t *log, catena_log_level_t level,
+                      uint64_t hash)
+{
+    if (level > CATENA_LOG_WARN ||
+        (log != NULL && (log->each || log->level > CATENA_LOG_WARN))) {
+        return false;
+    }
+    int error = errno;
+    bool folded =
+        log != NULL && log->last != NULL
+            ? __atomic_exchange_n(log->last, hash, __ATOMIC_RELAXED) == hash
+            : claimed_by_other(hash);
+    errno = error;
+    return folded;
+}
+
+/** Write a line, with '?' for control characters such as newlines of a setting
+ * that the text quotes. */
 static void write_line(const ctn_log_t *log, catena_log_level_t level,
                        const char *message)
 {
@@ -55,6 +126,9 @@ static void write_line(const ctn_log_t *log, catena_log_level_t level,
     used += length > 0 ? (size_t)length : 0;
     if (used > sizeof(line) - 2)
         used = sizeof(line) - 2;
+    for (size_t i = 0; i < used; i++)
+        if (iscntrl((unsigned char)line[i]))
+            line[i] = '?';
     line[used] = '\n';
     line[used + 1] = '\0';
     fputs(line, stderr);
@@ -75,12 +149,18 @@ void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
+    char *of_rank = strstr(message, CTN_OF_RANK);
+    if (of_rank != NULL)
+        *of_rank = '\0';
+    uint64_t hash = ctn_hash_add_text((uint64_t)level, message);
+    if (of_rank != NULL)
+        memmove(of_rank, of_rank + 1, strlen(of_rank + 1) + 1);
     if (kept)
         (void)snprintf(last_error, sizeof(last_error), "%.511s", message);
     if (!written)
         return;
     if (log != NULL && log->sink != NULL)
         log->sink(log->argument, level, message);
-    else
+    else if (!is_folded(log, level, hash))
         write_line(log, level, message);
 }

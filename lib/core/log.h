@@ -4,19 +4,32 @@
 /* Messages to stderr, "[catena HOST:RANK] LEVEL text", or to a function of the
  * application, without the part in brackets and the level. The first function
  * that detects an error logs it: what was expected, what was found, what to
- * change. Levels as in UCX. */
+ * change. Levels as in UCX.
+ *
+ * Of warnings and errors with the same text the ranks of a host write one
+ * (docs/decisions/0039-one-line-a-job.md), and no message is lost. */
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include <catena/context.h>
 
 /** Where messages go, and which; each context has its own. A NULL pointer
  * stands for stderr, level WARN and no rank: for errors outside a context. */
 typedef struct ctn_log {
-    catena_log_level_t level;   /* messages beyond it are not written */
-    int rank;                   /* -1: unknown */
-    char host[64];              /* "": that of gethostname */
+    catena_log_level_t level; /* messages beyond it are not written */
+    int rank;                 /* -1: unknown */
+    bool each;     /* each message is written, also if another rank has */
+    char host[64]; /* "": that of gethostname */
     catena_log_function_t sink; /* NULL: stderr */
     void *argument;             /* of `sink` */
+    uint64_t *last; /* hash of the last warning or error of a simulated job,
+                       whose ranks are one process; NULL: of no such job */
 } ctn_log_t;
+
+/** In a text: what follows concerns this rank alone. Texts that differ there
+ * only count as the same. It is not written. */
+#define CTN_OF_RANK "\x1f"
 
 /** A level for attempts whose failure is no error: nothing is written, or kept
  * for catena_last_error. */
@@ -31,8 +44,8 @@ static inline const ctn_log_t *ctn_log_kept(void)
 }
 
 /** Write a message, if the level of `log` includes it. Exported for
- * libcatena-sim (lib/catena.map), so that catena_last_error has one text for
- * both libraries. */
+ * libcatena-sim and libcatena-mpi (lib/catena.map), so that catena_last_error
+ * has one text for all libraries. */
 void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4), visibility("default")));

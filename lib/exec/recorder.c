@@ -156,7 +156,9 @@ void ctn_recorder_hear(ctn_exec_t *exec, uint64_t now, uint64_t word)
     }
     tell_others(exec, word);
     if (first) {
-        ctn_warn(exec->log,
+        ctn_log_t each = *exec->log; /* each node has its report */
+        each.each = true;
+        ctn_warn(&each,
                  "rank %u of another node has waited for long; the ranks of "
                  "this node:",
                  (uint32_t)word);

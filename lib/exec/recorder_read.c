@@ -492,12 +492,15 @@ void ctn_recorder_log(const ctn_log_t *log, const void *segments, size_t bytes,
     if (stream == NULL) {
         return;
     }
+    ctn_log_t each =
+        log != NULL ? *log : (ctn_log_t){.level = CATENA_LOG_WARN, .rank = -1};
+    each.each = true; /* a later report has lines of this one */
     ctn_recorder_print(stream, segments, bytes, nodes);
     if (fclose(stream) == 0) { /* a line at a time: the log cuts long texts */
         char *rest = NULL;
         for (char *line = strtok_r(text, "\n", &rest); line != NULL;
              line = strtok_r(NULL, "\n", &rest)) {
-            ctn_warn(log, "%s", line);
+            ctn_warn(&each, "%s", line);
         }
     }
     free(text);

@@ -109,10 +109,10 @@ __attribute__((cold)) void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes)
     }
     arena->full_logged = true;
     ctn_warn(arena->params.log,
-             "heap: exhausted at a block of %zu bytes; this rank has taken %zu "
-             "bytes of its node's heap and uses %lld of them; increase "
+             "heap: exhausted at a block of %zu bytes; increase "
              "CATENA_HEAP_SIZE to enlarge the heap of the node (logged only "
-             "once)",
+             "once" CTN_OF_RANK "; this rank has taken %zu bytes of it and "
+             "uses %lld of them)",
              bytes,
              (arena->taken_pages << CTN_PAGE_SHIFT) +
                  __atomic_load_n(&arena->besides, __ATOMIC_RELAXED),

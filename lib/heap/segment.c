@@ -123,17 +123,25 @@ static catena_status_t choose_limit(const ctn_heap_t *heap, size_t requested,
         available = (size_t)fs.f_bavail * fs.f_frsize;
         where = "free in /dev/shm";
     }
+    bool given = requested != CTN_CONFIG_AUTO && requested != CTN_CONFIG_INF;
     if (requested == CTN_CONFIG_AUTO) {
         requested = available / 2;
     } else if (requested == CTN_CONFIG_INF) {
         requested = available;
     }
-    if (requested > available || requested < LIMIT_MIN) {
+    if (given && (requested > available || requested < LIMIT_MIN)) {
         ctn_error(heap->log,
                   "heap: there are %zu bytes (%s), the minimum is %zu, and %zu "
                   "were requested; change CATENA_HEAP_SIZE",
                   available, where, LIMIT_MIN, requested);
         return requested > available ? CATENA_ERR_NO_MEMORY : CATENA_ERR_ARG;
+    }
+    if (requested < LIMIT_MIN) {
+        ctn_error(heap->log,
+                  "heap: there are %zu bytes (%s); the minimum is %zu; free "
+                  "some",
+                  available, where, LIMIT_MIN);
+        return CATENA_ERR_NO_MEMORY;
     }
     *limit = requested & ~(size_t)(CTN_PAGE_BYTES - 1);
     return CATENA_OK;
@@ -252,7 +260,8 @@ static catena_status_t fill_new(ctn_heap_t *heap,
      * not raise SIGBUS either (see source_take in heap.c). */
     if (status == CATENA_OK && heap->kind == CTN_SEGMENT_SHM &&
         posix_fallocate(heap->fd, 0, CTN_PAGE_BYTES) != 0) {
-        ctn_error(heap->log, "heap: /dev/shm is full");
+        ctn_error(heap->log, "heap: /dev/shm is full; remove files there, or "
+                             "enlarge it");
         status = CATENA_ERR_NO_MEMORY;
     }
     if (status != CATENA_OK) {
@@ -316,9 +325,11 @@ catena_status_t ctn_heap_create(const ctn_heap_params_t *params,
     if (status == CATENA_ERR_SYSTEM) {
         ctn_error(params->log,
                   "heap: neither memfd_create with /proc nor shm_open with "
-                  "/dev/shm works here (%s); the ranks of a node need one of "
-                  "them to share memory",
-                  strerror(errno));
+                  "/dev/shm works here (%s); %s",
+                  strerror(errno),
+                  errno == EMFILE || errno == ENFILE
+                      ? "raise the limit of open files (ulimit -n)"
+                      : "the ranks of a node need one of them to share memory");
     }
     return status;
 }

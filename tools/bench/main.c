@@ -92,8 +92,9 @@ int bench_run_rank(const catena_config_t *config,
 
     status = catena_init(config, &context);
     if (status != CATENA_OK) {
-        fprintf(stderr, "catena-bench: catena_init: %s\n",
-                catena_status_string(status));
+        if (catena_last_error()[0] == '\0') /* else it is logged */
+            fprintf(stderr, "catena-bench: catena_init: %s\n",
+                    catena_status_string(status));
         return BENCH_FAILED;
     }
     if (options->calibrate != NULL)

@@ -205,6 +205,7 @@ struct ctn_sim {
     ctn_queue_t queue;
     ctn_pool_t free_events;
     char text[160];          /* description for the user */
+    uint64_t last_message;   /* hash of the last message of a rank */
     sim_event_t spare;       /* used when there is no memory */
     ctn_fiber_t main;        /* runs the loop of ctn_sim_go */
     ctn_sim_rank_t *running; /* NULL: none, an event is handled */

@@ -340,7 +340,7 @@ void sim_explain(const ctn_sim_t *sim)
 /** See `place` of ctn_simulator_t. */
 static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
 {
-    const ctn_sim_t *sim = rank->sim;
+    ctn_sim_t *sim = rank->sim;
     const sim_node_t *node = &sim->node[rank->node];
     const catena_machine_t *machine = sim->machine;
     uint32_t cores = sim->params.cores != NULL
@@ -365,6 +365,7 @@ static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
         .memory = node_memory(sim, rank->node),
         .arena_bytes = sim->arena_bytes,
         .transport = &rank->base,
+        .last_message = &sim->last_message,
     };
 }
 

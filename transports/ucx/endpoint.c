@@ -118,11 +118,11 @@ void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status)
                            endpoint->sync_cookie);
         return;
     }
-    ctn_error(
-        transport->params.log,
-        result == CATENA_ERR_PEER ? "lost process %llu: %s"
-                                  : "a message to process %llu failed: %s",
-        (unsigned long long)endpoint->base.process, ucs_status_string(status));
+    ctn_error(transport->params.log,
+              result == CATENA_ERR_PEER ? "lost rank %llu: %s"
+                                        : "a message to rank %llu failed: %s",
+              (unsigned long long)endpoint->base.process,
+              ucs_status_string(status));
     ctn_ucx_fail(transport, result);
 }
 
@@ -174,13 +174,16 @@ static catena_status_t open_endpoint(ctn_ucx_t *transport,
         status = ucp_ep_rkey_unpack(endpoint->ep, key, &endpoint->rkey);
     if (status != UCS_OK) {
         catena_status_t result = ctn_ucx_status(status);
-        ctn_log_write(transport->params.log,
-                      result == CATENA_ERR_PEER && transport->died != NULL
-                          ? CATENA_LOG_INFO
-                          : CATENA_LOG_ERROR,
-                      "UCX cannot reach process %llu: %s. Is UCX_TLS or "
-                      "UCX_NET_DEVICES the same on all nodes?",
-                      (unsigned long long)process, ucs_status_string(status));
+        ctn_log_write(
+            transport->params.log,
+            result == CATENA_ERR_PEER && transport->died != NULL
+                ? CATENA_LOG_INFO
+                : CATENA_LOG_ERROR,
+            "UCX cannot reach other ranks: %s; expected "
+            "the same UCX_TLS on all nodes, and devices of one "
+            "network (CATENA_NET_DEVICES, UCX_NET_DEVICES)" CTN_OF_RANK
+            "; the first was rank %llu",
+            ucs_status_string(status), (unsigned long long)process);
         return result;
     }
     endpoint->remote_base = head.base;

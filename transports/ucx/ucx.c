@@ -158,8 +158,9 @@ static catena_status_t open_context(ctn_ucx_t *transport)
     ucp_config_release(config);
     if (status != UCS_OK) {
         ctn_error(transport->params.log,
-                  "UCX found no network: %s. UCX_TLS is %s, devices are %s "
-                  "(CATENA_NET_DEVICES, UCX_NET_DEVICES)",
+                  "UCX found no network: %s; UCX_TLS is %s, devices are %s; "
+                  "expected a transport of the network such as tcp, and its "
+                  "devices (CATENA_NET_DEVICES, UCX_NET_DEVICES)",
                   ucs_status_string(status),
                   secure_getenv("UCX_TLS") != NULL ? secure_getenv("UCX_TLS")
                                                    : "not set",

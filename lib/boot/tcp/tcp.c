@@ -85,12 +85,9 @@ static bool hear(const tcp_t *tcp, const tcp_link_t *link)
         if (atomic_load(&tcp->goes_on)) {
             return true;
         }
-        char text[80];
-        int bytes = snprintf(text, sizeof(text),
-                             "[catena] rank %u lost rank %u: this rank exits\n",
-                             tcp->rank, link->rank);
-        ssize_t written = write(STDERR_FILENO, text, (size_t)bytes);
-        (void)written;
+        /* On a thread of its own: not to a function of the application. */
+        ctn_error(NULL, "lost rank %u: the job ends", link->rank);
+        tell_all(tcp, (farewell_t){1, 1}); /* they say nothing */
         _exit(1);
     }
     if (farewell.aborts) {

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# What a job prints when something is wrong: one line for all ranks that would say
+# the same, and none lost.
+# usage: tests/fault/messages.sh BUILD_DIR
+set -u
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+errors=$build/tests/fault/errors
+deny=$build/tests/fault/deny
+for name in $(compgen -e | grep -E '^(CATENA|UCX|PMIX|PMI|OMPI|SLURM|PALS|FLUX)_') RANK WORLD_SIZE; do
+    unset "$name"
+done
+
+# says NAME LINES PATTERN COMMAND...: the command writes so many lines of catena to
+# stderr, at least one has the pattern, and at most one line is of prun. Its TMPDIR and
+# /dev/shm are empty afterwards. LINES 0: none of catena
+says() {
+    local why='' lines
+    "${@:4}" >"$out" 2>"$err"
+    lines=$(grep -c '^\[catena' "$err")
+    [ "$lines" = "$2" ] || why="$lines lines of catena, not $2"
+    [ "$2" = 0 ] || grep -qE -- "$3" "$err" || why="no line '$3'"
+    [ "$(grep -c '^prun: ' "$err")" -le 1 ] || why="several lines of prun"
+    [ -z "$(ls -A "$TMPDIR")" ] || why="left in TMPDIR: $(ls -A "$TMPDIR")"
+    [ "$SCRIPT_RUNS" = shared ] || [ -z "$(ls -A /dev/shm)" ] || why="left in /dev/shm"
+    verdict "messages: $1" "${#why}" "$why"
+}
+# A job of four ranks on a node, and one on two virtual nodes.
+job() { "$prun" --timeout 20 -n 4 "$@"; }
+nodes() { job --ppn 2 "$@"; }
+# with VARIABLE=VALUE COMMAND...
+with() { local -x "$1"; "${@:2}"; }
+
+# --- settings ---
+
+for setting in LOG_LEVEL=foo HEAP_SIZE=1 BCAST_ALGORITHM=none TUNING=nope BOOT=tcp://bad:0; do
+    says "CATENA_$setting" 1 "ERROR .*${setting%%=*}" \
+        with "CATENA_$setting" job "$errors" nothing
+done
+says "an unknown setting" 1 'WARN CATENA_WIAT is not a setting.* CATENA_WAIT' \
+    with CATENA_WIAT=1 job "$errors" nothing
+says "a newline in a setting" 1 'found "a\?b"' \
+    with CATENA_LOG_LEVEL=$'a\nb' job "$errors" nothing
+says "a setting of one rank alone" 1 '\[catena [^]]*\] ERROR CATENA_WAIT: .*"foo"' \
+    "$prun" -n 3 "$errors" nothing : -n 1 -x CATENA_WAIT=foo "$errors" nothing
+says "two ranks with different bad settings" 2 'found "bar"' \
+    "$prun" -n 1 -x CATENA_WAIT=foo "$errors" nothing : -n 1 -x CATENA_WAIT=bar "$errors" nothing
+
+# --- the machine ---
+
+says "no transport of UCX" 1 'ERROR UCX found no network: .*UCX_TLS is foo' \
+    with UCX_TLS=foo nodes "$errors" nothing
+says "no network device" 1 'ERROR UCX cannot reach other ranks: .*CATENA_NET_DEVICES' \
+    with CATENA_NET_DEVICES=none0 nodes "$errors" nothing
+says "a heap beyond /dev/shm" 1 'ERROR heap: .*/dev/shm.*CATENA_HEAP_SIZE' \
+    "$deny" memfd_create "$prun" -n 4 -x CATENA_HEAP_SIZE=4000t "$errors" nothing
+says "attach denied" 0 '' "$deny" process_vm_readv "$prun" -n 4 "$errors" nothing
+says "few open files" 1 'ERROR heap: .*raise the limit of open files \(ulimit -n\)' \
+    job sh -c 'ulimit -n 8; exec "$@"' - "$errors" nothing
+
+# --- calls ---
+
+says "a wrong root on all ranks, twice" 2 'ERROR bcast: root is -1' job "$errors" root
+says "a wrong root on one rank" 1 ':1\] ERROR bcast: root is -1' job "$errors" root_of_one
+says "lengths that differ" 2 'ERROR .*the vector of rank 1 .*give the same count' \
+    job "$errors" length
+says "no memory" 1 'WARN heap: exhausted' nodes "$errors" memory
+says "groups that are kept" 1 'WARN catena_finalize: 1 group not freed' nodes "$errors" keep
+says "all messages, with the level info" 4 '' \
+    with CATENA_LOG_LEVEL=info job sh -c '"$@" 2>&1 | grep WARN >&2' - "$errors" keep
+
+# --- ends ---
+
+says "a rank that is killed" 0 '' job "$errors" killed
+grep -qE '^prun: rank 1 .*was killed by signal 9' "$err"
+verdict "messages: and prun says so" $?
+says "abort" 1 ':1\] ERROR catena_abort: .* code 3' job "$errors" aborts
+says "a timeout" 0 '' "$prun" --timeout 0.3 -n 4 --ppn 2 "$errors" hang
+grep -q '^prun: the job ran longer than --timeout 0.3 seconds' "$err"
+verdict "messages: and prun says so once" $?
+
+# --- a simulated job, and another launcher ---
+
+says "simulated ranks" 1 'ERROR CATENA_LOG_LEVEL' \
+    with CATENA_LOG_LEVEL=foo "$bench" --sim hpc-b --nodes 2 --ppn 4 bcast -m 8:8
+if command -v mpirun.openmpi >"$out"; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    says "mpirun" 1 'ERROR CATENA_LOG_LEVEL' \
+        with CATENA_LOG_LEVEL=foo timeout 20 mpirun.openmpi --oversubscribe -n 4 "$errors" nothing
+fi
+exit $((failed > 0))
