@@ -1,6 +1,5 @@
 /* What catena has for each communicator: a group, and a neighborhood. */
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,8 +122,7 @@ static comm_t *make_comm(MPI_Comm mpi)
         catena_group_create(world, (size_t)size, ranks, &comm->group);
     preload.inside--;
     if (status != CATENA_OK) {
-        fprintf(stderr, "[catena-mpi] no group of %d ranks: %s\n", size,
-                catena_last_error());
+        PRELOAD_ERROR("no group of %d ranks: %s", size, catena_last_error());
         PMPI_Abort(mpi, 1);
     }
     comm->owned = true;

@@ -52,8 +52,7 @@ static struct {
 
 _Noreturn void preload_no_memory(size_t bytes)
 {
-    fprintf(stderr, "[catena-mpi] no memory for %zu bytes: the job ends\n",
-            bytes);
+    PRELOAD_ERROR("no memory for %zu bytes: the job ends", bytes);
     PMPI_Abort(MPI_COMM_WORLD, 1);
     abort();
 }
@@ -169,8 +168,7 @@ int preload_end(preload_started_t *c)
         return MPI_SUCCESS;
     }
     int code = preload_code(c->status);
-    fprintf(stderr, "[catena-mpi] %s: %s\n", names[c->call],
-            catena_status_string(c->status));
+    PRELOAD_ERROR("%s: %s", names[c->call], catena_status_string(c->status));
     PMPI_Comm_call_errhandler(c->comm, code);
     return code;
 }
@@ -188,7 +186,7 @@ static int gather_by_mpi(void *argument, const void *send, void *receive,
 static void end_job(void *argument, int code, const char *message)
 {
     (void)argument;
-    fprintf(stderr, "[catena-mpi] %s\n", message);
+    PRELOAD_ERROR("%s", message);
     PMPI_Abort(MPI_COMM_WORLD, code);
 }
 
@@ -277,10 +275,9 @@ static void check_flavor(void)
     int length;
     PMPI_Get_library_version(version, &length);
     if (strstr(version, FLAVOR) == NULL) {
-        fprintf(stderr,
-                "[catena-mpi] this library is built for " FLAVOR
-                ", but the program uses \"%.40s\"; preload the other one\n",
-                version);
+        PRELOAD_ERROR("this library is built for " FLAVOR
+                      ", but the program uses \"%.40s\"; preload the other one",
+                      version);
         exit(1);
     }
 }

@@ -7,7 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/log.h"
 #include "params.h"
+
+/** Log an error, as the library does. */
+#define PRELOAD_ERROR(...) ctn_error(NULL, "catena-mpi: " __VA_ARGS__)
 
 /* A library that is preloaded into MPI programs and runs their collectives by
  * catena. Everything else is the MPI library's.

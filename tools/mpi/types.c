@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "preload.h"
@@ -202,10 +201,10 @@ static size_t most_of(const preload_type_t *type)
 {
     size_t most = INT_MAX / (type->bytes > 0 ? type->bytes : 1);
     if (most == 0) {
-        fprintf(stderr,
-                "[catena-mpi] a derived type with gaps has %zu bytes; at most "
-                "%d can be packed. Set CATENA_MPI=off\n",
-                type->bytes, INT_MAX);
+        PRELOAD_ERROR(
+            "a derived type with gaps has %zu bytes; at most %d can be "
+            "packed; set CATENA_MPI=off",
+            type->bytes, INT_MAX);
         PMPI_Abort(MPI_COMM_WORLD, 1);
         abort();
     }
