@@ -364,12 +364,12 @@ static catena_status_t find_locality(catena_context_t *context)
 }
 
 /** Find the job, before the other steps. Then rank 0 knows that it is rank 0,
- * and warns of unknown settings for all. */
+ * and warns of unknown settings for all, if they would not be folded. */
 static catena_status_t join_job(catena_context_t *context)
 {
     catena_status_t status = ctn_boot_create(&context->log, &context->config,
                                              context->oob, &context->boot);
-    if (status == CATENA_OK && context->boot->rank == 0) {
+    if (status == CATENA_OK && (context->boot->rank == 0 || ctn_log_folds())) {
         (void)ctn_config_warn_unknown(ctn_settings, &context->log);
     }
     return status;

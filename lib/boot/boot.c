@@ -96,12 +96,13 @@ static catena_status_t become_singleton(ctn_boot_t *boot)
 /* ---- the ways to join ---- */
 
 /** A process that seems to be one of several must not become a job of its own:
- * that would be as many jobs as ranks, each with a wrong result. Rank 0 says so
- * for all. */
+ * that would be as many jobs as ranks, each with a wrong result. If messages
+ * are not folded, rank 0 says so for all. */
 static catena_status_t refuse_to_be_alone(const ctn_boot_t *boot,
                                           const ctn_launched_t *launched)
 {
-    ctn_error(launched->rank == 0 ? boot->log : ctn_log_kept(),
+    bool says = launched->rank == 0 || ctn_log_folds();
+    ctn_error(says ? boot->log : ctn_log_kept(),
               "catena_init: %s has started %u ranks (%s) without PMIx; start "
               "them with prun, mpirun or srun --mpi=pmix, or set "
               "CATENA_BOOT=tcp://HOST:PORT with the host of rank 0 "

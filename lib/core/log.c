@@ -67,6 +67,11 @@ static const char *job_directory(void)
                : NULL;
 }
 
+bool ctn_log_folds(void)
+{
+    return secure_getenv("PMIX_NAMESPACE") != NULL && job_directory() != NULL;
+}
+
 /** Claim a message for this process, by a file that only one process can make,
  * and that has its number. @return whether another process has claimed it */
 static bool claimed_by_other(uint64_t hash)
@@ -74,8 +79,8 @@ static bool claimed_by_other(uint64_t hash)
     char path[512];
     pid_t own = getpid(), holder = 0;
     const char *job = secure_getenv("PMIX_NAMESPACE");
-    const char *directory = job != NULL ? job_directory() : NULL;
-    if (directory == NULL ||
+    const char *directory = job_directory();
+    if (job == NULL || directory == NULL ||
         snprintf(path, sizeof(path), "%s/catena-log-%016" PRIx64, directory,
                  ctn_hash_add_text(hash, job)) >= (int)sizeof(path)) {
         return false;

@@ -50,6 +50,10 @@ void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4), visibility("default")));
 
+/** Whether the ranks of a host write a message once. If not, rank 0 should
+ * write for all what all can be expected to find. */
+bool ctn_log_folds(void);
+
 #define ctn_error(log, ...) ctn_log_write(log, CATENA_LOG_ERROR, __VA_ARGS__)
 #define ctn_warn(log, ...) ctn_log_write(log, CATENA_LOG_WARN, __VA_ARGS__)
 #define ctn_info(log, ...) ctn_log_write(log, CATENA_LOG_INFO, __VA_ARGS__)

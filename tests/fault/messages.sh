@@ -39,6 +39,8 @@ for setting in LOG_LEVEL=foo HEAP_SIZE=1 BCAST_ALGORITHM=none TUNING=nope BOOT=t
 done
 says "an unknown setting" 1 'WARN CATENA_WIAT is not a setting.* CATENA_WAIT' \
     with CATENA_WIAT=1 job "$errors" nothing
+says "an unknown setting of one rank alone" 1 ':3\] WARN CATENA_WIAT is not a setting' \
+    "$prun" -n 3 "$errors" nothing : -n 1 -x CATENA_WIAT=1 "$errors" nothing
 says "a newline in a setting" 1 'found "a\?b"' \
     with CATENA_LOG_LEVEL=$'a\nb' job "$errors" nothing
 says "a setting of one rank alone" 1 '\[catena [^]]*\] ERROR CATENA_WAIT: .*"foo"' \

@@ -246,7 +246,9 @@ catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
 {
     ctn_ucx_deferred_t *deferred = malloc(sizeof(*deferred) + bytes);
     if (deferred == NULL) {
-        ctn_error(transport->params.log, "no memory to reply to a process");
+        ctn_error(transport->params.log,
+                  "no memory to reply to a process; free memory, or raise the "
+                  "limit of the process");
         return CATENA_ERR_NO_MEMORY;
     }
     deferred->next = NULL;

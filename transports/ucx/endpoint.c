@@ -198,7 +198,9 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
 {
     ctn_ucx_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
     if (endpoint == NULL || !ctn_hash_map_reserve(&transport->endpoints)) {
-        ctn_error(transport->params.log, "no memory for another endpoint");
+        ctn_error(transport->params.log,
+                  "no memory for another endpoint; free memory, or raise the "
+                  "limit of the process");
         free(endpoint);
         return CATENA_ERR_NO_MEMORY;
     }

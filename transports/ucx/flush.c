@@ -56,7 +56,9 @@ catena_status_t ctn_ucx_flush(ctn_transport_t *base, uint64_t *pending)
     ctn_ucx_op_t *op = ctn_ucx_op_get(transport, NULL);
     ctn_ucx_sync_t *sync = malloc(sizeof(*sync));
     if (op == NULL || sync == NULL) {
-        ctn_error(transport->params.log, "no memory to flush the network");
+        ctn_error(transport->params.log,
+                  "no memory to flush the network; free memory, or raise the "
+                  "limit of the process");
         if (op != NULL)
             ctn_ucx_op_put(op);
         free(sync);

@@ -12,7 +12,8 @@ ctn_ucx_op_t *ctn_ucx_op_get(ctn_ucx_t *transport, ctn_ucx_endpoint_t *endpoint)
     ctn_ucx_op_t *op = ctn_pool_get(&transport->ops, sizeof(*op), OPS_PER_SLAB);
     if (op == NULL) {
         ctn_error(transport->params.log,
-                  "no memory for a message to the network");
+                  "no memory for a message to the network; free memory, or "
+                  "raise the limit of the process");
         return NULL;
     }
     op->transport = transport;

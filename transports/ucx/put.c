@@ -20,7 +20,9 @@ static bool copy_data(ctn_ucx_op_t *op, const void **source, size_t bytes)
     op->copy = malloc(bytes);
     if (op->copy == NULL) {
         ctn_error(op->transport->params.log,
-                  "no memory to copy a message of %zu bytes", bytes);
+                  "no memory to copy a message of %zu bytes; free memory, or "
+                  "raise the limit of the process",
+                  bytes);
         ctn_ucx_op_put(op);
         return false;
     }

@@ -116,8 +116,9 @@ static catena_status_t read_config(const ctn_transport_params_t *transport,
                    "headers fit into SEG_SIZE");
     ucs_status_t status = ucp_config_read(NULL, NULL, config);
     if (status != UCS_OK) {
-        ctn_error(log, "UCX cannot read its UCX_ settings: %s",
-                  ucs_status_string(status));
+        ctn_error(
+            log, "UCX cannot read its UCX_ settings: %s; correct or unset them",
+            ucs_status_string(status));
         return ctn_ucx_status(status);
     }
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
@@ -181,7 +182,7 @@ static catena_status_t open_worker(ctn_ucx_t *transport)
         ucp_worker_create(transport->context, &params, &transport->worker);
     if (status != UCS_OK) {
         ctn_error(transport->params.log,
-                  "UCX created no worker: %s. Each process needs some open "
+                  "UCX created no worker: %s; each process needs some open "
                   "files for the network (ulimit -n)",
                   ucs_status_string(status));
         return ctn_ucx_status(status);
