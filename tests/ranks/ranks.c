@@ -36,6 +36,9 @@ static int run_rank(const catena_config_t *config, void *argument)
         fprintf(stderr, "not ok - catena_init\n");
         return 1;
     }
+    /* Tests read the messages of each rank, so they must not be folded
+     * (docs/decisions/0039-one-line-a-job.md). */
+    unsetenv("PMIX_SERVER_TMPDIR");
     rank_test_open(&test);
     const oracle_layout_t *layout =
         options->layout >= 0 ? &oracle_layouts[options->layout] : NULL;

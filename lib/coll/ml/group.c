@@ -106,12 +106,12 @@ static catena_status_t find_algorithm(const ctn_log_t *log, const char *setting,
                                       ctn_coll_t of, const char *name,
                                       ctn_algorithm_name_t *found)
 {
-    ctn_algorithm_set_t known = algorithms_of(of);
     char names[256] = "auto";
     *found = CTN_ALGORITHM_AUTO;
     if (strcasecmp(name, names) == 0) {
         return CATENA_OK;
     }
+    ctn_algorithm_set_t known = algorithms_of(of);
     for (unsigned i = 1; i < CTN_ALGORITHMS; i++) {
         size_t used = strlen(names);
         if (!ctn_algorithm_in(known, i)) {
