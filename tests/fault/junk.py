@@ -2,10 +2,11 @@
 to the targets in turn, and prints how many sends succeeded. A target is
 ADDRESS:PORT (a new connection each time) or @NAME (an abstract datagram
 socket). With --silent it sends nothing, and keeps all connections for 5
-seconds."""
+seconds after it has printed."""
 
 import random
 import socket
+import struct
 import sys
 import time
 
@@ -19,7 +20,8 @@ def send(target):
     junk = draw.randbytes(draw.choice([0, 1, 8, 16, 64, 200, 4096]))
     if target.startswith("@"):
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        peer.settimeout(5)  # it waits while the queue is full
+        # It waits, in the kernel, while the queue is full.
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 5, 0))
         peer.sendto(junk, "\0" + target[1:])
     else:
         host, port = target.rsplit(":", 1)
@@ -38,6 +40,6 @@ for i in range(int(count)):
         accepted += 1
     except OSError as error:
         print(error, file=sys.stderr)
+print(accepted, flush=True)
 if silent:
     time.sleep(5)
-print(accepted)
