@@ -103,11 +103,6 @@ static const char *prun_host_of(const struct prun_job *job, uint32_t rank)
     return job->layout->nodes[job->layout->node_of[rank]].name;
 }
 
-static bool prun_forgot_finalize(const struct prun_rank *rank)
-{
-    return atomic_load(&rank->connected) && !atomic_load(&rank->finalized);
-}
-
 /* Let the job fail, for how this rank has ended. */
 static void prun_blame(struct prun_job *job, uint32_t rank)
 {
@@ -171,7 +166,9 @@ static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
                         WIFSIGNALED(status) ? "by signal" : "with code",
                         WIFSIGNALED(status) ? WTERMSIG(status)
                                             : WEXITSTATUS(status));
-    bool failed = status != 0 || prun_forgot_finalize(it);
+    bool failed =
+        status != 0 || (job->suspect < 0 && job->server &&
+                        prun_server_forgotten(job->server, rank));
     if (failed && job->options->continuous && job->phase == PRUN_RUNNING &&
         job->server && prun_server_joined(job->server)) {
         prun_lose(job, rank);

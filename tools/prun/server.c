@@ -343,6 +343,25 @@ bool prun_server_aborted(struct prun_server *server, struct prun_abort *out)
     return aborted;
 }
 
+/* A process may wait 2 s for the answer to PMIx_Finalize and exit without it:
+ * connections that send nothing make PMIx's thread late. */
+bool prun_server_forgotten(const struct prun_server *server, uint32_t rank)
+{
+    enum { LOOKS = 10, LOOK_US = 3000 };
+    const struct prun_rank *it = &server->ranks[rank];
+    pmix_proc_t proc;
+    pmix_value_t value = {.type = PMIX_UNDEF};
+    PMIX_LOAD_PROCID(&proc, server->name_space, rank);
+    for (int look = 0; look < LOOKS && atomic_load(&it->connected) &&
+                       !atomic_load(&it->finalized);
+         look++) {
+        usleep(LOOK_US);
+        /* Returns when PMIx's thread has handled what came before. */
+        (void)PMIx_Store_internal(&proc, "prun.look", &value);
+    }
+    return atomic_load(&it->connected) && !atomic_load(&it->finalized);
+}
+
 bool prun_server_environment(struct prun_job *job, uint32_t rank,
                              char ***environment)
 {

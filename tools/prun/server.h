@@ -29,6 +29,10 @@ bool prun_server_joined(const struct prun_server *server);
  * @return whether a rank has called PMIx_Abort */
 bool prun_server_aborted(struct prun_server *server, struct prun_abort *out);
 
+/** Whether a rank that has exited has left out PMIx_Finalize. Waits until the
+ * server has read what the rank has sent. */
+bool prun_server_forgotten(const struct prun_server *server, uint32_t rank);
+
 /** Add the variables of a PMIx client to the environment of a rank.
  * @param[in,out] environment list and entries are allocated with malloc
  * @return false: PMIx refuses */
