@@ -103,6 +103,8 @@ static void watch_successor(ctn_exec_t *exec)
 static void note(ctn_exec_t *exec, uint64_t process)
 {
     ctn_deaths_t *deaths = exec->deaths;
+    /* A rank that has aborted may exit at once: the abort is the cause. */
+    ctn_exec_check_abort_flag(exec);
     if (process >= deaths->ranks || deaths->dead[process] != 0 ||
         exec->status != CATENA_OK) {
         return;
