@@ -21,6 +21,7 @@
 #include "model/tuning.h"
 #include "settings.h"
 #include "simulated.h"
+#include "statistics.h"
 #include "topo/locality.h"
 #include "topo/topo.h"
 #include "transports/shm/shm.h"
@@ -267,6 +268,17 @@ static catena_status_t watch_failures(const catena_context_t *context)
     return status == CATENA_OK ? ctn_recovery_of_world(context->world) : status;
 }
 
+/** Whether this rank clears the file of the trace: the first one of a node, but
+ * not when the process joins a second job. */
+static bool clears_trace(const catena_context_t *context)
+{
+    static bool joined;
+    bool clears = context->boot->local_rank == 0 &&
+                  (context->sim == NULL ? !joined : context->boot->rank == 0);
+    joined |= context->sim == NULL;
+    return clears;
+}
+
 static catena_status_t make_world(catena_context_t *context)
 {
     catena_status_t status =
@@ -277,6 +289,8 @@ static catena_status_t make_world(catena_context_t *context)
     context->world->permanent = true;
     ctn_recorder_open(context->exec);
     ctn_group_record(context->world, CTN_SCOPE_WORLD);
+    ctn_observer_open(context->exec, exec_config(context), context->boot->node,
+                      clears_trace(context));
     ctn_control_block_t *block = ctn_group_block(context->world);
     if (context->sim == NULL &&
         (context->exec->single_copy || returns_failures(context))) {
@@ -406,6 +420,7 @@ static void leave(catena_context_t *context)
         context->network->ops->destroy(context->network);
     }
     if (context->exec != NULL) {
+        ctn_observer_close(context->exec);
         ctn_recorder_close(context->exec);
         ctn_exec_release(context->exec);
         free(context->exec);
@@ -595,13 +610,14 @@ catena_status_t catena_finalize(catena_context_t **handle)
     }
     catena_status_t status = compare_finalize(context);
     if (status == CATENA_ERR_ARG) {
-        ctn_call_returns(record, CTN_RECORD_OVER);
+        ctn_call_returns(context->exec, record, CTN_RECORD_OVER, NULL);
         return status;
     }
     uint64_t none = 0;
     if (context->self != NULL) {
         (void)ctn_group_teardown_sum(context->self, 0, &none);
     }
+    ctn_statistics_print(context);
     if (context->world->recovery != NULL) {
         return leave_survivors(handle);
     }

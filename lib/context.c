@@ -93,13 +93,14 @@ catena_status_t catena_compute(catena_context_t *context, double seconds)
                           "%g seconds; expected 0 to %g", seconds,
                           (double)CTN_SIM_LONGEST_S);
     }
+    uint64_t began = ctn_observe_begins(context->exec);
     if (context->sim != NULL) {
         ctn_simulator_of(context->sim)->compute(context->sim, seconds);
-        return CATENA_OK;
     }
     double until = catena_time(context) + seconds;
-    while (catena_time(context) < until) {
+    while (context->sim == NULL && catena_time(context) < until) {
     }
+    ctn_observe_ends(context->exec, began, "compute", 0);
     return CATENA_OK;
 }
 

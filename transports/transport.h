@@ -192,6 +192,9 @@ typedef struct ctn_transport_ops {
 
     /** Nanoseconds since an arbitrary moment (NULL: the wall clock). */
     uint64_t (*time)(ctn_transport_t *transport);
+    /** The same, for an observer: in the simulator no time passes by it (NULL:
+     * as `time`). */
+    uint64_t (*observed_time)(const ctn_transport_t *transport);
 
     /** This rank does local work: let virtual time pass (NULL: real time
      * passes). */
@@ -225,6 +228,9 @@ typedef struct ctn_transport_ops {
 /** Embedded in the struct of each transport. */
 struct ctn_transport {
     const ctn_transport_ops_t *ops;
+    /** Called when the source of a put or the target of a get is free, after
+     * its `pending` was decremented; NULL: nobody observes that. */
+    void (*freed)(ctn_transport_t *transport, const uint64_t *pending);
     unsigned caps; /* a mask of CTN_CAP_... */
     bool stored;   /* flags were stored on the node: exec wakes the ranks that
                       sleep there, and clears it */

@@ -186,6 +186,32 @@ names = "'default' 'flags, flat' 'flags, 2 levels' 'messages, flat' 'messages, 2
 way(w) = rows("hier-here", "$1==\"" . w . "\"", "$3, $4, $5, $6")
 plot for [i = 1:6] way(word(kinds, i)) using 1:2:3:4 with yerrorlines title word(names, i)
 
+# ---- what ranks do in one alltoall: trace.csv ----
+set terminal svg noenhanced size 1000,900 font "sans,12" background "white"
+set output "trace.svg"
+set multiplot layout 2,1 title "one alltoall of 16 KiB, 4 nodes of 4 ranks of hpc-b, simulated: what each rank does"
+unset logscale
+set key outside right top
+set xlabel "microseconds"
+set ylabel "rank"
+set xrange [0:360]
+set yrange [15.8:-0.8]
+set xtics auto
+set ytics 1
+set style fill solid 1 noborder
+bars(a, what) = rows("trace", sprintf("$1==\"%s\" && $3==\"%s\"", a, what), "$5, $6, $2")
+do for [a in "nmpml onmpml"] {
+    set title a . (a eq "nmpml" ? ": gather, put, then scatter" : ": overlapped")
+    plot bars(a, "put") using 1:3:1:2:($3 - 0.35):($3 - 0.1) with boxxyerror lt 5 title "puts", \
+        bars(a, "gather") using 1:3:1:2:($3 - 0.05):($3 + 0.35) with boxxyerror lt 1 title "gather", \
+        bars(a, "scatter") using 1:3:1:2:($3 - 0.05):($3 + 0.35) with boxxyerror lt 3 title "scatter"
+}
+unset multiplot
+set xrange [*:*]
+set yrange [*:*]
+set ytics auto
+unset title
+
 # ---- beside Open MPI and MPICH: the time of the best of their settings for each
 # layout / catena's with buffers of malloc, 95% intervals ----
 all = "barrier bcast reduce allreduce gather scatter allgather alltoall alltoallv alltoallw reduce_scatter scan neighbor_allgather neighbor_alltoall neighbor_alltoallv neighbor_alltoallw"

@@ -340,14 +340,14 @@ catena_status_t catena_barrier(catena_group_t *group)
     if (ctn_group_checks(group) && !ctn_barrier_by_levels(group)) {
         status = ctn_check_call(group, &calls);
         if (status != CATENA_OK) {
-            ctn_call_returns(record, CTN_RECORD_OVER);
+            ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
             return status;
         }
     }
     if (group->barrier != CTN_BARRIER_NODES || !run_inline(group, &status)) {
         status = decide_or_run(group);
     }
-    ctn_call_returns(record, CTN_RECORD_OVER);
+    ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
     return status;
 }
 
@@ -410,7 +410,10 @@ catena_status_t catena_ibarrier(catena_group_t *group,
             ? ctn_call_enters(group, CTN_CODE_BARRIER, -1)
             : NULL;
     catena_status_t status = make_request(group, CTN_NONBLOCKING, request);
-    ctn_call_returns(record, CTN_RECORD_STARTED);
+    if (record != NULL) {
+        ctn_call_returns(group->exec, record, CTN_RECORD_STARTED,
+                         status == CATENA_OK ? *request : NULL);
+    }
     return status;
 }
 

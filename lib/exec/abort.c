@@ -8,6 +8,7 @@
  * simulator notifies simulated ranks itself, so they poll no flag. */
 
 #include "exec/deaths.h"
+#include "exec/observe.h"
 
 void ctn_exec_set_flags(ctn_exec_t *exec, ctn_exec_flags_t *flags)
 {
@@ -29,6 +30,9 @@ void ctn_exec_end(ctn_exec_t *exec, catena_status_t status)
     exec->status = status;
     abandon(exec->local, status);
     abandon(exec->network, status);
+    if (exec->observer != NULL) {
+        ctn_observe_end(exec);
+    }
 }
 
 /** What this rank called last. */

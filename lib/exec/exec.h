@@ -66,7 +66,8 @@ typedef struct ctn_algorithm {
     bool (*ready)(const ctn_op_t *op);
 } ctn_algorithm_t;
 
-typedef struct ctn_deaths ctn_deaths_t; /* exec/deaths.h */
+typedef struct ctn_deaths ctn_deaths_t;     /* exec/deaths.h */
+typedef struct ctn_observer ctn_observer_t; /* exec/observe.h */
 
 typedef enum ctn_op_state {
     CTN_OP_INACTIVE,
@@ -135,6 +136,11 @@ struct catena_request {
     /** Complete the operation, if it is the only active one. False: it is still
      * active, and the caller waits for it. */
     bool (*wait)(ctn_op_t *op);
+    /* For an observer (exec/observe.h). */
+    const ctn_phase_t *shown; /* the phase that it has seen last; or NULL */
+    const char *shown_name;   /* the algorithm that it has seen first */
+    uint64_t shown_id;
+    uint32_t observed; /* the calls that a wait belongs to; 0: none */
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES]; /* the state */
 };
 
@@ -171,6 +177,8 @@ typedef struct ctn_exec_config {
     size_t hang_ms;       /* HANG_REPORT: ms of waiting, inf */
     size_t check;         /* CHECK: 0 or 1 */
     unsigned failures;    /* FAILURES: a ctn_failures_t */
+    size_t stats;         /* STATS: 0 or 1 */
+    char *trace;          /* TRACE: a path; "": none */
 } ctn_exec_config_t;
 
 extern const ctn_setting_table_t ctn_exec_settings;
@@ -202,6 +210,7 @@ typedef struct ctn_backoff {
     uint32_t wakeups;  /* consecutive ones by the doorbell without progress */
     bool armed;        /* other ranks ring the doorbell */
     bool reported;     /* a hang */
+    uint64_t idle_ns;  /* when an observer saw the last miss */
 } ctn_backoff_t;
 
 /** A check that long waits call. `check` finds out whether peers ran another
@@ -244,6 +253,7 @@ struct ctn_exec {
     bool oversubscribed;      /* more ranks than cores on this host */
     bool check;               /* calls are checked; see group/check.h */
     ctn_deaths_t *deaths;     /* NULL: a failure ends the context */
+    ctn_observer_t *observer; /* NULL: nothing is observed */
     bool keeps_memory;        /* see ctn_exec_may_free */
     bool single_copy; /* data may be written to any memory of a process of the
                          node, where the transport can */

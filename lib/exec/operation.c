@@ -7,6 +7,7 @@
 #include "core/handle.h"
 #include "core/list.h"
 #include "exec/deaths.h"
+#include "exec/observe.h"
 
 ctn_op_t *ctn_op_take(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
                       ctn_sequence_t *sequence)
@@ -71,6 +72,9 @@ void ctn_op_release(ctn_op_t *op)
     }
     if (op->exec->deaths != NULL) {
         op->failure = NULL;
+    }
+    if (op->exec->observer != NULL) {
+        op->observed = 0;
     }
     CTN_MARK_SET(op, CTN_FREED);
     ctn_pool_return(&op->exec->pool, op);
@@ -196,6 +200,9 @@ static void op_finish(ctn_op_t *op)
     }
     if (op->algorithm->finish != NULL) {
         op->algorithm->finish(op);
+    }
+    if (exec->observer != NULL) {
+        ctn_observe_op_end(op);
     }
     if (op->staged) {
         op->staged = false;
@@ -346,6 +353,9 @@ static bool run_phases(ctn_op_t *op)
         const ctn_phase_t *phase = &op->algorithm->phases[op->phase];
         if (phase->run == NULL) {
             break;
+        }
+        if (op->exec->observer != NULL) {
+            ctn_observe_phase(op, phase);
         }
         switch (phase->run(op)) {
         case CTN_STEP_WAIT:

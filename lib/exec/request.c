@@ -1,7 +1,7 @@
 #include <catena/request.h>
 
 #include "core/handle.h"
-#include "exec/exec.h"
+#include "exec/observe.h"
 
 /* Requests: the public interface of operations. */
 
@@ -118,6 +118,16 @@ catena_status_t catena_request_test(catena_request_t **request, int *done)
     return *done ? harvest(request) : CATENA_OK;
 }
 
+/** Wait under the eyes of an observer. */
+CTN_COLD static void observe_wait(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    uint32_t calls = op->observed;
+    uint64_t began = ctn_observe_wait(op);
+    (void)ctn_op_wait(op);
+    ctn_observe_waited(exec, calls, began);
+}
+
 catena_status_t catena_request_wait(catena_request_t **request)
 {
     if (request == NULL) {
@@ -127,6 +137,9 @@ catena_status_t catena_request_wait(catena_request_t **request)
         return ctn_refuse_handle(__func__, "request", *request);
     }
     ctn_op_t *op = *request;
+    if (!complete(op) && op->exec->observer != NULL) {
+        observe_wait(op);
+    }
     if (!complete(op) && (op->wait == NULL || !op->wait(op))) {
         (void)ctn_op_wait(op);
     }

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "exec/deaths.h"
+#include "exec/observe.h"
 #include "exec/yield.h"
 
 /* Waiting. Where each rank has a core of its own, spinning is cheapest. With
@@ -95,6 +96,15 @@ static const ctn_setting_t settings[] = {
      "(catena_group_shrink). The launcher must not end the job: use prun\n"
      "--continuous. The same on all ranks.",
      offsetof(ctn_exec_config_t, failures), &failures_type},
+    {"STATS", "off",
+     "At the end rank 0 prints which collectives were called in which groups:\n"
+     "how often, with how many bytes, how much time they took, and how much\n"
+     "of it the ranks waited. The same on all ranks.",
+     offsetof(ctn_exec_config_t, stats), &ctn_setting_on},
+    {"TRACE", "",
+     "A file for a trace of all calls, operations and puts, in the format of\n"
+     "Chrome's traces (Perfetto shows it). Empty: none.",
+     offsetof(ctn_exec_config_t, trace), &ctn_setting_text},
 };
 
 const ctn_setting_table_t ctn_exec_settings =
@@ -324,11 +334,19 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
     if (exec->virtual_time) {
         uint64_t longest = exec->counts_polls ? POLL_NS : UINT64_MAX;
         exec->counts_polls = false;
-        if (exec->local->ops->sleep(exec->local, longest, -1)) {
+        uint64_t began = ctn_observe_begins(exec);
+        bool stalls = exec->local->ops->sleep(exec->local, longest, -1);
+        if (exec->observer != NULL) {
+            ctn_observe_slept(exec, ctn_observe_time(exec) - began);
+        }
+        if (stalls) {
             check_peers(exec); /* no event is left: a rank must act first */
             ctn_recorder_waits(exec, exec->peer_checks, 1);
         }
         return;
+    }
+    if (exec->observer != NULL) {
+        ctn_observe_idle(exec, backoff);
     }
     backoff->misses++;
     if (exec->other_progress != NULL && backoff->misses % OTHER_EVERY == 0) {

@@ -4,6 +4,7 @@
 #include <catena/group.h>
 
 #include "core/handle.h"
+#include "exec/observe.h"
 #include "group/chain.h"
 #include "group/control_block.h"
 #include "type/op.h"
@@ -115,7 +116,12 @@ ctn_call_enters(catena_group_t *group, ctn_call_code_t code, int root)
         return NULL;
     }
     entry->size = group->chain.place.size;
-    return ctn_recorder_begin(group->exec->recorder, entry, code, root);
+    ctn_recorded_call_t *call =
+        ctn_recorder_begin(group->exec->recorder, entry, code, root);
+    if (group->exec->observer != NULL) {
+        ctn_observe_enter(group->exec, call);
+    }
+    return call;
 }
 
 /** Note the length of this rank's block or vector. */
@@ -136,11 +142,16 @@ static inline void ctn_call_reduces(ctn_recorded_call_t *call,
     }
 }
 
-static inline void ctn_call_returns(ctn_recorded_call_t *call,
-                                    ctn_recorded_state_t state)
+/** Note that a call returns.
+ * @param op the request that it has made; NULL: none */
+static inline void ctn_call_returns(ctn_exec_t *exec, ctn_recorded_call_t *call,
+                                    ctn_recorded_state_t state, ctn_op_t *op)
 {
     if (call != NULL && call->state == CTN_RECORD_INSIDE) {
         call->state = (uint8_t)state;
+    }
+    if (exec->observer != NULL && call != NULL) {
+        ctn_observe_return(exec, call, op);
     }
 }
 

@@ -434,6 +434,6 @@ catena_status_t catena_group_agree(catena_group_t *group, uint64_t *flags)
     if (status == CATENA_OK) {
         *flags = ctn_result_flag(result);
     }
-    ctn_call_returns(record, CTN_RECORD_OVER);
+    ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
     return status;
 }

@@ -343,6 +343,9 @@ void sim_sent(ctn_sim_t *sim, sim_event_t *event)
         return;
     }
     --*event->pending;
+    if (rank->base.freed != NULL) {
+        rank->base.freed(&rank->base, event->pending);
+    }
     sim_notify(sim, rank);
 }
 

@@ -240,6 +240,11 @@ static uint64_t now(ctn_transport_t *transport)
     return rank->clock / PS;
 }
 
+static uint64_t observed_now(const ctn_transport_t *transport)
+{
+    return ((const ctn_sim_rank_t *)transport)->clock / PS;
+}
+
 static void charge(ctn_transport_t *transport, ctn_work_t work, size_t n)
 {
     sim_work(sim_rank_of(transport), work, n);
@@ -314,6 +319,7 @@ static const ctn_transport_ops_t operations = {
     .post = post,
     .sleep = sleep_until,
     .time = now,
+    .observed_time = observed_now,
     .charge = charge,
     .common = common,
     .abandon = fail,

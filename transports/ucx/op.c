@@ -36,8 +36,11 @@ static void op_done(void *request, ucs_status_t status, void *user_data)
     ctn_ucx_op_t *op = user_data;
     ctn_ucx_t *transport = op->transport;
 
-    if (op->pending != NULL && !transport->abandoned)
+    if (op->pending != NULL && !transport->abandoned) {
         (*op->pending)--;
+        if (transport->base.freed != NULL)
+            transport->base.freed(&transport->base, op->pending);
+    }
     if (status != UCS_OK && !transport->closing) {
         if (op->endpoint != NULL)
             ctn_ucx_peer_failed(op->endpoint, status);

@@ -464,7 +464,7 @@ static catena_status_t run(const ctn_arguments_t *args, catena_group_t *group,
         return status;
     }
     status = run_checked(args, group, mode, request, record);
-    ctn_arguments_returns(record, mode);
+    ctn_arguments_returns(group, record, mode, status, request);
     return status;
 }
 

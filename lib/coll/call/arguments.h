@@ -56,12 +56,17 @@ static inline catena_status_t ctn_arguments_begin(const ctn_arguments_t *args,
     return CATENA_OK;
 }
 
-/** Note that it returns; it has not been refused. */
-static inline void ctn_arguments_returns(ctn_recorded_call_t *call,
-                                         ctn_mode_t mode)
+/** Note that it returns with this status. */
+static inline void ctn_arguments_returns(const catena_group_t *group,
+                                         ctn_recorded_call_t *call,
+                                         ctn_mode_t mode,
+                                         catena_status_t status,
+                                         catena_request_t *const *request)
 {
-    ctn_call_returns(call, mode == CTN_NONBLOCKING ? CTN_RECORD_STARTED
-                                                   : CTN_RECORD_OVER);
+    ctn_call_returns(
+        group->exec, call,
+        mode == CTN_NONBLOCKING ? CTN_RECORD_STARTED : CTN_RECORD_OVER,
+        mode != CTN_BLOCKING && status == CATENA_OK ? *request : NULL);
 }
 
 /** Record that this rank refuses the call because of its arguments. With

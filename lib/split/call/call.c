@@ -359,7 +359,7 @@ static catena_status_t start(ctn_call_code_t code, const char *function,
         status = compare(code, group, &by, &choice, status, request == NULL,
                          &signature);
         if (status != CATENA_OK) {
-            ctn_call_returns(call, CTN_RECORD_OVER);
+            ctn_call_returns(group->exec, call, CTN_RECORD_OVER, NULL);
             return status;
         }
     }
@@ -372,11 +372,12 @@ static catena_status_t start(ctn_call_code_t code, const char *function,
     state->wrong = status != CATENA_OK;
     if (request == NULL) {
         catena_status_t result = ctn_op_run(group->exec, op);
-        ctn_call_returns(call, CTN_RECORD_OVER);
+        ctn_call_returns(group->exec, call, CTN_RECORD_OVER, NULL);
         return result == CATENA_ERR_ARG && status != CATENA_OK ? status
                                                                : result;
     }
-    ctn_call_returns(call, CTN_RECORD_STARTED);
+    ctn_call_returns(group->exec, call, CTN_RECORD_STARTED,
+                     status == CATENA_OK ? op : NULL);
     if (status != CATENA_OK) {
         ctn_op_start_detached(op);
         return status;

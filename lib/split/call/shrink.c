@@ -29,6 +29,6 @@ catena_status_t catena_group_shrink(catena_group_t *group, catena_group_t **out)
         made->stays = true;
         ctn_group_release(made);
     }
-    ctn_call_returns(record, CTN_RECORD_OVER);
+    ctn_call_returns(group->exec, record, CTN_RECORD_OVER, NULL);
     return status;
 }

@@ -9,6 +9,7 @@
 
 #include "core/cache_line.h"
 #include "exec/deaths.h"
+#include "exec/observe.h"
 #include "exec/slot.h"
 
 /* ---- a port: gather and send ---- */
@@ -81,10 +82,12 @@ static bool gather_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
         return false;
     }
     uint64_t slot = run->opened % CTN_LEADER_STAGING_SLOTS;
+    uint64_t began = ctn_observe_begins(op->exec);
     size_t copied =
         ctn_leader_fragment_copy(op->exec, &a->geometry, &run->gather.at, true,
                                  true, staging_of(op, a, port, true, slot));
     ctn_exec_charge(op->exec, gather_work(&a->geometry), copied);
+    ctn_observe_ends(op->exec, began, "gather", copied);
     run->out[slot] = run->gather;
     make_ready(op, a, port, true, run->opened++, &run->gather.at, slot);
     ctn_cursor_next(&a->geometry, port->leader, true, &run->gather);
@@ -236,10 +239,12 @@ static void scatter_fragment(ctn_op_t *op, const ctn_leaders_t *a,
         report_mismatch(op, a, port, in, &found);
         return;
     }
+    uint64_t began = ctn_observe_begins(op->exec);
     size_t copied =
         ctn_leader_fragment_copy(op->exec, &a->geometry, &in->at, false, true,
                                  (unsigned char *)(uintptr_t)data);
     ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
+    ctn_observe_ends(op->exec, began, "scatter", copied);
 }
 
 /** Handler of a posted receive. */

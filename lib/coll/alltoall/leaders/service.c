@@ -5,6 +5,8 @@
 
 #include "coll/alltoall/leaders/leaders.h"
 
+#include "exec/observe.h"
+
 /** Copy this member's share of the fragments of a leader, in one direction. */
 static bool copy_shares(ctn_op_t *op, const ctn_leaders_t *a, uint32_t leader,
                         bool outgoing)
@@ -25,8 +27,11 @@ static bool copy_shares(ctn_op_t *op, const ctn_leaders_t *a, uint32_t leader,
                 ctn_port_staging_at(topo->member_table.nodes, op->seq, outgoing,
                                     entry % CTN_LEADER_STAGING_SLOTS));
         if (outgoing || !ctn_leaders_mismatch(op, a, leader)) {
-            (void)ctn_leader_fragment_copy(op->exec, &a->geometry, &fragment,
-                                           outgoing, false, staging);
+            uint64_t began = ctn_observe_begins(op->exec);
+            size_t copied = ctn_leader_fragment_copy(
+                op->exec, &a->geometry, &fragment, outgoing, false, staging);
+            ctn_observe_ends(op->exec, began, outgoing ? "gather" : "scatter",
+                             copied);
         }
         ctn_exec_post(op->exec,
                       ctn_leaders_copied(op, a, ctn_topo_local_rank(topo),
