@@ -133,10 +133,11 @@ static catena_status_t join_by_launcher(ctn_boot_t *boot, bool must)
                              : become_singleton(boot);
 }
 
-/** Find rank and size. */
+/** Find rank and size.
+ * @param variables those that `launched` was read from, for the error */
 static catena_status_t find_rank(ctn_boot_t *boot,
                                  const ctn_boot_config_t *config,
-                                 ctn_launched_t launched)
+                                 ctn_launched_t launched, const char *variables)
 {
     size_t rank = config->rank != CTN_CONFIG_AUTO ? config->rank
                   : launched.launcher != NULL     ? launched.rank
@@ -151,9 +152,8 @@ static catena_status_t find_rank(ctn_boot_t *boot,
         }
         ctn_error(boot->log,
                   "catena_init: %s; expected CATENA_BOOT_RANK below "
-                  "CATENA_BOOT_SIZE, or the variables of a launcher (PMI_RANK "
-                  "and PMI_SIZE, RANK and WORLD_SIZE, ...)",
-                  found);
+                  "CATENA_BOOT_SIZE, or %s",
+                  found, variables);
         return CATENA_ERR_LAUNCHER;
     }
     boot->rank = (uint32_t)rank;
@@ -163,9 +163,9 @@ static catena_status_t find_rank(ctn_boot_t *boot,
 
 static catena_status_t join_at(ctn_boot_t *boot, const char *address,
                                const ctn_boot_config_t *config,
-                               ctn_launched_t launched)
+                               ctn_launched_t launched, const char *variables)
 {
-    catena_status_t status = find_rank(boot, config, launched);
+    catena_status_t status = find_rank(boot, config, launched, variables);
     return status == CATENA_OK ? ctn_boot_join_tcp(boot, address, config)
                                : status;
 }
@@ -192,7 +192,9 @@ static catena_status_t join_by_env(ctn_boot_t *boot,
              strchr(host, ':') != NULL && *host != '[' ? "[%.255s]:%lu"
                                                        : "%.255s:%lu",
              host, number + 1);
-    return join_at(boot, address, config, ctn_boot_launched_env());
+    return join_at(boot, address, config, ctn_boot_launched_env(),
+                   "RANK below WORLD_SIZE (with other launchers "
+                   "CATENA_BOOT=tcp://HOST:PORT)");
 }
 
 static catena_status_t join(ctn_boot_t *boot, const ctn_boot_config_t *config,
@@ -213,7 +215,9 @@ static catena_status_t join(ctn_boot_t *boot, const ctn_boot_config_t *config,
         return join_by_env(boot, config);
     }
     if (strncmp(how, tcp, strlen(tcp)) == 0) {
-        return join_at(boot, how + strlen(tcp), config, ctn_boot_launched());
+        return join_at(boot, how + strlen(tcp), config, ctn_boot_launched(),
+                       "the variables of a launcher (PMI_RANK and PMI_SIZE, "
+                       "RANK and WORLD_SIZE, ...)");
     }
     ctn_error(boot->log,
               "CATENA_BOOT=%s; expected auto, pmix, singleton, env or "

@@ -442,6 +442,15 @@ START_TEST(no_numbers)
         ck_assert_int_eq(try_init(NULL, &said), CATENA_ERR_LAUNCHER);
         ck_assert_ptr_nonnull(strstr(said.text, "CATENA_BOOT_SIZE"));
     }
+    /* env does not read the variables of Hydra. */
+    unsetenv("CATENA_BOOT_RANK");
+    unsetenv("CATENA_BOOT_SIZE");
+    setenv("PMI_RANK", "0", 1);
+    setenv("PMI_SIZE", "2", 1);
+    setenv("MASTER_ADDR", "localhost", 1);
+    setenv("CATENA_BOOT", "env", 1);
+    ck_assert_int_eq(try_init(NULL, &said), CATENA_ERR_LAUNCHER);
+    ck_assert_ptr_nonnull(strstr(said.text, "or RANK below WORLD_SIZE"));
 }
 END_TEST
 
