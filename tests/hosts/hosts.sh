@@ -7,11 +7,31 @@
 hosts_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export HOSTS_PIDS=$hosts_work/pids
 
+# host_ended PID: end all processes in the network of a host, by its holder
+host_ended() {
+    local process found=1
+    # Not if the holder is gone and its number taken.
+    [ "/proc/$1/ns/net" -ef /proc/self/ns/net ] && return
+    while [ $found -gt 0 ]; do
+        found=0
+        for process in /proc/[0-9]*; do
+            if [ "$process/ns/net" -ef "/proc/$1/ns/net" ] &&
+                [ "${process#/proc/}" != "$1" ]; then
+                kill -KILL "${process#/proc/}" 2>/dev/null
+                found=1
+            fi
+        done
+    done
+    kill -KILL "$1" 2>/dev/null
+}
+
 hosts_down() {
-    local pid
+    local pid i=0
     if [ -f "$HOSTS_PIDS" ]; then
         while read -r _ pid; do
-            kill -KILL "$pid" 2>/dev/null
+            i=$((i + 1))
+            host_ended "$pid"
+            ip link del "$hosts_bridge.$i" 2>/dev/null
         done <"$HOSTS_PIDS"
         rm -f "$HOSTS_PIDS"
     fi
@@ -50,7 +70,7 @@ host_up() { # NUMBER
 hosts_up() {
     local i
     unshare -n -u -i -m true 2>/dev/null || return 2
-    hosts_bridge=ctnbr$((RANDOM % 10000)) # links of ended hosts are removed later
+    hosts_bridge=ctnbr$((RANDOM % 10000))
     ip link add "$hosts_bridge" type bridge &&
         ip link set "$hosts_bridge" up || return 1
     echo '127.0.0.1 localhost' >"$hosts_work/hosts"
