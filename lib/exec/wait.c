@@ -94,7 +94,7 @@ static const ctn_setting_t settings[] = {
      "What happens when a rank dies. abort: the job ends. return: calls on a\n"
      "group with a dead rank fail on its other ranks, which may go on\n"
      "(catena_group_shrink). The launcher must not end the job: use prun\n"
-     "--continuous. The same on all ranks.",
+     "--continuous, or srun without -K. The same on all ranks.",
      offsetof(ctn_exec_config_t, failures), &failures_type},
     {"STATS", "off",
      "At the end rank 0 prints which collectives were called in which groups:\n"
