@@ -40,7 +40,7 @@ grow() {
         edit lib/type/datatype.h '/^typedef struct ctn_type {/a long grown[3];' &&
         edit lib/catena.c 's/\.rank = (int)context->boot->rank,/.grown = 42, &/' &&
         edit lib/catena.c '$a int catena_grown(void) { return 42; }' &&
-        edit lib/catena.map '$a CATENA_NEXT { global: catena_grown; } CATENA_0.1;'
+        edit lib/catena.map '$a CATENA_NEXT { global: catena_grown; } CATENA_1.0;'
 }
 
 build_later() {

@@ -22,7 +22,7 @@ no_simulator() {
 
 # The loader refuses the libcatena of another release.
 needs_release() {
-    readelf -V "$simulator" | grep "Name: CATENA_PRIVATE_$release "
+    readelf -V "$simulator" | grep "Name: CATENA_PRIVATE_$version "
 }
 
 # Without libpng there are no pictures.
@@ -81,7 +81,7 @@ cmake_package() {
         cat >"$work/cmake/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
 project(first C)
-find_package(catena 0.1 REQUIRED)
+find_package(catena 1.0 REQUIRED)
 add_executable(first first.c)
 target_link_libraries(first catena::catena)
 add_executable(simulate simulate.c)
@@ -94,25 +94,26 @@ END
 }
 # It is no package for a program that needs a later version.
 cmake_refuses() {
-    sed -i 's/catena 0.1/catena 99.0/' "$work/cmake/CMakeLists.txt"
+    sed -i 's/catena 1.0/catena 99.0/' "$work/cmake/CMakeLists.txt"
     ! cmake -S "$work/cmake" -B "$work/cmake/other" -DCMAKE_PREFIX_PATH="$prefix" &&
-        grep -q 'version: 0' "$err"
+        grep -q 'version: 1' "$err"
 }
 
 try "install" meson install -C "$build" --no-rebuild --quiet \
     --destdir "$work/root"
 mv "$work/root/usr/local" "$prefix"
 find "$prefix" -name 'catena*.pc' -exec sed -i "s|^prefix=.*|prefix=$prefix|" {} +
-library=$(find "$prefix" -name libcatena.so.0)
-try "soname libcatena.so.0" test -n "$library"
+library=$(find "$prefix" -name libcatena.so.1)
+try "soname libcatena.so.1" test -n "$library"
 release=$(package --modversion catena-sim)
+version=${release//-/_} # as a symbol version
 simulator=$(find "$prefix" -name "libcatena-sim.so.$release")
 try "soname libcatena-sim.so.$release" test -n "$simulator"
 try "libcatena exports catena_ symbols, each with a version" exports "$library" \
-    "catena_.*@@CATENA_0\.1|ctn_log_write@@CATENA_PRIVATE_${release//./\\.}"
+    "catena_.*@@CATENA_1\.0|ctn_log_write@@CATENA_PRIVATE_${version//./\\.}"
 try "libcatena has nothing of the simulator" no_simulator
 try "libcatena-sim exports the simulator, machines and models" \
-    exports "$simulator" 'catena_(sim|machine|model)_.*@@CATENA_SIM_0\.1'
+    exports "$simulator" 'catena_(sim|machine|model)_.*@@CATENA_SIM_1\.0'
 try "libcatena-sim needs the libcatena of its release" needs_release
 try "catena-prun is prun" "$prefix/bin/catena-prun" -n 2 --bind-to none true
 for command in prun catena-prun catena-info catena-bench; do
