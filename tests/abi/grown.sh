@@ -38,7 +38,7 @@ grow() {
         edit include/catena/neighbor.h \
             '/^} catena_neighborhood_info_t;/i long grown;' &&
         edit lib/type/datatype.h '/^typedef struct ctn_type {/a long grown[3];' &&
-        edit lib/catena.c 's/\.rank = (int)context->boot->rank,/.grown = 42, &/' &&
+        edit lib/context.c 's/\.rank = (int)context->boot->rank,/.grown = 42, &/' &&
         edit lib/catena.c '$a int catena_grown(void) { return 42; }' &&
         edit lib/catena.map '$a CATENA_NEXT { global: catena_grown; } CATENA_1.0;'
 }
