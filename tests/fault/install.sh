@@ -32,7 +32,7 @@ picture_flags() {
 }
 
 package() {
-    PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name catena.pc)") \
+    PKG_CONFIG_PATH=$(dirname "$(find "${at:-$prefix}" -name catena.pc)") \
         pkg-config "$@"
 }
 
@@ -75,9 +75,9 @@ paints() {
         cmp -n 4 "$work/heat.png" <(printf '\x89PNG')
 }
 
-# The package of CMake: both targets, from another folder.
+# The package of CMake of a prefix: both targets, from another folder.
 cmake_package() {
-    mkdir "$work/cmake" && cp "$examples/first.c" "$examples/simulate.c" "$work/cmake" &&
+    rm -rf "$work/cmake" && mkdir "$work/cmake" && cp "$examples/first.c" "$examples/simulate.c" "$work/cmake" &&
         cat >"$work/cmake/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
 project(first C)
@@ -87,11 +87,32 @@ target_link_libraries(first catena::catena)
 add_executable(simulate simulate.c)
 target_link_libraries(simulate catena::sim)
 END
-    cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" &&
+    cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$1" &&
         cmake --build "$work/cmake/build" &&
         "$prefix/bin/prun" -n 2 "$work/cmake/build/first" &&
         "$work/cmake/build/simulate"
 }
+
+# An installation of archives only: programs contain libcatena, and the libraries
+# that it needs are linked by pkg-config and by CMake.
+archives() {
+    local at=$work/archives name
+    cp -r "$prefix" "$at" && find "$at" -name 'libcatena*.so*' -delete &&
+        find "$at" -name 'catena*.pc' -exec sed -i "s|^prefix=.*|prefix=$at|" {} + ||
+        return 1
+    for name in first:catena simulate:catena-sim; do
+        # shellcheck disable=SC2046
+        cc -std=c17 "$examples/${name%:*}.c" -o "$work/archived-${name%:*}" \
+            $(package --static --cflags --libs "${name#*:}") || return 1
+        ! ldd "$work/archived-${name%:*}" | grep libcatena || return 1
+    done
+    "$prefix/bin/prun" -n 2 "$work/archived-first" | grep -c 'of 2 received' |
+        grep -x 2 && "$work/archived-simulate"
+}
+archives_by_cmake() {
+    cmake_package "$work/archives" && ! ldd "$work/cmake/build/first" | grep libcatena
+}
+
 # It is no package for a program that needs a later version.
 cmake_refuses() {
     sed -i 's/catena 1.0/catena 99.0/' "$work/cmake/CMakeLists.txt"
@@ -128,10 +149,17 @@ for program in "$examples"/*.c; do
     try "example $name" example "$name"
 done
 if command -v cmake >/dev/null; then
-    try "a program by CMake" cmake_package
+    try "a program by CMake" cmake_package "$prefix"
     try "CMake refuses a later version" cmake_refuses
 else
     echo "skip - a program by CMake: there is no cmake"
+fi
+if [ -z "$(find "$prefix" -name libcatena.a)" ]; then
+    echo "skip - a program with libcatena.a: this build makes shared libraries only"
+else
+    try "a program with libcatena.a" archives
+    ! command -v cmake >/dev/null ||
+        try "a program with libcatena.a by CMake" archives_by_cmake
 fi
 try "errors of libcatena-sim are kept for catena_last_error" last_error
 for options in "-k 5 -x blocking -s 37x51" "-p -x persistent -s 40x31 -g 1x4" \
