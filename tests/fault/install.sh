@@ -140,6 +140,10 @@ try "catena-prun is prun" "$prefix/bin/catena-prun" -n 2 --bind-to none true
 for command in prun catena-prun catena-info catena-bench; do
     try "bash completes $command" grep -q "complete .*$command" \
         "$prefix/share/bash-completion/completions/$command"
+    try "fish completes $command" grep -q "for command in .*$command" \
+        "$prefix/share/fish/vendor_completions.d/$command.fish"
+    try "zsh completes $command" grep -q "^#compdef .*$command" \
+        "$prefix/share/zsh/site-functions/_catena"
 done
 try "the installed bench finds its library" "$prefix/bin/catena-bench" barrier -i 5
 for program in "$examples"/*.c; do
