@@ -268,17 +268,6 @@ static catena_status_t watch_failures(const catena_context_t *context)
     return status == CATENA_OK ? ctn_recovery_of_world(context->world) : status;
 }
 
-/** Whether this rank clears the file of the trace: the first one of a node, but
- * not when the process joins a second job. */
-static bool clears_trace(const catena_context_t *context)
-{
-    static bool joined;
-    bool clears = context->boot->local_rank == 0 &&
-                  (context->sim == NULL ? !joined : context->boot->rank == 0);
-    joined |= context->sim == NULL;
-    return clears;
-}
-
 static catena_status_t make_world(catena_context_t *context)
 {
     catena_status_t status =
@@ -290,7 +279,8 @@ static catena_status_t make_world(catena_context_t *context)
     ctn_recorder_open(context->exec);
     ctn_group_record(context->world, CTN_SCOPE_WORLD);
     ctn_observer_open(context->exec, exec_config(context), context->boot->node,
-                      clears_trace(context));
+                      context->sim != NULL ? context->boot->rank == 0
+                                           : context->boot->local_rank == 0);
     ctn_control_block_t *block = ctn_group_block(context->world);
     if (context->sim == NULL &&
         (context->exec->single_copy || returns_failures(context))) {

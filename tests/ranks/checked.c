@@ -477,8 +477,8 @@ const rank_suite_t rank_suite_checked = {.name = "checked",
 
 /* ---- calls that have returned before the mismatch is found ---- */
 
-/** Rank 1 makes such a call, the others a barrier: all operations end. A rank of
- * another node may find first that the others are gone. */
+/** Rank 1 makes such a call, the others a barrier: all operations end. A rank
+ * of another node may find first that the others are gone. */
 static void end_all(rank_test_t *test,
                     catena_status_t (*make)(catena_group_t **group,
                                             catena_request_t **request))

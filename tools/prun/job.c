@@ -166,9 +166,8 @@ static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
                         WIFSIGNALED(status) ? "by signal" : "with code",
                         WIFSIGNALED(status) ? WTERMSIG(status)
                                             : WEXITSTATUS(status));
-    bool failed =
-        status != 0 || (job->suspect < 0 && job->server &&
-                        prun_server_forgotten(job->server, rank));
+    bool failed = status != 0 || (job->suspect < 0 && job->server &&
+                                  prun_server_forgotten(job->server, rank));
     if (failed && job->options->continuous && job->phase == PRUN_RUNNING &&
         job->server && prun_server_joined(job->server)) {
         prun_lose(job, rank);
