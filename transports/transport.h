@@ -132,6 +132,10 @@ typedef struct ctn_transport_ops {
                                   uint64_t word_offset, uint64_t value,
                                   uint64_t *pending);
 
+    /** The transport that sends by an endpoint (NULL: the endpoint's). In the
+     * simulator all ranks share the endpoint of a rank. */
+    ctn_transport_t *(*sender)(const ctn_endpoint_t *endpoint);
+
     /** Write to, or read from, memory of an on-node peer that may lie outside
      * its arena, after that peer has asked for it (`may_access`). The data are
      * there on return. NULL: this transport cannot.

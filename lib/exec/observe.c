@@ -200,28 +200,42 @@ static void show_put(const ctn_observer_t *observer, const put_t *put)
                   put->bytes);
 }
 
+static void keep_put(ctn_observer_t *observer, const put_t *put)
+{
+    put_t *kept = malloc(sizeof(*kept));
+    if (kept != NULL) {
+        *kept = *put;
+        *observer->last_put = kept;
+        observer->last_put = &kept->next;
+    }
+}
+
 static catena_status_t put_signal(ctn_endpoint_t *endpoint, const void *source,
                                   size_t bytes, uint64_t offset,
                                   uint64_t word_offset, uint64_t value,
                                   uint64_t *pending)
 {
-    ctn_observer_t *observer = observer_of(endpoint->transport);
+    const ctn_transport_t *transport = endpoint->transport;
+    if (transport->ops->sender != NULL) {
+        transport = transport->ops->sender(endpoint);
+    }
+    if (transport->ops->put_signal != put_signal) { /* it is being destroyed */
+        return transport->ops->put_signal(endpoint, source, bytes, offset,
+                                          word_offset, value, pending);
+    }
+    ctn_observer_t *observer = observer_of(transport);
+    bool counted = bytes > CTN_INJECT_BYTES;
     put_t put = {.pending = pending,
                  .began_ns = ctn_observe_time(observer->exec),
                  .process = endpoint->process,
                  .bytes = bytes};
-    uint64_t before = pending != NULL ? *pending : 0;
+    uint64_t before = counted ? *pending : 0;
     catena_status_t status = observer->network_ops->put_signal(
         endpoint, source, bytes, offset, word_offset, value, pending);
-    put.left = pending != NULL ? *pending - before : 0;
-    put_t *kept = put.left > 0 ? malloc(sizeof(*kept)) : NULL;
-    if (bytes > 0) {
-        put.id = ++observer->ids;
-    }
-    if (kept != NULL) {
-        *kept = put;
-        *observer->last_put = kept;
-        observer->last_put = &kept->next;
+    put.left = counted ? *pending - before : 0;
+    put.id = bytes > 0 ? ++observer->ids : 0;
+    if (put.left > 0) {
+        keep_put(observer, &put);
     } else if (bytes > 0) {
         show_put(observer, &put);
     }

@@ -84,6 +84,12 @@ static catena_status_t put_signal(ctn_endpoint_t *endpoint, const void *source,
     return CATENA_OK;
 }
 
+static ctn_transport_t *sender(const ctn_endpoint_t *endpoint)
+{
+    return &target_of((ctn_endpoint_t *)(uintptr_t)endpoint)
+                ->sim->running->base;
+}
+
 static catena_status_t get(ctn_endpoint_t *endpoint, void *target, size_t bytes,
                            uint64_t offset, uint64_t *pending)
 {
@@ -242,7 +248,7 @@ static uint64_t now(ctn_transport_t *transport)
 
 static uint64_t observed_now(const ctn_transport_t *transport)
 {
-    return ((const ctn_sim_rank_t *)transport)->clock / PS;
+    return sim_rank_of((ctn_transport_t *)(uintptr_t)transport)->clock / PS;
 }
 
 static void charge(ctn_transport_t *transport, ctn_work_t work, size_t n)
@@ -306,6 +312,7 @@ static const ctn_transport_ops_t operations = {
     .connect = connect_rank,
     .get = get,
     .put_signal = put_signal,
+    .sender = sender,
     .write = write_there,
     .read = read_there,
     .may_access = may_access,
