@@ -10,6 +10,7 @@
 #include "coll/hierarchy/settings.h"
 #include "context.h"
 #include "core/cache_line.h"
+#include "core/clock.h"
 #include "core/cores.h"
 #include "core/refuse.h"
 #include "core/sized.h"
@@ -279,8 +280,10 @@ static catena_status_t make_world(catena_context_t *context)
     ctn_recorder_open(context->exec);
     ctn_group_record(context->world, CTN_SCOPE_WORLD);
     ctn_observer_open(context->exec, exec_config(context), context->boot->node,
-                      context->sim != NULL ? context->boot->rank == 0
-                                           : context->boot->local_rank == 0);
+                      context->sim != NULL
+                          ? (context->boot->rank == 0 ? UINT64_MAX : 0)
+                      : context->boot->local_rank == 0 ? context->began_ns
+                                                       : 0);
     ctn_control_block_t *block = ctn_group_block(context->world);
     if (context->sim == NULL &&
         (context->exec->single_copy || returns_failures(context))) {
@@ -459,6 +462,7 @@ catena_status_t catena_init(const catena_config_t *config,
         return CATENA_ERR_NO_MEMORY;
     }
     CTN_MARK_SET(context, CTN_CONTEXT);
+    context->began_ns = ctn_clock_ns(CLOCK_REALTIME);
     context->log = (ctn_log_t){.level = CATENA_LOG_WARN,
                                .rank = -1,
                                .sink = own.log,

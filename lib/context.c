@@ -63,6 +63,9 @@ void catena_abort(catena_context_t *context, int code)
               "catena_abort: this rank ends the job with code "
               "%d",
               code);
+    if (context->exec->observer != NULL) {
+        ctn_observe_end(context->exec);
+    }
     if (context->sim != NULL) {
         ctn_simulator_of(context->sim)->abort(context->sim, code);
     }
@@ -96,9 +99,10 @@ catena_status_t catena_compute(catena_context_t *context, double seconds)
     uint64_t began = ctn_observe_begins(context->exec);
     if (context->sim != NULL) {
         ctn_simulator_of(context->sim)->compute(context->sim, seconds);
-    }
-    double until = catena_time(context) + seconds;
-    while (context->sim == NULL && catena_time(context) < until) {
+    } else {
+        double until = catena_time(context) + seconds;
+        while (catena_time(context) < until) {
+        }
     }
     ctn_observe_ends(context->exec, began, "compute", 0);
     return CATENA_OK;

@@ -43,21 +43,24 @@ static void print_line(const sum_t *sum)
 {
     const ctn_observed_calls_t *all = &sum->all;
     char group[32] = "world";
+    char size[16] = "";
     if (all->scope == CTN_SCOPE_UNKNOWN) {
         snprintf(group, sizeof(group), "others");
-    } else if (all->scope != CTN_SCOPE_WORLD) {
+    } else {
+        snprintf(size, sizeof(size), "%u", all->size);
+    }
+    if (all->scope != CTN_SCOPE_UNKNOWN && all->scope != CTN_SCOPE_WORLD) {
         snprintf(group, sizeof(group), "%06llx",
                  (unsigned long long)(all->scope & 0xffffff));
     }
     double mean_ns = (double)all->time_ns / (double)sum->ranks;
-    fprintf(stderr, "%-7s %6u  %-22s %10llu %15llu %11.3f%11.3f%11.3f %5.0f\n",
-            group, all->size, ctn_call_name(all->code),
-            (unsigned long long)all->calls, (unsigned long long)all->bytes,
-            (double)sum->least_ns * 1e-6, mean_ns * 1e-6,
-            (double)sum->most_ns * 1e-6,
-            all->time_ns > 0
-                ? 100.0 * (double)all->wait_ns / (double)all->time_ns
-                : 0.0);
+    fprintf(
+        stderr, "%-7s %6s  %-22s %10llu %15llu %11.3f%11.3f%11.3f %5.0f\n",
+        group, size, ctn_call_name(all->code), (unsigned long long)all->calls,
+        (unsigned long long)all->bytes, (double)sum->least_ns * 1e-6,
+        mean_ns * 1e-6, (double)sum->most_ns * 1e-6,
+        all->time_ns > 0 ? 100.0 * (double)all->wait_ns / (double)all->time_ns
+                         : 0.0);
 }
 
 /** @param each counts of all ranks; those without calls are empty */
@@ -105,7 +108,9 @@ static void collect(const catena_context_t *context,
     catena_status_t status = catena_allreduce(CATENA_IN_PLACE, &lacks, 1,
                                               CATENA_INT32, CATENA_MAX, world);
     if (status == CATENA_OK && lacks == 0) {
-        memcpy(padded, own, count * sizeof(*own));
+        if (count > 0) {
+            memcpy(padded, own, count * sizeof(*own));
+        }
         status = catena_gather(padded, bytes, CATENA_BYTE, all, bytes,
                                CATENA_BYTE, 0, world);
     }
@@ -118,9 +123,9 @@ static void collect(const catena_context_t *context,
 
 void ctn_statistics_print(const catena_context_t *context)
 {
-    size_t count = 0;
-    const ctn_observed_calls_t *own = ctn_observed(context->exec, &count);
-    if (own == NULL) {
+    const ctn_exec_config_t *config =
+        ctn_config_values(&context->config, &ctn_exec_settings);
+    if (config->stats == 0) {
         return;
     }
     if (context->exec->drop_data) {
@@ -129,8 +134,8 @@ void ctn_statistics_print(const catena_context_t *context)
                  "data");
         return;
     }
-    ctn_observer_t *observer = context->exec->observer;
-    context->exec->observer = NULL; /* what follows is not observed */
+    /* A rank without memory for an observer has counted nothing. */
+    size_t count = 0;
+    const ctn_observed_calls_t *own = ctn_observed(context->exec, &count);
     collect(context, own, count);
-    context->exec->observer = observer;
 }

@@ -67,9 +67,20 @@ static const char *job_directory(void)
                : NULL;
 }
 
+/** Whether all ranks write to the same place, as far as that can be told: their
+ * launcher reads what they write. */
+static bool shares_stderr(void)
+{
+    struct stat info;
+    return fstat(STDERR_FILENO, &info) == 0 &&
+           (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) ||
+            isatty(STDERR_FILENO));
+}
+
 bool ctn_log_folds(void)
 {
-    return secure_getenv("PMIX_NAMESPACE") != NULL && job_directory() != NULL;
+    return secure_getenv("PMIX_NAMESPACE") != NULL && job_directory() != NULL &&
+           shares_stderr();
 }
 
 /** Claim a message for this process, by a file that only one process can make,
@@ -80,7 +91,7 @@ static bool claimed_by_other(uint64_t hash)
     pid_t own = getpid(), holder = 0;
     const char *job = secure_getenv("PMIX_NAMESPACE");
     const char *directory = job_directory();
-    if (job == NULL || directory == NULL ||
+    if (job == NULL || directory == NULL || !shares_stderr() ||
         snprintf(path, sizeof(path), "%s/catena-log-%016" PRIx64, directory,
                  ctn_hash_add_text(hash, job)) >= (int)sizeof(path)) {
         return false;
@@ -102,7 +113,7 @@ static bool claimed_by_other(uint64_t hash)
 }
 
 /** Whether another rank has written this message, which then stands for all.
- * In doubt it is written: no message is lost.
+ * In doubt it is written.
  * @param hash of the message */
 static bool is_folded(const ctn_log_t *log, catena_log_level_t level,
                       uint64_t hash)

@@ -7,7 +7,7 @@
  * change. Levels as in UCX.
  *
  * Of warnings and errors with the same text the ranks of a host write one
- * (docs/decisions/0039-one-line-a-job.md), and no message is lost. */
+ * (docs/decisions/0039-one-line-a-job.md). */
 
 #include <stdbool.h>
 #include <stdint.h>

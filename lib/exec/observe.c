@@ -55,27 +55,41 @@ static ctn_observed_calls_t *calls_at(const ctn_observer_t *observer,
                : NULL;
 }
 
-/** 1 + the index of the counts of a call; 0: there is no memory for them. */
-static uint32_t find(ctn_observer_t *observer, const ctn_recorded_call_t *call)
+static uint32_t index_of(const ctn_observer_t *observer, uint64_t scope,
+                         uint32_t code)
 {
     for (uint32_t i = 1; i <= observer->calls.count; i++) {
         const ctn_observed_calls_t *calls = calls_at(observer, i);
-        if (calls->scope == call->scope && calls->code == call->code) {
+        if (calls->scope == scope && calls->code == code) {
             return i;
         }
     }
-    ctn_observed_calls_t *calls =
-        ctn_vector_add(&observer->calls, sizeof(*calls));
-    if (calls == NULL) {
-        return 0;
+    return 0;
+}
+
+/** 1 + the index of the counts of a call; 0: there is no memory for them. Calls
+ * beyond so many groups and collectives are counted together, by collective. */
+static uint32_t find(ctn_observer_t *observer, const ctn_recorded_call_t *call)
+{
+    enum { MOST = 200 };
+    uint64_t id = call->scope;
+    uint32_t index = index_of(observer, id, call->code);
+    if (index == 0 && observer->calls.count >= MOST) {
+        id = CTN_SCOPE_UNKNOWN;
+        index = index_of(observer, id, call->code);
     }
-    calls->scope = call->scope;
+    ctn_observed_calls_t *calls =
+        index == 0 ? ctn_vector_add(&observer->calls, sizeof(*calls)) : NULL;
+    if (calls == NULL) {
+        return index;
+    }
+    calls->scope = id;
     calls->code = call->code;
     const ctn_recorder_t *recorder = observer->exec->recorder;
     const ctn_recorded_scope_t *scope =
         ctn_recorder_scopes(recorder, recorder->records);
     for (uint32_t i = 0; i < recorder->scopes; i++) {
-        if (scope[i].id == call->scope) {
+        if (scope[i].id == id) {
             calls->size = scope[i].size;
         }
     }
@@ -294,7 +308,7 @@ static void watch_network(ctn_observer_t *observer)
 /* ---- lifetime ---- */
 
 void ctn_observer_open(ctn_exec_t *exec, const ctn_exec_config_t *config,
-                       const char *node, bool clears)
+                       const char *node, uint64_t began)
 {
     if ((config->stats == 0 && config->trace[0] == '\0') ||
         exec->recorder == NULL) {
@@ -306,7 +320,7 @@ void ctn_observer_open(ctn_exec_t *exec, const ctn_exec_config_t *config,
         observer->last_put = &observer->puts;
         observer->counts = config->stats != 0;
         if (config->trace[0] != '\0') {
-            observer->trace = ctn_trace_open(exec, config->trace, node, clears);
+            observer->trace = ctn_trace_open(exec, config->trace, node, began);
         }
     }
     if (observer == NULL ||
@@ -342,13 +356,14 @@ void ctn_observer_close(ctn_exec_t *exec)
     free(observer);
 }
 
-const ctn_observed_calls_t *ctn_observed(const ctn_exec_t *exec, size_t *count)
+const ctn_observed_calls_t *ctn_observed(ctn_exec_t *exec, size_t *count)
 {
-    const ctn_observer_t *observer = exec->observer;
+    ctn_observer_t *observer = exec->observer;
+    *count = 0;
     if (observer == NULL || !observer->counts) {
         return NULL;
     }
+    observer->counts = false;
     *count = observer->calls.count;
-    static const ctn_observed_calls_t none;
-    return *count > 0 ? observer->calls.item : &none;
+    return observer->calls.item;
 }

@@ -22,16 +22,17 @@ typedef struct ctn_observed_calls {
 
 /** Begin to observe, if the settings say so. Without memory, or a trace that
  * can be written, there is a warning, and less is observed.
- * @param node   name of the rank's node, for the trace
- * @param clears this rank clears the file of the trace */
+ * @param node  name of the rank's node, for the trace
+ * @param began not 0: this rank drops what the file of the trace has had before
+ *              this time of day */
 void ctn_observer_open(ctn_exec_t *exec, const ctn_exec_config_t *config,
-                       const char *node, bool clears);
+                       const char *node, uint64_t began);
 /** The end, after the network is gone: what is left of the trace is written. */
 void ctn_observer_close(ctn_exec_t *exec);
 
-/** The counts of this rank.
- * @return NULL: CATENA_STATS is not set */
-const ctn_observed_calls_t *ctn_observed(const ctn_exec_t *exec, size_t *count);
+/** The counts of this rank, which end with this call.
+ * @return NULL: there are none */
+const ctn_observed_calls_t *ctn_observed(ctn_exec_t *exec, size_t *count);
 
 /** The context ends early: write what is left of the trace. */
 void ctn_observe_end(ctn_exec_t *exec);

@@ -221,9 +221,7 @@ static size_t test_complete(size_t count, catena_request_t *const requests[],
     return index;
 }
 
-/** Wait until an active request is complete. @return the index of the first
- * one, or `count` if none is active */
-static size_t wait_complete(size_t count, catena_request_t *const requests[])
+static size_t poll_complete(size_t count, catena_request_t *const requests[])
 {
     ctn_backoff_t backoff = {0};
     for (;;) {
@@ -234,6 +232,26 @@ static size_t wait_complete(size_t count, catena_request_t *const requests[])
         }
         ctn_exec_poll_or_idle(exec, &backoff);
     }
+}
+
+/** Wait until an active request is complete. To an observer it is a wait for
+ * the first active one. @return the index of the first that is complete, or
+ * `count` if none is active */
+static size_t wait_complete(size_t count, catena_request_t *const requests[])
+{
+    size_t first = 0;
+    while (first < count && !active(requests[first])) {
+        first++;
+    }
+    if (first == count || requests[first]->exec->observer == NULL) {
+        return poll_complete(count, requests);
+    }
+    ctn_exec_t *exec = requests[first]->exec;
+    uint32_t calls = requests[first]->observed;
+    uint64_t began = ctn_observe_wait(requests[first]);
+    size_t index = poll_complete(count, requests);
+    ctn_observe_waited(exec, calls, began);
+    return index;
 }
 
 catena_status_t catena_request_waitany(size_t count,

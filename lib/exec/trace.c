@@ -54,10 +54,20 @@ static bool append(const ctn_trace_t *trace, int file)
     }
     bool first = is.st_size < (off_t)(sizeof(end) - 1);
     off_t at = first ? 0 : is.st_size - (off_t)(sizeof(end) - 1);
-    return lseek(file, at, SEEK_SET) == at &&
-           write_all(file, first ? begin : next, 2) &&
-           write_all(file, trace->text, trace->used - 2) &&
-           write_all(file, end, sizeof(end) - 1);
+    if (lseek(file, at, SEEK_SET) != at) {
+        return false;
+    }
+    if (write_all(file, first ? begin : next, 2) &&
+        write_all(file, trace->text, trace->used - 2) &&
+        write_all(file, end, sizeof(end) - 1)) {
+        return true;
+    }
+    int error = errno; /* no room: the list ends where it did */
+    if (ftruncate(file, at) == 0 && !first && lseek(file, at, SEEK_SET) == at) {
+        (void)write_all(file, end, sizeof(end) - 1);
+    }
+    errno = error;
+    return false;
 }
 
 /** Warn that the file cannot be written; there is no trace of this rank. */
@@ -71,16 +81,37 @@ static void give_up(ctn_trace_t *trace)
     trace->failed = true;
 }
 
-/** @param clears what the file holds is dropped */
-static void write_file(ctn_trace_t *trace, bool clears)
+/** Signals of the application do not end the wait. */
+static bool lock(int file)
 {
-    int file =
-        open(trace->path, O_RDWR | O_CREAT | O_CLOEXEC | (clears ? O_TRUNC : 0),
-             0666);
-    bool written = file >= 0;
-    if (written && trace->used > 0) {
-        written = flock(file, LOCK_EX) == 0 && append(trace, file);
-    }
+    int result;
+    do {
+        result = flock(file, LOCK_EX);
+    } while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/** Drop what an earlier job has left in the file, which is locked. Another node
+ * of this job may have done so, and have written its own.
+ * @param began when this job began, by the time of day */
+static bool clear(int file, uint64_t began)
+{
+    static const uint64_t COARSE_NS = 20000000; /* of times of files */
+    struct stat is;
+    return fstat(file, &is) == 0 &&
+           ((uint64_t)is.st_mtim.tv_sec * CTN_NS_PER_S +
+                    (uint64_t)is.st_mtim.tv_nsec >=
+                began - COARSE_NS ||
+            !S_ISREG(is.st_mode) || ftruncate(file, 0) == 0);
+}
+
+/** @param began not 0: what was written before is dropped */
+static void write_file(ctn_trace_t *trace, uint64_t began)
+{
+    int file = open(trace->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    bool written = file >= 0 && lock(file) &&
+                   (began == 0 || clear(file, began)) &&
+                   (trace->used == 0 || append(trace, file));
     if (!written) {
         give_up(trace);
     }
@@ -111,7 +142,7 @@ static char *room(ctn_trace_t *trace)
     }
     if (trace->bytes - trace->used < LINE && trace->used > 0) {
         uint64_t began = now_of(trace);
-        write_file(trace, false);
+        write_file(trace, 0);
         ctn_trace_work(trace, began, "trace written", NULL, 0);
     }
     return trace->bytes - trace->used < LINE ? NULL : trace->text + trace->used;
@@ -215,18 +246,43 @@ void ctn_trace_put(ctn_trace_t *trace, uint64_t id, uint64_t began,
 
 /* ---- lifetime ---- */
 
+/** A name for JSON: '?' for what would need an escape. */
+static const char *plain(const char *name, char text[65])
+{
+    size_t n = 0;
+    for (; n < 64 && name[n] != '\0'; n++) {
+        bool fits = name[n] >= ' ' && name[n] <= '~' && name[n] != '"' &&
+                    name[n] != '\\';
+        text[n] = '?';
+        if (fits) {
+            text[n] = name[n];
+        }
+    }
+    text[n] = '\0';
+    return text;
+}
+
 /** Between the time of exec and that of the file: ranks of several nodes have
  * the time of day in common. Its first digits are left out. */
 static uint64_t zero_of(const ctn_exec_t *exec)
 {
+    enum { TRIES = 5 };
     static const uint64_t LAST_NS = UINT64_C(1000000000000000);
-    return exec->virtual_time
-               ? 0
-               : ctn_clock_ns(CLOCK_REALTIME) % LAST_NS - ctn_clock_now_ns();
+    uint64_t zero = 0, least = UINT64_MAX;
+    for (int i = 0; i < TRIES && !exec->virtual_time; i++) {
+        uint64_t before = ctn_clock_now_ns();
+        uint64_t day = ctn_clock_ns(CLOCK_REALTIME);
+        uint64_t ns = ctn_clock_now_ns() - before;
+        if (ns < least) { /* not interrupted in between */
+            least = ns;
+            zero = day % LAST_NS - before - ns / 2;
+        }
+    }
+    return zero;
 }
 
 ctn_trace_t *ctn_trace_open(ctn_exec_t *exec, const char *path,
-                            const char *node, bool clears)
+                            const char *node, uint64_t began)
 {
     ctn_trace_t *trace = calloc(1, sizeof(*trace));
     if (trace == NULL) {
@@ -235,27 +291,28 @@ ctn_trace_t *ctn_trace_open(ctn_exec_t *exec, const char *path,
     trace->exec = exec;
     trace->path = path;
     trace->zero_ns = zero_of(exec);
-    if (clears) {
-        write_file(trace, true);
-    }
     unsigned rank = (unsigned)exec->locality->process;
+    char name[65];
     add(trace,
         "\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"name\":"
-        "\"rank %u on %.64s\"}",
-        rank, node);
+        "\"rank %u on %s\"}",
+        rank, plain(node, name));
     add(trace,
         "\"ph\":\"M\",\"name\":\"process_sort_index\",\"args\":{"
         "\"sort_index\":%u}",
         rank);
     add(trace, "\"tid\":0,\"ph\":\"M\",\"name\":\"thread_name\",\"args\":{"
                "\"name\":\"calls\"}");
+    if (began != 0) { /* from now on the file is complete JSON */
+        write_file(trace, began);
+    }
     return trace;
 }
 
 void ctn_trace_flush(ctn_trace_t *trace)
 {
     if (!trace->failed && trace->used > 0) {
-        write_file(trace, false);
+        write_file(trace, 0);
     }
 }
 

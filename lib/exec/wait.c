@@ -352,12 +352,14 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
     if (exec->other_progress != NULL && backoff->misses % OTHER_EVERY == 0) {
         exec->other_progress(exec->other_argument);
     }
-    if (backoff->misses % CLOCK_EVERY == 0 && idle_long(exec, backoff)) {
-        return;
+    if (backoff->misses % CLOCK_EVERY != 0 || !idle_long(exec, backoff)) {
+        if (spins(exec, backoff)) {
+            ctn_pause();
+        } else {
+            yield_core(exec);
+        }
     }
-    if (spins(exec, backoff)) {
-        ctn_pause();
-    } else {
-        yield_core(exec);
+    if (exec->observer != NULL) { /* the last sleep is waiting, too */
+        ctn_observe_idle(exec, backoff);
     }
 }

@@ -64,7 +64,13 @@ int main(int argc, char **argv)
         }
         status = reduce(world);
     }
-    if (!killed) {
+    if (argc > 1 && strcmp(argv[1], "abort") == 0) {
+        status = reduce(world);
+        if (catena_group_rank(world) == 1) {
+            catena_abort(context, 3);
+        }
+        status = reduce(world);
+    } else if (!killed) {
         status = run(context, world);
     }
     return catena_finalize(&context) != CATENA_OK || status != CATENA_OK;

@@ -15,7 +15,7 @@ checked() { try "$1" python3 "$here/trace.py" "$trace" "${@:2}"; }
 try "observe: a program of 4 ranks with statistics and a trace" \
     "$prun" -n 4 --ppn 2 -x CATENA_STATS=1 -x "CATENA_TRACE=$trace" "$program"
 cp "$err" "$work/stats"
-checked "observe: its trace" 4 barrier=12 allreduce=20 alltoall=8 wait=8 compute=4 finalize=0 put=1+
+checked "observe: its trace" 4 barrier=12 allreduce=28 alltoall=8 wait=8 compute=4 finalize=0 put=1+
 # row NAME RANKS CALLS BYTES [GROUP]: a line of the table
 row() {
     awk -v g="${5:-world}" -v n="$1" -v r="$2" -v c="$3" -v b="$4" '
@@ -37,6 +37,21 @@ checked "observe: an old trace is replaced" 4 barrier=12 put=0
 "$prun" -n 3 -x "CATENA_TRACE=$trace" "$program" kill >"$out" 2>&1
 checked "observe: the trace of a job that is killed is JSON, too" 3 --cut allreduce=1000+
 
+"$prun" -n 3 -x "CATENA_TRACE=$trace" "$program" abort >"$out" 2>&1
+checked "observe: and of one that a rank ends" 3 --cut allreduce=1+
+CATENA_BOOT=tcp://127.0.0.1:7777 CATENA_BOOT_RANK=0 CATENA_BOOT_SIZE=1 CATENA_BOOT_NODE='a"b\c' \
+    CATENA_TRACE=$trace \
+    "$program" >"$out" 2>"$err"
+checked "observe: a node with an odd name" 1 barrier=3
+mkdir "$work/small"
+if mount -t tmpfs -o size=900k none "$work/small" 2>/dev/null; then
+    trace=$work/small/trace
+    "$prun" -n 3 -x "CATENA_TRACE=$trace" "$program" kill >"$out" 2>"$err"
+    checked "observe: a file without room stays JSON" 3 --cut
+    umount "$work/small"
+    trace=$work/trace
+fi
+
 "$prun" -n 2 -x "CATENA_TRACE=$work/none/trace" "$program" >"$out" 2>"$err"
 [ $? -eq 0 ] && grep -q "none/trace' cannot be written (No such file or directory)" "$err"
 verdict "observe: a file that cannot be made is a warning" $?
@@ -57,7 +72,7 @@ stats=on simulate -a onmpml
 grep -qE '^world +16 +alltoall +2 +524288 ' "$err"
 verdict "observe: statistics of simulated ranks" $?
 grep -v '^simulator' "$out" >"$work/observed"
-checked "observe: a trace of 16 simulated ranks" 16 alltoall=32 gather=96+ scatter=96+ put=96+
+checked "observe: a trace of 16 simulated ranks" 16 alltoall=32 gather=96+ scatter=96+ long=96
 trace='' simulate -a onmpml
 grep -v '^simulator' "$out" | diff "$work/observed" - >"$err"
 verdict "observe: it takes as long as without an observer" $?

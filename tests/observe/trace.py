@@ -1,7 +1,7 @@
 """Check a trace: trace.py FILE RANKS [NAME=COUNT...]. It has to be JSON in Chrome's format, with
 events of RANKS ranks. What a rank's thread does is nested; what begins in a track ends there, in
 the reverse order; NAME=COUNT: so many calls or pieces of work of this name, NAME=COUNT+: at
-least. With `--cut` the ranks were killed, so that the end may be missing."""
+least; long: puts of 16 KiB or more. With `--cut` the ranks were killed, so that the end may be missing."""
 
 import json
 import sys
@@ -46,10 +46,19 @@ for (rank, track), each in tracks.items():
     if names and not cut and names[0] != "teardown":
         wrong.append(f"rank {rank}, {track}: {names} have no end")
 
+if threads and max(e["ts"] for each in threads.values() for e in each) <= 0:
+    wrong.append("all times are 0")
+for (rank, track), each in tracks.items():
+    if each[0]["name"] == "put" and each[0]["args"]["to"] == rank:
+        wrong.append(f"rank {rank} puts to itself")
+
 named = {e["args"]["name"].split()[1] for e in events if e["name"] == "process_name"}
-if named != {str(rank) for rank in range(int(ranks))}:
+everyone = {str(rank) for rank in range(int(ranks))}
+if not (named <= everyone if cut else named == everyone):
     wrong.append(f"expected ranks 0 to {int(ranks) - 1}, found {sorted(named)}")
 counts = Counter(e["name"] for each in threads.values() for e in each)
+counts["long"] = sum(e["name"] == "put" and e.get("args", {}).get("bytes", 0) >= 16384
+                     for each in tracks.values() for e in each)
 counts["put"] = sum(e["name"] == "put" for each in tracks.values() for e in each) // 2
 for want in wanted:
     name, count = want.split("=")

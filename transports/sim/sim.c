@@ -248,7 +248,11 @@ static uint64_t now(ctn_transport_t *transport)
 
 static uint64_t observed_now(const ctn_transport_t *transport)
 {
-    return sim_rank_of((ctn_transport_t *)(uintptr_t)transport)->clock / PS;
+    const ctn_sim_rank_t *rank =
+        sim_rank_of((ctn_transport_t *)(uintptr_t)transport);
+    /* While an event is handled no rank runs: the clock of the rank is when it
+     * has stopped, which may be before the event or after it. */
+    return (rank->sim->running != NULL ? rank->clock : rank->sim->now) / PS;
 }
 
 static void charge(ctn_transport_t *transport, ctn_work_t work, size_t n)
