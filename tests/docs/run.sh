@@ -18,7 +18,7 @@ why() {
     *./fft*) [ -x fft ] || echo "there is no fftw3" ;;
     tools/quickstart* | tests/run* | tests/full* | *tests/mutants*)
         echo "it installs, builds and tests everything" ;;
-    "meson setup"* | "ninja -C build install"* | "meson test"*)
+    "meson setup"* | "ninja -C build-release install"* | "meson test"*)
         echo "the test 'install' does it" ;;
     tools/dependencies*) echo "it installs packages" ;;
     catena-info\ --job\ *) echo "the test 'hangs' does it" ;;
