@@ -158,8 +158,10 @@ typedef struct catena_sim_stats {
     uint64_t node_messages; /**< words and puts to ranks of the same node */
 } catena_sim_stats_t;
 
-/** The main function of a rank.
- * @param[in] config   to be passed to catena_init
+/** The main function of a rank. All ranks run in one process and share static
+ * variables.
+ * @param[in] config   to be passed to catena_init; with NULL instead the rank
+ *                     is a job of its own
  * @param[in] argument as passed to catena_sim_run
  * @return the rank's exit code */
 typedef int (*catena_sim_program_t)(const catena_config_t *config,
