@@ -271,7 +271,12 @@ static void join(int node)
 /** A library that is built for the other MPI has other constants. */
 static void check_flavor(void)
 {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH, which writes more than that of
+     * Open MPI. */
+    enum { MOST_BYTES = 8192 };
+    char version[MOST_BYTES];
+    _Static_assert(MOST_BYTES >= MPI_MAX_LIBRARY_VERSION_STRING,
+                   "it holds the text of both");
     int length;
     PMPI_Get_library_version(version, &length);
     if (strstr(version, FLAVOR) == NULL) {
