@@ -5,24 +5,24 @@
  * end do not hinder each other; heavy ones should share rounds, since a round
  * takes as long as its heaviest message.
  *
- * Rank 0 gathers the edges and colors them greedily, the heaviest first, each
- * with the lowest color that no edge from the same rank and no edge to the same
- * rank has. At most 2 d - 1 colors for degree d; d if all weights are equal and
- * no rank is the k-th target of two ranks, for any k.
+ * Rank 0 gathers the edges and colors them (edge_coloring.c), the heaviest
+ * first, with as many colors as the greatest number of edges from a rank or to
+ * a rank. Colors with heavier edges come first.
  *
- * Grids: a color for each direction. In a round all ranks send in one direction
- * and receive from the opposite one, so in periodic dimensions the number of
- * rounds, and of heavy rounds, is minimal. Between open borders directions
- * share a round if no rank has edges along both.
+ * Grids: a color for each direction, unless there are more directions than
+ * that. In a round all ranks send in one direction and receive from the
+ * opposite one, so in periodic dimensions the number of rounds, and of heavy
+ * rounds, is minimal. Between open borders directions share a round if no rank
+ * has edges along both.
  *
- * Two sparse exchanges. At rank 0 O(edges) memory, and two bits for each rank
- * and color; at others O(degree), and what the exchanges carry through them: up
- * to half of the edges. */
+ * Two sparse exchanges. At rank 0 O(edges) memory; at others O(degree), and
+ * what the exchanges carry through them: up to half of the edges. */
 
 #include <stdlib.h>
 
 #include "neighbor/create/sparse_exchange.h"
 #include "neighbor/schedule/builder.h"
+#include "neighbor/schedule/edge_coloring.h"
 
 /** An edge, from its sender to rank 0. */
 typedef struct colored_edge {
@@ -41,14 +41,6 @@ typedef struct color_record {
     uint32_t index;     /* in that list */
     uint32_t color;
 } color_record_t;
-
-/** The colors of the edges of each rank: sets of colors, [size][words] with a
- * bit for each color. */
-typedef struct color_sets {
-    size_t words;
-    uint64_t *sends;    /* of the edges from a rank */
-    uint64_t *receives; /* of the edges to a rank */
-} color_sets_t;
 
 /* ---- at rank 0 ---- */
 
@@ -83,65 +75,129 @@ static catena_status_t level(const catena_neighborhood_t *neighborhood,
     return CATENA_OK;
 }
 
-/** The lowest color that all these edges may have. There are more colors than
- * edges that share an end with one of them, and than directions. */
-static uint32_t lowest_free(const color_sets_t *sets,
-                            const colored_edge_t *edge, size_t count)
+/** Where directions may share a color: which colors the edges of each rank
+ * have. */
+typedef struct direction_colors {
+    size_t ranks;
+    size_t words;    /* of a set of colors */
+    uint64_t *taken; /* [2 * ranks][words] of senders, then of receivers */
+    uint32_t count;  /* of colors */
+} direction_colors_t;
+
+/** The sets of colors of both ends of an edge. */
+static void sets_of(const direction_colors_t *colors,
+                    const ctn_bipartite_edge_t *edge, uint64_t *sets[2])
 {
+    sets[0] = &colors->taken[edge->from * colors->words];
+    sets[1] = &colors->taken[(colors->ranks + edge->to) * colors->words];
+}
+
+/** Gives the edges of a direction the lowest color that all of them may have.
+ */
+static void color_direction(direction_colors_t *colors,
+                            ctn_bipartite_edge_t *edge, size_t count)
+{
+    uint64_t *sets[2];
     uint64_t taken = UINT64_MAX;
     uint32_t word = 0;
     for (; taken == UINT64_MAX; word++) {
         taken = 0;
         for (size_t i = 0; i < count; i++) {
-            taken |= sets->sends[edge[i].from * sets->words + word] |
-                     sets->receives[edge[i].target * sets->words + word];
+            sets_of(colors, &edge[i], sets);
+            taken |= sets[0][word] | sets[1][word];
         }
     }
-    return (word - 1) * 64 + (uint32_t)__builtin_ctzll(~taken);
+    word--;
+    uint32_t color = word * 64 + (uint32_t)__builtin_ctzll(~taken);
+    for (size_t i = 0; i < count; i++) {
+        sets_of(colors, &edge[i], sets);
+        sets[0][word] |= UINT64_C(1) << color % 64;
+        sets[1][word] |= UINT64_C(1) << color % 64;
+        edge[i].color = color;
+    }
+    colors->count = color >= colors->count ? color + 1 : colors->count;
 }
 
-/** Gives a color to an edge. */
-static void give(const color_sets_t *sets, const colored_edge_t *edge,
-                 uint32_t color, ctn_vector_t *records, catena_status_t *status)
+/** Grids: colors the edges, which are the heaviest first, by directions. All
+ * edges of a direction have the same weight.
+ * @param[in]  edges  where they came from
+ * @param[out] colors their number */
+static catena_status_t color_directions(size_t ranks, uint32_t directions,
+                                        const colored_edge_t *edges,
+                                        ctn_bipartite_edge_t *edge,
+                                        size_t count, uint32_t *colors)
 {
-    uint64_t bit = UINT64_C(1) << color % 64;
-    sets->sends[edge->from * sets->words + color / 64] |= bit;
-    sets->receives[edge->target * sets->words + color / 64] |= bit;
-    const color_record_t ends[] = {
-        {edge->from, 0, true, edge->index, color},
-        {edge->target, 0, false, edge->peer_index, color}};
-    ctn_vector_put(records, &ends[0], sizeof(ends[0]), status);
-    ctn_vector_put(records, &ends[1], sizeof(ends[1]), status);
+    /* No color is above the number of directions. */
+    direction_colors_t made = {.ranks = ranks, .words = directions / 64 + 1};
+    made.taken = calloc(2 * ranks * made.words, sizeof(*made.taken));
+    if (made.taken == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    size_t end;
+    for (size_t i = 0; i < count; i = end) {
+        end = i + 1;
+        while (end < count && edges[end].index == edges[i].index) {
+            end++;
+        }
+        color_direction(&made, &edge[i], end - i);
+    }
+    free(made.taken);
+    *colors = made.count;
+    return ctn_edge_colors_order(edge, count, made.count);
+}
+
+/** Colors edges, which are the heaviest first. */
+static catena_status_t color_edges(const catena_neighborhood_t *neighborhood,
+                                   const colored_edge_t *edges,
+                                   ctn_bipartite_edge_t *edge, size_t count)
+{
+    size_t ranks = neighborhood->group->chain.place.size;
+    catena_status_t status = CATENA_OK;
+    uint32_t colors = 0;
+    if (neighborhood->grid != NULL) {
+        uint32_t *degree = malloc(2 * ranks * sizeof(*degree));
+        status = degree == NULL ? CATENA_ERR_NO_MEMORY
+                                : color_directions(ranks, neighborhood->targets,
+                                                   edges, edge, count, &colors);
+        bool least = status == CATENA_OK &&
+                     colors == ctn_edge_degrees(ranks, edge, count, degree);
+        free(degree);
+        if (least || status != CATENA_OK) {
+            return status;
+        }
+    }
+    return ctn_edge_coloring(ranks, edge, count, &colors);
 }
 
 /** Colors all edges, and makes the records for their ends. */
 static catena_status_t color(const catena_neighborhood_t *neighborhood,
                              ctn_vector_t *edges, ctn_vector_t *records)
 {
-    bool grid = neighborhood->grid != NULL;
-    catena_status_t status = grid ? level(neighborhood, edges) : CATENA_OK;
-    color_sets_t sets = {
-        .words = 2 * (size_t)neighborhood->graph_facts.most_degree / 64 + 1};
-    size_t words = neighborhood->group->chain.place.size * sets.words;
-    sets.sends = calloc(2 * words, sizeof(*sets.sends));
-    if (sets.sends == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+    ctn_bipartite_edge_t *edge = malloc(edges->count * sizeof(*edge));
+    catena_status_t status = edge == NULL ? CATENA_ERR_NO_MEMORY
+                             : neighborhood->grid != NULL
+                                 ? level(neighborhood, edges)
+                                 : CATENA_OK;
+    if (status != CATENA_OK) {
+        free(edge);
+        return status;
     }
-    sets.receives = sets.sends + words;
     ctn_vector_sort(edges, sizeof(colored_edge_t), heaviest_first);
-    const colored_edge_t *edge = edges->item;
-    size_t end;
-    for (size_t i = 0; status == CATENA_OK && i < edges->count; i = end) {
-        end = i + 1;
-        while (grid && end < edges->count && edge[end].index == edge[i].index) {
-            end++;
-        }
-        uint32_t lowest = lowest_free(&sets, &edge[i], end - i);
-        for (size_t k = i; k < end; k++) {
-            give(&sets, &edge[k], lowest, records, &status);
-        }
+    const colored_edge_t *from = edges->item;
+    for (size_t i = 0; i < edges->count; i++) {
+        edge[i] = (ctn_bipartite_edge_t){.from = from[i].from,
+                                         .to = from[i].target,
+                                         .weight = from[i].weight};
     }
-    free(sets.sends);
+    status = color_edges(neighborhood, from, edge, edges->count);
+    for (size_t i = 0; i < edges->count && status == CATENA_OK; i++) {
+        const color_record_t ends[] = {
+            {from[i].from, 0, true, from[i].index, edge[i].color},
+            {from[i].target, 0, false, from[i].peer_index, edge[i].color}};
+        ctn_vector_put(records, &ends[0], sizeof(ends[0]), &status);
+        ctn_vector_put(records, &ends[1], sizeof(ends[1]), &status);
+    }
+    free(edge);
     return status;
 }
 
