@@ -114,16 +114,17 @@ static bool claimed_by_other(uint64_t hash)
 
 /** The same for a simulated job: whether its last message was this one, of
  * another rank. */
-static bool said_by_other(const ctn_log_t *log, uint64_t hash)
+static bool logged_by_other(const ctn_log_t *log, uint64_t hash)
 {
     enum { RANK_BITS = 20 };
-    uint64_t said = hash << RANK_BITS |
-                    ((uint64_t)log->rank & ((UINT64_C(1) << RANK_BITS) - 1));
+    uint64_t own = hash << RANK_BITS |
+                   ((uint64_t)log->rank & ((UINT64_C(1) << RANK_BITS) - 1));
     uint64_t last = __atomic_load_n(log->last, __ATOMIC_RELAXED);
-    if (last != said && last >> RANK_BITS == said >> RANK_BITS) {
+    bool same_rank = log->rank >= 0 && last == own;
+    if (!same_rank && last >> RANK_BITS == own >> RANK_BITS) {
         return true;
     }
-    __atomic_store_n(log->last, said, __ATOMIC_RELAXED);
+    __atomic_store_n(log->last, own, __ATOMIC_RELAXED);
     return false;
 }
 
@@ -138,7 +139,7 @@ static bool is_folded(const ctn_log_t *log, catena_log_level_t level,
         return false;
     }
     int error = errno;
-    bool folded = log != NULL && log->last != NULL ? said_by_other(log, hash)
+    bool folded = log != NULL && log->last != NULL ? logged_by_other(log, hash)
                                                    : claimed_by_other(hash);
     errno = error;
     return folded;

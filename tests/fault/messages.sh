@@ -63,6 +63,10 @@ says "few open files" 1 'ERROR heap: .*raise the limit of open files \(ulimit -n
 # --- calls ---
 
 says "a wrong root on all ranks, twice" 2 'ERROR bcast: root is -1' job "$errors" root
+says "ranks whose stderr is a file of their own" 0 '' \
+    job sh -c 'exec "$@" 2>"$0.$PMIX_RANK"' "$work/own" "$errors" root
+[ "$(cat "$work"/own.? | grep -c 'ERROR bcast: root is -1')" = 8 ]
+verdict "messages: each of them has all messages" $?
 says "a wrong root on one rank" 1 ':1\] ERROR bcast: root is -1' job "$errors" root_of_one
 says "lengths that differ" 2 'ERROR .*the vector of rank 1 .*give the same count' \
     job "$errors" length
