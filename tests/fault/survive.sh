@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Failures that are returned: ranks die, the others go on (tests/fault/survive.c),
-# below prun --continuous, and on emulated hosts that no launcher watches.
+# below prun --continuous, below Open MPI's mpirun, and on emulated hosts that no
+# launcher watches.
 # usage: tests/fault/survive.sh BUILD_DIR [ROUNDS]          SURVIVE_SEED=N
 set -u
 # shellcheck source=tests/fault/job.sh
@@ -44,6 +45,21 @@ start --continuous -n 4 sh -c \
 finish
 expect_rc 137
 done_ "prun --continuous: a death before all have joined"
+
+# Open MPI 4.1 writes a line of its own about the notice of a death.
+if command -v mpirun.openmpi >/dev/null; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    for ((i = 0; i < rounds; i++)); do
+        prun=mpirun.openmpi start --enable-recovery --oversubscribe -n 6 "$survive" \
+            $((seed + 4 * i + 3)) 2 700
+        finish
+        expect_rc 0
+        grep -q '^ok - ' "$out" || fail "no word of success"
+        done_ "mpirun --enable-recovery, 6 ranks, 2 deaths, seed $((seed + 4 * i + 3))"
+    done
+else
+    echo "skip - mpirun --enable-recovery (there is no Open MPI)"
+fi
 
 # ---- without a launcher, on four hosts ----
 
