@@ -1,0 +1,440 @@
+/* The calls of survivors, whose results are checked: right, or an error, and
+ * then the buffers stay as the caller leaves them. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/random.h"
+#include "survive.h"
+
+enum {
+    LEFT = 0xA5, /* what a caller leaves in the buffers of a failed call */
+    MOST_BYTES = 1 << 20
+};
+
+void wrong(rank_t *r, const char *what, long found, long expected)
+{
+    if (r->errors++ < 3) {
+        fprintf(stderr,
+                "survive: seed %" PRIu64 ", world rank %d, call %" PRIu64
+                ": %s: found %ld, expected %ld\n",
+                r->draw->seed, catena_group_rank(catena_world(r->context)),
+                r->call, what, found, expected);
+    }
+}
+
+bool has_failed(catena_status_t status)
+{
+    return status == CATENA_ERR_PROC_FAILED || status == CATENA_ERR_REVOKED;
+}
+
+/* ---- buffers ---- */
+
+static void *get(rank_t *r, size_t bytes, bool heap)
+{
+    bytes = bytes > 0 ? bytes : 1;
+    return heap ? catena_malloc(r->context, bytes) : malloc(bytes);
+}
+
+static void put(rank_t *r, void *block, bool heap)
+{
+    if (heap) {
+        catena_free(r->context, block);
+    } else {
+        free(block);
+    }
+}
+
+static bool make(rank_t *r, buffers_t *b, size_t send, size_t recv)
+{
+    *b = (buffers_t){.send_bytes = send,
+                     .recv_bytes = recv,
+                     .heap = ctn_random(&r->random) % 2 == 0};
+    b->send = get(r, send, b->heap);
+    b->recv = get(r, recv, b->heap);
+    if (b->send == NULL || b->recv == NULL) {
+        wrong(r, "memory", 0, 1);
+        return false;
+    }
+    memset(b->recv, 0, recv);
+    return true;
+}
+
+/** The call is over. If it has failed the caller fills its buffers, and looks
+ * at them later. */
+static void done(rank_t *r, buffers_t *b, catena_status_t status)
+{
+    if (status != CATENA_OK && status != CATENA_ERR_PEER &&
+        r->kept_count < KEPT) {
+        memset(b->send, LEFT, b->send_bytes);
+        memset(b->recv, LEFT, b->recv_bytes);
+        r->kept[r->kept_count++] = *b;
+        return;
+    }
+    put(r, b->send, b->heap);
+    put(r, b->recv, b->heap);
+}
+
+static long first_changed(const unsigned char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (at[i] != LEFT) {
+            return (long)i;
+        }
+    }
+    return -1;
+}
+
+void look_again(rank_t *r)
+{
+    for (int i = 0; i < r->kept_count; i++) {
+        buffers_t *b = &r->kept[i];
+        long send = first_changed(b->send, b->send_bytes);
+        long recv = first_changed(b->recv, b->recv_bytes);
+        if (send >= 0 || recv >= 0) {
+            wrong(r, "a buffer of a failed call was written at", send, recv);
+        }
+        put(r, b->send, b->heap);
+        put(r, b->recv, b->heap);
+    }
+    r->kept_count = 0;
+}
+
+/* ---- calls ---- */
+
+static unsigned char byte_of(uint64_t call, int from, int to, size_t i)
+{
+    return (unsigned char)(call * 131 + (unsigned)from * 31 +
+                           (unsigned)to * 17 + i * 7);
+}
+
+static size_t draw_bytes(rank_t *r, int ranks)
+{
+    static const size_t most[] = {16, 200, 5000, 40000, 300000};
+    size_t bytes = ctn_random(&r->random) % most[ctn_random(&r->random) % 5];
+    size_t limit = MOST_BYTES / (size_t)ranks;
+    return bytes < limit ? bytes : limit;
+}
+
+static catena_status_t wait_all(catena_status_t status, size_t count,
+                                catena_request_t *requests[])
+{
+    catena_status_t waited = catena_request_waitall(count, requests);
+    return status == CATENA_OK ? waited : status;
+}
+
+/** How a call is made. */
+typedef enum mode { BLOCKING, NONBLOCKING, PERSISTENT, MODES } mode_t_;
+
+catena_status_t alltoall(rank_t *r, catena_group_t *group)
+{
+    int n = catena_group_size(group), me = catena_group_rank(group);
+    size_t bytes = draw_bytes(r, n);
+    mode_t_ mode = (mode_t_)(ctn_random(&r->random) % MODES);
+    buffers_t b[3];
+    int count = mode == BLOCKING ? 1 : 1 + (int)(ctn_random(&r->random) % 3);
+    catena_request_t *request[3] = {NULL};
+    catena_status_t status = CATENA_OK;
+    int made = 0;
+    for (; made < count && status == CATENA_OK; made++) {
+        buffers_t *x = &b[made];
+        if (!make(r, x, bytes * (size_t)n, bytes * (size_t)n)) {
+            catena_abort(r->context, 1);
+        }
+        for (int to = 0; to < n; to++) {
+            for (size_t i = 0; i < bytes; i++) {
+                x->send[(size_t)to * bytes + i] = byte_of(r->call, me, to, i);
+            }
+        }
+        status =
+            mode == BLOCKING
+                ? catena_alltoall(x->send, bytes, CATENA_BYTE, x->recv, bytes,
+                                  CATENA_BYTE, group)
+            : mode == NONBLOCKING
+                ? catena_ialltoall(x->send, bytes, CATENA_BYTE, x->recv, bytes,
+                                   CATENA_BYTE, group, &request[made])
+                : catena_alltoall_init(x->send, bytes, CATENA_BYTE, x->recv,
+                                       bytes, CATENA_BYTE, group,
+                                       &request[made]);
+        if (mode == PERSISTENT && status == CATENA_OK) {
+            status = catena_request_start(request[made]);
+        }
+    }
+    status =
+        mode != BLOCKING ? wait_all(status, (size_t)made, request) : status;
+    for (int i = 0; i < made; i++) {
+        for (int from = 0; from < n && status == CATENA_OK; from++) {
+            for (size_t k = 0; k < bytes; k++) {
+                int found = b[i].recv[(size_t)from * bytes + k];
+                int expected = byte_of(r->call, from, me, k);
+                if (found != expected) {
+                    wrong(r, "alltoall", found, expected);
+                    break;
+                }
+            }
+        }
+        if (mode == PERSISTENT && request[i] != NULL) {
+            (void)catena_request_free(&request[i]);
+        }
+        done(r, &b[i], status);
+    }
+    return status;
+}
+
+static catena_status_t bcast(rank_t *r, catena_group_t *group)
+{
+    int n = catena_group_size(group), me = catena_group_rank(group);
+    size_t bytes = draw_bytes(r, 1);
+    int root = (int)(ctn_random(&r->random) % (unsigned)n);
+    buffers_t b;
+    if (!make(r, &b, 1, bytes)) {
+        catena_abort(r->context, 1);
+    }
+    for (size_t i = 0; me == root && i < bytes; i++) {
+        b.recv[i] = byte_of(r->call, root, 0, i);
+    }
+    catena_status_t status =
+        catena_bcast(b.recv, bytes, CATENA_BYTE, root, group);
+    for (size_t i = 0; status == CATENA_OK && i < bytes; i++) {
+        if (b.recv[i] != byte_of(r->call, root, 0, i)) {
+            wrong(r, "bcast", b.recv[i], byte_of(r->call, root, 0, i));
+            break;
+        }
+    }
+    done(r, &b, status);
+    return status;
+}
+
+static catena_status_t allreduce(rank_t *r, catena_group_t *group)
+{
+    int n = catena_group_size(group), me = catena_group_rank(group);
+    size_t count = 1 + draw_bytes(r, 1) / 8;
+    bool scatter = ctn_random(&r->random) % 2 == 0;
+    buffers_t b;
+    size_t own = scatter ? (count + (size_t)n - 1) / (size_t)n : count;
+    count = scatter ? own * (size_t)n : count;
+    if (!make(r, &b, count * 8, own * 8)) {
+        catena_abort(r->context, 1);
+    }
+    int64_t *in = (void *)b.send, *out = (void *)b.recv;
+    for (size_t i = 0; i < count; i++) {
+        in[i] = me + (int64_t)i;
+    }
+    catena_status_t status =
+        scatter
+            ? catena_reduce_scatter_block(in, out, own, CATENA_INT64,
+                                          CATENA_SUM, group)
+            : catena_allreduce(in, out, count, CATENA_INT64, CATENA_SUM, group);
+    size_t first = scatter ? own * (size_t)me : 0;
+    for (size_t i = 0; status == CATENA_OK && i < own; i++) {
+        int64_t expected =
+            (int64_t)n * (n - 1) / 2 + (int64_t)n * (int64_t)(first + i);
+        if (out[i] != expected) {
+            wrong(r, "allreduce", (long)out[i], (long)expected);
+            break;
+        }
+    }
+    done(r, &b, status);
+    return status;
+}
+
+static catena_status_t gather_scatter(rank_t *r, catena_group_t *group)
+{
+    int n = catena_group_size(group), me = catena_group_rank(group);
+    size_t bytes = draw_bytes(r, n);
+    int root = (int)(ctn_random(&r->random) % (unsigned)n);
+    bool gathers = ctn_random(&r->random) % 2 == 0;
+    bool all = ctn_random(&r->random) % 2 == 0;
+    size_t table = bytes * (size_t)n;
+    buffers_t b;
+    if (!make(r, &b, gathers ? bytes : table, gathers ? table : bytes)) {
+        catena_abort(r->context, 1);
+    }
+    for (size_t i = 0; i < b.send_bytes; i++) {
+        b.send[i] = gathers ? byte_of(r->call, me, 0, i)
+                            : byte_of(r->call, 0, (int)(i / bytes), i % bytes);
+    }
+    catena_status_t status =
+        !gathers ? catena_scatter(b.send, bytes, CATENA_BYTE, b.recv, bytes,
+                                  CATENA_BYTE, root, group)
+        : all    ? catena_allgather(b.send, bytes, CATENA_BYTE, b.recv, bytes,
+                                    CATENA_BYTE, group)
+                 : catena_gather(b.send, bytes, CATENA_BYTE, b.recv, bytes,
+                                 CATENA_BYTE, root, group);
+    bool receives = !gathers || all || me == root;
+    for (size_t i = 0; status == CATENA_OK && receives && i < b.recv_bytes;
+         i++) {
+        int expected = gathers
+                           ? byte_of(r->call, (int)(i / bytes), 0, i % bytes)
+                           : byte_of(r->call, 0, me, i);
+        if (b.recv[i] != expected) {
+            wrong(r, gathers ? "gather" : "scatter", b.recv[i], expected);
+            break;
+        }
+    }
+    done(r, &b, status);
+    return status;
+}
+
+static catena_status_t barrier(rank_t *r, catena_group_t *group)
+{
+    (void)r;
+    return catena_barrier(group);
+}
+
+/** A new group or neighborhood may exist on some ranks only: then no rank uses
+ * it. @return whether all ranks have it, or why not */
+static catena_status_t all_have(catena_group_t *group, catena_status_t status)
+{
+    uint64_t made = status == CATENA_OK;
+    catena_status_t agreed = catena_group_agree(group, &made);
+    return agreed != CATENA_OK   ? agreed
+           : status != CATENA_OK ? status
+           : made                ? CATENA_OK
+                                 : CATENA_ERR_PROC_FAILED;
+}
+
+/** Split, use the part, free it. */
+static catena_status_t split(rank_t *r, catena_group_t *group)
+{
+    int me = catena_group_rank(group);
+    int parts = 1 + (int)(ctn_random(&r->random) % 3);
+    catena_group_t *part = NULL;
+    catena_status_t status =
+        all_have(group, catena_group_split(group, me % parts, -me, &part));
+    if (status == CATENA_OK) {
+        status = catena_barrier(part);
+    }
+    catena_status_t freed = catena_group_free(&part);
+    return status == CATENA_OK ? freed : status;
+}
+
+static catena_status_t split_by_algorithm(rank_t *r, catena_group_t *group)
+{
+    static const char *const algorithms[] = {"allgather", "bitonic", "radix",
+                                             "hash"};
+    int64_t color = catena_group_rank(group) % 2, key = 0;
+    catena_split_t by = {.size = sizeof(by),
+                         .color = &color,
+                         .color_bytes = 8,
+                         .color_compare = catena_compare_int64,
+                         .key = &key,
+                         .key_bytes = 8,
+                         .key_compare = catena_compare_int64,
+                         .algorithm = algorithms[ctn_random(&r->random) % 4]};
+    catena_group_t *part = NULL;
+    catena_status_t status =
+        all_have(group, catena_group_split_by(group, &by, &part));
+    if (status == CATENA_OK) {
+        status = alltoall(r, part);
+    }
+    catena_status_t freed = catena_group_free(&part);
+    return status == CATENA_OK ? freed : status;
+}
+
+/** A group of a list: all ranks but the last one, backwards. */
+static catena_status_t listed(rank_t *r, catena_group_t *group)
+{
+    int n = catena_group_size(group), list[MOST_RANKS];
+    const int *world;
+    catena_status_t status = catena_group_world_ranks(group, &world);
+    if (status != CATENA_OK || n == 1) {
+        return status;
+    }
+    for (int i = 0; i < n - 1; i++) {
+        list[i] = n - 2 - i;
+    }
+    catena_group_t *made = NULL;
+    status =
+        all_have(group, catena_group_create(group, (size_t)n - 1, list, &made));
+    if (status == CATENA_OK && made != NULL) {
+        status = bcast(r, made);
+    }
+    catena_status_t freed = catena_group_free(&made);
+    return status == CATENA_OK ? freed : status;
+}
+
+/** A ring, and an exchange on it. */
+static catena_status_t neighbors(rank_t *r, catena_group_t *group)
+{
+    int n = catena_group_size(group), me = catena_group_rank(group);
+    int periodic = 1;
+    catena_neighborhood_t *ring = NULL;
+    catena_status_t status = all_have(
+        group, catena_cart_create(group, 1, &n, &periodic, 0, NULL, &ring));
+    if (status != CATENA_OK) {
+        (void)catena_neighborhood_free(&ring);
+        return status;
+    }
+    size_t bytes = draw_bytes(r, 2);
+    buffers_t b;
+    if (!make(r, &b, 2 * bytes, 2 * bytes)) {
+        catena_abort(r->context, 1);
+    }
+    for (size_t i = 0; i < 2 * bytes; i++) {
+        b.send[i] = byte_of(r->call, me, (int)(i / bytes), i % bytes);
+    }
+    for (int turn = 0; turn < 3 && status == CATENA_OK; turn++) {
+        status = catena_neighbor_alltoall(b.send, bytes, CATENA_BYTE, b.recv,
+                                          bytes, CATENA_BYTE, ring);
+    }
+    int left = (me + n - 1) % n;
+    for (size_t i = 0; status == CATENA_OK && i < bytes; i++) {
+        if (b.recv[i] != byte_of(r->call, left, 1, i)) {
+            wrong(r, "neighbor", b.recv[i], byte_of(r->call, left, 1, i));
+            break;
+        }
+    }
+    done(r, &b, status);
+    catena_status_t freed = catena_neighborhood_free(&ring);
+    return status == CATENA_OK ? freed : status;
+}
+
+/** One rank revokes a duplicate of the group. */
+static catena_status_t revoked(rank_t *r, catena_group_t *group)
+{
+    int n = catena_group_size(group);
+    int who = (int)(ctn_random(&r->random) % (unsigned)n);
+    catena_group_t *copy = NULL;
+    catena_status_t status =
+        all_have(group, catena_group_split(group, 0, 0, &copy));
+    if (status != CATENA_OK) {
+        (void)catena_group_free(&copy);
+        return status;
+    }
+    if (catena_group_rank(copy) == who) {
+        status = catena_group_revoke(copy);
+        if (status != CATENA_OK) {
+            wrong(r, "revoke", status, CATENA_OK);
+        }
+    }
+    status = catena_barrier(copy);
+    if (!has_failed(status) && status != CATENA_ERR_PEER &&
+        (n > 1 || status != CATENA_OK)) {
+        wrong(r, "a revoked group's barrier", status, CATENA_ERR_REVOKED);
+    }
+    uint64_t flags = UINT64_C(1) << catena_group_rank(copy) % 64;
+    status = catena_group_agree(copy, &flags);
+    if (status == CATENA_OK && n > 1 && flags != 0) {
+        size_t dead;
+        (void)catena_group_failed(copy, &dead, NULL);
+        if ((int)dead < n - 1) {
+            wrong(r, "agree", (long)flags, 0);
+        }
+    }
+    catena_status_t freed = catena_group_free(&copy);
+    return status == CATENA_OK ? freed : status;
+}
+
+const kind_t kinds[KINDS] = {{"alltoall", alltoall},
+                             {"bcast", bcast},
+                             {"allreduce, reduce_scatter", allreduce},
+                             {"gather, scatter, allgather", gather_scatter},
+                             {"barrier", barrier},
+                             {"split", split},
+                             {"split by an algorithm", split_by_algorithm},
+                             {"group of a list", listed},
+                             {"neighborhood", neighbors},
+                             {"revoke", revoked}};
