@@ -30,6 +30,7 @@
 
 /* Keys under which ranks publish values through PMIx. */
 static const char segment_key[] = "catena.segment";
+static const char regrouped_key[] = "catena.segment.regrouped";
 static const char ep_address_key[] = "catena.ep_address";
 
 /* ---- the heap ---- */
@@ -44,6 +45,11 @@ static const ctn_exec_config_t *exec_config(const catena_context_t *context)
     return ctn_config_values(&context->config, &ctn_exec_settings);
 }
 
+static bool returns_failures(const catena_context_t *context)
+{
+    return exec_config(context)->failures == CTN_FAILURES_RETURN;
+}
+
 static ctn_heap_params_t heap_params(const catena_context_t *context)
 {
     return (ctn_heap_params_t){
@@ -55,22 +61,73 @@ static ctn_heap_params_t heap_params(const catena_context_t *context)
         .huge = heap_config(context)->huge_pages,
         .sparse_bytes = sizeof(ctn_control_block_t),
         .failures = exec_config(context)->failures,
+        .several_spaces = context->boot->several_spaces,
     };
 }
 
-/** Local rank 0 creates the node's segment, whose name is published later. */
-static catena_status_t create_heap(catena_context_t *context)
+/** What the job says of this rank and those that share its node and cores. */
+static void describe_ranks(catena_context_t *context)
 {
-    ctn_boot_t *boot = context->boot;
+    const ctn_boot_t *boot = context->boot;
+    ctn_locality_t *locality = &context->locality;
+    const ctn_topo_config_t *topo = ctn_topo_config(&context->config);
+    size_t ranks = topo->host_ranks;
+    locality->process = boot->rank;
+    locality->node = boot->node_key;
+    locality->local_rank = boot->local_rank;
+    locality->local_size = boot->local_size;
+    locality->resources = &context->resources;
+    if (ranks == CTN_CONFIG_AUTO) {
+        ranks = boot->host_ranks;
+    }
+    if (ranks < boot->local_size) {
+        ranks = boot->local_size;
+    }
+    locality->ranks_per_core = (double)ranks / ctn_cores_shared("");
+    locality->oversubscribed = locality->ranks_per_core > 1;
+}
+
+/** The node is smaller than the launcher says, or its ranks do not share all
+ * that they could. */
+static catena_status_t regroup(catena_context_t *context)
+{
+    catena_status_t status = ctn_boot_regroup(context->boot);
+    describe_ranks(context);
+    return status;
+}
+
+/** Create the node's segment, whose name is published later.
+ * @param key of the name */
+static catena_status_t create_segment(catena_context_t *context,
+                                      const char *key)
+{
     ctn_heap_params_t params = heap_params(context);
     char name[64] = "";
+    catena_status_t status = ctn_heap_create(&params, &context->heap, name);
+    return status != CATENA_OK || context->boot->local_size == 1
+               ? status
+               : ctn_boot_put(context->boot, key, name, sizeof(name));
+}
+
+/** Local rank 0 creates the node's segment. In place of its name, "" lets all
+ * ranks of the node regroup first. */
+static catena_status_t create_heap(catena_context_t *context)
+{
+    static const char none[64];
+    ctn_boot_t *boot = context->boot;
     if (boot->local_rank > 0) {
         return CATENA_OK;
     }
-    catena_status_t status = ctn_heap_create(&params, &context->heap, name);
-    return status != CATENA_OK || boot->local_size == 1
-               ? status
-               : ctn_boot_put(boot, segment_key, name, sizeof(name));
+    if (!ctn_boot_may_regroup(boot)) {
+        return create_segment(context, segment_key);
+    }
+    catena_status_t status =
+        ctn_boot_put(boot, segment_key, none, sizeof(none));
+    if (status == CATENA_OK) {
+        status = regroup(context);
+    }
+    return status == CATENA_OK ? create_segment(context, regrouped_key)
+                               : status;
 }
 
 static catena_status_t share_name(catena_context_t *context)
@@ -78,23 +135,43 @@ static catena_status_t share_name(catena_context_t *context)
     return ctn_boot_share(context->boot);
 }
 
+/** Wait for the name of the node's segment.
+ * @param[out] name as of ctn_heap_create */
+static catena_status_t look_up_segment(const catena_context_t *context,
+                                       const char *key, char name[64])
+{
+    ctn_boot_t *boot = context->boot;
+    void *data;
+    size_t bytes;
+    catena_status_t status =
+        ctn_boot_lookup(boot, boot->local_ranks[0], key, &data, &bytes);
+    if (status == CATENA_OK) {
+        snprintf(name, 64, "%.*s", (int)bytes, (const char *)data);
+        free(data);
+    }
+    return status;
+}
+
 /** The other ranks of the node wait for the name and attach to the segment. */
 static catena_status_t join_heap(catena_context_t *context)
 {
-    ctn_boot_t *boot = context->boot;
-    ctn_heap_params_t params = heap_params(context);
-    void *name;
-    size_t bytes;
-    if (boot->local_rank == 0) {
+    char name[64] = "";
+    if (context->boot->local_rank == 0) {
         return CATENA_OK;
     }
-    catena_status_t status =
-        ctn_boot_lookup(boot, boot->local_ranks[0], segment_key, &name, &bytes);
-    if (status == CATENA_OK) {
-        status = ctn_heap_attach(&params, name, &context->heap);
-        free(name);
+    catena_status_t status = look_up_segment(context, segment_key, name);
+    if (status == CATENA_OK && name[0] == '\0') {
+        status = regroup(context);
+        if (status == CATENA_OK && context->boot->local_rank == 0) {
+            return create_segment(context, regrouped_key);
+        }
+        if (status == CATENA_OK) {
+            status = look_up_segment(context, regrouped_key, name);
+        }
     }
-    return status;
+    ctn_heap_params_t params = heap_params(context);
+    return status == CATENA_OK ? ctn_heap_attach(&params, name, &context->heap)
+                               : status;
 }
 
 /* ---- the transports ---- */
@@ -245,11 +322,6 @@ static void link_world(catena_context_t *context)
     }
 }
 
-static bool returns_failures(const catena_context_t *context)
-{
-    return exec_config(context)->failures == CTN_FAILURES_RETURN;
-}
-
 /** From now on the death of a rank is an error of the groups that it belongs
  * to. While ranks join, it still ends the job. */
 static catena_status_t watch_failures(const catena_context_t *context)
@@ -350,32 +422,19 @@ static catena_status_t initial_placement(catena_context_t *context)
 /** Find out where this process runs and how many ranks share its cores. */
 static catena_status_t find_locality(catena_context_t *context)
 {
-    const ctn_boot_t *boot = context->boot;
-    ctn_locality_t *locality = &context->locality;
-    const ctn_topo_config_t *topo = ctn_topo_config(&context->config);
-    size_t ranks = topo->host_ranks;
-    locality->process = boot->rank;
-    locality->node = boot->node_key;
-    locality->local_rank = boot->local_rank;
-    locality->local_size = boot->local_size;
-    locality->resources = &context->resources;
-    if (ranks == CTN_CONFIG_AUTO) {
-        ranks = boot->host_ranks;
-    }
-    if (ranks < boot->local_size) {
-        ranks = boot->local_size;
-    }
-    locality->ranks_per_core = (double)ranks / ctn_cores_shared("");
-    locality->oversubscribed = locality->ranks_per_core > 1;
-    return ctn_locality_find(&context->log, topo->topology, locality);
+    describe_ranks(context);
+    return ctn_locality_find(&context->log,
+                             ctn_topo_config(&context->config)->topology,
+                             &context->locality);
 }
 
 /** Find the job, before the other steps. Then rank 0 knows that it is rank 0,
  * and warns of unknown settings for all, if they would not be folded. */
 static catena_status_t join_job(catena_context_t *context)
 {
-    catena_status_t status = ctn_boot_create(&context->log, &context->config,
-                                             context->oob, &context->boot);
+    catena_status_t status =
+        ctn_boot_create(&context->log, &context->config, context->oob,
+                        returns_failures(context), &context->boot);
     if (status == CATENA_OK && (context->boot->rank == 0 || ctn_log_folds())) {
         (void)ctn_config_warn_unknown(ctn_settings, &context->log);
     }

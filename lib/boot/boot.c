@@ -227,7 +227,8 @@ static catena_status_t join(ctn_boot_t *boot, const ctn_boot_config_t *config,
 }
 
 catena_status_t ctn_boot_create(ctn_log_t *log, const ctn_config_t *config,
-                                const catena_oob_t *oob, ctn_boot_t **out)
+                                const catena_oob_t *oob, bool one_space,
+                                ctn_boot_t **out)
 {
     if (atomic_exchange(&process.joined, true)) {
         ctn_error(log, "catena_init: this process has a context already; "
@@ -246,6 +247,7 @@ catena_status_t ctn_boot_create(ctn_log_t *log, const ctn_config_t *config,
         return CATENA_ERR_NO_MEMORY;
     }
     boot->log = log;
+    boot->one_space = one_space;
     boot->life = ++process.lives;
     catena_status_t status =
         join(boot, ctn_config_values(config, &ctn_boot_settings), oob);
@@ -305,6 +307,40 @@ catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
         return CATENA_ERR_ARG;
     }
     return boot->ops->lookup(boot, rank, key, data, bytes);
+}
+
+/** Whether the first process of this PID namespace belongs to this job: then
+ * the launcher has started a container, perhaps for this rank alone. */
+static bool is_first_process_of_job(void)
+{
+    static const char name[] = "PMIX_NAMESPACE=";
+    const char *job = secure_getenv("PMIX_NAMESPACE");
+    FILE *file = job != NULL ? fopen("/proc/1/environ", "re") : NULL;
+    char *variable = NULL;
+    size_t room = 0;
+    bool found = false;
+    while (file != NULL && !found &&
+           getdelim(&variable, &room, '\0', file) > 0) {
+        found = strncmp(variable, name, strlen(name)) == 0 &&
+                strcmp(variable + strlen(name), job) == 0;
+    }
+    free(variable);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+bool ctn_boot_may_regroup(const ctn_boot_t *boot)
+{
+    return boot->local_size > 1 && boot->ops != NULL &&
+           boot->ops->regroup != NULL &&
+           (getppid() == 0 || is_first_process_of_job());
+}
+
+catena_status_t ctn_boot_regroup(ctn_boot_t *boot)
+{
+    return boot->ops->regroup(boot);
 }
 
 catena_status_t ctn_boot_agree(ctn_boot_t *boot)

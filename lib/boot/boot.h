@@ -38,9 +38,12 @@ typedef struct ctn_boot {
     const ctn_log_t *log;
     const struct ctn_boot_ops *ops; /* NULL: a job of one rank */
     bool lost;                      /* ranks have died; the caller sets it */
-    bool established; /* all ranks have joined; the caller sets it */
-    unsigned life;    /* the number of this life, from 1; a life lasts from
-                         ctn_boot_create to ctn_boot_destroy */
+    bool established;    /* all ranks have joined; the caller sets it */
+    unsigned life;       /* the number of this life, from 1; a life lasts from
+                            ctn_boot_create to ctn_boot_destroy */
+    bool one_space;      /* the ranks of a node need one PID namespace */
+    bool several_spaces; /* the ranks of this node are in several ones, so no
+                            process number of theirs may be used */
     uint32_t rank;
     uint32_t size;
     uint32_t local_rank;   /* index of this rank in local_ranks */
@@ -49,7 +52,7 @@ typedef struct ctn_boot {
                               known */
     uint32_t *local_ranks; /* [local_size] ranks on this node, ascending */
     char node[256];        /* this node's name from the launcher */
-    char node_key[288];    /* name and number of the node: the same for all its
+    char node_key[304];    /* name and number of the node: the same for all its
                               ranks, different on other nodes */
     void *state;           /* of `ops` */
     void *link;            /* of boot/tcp */
@@ -60,9 +63,11 @@ typedef struct ctn_boot {
  * tree. Rank and host are stored in `log`. After ctn_boot_destroy a process may
  * join its job again, if all ranks do.
  * @param oob NULL: the settings say how
+ * @param one_space see ctn_boot_t
  * @return also ERR_STATE: this process has joined and not left */
 catena_status_t ctn_boot_create(ctn_log_t *log, const ctn_config_t *config,
-                                const catena_oob_t *oob, ctn_boot_t **boot);
+                                const catena_oob_t *oob, bool one_space,
+                                ctn_boot_t **boot);
 /** Leave the job. */
 void ctn_boot_destroy(ctn_boot_t *boot);
 /** The name of the way it was joined, for catena_place_t. */
@@ -87,6 +92,14 @@ catena_status_t ctn_boot_publish(ctn_boot_t *boot);
  * error. The caller frees `*data`. */
 catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
                                 const char *key, void **data, size_t *bytes);
+
+/** Whether the ranks that the launcher counts to this node may be in several
+ * containers, as far as this rank can tell. It says so to the others, and all
+ * call ctn_boot_regroup. */
+bool ctn_boot_may_regroup(const ctn_boot_t *boot);
+/** Find out which ranks of the node share memory: these are the node from now
+ * on. This publishes what was put so far; ctn_boot_publish is still to come. */
+catena_status_t ctn_boot_regroup(ctn_boot_t *boot);
 
 /** All ranks have done what each does alone, and will wait for each other.
  * @return ERR_PEER: one of them has failed, and leaves */

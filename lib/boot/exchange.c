@@ -1,17 +1,11 @@
 /* Exchanges values by an allgather among all ranks, which a program supplies or
  * boot/tcp.c. All ranks make the same calls in the same order. */
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "boot/ops.h"
-#include "core/hash.h"
 
 /** The values of all ranks of one exchange: each rank's records, one after the
  * other. */
@@ -40,15 +34,6 @@ typedef struct boot_exchange {
     boot_round_t *last;
 } boot_exchange_t;
 
-/** Who shares memory with whom: processes with the same identity are on one
- * node. */
-typedef struct identity {
-    uint64_t failed; /* 1: this rank does not join */
-    uint64_t host;   /* a hash: the boot of the machine */
-    uint64_t memory; /* a hash: /dev/shm, and the name that the user gives */
-    uint64_t spaces; /* of process numbers, by which segments are opened */
-} identity_t;
-
 static catena_status_t gather_all(ctn_boot_t *boot, const void *own,
                                   size_t bytes, void *all)
 {
@@ -76,74 +61,29 @@ static catena_status_t end_with(ctn_boot_t *boot, uint32_t rank)
     return CATENA_ERR_PEER;
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        hash = ctn_hash_mix(hash ^ (unsigned char)*text);
-    }
-    return hash;
-}
-
-/** The boot of this machine, the same for all its containers. */
-static uint64_t find_host(void)
-{
-    char text[64] = "";
-    struct utsname host;
-    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (file >= 0) {
-        ssize_t bytes = read(file, text, sizeof(text) - 1);
-        text[bytes > 0 ? bytes : 0] = '\0';
-        close(file);
-    }
-    if (text[0] == '\0' && uname(&host) == 0) {
-        return hash_text(1, host.nodename);
-    }
-    return hash_text(1, text);
-}
-
-static identity_t find_identity(const char *node)
-{
-    identity_t identity = {.host = find_host(), .memory = hash_text(1, node)};
-    struct stat found;
-    if (stat("/dev/shm", &found) == 0) {
-        identity.memory ^= ctn_hash_mix(found.st_dev ^ (uint64_t)found.st_ino);
-    }
-    if (stat("/proc/self/ns/pid", &found) == 0) {
-        identity.spaces = found.st_ino;
-    }
-    return identity;
-}
-
-static bool same(const identity_t *a, const identity_t *b)
-{
-    return a->host == b->host && a->memory == b->memory &&
-           a->spaces == b->spaces;
-}
-
 /** Find the ranks of this node, and its number: that of its first rank. */
 static catena_status_t find_node(ctn_boot_t *boot, const char *node)
 {
-    identity_t own = find_identity(node);
-    identity_t *all = calloc(boot->size, sizeof(*all));
-    boot->local_ranks = calloc(boot->size, sizeof(uint32_t));
-    if (all == NULL || boot->local_ranks == NULL) {
+    ctn_boot_identity_t own = ctn_boot_identify(boot, node);
+    ctn_boot_identity_t *all = calloc(boot->size, sizeof(*all));
+    uint32_t *ranks = calloc(boot->size, sizeof(*ranks));
+    if (all == NULL || ranks == NULL) {
         free(all);
+        free(ranks);
         return CATENA_ERR_NO_MEMORY;
     }
     catena_status_t status = gather_all(boot, &own, sizeof(own), all);
     for (uint32_t i = 0; status == CATENA_OK && i < boot->size; i++) {
+        ranks[i] = i;
         if (all[i].failed != 0) {
             status = end_with(boot, i);
         }
-        boot->host_ranks += all[i].host == own.host;
-        if (same(&all[i], &own)) {
-            boot->local_ranks[boot->local_size++] = i;
-        }
+    }
+    if (status == CATENA_OK) {
+        status = ctn_boot_form_node(boot, all, ranks, boot->size);
     }
     free(all);
-    if (status == CATENA_OK) {
-        status = ctn_boot_find_local_rank(boot);
-    }
+    free(ranks);
     if (status == CATENA_OK) {
         ctn_boot_name_node(boot, strcmp(node, "auto") != 0 ? node : NULL,
                            boot->local_ranks[0]);
@@ -351,10 +291,10 @@ static void leave(ctn_boot_t *boot)
 
 void ctn_boot_decline(const catena_oob_t *oob)
 {
-    identity_t own = {.failed = 1};
-    identity_t *all = oob->allgather != NULL && oob->ranks > 0
-                          ? calloc((size_t)oob->ranks, sizeof(*all))
-                          : NULL;
+    ctn_boot_identity_t own = {.failed = 1};
+    ctn_boot_identity_t *all = oob->allgather != NULL && oob->ranks > 0
+                                   ? calloc((size_t)oob->ranks, sizeof(*all))
+                                   : NULL;
     if (all != NULL) {
         (void)oob->allgather(oob->argument, &own, all, sizeof(own));
     }

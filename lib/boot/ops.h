@@ -16,6 +16,8 @@ typedef struct ctn_boot_ops {
     catena_status_t (*publish)(ctn_boot_t *boot);
     catena_status_t (*lookup)(ctn_boot_t *boot, uint32_t rank, const char *key,
                               void **data, size_t *bytes);
+    /** See ctn_boot_regroup; NULL: the ranks of a node share memory. */
+    catena_status_t (*regroup)(ctn_boot_t *boot);
     /** See ctn_boot_agree; NULL: a rank that fails ends the others. */
     catena_status_t (*agree)(ctn_boot_t *boot);
     /** See ctn_boot_joined; NULL: nothing is to be done. */
@@ -50,6 +52,26 @@ catena_status_t ctn_boot_exchange_lookup(ctn_boot_t *boot, uint32_t rank,
                                          const char *key, void **data,
                                          size_t *bytes);
 void ctn_boot_exchange_close(ctn_boot_t *boot);
+
+/** Which ranks share memory. */
+typedef struct ctn_boot_identity {
+    uint64_t failed; /* 1: this rank does not join */
+    uint64_t host;   /* a hash: the boot of the machine */
+    uint64_t memory; /* a hash: /dev/shm, and what else a node has in common */
+    uint64_t space;  /* of process numbers */
+} ctn_boot_identity_t;
+
+/** The identity of this process.
+ * @param node as for ctn_boot_exchange_open */
+ctn_boot_identity_t ctn_boot_identify(const ctn_boot_t *boot, const char *node);
+/** Let those of `count` ranks be this node that have the same host and memory
+ * as this one: set local_ranks, local_size, local_rank, host_ranks and
+ * several_spaces.
+ * @param all   [count]: their identities
+ * @param ranks [count], ascending */
+catena_status_t ctn_boot_form_node(ctn_boot_t *boot,
+                                   const ctn_boot_identity_t *all,
+                                   const uint32_t *ranks, uint32_t count);
 
 /** Set name and key of the node. The host's name alone does not identify a
  * node: a launcher may put several nodes on one host, and several hosts

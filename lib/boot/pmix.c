@@ -15,6 +15,7 @@ typedef struct boot_pmix {
     pmix_proc_t self;
     size_t handler; /* id of the handler for the loss of the launcher */
     bool handling;  /* whether this handler is registered */
+    bool regrouped; /* values have been published before ctn_boot_publish */
 } boot_pmix_t;
 
 /* ---- loss of the launcher ---- */
@@ -237,7 +238,8 @@ static pmix_status_t get_published(const pmix_proc_t *proc, const char *key,
     return rc;
 }
 
-/** Look up a key in a later life. The owner has published in earlier ones, so
+/** Look up a key in a later life, or after ctn_boot_regroup. The owner has
+ * published before, so
  * PMIx_Get waits only about 2 s and then replies "not found": ask again until
  * the owner has published in this life. Every eighth request waits like this;
  * the others return at once, with what the server has. */
@@ -267,7 +269,7 @@ static catena_status_t lookup(ctn_boot_t *boot, uint32_t rank, const char *key,
     key_name_t name;
     name_key(boot, key, name);
     pmix_value_t *value = NULL;
-    pmix_status_t rc = boot->life == 1
+    pmix_status_t rc = boot->life == 1 && !pmix->regrouped
                            ? get_published(&proc, name, &value)
                            : get_published_again(&proc, name, &value);
     if (rc != PMIX_SUCCESS || value->type != PMIX_BYTE_OBJECT) {
@@ -282,6 +284,44 @@ static catena_status_t lookup(ctn_boot_t *boot, uint32_t rank, const char *key,
     value->data.bo.size = 0;
     PMIX_VALUE_RELEASE(value);
     return CATENA_OK;
+}
+
+/** The ranks that the launcher counts to this node look up each other's
+ * identity. */
+static catena_status_t regroup(ctn_boot_t *boot)
+{
+    static const char key[] = "catena.identity";
+    uint32_t count = boot->local_size;
+    ctn_boot_identity_t own = ctn_boot_identify(boot, "auto");
+    ctn_boot_identity_t *all = calloc(count, sizeof(*all));
+    uint32_t *ranks = boot->local_ranks;
+    if (all == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status = put(boot, key, &own, sizeof(own));
+    if (status == CATENA_OK) {
+        status = publish(boot);
+    }
+    for (uint32_t i = 0; status == CATENA_OK && i < count; i++) {
+        void *data;
+        size_t bytes;
+        status = lookup(boot, ranks[i], key, &data, &bytes);
+        if (status == CATENA_OK) {
+            memcpy(&all[i], data, bytes < sizeof(own) ? bytes : sizeof(own));
+            free(data);
+        }
+    }
+    ((boot_pmix_t *)boot->state)->regrouped = true;
+    if (status == CATENA_OK) {
+        status = ctn_boot_form_node(boot, all, ranks, count);
+    }
+    free(all);
+    if (status == CATENA_OK) { /* the launcher's node may have become several */
+        size_t used = strlen(boot->node_key);
+        snprintf(boot->node_key + used, sizeof(boot->node_key) - used, ".%u",
+                 boot->local_ranks[0]);
+    }
+    return status;
 }
 
 /** Rank 0 tells prun by a query: PMIx completes a fence of the ranks of one
@@ -331,6 +371,7 @@ static const ctn_boot_ops_t pmix_ops = {.name = "pmix",
                                         .put = put,
                                         .publish = publish,
                                         .lookup = lookup,
+                                        .regroup = regroup,
                                         .joined = joined,
                                         .end_job = end_job,
                                         .leave = leave};

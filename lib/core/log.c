@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/hash.h"
+#include "core/pid_space.h"
 
 static const char *const level_names[] = {"FATAL", "ERROR", "WARN",
                                           "INFO",  "DEBUG", "TRACE"};
@@ -88,7 +89,9 @@ bool ctn_log_folds(void)
 static bool claimed_by_other(uint64_t hash)
 {
     char path[512];
-    pid_t own = getpid(), holder = 0;
+    struct {
+        uint64_t pid, space;
+    } own = {(uint64_t)getpid(), ctn_pid_space()}, holder = {0, 0};
     const char *job = secure_getenv("PMIX_NAMESPACE");
     const char *directory = job_directory();
     if (job == NULL || directory == NULL || !shares_stderr() ||
@@ -109,7 +112,7 @@ static bool claimed_by_other(uint64_t hash)
     }
     ssize_t got = read(file, &holder, sizeof(holder));
     close(file);
-    return got >= 0 && holder != own;
+    return got >= 0 && (holder.pid != own.pid || holder.space != own.space);
 }
 
 /** The same for a simulated job: whether its last message was this one, of

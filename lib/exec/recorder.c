@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/pid_space.h"
 #include "exec/exec.h"
 
 void ctn_recorder_open(ctn_exec_t *exec)
@@ -19,6 +20,7 @@ void ctn_recorder_open(ctn_exec_t *exec)
     recorder->scopes = scopes;
     recorder->rank = exec->locality->process;
     recorder->pid = exec->virtual_time ? 0 : (uint64_t)getpid();
+    recorder->space = exec->virtual_time ? 0 : ctn_pid_space();
     __atomic_store_n(&recorder->version, CTN_RECORDER_VERSION,
                      __ATOMIC_RELEASE);
     exec->recorder = recorder;

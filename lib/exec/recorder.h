@@ -15,7 +15,7 @@
  * written. */
 
 enum {
-    CTN_RECORDER_VERSION = 3 << 16 | CTN_CODES,
+    CTN_RECORDER_VERSION = 4 << 16 | CTN_CODES,
     CTN_RECORDS = 256,         /* of a rank; a power of two */
     CTN_RECORDED_SCOPES = 128, /* of a rank at once */
     CTN_RECORDS_SIMULATED = 8,
@@ -68,6 +68,7 @@ typedef struct ctn_recorder {
     uint32_t scopes;
     uint32_t rank;     /* in the world */
     uint64_t pid;      /* 0: simulated */
+    uint64_t space;    /* of this process number: ctn_pid_space */
     uint64_t calls;    /* entered; the last one is record calls - 1 */
     uint64_t since_ns; /* the last long wait: begin, and when it was seen last,
                           by CLOCK_MONOTONIC; simulated: seen_ns is not 0 */

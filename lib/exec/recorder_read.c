@@ -10,6 +10,7 @@
 #include <catena/context.h>
 
 #include "core/clock.h"
+#include "core/pid_space.h"
 #include "core/refuse.h"
 #include "exec/recorder.h"
 #include "heap/heap.h"
@@ -31,7 +32,8 @@ typedef struct rank {
     uint32_t scopes, calls; /* of these arrays; not read again, since the
                                process may write anything */
     const ctn_recorded_call_t *last; /* NULL: no call yet */
-    char state; /* of its process, as in /proc; 0: gone; '-': simulated */
+    char state; /* of its process, as in /proc; 0: gone; '-': simulated; '?':
+                   in another PID namespace */
     bool waits;
     double waited_s;
 } rank_t;
@@ -69,6 +71,8 @@ static const char *process_does(const rank_t *rank)
         return "stopped";
     case 'R':
         return "running";
+    case '?':
+        return "of another PID namespace";
     default:
         return "asleep";
     }
@@ -135,7 +139,10 @@ static void look(rank_t *rank)
     if (recorder == NULL) {
         return;
     }
-    rank->state = recorder->pid != 0 ? state_of(recorder->pid) : '-';
+    rank->state = recorder->pid == 0 ? '-'
+                  : recorder->space != ctn_pid_space()
+                      ? '?'
+                      : state_of(recorder->pid);
     uint64_t calls = __atomic_load_n(&recorder->calls, __ATOMIC_ACQUIRE);
     if (calls > 0) {
         rank->last = &rank->call[(calls - 1) & (rank->calls - 1)];

@@ -62,11 +62,14 @@ typedef struct ctn_heap_params {
     size_t huge; /* huge pages: 0 no, 1 yes, CTN_CONFIG_AUTO if allowed */
     size_t sparse_bytes; /* of a sparse block; 0: there are none */
     uint64_t failures;   /* CATENA_FAILURES: the same on all ranks */
+    bool several_spaces; /* the ranks are in several PID namespaces: only a file
+                            in /dev/shm can be opened by all */
 } ctn_heap_params_t;
 
 /** Create the node's segment (local rank 0 only).
  * @param[out] name to be passed to ctn_heap_attach by the other ranks:
- * "PATH:ID", where the random id distinguishes this heap from any other
+ * "PATH:ID", where the random id distinguishes this heap from any other, and
+ * behind it "@SPACE", a PID namespace, if the path is in /proc
  * @return ERR_NO_MEMORY (the limit exceeds the memory, or too little address
  *   space), ERR_ARG, ERR_SYSTEM; the log says what to change */
 catena_status_t ctn_heap_create(const ctn_heap_params_t *params,

@@ -12,6 +12,7 @@
 
 #include "core/config.h"
 #include "core/memory.h"
+#include "core/pid_space.h"
 #include "heap/arena.h"
 #include "heap/segment.h"
 
@@ -220,6 +221,17 @@ static catena_status_t map_new(ctn_heap_t *heap,
     return CATENA_OK;
 }
 
+/* Whether other processes will find this file at that path. /proc may be that
+ * of another PID namespace. */
+static bool is_file_at(const char *path, int fd)
+{
+    struct stat own, found;
+    bool is = access(path, R_OK | W_OK) == 0 && stat(path, &found) == 0 &&
+              fstat(fd, &own) == 0;
+    errno = is ? ESRCH : errno;
+    return is && found.st_ino == own.st_ino && found.st_dev == own.st_dev;
+}
+
 /* Create the file of the segment; ERR_SYSTEM: not with this kind.
  * @param[out] path that other ranks will open */
 static catena_status_t open_new(ctn_heap_t *heap, uint64_t id,
@@ -229,7 +241,7 @@ static catena_status_t open_new(ctn_heap_t *heap, uint64_t id,
         heap->fd = memfd_create("catena-heap", MFD_CLOEXEC);
         snprintf(path, CTN_HEAP_NAME_BYTES, "/proc/%ld/fd/%d", (long)getpid(),
                  heap->fd);
-        if (heap->fd < 0 || access(path, R_OK | W_OK) != 0) {
+        if (heap->fd < 0 || !is_file_at(path, heap->fd)) {
             return CATENA_ERR_SYSTEM;
         }
     } else {
@@ -305,7 +317,12 @@ catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
         status = fill_new(made, params, id);
     }
     if (status == CATENA_OK) {
-        snprintf(name, CTN_HEAP_NAME_BYTES, "%.40s:%016" PRIx64, path, id);
+        int used =
+            snprintf(name, CTN_HEAP_NAME_BYTES, "%.32s:%016" PRIx64, path, id);
+        if (kind == CTN_SEGMENT_MEMFD) {
+            snprintf(name + used, CTN_HEAP_NAME_BYTES - (size_t)used,
+                     "@%" PRIu32, (uint32_t)ctn_pid_space());
+        }
         ctn_info(params->log,
                  "heap: %s, limit %zu bytes, %d arenas of %zu bytes", name,
                  made->limit, made->local_size, made->own_bytes);
@@ -317,12 +334,21 @@ catena_status_t ctn_heap_create(const ctn_heap_params_t *params,
                                 ctn_heap_t **heap, char name[64])
 {
     catena_status_t status =
-        ctn_heap_create_kind(params, CTN_SEGMENT_MEMFD, heap, name);
+        params->several_spaces
+            ? CATENA_ERR_SYSTEM
+            : ctn_heap_create_kind(params, CTN_SEGMENT_MEMFD, heap, name);
     if (status != CATENA_ERR_SYSTEM) {
         return status;
     }
     status = ctn_heap_create_kind(params, CTN_SEGMENT_SHM, heap, name);
-    if (status == CATENA_ERR_SYSTEM) {
+    if (status == CATENA_ERR_SYSTEM && params->several_spaces) {
+        ctn_error(params->log,
+                  "heap: cannot make a file in /dev/shm (%s), which the ranks "
+                  "of this node need, since they are in several PID "
+                  "namespaces; let them write there, or give them one PID "
+                  "namespace",
+                  strerror(errno));
+    } else if (status == CATENA_ERR_SYSTEM) {
         ctn_error(params->log,
                   "heap: neither memfd_create with /proc nor shm_open with "
                   "/dev/shm works here (%s); %s",
@@ -369,20 +395,22 @@ catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
 
 /* --- attach --- */
 
-/* Split "PATH:ID". */
+/* Split "PATH:ID" or "PATH:ID@SPACE".
+ * @param[out] space 0: none */
 static bool parse_name(const char *name, char path[CTN_HEAP_NAME_BYTES],
-                       uint64_t *id)
+                       uint64_t *id, uint64_t *space)
 {
     const char *colon = memchr(name, ':', strnlen(name, CTN_HEAP_NAME_BYTES));
     char *end = NULL;
 
-    if (name[0] != '/' || colon == NULL || strlen(colon) != 17) {
+    if (name[0] != '/' || colon == NULL || strcspn(colon, "@") != 17) {
         return false;
     }
     memcpy(path, name, (size_t)(colon - name));
     path[colon - name] = '\0';
     errno = 0;
     *id = strtoull(colon + 1, &end, 16);
+    *space = *end == '@' ? strtoull(end + 1, &end, 10) : 0;
     return errno == 0 && *end == '\0';
 }
 
@@ -467,13 +495,21 @@ catena_status_t ctn_heap_attach(const ctn_heap_params_t *params,
                                 const char *name, ctn_heap_t **heap)
 {
     char path[CTN_HEAP_NAME_BYTES];
-    uint64_t id;
+    uint64_t id, space;
     ctn_heap_t *made;
 
-    if (!parse_name(name, path, &id)) {
+    if (!parse_name(name, path, &id, &space)) {
         ctn_error(params->log,
                   "heap: '%.63s' is not the name of a heap (PATH:ID)", name);
         return CATENA_ERR_ARG;
+    }
+    if (space != 0 && space != ctn_pid_space()) {
+        ctn_error(params->log,
+                  "heap: local rank 0 is outside the container of this rank "
+                  "(in another PID namespace); expected all ranks of the node "
+                  "in containers of their own, or all in one PID namespace "
+                  "(podman: --pid=host)");
+        return CATENA_ERR_SYSTEM;
     }
     catena_status_t status = heap_new(params, &made);
     return status == CATENA_OK

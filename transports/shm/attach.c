@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/pid_space.h"
 #include "transports/shm/endpoints.h"
 
 enum {
@@ -44,8 +44,8 @@ void ctn_shm_publish(ctn_transport_t *transport, ctn_attach_t *own,
                      uint64_t offset, bool accessible)
 {
     shm_transport_t *shm = (shm_transport_t *)transport;
-    struct stat space;
-    if (stat("/proc/self/ns/pid", &space) != 0) {
+    uint64_t space = ctn_pid_space();
+    if (space == 0) {
         return;
     }
 #ifdef PR_SET_PTRACER
@@ -59,7 +59,7 @@ void ctn_shm_publish(ctn_transport_t *transport, ctn_attach_t *own,
 #endif
     shm->attach = offset;
     shm->own = own;
-    own->space = space.st_ino;
+    own->space = space;
     own->probe = (uintptr_t)&own->pid;
     ctn_word_store(&own->pid, (uint64_t)getpid());
 }

@@ -247,10 +247,17 @@ START_TEST(attach_refuses)
         ctn_heap_attach(&params, "/proc/self/status:0123456789abcdef", &other),
         CATENA_ERR_SYSTEM);
     memcpy(wrong, name, sizeof(wrong));
-    char *last = &wrong[strlen(wrong) - 1];
-    *last = *last == '0' ? '1' : '0';
+    char *id = strchr(wrong, ':') + 1;
+    *id = *id == '0' ? '1' : '0';
     ck_assert_int_eq(ctn_heap_attach(&params, wrong, &other),
                      CATENA_ERR_SYSTEM);
+    ck_assert_ptr_nonnull(
+        strstr(catena_last_error(), "not the published heap"));
+    memcpy(wrong, name, sizeof(wrong));
+    strcpy(strchr(wrong, '@'), "@1"); /* no PID namespace has this number */
+    ck_assert_int_eq(ctn_heap_attach(&params, wrong, &other),
+                     CATENA_ERR_SYSTEM);
+    ck_assert_ptr_nonnull(strstr(catena_last_error(), "PID namespace"));
     params.local_size = 3;
     ck_assert_int_eq(ctn_heap_attach(&params, name, &other), CATENA_ERR_SYSTEM);
     params.local_size = 2;
