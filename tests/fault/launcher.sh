@@ -162,6 +162,8 @@ keys "7 ranks, --ppn 3" "0 0 0 1 1 1 2" --ppn 3
 keys "7 ranks, --map-by ppr:3:node" "0 0 0 1 1 1 2" --map-by ppr:3:node
 keys "7 ranks, --ppn 3 --map-by node" "0 1 2 0 1 2 0" --ppn 3 --map-by node
 keys "5 ranks, --ppn 1" "0 1 2 3 4" --ppn 1
+keys "9 ranks, --ppn 3+1+5" "0 0 0 1 2 2 2 2 2" --ppn 3+1+5
+keys "6 ranks, --ppn 3+1+2 --map-by node" "0 1 2 0 2 0" --ppn 3+1+2 --map-by node
 is "cards of all nodes, with fence" 0 "" -n 7 --ppn 3 "$client" modex fence
 is "cards of all nodes, without fence" 0 "" -n 7 --ppn 3 "$client" modex
 is "a get that comes before the put" 0 "" -n 6 --ppn 2 "$client" early
@@ -280,6 +282,10 @@ done <<'END_OF_TABLE'
 2|''|-np
 2|-n|-n
 2|--ppn|--ppn 0 true
+2|--ppn .*''|-n 4 --ppn 3++1 true
+2|--ppn .*'0'|-n 4 --ppn 3+0+1 true
+2|--ppn 3\+1\+5 .*9 ranks, got 8; say -n 9|-n 8 --ppn 3+1+5 true
+2|--ppn 3\+1 .*4 ranks, got 1; say -n 4|--ppn 3+1 true
 2|other|--host other true
 2|other|-H other true
 2|hosts|--hostfile hosts true

@@ -81,16 +81,16 @@ fi
 is "CATENA_HOST_RANKS is the number of ranks" 0 2 -n 2 sh -c \
     '[ $PMIX_RANK != 0 ] || echo $CATENA_HOST_RANKS'
 
-run -n 3 --ppn 2 --bind-to none --display map true : -n 1 true
+run -n 3 --ppn 1+3 --bind-to none --display map true : -n 1 true
 expect_rc 0
 sed -i 's/on CPUs.*/.../' "$err"
 expect map "$(cat "$err")" "prun: 4 ranks of 2 programs on 2 nodes, ...
 prun: program 0, 3 ranks: true
 prun: program 1, 1 rank: true
-prun: node $host-vn0, 2 ranks:
+prun: node $host-vn0, 1 rank:
 prun:   rank 0, program 0, not bound
+prun: node $host-vn1, 3 ranks:
 prun:   rank 1, program 0, not bound
-prun: node $host-vn1, 2 ranks:
 prun:   rank 2, program 0, not bound
 prun:   rank 3, program 1, not bound"
 done_ "--display map"

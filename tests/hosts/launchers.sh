@@ -155,7 +155,7 @@ there() {
 }
 
 : >"$HOSTS_PIDS"
-launcher prun env '4+4+1, boot pmix' 'prun -n 9 --ppn 4 ./first' 0
+launcher prun env '3+1+5, boot pmix' 'prun -n 9 --ppn 3+1+5 ./first' 0
 hosts_up 3 2>"$err" || {
     echo "skip - three hosts: status $?, $(head -1 "$err")"
     exit $((failed > 0))

@@ -8,20 +8,17 @@
 
 /* Choose the node of each rank: layout->node_of. */
 static void prun_deal_nodes(struct prun_layout *layout,
-                            const struct prun_options *options, uint32_t ppn)
+                            const struct prun_options *options,
+                            const uint32_t *room)
 {
     uint32_t count = layout->node_count;
-    uint32_t *room = prun_alloc(count, sizeof *room);
     uint32_t *size = prun_alloc(count, sizeof *size);
     bool span = options->by_node;
     if (options->rank_by != PRUN_RANK_DEFAULT &&
         options->map_level == PRUN_LEVEL_NONE)
         span = options->rank_by == PRUN_RANK_SPAN;
-    for (uint32_t n = 0; n < count; n++)
-        room[n] = ppn;
     prun_deal_sizes(layout->np, count, room, options->by_node, size);
     prun_deal_ranks(layout->np, count, size, span, layout->node_of);
-    free(room);
     free(size);
 }
 
@@ -29,8 +26,10 @@ void prun_layout_make(struct prun_layout *layout,
                       const struct prun_options *options, const char *host)
 {
     uint32_t np = options->np;
-    uint32_t ppn = options->ppn ? options->ppn : np;
-    uint32_t count = (np + ppn - 1) / ppn; /* nodes */
+    bool listed = options->ppn_count > 1;
+    uint32_t ppn = options->ppn_count == 1 ? options->ppn[0] : np;
+    uint32_t count = listed ? options->ppn_count : (np + ppn - 1) / ppn;
+    uint32_t *room = prun_alloc(count, sizeof *room);
 
     layout->np = np;
     layout->node_count = count;
@@ -40,9 +39,11 @@ void prun_layout_make(struct prun_layout *layout,
     for (uint32_t n = 0; n < count; n++) {
         layout->nodes[n].name = count == 1 ? prun_format("%s", host)
                                            : prun_format("%s-vn%u", host, n);
-        layout->nodes[n].ranks = prun_alloc(ppn, sizeof(uint32_t));
+        room[n] = listed ? options->ppn[n] : ppn;
+        layout->nodes[n].ranks = prun_alloc(room[n], sizeof(uint32_t));
     }
-    prun_deal_nodes(layout, options, ppn);
+    prun_deal_nodes(layout, options, room);
+    free(room);
     for (uint32_t rank = 0; rank < np; rank++) {
         struct prun_node *node = &layout->nodes[layout->node_of[rank]];
         layout->local_of[rank] = node->size;

@@ -4,7 +4,7 @@
 #include "prun.h"
 
 /** Assign the ranks to nodes: one node with the machine's name, or virtual
- * nodes HOST-vn0, HOST-vn1 ... of at most options->ppn ranks. */
+ * nodes HOST-vn0, HOST-vn1 ... with room for as many as options->ppn says. */
 void prun_layout_make(struct prun_layout *layout,
                       const struct prun_options *options, const char *host);
 void prun_layout_free(struct prun_layout *layout);

@@ -33,8 +33,10 @@ const char *argp_program_version = "prun (catena) " CATENA_VERSION_STRING;
 static const struct argp_option prun_argp_options[] = {
     {"np", 'n', "N", 0, "Start N ranks (default 1)", 0},
     {"n", 'n', NULL, OPTION_ALIAS, NULL, 0},
-    {"ppn", OPTION_PPN, "K", 0,
-     "Every K ranks are a node of their own (virtual nodes)", 0},
+    {"ppn", OPTION_PPN, "K[+K...]", 0,
+     "Every K ranks are a node of their own (virtual nodes); 3+1+5: three "
+     "nodes, of 3, 1 and 5 ranks",
+     0},
     {"map-by", OPTION_MAP_BY, "HOW", 0,
      "slot: fill one node after the other (default); node: deal ranks "
      "round-robin over the nodes; hwthread, core, l3, numa or socket: deal "
@@ -357,6 +359,15 @@ void prun_options_check_ranks(const struct prun_options *options)
                  "-n wants at most %d ranks of all programs together, got %u; "
                  "start fewer",
                  PRUN_MAX_RANKS, options->np);
+    uint64_t listed = 0;
+    for (uint32_t i = 0; i < options->ppn_count; i++)
+        listed += options->ppn[i];
+    if (options->ppn_count > 1 && listed != options->np)
+        prun_die(PRUN_EXIT_USAGE,
+                 "--ppn %s has places for %llu ranks, got %u; say -n %llu, or "
+                 "one number for all nodes",
+                 options->ppn_text, (unsigned long long)listed, options->np,
+                 (unsigned long long)listed);
     if (options->stdin_rank >= 0 &&
         (uint32_t)options->stdin_rank >= options->np)
         prun_die(PRUN_EXIT_USAGE,

@@ -23,13 +23,21 @@ uint32_t prun_parse_count(const char *option, const char *text)
 void prun_set_ppn(struct prun_options *options, const char *option,
                   const char *text)
 {
-    uint32_t ppn = prun_parse_count(option, text);
-    if (options->ppn && options->ppn != ppn)
+    char *list = prun_format("%s", text);
+    char *rest = list;
+    if (options->ppn_text && strcmp(options->ppn_text, text) != 0)
         prun_die(PRUN_EXIT_USAGE,
-                 "%s asks for %u ranks per node, an earlier option for %u; "
+                 "%s asks for %s ranks per node, an earlier option for %s; "
                  "give one of them",
-                 option, ppn, options->ppn);
-    options->ppn = ppn;
+                 option, text, options->ppn_text);
+    options->ppn_count = 0;
+    for (char *item; (item = strsep(&rest, "+"));) {
+        options->ppn = prun_grow(options->ppn, (options->ppn_count + 1) *
+                                                   sizeof *options->ppn);
+        options->ppn[options->ppn_count++] = prun_parse_count(option, item);
+    }
+    options->ppn_text = prun_format("%s", text);
+    free(list);
 }
 
 /* The level of a name, which ends at `end`. @return NONE: no level */

@@ -11,7 +11,7 @@
 
 /** @return a number from 1 to PRUN_MAX_RANKS */
 uint32_t prun_parse_count(const char *option, const char *text);
-/** Set options->ppn; refuses a second, other value. */
+/** Set options->ppn from "4" or "3+1+5"; refuses a second, other value. */
 void prun_set_ppn(struct prun_options *options, const char *option,
                   const char *text);
 void prun_parse_map_by(struct prun_options *options, const char *text);

@@ -62,8 +62,11 @@ struct prun_app {
 struct prun_options {
     uint32_t np; /* number of ranks of all programs */
     uint32_t app_count;
-    struct prun_app *apps;     /* [app_count] in the order of their ranks */
-    uint32_t ppn;              /* ranks per virtual node; 0: no virtual nodes */
+    struct prun_app *apps; /* [app_count] in the order of their ranks */
+    const char *ppn_text;  /* of --ppn; NULL: no virtual nodes */
+    uint32_t *ppn; /* [ppn_count] ranks of each virtual node; one number:
+                      of every node */
+    uint32_t ppn_count;
     bool by_node;              /* assign ranks to the nodes round-robin */
     enum prun_level map_level; /* objects to map ranks to; NONE: nodes */
     uint32_t per_object;       /* ppr:N: ranks per object; 0: round-robin */
