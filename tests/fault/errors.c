@@ -41,6 +41,13 @@ static void length(void)
                      CATENA_SUM, world);
 }
 
+/** Rank 1 gives an element more. */
+static void length_by_one(void)
+{
+    catena_allreduce(send, receive, rank == 1 ? 2 : 1, CATENA_DOUBLE,
+                     CATENA_SUM, world);
+}
+
 /** All ranks ask for more memory than there is. */
 static void memory(void)
 {
@@ -90,11 +97,17 @@ static void hang(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} kinds[] = {{"nothing", nothing},         {"root", root},
-             {"root_of_one", root_of_one}, {"length", length},
-             {"memory", memory},           {"keep", keep},
-             {"killed", killed},           {"exits", exits},
-             {"aborts", aborts},           {"hang", hang}};
+} kinds[] = {{"nothing", nothing},
+             {"root", root},
+             {"root_of_one", root_of_one},
+             {"length", length},
+             {"length_by_one", length_by_one},
+             {"memory", memory},
+             {"keep", keep},
+             {"killed", killed},
+             {"exits", exits},
+             {"aborts", aborts},
+             {"hang", hang}};
 
 int main(int argc, char **argv)
 {

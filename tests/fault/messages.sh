@@ -68,8 +68,10 @@ says "ranks whose stderr is a file of their own" 0 '' \
 [ "$(cat "$work"/own.? | grep -c 'ERROR bcast: root is -1')" = 8 ]
 verdict "messages: each of them has all messages" $?
 says "a wrong root on one rank" 1 ':1\] ERROR bcast: root is -1' job "$errors" root_of_one
-says "lengths that differ" 2 'ERROR .*the vector of rank 1 .*give the same count' \
+says "lengths that differ" 2 'ERROR allreduce: .*rank 1 has [0-9]+ chunks of [0-9]+ bytes; expected 8 bytes; ' \
     job "$errors" length
+says "lengths that differ by a few bytes" 2 'ERROR allreduce: .*rank 1 has 16 bytes; expected 8 bytes; ' \
+    job "$errors" length_by_one
 says "no memory" 1 'WARN heap: exhausted' nodes "$errors" memory
 says "groups that are kept" 1 'WARN catena_finalize: 1 group not freed' nodes "$errors" keep
 says "all messages, with the level info" 4 '' \

@@ -52,7 +52,8 @@ typedef enum ctn_basic_kind {
  * may be this member's block in `out`; scatter: `out` may be this member's
  * block in `in`; reduce_scatter: never). Lengths of 0 are allowed. */
 typedef struct ctn_basic_coll {
-    uint32_t root; /* a member */
+    const char *call; /* name of the collective that it is a part of */
+    uint32_t root;    /* a member */
     const void *in;
     void *out;
     size_t bytes; /* of the vector, or of this member's block */

@@ -305,7 +305,8 @@ static inline bool read_plain(const ctn_composition_t *composition,
         (uint32_t)args->root >= place->size) {
         return false;
     }
-    *basic = (ctn_basic_coll_t){.root = (uint32_t)args->root,
+    *basic = (ctn_basic_coll_t){.call = collective->name,
+                                .root = (uint32_t)args->root,
                                 .in = sends ? args->send.buffer : NULL,
                                 .bytes = own->count * own->type->bytes,
                                 .chunks = 1,

@@ -41,6 +41,7 @@ ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
     ctn_task_t *task = add(chunk);
     task->module = ml->hierarchy->level[level];
     task->kind = kind;
+    task->basic.call = ml->call.composition->collective->name;
     task->basic.by = ml->call.by;
     task->basic.algorithm = ml->algorithm;
     task->basic.blocking = ml->call.blocking;

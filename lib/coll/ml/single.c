@@ -8,7 +8,8 @@
 bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
                    ctn_basic_coll_t *basic)
 {
-    *basic = (ctn_basic_coll_t){.root = call->root,
+    *basic = (ctn_basic_coll_t){.call = call->composition->collective->name,
+                                .root = call->root,
                                 .in = call->in.base,
                                 .out = call->out.base,
                                 .bytes = call->in.bytes,

@@ -146,7 +146,8 @@ CTN_COLD static void abort_mismatch(const ctn_op_t *op, uint32_t member)
               "%s: rank %u has %zu bytes of a vector of %u chunks, and "
               "received a message of a vector of another length while it waits "
               "for rank %u; give the same count on all ranks",
-              op->algorithm->name, sbgp->member[sbgp->me].rank,
+              call->basic != NULL ? call->basic->call : op->algorithm->name,
+              sbgp->member[sbgp->me].rank,
               call->basic != NULL ? call->basic->bytes : 0,
               call->basic != NULL ? call->basic->chunks : 0,
               sbgp->member[member].rank);
@@ -194,7 +195,7 @@ CTN_COLD void ctn_p2p_refuse_blocks(ctn_op_t *op, uint32_t member)
             op->exec->log,
             "%s: rank %u and rank %u have different counts; give the same "
             "counts on all ranks",
-            op->algorithm->name, sbgp->member[member].rank,
+            call->basic->call, sbgp->member[member].rank,
             sbgp->member[sbgp->me].rank);
         call->status = CATENA_ERR_ARG;
     }
@@ -258,7 +259,7 @@ bool ctn_p2p_check_length(ctn_op_t *op, catena_status_t *status,
     if (bytes != expected && *status == CATENA_OK) {
         const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
         *status = ctn_message_report_length(
-            op->exec, op->algorithm->name, sbgp->member[member].rank,
+            op->exec, call->basic->call, sbgp->member[member].rank,
             sbgp->member[sbgp->me].rank, bytes, expected);
     }
     return bytes == expected;

@@ -3,6 +3,7 @@
 #include "coll/bcol/shm/shm.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "exec/attach.h"
@@ -277,6 +278,16 @@ bool shm_is_zcopy(const shm_call_t *call, uint32_t i)
            SHM_ZCOPY;
 }
 
+/** Write the length of a vector: "8 bytes", "32 chunks of 16384 bytes". */
+CTN_COLD static void write_length(char text[64], unsigned chunks, size_t bytes)
+{
+    size_t used = 0;
+    if (chunks != 1) {
+        used = (size_t)snprintf(text, 64, "%u chunks of ", chunks);
+    }
+    snprintf(text + used, 64 - used, "%zu bytes", bytes);
+}
+
 /** The vector of a member has another length, or no valid data. */
 CTN_COLD static void refuse_vector(shm_call_t *call, uint32_t owner,
                                    const shm_location_t *found)
@@ -289,13 +300,16 @@ CTN_COLD static void refuse_vector(shm_call_t *call, uint32_t owner,
     /* A mismatch has been logged. */
     if (call->status == CATENA_OK &&
         (found->storage != SHM_MISMATCH || other_chunks)) {
+        char length[64];
+        char expected[64];
+        write_length(length, (unsigned)(found->mark >> 16),
+                     found->mark & UINT16_MAX);
+        write_length(expected, chunks, basic->bytes);
         ctn_error(module->exec->log,
-                  "%s: the vector of rank %u has %llu bytes, or %llu chunks; "
-                  "expected %zu, or %u; give the same count on all ranks",
-                  call->algorithm->base.name, module->sbgp->member[owner].rank,
-                  (unsigned long long)(found->mark & UINT16_MAX),
-                  (unsigned long long)(found->mark >> 16), basic->bytes,
-                  chunks);
+                  "%s: the vector of rank %u has %s; expected %s; give the "
+                  "same count on all ranks",
+                  basic->call, module->sbgp->member[owner].rank, length,
+                  expected);
     }
     if (other_chunks) {
         (void)ctn_exec_abort(module->exec, CATENA_ERR_ARG);
@@ -312,9 +326,8 @@ CTN_COLD static void refuse(shm_call_t *call, uint32_t owner,
     } else if (call->status == CATENA_OK && found->storage != SHM_MISMATCH) {
         const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
         (void)ctn_message_report_length(
-            call->shm->module.exec, call->algorithm->base.name,
-            sbgp->member[owner].rank, sbgp->member[sbgp->me].rank, found->mark,
-            expected);
+            call->shm->module.exec, call->basic->call, sbgp->member[owner].rank,
+            sbgp->member[sbgp->me].rank, found->mark, expected);
     }
     call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
 }
