@@ -9,3 +9,17 @@ const char *ctn_call_name(unsigned code)
     };
     return code < CTN_CODES ? names[code] : "no call";
 }
+
+bool ctn_call_has_lengths(unsigned code)
+{
+    switch (code) {
+#define CTN_ANY(NAME, name, send, recv, traits)                                \
+    case CTN_CODE_##NAME:                                                      \
+        return CTN_SIDE_##send >= CTN_SIDE_VECTOR &&                           \
+               CTN_SIDE_##recv >= CTN_SIDE_VECTOR &&                           \
+               CTN_SIDE_##recv <= CTN_SIDE_TYPED;
+#include "core/calls.def"
+    default:
+        return false;
+    }
+}

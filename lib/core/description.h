@@ -57,6 +57,9 @@ _Static_assert(CTN_CODES <= UINT8_MAX, "a recorded call has a byte for it");
 /** The name of a call, without catena_; of other numbers "no call". */
 const char *ctn_call_name(unsigned code);
 
+/** Whether the call sends and receives blocks of individual lengths. */
+bool ctn_call_has_lengths(unsigned code);
+
 /** A collective: its row of calls.def. */
 typedef struct ctn_description {
     const char *name; /* of catena_<name> */

@@ -49,8 +49,9 @@ typedef struct ctn_recorded_scope {
 /** A call. */
 typedef struct ctn_recorded_call {
     uint64_t scope;  /* id */
-    uint64_t bytes;  /* of this rank's block or vector; 0: there are several
-                        lengths, or they are not known yet */
+    uint64_t bytes;  /* of this rank's block or vector; with lengths for each
+                        peer (ctn_call_has_lengths) of all that it sends; 0:
+                        not known yet */
     uint32_t number; /* of the group's calls, from 1; 0: refused */
     int32_t root;    /* -1: none */
     uint8_t code;    /* ctn_call_code_t */

@@ -189,7 +189,8 @@ static void describe(const ctn_recorded_call_t *record, char text[LINE])
 {
     uint8_t code = __atomic_load_n(&record->code, __ATOMIC_RELAXED);
     int used = snprintf(text, LINE, "%s", ctn_call_name(code));
-    if (record->bytes > 0) {
+    /* Ranks may differ in lengths for each peer, and agree. */
+    if (record->bytes > 0 && !ctn_call_has_lengths(code)) {
         used += snprintf(text + used, (size_t)(LINE - used), ", %llu B",
                          (unsigned long long)record->bytes);
     }

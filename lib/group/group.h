@@ -124,7 +124,7 @@ ctn_call_enters(catena_group_t *group, ctn_call_code_t code, int root)
     return call;
 }
 
-/** Note the length of this rank's block or vector. */
+/** Note the length, see ctn_recorded_call_t. */
 static inline void ctn_call_moves(ctn_recorded_call_t *call, uint64_t bytes)
 {
     if (call != NULL) {

@@ -1,6 +1,7 @@
 /* A program whose calls are known: 3 barriers, 4 allreduces of 8 bytes, one of
- * them in halves of the world, 2 alltoalls of 64 bytes that do not block, one
- * millisecond of computing. For run.sh.
+ * them in halves of the world, 2 alltoalls of 64 bytes that do not block, an
+ * alltoallv of r + 1 bytes to each rank r, one millisecond of computing. For
+ * run.sh.
  * usage: observed [kill]  kill: allreduce without end, until rank 1 is killed
  */
 
@@ -31,6 +32,21 @@ static catena_status_t exchange(catena_group_t *world)
     return status == CATENA_OK ? catena_request_wait(&request) : status;
 }
 
+/** Block r has r + 1 bytes. */
+static catena_status_t exchange_lengths(catena_group_t *world)
+{
+    static char send[MOST * MOST], receive[MOST * MOST];
+    size_t to[MOST], from[MOST];
+    ptrdiff_t at[MOST];
+    for (int r = 0; r < catena_group_size(world); r++) {
+        to[r] = (size_t)r + 1;
+        from[r] = (size_t)catena_group_rank(world) + 1;
+        at[r] = r * MOST;
+    }
+    return catena_alltoallv(send, to, at, CATENA_BYTE, receive, from, at,
+                            CATENA_BYTE, world);
+}
+
 static catena_status_t run(catena_context_t *context, catena_group_t *world)
 {
     catena_group_t *half = NULL;
@@ -45,6 +61,7 @@ static catena_status_t run(catena_context_t *context, catena_group_t *world)
     for (int i = 0; i < 2 && status == CATENA_OK; i++) {
         status = exchange(world);
     }
+    status = status == CATENA_OK ? exchange_lengths(world) : status;
     status = status == CATENA_OK ? catena_compute(context, 1e-3) : status;
     return status == CATENA_OK ? catena_group_free(&half) : status;
 }

@@ -27,6 +27,7 @@ row() {
 row barrier 4 3 0
 row allreduce 4 4 128
 row alltoall 4 2 512
+row alltoallv 4 1 40 # 1 + 2 + 3 + 4 of each rank
 row group_split 4 1 0
 row allreduce 2 1 16 any # of each half
 [ "$(grep -c 'CATENA_STATS' "$work/stats")" = 1 ]

@@ -416,7 +416,7 @@ run_checked(const ctn_arguments_t *args, catena_group_t *group, ctn_mode_t mode,
         ctn_arguments_refused(args, group, record);
         return status;
     }
-    ctn_arguments_note(record, &operands.send, &operands.recv, &operands.by);
+    ctn_arguments_note(record, &peers, &operands);
     ctn_signature_t signature;
     const ctn_signature_t *checked;
     status = ctn_arguments_compare(args, group, mode, &operands, &signature,

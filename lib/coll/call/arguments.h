@@ -111,16 +111,23 @@ typedef struct ctn_operands {
     bool in_place;
 } ctn_operands_t;
 
-/** Note the length of this rank's block or vector, and the reduction, from
- * checked arguments. */
+/** Note the reduction, and the length of this rank's block or vector, or of all
+ * that it sends (ctn_recorded_call_t), from checked arguments. */
 static inline void ctn_arguments_note(ctn_recorded_call_t *call,
-                                      const ctn_blocks_t *send,
-                                      const ctn_blocks_t *recv,
-                                      const ctn_reducer_t *by)
+                                      const ctn_peers_t *peers,
+                                      const ctn_operands_t *operands)
 {
-    ctn_call_reduces(call, by);
+    const ctn_blocks_t *send = &operands->send;
+    const ctn_blocks_t *recv = &operands->recv;
     bool one_length = send->type != NULL && send->counts == NULL;
-    ctn_call_moves(call, one_length ? send->bytes : recv->bytes);
+    ctn_call_reduces(call, &operands->by);
+    if (send->counts != NULL && recv->counts != NULL) {
+        ctn_call_moves(call, operands->send_bytes);
+    } else {
+        ctn_call_moves(call, ctn_blocks_bytes(
+                                 one_length || recv->type == NULL ? send : recv,
+                                 peers->rank));
+    }
 }
 
 /** Check the arguments. Those that are significant on some ranks only are

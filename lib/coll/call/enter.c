@@ -431,7 +431,7 @@ static catena_status_t run_usual(const ctn_composition_t *composition,
         ctn_arguments_refused(args, group, record);
         return status;
     }
-    ctn_arguments_note(record, &operands.send, &operands.recv, &operands.by);
+    ctn_arguments_note(record, &peers, &operands);
     status = ctn_arguments_compare(args, group, mode, &operands, &signature,
                                    &checked);
     if (status != CATENA_OK) {

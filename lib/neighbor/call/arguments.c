@@ -15,7 +15,8 @@ static bool is_null(const void *of, bool target, uint32_t i)
 catena_status_t
 ctn_neighbor_validate(const ctn_neighbor_collective_t *collective,
                       const ctn_arguments_t *args,
-                      catena_neighborhood_t *neighborhood, ctn_exchange_t *x)
+                      catena_neighborhood_t *neighborhood,
+                      ctn_recorded_call_t *record, ctn_exchange_t *x)
 {
     ctn_operands_t operands;
     const ctn_peers_t peers = {.exec = neighborhood->exec,
@@ -33,6 +34,7 @@ ctn_neighbor_validate(const ctn_neighbor_collective_t *collective,
     if (status != CATENA_OK) {
         return status;
     }
+    ctn_arguments_note(record, &peers, &operands);
     x->collective = collective;
     x->neighborhood = neighborhood;
     x->send = operands.send;

@@ -52,12 +52,11 @@ run_usual(const ctn_neighbor_collective_t *collective,
 {
     ctn_exchange_t x = {.collective = collective};
     catena_status_t status =
-        ctn_neighbor_validate(collective, args, neighborhood, &x);
+        ctn_neighbor_validate(collective, args, neighborhood, record, &x);
     if (status != CATENA_OK) {
         ctn_call_refused(neighborhood->group, record);
         return status;
     }
-    ctn_arguments_note(record, &x.send, &x.recv, &x.by);
     ctn_op_t *op = make(&x, mode);
     if (op == NULL) {
         return ctn_exec_abort(neighborhood->exec, CATENA_ERR_NO_MEMORY);

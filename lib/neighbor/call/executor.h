@@ -219,7 +219,8 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
 catena_status_t
 ctn_neighbor_validate(const ctn_neighbor_collective_t *collective,
                       const ctn_arguments_t *args,
-                      catena_neighborhood_t *neighborhood, ctn_exchange_t *x);
+                      catena_neighborhood_t *neighborhood,
+                      ctn_recorded_call_t *record, ctn_exchange_t *x);
 
 /** Holds the datatypes and the reduction operation of a call until its request
  * is released. */
