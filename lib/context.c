@@ -54,7 +54,9 @@ void catena_abort(catena_context_t *context, int code)
 {
     char message[64];
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
-        ctn_error(NULL, "catena_abort(%d) without a context", code);
+        if (catena_last_error()[0] == '\0') { /* else that is the reason */
+            ctn_error(NULL, "catena_abort(%d) without a context", code);
+        }
         ctn_boot_abort(NULL, code, NULL);
     }
     snprintf(message, sizeof(message), "rank %d called catena_abort(%d)",

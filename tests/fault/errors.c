@@ -34,6 +34,14 @@ static void root_of_one(void)
     }
 }
 
+/** Where the barrier fails, each rank knows why. */
+static void barrier(void)
+{
+    if (catena_barrier(world) != CATENA_OK && catena_last_error()[0] == '\0') {
+        fprintf(stderr, "[catena] rank %d has no last error\n", rank);
+    }
+}
+
 /** Rank 1 gives another length. */
 static void length(void)
 {
@@ -97,22 +105,16 @@ static void hang(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} kinds[] = {{"nothing", nothing},
-             {"root", root},
-             {"root_of_one", root_of_one},
-             {"length", length},
-             {"length_by_one", length_by_one},
-             {"memory", memory},
-             {"keep", keep},
-             {"killed", killed},
-             {"exits", exits},
-             {"aborts", aborts},
-             {"hang", hang}};
+} kinds[] = {
+    {"nothing", nothing}, {"root", root},     {"root_of_one", root_of_one},
+    {"barrier", barrier}, {"length", length}, {"length_by_one", length_by_one},
+    {"memory", memory},   {"keep", keep},     {"killed", killed},
+    {"exits", exits},     {"aborts", aborts}, {"hang", hang}};
 
 int main(int argc, char **argv)
 {
     if (catena_init(NULL, &context) != CATENA_OK) {
-        return 1;
+        catena_abort(context, 1); /* which adds no message */
     }
     world = catena_world(context);
     rank = catena_group_rank(world);
