@@ -37,6 +37,8 @@ for setting in LOG_LEVEL=foo HEAP_SIZE=1 BCAST_ALGORITHM=none TUNING=nope BOOT=t
     says "CATENA_$setting" 1 "ERROR .*${setting%%=*}" \
         with "CATENA_$setting" job "$errors" nothing
 done
+says "a hierarchy without a top" 1 "ERROR hierarchy 'node:shm' ends with 2 .*append network:ucx" \
+    with CATENA_HIERARCHY=node:shm nodes "$errors" barrier
 says "an unknown setting" 1 'WARN CATENA_WIAT is not a setting.* CATENA_WAIT' \
     with CATENA_WIAT=1 job "$errors" nothing
 says "an unknown setting of one rank alone" 1 ':3\] WARN CATENA_WIAT is not a setting' \

@@ -52,6 +52,17 @@ void ctn_build_note(ctn_hierarchy_build_t *build, catena_status_t status)
     build->status = status < build->status ? status : build->status;
 }
 
+void ctn_build_note_other(ctn_hierarchy_build_t *build, catena_status_t status)
+{
+    if (status != CATENA_OK && build->status == CATENA_OK) {
+        ctn_error(ctn_log_kept(),
+                  "hierarchy '%s' cannot be built; another rank has logged the "
+                  "reason",
+                  build->hierarchy->text);
+    }
+    build->status = status < build->status ? status : build->status;
+}
+
 /* ---- temporary chains ---- */
 
 /* Offsets of their slots in a control block. */
@@ -222,6 +233,7 @@ void ctn_build_take_over(ctn_hierarchy_t *hierarchy,
 ctn_step_t ctn_build_end_on_all(ctn_op_t *op, catena_status_t status)
 {
     ctn_hierarchy_build_t *build = ctn_build_of(op);
+    ctn_build_note_other(build, status);
     build->status = status;
     build->agreed = true;
     return ctn_op_jump(op, CTN_BUILD_PHASE_HAND_OVER + 1);
@@ -234,6 +246,7 @@ static ctn_step_t decide(ctn_op_t *op)
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     ctn_build_facts_t facts = ctn_build_agreed_facts(build);
     if ((facts.flags & CTN_BUILD_DIFFER) != 0) {
+        ctn_build_note_other(build, CATENA_ERR_ARG);
         ctn_build_report_different_settings(build);
         return ctn_build_end_on_all(op, CATENA_ERR_ARG);
     }
@@ -275,7 +288,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
     ctn_hierarchy_build_t *build = ctn_build_of(op);
     ctn_build_facts_t facts = ctn_build_agreed_facts(build);
     build->hierarchy->in_order = (facts.flags & CTN_BUILD_DISORDER) == 0;
-    build->status = (catena_status_t)facts.status;
+    ctn_build_note_other(build, (catena_status_t)facts.status);
     build->agreed = true;
     return CTN_STEP_NEXT;
 }

@@ -90,6 +90,9 @@ static inline ctn_hierarchy_build_t *ctn_build_of(ctn_op_t *op)
 
 /** Keep the worst status of this rank. */
 void ctn_build_note(ctn_hierarchy_build_t *build, catena_status_t status);
+/** The same of the worst status of several ranks, which others have logged if
+ * this one has none. */
+void ctn_build_note_other(ctn_hierarchy_build_t *build, catena_status_t status);
 
 /** The members of this rank's subgroup in this level. */
 static inline ctn_chain_t *

@@ -84,7 +84,7 @@ ctn_step_t ctn_build_exchange(ctn_op_t *op)
     ctn_hierarchy_build_t *build = ctn_build_of(op);
     ctn_chain_t *chain = ctn_build_chain_of_subgroup(build);
     ctn_build_facts_t facts = ctn_build_agreed_facts(build);
-    ctn_build_note(build, (catena_status_t)facts.status);
+    ctn_build_note_other(build, (catena_status_t)facts.status);
     build->record->node =
         (uint32_t)ctn_hash_add_text(0, op->exec->locality->node);
     ctn_build_make_module(build, &chain->place,
@@ -115,7 +115,7 @@ ctn_step_t ctn_build_take(ctn_op_t *op)
     uint32_t me = ctn_build_chain_of_subgroup(build)->place.rank;
     bool oversubscribed =
         (ctn_build_agreed_facts(build).flags & CTN_BUILD_OVERSUBSCRIBED) != 0;
-    ctn_build_note(build, ctn_member_records_status(&build->blocks));
+    ctn_build_note_other(build, ctn_member_records_status(&build->blocks));
     if (build->status == CATENA_OK) {
         ctn_build_note(build, ctn_build_add_module(build, &build->blocks, me,
                                                    oversubscribed));
@@ -162,8 +162,8 @@ ctn_step_t ctn_build_climb(ctn_op_t *op)
         build->level++;
         return ctn_op_jump(op, CTN_BUILD_PHASE_SPLIT);
     }
-    if (leaders->place.rank == 0 && build->status == CATENA_OK) {
-        ctn_error(op->exec->log,
+    if (build->status == CATENA_OK) {
+        ctn_error(leaders->place.rank == 0 ? op->exec->log : ctn_log_kept(),
                   "hierarchy '%s' ends with %u subgroups, which nothing joins; "
                   "append network:ucx",
                   build->hierarchy->text, leaders->place.size);
