@@ -113,8 +113,9 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    if (catena_init(NULL, &context) != CATENA_OK) {
-        catena_abort(context, 1); /* which adds no message */
+    catena_status_t status = catena_init(NULL, &context);
+    if (status != CATENA_OK) {
+        catena_abort(context, -(int)status); /* which adds no message */
     }
     world = catena_world(context);
     rank = catena_group_rank(world);

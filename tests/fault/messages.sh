@@ -17,6 +17,7 @@ done
 says() {
     local why='' lines
     "${@:4}" >"$out" 2>"$err"
+    status=$?
     lines=$(grep -c '^\[catena' "$err")
     [ "$lines" = "$2" ] || why="$lines lines of catena, not $2"
     [ "$2" = 0 ] || grep -qE -- "$3" "$err" || why="no line '$3'"
@@ -56,6 +57,8 @@ says "no transport of UCX" 1 'ERROR UCX found no network: .*UCX_TLS is foo' \
     with UCX_TLS=foo nodes "$errors" nothing
 says "no network device" 1 'ERROR UCX cannot reach other ranks: .*CATENA_NET_DEVICES' \
     with CATENA_NET_DEVICES=none0 nodes "$errors" nothing
+[ "$status" = 61 ]
+verdict "messages: its status is CATENA_ERR_TRANSPORT" $? "-$status"
 says "a heap beyond /dev/shm" 1 'ERROR heap: .*/dev/shm.*CATENA_HEAP_SIZE' \
     "$deny" memfd_create "$prun" -n 4 -x CATENA_HEAP_SIZE=4000t "$errors" nothing
 says "attach denied" 0 '' "$deny" process_vm_readv "$prun" -n 4 "$errors" nothing

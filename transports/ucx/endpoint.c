@@ -173,7 +173,9 @@ static catena_status_t open_endpoint(ctn_ucx_t *transport,
     if (status == UCS_OK)
         status = ucp_ep_rkey_unpack(endpoint->ep, key, &endpoint->rkey);
     if (status != UCS_OK) {
-        catena_status_t result = ctn_ucx_status(status);
+        /* Without a transport that reaches other processes none is gone. */
+        catena_status_t result =
+            transport->isolated ? CATENA_ERR_TRANSPORT : ctn_ucx_status(status);
         ctn_log_write(
             transport->params.log,
             result == CATENA_ERR_PEER && transport->died != NULL

@@ -246,6 +246,7 @@ typedef struct ucx_survey {
     bool rdma;      /* one puts by RDMA */
     bool network;   /* one reaches other hosts */
     char names[80]; /* without self, comma-separated */
+    unsigned lines; /* that say so; 0: UCX has printed none */
 } ucx_survey_t;
 
 /** Add the transport of a printed "transport/device". */
@@ -271,7 +272,6 @@ static ucx_survey_t survey_transports(const ctn_ucx_t *transport)
     ucx_survey_t survey = {.rdma = false};
     char *text = NULL, *rest = NULL;
     size_t bytes = 0;
-    unsigned lines = 0;
 
     FILE *stream = open_memstream(&text, &bytes);
     if (stream != NULL) {
@@ -284,10 +284,10 @@ static ucx_survey_t survey_transports(const ctn_ucx_t *transport)
         if (strstr(line, " resource ") == NULL || name == NULL)
             continue;
         survey_add(&survey, name + 1);
-        lines++;
+        survey.lines++;
     }
     free(text);
-    survey.network = survey.network || lines == 0;
+    survey.network = survey.network || survey.lines == 0;
     return survey;
 }
 
@@ -300,6 +300,7 @@ static void choose_modes(ctn_ucx_t *transport)
 
     transport->rma =
         set->put == CTN_PUT_RMA || (set->put == CTN_PUT_AUTO && survey.rdma);
+    transport->isolated = survey.names[0] == '\0' && survey.lines > 0;
     if (survey.rdma && transport->rma)
         transport->base.caps |= CTN_CAP_RDMA;
     /* Without error handling the death of a peer causes an endless wait. Error

@@ -136,6 +136,7 @@ struct ctn_ucx {
     ucp_mem_h memory; /* the registered arena */
     int event_fd; /* of the worker; -1: UCX has none, so it wakes no sleep */
     ucp_err_handling_mode_t error_mode;
+    bool isolated;          /* no transport of UCX reaches another process */
     uint64_t secret;        /* that messages to this process carry */
     bool strangers;         /* messages without it have come */
     uint64_t fences;        /* 1 + the number of fences so far */
