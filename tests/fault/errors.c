@@ -93,6 +93,15 @@ static void aborts(void)
     catena_barrier(world);
 }
 
+/** Rank 1 forgets catena_finalize. */
+static void leaves(void)
+{
+    if (rank == 1) {
+        exit(0);
+    }
+    catena_barrier(world);
+}
+
 /** Rank 1 does not call. */
 static void hang(void)
 {
@@ -109,7 +118,8 @@ static const struct {
     {"nothing", nothing}, {"root", root},     {"root_of_one", root_of_one},
     {"barrier", barrier}, {"length", length}, {"length_by_one", length_by_one},
     {"memory", memory},   {"keep", keep},     {"killed", killed},
-    {"exits", exits},     {"aborts", aborts}, {"hang", hang}};
+    {"exits", exits},     {"aborts", aborts}, {"leaves", leaves},
+    {"hang", hang}};
 
 int main(int argc, char **argv)
 {

@@ -28,7 +28,10 @@ expect_err 'rank 3 .*PMIx_Abort.*\b42\b.*as asked'
 done_ "PMIx_Abort, and one line that says it"
 is "PMIx_Abort of the first rank but one" 9 - -n 4 "$client" abort 9 1
 is "PMIx_Abort with code 0 is a failure" 1 - -n 4 "$client" abort 0 1
-is "exit 0 without PMIx_Finalize is a failure" 1 - -n 4 "$client" forget 2
+run -n 4 "$client" forget 2
+expect_rc 1
+expect_err 'rank 2 .*exited with code 0 without catena_finalize'
+done_ "exit 0 without PMIx_Finalize is a failure"
 is "the first failure decides" 20 "" -n 4 sh -c \
     '[ $PMIX_RANK = 0 ] && exit 20; trap "exit 21" TERM; while :; do sleep 0.02; done'
 run -n 4 sh -c '[ $PMIX_RANK = 2 ] && exit 5; trap "" TERM INT HUP; '"$loop"

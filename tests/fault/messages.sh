@@ -87,6 +87,9 @@ says "all messages, with the level info" 4 '' \
 says "a rank that is killed" 0 '' job "$errors" killed
 grep -qE '^prun: rank 1 .*was killed by signal 9' "$err"
 verdict "messages: and prun says so" $?
+# The shell stays, so that prun does not end the job first.
+says "a rank that leaves" 1 'ERROR lost rank 1: it has ended without catena_finalize' \
+    nodes sh -c '"$@"; sleep 1' - "$errors" leaves
 says "abort" 1 ':1\] ERROR catena_abort: .* code 3' job "$errors" aborts
 says "a timeout" 0 '' "$prun" --timeout 0.3 -n 4 --ppn 2 "$errors" hang
 grep -q '^prun: the job ran longer than --timeout 0.3 seconds' "$err"

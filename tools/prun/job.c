@@ -123,8 +123,8 @@ static void prun_blame(struct prun_job *job, uint32_t rank)
                       WEXITSTATUS(status), others);
     } else {
         prun_job_fail(job, PRUN_EXIT_INTERNAL,
-                      "rank %u (pid %d on %s) exited with code 0 after "
-                      "PMIx_Init but without PMIx_Finalize%s",
+                      "rank %u (pid %d on %s) exited with code 0 without "
+                      "catena_finalize (PMIx_Finalize)%s",
                       rank, (int)it->pid, prun_host_of(job, rank), others);
     }
 }

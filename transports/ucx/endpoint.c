@@ -119,8 +119,10 @@ void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status)
         return;
     }
     ctn_error(transport->params.log,
-              result == CATENA_ERR_PEER ? "lost rank %llu: %s"
-                                        : "a message to rank %llu failed: %s",
+              result == CATENA_ERR_PEER
+                  ? "lost rank %llu: it has ended without catena_finalize, or "
+                    "cannot be reached (UCX: %s)"
+                  : "a message to rank %llu failed: %s",
               (unsigned long long)endpoint->base.process,
               ucs_status_string(status));
     ctn_ucx_fail(transport, result);
