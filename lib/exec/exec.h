@@ -209,7 +209,6 @@ typedef struct ctn_backoff {
     uint64_t noted_ns; /* the same of the first note in the recorder */
     uint32_t wakeups;  /* consecutive ones by the doorbell without progress */
     bool armed;        /* other ranks ring the doorbell */
-    bool reported;     /* a hang */
     uint64_t idle_ns;  /* when an observer saw the last miss */
 } ctn_backoff_t;
 
@@ -305,9 +304,10 @@ struct ctn_exec {
                                    exec/handshake.h */
     uint64_t handshakes_offset; /* in every arena */
     ctn_recorder_t *recorder;   /* NULL: there is none */
-    uint64_t hang_ns; /* wait after which the node's recorders are printed */
-    uint32_t hangs;   /* number of the last report that it has seen */
-    void *upper;      /* what the layer above keeps here; NULL at first */
+    uint64_t hang_ns;   /* wait after which the node's recorders are printed */
+    uint32_t hangs;     /* number of the last report that it has seen */
+    uint64_t hang_call; /* the call that it was in then, from 1; 0: none */
+    void *upper;        /* what the layer above keeps here; NULL at first */
 };
 
 /** Set the members that follow from others; the caller has zeroed the struct

@@ -116,18 +116,34 @@ static void print_node(const ctn_exec_t *exec)
     ctn_recorder_log(exec->log, segment, bytes, 1);
 }
 
+/** Whether a report of the call that this rank is in is new to it. A wait
+ * begins anew with every message, also with one that tells of a hang, so its
+ * time does not say that. */
+static bool is_first_of_call(ctn_exec_t *exec)
+{
+    uint64_t call = exec->recorder->calls + 1;
+    bool first = exec->hang_call != call;
+    exec->hang_call = call;
+    return first;
+}
+
+/** Claim the report of this node, unless the node has had one since `since`. */
+static bool claim(const ctn_exec_t *exec, uint64_t now, uint64_t since)
+{
+    ctn_hang_told_t *told = ctn_segment_told(exec->heap);
+    uint64_t last = __atomic_load_n(&told->at_ns, __ATOMIC_RELAXED);
+    return (last == 0 || (int64_t)(last - since) < 0) &&
+           __atomic_compare_exchange_n(&told->at_ns, &last, now, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void ctn_recorder_report(ctn_exec_t *exec, uint64_t now, uint64_t began)
 {
-    if (exec->recorder == NULL) {
+    if (exec->recorder == NULL || !is_first_of_call(exec) ||
+        !claim(exec, now, began)) {
         return;
     }
     ctn_hang_told_t *told = ctn_segment_told(exec->heap);
-    uint64_t last = __atomic_load_n(&told->at_ns, __ATOMIC_RELAXED);
-    if ((last != 0 && (int64_t)(last - began) >= 0) ||
-        !__atomic_compare_exchange_n(&told->at_ns, &last, now, false,
-                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-        return;
-    }
     uint32_t number =
         (uint32_t)__atomic_load_n(&told->number, __ATOMIC_RELAXED);
     number = (int32_t)(number - exec->hangs) > 0 ? number : exec->hangs;
@@ -143,18 +159,19 @@ void ctn_recorder_report(ctn_exec_t *exec, uint64_t now, uint64_t began)
 
 void ctn_recorder_hear(ctn_exec_t *exec, uint64_t now, uint64_t word)
 {
+    enum { RECENT_NS = 1000000000 };
     exec->hangs = (uint32_t)(word >> 32);
     if (exec->recorder == NULL) {
         return;
     }
+    (void)is_first_of_call(exec);
     ctn_hang_told_t *told = ctn_segment_told(exec->heap);
     uint64_t last = __atomic_load_n(&told->number, __ATOMIC_RELAXED);
-    bool first =
-        (int32_t)(exec->hangs - (uint32_t)last) > 0 &&
-        __atomic_compare_exchange_n(&told->number, &last, exec->hangs, false,
-                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    /* A rank of this node that reports now has no number yet. */
+    bool first = (int32_t)(exec->hangs - (uint32_t)last) > 0 &&
+                 claim(exec, now, now - RECENT_NS);
     if (first) {
-        __atomic_store_n(&told->at_ns, now, __ATOMIC_RELAXED);
+        __atomic_store_n(&told->number, exec->hangs, __ATOMIC_RELAXED);
     }
     tell_others(exec, word);
     if (first) {

@@ -137,7 +137,7 @@ ctn_recorder_begin(ctn_recorder_t *recorder, ctn_recorded_scope_t *scope,
 void ctn_recorder_waits(struct ctn_exec *exec, uint64_t since_ns, uint64_t now);
 
 /** This rank has waited for too long: print what the ranks of this node do, and
- * tell other nodes, unless that was done since the wait began. */
+ * tell other nodes, unless that was done since the wait or the call began. */
 void ctn_recorder_report(struct ctn_exec *exec, uint64_t now, uint64_t began);
 /** A rank has waited for too long: pass that on, and print what the ranks of
  * this node do, unless one of them has heard of it before.

@@ -216,9 +216,10 @@ static void print_rank(FILE *stream, const rank_t *rank)
         fprintf(stream, ", process %llu, %s", (unsigned long long)recorder->pid,
                 process_does(rank));
     }
-    fprintf(stream, ": ");
+    fprintf(stream, ": %s",
+            rank->state == 0 ? "has ended without catena_finalize; " : "");
     if (rank->last == NULL) {
-        fprintf(stream, "no call yet\n");
+        fprintf(stream, "no call%s\n", rank->state == 0 ? "" : " yet");
         return;
     }
     describe(rank->last, call);

@@ -284,7 +284,7 @@ static inline bool spins(const ctn_exec_t *exec, ctn_backoff_t *backoff)
            backoff->misses <= exec->spin_polls;
 }
 
-/** A wait goes on: note it, and print once what the ranks of the node do. */
+/** A wait goes on: note it, and print what the ranks of the node do. */
 CTN_COLD static void note_wait(ctn_exec_t *exec, ctn_backoff_t *backoff,
                                uint64_t now)
 {
@@ -292,8 +292,7 @@ CTN_COLD static void note_wait(ctn_exec_t *exec, ctn_backoff_t *backoff,
         backoff->noted_ns = now;
     }
     ctn_recorder_waits(exec, backoff->noted_ns, now);
-    if (now - backoff->noted_ns > exec->hang_ns && !backoff->reported) {
-        backoff->reported = true;
+    if (now - backoff->noted_ns > exec->hang_ns) {
         ctn_recorder_report(exec, now, backoff->noted_ns);
     }
 }
