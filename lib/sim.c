@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "boot/boot.h"
 #include "context.h"
 #include "core/clock.h"
 #include "core/refuse.h"
@@ -166,7 +167,9 @@ static catena_status_t go(const ctn_sim_setup_t *setup, sim_run_t *run,
     if (status != CATENA_OK) {
         return status;
     }
+    bool simulates = ctn_boot_set_simulates(true);
     status = ctn_sim_go(sim, run_rank, run);
+    (void)ctn_boot_set_simulates(simulates);
     *report = (catena_sim_report_t){.failed_ranks = run->failed,
                                     .exit_code = run->code};
     ctn_sim_report(sim, report);

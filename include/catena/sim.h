@@ -159,9 +159,10 @@ typedef struct catena_sim_stats {
 } catena_sim_stats_t;
 
 /** The main function of a rank. All ranks run in one process and share static
- * variables.
- * @param[in] config   to be passed to catena_init; with NULL instead the rank
- *                     is a job of its own
+ * variables, so the context and all that belongs to a rank are in variables of
+ * this function.
+ * @param[in] config   to be passed to catena_init, which refuses NULL and
+ *                     others here
  * @param[in] argument as passed to catena_sim_run
  * @return the rank's exit code */
 typedef int (*catena_sim_program_t)(const catena_config_t *config,
@@ -175,7 +176,8 @@ typedef int (*catena_sim_program_t)(const catena_config_t *config,
  * @param[out] report   may be NULL; filled whenever the run began, also if it
  *                      failed; the caller sets its size
  * @return CATENA_OK, ERR_ARG (NULL; bad machine, layout or value; an action of
- *         more than 1e6 s of virtual time, or a run of more than 9e6 s),
+ *         more than 1e6 s of virtual time, or a run of more than 9e6 s; a rank
+ *         that uses the context of another one),
  *         ERR_UNSUPPORTED (`params` sets a member that the library does not
  *         have), ERR_NO_MEMORY, ERR_STATE (deadlock, which is logged), ERR_PEER
  *         (a rank was killed as requested), ERR_SYSTEM (catena_abort, an end

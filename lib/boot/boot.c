@@ -51,6 +51,17 @@ static struct {
     bool lost;          /* ranks of the job died in one of them */
 } process;
 
+/* A thread that simulates a job runs the programs of its ranks, which join that
+ * job only. */
+static _Thread_local bool simulates;
+
+bool ctn_boot_set_simulates(bool value)
+{
+    bool before = simulates;
+    simulates = value;
+    return before;
+}
+
 /* ---- job information ---- */
 
 static int compare_ranks(const void *a, const void *b)
@@ -230,6 +241,12 @@ catena_status_t ctn_boot_create(ctn_log_t *log, const ctn_config_t *config,
                                 const catena_oob_t *oob, bool one_space,
                                 ctn_boot_t **out)
 {
+    if (simulates) {
+        ctn_error(log, "catena_init: config is NULL, or not that of this "
+                       "simulated rank; pass the argument config of the "
+                       "simulated program");
+        return CATENA_ERR_ARG;
+    }
     if (atomic_exchange(&process.joined, true)) {
         ctn_error(log, "catena_init: this process has a context already; "
                        "finalize it first");

@@ -58,6 +58,10 @@ typedef struct ctn_boot {
     void *link;            /* of boot/tcp */
 } ctn_boot_t;
 
+/** Whether this thread simulates a job from now on. For libcatena-sim
+ * (lib/catena.map). @return whether it has done so before */
+__attribute__((visibility("default"))) bool ctn_boot_set_simulates(bool value);
+
 /** Join the job. With PMIx this process exits from then on when it loses the
  * launcher; over TCP, from ctn_boot_publish on, when it loses a neighbor in the
  * tree. Rank and host are stored in `log`. After ctn_boot_destroy a process may

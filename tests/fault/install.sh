@@ -131,7 +131,7 @@ version=${release//-/_} # as a symbol version
 simulator=$(find "$prefix" -name "libcatena-sim.so.$release")
 try "soname libcatena-sim.so.$release" test -n "$simulator"
 try "libcatena exports catena_ symbols, each with a version" exports "$library" \
-    "catena_.*@@CATENA_1\.0|ctn_log_write@@CATENA_PRIVATE_${version//./\\.}"
+    "catena_.*@@CATENA_1\.0|ctn_(log_write|boot_set_simulates)@@CATENA_PRIVATE_${version//./\\.}"
 try "libcatena has nothing of the simulator" no_simulator
 try "libcatena-sim exports the simulator, machines and models" \
     exports "$simulator" 'catena_(sim|machine|model)_.*@@CATENA_SIM_1\.0'

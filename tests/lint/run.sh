@@ -54,8 +54,8 @@ deprecation() {
 }
 
 # Mutable data belongs to a context, never to the library; only the existence of a
-# context belongs to the process, and the text of catena_last_error to a thread. With
-# assertions, also the memory of handles that were freed.
+# context belongs to the process, and the text of catena_last_error, and that it
+# simulates, to a thread. With assertions, also the memory of handles that were freed.
 mutable_globals() {
     {
         nm -o "$build"/lib/libcatena_{core,both,objects,sim_objects}.a.p/*.o |
@@ -64,7 +64,7 @@ mutable_globals() {
         objdump -t "$build"/lib/libcatena_{core,both,objects,sim_objects}.a.p/*.o |
             awk '/file format/ { o = $1; sub(/:$/, "", o) }
                 $4 ~ /^\.(data|bss)$/ && $NF !~ /^\./ { print o ": " $NF }'
-    } | sed 's|.*/||' | grep -vxE 'boot_boot.c.o: process|core_log.c.o: last_error|core_handle.c.o: kept'
+    } | sed 's|.*/||' | grep -vxE 'boot_boot.c.o: (process|simulates)|core_log.c.o: last_error|core_handle.c.o: kept'
 }
 
 # Data in the interface would be copied into programs and freeze its layout.

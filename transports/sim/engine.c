@@ -128,8 +128,17 @@ static void run_rank(void *argument)
 
 void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state)
 {
+    ctn_sim_t *sim = rank->sim;
+    if (rank != sim->running) {
+        ctn_error(NULL,
+                  "simulator: rank %u uses the context of rank %u; all ranks "
+                  "share static variables, so keep the context in a variable "
+                  "of the simulated program's function",
+                  sim->running->rank, rank->rank);
+        end_run(sim, CATENA_ERR_ARG);
+    }
     rank->state = (uint8_t)state;
-    ctn_fiber_switch(&rank->fiber, &rank->sim->main, 0);
+    ctn_fiber_switch(&rank->fiber, &sim->main, 0);
 }
 
 void sim_catch_up(ctn_sim_rank_t *rank)

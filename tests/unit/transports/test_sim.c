@@ -13,6 +13,8 @@
 #include "oracle/random.h"
 #include "transports/sim/queue.h"
 
+#include "unit/capture.h"
+#include "unit/said.h"
 #include "unit/unit.h"
 
 /* ---- the queue ---- */
@@ -444,6 +446,63 @@ START_TEST(a_reservation_that_fits)
 END_TEST
 #endif
 
+/** The ranks share a variable for their contexts. */
+static int share_context(const catena_config_t *config, void *argument)
+{
+    catena_context_t **context = argument;
+    if (catena_init(config, context) != CATENA_OK) {
+        return 1;
+    }
+    catena_barrier(catena_world(*context));
+    return catena_finalize(context) != CATENA_OK;
+}
+
+START_TEST(ranks_share_a_context)
+{
+    catena_context_t *context = NULL;
+    catena_sim_params_t params = on_round(_i, 4);
+    capture_t said;
+    capture_start(&said);
+    catena_status_t status =
+        catena_sim_run(&params, share_context, &context, NULL);
+    capture_stop(&said);
+    ck_assert_int_eq(status, CATENA_ERR_ARG);
+    said_facts(&said, "rank", "uses the context of rank", "static variables",
+               NULL);
+}
+END_TEST
+
+/** The rank does not pass its config. @param argument whether it passes
+ * another one */
+static int join_another_job(const catena_config_t *config, void *argument)
+{
+    catena_context_t *context = NULL;
+    catena_config_t own = {.size = sizeof(own)};
+    (void)config;
+    return catena_init(*(int *)argument != 0 ? &own : NULL, &context);
+}
+
+START_TEST(init_without_its_config)
+{
+    catena_sim_params_t params = on_round(1, 2);
+    catena_sim_report_t report = {.size = sizeof(report)};
+    capture_t said;
+    capture_start(&said);
+    catena_status_t status =
+        catena_sim_run(&params, join_another_job, &_i, &report);
+    capture_stop(&said);
+    ck_assert_int_eq(status, CATENA_OK);
+    ck_assert_int_eq(report.failed_ranks, 2);
+    ck_assert_int_eq(report.exit_code, CATENA_ERR_ARG);
+    said_facts(&said, "catena_init", "config is NULL, or not that of",
+               "pass the argument config of the simulated program", NULL);
+    /* After the simulation the thread may join a real job. */
+    catena_context_t *context = NULL;
+    ck_assert_int_eq(catena_init(NULL, &context), CATENA_OK);
+    ck_assert_int_eq(catena_finalize(&context), CATENA_OK);
+}
+END_TEST
+
 static int never_runs(const catena_config_t *config, void *argument)
 {
     (void)config;
@@ -515,6 +574,8 @@ int main(void)
 #if !defined(__SANITIZE_ADDRESS__) /* which reserves address space itself */
     tcase_add_test(sim, a_reservation_that_fits);
 #endif
+    tcase_add_loop_test(sim, ranks_share_a_context, 1, 3);
+    tcase_add_loop_test(sim, init_without_its_config, 0, 2);
     tcase_add_test(sim, bad_parameters);
     suite_add_tcase(suite, queue);
     suite_add_tcase(suite, sim);
