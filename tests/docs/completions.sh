@@ -26,6 +26,11 @@ prun --map-by ppr:2:numa catena-inf -> prun --map-by ppr:2:numa catena-info
 prun -n 4 true --bi
 catena-info --alg -> catena-info --algorithms
 catena-bench --buffers=ma -> catena-bench --buffers=malloc
+catena-bench -i 5 exs -> catena-bench -i 5 exscan
+catena-bench endp -> catena-bench endpoints
+prun -n 2 -x CATENA_SPI -> prun -n 2 -x CATENA_SPIN=
+prun -x CATENA_WAIT=sp -> prun -x CATENA_WAIT=spin
+prun -n 2 -x CATENA_STATS=of -> prun -n 2 -x CATENA_STATS=off
 END
 # bash needs bash-completion to complete the options of a program of prun.
 cat "$work/lines" - >"$work/more" <<'END'

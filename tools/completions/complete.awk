@@ -1,7 +1,7 @@
 # What may follow on a command line of prun, catena-info or catena-bench. The
 # arguments are its words, the last one up to the cursor; the input is the output
-# of --help of the command, which describes its options. Prints lines of these
-# forms:
+# of --help of the command, which describes its options and collectives; settings
+# for -x come from catena-info beside it. Prints lines of these forms:
 #   WORD TAB TEXT  the word may be this; TEXT describes it
 #   :command       the name of a command
 #   :offset N      what follows belongs to the program that is word N, from 1 on
@@ -60,6 +60,14 @@ BEGIN {
     }
     next
 }
+# Collectives:
+#   NAME    what it does
+/^Collectives:/ { collectives = 1 }
+collectives && /^  [a-z]/ {
+    operand[++operands] = $1
+    sub(/^ +[^ ]+ +/, "")
+    operand_text[operands] = $0
+}
 /^ +[^ ]/ && /^          / && count {
     sub(/^ +/, "")
     for (i = first; i <= count; i++) described[i] = described[i] " " $0
@@ -67,8 +75,30 @@ BEGIN {
 }
 { first = count + 1 }
 
+# print_settings TEXT: CATENA_NAME=, and after that its values that are one word
+function print_settings(text,    info, line, name, expects, item, i, items) {
+    info = word[1]
+    sub(/[^\/]*$/, "catena-info", info)
+    if (info ~ /[^A-Za-z0-9_.\/+-]/) return # for a shell
+    info = info " -f 2>/dev/null"
+    while ((info | getline line) > 0) {
+        if (sub(/^# expects: /, "", line)) expects = line
+        if (line !~ /^CATENA_[A-Z_0-9]+=/) continue
+        name = line
+        sub(/=.*/, "=", name)
+        if (index(text, name) != 1) print name "\t"
+        else {
+            gsub(/ \([^)]*\)/, "", expects)
+            items = split(expects, item, /,? or |, /)
+            for (i = 1; i <= items; i++)
+                if (item[i] ~ /^[a-z0-9-]+$/) print name item[i] "\t"
+        }
+    }
+}
+
 # print_values OPTION TEXT PREFIX: values of an option that begins with TEXT
 function print_values(option, text, prefix,    list, item, i, items, head) {
+    if (option == "-x") print_settings(text)
     list = values[option]
     if (option in after && match(text, after[option])) {
         head = substr(text, 1, RLENGTH)
@@ -86,6 +116,7 @@ END {
         if (program && word[i] == ":") at = 0
         else if (!at && word[i] ~ /^-/) i += word[i] in valued
         else if (program && !at) at = i
+        else given = 1
     }
     if (at) print ":offset " at
     else if (i > n && n > 1) print_values(word[n - 1], word[n], "")
@@ -94,5 +125,7 @@ END {
                      substr(word[n], RLENGTH + 1), substr(word[n], 1, RLENGTH))
     else if (word[n] ~ /^-/)
         for (i = 1; i <= count; i++) print name[i] "\t" described[i]
+    else if (operands && !given)
+        for (i = 1; i <= operands; i++) print operand[i] "\t" operand_text[i]
     else print program ? ":command" : ":file"
 }
