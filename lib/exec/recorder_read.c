@@ -524,12 +524,18 @@ catena_status_t catena_job_print(FILE *stream, int process)
     }
     void *segment = ctn_segment_copy(
         process, ctn_recorder_bytes(CTN_RECORDED_SCOPES, CTN_RECORDS), &bytes);
+    if (segment == NULL && errno == ENXIO) {
+        return ctn_refuse(
+            NULL, CATENA_ERR_SYSTEM, __func__,
+            "process %d: it is no rank of a catena job; if it is a "
+            "launcher, give one of its ranks (pgrep -P %d); if "
+            "it is prun, kill -USR2 %d prints all its nodes",
+            process, process, process);
+    }
     if (segment == NULL) {
-        return ctn_refuse(NULL, CATENA_ERR_SYSTEM, __func__, "process %d: %s",
-                          process,
-                          errno == ENXIO    ? "it is no rank of a catena job"
-                          : errno == ENOENT ? "there is no such process"
-                                            : strerror(errno));
+        return ctn_refuse(
+            NULL, CATENA_ERR_SYSTEM, __func__, "process %d: %s", process,
+            errno == ENOENT ? "there is no such process" : strerror(errno));
     }
     catena_status_t status = CATENA_OK;
     if (ctn_segment_shown(segment, bytes, &offsets) > 0) {

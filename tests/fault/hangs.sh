@@ -162,10 +162,10 @@ says 'prun at USR2' "${at_usr2[@]}"
 kill -0 "$usr2"
 verdict "hangs: prun goes on after USR2" $?
 
-# What is no rank is said, not shown.
-"$info" --job $$ >"$out" 2>"$err"
-[ $? -eq 1 ] && grep -q "process $$: it is no rank of a catena job" "$err"
-verdict "hangs: another process" $?
+# What is no rank is said, not shown: prun is one such process.
+"$info" --job "$usr2" >"$out" 2>"$err"
+[ $? -eq 1 ] && grep -qE "process $usr2: it is no rank .*pgrep -P $usr2.* kill -USR2 $usr2 " "$err"
+verdict "hangs: the number of the launcher" $?
 "$info" --job rank0 >"$out" 2>"$err"
 [ $? -eq 2 ]
 verdict "hangs: no number" $?
