@@ -6,12 +6,14 @@ usage: tests/lint/names.py [words|types|layers FILE...]
 Without arguments all rules are applied to all files of the library, and the
 status is 1 if there is a violation.
 
-words   identifiers made of words for which docs/architecture.md has another
+words   identifiers made of words for which docs/architecture.md has another; in
+        pages (.scd) those with an underscore, and words in bold
 types   types and structs that are defined in two files
 layers  includes of a higher layer, and names of its things: identifiers,
         members of structs, strings
 """
 import contextlib
+import glob
 import io
 import re
 import subprocess
@@ -112,7 +114,19 @@ def code_of(path):
     return SKIP.sub(blank, text_of(path))
 
 
+def of_page(path):
+    """What stands in a manual page for a thing: words in bold, such as options,
+    and identifiers with an underscore that is none of italics."""
+    for number, line in enumerate(text_of(path).split('\n'), 1):
+        for bold, name in re.findall(r'\*([^*]+)\*|([A-Za-z]+(?:_[A-Za-z0-9]+)+)',
+                                     line.replace('\\', '')):
+            yield number, name or re.sub(r'\W+', '_', bold)
+
+
 def identifiers(path):
+    if path.endswith('.scd'):
+        yield from of_page(path)
+        return
     for number, line in enumerate(code_of(path).split('\n'), 1):
         if not line.startswith('#include'):
             for name in re.findall(r'[A-Za-z_]\w*', line):
@@ -211,10 +225,11 @@ def check_all(rules):
     files = subprocess.run(['git', 'ls-files', 'lib/*.[ch]',
                             'transports/*.[ch]'], check=True,
                            capture_output=True, text=True).stdout.split()
+    pages = glob.glob('docs/man/*.scd')
     lines = io.StringIO()
     with contextlib.redirect_stdout(lines):
         for rule in rules.values():
-            rule(files)
+            rule(files + pages if rule is words else files)
     print(lines.getvalue(), end='')
     return int(lines.getvalue() != '')
 

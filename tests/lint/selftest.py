@@ -27,6 +27,9 @@ CASES = [
     ('types', {'lib/a/x.c': 'typedef struct one {\n} one_t;\n',
                'lib/b/x.c': 'typedef struct two {\n} two_t;\n'}, None),
     ('words', {'lib/a/x.c': '/* a bell */ int doorbell;\n'}, None),
+    ('words', {'docs/man/x.1.scd': 'a _bell_, a quick lane: *--lines*\n'}, None),
+    ('words', {'docs/man/x.1.scd': 'CATENA_LANE\n'}, '"lane" is called "chain"'),
+    ('words', {'docs/man/x.1.scd': '*--quick*: no\n'}, '"quick" is called'),
     # includes upwards, over all layers
     ('layers', {'lib/core/x.h': '#include "heap/heap.h"\n'}, 'core includes'),
     ('layers', {'lib/core/x.h': '#include "model/tuning.h"\n'}, 'core includes'),
