@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Kills at random moments, including start-up: prun ends with the right code, and
 # nothing stays behind. Bad settings: an error, not a hang.
-# usage: tests/fault/kill.sh BUILD_DIR          KILL_ROUNDS=N KILL_SEED=N
+# usage: tests/fault/kill.sh BUILD_DIR [ROUNDS]          KILL_SEED=N
 set -u
 # shellcheck source=tests/fault/job.sh
 . "$(dirname "$0")/job.sh"
 ranks=$build/tests/ranks/ranks
-rounds=${KILL_ROUNDS:-16}
+rounds=${2:-5}
 seed=${KILL_SEED:-$RANDOM}
 RANDOM=$seed
 echo "# KILL_SEED=$seed"

@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # The launcher.
-# usage: tests/fault/launcher.sh BUILD_DIR        PRUN_TEST_ROUNDS=N: soak
+# usage: tests/fault/launcher.sh BUILD_DIR [long]        PRUN_TEST_ROUNDS=N: soak
 set -u
 # shellcheck source=tests/fault/job.sh
 . "$(dirname "$0")/job.sh"
+if [ "${2:-}" = long ]; then
+    delays="0 0.005 0.01 0.02 0.03 0.04 0.06 0.1 0.2 0.5" many=256
+else
+    delays="0 0.01 0.03 0.1 0.5" many=64
+fi
 
 # lines FORMAT RANK...: one line of FORMAT for each rank
 lines() { printf "$1\n" "${@:2}" | sort; }
@@ -244,7 +249,7 @@ kill_prun() { # NAME DELAY ARGS...
     wait "$pid" 2>/dev/null
     done_ "$1: kill -9 of prun after $2 s"
 }
-for delay in 0 0.005 0.01 0.02 0.03 0.04 0.06 0.1 0.2 0.5; do
+for delay in $delays; do
     kill_rank "one of 8" $delay
     kill_prun "deaf ranks" $delay -n 8 "$client" deaf
 done
@@ -261,9 +266,9 @@ kill_prun "prun above prun" 0.3 -n 2 "$prun" -n 2 "$client" deaf
 
 # --- many ranks ---
 
-is "256 ranks" 0 "" -n 256 --ppn 32 "$client" fence
-is "256 ranks, one fails" 4 "" -n 256 sh -c \
-    '[ $PMIX_RANK = 200 ] && exit 4; sleep 300'
+is "$many ranks" 0 "" -n $many --ppn 32 "$client" fence
+is "$many ranks, one fails" 4 "" -n $many sh -c \
+    '[ $PMIX_RANK = 50 ] && exit 4; sleep 300'
 mark
 (ulimit -Sn 256 && "$prun" -n 100 sh -c 'ulimit -n' </dev/null) | sort -u >"$out"
 expect_out 256

@@ -9,7 +9,11 @@ set -u
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export UCX_NET_DEVICES=lo
-if [ "${2:-}" = long ]; then sizes="1 2 3 5 8" rounds=300; else sizes="2 5" rounds=100; fi
+if [ "${2:-}" = long ]; then
+    sizes="1 2 3 5 8" rounds=300 forms="MPIF_H MODULE F08"
+else
+    sizes=5 rounds=60 forms="MPIF_H F08"
+fi
 here_library() { echo "$build/tools/libcatena-mpi-$flavor.so"; }
 
 # job RANKS [NAME=VALUE...] COMMAND...: a job with the library preloaded
@@ -75,7 +79,7 @@ fortran() {
         echo "skip - $flavor, Fortran: mpif90.$flavor or gfortran not found"
         return
     }
-    for form in MPIF_H MODULE F08; do
+    for form in $forms; do
         try "$flavor: a program in Fortran, $form" "mpif90.$flavor" -cpp -D$form \
             -fallow-argument-mismatch -w -o "$work/$form-$flavor" "$here/check.f90"
         job 3 CATENA_MPI_STATS=1 "$work/$form-$flavor" >"$out" 2>"$err"

@@ -16,7 +16,7 @@
  *   -l  maximum number of runs of a case; for long blocks RUNS/20, at least 20
  *   -m  only this mode
  *   -r  only jobs of RANKS ranks
- *   -p  only part PART, from 0, of PARTS parts of the calls
+ *   -p  only part PART, from 0, of PARTS parts of the cases, dealt in turn
  *   NAME  only calls whose name begins with NAME
  */
 
@@ -588,14 +588,14 @@ int main(int argc, char **argv)
     options_t options = {.limit = 100000, .parts = 1};
     const explored_t *all;
     int failed = 0;
+    unsigned at = 0; /* cases so far */
     if (!read_options(argc, argv, &options)) {
         fprintf(stderr, "usage: explore [-l RUNS] [-m MODE] [-r RANKS] "
                         "[-p PART/PARTS] [NAME]\n");
         return 2;
     }
     for (int which = 0, count = explored_all(&all); which < count; which++) {
-        if (strncmp(all[which].name, options.name, strlen(options.name)) != 0 ||
-            (unsigned)which % options.parts != options.part) {
+        if (strncmp(all[which].name, options.name, strlen(options.name)) != 0) {
             continue;
         }
         for (size_t l = 0; l < sizeof(layouts) / sizeof(layouts[0]); l++) {
@@ -604,7 +604,8 @@ int main(int argc, char **argv)
                 if ((options.mode == NULL ||
                      strcmp(options.mode, mode_name[mode]) == 0) &&
                     (options.ranks == 0 || options.ranks == ranks) &&
-                    is_case(mode, ranks)) {
+                    is_case(mode, ranks) &&
+                    at++ % options.parts == options.part) {
                     failed += !explore(&all[which], mode, ranks, nodes,
                                        options.limit);
                 }
