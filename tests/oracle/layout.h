@@ -14,7 +14,7 @@ typedef struct oracle_layout {
     int ranks;
     int nodes;
     unsigned cost;
-    bool quick;
+    const char *run;
 } oracle_layout_t;
 
 enum { ORACLE_LAYOUT_COUNT = 20 };

@@ -12,4 +12,8 @@ int unit_main(const char *name, double seconds, void (*add)(TCase *tcase));
 /** The same of cases of several kinds; the suite is freed. */
 int unit_run(Suite *suite);
 
+/** How far a loop goes on each time over seeds, or over numbers of ranks:
+ * `some`, so that it takes only some of them; 1 where UNIT_LONG is set. */
+int unit_step(int some);
+
 #endif

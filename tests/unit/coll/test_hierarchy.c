@@ -473,19 +473,28 @@ static void prepare(void)
 static void add_cases(TCase *tcase)
 {
     tcase_add_checked_fixture(tcase, prepare, NULL);
-    tcase_add_loop_test(tcase, shapes_of_jobs, 0, SHAPES * HIERARCHIES);
+    /* each shape, and each hierarchy, more than once */
+    for (int i = 0; i < SHAPES * HIERARCHIES; i += unit_step(4)) {
+        tcase_add_loop_test(tcase, shapes_of_jobs, i, i + 1);
+    }
     tcase_add_test(tcase, default_levels);
     tcase_add_test(tcase, in_words);
     tcase_add_test(tcase, refused_by_the_job);
-    tcase_add_loop_test(tcase, refused_by_a_rank, 0, 9);
+    for (int i = 0; i < 9; i += unit_step(4)) {
+        tcase_add_loop_test(tcase, refused_by_a_rank, i, i + 1);
+    }
     tcase_add_test(tcase, settings_that_differ);
     tcase_add_test(tcase, algorithms_that_differ);
     tcase_add_test(tcase, settings_of_groups);
     tcase_add_test(tcase, nonsense_of_groups);
     tcase_add_test(tcase, subgroups_change);
-    tcase_add_loop_test(tcase, groups_of_groups, 0, SHAPES);
+    for (int i = 0; i < SHAPES; i += unit_step(3)) {
+        tcase_add_loop_test(tcase, groups_of_groups, i, i + 1);
+    }
     tcase_add_test(tcase, many_groups);
-    tcase_add_loop_test(tcase, deaths, 1, 16);
+    for (int i = 1; i < 16; i += unit_step(4)) {
+        tcase_add_loop_test(tcase, deaths, i, i + 1);
+    }
 }
 
 int main(void)

@@ -538,12 +538,20 @@ static void everything(job_t *job)
 
 static void add_cases(TCase *tcase)
 {
-    tcase_add_loop_test(tcase, test_all, 1, SIZES_END);
+    for (int i = 1; i < SIZES_END; i += i < 9 ? 1 : unit_step(7)) {
+        tcase_add_loop_test(tcase, test_all, i, i + 1);
+    }
     tcase_add_loop_test(tcase, test_long, 0, 7);
-    tcase_add_loop_test(tcase, test_in_a_row, 1, 20);
-    tcase_add_loop_test(tcase, test_barrier, 0, 12);
-    tcase_add_loop_test(tcase, test_two_chains, 1, 20);
-    tcase_add_loop_test(tcase, test_failures, 1, 25);
+    for (int i = 1; i < 20; i += i < 5 ? 1 : unit_step(4)) {
+        tcase_add_loop_test(tcase, test_in_a_row, i, i + 1);
+        tcase_add_loop_test(tcase, test_two_chains, i, i + 1);
+    }
+    for (int i = 0; i < 12; i += unit_step(3)) {
+        tcase_add_loop_test(tcase, test_barrier, i, i + 1);
+    }
+    for (int i = 1; i < 25; i += unit_step(3)) {
+        tcase_add_loop_test(tcase, test_failures, i, i + 1);
+    }
 }
 
 int main(int argc, char **argv)

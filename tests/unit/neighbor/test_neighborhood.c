@@ -189,7 +189,8 @@ START_TEST(shapes)
 {
     oracle_graph_way_t way = (oracle_graph_way_t)_i;
     bool grid = way == ORACLE_WAY_CART || way == ORACLE_WAY_DERIVED;
-    for (int i = 0; i < (grid ? 100 : 10 * ORACLE_GRAPH_SHAPES); i++) {
+    for (int i = 0; i < (grid ? 100 : 10 * ORACLE_GRAPH_SHAPES);
+         i += unit_step(5)) {
         uint64_t seed = (uint64_t)i / (grid ? 1 : ORACLE_GRAPH_SHAPES) + 1;
         int size = seed < 6 ? (int)seed : (int)(seed * 7 % 40) + 1;
         oracle_shape_t shape = (oracle_shape_t)(i % ORACLE_GRAPH_SHAPES);

@@ -114,7 +114,8 @@ START_TEST(creations)
     bool all_taken = false;
     unsigned made = 0;
     creation = all[_i];
-    for (refusal.which = 1; !all_taken; refusal.which++) {
+    for (refusal.which = 1; !all_taken;
+         refusal.which += (unsigned long)unit_step(3)) {
         capture_t capture;
         refusal.taken = 0;
         capture_start(&capture);

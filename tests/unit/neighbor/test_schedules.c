@@ -282,7 +282,7 @@ static void go(uint64_t seed, job_body_t body)
 
 START_TEST(graphs)
 {
-    for (uint64_t seed = 1; seed <= 7; seed++) {
+    for (uint64_t seed = 1; seed <= 7; seed += unit_step(3)) {
         int size = seed < 6 ? (int)seed + 1 : (int)(seed * 7 % 40) + 1;
         oracle_graph_draw(&graph, ORACLE_WAY_ADJACENT, (oracle_shape_t)_i, size,
                           seed);
@@ -293,7 +293,7 @@ END_TEST
 
 START_TEST(grids)
 {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed += unit_step(6)) {
         oracle_graph_draw(&graph, (oracle_graph_way_t)_i, ORACLE_SHAPE_EMPTY,
                           1 + (int)(seed * 13 % 60), seed);
         go(seed, make_and_check);
@@ -380,7 +380,7 @@ static void check_heavy_mesh(job_t *job)
 
 START_TEST(heavy_edges)
 {
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= 10; seed += unit_step(4)) {
         int failed = job_simulate(16, seed, check_heavy_mesh);
         ck_assert_msg(failed == 0, "seed %d: %d failed", (int)seed, failed);
     }

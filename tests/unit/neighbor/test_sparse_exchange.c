@@ -85,7 +85,7 @@ static void exchange_records(job_t *job)
 
 START_TEST(records)
 {
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= 60; seed += unit_step(5)) {
         words = 2 + seed % (MOST_WORDS - 1);
         uint32_t ranks = 1 + (uint32_t)(seed * 7 % 33);
         int failed = job_simulate(ranks, seed, exchange_records);
@@ -108,7 +108,7 @@ static void exchange_twice(job_t *job)
 
 START_TEST(no_memory)
 {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed += unit_step(5)) {
         words = 3;
         uint32_t ranks = 1 + (uint32_t)(seed * 5 % 23);
         int failed = job_simulate(ranks, seed, exchange_twice);
@@ -150,7 +150,7 @@ static void send_without_memory(job_t *job)
 START_TEST(no_memory_to_send)
 {
     words = 3;
-    for (uint64_t seed = 1; seed <= 5; seed++) {
+    for (uint64_t seed = 1; seed <= 5; seed += unit_step(3)) {
         int failed =
             job_simulate(2 + (uint32_t)seed, seed, send_without_memory);
         ck_assert_msg(failed == 0, "seed %d: %d failed", (int)seed, failed);
