@@ -9,7 +9,7 @@
 
 #include "boot/ops.h"
 #include "core/hash.h"
-#include "core/pid_space.h"
+#include "core/process.h"
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {

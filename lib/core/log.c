@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "core/hash.h"
-#include "core/pid_space.h"
+#include "core/process.h"
 
 static const char *const level_names[] = {"FATAL", "ERROR", "WARN",
                                           "INFO",  "DEBUG", "TRACE"};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/pid_space.h"
+#include "core/process.h"
 #include "exec/exec.h"
 
 void ctn_recorder_open(ctn_exec_t *exec)

@@ -10,7 +10,7 @@
 #include <catena/context.h>
 
 #include "core/clock.h"
-#include "core/pid_space.h"
+#include "core/process.h"
 #include "core/refuse.h"
 #include "exec/recorder.h"
 #include "heap/heap.h"
@@ -43,23 +43,6 @@ typedef struct ranks {
     size_t size;
     rank_t *rank; /* [size] */
 } ranks_t;
-
-/** The letter of a process's state; 0: there is none. */
-static char state_of(uint64_t pid)
-{
-    char path[64];
-    char line[LINE];
-    char state = 0;
-    snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
-    FILE *file = fopen(path, "re");
-    if (file != NULL) {
-        const char *end =
-            fgets(line, sizeof(line), file) != NULL ? strrchr(line, ')') : NULL;
-        state = end != NULL ? end[2] : 0;
-        (void)fclose(file);
-    }
-    return state == 'Z' || state == 'X' ? 0 : state;
-}
 
 static const char *process_does(const rank_t *rank)
 {
@@ -142,7 +125,7 @@ static void look(rank_t *rank)
     rank->state = recorder->pid == 0 ? '-'
                   : recorder->space != ctn_pid_space()
                       ? '?'
-                      : state_of(recorder->pid);
+                      : ctn_process_state(recorder->pid);
     uint64_t calls = __atomic_load_n(&recorder->calls, __ATOMIC_ACQUIRE);
     if (calls > 0) {
         rank->last = &rank->call[(calls - 1) & (rank->calls - 1)];

@@ -12,7 +12,7 @@
 
 #include "core/config.h"
 #include "core/memory.h"
-#include "core/pid_space.h"
+#include "core/process.h"
 #include "heap/arena.h"
 #include "heap/segment.h"
 
@@ -453,6 +453,15 @@ static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
     return NULL;
 }
 
+/** Whether the process of /proc/PID/fd/N has ended: it says why, or its
+ * launcher does. */
+static bool has_ended(const char *path)
+{
+    unsigned long long pid;
+    return sscanf(path, "/proc/%llu/", &pid) == 1 &&
+           ctn_process_state(pid) == 0;
+}
+
 /* Open the segment of local rank 0, map it, and make this rank's allocator. */
 static catena_status_t open_named(ctn_heap_t *heap,
                                   const ctn_heap_params_t *params,
@@ -464,6 +473,11 @@ static catena_status_t open_named(ctn_heap_t *heap,
     } else {
         heap->kind = CTN_SEGMENT_SHM;
         heap->fd = shm_open(path, O_RDWR | O_CLOEXEC, 0);
+    }
+    if (heap->fd < 0 && errno == ENOENT && has_ended(path)) {
+        ctn_error(ctn_log_kept(), "heap: local rank 0 has ended while this "
+                                  "rank joined the job");
+        return CATENA_ERR_PEER;
     }
     if (heap->fd < 0) {
         ctn_error(heap->log,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/pid_space.h"
+#include "core/process.h"
 #include "transports/shm/endpoints.h"
 
 enum {

@@ -1,5 +1,5 @@
-#ifndef CTN_CORE_PID_SPACE_H
-#define CTN_CORE_PID_SPACE_H
+#ifndef CTN_CORE_PROCESS_H
+#define CTN_CORE_PROCESS_H
 
 #include <stdint.h>
 #include <sys/stat.h>
@@ -12,5 +12,9 @@ static inline uint64_t ctn_pid_space(void)
     struct stat found;
     return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
+
+/** The letter of the state of a process of this namespace, as in /proc; 0: it
+ * has ended, or is not to be seen. */
+char ctn_process_state(uint64_t pid);
 
 #endif
