@@ -505,6 +505,61 @@ CATENA_API catena_status_t catena_neighbor_reducev_init(
     catena_request_t **request);
 /** @} */
 
+/** @name Exchange with unknown sources
+ * @{ */
+
+/** What a rank has received in a catena_sparse_exchange: `count` blocks, sorted
+ * by source; blocks of one source in the order of its list. Its blocks follow
+ * each other without gaps, so blocks of one element type are an array. */
+typedef struct catena_received {
+    int count;          /**< blocks received */
+    int *sources;       /**< [count] ranks of the group that sent them */
+    size_t *bytes;      /**< [count] length of each block */
+    size_t *offsets;    /**< [count] where each block begins in `data` */
+    void *data;         /**< all blocks, aligned to 64 bytes */
+    size_t total_bytes; /**< of all blocks */
+} catena_received_t;
+
+/** Send a block to each target, and receive the blocks of all ranks that have
+ * this rank among their targets ([NBX]; not in MPI). The sources, and how many
+ * bytes they send, need not be known. Collective; blocks. Takes ceil(log2 p)
+ * rounds, twice as many if any block is longer than 4 KiB; no memory grows with
+ * p.
+ *
+ * For repeated exchanges with the same ranks, create a neighborhood from the
+ * lists: catena_neighborhood_create(group, received->count, received->sources,
+ * CATENA_UNWEIGHTED, target_count, targets, CATENA_UNWEIGHTED, NULL, &out).
+ *
+ * [NBX]: T. Hoefler, C. Siebert, A. Lumsdaine, Scalable Communication Protocols
+ * for Dynamic Sparse Data Exchange, PPoPP 2010.
+ * @param[in]  group        p ranks; all call, same order
+ * @param[in]  target_count length of the lists; 0: this rank sends nothing
+ * @param[in]  targets      [target_count] ranks of the group, in any order,
+ *                          also repeated, this rank, or CATENA_PROC_NULL: the
+ *                          block is not sent
+ * @param[in]  send         blocks; may be NULL if all lengths are 0
+ * @param[in]  bytes        [target_count] length of each block; 0 allowed: the
+ *                          target receives an empty block
+ * @param[in]  offsets      [target_count] where each block begins in `send`, in
+ *                          bytes; blocks may overlap. NULL: the blocks follow
+ *                          each other
+ * @param[out] out          set only on CATENA_OK; free with
+ *                          catena_received_free
+ * @return CATENA_OK, ERR_ARG (on all ranks: NULL, negative count, rank outside
+ *         the group on some rank, which logs it), ERR_NO_MEMORY, ERR_ENDED,
+ *         ERR_PEER
+ * @see docs/algorithms.md NBR-9 */
+CATENA_API catena_status_t catena_sparse_exchange(
+    catena_group_t *group, int target_count, const int targets[],
+    const void *send, const size_t bytes[], const size_t offsets[],
+    catena_received_t **out);
+
+/** Free what a sparse exchange has received, with its arrays. Local.
+ * @param[in,out] received NULL afterwards; a pointer to NULL has no effect
+ * @return CATENA_OK, ERR_ARG (NULL) */
+CATENA_API catena_status_t catena_received_free(catena_received_t **received);
+/** @} */
+
 #ifdef __cplusplus
 }
 #endif

@@ -282,6 +282,38 @@ static result_t neighbors(const explored_t *of, catena_group_t *group,
     return result(status == CATENA_OK ? freed : status, good);
 }
 
+/** Blocks of growing length go to the next ranks. */
+static result_t sparse(const explored_t *of, catena_group_t *group,
+                       int32_t memory[], int turn)
+{
+    enum { DEGREE = 2 };
+    place_t at = place_of(of, group, memory, turn);
+    int targets[DEGREE];
+    size_t bytes[DEGREE];
+    for (int i = 0; i < DEGREE; i++) {
+        targets[i] = (at.me + i + turn) % at.n;
+        bytes[i] = at.count * sizeof(int32_t);
+        fill(of, at.send + i * of->count, turn, at.me, i);
+    }
+    catena_received_t *received = NULL;
+    catena_status_t status = catena_sparse_exchange(
+        group, DEGREE, targets, at.send, bytes, NULL, &received);
+    if (status != CATENA_OK) {
+        return result(status, true);
+    }
+    bool good = received->count == DEGREE;
+    for (int k = 0; good && k < DEGREE; k++) {
+        int from = received->sources[k];
+        int i = (at.me - from - turn + 2 * at.n * TURNS) % at.n;
+        good = received->bytes[k] == bytes[0] &&
+               (k == 0 || received->sources[k - 1] <= from) &&
+               holds(of, (const int32_t *)received->data + k * of->count, turn,
+                     from, at.n == 1 ? k : i);
+    }
+    (void)catena_received_free(&received);
+    return result(status, good);
+}
+
 void explored_begin(void)
 {
     memset(entered, 0, sizeof(entered));
@@ -389,6 +421,7 @@ int explored_all(const explored_t **all)
             }
         }
         (void)add("bcast and allreduce", "at once", two_at_once, counts[c]);
+        (void)add("sparse_exchange", "auto", sparse, counts[c]);
         for (size_t i = 0; i < sizeof(exchanges) / sizeof(exchanges[0]); i++) {
             (void)add("neighbor_alltoall", exchanges[i], neighbors, counts[c]);
         }

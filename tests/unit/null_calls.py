@@ -21,6 +21,7 @@ OPTIONAL = {
     'catena_compare_int64': ['a', 'b', 'argument'],
     'catena_neighborhood_neighbors': ['source_weights', 'target_weights'],
     'catena_request_describe': ['request'],
+    'catena_sparse_exchange': ['offsets'],
 }
 ALWAYS_OPTIONAL = r'(source_|target_|)weights|info|statuses'
 # Do not return, or have nothing that can be NULL; abort has a test of its own.
@@ -72,6 +73,7 @@ VALUES = {
     'catena_op_function_t': 'n->function',
     'catena_sim_program_t': 'n->program',
     'const catena_context_t *': 'n->context',
+    'catena_received_t **': '&n->received',
     'catena_context_t *': 'n->context', 'catena_context_t **': '&n->second',
     'const catena_config_t *': 'NULL', 'catena_place_t *': '&n->place',
     'const catena_group_t *': 'n->world', 'catena_group_t *': 'n->world',

@@ -11,6 +11,7 @@
 #include "group/group.h"
 #include "group/scan_rounds.h"
 #include "neighbor/create/sparse_exchange.h"
+#include "topo/topo.h"
 
 /** The start of a record. */
 typedef struct route {
@@ -18,11 +19,18 @@ typedef struct route {
     uint32_t from;
 } route_t;
 
+_Static_assert(offsetof(ctn_long_record_t, to) == offsetof(route_t, to) &&
+                   offsetof(ctn_long_record_t, from) == offsetof(route_t, from),
+               "all records begin alike");
+
+/** In the status word of a message: the flag of its sender. */
+#define FLAG (UINT64_C(1) << 32)
+
 /** The start of a message; records follow. */
 typedef struct exchange_head {
     uint64_t of_scan;
-    uint64_t status; /* negated. After an error a member sends only this: its
-                        own status, or one that it received */
+    uint64_t status; /* negated, and FLAG. After an error a member sends only
+                        this: its own status, or one that it received */
 } exchange_head_t;
 
 _Static_assert(offsetof(exchange_head_t, status) == CTN_DOUBLE_SCAN_HEAD_BYTES,
@@ -31,9 +39,12 @@ _Static_assert(offsetof(exchange_head_t, status) == CTN_DOUBLE_SCAN_HEAD_BYTES,
 /** State of the operation. */
 typedef struct sparse_exchange {
     ctn_double_scan_t double_scan; /* first */
-    size_t bytes;                  /* of a record */
+    size_t bytes;                  /* of an item of `vector` */
     ctn_vector_t *vector;          /* records that are at this member */
+    bool *flag; /* of this member, and of those that it has heard of. NULL: all
+                   records have one item */
     catena_status_t status;
+    bool starved; /* this member ran out of memory in the exchange */
     /* By side that the records come from: */
     exchange_head_t head[2];   /* of a message without records */
     unsigned char *message[2]; /* with records; NULL: none */
@@ -52,6 +63,24 @@ static void give_up(sparse_exchange_t *exchange, catena_status_t status)
 {
     exchange->status = status;
     exchange->vector->count = 0;
+}
+
+static void starve(sparse_exchange_t *exchange)
+{
+    exchange->starved = true;
+    give_up(exchange, CATENA_ERR_NO_MEMORY);
+}
+
+/** The items of a record. */
+static size_t items_of(const sparse_exchange_t *exchange,
+                       const unsigned char *record)
+{
+    ctn_long_record_t head;
+    if (exchange->flag == NULL) {
+        return 1;
+    }
+    memcpy(&head, record, sizeof(head));
+    return head.items;
 }
 
 static unsigned char *record_at(const ctn_vector_t *vector, size_t bytes,
@@ -80,20 +109,20 @@ static void drop_message(const ctn_op_t *op, sparse_exchange_t *exchange,
     exchange->message[from] = NULL;
 }
 
-/** Memory for a message with so many records. */
+/** Memory for a message with so many items. */
 static unsigned char *open_message(const ctn_op_t *op,
                                    sparse_exchange_t *exchange, unsigned from,
-                                   size_t records)
+                                   size_t items)
 {
-    size_t bytes = sizeof(exchange_head_t) + records * exchange->bytes;
+    size_t bytes = sizeof(exchange_head_t) + items * exchange->bytes;
     drop_message(op, exchange, from);
-    if (records > 0) {
+    if (items > 0) {
         exchange->message[from] = ctn_scratch_alloc(op->exec, bytes);
         exchange->message_bytes[from] = bytes;
         if (exchange->message[from] != NULL) {
             return exchange->message[from];
         }
-        give_up(exchange, CATENA_ERR_NO_MEMORY);
+        starve(exchange);
     }
     return (unsigned char *)&exchange->head[from];
 }
@@ -106,19 +135,23 @@ static catena_status_t outgoing(ctn_op_t *op, unsigned from,
     sparse_exchange_t *exchange = ctn_op_state(op);
     const ctn_vector_t *vector = exchange->vector;
     size_t count = 0;
-    for (size_t i = 0; i < vector->count; i++) {
-        count += leaves(exchange, record_at(vector, exchange->bytes, i), !from);
+    for (size_t i = 0, items; i < vector->count; i += items) {
+        const unsigned char *record = record_at(vector, exchange->bytes, i);
+        items = items_of(exchange, record);
+        count += leaves(exchange, record, !from) ? items : 0;
     }
     *message = open_message(op, exchange, from, count);
     uint64_t status = (uint64_t) - (int64_t)exchange->status;
+    status |= exchange->flag != NULL && *exchange->flag ? FLAG : 0;
     memcpy(*message + offsetof(exchange_head_t, status), &status,
            sizeof(status));
     unsigned char *at = *message + sizeof(exchange_head_t);
-    for (size_t i = 0; i < vector->count; i++) {
+    for (size_t i = 0, items; i < vector->count; i += items) {
         const unsigned char *record = record_at(vector, exchange->bytes, i);
+        items = items_of(exchange, record);
         if (leaves(exchange, record, !from)) {
-            memcpy(at, record, exchange->bytes);
-            at += exchange->bytes;
+            memcpy(at, record, items * exchange->bytes);
+            at += items * exchange->bytes;
         }
     }
     *bytes = (size_t)(at - *message) - CTN_DOUBLE_SCAN_HEAD_BYTES;
@@ -131,17 +164,18 @@ static void keep_rest(const sparse_exchange_t *exchange)
 {
     ctn_vector_t *vector = exchange->vector;
     size_t kept = 0;
-    for (size_t i = 0; i < vector->count; i++) {
+    for (size_t i = 0, items; i < vector->count; i += items) {
         unsigned char *record = record_at(vector, exchange->bytes, i);
+        items = items_of(exchange, record);
         if (leaves(exchange, record, CTN_LEFT) ||
             leaves(exchange, record, CTN_RIGHT)) {
             continue;
         }
         if (kept < i) {
-            memcpy(record_at(vector, exchange->bytes, kept), record,
-                   exchange->bytes);
+            memmove(record_at(vector, exchange->bytes, kept), record,
+                    items * exchange->bytes);
         }
-        kept++;
+        kept += items;
     }
     vector->count = kept;
 }
@@ -158,11 +192,15 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
     size_t count = (bytes - sizeof(status)) / exchange->bytes;
     (void)side;
     keep_rest(exchange);
+    if ((status & FLAG) != 0) {
+        *exchange->flag = true;
+        status &= ~FLAG;
+    }
     if (status != 0) {
         give_up(exchange, (catena_status_t) - (int64_t)status);
     } else if (exchange->status == CATENA_OK && count > 0) {
         if (!ctn_vector_reserve(vector, count, exchange->bytes)) {
-            give_up(exchange, CATENA_ERR_NO_MEMORY);
+            starve(exchange);
             return CATENA_OK;
         }
         memcpy(record_at(vector, exchange->bytes, vector->count),
@@ -180,6 +218,9 @@ static ctn_step_t begin(ctn_op_t *op)
     exchange->double_scan.values = &values;
     exchange->double_scan.of_group = true;
     ctn_double_scan_begin(&exchange->double_scan);
+    if (exchange->flag != NULL && op->exec->network != NULL) {
+        ctn_op_set_network(op, true); /* members may get from this one */
+    }
     return CTN_STEP_NEXT;
 }
 
@@ -189,6 +230,9 @@ static ctn_step_t end_with_status(ctn_op_t *op)
     sparse_exchange_t *exchange = ctn_op_state(op);
     drop_message(op, exchange, CTN_LEFT);
     drop_message(op, exchange, CTN_RIGHT);
+    if (exchange->starved && exchange->flag != NULL) {
+        (void)ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
+    }
     op->clean = true;
     return exchange->status == CATENA_OK ? CTN_STEP_NEXT
                                          : ctn_op_fail(op, exchange->status);
@@ -242,13 +286,12 @@ static void put_in_order(ctn_exec_t *exec, ctn_vector_t *records, size_t bytes)
     ctn_exec_charge(exec, CTN_WORK_COMPARE, records->count);
 }
 
-catena_status_t ctn_sparse_exchange(catena_group_t *group,
-                                    catena_status_t status,
-                                    ctn_vector_t *records, size_t bytes)
+/** The operation, on `sequence` of the group. NULL: no memory. */
+static ctn_op_t *create(catena_group_t *group, ctn_sequence_t *sequence,
+                        catena_status_t status, ctn_vector_t *records,
+                        size_t bytes)
 {
-    set_origin(records, group->chain.place.rank, bytes, status);
-    ctn_op_t *op =
-        ctn_op_create(group->exec, &algorithm, &group->chain.sequence);
+    ctn_op_t *op = ctn_op_create(group->exec, &algorithm, sequence);
     if (op != NULL) {
         sparse_exchange_t *exchange = ctn_op_state(op);
         exchange->double_scan.place = &group->chain.place;
@@ -256,6 +299,16 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group,
         exchange->vector = records;
         exchange->status = status;
     }
+    return op;
+}
+
+catena_status_t ctn_sparse_exchange(catena_group_t *group,
+                                    catena_status_t status,
+                                    ctn_vector_t *records, size_t bytes)
+{
+    set_origin(records, group->chain.place.rank, bytes, status);
+    ctn_op_t *op =
+        create(group, &group->chain.sequence, status, records, bytes);
     catena_status_t ran = op != NULL ? ctn_op_run(group->exec, op)
                                      : ctn_op_run_or_abort(group->exec, NULL);
     status = status == CATENA_OK ? ran : status;
@@ -265,4 +318,24 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group,
         records->count = 0;
     }
     return status;
+}
+
+catena_status_t ctn_sparse_exchange_long(catena_group_t *group,
+                                         catena_status_t status,
+                                         ctn_vector_t *records, bool *flag)
+{
+    ctn_op_t *op = NULL;
+    unsigned slots = 2 * ctn_rounds(group->chain.place.size);
+    records->count = status == CATENA_OK ? records->count : 0;
+    if (ctn_group_take_eager(group, slots) == CATENA_OK) {
+        op = create(group, &group->sequence, status, records,
+                    sizeof(ctn_long_record_t));
+    }
+    if (op == NULL) {
+        return ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
+    }
+    sparse_exchange_t *exchange = ctn_op_state(op);
+    exchange->flag = flag;
+    catena_status_t ran = ctn_op_run(group->exec, op);
+    return status == CATENA_OK ? ran : status;
 }

@@ -22,4 +22,21 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group,
                                     catena_status_t status,
                                     ctn_vector_t *records, size_t bytes);
 
+/** The head of a record of any length; it is also the unit of lengths. */
+typedef struct ctn_long_record {
+    uint32_t to, from;
+    uint64_t items; /* of the record, each as long as this head, which is the
+                       first one */
+} ctn_long_record_t;
+
+/** The same for records of any length, as an operation of the user sequence.
+ * They are received in any order, but those of one origin in the order of its
+ * list. A rank that runs out of memory in the exchange ends the context.
+ * @param[in,out] records ctn_long_record_t, with `to`, `from` and `items` set
+ * @param[in,out] flag    whether it was set on any rank; only without an error
+ * @return OK on all ranks, or an error on all */
+catena_status_t ctn_sparse_exchange_long(catena_group_t *group,
+                                         catena_status_t status,
+                                         ctn_vector_t *records, bool *flag);
+
 #endif

@@ -21,6 +21,7 @@ typedef struct null {
     catena_group_t *world, *group;
     catena_request_t *persistent, *request;
     catena_neighborhood_t *cart, *neighborhood;
+    catena_received_t *received;
     catena_machine_t *machine, *opened;
     FILE *stream;
     int32_t send[64], recv[64];
