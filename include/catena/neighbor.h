@@ -21,7 +21,7 @@ extern "C" {
  *
  * [Hoefler]: T. Hoefler, J. L. Traeff, Sparse Collective Operations for MPI,
  * HIPS 2009, and slides for the MPI Forum, June 2009.
- * @see docs/algorithms.md NBR-1 to NBR-8, ORD-1 to ORD-4 */
+ * @see docs/algorithms.md NBR-1 to NBR-9, ORD-1 to ORD-4 */
 
 /** A directed graph whose vertices are the ranks of a group. Each rank has
  * lists of its sources (edges to this rank) and of its targets (edges from it).

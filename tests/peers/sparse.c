@@ -81,8 +81,8 @@ static long exchange(const int *target, const unsigned char *send)
     int done = 0, sent, any, length;
     long sum = 0;
     received = received != NULL ? received : malloc(bytes);
-    request = request != NULL ? request
-                              : malloc((size_t)targets * sizeof(*request));
+    request =
+        request != NULL ? request : malloc((size_t)targets * sizeof(*request));
     for (int i = 0; i < targets; i++) {
         MPI_Issend(send + (size_t)i * bytes, (int)bytes, MPI_BYTE, target[i],
                    TAG, MPI_COMM_WORLD, &request[i]);

@@ -44,7 +44,7 @@ typedef struct sparse_exchange {
     bool *flag; /* of this member, and of those that it has heard of. NULL: all
                    records have one item */
     catena_status_t status;
-    bool starved; /* this member ran out of memory in the exchange */
+    bool exhausted; /* this member ran out of memory in the exchange */
     /* By side that the records come from: */
     exchange_head_t head[2];   /* of a message without records */
     unsigned char *message[2]; /* with records; NULL: none */
@@ -65,9 +65,9 @@ static void give_up(sparse_exchange_t *exchange, catena_status_t status)
     exchange->vector->count = 0;
 }
 
-static void starve(sparse_exchange_t *exchange)
+static void exhaust(sparse_exchange_t *exchange)
 {
-    exchange->starved = true;
+    exchange->exhausted = true;
     give_up(exchange, CATENA_ERR_NO_MEMORY);
 }
 
@@ -122,7 +122,7 @@ static unsigned char *open_message(const ctn_op_t *op,
         if (exchange->message[from] != NULL) {
             return exchange->message[from];
         }
-        starve(exchange);
+        exhaust(exchange);
     }
     return (unsigned char *)&exchange->head[from];
 }
@@ -200,7 +200,7 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
         give_up(exchange, (catena_status_t) - (int64_t)status);
     } else if (exchange->status == CATENA_OK && count > 0) {
         if (!ctn_vector_reserve(vector, count, exchange->bytes)) {
-            starve(exchange);
+            exhaust(exchange);
             return CATENA_OK;
         }
         memcpy(record_at(vector, exchange->bytes, vector->count),
@@ -230,7 +230,7 @@ static ctn_step_t end_with_status(ctn_op_t *op)
     sparse_exchange_t *exchange = ctn_op_state(op);
     drop_message(op, exchange, CTN_LEFT);
     drop_message(op, exchange, CTN_RIGHT);
-    if (exchange->starved && exchange->flag != NULL) {
+    if (exchange->exhausted && exchange->flag != NULL) {
         (void)ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
     }
     op->clean = true;
