@@ -4,6 +4,7 @@
 /* Everything that libcatena offers. The headers of libcatena-sim, sim.h and
  * model.h, are included separately. */
 
+#include <catena/accumulator.h>
 #include <catena/coll.h>
 #include <catena/context.h>
 #include <catena/group.h>

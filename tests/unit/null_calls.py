@@ -93,6 +93,10 @@ VALUES = {
     'catena_neighborhood_t **': '&n->neighborhood',
     'catena_neighborhood_stats_t *': '&n->neighbor_stats',
     'const catena_sim_params_t *': '&n->params',
+    'catena_accumulator_t *': '&n->accumulator',
+    'const catena_accumulator_t *': '&n->accumulator',
+    'const double *': '&n->real', 'double * value': '&n->real',
+    'const float *': '&n->single', 'float * value': '&n->single',
     'catena_sim_report_t *': '&n->report', 'catena_sim_stats_t *': '&n->stats',
 }
 NEUTRAL = {'int': 'SAYS', 'size_t': 'SAYS', 'double': 'SAYS', 'void': 'RUNS'}

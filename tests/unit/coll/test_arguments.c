@@ -51,6 +51,8 @@ typedef struct null {
     catena_sim_report_t report;
     catena_sim_stats_t stats;
     int logged; /* errors of the context since forget_error */
+    catena_accumulator_t accumulator;
+    float single;
 } null_t;
 
 static void count_error(void *argument, int level, const char *message)
