@@ -349,6 +349,11 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *     selects one of its own
  *   - subgroup: any text; the rule "user" joins ranks with the same text. Only
  *     this may differ between ranks
+ *   - reproducible: "on": sums and products of float, double and complex
+ *     numbers combine the ranks' data in rank order, so they have the same bits
+ *     for every algorithm, hierarchy, length and layout of the ranks; "off"; or
+ *     "auto": as CATENA_REPRODUCIBLE. If it differs between ranks, nonblocking
+ *     and persistent reductions deadlock
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
  * reduce_scatter or scan. The settings of `<c>` and of alltoall also apply to
@@ -357,17 +362,18 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * the environment (CATENA_HIERARCHY, `CATENA_<C>_HIERARCHY`). docs/tuning.md
  * has all rules, components and algorithms.
  *
- * After a call with hierarchy, `<c>_hierarchy`, `<c>_algorithm` or subgroup the
- * next collective compares these settings on all ranks: so all ranks must make
- * such a call, or none. Levels that do not fit the group, and settings (or
- * environment variables) that differ between ranks, are detected by that
- * collective: it fails with ERR_ARG on all ranks until they are set again.
- * Barriers are hierarchical only if a hierarchy or barrier_algorithm is set: if
- * it is set on some ranks only, the ranks deadlock. A setting applies to
- * operations started later; with CATENA_CHECK=on this function waits until all
- * ranks have made the calls that this rank started before. Exceptions are
- * persistent alltoalls, and whether a persistent barrier is hierarchical: there
- * it applies to requests initialized later.
+ * After a call with hierarchy, `<c>_hierarchy`, `<c>_algorithm`, subgroup or
+ * reproducible the next collective compares these settings on all ranks: so all
+ * ranks must make such a call, or none. Levels that do not fit the group, and
+ * settings (or environment variables) that differ between ranks, are detected
+ * by that collective: it fails with ERR_ARG on all ranks until they are set
+ * again. Barriers are hierarchical only if a hierarchy or barrier_algorithm is
+ * set: if it is set on some ranks only, the ranks deadlock. A setting applies
+ * to operations started later; with CATENA_CHECK=on this function waits until
+ * all ranks have made the calls that this rank started before. Exceptions are
+ * persistent alltoalls, whether a persistent barrier is hierarchical, and
+ * whether a persistent reduction is reproducible: there it applies to requests
+ * initialized later.
  * @param group whose setting it is
  * @param name  of the setting, as above
  * @param value as text, such as "4" or "auto"

@@ -31,6 +31,10 @@ typedef struct catena_op *catena_op_t;
  * -0 and 0 it is b. Complex products use the textbook formula: infinities may
  * become NaN.
  *
+ * How a sum or product of floats rounds depends on the order of additions, and
+ * so on algorithm and layout; not with the setting "reproducible"
+ * (catena_group_set). Exact sums: accumulator.h.
+ *
  * They may stand in static initializers. 0x200 to 0x2ff are reserved for them:
  * 0x20x arithmetic, 0x21x logical, 0x22x bitwise, 0x23x location. */
 #define CATENA_MAX ((catena_op_t)0x201)

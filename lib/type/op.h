@@ -44,6 +44,17 @@ typedef struct ctn_reducer {
     const ctn_type_t *type;
 } ctn_reducer_t;
 
+/** Whether the result depends on the order in which operands are combined,
+ * since each step rounds: sums and products of floats and complex numbers. */
+static inline bool ctn_reducer_rounds(const ctn_reducer_t *by)
+{
+    unsigned element = by->type->element;
+    return by->op->function == NULL && element >= CTN_FIXED_float &&
+           element <= CTN_FIXED_complex_double &&
+           (by->op->number == CTN_PREDEFINED_sum ||
+            by->op->number == CTN_PREDEFINED_prod);
+}
+
 /* Numbers of operations and types that mean the same on all ranks, for
  * messages and records: 0: none. */
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "coll/call/call.h"
+#include "coll/call/exchange.h"
 #include "core/refuse.h"
 #include "group/recovery.h"
 #include "split/call/call.h"
@@ -56,7 +56,8 @@ static ctn_span_t span_of(const ctn_blocks_t *side)
                               : (ctn_span_t){.base = NULL};
 }
 
-/** Whether it is a reduction that runs by an alltoallv: see exchange.c. */
+/** Whether it is a reduction that runs by an alltoallv since an element does
+ * not fit a chunk: see exchange.c. */
 static inline bool is_exchanged(const ctn_operands_t *operands)
 {
     return operands->by.op != NULL &&
@@ -73,6 +74,16 @@ static inline bool is_in_order(const ctn_composition_t *composition,
             !ctn_reduce_op_commutes(operands->by.op));
 }
 
+/** Whether settings require a result that depends on the number of ranks only
+ * (HIER-13). Any algorithm gives the same bits for two ranks. */
+static inline bool is_reproducible(const catena_group_t *group,
+                                   const ctn_operands_t *operands)
+{
+    return operands->by.op != NULL && group->chain.place.size > 2 &&
+           ctn_reducer_rounds(&operands->by) &&
+           ctn_hierarchy_reproducible(group);
+}
+
 /** Set the members of a call; see ctn_call_t for in, out and all. */
 static void set_call(const ctn_composition_t *composition,
                      catena_group_t *group, const ctn_operands_t *operands,
@@ -80,11 +91,13 @@ static void set_call(const ctn_composition_t *composition,
 {
     const ctn_description_t *collective = composition->collective;
     uint32_t me = group->chain.place.rank;
+    bool reproducible = is_reproducible(group, operands);
     *call = (ctn_call_t){.composition = composition,
                          .group = group,
                          .root = operands->root,
                          .by = operands->by,
-                         .exchanged = is_exchanged(operands),
+                         .exchanged = is_exchanged(operands) || reproducible,
+                         .reproducible = reproducible,
                          .in_place = operands->in_place,
                          .in_order = is_in_order(composition, operands)};
     if (ctn_has_blocks(collective->recv)) {
@@ -139,9 +152,9 @@ void ctn_call_drop(const ctn_call_t *call)
 }
 
 /** Wait until the hierarchy is built, so that it is known whether it keeps the
- * order of ranks; if not, the call requests the flat hierarchy. All ranks then
- * do so at the same point in the order of operations, since a rank starts
- * nothing else while it waits here. */
+ * order of ranks; if not, the call requests the flat hierarchy, or runs by an
+ * alltoallv. All ranks then do so at the same point in the order of operations,
+ * since a rank starts nothing else while it waits here. */
 static catena_status_t await_order(const ctn_call_t *call)
 {
     ctn_exec_t *exec = call->group->exec;
@@ -214,6 +227,72 @@ static ctn_op_t *make_hidden_op(ctn_call_t *call,
     return op;
 }
 
+static catena_status_t run_blocking(const ctn_composition_t *composition,
+                                    catena_group_t *group,
+                                    const ctn_operands_t *operands);
+
+/** Run a blocking reproducible reduction of a short vector: gather the vectors
+ * of all ranks on all of them, and reduce those before `end` in their order. */
+static catena_status_t run_gathered(const ctn_call_t *call)
+{
+    catena_group_t *group = call->group;
+    ctn_exec_t *exec = group->exec;
+    size_t each = call->in.bytes;
+    size_t bytes = each * group->chain.place.size;
+    uint32_t end = ctn_exchange_operands(call, group->chain.place.rank);
+    uint64_t messages = exec->tally.messages;
+    unsigned char *data = ctn_scratch_alloc(exec, bytes);
+    if (data == NULL) {
+        return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
+    }
+    ctn_span_read(exec, &call->in, 0, each,
+                  data + group->chain.place.rank * each);
+    const ctn_operands_t vectors = {
+        .recv = {.base = data,
+                 .bytes = each,
+                 .step = (ptrdiff_t)each,
+                 .type = ctn_type_fixed[CTN_FIXED_byte]},
+        .in_place = true};
+    catena_status_t status = run_blocking(&ctn_ml_allgather, group, &vectors);
+    if (status == CATENA_OK && end > 0) {
+        status = ctn_exchange_fold(exec, call, data, end, each);
+        size_t from = (end - 1) * each; /* the result, or this rank's block */
+        if (call->composition->single_level_kind == CTN_REDUCE_SCATTER) {
+            for (uint32_t i = 0; i < group->chain.place.rank; i++) {
+                from += ctn_blocks_bytes(&call->all, i);
+            }
+        }
+        if (call->out.bytes > 0) {
+            ctn_span_write(exec, &call->out, 0, call->out.bytes, data + from);
+        }
+    }
+    ctn_scratch_free(exec, data, bytes);
+    ctn_ml_record_exchange(call, exec->tally.messages - messages);
+    return status;
+}
+
+/** Run a blocking reproducible reduction, unless its hierarchy does that.
+ * @return false: it has not run */
+static bool run_reproducible(ctn_call_t *call, const ctn_ml_config_t *config,
+                             catena_status_t *status)
+{
+    ctn_exec_t *exec = call->group->exec;
+    *status = await_order(call);
+    if (*status != CATENA_OK) {
+        *status = ctn_exec_or_abort(exec, *status);
+        return true;
+    }
+    call->exchanged =
+        config->hierarchy->status == CATENA_OK &&
+        !ctn_ml_adds_in_order(config->hierarchy, call->group->chain.place.size);
+    call->gathered = call->exchanged && ctn_exchange_gathers(call);
+    if (call->exchanged) {
+        *status = call->gathered ? run_gathered(call)
+                                 : ctn_op_run(exec, make_op(call));
+    }
+    return call->exchanged;
+}
+
 /** Run a blocking call, inline if possible. */
 static catena_status_t run_blocking(const ctn_composition_t *composition,
                                     catena_group_t *group,
@@ -234,6 +313,9 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
     }
     set_call(composition, group, operands, &call);
     call.blocking = true;
+    if (call.reproducible && run_reproducible(&call, config, &status)) {
+        return status;
+    }
     ctn_basic_coll_t basic;
     if (config->hierarchy->levels == 1 &&
         ctn_ml_single(&call, config, &basic) &&
@@ -255,6 +337,15 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
                                     const ctn_signature_t *signature,
                                     catena_request_t **request)
 {
+    ctn_ml_config_t *config;
+    /* On some ranks read_plain may have requested the hierarchy. */
+    catena_status_t status =
+        call->reproducible && mode == CTN_NONBLOCKING
+            ? ctn_ml_config_find(call->group, call->composition->of, &config)
+            : CATENA_OK;
+    if (status != CATENA_OK) {
+        return ctn_exec_or_abort(call->group->exec, status);
+    }
     hold(call);
     ctn_op_t *op = mode == CTN_PERSISTENT ? make_hidden_op(call, signature)
                    : call->exchanged      ? ctn_exchange_create(call)
@@ -326,6 +417,12 @@ static inline bool read_plain(const ctn_composition_t *composition,
         *in_order |= !ctn_reduce_op_commutes(args->op);
     }
     if (ctn_ml_config_find(group, composition->of, config) != CATENA_OK) {
+        return false;
+    }
+    if ((*config)->reproducible && place->size > 2 && basic->by.op != NULL &&
+        ctn_reducer_rounds(&basic->by) &&
+        (!basic->blocking ||
+         !ctn_ml_adds_in_order((*config)->hierarchy, place->size))) {
         return false;
     }
     if (!composition->vector && sends && receives) {

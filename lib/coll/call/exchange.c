@@ -1,21 +1,23 @@
 /* HIER-12: reductions by an exchange. The operation is a function of the
- * application, and an element does not fit a chunk. An alltoallv sends the data
- * of each rank to the ranks whose results depend on them, and these reduce, in
- * rank order, what they have received. */
+ * application, and an element does not fit a chunk; or the reduction is
+ * reproducible (HIER-13). An alltoallv sends the data of each rank to the ranks
+ * whose results depend on them, and these reduce, in rank order, what they have
+ * received. transpose.c does this for long vectors. */
 
 #include <stdlib.h>
 
 #include "coll/alltoall/alltoall.h"
-#include "coll/call/call.h"
+#include "coll/call/exchange.h"
 #include "group/recovery.h"
 
 /** State of the operation. */
 typedef struct exchange {
     ctn_call_t call; /* first, as ctn_exchange_create promises */
     /* from a start until the operation ends: */
-    unsigned char *data; /* received operands, in the heap */
-    size_t bytes;        /* of data */
-    size_t *counts;      /* of the alltoallv: [p] sent, then [p] received */
+    unsigned char *data;   /* received operands, in the heap */
+    unsigned char *packed; /* this rank's data without gaps; NULL: not needed */
+    size_t bytes;          /* of data */
+    size_t *counts;        /* of the alltoallv: [p] sent, then [p] received */
     ptrdiff_t *displacements; /* likewise; in the same memory */
     uint64_t messages;        /* that this rank had sent before */
 } exchange_t;
@@ -30,9 +32,7 @@ static uint32_t rank_of(const ctn_call_t *call)
     return call->group->chain.place.rank;
 }
 
-/** Number of operands of a rank's result: these are the data of the ranks below
- * that number. 0: the rank has no result. */
-static uint32_t operands_of(const ctn_call_t *call, uint32_t rank)
+uint32_t ctn_exchange_operands(const ctn_call_t *call, uint32_t rank)
 {
     switch (call->composition->single_level_kind) {
     case CTN_REDUCE:
@@ -62,8 +62,9 @@ static void finish(ctn_op_t *op)
 {
     exchange_t *it = ctn_op_state(op);
     ctn_scratch_free(op->exec, it->data, it->bytes);
+    ctn_scratch_free(op->exec, it->packed, it->call.in.bytes);
     free(it->counts);
-    it->data = NULL;
+    it->data = it->packed = NULL;
     it->counts = NULL;
 }
 
@@ -80,7 +81,8 @@ static void set_sent(const exchange_t *it)
     ptrdiff_t at = 0;
     for (uint32_t to = 0; to < size_of(call); to++) {
         size_t elements = result_bytes(call, to) / call->by.type->bytes;
-        it->counts[to] = rank_of(call) < operands_of(call, to) ? elements : 0;
+        it->counts[to] =
+            rank_of(call) < ctn_exchange_operands(call, to) ? elements : 0;
         it->displacements[to] = at;
         at += scatters(call) ? (ptrdiff_t)elements : 0;
     }
@@ -92,7 +94,7 @@ static void set_received(const exchange_t *it, size_t each)
 {
     const ctn_call_t *call = &it->call;
     uint32_t p = size_of(call);
-    uint32_t operands = operands_of(call, rank_of(call));
+    uint32_t operands = ctn_exchange_operands(call, rank_of(call));
     for (uint32_t from = 0; from < p; from++) {
         it->counts[p + from] = from < operands ? each : 0;
         it->displacements[p + from] = (ptrdiff_t)(from * each);
@@ -105,6 +107,34 @@ static ctn_step_t fail(ctn_op_t *op)
     return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
 }
 
+bool ctn_exchange_pack(ctn_exec_t *exec, const ctn_call_t *call,
+                       unsigned char **packed)
+{
+    *packed = NULL;
+    if (call->in.type == NULL || call->by.op->function != NULL) {
+        return true; /* by.type is the type of the buffer */
+    }
+    *packed = ctn_scratch_alloc(exec, call->in.bytes);
+    if (*packed != NULL) {
+        ctn_span_read(exec, &call->in, 0, call->in.bytes, *packed);
+    }
+    return *packed != NULL;
+}
+
+catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
+                                  unsigned char *data, uint32_t operands,
+                                  size_t each)
+{
+    for (uint32_t i = 1; i < operands; i++, data += each) {
+        ctn_exec_charge(exec, CTN_WORK_REDUCE, each);
+        if (!exec->drop_data &&
+            !ctn_reduce(&call->by, data, data + each, data + each, each)) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    return CATENA_OK;
+}
+
 /** Run the alltoallv. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
@@ -114,19 +144,20 @@ static ctn_step_t exchange(ctn_op_t *op)
     size_t each = result_bytes(call, rank_of(call)); /* bytes of an operand */
     it->counts = malloc(2 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
     if (it->counts == NULL ||
-        __builtin_mul_overflow(operands_of(call, rank_of(call)), each,
+        __builtin_mul_overflow(ctn_exchange_operands(call, rank_of(call)), each,
                                &it->bytes)) {
         return fail(op);
     }
     it->data = ctn_scratch_alloc(op->exec, it->bytes);
-    if (it->data == NULL) {
+    if (it->data == NULL || !ctn_exchange_pack(op->exec, call, &it->packed)) {
         return fail(op);
     }
     it->displacements = (void *)(it->counts + 2 * p);
     it->messages = op->exec->tally.messages;
     set_sent(it);
     set_received(it, each);
-    const ctn_blocks_t sent = {.base = call->in.base,
+    const ctn_blocks_t sent = {.base = it->packed != NULL ? it->packed
+                                                          : call->in.base,
                                .type = call->by.type,
                                .counts = it->counts,
                                .displacements = it->displacements};
@@ -138,25 +169,22 @@ static ctn_step_t exchange(ctn_op_t *op)
     return child != NULL ? ctn_op_call(op, child) : fail(op);
 }
 
-/** Replace each operand by its reduction with all operands before it. The last
- * one is then the result of this rank, if it has one. */
+/** The last partial result is the result of this rank, if it has one. */
 static ctn_step_t reduce(ctn_op_t *op)
 {
     const exchange_t *it = ctn_op_state(op);
     const ctn_call_t *call = &it->call;
     size_t each = result_bytes(call, rank_of(call));
-    uint32_t operands = operands_of(call, rank_of(call));
-    unsigned char *left = it->data;
+    uint32_t operands = ctn_exchange_operands(call, rank_of(call));
     ctn_ml_record_exchange(call, op->exec->tally.messages - it->messages);
-    for (uint32_t i = 1; i < operands; i++, left += each) {
-        ctn_exec_charge(op->exec, CTN_WORK_REDUCE, each);
-        if (!op->exec->drop_data &&
-            !ctn_reduce(&call->by, left, left + each, left + each, each)) {
-            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-        }
+    catena_status_t status =
+        ctn_exchange_fold(op->exec, call, it->data, operands, each);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
     }
     if (operands > 0 && call->out.bytes > 0) {
-        ctn_span_write(op->exec, &call->out, 0, call->out.bytes, left);
+        ctn_span_write(op->exec, &call->out, 0, call->out.bytes,
+                       it->data + (operands - 1) * each);
     }
     return CTN_STEP_NEXT;
 }
@@ -174,10 +202,14 @@ static const ctn_algorithm_t exchange_algorithm = {
 
 ctn_op_t *ctn_exchange_create(const ctn_call_t *call)
 {
-    ctn_op_t *op = ctn_op_create(call->group->exec, &exchange_algorithm, NULL);
+    ctn_op_t *op =
+        ctn_op_create(call->group->exec,
+                      ctn_exchange_transposes(call) ? &ctn_exchange_transposed
+                                                    : &exchange_algorithm,
+                      NULL);
     if (op != NULL) {
         op->failure = ctn_group_failure(call->group);
-        ((exchange_t *)ctn_op_state(op))->call = *call;
+        *(ctn_call_t *)ctn_op_state(op) = *call;
     }
     return op;
 }

@@ -105,7 +105,8 @@ void ctn_build_report_different_settings(const ctn_hierarchy_build_t *build)
         group->exec->log,
         "ranks %u and %u of a group have different hierarchies; expected "
         "the same settings CATENA_HIERARCHY, CATENA_<COLLECTIVE>_HIERARCHY, "
-        "CATENA_<COLLECTIVE>_ALGORITHM and of catena_group_set on all ranks, "
+        "CATENA_<COLLECTIVE>_ALGORITHM, CATENA_REPRODUCIBLE and of "
+        "catena_group_set on all ranks, "
         "found on rank %u: %s",
         group->chain.place.rank - 1, group->chain.place.rank,
         group->chain.place.rank, list[0] != '\0' ? list : "auto for all");

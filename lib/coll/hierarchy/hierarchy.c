@@ -47,6 +47,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     }
     free(all->levels);
     free(all->subgroup);
+    free(all->reproducible);
     free(all);
 }
 
@@ -139,13 +140,44 @@ static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
     return replace(&all->subgroup, value);
 }
 
+/** "auto" removes it. */
+static catena_status_t set_reproducible(ctn_hierarchies_t *all,
+                                        const char *value)
+{
+    bool is_auto = strcasecmp(value, automatic) == 0;
+    if (!is_auto && strcasecmp(value, "on") != 0 &&
+        strcasecmp(value, "off") != 0) {
+        return ctn_refuse(
+            all->group->exec->log, CATENA_ERR_ARG, "catena_group_set",
+            "reproducible is '%s'; expected on, off or auto", value);
+    }
+    return replace(&all->reproducible, is_auto ? NULL : value);
+}
+
+/** @param all the settings of a group, or NULL
+ * @param set those of the environment */
+static bool is_reproducible(const ctn_hierarchies_t *all,
+                            const ctn_hierarchy_config_t *set)
+{
+    return all != NULL && all->reproducible != NULL
+               ? strcasecmp(all->reproducible, "on") == 0
+               : set->reproducible != 0;
+}
+
+bool ctn_hierarchy_reproducible(const catena_group_t *group)
+{
+    return is_reproducible(settings_of(group),
+                           ctn_hierarchy_config(group->exec->config));
+}
+
 bool ctn_hierarchy_set(catena_group_t *group, const char *name,
                        const char *value, catena_status_t *status)
 {
     ctn_coll_t of = ctn_collective_of_setting(name, "_hierarchy");
     bool is_all = strcmp(name, "hierarchy") == 0;
     bool is_subgroup = strcmp(name, "subgroup") == 0;
-    if (of == CTN_COLL_COUNT && !is_all && !is_subgroup) {
+    bool is_bits = strcmp(name, "reproducible") == 0;
+    if (of == CTN_COLL_COUNT && !is_all && !is_subgroup && !is_bits) {
         return false;
     }
     ctn_hierarchies_t *all = hierarchies_of(group);
@@ -153,8 +185,9 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
         *status = CATENA_ERR_NO_MEMORY;
         return true;
     }
-    *status = is_subgroup
-                  ? set_subgroup(all, value)
+    *status = is_subgroup ? set_subgroup(all, value)
+              : is_bits
+                  ? set_reproducible(all, value)
                   : set_levels(group->exec->log, name, value,
                                is_all ? &all->levels : &all->levels_of[of]);
     /* Also if the value was invalid or is the old one: on other ranks it may
@@ -244,6 +277,9 @@ ctn_hierarchies_write(const ctn_hierarchies_t *all,
 {
     char *at = text;
     *at = '\0';
+    if (ctn_hierarchy_reproducible(all->group)) {
+        at += snprintf(at, CTN_HIERARCHY_NAME_BYTES, "reproducible=on");
+    }
     for (int i = 0; i < CTN_COLL_COUNT; i++) {
         char levels[CTN_HIERARCHY_LEVELS_BYTES];
         const char *algorithm =

@@ -85,7 +85,12 @@ bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of);
 catena_status_t ctn_hierarchy_flat(catena_group_t *group,
                                    ctn_hierarchy_t **hierarchy);
 
-/** Set "hierarchy", "<collective>_hierarchy" or "subgroup" of a group.
+/** Whether reductions of the group are reproducible (HIER-13), by its settings
+ * or else by CATENA_REPRODUCIBLE. */
+bool ctn_hierarchy_reproducible(const catena_group_t *group);
+
+/** Set "hierarchy", "<collective>_hierarchy", "subgroup" or "reproducible" of a
+ * group.
  * @param[out] status as of catena_group_set
  * @return false: `name` is none of these settings */
 bool ctn_hierarchy_set(catena_group_t *group, const char *name,

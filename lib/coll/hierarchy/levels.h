@@ -53,7 +53,8 @@ typedef struct ctn_hierarchies {
     char *levels;                    /* of all collectives */
     char *levels_of[CTN_COLL_COUNT]; /* of one of them; NULL: `levels` */
     char *algorithm_of[CTN_COLL_COUNT];
-    char *subgroup; /* the name under the rule "user" */
+    char *subgroup;     /* the name under the rule "user" */
+    char *reproducible; /* "on", "off" or, as the environment sets it, NULL */
     /* The hierarchies in use under these settings. NULL: not requested yet. */
     ctn_hierarchy_t *of[CTN_COLL_COUNT];
     ctn_hierarchy_t *flat;

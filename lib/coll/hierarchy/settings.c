@@ -25,6 +25,11 @@ static const ctn_setting_t settings[] = {
      offsetof(ctn_hierarchy_config_t, levels), &levels_type},
     {"SUBGROUP", "", "Name of the subgroup of this rank for the rule \"user\".",
      offsetof(ctn_hierarchy_config_t, subgroup), &ctn_setting_text},
+    {"REPRODUCIBLE", "off",
+     "Sums and products of floats and complex numbers have the same bits for\n"
+     "every algorithm, hierarchy, message size and layout of the ranks. The\n"
+     "same on all ranks.",
+     offsetof(ctn_hierarchy_config_t, reproducible), &ctn_setting_on},
 #define CTN_CALL(NAME, name, send, recv, traits)                               \
     {#NAME "_HIERARCHY", "auto",                                               \
      "Levels of " #name "; auto: the value of CATENA_HIERARCHY.",              \

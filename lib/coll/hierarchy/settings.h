@@ -26,8 +26,9 @@ ctn_coll_t ctn_collective_of_setting(const char *name, const char *suffix);
 
 /** Values of the settings of hierarchies. */
 typedef struct ctn_hierarchy_config {
-    char *levels;   /* HIERARCHY: "auto", or levels */
-    char *subgroup; /* SUBGROUP: name under the rule "user"; default "" */
+    char *levels;        /* HIERARCHY: "auto", or levels */
+    char *subgroup;      /* SUBGROUP: name under the rule "user"; default "" */
+    size_t reproducible; /* REPRODUCIBLE: 0 or 1 */
     struct {
         char *levels; /* <NAME>_HIERARCHY: "auto" (as HIERARCHY), or levels */
         char *algorithm; /* <NAME>_ALGORITHM: "auto", or a name */

@@ -170,6 +170,7 @@ CTN_COLD static catena_status_t resolve(catena_group_t *group, ctn_coll_t of,
     catena_status_t status =
         find_algorithm(group->exec->log, ctn_collective_names[of], of,
                        ctn_hierarchy_algorithm(group, of), &config->algorithm);
+    config->reproducible = ctn_hierarchy_reproducible(group);
     return status == CATENA_OK
                ? ctn_hierarchy_of(group, ctn_collective_names[of],
                                   &config->hierarchy)
@@ -257,6 +258,8 @@ void ctn_ml_record_exchange(const ctn_call_t *call, uint64_t messages)
         free(run->explanation);
         *run = (ctn_ml_run_t){.composition = call->composition,
                               .number = run->number + 1,
+                              .reproducible = call->reproducible,
+                              .gathered = call->gathered,
                               .messages = messages};
     }
 }
@@ -293,10 +296,12 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
     char levels[160];
     char ran[400] = "";
     if (run->through == NULL) {
-        snprintf(text, bytes,
-                 "algorithm=alltoallv messages=%llu reason=\"an element does "
-                 "not fit a chunk\"",
-                 (unsigned long long)run->messages);
+        snprintf(text, bytes, "algorithm=%s messages=%llu reason=\"%s\"",
+                 run->gathered ? "allgather" : "alltoallv",
+                 (unsigned long long)run->messages,
+                 run->reproducible
+                     ? "reproducible sums add in the order of ranks"
+                     : "an element does not fit a chunk");
         return;
     }
     ctn_hierarchy_describe(run->through, levels, sizeof(levels));

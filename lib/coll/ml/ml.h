@@ -47,8 +47,11 @@ typedef struct ctn_call {
     /** Of reductions. The type is the smallest one that the operation accepts
      * and that the user's type consists of. */
     ctn_reducer_t by;
-    bool exchanged; /* a reduction by an alltoallv: an element does not fit a
-                       chunk; see coll/call/exchange.c */
+    bool exchanged;    /* a reduction by an alltoallv: an element does not fit a
+                          chunk, or it is reproducible; see coll/call/exchange.c
+                          */
+    bool reproducible; /* see ctn_ml_config_t */
+    bool gathered;     /* such a reduction, by an allgather instead */
     /** This rank's own data. bcast: `in` and `out` are the same buffer.
      * Reductions: `in` equals `out` in place (reduce: `out` at the root only).
      * reduce_scatter: `in` is the vector, which has
@@ -365,6 +368,8 @@ typedef struct ctn_ml_run {
     size_t chunk_bytes;
     uint32_t selected; /* number of entries of `basic` */
     bool fell_back;    /* to the flat hierarchy */
+    bool reproducible; /* by an alltoallv, since the group's settings ask */
+    bool gathered;     /* likewise, by an allgather */
     bool ran_inline;   /* basic[1] and those that follow, and the members below,
                           are of an earlier run */
     ctn_ml_basic_run_t basic[CTN_ML_BASIC_RUNS];
@@ -381,6 +386,7 @@ struct ctn_ml_config {
     ctn_hierarchy_t *hierarchy;     /* NULL: not requested yet */
     ctn_hierarchy_t *flat;          /* single level; NULL: not requested yet */
     ctn_algorithm_name_t algorithm; /* that settings name */
+    bool reproducible;              /* sums and products that round: HIER-13 */
     ctn_ml_run_t last_run;
     /* See ctn_route_cached_offsets. */
     size_t *block_offsets; /* [ranks + 1]: where blocks begin; NULL: not made */
@@ -425,6 +431,17 @@ static inline bool ctn_ml_may_need_flat(const ctn_call_t *call,
                  hierarchy->state == CTN_BUILT;
     return call->in_order &&
            !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
+}
+
+/** Whether a reduction of several ranks on this hierarchy adds one vector after
+ * the other, in their order: all algorithms of shm do. */
+static inline bool ctn_ml_adds_in_order(const ctn_hierarchy_t *hierarchy,
+                                        uint32_t ranks)
+{
+    return hierarchy->state == CTN_BUILT && hierarchy->status == CATENA_OK &&
+           hierarchy->levels == 1 && hierarchy->in_order &&
+           hierarchy->level[0]->sbgp->size == ranks &&
+           hierarchy->level[0]->bcol == &ctn_bcol_shm;
 }
 
 /** Record a basic collective that a module has run. */

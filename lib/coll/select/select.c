@@ -194,7 +194,8 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         group->exec->log, CATENA_ERR_ARG, __func__,
         "a group has no setting '%s'; expected alltoall_algorithm, "
         "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
-        "subgroup, COLLECTIVE_hierarchy and COLLECTIVE_algorithm for barrier, "
+        "subgroup, reproducible, COLLECTIVE_hierarchy and COLLECTIVE_algorithm "
+        "for barrier, "
         "bcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter "
         "and scan",
         name);

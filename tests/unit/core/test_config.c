@@ -61,6 +61,7 @@ START_TEST(defaults)
     ck_assert_uint_eq(VALUES(exec)->check, 0);
     ck_assert_str_eq(VALUES(hierarchy)->levels, "auto");
     ck_assert_str_eq(VALUES(hierarchy)->subgroup, "");
+    ck_assert_uint_eq(VALUES(hierarchy)->reproducible, 0);
     for (int i = 0; i < CTN_COLL_COUNT; i++) {
         ck_assert_str_eq(VALUES(hierarchy)->of[i].levels, "auto");
         ck_assert_str_eq(VALUES(hierarchy)->of[i].algorithm, "auto");
@@ -145,6 +146,7 @@ START_TEST(every_setting)
                                        "CHECK=on",
                                        "HIERARCHY=node:shm,network:p2p",
                                        "SUBGROUP=row 3",
+                                       "REPRODUCIBLE=on",
                                        "REDUCE_SCATTER_ALGORITHM=ring",
                                        NULL};
     ctn_config_t config;
@@ -167,6 +169,7 @@ START_TEST(every_setting)
     ck_assert_uint_eq(VALUES(exec)->check, 1);
     ck_assert_str_eq(VALUES(hierarchy)->levels, "node:shm,network:p2p");
     ck_assert_str_eq(VALUES(hierarchy)->subgroup, "row 3");
+    ck_assert_uint_eq(VALUES(hierarchy)->reproducible, 1);
     ck_assert_str_eq(VALUES(hierarchy)->of[CTN_COLL_REDUCE_SCATTER].algorithm,
                      "ring");
     ctn_config_release(&config);
@@ -490,7 +493,7 @@ START_TEST(listing)
     ck_assert_ptr_nonnull(strstr(text, "CATENA_SLEEP=5\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_HEAP_SIZE=auto\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_TUNING=auto\n"));
-    ck_assert_int_eq(lines(text), 29 + 2 * CTN_COLL_COUNT);
+    ck_assert_int_eq(lines(text), 30 + 2 * CTN_COLL_COUNT);
     ck_assert_int_eq(catena_config_print(NULL, 0), CATENA_ERR_ARG);
 }
 END_TEST

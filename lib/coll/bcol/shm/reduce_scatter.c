@@ -39,10 +39,10 @@ static bool all_valid(shm_call_t *call)
     return call->status == CATENA_OK;
 }
 
-/** Reduce the vectors at offset `at`, from the last member to the first: users'
+/** Reduce the vectors at offset `at` from the last member to the first: users'
  * functions overwrite their right operand. */
-static void fold_fragment(shm_call_t *call, size_t at, size_t bytes,
-                          unsigned char *out)
+static void fold_down(shm_call_t *call, size_t at, size_t bytes,
+                      unsigned char *out)
 {
     uint32_t i = call->shm->size - 1;
     const unsigned char *right = contribution(call, i, at);
@@ -51,6 +51,20 @@ static void fold_fragment(shm_call_t *call, size_t at, size_t bytes,
     }
     for (; i > 0; right = out) {
         shm_reduce(call, contribution(call, --i, at), right, out, bytes);
+    }
+}
+
+/** The same from the first member to the last, as all other reductions of this
+ * component do (HIER-13). */
+static void fold_up(shm_call_t *call, size_t at, size_t bytes,
+                    unsigned char *out)
+{
+    const unsigned char *left = contribution(call, 0, at);
+    if (call->shm->size == 1) {
+        shm_copy(call, out, left, bytes);
+    }
+    for (uint32_t i = 1; i < call->shm->size; i++, left = out) {
+        shm_reduce(call, left, contribution(call, i, at), out, bytes);
     }
 }
 
@@ -66,8 +80,13 @@ static bool fold(shm_call_t *call)
         return true;
     }
     for (size_t at = 0; at < bytes; at += most) {
-        fold_fragment(call, first + at, bytes - at < most ? bytes - at : most,
-                      (unsigned char *)basic->out + at);
+        size_t some = bytes - at < most ? bytes - at : most;
+        unsigned char *out = (unsigned char *)basic->out + at;
+        if (basic->by.op->function != NULL) {
+            fold_down(call, first + at, some, out);
+        } else {
+            fold_up(call, first + at, some, out);
+        }
     }
     return true;
 }

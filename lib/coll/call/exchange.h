@@ -1,0 +1,36 @@
+#ifndef CTN_COLL_CALL_EXCHANGE_H
+#define CTN_COLL_CALL_EXCHANGE_H
+
+#include "coll/call/call.h"
+
+/* Shared by the two forms of a reduction by an exchange. */
+
+/** Number of operands of a rank's result: these are the data of the ranks below
+ * that number. 0: the rank has no result. */
+uint32_t ctn_exchange_operands(const ctn_call_t *call, uint32_t rank);
+
+/** If the elements of by.type are not contiguous in the send buffer, copy this
+ * rank's data to scratch memory of call->in.bytes; else *packed is NULL.
+ * @return false: no memory */
+bool ctn_exchange_pack(ctn_exec_t *exec, const ctn_call_t *call,
+                       unsigned char **packed);
+
+/** Replace each operand, of `each` bytes, by its reduction with all operands
+ * before it.
+ * @return ERR_NO_MEMORY: never for predefined operations */
+catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
+                                  unsigned char *data, uint32_t operands,
+                                  size_t each);
+
+/** Whether a blocking call gathers all vectors on all ranks, by facts that all
+ * ranks share. */
+bool ctn_exchange_gathers(const ctn_call_t *call);
+
+/** Whether a call runs by the transposed form, by facts that all ranks share.
+ */
+bool ctn_exchange_transposes(const ctn_call_t *call);
+
+/** The transposed form; its state begins with the call. */
+extern const ctn_algorithm_t ctn_exchange_transposed;
+
+#endif

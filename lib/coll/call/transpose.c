@@ -1,0 +1,313 @@
+/* HIER-13: reproducible reductions of long vectors. Every rank reduces one
+ * block of the vector for all ranks: an alltoallv sends block j of each rank to
+ * rank j, which replaces each operand by its sum with all operands before it,
+ * in the order of ranks; a second alltoallv returns to each rank its partial
+ * result of each block. For an allreduce that is the reduce-scatter and
+ * allgather of Rabenseifner (see P2P-4), in one round each; a scan costs no
+ * more.
+ *
+ * Bytes sent by a rank: at most twice its vector. Scratch: one vector; two if
+ * the receive buffer has gaps, three if both have.
+ *
+ * Both alltoallvs take their numbers when the operation starts, so that all
+ * ranks give them the same ones; the second is held until its data are there.
+ * On a hidden duplicate, which no other operation uses, it starts then: the
+ * sequence may not have been open before.
+ */
+
+#include <stdlib.h>
+
+#include "coll/alltoall/alltoall.h"
+#include "coll/call/exchange.h"
+#include "exec/deaths.h"
+
+/* Vectors that together have more bytes than this are transposed: a rank then
+ * sends its vector twice at most, instead of to each rank that has a result,
+ * but in a second round of messages. */
+enum { DIRECT_BYTES = 64 << 10 };
+
+/** One alltoallv. */
+typedef struct stage {
+    ctn_op_t *op;
+    ctn_blocks_t sent;
+    ctn_blocks_t received;
+    /* [p], elements */
+    size_t *sent_count;
+    size_t *received_count;
+    ptrdiff_t *sent_at;
+    ptrdiff_t *received_at;
+} stage_t;
+
+/** State of the operation. */
+typedef struct transposed {
+    ctn_call_t call; /* first, as ctn_exchange_create promises */
+    /* from a start until the operation ends: */
+    void *memory;          /* of the arrays of both stages */
+    unsigned char *data;   /* [p] operands of this rank's block */
+    size_t data_bytes;     /* of data */
+    unsigned char *packed; /* see ctn_exchange_pack */
+    unsigned char *result; /* without gaps; NULL: the receive buffer has none */
+    stage_t stage[2];
+    catena_status_t status; /* of the first stage */
+    uint64_t messages;      /* that this rank had sent before */
+} transposed_t;
+
+static uint32_t size_of(const ctn_call_t *call)
+{
+    return call->group->chain.place.size;
+}
+
+static uint32_t rank_of(const ctn_call_t *call)
+{
+    return call->group->chain.place.rank;
+}
+
+bool ctn_exchange_gathers(const ctn_call_t *call)
+{
+    return call->in.bytes <= DIRECT_BYTES / size_of(call);
+}
+
+bool ctn_exchange_transposes(const ctn_call_t *call)
+{
+    uint32_t p = size_of(call);
+    return call->reproducible && call->in.bytes > DIRECT_BYTES / p &&
+           call->composition->single_level_kind != CTN_REDUCE_SCATTER;
+}
+
+/** Where a rank's block begins, in elements. */
+static size_t begin_of(const ctn_call_t *call, uint32_t rank)
+{
+    size_t elements = call->in.bytes / call->by.type->bytes;
+    uint32_t p = size_of(call);
+    return elements / p * rank + elements % p * rank / p;
+}
+
+static size_t elements_of(const ctn_call_t *call, uint32_t rank)
+{
+    return begin_of(call, rank + 1) - begin_of(call, rank);
+}
+
+/** Allocate what this rank needs. */
+static bool take_memory(ctn_op_t *op)
+{
+    transposed_t *it = ctn_op_state(op);
+    const ctn_call_t *call = &it->call;
+    size_t p = size_of(call);
+    size_t each = elements_of(call, rank_of(call)) * call->by.type->bytes;
+    it->memory = malloc(4 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
+    it->packed = it->result = it->data = NULL;
+    it->data_bytes = p * each;
+    if (it->memory == NULL || !ctn_exchange_pack(op->exec, call, &it->packed)) {
+        return false;
+    }
+    if (call->out.type != NULL) {
+        it->result = ctn_scratch_alloc(op->exec, call->out.bytes);
+        if (it->result == NULL) {
+            return false;
+        }
+    }
+    it->data = ctn_scratch_alloc(op->exec, it->data_bytes);
+    return it->data != NULL;
+}
+
+/** Set the arrays and sides of a stage. */
+static void set_stage(transposed_t *it, unsigned number)
+{
+    size_t p = size_of(&it->call);
+    stage_t *stage = &it->stage[number];
+    size_t *counts = it->memory;
+    ptrdiff_t *places = (ptrdiff_t *)(counts + 4 * p);
+    stage->sent_count = counts + 2 * number * p;
+    stage->received_count = stage->sent_count + p;
+    stage->sent_at = places + 2 * number * p;
+    stage->received_at = stage->sent_at + p;
+    stage->sent = (ctn_blocks_t){.type = it->call.by.type,
+                                 .counts = stage->sent_count,
+                                 .displacements = stage->sent_at};
+    stage->received = (ctn_blocks_t){.type = it->call.by.type,
+                                     .counts = stage->received_count,
+                                     .displacements = stage->received_at};
+}
+
+/** The first stage: block j to rank j, the operands of this rank's block from
+ * all ranks. */
+static void set_first(transposed_t *it)
+{
+    const ctn_call_t *call = &it->call;
+    stage_t *stage = &it->stage[0];
+    size_t each = elements_of(call, rank_of(call));
+    set_stage(it, 0);
+    stage->sent.base = it->packed != NULL ? it->packed : call->in.base;
+    stage->received.base = it->data;
+    for (uint32_t i = 0; i < size_of(call); i++) {
+        stage->sent_count[i] = elements_of(call, i);
+        stage->sent_at[i] = (ptrdiff_t)begin_of(call, i);
+        stage->received_count[i] = each;
+        stage->received_at[i] = (ptrdiff_t)(i * each);
+    }
+}
+
+/** The second stage: to each rank the last operand of its result, which is then
+ * the reduction of all of them. */
+static void set_second(transposed_t *it)
+{
+    const ctn_call_t *call = &it->call;
+    stage_t *stage = &it->stage[1];
+    size_t each = elements_of(call, rank_of(call));
+    bool receives = ctn_exchange_operands(call, rank_of(call)) > 0;
+    set_stage(it, 1);
+    stage->sent.base = it->data;
+    stage->received.base = it->result != NULL ? it->result : call->out.base;
+    for (uint32_t i = 0; i < size_of(call); i++) {
+        uint32_t operands = ctn_exchange_operands(call, i);
+        stage->sent_count[i] = operands > 0 ? each : 0;
+        stage->sent_at[i] =
+            operands > 0 ? (ptrdiff_t)((operands - 1) * each) : 0;
+        stage->received_count[i] = receives ? elements_of(call, i) : 0;
+        stage->received_at[i] = (ptrdiff_t)begin_of(call, i);
+    }
+}
+
+/** Create the alltoallv of a stage. */
+static bool make_stage(ctn_op_t *op, stage_t *stage)
+{
+    const transposed_t *it = ctn_op_state(op);
+    stage->op =
+        ctn_alltoallv_create(it->call.group, &stage->sent, &stage->received);
+    if (stage->op != NULL && op->exec->deaths != NULL) {
+        stage->op->failure = ctn_op_failure(op);
+    }
+    return stage->op != NULL;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    transposed_t *it = ctn_op_state(op);
+    it->stage[0].op = it->stage[1].op = NULL;
+    it->messages = op->exec->tally.messages;
+    if (!take_memory(op)) {
+        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+    }
+    set_first(it);
+    set_second(it);
+    if (!make_stage(op, &it->stage[0]) || !make_stage(op, &it->stage[1])) {
+        return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
+    }
+    ctn_op_start(it->stage[0].op);
+    if (!it->call.group->hidden) {
+        ctn_op_start_held(it->stage[1].op);
+    }
+    return CTN_STEP_NEXT;
+}
+
+/** Take the status of an alltoallv that is done, and release it. @return false:
+ * it is not done */
+static bool end_stage(ctn_op_t *op, stage_t *stage, catena_status_t *status)
+{
+    if (stage->op->state != CTN_OP_DONE) {
+        op->waits_for = stage->op->waits_for;
+        return false;
+    }
+    *status = stage->op->status;
+    ctn_op_release(stage->op);
+    stage->op = NULL;
+    return true;
+}
+
+/** Reduce, and let the second stage run. A rank whose operands are invalid
+ * sends no data, so all ranks that wait for them find a mismatch. */
+static ctn_step_t reduce(ctn_op_t *op)
+{
+    transposed_t *it = ctn_op_state(op);
+    const ctn_call_t *call = &it->call;
+    if (!end_stage(op, &it->stage[0], &it->status)) {
+        return CTN_STEP_WAIT;
+    }
+    size_t each = elements_of(call, rank_of(call)) * call->by.type->bytes;
+    if (it->status == CATENA_OK) {
+        it->status =
+            ctn_exchange_fold(op->exec, call, it->data, size_of(call), each);
+    }
+    for (uint32_t i = 0; it->status != CATENA_OK && i < size_of(call); i++) {
+        it->stage[1].sent_count[i] = 0;
+    }
+    if (call->group->hidden) {
+        ctn_op_start(it->stage[1].op);
+    } else {
+        ctn_op_let_go(it->stage[1].op);
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t finish(ctn_op_t *op)
+{
+    transposed_t *it = ctn_op_state(op);
+    const ctn_call_t *call = &it->call;
+    catena_status_t status;
+    if (!end_stage(op, &it->stage[1], &status)) {
+        return CTN_STEP_WAIT;
+    }
+    ctn_ml_record_exchange(call, op->exec->tally.messages - it->messages);
+    status = it->status != CATENA_OK ? it->status : status;
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    if (it->result != NULL && ctn_exchange_operands(call, rank_of(call)) > 0) {
+        ctn_span_write(op->exec, &call->out, 0, call->out.bytes, it->result);
+    }
+    return CTN_STEP_NEXT;
+}
+
+static const ctn_phase_t phases[] = {
+    {"transpose", begin}, {"reduce", reduce}, {"return", finish}, {NULL, NULL}};
+
+/** After an error of the network, or of the group: detach an alltoallv that is
+ * under way; exec frees it when it ends. @return whether it is */
+static bool orphan(stage_t *stage)
+{
+    ctn_op_t *op = stage->op;
+    stage->op = NULL;
+    if (op == NULL) {
+        return false;
+    }
+    if (op->state == CTN_OP_DONE || op->state == CTN_OP_INACTIVE) {
+        ctn_op_release(op);
+        return false;
+    }
+    op->detached = true;
+    op->sequence->detached++;
+    ctn_op_let_go(op);
+    return true;
+}
+
+/** The memory of an alltoallv that is still under way stays until the context
+ * is finalized. */
+static void end(ctn_op_t *op)
+{
+    transposed_t *it = ctn_op_state(op);
+    bool first = orphan(&it->stage[0]);
+    bool second = orphan(&it->stage[1]);
+    if (first || second) {
+        ctn_exec_defer_free(op->exec, it->memory);
+    } else {
+        ctn_scratch_free(op->exec, it->data, it->data_bytes);
+        ctn_scratch_free(op->exec, it->packed, it->call.in.bytes);
+        ctn_scratch_free(op->exec, it->result, it->call.out.bytes);
+        free(it->memory);
+    }
+    it->data = it->packed = it->result = NULL;
+    it->memory = NULL;
+}
+
+static void release(ctn_op_t *op)
+{
+    ctn_call_drop(ctn_op_state(op));
+}
+
+const ctn_algorithm_t ctn_exchange_transposed = {
+    .name = "reduction by a transposition",
+    .state_bytes = sizeof(transposed_t),
+    .phases = phases,
+    .finish = end,
+    .release = release,
+};
