@@ -48,6 +48,7 @@ typedef struct catena_accumulator {
     (sizeof(catena_accumulator_t) / sizeof(int64_t))
 
 /** Set an accumulator to a sum of no numbers.
+ * @param[out] accumulator all words 0
  * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t
 catena_accumulator_reset(catena_accumulator_t *accumulator);
@@ -55,7 +56,7 @@ catena_accumulator_reset(catena_accumulator_t *accumulator);
 /** Add numbers. Any thread, if no other one uses the accumulator. Of complex
  * numbers the real parts are added by a stride of 2, and the imaginary parts,
  * from the second number on, to a second accumulator.
- * @param[in,out] accumulator
+ * @param[in,out] accumulator the sum so far
  * @param[in]     values [(count - 1) * stride + 1]; NULL if count is 0
  * @param[in]     count  of numbers that are added
  * @param[in]     stride distance of two numbers, 1 or more
@@ -64,7 +65,12 @@ CATENA_API catena_status_t catena_accumulator_add_doubles(
     catena_accumulator_t *accumulator, const double *values, size_t count,
     size_t stride);
 
-/** The same for float. */
+/** Add numbers of type float, as catena_accumulator_add_doubles does.
+ * @param[in,out] accumulator the sum so far
+ * @param[in]     values [(count - 1) * stride + 1]; NULL if count is 0
+ * @param[in]     count  of numbers that are added
+ * @param[in]     stride distance of two numbers, 1 or more
+ * @return CATENA_OK, ERR_ARG (NULL, stride 0) */
 CATENA_API catena_status_t
 catena_accumulator_add_floats(catena_accumulator_t *accumulator,
                               const float *values, size_t count, size_t stride);
@@ -72,6 +78,8 @@ catena_accumulator_add_floats(catena_accumulator_t *accumulator,
 /** Add the sum of another accumulator, and normalize. Associative and
  * commutative: a normalized accumulator has the same bits, whatever the order
  * of additions and merges.
+ * @param[in,out] accumulator the sum
+ * @param[in]     other what is added; may be the same
  * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t catena_accumulator_merge(
     catena_accumulator_t *accumulator, const catena_accumulator_t *other);
@@ -80,6 +88,7 @@ CATENA_API catena_status_t catena_accumulator_merge(
  * infinities and NaN, which count. Call it before a reduction with CATENA_SUM,
  * which may then combine up to 2^30 accumulators; their result is not
  * normalized.
+ * @param[in,out] accumulator its value stays
  * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t
 catena_accumulator_normalize(catena_accumulator_t *accumulator);
@@ -88,12 +97,17 @@ catena_accumulator_normalize(catena_accumulator_t *accumulator);
  * is beyond the largest double, which an intermediate sum may exceed. If a NaN
  * was added, or infinities of both signs, it is NaN, with the bits
  * 0x7ff8000000000000. A zero is positive.
+ * @param[in]  accumulator the sum
  * @param[out] value set on success
  * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t catena_accumulator_double(
     const catena_accumulator_t *accumulator, double *value);
 
-/** The same, rounded to float, once; NaN has the bits 0x7fc00000. */
+/** Return the sum, rounded once to the nearest float, as
+ * catena_accumulator_double does; NaN has the bits 0x7fc00000.
+ * @param[in]  accumulator the sum
+ * @param[out] value set on success
+ * @return CATENA_OK, ERR_ARG (NULL) */
 CATENA_API catena_status_t
 catena_accumulator_float(const catena_accumulator_t *accumulator, float *value);
 
