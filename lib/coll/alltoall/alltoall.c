@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "coll/call/publish.h"
+#include "coll/hierarchy/hierarchy.h"
 #include "coll/select/select.h"
 #include "core/refuse.h"
 #include "exec/inline.h"
@@ -56,11 +57,34 @@ static const ctn_algorithm_t *const algorithms[][2] = {
     [CTN_ALLTOALL_MORTON] = {&ctn_alltoall_morton, NULL},
     [CTN_ALLTOALL_LEADERS] = {&ctn_alltoall_leaders, &ctn_alltoallv_leaders}};
 
+/** Whether the members have compared their settings (call->after), and may go
+ * on. Where the settings differ others may not have given this operation its
+ * number, except on a hidden duplicate, which no other operation uses. */
+static ctn_step_t await_settings(ctn_op_t *op)
+{
+    const ctn_alltoall_t *call = ctn_op_state(op);
+    if (call->after->state != CTN_BUILT) {
+        return CTN_STEP_WAIT;
+    }
+    catena_status_t status = call->after->status;
+    if (status == CATENA_OK) {
+        return CTN_STEP_NEXT;
+    }
+    return ctn_op_fail(op, status == CATENA_ERR_ARG && !call->group->hidden
+                               ? ctn_exec_abort(op->exec, status)
+                               : status);
+}
+
 /** Get the topology, select the algorithm, and become it. A hidden duplicate
  * has a topology of its own. */
 static ctn_step_t choose(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
+    ctn_step_t settled =
+        call->after != NULL ? await_settings(op) : CTN_STEP_NEXT;
+    if (settled != CTN_STEP_NEXT) {
+        return settled;
+    }
     ctn_selector_t *selector = call->selector;
     bool hidden = call->group->hidden;
     if (hidden || selector->topo == NULL) {
@@ -303,6 +327,7 @@ static catena_status_t make(const ctn_description_t *collective,
     call->window = selector->window;
     call->held = NULL;
     call->held_count = 0;
+    call->after = NULL;
     call->kept = NULL;
     catena_status_t status = CATENA_OK;
     if (mode != CTN_BLOCKING) {
@@ -321,13 +346,16 @@ static catena_status_t make(const ctn_description_t *collective,
 }
 
 ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
-                               const ctn_blocks_t *receive)
+                               const ctn_blocks_t *receive,
+                               const ctn_hierarchy_t *after)
 {
     const ctn_operands_t operands = {.send = *send, .recv = *receive};
     ctn_op_t *op = NULL;
     if (make(&ctn_call_alltoallv, &operands, group, ctn_selector_of(group),
              CTN_BLOCKING, NULL, &op) == CATENA_OK) {
-        keep_blocks(ctn_op_state(op));
+        ctn_alltoall_t *call = ctn_op_state(op);
+        keep_blocks(call);
+        call->after = after;
     }
     return op;
 }

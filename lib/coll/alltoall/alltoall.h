@@ -35,7 +35,8 @@ typedef struct ctn_alltoall {
     ctn_round_order_t order;         /* of the direct algorithms */
     catena_type_t *held;             /* types that it holds a reference of */
     uint32_t held_count;
-    ctn_leader_params_t by_leaders; /* if the algorithm is one of theirs */
+    const struct ctn_hierarchy *after; /* see ctn_alltoallv_create */
+    ctn_leader_params_t by_leaders;    /* if the algorithm is one of theirs */
     void *kept; /* data that the algorithm keeps between the starts of a
                    persistent request, or NULL */
     ctn_blocks_t own[2]; /* what `send` and `receive` are, unless they are those
@@ -87,9 +88,13 @@ static inline void ctn_alltoall_exchange(const ctn_alltoall_t *call, bool all,
  * @param[in] send    with counts; arrays, types and buffers stay valid until
  *                    the alltoallv ends
  * @param[in] receive likewise; each block has the length that its sender has
+ * @param[in] after   send only when this hierarchy is built, for which all
+ *                    members have compared their settings; where these differ
+ *                    some may not run the alltoallv. NULL: at once
  * @return NULL: no memory */
 ctn_op_t *ctn_alltoallv_create(catena_group_t *group, const ctn_blocks_t *send,
-                               const ctn_blocks_t *receive);
+                               const ctn_blocks_t *receive,
+                               const struct ctn_hierarchy *after);
 
 /** Called by the finish functions of all these algorithms: record how many
  * messages this rank has sent. */

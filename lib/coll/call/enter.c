@@ -337,15 +337,6 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
                                     const ctn_signature_t *signature,
                                     catena_request_t **request)
 {
-    ctn_ml_config_t *config;
-    /* On some ranks read_plain may have requested the hierarchy. */
-    catena_status_t status =
-        call->reproducible && mode == CTN_NONBLOCKING
-            ? ctn_ml_config_find(call->group, call->composition->of, &config)
-            : CATENA_OK;
-    if (status != CATENA_OK) {
-        return ctn_exec_or_abort(call->group->exec, status);
-    }
     hold(call);
     ctn_op_t *op = mode == CTN_PERSISTENT ? make_hidden_op(call, signature)
                    : call->exchanged      ? ctn_exchange_create(call)

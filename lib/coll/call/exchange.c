@@ -135,6 +135,23 @@ catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
     return CATENA_OK;
 }
 
+catena_status_t ctn_exchange_request(const ctn_call_t *call,
+                                     const ctn_hierarchy_t **after)
+{
+    ctn_ml_config_t *config;
+    *after = NULL;
+    if (!call->reproducible) {
+        return CATENA_OK;
+    }
+    if (call->group->hidden) {
+        ctn_ml_follow_settings(call->group);
+    }
+    catena_status_t status =
+        ctn_ml_config_find(call->group, call->composition->of, &config);
+    *after = status == CATENA_OK ? config->hierarchy : NULL;
+    return status;
+}
+
 /** Run the alltoallv. */
 static ctn_step_t exchange(ctn_op_t *op)
 {
@@ -142,6 +159,11 @@ static ctn_step_t exchange(ctn_op_t *op)
     const ctn_call_t *call = &it->call;
     size_t p = size_of(call);
     size_t each = result_bytes(call, rank_of(call)); /* bytes of an operand */
+    const ctn_hierarchy_t *after;
+    catena_status_t status = ctn_exchange_request(call, &after);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
     it->counts = malloc(2 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
     if (it->counts == NULL ||
         __builtin_mul_overflow(ctn_exchange_operands(call, rank_of(call)), each,
@@ -165,7 +187,8 @@ static ctn_step_t exchange(ctn_op_t *op)
                                    .type = ctn_type_fixed[CTN_FIXED_byte],
                                    .counts = it->counts + p,
                                    .displacements = it->displacements + p};
-    ctn_op_t *child = ctn_alltoallv_create(call->group, &sent, &received);
+    ctn_op_t *child =
+        ctn_alltoallv_create(call->group, &sent, &received, after);
     return child != NULL ? ctn_op_call(op, child) : fail(op);
 }
 

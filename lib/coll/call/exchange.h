@@ -22,6 +22,14 @@ catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
                                   unsigned char *data, uint32_t operands,
                                   size_t each);
 
+/** Where a reproducible reduction starts: request the hierarchy that ranks
+ * without this setting use, so that all ranks start the same operations, and
+ * those that build it compare the settings.
+ * @param[out] after for ctn_alltoallv_create
+ * @return as ctn_ml_config_find */
+catena_status_t ctn_exchange_request(const ctn_call_t *call,
+                                     const ctn_hierarchy_t **after);
+
 /** Whether a blocking call gathers all vectors on all ranks, by facts that all
  * ranks share. */
 bool ctn_exchange_gathers(const ctn_call_t *call);

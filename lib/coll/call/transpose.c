@@ -95,7 +95,6 @@ static bool take_memory(ctn_op_t *op)
     size_t p = size_of(call);
     size_t each = elements_of(call, rank_of(call)) * call->by.type->bytes;
     it->memory = malloc(4 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
-    it->packed = it->result = it->data = NULL;
     it->data_bytes = p * each;
     if (it->memory == NULL || !ctn_exchange_pack(op->exec, call, &it->packed)) {
         return false;
@@ -169,11 +168,12 @@ static void set_second(transposed_t *it)
 }
 
 /** Create the alltoallv of a stage. */
-static bool make_stage(ctn_op_t *op, stage_t *stage)
+static bool make_stage(ctn_op_t *op, stage_t *stage,
+                       const ctn_hierarchy_t *after)
 {
     const transposed_t *it = ctn_op_state(op);
-    stage->op =
-        ctn_alltoallv_create(it->call.group, &stage->sent, &stage->received);
+    stage->op = ctn_alltoallv_create(it->call.group, &stage->sent,
+                                     &stage->received, after);
     if (stage->op != NULL && op->exec->deaths != NULL) {
         stage->op->failure = ctn_op_failure(op);
     }
@@ -183,14 +183,22 @@ static bool make_stage(ctn_op_t *op, stage_t *stage)
 static ctn_step_t begin(ctn_op_t *op)
 {
     transposed_t *it = ctn_op_state(op);
+    const ctn_hierarchy_t *after;
     it->stage[0].op = it->stage[1].op = NULL;
+    it->memory = NULL;
+    it->data = it->packed = it->result = NULL;
     it->messages = op->exec->tally.messages;
+    catena_status_t status = ctn_exchange_request(&it->call, &after);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
     if (!take_memory(op)) {
         return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
     }
     set_first(it);
     set_second(it);
-    if (!make_stage(op, &it->stage[0]) || !make_stage(op, &it->stage[1])) {
+    if (!make_stage(op, &it->stage[0], after) ||
+        !make_stage(op, &it->stage[1], after)) {
         return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
     }
     ctn_op_start(it->stage[0].op);
