@@ -352,8 +352,8 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *   - reproducible: "on": sums and products of float, double and complex
  *     numbers combine the ranks' data in rank order, so they have the same bits
  *     for every algorithm, hierarchy, length and layout of the ranks; "off"; or
- *     "auto": as CATENA_REPRODUCIBLE. If it differs between ranks, nonblocking
- *     and persistent reductions deadlock
+ *     "auto": as CATENA_REPRODUCIBLE. If it differs between ranks, a
+ *     nonblocking reduction fails with ERR_ENDED where it is on
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
  * reduce_scatter or scan. The settings of `<c>` and of alltoall also apply to

@@ -47,6 +47,7 @@ typedef struct transposed {
     size_t data_bytes;     /* of data */
     unsigned char *packed; /* see ctn_exchange_pack */
     unsigned char *result; /* without gaps; NULL: the receive buffer has none */
+    const ctn_hierarchy_t *after; /* see ctn_exchange_request */
     stage_t stage[2];
     catena_status_t status; /* of the first stage */
     uint64_t messages;      /* that this rank had sent before */
@@ -168,12 +169,11 @@ static void set_second(transposed_t *it)
 }
 
 /** Create the alltoallv of a stage. */
-static bool make_stage(ctn_op_t *op, stage_t *stage,
-                       const ctn_hierarchy_t *after)
+static bool make_stage(ctn_op_t *op, stage_t *stage)
 {
     const transposed_t *it = ctn_op_state(op);
     stage->op = ctn_alltoallv_create(it->call.group, &stage->sent,
-                                     &stage->received, after);
+                                     &stage->received, it->after);
     if (stage->op != NULL && op->exec->deaths != NULL) {
         stage->op->failure = ctn_op_failure(op);
     }
@@ -183,12 +183,11 @@ static bool make_stage(ctn_op_t *op, stage_t *stage,
 static ctn_step_t begin(ctn_op_t *op)
 {
     transposed_t *it = ctn_op_state(op);
-    const ctn_hierarchy_t *after;
     it->stage[0].op = it->stage[1].op = NULL;
     it->memory = NULL;
     it->data = it->packed = it->result = NULL;
     it->messages = op->exec->tally.messages;
-    catena_status_t status = ctn_exchange_request(&it->call, &after);
+    catena_status_t status = ctn_exchange_request(&it->call, &it->after);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
@@ -197,8 +196,7 @@ static ctn_step_t begin(ctn_op_t *op)
     }
     set_first(it);
     set_second(it);
-    if (!make_stage(op, &it->stage[0], after) ||
-        !make_stage(op, &it->stage[1], after)) {
+    if (!make_stage(op, &it->stage[0]) || !make_stage(op, &it->stage[1])) {
         return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
     }
     ctn_op_start(it->stage[0].op);
@@ -222,8 +220,10 @@ static bool end_stage(ctn_op_t *op, stage_t *stage, catena_status_t *status)
     return true;
 }
 
-/** Reduce, and let the second stage run. A rank whose operands are invalid
- * sends no data, so all ranks that wait for them find a mismatch. */
+/** Reduce, and let the second stage run. Ranks that have received their
+ * operands wait for the results of this one. So if its own are invalid, since
+ * the lengths of the vectors differ, the context ends; but not where the
+ * settings of the ranks do: then no stage sends anything. */
 static ctn_step_t reduce(ctn_op_t *op)
 {
     transposed_t *it = ctn_op_state(op);
@@ -236,8 +236,9 @@ static ctn_step_t reduce(ctn_op_t *op)
         it->status =
             ctn_exchange_fold(op->exec, call, it->data, size_of(call), each);
     }
-    for (uint32_t i = 0; it->status != CATENA_OK && i < size_of(call); i++) {
-        it->stage[1].sent_count[i] = 0;
+    if (it->status != CATENA_OK &&
+        (it->after == NULL || it->after->status == CATENA_OK)) {
+        it->status = ctn_exec_abort(op->exec, it->status);
     }
     if (call->group->hidden) {
         ctn_op_start(it->stage[1].op);
