@@ -31,6 +31,10 @@ extern "C" {
  *                      CATENA_SUM, group);
  *     catena_accumulator_double(&all, &sum);
  *
+ * If many are added without catena_accumulator_normalize, a digit may exceed
+ * its word. The load tells that: the result is then unusable, and all functions
+ * but catena_accumulator_reset refuse it with ERR_ARG.
+ *
  * The layout does not change between releases. The members are the library's;
  * all bits 0 is a sum of no numbers. The value is digit[0] * 2^-1074 +
  * digit[1] * 2^-1042 + ..., 2^32 times as much for each further digit. */
@@ -60,7 +64,7 @@ catena_accumulator_reset(catena_accumulator_t *accumulator);
  * @param[in]     values [(count - 1) * stride + 1]; NULL if count is 0
  * @param[in]     count  of numbers that are added
  * @param[in]     stride distance of two numbers, 1 or more
- * @return CATENA_OK, ERR_ARG (NULL, stride 0) */
+ * @return CATENA_OK, ERR_ARG (NULL, stride 0, unusable) */
 CATENA_API catena_status_t catena_accumulator_add_doubles(
     catena_accumulator_t *accumulator, const double *values, size_t count,
     size_t stride);
@@ -70,7 +74,7 @@ CATENA_API catena_status_t catena_accumulator_add_doubles(
  * @param[in]     values [(count - 1) * stride + 1]; NULL if count is 0
  * @param[in]     count  of numbers that are added
  * @param[in]     stride distance of two numbers, 1 or more
- * @return CATENA_OK, ERR_ARG (NULL, stride 0) */
+ * @return CATENA_OK, ERR_ARG (NULL, stride 0, unusable) */
 CATENA_API catena_status_t
 catena_accumulator_add_floats(catena_accumulator_t *accumulator,
                               const float *values, size_t count, size_t stride);
@@ -80,7 +84,7 @@ catena_accumulator_add_floats(catena_accumulator_t *accumulator,
  * of additions and merges.
  * @param[in,out] accumulator the sum
  * @param[in]     other what is added; may be the same
- * @return CATENA_OK, ERR_ARG (NULL) */
+ * @return CATENA_OK, ERR_ARG (NULL, unusable) */
 CATENA_API catena_status_t catena_accumulator_merge(
     catena_accumulator_t *accumulator, const catena_accumulator_t *other);
 
@@ -89,7 +93,7 @@ CATENA_API catena_status_t catena_accumulator_merge(
  * which may then combine up to 2^30 accumulators; their result is not
  * normalized.
  * @param[in,out] accumulator its value stays
- * @return CATENA_OK, ERR_ARG (NULL) */
+ * @return CATENA_OK, ERR_ARG (NULL, unusable) */
 CATENA_API catena_status_t
 catena_accumulator_normalize(catena_accumulator_t *accumulator);
 
@@ -99,7 +103,7 @@ catena_accumulator_normalize(catena_accumulator_t *accumulator);
  * 0x7ff8000000000000. A zero is positive.
  * @param[in]  accumulator the sum
  * @param[out] value set on success
- * @return CATENA_OK, ERR_ARG (NULL) */
+ * @return CATENA_OK, ERR_ARG (NULL, unusable) */
 CATENA_API catena_status_t catena_accumulator_double(
     const catena_accumulator_t *accumulator, double *value);
 
@@ -107,7 +111,7 @@ CATENA_API catena_status_t catena_accumulator_double(
  * catena_accumulator_double does; NaN has the bits 0x7fc00000.
  * @param[in]  accumulator the sum
  * @param[out] value set on success
- * @return CATENA_OK, ERR_ARG (NULL) */
+ * @return CATENA_OK, ERR_ARG (NULL, unusable) */
 CATENA_API catena_status_t
 catena_accumulator_float(const catena_accumulator_t *accumulator, float *value);
 

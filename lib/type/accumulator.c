@@ -49,6 +49,22 @@ static void normalize(catena_accumulator_t *a)
     a->load = 1;
 }
 
+/** Whether the load tells that digits may have exceeded their words, in a
+ * reduction of accumulators that were not normalized. Logged. */
+static bool overflowed(const catena_accumulator_t *a, const char *function)
+{
+    if (a->load >= 0 && a->load <= most_load) {
+        return false;
+    }
+    (void)ctn_refuse(NULL, CATENA_ERR_ARG, function,
+                     "the load of the accumulator is %lld; expected 0 to %lld: "
+                     "it was not normalized before a reduction with "
+                     "CATENA_SUM, so its sum may be wrong; call "
+                     "catena_accumulator_normalize on each rank before it",
+                     (long long)a->load, (long long)most_load);
+    return true;
+}
+
 /** Make room for additions of this load. */
 static void reserve(catena_accumulator_t *a, int64_t load)
 {
@@ -101,6 +117,9 @@ static const char stride_text[] = "stride is 0; expected 1 or more";
         if ((stride) == 0) {                                                   \
             return ctn_refuse(NULL, CATENA_ERR_ARG, __func__, stride_text);    \
         }                                                                      \
+        if (overflowed(accumulator, __func__)) {                               \
+            return CATENA_ERR_ARG;                                             \
+        }                                                                      \
         while ((count) > 0) {                                                  \
             size_t some = (count) < TOGETHER ? (count) : TOGETHER;             \
             reserve(accumulator, (int64_t)some *LOAD_OF_ONE);                  \
@@ -144,6 +163,9 @@ catena_status_t catena_accumulator_normalize(catena_accumulator_t *accumulator)
     if (accumulator == NULL) {
         return CTN_REFUSE_NULL(NULL, accumulator);
     }
+    if (overflowed(accumulator, __func__)) {
+        return CATENA_ERR_ARG;
+    }
     normalize(accumulator);
     return CATENA_OK;
 }
@@ -153,6 +175,9 @@ catena_status_t catena_accumulator_merge(catena_accumulator_t *accumulator,
 {
     if (accumulator == NULL || other == NULL) {
         return CTN_REFUSE_NULL(NULL, accumulator, other);
+    }
+    if (overflowed(accumulator, __func__) || overflowed(other, __func__)) {
+        return CATENA_ERR_ARG;
     }
     catena_accumulator_t from = *other; /* it may be `accumulator` */
     normalize(&from);
@@ -275,6 +300,9 @@ catena_accumulator_double(const catena_accumulator_t *accumulator,
     if (accumulator == NULL || value == NULL) {
         return CTN_REFUSE_NULL(NULL, accumulator, value);
     }
+    if (overflowed(accumulator, __func__)) {
+        return CATENA_ERR_ARG;
+    }
     uint64_t bits = encode(accumulator, &of_double);
     memcpy(value, &bits, sizeof(bits));
     return CATENA_OK;
@@ -285,6 +313,9 @@ catena_accumulator_float(const catena_accumulator_t *accumulator, float *value)
 {
     if (accumulator == NULL || value == NULL) {
         return CTN_REFUSE_NULL(NULL, accumulator, value);
+    }
+    if (overflowed(accumulator, __func__)) {
+        return CATENA_ERR_ARG;
     }
     uint32_t bits = (uint32_t)encode(accumulator, &of_float);
     memcpy(value, &bits, sizeof(bits));
