@@ -100,7 +100,7 @@ catena_accumulator_normalize(catena_accumulator_t *accumulator);
 /** Return the sum, rounded to the nearest double, ties to even: infinite if it
  * is beyond the largest double, which an intermediate sum may exceed. If a NaN
  * was added, or infinities of both signs, it is NaN, with the bits
- * 0x7ff8000000000000. A zero is positive.
+ * 0x7ff8000000000000. An exact zero is positive.
  * @param[in]  accumulator the sum
  * @param[out] value set on success
  * @return CATENA_OK, ERR_ARG (NULL, unusable) */

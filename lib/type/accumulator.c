@@ -24,7 +24,9 @@ enum {
      */
     LOAD_OF_ONE = 1 << 20,
     /* Additions between two propagations of carries. */
-    TOGETHER = 2046
+    TOGETHER = 2046,
+    /* Where the lowest bit of the least float is. */
+    LEAST_FLOAT = 1074 - 149
 };
 /* A load of at most this keeps digits below 2^63. */
 static const int64_t most_load = INT32_MAX;
@@ -75,31 +77,23 @@ static void reserve(catena_accumulator_t *a, int64_t load)
 }
 
 /** Count a number that is not finite. */
-static void add_special(catena_accumulator_t *a, uint64_t bits)
+static void add_special(catena_accumulator_t *a, bool nan, bool negative)
 {
-    if (bits << 12 != 0) {
+    if (nan) {
         a->nan++;
-    } else if (bits >> 63 != 0) {
+    } else if (negative) {
         a->negative++;
     } else {
         a->positive++;
     }
 }
 
-static inline void add(catena_accumulator_t *a, double value)
+/** Add a mantissa of at most 53 bits, shifted to the left, or subtract it. */
+static inline void add_shifted(catena_accumulator_t *a, uint64_t mantissa,
+                               unsigned shift, bool negative)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
-    if (exponent == 0x7ff) {
-        add_special(a, bits);
-        return;
-    }
-    uint64_t normal = exponent != 0;
-    uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | normal << 52;
-    unsigned shift = exponent - (unsigned)normal;
     unsigned low = shift % 32;
-    int64_t sign = -(int64_t)(bits >> 63); /* 0 or -1 */
+    int64_t sign = -(int64_t)negative; /* 0 or -1 */
     int64_t *digit = &a->digit[shift / 32];
     int64_t first = (int64_t)(mantissa << low & UINT32_MAX);
     int64_t rest = (int64_t)(mantissa >> (32 - low));
@@ -107,9 +101,41 @@ static inline void add(catena_accumulator_t *a, double value)
     digit[1] += (rest ^ sign) - sign;
 }
 
+static inline void add_double(catena_accumulator_t *a, const double *value)
+{
+    uint64_t bits;
+    memcpy(&bits, value, sizeof(bits));
+    unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
+    uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
+    uint64_t normal = exponent != 0;
+    if (exponent == 0x7ff) {
+        add_special(a, fraction != 0, bits >> 63 != 0);
+        return;
+    }
+    add_shifted(a, fraction | normal << 52, exponent - (unsigned)normal,
+                bits >> 63 != 0);
+}
+
+/** By its bits: where the processor takes subnormal numbers as zeros, so does a
+ * conversion to double. */
+static inline void add_float(catena_accumulator_t *a, const float *value)
+{
+    uint32_t bits;
+    memcpy(&bits, value, sizeof(bits));
+    unsigned exponent = bits >> 23 & 0xff;
+    uint64_t fraction = bits & ((UINT32_C(1) << 23) - 1);
+    uint64_t normal = exponent != 0;
+    if (exponent == 0xff) {
+        add_special(a, fraction != 0, bits >> 31 != 0);
+        return;
+    }
+    add_shifted(a, fraction | normal << 23,
+                LEAST_FLOAT + exponent - (unsigned)normal, bits >> 31 != 0);
+}
+
 static const char stride_text[] = "stride is 0; expected 1 or more";
 
-#define ADD(accumulator, values, count, stride)                                \
+#define ADD(add, accumulator, values, count, stride)                           \
     do {                                                                       \
         if ((accumulator) == NULL || ((values) == NULL && (count) > 0)) {      \
             return CTN_REFUSE_NULL(NULL, accumulator, values);                 \
@@ -124,7 +150,7 @@ static const char stride_text[] = "stride is 0; expected 1 or more";
             size_t some = (count) < TOGETHER ? (count) : TOGETHER;             \
             reserve(accumulator, (int64_t)some *LOAD_OF_ONE);                  \
             for (size_t i = 0; i < some; i++) {                                \
-                add(accumulator, (values)[i * (stride)]);                      \
+                (add)(accumulator, &(values)[i * (stride)]);                   \
             }                                                                  \
             (count) -= some;                                                   \
             if ((count) > 0) {                                                 \
@@ -139,14 +165,14 @@ catena_accumulator_add_doubles(catena_accumulator_t *accumulator,
                                const double *values, size_t count,
                                size_t stride)
 {
-    ADD(accumulator, values, count, stride);
+    ADD(add_double, accumulator, values, count, stride);
 }
 
 catena_status_t catena_accumulator_add_floats(catena_accumulator_t *accumulator,
                                               const float *values, size_t count,
                                               size_t stride)
 {
-    ADD(accumulator, values, count, stride);
+    ADD(add_float, accumulator, values, count, stride);
 }
 
 catena_status_t catena_accumulator_reset(catena_accumulator_t *accumulator)
@@ -265,7 +291,7 @@ typedef struct format {
 } format_t;
 
 static const format_t of_double = {53, 64, 0};
-static const format_t of_float = {24, 32, 1074 - 149};
+static const format_t of_float = {24, 32, LEAST_FLOAT};
 
 /** The bits of the sum in a format. */
 static uint64_t encode(const catena_accumulator_t *a, const format_t *format)

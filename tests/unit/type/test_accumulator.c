@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #include <catena/accumulator.h>
 
@@ -188,7 +191,8 @@ static const struct {
     {{0x1p-1074, 0x1p-1074}, 0x1p-1073, 0},
     {{0x1p-1022, -0x1p-1074}, 0x0.fffffffffffffp-1022, 0},
     {{1e300, 1, -1e300}, 1, 1},
-    {{0x1p-150}, 0x1p-150, 0}, /* half of the least float */
+    {{-1e-300}, -1e-300, -0.0f}, /* not an exact zero */
+    {{0x1p-150}, 0x1p-150, 0},   /* half of the least float */
     {{0x1p-150, 0x1p-1000}, 0x1p-150, 0x1p-149f},
     {{1, 0x1p-24, 0x1p-80}, 1 + 0x1p-24, 0x1.000002p0f}, /* rounded once */
     {{INFINITY, 1}, INFINITY, INFINITY},
@@ -339,6 +343,65 @@ START_TEST(carries)
 }
 END_TEST
 
+/** Accumulators of 8 ranks, added as words without normalization: refused if
+ * digits may have overflowed, and exact otherwise. */
+START_TEST(not_normalized)
+{
+    enum { RANKS = 8 };
+    const size_t counts[] = {2000, 200};
+    for (int few = 0; few < 2; few++) {
+        catena_accumulator_t a = {.load = 0}, all = {.load = 0}, other;
+        catena_accumulator_t zero = {.load = 0};
+        double two = 0x1.fffffffffffffp0, value = -1;
+        float single = -1;
+        for (size_t i = 0; i < counts[few]; i++) {
+            catena_accumulator_add_doubles(&a, &two, 1, 1);
+        }
+        for (size_t word = 0; word < CATENA_ACCUMULATOR_WORDS; word++) {
+            uint64_t *to = (uint64_t *)&all + word;
+            *to = RANKS * ((const uint64_t *)&a)[word];
+        }
+        other = all;
+        catena_status_t expected = few ? CATENA_OK : CATENA_ERR_ARG;
+        ck_assert_int_eq(catena_accumulator_double(&all, &value), expected);
+        ck_assert_int_eq(catena_accumulator_float(&all, &single), expected);
+        ck_assert(value == (few ? 1600 * two : -1));
+        ck_assert(single == (few ? 3200 : -1));
+        ck_assert_int_eq(catena_accumulator_merge(&zero, &all), expected);
+        ck_assert_int_eq(catena_accumulator_add_doubles(&all, &two, 1, 1),
+                         expected);
+        ck_assert_int_eq(catena_accumulator_add_floats(&all, &single, 1, 1),
+                         expected);
+        ck_assert_int_eq(catena_accumulator_merge(&all, &zero), expected);
+        ck_assert_int_eq(catena_accumulator_normalize(&other), expected);
+        ck_assert_int_eq(catena_accumulator_reset(&all), CATENA_OK);
+        ck_assert_int_eq(catena_accumulator_double(&all, &value), CATENA_OK);
+        ck_assert(value == 0);
+    }
+}
+END_TEST
+
+/** Subnormal floats, also where the processor takes them as zeros. */
+START_TEST(subnormal_floats)
+{
+    catena_accumulator_t a = {.load = 0};
+    uint32_t bits[] = {1, 0x007fffff, 0x80000002, 0x00800000}, sum;
+    float values[4], single;
+    memcpy(values, bits, sizeof(values));
+#ifdef __SSE__
+    unsigned mode = _mm_getcsr();
+    _mm_setcsr(mode | (_i ? 0x8040 : 0)); /* flush to zero, and take as zeros */
+#endif
+    catena_accumulator_add_floats(&a, values, 4, 1);
+    catena_accumulator_float(&a, &single);
+#ifdef __SSE__
+    _mm_setcsr(mode);
+#endif
+    memcpy(&sum, &single, sizeof(sum));
+    ck_assert_uint_eq(sum, 1 + 0x007fffff - 2 + 0x00800000);
+}
+END_TEST
+
 START_TEST(bad_arguments)
 {
     catena_accumulator_t a = {.load = 0};
@@ -362,6 +425,8 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, dealt);
     tcase_add_test(tcase, strides_and_floats);
     tcase_add_test(tcase, carries);
+    tcase_add_test(tcase, not_normalized);
+    tcase_add_loop_test(tcase, subnormal_floats, 0, 2);
     tcase_add_test(tcase, bad_arguments);
 }
 
