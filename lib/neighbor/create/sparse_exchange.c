@@ -228,14 +228,21 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t end_with_status(ctn_op_t *op)
 {
     sparse_exchange_t *exchange = ctn_op_state(op);
-    drop_message(op, exchange, CTN_LEFT);
-    drop_message(op, exchange, CTN_RIGHT);
     if (exchange->exhausted && exchange->flag != NULL) {
-        (void)ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
+        ctn_op_lacks_memory(op);
     }
     op->clean = true;
     return exchange->status == CATENA_OK ? CTN_STEP_NEXT
                                          : ctn_op_fail(op, exchange->status);
+}
+
+/** Also after an error that has interrupted the rounds. */
+static void finish(ctn_op_t *op)
+{
+    sparse_exchange_t *exchange = ctn_op_state(op);
+    drop_message(op, exchange, CTN_LEFT);
+    drop_message(op, exchange, CTN_RIGHT);
+    ctn_double_scan_drop(op);
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
@@ -251,7 +258,7 @@ static const ctn_algorithm_t algorithm = {
     .state_bytes = sizeof(sparse_exchange_t),
     .phases = phases,
     .synchronizing = true,
-    .finish = ctn_double_scan_drop,
+    .finish = finish,
 };
 
 /* ---- input and output ---- */

@@ -31,7 +31,8 @@ typedef struct ctn_long_record {
 
 /** The same for records of any length, as an operation of the user sequence.
  * They are received in any order, but those of one origin in the order of its
- * list. A rank that runs out of memory in the exchange ends the context.
+ * list. If a rank runs out of memory in the exchange, its group fails on all
+ * ranks, or the context ends.
  * @param[in,out] records ctn_long_record_t, with `to`, `from` and `items` set
  * @param[in,out] flag    whether it was set on any rank; only without an error
  * @return OK on all ranks, or an error on all */
