@@ -59,7 +59,7 @@ static const ctn_algorithm_t *const algorithms[][2] = {
 
 /** Whether the members have compared their settings (call->after), and may go
  * on. Where the settings differ others may not have given this operation its
- * number, except on a hidden duplicate, which no other operation uses. */
+ * number. */
 static ctn_step_t await_settings(ctn_op_t *op)
 {
     const ctn_alltoall_t *call = ctn_op_state(op);
@@ -70,7 +70,7 @@ static ctn_step_t await_settings(ctn_op_t *op)
     if (status == CATENA_OK) {
         return CTN_STEP_NEXT;
     }
-    return ctn_op_fail(op, status == CATENA_ERR_ARG && !call->group->hidden
+    return ctn_op_fail(op, status == CATENA_ERR_ARG
                                ? ctn_exec_abort(op->exec, status)
                                : status);
 }

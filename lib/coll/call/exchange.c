@@ -14,7 +14,8 @@
 typedef struct exchange {
     ctn_call_t call; /* first, as ctn_exchange_create promises */
     /* from a start until the operation ends: */
-    unsigned char *data;   /* received operands, in the heap */
+    const ctn_hierarchy_t *after; /* see ctn_exchange_request */
+    unsigned char *data;          /* received operands, in the heap */
     unsigned char *packed; /* this rank's data without gaps; NULL: not needed */
     size_t bytes;          /* of data */
     size_t *counts;        /* of the alltoallv: [p] sent, then [p] received */
@@ -135,21 +136,40 @@ catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
     return CATENA_OK;
 }
 
-catena_status_t ctn_exchange_request(const ctn_call_t *call,
-                                     const ctn_hierarchy_t **after)
+ctn_step_t ctn_exchange_request(ctn_op_t *op, const ctn_hierarchy_t **after)
 {
+    const ctn_call_t *call = ctn_op_state(op);
     ctn_ml_config_t *config;
     *after = NULL;
     if (!call->reproducible) {
-        return CATENA_OK;
+        return CTN_STEP_NEXT;
     }
     if (call->group->hidden) {
         ctn_ml_follow_settings(call->group);
     }
     catena_status_t status =
         ctn_ml_config_find(call->group, call->composition->of, &config);
-    *after = status == CATENA_OK ? config->hierarchy : NULL;
-    return status;
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    *after = config->hierarchy;
+    return CTN_STEP_NEXT;
+}
+
+ctn_step_t ctn_exchange_await(ctn_op_t *op, const ctn_hierarchy_t *after)
+{
+    const ctn_call_t *call = ctn_op_state(op);
+    if (after == NULL || !call->group->hidden) {
+        return CTN_STEP_NEXT;
+    }
+    return after->state != CTN_BUILT    ? CTN_STEP_WAIT
+           : after->status != CATENA_OK ? ctn_op_fail(op, after->status)
+                                        : CTN_STEP_NEXT;
+}
+
+static ctn_step_t request(ctn_op_t *op)
+{
+    return ctn_exchange_request(op, &((exchange_t *)ctn_op_state(op))->after);
 }
 
 /** Run the alltoallv. */
@@ -159,10 +179,9 @@ static ctn_step_t exchange(ctn_op_t *op)
     const ctn_call_t *call = &it->call;
     size_t p = size_of(call);
     size_t each = result_bytes(call, rank_of(call)); /* bytes of an operand */
-    const ctn_hierarchy_t *after;
-    catena_status_t status = ctn_exchange_request(call, &after);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
+    ctn_step_t settled = ctn_exchange_await(op, it->after);
+    if (settled != CTN_STEP_NEXT) {
+        return settled;
     }
     it->counts = malloc(2 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
     if (it->counts == NULL ||
@@ -188,7 +207,7 @@ static ctn_step_t exchange(ctn_op_t *op)
                                    .counts = it->counts + p,
                                    .displacements = it->displacements + p};
     ctn_op_t *child =
-        ctn_alltoallv_create(call->group, &sent, &received, after);
+        ctn_alltoallv_create(call->group, &sent, &received, it->after);
     return child != NULL ? ctn_op_call(op, child) : fail(op);
 }
 
@@ -212,8 +231,10 @@ static ctn_step_t reduce(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t phases[] = {
-    {"exchange", exchange}, {"reduce", reduce}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"prepare", request},
+                                     {"exchange", exchange},
+                                     {"reduce", reduce},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t exchange_algorithm = {
     .name = "reduction by exchange",

@@ -25,10 +25,14 @@ catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
 /** Where a reproducible reduction starts: request the hierarchy that ranks
  * without this setting use, so that all ranks start the same operations, and
  * those that build it compare the settings.
- * @param[out] after for ctn_alltoallv_create
- * @return as ctn_ml_config_find */
-catena_status_t ctn_exchange_request(const ctn_call_t *call,
-                                     const ctn_hierarchy_t **after);
+ * @param[out] after for ctn_alltoallv_create; NULL: another reduction
+ * @return NEXT, FAIL */
+ctn_step_t ctn_exchange_request(ctn_op_t *op, const ctn_hierarchy_t **after);
+
+/** The phase after that, on a hidden duplicate: wait for the comparison. In
+ * other groups the alltoallv takes its number first, before later operations.
+ * @return NEXT, WAIT, FAIL: it has failed */
+ctn_step_t ctn_exchange_await(ctn_op_t *op, const ctn_hierarchy_t *after);
 
 /** Whether a blocking call gathers all vectors on all ranks, by facts that all
  * ranks share. */

@@ -180,17 +180,20 @@ static bool make_stage(ctn_op_t *op, stage_t *stage)
     return stage->op != NULL;
 }
 
+static ctn_step_t request(ctn_op_t *op)
+{
+    return ctn_exchange_request(op, &((transposed_t *)ctn_op_state(op))->after);
+}
+
 static ctn_step_t begin(ctn_op_t *op)
 {
     transposed_t *it = ctn_op_state(op);
-    it->stage[0].op = it->stage[1].op = NULL;
-    it->memory = NULL;
-    it->data = it->packed = it->result = NULL;
-    it->messages = op->exec->tally.messages;
-    catena_status_t status = ctn_exchange_request(&it->call, &it->after);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
+    ctn_step_t settled = ctn_exchange_await(op, it->after);
+    if (settled != CTN_STEP_NEXT) {
+        return settled;
     }
+    it->stage[0].op = it->stage[1].op = NULL;
+    it->messages = op->exec->tally.messages;
     if (!take_memory(op)) {
         return ctn_op_fail(op, ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY));
     }
@@ -267,8 +270,11 @@ static ctn_step_t finish(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t phases[] = {
-    {"transpose", begin}, {"reduce", reduce}, {"return", finish}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"prepare", request},
+                                     {"transpose", begin},
+                                     {"reduce", reduce},
+                                     {"return", finish},
+                                     {NULL, NULL}};
 
 /** After an error of the network, or of the group: detach an alltoallv that is
  * under way; exec frees it when it ends. @return whether it is */
@@ -294,6 +300,9 @@ static bool orphan(stage_t *stage)
 static void end(ctn_op_t *op)
 {
     transposed_t *it = ctn_op_state(op);
+    if (it->memory == NULL) {
+        return;
+    }
     bool first = orphan(&it->stage[0]);
     bool second = orphan(&it->stage[1]);
     if (first || second) {
