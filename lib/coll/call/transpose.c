@@ -38,11 +38,19 @@ typedef struct stage {
     ptrdiff_t *received_at;
 } stage_t;
 
+/** What alltoallvs use that are still under way after their operation has
+ * failed. It is before the arrays of the stages. */
+typedef struct rest {
+    unsigned stages; /* that are under way */
+    void *scratch[3];
+    size_t bytes[3];
+} rest_t;
+
 /** State of the operation. */
 typedef struct transposed {
     ctn_call_t call; /* first, as ctn_exchange_create promises */
     /* from a start until the operation ends: */
-    void *memory;          /* of the arrays of both stages */
+    rest_t *memory;        /* then the arrays of both stages */
     unsigned char *data;   /* [p] operands of this rank's block */
     size_t data_bytes;     /* of data */
     unsigned char *packed; /* see ctn_exchange_pack */
@@ -95,7 +103,8 @@ static bool take_memory(ctn_op_t *op)
     const ctn_call_t *call = &it->call;
     size_t p = size_of(call);
     size_t each = elements_of(call, rank_of(call)) * call->by.type->bytes;
-    it->memory = malloc(4 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
+    it->memory =
+        malloc(sizeof(rest_t) + 4 * p * (sizeof(size_t) + sizeof(ptrdiff_t)));
     it->data_bytes = p * each;
     if (it->memory == NULL || !ctn_exchange_pack(op->exec, call, &it->packed)) {
         return false;
@@ -115,7 +124,7 @@ static void set_stage(transposed_t *it, unsigned number)
 {
     size_t p = size_of(&it->call);
     stage_t *stage = &it->stage[number];
-    size_t *counts = it->memory;
+    size_t *counts = (size_t *)(it->memory + 1);
     ptrdiff_t *places = (ptrdiff_t *)(counts + 4 * p);
     stage->sent_count = counts + 2 * number * p;
     stage->received_count = stage->sent_count + p;
@@ -276,42 +285,64 @@ static const ctn_phase_t phases[] = {{"prepare", request},
                                      {"return", finish},
                                      {NULL, NULL}};
 
+/** Free what both alltoallvs have used. */
+static void free_scratch(ctn_exec_t *exec, const rest_t *rest)
+{
+    for (int i = 0; i < 3; i++) {
+        ctn_scratch_free(exec, rest->scratch[i], rest->bytes[i]);
+    }
+}
+
+/** A detached alltoallv has ended. */
+static void stage_ended(ctn_op_t *op)
+{
+    rest_t *rest = op->owned;
+    op->owned = NULL;
+    if (--rest->stages == 0) {
+        free_scratch(op->exec, rest);
+    }
+}
+
 /** After an error of the network, or of the group: detach an alltoallv that is
- * under way; exec frees it when it ends. @return whether it is */
-static bool orphan(stage_t *stage)
+ * under way; exec frees it when it ends. */
+static void orphan(stage_t *stage, rest_t *rest)
 {
     ctn_op_t *op = stage->op;
     stage->op = NULL;
     if (op == NULL) {
-        return false;
+        return;
     }
     if (op->state == CTN_OP_DONE || op->state == CTN_OP_INACTIVE) {
         ctn_op_release(op);
-        return false;
+        return;
     }
+    rest->stages++;
+    op->owned = rest;
+    op->ended = stage_ended;
     op->detached = true;
     op->sequence->detached++;
     ctn_op_let_go(op);
-    return true;
 }
 
-/** The memory of an alltoallv that is still under way stays until the context
- * is finalized. */
+/** The scratch memory of an alltoallv that is still under way stays until that
+ * has ended, and the arrays until the context is finalized. */
 static void end(ctn_op_t *op)
 {
     transposed_t *it = ctn_op_state(op);
-    if (it->memory == NULL) {
+    rest_t *rest = it->memory;
+    if (rest == NULL) {
         return;
     }
-    bool first = orphan(&it->stage[0]);
-    bool second = orphan(&it->stage[1]);
-    if (first || second) {
-        ctn_exec_defer_free(op->exec, it->memory);
+    *rest = (rest_t){
+        .scratch = {it->data, it->packed, it->result},
+        .bytes = {it->data_bytes, it->call.in.bytes, it->call.out.bytes}};
+    orphan(&it->stage[0], rest);
+    orphan(&it->stage[1], rest);
+    if (rest->stages > 0) {
+        ctn_exec_defer_free(op->exec, rest);
     } else {
-        ctn_scratch_free(op->exec, it->data, it->data_bytes);
-        ctn_scratch_free(op->exec, it->packed, it->call.in.bytes);
-        ctn_scratch_free(op->exec, it->result, it->call.out.bytes);
-        free(it->memory);
+        free_scratch(op->exec, rest);
+        free(rest);
     }
     it->data = it->packed = it->result = NULL;
     it->memory = NULL;
