@@ -2,6 +2,7 @@
  * an operation that the caller waits for, or as a request. */
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "coll/call/exchange.h"
@@ -231,6 +232,25 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
                                     catena_group_t *group,
                                     const ctn_operands_t *operands);
 
+/** Run an allgather that is a part of another call: ctn_ml_explain describes
+ * the last one before it. */
+static catena_status_t gather(catena_group_t *group,
+                              const ctn_operands_t *vectors)
+{
+    ctn_ml_config_t *config;
+    catena_status_t status =
+        ctn_ml_config_find(group, ctn_ml_allgather.of, &config);
+    if (status != CATENA_OK) {
+        return ctn_exec_or_abort(group->exec, status);
+    }
+    ctn_ml_run_t last = config->last_run;
+    config->last_run.explanation = NULL;
+    status = run_blocking(&ctn_ml_allgather, group, vectors);
+    free(config->last_run.explanation);
+    config->last_run = last;
+    return status;
+}
+
 /** Run a blocking reproducible reduction of a short vector: gather the vectors
  * of all ranks on all of them, and reduce those before `end` in their order. */
 static catena_status_t run_gathered(const ctn_call_t *call)
@@ -253,7 +273,7 @@ static catena_status_t run_gathered(const ctn_call_t *call)
                  .step = (ptrdiff_t)each,
                  .type = ctn_type_fixed[CTN_FIXED_byte]},
         .in_place = true};
-    catena_status_t status = run_blocking(&ctn_ml_allgather, group, &vectors);
+    catena_status_t status = gather(group, &vectors);
     if (status == CATENA_OK && end > 0) {
         status = ctn_exchange_fold(exec, call, data, end, each);
         size_t from = (end - 1) * each; /* the result, or this rank's block */
