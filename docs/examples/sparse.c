@@ -16,7 +16,8 @@ int main(void)
     int rank = catena_group_rank(world);
     int size = catena_group_size(world);
 
-    int targets[TARGETS] = {rank * rank % size, (rank * 7 + 3) % size};
+    int targets[TARGETS] = {(int)((long)rank * rank % size),
+                            (int)((7L * rank + 3) % size)};
     double work[TARGETS] = {rank, rank + 0.5};
     size_t bytes[TARGETS] = {sizeof(double), sizeof(double)};
     catena_received_t *received;

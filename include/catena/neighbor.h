@@ -524,7 +524,9 @@ typedef struct catena_received {
  * this rank among their targets ([NBX]; not in MPI). The sources, and how many
  * bytes they send, need not be known. Collective; blocks. Takes ceil(log2 p)
  * rounds, twice as many if any block is longer than 4 KiB; no memory grows with
- * p.
+ * p. Blocks of more than 4 KiB that are not in the heap (catena_malloc) are
+ * copied there, once for targets that follow each other in the list and get the
+ * same block: so the heap needs room for them. There is no nonblocking form.
  *
  * For repeated exchanges with the same ranks, create a neighborhood from the
  * lists: catena_neighborhood_create(group, received->count, received->sources,

@@ -230,9 +230,45 @@ static void refused(rank_test_t *test)
     }
 }
 
+/** The same long block, beside another one, to all ranks. */
+static void shared_block(rank_test_t *test)
+{
+    int ranks = test->place.ranks, me = test->place.rank;
+    size_t count = 2 * (size_t)ranks;
+    int *targets = calloc(count, sizeof(*targets));
+    size_t *bytes = calloc(count, sizeof(*bytes));
+    size_t *offsets = calloc(count, sizeof(*offsets));
+    unsigned char *send = rank_take(test, RANK_MALLOC, LONG_BYTES + 1);
+    catena_received_t *received = NULL;
+    memset(send, me, LONG_BYTES);
+    send[LONG_BYTES] = (unsigned char)(me + 1);
+    for (size_t i = 0; i < count; i++) {
+        targets[i] = (int)(i % (size_t)ranks);
+        bytes[i] = LONG_BYTES;
+        offsets[i] = i / (size_t)ranks; /* the second one ends otherwise */
+    }
+    RANK_CHECK(test,
+               catena_sparse_exchange(test->world, (int)count, targets, send,
+                                      bytes, offsets, &received) == CATENA_OK);
+    RANK_CHECK(test, received != NULL && received->count == 2 * ranks);
+    for (int i = 0; received != NULL && i < received->count; i++) {
+        const unsigned char *block =
+            (unsigned char *)received->data + received->offsets[i];
+        RANK_CHECK(test, received->sources[i] == i / 2);
+        RANK_CHECK(test, block[0] == i / 2 && block[LONG_BYTES / 2] == i / 2);
+        RANK_CHECK(test, block[LONG_BYTES - 1] == i / 2 + i % 2);
+    }
+    (void)catena_received_free(&received);
+    rank_give(test, RANK_MALLOC, send);
+    free(targets);
+    free(bytes);
+    free(offsets);
+}
+
 static const rank_case_t cases[] = {{"sparse: random lists", many},
                                     {"sparse: several groups", groups},
                                     {"sparse: a neighborhood", neighborhood},
+                                    {"sparse: shared block", shared_block},
                                     {"sparse: refused", refused},
                                     {NULL, NULL}};
 

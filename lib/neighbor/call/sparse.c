@@ -41,6 +41,15 @@ _Static_assert(sizeof(block_record_t) % UNIT == 0 &&
                    sizeof(long_block_t) % UNIT == 0,
                "a record is a number of units");
 
+/** Where the copies of long blocks that are not in the heap lie. A block that
+ * is the same as the one copied before, for another target, shares its copy. */
+typedef struct copies {
+    const unsigned char *block; /* that was copied last */
+    size_t bytes;               /* of it */
+    size_t at;                  /* of its copy */
+    size_t end;                 /* of all copies */
+} copies_t;
+
 /** The call of a rank. */
 typedef struct sparse_call {
     catena_group_t *group;
@@ -126,10 +135,21 @@ static const unsigned char *block_at(const sparse_call_t *call, int i,
                : call->send + (call->offsets != NULL ? call->offsets[i] : end);
 }
 
+/** Give a long block a place among the copies. @return it needs a copy */
+static bool add_copy(copies_t *copies, const unsigned char *block, size_t bytes)
+{
+    bool is_new = block != copies->block || bytes != copies->bytes;
+    if (is_new) {
+        *copies = (copies_t){block, bytes, copies->end, copies->end + bytes};
+    }
+    return is_new;
+}
+
 /** Memory for the records and for copies of long blocks. */
 static catena_status_t reserve(sparse_call_t *call)
 {
     ctn_exec_t *exec = call->group->exec;
+    copies_t copies = {.end = 0};
     size_t items = 0, end = 0;
     uint64_t offset;
     for (int i = 0; i < call->count; end += call->bytes[i++]) {
@@ -138,9 +158,10 @@ static catena_status_t reserve(sparse_call_t *call)
             call->bytes[i] > SHORT_BYTES &&
             !ctn_heap_contains(exec->heap, block_at(call, i, end),
                                call->bytes[i], &offset)) {
-            call->long_bytes += call->bytes[i];
+            (void)add_copy(&copies, block_at(call, i, end), call->bytes[i]);
         }
     }
+    call->long_bytes = copies.end;
     if (call->long_bytes > 0) {
         call->longs = ctn_scratch_alloc(exec, call->long_bytes);
     }
@@ -153,14 +174,17 @@ static catena_status_t reserve(sparse_call_t *call)
 /** Where a long block is in the heap, after a copy if need be. */
 static long_block_t in_heap(const sparse_call_t *call,
                             const unsigned char *block, size_t bytes,
-                            size_t *copied)
+                            copies_t *copies)
 {
     ctn_exec_t *exec = call->group->exec;
     long_block_t at = {.process = call->group->chain.place.self.process};
     if (!ctn_heap_contains(exec->heap, block, bytes, &at.offset)) {
-        at.offset = ctn_heap_offset(exec->heap, call->longs + *copied);
-        ctn_exec_copy(exec, call->longs + *copied, block, bytes);
-        *copied += bytes;
+        bool is_new = add_copy(copies, block, bytes);
+        unsigned char *copy = call->longs + copies->at;
+        at.offset = ctn_heap_offset(exec->heap, copy);
+        if (is_new) {
+            ctn_exec_copy(exec, copy, block, bytes);
+        }
     }
     return at;
 }
@@ -168,7 +192,8 @@ static long_block_t in_heap(const sparse_call_t *call,
 /** Set the records. */
 static void fill(sparse_call_t *call)
 {
-    size_t end = 0, copied = 0;
+    copies_t copies = {.end = 0};
+    size_t end = 0;
     for (int i = 0; i < call->count; end += call->bytes[i++]) {
         size_t bytes = call->bytes[i];
         const unsigned char *block = block_at(call, i, end);
@@ -186,7 +211,7 @@ static void fill(sparse_call_t *call)
         memcpy(at, &record, sizeof(record));
         call->records.count += record.route.items;
         if (bytes > SHORT_BYTES) {
-            long_block_t where = in_heap(call, block, bytes, &copied);
+            long_block_t where = in_heap(call, block, bytes, &copies);
             memcpy(at + sizeof(record), &where, sizeof(where));
             call->any_long = true;
         } else {
@@ -261,6 +286,7 @@ typedef struct get_blocks {
     const sparse_call_t *call;
     const received_record_t *record;
     const catena_received_t *result;
+    bool *pending; /* set if the network may still write to the result */
 } get_blocks_t;
 
 /** Get a long block: over the network, or by a copy on the node. */
@@ -310,6 +336,13 @@ static ctn_step_t await_gets(ctn_op_t *op)
     return op->pending == 0 ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
+/** Gets are pending only after an error that has ended the context. */
+static void end_gets(ctn_op_t *op)
+{
+    const get_blocks_t *get = ctn_op_state(op);
+    *get->pending = op->pending != 0;
+}
+
 static const ctn_phase_t get_phases[] = {
     {"get", begin_gets}, {"await", await_gets}, {NULL, NULL}};
 
@@ -317,18 +350,19 @@ static const ctn_algorithm_t get_algorithm = {
     .name = "sparse_exchange/get",
     .state_bytes = sizeof(get_blocks_t),
     .phases = get_phases,
+    .finish = end_gets,
 };
 
 /** Get all long blocks of the result. */
 static catena_status_t get_all(const sparse_call_t *call,
                                const ctn_vector_t *sorted,
-                               const catena_received_t *result)
+                               const catena_received_t *result, bool *pending)
 {
     ctn_exec_t *exec = call->group->exec;
     ctn_op_t *op = ctn_op_create(exec, &get_algorithm, NULL);
     if (op != NULL) {
         *(get_blocks_t *)ctn_op_state(op) =
-            (get_blocks_t){call, sorted->item, result};
+            (get_blocks_t){call, sorted->item, result, pending};
         op->failure = call->group->sequence.failure;
     }
     return ctn_op_run(exec, op);
@@ -359,12 +393,17 @@ static catena_status_t receive(sparse_call_t *call, catena_received_t **made)
 {
     ctn_vector_t sorted = {0}, none = {0};
     size_t bytes;
-    bool flag = false;
+    bool flag = false, pending = false;
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (sort(call, &sorted, &bytes) &&
         (*made = allocate(sorted.count, bytes)) != NULL) {
         unpack(call, &sorted, *made);
-        status = call->any_long ? get_all(call, &sorted, *made) : CATENA_OK;
+        status = call->any_long ? get_all(call, &sorted, *made, &pending)
+                                : CATENA_OK;
+    }
+    if (pending) {
+        ctn_exec_defer_free(call->group->exec, *made);
+        *made = NULL;
     }
     ctn_vector_drop(&sorted);
     if (call->any_long) { /* sources keep their blocks until all have them */
