@@ -352,8 +352,10 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *   - reproducible: "on": sums and products of float, double and complex
  *     numbers combine the ranks' data in rank order, so they have the same bits
  *     for every algorithm, hierarchy, length and layout of the ranks; "off"; or
- *     "auto": as CATENA_REPRODUCIBLE. If it differs between ranks, a
- *     nonblocking reduction fails with ERR_ENDED where it is on
+ *     "auto": as CATENA_REPRODUCIBLE. Between nodes, and for nonblocking and
+ *     persistent reductions also on one, it takes longer, and heap memory for
+ *     up to three vectors (64 KiB for short ones). If it differs between ranks,
+ *     a nonblocking reduction fails with ERR_ENDED where it is on
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
  * reduce_scatter or scan. The settings of `<c>` and of alltoall also apply to
@@ -373,7 +375,8 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * all ranks have made the calls that this rank started before. Exceptions are
  * persistent alltoalls, whether a persistent barrier is hierarchical, and
  * whether a persistent reduction is reproducible: there it applies to requests
- * initialized later.
+ * initialized later. Groups made from this one (catena_group_dup,
+ * catena_group_split, ...) do not take over its settings.
  * @param group whose setting it is
  * @param name  of the setting, as above
  * @param value as text, such as "4" or "auto"

@@ -108,7 +108,7 @@ static bool parse_size(const ctn_setting_type_t *type, const char *text,
     return true;
 }
 
-static bool parse_switch(const char *text, size_t *out)
+bool ctn_setting_read_switch(const char *text, size_t *out)
 {
     static const char *const words[] = {"n",   "y",  "no",    "yes",  "0", "1",
                                         "off", "on", "false", "true", NULL};
@@ -155,7 +155,7 @@ static catena_status_t parse(const ctn_setting_type_t *type, const char *text,
         accepted = parse_size(type, text, field);
         break;
     case CTN_SETTING_SWITCH:
-        accepted = parse_switch(text, field);
+        accepted = ctn_setting_read_switch(text, field);
         break;
     case CTN_SETTING_WORD:
         accepted = parse_word(type, text, field);

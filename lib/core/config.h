@@ -52,6 +52,11 @@ extern const ctn_setting_type_t ctn_setting_on;           /* on or off */
 extern const ctn_setting_type_t ctn_setting_text;
 extern const ctn_setting_type_t ctn_setting_secret; /* text; not printed */
 
+/** Read a text as a switch: on, off, y, n, yes, no, true, false, 1 or 0.
+ * @param[out] out 0 or 1
+ * @return false: it is none of these */
+bool ctn_setting_read_switch(const char *text, size_t *out);
+
 /** A setting. */
 typedef struct ctn_setting {
     const char *name;    /* of the environment variable, without CATENA_ */

@@ -144,14 +144,16 @@ static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
 static catena_status_t set_reproducible(ctn_hierarchies_t *all,
                                         const char *value)
 {
-    bool is_auto = strcasecmp(value, automatic) == 0;
-    if (!is_auto && strcasecmp(value, "on") != 0 &&
-        strcasecmp(value, "off") != 0) {
+    size_t on;
+    if (strcasecmp(value, automatic) == 0) {
+        return replace(&all->reproducible, NULL);
+    }
+    if (!ctn_setting_read_switch(value, &on)) {
         return ctn_refuse(
             all->group->exec->log, CATENA_ERR_ARG, "catena_group_set",
             "reproducible is '%s'; expected on, off or auto", value);
     }
-    return replace(&all->reproducible, is_auto ? NULL : value);
+    return replace(&all->reproducible, on != 0 ? "on" : "off");
 }
 
 /** @param all the settings of a group, or NULL
@@ -160,7 +162,7 @@ static bool is_reproducible(const ctn_hierarchies_t *all,
                             const ctn_hierarchy_config_t *set)
 {
     return all != NULL && all->reproducible != NULL
-               ? strcasecmp(all->reproducible, "on") == 0
+               ? strcmp(all->reproducible, "on") == 0
                : set->reproducible != 0;
 }
 
