@@ -199,8 +199,11 @@ static size_t differences(const reduction_t *r)
     catena_request_t *request = NULL;
     catena_type_t type = types[r->type].type;
     size_t first, count, wrong = 0;
-    for (int i = 0; i < test->place.ranks; i++) {
-        counts[i] = r->count / (size_t)test->place.ranks;
+    for (size_t i = 0, ranks = (size_t)test->place.ranks; i < ranks; i++) {
+        counts[i] = r->kind == SCATTER
+                        ? r->count * (i + 1) * (i + 1) / (ranks * ranks) -
+                              r->count * i * i / (ranks * ranks)
+                        : r->count / ranks;
     }
     part_of(r, counts, &first, &count);
     fill(r, in);
@@ -377,9 +380,95 @@ static void overtaking(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
 }
 
+/** Two requests that build different things, where one rank starts the first
+ * one, if calls are checked, before it makes the second call, and the others
+ * after that. */
+static void started_apart(rank_test_t *test)
+{
+    catena_request_t *request[2];
+    catena_group_t *group;
+    double in = 1, sum = 0, prefix = 0;
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_group_set(group, "reproducible", "yes") == CATENA_OK);
+    if (test->place.rank == 0) {
+        rank_pause(test, 20000);
+    }
+    RANK_CHECK(test, catena_iallreduce(&in, &sum, 1, CATENA_DOUBLE, CATENA_SUM,
+                                       group, &request[0]) == CATENA_OK);
+    for (int i = 0; i < 100 && test->place.rank == 0; i++) {
+        RANK_CHECK(test, catena_progress(test->context) == CATENA_OK);
+        rank_pause(test, 200);
+    }
+    RANK_CHECK(test, catena_iscan(&in, &prefix, 1, CATENA_DOUBLE, CATENA_SUM,
+                                  group, &request[1]) == CATENA_OK);
+    RANK_CHECK(test, catena_request_waitall(2, request) == CATENA_OK);
+    RANK_CHECK(test, sum == test->place.ranks);
+    RANK_CHECK(test, prefix == test->place.rank + 1);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
+}
+
+/** A persistent request finds that only one rank has the setting. */
+static void different_settings(rank_test_t *test)
+{
+    reduction_t r = {.test = test};
+    catena_request_t *request;
+    double in = 1, sum = 0;
+    bool differs = test->place.ranks > 2; /* for 2 it changes nothing */
+    RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
+    for (int turn = 0; turn < 2; turn++) {
+        set(&r, "reproducible",
+            turn > 0 || test->place.rank == 1 ? "on" : "off");
+        RANK_CHECK(test, catena_allreduce_init(&in, &sum, 1, CATENA_DOUBLE,
+                                               CATENA_SUM, r.group,
+                                               &request) == CATENA_OK);
+        for (int start = 0; start < 2; start++) {
+            RANK_CHECK(test, catena_request_start(request) == CATENA_OK);
+            catena_status_t status = catena_request_wait(&request);
+            RANK_CHECK(test,
+                       differs && turn == 0
+                           ? status == CATENA_ERR_ARG
+                           : status == CATENA_OK && sum == test->place.ranks);
+        }
+        RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
+}
+
+/** An element more on one rank: no rank waits forever. */
+static void different_counts(rank_test_t *test)
+{
+    enum { COUNT = 20000 };
+    reduction_t r = {.test = test};
+    catena_request_t *request;
+    double *in = calloc(COUNT + 1, sizeof(*in));
+    double *out = calloc(COUNT + 1, sizeof(*out));
+    RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
+    set(&r, "reproducible", "on");
+    catena_status_t status =
+        catena_iallreduce(in, out, COUNT + (test->place.rank == 1),
+                          CATENA_DOUBLE, CATENA_SUM, r.group, &request);
+    if (status == CATENA_OK) {
+        status = catena_request_wait(&request);
+    }
+    /* ERR_PEER: another rank has left already. */
+    RANK_CHECK(test, status == CATENA_ERR_ENDED || status == CATENA_ERR_PEER);
+    test->ended = true;
+    (void)catena_group_free(&r.group);
+    free(in);
+    free(out);
+}
+
+static const rank_case_t ending[] = {{"different counts", different_counts},
+                                     {NULL, NULL}};
+const rank_suite_t rank_suite_reproducibleend = {
+    .name = "reproducibleend", .cases = ending, .ranks = 3, .named = true};
+
 static const rank_case_t cases[] = {
     {"other bits without the setting", control},
     {"reductions under way together", overtaking},
+    {"requests that start apart", started_apart},
+    {"different settings", different_settings},
     {NULL, NULL}};
 static const rank_case_t many[] = {{"same bits", each_kind}, {NULL, NULL}};
 const rank_suite_t rank_suite_reproducible = {

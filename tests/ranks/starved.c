@@ -1,8 +1,8 @@
 /* A rank whose heap is exhausted, so it cannot do its part of a hierarchical
  * collective, of a split (STARVED=split), or of an exchange with neighbors
- * (STARVED=neighbor). All operations end, there and on every rank that waits
- * for it, even in another group. Runs as processes on two nodes or more. Prints
- * "ok - " for each rank. */
+ * (STARVED=neighbor), or of a sparse exchange (STARVED=sparse). All operations
+ * end, there and on every rank that waits for it, even in another group. Runs
+ * as processes on two nodes or more. Prints "ok - " for each rank. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,6 +39,29 @@ static catena_status_t make_complete(catena_group_t *group,
                                       all, CATENA_UNWEIGHTED, NULL, complete);
 }
 
+/** Send blocks to all until that fails. The ranks that miss blocks of the one
+ * without memory may hear that first. */
+static catena_status_t send_sparse(catena_group_t *group, const double *in)
+{
+    enum { EACH = 8, BYTES = 4000 };
+    int targets[EACH * MOST];
+    size_t bytes[EACH * MOST];
+    int count = EACH * catena_group_size(group);
+    catena_status_t status;
+    for (int i = 0; i < count; i++) {
+        targets[i] = i / EACH;
+        bytes[i] = BYTES;
+    }
+    do {
+        catena_received_t *received = NULL;
+        size_t same[EACH * MOST] = {0};
+        status = catena_sparse_exchange(group, count, targets, in, bytes, same,
+                                        &received);
+        (void)catena_received_free(&received);
+    } while (status == CATENA_OK || status == CATENA_ERR_NO_MEMORY);
+    return status;
+}
+
 /** The last rank is in no such group, and waits in the world's barrier. */
 static catena_status_t run(catena_context_t *context, const double *in,
                            double *out, catena_group_t **group,
@@ -71,6 +94,9 @@ static catena_status_t run(catena_context_t *context, const double *in,
     if (what != NULL && strcmp(what, "neighbor") == 0) {
         return catena_neighbor_allgather(in, ELEMENTS, CATENA_DOUBLE, out,
                                          ELEMENTS, CATENA_DOUBLE, *complete);
+    }
+    if (what != NULL && strcmp(what, "sparse") == 0) {
+        return send_sparse(*group, in);
     }
     if (what == NULL || strcmp(what, "split") != 0) {
         return catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM,
