@@ -41,20 +41,19 @@ lost_aliases() {
 
 # lacking SECTION NAME...: pages without the section
 lacking() {
-    local section=$1 name
-    for name in "${@:2}"; do
-        grep -qx "\.SH $section" "man3/$name.3" || echo "$name has no $section"
-    done
+    (cd man3 && grep -Lx "\.SH $1" "${@:2}" | sed "s/\.3$/ has no $1/")
 }
 
 # Each name that a page has in NAME is a page, and vice versa.
 wrong_names() {
-    lexgrog man3/* 2>&1 | sed 's/^man3.//; s/\.3: "/ /' | awk '
+    local lines
+    lines=$(lexgrog man3/* 2>&1)
+    sed 's/^man3.//; s/\.3: "/ /' <<<"$lines" | awk '
         { if ($2 " " $3 !~ /^[A-Za-z0-9_]+ -/ || NF < 4) print "cannot read: " $0
           file[$1] = 1; listed[$2] = 1; if ($1 == $2) own[$1] = 1 }
         END { for (name in file) if (!own[name]) print name " does not list itself"
               for (name in listed) if (!file[name]) print name " is not a page" }'
-    [ "$(lexgrog man3/* | sed 's/: .*//' | sort -u | wc -l)" -eq \
+    [ "$(sed 's/: .*//' <<<"$lines" | sort -u | wc -l)" -eq \
         "$(find man3 -type f | wc -l)" ] || echo "some pages have no name"
 }
 
@@ -82,12 +81,12 @@ report "each public function has one" "$(without_page)"
 report "aliases refer to pages" "$(lost_aliases)"
 report "all have NAME, SYNOPSIS, DESCRIPTION and SEE ALSO" \
     "$(for section in NAME SYNOPSIS DESCRIPTION 'SEE ALSO'; do
-        lacking "$section" "${pages[@]}"
+        lacking "$section" "${pages[@]/%/.3}"
     done)"
 report "functions with parameters describe them" \
-    "$(lacking PARAMETERS "${functions[@]}")"
+    "$(lacking PARAMETERS "${functions[@]/%/.3}")"
 report "functions that return something say what" \
-    "$(lacking 'RETURN VALUE' "${results[@]}")"
+    "$(lacking 'RETURN VALUE' "${results[@]/%/.3}")"
 report "whatis finds each by its name" "$(wrong_names)"
 report "groff renders them without a warning" \
     "$(groff -man -ww -z "${files[@]}" 2>&1)"

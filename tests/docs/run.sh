@@ -31,7 +31,7 @@ why() {
     docs/results/reproduce* | tests/bench/figures*) echo "it takes hours" ;;
     mpirun*) command -v mpirun >"$out" || echo "it is not installed" ;;
     srun*) echo "the test 'launchers' does it, with a Slurm of its own" ;;
-    *--tune* | *--calibrate* | *--nodes\ [0-9][0-9][0-9]* | *tests/ranks/ranks*)
+    *"-n 16 "* | *--tune* | *--calibrate* | *--nodes\ [0-9][0-9][0-9]* | *tests/ranks/ranks*)
         [ -n "$long" ] || echo "it takes long" ;;
     esac
 }
