@@ -117,6 +117,7 @@ static void close_null(null_t *n)
     fclose(n->stream);
     catena_machine_close(&n->machine);
     catena_free(n->context, n->block);
+    ck_assert_int_eq(catena_received_free(&n->received), CATENA_OK);
     if (n->op != NULL) {
         ck_assert_int_eq(catena_op_free(&n->op), CATENA_OK);
     }
