@@ -17,7 +17,7 @@ typedef struct oracle_layout {
     const char *run;
 } oracle_layout_t;
 
-enum { ORACLE_LAYOUT_COUNT = 18 };
+enum { ORACLE_LAYOUT_COUNT = 17 };
 extern const oracle_layout_t oracle_layouts[ORACLE_LAYOUT_COUNT];
 
 /** -1: no such name. */
