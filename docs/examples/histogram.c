@@ -34,6 +34,29 @@ static double draw(uint64_t *random)
     return sum;
 }
 
+/** @param all of each rank BINS_EACH numbers of values in a bin, then as many
+ *            of values up to and with it */
+static void paint(const uint64_t all[], size_t bins, size_t values,
+                  range_t range)
+{
+    uint64_t most = 1;
+    for (size_t i = 0; i < bins; i++) {
+        uint64_t here = all[i / BINS_EACH * 2 * BINS_EACH + i % BINS_EACH];
+        most = here > most ? here : most;
+    }
+    double width = (range.high - range.low) / (double)bins;
+    for (size_t i = 0; i < bins; i++) {
+        const uint64_t *of =
+            all + i / BINS_EACH * 2 * BINS_EACH + i % BINS_EACH;
+        printf("%5.2f %5.1f%% ", range.low + width * (double)i,
+               100.0 * (double)of[BINS_EACH] / (double)values);
+        for (uint64_t k = 0; k < of[0] * WIDTH / most; k++) {
+            putchar('#');
+        }
+        putchar('\n');
+    }
+}
+
 int main(void)
 {
     catena_context_t *context;
@@ -102,23 +125,8 @@ int main(void)
     check("reduce",
           catena_reduce(&sum, &total, 1, CATENA_DOUBLE, CATENA_SUM, 0, world),
           context);
-    uint64_t most = 1;
-    for (size_t i = 0; i < bins; i++) {
-        uint64_t here = all[i / BINS_EACH * 2 * BINS_EACH + i % BINS_EACH];
-        most = here > most ? here : most;
-    }
-    for (size_t i = 0; rank == 0 && i < bins; i++) {
-        const uint64_t *of =
-            all + i / BINS_EACH * 2 * BINS_EACH + i % BINS_EACH;
-        printf("%5.2f %5.1f%% ",
-               range.low + (range.high - range.low) * (double)i / (double)bins,
-               100.0 * (double)of[BINS_EACH] / (double)values);
-        for (uint64_t k = 0; k < of[0] * WIDTH / most; k++) {
-            putchar('#');
-        }
-        putchar('\n');
-    }
     if (rank == 0) {
+        paint(all, bins, values, range);
         printf("mean %.4f of %zu values\n", total / (double)values, values);
     }
     free(all);

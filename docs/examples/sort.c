@@ -33,6 +33,34 @@ static size_t place(const size_t counts[], ptrdiff_t places[], int size)
     return all;
 }
 
+/** Random numbers (xorshift), others on each rank. */
+static void fill(int64_t numbers[], size_t count, int rank)
+{
+    uint64_t random = 88172645463325252u + (uint64_t)rank;
+    for (size_t i = 0; i < count; i++) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        numbers[i] = (int64_t)(random >> 16);
+    }
+}
+
+/** How many of the sorted numbers each rank gets: those up to the limit of the
+ * next one. */
+static void deal(const int64_t numbers[], size_t count, const int64_t limits[],
+                 size_t counts[], size_t ranks)
+{
+    size_t at = 0;
+    for (size_t to = 0; to < ranks; to++) {
+        size_t from = at;
+        while (at < count &&
+               (to + 1 == ranks || numbers[at] < limits[to + 1])) {
+            at++;
+        }
+        counts[to] = at - from;
+    }
+}
+
 int main(int argc, char **argv)
 {
     catena_context_t *context;
@@ -52,13 +80,7 @@ int main(int argc, char **argv)
     if (own == NULL || samples == NULL || counts == NULL || places == NULL) {
         catena_abort(context, 1);
     }
-    uint64_t random = 88172645463325252u + (uint64_t)rank;
-    for (size_t i = 0; i < count; i++) { /* xorshift */
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        own[i] = (int64_t)(random >> 16);
-    }
+    fill(own, count, rank);
     qsort(own, count, sizeof(*own), compare);
 
     /* Each rank proposes one limit; all have the same limits afterwards. */
@@ -69,14 +91,7 @@ int main(int argc, char **argv)
                            world),
           context);
     qsort(samples, ranks, sizeof(*samples), compare);
-    size_t at = 0;
-    for (size_t to = 0; to < ranks; to++) { /* up to the next rank's limit */
-        size_t from = at;
-        while (at < count && (to + 1 == ranks || own[at] < samples[to + 1])) {
-            at++;
-        }
-        counts[to] = at - from;
-    }
+    deal(own, count, samples, counts, ranks);
 
     size_t *received = counts + ranks;
     check("alltoall",
