@@ -484,7 +484,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
     static point_t points[MOST_DEPTH];
     bool planned = mode == DELAYS || mode == LATE;
     bool deaths = mode == DEATHS || mode == LATE;
-    const char *settings[] = {"HEAP_SIZE=64m",
+    const char *settings[] = {"HEAP_SIZE=256m",
                               "LOG_LEVEL=fatal",
                               deaths ? "FAILURES=return" : "FAILURES=abort",
                               NULL,
@@ -516,7 +516,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                                   .ranks = ranks,
                                   .node_of = node_of,
                                   .settings = settings,
-                                  .memory_bytes = (size_t)1 << 32,
+                                  .memory_bytes = (size_t)1 << 29,
                                   .choose = choose,
                                   .choose_argument = &x,
                                   .deaths = deaths};

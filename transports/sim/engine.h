@@ -195,13 +195,13 @@ struct ctn_sim {
     uint64_t *pair; /* latest arrival for a pair of ranks, hashed; NULL: all
                        delays are constant */
     ctn_region_t tables;   /* memory of the arrays above, but of `rank` */
-    unsigned char *memory; /* heaps: [node] header and arenas */
-    size_t memory_bytes;   /* of all heaps */
-    size_t node_bytes;     /* of the heap of a node */
+    unsigned char *memory; /* heaps ([node] header and arenas), stacks, ranks */
+    size_t memory_bytes;
+    size_t mapped_bytes; /* at least memory_bytes */
+    size_t node_bytes;   /* of the heap of a node */
     size_t arena_bytes;
     unsigned char *stacks;
-    size_t stacks_bytes; /* of all stacks */
-    size_t stack_bytes;  /* of one */
+    size_t stack_bytes; /* of one */
     ctn_queue_t queue;
     ctn_pool_t free_events;
     char text[160];          /* description for the user */
@@ -301,6 +301,14 @@ bool sim_choose(ctn_sim_t *sim, ctn_queue_entry_t *next);
 /** Kill a rank. The others learn of the death, each at its own time; or where
  * deaths are not watched, the run ends. */
 void sim_kill(ctn_sim_t *sim, uint32_t killed);
+
+/* memory.c */
+/** Memory for heaps, stacks and ranks, zero; the members of the nodes are
+ * counted. */
+catena_status_t sim_memory_create(ctn_sim_t *sim);
+void sim_memory_destroy(ctn_sim_t *sim);
+/** The header of a node's heap. */
+unsigned char *sim_node_memory(const ctn_sim_t *sim, uint32_t node);
 
 /* network.c */
 /** Allocate tables; see sim->tables.failed. */

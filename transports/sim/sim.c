@@ -3,23 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/random.h"
 #include "transports/sim/engine.h"
-
-/* All heaps together, unless the caller sets memory_bytes: a quarter of a
- * process's address space of 2^47 bytes. */
-static const size_t MEMORY_BYTES = (size_t)1 << 45;
-#ifndef CTN_SIM_ARENA_BYTES /* at most, of one rank */
-#define CTN_SIM_ARENA_BYTES ((size_t)1 << 35)
-#endif
-static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
-enum {
-    STACK_BYTES = 128 << 10, /* unless the caller sets stack_bytes */
-    STACK_MIN = 16 << 10,
-    STACK_DENSE = 32 << 10 /* a rank uses most of a stack up to this size */
-};
 
 /* ---- the operations of a rank ---- */
 
@@ -340,17 +326,10 @@ static const ctn_transport_ops_t operations = {
 
 /* ---- the table of a rank ---- */
 
-static unsigned char *node_memory(const ctn_sim_t *sim, uint32_t node)
-{
-    uintptr_t first =
-        ((uintptr_t)sim->memory + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
-    return (unsigned char *)first + node * sim->node_bytes;
-}
-
 void sim_explain(const ctn_sim_t *sim)
 {
     if (sim->explain != NULL) {
-        sim->explain(node_memory(sim, 0), sim->node_bytes, sim->nodes);
+        sim->explain(sim_node_memory(sim, 0), sim->node_bytes, sim->nodes);
     }
 }
 
@@ -379,7 +358,7 @@ static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
         .oversubscribed = sharing > cores,
         .drop_data = sim->params.payload != CATENA_SIM_CARRY,
         .drop_tables = sim->params.payload == CATENA_SIM_COST,
-        .memory = node_memory(sim, rank->node),
+        .memory = sim_node_memory(sim, rank->node),
         .arena_bytes = sim->arena_bytes,
         .transport = &rank->base,
         .last_message = &sim->last_message,
@@ -415,12 +394,16 @@ static uint32_t node_of(const ctn_sim_t *sim, uint32_t rank)
                                        : rank / (uint32_t)sim->params.ppn;
 }
 
-/** Initialize all ranks, and list those of each node in order. */
-static void list_members(ctn_sim_t *sim)
+static void count_members(ctn_sim_t *sim)
 {
     for (uint32_t r = 0; r < sim->ranks; r++) {
         sim->node[node_of(sim, r)].count++;
     }
+}
+
+/** Initialize all ranks, and list those of each node in order. */
+static void list_members(ctn_sim_t *sim)
+{
     for (uint32_t n = 1; n < sim->nodes; n++) {
         sim->node[n].first = sim->node[n - 1].first + sim->node[n - 1].count;
     }
@@ -438,67 +421,11 @@ static void list_members(ctn_sim_t *sim)
         rank->rank = r;
         rank->node = node_of(sim, r);
         rank->local = node->count++;
+        rank->arena = sim_node_memory(sim, rank->node) + CTN_SIM_HEADER_BYTES +
+                      rank->local * sim->arena_bytes;
         rank->random = sim->params.seed ^ (r + UINT64_C(1)) << 20;
         sim->members[node->first + rank->local] = r;
     }
-}
-
-/** Sparse memory: only written pages take memory.
- * @param dense most pages will be written: ask for huge pages */
-static void *reserve(size_t bytes, bool dense)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-        return NULL;
-    }
-    if (dense) {
-        (void)madvise(memory, bytes, MADV_HUGEPAGE); /* best effort */
-    }
-    return memory;
-}
-
-/** Reserve address space for heaps and stacks. */
-static catena_status_t reserve_memory(ctn_sim_t *sim)
-{
-    uint32_t most = 0; /* ranks on a node */
-    for (uint32_t n = 0; n < sim->nodes; n++) {
-        most = sim->node[n].count > most ? sim->node[n].count : most;
-    }
-    size_t all = sim->params.memory_bytes;
-    all = all == 0 ? MEMORY_BYTES : all;
-    size_t arena = all / ((size_t)sim->nodes * (most + 1));
-    arena = arena < CTN_SIM_ARENA_BYTES ? arena & ~(ALIGNMENT - 1)
-                                        : CTN_SIM_ARENA_BYTES;
-    sim->arena_bytes = arena;
-    sim->node_bytes = ALIGNMENT + most * arena;
-    sim->memory_bytes = sim->nodes * sim->node_bytes + ALIGNMENT;
-    sim->memory = arena > 0 ? reserve(sim->memory_bytes, false) : NULL;
-    size_t stack = sim->params.stack_bytes;
-    stack = stack == 0 ? STACK_BYTES : stack;
-    stack = stack < STACK_MIN ? STACK_MIN : stack;
-    sim->stack_bytes = (stack + 4095) & ~(size_t)4095;
-    /* One stack more, below the first rank's: if that overflows, it overwrites
-     * this one. */
-    sim->stacks_bytes = (sim->ranks + (size_t)1) * sim->stack_bytes;
-    sim->stacks = reserve(sim->stacks_bytes, stack <= STACK_DENSE);
-    if (sim->memory == NULL || sim->stacks == NULL) {
-        ctn_error(NULL,
-                  "simulator: no address space for the heaps (%zu MiB, %zu KiB "
-                  "a rank) and stacks (%zu MiB) of %u ranks on %u nodes; raise "
-                  "the limit of address space (ulimit -v), or set memory_bytes "
-                  "(catena-bench --sim-memory) to what it allows, at least %zu "
-                  "KiB a rank",
-                  all >> 20, arena >> 10, sim->stacks_bytes >> 20, sim->ranks,
-                  sim->nodes, ALIGNMENT >> 10);
-        return CATENA_ERR_NO_MEMORY;
-    }
-    for (uint32_t r = 0; r < sim->ranks; r++) {
-        ctn_sim_rank_t *rank = &sim->rank[r];
-        rank->arena = node_memory(sim, rank->node) + CTN_SIM_HEADER_BYTES +
-                      rank->local * sim->arena_bytes;
-    }
-    return CATENA_OK;
 }
 
 catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **out)
@@ -517,16 +444,19 @@ catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **out)
     snprintf(sim->text, sizeof(sim->text), "simulated %s, %u ports a node%s",
              setup->machine->name, sim->ports,
              sim->params.payload == CATENA_SIM_CARRY ? "" : ", no user data");
-    sim->rank = reserve(sim->ranks * sizeof(*sim->rank), true);
     sim->node = ctn_region_take(&sim->tables, sim->nodes, sizeof(*sim->node));
     sim->members =
         ctn_region_take(&sim->tables, sim->ranks, sizeof(*sim->members));
     catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (sim->rank != NULL && !sim->tables.failed) {
+    if (!sim->tables.failed) {
+        count_members(sim);
+        status = sim_memory_create(sim);
+    }
+    if (status == CATENA_OK) {
         list_members(sim);
         sim_network_create(sim);
         sim_node_create(sim);
-        status = sim->tables.failed ? status : reserve_memory(sim);
+        status = sim->tables.failed ? CATENA_ERR_NO_MEMORY : CATENA_OK;
     }
     if (status != CATENA_OK) {
         ctn_sim_destroy(sim);
@@ -547,15 +477,7 @@ void ctn_sim_destroy(ctn_sim_t *sim)
     sim_release_events(sim);
     free(sim->steps);
     (void)ctn_region_release(&sim->tables);
-    if (sim->memory != NULL) {
-        munmap(sim->memory, sim->memory_bytes);
-    }
-    if (sim->stacks != NULL) {
-        munmap(sim->stacks, sim->stacks_bytes);
-    }
-    if (sim->rank != NULL) {
-        munmap(sim->rank, sim->ranks * sizeof(*sim->rank));
-    }
+    sim_memory_destroy(sim);
     free(sim);
 }
 
