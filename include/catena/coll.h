@@ -60,7 +60,7 @@ CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
  * @return CATENA_OK, ERR_ARG (NULL, overflow, send_count x send_type and
  *         recv_count x recv_type differ in bytes; logged), ERR_NO_MEMORY,
  *         ERR_ENDED, ERR_PEER
- * @see docs/algorithms.md A2A-1 to A2A-8; Peng, Liu, Xie, Algorithms 1 to 5 */
+ * @see docs/algorithms.md A2A-1 to A2A-11; Peng, Liu, Xie, Algorithms 1 to 5 */
 CATENA_API catena_status_t catena_alltoall(const void *send, size_t send_count,
                                            catena_type_t send_type, void *recv,
                                            size_t recv_count,

@@ -336,8 +336,8 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
 /** Change a setting of this group's collectives. Local; all ranks must set the
  * same values. The names and values are:
  *
- *   - alltoall_algorithm: direct, shift, bruck, morton, l-a2a, mpml, nmpml or
- *     onmpml
+ *   - alltoall_algorithm: direct, shift, bruck, morton, l-a2a, mpml, nmpml,
+ *     onmpml, l-a2a-plain, mpml-plain or nmpml-plain
  *   - alltoall_leaders: leaders on every node, 1 to 64
  *   - alltoall_radix: radix of bruck, 2 to 65536
  *   - alltoall_window: rounds that direct and shift run at once, 1 to 32

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The names of all algorithms that rules can select. Some collectives share
- * names. An algorithm that is added to a collective needs its name here and in
- * that collective's list in tuning.c. */
+/* The names of all algorithms that rules or settings can select. Some
+ * collectives share names. An algorithm that is added to a collective needs its
+ * name here and in that collective's list in tuning.c. */
 
 #define CTN_EACH_ALLTOALL(DO)                                                  \
     DO(DIRECT, "direct")                                                       \
@@ -16,7 +16,10 @@
     DO(L_A2A, "l-a2a")                                                         \
     DO(MPML, "mpml")                                                           \
     DO(NMPML, "nmpml")                                                         \
-    DO(ONMPML, "onmpml")
+    DO(ONMPML, "onmpml")                                                       \
+    DO(L_A2A_PLAIN, "l-a2a-plain")                                             \
+    DO(MPML_PLAIN, "mpml-plain")                                               \
+    DO(NMPML_PLAIN, "nmpml-plain")
 
 /* Of basic collectives: on a node, or by messages. */
 #define CTN_EACH_BASIC(DO)                                                     \

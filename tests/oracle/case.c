@@ -37,7 +37,8 @@ static const char *const algorithms[ORACLE_KINDS][MOST_ALGORITHMS] = {
     [ORACLE_SCAN] = {"staged", "zero-copy", "flat", "shared", "chain",
                      "binomial", "linear"},
     [ORACLE_ALLTOALL] = {"direct", "shift", "bruck", "morton", "l-a2a", "mpml",
-                         "nmpml", "onmpml"},
+                         "nmpml", "onmpml", "l-a2a-plain", "mpml-plain",
+                         "nmpml-plain"},
 };
 
 static const char *const hierarchies[HIERARCHIES] = {

@@ -321,6 +321,8 @@ static const ending_t endings[] = {
     {"joint", ORACLE_ALLTOALL, "direct", "auto", 32000, 3, true, 0},
     {"teams", ORACLE_ALLTOALL, "direct", "auto", 16800, 3, true, 16000},
     {"leaders", ORACLE_ALLTOALL, "mpml", "auto", 8, 3, true, 0},
+    {"plain short", ORACLE_ALLTOALL, "mpml-plain", "auto", 8, 3, true, 0},
+    {"plain long", ORACLE_ALLTOALL, "l-a2a-plain", "auto", 16000, 3, true, 0},
 };
 
 static void end(rank_test_t *test, const ending_t *ending)

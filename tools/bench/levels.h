@@ -70,7 +70,8 @@ enum {
     BENCH_CALL(collective), BENCH_MOVES,                                       \
         .max = 65536, .synced = true, .algorithm = "alltoall_algorithm",       \
         .algorithm_names = "auto, direct, shift, bruck, morton, l-a2a, "       \
-                           "mpml, nmpml, onmpml",                              \
+                           "mpml, nmpml, onmpml, l-a2a-plain, mpml-plain, "    \
+                           "nmpml-plain",                                      \
         .leaders = "alltoall_leaders"
 
 static inline const struct bench_options *

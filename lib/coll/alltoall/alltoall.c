@@ -55,7 +55,8 @@ static const ctn_algorithm_t *const algorithms[][2] = {
     [CTN_ALLTOALL_SHIFT] = {&ctn_alltoall_direct, &ctn_alltoallv_direct},
     [CTN_ALLTOALL_BRUCK] = {&ctn_alltoall_bruck, NULL},
     [CTN_ALLTOALL_MORTON] = {&ctn_alltoall_morton, NULL},
-    [CTN_ALLTOALL_LEADERS] = {&ctn_alltoall_leaders, &ctn_alltoallv_leaders}};
+    [CTN_ALLTOALL_LEADERS] = {&ctn_alltoall_leaders, &ctn_alltoallv_leaders},
+    [CTN_ALLTOALL_LEADERS_PLAIN] = {&ctn_alltoall_leaders_plain, NULL}};
 
 /** Whether the members have compared their settings (call->after), and may go
  * on. Where the settings differ others may not have given this operation its

@@ -62,6 +62,9 @@ extern const ctn_algorithm_t ctn_alltoall_morton;
 extern const ctn_algorithm_t ctn_alltoall_leaders;
 extern const ctn_algorithm_t ctn_alltoallv_leaders;
 
+/** A2A-9 to A2A-11, through leaders, one step after the other. */
+extern const ctn_algorithm_t ctn_alltoall_leaders_plain;
+
 /** Set the arguments of an exchange for a call. The rest of the struct, which
  * is large, is left to ctn_pairwise_begin.
  * @param all among all members of the group, else those of the node */

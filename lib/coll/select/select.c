@@ -28,6 +28,10 @@ static const ctn_family_t families[] = {
            .placement = CTN_PLACEMENT_SPREAD),
     FAMILY(ONMPML, .kind = CTN_ALLTOALL_LEADERS,
            .placement = CTN_PLACEMENT_SPREAD, .overlap = true),
+    FAMILY(L_A2A_PLAIN, .kind = CTN_ALLTOALL_LEADERS_PLAIN, .one_leader = true),
+    FAMILY(MPML_PLAIN, .kind = CTN_ALLTOALL_LEADERS_PLAIN),
+    FAMILY(NMPML_PLAIN, .kind = CTN_ALLTOALL_LEADERS_PLAIN,
+           .placement = CTN_PLACEMENT_SPREAD),
 };
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
@@ -117,7 +121,8 @@ static catena_status_t set_family(catena_group_t *group,
     if (family_words[i] == NULL) {
         return ctn_refuse(group->exec->log, CATENA_ERR_ARG, "catena_group_set",
                           "alltoall_algorithm is '%s'; expected auto, direct, "
-                          "shift, bruck, morton, l-a2a, mpml, nmpml or onmpml",
+                          "shift, bruck, morton, l-a2a, mpml, nmpml, onmpml, "
+                          "l-a2a-plain, mpml-plain or nmpml-plain",
                           value);
     }
     selector->family = i > 0 ? &families[i] : NULL;
@@ -220,6 +225,13 @@ static uint32_t default_leaders(const ctn_topo_t *topo)
     return domains < CTN_MAX_LEADERS ? domains : CTN_MAX_LEADERS;
 }
 
+/** Whether an algorithm has leaders on each node. */
+static bool is_led(const ctn_family_t *family)
+{
+    return family->kind == CTN_ALLTOALL_LEADERS ||
+           family->kind == CTN_ALLTOALL_LEADERS_PLAIN;
+}
+
 /** Return the reason why an algorithm cannot run here; NULL: it can. */
 static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
                            const ctn_family_t *family)
@@ -235,6 +247,11 @@ static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
                : topo->nodes > 1
                    ? "several nodes: not all memory is within reach"
                    : NULL;
+    case CTN_ALLTOALL_LEADERS_PLAIN:
+        if (call->vector) {
+            return "plain leaders require blocks of one length";
+        }
+        /* fall through */
     case CTN_ALLTOALL_LEADERS:
         return topo->nodes == 1 ? "one node: the shared heap is used directly"
                                 : NULL;
@@ -319,8 +336,7 @@ void ctn_alltoall_select(ctn_selector_t *selector, const ctn_alltoall_t *call)
     s->leaders = call->leaders > 0 ? call->leaders : s->leaders;
     s->radix = call->radix > 0 ? call->radix : s->radix;
     s->window = call->window > 0 ? call->window : s->window;
-    if (s->family->kind == CTN_ALLTOALL_LEADERS &&
-        (s->leaders == 0 || s->family->one_leader)) {
+    if (is_led(s->family) && (s->leaders == 0 || s->family->one_leader)) {
         s->leaders = s->family->one_leader ? 1 : default_leaders(call->topo);
     }
 }
@@ -342,7 +358,7 @@ void ctn_alltoall_explain(const catena_group_t *group, char *text, size_t bytes)
     if (s->reason == NULL) {
         ctn_rule_describe(s->rule, reason, sizeof(reason));
     }
-    if (s->family->kind == CTN_ALLTOALL_LEADERS) {
+    if (is_led(s->family)) {
         snprintf(leaders, sizeof(leaders), " leaders=%u", s->leaders);
     }
     ctn_transport_t *network = group->exec->network;

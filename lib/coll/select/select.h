@@ -10,11 +10,12 @@
 
 /** The implementation of an algorithm. */
 typedef enum ctn_alltoall_kind {
-    CTN_ALLTOALL_DIRECT, /* A2A-1 */
-    CTN_ALLTOALL_SHIFT,  /* A2A-7 */
-    CTN_ALLTOALL_BRUCK,  /* A2A-6 */
-    CTN_ALLTOALL_MORTON, /* A2A-8 */
-    CTN_ALLTOALL_LEADERS /* A2A-2 to A2A-5, which differ in the parameters */
+    CTN_ALLTOALL_DIRECT,  /* A2A-1 */
+    CTN_ALLTOALL_SHIFT,   /* A2A-7 */
+    CTN_ALLTOALL_BRUCK,   /* A2A-6 */
+    CTN_ALLTOALL_MORTON,  /* A2A-8 */
+    CTN_ALLTOALL_LEADERS, /* A2A-2 to A2A-5, which differ in the parameters */
+    CTN_ALLTOALL_LEADERS_PLAIN /* A2A-9 to A2A-11, likewise */
 } ctn_alltoall_kind_t;
 
 /** An algorithm as users name it. */
