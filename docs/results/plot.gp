@@ -51,14 +51,13 @@ do for [m in "hpc-a hpc-b"] {
 unset logscale
 set logscale x 2
 set output "endpoints.svg"
-set title "from node to node, simulated: throughput by the ranks that send"
+set title "from node to node of hpc-b, simulated: 64 KiB, by the ranks that send"
 set xlabel "ranks that send"
 set ylabel "MB/s"
 set yrange [0:*]
-name(b) = b < 1024 ? sprintf("%d B", b) : b < 1048576 ? sprintf("%d KiB", b / 1024) : sprintf("%d MiB", b / 1048576)
-plot for [m in "hpc-a hpc-b"] for [b in "1024 8192 65536"] \
-    rows("endpoints", sprintf("$1==\"%s\" && $3==%s", m, b), "$2, $5") using 1:2 \
-    dt dash(m eq "hpc-a") title m . ", " . name(b + 0)
+plot for [s in "0.25 0.5 1"] for [p in "1 2 4"] \
+    rows("endpoints", sprintf("$1==\"hpc-b\" && $2==\"%s\" && $3==%s && $5==65536", s, p), \
+         "$4, $7") using 1:2 title p . (p eq "1" ? " port" : " ports") . " of " . s . " of the node"
 set output "gather.svg"
 set title "gathering blocks of 4 KiB on a node, simulated: all ranks of the node"
 set xlabel "leaders"
