@@ -227,11 +227,12 @@ typedef struct catena_split {
     /** The algorithm: "allgather", "allgather-fast", "gather-scatter", "cheng",
      * "cheng:M" (one of up to M members sorts for all of them; M is 128 to
      * 8192, and 1024 for "cheng"), "bitonic", "radix", "radix-plain" (as in
-     * [Moody]: sorts by every bit, not only by those that differ), "hash" or
-     * "hash64"; docs/algorithms.md, SPL-1 to SPL-8, describes them. NULL or
-     * "auto": selected by facts that all ranks share (docs/tuning.md). radix
-     * and radix-plain need catena_compare_int64 for colors and keys; hash and
-     * hash64 need it, or none, for colors. */
+     * [Moody]: sorts by every bit, not only by those that differ), "hash",
+     * "hash-plain" (as in [Moody], too) or "hash64"; docs/algorithms.md, SPL-1
+     * to SPL-8, describes them. NULL or "auto": selected by facts that all
+     * ranks share (docs/tuning.md). radix and radix-plain need
+     * catena_compare_int64 for colors and keys; hash, hash-plain and hash64
+     * need it, or none, for colors. */
     const char *algorithm;
 } catena_split_t;
 

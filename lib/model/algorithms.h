@@ -48,6 +48,7 @@
     DO(RADIX, "radix")                                                         \
     DO(RADIX_PLAIN, "radix-plain")                                             \
     DO(HASH, "hash")                                                           \
+    DO(HASH_PLAIN, "hash-plain")                                               \
     DO(HASH64, "hash64")
 
 /* Of neighborhoods, beside direct. */

@@ -42,7 +42,7 @@ const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS] = {
                                       BIT(GATHER_SCATTER) | BIT(CHENG) |
                                       BIT(BITONIC) | BIT(RADIX) |
                                       BIT(RADIX_PLAIN) | BIT(HASH) |
-                                      BIT(HASH64)},
+                                      BIT(HASH_PLAIN) | BIT(HASH64)},
     [CTN_RULES_SCAN] = {"scan", BIT(FLAT) | BIT(CHAIN)},
     [CTN_RULES_NEIGHBOR_ALLTOALL] = {"neighbor_alltoall", SCHEDULES},
     [CTN_RULES_NEIGHBOR_ALLGATHER] = {"neighbor_allgather", SCHEDULES},

@@ -55,6 +55,9 @@ ctn_op_t *ctn_split_radix(const ctn_split_args_t *args);
  * (3.3, Hash); then bitonic sort, if keys are not in order. O(1) memory when
  * not reordering. */
 ctn_op_t *ctn_split_hash(const ctn_split_args_t *args);
+/** The same as printed: four bins, and an allreduce where a pass does not
+ * shorten a chain (hash-plain). */
+ctn_op_t *ctn_split_hash_plain(const ctn_split_args_t *args);
 /** The same, finished by allgather below 64 members (3.3, Hash64). */
 ctn_op_t *ctn_split_hash64(const ctn_split_args_t *args);
 

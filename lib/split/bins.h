@@ -32,10 +32,10 @@ ctn_chain_place_t ctn_bin_place(const ctn_bin_t *left, const ctn_bin_t *right,
 #define CTN_BINS (1u << CTN_BIN_BITS)
 
 typedef struct ctn_bins {
-    ctn_bin_t bin[CTN_BINS];
     uint32_t flags; /* with a meaning for the caller; the scan forms their
                        bitwise or */
     uint32_t unused;
+    ctn_bin_t bin[CTN_BINS]; /* last: a scan of fewer bins leaves out the end */
 } ctn_bins_t;
 
 _Static_assert(sizeof(ctn_bins_t) == CTN_SCAN_BYTES, "bins fill a scan");

@@ -9,7 +9,17 @@
  * two per member and round, of at most 112 bytes for any length of the color.
  * Memory: O(1), and that of bitonic sort where keys must be sorted.
  *
- * Differs from the paper:
+ * hash-plain is the algorithm as printed, with the four bins of figure 2 (the
+ * paper has no other number). The scan carries the table alone: 72 bytes a
+ * message. A pass that leaves a chain as long as it was is followed by an
+ * allreduce, which tells whether the chain has one color; the paper does not
+ * say how colors are compared, so here each member sends its record to its
+ * right neighbor before, and the allreduce has the flags only. A chain that is
+ * to be reordered is sorted whether its keys are in order or not. Two things
+ * are not as printed, as in hash: the limit on passes, and that comparators of
+ * keys that the application defines are left to bitonic sort at once.
+ *
+ * hash and hash64 differ from the paper:
  * - The test for a single color needs no allreduce: neighbors exchange color
  *   and key in the first round of the scan, and whether any differ travels with
  *   the scan. Of a color of more than 80 bytes only the hash is exchanged. If
@@ -75,6 +85,7 @@ typedef struct hash_split {
     /* arguments */
     ctn_split_args_t args;
     uint32_t below;     /* chains of fewer members are left to allgather */
+    bool plain;         /* hash-plain */
     ctn_record_t *made; /* the record, if ctn_split_create allocated it */
     /* working */
     ctn_chain_t *chain; /* the chain to split: the parent, then the new one */
@@ -102,12 +113,25 @@ static uint32_t hash_color(const ctn_record_t *record, unsigned pass)
     return ctn_hash_jenkins_end(hash);
 }
 
-/** Return the bin of a color with this hash. Successive passes use different
- * bits of the hash. */
-static unsigned hash_to_bin(uint32_t hash, unsigned pass)
+/* Of hash-plain: as figure 2 of the paper. */
+enum { PLAIN_BIN_BITS = 2, PLAIN_BINS = 1 << PLAIN_BIN_BITS };
+
+/** Return the bin of a color with the hash of the opening. Successive passes
+ * use different bits of the hash. */
+static unsigned hash_to_bin(const hash_split_t *split, uint32_t hash)
 {
-    return hash >> (CTN_BIN_BITS * (pass % (32 / CTN_BIN_BITS))) &
-           (CTN_BINS - 1);
+    unsigned bits = split->plain ? PLAIN_BIN_BITS : CTN_BIN_BITS;
+    return hash >> (bits * (split->pass % (32 / bits))) & ((1u << bits) - 1);
+}
+
+/** The fold of hash-plain: its tables end after PLAIN_BINS bins. */
+static void fold_plain(void *inout, const void *in, int in_is_left)
+{
+    (void)in_is_left; /* as in ctn_fold_bins */
+    ctn_bins_t *a = inout;
+    const ctn_bins_t *b = in;
+    ctn_bins_join(a->bin, b->bin, PLAIN_BINS);
+    a->flags |= b->flags;
 }
 
 /* ---- neighbors ---- */
@@ -195,7 +219,7 @@ static void fold_opening(ctn_scan_t *scan, unsigned side, const void *data)
     uint32_t edge = side == LEFT ? compare_neighbors(split, &theirs, ours)
                                  : compare_neighbors(split, ours, &theirs);
     ctn_bins_t others;
-    ctn_bins_set(&others, hash_to_bin(theirs.hash, split->pass),
+    ctn_bins_set(&others, hash_to_bin(split, theirs.hash),
                  ctn_address_unpack(theirs.member));
     others.flags = theirs.flags;
     ctn_fold_bins(scan->exclusive[side], &others, side == LEFT);
@@ -212,7 +236,7 @@ static void compare_left(void *context, const void *left)
     hash_split_t *split = context;
     const ctn_order_by_t *by = &split->args.by;
     const ctn_record_t *own = split->args.record;
-    bool reorder = (split->own.flags & REORDER) != 0;
+    bool reorder = !split->plain && (split->own.flags & REORDER) != 0;
     split->left_flags = 0;
     if (left == NULL) {
         return;
@@ -259,9 +283,11 @@ static ctn_step_t leave_to(ctn_op_t *op,
 
 static ctn_op_t *scan_bins(hash_split_t *split)
 {
-    return ctn_scan_create(split->args.by.exec, split->chain, ctn_fold_bins,
+    return ctn_scan_create(split->args.by.exec, split->chain,
+                           split->plain ? fold_plain : ctn_fold_bins,
                            &split->own, &split->left, &split->right,
-                           sizeof(ctn_bins_t));
+                           split->plain ? offsetof(ctn_bins_t, bin[PLAIN_BINS])
+                                        : sizeof(ctn_bins_t));
 }
 
 /** Begin a pass: scan the bins. */
@@ -277,10 +303,10 @@ static ctn_step_t pass(ctn_op_t *op)
     opening->member = ctn_address_pack(self);
     opening->hash = hash_color(record, split->pass);
     ctn_exec_charge(op->exec, CTN_WORK_HASH, ctn_record_color_bytes(record));
-    ctn_bins_set(&split->own, hash_to_bin(opening->hash, split->pass), self);
+    ctn_bins_set(&split->own, hash_to_bin(split, opening->hash), self);
     split->own.flags = opening->flags;
     ctn_op_t *child = scan_bins(split);
-    if (child != NULL) {
+    if (child != NULL && !split->plain) {
         ctn_scan_t *scan = ctn_op_state(child);
         scan->opening = opening;
         scan->opening_bytes = opening_bytes(opening);
@@ -288,6 +314,16 @@ static ctn_step_t pass(ctn_op_t *op)
         scan->context = split;
     }
     return ctn_op_call(op, child);
+}
+
+/** Run another pass, unless passes do not help. */
+static ctn_step_t pass_again(ctn_op_t *op, uint32_t size_before)
+{
+    hash_split_t *split = ctn_op_state(op);
+    uint32_t size = split->chain->place.size;
+    split->wasted += size == size_before ? 3 : size > size_before / 2 ? 1 : 0;
+    return split->wasted < WASTE_MOST ? ctn_op_jump(op, PHASE_PASS)
+                                      : leave_to(op, ctn_split_bitonic);
 }
 
 /** There were several colors in the chain before this pass: run another pass on
@@ -305,11 +341,7 @@ static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
     if (place->size == 1) {
         return ctn_op_jump(op, PHASE_END);
     }
-    split->wasted += place->size == size_before      ? 3
-                     : place->size > size_before / 2 ? 1
-                                                     : 0;
-    return split->wasted < WASTE_MOST ? ctn_op_jump(op, PHASE_PASS)
-                                      : leave_to(op, ctn_split_bitonic);
+    return pass_again(op, size_before);
 }
 
 /** The chain has one color, unless long colors with the same hash differ: sort
@@ -335,6 +367,17 @@ static bool may_be_inconsistent(uint32_t flags)
            comparisons != KEY_INT64;
 }
 
+/** hash-plain: run another pass on a shorter chain; compare the colors of one
+ * that this pass has left as it was. */
+static ctn_step_t divide_plain(ctn_op_t *op, uint32_t size_before)
+{
+    const hash_split_t *split = ctn_op_state(op);
+    uint32_t size = split->chain->place.size;
+    return size == 1             ? ctn_op_jump(op, PHASE_END)
+           : size == size_before ? ctn_op_jump(op, PHASE_SHIFT)
+                                 : pass_again(op, size_before);
+}
+
 /** Make the own bin the chain to split, and decide what to do with it. */
 static ctn_step_t link_bin(ctn_op_t *op)
 {
@@ -344,16 +387,17 @@ static ctn_step_t link_bin(ctn_op_t *op)
     if (may_be_inconsistent(flags)) {
         return leave_to(op, ctn_split_bitonic);
     }
-    unsigned bin = hash_to_bin(split->opening.hash, split->pass);
+    unsigned bin = hash_to_bin(split, split->opening.hash);
     split->chain = split->args.chain;
     ctn_log_chain_drop(split->chain); /* it belongs to the previous chain */
     split->chain->place = ctn_bins_place(&split->left, &split->right, bin,
                                          split->chain->place.self);
     split->pass++;
     split->own.flags = flags;
-    return (flags & DIFFER) != 0 ? divide(op, size_before)
-           : size_before == 1    ? ctn_op_jump(op, PHASE_END)
-                                 : conclude(op, flags);
+    return split->plain            ? divide_plain(op, size_before)
+           : (flags & DIFFER) != 0 ? divide(op, size_before)
+           : size_before == 1      ? ctn_op_jump(op, PHASE_END)
+                                   : conclude(op, flags);
 }
 
 /** Compare the records of neighbors in full. */
@@ -370,17 +414,24 @@ static ctn_step_t shift_record(ctn_op_t *op)
 static ctn_step_t share_flags(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);
+    uint32_t reorder = split->own.flags & REORDER; /* of any member */
     memset(&split->own, 0, sizeof(split->own));
-    split->own.flags = split->left_flags;
+    split->own.flags = split->left_flags | reorder;
     return ctn_op_call(op, scan_bins(split));
 }
 
-/** If the comparison in full has found a difference, sort the chain. */
+/** If the comparison in full has found a difference, sort the chain; hash-plain
+ * runs another pass, and sorts a chain of one color. */
 static ctn_step_t decide(ctn_op_t *op)
 {
     hash_split_t *split = ctn_op_state(op);
     uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
-    return flags != 0 ? leave_to(op, ctn_split_bitonic) : CTN_STEP_NEXT;
+    if (split->plain && (flags & DIFFER) != 0) {
+        return pass_again(op, split->chain->place.size);
+    }
+    uint32_t sorted = split->plain ? REORDER : DIFFER | DISORDER;
+    return (flags & sorted) != 0 ? leave_to(op, ctn_split_bitonic)
+                                 : CTN_STEP_NEXT;
 }
 
 static void release(ctn_op_t *op)
@@ -406,8 +457,10 @@ static const ctn_algorithm_t hash_algorithm = {
     .release = release,
 };
 
-/** @param below chains of fewer members are left to allgather */
-static ctn_op_t *create(const ctn_split_args_t *args, uint32_t below)
+/** @param below chains of fewer members are left to allgather
+ *  @param plain hash-plain */
+static ctn_op_t *create(const ctn_split_args_t *args, uint32_t below,
+                        bool plain)
 {
     ctn_op_t *op = ctn_op_create(args->by.exec, &hash_algorithm, NULL);
     if (op != NULL) {
@@ -415,18 +468,24 @@ static ctn_op_t *create(const ctn_split_args_t *args, uint32_t below)
         split->args = *args;
         split->args.by.color = NULL; /* colors are equal if their bytes are */
         split->below = below;
+        split->plain = plain;
     }
     return op;
 }
 
 ctn_op_t *ctn_split_hash(const ctn_split_args_t *args)
 {
-    return create(args, 0);
+    return create(args, 0, false);
+}
+
+ctn_op_t *ctn_split_hash_plain(const ctn_split_args_t *args)
+{
+    return create(args, 0, true);
 }
 
 ctn_op_t *ctn_split_hash64(const ctn_split_args_t *args)
 {
-    return create(args, 64);
+    return create(args, 64, false);
 }
 
 ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,

@@ -49,6 +49,7 @@ shows "limits" --limits '^  memory: [0-9.]+ [MGT]iB' '^  open files: ' '^  locke
     '^  stack: ' '^  address space: '
 shows "algorithms" --algorithms '^  rules: built in' '^  hierarchy: numa:shm,node:shm,network:ucx' \
     '^  components: shm, p2p, ucx$' '^  alltoall: auto, direct' '^  bcast: .*binomial' \
+    '^  split: auto, allgather, .*, hash, hash-plain, hash64$' \
     '^  neighborhoods: auto, direct'
 shows "two parts" "--limits --libraries" "${facts[@]}" '^limits$'
 ! grep -q '^algorithms$' "$out"

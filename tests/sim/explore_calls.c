@@ -343,8 +343,8 @@ static const explored_kind_t kinds[] = {
 };
 
 static const char *const splits[] = {
-    "allgather", "allgather-fast", "gather-scatter", "cheng", "bitonic",
-    "radix",     "radix-plain",    "hash",           "hash64"};
+    "allgather", "allgather-fast", "gather-scatter", "cheng",      "bitonic",
+    "radix",     "radix-plain",    "hash",           "hash-plain", "hash64"};
 
 static const char *const exchanges[] = {"direct", "colored", "combining",
                                         "aggregated"};

@@ -90,20 +90,29 @@ static void describe_settings(int to)
 }
 
 /** The library lists the algorithms of a collective when it refuses one. */
-catena_status_t probe_describe(catena_context_t *context, int to)
+static void say_algorithms(int to, const char *collective)
 {
     static const char expected[] = "; expected ";
+    const char *names = strstr(catena_last_error(), expected);
+    if (names != NULL) {
+        names += strlen(expected);
+        names += strncmp(names, "one of ", 7) == 0 ? 7 : 0;
+        probe_say(to, PROBE_ALGORITHM, "%s %s", collective, names);
+    }
+}
+
+catena_status_t probe_describe(catena_context_t *context, int to)
+{
+    const catena_split_t split = {.size = sizeof(split), .algorithm = "?"};
+    catena_group_t *none = NULL;
     for (size_t i = 0; i < COLLECTIVES; i++) {
         char name[64];
         snprintf(name, sizeof(name), "%s_algorithm", collectives[i]);
         (void)catena_group_set(catena_world(context), name, "?");
-        const char *names = strstr(catena_last_error(), expected);
-        if (names != NULL) {
-            names += strlen(expected);
-            names += strncmp(names, "one of ", 7) == 0 ? 7 : 0;
-            probe_say(to, PROBE_ALGORITHM, "%s %s", collectives[i], names);
-        }
+        say_algorithms(to, collectives[i]);
     }
+    (void)catena_group_split_by(catena_world(context), &split, &none);
+    say_algorithms(to, "split");
     describe_settings(to);
     return probe_say_network(context, to);
 }

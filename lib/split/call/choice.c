@@ -30,6 +30,7 @@ static const split_row_t rows[] = {
     {CTN_ALGORITHM_RADIX, ctn_split_radix, true, false, false, false},
     {CTN_ALGORITHM_RADIX_PLAIN, ctn_split_radix, true, false, false, true},
     {CTN_ALGORITHM_HASH, ctn_split_hash, false, true, false, false},
+    {CTN_ALGORITHM_HASH_PLAIN, ctn_split_hash_plain, false, true, false, false},
     {CTN_ALGORITHM_HASH64, ctn_split_hash64, false, true, false, false},
 };
 
@@ -40,7 +41,7 @@ enum { CHENG_LEAST = 128, CHENG_USUAL = 1024, CHENG_MOST = 8192 };
 
 static const char names[] =
     "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:128 to "
-    "cheng:8192, bitonic, radix, radix-plain, hash, hash64";
+    "cheng:8192, bitonic, radix, radix-plain, hash, hash-plain, hash64";
 
 /** Return whether colors (or keys) are integers, or absent. The length of an
  * integer is not checked here: it may be wrong on this rank only, and radix

@@ -90,7 +90,7 @@ typedef struct oracle_split {
 } oracle_split_t;
 
 /** The names of all split algorithms. */
-enum { ORACLE_SPLIT_ALGORITHMS = 12 };
+enum { ORACLE_SPLIT_ALGORITHMS = 13 };
 extern const char *const oracle_split_algorithms[ORACLE_SPLIT_ALGORITHMS];
 
 /** Whether the algorithm supports such comparators. */

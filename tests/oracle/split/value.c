@@ -12,7 +12,8 @@
 const char *const oracle_split_algorithms[ORACLE_SPLIT_ALGORITHMS] = {
     "allgather",   "allgather-fast", "gather-scatter", "cheng:128",
     "cheng",       "cheng:8192",     "bitonic",        "radix",
-    "radix-plain", "hash",           "hash64",         "auto"};
+    "radix-plain", "hash",           "hash-plain",     "hash64",
+    "auto"};
 
 void oracle_split_describe(const oracle_split_t *split, char *text,
                            size_t bytes)

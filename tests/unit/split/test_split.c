@@ -33,6 +33,7 @@ static const algorithm_t algorithms[] = {
     {"cheng", ctn_split_cheng, 24},
     {"cheng", ctn_split_cheng, 128},
     {"hash", ctn_split_hash, 0},
+    {"hash-plain", ctn_split_hash_plain, 0},
     {"hash64", ctn_split_hash64, 0},
     {"radix", ctn_split_radix, 0},
     {"radix-plain", ctn_split_radix, 0},
@@ -41,7 +42,7 @@ static const algorithm_t algorithms[] = {
 enum {
     ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]),
     HASH = 6,
-    RADIX = 8
+    RADIX = 9
 };
 
 /** The current run, whose ranks are one process, and its results. */
@@ -342,6 +343,33 @@ START_TEST(nothing_to_do_is_one_scan)
 }
 END_TEST
 
+/** hash-plain compares the colors of a chain that a pass has left as it was:
+ * one round to the right, and an allreduce. The first member, which has a
+ * partner in every round, takes them all. */
+START_TEST(plain_compares_after_a_pass)
+{
+    static const struct {
+        oracle_color_t color;
+        uint32_t members;
+        uint64_t least, most; /* rounds of the first member */
+    } cases[] = {{ORACLE_COLOR_SAME, 100, 7 + 1 + 7, 7 + 1 + 7},
+                 {ORACLE_COLOR_SAME, 1, 0, 0},
+                 {ORACLE_COLOR_DIFFERENT, 64, 6 + 2, 6 + 5 + 4 + 3 + 2 + 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        prepare(&algorithms[HASH + 1], cases[i].members, 1);
+        run.split = (oracle_split_t){.algorithm = "hash-plain",
+                                     .color = cases[i].color,
+                                     .color_order = ORACLE_ORDER_INT64,
+                                     .flags = CATENA_SPLIT_NO_REORDER};
+        oracle_split_open(&run.split, (int)cases[i].members);
+        go(cases[i].members, 3, CATENA_OK);
+        ck_assert_uint_ge(run.member[0].rounds, cases[i].least);
+        ck_assert_uint_le(run.member[0].rounds, cases[i].most);
+        oracle_split_close(&run.split);
+    }
+}
+END_TEST
+
 /** All members reject a value that is wrong on one of them. */
 START_TEST(radix_takes_integers)
 {
@@ -430,6 +458,7 @@ static void add_cases(TCase *tcase)
     }
     tcase_add_loop_test(tcase, inconsistent_comparators, 0, ALGORITHMS);
     tcase_add_test(tcase, nothing_to_do_is_one_scan);
+    tcase_add_test(tcase, plain_compares_after_a_pass);
     tcase_add_test(tcase, radix_takes_integers);
     tcase_add_loop_test(tcase, a_rank_dies, 0, ALGORITHMS);
 }

@@ -30,7 +30,7 @@ enum purpose { COLORS, KEYS, STRINGS };
 /* For messages. */
 #define ALGORITHMS                                                             \
     "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:M (128 to " \
-    "8192), bitonic, radix, radix-plain, hash or hash64"
+    "8192), bitonic, radix, radix-plain, hash, hash-plain or hash64"
 
 /* The split to measure, from the options. */
 struct choice {
@@ -74,8 +74,9 @@ static bool is_cheng(const char *name)
 static bool is_algorithm(const char *name)
 {
     static const char *const known[] = {
-        "auto",    "allgather", "allgather-fast", "gather-scatter", "cheng",
-        "bitonic", "radix",     "radix-plain",    "hash",           "hash64",
+        "auto",  "allgather",  "allgather-fast", "gather-scatter",
+        "cheng", "bitonic",    "radix",          "radix-plain",
+        "hash",  "hash-plain", "hash64",
     };
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
