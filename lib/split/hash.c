@@ -10,7 +10,7 @@
  * Memory: O(1), and that of bitonic sort where keys must be sorted.
  *
  * hash-plain is the algorithm as printed, with the four bins of figure 2 (the
- * paper has no other number). The scan carries the table alone: 72 bytes a
+ * paper has no other number). The scan carries the table alone: 64 bytes a
  * message. A pass that leaves a chain as long as it was is followed by an
  * allreduce, which tells whether the chain has one color; the paper does not
  * say how colors are compared, so here each member sends its record to its
@@ -257,8 +257,9 @@ enum { PHASE_END = PHASE_DECIDE + 1 };
  * more than half of a chain together costs 1, one that leaves it unchanged
  * costs 3. A color that most members have costs 1 a pass without any collision,
  * until log8 p passes have separated it from all others: 11 for p = 2^32. The
- * limit is about twice that. */
-enum { WASTE_MOST = 24 };
+ * limit is about twice that. In hash-plain, whose four bins keep two colors
+ * together more often, 32 passes may leave a chain unchanged. */
+enum { WASTE_MOST = 24, PLAIN_WASTE_MOST = 3 * 32 };
 
 static ctn_step_t begin(ctn_op_t *op)
 {
@@ -322,8 +323,9 @@ static ctn_step_t pass_again(ctn_op_t *op, uint32_t size_before)
     hash_split_t *split = ctn_op_state(op);
     uint32_t size = split->chain->place.size;
     split->wasted += size == size_before ? 3 : size > size_before / 2 ? 1 : 0;
-    return split->wasted < WASTE_MOST ? ctn_op_jump(op, PHASE_PASS)
-                                      : leave_to(op, ctn_split_bitonic);
+    unsigned most = split->plain ? PLAIN_WASTE_MOST : WASTE_MOST;
+    return split->wasted < most ? ctn_op_jump(op, PHASE_PASS)
+                                : leave_to(op, ctn_split_bitonic);
 }
 
 /** There were several colors in the chain before this pass: run another pass on
