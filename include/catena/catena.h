@@ -5,6 +5,7 @@
  * model.h, are included separately. */
 
 #include <catena/accumulator.h>
+#include <catena/chain.h>
 #include <catena/coll.h>
 #include <catena/context.h>
 #include <catena/group.h>

@@ -342,6 +342,32 @@ static const explored_kind_t kinds[] = {
     {ORACLE_ALLTOALL, alltoall, ""},
 };
 
+/** A group made from neighbors, in the opposite order, and scans on it. */
+static result_t chain(const explored_t *of, catena_group_t *group,
+                      int32_t memory[], int turn)
+{
+    place_t at = place_of(of, group, memory, turn);
+    int mine = at.n - 1 - at.me;
+    int32_t *left = at.receive[0], *right = at.receive[1];
+    catena_group_t *made = NULL;
+    fill(of, at.send, turn, 0, 0);
+    catena_status_t status = catena_chain_create(
+        group, mine > 0 ? at.me + 1 : CATENA_PROC_NULL,
+        mine + 1 < at.n ? at.me - 1 : CATENA_PROC_NULL, mine, at.n, &made);
+    if (status != CATENA_OK) {
+        return result(status, false);
+    }
+    status = catena_chain_double_scan(at.send, left, right, at.count,
+                                      CATENA_INT32, CATENA_SUM, made);
+    bool good = status == CATENA_OK;
+    for (int i = 0; good && i < of->count; i++) {
+        good = (mine == 0 || left[i] == mine * at.send[i]) &&
+               (mine + 1 == at.n || right[i] == at.me * at.send[i]);
+    }
+    catena_status_t freed = catena_group_free(&made);
+    return result(status != CATENA_OK ? status : freed, good);
+}
+
 static const char *const splits[] = {
     "allgather", "allgather-fast", "gather-scatter", "cheng",      "bitonic",
     "radix",     "radix-plain",    "hash",           "hash-plain", "hash64"};
@@ -422,6 +448,7 @@ int explored_all(const explored_t **all)
         }
         (void)add("bcast and allreduce", "at once", two_at_once, counts[c]);
         (void)add("sparse_exchange", "auto", sparse, counts[c]);
+        (void)add("chain", "double scan", chain, counts[c]);
         for (size_t i = 0; i < sizeof(exchanges) / sizeof(exchanges[0]); i++) {
             (void)add("neighbor_alltoall", exchanges[i], neighbors, counts[c]);
         }

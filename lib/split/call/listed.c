@@ -1,9 +1,10 @@
-/* A group of listed ranks, made by these ranks alone.
+/* A group of listed ranks, or of ranks that know their neighbors only, made by
+ * these ranks alone.
  *
- * Each listed rank allocates its control block and sends the block's address to
- * the ranks listed before and after it, as a handshake (exec/handshake.h). With
- * the handshakes of these two its place in the chain is complete. A barrier of
- * the new chain ends the call.
+ * Each rank allocates its control block and sends the block's address to the
+ * ranks before and after it, as a handshake (exec/handshake.h). With the
+ * handshakes of these two its place in the chain is complete. A barrier of the
+ * new chain ends the call.
  *
  * Why a handshake is taken before its sender writes to the same peer again. The
  * call blocks, so a rank is in one such call at a time. When the barrier is
@@ -16,10 +17,14 @@
  * the same order, and a call ends with a barrier. So each of the two ranks
  * takes the other's handshake of the first call before it begins the second. If
  * ranks make them in different orders, a digest of the list in the handshake
- * shows it. Rounds: 1, and ceil(log2 n) of the barrier. */
+ * shows it; without a list it is one of the link between the two. Ranks go up
+ * by one along links, and sizes are equal: so the links are those of one chain.
+ * Rounds: 1, and ceil(log2 n) of the barrier. */
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <catena/chain.h>
 
 #include "coll/barrier.h"
 #include "core/refuse.h"
@@ -30,17 +35,17 @@
 
 typedef struct listed {
     /* arguments */
-    int *world; /* [count] world ranks of the list, malloc'd; NULL once the new
-                   group owns them */
+    const char *function; /* the public one, for messages */
+    int *world; /* [count] world ranks of the list, malloc'd; NULL: the new
+                   group owns them, or there is no list */
     uint32_t count;
     uint32_t rank;        /* of this rank in the list and in the new group */
+    int neighbor[2];      /* world ranks; significant where has_neighbor */
+    uint64_t digest[2];   /* of the list, or of the link to each neighbor */
     uint64_t id;          /* of the new group */
-    uint64_t from;        /* see digest_of */
     catena_group_t **out; /* where the caller wants the new group */
     /* working */
     catena_group_t *made; /* the new group */
-    const int *list;      /* the same world ranks, whoever owns them */
-    uint64_t digest;      /* of the list */
     bool taken[2];        /* the handshakes of the left and right neighbor */
 } listed_t;
 
@@ -74,8 +79,7 @@ static bool has_neighbor(const listed_t *listed, int side, uint64_t *process)
     if (side == 0 ? listed->rank == 0 : listed->rank + 1 == listed->count) {
         return false;
     }
-    *process =
-        (uint64_t)listed->list[side == 0 ? listed->rank - 1 : listed->rank + 1];
+    *process = (uint64_t)listed->neighbor[side];
     return true;
 }
 
@@ -95,11 +99,9 @@ static catena_status_t open_group(ctn_exec_t *exec, listed_t *listed)
     place->size = listed->count;
     place->rank = listed->rank;
     place->left = place->right = CTN_NO_ADDRESS;
-    listed->list = listed->world;
-    listed->digest = digest_of(listed->list, listed->count, listed->from);
-    status = ctn_world_ranks_set(listed->made, listed->world);
-    if (status == CATENA_OK) {
-        listed->world = NULL;
+    if (listed->world != NULL) {
+        status = ctn_world_ranks_set(listed->made, listed->world);
+        listed->world = status == CATENA_OK ? NULL : listed->world;
     }
     return status;
 }
@@ -113,8 +115,8 @@ static ctn_step_t send(ctn_op_t *op)
         uint64_t process;
         uint64_t page = place_of(listed)->self.offset / CTN_MEMBER_ALIGNMENT;
         if (has_neighbor(listed, side, &process)) {
-            status = ctn_handshake_send(op->exec, process,
-                                        listed->digest << PAGE_BITS | page);
+            status = ctn_handshake_send(
+                op->exec, process, listed->digest[side] << PAGE_BITS | page);
         }
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -129,15 +131,17 @@ static catena_status_t take(ctn_op_t *op, listed_t *listed, int side,
     if (word == 0) {
         return CATENA_OK;
     }
-    if (word >> PAGE_BITS != listed->digest && op->exec->deaths != NULL) {
+    if (word >> PAGE_BITS != listed->digest[side] && op->exec->deaths != NULL) {
         return CATENA_OK; /* of a call that has failed */
     }
-    if (word >> PAGE_BITS != listed->digest) {
+    if (word >> PAGE_BITS != listed->digest[side]) {
         return ctn_refuse(
-            op->exec->log, CATENA_ERR_ARG, "catena_group_create",
-            "world rank %llu has another list of ranks; expected the same "
-            "list, in the same order, on all listed ranks",
-            (unsigned long long)process);
+            op->exec->log, CATENA_ERR_ARG, listed->function,
+            "world rank %llu has another list of ranks, or is no neighbor of "
+            "this one; expected the same list, in the same order, on all "
+            "ranks; or ranks %u and %u of a group of %u",
+            (unsigned long long)process, listed->rank - (side == 0),
+            listed->rank + (side == 1), listed->count);
     }
     ctn_chain_place_t *place = place_of(listed);
     *(side == 0 ? &place->left : &place->right) =
@@ -251,23 +255,56 @@ static size_t own_place(const catena_group_t *parent, size_t count,
     return own;
 }
 
-catena_status_t catena_group_create(catena_group_t *parent, size_t count,
-                                    const int ranks[], catena_group_t **out)
+/** Check the arguments that both calls have. */
+static catena_status_t check_parent(const char *function,
+                                    const catena_group_t *parent,
+                                    catena_group_t *const *out)
 {
     if (CTN_UNUSABLE(parent, CTN_GROUP)) {
-        return ctn_refuse_handle(__func__, "parent", parent);
+        return ctn_refuse_handle(function, "parent", parent);
     }
-    if (out == NULL || (ranks == NULL && count > 0)) {
-        return CTN_REFUSE_NULL(parent->exec->log, out, ranks);
+    if (out == NULL) {
+        return ctn_refuse_null(parent->exec->log, function, "out");
     }
-    ctn_exec_t *exec = parent->exec;
     if (!ctn_world_ranks_known(parent)) {
-        return ctn_refuse(exec->log, CATENA_ERR_STATE, __func__,
+        return ctn_refuse(parent->exec->log, CATENA_ERR_STATE, function,
                           "the world ranks of the parent are not known; call "
                           "catena_group_world_ranks on all its ranks before");
     }
+    return CATENA_OK;
+}
+
+/** The parent, for digest_of. */
+static uint64_t origin_of(const catena_group_t *parent)
+{
+    return parent->recovery != NULL ? parent->recovery->id : 0;
+}
+
+static catena_status_t run(catena_group_t *parent, const listed_t *arguments)
+{
+    ctn_op_t *op = ctn_op_create(parent->exec, &listed_algorithm, NULL);
+    if (op == NULL) {
+        free(arguments->world);
+        return ctn_exec_abort(parent->exec, CATENA_ERR_NO_MEMORY);
+    }
+    op->failure = ctn_group_failure(parent); /* it has all members */
+    *(listed_t *)ctn_op_state(op) = *arguments;
+    return ctn_op_run(parent->exec, op);
+}
+
+catena_status_t catena_group_create(catena_group_t *parent, size_t count,
+                                    const int ranks[], catena_group_t **out)
+{
+    if (!CTN_UNUSABLE(parent, CTN_GROUP) && ranks == NULL && count > 0) {
+        return CTN_REFUSE_NULL(parent->exec->log, ranks);
+    }
+    catena_status_t status = check_parent(__func__, parent, out);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_exec_t *exec = parent->exec;
     size_t own = own_place(parent, count, ranks);
-    catena_status_t status = check_list(parent, count, ranks);
+    status = check_list(parent, count, ranks);
     if (status == CATENA_ERR_NO_MEMORY && own < count) {
         return ctn_exec_abort(exec, status); /* the other ranks wait for it */
     }
@@ -279,21 +316,91 @@ catena_status_t catena_group_create(catena_group_t *parent, size_t count,
         return CATENA_OK;
     }
     int *world = translate(parent, count, ranks);
-    ctn_op_t *op =
-        world != NULL ? ctn_op_create(exec, &listed_algorithm, NULL) : NULL;
-    if (op == NULL) {
-        free(world);
+    if (world == NULL) {
         return ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
     }
-    op->failure = ctn_group_failure(parent); /* it has all members */
-    listed_t *listed = ctn_op_state(op);
-    listed->world = world;
-    listed->count = (uint32_t)count;
-    listed->rank = (uint32_t)own;
-    listed->out = out;
-    listed->from = parent->recovery != NULL ? parent->recovery->id : 0;
     /* Not a call of all of the parent's ranks. */
     uint64_t digest = digest_of(world, (uint32_t)count, 0);
-    listed->id = ctn_hash_add(CTN_SCOPE_FIRST, digest);
-    return ctn_op_run(exec, op);
+    listed_t listed = {.function = __func__,
+                       .world = world,
+                       .count = (uint32_t)count,
+                       .rank = (uint32_t)own,
+                       .id = ctn_hash_add(CTN_SCOPE_FIRST, digest),
+                       .out = out};
+    for (int side = 0; side < 2; side++) {
+        uint64_t process;
+        if (has_neighbor(&listed, side, &process)) {
+            listed.neighbor[side] = world[side == 0 ? own - 1 : own + 1];
+        }
+        listed.digest[side] =
+            digest_of(world, (uint32_t)count, origin_of(parent));
+    }
+    return run(parent, &listed);
+}
+
+/** Check a place in the new group, and its neighbors. */
+static catena_status_t check_place(const catena_group_t *parent,
+                                   const int neighbor[2], int rank, int size)
+{
+    static const char *const names[] = {"left", "right"};
+    const char *function = "catena_chain_create";
+    int most = (int)parent->chain.place.size;
+    if (size < 1 || size > most || rank < 0 || rank >= size) {
+        return ctn_refuse(parent->exec->log, CATENA_ERR_ARG, function,
+                          "rank %d of %d; expected a size from 1 to %d, and a "
+                          "rank from 0 to below the size",
+                          rank, size, most);
+    }
+    for (int side = 0; side < 2; side++) {
+        bool is_end = side == 0 ? rank == 0 : rank + 1 == size;
+        bool is_rank = neighbor[side] >= 0 && neighbor[side] < most &&
+                       neighbor[side] != (int)parent->chain.place.rank;
+        if (is_end ? neighbor[side] != CATENA_PROC_NULL : !is_rank) {
+            return ctn_refuse(
+                parent->exec->log, CATENA_ERR_ARG, function,
+                is_end ? "%s is %d; expected CATENA_PROC_NULL at this end"
+                       : "%s is %d; expected another rank of the parent, 0 to "
+                         "%d",
+                names[side], neighbor[side], most - 1);
+        }
+    }
+    if (size > 2 && rank > 0 && rank + 1 < size && neighbor[0] == neighbor[1]) {
+        return ctn_refuse(parent->exec->log, CATENA_ERR_ARG, function,
+                          "left and right are both %d; expected two ranks",
+                          neighbor[0]);
+    }
+    return CATENA_OK;
+}
+
+catena_status_t catena_chain_create(catena_group_t *parent, int left, int right,
+                                    int rank, int size, catena_group_t **out)
+{
+    const int neighbor[2] = {left, right};
+    catena_status_t status = check_parent(__func__, parent, out);
+    if (status == CATENA_OK) {
+        status = check_place(parent, neighbor, rank, size);
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    listed_t listed = {.function = __func__,
+                       .count = (uint32_t)size,
+                       .rank = (uint32_t)rank,
+                       .id = CTN_SCOPE_UNKNOWN,
+                       .out = out};
+    int self = ctn_world_rank(parent, (int)parent->chain.place.rank);
+    for (int side = 0; side < 2; side++) {
+        uint64_t process;
+        if (!has_neighbor(&listed, side, &process)) {
+            continue;
+        }
+        int other = ctn_world_rank(parent, neighbor[side]);
+        /* The same at both ends of the link. */
+        const int link[] = {side == 0 ? other : self, side == 0 ? self : other,
+                            side == 0 ? rank - 1 : rank};
+        listed.neighbor[side] = other;
+        listed.digest[side] =
+            digest_of(link, 3, origin_of(parent) ^ (uint64_t)size << 32);
+    }
+    return run(parent, &listed);
 }
