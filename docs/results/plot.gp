@@ -116,7 +116,7 @@ do for [m in "dawn sierra"] {
             set title "split " . (f eq "colors" ? "without" : "with") . " reordering, " . \
                 (many ? "a group for each process" : "8 groups") . ", on " . m . ", simulated"
             i = 0
-            plot for [l in "5 80"] for [a in "bitonic hash hash64"] \
+            plot for [l in "5 80"] for [a in "bitonic hash hash-plain hash64"] \
                 splits(f, m, a, "string:" . l, many ? "$3==$5" : "$3==8") using 1:2 \
                 dt dash(l eq "80") title a . ", colors of " . l . " B"
         }

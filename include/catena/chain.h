@@ -19,7 +19,7 @@ extern "C" {
  * groups that are used a few times, and code that finds such structures itself.
  * Those of coll.h are faster on groups that are used often.
  *
- * A scan needs no memory. The first reduce, bcast or gather of a group takes
+ * A scan keeps no memory. The first reduce, bcast or gather of a group takes
  * as many rounds before to find the ranks 2^d away, which are kept: 48 bytes
  * for each d.
  *
@@ -31,11 +31,9 @@ extern "C" {
  * gather fails with ERR_ARG at the root only (logged). A function of the
  * application gets data that are aligned to 8 bytes.
  *
- * @return CATENA_OK, ERR_ARG (NULL, overflow, an operation that is not defined
- *         for the type, a root that is no rank of the group; logged: this rank
- *         has done nothing, and the others wait for it), ERR_ENDED (lengths
- *         differ, or a rank has no memory), ERR_PEER
- * @see docs/algorithms.md CH-1, CH-6 to CH-9 */
+ * A rank that gets ERR_ARG for its own arguments has done nothing, and the
+ * others wait for it, unless CATENA_CHECK=on tells them. ERR_ENDED means that
+ * lengths differ, or that a rank has no memory. */
 
 /** Make a group from neighbors (as lwgrp_chain_build_from_vals of LWGRP, the
  * library of [Moody]). Collective over the ranks of the new group only, each of
@@ -69,7 +67,9 @@ CATENA_API catena_status_t catena_chain_create(catena_group_t *parent, int left,
  * @param[in]  count 0 is allowed
  * @param[in]  op    need not be commutative: it combines in the order of ranks
  * @param[in]  group all its ranks call
- * @return as above */
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, an operation that is not defined
+ *         for the type; logged), ERR_ENDED, ERR_PEER
+ * @see docs/algorithms.md CH-2 */
 CATENA_API catena_status_t catena_chain_scan(const void *send, void *recv,
                                              size_t count, catena_type_t type,
                                              catena_op_t op,
@@ -84,7 +84,9 @@ CATENA_API catena_status_t catena_chain_scan(const void *send, void *recv,
  * @param[in]  count 0 is allowed
  * @param[in]  op    need not be commutative
  * @param[in]  group all its ranks call
- * @return as above */
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, an operation that is not defined
+ *         for the type; logged), ERR_ENDED, ERR_PEER
+ * @see docs/algorithms.md CH-2 */
 CATENA_API catena_status_t catena_chain_double_scan(
     const void *send, void *left, void *right, size_t count, catena_type_t type,
     catena_op_t op, catena_group_t *group);
@@ -97,7 +99,9 @@ CATENA_API catena_status_t catena_chain_double_scan(
  * @param[in]  op    need not be commutative: it combines in the order of ranks
  * @param[in]  root  0 to p - 1
  * @param[in]  group all its ranks call
- * @return as above */
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, an operation that is not defined
+ *         for the type, no such root; logged), ERR_ENDED, ERR_PEER
+ * @see docs/algorithms.md CH-5 */
 CATENA_API catena_status_t catena_chain_reduce(const void *send, void *recv,
                                                size_t count, catena_type_t type,
                                                catena_op_t op, int root,
@@ -108,7 +112,9 @@ CATENA_API catena_status_t catena_chain_reduce(const void *send, void *recv,
  * @param[in]     count  0 is allowed
  * @param[in]     root   0 to p - 1
  * @param[in]     group  all its ranks call
- * @return as above */
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, no such root; logged),
+ *         ERR_ENDED, ERR_PEER
+ * @see docs/algorithms.md CH-6 */
 CATENA_API catena_status_t catena_chain_bcast(void *buffer, size_t count,
                                               catena_type_t type, int root,
                                               catena_group_t *group);
@@ -120,7 +126,9 @@ CATENA_API catena_status_t catena_chain_bcast(void *buffer, size_t count,
  * @param[in]  count elements of a block; 0 is allowed
  * @param[in]  root  0 to p - 1
  * @param[in]  group p ranks; all call
- * @return as above */
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, no such root; at the root:
+ *         blocks of other lengths; logged), ERR_ENDED, ERR_PEER
+ * @see docs/algorithms.md CH-7 */
 CATENA_API catena_status_t catena_chain_gather(const void *send, void *recv,
                                                size_t count, catena_type_t type,
                                                int root, catena_group_t *group);
