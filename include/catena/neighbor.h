@@ -39,8 +39,9 @@ enum {
     CATENA_NEIGHBOR_ALL = 7u
 };
 
-/** Hints for the creation of a neighborhood; the same on all ranks. NULL, and a
- * struct whose members other than `size` are zero, give no hints. */
+/** Hints for the creation of a neighborhood; the same on all ranks, but for
+ * `weights`. NULL, and a struct whose members other than `size` are zero, give
+ * no hints. */
 typedef struct catena_neighborhood_info {
     size_t size; /**< sizeof this struct, set by the caller */
     /** "direct", "colored", "combining" or "aggregated". "auto", and an
@@ -58,6 +59,13 @@ typedef struct catena_neighborhood_info {
      * where the arguments of a rank do not tell how many bytes all edges carry
      * (alltoallv); 0: unknown. */
     size_t bytes;
+    /** Of catena_cart_create only: [2 * ndims] this rank's weights, in the
+     * order of its neighbors, as catena_neighborhood_create takes them: how
+     * much data the edges to and from this neighbor carry. Not significant for
+     * CATENA_PROC_NULL. With `reorder` they are those of the place that this
+     * rank has in the grid before ranks are reordered, and move with it.
+     * CATENA_UNWEIGHTED: all edges have the weight 1. */
+    const int *weights;
 } catena_neighborhood_info_t;
 
 /** Create a neighborhood from both lists of every rank (as
@@ -88,7 +96,7 @@ typedef struct catena_neighborhood_info {
  *                            catena_neighborhood_free
  * @return CATENA_OK, ERR_ARG (NULL, rank outside the group, negative weight,
  *         weights on some ranks only, lists that do not match, `info` not the
- *         same on all ranks; logged),
+ *         same on all ranks, or with weights; logged),
  *         ERR_NO_MEMORY (on all ranks), ERR_ENDED, ERR_PEER */
 CATENA_API catena_status_t catena_neighborhood_create(
     catena_group_t *group, int source_count, const int sources[],
@@ -242,7 +250,8 @@ CATENA_API catena_status_t catena_dims_create(int ranks, int ndims, int dims[]);
  * @param[in]  periods [ndims] nonzero: the dimension is periodic
  * @param[in]  reorder nonzero: ranks may be reordered, so that each node gets a
  *                     compact part of the grid
- * @param[in]  info    hints, or NULL; its reorder is not significant
+ * @param[in]  info    hints, or NULL: weights are given here; its reorder is
+ * not significant
  * @param[out] out     set only on CATENA_OK: NULL at ranks beyond the grid,
  *                     else free with catena_neighborhood_free
  * @return as catena_neighborhood_create */
@@ -293,7 +302,8 @@ CATENA_API catena_status_t catena_cart_shift(const catena_neighborhood_t *cart,
                                              int *source, int *target);
 /** Divide a grid into grids of fewer dimensions (as MPI_Cart_sub): ranks that
  * have the same coordinates in the dimensions left out form one. The new grid
- * has the operations and the usual bytes of `cart`. Collective; blocks.
+ * has the operations and the usual bytes of `cart`, and if that is a grid with
+ * weights, the weights. Collective; blocks.
  * @param[in]  remain [dimensions of the grid] nonzero: kept; 0: left out
  * @param[out] out    this rank's grid; set only on CATENA_OK; free with
  *                    catena_neighborhood_free

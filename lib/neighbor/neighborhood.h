@@ -125,14 +125,14 @@ typedef struct ctn_graph {
  * the graph facts, connects links, builds schedules. The neighborhood owns the
  * group from now on; if the creation fails, the group is freed. Collective.
  * @param function the public function, for messages
- * @param graph    its lists and its grid go to the neighborhood, or are freed
+ * @param graph    its lists and its grid go to the neighborhood, or are freed;
+ *                 a grid gets the weights of the info
  * @param info     what the caller passes; NULL: no hints
  * @param reorder  0 or 1; negative: as info says
  * @param failed   CATENA_OK, or why this rank's arguments are invalid: then all
  *                 ranks fail */
 catena_status_t ctn_neighborhood_make(const char *function,
-                                      catena_group_t *group,
-                                      const ctn_graph_t *graph,
+                                      catena_group_t *group, ctn_graph_t *graph,
                                       const catena_neighborhood_info_t *info,
                                       int reorder, catena_status_t failed,
                                       catena_neighborhood_t **out);

@@ -232,8 +232,20 @@ static void grids(rank_test_t *test)
     REFUSED(test, test->place.rank == 0 ? "sideways" : "",
             catena_cart_create(test->world, 1, (const int[]){1}, periods, 0,
                                &sideways, &n));
+    const int weights[] = {1, 1, last ? -2 : 1, 0};
+    catena_neighborhood_info_t weighted = {.size = sizeof(weighted),
+                                           .weights = weights};
+    REFUSED(
+        test, last ? "the weight of neighbor 2 is -2" : "",
+        catena_cart_create(test->world, 2, dims, periods, 0, &weighted, &n));
+    weighted.weights = last ? NULL : weights;
+    REFUSED(
+        test, test->place.rank == 0 ? "ranks give their edges weights" : "",
+        catena_cart_create(test->world, 2, dims, periods, 0, &weighted, &n));
     RANK_CHECK(test, catena_cart_create(test->world, 2, dims, periods, 0, NULL,
                                         &cart) == CATENA_OK);
+    REFUSED(test, last ? "" : "only catena_cart_create takes them",
+            catena_cart_derive_graph(cart, 1, dims, NULL, 0, &weighted, &n));
     const int vector[] = {last, 1};
     const int weight = last ? -1 : 1;
     const int remain[] = {0, 1};

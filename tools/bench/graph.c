@@ -143,9 +143,9 @@ bool bench_graph_read(const char *neighborhood, const char *weights,
         bench_graph_free(graph);
         return false;
     }
-    /* catena_cart_create takes no weights. A stencil has the same edges and may
-     * have weights. */
-    if (graph->shape == BENCH_CART && graph->weights != BENCH_UNIFORM)
+    /* In a grid both edges of two neighbors have the same weight. A stencil has
+     * the same edges, and any weights. */
+    if (graph->shape == BENCH_CART && graph->weights == BENCH_ANY)
         graph->shape = BENCH_STENCIL;
     return true;
 }

@@ -272,8 +272,7 @@ read_info(const char *function, const catena_group_t *group,
 }
 
 catena_status_t ctn_neighborhood_make(const char *function,
-                                      catena_group_t *group,
-                                      const ctn_graph_t *graph,
+                                      catena_group_t *group, ctn_graph_t *graph,
                                       const catena_neighborhood_info_t *given,
                                       int reorder, catena_status_t failed,
                                       catena_neighborhood_t **out)
@@ -281,6 +280,10 @@ catena_status_t ctn_neighborhood_make(const char *function,
     bool weighted = false;
     catena_neighborhood_info_t info =
         read_info(function, group, given, &failed);
+    if (failed == CATENA_OK && info.weights != CATENA_UNWEIGHTED) {
+        failed =
+            ctn_grid_weigh(function, group->exec->log, info.weights, graph);
+    }
     info.reorder = reorder < 0 ? info.reorder : reorder;
     int requested = find_requested(group, &info, &failed);
     catena_neighborhood_t *made = allocate(group, graph, &info);

@@ -53,11 +53,16 @@ static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t to)
 
 /* ---- places ---- */
 
-/** Finds this rank's place. */
+/** Finds this rank's place. A grid whose edges have weights is mapped as any
+ * graph, since weights may differ within a direction. */
 static catena_status_t find_place(catena_neighborhood_t *neighborhood,
                                   ctn_place_t *place)
 {
     ctn_grid_t *grid = neighborhood->grid;
+    if (grid != NULL && grid->displacements == NULL &&
+        neighborhood->graph_facts.weighted) {
+        grid = NULL;
+    }
     ctn_graph_t graph = {.targets = neighborhood->targets,
                          .target = neighborhood->target,
                          .grid = grid};

@@ -266,6 +266,29 @@ static int part_of(const ctn_grid_t *grid, const int *remain)
     return part;
 }
 
+/** The weights of a grid's edges in the dimensions that remain. NULL: it has
+ * none, or no memory; *status says which. */
+static int *remaining_weights(const catena_neighborhood_t *cart,
+                              const int *remain, catena_status_t *status)
+{
+    const ctn_grid_t *grid = cart->grid;
+    if (!cart->graph_facts.weighted || grid->displacements != NULL) {
+        return NULL;
+    }
+    int *weights = malloc((2 * (size_t)grid->ndims + 1) * sizeof(*weights));
+    int *at = weights;
+    if (weights == NULL) {
+        *status = CATENA_ERR_NO_MEMORY;
+        return NULL;
+    }
+    for (int i = 0; i < 2 * grid->ndims; i++) {
+        if (remain[i / 2]) {
+            *at++ = cart->target[i].weight;
+        }
+    }
+    return weights;
+}
+
 catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
                                 catena_neighborhood_t **out)
 {
@@ -292,12 +315,16 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
                        "dimensions must be the same on all ranks",
                        ctn_grid_size(grid), catena_group_size(own));
     }
+    int *weights =
+        status == CATENA_OK ? remaining_weights(cart, remain, &status) : NULL;
     catena_neighborhood_info_t info = {.size = sizeof(info),
                                        .operations = cart->operations,
-                                       .bytes = cart->bytes};
+                                       .bytes = cart->bytes,
+                                       .weights = weights};
     catena_neighborhood_t *made = NULL;
     status =
         make(__func__, own, grid, CATENA_UNWEIGHTED, &info, 0, status, &made);
+    free(weights);
     return hand_out(cart->group, status, made, out);
 }
 

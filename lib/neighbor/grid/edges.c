@@ -51,3 +51,27 @@ catena_status_t ctn_grid_edges(const ctn_grid_t *grid, const int *weights,
     graph->weighted = weights != NULL;
     return CATENA_OK;
 }
+
+catena_status_t ctn_grid_weigh(const char *function, const ctn_log_t *log,
+                               const int weights[], ctn_graph_t *graph)
+{
+    if (graph->grid == NULL || graph->grid->displacements != NULL) {
+        return ctn_refuse(log, CATENA_ERR_ARG, function,
+                          "the info has weights; expected CATENA_UNWEIGHTED: "
+                          "only catena_cart_create takes them there");
+    }
+    for (uint32_t i = 0; i < graph->targets; i++) {
+        if (graph->target[i].rank == CATENA_PROC_NULL) {
+            continue;
+        }
+        if (weights[i] < 0) {
+            return ctn_refuse(log, CATENA_ERR_ARG, function,
+                              "the weight of neighbor %u is %d; expected 0 or "
+                              "more",
+                              i, weights[i]);
+        }
+        graph->source[i].weight = graph->target[i].weight = weights[i];
+    }
+    graph->weighted = true;
+    return CATENA_OK;
+}

@@ -13,4 +13,12 @@
 catena_status_t ctn_grid_edges(const ctn_grid_t *grid, const int *weights,
                                ctn_graph_t *graph);
 
+/** Gives weights to the edges of a grid.
+ * @param weights [2 * ndims] of the neighbors; those of CATENA_PROC_NULL are
+ *                not significant
+ * @return CATENA_OK, or ERR_ARG, which is logged: a weight is negative, or the
+ *         graph is not a grid, or is derived from one */
+catena_status_t ctn_grid_weigh(const char *function, const ctn_log_t *log,
+                               const int weights[], ctn_graph_t *graph);
+
 #endif

@@ -10,10 +10,10 @@
  * a rank. Colors with heavier edges come first.
  *
  * Grids: a color for each direction, unless there are more directions than
- * that. In a round all ranks send in one direction and receive from the
- * opposite one, so in periodic dimensions the number of rounds, and of heavy
- * rounds, is minimal. Between open borders directions share a round if no rank
- * has edges along both.
+ * that, or weights differ within a direction. In a round all ranks send in one
+ * direction and receive from the opposite one, so in periodic dimensions the
+ * number of rounds, and of heavy rounds, is minimal. Between open borders
+ * directions share a round if no rank has edges along both.
  *
  * Two sparse exchanges. At rank 0 O(edges) memory; at others O(degree), and
  * what the exchanges carry through them: up to half of the edges. */
@@ -54,25 +54,27 @@ static int heaviest_first(const void *a, const void *b)
                              3);
 }
 
-/** Grids: gives all edges of a direction the weight of the heaviest. All ranks
- * have the same directions. */
-static catena_status_t level(const catena_neighborhood_t *neighborhood,
-                             ctn_vector_t *edges)
+/** Whether all edges of each direction of a grid have the same weight. All
+ * ranks have the same directions. */
+static bool has_even_directions(const catena_neighborhood_t *neighborhood,
+                                const ctn_vector_t *edges,
+                                catena_status_t *status)
 {
-    colored_edge_t *edge = edges->item;
-    uint32_t *most = calloc(neighborhood->targets + 1u, sizeof(*most));
-    if (most == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+    const colored_edge_t *edge = edges->item;
+    const colored_edge_t **first =
+        calloc(neighborhood->targets + 1u, sizeof(const colored_edge_t *));
+    bool even = first != NULL;
+    if (first == NULL) {
+        *status = CATENA_ERR_NO_MEMORY;
+        return false;
     }
-    for (size_t i = 0; i < edges->count; i++) {
-        uint32_t *heaviest = &most[edge[i].index];
-        *heaviest = edge[i].weight > *heaviest ? edge[i].weight : *heaviest;
+    for (size_t i = 0; i < edges->count && even; i++) {
+        const colored_edge_t **of = &first[edge[i].index];
+        *of = *of != NULL ? *of : &edge[i];
+        even = edge[i].weight == (*of)->weight;
     }
-    for (size_t i = 0; i < edges->count; i++) {
-        edge[i].weight = most[edge[i].index];
-    }
-    free(most);
-    return CATENA_OK;
+    free((void *)first);
+    return even;
 }
 
 /** Where directions may share a color: which colors the edges of each rank
@@ -146,15 +148,17 @@ static catena_status_t color_directions(size_t ranks, uint32_t directions,
     return ctn_edge_colors_order(edge, count, made.count);
 }
 
-/** Colors edges, which are the heaviest first. */
+/** Colors edges, which are the heaviest first.
+ * @param by_direction try a color for each direction of the grid first */
 static catena_status_t color_edges(const catena_neighborhood_t *neighborhood,
+                                   bool by_direction,
                                    const colored_edge_t *edges,
                                    ctn_bipartite_edge_t *edge, size_t count)
 {
     size_t ranks = neighborhood->group->chain.place.size;
     catena_status_t status = CATENA_OK;
     uint32_t colors = 0;
-    if (neighborhood->grid != NULL) {
+    if (by_direction) {
         uint32_t *degree = malloc(2 * ranks * sizeof(*degree));
         status = degree == NULL ? CATENA_ERR_NO_MEMORY
                                 : color_directions(ranks, neighborhood->targets,
@@ -174,10 +178,9 @@ static catena_status_t color(const catena_neighborhood_t *neighborhood,
                              ctn_vector_t *edges, ctn_vector_t *records)
 {
     ctn_bipartite_edge_t *edge = malloc(edges->count * sizeof(*edge));
-    catena_status_t status = edge == NULL ? CATENA_ERR_NO_MEMORY
-                             : neighborhood->grid != NULL
-                                 ? level(neighborhood, edges)
-                                 : CATENA_OK;
+    catena_status_t status = edge == NULL ? CATENA_ERR_NO_MEMORY : CATENA_OK;
+    bool by_direction = status == CATENA_OK && neighborhood->grid != NULL &&
+                        has_even_directions(neighborhood, edges, &status);
     if (status != CATENA_OK) {
         free(edge);
         return status;
@@ -189,7 +192,7 @@ static catena_status_t color(const catena_neighborhood_t *neighborhood,
                                          .to = from[i].target,
                                          .weight = from[i].weight};
     }
-    status = color_edges(neighborhood, from, edge, edges->count);
+    status = color_edges(neighborhood, by_direction, from, edge, edges->count);
     for (size_t i = 0; i < edges->count && status == CATENA_OK; i++) {
         const color_record_t ends[] = {
             {from[i].from, 0, true, from[i].index, edge[i].color},

@@ -222,7 +222,8 @@ static void fill_grid(oracle_graph_t *graph)
             step[cart ? k / 2 : 0] = cart ? 2 * (k % 2) - 1 : 0;
             const int *vector =
                 cart ? step : &graph->displacements[k * graph->ndims];
-            int weight = cart ? 1 : graph->weights[k];
+            /* of a grid: any, and others at the other end */
+            int weight = !cart ? graph->weights[k] : (3 * r + 5 * k) % 8;
             append(&graph->sources[r],
                    oracle_graph_beside(graph, r, vector, cart ? 1 : -1),
                    weight);
@@ -287,8 +288,7 @@ void oracle_graph_draw(oracle_graph_t *graph, oracle_graph_way_t way,
     uint64_t random = seed;
     *graph = (oracle_graph_t){
         .way = way, .shape = shape, .ranks = ranks, .size = ranks};
-    graph->weighted =
-        way != ORACLE_WAY_CART && ctn_random_below(&random, 2) == 0;
+    graph->weighted = ctn_random_below(&random, 2) == 0;
     if (way == ORACLE_WAY_CART || way == ORACLE_WAY_DERIVED) {
         draw_dims(graph, &random);
         take_lists(graph);

@@ -65,6 +65,21 @@ static catena_status_t make_dist(const oracle_graph_t *graph,
     return status;
 }
 
+static catena_status_t make_cart(const oracle_graph_t *graph,
+                                 catena_group_t *group,
+                                 const catena_neighborhood_info_t *info,
+                                 catena_neighborhood_t **neighborhood)
+{
+    catena_neighborhood_info_t own = {.size = sizeof(own)};
+    own = info != NULL ? *info : own;
+    int rank = catena_group_rank(group);
+    if (graph->weighted && rank < graph->size) {
+        own.weights = graph->targets[rank].weight;
+    }
+    return catena_cart_create(group, graph->ndims, graph->dims, graph->periods,
+                              own.reorder, &own, neighborhood);
+}
+
 static catena_status_t make_derived(const oracle_graph_t *graph,
                                     catena_group_t *group,
                                     const catena_neighborhood_info_t *info,
@@ -92,9 +107,7 @@ catena_status_t oracle_neighborhood_make(const oracle_graph_t *graph,
 {
     switch (graph->way) {
     case ORACLE_WAY_CART:
-        return catena_cart_create(group, graph->ndims, graph->dims,
-                                  graph->periods, info != NULL && info->reorder,
-                                  info, neighborhood);
+        return make_cart(graph, group, info, neighborhood);
     case ORACLE_WAY_DERIVED:
         return make_derived(graph, group, info, neighborhood);
     case ORACLE_WAY_DIST:

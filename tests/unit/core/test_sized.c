@@ -22,7 +22,7 @@ ENDS_WITH(catena_config_t, progress_argument);
 ENDS_WITH(catena_group_stats_t, split_memory);
 ENDS_WITH(catena_heap_stats_t, frees);
 ENDS_WITH(catena_model_point_t, bytes);
-ENDS_WITH(catena_neighborhood_info_t, bytes);
+ENDS_WITH(catena_neighborhood_info_t, weights);
 ENDS_WITH(catena_neighborhood_stats_t, weight_all);
 ENDS_WITH(catena_oob_t, argument);
 ENDS_WITH(catena_place_t, network);

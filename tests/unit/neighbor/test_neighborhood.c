@@ -224,6 +224,41 @@ static void bring_together(job_t *job)
     }
 }
 
+/* A grid of a row on each node, whose pairs of rows have heavy edges, gets
+ * blocks of 2 x 2. Weights move with the places. */
+static void bring_blocks_together(job_t *job)
+{
+    enum { SIDE = 4, HEAVY = 9 };
+    static const int dims[] = {SIDE, SIDE};
+    static const int periods[] = {0, 0};
+    static const int rows[] = {1, 0};
+    int row = (int)job->rank / SIDE;
+    const int weights[] = {row % 2 > 0 ? HEAVY : 1, row % 2 > 0 ? 1 : HEAVY, 1,
+                           row == 0 ? 1 : 0}; /* the larger one counts */
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .weights = weights};
+    catena_neighborhood_t *grid = NULL;
+    catena_neighborhood_t *column = NULL;
+    int coords[2];
+    int sources[2], targets[2], in[2], out[2];
+    JOB_CHECK(job, catena_cart_create(job->context->world, 2, dims, periods, 1,
+                                      &info, &grid) == CATENA_OK);
+    JOB_CHECK(job, grid->graph_facts.weight_before == 16 * HEAVY + 8);
+    JOB_CHECK(job, grid->graph_facts.weight_between == 16);
+    JOB_CHECK(job, catena_cart_sub(grid, rows, &column) == CATENA_OK);
+    JOB_CHECK(job, catena_cart_get(column, 1, coords + 1, coords + 1, coords) ==
+                       CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_neighbors(column, 2, sources, in, 2,
+                                                 targets, out) == CATENA_OK);
+    for (int i = 0; i < 2; i++) {
+        int weight = coords[0] % 2 == i ? 1 : HEAVY;
+        JOB_CHECK(job, targets[i] == CATENA_PROC_NULL ||
+                           (in[i] == weight && out[i] == weight));
+    }
+    JOB_CHECK(job, catena_neighborhood_free(&column) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(&grid) == CATENA_OK);
+}
+
 START_TEST(reordering)
 {
     catena_sim_params_t params = {.size = sizeof(params),
@@ -232,6 +267,7 @@ START_TEST(reordering)
                                   .ppn = 4,
                                   .stack_bytes = JOB_STACK_BYTES};
     ck_assert_int_eq(job_simulate_on(&params, bring_together), 0);
+    ck_assert_int_eq(job_simulate_on(&params, bring_blocks_together), 0);
 }
 END_TEST
 

@@ -334,9 +334,11 @@ END_TEST
 /** A ring of rings in which each rank has one heavy neighbor, in every second
  * pair of rows in another dimension: in the order of dimensions heavy edges
  * would take two rounds for each direction, but no two share a rank. */
-static void make_heavy_mesh(job_t *job, catena_neighborhood_t **out)
+static void make_heavy(job_t *job, bool grid, catena_neighborhood_t **out)
 {
     enum { SIDE = 4 };
+    static const int sides[] = {SIDE, SIDE};
+    static const int periods[] = {1, 1};
     int row = (int)job->rank / SIDE;
     int column = (int)job->rank % SIDE;
     int neighbor[4] = {(row + SIDE - 1) % SIDE * SIDE + column,
@@ -346,17 +348,30 @@ static void make_heavy_mesh(job_t *job, catena_neighborhood_t **out)
     int weight[4] = {1, 1, 1, 1};
     /* Rows 0 and 1 pair within a row, rows 2 and 3 with each other. */
     weight[row < 2 ? 2 + (column + 1) % 2 : (row + 1) % 2] = 9;
-    JOB_CHECK(job, catena_neighborhood_create(job->context->world, 4, neighbor,
-                                              weight, 4, neighbor, weight, NULL,
-                                              out) == CATENA_OK);
+    const catena_neighborhood_info_t info = {.size = sizeof(info),
+                                             .weights = weight};
+    catena_group_t *world = job->context->world;
+    JOB_CHECK(
+        job, (grid ? catena_cart_create(world, 2, sides, periods, 0, &info, out)
+                   : catena_neighborhood_create(world, 4, neighbor, weight, 4,
+                                                neighbor, weight, NULL, out)) ==
+                 CATENA_OK);
 }
+
+static void make_heavy_mesh(job_t *job, catena_neighborhood_t **out)
+{
+    make_heavy(job, false, out);
+}
+
+/* How check_heavy_mesh makes the mesh. */
+static bool heavy_grid;
 
 static void check_heavy_mesh(job_t *job)
 {
     catena_neighborhood_stats_t stats = {.size = sizeof(stats)};
     catena_neighborhood_t *own = NULL;
     char text[1024];
-    make_heavy_mesh(job, &own);
+    make_heavy(job, heavy_grid, &own);
     JOB_CHECK(job, catena_neighborhood_set(own, "algorithm", "colored") ==
                        CATENA_OK);
     JOB_CHECK(job, catena_neighborhood_get_stats(own, &stats) == CATENA_OK);
@@ -380,6 +395,7 @@ static void check_heavy_mesh(job_t *job)
 
 START_TEST(heavy_edges)
 {
+    heavy_grid = _i;
     for (uint64_t seed = 1; seed <= 10; seed += unit_step(4)) {
         int failed = job_simulate(16, seed, check_heavy_mesh);
         ck_assert_msg(failed == 0, "seed %d: %d failed", (int)seed, failed);
@@ -689,7 +705,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, graphs, 0, ORACLE_GRAPH_SHAPES);
     tcase_add_loop_test(tcase, grids, ORACLE_WAY_CART, ORACLE_WAY_DERIVED + 1);
     tcase_add_loop_test(tcase, diagonals, 1, 5);
-    tcase_add_test(tcase, heavy_edges);
+    tcase_add_loop_test(tcase, heavy_edges, false, true + 1);
     tcase_add_test(tcase, rules);
     tcase_add_test(tcase, settings);
     tcase_add_test(tcase, choices);

@@ -105,25 +105,44 @@ static void drop_null(struct bench_ends *ends)
     ends->number = left;
 }
 
-/* Create a grid, or the graph of a stencil on a grid. */
-static catena_status_t make_grid(const struct bench_call *call,
+/* Create a grid. */
+static catena_status_t make_cart(const struct bench_call *call,
                                  const struct bench_graph *graph,
                                  catena_group_t *group,
                                  const catena_neighborhood_info_t *info,
                                  catena_neighborhood_t **out)
 {
-    bool stencil = graph->shape == BENCH_STENCIL;
+    catena_neighborhood_info_t weighted = {.size = sizeof(weighted)};
+    struct bench_ends targets;
     int periods[BENCH_MOST_DIMS];
-    int *vectors, count;
-    catena_neighborhood_t *cart;
     catena_status_t status;
 
     for (int d = 0; d < graph->ndims; d++)
         periods[d] = graph->periodic;
+    if (info == NULL || graph->weights == BENCH_UNIFORM)
+        return catena_cart_create(group, graph->ndims, graph->dims, periods,
+                                  info != NULL && info->reorder, info, out);
+    weighted = *info;
+    open_ends(call->bench, graph, catena_group_rank(group), true, &targets);
+    weighted.weights = targets.weights;
     status = catena_cart_create(group, graph->ndims, graph->dims, periods,
-                                !stencil && info->reorder,
-                                stencil ? NULL : info, stencil ? &cart : out);
-    if (status != CATENA_OK || !stencil)
+                                info->reorder, &weighted, out);
+    close_ends(&targets);
+    return status;
+}
+
+/* Create the graph of a stencil on a grid. */
+static catena_status_t make_stencil(const struct bench_call *call,
+                                    const struct bench_graph *graph,
+                                    catena_group_t *group,
+                                    const catena_neighborhood_info_t *info,
+                                    catena_neighborhood_t **out)
+{
+    int *vectors, count;
+    catena_neighborhood_t *cart;
+    catena_status_t status = make_cart(call, graph, group, NULL, &cart);
+
+    if (status != CATENA_OK)
         return status;
     vectors =
         bench_alloc(call->bench, (size_t)bench_graph_degree(graph, 0, true),
@@ -161,9 +180,22 @@ static catena_status_t make_from_lists(const struct bench_call *call,
     return status;
 }
 
-/* Create the neighborhood, on shuffled ranks if requested. A grid with weights
- * is created from lists, because catena_cart_create takes no weights, and those
- * of catena_cart_derive_graph are the same on all ranks. */
+/* The constructor for a graph. A stencil with weights is created from lists,
+ * because those of catena_cart_derive_graph are the same on all ranks. */
+static catena_status_t create(const struct bench_call *call,
+                              const struct bench_graph *graph,
+                              catena_group_t *group,
+                              const catena_neighborhood_info_t *info,
+                              catena_neighborhood_t **out)
+{
+    if (graph->shape == BENCH_CART)
+        return make_cart(call, graph, group, info, out);
+    if (graph->shape == BENCH_STENCIL && graph->weights == BENCH_UNIFORM)
+        return make_stencil(call, graph, group, info, out);
+    return make_from_lists(call, graph, group, info, out);
+}
+
+/* Create the neighborhood, on shuffled ranks if requested. */
 static catena_status_t make(const struct bench_call *call,
                             const struct bench_graph *graph,
                             catena_neighborhood_t **out)
@@ -175,7 +207,6 @@ static catena_status_t make(const struct bench_call *call,
                                        .reorder = options->reorder,
                                        .operations =
                                            collective_of(call)->neighbors};
-    bool grid = graph->ndims > 0 && graph->weights == BENCH_UNIFORM;
     catena_group_t *group = call->bench->world;
     catena_status_t status = CATENA_OK;
 
@@ -187,8 +218,7 @@ static catena_status_t make(const struct bench_call *call,
                                     &group);
     if (status != CATENA_OK)
         return status;
-    status =
-        (grid ? make_grid : make_from_lists)(call, graph, group, &info, out);
+    status = create(call, graph, group, &info, out);
     if (options->shuffle && catena_group_free(&group) != CATENA_OK)
         bench_die(call->bench, "freeing a group", CATENA_ERR_STATE);
     return status;
