@@ -1,19 +1,29 @@
-/* The weighted mesh of [Hoefler]: a 4x4 mesh with open borders in which each
- * rank has one heavy neighbor, some along one dimension, some along the other.
- * One rank on each node of a simulated machine with one port. How long an
- * exchange takes in dimension order, in rounds made from the weights, and all
- * at once. Prints schedule,rounds,heavy_rounds,light_bytes,heavy_bytes,us. */
+/* The weighted mesh of [Hoefler]: a mesh with open borders in which a rank has
+ * at most one heavy neighbor, in two quarters of it along one dimension, in the
+ * others along the other. One rank on each node of a simulated machine with one
+ * port. How long an exchange takes in dimension order, in rounds made from the
+ * weights, all at once, and as catena selects.
+ *
+ * mesh: 4 x 4, of hpc-b. Prints
+ * schedule,rounds,heavy_rounds,light_bytes,heavy_bytes,us.
+ * mesh FILE: larger ones, also without heavy neighbors, of a machine that may
+ * have a buffer, which catena is told of. Prints
+ * mesh,heavy,light_bytes,auto,direct_us,colored_us,auto_us; auto: what catena
+ * selects. */
 
 #include <catena/catena.h>
 #include <catena/sim.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 4, RANKS = SIDE * SIDE, MOST = 4, CALLS = 5, HEAVY = 16 };
+enum { MOST = 4, CALLS = 5, HEAVY = 16 };
 
 typedef struct schedule {
     const char *name;
     const char *algorithm;
+    int dims[2];
+    int heavy;    /* how much more a heavy message has */
     int weighted; /* catena is told the weights */
     size_t light; /* bytes of a light message */
     catena_neighborhood_stats_t stats;
@@ -21,68 +31,63 @@ typedef struct schedule {
 } schedule_t;
 
 /** Pairs lie side by side in two quarters of the mesh, above each other in the
- * others. */
-static int partner(int rank)
+ * others. Some ranks at a border have no partner. */
+static int is_partner(const schedule_t *schedule, int rank, int other)
 {
-    int row = rank / SIDE;
-    int column = rank % SIDE;
-    int side_by_side = (row < SIDE / 2) == (column < SIDE / 2);
-    return side_by_side ? row * SIDE + (column ^ 1) : (row ^ 1) * SIDE + column;
+    int columns = schedule->dims[1];
+    int row = rank / columns;
+    int column = rank % columns;
+    int upper = row < schedule->dims[0] / 4 * 2;
+    int left = column < columns / 4 * 2;
+    return other >= 0 &&
+           (upper == left ? other == row * columns + (column ^ 1)
+                          : other == (row ^ 1) * columns + column);
 }
 
-/** The neighbors of a rank, in the order of a grid. @return how many */
-static int neighbors(int rank, int list[MOST], int weights[MOST])
+/** The weights of a rank's neighbors, in the order of a grid. */
+static void weigh(const schedule_t *schedule, int rank, int weights[MOST])
 {
-    static const int step[MOST][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
-    int count = 0;
+    int columns = schedule->dims[1];
+    const int other[MOST] = {rank - columns, rank + columns, rank - 1,
+                             rank + 1};
     for (int i = 0; i < MOST; i++) {
-        int row = rank / SIDE + step[i][0];
-        int column = rank % SIDE + step[i][1];
-        if (row >= 0 && row < SIDE && column >= 0 && column < SIDE) {
-            list[count] = row * SIDE + column;
-            weights[count] = list[count] == partner(rank) ? HEAVY : 1;
-            count++;
-        }
+        weights[i] = is_partner(schedule, rank, other[i]) ? schedule->heavy : 1;
     }
-    return count;
 }
 
-/** Untold of weights, catena takes a grid in dimension order. */
-static catena_status_t make(schedule_t *schedule, catena_group_t *world,
+static catena_status_t make(const schedule_t *schedule, catena_group_t *world,
                             catena_neighborhood_t **mesh)
 {
-    static const int dims[] = {SIDE, SIDE};
     static const int periods[] = {0, 0};
-    catena_neighborhood_info_t info = {.size = sizeof(info),
-                                       .algorithm = schedule->algorithm};
-    int list[MOST];
     int weights[MOST];
-    if (!schedule->weighted) {
-        return catena_cart_create(world, 2, dims, periods, 0, &info, mesh);
+    catena_neighborhood_info_t info = {.size = sizeof(info),
+                                       .algorithm = schedule->algorithm,
+                                       .bytes = schedule->light};
+    weigh(schedule, catena_group_rank(world), weights);
+    if (schedule->weighted) {
+        info.weights = weights;
     }
-    int count = neighbors(catena_group_rank(world), list, weights);
-    return catena_neighborhood_create(world, count, list, weights, count, list,
-                                      weights, &info, mesh);
+    return catena_cart_create(world, 2, schedule->dims, periods, 0, &info,
+                              mesh);
 }
 
 static catena_status_t exchange(const schedule_t *schedule,
                                 unsigned char *blocks,
                                 catena_neighborhood_t *mesh)
 {
-    int rank = catena_group_rank(catena_neighborhood_group(mesh));
-    int list[MOST];
-    size_t counts[MOST] = {0};
-    ptrdiff_t at[MOST] = {0};
-    int count = 0;
-    catena_neighborhood_counts(mesh, &count, &count);
-    catena_neighborhood_neighbors(mesh, count, list, NULL, count, list, NULL);
-    for (int i = 0; i < count; i++) {
-        counts[i] = schedule->light * (list[i] == partner(rank) ? HEAVY : 1);
-        at[i] = (ptrdiff_t)(schedule->light * HEAVY) * i;
+    size_t most = schedule->light * HEAVY;
+    int weights[MOST];
+    size_t counts[MOST];
+    ptrdiff_t at[MOST];
+    weigh(schedule, catena_group_rank(catena_neighborhood_group(mesh)),
+          weights);
+    for (int i = 0; i < MOST; i++) {
+        counts[i] = schedule->light * (size_t)weights[i];
+        at[i] = (ptrdiff_t)most * i;
     }
     return catena_neighbor_alltoallv(blocks, counts, at, CATENA_BYTE,
-                                     blocks + MOST * HEAVY * schedule->light,
-                                     counts, at, CATENA_BYTE, mesh);
+                                     blocks + MOST * most, counts, at,
+                                     CATENA_BYTE, mesh);
 }
 
 static int rank_main(const catena_config_t *config, void *argument)
@@ -115,39 +120,87 @@ static int rank_main(const catena_config_t *config, void *argument)
     return catena_finalize(&context) != CATENA_OK || status != CATENA_OK;
 }
 
-static int run(schedule_t schedule)
+static int run(const char *machine, schedule_t *schedule)
 {
     catena_sim_params_t params = {.size = sizeof(params),
-                                  .machine = "hpc-b",
-                                  .nodes = RANKS,
+                                  .machine = machine,
+                                  .nodes =
+                                      schedule->dims[0] * schedule->dims[1],
                                   .ppn = 1,
                                   .ports = 1,
+                                  .payload = CATENA_SIM_SIZES,
                                   .seed = 1};
     catena_sim_report_t report = {.size = sizeof(report)};
-    if (catena_sim_run(&params, rank_main, &schedule, &report) != CATENA_OK ||
+    if (catena_sim_run(&params, rank_main, schedule, &report) != CATENA_OK ||
         report.failed_ranks > 0) {
-        fprintf(stderr, "mesh: %s failed\n", schedule.name);
+        fprintf(stderr, "mesh: %s failed\n", schedule->name);
         return 1;
     }
-    printf("%s,%u,%u,%zu,%zu,%.2f\n", schedule.name, schedule.stats.rounds,
-           schedule.stats.heavy_rounds, schedule.light, schedule.light * HEAVY,
-           schedule.slowest * 1e6);
     return 0;
 }
 
-int main(void)
+/* Not told of weights, catena takes a grid in dimension order. */
+static int small_mesh(size_t light)
 {
+    schedule_t schedules[] = {
+        {.name = "dimension order", .algorithm = "colored"},
+        {.name = "by weight", .algorithm = "colored", .weighted = 1},
+        {.name = "all at once", .algorithm = "direct"}};
     int failed = 0;
-    printf("schedule,rounds,heavy_rounds,light_bytes,heavy_bytes,us\n");
-    for (size_t light = 64; light <= 65536; light *= 4) {
-        failed |= run((schedule_t){
-            .name = "dimension order", .algorithm = "colored", .light = light});
-        failed |= run((schedule_t){.name = "by weight",
-                                   .algorithm = "colored",
-                                   .weighted = 1,
-                                   .light = light});
-        failed |= run((schedule_t){
-            .name = "all at once", .algorithm = "direct", .light = light});
+    for (int i = 0; i < 3; i++) {
+        schedule_t *s = &schedules[i];
+        s->dims[0] = s->dims[1] = 4;
+        s->heavy = HEAVY;
+        s->light = light;
+        failed |= run("hpc-b", s);
+        printf("%s,%u,%u,%zu,%zu,%.2f\n", s->name, s->stats.rounds,
+               s->stats.heavy_rounds, light, light * HEAVY, s->slowest * 1e6);
+    }
+    return failed;
+}
+
+static int large_mesh(const char *machine, const int dims[2], int heavy,
+                      size_t light)
+{
+    schedule_t schedules[] = {{.name = "all at once", .algorithm = "direct"},
+                              {.name = "by weight", .algorithm = "colored"},
+                              {.name = "as selected", .algorithm = "auto"}};
+    int failed = 0;
+    for (int i = 0; i < 3; i++) {
+        schedule_t *s = &schedules[i];
+        memcpy(s->dims, dims, sizeof(s->dims));
+        s->heavy = heavy;
+        s->weighted = 1;
+        s->light = light;
+        failed |= run(machine, s);
+    }
+    printf("%dx%d,%d,%zu,%s,%.2f,%.2f,%.2f\n", dims[0], dims[1], heavy, light,
+           schedules[2].stats.algorithm, schedules[0].slowest * 1e6,
+           schedules[1].slowest * 1e6, schedules[2].slowest * 1e6);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    static const int dims[][2] = {{5, 6}, {11, 11}};
+    int failed = 0;
+    if (argc < 2) {
+        printf("schedule,rounds,heavy_rounds,light_bytes,heavy_bytes,us\n");
+        for (size_t light = 64; light <= 65536; light *= 4) {
+            failed |= small_mesh(light);
+        }
+        return failed;
+    }
+    char tuning[4096];
+    snprintf(tuning, sizeof(tuning), "machine:%s", argv[1]);
+    setenv("CATENA_TUNING", tuning, 1);
+    printf("mesh,heavy,light_bytes,auto,direct_us,colored_us,auto_us\n");
+    for (int mesh = 0; mesh < 2; mesh++) {
+        for (int heavy = 1; heavy <= HEAVY; heavy *= HEAVY) {
+            for (size_t light = 4096; light <= 262144; light *= 4) {
+                failed |= large_mesh(argv[1], dims[mesh], heavy, light);
+            }
+        }
     }
     return failed;
 }

@@ -55,6 +55,9 @@ catena_status_t catena_machine_print(const catena_machine_t *machine,
     fprintf(stream, "# %s: %s\n", machine->name, machine->description);
     for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
         ctn_machine_value_t p = ctn_machine_value(machine, i);
+        if (p.source == NULL) {
+            continue;
+        }
         fprintf(stream, "%s.%s = %g  # %s\n", p.section, p.name, p.value,
                 p.source);
     }

@@ -27,40 +27,45 @@ typedef struct parameter {
     double least; /* accepted values, in the file's unit */
     double most;
     size_t offset; /* of its member in catena_machine_t */
+    bool optional; /* may be left out of the file: then it is zero */
 } parameter_t;
 
 #define FIELD(member) offsetof(catena_machine_t, member)
 
 static const parameter_t parameters[CTN_MACHINE_PARAMETERS] = {
-    {"node", "cores", COUNT, 1, 4096, FIELD(cores)},
-    {"node", "sockets", COUNT, 1, 4096, FIELD(sockets)},
-    {"node", "numa_domains", COUNT, 1, 4096, FIELD(numa_domains)},
-    {"node", "l3_caches", COUNT, 1, 4096, FIELD(l3_caches)},
-    {"node", "shared_cores", COUNT, 0, 4096, FIELD(shared_cores)},
-    {"node", "switch_ns", TIME, 0, 1e9, FIELD(switch_ns)},
-    {"node", "cold_ns", TIME, 0, 1e9, FIELD(cold_ns)},
-    {"network", "ports", COUNT, 1, 1024, FIELD(ports)},
-    {"network", "latency_ns", TIME, 0, 1e9, FIELD(latency_ns)},
-    {"network", "send_overhead_ns", TIME, 0, 1e9, FIELD(send_overhead_ns)},
-    {"network", "receive_overhead_ns", TIME, 0, 1e9,
-     FIELD(receive_overhead_ns)},
-    {"network", "idle_poll_ns", TIME, 0, 1e9, FIELD(idle_poll_ns)},
-    {"network", "gap_ns", TIME, 0, 1e9, FIELD(gap_ns)},
-    {"network", "port_MBps", RATE, 1e-3, 1e9, FIELD(gap_per_byte_ns)},
-    {"network", "node_MBps", RATE, 1e-3, 1e9, FIELD(node_per_byte_ns)},
-    {"memory", "copy_start_ns", TIME, 0, 1e9, FIELD(copy_start_ns)},
-    {"memory", "copy_MBps", RATE, 1e-3, 1e9, FIELD(copy_per_byte_ns)},
-    {"memory", "cold_MBps", RATE, 1e-3, 1e9, FIELD(cold_per_byte_ns)},
-    {"memory", "domain_MBps", RATE, 1e-3, 1e9, FIELD(domain_per_byte_ns)},
-    {"memory", "signal_l3_ns", TIME, 0, 1e9, FIELD(signal_ns[0])},
-    {"memory", "signal_socket_ns", TIME, 0, 1e9, FIELD(signal_ns[1])},
-    {"memory", "signal_node_ns", TIME, 0, 1e9, FIELD(signal_ns[2])},
-    {"memory", "poll_ns", TIME, 0, 1e9, FIELD(poll_ns)},
-    {"work", "transpose_MBps", RATE, 1e-3, 1e9, FIELD(transpose_per_byte_ns)},
-    {"work", "reduce_MBps", RATE, 1e-3, 1e9, FIELD(reduce_per_byte_ns)},
-    {"work", "hash_MBps", RATE, 1e-3, 1e9, FIELD(hash_per_byte_ns)},
-    {"work", "call_ns", TIME, 0, 1e9, FIELD(call_ns)},
-    {"work", "compare_ns", TIME, 0, 1e9, FIELD(compare_ns)},
+    {"node", "cores", COUNT, 1, 4096, FIELD(cores), false},
+    {"node", "sockets", COUNT, 1, 4096, FIELD(sockets), false},
+    {"node", "numa_domains", COUNT, 1, 4096, FIELD(numa_domains), false},
+    {"node", "l3_caches", COUNT, 1, 4096, FIELD(l3_caches), false},
+    {"node", "shared_cores", COUNT, 0, 4096, FIELD(shared_cores), false},
+    {"node", "switch_ns", TIME, 0, 1e9, FIELD(switch_ns), false},
+    {"node", "cold_ns", TIME, 0, 1e9, FIELD(cold_ns), false},
+    {"network", "ports", COUNT, 1, 1024, FIELD(ports), false},
+    {"network", "latency_ns", TIME, 0, 1e9, FIELD(latency_ns), false},
+    {"network", "send_overhead_ns", TIME, 0, 1e9, FIELD(send_overhead_ns),
+     false},
+    {"network", "receive_overhead_ns", TIME, 0, 1e9, FIELD(receive_overhead_ns),
+     false},
+    {"network", "idle_poll_ns", TIME, 0, 1e9, FIELD(idle_poll_ns), false},
+    {"network", "gap_ns", TIME, 0, 1e9, FIELD(gap_ns), false},
+    {"network", "port_MBps", RATE, 1e-3, 1e9, FIELD(gap_per_byte_ns), false},
+    {"network", "node_MBps", RATE, 1e-3, 1e9, FIELD(node_per_byte_ns), false},
+    {"network", "buffer_bytes", COUNT, 1, 1e9, FIELD(buffer_bytes), true},
+    {"memory", "copy_start_ns", TIME, 0, 1e9, FIELD(copy_start_ns), false},
+    {"memory", "copy_MBps", RATE, 1e-3, 1e9, FIELD(copy_per_byte_ns), false},
+    {"memory", "cold_MBps", RATE, 1e-3, 1e9, FIELD(cold_per_byte_ns), false},
+    {"memory", "domain_MBps", RATE, 1e-3, 1e9, FIELD(domain_per_byte_ns),
+     false},
+    {"memory", "signal_l3_ns", TIME, 0, 1e9, FIELD(signal_ns[0]), false},
+    {"memory", "signal_socket_ns", TIME, 0, 1e9, FIELD(signal_ns[1]), false},
+    {"memory", "signal_node_ns", TIME, 0, 1e9, FIELD(signal_ns[2]), false},
+    {"memory", "poll_ns", TIME, 0, 1e9, FIELD(poll_ns), false},
+    {"work", "transpose_MBps", RATE, 1e-3, 1e9, FIELD(transpose_per_byte_ns),
+     false},
+    {"work", "reduce_MBps", RATE, 1e-3, 1e9, FIELD(reduce_per_byte_ns), false},
+    {"work", "hash_MBps", RATE, 1e-3, 1e9, FIELD(hash_per_byte_ns), false},
+    {"work", "call_ns", TIME, 0, 1e9, FIELD(call_ns), false},
+    {"work", "compare_ns", TIME, 0, 1e9, FIELD(compare_ns), false},
 };
 
 /* MB/s of a time per byte. */
@@ -119,6 +124,9 @@ static catena_status_t read_parameter(const machine_reading_t *reading,
     const char *source = json_string_value(json_object_get(entry, "source"));
     double number = json_number_value(value);
     bool whole = p->kind != COUNT || json_is_integer(value);
+    if (entry == NULL && p->optional) {
+        return CATENA_OK;
+    }
     if (!json_is_number(value) || !whole || number < p->least ||
         number > p->most) {
         char *found = entry != NULL

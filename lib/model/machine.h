@@ -31,7 +31,7 @@ typedef enum ctn_distance {
 } ctn_distance_t;
 
 /** Number of parameters in a file. */
-#define CTN_MACHINE_PARAMETERS 28
+#define CTN_MACHINE_PARAMETERS 29
 
 struct catena_machine {
     char name[64];
@@ -59,6 +59,10 @@ struct catena_machine {
     double gap_per_byte_ns;  /* G: 1 / bandwidth of a port (file: port_MBps) */
     double node_per_byte_ns; /* 1 / bandwidth of all ports of a node together
                                 (file: node_MBps); at least G / ports */
+    uint32_t buffer_bytes;   /* what the network takes of a message whose
+                                receiving port is busy; the rest, and later
+                                messages of the sending port, wait. 0, and not
+                                in the file: everything */
 
     /* memory: tau-Lop. A copy of m bytes, one of n concurrent ones in a NUMA
      * domain, takes copy_start + m * max(copy, n * domain). */
@@ -84,7 +88,8 @@ struct catena_machine {
     double compare_ns;            /* one comparison of a sort */
 
     char *source[CTN_MACHINE_PARAMETERS]; /* where the values come from, in the
-                                             order of machine.c's table */
+                                             order of machine.c's table; NULL:
+                                             not in the file */
 };
 
 /** Read a machine: the name of a built-in one, or the path of a file (if it
@@ -104,7 +109,8 @@ typedef struct ctn_machine_value {
     const char *source;
 } ctn_machine_value_t;
 
-/** @param index below CTN_MACHINE_PARAMETERS */
+/** @param index below CTN_MACHINE_PARAMETERS
+ * @return source NULL: not in the file */
 ctn_machine_value_t ctn_machine_value(const catena_machine_t *machine,
                                       size_t index);
 

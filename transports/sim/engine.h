@@ -174,8 +174,20 @@ struct sim_event {
     struct sim_event *other;
     uint64_t number; /* TIMER: of the sleep; COPIED: the version; else see `to`
                       */
+    /* A message, where the network's buffer is bounded. */
+    struct sim_event *next; /* that waits for its sending port: the next one */
+    struct sim_event *sent; /* to be pushed when its last byte has left */
+    uint64_t left;          /* when it may leave, then when its last byte would
+                               leave if nothing held it */
     _Alignas(64) unsigned char small[CTN_INJECT_BYTES];
 };
+
+/** The messages of a sending port, where the network's buffer is bounded. */
+typedef struct sim_line {
+    bool held; /* by a message that its receiving port has not accepted */
+    sim_event_t *first; /* that waits behind it, in order; or NULL */
+    sim_event_t **end;
+} sim_line_t;
 
 /** A simulated job. */
 struct ctn_sim {
@@ -190,6 +202,7 @@ struct ctn_sim {
     uint32_t *in_flight;  /* [ranks]: messages and stores not yet delivered */
     uint64_t *send_port;  /* [node][port]: when it is free */
     uint64_t *receive_port;
+    sim_line_t *line;     /* [node][port]; NULL: the buffer is not bounded */
     sim_domain_t *domain; /* [node][domain] */
     sim_core_t *core;     /* [shared_cores]; NULL: each rank has its own */
     uint64_t *pair; /* latest arrival for a pair of ranks, hashed; NULL: all

@@ -5,6 +5,14 @@
  * reaches the receiving node, where each sender has one port that takes its
  * messages as soon as the port is free. So messages of one pair stay in order.
  *
+ * Without `buffer_bytes` a message that waits for its receiving port has left
+ * the sending one. With it, as on networks with credits and one queue for a
+ * port, a longer message stays in the sending port until all of it but
+ * buffer_bytes is accepted, and the messages behind it wait, wherever they go
+ * (Karol, Hluchyj, Morgan: Input versus Output Queueing on a Space-Division
+ * Packet Switch, IEEE Trans. Communications 35, 1987). Then a rank has one
+ * port, and its messages leave in order.
+ *
  * Emulated nodes, which share the cores of one host (shared_cores), have no
  * wire: g and G are the time of cores, half of the sender's, half of the
  * receiver's. */
@@ -221,22 +229,86 @@ static void lose_data(ctn_sim_t *sim, sim_event_t *message)
 
 /* ---- a message ---- */
 
+/** Sends a message that is ready at `time` through a port.
+ * @param held its last byte leaves when sim_head says so */
+static void leave(ctn_sim_rank_t *rank, sim_event_t *message, uint64_t *port,
+                  uint64_t time, bool held)
+{
+    ctn_sim_t *sim = rank->sim;
+    sim_node_t *node = &sim->node[rank->node];
+    size_t bytes = wire_bytes(message);
+    uint64_t start = later(later(rank->endpoint_free, *port),
+                           on_wire(sim, &node->send_wire, time, bytes));
+    uint64_t busy = later(transfer_ps(sim, bytes), gap_ps(sim));
+    *port = rank->endpoint_free = message->left = start + busy;
+    if (message->sent != NULL && !held) {
+        sim_push(sim, start + busy, message->sent);
+    }
+    uint64_t head = start + random_latency(rank, message);
+    sim->messages++;
+    sim_push(sim, in_order(sim, message, head), message);
+}
+
+static bool holds(const ctn_sim_t *sim, const sim_event_t *message)
+{
+    return wire_bytes(message) > sim->machine->buffer_bytes;
+}
+
+/** The sending port of a rank where the network's buffer is bounded. */
+static uint32_t line_of(const ctn_sim_rank_t *rank)
+{
+    return rank->node * rank->sim->ports + rank->local % rank->sim->ports;
+}
+
+/** Sends what waits for a port, up to the next message that holds it. */
+static void advance_line(ctn_sim_t *sim, uint32_t port)
+{
+    sim_line_t *line = &sim->line[port];
+    while (!line->held && line->first != NULL) {
+        sim_event_t *message = line->first;
+        line->first = message->next;
+        line->held = holds(sim, message);
+        leave(&sim->rank[message->source], message, &sim->send_port[port],
+              message->left, line->held);
+    }
+}
+
+static void wait_in_line(ctn_sim_rank_t *rank, sim_event_t *message)
+{
+    ctn_sim_t *sim = rank->sim;
+    sim_line_t *line = &sim->line[line_of(rank)];
+    message->left = rank->clock;
+    if (line->first == NULL) {
+        line->end = &line->first;
+    }
+    *line->end = message;
+    line->end = &message->next;
+    advance_line(sim, line_of(rank));
+}
+
+/** A message that holds its sending port is accepted from `start` on: frees the
+ * port when all of it but what the network's buffer takes is accepted. */
+static void release_line(ctn_sim_t *sim, sim_event_t *message, uint64_t start)
+{
+    ctn_sim_rank_t *rank = &sim->rank[message->source];
+    uint32_t port = line_of(rank);
+    size_t rest = wire_bytes(message) - sim->machine->buffer_bytes;
+    uint64_t freed = later(message->left, start + transfer_ps(sim, rest));
+    sim->send_port[port] = rank->endpoint_free = freed;
+    if (message->sent != NULL) {
+        sim_push(sim, later(freed, sim->now), message->sent);
+    }
+    sim->line[port].held = false;
+    advance_line(sim, port);
+}
+
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
 {
     ctn_sim_t *sim = rank->sim;
-    const catena_machine_t *machine = sim->machine;
-    sim_node_t *node = &sim->node[rank->node];
     size_t bytes = wire_bytes(message);
     rank->clock +=
-        sim_jitter(rank, end_ps(sim, machine->send_overhead_ns, bytes));
+        sim_jitter(rank, end_ps(sim, sim->machine->send_overhead_ns, bytes));
     sim_take_data(sim, message);
-
-    uint64_t *port =
-        first_free(&sim->send_port[rank->node * sim->ports], sim->ports);
-    uint64_t start = later(later(rank->endpoint_free, *port),
-                           on_wire(sim, &node->send_wire, rank->clock, bytes));
-    uint64_t busy = later(transfer_ps(sim, bytes), gap_ps(sim));
-    *port = rank->endpoint_free = start + busy;
     if (message->bytes > CTN_INJECT_BYTES) {
         sim_event_t *sent = sim_event(sim, SIM_SENT, rank->rank);
         sent->pending = message->pending;
@@ -245,17 +317,21 @@ void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
             sent->other = message;
             message->other = sent;
         }
-        sim_push(sim, start + busy, sent);
+        message->sent = sent;
     }
     message->node = sim->rank[message->target].node;
     message->port =
         message->node * sim->ports + (rank->local + rank->node) % sim->ports;
-    uint64_t head = start + random_latency(rank, message);
     rank->stats.messages++;
     rank->stats.bytes += bytes;
     sim->in_flight[rank->rank]++;
-    sim->messages++;
-    sim_push(sim, in_order(sim, message, head), message);
+    if (sim->line != NULL) {
+        wait_in_line(rank, message);
+        return;
+    }
+    uint64_t *port =
+        first_free(&sim->send_port[rank->node * sim->ports], sim->ports);
+    leave(rank, message, port, rank->clock, false);
 }
 
 void sim_head(ctn_sim_t *sim, sim_event_t *message)
@@ -268,6 +344,9 @@ void sim_head(ctn_sim_t *sim, sim_event_t *message)
         later(*port, on_wire(sim, &node->receive_wire, sim->now, bytes));
     uint64_t transfer = transfer_ps(sim, bytes);
     *port = start + later(transfer, gap_ps(sim));
+    if (sim->line != NULL && holds(sim, message)) {
+        release_line(sim, message, start);
+    }
     message->kind = SIM_ARRIVE;
     uint64_t end = start + transfer + (uint64_t)(machine->poll_ns * PS);
     sim_push(sim, sim_leave_data(sim, message, end, machine->latency_ns * PS),
@@ -356,6 +435,9 @@ void sim_network_create(ctn_sim_t *sim)
     sim->send_port = ctn_region_take(tables, ports, sizeof(uint64_t));
     sim->receive_port = ctn_region_take(tables, ports, sizeof(uint64_t));
     sim->in_flight = ctn_region_take(tables, sim->ranks, sizeof(uint32_t));
+    if (sim->machine->buffer_bytes > 0) {
+        sim->line = ctn_region_take(tables, ports, sizeof(sim_line_t));
+    }
     if (sim->params.jitter > 0 || sim->params.reorder ||
         sim->params.delay != NULL) {
         sim->pair = ctn_region_take(tables, PAIRS, sizeof(uint64_t));

@@ -242,15 +242,17 @@ static void print_algorithm(page_t *page,
                   : "only when asked for");
         return;
     }
-    print(page,
-          "%.1f us; rounds %u, heavy %u; of a rank at most %llu messages of "
-          "%llu blocks on its node, %llu of %llu to others",
-          ctn_schedule_estimate(neighborhood, facts, bytes) / 1000,
-          facts->rounds, facts->heavy_rounds,
-          (unsigned long long)facts->most[CTN_COUNT_MESSAGES + CTN_LOCAL],
-          (unsigned long long)facts->most[CTN_COUNT_BLOCKS + CTN_LOCAL],
-          (unsigned long long)facts->most[CTN_COUNT_MESSAGES + CTN_REMOTE],
-          (unsigned long long)facts->most[CTN_COUNT_BLOCKS + CTN_REMOTE]);
+    print(
+        page,
+        "%.1f us; rounds %u, heavy %u; of a rank at most %llu messages of "
+        "%llu blocks on its node, %llu of %llu to others",
+        ctn_schedule_estimate(neighborhood, algorithm, pattern, blocks, bytes) /
+            1000,
+        facts->rounds, facts->heavy_rounds,
+        (unsigned long long)facts->most[CTN_COUNT_MESSAGES + CTN_LOCAL],
+        (unsigned long long)facts->most[CTN_COUNT_BLOCKS + CTN_LOCAL],
+        (unsigned long long)facts->most[CTN_COUNT_MESSAGES + CTN_REMOTE],
+        (unsigned long long)facts->most[CTN_COUNT_BLOCKS + CTN_REMOTE]);
 }
 
 /** The collective to explain; NULL: invalid arguments, which are logged.

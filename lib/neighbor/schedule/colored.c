@@ -23,6 +23,8 @@
 #include "neighbor/create/sparse_exchange.h"
 #include "neighbor/schedule/builder.h"
 #include "neighbor/schedule/edge_coloring.h"
+#include "neighbor/schedule/port_time.h"
+#include "neighbor/schedule/select.h"
 
 /** An edge, from its sender to rank 0. */
 typedef struct colored_edge {
@@ -54,8 +56,8 @@ static int heaviest_first(const void *a, const void *b)
                              3);
 }
 
-/** Whether all edges of each direction of a grid have the same weight. All
- * ranks have the same directions. */
+/** Whether all edges of each direction of a grid have the same weight, as
+ * color_directions needs it. All ranks have the same directions. */
 static bool has_even_directions(const catena_neighborhood_t *neighborhood,
                                 const ctn_vector_t *edges,
                                 catena_status_t *status)
@@ -173,26 +175,78 @@ static catena_status_t color_edges(const catena_neighborhood_t *neighborhood,
     return ctn_edge_coloring(ranks, edge, count, &colors);
 }
 
-/** Colors all edges, and makes the records for their ends. */
-static catena_status_t color(const catena_neighborhood_t *neighborhood,
-                             ctn_vector_t *edges, ctn_vector_t *records)
+/** Copies what the coloring needs of the edges. */
+static void copy_edges(const ctn_vector_t *edges, ctn_bipartite_edge_t *edge)
 {
-    ctn_bipartite_edge_t *edge = malloc(edges->count * sizeof(*edge));
-    catena_status_t status = edge == NULL ? CATENA_ERR_NO_MEMORY : CATENA_OK;
-    bool by_direction = status == CATENA_OK && neighborhood->grid != NULL &&
-                        has_even_directions(neighborhood, edges, &status);
-    if (status != CATENA_OK) {
-        free(edge);
-        return status;
-    }
-    ctn_vector_sort(edges, sizeof(colored_edge_t), heaviest_first);
     const colored_edge_t *from = edges->item;
     for (size_t i = 0; i < edges->count; i++) {
         edge[i] = (ctn_bipartite_edge_t){.from = from[i].from,
                                          .to = from[i].target,
                                          .weight = from[i].weight};
     }
+}
+
+/** Computes the times of ports all at once. The edges are in the order in which
+ * ranks send. */
+static catena_status_t time_at_once(size_t ranks,
+                                    const ctn_bipartite_edge_t *edge,
+                                    size_t count, ctn_port_times_t *times)
+{
+    times->lightest = UINT32_MAX;
+    for (size_t i = 0; i < count; i++) {
+        times->lightest =
+            edge[i].weight < times->lightest ? edge[i].weight : times->lightest;
+    }
+    catena_status_t status = CATENA_OK;
+    for (int weighed = 0; weighed < 2 && status == CATENA_OK; weighed++) {
+        status = ctn_port_time_at_once(ranks, edge, count, weighed > 0,
+                                       &times->at_once[weighed]);
+    }
+    return status;
+}
+
+static catena_status_t time_rounds(const ctn_bipartite_edge_t *edge,
+                                   size_t count, ctn_port_times_t *times)
+{
+    uint32_t colors = 0;
+    catena_status_t status = CATENA_OK;
+    for (size_t i = 0; i < count; i++) {
+        colors = edge[i].color >= colors ? edge[i].color + 1 : colors;
+    }
+    for (int weighed = 0; weighed < 2 && status == CATENA_OK; weighed++) {
+        status = ctn_port_time_rounds(edge, count, colors, weighed > 0,
+                                      &times->rounds[weighed]);
+    }
+    return status;
+}
+
+/** Colors all edges, and makes the records for their ends.
+ * @param times set if the network's buffer is known */
+static catena_status_t color(const catena_neighborhood_t *neighborhood,
+                             ctn_vector_t *edges, ctn_vector_t *records,
+                             ctn_port_times_t *times)
+{
+    size_t ranks = neighborhood->group->chain.place.size;
+    bool timed = neighborhood->chooser->costs.buffer > 0;
+    ctn_bipartite_edge_t *edge = malloc(edges->count * sizeof(*edge));
+    catena_status_t status = edge == NULL ? CATENA_ERR_NO_MEMORY : CATENA_OK;
+    bool by_direction = status == CATENA_OK && neighborhood->grid != NULL &&
+                        has_even_directions(neighborhood, edges, &status);
+    if (status == CATENA_OK && timed) {
+        copy_edges(edges, edge);
+        status = time_at_once(ranks, edge, edges->count, times);
+    }
+    if (status != CATENA_OK) {
+        free(edge);
+        return status;
+    }
+    ctn_vector_sort(edges, sizeof(colored_edge_t), heaviest_first);
+    const colored_edge_t *from = edges->item;
+    copy_edges(edges, edge);
     status = color_edges(neighborhood, by_direction, from, edge, edges->count);
+    if (status == CATENA_OK && timed) {
+        status = time_rounds(edge, edges->count, times);
+    }
     for (size_t i = 0; i < edges->count && status == CATENA_OK; i++) {
         const color_record_t ends[] = {
             {from[i].from, 0, true, from[i].index, edge[i].color},
@@ -213,6 +267,7 @@ static catena_status_t set_rounds(catena_neighborhood_t *neighborhood)
     catena_status_t status = CATENA_OK;
     ctn_vector_t edges = {0};
     ctn_vector_t records = {0};
+    ctn_port_times_t times = {.each = {0}};
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
         if (edge->link != CTN_NO_LINK) {
@@ -226,7 +281,7 @@ static catena_status_t set_rounds(catena_neighborhood_t *neighborhood)
     }
     status = ctn_sparse_exchange(group, status, &edges, sizeof(colored_edge_t));
     if (status == CATENA_OK && edges.count > 0) {
-        status = color(neighborhood, &edges, &records);
+        status = color(neighborhood, &edges, &records, &times);
     }
     ctn_vector_drop(&edges);
     status =
@@ -238,6 +293,12 @@ static catena_status_t set_rounds(catena_neighborhood_t *neighborhood)
         edge[record->index].round = record->color;
     }
     ctn_vector_drop(&records);
+    if (neighborhood->chooser->costs.buffer > 0) {
+        status = ctn_neighbor_agree_maxima(
+            group, status, sizeof(times.each) / sizeof(*times.each),
+            times.each);
+        neighborhood->chooser->port_times = times;
+    }
     return status;
 }
 

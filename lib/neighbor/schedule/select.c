@@ -1,10 +1,7 @@
 /* NBR-7. Selects a schedule by rules. Those that ship say "auto": the algorithm
- * with the least estimated time. The estimate is the work of the busiest rank,
- * message by message (LogGP), and for each round the time until the next can
- * begin; or, if ranks share cores and that is more, the work of all ranks of a
- * core, and a switch of process for each of them in each round. It uses facts
- * that the ranks agreed on when the schedule was built, so all ranks find the
- * same schedule. */
+ * with the least estimated time (estimate.c). The estimate uses facts that the
+ * ranks agreed on when the schedule was built, so all ranks find the same
+ * schedule. */
 
 #include "neighbor/schedule/select.h"
 #include "exec/deaths.h"
@@ -12,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/machine.h"
 #include "neighbor/schedule/aggregate.h"
-#include "topo/locality.h"
 
 const char *const ctn_neighbor_algorithm_words[] = {
     "auto", "direct", "colored", "combining", "aggregated", NULL};
@@ -75,61 +70,7 @@ int ctn_neighbor_algorithm_by_name(const char *function, const ctn_log_t *log,
     return -2;
 }
 
-/* ---- costs ---- */
-
-/* Costs without a machine model, of a node and of a network with RDMA; those of
- * TCP are below. Estimates with them, and in parentheses measurements, of 16
- * ranks on 2 cores in a mesh, in us:
- *   4 nodes with TCP, a row of the mesh on each: blocks of 8 bytes: direct 114
- *   (122), aggregated 75 (82); 16 KiB with diagonals: combining 793 (803).
- *   One node, with diagonals, 8 bytes: direct 30 (23), combining 35 (35). */
-static const ctn_neighbor_costs_t usual_costs = {
-    .round = {[CTN_LOCAL] = 200, [CTN_REMOTE] = 2000},
-    .message = {[CTN_LOCAL] = 250, [CTN_REMOTE] = 1000},
-    .byte = {[CTN_LOCAL] = 0.15, [CTN_REMOTE] = 0.1},
-    .packed = 0.2,
-    .switching = 1700,
-    .share = 1,
-};
-
-enum { TCP_ROUND_NS = 25000, TCP_MESSAGE_NS = 6000 };
-#define TCP_BYTE_NS 0.3
-
-/** Takes the costs from a machine model. */
-static void use_machine(const catena_machine_t *machine,
-                        ctn_neighbor_costs_t *costs)
-{
-    costs->round[CTN_LOCAL] = machine->signal_ns[CTN_DISTANCE_L3];
-    costs->round[CTN_REMOTE] = machine->latency_ns;
-    costs->message[CTN_LOCAL] = 2 * machine->copy_start_ns + machine->poll_ns;
-    costs->message[CTN_REMOTE] = machine->send_overhead_ns +
-                                 machine->receive_overhead_ns + machine->gap_ns;
-    costs->byte[CTN_LOCAL] = machine->copy_per_byte_ns;
-    costs->byte[CTN_REMOTE] = machine->gap_per_byte_ns;
-    costs->packed = 2 * machine->copy_per_byte_ns;
-    costs->switching = machine->switch_ns;
-}
-
-/** Sets the costs as this rank sees them. */
-static void find_costs(const catena_neighborhood_t *neighborhood,
-                       ctn_neighbor_costs_t *costs)
-{
-    const ctn_exec_t *exec = neighborhood->exec;
-    const ctn_locality_t *locality = neighborhood->exec->locality;
-    const catena_machine_t *machine = ctn_tuning_machine(exec->tuning);
-    *costs = usual_costs;
-    if (exec->network != NULL && (exec->network->caps & CTN_CAP_RDMA) == 0) {
-        costs->round[CTN_REMOTE] = TCP_ROUND_NS;
-        costs->message[CTN_REMOTE] = TCP_MESSAGE_NS;
-        costs->byte[CTN_REMOTE] = TCP_BYTE_NS;
-    }
-    if (exec->oversubscribed && !locality->simulated) {
-        costs->share = locality->ranks_per_core;
-    }
-    if (machine != NULL) {
-        use_machine(machine, costs);
-    }
-}
+/* ---- facts ---- */
 
 /** Agrees on the costs, which are the maxima of all ranks, in thousandths, and
  * on what rules match. */
@@ -139,7 +80,7 @@ static catena_status_t agree_facts(const catena_neighborhood_t *neighborhood,
     ctn_neighbor_costs_t *costs = &chooser->costs;
     enum { COSTS = sizeof(costs->each) / sizeof(*costs->each) };
     uint64_t maxima[COSTS + 1];
-    find_costs(neighborhood, costs);
+    ctn_neighbor_costs(neighborhood, costs);
     for (int i = 0; i < COSTS; i++) {
         maxima[i] = (uint64_t)(costs->each[i] * 1000);
     }
@@ -155,37 +96,6 @@ static catena_status_t agree_facts(const catena_neighborhood_t *neighborhood,
                            .ppn = neighborhood->graph_facts.most_on_node,
                            .oversubscribed = maxima[COSTS] != 0};
     return status;
-}
-
-double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
-                             const ctn_schedule_facts_t *facts, size_t bytes)
-{
-    const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
-    double cost[CTN_COUNTS];
-    for (int reach = 0; reach < CTN_REACHES; reach++) {
-        cost[CTN_COUNT_MESSAGES + reach] = costs->message[reach];
-        cost[CTN_COUNT_BLOCKS + reach] = costs->byte[reach] * (double)bytes;
-    }
-    cost[CTN_COUNT_PACKED] = costs->packed * (double)bytes;
-    /* As half of a message on the node: written once, and read where the
-     * aggregate has arrived. */
-    cost[CTN_COUNT_CONTRIBUTED] = (cost[CTN_COUNT_MESSAGES + CTN_LOCAL] +
-                                   cost[CTN_COUNT_BLOCKS + CTN_LOCAL]) /
-                                  2;
-    double all = 0;
-    double most = 0;
-    for (int i = 0; i < CTN_COUNTS; i++) {
-        all += cost[i] * (double)facts->all[i];
-        most += cost[i] * (double)facts->most[i];
-    }
-    double remote = facts->remote_rounds;
-    /* `way` and `work` as in docs/algorithms.md, NBR-7. */
-    double way = most + remote * costs->round[CTN_REMOTE] +
-                 (facts->rounds - remote) * costs->round[CTN_LOCAL];
-    double work = costs->share *
-                  (all / neighborhood->group->chain.place.size +
-                   (costs->share > 1 ? facts->rounds * costs->switching : 0));
-    return way > work ? way : work;
 }
 
 /* ---- building schedules ---- */
@@ -273,8 +183,8 @@ catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
 }
 
 /** Whether to estimate an algorithm beside direct: one that combines messages,
- * where there are some to combine. Not colored: that is better where messages
- * hinder each other, which the estimate does not know. */
+ * where there are some to combine; colored where the network's buffer is known
+ * and each rank has ports of its own. */
 static bool is_candidate(const catena_neighborhood_t *neighborhood,
                          ctn_neighbor_algorithm_t algorithm)
 {
@@ -284,8 +194,10 @@ static bool is_candidate(const catena_neighborhood_t *neighborhood,
         return neighborhood->grid != NULL && neighborhood->grid->ndirs > 1;
     case CTN_NEIGHBOR_AGGREGATED:
         return graph_facts->nodes > 1 && graph_facts->most_on_node > 1;
-    case CTN_NEIGHBOR_DIRECT:
     case CTN_NEIGHBOR_COLORED:
+        return neighborhood->chooser->costs.buffer > 0 &&
+               graph_facts->nodes > 1 && graph_facts->most_on_node == 1;
+    case CTN_NEIGHBOR_DIRECT:
     case CTN_NEIGHBOR_ALGORITHMS:
     default:
         return false;
@@ -315,21 +227,16 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
           ctn_block_class_t blocks, size_t bytes)
 {
     ctn_neighbor_algorithm_t best = CTN_NEIGHBOR_DIRECT;
-    double least = ctn_schedule_estimate(
-        neighborhood,
-        ctn_schedule_facts_for(neighborhood, best, pattern, blocks, bytes),
-        bytes);
+    double least =
+        ctn_schedule_estimate(neighborhood, best, pattern, blocks, bytes);
     for (ctn_neighbor_algorithm_t algorithm = 0;
          algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         if (neighborhood->schedule[algorithm][pattern] == NULL ||
             !is_candidate(neighborhood, algorithm)) {
             continue;
         }
-        double time = ctn_schedule_estimate(
-            neighborhood,
-            ctn_schedule_facts_for(neighborhood, algorithm, pattern, blocks,
-                                   bytes),
-            bytes);
+        double time = ctn_schedule_estimate(neighborhood, algorithm, pattern,
+                                            blocks, bytes);
         /* the estimate is not exact: the gain must be clear */
         if (1.15 * time < least) {
             best = algorithm;

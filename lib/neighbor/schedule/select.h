@@ -19,8 +19,11 @@ typedef union ctn_neighbor_costs {
         /* A switch of process, for each rank that shares the core. */
         double switching;
         double share; /* no cost: number of ranks on a core, at least 1 */
+        /* No cost: what the network takes of a message whose receiving port is
+         * busy, in bytes; 0: not known. */
+        double buffer;
     };
-    double each[3 * CTN_REACHES + 3];
+    double each[3 * CTN_REACHES + 4];
 } ctn_neighbor_costs_t;
 
 /** The blocks of an operation. */
@@ -37,11 +40,24 @@ typedef struct ctn_neighbor_choice {
     ctn_neighbor_algorithm_t algorithm;
 } ctn_neighbor_choice_t;
 
+/** How long an exchange occupies the ports of a network, where the costs have a
+ * buffer (schedule/port_time.h): with messages of equal lengths, and with
+ * lengths by weight. */
+typedef union ctn_port_times {
+    struct {
+        uint64_t at_once[2];
+        uint64_t rounds[2]; /* 0: there is no colored schedule yet */
+        uint64_t lightest;  /* the least weight of an edge */
+    };
+    uint64_t each[5];
+} ctn_port_times_t;
+
 /** What the choice of a schedule needs. The same on all ranks. */
 typedef struct ctn_chooser {
     ctn_neighbor_costs_t costs;
     ctn_rule_facts_t place; /* that rules match; `blocking` is not set */
     size_t usual; /* usual bytes of a block, for blocks of unknown length */
+    ctn_port_times_t port_times;
     /* Schedules of the algorithm were built, or found impossible. */
     bool tried[CTN_NEIGHBOR_ALGORITHMS];
     /* Of schedule[algorithm][pattern] and, in the class of uniform blocks, of
@@ -54,9 +70,16 @@ typedef struct ctn_chooser {
     ctn_neighbor_choice_t kept[CTN_BLOCK_CLASSES][CTN_PATTERNS];
 } ctn_chooser_t;
 
-/** Estimated time of an operation with blocks of this length, in ns. */
+/** The costs as this rank sees them. */
+void ctn_neighbor_costs(const catena_neighborhood_t *neighborhood,
+                        ctn_neighbor_costs_t *costs);
+
+/** Estimated time of an operation with blocks of this length, in ns. The
+ * schedule is possible. */
 double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
-                             const ctn_schedule_facts_t *facts, size_t bytes);
+                             ctn_neighbor_algorithm_t algorithm,
+                             ctn_pattern_t pattern, ctn_block_class_t blocks,
+                             size_t bytes);
 
 /** The class of blocks of this length; 0: any length.
  * @param combined as for ctn_neighbor_choose */

@@ -56,7 +56,10 @@ START_TEST(all_that_ship)
             CATENA_OK);
         ck_assert_str_eq(machine->name, ctn_builtin_machine[i].name);
         for (int p = 0; p < CTN_MACHINE_PARAMETERS; p++) {
-            ck_assert_uint_gt(strlen(machine->source[p]), 5);
+            bool optional = ctn_machine_value(machine, (size_t)p).value == 0;
+            ck_assert(machine->source[p] != NULL
+                          ? strlen(machine->source[p]) > 5
+                          : optional);
         }
         /* Equation 1: a single copy is not slower than concurrent ones. */
         ck_assert(machine->domain_per_byte_ns <= machine->copy_per_byte_ns);
@@ -102,6 +105,32 @@ START_TEST(every_fault_is_refused)
     ck_assert_int_eq(read_text(text, &machine), CATENA_ERR_ARG);
     ck_assert_ptr_null(machine);
     free(text);
+}
+END_TEST
+
+START_TEST(optional_parameters)
+{
+    static const char *const values[] = {"4096, \"source\": \"made up\"",
+                                         "4096", "0, \"source\": \"made up\""};
+    for (int i = 0; i < 3; i++) {
+        char entry[128];
+        catena_machine_t *machine = NULL;
+        snprintf(entry, sizeof(entry),
+                 "\"network\": { \"buffer_bytes\": { \"value\": %s },",
+                 values[i]);
+        char *text = changed("hpc-b", "\"network\": {", entry);
+        ck_assert_int_eq(read_text(text, &machine),
+                         i == 0 ? CATENA_OK : CATENA_ERR_ARG);
+        if (i == 0) {
+            ck_assert_uint_eq(machine->buffer_bytes, 4096);
+            ctn_machine_free(machine);
+        }
+        free(text);
+    }
+    catena_machine_t *machine = NULL;
+    ck_assert_int_eq(ctn_machine_read(&quiet, "hpc-b", &machine), CATENA_OK);
+    ck_assert_uint_eq(machine->buffer_bytes, 0);
+    ctn_machine_free(machine);
 }
 END_TEST
 
@@ -246,6 +275,7 @@ int main(void)
     tcase_add_test(machines, values_and_units);
     tcase_add_loop_test(machines, every_fault_is_refused, 0,
                         sizeof(faults) / sizeof(faults[0]));
+    tcase_add_test(machines, optional_parameters);
     tcase_add_test(machines, missing_machines);
     tcase_add_test(machines, places);
     tcase_add_loop_test(formulas, formulas_as_printed, 0, 6);
