@@ -90,7 +90,7 @@ mkdir "$work/at"
 cd "$work/at" || exit 1
 ln -s "$build" build
 ln -s "$source/tests" "$source/docs" "$source/tools" .
-ln -s "$source"/docs/examples/*.c .
+ln -s "$source"/docs/examples/*.[ch] .
 meson install -C "$build" --no-rebuild --destdir "$work/root" >"$out" 2>"$err"
 verdict "docs: installed" $?
 config=$(find "$work/root" -name catena.pc -printf '%h')
