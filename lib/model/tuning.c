@@ -28,7 +28,8 @@ const ctn_tuned_t ctn_tuned[CTN_RULES_LISTS] = {
     [CTN_RULES_ALLTOALL] = {"alltoall", VECTORS | BIT(BRUCK) | BIT(MORTON)},
     [CTN_RULES_ALLTOALLV] = {"alltoallv", VECTORS},
     [CTN_RULES_BARRIER] = {"barrier", BIT(FLAT) | BIT(ROOT) |
-                                          BIT(DISSEMINATION) | BIT(TREE)},
+                                          BIT(DISSEMINATION) | BIT(TREE) |
+                                          BIT(RECURSIVE_DOUBLING)},
     [CTN_RULES_BCAST] = {"bcast", STORAGE | TREES},
     [CTN_RULES_REDUCE] = {"reduce", BIT(FLAT) | BIT(SHARED) | TREES},
     [CTN_RULES_ALLREDUCE] = {"allreduce",

@@ -19,8 +19,8 @@ static const oracle_kind_t settings[ORACLE_KINDS] = {
 
 /** Values of "<collective>_algorithm" besides auto, of all components. */
 static const char *const algorithms[ORACLE_KINDS][MOST_ALGORITHMS] = {
-    [ORACLE_BARRIER] = {"flat", "root", "dissemination", "tree", "binomial",
-                        "chain", "linear"},
+    [ORACLE_BARRIER] = {"flat", "root", "dissemination", "recursive-doubling",
+                        "tree", "binomial", "chain", "linear"},
     [ORACLE_BCAST] = {"staged", "zero-copy", "binomial", "chain", "linear"},
     [ORACLE_REDUCE] = {"flat", "shared", "staged", "zero-copy", "binomial",
                        "chain", "linear", "tree"},

@@ -51,7 +51,7 @@ static const struct tuned table[] = {
     {"alltoall", &bench_alltoall, LENGTH_BLOCK, 65536,
      "auto,direct,shift,bruck,morton"},
     {"barrier", &bench_barrier, LENGTH_NONE, 0,
-     "auto,flat,root,dissemination,tree"},
+     "auto,flat,root,dissemination,recursive-doubling,tree"},
     {"bcast", &bench_bcast, LENGTH_BLOCK, VECTOR_BYTES,
      "auto,staged,zero-copy,binomial,chain,linear"},
     {"reduce", &bench_reduce, LENGTH_BLOCK, VECTOR_BYTES,

@@ -54,10 +54,15 @@ ctn_p2p_shape_t ctn_p2p_choose_shape(ctn_p2p_t *p2p,
 static const ctn_p2p_schedule_t *choose_barrier(ctn_p2p_t *p2p,
                                                 const ctn_basic_coll_t *basic)
 {
-    return ctn_basic_choose(&p2p->module, CTN_BARRIER, CTN_P2P_BARRIERS, basic,
-                            0) == CTN_ALGORITHM_TREE
-               ? &ctn_p2p_up_and_down
-               : &ctn_p2p_dissemination;
+    switch (ctn_basic_choose(&p2p->module, CTN_BARRIER, CTN_P2P_BARRIERS, basic,
+                             0)) {
+    case CTN_ALGORITHM_TREE:
+        return &ctn_p2p_up_and_down;
+    case CTN_ALGORITHM_RECURSIVE_DOUBLING:
+        return &ctn_p2p_pairwise_barrier;
+    default:
+        return &ctn_p2p_dissemination;
+    }
 }
 
 static const ctn_p2p_schedule_t *choose_allreduce(ctn_p2p_t *p2p,

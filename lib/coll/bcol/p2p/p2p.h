@@ -64,13 +64,14 @@ typedef struct ctn_p2p_call {
 /** Algorithms that exchange vectors or blocks, for the signature. Smaller
  * values are shapes of trees, ctn_p2p_shape_t. */
 typedef enum ctn_p2p_vector_algorithm {
-    CTN_P2P_NOTHING = 3,    /* dissemination barrier: no data */
-    CTN_P2P_DOUBLING,       /* allreduce, recursive doubling */
-    CTN_P2P_HALVING,        /* allreduce, Rabenseifner */
-    CTN_P2P_SCAN,           /* scan and exscan */
-    CTN_P2P_BRUCK,          /* allgather, Bruck */
-    CTN_P2P_REDUCE_SCATTER, /* reduce_scatter, recursive halving */
-    CTN_P2P_RING            /* allgather or reduce_scatter, ring */
+    CTN_P2P_NOTHING = 3,     /* dissemination barrier: no data */
+    CTN_P2P_DOUBLING,        /* allreduce, recursive doubling */
+    CTN_P2P_HALVING,         /* allreduce, Rabenseifner */
+    CTN_P2P_SCAN,            /* scan and exscan */
+    CTN_P2P_BRUCK,           /* allgather, Bruck */
+    CTN_P2P_REDUCE_SCATTER,  /* reduce_scatter, recursive halving */
+    CTN_P2P_RING,            /* allgather or reduce_scatter, ring */
+    CTN_P2P_NOTHING_PAIRWISE /* barrier, recursive doubling: no data */
 } ctn_p2p_vector_algorithm_t;
 
 /* A signature tells whether a message's sender runs the same algorithm on the
@@ -177,7 +178,8 @@ typedef enum ctn_p2p_shape {
     (CTN_ALGORITHM_BIT(BINOMIAL) | CTN_ALGORITHM_BIT(TREE) |                   \
      CTN_ALGORITHM_BIT(LINEAR))
 #define CTN_P2P_BARRIERS                                                       \
-    (CTN_ALGORITHM_BIT(DISSEMINATION) | CTN_ALGORITHM_BIT(TREE))
+    (CTN_ALGORITHM_BIT(DISSEMINATION) |                                        \
+     CTN_ALGORITHM_BIT(RECURSIVE_DOUBLING) | CTN_ALGORITHM_BIT(TREE))
 #define CTN_P2P_ALLREDUCES                                                     \
     (CTN_ALGORITHM_BIT(RECURSIVE_DOUBLING) | CTN_ALGORITHM_BIT(RABENSEIFNER) | \
      CTN_ALGORITHM_BIT(TREE))

@@ -63,6 +63,7 @@ extern const ctn_phase_t ctn_p2p_rounds_phases[];
                   .synchronizing = (synchronizes)}
 
 extern const ctn_p2p_schedule_t ctn_p2p_dissemination;
+extern const ctn_p2p_schedule_t ctn_p2p_pairwise_barrier;
 extern const ctn_p2p_schedule_t ctn_p2p_doubling;
 extern const ctn_p2p_schedule_t ctn_p2p_halving;
 extern const ctn_p2p_schedule_t ctn_p2p_inclusive_scan;
