@@ -338,11 +338,13 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * same values. The names and values are:
  *
  *   - alltoall_algorithm: direct, shift, bruck, morton, l-a2a, mpml, nmpml,
- *     onmpml, l-a2a-plain, mpml-plain or nmpml-plain
+ *     onmpml, l-a2a-plain, mpml-plain or nmpml-plain; if a hierarchy is set for
+ *     alltoall, direct and bruck apply to its levels, and the others run
+ *     without
  *   - alltoall_leaders: leaders on every node, 1 to 64
  *   - alltoall_radix: radix of bruck, 2 to 65536
  *   - alltoall_window: rounds that direct and shift run at once, 1 to 32
- *   - hierarchy: levels of the other collectives, from the lowest up:
+ *   - hierarchy: levels of collectives, from the lowest up:
  *     "rule:component,rule:component,...", such as "node:shm,network:ucx"
  *   - `<c>_hierarchy`: the same for one collective; overrides "hierarchy"
  *   - `<c>_algorithm`: algorithm of one collective within each subgroup, by the
@@ -359,8 +361,9 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *     a nonblocking reduction fails with ERR_ENDED where it is on
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
- * reduce_scatter or scan. The settings of `<c>` and of alltoall also apply to
- * its variants (gatherv, exscan, reduce_scatter_block, alltoallv, ...). The
+ * reduce_scatter, scan or alltoall. The settings of `<c>` and of alltoall also apply to
+ * its variants (gatherv, exscan, reduce_scatter_block, alltoallv, ...), but
+ * alltoallv and alltoallw have no hierarchy. The
  * value "auto" leaves algorithms and numbers to the library, and hierarchies to
  * the environment (CATENA_HIERARCHY, `CATENA_<C>_HIERARCHY`). docs/tuning.md
  * has all rules, components and algorithms.
@@ -371,12 +374,12 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * settings (or environment variables) that differ between ranks, are detected
  * by that collective: it fails with ERR_ARG on all ranks until they are set
  * again. Barriers are hierarchical only if a hierarchy or barrier_algorithm is
- * set: if it is set on some ranks only, the ranks deadlock. A setting applies
- * to operations started later; with CATENA_CHECK=on this function waits until
- * all ranks have made the calls that this rank started before. Exceptions are
- * persistent alltoalls, whether a persistent barrier is hierarchical, and
- * whether a persistent reduction is reproducible: there it applies to requests
- * initialized later. Groups made from this one (catena_group_dup,
+ * set, alltoalls only if a hierarchy is: if it is set on some ranks only, the
+ * ranks deadlock. A setting applies to operations started later; with
+ * CATENA_CHECK=on this function waits until all ranks have made the calls that
+ * this rank started before. Exceptions are persistent alltoalls, whether a
+ * persistent barrier or alltoall is hierarchical, and whether a persistent
+ * reduction is reproducible: there it applies to requests initialized later. Groups made from this one (catena_group_dup,
  * catena_group_split, ...) do not take over its settings.
  * @param group whose setting it is
  * @param name  of the setting, as above

@@ -23,7 +23,7 @@ static void choose(const oracle_t *oracle, const oracle_case_t *c,
 void oracle_choose_hierarchy(const oracle_t *oracle, const oracle_case_t *c,
                              catena_group_t *group)
 {
-    if (!oracle_pairs(c->value[ORACLE_KIND])) {
+    if (oracle_has_levels(c->value[ORACLE_KIND])) {
         choose(oracle, c, group, "hierarchy",
                oracle_hierarchy_name(c->value[ORACLE_HIERARCHY]));
     }

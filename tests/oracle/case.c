@@ -92,9 +92,14 @@ const char *oracle_parameter_value(unsigned parameter, unsigned hierarchy)
     return parameter_values[parameter][hierarchy];
 }
 
+bool oracle_has_levels(unsigned kind)
+{
+    return !oracle_pairs(kind) || kind == ORACLE_ALLTOALL;
+}
+
 bool oracle_by_network(const oracle_case_t *c)
 {
-    return !oracle_pairs(c->value[ORACLE_KIND]) &&
+    return oracle_has_levels(c->value[ORACLE_KIND]) &&
            strstr(hierarchies[c->value[ORACLE_HIERARCHY]], "ucx") != NULL;
 }
 
@@ -105,14 +110,17 @@ void oracle_describe(const oracle_case_t *c, char *text, size_t bytes)
     static const char *const roots[] = {"first", "last", "middle"};
     static const char *const groups[] = {"", " turned", " dealt"};
     static const char *const counts[] = {"mixed", "sparse", "hub", "one"};
-    char by[64];
+    char by[128] = "";
     unsigned h = v[ORACLE_HIERARCHY];
+    if (oracle_has_levels(v[ORACLE_KIND])) {
+        snprintf(by, sizeof(by), "hierarchy=%s", hierarchies[h]);
+    }
     if (oracle_pairs(v[ORACLE_KIND])) {
-        snprintf(by, sizeof(by), "leaders=%s radix=%s window=%s",
+        size_t used = strlen(by);
+        snprintf(by + used, sizeof(by) - used,
+                 "%sleaders=%s radix=%s window=%s", used > 0 ? " " : "",
                  parameter_values[0][h], parameter_values[1][h],
                  parameter_values[2][h]);
-    } else {
-        snprintf(by, sizeof(by), "hierarchy=%s", hierarchies[h]);
     }
     snprintf(text, bytes,
              "%s%s algorithm=%s %s%s%s type=\"%s\"%s op=%s size=%u counts=%s "

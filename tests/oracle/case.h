@@ -11,7 +11,7 @@
 enum {
     ORACLE_KIND,
     ORACLE_ALGORITHM,
-    ORACLE_HIERARCHY, /* parameters of alltoalls */
+    ORACLE_HIERARCHY, /* of alltoalls also their parameters */
     ORACLE_GROUP,
     ORACLE_MODE,
     ORACLE_PLACE,
@@ -66,6 +66,9 @@ const char *oracle_hierarchy_name(unsigned hierarchy);
 enum { ORACLE_PARAMETERS = 3 };
 const char *oracle_parameter_name(unsigned parameter);
 const char *oracle_parameter_value(unsigned parameter, unsigned hierarchy);
+/** Whether a collective runs through the levels of a hierarchy, unless an
+ * algorithm without levels is chosen. */
+bool oracle_has_levels(unsigned kind);
 /** Whether its hierarchy uses a network, which a single node may lack. */
 bool oracle_by_network(const oracle_case_t *c);
 void oracle_describe(const oracle_case_t *c, char *text, size_t bytes);

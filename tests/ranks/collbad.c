@@ -256,7 +256,7 @@ static void settings(rank_test_t *test)
     static const char *const wrong[][3] = {
         {"bcast_algorithm", "magic", "expected one of auto, "},
         {"scan_algorithm", "", "expected one of auto, "},
-        {"alltoall_algorithm", "magic", "expected auto, "},
+        {"alltoall_algorithm", "magic", "expected one of auto, "},
         {"exscan_algorithm", "auto", "COLLECTIVE_algorithm"},
         {"alltoall_leaders", "0", ""},
         {"alltoall_radix", "1", ""},

@@ -426,7 +426,13 @@ static void add_kind(const explored_kind_t *of, int count)
 {
     bool alltoalls = of->kind == ORACLE_ALLTOALL;
     add_algorithm(of, "auto", false, count);
-    if (!alltoalls) {
+    if (alltoalls) {
+        add_algorithm(of, "direct", true, count);
+        add_algorithm(of, "bruck", true, count);
+        explored_t *levels = add("alltoall", "levels", of->call, count);
+        snprintf(levels->setting[0], sizeof(levels->setting[0]),
+                 "HIERARCHY=node:shm,network:p2p");
+    } else {
         add_algorithm(of, "auto", true, count);
     }
     for (unsigned a = 1; a < oracle_algorithms(of->kind); a++) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "coll/call/call.h"
 #include "coll/call/publish.h"
 #include "coll/hierarchy/hierarchy.h"
 #include "coll/select/select.h"
@@ -462,6 +463,11 @@ run_checked(const ctn_arguments_t *args, catena_group_t *group, ctn_mode_t mode,
     }
     if (ctn_operands_empty(args->collective, &operands)) {
         return ctn_call_empty(group, mode, checked, request);
+    }
+    if (selector != NULL && !ctn_has_lengths(args->collective) &&
+        ctn_alltoall_by_levels(group, selector)) {
+        return ctn_ml_run_operands(&ctn_ml_alltoall, group, &operands, mode,
+                                   checked, request);
     }
     ctn_op_t *op = NULL;
     status =

@@ -35,7 +35,10 @@ typedef enum ctn_basic_kind {
     CTN_ALLGATHER, /* in: block of `bytes`; out: blocks as in `at` */
     CTN_REDUCE_SCATTER, /* in: vector of at[size] bytes; out: this member's
                            block of the result */
-    CTN_BASICS          /* number of them */
+    CTN_ALLTOALL, /* in: a block for each member, in their order; out: a block
+                     from each. Between members i and j it has
+                     (at[i + 1] - at[i]) (at[j + 1] - at[j]) `bytes` */
+    CTN_BASICS    /* number of them */
 } ctn_basic_kind_t;
 
 /** Longest vector of a basic bcast, reduce, allreduce, scan or exscan. The
@@ -50,17 +53,18 @@ typedef enum ctn_basic_kind {
  * not overlap, except in place: `in` may be `out`, which the result then
  * overwrites (in a reduce: on all members or on none; gather, allgather: `in`
  * may be this member's block in `out`; scatter: `out` may be this member's
- * block in `in`; reduce_scatter: never). Lengths of 0 are allowed. */
+ * block in `in`; reduce_scatter, alltoall: never). Lengths of 0 are allowed. */
 typedef struct ctn_basic_coll {
     const char *call; /* name of the collective that it is a part of */
     uint32_t root;    /* a member */
     const void *in;
     void *out;
-    size_t bytes; /* of the vector, or of this member's block */
+    size_t bytes; /* of the vector, or of this member's block; alltoall: see
+                     CTN_ALLTOALL, the same on all members */
     /** [size + 1]: member i's block lies from at[i] to at[i + 1] of the buffer
      * that has all blocks. The same on all members. In gather and scatter it is
      * significant at the root only; the other members know their `bytes`, and
-     * may set NULL. */
+     * may set NULL. alltoall: numbers of blocks, from 0; NULL: one each. */
     const size_t *at;
     ctn_reducer_t by; /* of reductions; lower members are left operands */
     /** Of vectors: number of chunks that the caller's vector is cut into, the

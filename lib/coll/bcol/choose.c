@@ -18,7 +18,8 @@ void ctn_basic_find_rule(ctn_module_t *module, ctn_basic_kind_t kind,
         [CTN_GATHER] = CTN_RULES_GATHER,
         [CTN_SCATTER] = CTN_RULES_SCATTER,
         [CTN_ALLGATHER] = CTN_RULES_ALLGATHER,
-        [CTN_REDUCE_SCATTER] = CTN_RULES_REDUCE_SCATTER};
+        [CTN_REDUCE_SCATTER] = CTN_RULES_REDUCE_SCATTER,
+        [CTN_ALLTOALL] = CTN_RULES_ALLTOALL};
     const ctn_sbgp_t *sbgp = module->sbgp;
     const ctn_rule_facts_t facts = {.ranks = sbgp->size,
                                     .nodes = sbgp->nodes,

@@ -15,4 +15,13 @@ catena_status_t ctn_ml_run(const ctn_composition_t *composition,
                            const ctn_arguments_t *args, catena_group_t *group,
                            ctn_mode_t mode, catena_request_t **request);
 
+/** Run a call whose arguments are checked, or create a request.
+ * @param signature for ctn_call_start; or NULL */
+catena_status_t ctn_ml_run_operands(const ctn_composition_t *composition,
+                                    catena_group_t *group,
+                                    const ctn_operands_t *operands,
+                                    ctn_mode_t mode,
+                                    const ctn_signature_t *signature,
+                                    catena_request_t **request);
+
 #endif

@@ -101,7 +101,11 @@ static void set_call(const ctn_composition_t *composition,
                          .reproducible = reproducible,
                          .in_place = operands->in_place,
                          .in_order = is_in_order(composition, operands)};
-    if (ctn_has_blocks(collective->recv)) {
+    if (ctn_has_blocks(collective->recv) && ctn_has_blocks(collective->send)) {
+        call->all = operands->recv;
+        call->in = ctn_blocks_at(&operands->send, 0);
+        call->in_step = operands->send.step;
+    } else if (ctn_has_blocks(collective->recv)) {
         call->all = operands->recv;
         call->in = call->in_place ? ctn_blocks_at(&call->all, me)
                                   : span_of(&operands->send);
@@ -375,6 +379,21 @@ static catena_status_t make_request(ctn_call_t *call, ctn_mode_t mode,
     return CATENA_OK;
 }
 
+catena_status_t ctn_ml_run_operands(const ctn_composition_t *composition,
+                                    catena_group_t *group,
+                                    const ctn_operands_t *operands,
+                                    ctn_mode_t mode,
+                                    const ctn_signature_t *signature,
+                                    catena_request_t **request)
+{
+    ctn_call_t call;
+    if (mode == CTN_BLOCKING) {
+        return run_blocking(composition, group, operands);
+    }
+    set_call(composition, group, operands, &call);
+    return make_request(&call, mode, signature, request);
+}
+
 /** Whether a side is one that run_plain_inline takes. */
 static inline bool is_plain(const ctn_coll_side_t *side)
 {
@@ -530,7 +549,6 @@ static catena_status_t run_usual(const ctn_composition_t *composition,
                                  ctn_recorded_call_t *record)
 {
     ctn_operands_t operands;
-    ctn_call_t call;
     ctn_signature_t signature;
     const ctn_signature_t *checked;
     const ctn_peers_t peers = ctn_peers_of(group);
@@ -548,11 +566,8 @@ static catena_status_t run_usual(const ctn_composition_t *composition,
     if (ctn_operands_empty(args->collective, &operands)) {
         return ctn_call_empty(group, mode, checked, request);
     }
-    if (mode == CTN_BLOCKING) {
-        return run_blocking(composition, group, &operands);
-    }
-    set_call(composition, group, &operands, &call);
-    return make_request(&call, mode, checked, request);
+    return ctn_ml_run_operands(composition, group, &operands, mode, checked,
+                               request);
 }
 
 /** Run a call whose group and request are there. */

@@ -217,7 +217,8 @@ static const char *algorithm_of(const ctn_hierarchies_t *all,
                                 ctn_coll_t of)
 {
     return all != NULL && all->algorithm_of[of] != NULL ? all->algorithm_of[of]
-                                                        : set->of[of].algorithm;
+           : of == CTN_COLL_ALLTOALL ? ctn_algorithm_names[set->alltoall]
+                                     : set->of[of].algorithm;
 }
 
 const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of)
@@ -261,7 +262,7 @@ static catena_status_t text_of(const catena_group_t *group, ctn_coll_t of,
     return status;
 }
 
-bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of)
+bool ctn_hierarchy_is_named(const catena_group_t *group, ctn_coll_t of)
 {
     const ctn_hierarchies_t *all = settings_of(group);
     const ctn_hierarchy_config_t *set =
@@ -269,8 +270,13 @@ bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of)
     return (all != NULL &&
             (all->levels_of[of] != NULL || all->levels != NULL)) ||
            strcasecmp(set->of[of].levels, automatic) != 0 ||
-           strcasecmp(set->levels, automatic) != 0 ||
-           strcasecmp(algorithm_of(all, set, of), automatic) != 0;
+           strcasecmp(set->levels, automatic) != 0;
+}
+
+bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of)
+{
+    return ctn_hierarchy_is_named(group, of) ||
+           strcasecmp(ctn_hierarchy_algorithm(group, of), automatic) != 0;
 }
 
 catena_status_t

@@ -75,6 +75,8 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
  */
 void ctn_hierarchy_forget(catena_group_t *group);
 
+/** Whether a setting names the hierarchy of these collectives. */
+bool ctn_hierarchy_is_named(const catena_group_t *group, ctn_coll_t of);
 /** Whether a setting names the hierarchy or the algorithm of these collectives:
  * a collective with settings of its own, and its variants. */
 bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of);

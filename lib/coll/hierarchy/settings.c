@@ -17,6 +17,13 @@ static const ctn_setting_type_t levels_type = {
 static const ctn_setting_type_t algorithm_type = {
     .kind = CTN_SETTING_TEXT, .expected = "auto, or an algorithm's name"};
 
+/* By ctn_algorithm_name_t. */
+#define WORD(NAME, text) text,
+static const char *const alltoall_words[] = {"auto",
+                                             CTN_EACH_ALLTOALL(WORD) NULL};
+static const ctn_setting_type_t alltoall_type = {.kind = CTN_SETTING_WORD,
+                                                 .words = alltoall_words};
+
 static const ctn_setting_t settings[] = {
     {"HIERARCHY", "auto",
      "Levels of collectives. Rules: core, l3, numa, socket, node, network,\n"
@@ -41,6 +48,14 @@ static const ctn_setting_t settings[] = {
          offsetof(ctn_hierarchy_config_t, of[CTN_COLL_##NAME].algorithm),      \
          &algorithm_type},
 #include "core/calls.def"
+    {"ALLTOALL_HIERARCHY", "auto",
+     "Levels of alltoall; auto: the value of CATENA_HIERARCHY, or if that is\n"
+     "auto, too, an algorithm without levels.",
+     offsetof(ctn_hierarchy_config_t, of[CTN_COLL_ALLTOALL].levels),
+     &levels_type},
+    {"ALLTOALL_ALGORITHM", "auto",
+     "Algorithm of alltoall. direct and bruck also apply to its levels.",
+     offsetof(ctn_hierarchy_config_t, alltoall), &alltoall_type},
 };
 
 const ctn_setting_table_t ctn_hierarchy_settings =
@@ -49,7 +64,7 @@ const ctn_setting_table_t ctn_hierarchy_settings =
 const char *const ctn_collective_names[] = {
 #define CTN_CALL(NAME, name, send, recv, traits) #name,
 #include "core/calls.def"
-    NULL};
+    "alltoall", NULL};
 
 ctn_coll_t ctn_collective_named(const char *name, size_t length)
 {

@@ -2,6 +2,7 @@
 #define CTN_COLL_HIERARCHY_SETTINGS_H
 
 #include "core/config.h"
+#include "model/algorithms.h"
 
 /* The collectives that use hierarchies, and their settings in the
  * environment. */
@@ -12,6 +13,7 @@
 typedef enum ctn_coll {
 #define CTN_CALL(NAME, name, send, recv, traits) CTN_COLL_##NAME,
 #include "core/calls.def"
+    CTN_COLL_ALLTOALL, /* not alltoallv, alltoallw */
     CTN_COLL_COUNT
 } ctn_coll_t;
 
@@ -29,9 +31,11 @@ typedef struct ctn_hierarchy_config {
     char *levels;        /* HIERARCHY: "auto", or levels */
     char *subgroup;      /* SUBGROUP: name under the rule "user"; default "" */
     size_t reproducible; /* REPRODUCIBLE: 0 or 1 */
+    unsigned alltoall;   /* ALLTOALL_ALGORITHM: a ctn_algorithm_name_t */
     struct {
         char *levels; /* <NAME>_HIERARCHY: "auto" (as HIERARCHY), or levels */
-        char *algorithm; /* <NAME>_ALGORITHM: "auto", or a name */
+        char *algorithm; /* <NAME>_ALGORITHM: "auto", or a name; not of
+                            alltoall */
     } of[CTN_COLL_COUNT];
 } ctn_hierarchy_config_t;
 

@@ -78,9 +78,13 @@ static const ctn_composition_t *const compositions[] = {
 #define CTN_CALL(NAME, name, send, recv, traits) &ctn_ml_##name,
 #define CTN_VARIANT(NAME, name, OF, send, recv, traits) &ctn_ml_##name,
 #include "core/calls.def"
+    &ctn_ml_alltoall,
 };
 
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };
+
+#define ALLTOALL(NAME, text) CTN_ALGORITHM_BIT(NAME) |
+#define ALL_ALLTOALLS (CTN_EACH_ALLTOALL(ALLTOALL) 0)
 
 /** The algorithms of the basic collectives that the compositions with the
  * settings of `of` use. */
@@ -88,6 +92,9 @@ static ctn_algorithm_set_t algorithms_of(ctn_coll_t of)
 {
     uint32_t kinds = 0;
     ctn_algorithm_set_t algorithms = 0;
+    if (of == CTN_COLL_ALLTOALL) { /* also those without levels */
+        return ALL_ALLTOALLS;
+    }
     for (size_t i = 0; i < COMPOSITIONS; i++) {
         kinds |= compositions[i]->of == of ? compositions[i]->kinds : 0;
     }
@@ -131,7 +138,7 @@ static catena_status_t find_algorithm(const ctn_log_t *log, const char *setting,
 catena_status_t ctn_ml_check(const ctn_log_t *log, const ctn_config_t *config)
 {
     catena_status_t status = CATENA_OK;
-    for (int i = 0; i < CTN_COLL_COUNT && status == CATENA_OK; i++) {
+    for (int i = 0; i < CTN_COLL_ALLTOALL && status == CATENA_OK; i++) {
         char name[CTN_HIERARCHY_NAME_BYTES];
         ctn_algorithm_name_t found;
         snprintf(name, sizeof(name), "CATENA_%s_ALGORITHM",
@@ -276,6 +283,7 @@ static void describe_basic(const ctn_ml_basic_run_t *basic, char *text,
         [CTN_SCAN] = "scan",           [CTN_EXSCAN] = "exscan",
         [CTN_GATHER] = "gather",       [CTN_SCATTER] = "scatter",
         [CTN_ALLGATHER] = "allgather", [CTN_REDUCE_SCATTER] = "reduce_scatter",
+        [CTN_ALLTOALL] = "alltoall",
     };
     size_t used = strlen(text);
     char reason[80] = "as asked for";

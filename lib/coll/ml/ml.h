@@ -60,9 +60,11 @@ typedef struct ctn_call {
      * block, in place the one in `all`. */
     ctn_span_t in;
     ctn_span_t out;
-    /** A block for each rank. gather (at the root), allgather: received.
-     * scatter (at the root): sent. reduce_scatter: only the lengths are
-     * significant. */
+    ptrdiff_t in_step; /* alltoall: `in` is the block for rank 0; bytes from it
+                          to the next one */
+    /** A block for each rank. gather (at the root), allgather, alltoall:
+     * received. scatter (at the root): sent. reduce_scatter: only the lengths
+     * are significant. */
     ctn_blocks_t all;
     bool in_place;
     bool in_order; /* the result depends on the order of ranks: a scan, or an
@@ -225,6 +227,8 @@ void ctn_ml_release(ctn_op_t *op);
     extern const ctn_composition_t ctn_ml_##name;                              \
     enum { CTN_ML_SETTINGS_##name = CTN_COLL_##OF };
 #include "core/calls.def"
+extern const ctn_composition_t ctn_ml_alltoall;
+enum { CTN_ML_SETTINGS_alltoall = CTN_COLL_ALLTOALL };
 
 /* ---- for compositions ---- */
 

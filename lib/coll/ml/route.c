@@ -136,13 +136,15 @@ static catena_status_t layout_hop(ctn_ml_t *ml, const ctn_cover_t *cover,
         bytes = hop->bytes;
     }
     hop->place = bytes > 0 ? cover->memory + from : NULL;
-    if (hop->packed) {
-        hop->place = ctn_ml_scratch(ml, bytes);
-        if (hop->place == NULL) {
-            return CATENA_ERR_NO_MEMORY;
-        }
+    if (!hop->packed) {
+        return CATENA_OK;
     }
-    return CATENA_OK;
+    if (hop->other == NULL || hop->room < bytes) {
+        hop->other = ctn_ml_scratch(ml, bytes);
+        hop->room = bytes;
+    }
+    hop->place = hop->other;
+    return hop->place != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
 catena_status_t ctn_route_layout(ctn_ml_t *ml, ctn_route_t *route)

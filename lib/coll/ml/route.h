@@ -35,6 +35,8 @@ typedef struct ctn_hop {
     unsigned char *place; /* of the blocks of all members if it holds them, else
                              of this rank's */
     bool packed;          /* `place` is not in the cover */
+    size_t room;          /* bytes of the memory that it then is */
+    unsigned char *other; /* that memory; NULL: none */
 } ctn_hop_t;
 
 /** A route. First member of a composition's state in ml->table. */

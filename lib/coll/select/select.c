@@ -36,22 +36,13 @@ static const ctn_family_t families[] = {
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
-/* By ctn_algorithm_name_t. */
-#define WORD(NAME, text) text,
-static const char *const family_words[] = {"auto",
-                                           CTN_EACH_ALLTOALL(WORD) NULL};
-
-_Static_assert(sizeof(family_words) / sizeof(family_words[0]) == FAMILIES + 1,
+#define COUNT(NAME, text) +1
+_Static_assert(1 CTN_EACH_ALLTOALL(COUNT) == FAMILIES,
                "the algorithms of alltoall are the first ones");
-
-static const ctn_setting_type_t family_type = {.kind = CTN_SETTING_WORD,
-                                               .words = family_words};
 
 static const ctn_setting_t settings[] = {
     {"ALLTOALL_LEADERS", "auto", "Leaders on every node for alltoall.",
      offsetof(ctn_select_config_t, leaders), &ctn_setting_count},
-    {"ALLTOALL_ALGORITHM", "auto", "Algorithm of alltoall.",
-     offsetof(ctn_select_config_t, family), &family_type},
 };
 
 const ctn_setting_table_t ctn_select_settings =
@@ -90,7 +81,8 @@ static void set_defaults(ctn_selector_t *selector, const ctn_config_t *config)
 {
     const ctn_select_config_t *set =
         ctn_config_values(config, &ctn_select_settings);
-    selector->family = set->family > 0 ? &families[set->family] : NULL;
+    unsigned family = ctn_hierarchy_config(config)->alltoall;
+    selector->family = family > 0 ? &families[family] : NULL;
     selector->leaders =
         set->leaders != CTN_CONFIG_AUTO ? (uint32_t)set->leaders : 0;
 }
@@ -111,22 +103,30 @@ ctn_selector_t *ctn_selector_of(catena_group_t *group)
     return selector;
 }
 
-static catena_status_t set_family(catena_group_t *group,
-                                  ctn_selector_t *selector, const char *value)
+/** The name of an alltoall's algorithm has been set. */
+static void set_family(ctn_selector_t *selector, const char *name)
 {
     size_t i = 0;
-    while (family_words[i] != NULL && strcmp(value, family_words[i]) != 0) {
+    while (strcmp(name, ctn_algorithm_names[i]) != 0) {
         i++;
     }
-    if (family_words[i] == NULL) {
-        return ctn_refuse(group->exec->log, CATENA_ERR_ARG, "catena_group_set",
-                          "alltoall_algorithm is '%s'; expected auto, direct, "
-                          "shift, bruck, morton, l-a2a, mpml, nmpml, onmpml, "
-                          "l-a2a-plain, mpml-plain or nmpml-plain",
-                          value);
-    }
     selector->family = i > 0 ? &families[i] : NULL;
-    return CATENA_OK;
+}
+
+bool ctn_alltoall_by_levels(const catena_group_t *group,
+                            ctn_selector_t *selector)
+{
+    const ctn_family_t *family = selector->family;
+    if (selector->by_levels == CTN_BY_LEVELS_UNKNOWN) {
+        bool has_levels = family == NULL ||
+                          family->kind == CTN_ALLTOALL_DIRECT ||
+                          family->kind == CTN_ALLTOALL_BRUCK;
+        selector->by_levels =
+            has_levels && ctn_hierarchy_is_named(group, CTN_COLL_ALLTOALL)
+                ? CTN_BY_LEVELS_YES
+                : CTN_BY_LEVELS_NO;
+    }
+    return selector->by_levels == CTN_BY_LEVELS_YES;
 }
 
 /** A numeric setting of a group, and its limits; auto is stored as 0. */
@@ -173,6 +173,12 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_check_wait(group);
+    ctn_selector_t *selector = ctn_selector_of(group);
+    if (selector == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    selector->inline_bytes = 0;
+    selector->by_levels = CTN_BY_LEVELS_UNKNOWN;
     if (ctn_hierarchy_set(group, name, value, &status)) {
         requests->changes++;
         ctn_ml_forget(group);
@@ -180,15 +186,10 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     }
     if (ctn_ml_set(group, name, value, &status)) {
         requests->changes++;
+        if (status == CATENA_OK && strcmp(name, "alltoall_algorithm") == 0) {
+            set_family(selector, value);
+        }
         return status;
-    }
-    ctn_selector_t *selector = ctn_selector_of(group);
-    if (selector == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    selector->inline_bytes = 0;
-    if (strcmp(name, "alltoall_algorithm") == 0) {
-        return set_family(group, selector, value);
     }
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (strcmp(name, numbers[i].name) == 0) {
@@ -197,12 +198,12 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     }
     return ctn_refuse(
         group->exec->log, CATENA_ERR_ARG, __func__,
-        "a group has no setting '%s'; expected alltoall_algorithm, "
+        "a group has no setting '%s'; expected "
         "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
         "subgroup, reproducible, COLLECTIVE_hierarchy and COLLECTIVE_algorithm "
         "for barrier, "
-        "bcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter "
-        "and scan",
+        "bcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter, "
+        "scan and alltoall",
         name);
 }
 
@@ -400,7 +401,11 @@ catena_status_t catena_group_explain(const catena_group_t *group,
         return ctn_refuse(group->exec->log, CATENA_ERR_ARG, __func__,
                           CTN_NO_BYTES);
     }
-    if (is_alltoall(collective)) {
+    ctn_selector_t *selector =
+        (ctn_selector_t *)ctn_group_find(group, &selector_key);
+    bool by_levels = selector != NULL && strcmp(collective, "alltoall") == 0 &&
+                     ctn_alltoall_by_levels(group, selector);
+    if (is_alltoall(collective) && !by_levels) {
         ctn_alltoall_explain(group, text, bytes);
         return CATENA_OK;
     }

@@ -30,8 +30,7 @@ typedef struct ctn_family {
 
 /** Values of the settings of the environment. */
 typedef struct ctn_select_config {
-    size_t leaders;  /* ALLTOALL_LEADERS: on each node; CTN_CONFIG_AUTO */
-    unsigned family; /* ALLTOALL_ALGORITHM: ctn_algorithm_name_t */
+    size_t leaders; /* ALLTOALL_LEADERS: on each node; CTN_CONFIG_AUTO */
 } ctn_select_config_t;
 
 extern const ctn_setting_table_t ctn_select_settings;
@@ -58,6 +57,13 @@ typedef struct ctn_tuned_call {
     ctn_rule_t made; /* by formulas */
 } ctn_tuned_call_t;
 
+/** Whether an alltoall runs through the levels of a hierarchy (HIER-14). */
+typedef enum ctn_by_levels {
+    CTN_BY_LEVELS_UNKNOWN, /* settings have changed */
+    CTN_BY_LEVELS_NO,
+    CTN_BY_LEVELS_YES
+} ctn_by_levels_t;
+
 /** The settings of a group, from catena_group_set or else the environment; and
  * its last selection. */
 typedef struct ctn_selector {
@@ -66,6 +72,7 @@ typedef struct ctn_selector {
     uint32_t leaders;           /* 0: auto */
     uint32_t radix;             /* 0: auto */
     uint32_t window;            /* 0: auto */
+    ctn_by_levels_t by_levels;
     ctn_topo_t *topo; /* of the group, with its member table; NULL before
                          the first alltoall */
     ctn_tuned_call_t tuned[2]; /* of alltoall; of alltoallv and alltoallw */
@@ -81,6 +88,11 @@ typedef struct ctn_selector {
 
 /** Return the selector of a group, made on first use; NULL: no memory. */
 ctn_selector_t *ctn_selector_of(catena_group_t *group);
+
+/** Whether an alltoall of the group runs through levels: settings name a
+ * hierarchy, and no algorithm that has no levels. */
+bool ctn_alltoall_by_levels(const catena_group_t *group,
+                            ctn_selector_t *selector);
 
 /** Select the algorithm for a call, by facts that all members share, and store
  * it in selector->last. The topology of the call is known. */

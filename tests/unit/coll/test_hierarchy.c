@@ -321,11 +321,11 @@ static void set_nonsense(job_t *job)
     JOB_CHECK(job, catena_group_set(group, "subgroup", text) == CATENA_ERR_ARG);
     JOB_CHECK(job, catena_group_set(group, "hierachy", "node:shm") ==
                        CATENA_ERR_ARG);
-    JOB_CHECK(job, catena_group_set(group, "alltoall_hierarchy", "node:shm") ==
+    JOB_CHECK(job, catena_group_set(group, "alltoallv_hierarchy", "node:shm") ==
                        CATENA_ERR_ARG);
     naive_check(job, group, get_hierarchy(job, group, "gather"), "network:p2p");
     ctn_hierarchy_t *hierarchy;
-    JOB_CHECK(job, ctn_hierarchy_of(group, "alltoall", &hierarchy) ==
+    JOB_CHECK(job, ctn_hierarchy_of(group, "alltoallv", &hierarchy) ==
                        CATENA_ERR_ARG);
 }
 
@@ -382,6 +382,9 @@ static void build_on_groups(job_t *job)
     }
     for (int i = 0; i < 3; i++) {
         uint32_t n = groups[i]->chain.place.size;
+        /* An algorithm without levels: the components here have none. */
+        JOB_CHECK(job, catena_group_set(groups[i], "alltoall_algorithm",
+                                        "shift") == CATENA_OK);
         JOB_CHECK(job, catena_ialltoall(send, 1, CATENA_UINT64, receive, 1,
                                         CATENA_UINT64, groups[i],
                                         &request[0]) == CATENA_OK);

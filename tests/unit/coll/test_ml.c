@@ -31,7 +31,7 @@ static const struct shape {
 
 enum {
     SHAPES = sizeof(shapes) / sizeof(shapes[0]),
-    KINDS = ORACLE_ALLTOALL, /* hierarchical ones */
+    KINDS = ORACLE_ALLTOALL + 1, /* hierarchical ones */
     HIERARCHIES = 6,
     SHM = 1, /* on one node */
     P2P = 2,
@@ -504,6 +504,54 @@ START_TEST(first_calls_on_a_node)
 }
 END_TEST
 
+/* ---- alltoall with blocks of different lengths ---- */
+
+/** Lengths of blocks, of which one is cut and one is not, or none is, or both
+ * are: into equally many parts, or not; and where one rank's blocks end with a
+ * part. */
+static const size_t block_bytes[][2] = {
+    {8, 12},         {8, 40000},     {40000, 40008},
+    {40000, 500000}, {58304, 60000}, {29120, 29121},
+};
+
+static int unexpected; /* results, on all ranks */
+
+/** One rank has blocks of another length: no rank waits for ever, and if the
+ * job has not ended, the next call is right. */
+static void other_lengths(job_t *job)
+{
+    const size_t *bytes = block_bytes[job->seed % 6];
+    catena_group_t *world = job->context->world;
+    bool other = job->rank == job->seed / 6 % job->size;
+    size_t count = bytes[other];
+    unsigned char *send = calloc(job->size, bytes[1]);
+    unsigned char *recv = calloc(job->size, bytes[1]);
+    job->context->log.level = CATENA_LOG_FATAL; /* they are expected */
+    unexpected +=
+        catena_group_set(world, "alltoall_hierarchy",
+                         job->seed / 6 % 2 == 0 ? "node:shm,network:p2p"
+                                                : "network:p2p") != CATENA_OK;
+    catena_status_t status = catena_alltoall(send, count, CATENA_BYTE, recv,
+                                             count, CATENA_BYTE, world);
+    unexpected += status != CATENA_ERR_ARG && status != CATENA_ERR_ENDED &&
+                  (status != CATENA_OK || other);
+    status = catena_alltoall(send, 1, CATENA_BYTE, recv, 1, CATENA_BYTE, world);
+    unexpected += status != CATENA_OK && status != CATENA_ERR_ENDED;
+    free(send);
+    free(recv);
+}
+
+START_TEST(lengths_that_differ)
+{
+    bool cut = block_bytes[_i % 6][1] > 100; /* then the job ends */
+    catena_sim_params_t params = params_of(&shapes[4], (uint64_t)_i);
+    unexpected = 0;
+    int failed = job_simulate_on(&params, other_lengths);
+    ck_assert_int_eq(unexpected, 0);
+    ck_assert_int_eq(failed, cut ? params.ranks : 0);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, first_calls_on_a_node, 2, 9);
@@ -516,6 +564,9 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, zero_counts);
     tcase_add_loop_test(tcase, groups_under_way, 0, 7);
     tcase_add_test(tcase, explains);
+    for (int i = 0; i < 54; i += unit_step(5)) {
+        tcase_add_loop_test(tcase, lengths_that_differ, i, i + 1);
+    }
 }
 
 int main(void)

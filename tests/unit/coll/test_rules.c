@@ -31,7 +31,7 @@ static const char rules[] =
     "\"reduce_scatter\": [{\"algorithm\": \"zero-copy\"},"
     " {\"algorithm\": \"ring\"}],"
     "\"scan\": [{\"algorithm\": \"chain\"}],"
-    "\"alltoall\": [{\"algorithm\": \"shift\"}],"
+    "\"alltoall\": [{\"algorithm\": \"bruck\"}],"
     "\"alltoallv\": [{\"algorithm\": \"shift\"}],"
     "\"split\": [{\"keys\": true, \"algorithm\": \"radix\"},"
     " {\"keys\": false, \"algorithm\": \"hash\"},"
@@ -117,7 +117,7 @@ static const struct {
      {"exscan on node: chain (rule 1 ", "levels=\"network:p2p"}},
     {"alltoall",
      call_alltoall,
-     {"algorithm=shift ", "reason=\"rule 1 of tuning made up\""}},
+     {"levels=\"node:shm", "alltoall on network: bruck (rule 1 "}},
 };
 
 enum { COLLECTIVES = sizeof(collectives) / sizeof(collectives[0]) };
@@ -153,6 +153,11 @@ static void obeyed(job_t *job)
             JOB_CHECK(job, false);
         }
     }
+    JOB_CHECK(job, catena_group_set(world, "hierarchy", "auto") == CATENA_OK);
+    JOB_CHECK(job, call_alltoall(b, world) == CATENA_OK);
+    JOB_CHECK(job, says(job, world, "alltoall", "algorithm=bruck ") &&
+                       says(job, world, "alltoall",
+                            "reason=\"rule 1 of tuning made up\""));
     free(b);
 }
 

@@ -53,7 +53,7 @@ START_TEST(defaults)
     ck_assert(VALUES(exec)->sleep_ms == CTN_CONFIG_AUTO);
     ck_assert_int_eq(VALUES(exec)->wait, CTN_WAIT_AUTO);
     ck_assert(VALUES(select)->leaders == CTN_CONFIG_AUTO);
-    ck_assert_uint_eq(VALUES(select)->family, 0);
+    ck_assert_uint_eq(VALUES(hierarchy)->alltoall, 0);
     ck_assert_str_eq(VALUES(topo)->topology, "");
     ck_assert_str_eq(VALUES(model)->tuning, "auto");
     ck_assert_int_eq(VALUES(ucx)->put, CTN_PUT_AUTO);
@@ -64,7 +64,8 @@ START_TEST(defaults)
     ck_assert_uint_eq(VALUES(hierarchy)->reproducible, 0);
     for (int i = 0; i < CTN_COLL_COUNT; i++) {
         ck_assert_str_eq(VALUES(hierarchy)->of[i].levels, "auto");
-        ck_assert_str_eq(VALUES(hierarchy)->of[i].algorithm, "auto");
+        ck_assert(i == CTN_COLL_ALLTOALL ||
+                  strcmp(VALUES(hierarchy)->of[i].algorithm, "auto") == 0);
     }
     ctn_config_release(&config);
     ck_assert_ptr_null(config.values);
@@ -161,7 +162,7 @@ START_TEST(every_setting)
     ck_assert(VALUES(exec)->sleep_ms == CTN_CONFIG_INF);
     ck_assert_int_eq(VALUES(exec)->wait, CTN_WAIT_YIELD);
     ck_assert_uint_eq(VALUES(select)->leaders, 4);
-    ck_assert_uint_eq(VALUES(select)->family, 8);
+    ck_assert_uint_eq(VALUES(hierarchy)->alltoall, 8);
     ck_assert_str_eq(VALUES(model)->tuning, "machine:hpc-b");
     ck_assert_str_eq(VALUES(topo)->topology, "numa:2 core:2=x");
     ck_assert_int_eq(VALUES(ucx)->put, CTN_PUT_RMA);
@@ -176,7 +177,8 @@ START_TEST(every_setting)
 }
 END_TEST
 
-/* Each collective's settings reach its own fields, and no others. */
+/* Each collective's settings reach its own fields, and no others. The algorithm
+ * of alltoall has a type of its own. */
 START_TEST(every_collective)
 {
     char setting[64], variable[64];
@@ -190,15 +192,20 @@ START_TEST(every_collective)
         *c = (char)toupper((unsigned char)*c);
     for (char *c = variable; *c != '\0'; c++)
         *c = (char)toupper((unsigned char)*c);
-    setenv(variable, "tree", 1);
+    setenv(variable, _i == CTN_COLL_ALLTOALL ? "bruck" : "tree", 1);
     ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
     unsetenv(variable);
     for (int i = 0; i < CTN_COLL_COUNT; i++) {
         ck_assert_str_eq(VALUES(hierarchy)->of[i].levels,
                          i == _i ? "node:p2p" : "auto");
-        ck_assert_str_eq(VALUES(hierarchy)->of[i].algorithm,
-                         i == _i ? "tree" : "auto");
+        if (i != CTN_COLL_ALLTOALL) {
+            ck_assert_str_eq(VALUES(hierarchy)->of[i].algorithm,
+                             i == _i ? "tree" : "auto");
+        }
     }
+    ck_assert_uint_eq(VALUES(hierarchy)->alltoall,
+                      _i == CTN_COLL_ALLTOALL ? CTN_ALGORITHM_BRUCK
+                                              : CTN_ALGORITHM_AUTO);
     ck_assert_ptr_null(ctn_collective_names[CTN_COLL_COUNT]);
     ctn_config_release(&config);
 }
@@ -493,7 +500,7 @@ START_TEST(listing)
     ck_assert_ptr_nonnull(strstr(text, "CATENA_SLEEP=5\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_HEAP_SIZE=auto\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_TUNING=auto\n"));
-    ck_assert_int_eq(lines(text), 30 + 2 * CTN_COLL_COUNT);
+    ck_assert_int_eq(lines(text), 29 + 2 * CTN_COLL_COUNT);
     ck_assert_int_eq(catena_config_print(NULL, 0), CATENA_ERR_ARG);
 }
 END_TEST

@@ -20,6 +20,7 @@ BENCH_ON_GROUP(alltoall, call->send, call->bytes, CATENA_BYTE, call->recv,
 
 const struct bench_collective bench_alltoall = {
     BENCH_ALLTOALL(alltoall),
+    .hierarchy = "alltoall_hierarchy",
     .help = "every rank sends a block to every rank",
     .lay_out = lay_out,
 };

@@ -103,6 +103,8 @@ const ctn_algorithm_t *ctn_p2p_choose(ctn_p2p_t *p2p, ctn_basic_kind_t kind,
         return &ctn_p2p_scatter;
     case CTN_ALLGATHER:
         return ctn_p2p_allgather(p2p, basic);
+    case CTN_ALLTOALL:
+        return &ctn_p2p_alltoall;
     default:
         return ctn_p2p_reduce_scatter(p2p, basic);
     }

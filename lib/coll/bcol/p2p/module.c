@@ -6,6 +6,7 @@
 #include "coll/bcol/p2p/parts.h"
 #include "coll/bcol/p2p/rounds.h"
 
+#include "core/hash.h"
 #include "exec/deaths.h"
 #include "exec/slot.h"
 
@@ -81,6 +82,17 @@ void ctn_p2p_begin_blocks(ctn_op_t *op, unsigned algorithm, uint32_t passes)
         op, signature_of(algorithm, lengths | digest >> (64 - PASSES_SHIFT)));
 }
 
+void ctn_p2p_begin_alltoall(ctn_op_t *op, uint32_t radix)
+{
+    const ctn_basic_coll_t *basic = ((ctn_p2p_call_t *)ctn_op_state(op))->basic;
+    uint64_t digest = ctn_hash_mix(basic->bytes);
+    /* 2: so that numbers of chunks and radices seldom make up for each other */
+    uint32_t lengths = (radix + 2 * basic->chunks) % PASSES_MODULUS
+                       << PASSES_SHIFT;
+    begin_signature(op, signature_of(CTN_P2P_ALLTOALL,
+                                     lengths | digest >> (64 - PASSES_SHIFT)));
+}
+
 void ctn_p2p_begin_ring(ctn_op_t *op)
 {
     begin_signature(op, signature_of(CTN_P2P_RING, 0));
@@ -104,7 +116,8 @@ static unsigned algorithm_of(uint16_t signature)
 static uint16_t lengths_in(uint16_t signature)
 {
     unsigned algorithm = algorithm_of(signature);
-    return algorithm == CTN_P2P_BRUCK || algorithm == CTN_P2P_REDUCE_SCATTER
+    return algorithm == CTN_P2P_BRUCK || algorithm == CTN_P2P_REDUCE_SCATTER ||
+                   algorithm == CTN_P2P_ALLTOALL
                ? ((1u << PASSES_SHIFT) - 1) << CTN_P2P_LENGTHS_SHIFT
                : 0;
 }
@@ -461,7 +474,8 @@ static void destroy(ctn_module_t *module)
             [CTN_GATHER] = CTN_P2P_AGGREGATIONS,                               \
             [CTN_SCATTER] = CTN_P2P_AGGREGATIONS,                              \
             [CTN_ALLGATHER] = CTN_P2P_ALLGATHERS,                              \
-            [CTN_REDUCE_SCATTER] = CTN_P2P_REDUCE_SCATTERS                     \
+            [CTN_REDUCE_SCATTER] = CTN_P2P_REDUCE_SCATTERS,                    \
+            [CTN_ALLTOALL] = CTN_P2P_ALLTOALLS                                 \
         }                                                                      \
     }
 

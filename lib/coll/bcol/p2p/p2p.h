@@ -64,13 +64,14 @@ typedef struct ctn_p2p_call {
 /** Algorithms that exchange vectors or blocks, for the signature. Smaller
  * values are shapes of trees, ctn_p2p_shape_t. */
 typedef enum ctn_p2p_vector_algorithm {
-    CTN_P2P_NOTHING = 3,     /* dissemination barrier: no data */
-    CTN_P2P_DOUBLING,        /* allreduce, recursive doubling */
-    CTN_P2P_HALVING,         /* allreduce, Rabenseifner */
-    CTN_P2P_SCAN,            /* scan and exscan */
-    CTN_P2P_BRUCK,           /* allgather, Bruck */
-    CTN_P2P_REDUCE_SCATTER,  /* reduce_scatter, recursive halving */
-    CTN_P2P_RING,            /* allgather or reduce_scatter, ring */
+    CTN_P2P_NOTHING = 3,    /* dissemination barrier: no data */
+    CTN_P2P_DOUBLING,       /* allreduce, recursive doubling */
+    CTN_P2P_HALVING,        /* allreduce, Rabenseifner */
+    CTN_P2P_SCAN,           /* scan and exscan */
+    CTN_P2P_BRUCK,          /* allgather, Bruck */
+    CTN_P2P_REDUCE_SCATTER, /* reduce_scatter, recursive halving */
+    CTN_P2P_RING,           /* allgather or reduce_scatter, ring */
+    CTN_P2P_ALLTOALL,
     CTN_P2P_NOTHING_PAIRWISE /* barrier, recursive doubling: no data */
 } ctn_p2p_vector_algorithm_t;
 
@@ -104,6 +105,9 @@ void ctn_p2p_begin_vector(ctn_op_t *op, unsigned algorithm);
 /** The same for operations that exchange blocks whose lengths all members know.
  * @param passes number of passes (see above) */
 void ctn_p2p_begin_blocks(ctn_op_t *op, unsigned algorithm, uint32_t passes);
+/** The same for an alltoall.
+ * @param radix decides which messages there are */
+void ctn_p2p_begin_alltoall(ctn_op_t *op, uint32_t radix);
 /** The same for a ring algorithm, which sends blocks as fragments. */
 void ctn_p2p_begin_ring(ctn_op_t *op);
 /** To be called before the first message of pass number `pass`. */
@@ -186,6 +190,7 @@ typedef enum ctn_p2p_shape {
 #define CTN_P2P_ALLGATHERS (CTN_ALGORITHM_BIT(BRUCK) | CTN_ALGORITHM_BIT(RING))
 #define CTN_P2P_REDUCE_SCATTERS                                                \
     (CTN_ALGORITHM_BIT(RECURSIVE_HALVING) | CTN_ALGORITHM_BIT(RING))
+#define CTN_P2P_ALLTOALLS (CTN_ALGORITHM_BIT(DIRECT) | CTN_ALGORITHM_BIT(BRUCK))
 
 /** The shape of a tree.
  * @param up data go to the root */
@@ -197,8 +202,9 @@ ctn_p2p_shape_t ctn_p2p_choose_shape(ctn_p2p_t *p2p,
 const ctn_algorithm_t *ctn_p2p_choose(ctn_p2p_t *p2p, ctn_basic_kind_t kind,
                                       const ctn_basic_coll_t *basic);
 
-/* Of gather and scatter. */
+/* Of gather, scatter and alltoall. */
 extern const ctn_algorithm_t ctn_p2p_gather;
 extern const ctn_algorithm_t ctn_p2p_scatter;
+extern const ctn_algorithm_t ctn_p2p_alltoall;
 
 #endif

@@ -26,7 +26,8 @@ const shm_algorithm_t *const shm_algorithms[CTN_BASICS][CTN_ALGORITHMS] = {
     [CTN_GATHER] = EITHER_STORAGE(shm_gather),
     [CTN_SCATTER] = EITHER_STORAGE(shm_scatter),
     [CTN_ALLGATHER] = EITHER_STORAGE(shm_allgather),
-    [CTN_REDUCE_SCATTER] = EITHER_STORAGE(shm_reduce_scatter)};
+    [CTN_REDUCE_SCATTER] = EITHER_STORAGE(shm_reduce_scatter),
+    [CTN_ALLTOALL] = {ALGORITHM(AUTO, shm_alltoall)}};
 
 /* Readers learn the storage of each block, so members need not agree. A rule
  * decides by the length of this member's own data. Data below the range of a

@@ -192,7 +192,8 @@ static void publish_location(shm_call_t *call, uint32_t i, const void *data,
         copies = location.storage <= SHM_KEPT;
     }
     if (copies &&
-        (bytes <= CTN_FRAGMENT_BYTES || call->kind == CTN_REDUCE_SCATTER)) {
+        (bytes <= CTN_FRAGMENT_BYTES || call->kind == CTN_REDUCE_SCATTER ||
+         call->kind == CTN_ALLTOALL)) {
         shm_copy(call, copy, data, bytes);
         copies = false;
     }

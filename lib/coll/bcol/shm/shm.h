@@ -227,6 +227,7 @@ extern const shm_algorithm_t shm_gather;
 extern const shm_algorithm_t shm_scatter;
 extern const shm_algorithm_t shm_allgather;
 extern const shm_algorithm_t shm_reduce_scatter;
+extern const shm_algorithm_t shm_alltoall;
 extern const shm_algorithm_t shm_flat; /* reduce, scan, exscan */
 extern const shm_algorithm_t shm_shared_reduce;
 extern const shm_algorithm_t shm_flat_allreduce;
