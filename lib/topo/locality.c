@@ -22,6 +22,11 @@ static const ctn_setting_t settings[] = {
      "separated by '/', assigned to the ranks of a node round-robin. prun\n"
      "sets lo, since its ranks are on one host.",
      offsetof(ctn_topo_config_t, net_devices), &ctn_setting_text},
+    {"SWITCHES", "",
+     "Path of a file that says at which switch each node is, for the rule\n"
+     "\"switch\" of hierarchies: lines SwitchName=NAME Nodes=HOSTLIST, as in\n"
+     "Slurm's topology.conf. The same on all ranks.",
+     offsetof(ctn_topo_config_t, switches), &ctn_setting_text},
 };
 
 const ctn_setting_table_t ctn_topo_settings =

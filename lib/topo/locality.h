@@ -15,6 +15,7 @@ typedef struct ctn_topo_config {
                           cores; or auto */
     char *topology;    /* TOPOLOGY: description of another machine; or empty */
     char *net_devices; /* NET_DEVICES: auto, all, or lists */
+    char *switches;    /* SWITCHES: path of a file, see switches.h; or empty */
 } ctn_topo_config_t;
 
 extern const ctn_setting_table_t ctn_topo_settings;

@@ -97,7 +97,7 @@ static catena_status_t check_order(const hierarchy_reading_t *reading,
             snprintf(
                 reason, sizeof(reason),
                 "%s above %s joins no more ranks; expected, from the lowest "
-                "level up, core, l3, numa, socket, node, network",
+                "level up, core, l3, numa, socket, node, switch, network",
                 next->name, below->name);
             return refuse(reading, reason);
         }

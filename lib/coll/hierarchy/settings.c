@@ -26,8 +26,9 @@ static const ctn_setting_type_t alltoall_type = {.kind = CTN_SETTING_WORD,
 
 static const ctn_setting_t settings[] = {
     {"HIERARCHY", "auto",
-     "Levels of collectives. Rules: core, l3, numa, socket, node, network,\n"
-     "user; components: shm, p2p, ucx. auto: numa:shm,node:shm,network:ucx,\n"
+     "Levels of collectives. Rules: core, l3, numa, socket, node, switch,\n"
+     "network, user; components: shm, p2p, ucx. auto: "
+     "numa:shm,node:shm,network:ucx,\n"
      "without numa if a host has more ranks than cores.",
      offsetof(ctn_hierarchy_config_t, levels), &levels_type},
     {"SUBGROUP", "", "Name of the subgroup of this rank for the rule \"user\".",

@@ -31,8 +31,9 @@ const ctn_sbgp_rule_t ctn_sbgp_network = {
 /* Rules of the machine come first, from the smallest resource up. Each resource
  * lies within one of the next rule. */
 const ctn_sbgp_rule_t *const ctn_sbgp_rules[] = {
-    &ctn_sbgp_core, &ctn_sbgp_l3,      &ctn_sbgp_numa, &ctn_sbgp_socket,
-    &ctn_sbgp_node, &ctn_sbgp_network, &ctn_sbgp_user, NULL};
+    &ctn_sbgp_core,    &ctn_sbgp_l3,   &ctn_sbgp_numa,
+    &ctn_sbgp_socket,  &ctn_sbgp_node, &ctn_sbgp_switch,
+    &ctn_sbgp_network, &ctn_sbgp_user, NULL};
 
 _Static_assert(CTN_SBGP_NAME_BYTES >= CTN_RESOURCE_BYTES,
                "names of resources fit");

@@ -26,6 +26,7 @@ extern const ctn_sbgp_rule_t ctn_sbgp_l3;
 extern const ctn_sbgp_rule_t ctn_sbgp_numa;
 extern const ctn_sbgp_rule_t ctn_sbgp_socket;
 extern const ctn_sbgp_rule_t ctn_sbgp_node;
+extern const ctn_sbgp_rule_t ctn_sbgp_switch;  /* by a file */
 extern const ctn_sbgp_rule_t ctn_sbgp_network; /* all of the group */
 extern const ctn_sbgp_rule_t ctn_sbgp_user;    /* named by CATENA_SUBGROUP */
 
