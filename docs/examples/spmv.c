@@ -79,7 +79,12 @@ static void load(block_t *b, catena_group_t *group, const matrix_kind_t *kind)
         size < 0 ||
         matrix_load(kind, size, ranks, catena_group_rank(group), &b->matrix) ||
         matrix_localize(&b->matrix, ranks, &b->halo);
-    if (reduce(b, failed, CATENA_MAX) > 0) { /* the reason was printed */
+    if (reduce(b, failed, CATENA_MAX) > 0) { /* rank 0 has printed its reason */
+        if (!failed && catena_group_rank(b->group) == 0) {
+            fprintf(stderr,
+                    "spmv: another rank cannot load the matrix; expected "
+                    "the file on all hosts\n");
+        }
         catena_finalize(&context);
         exit(1);
     }
@@ -285,7 +290,10 @@ static double verify(block_t *b, way_t way, const double *serial)
           "gatherv");
     double difference = 0, largest = 0;
     for (int64_t i = 0; serial != NULL && i < b->matrix.size; i++) {
-        difference = fmax(difference, fabs(all[i] - serial[i]));
+        double wrong = fabs(all[i] - serial[i]);
+        if (!(wrong <= difference)) {
+            difference = isnan(wrong) ? INFINITY : wrong;
+        }
         largest = fmax(largest, fabs(serial[i]));
     }
     free(all);

@@ -29,7 +29,7 @@ extern "C" {
  * at the root, may be the same. Blocks have the same number of bytes on all
  * ranks: if it differs, the operations of the context end with ERR_ENDED, but a
  * gather fails with ERR_ARG at the root only (logged). A function of the
- * application gets data that are aligned to 8 bytes.
+ * application gets data that are aligned to 8 bytes, or `left` and `right`.
  *
  * A rank that gets ERR_ARG for its own arguments has done nothing, and the
  * others wait for it, unless CATENA_CHECK=on tells them. ERR_ENDED means that
@@ -55,8 +55,9 @@ extern "C" {
  *         logged: this rank has done nothing), ERR_STATE (the world ranks of
  *         the parent are not known; logged), ERR_ENDED (a rank has no memory,
  *         or two ranks are not neighbors of each other, at adjacent ranks of a
- *         group of one size, which is logged where it is found; ranks whose
- *         neighbor does not call at all wait), ERR_PEER */
+ *         group of one size, which is logged where it is found, or with
+ *         CATENA_FAILURES=return they wait; ranks whose neighbor does not call
+ *         at all wait), ERR_PEER */
 CATENA_API catena_status_t catena_chain_create(catena_group_t *parent, int left,
                                                int right, int rank, int size,
                                                catena_group_t **out);

@@ -361,12 +361,12 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *     a nonblocking reduction fails with ERR_ENDED where it is on
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
- * reduce_scatter, scan or alltoall. The settings of `<c>` and of alltoall also apply to
- * its variants (gatherv, exscan, reduce_scatter_block, alltoallv, ...), but
- * alltoallv and alltoallw have no hierarchy. The
- * value "auto" leaves algorithms and numbers to the library, and hierarchies to
- * the environment (CATENA_HIERARCHY, `CATENA_<C>_HIERARCHY`). docs/tuning.md
- * has all rules, components and algorithms.
+ * reduce_scatter, scan or alltoall. The settings of `<c>` and of alltoall also
+ * apply to its variants (gatherv, exscan, reduce_scatter_block, alltoallv,
+ * ...), but alltoallv and alltoallw have no hierarchy. The value "auto" leaves
+ * algorithms and numbers to the library, and hierarchies to the environment
+ * (CATENA_HIERARCHY, `CATENA_<C>_HIERARCHY`). docs/tuning.md has all rules,
+ * components and algorithms.
  *
  * After a call with hierarchy, `<c>_hierarchy`, `<c>_algorithm`, subgroup or
  * reproducible the next collective compares these settings on all ranks: so all
@@ -379,8 +379,9 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * CATENA_CHECK=on this function waits until all ranks have made the calls that
  * this rank started before. Exceptions are persistent alltoalls, whether a
  * persistent barrier or alltoall is hierarchical, and whether a persistent
- * reduction is reproducible: there it applies to requests initialized later. Groups made from this one (catena_group_dup,
- * catena_group_split, ...) do not take over its settings.
+ * reduction is reproducible: there it applies to requests initialized later.
+ * Groups made from this one (catena_group_dup, catena_group_split, ...) do not
+ * take over its settings.
  * @param group whose setting it is
  * @param name  of the setting, as above
  * @param value as text, such as "4" or "auto"

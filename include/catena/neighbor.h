@@ -251,7 +251,7 @@ CATENA_API catena_status_t catena_dims_create(int ranks, int ndims, int dims[]);
  * @param[in]  reorder nonzero: ranks may be reordered, so that each node gets a
  *                     compact part of the grid
  * @param[in]  info    hints, or NULL: weights are given here; its reorder is
- * not significant
+ *                     not significant
  * @param[out] out     set only on CATENA_OK: NULL at ranks beyond the grid,
  *                     else free with catena_neighborhood_free
  * @return as catena_neighborhood_create */

@@ -10,6 +10,7 @@
 #include "core/refuse.h"
 #include "group/chain_coll.h"
 #include "group/check.h"
+#include "group/recovery.h"
 
 /** A call, and the state of its operation. Of a value: `bytes` of the stream of
  * the type. */
@@ -94,9 +95,11 @@ static ctn_op_t *make(chain_call_t *call)
 
 /* ---- phases ---- */
 
-static ctn_step_t wait_until_oldest(ctn_op_t *op)
+static ctn_step_t wait_for_earlier(ctn_op_t *op)
 {
-    return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    const chain_call_t *call = ctn_op_state(op);
+    return ctn_sequence_under_way(&call->group->sequence) == 0 ? CTN_STEP_NEXT
+                                                               : CTN_STEP_WAIT;
 }
 
 static ctn_step_t run(ctn_op_t *op)
@@ -140,6 +143,9 @@ static ctn_step_t deliver(ctn_op_t *op)
     bool at_left = place->rank == 0;
     bool at_right = place->rank + 1 == place->size;
     call->received = true;
+    if (op->exec->status != CATENA_OK) { /* `combine` had no memory */
+        return ctn_op_fail(op, op->exec->status);
+    }
     if (call->code == CTN_CODE_CHAIN_GATHER) {
         catena_status_t status = is_root(call) ? place_blocks(call) : CATENA_OK;
         return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -179,20 +185,13 @@ static void finish(ctn_op_t *op)
     free(call->packed);
 }
 
-static const ctn_phase_t phases[] = {{"wait", wait_until_oldest},
+static const ctn_phase_t phases[] = {{"wait", wait_for_earlier},
                                      {"run", run},
                                      {"deliver", deliver},
                                      {NULL, NULL}};
 
-static const ctn_algorithm_t scans = {
-    .name = "chain/scan call",
-    .state_bytes = sizeof(chain_call_t),
-    .phases = phases,
-    .synchronizing = true,
-    .finish = finish,
-};
-static const ctn_algorithm_t rooted = {
-    .name = "chain/rooted call",
+static const ctn_algorithm_t chain_algorithm = {
+    .name = "chain call",
     .state_bytes = sizeof(chain_call_t),
     .phases = phases,
     .finish = finish,
@@ -314,9 +313,11 @@ static catena_status_t run_call(chain_call_t *call)
     }
     status = compare(call, status);
     if (status == CATENA_OK) {
-        ctn_op_t *op = ctn_op_create(
-            group->exec, call->root < 0 ? &scans : &rooted, &group->sequence);
+        /* Without a number of the group, whose barriers would find its nodes.
+         */
+        ctn_op_t *op = ctn_op_create(group->exec, &chain_algorithm, NULL);
         if (op != NULL) {
+            op->failure = ctn_group_failure(group);
             *(chain_call_t *)ctn_op_state(op) = *call;
         }
         status = ctn_op_run_or_abort(group->exec, op);

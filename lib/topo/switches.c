@@ -5,11 +5,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { NAME_BYTES = 256, MOST_DIGITS = 9 };
 
@@ -46,7 +49,8 @@ static bool range_has(const char *range, const char *number, size_t digits)
     unsigned long value = strtoul(text, NULL, 10);
     bool padded = width > 1 && range[0] == '0';
     return low <= value && value <= high &&
-           (padded ? digits == width : digits == 1 || number[0] != '0');
+           (padded && digits <= width ? digits == width
+                                      : digits == 1 || number[0] != '0');
 }
 
 /** Whether a number is in the ranges up to a ']'. */
@@ -264,7 +268,9 @@ static catena_status_t read_line(reading_t *reading, char *line)
                       entry.switch_name == NULL ? "no SwitchName"
                       : list == NULL            ? "no Nodes and no Switches"
                                                 : "Nodes and Switches",
-                      entry.switch_name != NULL ? entry.switch_name : list);
+                      entry.switch_name != NULL ? entry.switch_name
+                      : list != NULL            ? list
+                                                : "");
     }
     if (strlen(entry.switch_name) >= NAME_BYTES) {
         return refuse(reading, "a name of 256 bytes or more",
@@ -294,14 +300,31 @@ static catena_status_t read_file(reading_t *reading, FILE *file)
     return status;
 }
 
+/** Open a file, but no pipe or device, which might not end.
+ * @return NULL, with errno 0 if it is no regular file */
+static FILE *open_regular(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat found;
+    if (fd < 0) {
+        return NULL;
+    }
+    if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode)) {
+        return fdopen(fd, "r");
+    }
+    close(fd);
+    errno = 0;
+    return NULL;
+}
+
 catena_status_t ctn_switch_of(const ctn_log_t *log, const char *path,
                               const char *node, char *name, size_t bytes)
 {
     reading_t reading = {.log = log, .path = path, .node = node};
-    FILE *file = fopen(path, "re");
+    FILE *file = open_regular(path);
     if (file == NULL) {
         ctn_error(log, "CATENA_SWITCHES is '%s', which cannot be opened: %s",
-                  path, strerror(errno));
+                  path, errno != 0 ? strerror(errno) : "it is no regular file");
         return CATENA_ERR_ARG;
     }
     catena_status_t status = read_file(&reading, file);

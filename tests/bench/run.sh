@@ -196,7 +196,7 @@ mean|scan --op mean
 --op|allgather --op max
 --root|allreduce --root 1
 \b1\b|gather --root 1
---hierarchy|alltoall --hierarchy node:shm
+--hierarchy|alltoallv --hierarchy node:shm
 bcast|bcast --in-place
 --overlap|split --overlap
 --blocking|bcast --overlap --blocking
@@ -285,9 +285,10 @@ messages_and_rounds() {
 # Heavy edges connect pairs, so one round suffices for them. Lists are no grid, so
 # another algorithm replaces combining.
 heavy_edges() {
-    rows simulated 4 4 neighbor_alltoall --weights heavy:9 -m 8:8 \
-        -a colored,combining &&
-        [ "$(fields heavy_rounds | cut -d' ' -f1)" = 1 ] &&
+    rows simulated 4 4 neighbor_alltoall --weights heavy:9 -m 8:8 -a colored &&
+        [ "$(fields heavy_rounds)" = "1 " ] &&
+        rows simulated 4 4 neighbor_alltoall --neighborhood stencil:9:4x4 --weights heavy:9 \
+            -m 8:8 -a combining &&
         grep '^# combining, from 8 B: ' "$csv" |
         grep -qE 'algorithm=(direct|colored|aggregated)'
 }

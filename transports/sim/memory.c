@@ -70,16 +70,18 @@ static bool clear(unsigned char *memory, size_t bytes)
     return good;
 }
 
-/** AddressSanitizer knows parts of a heap as not accessible, so there nothing
- * is kept. */
+/* AddressSanitizer knows parts of a heap as not accessible. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { KEEPS = 0 };
+#else
+enum { KEEPS = 1 };
+#endif
+
 void sim_memory_destroy(ctn_sim_t *sim)
 {
-#if defined(__SANITIZE_ADDRESS__)
-    bool keep = false;
-#else
-    bool keep = sim->memory != NULL && sim->mapped_bytes == KEPT_BYTES &&
+    bool keep = KEEPS && sim->memory != NULL &&
+                sim->mapped_bytes == KEPT_BYTES &&
                 clear(sim->memory, sim->memory_bytes);
-#endif
     unsigned char *old = sim->memory;
     if (keep) {
         old = __atomic_exchange_n(&kept, old, __ATOMIC_ACQ_REL);

@@ -23,8 +23,9 @@
 static bool is_reusable(const ctn_alltoall_t *call,
                         const ctn_selection_t *selection)
 {
-    const ctn_selector_t *selector = call->selector;
-    return call->family == selector->family &&
+    ctn_selector_t *selector = call->selector;
+    return !ctn_alltoall_by_levels(call->group, selector) &&
+           call->family == selector->family &&
            call->leaders == selector->leaders &&
            call->radix == selector->radix && call->window == selector->window &&
            (!call->in_place ||

@@ -19,8 +19,8 @@
 
 #include <string.h>
 
-/** Longest row of a chunk, and the shortest part of a block if blocks are cut.
- */
+/** Longest row that is not cut, and the shortest part of a block in a chunk if
+ * blocks are cut. */
 #define ROW_BYTES CTN_PICK((size_t)256 << 10, (size_t)1024)
 #define SLICE_BYTES CTN_PICK((size_t)1024, (size_t)64)
 
@@ -124,7 +124,7 @@ static catena_status_t plan_top(ctn_ml_t *ml, ml_alltoall_t *it, size_t rows)
 static catena_status_t plan_memory(ctn_ml_t *ml, ml_alltoall_t *it)
 {
     const ctn_call_t *call = &ml->call;
-    size_t rows = it->route.ranks * ctn_ml_size(ml) * it->slice;
+    size_t rows = (size_t)it->route.ranks * ctn_ml_size(ml) * it->slice;
     it->sends_there = serves(ml, call->in.type == NULL, call->in_step);
     it->receives_there = serves(ml, call->all.type->dense, call->all.step);
     it->up = it->sends_there ? call->in.base : NULL;
@@ -224,7 +224,7 @@ static void end(ctn_ml_t *ml, ctn_chunk_t *chunk)
         copy_row(ml, chunk, own_row(it), false);
     }
     if (ml->mismatch && ml->chunks > 1) {
-        (void)ctn_exec_abort(ml->exec, CATENA_ERR_ARG);
+        (void)ctn_exec_abort(ml->exec, ml->status);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "coll/barrier.h"
 #include "coll/ml/ml.h"
@@ -107,7 +108,7 @@ ctn_selector_t *ctn_selector_of(catena_group_t *group)
 static void set_family(ctn_selector_t *selector, const char *name)
 {
     size_t i = 0;
-    while (strcmp(name, ctn_algorithm_names[i]) != 0) {
+    while (strcasecmp(name, ctn_algorithm_names[i]) != 0) {
         i++;
     }
     selector->family = i > 0 ? &families[i] : NULL;

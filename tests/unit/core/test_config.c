@@ -203,9 +203,9 @@ START_TEST(every_collective)
                              i == _i ? "tree" : "auto");
         }
     }
-    ck_assert_uint_eq(VALUES(hierarchy)->alltoall,
-                      _i == CTN_COLL_ALLTOALL ? CTN_ALGORITHM_BRUCK
-                                              : CTN_ALGORITHM_AUTO);
+    ck_assert_uint_eq(VALUES(hierarchy)->alltoall, _i == CTN_COLL_ALLTOALL
+                                                       ? CTN_ALGORITHM_BRUCK
+                                                       : CTN_ALGORITHM_AUTO);
     ck_assert_ptr_null(ctn_collective_names[CTN_COLL_COUNT]);
     ctn_config_release(&config);
 }

@@ -16,14 +16,15 @@ static const char machine[] = TEST_DATA "/switches.conf";
 
 START_TEST(host_lists)
 {
-    static const char lists[] = "login,n[0-3,8],rack[1-2]n[01-16]x,a[08-11]";
-    static const char *const in[] = {"login",     "n0",        "n3",
-                                     "n8",        "rack1n01x", "rack2n16x",
-                                     "rack2n09x", "a08",       "a11"};
+    static const char lists[] = "login,n[0-3,8],rack[1-2]n[01-16]x,a[08-11],"
+                                "m[08-100]";
+    static const char *const in[] = {
+        "login",     "n0",  "n3",  "n8",  "rack1n01x", "rack2n16x",
+        "rack2n09x", "a08", "a11", "m08", "m99",       "m100"};
     static const char *const out[] = {
-        "logi", "login1",   "n",          "n4",       "n03",
-        "n",    "n00",      "rack3n01x",  "rack1n1x", "rack1n17x",
-        "a8",   "rack1n01", "rack1n01xx", "",         "a012"};
+        "logi",       "login1",    "n",        "n4",        "n03",   "n",
+        "n00",        "rack3n01x", "rack1n1x", "rack1n17x", "a8",    "rack1n01",
+        "rack1n01xx", "",          "a012",     "m8",        "m0100", "m101"};
     for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++) {
         ck_assert_msg(ctn_hostlist_has(lists, in[i]), "%s", in[i]);
     }

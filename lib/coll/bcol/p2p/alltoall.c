@@ -236,11 +236,13 @@ static catena_status_t take_memory(ctn_op_t *op, p2p_alltoall_t *state)
     const ctn_basic_coll_t *basic = state->call.basic;
     size_t all = block_offset(state, p2p->size);
     bool copies = is_direct(state) && must_copy(op, state);
-    size_t heaviest = 0;
+    size_t heaviest = 0, second = 0; /* no block under way is a member's own */
     for (uint32_t i = 0; i < p2p->size; i++) {
-        heaviest = weight(basic, i) > heaviest ? weight(basic, i) : heaviest;
+        size_t w = weight(basic, i);
+        second = w > heaviest ? heaviest : w > second ? w : second;
+        heaviest = w > heaviest ? w : heaviest;
     }
-    state->stride = heaviest * heaviest * basic->bytes;
+    state->stride = heaviest * second * basic->bytes;
     size_t held = is_direct(state) ? 0 : p2p->size * state->stride;
     state->memory_bytes = copies ? all : 2 * held;
     if (state->memory_bytes == 0) {
