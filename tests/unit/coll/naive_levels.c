@@ -9,7 +9,7 @@
 /* The resources that the ranks of a group share, by rule; each rank writes its
  * own before a barrier. Concurrent groups are distinguished by their first rank
  * in the world. */
-static char shared_name[NAIVE_RANKS][7][NAIVE_RANKS][CTN_SBGP_NAME_BYTES];
+static char shared_name[NAIVE_RANKS][8][NAIVE_RANKS][CTN_SBGP_NAME_BYTES];
 
 typedef struct expected {
     ctn_hierarchy_t hierarchy; /* levels, top, in_order */
@@ -197,6 +197,9 @@ static uint32_t share_names(job_t *job, catena_group_t *group)
     uint32_t slot =
         (uint32_t)(group->chain.place.rank == 0 ? own.word[0] : left.word[0]);
     for (unsigned i = 0; ctn_sbgp_rules[i] != NULL; i++) {
+        if (ctn_sbgp_rules[i] == &ctn_sbgp_switch) {
+            continue; /* which takes a file */
+        }
         JOB_CHECK(
             job, ctn_sbgp_name(ctn_sbgp_rules[i], group,
                                shared_name[slot][i][group->chain.place.rank]) ==
