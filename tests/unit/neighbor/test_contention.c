@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/tiny.h"
 #include "model/machines.h"
 #include "model/tuning.h"
 #include "neighbor/schedule/port_time.h"
@@ -248,7 +249,8 @@ START_TEST(colored_where_it_wins)
         double selected = simulate_mesh(machine_path, heavy, light, "auto");
         if (meshes[i].wins) {
             ck_assert_str_eq(mesh.selected, "colored");
-            ck_assert_double_ge(direct, 1.2 * colored);
+            /* Builds with tiny limits cut messages. */
+            ck_assert_double_ge(direct, CTN_PICK(1.2, 1.1) * colored);
             ck_assert_double_eq_tol(selected, colored, 0.05 * colored);
         } else {
             ck_assert_str_eq(mesh.selected, "direct");
