@@ -80,6 +80,20 @@ typedef struct ctn_basic_coll {
     ctn_algorithm_name_t algorithm;
 } ctn_basic_coll_t;
 
+/** Of an alltoall: the number of blocks, or ranks, of a member. */
+static inline size_t ctn_basic_weight(const ctn_basic_coll_t *basic,
+                                      uint32_t member)
+{
+    return basic->at != NULL ? basic->at[member + 1] - basic->at[member] : 1;
+}
+
+/** Of all members before one. */
+static inline size_t ctn_basic_weight_before(const ctn_basic_coll_t *basic,
+                                             uint32_t member)
+{
+    return basic->at != NULL ? basic->at[member] : member;
+}
+
 typedef struct ctn_bcol ctn_bcol_t;
 
 /** A module: a component's instance for one subgroup. It is the first member of

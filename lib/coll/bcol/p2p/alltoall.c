@@ -48,29 +48,19 @@ typedef struct p2p_alltoall {
 
 /* ---- lengths ---- */
 
-static size_t weight(const ctn_basic_coll_t *basic, uint32_t member)
-{
-    return basic->at != NULL ? basic->at[member + 1] - basic->at[member] : 1;
-}
-
-/** Weight of all members before one. */
-static size_t weight_before(const ctn_basic_coll_t *basic, uint32_t member)
-{
-    return basic->at != NULL ? basic->at[member] : member;
-}
-
 /** Bytes of the block between two members. */
 static size_t block_bytes(const ctn_basic_coll_t *basic, uint32_t a, uint32_t b)
 {
-    return weight(basic, a) * weight(basic, b) * basic->bytes;
+    return ctn_basic_weight(basic, a) * ctn_basic_weight(basic, b) *
+           basic->bytes;
 }
 
 /** Where the block to or from a member begins in a buffer. */
 static size_t block_offset(const p2p_alltoall_t *state, uint32_t member)
 {
     const ctn_basic_coll_t *basic = state->call.basic;
-    return weight(basic, state->call.p2p->me) * weight_before(basic, member) *
-           basic->bytes;
+    return ctn_basic_weight(basic, state->call.p2p->me) *
+           ctn_basic_weight_before(basic, member) * basic->bytes;
 }
 
 /** The member `away` after one; `away` is less than the size. */
@@ -118,7 +108,7 @@ static uint32_t fitting_radix(const ctn_p2p_t *p2p, uint32_t most)
 static uint32_t choose_radix(ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
 {
     uint32_t most = UINT32_MAX;
-    size_t mean = weight_before(basic, p2p->size) / p2p->size;
+    size_t mean = ctn_basic_weight_before(basic, p2p->size) / p2p->size;
     if (ctn_basic_choose(&p2p->module, CTN_ALLTOALL, CTN_P2P_ALLTOALLS, basic,
                          mean * mean * basic->bytes) == CTN_ALGORITHM_BRUCK) {
         const ctn_rule_t *rule = p2p->module.choice[CTN_ALLTOALL].rule;
@@ -238,7 +228,7 @@ static catena_status_t take_memory(ctn_op_t *op, p2p_alltoall_t *state)
     bool copies = is_direct(state) && must_copy(op, state);
     size_t heaviest = 0, second = 0; /* no block under way is a member's own */
     for (uint32_t i = 0; i < p2p->size; i++) {
-        size_t w = weight(basic, i);
+        size_t w = ctn_basic_weight(basic, i);
         second = w > heaviest ? heaviest : w > second ? w : second;
         heaviest = w > heaviest ? w : heaviest;
     }

@@ -4,21 +4,12 @@
 
 #include "coll/bcol/shm/shm.h"
 
-static size_t weight(const ctn_basic_coll_t *basic, uint32_t member)
-{
-    return basic->at != NULL ? basic->at[member + 1] - basic->at[member] : 1;
-}
-
-static size_t weight_before(const ctn_basic_coll_t *basic, uint32_t member)
-{
-    return basic->at != NULL ? basic->at[member] : member;
-}
-
 /** Bytes of the send buffer of member i. */
 static size_t all_bytes(const shm_call_t *call, uint32_t i)
 {
-    return weight(call->basic, i) *
-           weight_before(call->basic, call->shm->size) * call->basic->bytes;
+    return ctn_basic_weight(call->basic, i) *
+           ctn_basic_weight_before(call->basic, call->shm->size) *
+           call->basic->bytes;
 }
 
 static bool publish(shm_call_t *call)
@@ -32,10 +23,13 @@ static void copy_block(shm_call_t *call, uint32_t i, const unsigned char *from)
 {
     const ctn_basic_coll_t *basic = call->basic;
     uint32_t me = call->shm->me;
-    size_t mine = weight(basic, me) * basic->bytes;
-    size_t theirs = weight(basic, i) * basic->bytes;
-    shm_copy(call, (unsigned char *)basic->out + mine * weight_before(basic, i),
-             from + theirs * weight_before(basic, me), mine * weight(basic, i));
+    size_t mine = ctn_basic_weight(basic, me) * basic->bytes;
+    size_t theirs = ctn_basic_weight(basic, i) * basic->bytes;
+    shm_copy(call,
+             (unsigned char *)basic->out +
+                 mine * ctn_basic_weight_before(basic, i),
+             from + theirs * ctn_basic_weight_before(basic, me),
+             mine * ctn_basic_weight(basic, i));
 }
 
 static bool copy_own(shm_call_t *call)
