@@ -6,9 +6,11 @@
 #include "boot/boot.h"
 #include "context.h"
 #include "core/clock.h"
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "core/sized.h"
 #include "exec/exec.h"
+#include "exec/progress_thread.h"
 #include "group/check.h"
 #include "group/recovery.h"
 #include "join.h"
@@ -138,6 +140,7 @@ static catena_status_t end_context(catena_context_t **handle,
                                    catena_status_t status)
 {
     catena_context_t *context = *handle;
+    ctn_progress_thread_stop(context->exec);
     ctn_exec_end_failed(context->exec);
     if (context->self != NULL) {
         ctn_group_release(context->self);
@@ -168,6 +171,7 @@ catena_status_t catena_finalize(catena_context_t **handle)
     if (context == NULL) {
         return CATENA_OK;
     }
+    CTN_ENTRY;
     if (!CTN_MARK_IS(context, CTN_CONTEXT)) {
         return ctn_refuse_handle(__func__, "context", context);
     }

@@ -7,8 +7,10 @@
 
 #include "boot/boot.h"
 #include "coll/barrier.h"
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "core/sized.h"
+#include "exec/progress_thread.h"
 #include "group/recovery.h"
 #include "simulated.h"
 #include "topo/topo.h"
@@ -27,6 +29,7 @@ catena_group_t *catena_world(const catena_context_t *context)
  * it, and it has a control block. Its chain needs no messages. */
 catena_group_t *catena_self(catena_context_t *context)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         (void)CTN_REFUSE_NULL(NULL, context);
         return NULL;
@@ -76,6 +79,7 @@ void catena_abort(catena_context_t *context, int code)
 
 catena_status_t catena_progress(catena_context_t *context)
 {
+    CTN_ENTRY;
     return !CTN_UNUSABLE(context, CTN_CONTEXT)
                ? ctn_exec_progress(context->exec)
                : ctn_refuse_handle(__func__, "context", context);
@@ -100,7 +104,11 @@ catena_status_t catena_compute(catena_context_t *context, double seconds)
     }
     uint64_t began = ctn_observe_begins(context->exec);
     if (context->sim != NULL) {
-        ctn_simulator_of(context->sim)->compute(context->sim, seconds);
+        ctn_simulator_of(context->sim)
+            ->compute(context->sim, seconds,
+                      context->exec->polled_apart ? ctn_progress_while_computing
+                                                  : NULL,
+                      context->exec);
     } else {
         double until = catena_time(context) + seconds;
         while (catena_time(context) < until) {
@@ -139,6 +147,7 @@ catena_status_t catena_get_place(const catena_context_t *context,
 
 catena_status_t catena_node_fence(catena_context_t *context)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         return CTN_REFUSE_NULL(NULL, context);
     }

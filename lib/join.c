@@ -11,8 +11,10 @@
 #include "coll/hierarchy/settings.h"
 #include "core/cache_line.h"
 #include "core/cores.h"
+#include "core/entry.h"
 #include "exec/exec.h"
 #include "exec/handshake.h"
+#include "exec/progress_thread.h"
 #include "group/recovery.h"
 #include "heap/heap.h"
 #include "model/tuning.h"
@@ -336,6 +338,17 @@ static catena_status_t watch_failures(const catena_context_t *context)
     return status == CATENA_OK ? ctn_recovery_of_world(context->world) : status;
 }
 
+/** Start what makes progress while the rank computes, if a setting says so. */
+static catena_status_t start_progress(catena_context_t *context)
+{
+    if (exec_config(context)->progress == 0) {
+        return CATENA_OK;
+    }
+    context->exec->polled_apart = true;
+    return context->sim == NULL ? ctn_progress_thread_start(context->exec)
+                                : CATENA_OK;
+}
+
 static catena_status_t make_world(catena_context_t *context)
 {
     catena_status_t status =
@@ -440,11 +453,12 @@ catena_status_t ctn_join(catena_context_t *context)
 {
     typedef catena_status_t (*step_t)(catena_context_t *);
     static const step_t process[] = {
-        join_job,   find_locality,     create_heap, share_name, join_heap,
-        join_node,  join_network,      publish,     make_exec,  agree,
-        make_world, initial_placement, NULL};
-    static const step_t simulated[] = {ctn_simulated_join, make_exec,
-                                       ctn_simulated_payload, make_world, NULL};
+        join_job,       find_locality, create_heap,       share_name, join_heap,
+        join_node,      join_network,  publish,           make_exec,  agree,
+        start_progress, make_world,    initial_placement, NULL};
+    static const step_t simulated[] = {
+        ctn_simulated_join, make_exec,  ctn_simulated_payload,
+        start_progress,     make_world, NULL};
     const step_t *step = context->sim != NULL ? simulated : process;
     catena_status_t status = CATENA_OK;
     for (; status == CATENA_OK && *step != NULL; step++) {
@@ -458,6 +472,11 @@ catena_status_t ctn_join(catena_context_t *context)
 
 void ctn_leave(catena_context_t *context)
 {
+    if (context->exec != NULL && context->exec->progress_thread != NULL) {
+        (void)ctn_entry_lock(); /* catena_init has failed */
+        ctn_progress_thread_stop(context->exec);
+        ctn_entry_unlock();
+    }
     if (context->exec != NULL) {
         (void)ctn_groups_release(context->exec);
         ctn_recovery_release_all(context->exec);

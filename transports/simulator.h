@@ -49,8 +49,12 @@ typedef struct ctn_simulator {
     void (*place)(ctn_sim_rank_t *rank, ctn_sim_place_t *place);
     /** Set what explains that the job cannot go on. */
     void (*explain_by)(ctn_sim_rank_t *rank, ctn_sim_explain_t *explain);
-    /** Keep the rank's core busy for that much virtual time. */
-    void (*compute)(ctn_sim_rank_t *rank, double seconds);
+    /** Keep the rank's core busy for that much virtual time. It sees what
+     * arrives meanwhile afterwards, but if another core makes progress for it:
+     * then `poll` (NULL: none does) is called at once and after each
+     * arrival, until it returns false. */
+    void (*compute)(ctn_sim_rank_t *rank, double seconds,
+                    bool (*poll)(void *argument), void *argument);
     /** The running rank aborts the job. */
     __attribute__((noreturn)) void (*abort)(ctn_sim_rank_t *rank, int code);
 } ctn_simulator_t;

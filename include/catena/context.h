@@ -29,7 +29,8 @@ typedef enum catena_log_level {
 } catena_log_level_t;
 
 /** Receives one log message. Any function of catena may call it, on the thread
- * that called that function; it must not call catena.
+ * that called that function, or on catena's own (CATENA_PROGRESS=thread); it
+ * must not call catena.
  * @param argument catena_config_t.log_argument
  * @param level    a catena_log_level_t
  * @param message  one line without its end; valid during the call */

@@ -11,6 +11,7 @@
  * users call run in coll/ml/barrier.c instead. */
 
 #include "coll/barrier.h"
+#include "core/entry.h"
 #include "group/recovery.h"
 #include "split/call/call.h"
 
@@ -332,6 +333,7 @@ static const ctn_signature_t initializes = {
 
 catena_status_t catena_barrier(catena_group_t *group)
 {
+    CTN_ENTRY;
     catena_status_t status;
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return ctn_refuse_handle(ctn_call_barrier.name, "group", group);
@@ -405,6 +407,7 @@ static catena_status_t make_request(catena_group_t *group, ctn_mode_t mode,
 catena_status_t catena_ibarrier(catena_group_t *group,
                                 catena_request_t **request)
 {
+    CTN_ENTRY;
     ctn_recorded_call_t *record =
         group != NULL && request != NULL
             ? ctn_call_enters(group, CTN_CODE_BARRIER, -1)
@@ -420,5 +423,6 @@ catena_status_t catena_ibarrier(catena_group_t *group,
 catena_status_t catena_barrier_init(catena_group_t *group,
                                     catena_request_t **request)
 {
+    CTN_ENTRY;
     return make_request(group, CTN_PERSISTENT, request);
 }

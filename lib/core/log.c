@@ -47,11 +47,22 @@ static size_t put_head(char *line, size_t bytes, const ctn_log_t *log,
 
 /* The text of catena_last_error. Each thread has its own. It does not belong to
  * a context, since callers ask for it after a catena_init that has failed. */
-static _Thread_local char last_error[512];
+static _Thread_local char last_error[CTN_LAST_ERROR_BYTES];
+static _Thread_local char *last_error_elsewhere;
 
 const char *catena_last_error(void)
 {
     return last_error;
+}
+
+char *ctn_log_last_error(void)
+{
+    return last_error;
+}
+
+void ctn_log_keep_last_error_in(char *text)
+{
+    last_error_elsewhere = text;
 }
 
 /* ---- one line a job ---- */
@@ -189,7 +200,9 @@ void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
     if (of_rank != NULL)
         memmove(of_rank, of_rank + 1, strlen(of_rank + 1) + 1);
     if (kept)
-        (void)snprintf(last_error, sizeof(last_error), "%.511s", message);
+        (void)snprintf(last_error_elsewhere != NULL ? last_error_elsewhere
+                                                    : last_error,
+                       CTN_LAST_ERROR_BYTES, "%.511s", message);
     if (!written)
         return;
     if (log != NULL && log->sink != NULL)

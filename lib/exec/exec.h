@@ -68,6 +68,7 @@ typedef struct ctn_algorithm {
 
 typedef struct ctn_deaths ctn_deaths_t;     /* exec/deaths.h */
 typedef struct ctn_observer ctn_observer_t; /* exec/observe.h */
+typedef struct ctn_progress_thread ctn_progress_thread_t;
 
 typedef enum ctn_op_state {
     CTN_OP_INACTIVE,
@@ -174,6 +175,7 @@ typedef struct ctn_exec_config {
     size_t spin;     /* SPIN: polls before the core is yielded, auto, inf */
     size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, auto, inf */
     unsigned single_copy; /* SINGLE_COPY: 1: auto, 0: off */
+    unsigned progress;    /* PROGRESS: 1: by a thread, too; 0: by calls */
     size_t hang_ms;       /* HANG_REPORT: ms of waiting, inf */
     size_t check;         /* CHECK: 0 or 1 */
     unsigned failures;    /* FAILURES: a ctn_failures_t */
@@ -251,6 +253,8 @@ struct ctn_exec {
     bool virtual_time;        /* in the simulator */
     bool oversubscribed;      /* more ranks than cores on this host */
     bool check;               /* calls are checked; see group/check.h */
+    bool polled_apart;        /* operations progress while this rank computes;
+                                 see exec/progress_thread.h */
     ctn_deaths_t *deaths;     /* NULL: a failure ends the context */
     ctn_observer_t *observer; /* NULL: nothing is observed */
     bool keeps_memory;        /* see ctn_exec_may_free */
@@ -275,6 +279,7 @@ struct ctn_exec {
     /* Progress of another library, or NULL; see catena_config_t. */
     void (*other_progress)(void *argument);
     void *other_argument;
+    ctn_progress_thread_t *progress_thread; /* NULL: there is none */
     ctn_wait_policy_t wait_policy;
     ctn_doorbell_t doorbell;
     uint32_t reported; /* calls of ctn_exec_report_cpu */
@@ -430,6 +435,18 @@ static inline bool ctn_op_is_sole(const ctn_op_t *op)
 static inline void ctn_op_let_go(ctn_op_t *op)
 {
     op->held = false;
+}
+/** Start the operation of a request. If operations progress while this rank
+ * computes, the call returns before the operation has run; but one without a
+ * sequence takes numbers of several when it first runs. */
+static inline void ctn_op_start_request(ctn_op_t *op)
+{
+    if (op->exec->polled_apart && op->sequence != NULL) {
+        ctn_op_start_held(op);
+        ctn_op_let_go(op);
+    } else {
+        ctn_op_start(op);
+    }
 }
 /** Block until an operation is done. All other operations progress, too. */
 catena_status_t ctn_op_wait(ctn_op_t *op);

@@ -1,5 +1,6 @@
 #include <catena/request.h>
 
+#include "core/entry.h"
 #include "core/handle.h"
 #include "exec/observe.h"
 
@@ -77,13 +78,14 @@ CTN_COLD static catena_status_t refuse_start(const catena_request_t *request)
 
 catena_status_t catena_request_start(catena_request_t *request)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(request, CTN_REQUEST) || !request->persistent ||
         request->state != CTN_OP_INACTIVE) {
         return refuse_start(request);
     }
     request->exec->started++;
     if (request->start == NULL || !request->start(request)) {
-        ctn_op_start(request);
+        ctn_op_start_request(request);
     }
     return CATENA_OK;
 }
@@ -91,6 +93,7 @@ catena_status_t catena_request_start(catena_request_t *request)
 catena_status_t catena_request_startall(size_t count,
                                         catena_request_t *requests[])
 {
+    CTN_ENTRY;
     catena_status_t first_error = CATENA_OK;
     if (requests == NULL && count > 0) {
         return CTN_REFUSE_NULL(NULL, requests);
@@ -104,6 +107,7 @@ catena_status_t catena_request_startall(size_t count,
 
 catena_status_t catena_request_test(catena_request_t **request, int *done)
 {
+    CTN_ENTRY;
     if (request == NULL || done == NULL) {
         return ctn_refuse_null(log_of(1, request), __func__,
                                request == NULL ? "request" : "done");
@@ -130,6 +134,7 @@ CTN_COLD static void observe_wait(ctn_op_t *op)
 
 catena_status_t catena_request_wait(catena_request_t **request)
 {
+    CTN_ENTRY;
     if (request == NULL) {
         return ctn_refuse_null(NULL, __func__, "request");
     }
@@ -149,6 +154,7 @@ catena_status_t catena_request_wait(catena_request_t **request)
 catena_status_t catena_request_waitall(size_t count,
                                        catena_request_t *requests[])
 {
+    CTN_ENTRY;
     catena_status_t first_error = CATENA_OK;
     if (requests == NULL && count > 0) {
         return CTN_REFUSE_NULL(NULL, requests);
@@ -163,6 +169,7 @@ catena_status_t catena_request_waitall(size_t count,
 catena_status_t catena_request_testall(size_t count,
                                        catena_request_t *requests[], int *done)
 {
+    CTN_ENTRY;
     if (done == NULL || (requests == NULL && count > 0)) {
         return CTN_REFUSE_NULL(log_of(count, requests), done, requests);
     }
@@ -258,6 +265,7 @@ catena_status_t catena_request_waitany(size_t count,
                                        catena_request_t *requests[],
                                        size_t *index)
 {
+    CTN_ENTRY;
     if (index == NULL || (requests == NULL && count > 0)) {
         return CTN_REFUSE_NULL(log_of(count, requests), index, requests);
     }
@@ -272,6 +280,7 @@ catena_status_t catena_request_testany(size_t count,
                                        catena_request_t *requests[],
                                        size_t *index, int *done)
 {
+    CTN_ENTRY;
     if (index == NULL || done == NULL || (requests == NULL && count > 0)) {
         return CTN_REFUSE_NULL(log_of(count, requests), index, done, requests);
     }
@@ -332,6 +341,7 @@ catena_status_t catena_request_waitsome(size_t count,
                                         size_t *completed, size_t indices[],
                                         catena_status_t statuses[])
 {
+    CTN_ENTRY;
     some_t some = {count, requests, completed, indices, statuses};
     if (!valid(&some)) {
         return CTN_REFUSE_NULL(log_of(count, requests), completed, requests,
@@ -350,6 +360,7 @@ catena_status_t catena_request_testsome(size_t count,
                                         size_t *completed, size_t indices[],
                                         catena_status_t statuses[], int *done)
 {
+    CTN_ENTRY;
     some_t some = {count, requests, completed, indices, statuses};
     if (done == NULL || !valid(&some)) {
         return CTN_REFUSE_NULL(log_of(count, requests), done, completed,
@@ -368,6 +379,7 @@ catena_status_t catena_request_testsome(size_t count,
 
 catena_status_t catena_request_free(catena_request_t **request)
 {
+    CTN_ENTRY;
     if (request == NULL) {
         return CTN_REFUSE_NULL(NULL, request);
     }
@@ -394,6 +406,7 @@ catena_status_t catena_request_free(catena_request_t **request)
 catena_status_t catena_request_describe(const catena_request_t *request,
                                         char *text, size_t bytes)
 {
+    CTN_ENTRY;
     if (request != NULL && !CTN_MARK_IS(request, CTN_REQUEST)) {
         return ctn_refuse_handle(__func__, "request", request);
     }

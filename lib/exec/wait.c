@@ -54,6 +54,10 @@ static const char *const single_copy_words[] = {"off", "auto", NULL};
 static const ctn_setting_type_t single_copy_type = {.kind = CTN_SETTING_WORD,
                                                     .words = single_copy_words};
 
+static const char *const progress_words[] = {"calls", "thread", NULL};
+static const ctn_setting_type_t progress_type = {.kind = CTN_SETTING_WORD,
+                                                 .words = progress_words};
+
 /* In the order of ctn_failures_t. */
 static const char *const failures_words[] = {"abort", "return", NULL};
 static const ctn_setting_type_t failures_type = {.kind = CTN_SETTING_WORD,
@@ -80,6 +84,11 @@ static const ctn_setting_t settings[] = {
      "once between ranks of the node (cross-memory attach). auto: where the\n"
      "system allows it; off: they are copied through the shared heap.",
      offsetof(ctn_exec_config_t, single_copy), &single_copy_type},
+    {"PROGRESS", "calls",
+     "Who makes progress with operations in flight. calls: the rank, in calls\n"
+     "of catena; thread: also a thread while the rank computes, which wants a\n"
+     "core of its own.",
+     offsetof(ctn_exec_config_t, progress), &progress_type},
     {"HANG_REPORT", "60000",
      "Milliseconds that a rank waits before it prints what the ranks of its\n"
      "node do (catena-info --job prints it at any time), and lets ranks of\n"

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "group/chain_coll.h"
 #include "group/check.h"
@@ -332,6 +333,7 @@ catena_status_t catena_chain_scan(const void *send, void *recv, size_t count,
                                   catena_type_t type, catena_op_t op,
                                   catena_group_t *group)
 {
+    CTN_ENTRY;
     return run_call(&(chain_call_t){.group = group,
                                     .function = __func__,
                                     .code = CTN_CODE_CHAIN_SCAN,
@@ -348,6 +350,7 @@ catena_status_t catena_chain_double_scan(const void *send, void *left,
                                          catena_type_t type, catena_op_t op,
                                          catena_group_t *group)
 {
+    CTN_ENTRY;
     return run_call(&(chain_call_t){.group = group,
                                     .function = __func__,
                                     .code = CTN_CODE_CHAIN_DOUBLE_SCAN,
@@ -364,6 +367,7 @@ catena_status_t catena_chain_reduce(const void *send, void *recv, size_t count,
                                     catena_type_t type, catena_op_t op,
                                     int root, catena_group_t *group)
 {
+    CTN_ENTRY;
     return run_call(&(chain_call_t){.group = group,
                                     .function = __func__,
                                     .code = CTN_CODE_CHAIN_REDUCE,
@@ -379,6 +383,7 @@ catena_status_t catena_chain_bcast(void *buffer, size_t count,
                                    catena_type_t type, int root,
                                    catena_group_t *group)
 {
+    CTN_ENTRY;
     return run_call(&(chain_call_t){.group = group,
                                     .function = __func__,
                                     .code = CTN_CODE_CHAIN_BCAST,
@@ -393,6 +398,7 @@ catena_status_t catena_chain_gather(const void *send, void *recv, size_t count,
                                     catena_type_t type, int root,
                                     catena_group_t *group)
 {
+    CTN_ENTRY;
     return run_call(&(chain_call_t){.group = group,
                                     .function = __func__,
                                     .code = CTN_CODE_CHAIN_GATHER,

@@ -63,7 +63,7 @@ static inline void ctn_call_start(catena_group_t *group,
     if (signature != NULL) {
         ctn_check_start(group, signature, op, begin);
     } else if (begin == NULL || !begin(op)) {
-        ctn_op_start(op);
+        ctn_op_start_request(op);
     }
 }
 

@@ -1,6 +1,7 @@
 /* Groups: their handles and hidden duplicates, and their teardown. */
 
 #include "group/group.h"
+#include "core/entry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -416,6 +417,7 @@ size_t ctn_groups_release(ctn_exec_t *exec)
 
 catena_status_t catena_group_free(catena_group_t **group)
 {
+    CTN_ENTRY;
     if (group == NULL) {
         return CTN_REFUSE_NULL(NULL, group);
     }

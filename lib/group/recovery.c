@@ -1,6 +1,7 @@
 /* Failures of groups; see recovery.h. */
 
 #include "group/recovery.h"
+#include "core/entry.h"
 
 #include <catena/catena.h>
 #include <stdlib.h>
@@ -383,6 +384,7 @@ catena_status_t ctn_recovery_check(const catena_group_t *group,
 
 catena_status_t catena_group_revoke(catena_group_t *group)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
@@ -398,6 +400,7 @@ catena_status_t catena_group_revoke(catena_group_t *group)
 catena_status_t catena_group_failed(catena_group_t *group, size_t *count,
                                     int ranks[])
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP) || count == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, count);
     }
@@ -420,6 +423,7 @@ catena_status_t catena_group_failed(catena_group_t *group, size_t *count,
 
 catena_status_t catena_group_agree(catena_group_t *group, uint64_t *flags)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP) || flags == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, flags);
     }

@@ -1,6 +1,7 @@
 /* World ranks: the table of a group, how it is gathered, and translation. */
 
 #include "group/world_ranks.h"
+#include "core/entry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,7 @@ static catena_status_t list_implied(catena_group_t *group)
 catena_status_t catena_group_world_ranks(catena_group_t *group,
                                          const int **ranks)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP) || ranks == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, ranks);
     }
@@ -235,6 +237,7 @@ catena_status_t catena_group_translate_ranks(const catena_group_t *from,
                                              const catena_group_t *to,
                                              int translated[])
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(from, CTN_GROUP)) {
         return ctn_refuse_handle(__func__, "from", from);
     }

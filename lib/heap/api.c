@@ -3,6 +3,7 @@
 #include <catena/heap.h>
 
 #include "context.h"
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "core/sized.h"
 #include "exec/exec.h"
@@ -131,6 +132,7 @@ static void *reach(const char *function, const catena_context_t *context,
 catena_status_t catena_heap_pointer(const catena_context_t *context, int rank,
                                     uint64_t offset, void **local)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(context, CTN_CONTEXT) || local == NULL) {
         return CTN_REFUSE_NULL(ctn_log_of(context), context, local);
     }
@@ -161,6 +163,7 @@ static catena_status_t copy(const char *function, catena_context_t *context,
 catena_status_t catena_node_put(catena_context_t *context, int rank,
                                 uint64_t offset, const void *send, size_t bytes)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         return ctn_refuse_handle(__func__, "context", context);
     }
@@ -174,6 +177,7 @@ catena_status_t catena_node_put(catena_context_t *context, int rank,
 catena_status_t catena_node_get(catena_context_t *context, int rank,
                                 uint64_t offset, void *recv, size_t bytes)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         return ctn_refuse_handle(__func__, "context", context);
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/entry.h"
 #include "neighbor/create/create.h"
 #include "split/call/call.h"
 
@@ -129,6 +130,7 @@ catena_status_t catena_neighborhood_create(
     const int target_weights[], const catena_neighborhood_info_t *info,
     catena_neighborhood_t **out)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
@@ -142,6 +144,7 @@ catena_status_t catena_neighborhood_create(
  * operation waits for. */
 catena_status_t catena_neighborhood_free(catena_neighborhood_t **handle)
 {
+    CTN_ENTRY;
     if (handle == NULL) {
         return ctn_refuse_null(NULL, __func__, "neighborhood");
     }

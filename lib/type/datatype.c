@@ -1,4 +1,5 @@
 #include "type/datatype.h"
+#include "core/entry.h"
 
 #include <stdlib.h>
 
@@ -113,6 +114,7 @@ void ctn_type_drop(const ctn_type_t *type)
 
 catena_status_t catena_type_free(catena_type_t *handle)
 {
+    CTN_ENTRY;
     if (handle == NULL) {
         return ctn_refuse_null(NULL, __func__, "type");
     }

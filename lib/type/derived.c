@@ -1,6 +1,7 @@
 /* Constructors of derived types with regular spacing, and resized and dup: all
  * except the indexed types and struct (indexed.c). */
 
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "type/builder.h"
 
@@ -26,6 +27,7 @@ static catena_status_t make_strided(const char *name, size_t count,
 catena_status_t catena_type_contiguous(size_t count, catena_type_t old,
                                        catena_type_t *out)
 {
+    CTN_ENTRY;
     return make_strided("contiguous", 1, count, 0, old, out);
 }
 
@@ -33,6 +35,7 @@ catena_status_t catena_type_vector(size_t count, size_t blocklength,
                                    ptrdiff_t stride, catena_type_t of,
                                    catena_type_t *out)
 {
+    CTN_ENTRY;
     const ctn_type_t *old = ctn_type_to_derive("vector", of, out);
     if (old == NULL) {
         return CATENA_ERR_ARG;
@@ -53,12 +56,14 @@ catena_status_t catena_type_hvector(size_t count, size_t blocklength,
                                     ptrdiff_t stride_bytes, catena_type_t old,
                                     catena_type_t *out)
 {
+    CTN_ENTRY;
     return make_strided("hvector", count, blocklength, stride_bytes, old, out);
 }
 
 catena_status_t catena_type_resized(catena_type_t of, ptrdiff_t lower_bound,
                                     ptrdiff_t extent, catena_type_t *out)
 {
+    CTN_ENTRY;
     const ctn_type_t *old = ctn_type_to_derive("resized", of, out);
     if (old == NULL) {
         return CATENA_ERR_ARG;
@@ -73,6 +78,7 @@ catena_status_t catena_type_resized(catena_type_t of, ptrdiff_t lower_bound,
 
 catena_status_t catena_type_dup(catena_type_t of, catena_type_t *out)
 {
+    CTN_ENTRY;
     const ctn_type_t *old = ctn_type_to_derive("dup", of, out);
     if (old == NULL) {
         return CATENA_ERR_ARG;
@@ -154,6 +160,7 @@ catena_status_t catena_type_subarray(size_t ndims, const size_t sizes[],
                                      catena_order_t order, catena_type_t of,
                                      catena_type_t *out)
 {
+    CTN_ENTRY;
     const ctn_type_t *old = ctn_type_to_derive("subarray", of, out);
     if (old == NULL) {
         return CATENA_ERR_ARG;

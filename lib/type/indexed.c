@@ -3,6 +3,7 @@
  * that are contiguous memory become bytes, adjacent members of one type become
  * one, and a struct in a struct is replaced by its members. */
 
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "type/builder.h"
 
@@ -32,6 +33,7 @@ catena_status_t catena_type_indexed(size_t count, const size_t blocklengths[],
                                     const ptrdiff_t displacements[],
                                     catena_type_t old, catena_type_t *out)
 {
+    CTN_ENTRY;
     if (count > 0 && (blocklengths == NULL || displacements == NULL)) {
         return CTN_REFUSE_NULL(NULL, blocklengths, displacements);
     }
@@ -43,6 +45,7 @@ catena_status_t catena_type_hindexed(size_t count, const size_t blocklengths[],
                                      const ptrdiff_t displacements[],
                                      catena_type_t old, catena_type_t *out)
 {
+    CTN_ENTRY;
     if (count > 0 && (blocklengths == NULL || displacements == NULL)) {
         return CTN_REFUSE_NULL(NULL, blocklengths, displacements);
     }
@@ -54,6 +57,7 @@ catena_status_t catena_type_indexed_block(size_t count, size_t blocklength,
                                           const ptrdiff_t displacements[],
                                           catena_type_t old, catena_type_t *out)
 {
+    CTN_ENTRY;
     if (count > 0 && displacements == NULL) {
         return CTN_REFUSE_NULL(NULL, displacements);
     }
@@ -66,6 +70,7 @@ catena_status_t catena_type_hindexed_block(size_t count, size_t blocklength,
                                            catena_type_t old,
                                            catena_type_t *out)
 {
+    CTN_ENTRY;
     if (count > 0 && displacements == NULL) {
         return CTN_REFUSE_NULL(NULL, displacements);
     }
@@ -78,6 +83,7 @@ catena_status_t catena_type_struct(size_t count, const size_t blocklengths[],
                                    const catena_type_t types[],
                                    catena_type_t *out)
 {
+    CTN_ENTRY;
     if (out == NULL ||
         (count > 0 &&
          (blocklengths == NULL || displacements == NULL || types == NULL))) {

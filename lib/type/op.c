@@ -1,4 +1,5 @@
 #include "type/op.h"
+#include "core/entry.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ const ctn_reduce_op_t *const ctn_reduce_op_table[CTN_HANDLES] = {
 catena_status_t catena_op_create(catena_op_function_t function, void *argument,
                                  int commute, catena_op_t *out)
 {
+    CTN_ENTRY;
     if (function == NULL || out == NULL) {
         return ctn_refuse_null(NULL, __func__,
                                function == NULL ? "function" : "out");
@@ -42,6 +44,7 @@ catena_status_t catena_op_create(catena_op_function_t function, void *argument,
 
 catena_status_t catena_op_free(catena_op_t *handle)
 {
+    CTN_ENTRY;
     if (handle == NULL) {
         return ctn_refuse_null(NULL, __func__, "op");
     }

@@ -1,5 +1,6 @@
 /* Requests: their settings, their order, and their handles. */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ranks/helpers/anyorder.h"
@@ -272,7 +273,42 @@ static void sums(rank_test_t *test)
     }
 }
 
+/** With CATENA_PROGRESS=thread operations end while the ranks compute. A rank
+ * that is here calls catena no more before all have the data. */
+static void ends_while_computing(rank_test_t *test)
+{
+    const char *progress = getenv("CATENA_PROGRESS");
+    if (progress == NULL || strcmp(progress, "thread") != 0) {
+        return;
+    }
+    static const size_t bytes[] = {8, 3000, 70000};
+    for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++) {
+        size_t all = bytes[i] * (size_t)test->place.ranks;
+        unsigned char *send = malloc(all);
+        unsigned char *recv = calloc(all, 1);
+        catena_request_t *request = NULL;
+        memset(send, test->place.rank + 1, all);
+        RANK_CHECK(test, catena_ialltoall(send, bytes[i], CATENA_BYTE, recv,
+                                          bytes[i], CATENA_BYTE, test->world,
+                                          &request) == CATENA_OK);
+        bool ended = false;
+        for (int waits = 0; !ended && waits < 2000; waits++) {
+            RANK_CHECK(test, catena_compute(test->context, 0.01) == CATENA_OK);
+            ended = true;
+            for (size_t k = 0; k < all; k++) {
+                ended &= ((volatile unsigned char *)recv)[k] ==
+                         (unsigned char)(k / bytes[i] + 1);
+            }
+        }
+        RANK_CHECK(test, ended);
+        RANK_CHECK(test, catena_request_wait(&request) == CATENA_OK);
+        free(send);
+        free(recv);
+    }
+}
+
 static const rank_case_t cases[] = {
+    {"ends_while_computing", ends_while_computing},
     {"settings_of_now", settings_of_now},
     {"sums_of_any_length", sums},
     {"in_order_alone_on_some", in_order_alone_on_some},

@@ -365,11 +365,20 @@ static void find_place(ctn_sim_rank_t *rank, ctn_sim_place_t *place)
     };
 }
 
-/** See `compute` of ctn_simulator_t. The rank sees what arrives meanwhile
- * afterwards. */
-static void compute(ctn_sim_rank_t *rank, double seconds)
+/** See `compute` of ctn_simulator_t. */
+static void compute(ctn_sim_rank_t *rank, double seconds,
+                    bool (*poll)(void *argument), void *argument)
 {
-    rank->clock += sim_jitter(rank, seconds * 1e12);
+    uint64_t until = rank->clock + sim_jitter(rank, seconds * 1e12);
+    while (poll != NULL && rank->clock < until && rank->status == CATENA_OK) {
+        if (!poll(argument)) {
+            (void)sleep_until(&rank->base, (until - rank->clock + PS - 1) / PS,
+                              -1);
+        }
+    }
+    if (rank->clock < until) {
+        rank->clock = until;
+    }
     if (rank->status == CATENA_OK) {
         sim_catch_up(rank);
     }

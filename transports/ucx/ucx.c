@@ -176,7 +176,8 @@ static catena_status_t open_worker(ctn_ucx_t *transport)
 {
     ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-        .thread_mode = UCS_THREAD_MODE_SINGLE,
+        /* a progress thread and the application take turns */
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
     ucs_status_t status =
         ucp_worker_create(transport->context, &params, &transport->worker);

@@ -2,6 +2,7 @@
 #define CTN_COLL_CALL_PUBLISH_H
 
 #include "coll/call/arguments.h"
+#include "core/entry.h"
 
 /* CTN_PUBLISH defines the three public functions of a collective: blocking,
  * nonblocking and persistent.
@@ -16,6 +17,7 @@
 #define CTN_PUBLISH(name, on, run, parameters, ...)                            \
     catena_status_t catena_##name(CTN_LIST parameters, on)                     \
     {                                                                          \
+        CTN_ENTRY;                                                             \
         const ctn_arguments_t args = {.collective = &ctn_call_##name,          \
                                       __VA_ARGS__};                            \
         return run(name, &args, CTN_BLOCKING, NULL);                           \
@@ -23,6 +25,7 @@
     catena_status_t catena_i##name(CTN_LIST parameters, on,                    \
                                    catena_request_t **request)                 \
     {                                                                          \
+        CTN_ENTRY;                                                             \
         const ctn_arguments_t args = {.collective = &ctn_call_##name,          \
                                       __VA_ARGS__};                            \
         return run(name, &args, CTN_NONBLOCKING, request);                     \
@@ -30,6 +33,7 @@
     catena_status_t catena_##name##_init(CTN_LIST parameters, on,              \
                                          catena_request_t **request)           \
     {                                                                          \
+        CTN_ENTRY;                                                             \
         const ctn_arguments_t args = {.collective = &ctn_call_##name,          \
                                       __VA_ARGS__};                            \
         return run(name, &args, CTN_PERSISTENT, request);                      \

@@ -10,6 +10,7 @@
 
 #include "coll/barrier.h"
 #include "coll/ml/ml.h"
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "core/units.h"
 #include "group/check.h"
@@ -164,6 +165,7 @@ static catena_status_t set_number(catena_group_t *group,
 catena_status_t catena_group_set(catena_group_t *group, const char *name,
                                  const char *value)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP) || name == NULL || value == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, name, value);
     }
@@ -395,6 +397,7 @@ catena_status_t catena_group_explain(const catena_group_t *group,
                                      const char *collective, char *text,
                                      size_t bytes)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP) || collective == NULL || text == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, collective, text);
     }

@@ -67,7 +67,7 @@ run_usual(const ctn_neighbor_collective_t *collective,
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
     } else {
-        ctn_op_start(op);
+        ctn_op_start_request(op);
     }
     *request = op;
     return CATENA_OK;

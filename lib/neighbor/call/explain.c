@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/entry.h"
 #include "core/sized.h"
 #include "neighbor/call/executor.h"
 #include "neighbor/schedule/aggregate.h"
@@ -56,6 +57,7 @@ static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
 catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
                                         const char *name, const char *value)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(neighborhood, CTN_NEIGHBORHOOD)) {
         return CTN_REFUSE_NULL(NULL, neighborhood);
     }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "group/check.h"
 #include "neighbor/create/sparse_exchange.h"
@@ -451,6 +452,7 @@ catena_status_t catena_sparse_exchange(catena_group_t *group, int target_count,
                                        const size_t offsets[],
                                        catena_received_t **out)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
@@ -482,6 +484,7 @@ catena_status_t catena_sparse_exchange(catena_group_t *group, int target_count,
 
 catena_status_t catena_received_free(catena_received_t **received)
 {
+    CTN_ENTRY;
     if (received == NULL) {
         return CTN_REFUSE_NULL(NULL, received);
     }

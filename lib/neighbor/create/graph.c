@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "core/entry.h"
 #include "neighbor/create/create.h"
 #include "split/call/call.h"
 
@@ -136,6 +137,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
                                          const catena_neighborhood_info_t *info,
                                          catena_neighborhood_t **out)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/entry.h"
 #include "neighbor/grid/edges.h"
 #include "split/call/call.h"
 
@@ -128,6 +129,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
                                    const catena_neighborhood_info_t *info,
                                    catena_neighborhood_t **out)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);
     }
@@ -215,6 +217,7 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
                                          const catena_neighborhood_info_t *info,
                                          catena_neighborhood_t **out)
 {
+    CTN_ENTRY;
     if (grid_of(cart, __func__) == NULL) {
         return CATENA_ERR_ARG;
     }
@@ -292,6 +295,7 @@ static int *remaining_weights(const catena_neighborhood_t *cart,
 catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
                                 catena_neighborhood_t **out)
 {
+    CTN_ENTRY;
     if (grid_of(cart, __func__) == NULL) {
         return CATENA_ERR_ARG;
     }

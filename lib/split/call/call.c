@@ -3,6 +3,7 @@
 
 #include "split/call/call.h"
 #include "coll/barrier.h"
+#include "core/entry.h"
 #include "group/recovery.h"
 
 #include <string.h>
@@ -434,6 +435,7 @@ catena_status_t ctn_group_dup_for(ctn_call_code_t code, const char *function,
 
 catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)
 {
+    CTN_ENTRY;
     return ctn_group_dup_for(CTN_CODE_GROUP_SPLIT, __func__, group, out);
 }
 
@@ -443,6 +445,7 @@ catena_status_t catena_group_split_by(catena_group_t *group,
                                       const catena_split_t *split,
                                       catena_group_t **out)
 {
+    CTN_ENTRY;
     return start(CTN_CODE_GROUP_SPLIT, __func__, group, split, CATENA_OK, out,
                  NULL);
 }
@@ -452,6 +455,7 @@ catena_status_t catena_group_isplit_by(catena_group_t *group,
                                        catena_group_t **out,
                                        catena_request_t **request)
 {
+    CTN_ENTRY;
     catena_request_t *made = NULL;
     catena_status_t status = CATENA_OK;
     if (!CTN_UNUSABLE(group, CTN_GROUP) && request == NULL) {
@@ -492,6 +496,7 @@ catena_status_t ctn_group_split_for(ctn_call_code_t code, const char *function,
 catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
                                          int64_t key, catena_group_t **out)
 {
+    CTN_ENTRY;
     return split_int64(CTN_CODE_GROUP_SPLIT, __func__, group, color, key, 0,
                        CATENA_OK, out);
 }
@@ -499,6 +504,7 @@ catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
 catena_status_t catena_group_split(catena_group_t *group, int color, int key,
                                    catena_group_t **out)
 {
+    CTN_ENTRY;
     catena_status_t status = CATENA_OK;
     if (group != NULL && color < 0 && color != CATENA_UNDEFINED) {
         status = ctn_refuse(group->exec->log, CATENA_ERR_ARG, __func__,
@@ -533,6 +539,7 @@ catena_status_t catena_group_split_string(catena_group_t *group,
                                           const char *color, int key,
                                           catena_group_t **out)
 {
+    CTN_ENTRY;
     return split_string(__func__, group, color, key, out);
 }
 
@@ -540,6 +547,7 @@ catena_status_t catena_group_split_level(catena_group_t *group,
                                          catena_level_t level, int key,
                                          catena_group_t **out)
 {
+    CTN_ENTRY;
     char name[CTN_RESOURCE_BYTES];
     if (CTN_UNUSABLE(group, CTN_GROUP)) {
         return CTN_REFUSE_NULL(NULL, group);

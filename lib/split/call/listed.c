@@ -27,6 +27,7 @@
 #include <catena/chain.h>
 
 #include "coll/barrier.h"
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "exec/handshake.h"
 #include "group/chain_coll.h"
@@ -295,6 +296,7 @@ static catena_status_t run(catena_group_t *parent, const listed_t *arguments)
 catena_status_t catena_group_create(catena_group_t *parent, size_t count,
                                     const int ranks[], catena_group_t **out)
 {
+    CTN_ENTRY;
     if (!CTN_UNUSABLE(parent, CTN_GROUP) && ranks == NULL && count > 0) {
         return CTN_REFUSE_NULL(parent->exec->log, ranks);
     }
@@ -375,6 +377,7 @@ static catena_status_t check_place(const catena_group_t *parent,
 catena_status_t catena_chain_create(catena_group_t *parent, int left, int right,
                                     int rank, int size, catena_group_t **out)
 {
+    CTN_ENTRY;
     const int neighbor[2] = {left, right};
     catena_status_t status = check_parent(__func__, parent, out);
     if (status == CATENA_OK) {

@@ -3,11 +3,13 @@
 #include <catena/group.h>
 
 #include "coll/barrier.h"
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "group/recovery.h"
 
 catena_status_t catena_group_shrink(catena_group_t *group, catena_group_t **out)
 {
+    CTN_ENTRY;
     if (CTN_UNUSABLE(group, CTN_GROUP) || out == NULL) {
         return CTN_REFUSE_NULL(ctn_group_log(group), group, out);
     }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/entry.h"
 #include "core/refuse.h"
 #include "core/sized.h"
 #include "split/call/call.h"
@@ -52,6 +53,7 @@ void ctn_split_remember(catena_group_t *group, const ctn_split_choice_t *choice,
 catena_status_t catena_group_get_stats(const catena_group_t *group,
                                        catena_group_stats_t *stats)
 {
+    CTN_ENTRY;
     static const ctn_sized_t sized =
         CTN_SIZED(catena_group_stats_t, split_memory);
     if (CTN_UNUSABLE(group, CTN_GROUP) || stats == NULL) {
