@@ -56,6 +56,13 @@ class Build:
         self.title = f"build {words[0]}"
         self.limit = 3600
         self.kept = self.dir / "test-durations"
+        self.path = os.environ["PATH"]
+        # Where python3 is a script that selects one, tests start that one.
+        self.bin = self.dir / "test-bin"
+        self.bin.mkdir(exist_ok=True)
+        python = self.bin / "python3"
+        python.write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} \"$@\"\n")
+        python.chmod(0o755)
 
     def command(self, jobs, pattern):
         setup = ["meson", "setup", str(self.dir), str(SOURCE), *self.options]
@@ -105,6 +112,7 @@ class Test:
         self.cmd = described["cmd"]
         self.env = described["env"]
         self.dir = described["workdir"] or build.dir
+        self.path = f"{build.bin}:{build.path}"
         self.limit = described["timeout"]
         self.expected = kept.get(self.name, described["priority"])
         self.passed, self.failed, self.skipped = [], [], []
@@ -170,7 +178,7 @@ class Pool:
         job.tap = job.tmp / "tap"
         tmp = job.tmp / "t"
         tmp.mkdir()
-        env = {**os.environ, **job.env, "TMPDIR": str(tmp),
+        env = {**os.environ, "PATH": job.path, **job.env, "TMPDIR": str(tmp),
                "CK_TAP_LOG_FILE_NAME": str(job.tap)}
         with open(job.log, "w") as out:
             job.process = subprocess.Popen(
