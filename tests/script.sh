@@ -24,6 +24,7 @@ out=$work/out
 err=$work/err
 : >"$out"
 : >"$err"
+mkfifo "$work/pause"
 failed=0
 
 # verdict NAME STATUS [WHY]: print the result of a case
@@ -43,11 +44,14 @@ try() {
     verdict "$1" $?
 }
 
+# pause SECONDS: sleep without a process
+pause() { read -rt "$1" <>"$work/pause" || true; }
+
 # poll SECONDS COMMAND...: repeat the command until it succeeds
 poll() {
     local end=$((SECONDS + $1))
     until "${@:2}"; do
         [ "$SECONDS" -lt "$end" ] || return 1
-        sleep 0.02
+        pause 0.02
     done
 }

@@ -8,16 +8,7 @@ input=/dev/null
 serial=0
 why=
 
-now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
-
-# Processes of the case, except zombies (no memory map) and this shell's own.
-remaining() {
-    local file pid
-    for file in $(grep -lzsx "PRUN_TEST=$$.$serial" /proc/[0-9]*/environ); do
-        pid=${file//[!0-9]/}
-        [ -s "/proc/$pid/maps" ] && [ "$pid" != "$BASHPID" ] && echo "$pid"
-    done 2>/dev/null
-}
+now() { began=${EPOCHREALTIME/./}; } # in microseconds
 
 # mark: begin a case. start ARGS...: run prun in the background; sets pid.
 mark() {
@@ -25,7 +16,7 @@ mark() {
     export PRUN_TEST=$$.$serial
     : >"$out"
     : >"$err"
-    began=$(now_ms)
+    now
 }
 start() {
     mark
@@ -38,7 +29,7 @@ finish() {
     poll 60 not_running "$pid" || { kill -9 "$pid"; fail "still there"; }
     wait "$pid" 2>/dev/null
     rc=$?
-    took=$(($(now_ms) - began))
+    took=$(((${EPOCHREALTIME/./} - began) / 1000))
 }
 not_running() { ! kill -0 "$1" 2>/dev/null; }
 
@@ -46,28 +37,51 @@ run() { start "$@"; finish; }
 
 # await PATTERN COUNT: wait for lines in the output of the job
 await() { poll 60 has_lines "$1" "$2" || fail "no $2 lines '$1'"; }
-has_lines() { [ "$(grep -c -- "$1" "$out")" -ge "$2" ]; }
+has_lines() {
+    local line count=0
+    while read -r line; do
+        [[ $line =~ $1 ]] && count=$((count + 1))
+    done <"$out"
+    [ $count -ge "$2" ]
+}
 
 fail() { why=${why:-$1}; }
 expect() { [ "$2" = "$3" ] || fail "$1 '${2:0:300}', not '${3:0:300}'"; }
 expect_rc() { expect "exit code" "$rc" "$1"; }
-expect_out() { expect output "$(sort "$out")" "$1"; }
+expect_out() {
+    local lines
+    mapfile -t lines <"$out"
+    if [ ${#lines[@]} -gt 1 ]; then
+        expect output "$(sort "$out")" "$1"
+    else
+        expect output "${lines[*]}" "$1"
+    fi
+}
 expect_within() { [ "$took" -le "$1" ] || fail "took $took ms, not $1"; }
 
 # expect_err PATTERN: one line on stderr with these facts
 expect_err() {
-    expect "lines on stderr" "$(wc -l <"$err")" 1
-    grep -qE -- "$1" "$err" || fail "stderr lacks '$1'"
+    local lines
+    mapfile -t lines <"$err"
+    expect "lines on stderr" ${#lines[@]} 1
+    [[ ${lines[*]} =~ $1 ]] || fail "stderr lacks '$1'"
 }
 
-# Nothing of the case may stay behind: processes, files, shared memory.
-left_behind() {
-    ls -A "$TMPDIR"
-    [ "$SCRIPT_RUNS" = shared ] || ls -A /dev/shm
-    remaining
+# Nothing of the case may stay behind: processes, except zombies (no memory map),
+# files, shared memory. Sets left.
+is_clean() {
+    local process processes=(/proc/[0-9]*/environ) shm=/dev/shm
+    [ "$SCRIPT_RUNS" != shared ] || shm=/nowhere
+    shopt -s nullglob dotglob
+    left=("$TMPDIR"/* $shm/*)
+    shopt -u nullglob dotglob
+    for process in $(grep -lzsx "PRUN_TEST=$$.$serial" "${processes[@]}"); do
+        process=${process%/environ}
+        read -r <"$process/maps" && left+=("$process")
+    done 2>/dev/null
+    [ ${#left[@]} -eq 0 ]
 }
-is_clean() { [ -z "$(left_behind)" ]; }
-expect_clean() { poll 10 is_clean || fail "left: $(left_behind | tr '\n' ' ')"; }
+expect_clean() { poll 10 is_clean || fail "left: ${left[*]}"; }
 
 # done_ NAME: print the result of the case
 done_() {
@@ -84,5 +98,23 @@ is() {
     done_ "$1"
 }
 
+# refuses: for each line "CODE|FACT|ARGUMENTS" of stdin a job that does not start.
+# WORK in the arguments is $work.
+refuses() {
+    local code fact arguments
+    mark
+    while IFS='|' read -r code fact arguments; do
+        # shellcheck disable=SC2086
+        "$prun" ${arguments//WORK/$work} >"$out" 2>"$err" </dev/null &
+        pid=$!
+        finish
+        expect_rc "$code"
+        expect_err "$fact"
+        verdict "refuses $arguments" "${#why}" "$why"
+        why=
+    done
+    done_ "nothing is left of refused jobs"
+}
+
 # A shell that waits for the end, and reports it.
-loop='echo ready; while :; do sleep 0.02; done'
+loop='echo ready; while :; do sleep 0.05; done'

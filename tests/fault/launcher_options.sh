@@ -183,13 +183,7 @@ fi
 
 export HWLOC_SYNTHETIC="pack:2 core:2 pu:1" # one NUMA domain, no L3 cache
 : >"$work/file"
-while IFS='|' read -r code fact arguments; do
-    # shellcheck disable=SC2086
-    run ${arguments//WORK/$work}
-    expect_rc "$code"
-    expect_err "$fact"
-    done_ "refuses $arguments"
-done <<'END_OF_TABLE'
+refuses <<'END_OF_TABLE'
 2|after ':'|true :
 2|no program|: true
 2|-n .*'x'|true : -n x true

@@ -77,7 +77,7 @@ esac
 on_hosts() {
     local r pids=()
     mark
-    began=$(now_ms)
+    now
     for r in 0 1 2 3 4 5 6 7; do
         nsenter -t "$(host_pid $((r / 2 + 1)))" -n -u -i -m -- \
             env CATENA_BOOT=tcp://10.77.0.1:24600 CATENA_BOOT_RANK=$r \
