@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Other launchers: none, Open MPI's mpirun, and mpirun on three emulated
-# hosts (see hosts.sh) of 3, 1 and 5 ranks.
+# hosts (see hosts.sh): collectives with 2, 1 and 3 ranks, hangs with 3, 1 and 5.
 # usage: tests/hosts/run.sh BUILD_DIR [long]
 # long: also all kinds of hangs, and strangers between the hosts
 set -u
@@ -16,7 +16,7 @@ trap 'hosts_down; rm -rf "$work"' EXIT
 # error
 checked() {
     local status rows
-    "${@:3}" -c --csv -i 3 >"$out" 2>"$err"
+    "${@:3}" -c --csv -i 2 -x 1 >"$out" 2>"$err"
     status=$?
     rows=$(awk -F, '/^collective,/ { while ($++at != "errors"); }
         /^alltoall[vw]?,/ { n++; e += $at } END { print n + 0, e + 0 }' "$out")
@@ -28,9 +28,10 @@ on_all() {
     # shellcheck disable=SC2086
     on_head $mpirun --mca plm_rsh_agent "$here/host-agent" \
         --mca oob_tcp_if_include 10.77.0.0/24 -x HOSTS_PIDS \
-        -H node0:3,node1:1,node2:5 -n 9 "$@"
+        -H node0:$1,node1:$2,node2:$3 -n $(($1 + $2 + $3)) "${@:4}"
 }
-over_hosts() { on_all "$bench" "$@"; }
+# They share the cores of one host.
+over_hosts() { on_all 2 1 3 -x CATENA_WAIT=sleep "$bench" "$@"; }
 
 for collective in alltoall alltoallv alltoallw; do
     checked "$collective started by hand" 11 timeout 60 "$bench" $collective \
@@ -44,21 +45,16 @@ hosts_up 3 2>"$err" || {
     echo "skip - three hosts: status $?, $(head -1 "$err")"
     exit $((failed > 0))
 }
-for buffers in heap malloc; do
-    checked "hosts of 3, 1 and 5 ranks, $buffers buffers" 25 over_hosts \
-        alltoall -a direct,l-a2a,mpml,nmpml,onmpml -m 4096:65536 \
-        --buffers $buffers
-done
-checked "hosts of 3, 1 and 5 ranks, short" 36 over_hosts \
-    alltoall -a direct,l-a2a,onmpml -m 1:2048
-checked "alltoallv, hosts of 3, 1 and 5 ranks" 16 over_hosts \
-    alltoallv -a direct,l-a2a,onmpml,auto -m 512:4096 --buffers malloc
-checked "alltoallw, hosts of 3, 1 and 5 ranks" 16 over_hosts \
-    alltoallw -a direct,l-a2a,onmpml,auto -m 8192:65536
-layout_is_seen() {
-    over_hosts alltoall --csv -m 8:8 -i 3 && grep -q '^alltoall,[^,]*,9,3,' "$out"
-}
-try "the layout is seen" layout_is_seen
+checked "hosts of 2, 1 and 3 ranks, heap buffers" 25 over_hosts alltoall \
+    -a direct,l-a2a,mpml,nmpml,onmpml -m 1:65536 --step 16
+grep -q '^alltoall,[^,]*,6,3,' "$out"
+verdict "the layout is seen" $?
+checked "hosts of 2, 1 and 3 ranks, malloc buffers" 15 over_hosts alltoall \
+    -a direct,l-a2a,mpml,nmpml,onmpml -m 4096:65536 --step 4 --buffers malloc
+checked "alltoallv, hosts of 2, 1 and 3 ranks" 8 over_hosts alltoallv \
+    -a direct,l-a2a,onmpml,auto -m 512:4096 --step 8 --buffers malloc
+checked "alltoallw, hosts of 2, 1 and 3 ranks" 8 over_hosts alltoallw \
+    -a direct,l-a2a,onmpml,auto -m 8192:65536 --step 8
 
 # rank_on HOST PROGRAM: victim is a rank there: it uses the host's network
 rank_on() {
@@ -82,7 +78,7 @@ explains() { # HOST PATTERN
 hang_is_explained() {
     local kind=$1 host=0 pattern
     : >"$work/hang"
-    on_all "$build/tests/fault/hang" "$kind" >"$work/hang" 2>&1 &
+    on_all 3 1 5 "$build/tests/fault/hang" "$kind" >"$work/hang" 2>&1 &
     job=$!
     all_there() { [ "$(wc -l <"$work/hang")" -ge 1 ]; }
     poll 60 all_there
@@ -126,7 +122,7 @@ fi
 strangers() {
     local targets count accepted
     : >"$work/turns"
-    on_all "$build/tests/fault/turns" "$work/over" >"$work/turns" 2>&1 &
+    on_all 3 1 5 "$build/tests/fault/turns" "$work/over" >"$work/turns" 2>&1 &
     job=$!
     poll 60 grep -q running "$work/turns"
     rank_on 3 turns

@@ -10,7 +10,7 @@ mkdir "$work/rules"
 # tune PRUN-OPTIONS...: a quick run
 tune() {
     "$prun" --timeout 300 "$@" -x UCX_TLS=tcp,self "$bench" alltoall \
-        --tune "$file" -m 8:64 -i 20
+        --tune "$file" -m 8:16 -i 5
 }
 
 # rules FILTER: a Python expression on a list of rules r
@@ -45,8 +45,8 @@ try "the library takes the file" env CATENA_TUNING="$file" "$prun" \
 # Each list gets rules, for the subgroups that its algorithms run in.
 every() {
     local file=$work/all.json name
-    "$prun" --timeout 300 -n 4 --ppn 2 -x UCX_TLS=tcp,self "$bench" \
-        --tune "$file" -m 8:16 -i 11 || return
+    "$prun" --timeout 300 -n 4 --ppn 2 -x UCX_TLS=tcp,self -x CATENA_WAIT=sleep "$bench" \
+        --tune "$file" -m 8:16 -i 5 || return
     python3 -c "
 import json
 r = json.load(open('$file'))
