@@ -1,7 +1,7 @@
 """What a stranger sends: junk.py [--silent] COUNT TARGET... sends random bytes COUNT times,
 to the targets in turn, and prints how many sends succeeded. A target is
 ADDRESS:PORT (a new connection each time) or @NAME (an abstract datagram
-socket). With --silent it sends nothing, and keeps all connections for 5
+socket). With --silent it sends nothing, and keeps all connections for 2
 seconds after it has printed."""
 
 import random
@@ -42,4 +42,4 @@ for i in range(int(count)):
         print(error, file=sys.stderr)
 print(accepted, flush=True)
 if silent:
-    time.sleep(5)
+    time.sleep(2)
