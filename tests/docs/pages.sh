@@ -32,10 +32,15 @@ without_page() {
 # Aliases of whole pages: one file refers to the other, which exists.
 lost_aliases() {
     local file target
-    grep -H '^\.so ' man3/* | while IFS=: read -r file target; do
-        target=${target#.so }
+    local -A alias=()
+    while IFS=: read -r file target; do
+        alias[$file]=${target#.so }
+    done < <(grep -H '^\.so ' man3/*)
+    [ ${#alias[@]} -gt 0 ] || echo "no page has an alias"
+    for file in "${!alias[@]}"; do
+        target=${alias[$file]}
         [ -e "$target" ] || echo "$file: there is no $target"
-        [ "$(grep -c '^\.so ' "$target")" -eq 0 ] || echo "$file: $target is an alias"
+        [ -z "${alias[$target]:-}" ] || echo "$file: $target is an alias"
     done
 }
 
@@ -47,14 +52,19 @@ lacking() {
 # Each name that a page has in NAME is a page, and vice versa.
 wrong_names() {
     local lines
-    lines=$(lexgrog man3/* 2>&1)
-    sed 's/^man3.//; s/\.3: "/ /' <<<"$lines" | awk '
+    lines=$(lexgrog "${files[@]}" 2>&1)
+    {
+        grep -H '^\.so ' man3/* | sed -E 's/^man3.(.*)\.3:\.so man3.(.*)\.3/\2 alias \1/'
+        sed 's/^man3.//; s/\.3: "/ /' <<<"$lines"
+    } | awk '
+        $2 == "alias" { file[$3] = 1; target[$3] = $1; next }
         { if ($2 " " $3 !~ /^[A-Za-z0-9_]+ -/ || NF < 4) print "cannot read: " $0
-          file[$1] = 1; listed[$2] = 1; if ($1 == $2) own[$1] = 1 }
-        END { for (name in file) if (!own[name]) print name " does not list itself"
+          file[$1] = 1; target[$1] = $1; listed[$2] = 1; names[$1, $2] = 1 }
+        END { for (name in file) if (!((target[name], name) in names))
+                  print target[name] " does not list " name
               for (name in listed) if (!file[name]) print name " is not a page" }'
-    [ "$(sed 's/: .*//' <<<"$lines" | sort -u | wc -l)" -eq \
-        "$(find man3 -type f | wc -l)" ] || echo "some pages have no name"
+    [ "$(sed 's/: .*//' <<<"$lines" | sort -u | wc -l)" -eq ${#files[@]} ] ||
+        echo "some pages have no name"
 }
 
 mkdir "$work/man"

@@ -36,11 +36,20 @@ why() {
     esac
 }
 
-# shorten COMMAND: fewer ranks, unless a grid has them all, and one call of each size; of a
-# comparison one short turn
+# shorten COMMAND: fewer ranks, unless a grid has them all, smaller problems, and one call of
+# each size; of a comparison one short turn
 shorten() {
     local command=$1
-    [ -n "$long" ] || [[ $1 = *4x4* ]] || command=${command/-n 16 /-n 8 }
+    if [ -z "$long" ]; then
+        [[ $1 = *4x4* ]] || command=${command/-n 16 /-n 8 }
+        command=${command/cc -O2 /cc }
+        command=${command/-n 8 --ppn 4 /-n 4 --ppn 2 }
+        command=${command/-n 8 catena-bench/-n 4 catena-bench}
+        command=${command/1000x1000/100x100}
+        command=${command/spmv -n 300/spmv -n 60}
+        command=${command/fft 64/fft 16}
+        command=${command/--nodes 50 /--nodes 5 }
+    fi
     case "$long:$1" in
     :*catena-bench*) echo "${command%%[|]*} -i 1 -x 0 -M 256k" ;;
     *:tests/peers/compare*) echo "$1 --turns 1 --ms 2 --max 64" ;;
