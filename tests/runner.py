@@ -31,10 +31,12 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
-# Additional options of builds with these names. Tiny limits, and a first
-# operation number just before the wrap, make rare cases common. Reports need lines
-# only, and -g1 compiles faster.
-OPTIONS = {"build-sanitize": ["-Dsanitize=true", "-Doptimization=1",
+# Additional options of builds with these names. No test of the usual build needs
+# debugging information. Tiny limits, and a first operation number just before the
+# wrap, make rare cases common. Reports of the sanitizers need lines only, and -g1
+# compiles faster.
+OPTIONS = {"build": ["-Ddebug=false"],
+           "build-sanitize": ["-Dsanitize=true", "-Doptimization=1",
                               "-Ddebug=false", "-Dc_args=-g1",
                               "-Dtiny=true", "-Dfirst_sequence=4294967270"]}
 # Distinct cases of tests/run at 97ce4b0, counted as here.

@@ -73,13 +73,13 @@ emulated() {
         -E LD_LIBRARY_PATH="$work/build/lib" "$@"
 }
 
-# unit TEST: a Check program
+# unit PROGRAM NAME: a Check suite
 unit() {
-    local name=${1##*/test_} line case status=0 known=0
+    local name=$2 line case status=0 known=0
     (
         # many_ranks: the emulator would take all memory for its table
         [ "$name" != heap_segment ] || ulimit -d 4000000
-        CK_TAP_LOG_FILE_NAME=$work/tap emulated "$1" >"$out" 2>"$err"
+        CK_TAP_LOG_FILE_NAME=$work/tap emulated "$1" "$2" >"$out" 2>"$err"
     ) || status=$?
     grep -c '^ok' "$work/tap" >"$work/passed" 2>>"$err"
     while read -r line; do
@@ -102,9 +102,11 @@ try "aarch64: libraries" sysroot
 try "aarch64: build" make_build
 [ $failed -eq 0 ] || exit 1
 cd "$work/build" || exit 1
-for test in tests/unit/test_*; do
-    # those that only prun starts run the real launcher
-    [ ! -f "$test" ] || [ ! -x "$test" ] || unit "$test"
+for program in tests/unit/unit tests/unit/unit_*; do
+    [ -f "$program" ] && [ -x "$program" ] || continue
+    for name in $(emulated "$program"); do
+        unit "$program" "$name"
+    done
 done
 for input in machine tuning graph levels messages; do
     try "aarch64 fuzz: $input" emulated "tests/fuzz/fuzz_$input" "$input" \

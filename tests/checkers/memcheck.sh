@@ -16,7 +16,7 @@ command -v valgrind >/dev/null || {
 for name in config hash_map list pool op type type_maps chain aggregate \
     leader_layout cart heap node_area; do
     CK_FORK=no CK_DEFAULT_TIMEOUT=0 timeout 300 "${memcheck[@]}" \
-        "$build/tests/unit/test_$name" >"$out" 2>"$err"
+        "$build/tests/unit/unit" "$name" >"$out" 2>"$err"
     [ $? -ne 99 ]
     verdict "memcheck: test_$name" $?
 done

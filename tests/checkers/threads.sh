@@ -17,8 +17,8 @@ rm -f "$out.probe"
 [ -f "$made/build.ninja" ] ||
     meson setup "$made" "$here/../.." -Dtests=true -Db_sanitize=thread -Doptimization=1 \
         -Db_lundef=false -Dwerror=false >"$out" 2>&1
-ninja -C "$made" tests/unit/test_heap_threads >"$out" 2>&1
+ninja -C "$made" tests/unit/unit >"$out" 2>&1
 verdict "threads: the build" $?
 TSAN_OPTIONS=halt_on_error=0:exitcode=99 timeout 600 \
-    "$made/tests/unit/test_heap_threads" >"$out" 2>"$err"
+    "$made/tests/unit/unit" heap_threads >"$out" 2>"$err"
 verdict "threads: the shared heap" $?

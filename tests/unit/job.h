@@ -60,11 +60,9 @@ int job_simulate_nodes(uint32_t ranks, int nodes, uint64_t seed,
 void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
                         job_body_t body);
 
-/** Whether the program was started as one rank: with --rank alone. */
-bool job_is_rank(int argc, char **argv);
 /** As one rank under a launcher; the first one prints "ok - " or "not ok - "
- * and the program's name. @return what main returns */
-int job_rank(uint64_t seed, job_body_t body);
+ * and the test's name. @return what main returns */
+int job_rank(const char *name, job_body_t body);
 
 /** All that is left of the heap, but for crumbs; and back. */
 typedef struct job_hoard {

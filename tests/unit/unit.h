@@ -2,8 +2,15 @@
 #define UNIT_UNIT_H
 
 #include <check.h>
+#include <stdbool.h>
 
-/* What the main of a unit test does. */
+/** What main does for the unit test of this name; returns what main returns. */
+#define UNIT_TEST(name)                                                        \
+    int unit_test_##name(void);                                                \
+    int unit_test_##name(void)
+
+/** Started as one rank under a launcher, with --rank. */
+extern bool unit_as_rank;
 
 /** Run cases, each in a process of its own, for so many seconds at most.
  * @return what main returns */

@@ -606,7 +606,7 @@ START_TEST(init_fails_on_one)
 }
 END_TEST
 
-int main(void)
+UNIT_TEST(boot)
 {
     Suite *suite = suite_create("boot");
     TCase *jobs = tcase_create("jobs");

@@ -207,7 +207,7 @@ static void add(TCase *tcase)
     tcase_add_loop_test(tcase, messages_are_as_many_as_expected, 0, SAMPLES);
 }
 
-int main(void)
+UNIT_TEST(aggregate)
 {
     return unit_main("aggregate", 60, add);
 }

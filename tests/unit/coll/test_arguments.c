@@ -567,7 +567,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, aborts_without_a_context);
 }
 
-int main(void)
+UNIT_TEST(arguments)
 {
     return unit_main("arguments", 20, add_cases);
 }

@@ -222,7 +222,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, finalizing, 0, RANKS);
 }
 
-int main(void)
+UNIT_TEST(call_memory)
 {
     return unit_main("call_memory", 100, add_cases);
 }

@@ -191,7 +191,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, neighborhoods);
 }
 
-int main(void)
+UNIT_TEST(explain)
 {
     return unit_main("explain", 60, add_cases);
 }

@@ -500,7 +500,7 @@ static void add_cases(TCase *tcase)
     }
 }
 
-int main(void)
+UNIT_TEST(hierarchy)
 {
     return unit_main("hierarchy", 60, add_cases);
 }

@@ -177,7 +177,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, generations_are_free_from_any_number_on);
 }
 
-int main(void)
+UNIT_TEST(leader_layout)
 {
     return unit_main("leader_layout", 60, add_cases);
 }

@@ -102,7 +102,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, settings_of_the_environment);
 }
 
-int main(void)
+UNIT_TEST(levels)
 {
     return unit_main("levels", 60, add_cases);
 }

@@ -569,7 +569,7 @@ static void add_cases(TCase *tcase)
     }
 }
 
-int main(void)
+UNIT_TEST(ml)
 {
     return unit_main("ml", 60, add_cases);
 }

@@ -297,7 +297,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, splits);
 }
 
-int main(void)
+UNIT_TEST(rules)
 {
     int fd = mkstemps(path, 5);
     if (fd < 0 || write(fd, rules, strlen(rules)) != (ssize_t)strlen(rules)) {

@@ -537,7 +537,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, status_strings);
 }
 
-int main(void)
+UNIT_TEST(config)
 {
     return unit_main("config", 60, add_cases);
 }

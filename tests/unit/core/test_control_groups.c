@@ -245,7 +245,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, long_paths);
 }
 
-int main(void)
+UNIT_TEST(control_groups)
 {
     return unit_main("control groups", 60, add_cases);
 }

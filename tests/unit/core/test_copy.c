@@ -56,7 +56,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, test_exceeds);
 }
 
-int main(void)
+UNIT_TEST(copy)
 {
     return unit_main("copy", 60, add_cases);
 }

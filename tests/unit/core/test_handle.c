@@ -7,7 +7,7 @@
 
 #ifdef NDEBUG
 
-int main(void)
+UNIT_TEST(handle)
 {
     return 77; /* skipped: they are not recognized */
 }
@@ -164,7 +164,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_context_that_was_ended_is_refused);
 }
 
-int main(void)
+UNIT_TEST(handle)
 {
     return unit_main("handle", 20, add);
 }

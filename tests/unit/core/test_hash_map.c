@@ -79,7 +79,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, random_keys);
 }
 
-int main(void)
+UNIT_TEST(hash_map)
 {
     return unit_main("hash_map", 60, add_cases);
 }

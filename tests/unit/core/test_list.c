@@ -50,7 +50,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, any_item_is_removed, 0, 3);
 }
 
-int main(void)
+UNIT_TEST(list)
 {
     return unit_main("list", 60, add_cases);
 }

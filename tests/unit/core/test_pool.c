@@ -117,7 +117,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, no_memory);
 }
 
-int main(void)
+UNIT_TEST(pool)
 {
     return unit_main("pool", 60, add_cases);
 }

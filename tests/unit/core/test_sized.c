@@ -206,7 +206,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, a_context_and_its_groups_need_sizes);
 }
 
-int main(void)
+UNIT_TEST(sized)
 {
     return unit_main("sized", 20, add);
 }

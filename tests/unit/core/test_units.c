@@ -136,7 +136,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, ranges);
 }
 
-int main(void)
+UNIT_TEST(units)
 {
     return unit_main("units", 60, add_cases);
 }

@@ -87,7 +87,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, typed_arrays);
 }
 
-int main(void)
+UNIT_TEST(vector)
 {
     return unit_main("vector", 60, add_cases);
 }

@@ -112,7 +112,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, ucx_heeds_it, 0, 2);
 }
 
-int main(void)
+UNIT_TEST(flush)
 {
     return unit_main("flush", 60, add_cases);
 }

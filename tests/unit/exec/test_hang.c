@@ -137,7 +137,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, hang_is_explained, 0, KINDS * LAYOUTS);
 }
 
-int main(void)
+UNIT_TEST(hang)
 {
     return unit_main("hang", 60, add_cases);
 }

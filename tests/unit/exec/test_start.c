@@ -57,7 +57,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, it_ends_once);
 }
 
-int main(void)
+UNIT_TEST(start)
 {
     return unit_main("starts", 10, add_cases);
 }

@@ -493,7 +493,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, sleeps_are_short_where_nothing_wakes, 0, 5);
 }
 
-int main(void)
+UNIT_TEST(wait)
 {
     return unit_main("waiting", 60, add_cases);
 }

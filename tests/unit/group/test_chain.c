@@ -554,8 +554,8 @@ static void add_cases(TCase *tcase)
     }
 }
 
-int main(int argc, char **argv)
+UNIT_TEST(chain)
 {
-    return job_is_rank(argc, argv) ? job_rank(1, everything)
+    return unit_as_rank ? job_rank("chain", everything)
                                    : unit_main("chain", 60, add_cases);
 }

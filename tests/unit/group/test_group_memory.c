@@ -482,7 +482,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, groups, 0, MAKINGS * SEEDS);
 }
 
-int main(void)
+UNIT_TEST(group_memory)
 {
     return unit_main("group_memory", 100, add_cases);
 }

@@ -174,7 +174,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, test_death, 1, 21);
 }
 
-int main(void)
+UNIT_TEST(listed)
 {
     return unit_main("listed", 60, add_cases);
 }

@@ -691,7 +691,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test_raise_signal(tcase, misuse_dies, SIGABRT, 0, 12);
 }
 
-int main(void)
+UNIT_TEST(heap)
 {
     return unit_main("heap", 60, add_cases);
 }

@@ -440,7 +440,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, numa_and_huge, 0, 2);
 }
 
-int main(void)
+UNIT_TEST(heap_segment)
 {
     if (!own_shm("")) {
         printf("other jobs on this machine disturb these tests\n");

@@ -214,7 +214,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, caches_do_not_keep_memory);
 }
 
-int main(void)
+UNIT_TEST(heap_threads)
 {
     return unit_main("heap_threads", 60, add_cases);
 }

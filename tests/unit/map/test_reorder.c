@@ -500,7 +500,7 @@ START_TEST(grids_of_no_extent)
 }
 END_TEST
 
-int main(void)
+UNIT_TEST(reorder)
 {
     Suite *suite = suite_create("reorder");
     TCase *graphs = tcase_create("graphs");

@@ -266,7 +266,7 @@ START_TEST(bad_points)
 }
 END_TEST
 
-int main(void)
+UNIT_TEST(model)
 {
     Suite *suite = suite_create("model");
     TCase *machines = tcase_create("machines");

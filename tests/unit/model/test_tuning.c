@@ -694,7 +694,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, formulas_decide, 0, 6);
 }
 
-int main(void)
+UNIT_TEST(tuning)
 {
     return unit_main("tuning", 60, add_cases);
 }

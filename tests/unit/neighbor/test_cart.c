@@ -125,7 +125,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, dims_of_large_numbers);
 }
 
-int main(void)
+UNIT_TEST(cart)
 {
     return unit_main("cart", 100, add_cases);
 }

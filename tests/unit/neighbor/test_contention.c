@@ -313,7 +313,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, data_arrive_through_a_full_buffer);
 }
 
-int main(void)
+UNIT_TEST(contention)
 {
     return unit_main("contention", 100, add_cases);
 }

@@ -224,7 +224,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, heavy_edges);
 }
 
-int main(void)
+UNIT_TEST(edge_coloring)
 {
     return unit_main("edge_coloring", 30, add_cases);
 }

@@ -324,7 +324,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, cts_of_an_epoch);
 }
 
-int main(void)
+UNIT_TEST(neighborhood)
 {
     return unit_main("neighborhood", 100, add_cases);
 }

@@ -322,9 +322,9 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, creations, 0, 4);
 }
 
-int main(int argc, char **argv)
+UNIT_TEST(neighborhood_memory)
 {
-    return job_is_rank(argc, argv)
-               ? job_rank(1, without_aggregates)
+    return unit_as_rank
+               ? job_rank("neighborhood_memory", without_aggregates)
                : unit_main("neighborhood_memory", 100, add_cases);
 }

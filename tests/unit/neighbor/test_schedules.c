@@ -712,7 +712,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, costs);
 }
 
-int main(void)
+UNIT_TEST(schedules)
 {
     return unit_main("neighbor_schedules", 100, add_cases);
 }

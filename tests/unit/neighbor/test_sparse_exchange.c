@@ -165,7 +165,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, no_memory);
 }
 
-int main(void)
+UNIT_TEST(sparse_exchange)
 {
     return unit_main("sparse_exchange", 100, add_cases);
 }

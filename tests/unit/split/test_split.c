@@ -463,8 +463,8 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, a_rank_dies, 0, ALGORITHMS);
 }
 
-int main(int argc, char **argv)
+UNIT_TEST(split)
 {
-    return job_is_rank(argc, argv) ? job_rank(1, everything)
+    return unit_as_rank ? job_rank("split", everything)
                                    : unit_main("split", 100, add_cases);
 }

@@ -79,7 +79,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, many_nodes);
 }
 
-int main(void)
+UNIT_TEST(known)
 {
     return unit_main("known", 20, add_cases);
 }

@@ -99,7 +99,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, bad_input);
 }
 
-int main(void)
+UNIT_TEST(locality)
 {
     return unit_main("site", 60, add_cases);
 }

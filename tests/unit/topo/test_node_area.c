@@ -124,7 +124,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, flags_that_count);
 }
 
-int main(void)
+UNIT_TEST(node_area)
 {
     return unit_main("node area", 60, add_cases);
 }

@@ -204,7 +204,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, no_setting);
 }
 
-int main(void)
+UNIT_TEST(switches)
 {
     return unit_main("switches", 60, add_cases);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "transports/shm/shm.h"
+#include "unit/unit.h"
 
 enum { BYTES = 100000, ARENA = 4096, OFFSET = 64 };
 
@@ -118,16 +119,12 @@ START_TEST(another_namespace)
 }
 END_TEST
 
-int main(void)
+UNIT_TEST(attach)
 {
     Suite *suite = suite_create("attach");
     TCase *attach = tcase_create("attach");
     tcase_add_test(attach, memory_of_another_process);
     tcase_add_test(attach, another_namespace);
     suite_add_tcase(suite, attach);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return unit_run(suite);
 }

@@ -557,7 +557,7 @@ START_TEST(bad_parameters)
 }
 END_TEST
 
-int main(void)
+UNIT_TEST(sim)
 {
     Suite *suite = suite_create("sim");
     TCase *queue = tcase_create("queue");

@@ -96,7 +96,7 @@ START_TEST(emulated_nodes_have_no_wire)
 }
 END_TEST
 
-int main(void)
+UNIT_TEST(sim_cores)
 {
     Suite *suite = suite_create("sim_cores");
     TCase *cores = tcase_create("cores");

@@ -175,7 +175,7 @@ static void add_cases(TCase *tcase)
                         sizeof(cases) / sizeof(cases[0]));
 }
 
-int main(void)
+UNIT_TEST(sim_order)
 {
     return unit_main("sim_order", 100, add_cases);
 }

@@ -537,7 +537,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, test_first_large);
 }
 
-int main(void)
+UNIT_TEST(ucx)
 {
     return unit_main("ucx", 60, add_cases);
 }

@@ -245,7 +245,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, test_beyond);
 }
 
-int main(void)
+UNIT_TEST(ucx_expect)
 {
     return unit_main("ucx_expect", 60, add_cases);
 }

@@ -182,7 +182,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, words_come_in_order, 0, VARIANTS);
 }
 
-int main(void)
+UNIT_TEST(ucx_order)
 {
     return unit_main("ucx_order", 60, add_cases);
 }

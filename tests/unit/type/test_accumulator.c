@@ -430,7 +430,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, bad_arguments);
 }
 
-int main(void)
+UNIT_TEST(accumulator)
 {
     return unit_main("accumulator", 60, add_cases);
 }

@@ -537,7 +537,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, predefined_operations_stay);
 }
 
-int main(void)
+UNIT_TEST(op)
 {
     return unit_main("op", 60, add_cases);
 }

@@ -479,7 +479,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, deepest);
 }
 
-int main(void)
+UNIT_TEST(type)
 {
     return unit_main("type", 100, add_cases);
 }

@@ -602,7 +602,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, random_types_match_their_maps, 0, 8);
 }
 
-int main(void)
+UNIT_TEST(type_maps)
 {
     return unit_main("type_maps", 100, add_cases);
 }
