@@ -240,7 +240,7 @@ static void limits(rank_test_t *test)
         }
         for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
             /* With many ranks, only the length above the limit. */
-            size_t bytes = limit[i] + (test->place.ranks > 16 ? 1 : -1);
+            size_t bytes = limit[i] + (test->place.ranks > 9 ? 1 : -1);
             for (; bytes <= limit[i] + 1; bytes++) {
                 run_length(test, kind, bytes);
             }
@@ -283,13 +283,13 @@ enum { OPERATIONS = 1000 };
 
 static void thousand(rank_test_t *test)
 {
-    size_t many = (size_t)(test->place.ranks > 9 ? test->place.ranks : 9);
-    rank_mix(test, rank_seed(1), OPERATIONS * 81 / many / many);
+    size_t many = (size_t)(test->place.ranks > 7 ? test->place.ranks : 7);
+    rank_mix(test, rank_seed(1), OPERATIONS * 49 / many / many);
 }
 
 static void few_often(rank_test_t *test)
 {
-    for (uint64_t i = 0; i < 10; i++) {
+    for (uint64_t i = 0; i < 5; i++) {
         rank_mix(test, 1000 * rank_seed(1) + i, OPERATIONS / 25);
     }
 }

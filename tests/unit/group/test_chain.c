@@ -557,5 +557,5 @@ static void add_cases(TCase *tcase)
 UNIT_TEST(chain)
 {
     return unit_as_rank ? job_rank("chain", everything)
-                                   : unit_main("chain", 60, add_cases);
+                        : unit_main("chain", 60, add_cases);
 }

@@ -324,7 +324,6 @@ static void add_cases(TCase *tcase)
 
 UNIT_TEST(neighborhood_memory)
 {
-    return unit_as_rank
-               ? job_rank("neighborhood_memory", without_aggregates)
-               : unit_main("neighborhood_memory", 100, add_cases);
+    return unit_as_rank ? job_rank("neighborhood_memory", without_aggregates)
+                        : unit_main("neighborhood_memory", 100, add_cases);
 }

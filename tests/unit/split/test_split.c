@@ -466,5 +466,5 @@ static void add_cases(TCase *tcase)
 UNIT_TEST(split)
 {
     return unit_as_rank ? job_rank("split", everything)
-                                   : unit_main("split", 100, add_cases);
+                        : unit_main("split", 100, add_cases);
 }
