@@ -500,7 +500,7 @@ START_TEST(listing)
     ck_assert_ptr_nonnull(strstr(text, "CATENA_SLEEP=5\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_HEAP_SIZE=auto\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_TUNING=auto\n"));
-    ck_assert_int_eq(lines(text), 30 + 2 * CTN_COLL_COUNT);
+    ck_assert_int_eq(lines(text), 31 + 2 * CTN_COLL_COUNT);
     ck_assert_int_eq(catena_config_print(NULL, 0), CATENA_ERR_ARG);
 }
 END_TEST
