@@ -55,6 +55,7 @@ catena_group_t *catena_self(catena_context_t *context)
 
 void catena_abort(catena_context_t *context, int code)
 {
+    CTN_ENTRY; /* never given back */
     char message[64];
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         if (catena_last_error()[0] == '\0') { /* else that is the reason */

@@ -5,6 +5,10 @@
 #include <sched.h>
 #include <time.h>
 
+#include "core/atomic.h"
+
+enum { MOST_SPINS = 200 }; /* before a thread sleeps until it has the lock */
+
 bool ctn_entry_shared;
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -24,11 +28,19 @@ void ctn_entry_wake(ctn_entry_thread_t *thread)
 
 __attribute__((cold, noinline)) bool ctn_entry_lock(void)
 {
-    if (pthread_mutex_trylock(&lock) != 0) {
-        __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
-        (void)pthread_mutex_lock(&lock);
-        __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
+    if (pthread_mutex_trylock(&lock) == 0) {
+        return true;
     }
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
+    bool locked = false; /* a poll takes about a microsecond */
+    for (int spins = 0; spins < MOST_SPINS && !locked; spins++) {
+        ctn_pause();
+        locked = pthread_mutex_trylock(&lock) == 0;
+    }
+    if (!locked) {
+        (void)pthread_mutex_lock(&lock);
+    }
+    __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
     return true;
 }
 

@@ -204,12 +204,18 @@ static int free_port(void)
 
 static void setup(void)
 {
-    static const char *const variables[] = {
-        "PMIX_NAMESPACE", "PMI_RANK",        "PMI_SIZE",    "RANK",
-        "WORLD_SIZE",     "SLURM_PROCID",    "MASTER_ADDR", "MASTER_PORT",
-        "CATENA_BOOT",    "CATENA_HEAP_SIZE"};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        unsetenv(variables[i]);
+    static const char *const starts[] = {"CATENA_", "PMI",   "RANK=", "WORLD_",
+                                         "MASTER_", "SLURM", "OMPI_", "FLUX_"};
+    for (size_t i = 0; environ[i] != NULL;) {
+        size_t k = 0;
+        while (k < 8 &&
+               strncmp(environ[i], starts[k], strlen(starts[k])) != 0) {
+            k++;
+        }
+        char name[256];
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(environ[i], "="),
+                 environ[i]);
+        i = k == 8 || unsetenv(name) != 0 ? i + 1 : 0;
     }
     setenv("CATENA_BOOT_TIMEOUT", "20", 1);
     setenv("UCX_NET_DEVICES", "lo", 1);

@@ -557,14 +557,14 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, first_calls_on_a_node, 2, 9);
     tcase_add_loop_test(tcase, results, 0, 2 * HIERARCHIES / unit_step(2));
     tcase_add_loop_test(tcase, every_algorithm, 0, 2 * KINDS);
-    for (int i = 0; i < 2 * OF_BLOCKS; i += unit_step(3)) {
+    for (int i = 0; i < 2 * OF_BLOCKS; i += unit_step(5)) {
         tcase_add_loop_test(tcase, without_memory, i, i + 1);
     }
     tcase_add_test(tcase, sizes);
     tcase_add_test(tcase, zero_counts);
     tcase_add_loop_test(tcase, groups_under_way, 0, 7);
     tcase_add_test(tcase, explains);
-    for (int i = 0; i < 54; i += unit_step(5)) {
+    for (int i = 0; i < 54; i += unit_step(7)) {
         tcase_add_loop_test(tcase, lengths_that_differ, i, i + 1);
     }
 }

@@ -267,7 +267,7 @@ static void run_honest(const algorithm_t *algorithm, uint32_t members,
 START_TEST(all_numbers_of_members)
 {
     for (uint32_t members = 1; members <= 70;
-         members += (1 + members / 20) * (uint32_t)unit_step(3)) {
+         members += (1 + members / 20) * (uint32_t)unit_step(5)) {
         run_honest(&algorithms[_i], members, members);
     }
 }
@@ -296,7 +296,7 @@ END_TEST
 /** All members end, either all with an error or all with consistent chains. */
 START_TEST(inconsistent_comparators)
 {
-    for (uint64_t seed = 1; seed <= 20; seed += unit_step(4)) {
+    for (uint64_t seed = 1; seed <= 20; seed += unit_step(6)) {
         uint32_t members = (uint32_t)(seed * seed % 70) + 2;
         bool takes_bytes = _i >= HASH;
         prepare(&algorithms[_i], members, seed);
@@ -374,7 +374,7 @@ END_TEST
 START_TEST(radix_takes_integers)
 {
     for (uint32_t members = 1; members < 20;
-         members += (uint32_t)unit_step(6)) {
+         members += (uint32_t)unit_step(10)) {
         for (uint32_t i = 0; i < 4; i++) {
             prepare(&algorithms[RADIX], members, members);
             run.split.left_out = ORACLE_OUT_NONE;
@@ -453,7 +453,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, all_numbers_of_members, 0, ALGORITHMS);
     tcase_add_loop_test(tcase, many_members, 0, ALGORITHMS);
-    for (int i = 0; i < ALGORITHMS; i += unit_step(3)) {
+    for (int i = 0; i < ALGORITHMS; i += unit_step(5)) {
         tcase_add_loop_test(tcase, a_thousand_members, i, i + 1);
     }
     tcase_add_loop_test(tcase, inconsistent_comparators, 0, ALGORITHMS);

@@ -432,15 +432,18 @@ END_TEST
  * error, and with memory_bytes a run. */
 START_TEST(a_reservation_that_fits)
 {
-    const struct rlimit limit = {(rlim_t)1 << 34, (rlim_t)1 << 34};
+    struct rlimit before;
     shared_t shared = {0};
     catena_sim_params_t params = on_round(2, 2);
-    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0); /* of this fork */
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+    const struct rlimit limit = {(rlim_t)1 << 34, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
     ck_assert_int_eq(catena_sim_run(&params, time_barrier, &shared, NULL),
                      CATENA_ERR_NO_MEMORY);
     params.memory_bytes = (size_t)1 << 30;
     ck_assert_int_eq(catena_sim_run(&params, time_barrier, &shared, NULL),
                      CATENA_OK);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
     ck_assert(shared.times[0] > 0);
 }
 END_TEST
