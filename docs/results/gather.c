@@ -1,6 +1,6 @@
-/* Throughput of gathering on a simulated node: 1, 2, 4 or 8 leaders each fetch
- * a block from every rank of the node, the leaders being its first ranks, or
- * spread over it. Prints machine,placement,leaders,bytes,MBps. */
+/* Throughput of gathering and of scattering on a simulated node: 1, 2, 4 or 8
+ * leaders each fetch a block from every rank of the node, or store one there,
+ * the leaders being its first ranks, or spread over it. */
 
 #include <catena/catena.h>
 #include <catena/sim.h>
@@ -12,6 +12,7 @@ enum { CALLS = 8 };
 typedef struct gather {
     int leaders;
     int spread;
+    int scatters;
     size_t bytes;
     double slowest;
 } gather_t;
@@ -33,16 +34,23 @@ static int rank_main(const catena_config_t *config, void *argument)
     int ranks = catena_group_size(world);
     int rank = catena_group_rank(world);
     /* Taken in the same order by all: at the same offset everywhere. */
-    unsigned char *block = catena_calloc(context, 1, gather->bytes);
+    unsigned char *block =
+        catena_calloc(context, (size_t)gather->leaders, gather->bytes);
     unsigned char *all = catena_calloc(context, (size_t)ranks, gather->bytes);
     uint64_t offset;
     catena_heap_offset(context, block, &offset);
+    int distance = gather->spread ? ranks / gather->leaders : 1;
+    offset += gather->scatters ? (size_t)(rank / distance) * gather->bytes : 0;
     catena_barrier(world);
     double begin = catena_time(context);
     for (int call = 0; call < CALLS && leads(gather, rank, ranks); call++) {
         for (int r = 0; r < ranks; r++) {
-            catena_node_get(context, r, offset, all + (size_t)r * gather->bytes,
-                            gather->bytes);
+            unsigned char *own = all + (size_t)r * gather->bytes;
+            if (gather->scatters) {
+                catena_node_put(context, r, offset, own, gather->bytes);
+            } else {
+                catena_node_get(context, r, offset, own, gather->bytes);
+            }
         }
     }
     double seconds = catena_time(context) - begin;
@@ -53,6 +61,7 @@ static int rank_main(const catena_config_t *config, void *argument)
     return catena_finalize(&context) != CATENA_OK;
 }
 
+/** Print ",MBps". */
 static int run(const char *machine, int ranks, gather_t gather)
 {
     catena_sim_params_t params = {.size = sizeof(params),
@@ -65,10 +74,8 @@ static int run(const char *machine, int ranks, gather_t gather)
         report.failed_ranks > 0) {
         return 1;
     }
-    printf("%s,%s,%d,%zu,%.0f\n", machine, gather.spread ? "spread" : "packed",
-           gather.leaders, gather.bytes,
-           CALLS * (double)gather.leaders * ranks * (double)gather.bytes /
-               gather.slowest * 1e-6);
+    printf(",%.0f", CALLS * (double)gather.leaders * ranks *
+                        (double)gather.bytes / gather.slowest * 1e-6);
     return 0;
 }
 
@@ -79,13 +86,19 @@ int main(void)
         int ranks;
     } machines[] = {{"hpc-a", 32}, {"hpc-b", 24}};
     int failed = 0;
-    puts("machine,placement,leaders,bytes,MBps");
+    puts("machine,placement,leaders,bytes,gather_MBps,scatter_MBps");
     for (int m = 0; m < 2; m++) {
         for (int leaders = 1; leaders <= 8; leaders *= 2) {
             for (size_t bytes = 64; bytes <= 65536; bytes *= 4) {
                 for (int spread = 0; spread < 2; spread++) {
-                    failed |= run(machines[m].name, machines[m].ranks,
-                                  (gather_t){leaders, spread, bytes, 0});
+                    printf("%s,%s,%d,%zu", machines[m].name,
+                           spread ? "spread" : "packed", leaders, bytes);
+                    for (int scatters = 0; scatters < 2; scatters++) {
+                        failed |= run(
+                            machines[m].name, machines[m].ranks,
+                            (gather_t){leaders, spread, scatters, bytes, 0});
+                    }
+                    puts("");
                 }
             }
         }
