@@ -99,7 +99,8 @@ on_hosts() {
     cat "$out".[0-9] >"$out"
     cat "$err".[0-9] >"$err"
     deaths=$((${deaths:-0} + dead))
-    [ $wrong -eq 0 ] || fail "$wrong ranks failed"
+    [ $wrong -eq 0 ] ||
+        fail "$wrong ranks failed: $(grep -hm1 -E 'Assertion|Caught signal|ERROR' "$err".[0-9])"
     grep -q '^ok - ' "$out" || fail "no word of success"
     done_ "no launcher, 4 hosts, $dead deaths, seed $2"
 }
