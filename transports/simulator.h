@@ -49,10 +49,10 @@ typedef struct ctn_simulator {
     void (*place)(ctn_sim_rank_t *rank, ctn_sim_place_t *place);
     /** Set what explains that the job cannot go on. */
     void (*explain_by)(ctn_sim_rank_t *rank, ctn_sim_explain_t *explain);
-    /** Keep the rank's core busy for that much virtual time. It sees what
-     * arrives meanwhile afterwards, but if another core makes progress for it:
-     * then `poll` (NULL: none does) is called at once and after each
-     * arrival, until it returns false. */
+    /** Keep the rank's core busy for that much virtual time. If `poll` is NULL,
+     * the rank sees what arrives meanwhile afterwards. Else `poll` stands for
+     * another core that makes progress for it: it is called at once and after
+     * each arrival, and again while it returns true. */
     void (*compute)(ctn_sim_rank_t *rank, double seconds,
                     bool (*poll)(void *argument), void *argument);
     /** The running rank aborts the job. */

@@ -56,7 +56,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/** Say that the thread has no core of its own, if so. */
+/** Warn if the thread has no core of its own. */
 static void check_cores(const ctn_exec_t *exec)
 {
     cpu_set_t allowed;
@@ -65,8 +65,8 @@ static void check_cores(const ctn_exec_t *exec)
         ctn_warn(exec->log,
                  "CATENA_PROGRESS=thread, but the rank may use only one "
                  "core, so that its progress thread takes time from it; bind "
-                 "each rank to two cores or more (prun --bind-to none), or set "
-                 "CATENA_PROGRESS=calls");
+                 "each rank to two cores or more, or to none (prun --bind-to "
+                 "none), or set CATENA_PROGRESS=calls");
     }
 }
 

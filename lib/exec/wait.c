@@ -85,9 +85,9 @@ static const ctn_setting_t settings[] = {
      "system allows it; off: they are copied through the shared heap.",
      offsetof(ctn_exec_config_t, single_copy), &single_copy_type},
     {"PROGRESS", "calls",
-     "Who makes progress with operations in flight. calls: the rank, in calls\n"
-     "of catena; thread: also a thread while the rank computes, which wants a\n"
-     "core of its own.",
+     "What advances operations in flight. calls: the calls of the rank;\n"
+     "thread: also a thread of catena while the rank computes. It needs a core\n"
+     "of its own.",
      offsetof(ctn_exec_config_t, progress), &progress_type},
     {"HANG_REPORT", "60000",
      "Milliseconds that a rank waits before it prints what the ranks of its\n"
