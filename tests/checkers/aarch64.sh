@@ -104,7 +104,10 @@ try "aarch64: build" make_build
 cd "$work/build" || exit 1
 for program in tests/unit/unit tests/unit/unit_*; do
     [ -f "$program" ] && [ -x "$program" ] || continue
-    for name in $(emulated "$program"); do
+    names=$(emulated "$program")
+    [ -n "$names" ]
+    verdict "aarch64: the names of ${program##*/}" $?
+    for name in $names; do
         unit "$program" "$name"
     done
 done

@@ -1,8 +1,8 @@
-"""What a stranger sends: junk.py [--silent] COUNT TARGET... sends random bytes COUNT times,
-to the targets in turn, and prints how many sends succeeded. A target is
+"""What a stranger sends: junk.py [--silent SECONDS] COUNT TARGET... sends random bytes
+COUNT times, to the targets in turn, and prints how many sends succeeded. A target is
 ADDRESS:PORT (a new connection each time) or @NAME (an abstract datagram
-socket). With --silent it sends nothing, and keeps all connections for 2
-seconds after it has printed."""
+socket). With --silent it sends nothing, and keeps all connections for SECONDS
+after it has printed."""
 
 import random
 import socket
@@ -12,7 +12,7 @@ import time
 
 draw = random.Random(1)
 silent = sys.argv[1] == "--silent"
-count, *targets = sys.argv[2:] if silent else sys.argv[1:]
+count, *targets = sys.argv[3:] if silent else sys.argv[1:]
 left = []  # some connections stay open for a while
 
 
@@ -42,4 +42,4 @@ for i in range(int(count)):
         print(error, file=sys.stderr)
 print(accepted, flush=True)
 if silent:
-    time.sleep(2)
+    time.sleep(float(sys.argv[2]))
