@@ -86,8 +86,8 @@ static const ctn_setting_t settings[] = {
      offsetof(ctn_exec_config_t, single_copy), &single_copy_type},
     {"PROGRESS", "calls",
      "What advances operations in flight. calls: the calls of the rank;\n"
-     "thread: also a thread of catena while the rank computes. It needs a core\n"
-     "of its own.",
+     "thread: also a thread of catena while the rank computes. It needs a\n"
+     "core of its own.",
      offsetof(ctn_exec_config_t, progress), &progress_type},
     {"HANG_REPORT", "60000",
      "Milliseconds that a rank waits before it prints what the ranks of its\n"
