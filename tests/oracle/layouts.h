@@ -1,7 +1,8 @@
 /* Layouts of ranks: LAYOUT(name, settings, how, ranks, nodes, cost, run).
  * how: options of prun, or --sim and the ranks of each node. cost: of a case.
- * run: which build of tests/run has it, "usual" or "sanitized"; the other one
- * is in "twice", or both are. Meson parses these lines too. */
+ * run: which build of tests/run has it: "usual", "sanitized" or "both"; a build
+ * that does not, or neither ("twice"), has it in the suite "twice". Meson parses
+ * these lines too. */
 /* clang-format off */
 LAYOUT("n1", "", "-n 1", 1, 1, 150, "usual")
 LAYOUT("n2", "", "-n 2", 2, 1, 35, "usual")
@@ -12,7 +13,7 @@ LAYOUT("n7", "UCX_TLS=tcp,self;CATENA_TOPOLOGY=numa:2 core:2 pu:1", "-n 7 --ppn 
 LAYOUT("n4-rma", "UCX_TLS=tcp,self;CATENA_UCX_PUT=rma", "-n 4 --ppn 1", 4, 4, 60, "usual")
 LAYOUT("n6-check", "UCX_TLS=tcp,self;CATENA_CHECK=on", "-n 6 --ppn 2 --map-by node", 6, 3, 60, "twice")
 LAYOUT("n5-sleep", "UCX_TLS=tcp,self;CATENA_WAIT=sleep;CATENA_SINGLE_COPY=off", "-n 5 --ppn 2", 5, 3, 60, "usual")
-LAYOUT("sim1", "", "--sim 1", 1, 1, 150, "usual")
+LAYOUT("sim1", "", "--sim 1", 1, 1, 150, "both")
 LAYOUT("sim13", "", "--sim 13", 13, 1, 60, "usual")
 LAYOUT("sim3+1+5", "", "--sim 3+1+5", 9, 3, 40, "usual")
 LAYOUT("sim:2+4+1", "", "--sim :2+4+1", 7, 3, 30, "sanitized")
