@@ -216,8 +216,8 @@ static void put_on(table_t *table, const oracle_case_t *c, unsigned layout,
     *dealt |= UINT32_C(1) << layout;
 }
 
-/** The layout of a sort for which a case covers most; among equals, the one
- * with least load. */
+/** The layout of a sort, not a rare one, for which a case covers most; among
+ * equals, the one with least load. */
 static void deal_one(table_t *table, const oracle_case_t *c, bool second,
                      uint32_t *dealt)
 {
@@ -225,7 +225,7 @@ static void deal_one(table_t *table, const oracle_case_t *c, bool second,
     unsigned best = deal->layouts;
     long most = 0;
     for (unsigned l = 0; l < deal->layouts; l++) {
-        if (deal->second[l] != second || !deal->fits(c, l)) {
+        if (deal->second[l] != second || deal->rare[l] || !deal->fits(c, l)) {
             continue;
         }
         long fresh =

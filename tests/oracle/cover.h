@@ -54,6 +54,7 @@ typedef struct oracle_deal {
     unsigned layouts;
     const unsigned *cost; /* [layouts] of a case */
     const bool *second;   /* [layouts] each case runs on one of each sort */
+    const bool *rare; /* [layouts] has no more than what meets every value */
     /** Whether the ranks of a layout can run a case. */
     bool (*fits)(const oracle_case_t *c, unsigned layout);
 } oracle_deal_t;

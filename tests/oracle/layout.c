@@ -58,14 +58,17 @@ void oracle_plan_make(oracle_plan_t *plan, const oracle_space_t *space,
 {
     static unsigned cost[ORACLE_LAYOUT_COUNT];
     static bool second[ORACLE_LAYOUT_COUNT];
+    static bool rare[ORACLE_LAYOUT_COUNT];
     for (int l = 0; l < ORACLE_LAYOUT_COUNT; l++) {
         cost[l] = oracle_layouts[l].cost;
         second[l] = oracle_layout_simulated(l);
+        rare[l] = strcmp(oracle_layouts[l].run, "twice") == 0;
     }
     plan->space = space;
     plan->deal = (oracle_deal_t){.layouts = ORACLE_LAYOUT_COUNT,
                                  .cost = cost,
                                  .second = second,
+                                 .rare = rare,
                                  .fits = fits != NULL ? fits : all_fit};
     size_t first;
     plan->set = oracle_cover(space, &plan->count, &first);
