@@ -45,8 +45,8 @@ checked() {
         # shellcheck disable=SC2086
         $job -c --csv >"$out" 2>"$err" </dev/null
         summary="$? $(awk -F, '{ gsub(/"([^"]|"")*"/, "quoted") }
-            /^collective,/ { while ($++at != "errors" && at < NF); next }
-            !/^#/ { n++; e += $at; s += $at == "" }
+            /^collective,/ { for (at = NF; at && $at != "errors"; at--); next }
+            !/^#/ { n++; e += at ? $at : 0; s += !at || $at == "" }
             END { print n + 0, e + 0, s + 0 }' "$out")"
         [ "$summary" = "0 $rows 0 0" ]
         verdict "checked: ${job//$work\//}" $? \

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# ThreadSanitizer where threads are allowed: the shared heap, which any thread may
-# use (catena_malloc, catena_free). Everything else belongs to one thread, and the
-# ranks of the simulator are no threads.
+# ThreadSanitizer for the shared heap, which any thread may use (catena_malloc,
+# catena_free). The rest belongs to one thread, or is kept from the progress thread
+# by one lock (lib/core/entry.h), which is not tested here; the ranks of the
+# simulator are no threads.
 # usage: tests/checkers/threads.sh BUILD_DIR
 set -u
 # shellcheck source=tests/script.sh
