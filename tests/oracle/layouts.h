@@ -1,8 +1,8 @@
 /* Layouts of ranks: LAYOUT(name, settings, how, ranks, nodes, cost, run).
  * how: options of prun, or --sim and the ranks of each node. cost: of a case.
  * run: which build of tests/run has it: "usual", "sanitized", "both", or none
- * ("twice"). In the others it is in the suite "twice". tests/run has every case in
- * a layout. Meson parses these lines too. */
+ * ("twice"). In the others it is in the suite "twice". tests/run has every case
+ * in a layout. Meson parses these lines too. */
 /* clang-format off */
 LAYOUT("n1", "", "-n 1", 1, 1, 150, "usual")
 LAYOUT("n2", "", "-n 2", 2, 1, 35, "usual")
