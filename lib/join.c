@@ -233,6 +233,7 @@ static catena_status_t join_network(catena_context_t *context)
         .config = &context->config,
         .devices = devices,
         .failures = exec_config(context)->failures,
+        .shared = exec_config(context)->progress != 0,
         .lookup = look_up_ep_address,
         .lookup_context = context,
     };

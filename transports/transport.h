@@ -83,6 +83,7 @@ typedef struct ctn_transport_params {
     const ctn_config_t *config; /* with the settings of the transport */
     uint64_t failures;          /* CATENA_FAILURES: the same on all ranks */
     const char *devices;        /* in the form of UCX_NET_DEVICES; NULL: all */
+    bool shared;                /* several threads take turns */
     /** Look up the endpoint address of another process (see `ep_address`). Sets
      * *ep_address to malloc'd memory that the caller frees. May block while
      * that process starts. */

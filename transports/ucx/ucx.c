@@ -176,8 +176,9 @@ static catena_status_t open_worker(ctn_ucx_t *transport)
 {
     ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-        /* a progress thread and the application take turns */
-        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+        /* SERIALIZED takes a further fence at each send of mlx5 */
+        .thread_mode = transport->params.shared ? UCS_THREAD_MODE_SERIALIZED
+                                                : UCS_THREAD_MODE_SINGLE,
     };
     ucs_status_t status =
         ucp_worker_create(transport->context, &params, &transport->worker);
