@@ -55,13 +55,15 @@ catena_group_t *catena_self(catena_context_t *context)
 
 void catena_abort(catena_context_t *context, int code)
 {
-    CTN_ENTRY; /* never given back */
     char message[64];
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
         if (catena_last_error()[0] == '\0') { /* else that is the reason */
             ctn_error(NULL, "catena_abort(%d) without a context", code);
         }
         ctn_boot_abort(NULL, code, NULL);
+    }
+    if (context->sim == NULL) {
+        ctn_entry_keep_out();
     }
     snprintf(message, sizeof(message), "rank %d called catena_abort(%d)",
              context->log.rank, code);
@@ -93,6 +95,13 @@ double catena_time(const catena_context_t *context)
                : 0;
 }
 
+/** Meanwhile the lock was free. */
+static void show_compute(ctn_exec_t *exec, uint64_t began)
+{
+    CTN_ENTRY;
+    ctn_observe_ends(exec, began, "compute", 0);
+}
+
 catena_status_t catena_compute(catena_context_t *context, double seconds)
 {
     if (CTN_UNUSABLE(context, CTN_CONTEXT)) {
@@ -115,7 +124,7 @@ catena_status_t catena_compute(catena_context_t *context, double seconds)
         while (catena_time(context) < until) {
         }
     }
-    ctn_observe_ends(context->exec, began, "compute", 0);
+    show_compute(context->exec, began);
     return CATENA_OK;
 }
 

@@ -467,6 +467,7 @@ catena_status_t ctn_join(catena_context_t *context)
     }
     if (status == CATENA_OK) {
         context->boot->established = true;
+        ctn_progress_thread_open(context->exec);
     }
     return status;
 }

@@ -7,7 +7,10 @@
 
 #include "core/atomic.h"
 
-enum { MOST_SPINS = 200 }; /* before a thread sleeps until it has the lock */
+enum {
+    MOST_SPINS = 200, /* before a thread sleeps until it has the lock */
+    MOST_WAIT_S = 1   /* at the end of the process */
+};
 
 bool ctn_entry_shared;
 
@@ -26,10 +29,10 @@ void ctn_entry_wake(ctn_entry_thread_t *thread)
     }
 }
 
-__attribute__((cold, noinline)) bool ctn_entry_lock(void)
+static void take_lock(void)
 {
     if (pthread_mutex_trylock(&lock) == 0) {
-        return true;
+        return;
     }
     __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
     bool locked = false; /* a poll takes about a microsecond */
@@ -41,7 +44,30 @@ __attribute__((cold, noinline)) bool ctn_entry_lock(void)
         (void)pthread_mutex_lock(&lock);
     }
     __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
+}
+
+__attribute__((cold, noinline)) bool ctn_entry_lock(void)
+{
+    take_lock();
+    for (ctn_entry_thread_t *thread = threads; thread != NULL;
+         thread = thread->next) {
+        ctn_log_take_last_error(thread->last_error);
+    }
     return true;
+}
+
+__attribute__((cold)) void ctn_entry_keep_out(void)
+{
+    struct timespec until;
+    if (!ctn_entry_shared) {
+        return;
+    }
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MOST_WAIT_S;
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
+    if (pthread_mutex_timedlock(&lock, &until) == 0) {
+        __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
+    } /* else the thread lets this one in for ever */
 }
 
 __attribute__((cold, noinline)) void ctn_entry_unlock(void)

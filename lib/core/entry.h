@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "core/log.h"
+
 /* The lock of the public functions. Without a progress thread (CATENA_PROGRESS)
  * there is none, and an entry costs one load. With one, each public function
  * that starts, tests, waits for, creates or frees something holds the lock
@@ -24,10 +26,17 @@ typedef struct ctn_entry_thread {
     const void *argument;
     pthread_cond_t work;
     bool asleep;
+    /** What catena_last_error returns on the thread of the application that
+     * takes the lock next; "": nothing new. */
+    char last_error[CTN_LAST_ERROR_BYTES];
 } ctn_entry_thread_t;
 
 bool ctn_entry_lock(void);
 void ctn_entry_unlock(void);
+/** The process is about to end: keep the threads of the library out from now
+ * on. Another thread of the application may hold the lock for long, and does
+ * the same, so this waits for a while only. */
+void ctn_entry_keep_out(void);
 
 /** Register a thread. The caller holds no lock. */
 void ctn_entry_add(ctn_entry_thread_t *thread);

@@ -55,14 +55,17 @@ const char *catena_last_error(void)
     return last_error;
 }
 
-char *ctn_log_last_error(void)
-{
-    return last_error;
-}
-
 void ctn_log_keep_last_error_in(char *text)
 {
     last_error_elsewhere = text;
+}
+
+void ctn_log_take_last_error(char *text)
+{
+    if (last_error_elsewhere == NULL && text[0] != '\0') {
+        memcpy(last_error, text, sizeof(last_error));
+        text[0] = '\0';
+    }
 }
 
 /* ---- one line a job ---- */

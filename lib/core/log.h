@@ -50,12 +50,14 @@ void ctn_log_write(const ctn_log_t *log, catena_log_level_t level,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4), visibility("default")));
 
-/** The text of catena_last_error of the calling thread, and its size. */
+/** The size of the text of catena_last_error. */
 enum { CTN_LAST_ERROR_BYTES = 512 };
-char *ctn_log_last_error(void);
-/** A thread of the library: keep its last error in the text of another thread,
- * which that thread does not read meanwhile. */
+/** The calling thread is one of the library: keep its last error in `text`,
+ * until a thread of the application takes it. */
 void ctn_log_keep_last_error_in(char *text);
+/** If an error is kept in `text`, it is the last one of the calling thread from
+ * now on, unless that is one of the library. */
+void ctn_log_take_last_error(char *text);
 
 /** Whether the ranks of a host write a message once. If not, rank 0 should
  * write for all what all can be expected to find. */

@@ -20,26 +20,29 @@ struct ctn_progress_thread {
     ctn_entry_thread_t entry;
     ctn_exec_t *exec;
     pthread_t thread;
+    bool open; /* catena_init has ended: there may be work */
     bool stop;
-    char *last_error; /* of the thread that called catena_init */
 };
+
+static bool in_flight(const ctn_exec_t *exec)
+{
+    return exec->active != NULL && exec->status == CATENA_OK;
+}
 
 static bool has_work(const void *argument)
 {
-    const ctn_exec_t *exec = argument;
-    return exec->active != NULL && exec->status == CATENA_OK;
+    const struct ctn_progress_thread *own = argument;
+    return own->open && in_flight(own->exec);
 }
 
 static void *run(void *argument)
 {
     struct ctn_progress_thread *own = argument;
     unsigned misses = 0;
-    ctn_log_keep_last_error_in(own->last_error);
-    bool joined = false; /* the first wakeup comes after catena_init */
+    ctn_log_keep_last_error_in(own->entry.last_error);
     (void)ctn_entry_lock();
     while (!own->stop) {
-        if (!joined || !has_work(own->exec)) {
-            joined = true;
+        if (!has_work(own)) {
             misses = 0;
             ctn_entry_sleep(&own->entry);
             continue;
@@ -78,9 +81,8 @@ catena_status_t ctn_progress_thread_start(ctn_exec_t *exec)
     }
     check_cores(exec);
     own->exec = exec;
-    own->last_error = ctn_log_last_error();
     own->entry.has_work = has_work;
-    own->entry.argument = exec;
+    own->entry.argument = own;
     ctn_entry_add(&own->entry);
     /* Signals are the application's. */
     sigset_t all;
@@ -99,6 +101,15 @@ catena_status_t ctn_progress_thread_start(ctn_exec_t *exec)
     }
     exec->progress_thread = own;
     return CATENA_OK;
+}
+
+void ctn_progress_thread_open(ctn_exec_t *exec)
+{
+    if (exec->progress_thread != NULL) {
+        (void)ctn_entry_lock();
+        exec->progress_thread->open = true;
+        ctn_entry_unlock();
+    }
 }
 
 void ctn_progress_thread_stop(ctn_exec_t *exec)
@@ -120,5 +131,5 @@ void ctn_progress_thread_stop(ctn_exec_t *exec)
 bool ctn_progress_while_computing(void *argument)
 {
     ctn_exec_t *exec = argument;
-    return has_work(exec) && ctn_exec_poll(exec);
+    return in_flight(exec) && ctn_exec_poll(exec);
 }

@@ -8,9 +8,12 @@
  * holds the lock of the public functions (core/entry.h) during each poll. In
  * the simulator a rank makes the same polls in catena_compute. */
 
-/** Start the thread of a context that is about to join the job.
+/** Start the thread of a context that is about to join the job. It polls
+ * nothing before ctn_progress_thread_open.
  * @return ERR_NO_MEMORY or ERR_SYSTEM, logged */
 catena_status_t ctn_progress_thread_start(ctn_exec_t *exec);
+/** The context has joined. */
+void ctn_progress_thread_open(ctn_exec_t *exec);
 /** End it, if there is one. The caller holds the lock, once. */
 void ctn_progress_thread_stop(ctn_exec_t *exec);
 /** A poll of the thread, for simulated computation.
