@@ -80,7 +80,7 @@ unlocked() {
         /CTN_ENTRY/ { held = 1 }
         /^\}/ { if (open ~ /^catena_/ && !held) print FILENAME ": " open
                 open = "" }' {} + |
-        grep -vE ': catena_((aligned_alloc|calloc|malloc|realloc|free|heap_offset|heap_get_stats)|(init|time|compute|world|get_place|version|status_string|last_error|job_print|config_print)|(machine|model|sim|accumulator|compare)_[a-z0-9_]*|group_(rank|size)|cart_(coords|get|ndims|rank|shift)|dims_create|neighborhood_neighbors|get_address|type_(size|extent|true_extent))$'
+        grep -vE ': catena_((aligned_alloc|calloc|malloc|realloc|free|heap_offset|heap_get_stats)|(init|abort|time|compute|world|get_place|version|status_string|last_error|job_print|config_print)|(machine|model|sim|accumulator|compare)_[a-z0-9_]*|group_(rank|size)|cart_(coords|get|ndims|rank|shift)|dims_create|neighborhood_neighbors|get_address|type_(size|extent|true_extent))$'
 }
 
 # Data in the interface would be copied into programs and freeze its layout.
