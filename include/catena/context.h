@@ -30,7 +30,7 @@ typedef enum catena_log_level {
 
 /** Receives one log message. Any function of catena may call it, on the thread
  * that called that function, or on catena's own (CATENA_PROGRESS=thread); it
- * must not call catena.
+ * must not call catena, nor wait for a thread that does.
  * @param argument catena_config_t.log_argument
  * @param level    a catena_log_level_t
  * @param message  one line without its end; valid during the call */
