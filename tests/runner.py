@@ -71,6 +71,8 @@ class Build:
         make = ["ninja", "-C", str(self.dir), "--quiet", "-j", str(jobs)]
         if "-Dsanitize=true" in self.options and not pattern:
             make.append("test-programs")
+        elif "full" in self.suites and not pattern:
+            make += ["all", "full-programs"]
         if not (self.dir / "build.ninja").exists():
             return ["sh", "-c", f"{shlex.join(setup)} && {shlex.join(make)}"]
         # A build made with other options gets these.

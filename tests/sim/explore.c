@@ -1,9 +1,9 @@
 /* Explores a simulated job: the same program again and again, each time with
- * other choices of the next step. Which steps commute: see `commute`.
+ * other choices of the next step.
  *
- *   orders  all orders of the steps of a call that can differ (sleep sets: P.
- *           Godefroid, Partial-Order Methods for the Verification of Concurrent
- *           Systems, 1996)
+ *   orders  all orders of the steps of a call that can differ
+ *           (tests/sim/explore_orders.c; explore_accesses knows better which
+ *           can)
  *   deaths  the same, and one rank may die at any point; the others then
  *           agree, shrink the group and call again
  *   delays  up to three steps of two calls are delayed until no other step is
@@ -30,13 +30,10 @@
 #include <catena/sim.h>
 
 #include "explore.h"
+#include "explore_orders.h"
 #include "oracle/random.h"
 
-enum {
-    MOST_STEPS = 32,   /* that may come next */
-    MOST_DEPTH = 4096, /* steps of the call */
-    MOST_DELAYS = 3
-};
+enum { MOST_DELAYS = 3 };
 
 /* ---- a run ---- */
 
@@ -45,14 +42,6 @@ typedef enum mode { ORDERS, DEATHS, DELAYS, LATE, MODES } mode_t_;
 
 static const char *const mode_name[MODES] = {"orders", "deaths", "delays",
                                              "late"};
-
-/** A point at which a step was chosen. */
-typedef struct point {
-    catena_sim_step_t step[MOST_STEPS];
-    bool asleep[MOST_STEPS]; /* what begins with it was run already */
-    size_t count;
-    size_t chosen;
-} point_t;
 
 /** Where a run leaves the order of the times: at the so many-th decision. */
 typedef struct plan {
@@ -67,17 +56,16 @@ typedef struct exploration {
     int ranks;
     const int *node_of; /* [ranks] */
     mode_t_ mode;
-    bool drawn;     /* orders, deaths: at random */
-    int first_turn; /* of those that are explored */
-    point_t *point; /* [MOST_DEPTH]: orders, deaths */
-    size_t depth;   /* points whose choice is fixed */
-    plan_t plan;    /* delays, late */
+    bool drawn;       /* orders, deaths: at random */
+    int first_turn;   /* of those that are explored */
+    orders_t *orders; /* orders, deaths */
+    plan_t plan;      /* delays, late */
     uint64_t limit;
     uint64_t runs, blocked;
-    size_t longest; /* points or decisions */
+    size_t longest; /* decisions */
     uint64_t random;
     /* of a run */
-    size_t at;        /* the next point or decision */
+    size_t at;        /* the next decision */
     int ready;        /* ranks that are about to begin the call */
     int entered;      /* ranks that have begun the call */
     int left;         /* ranks that have ended it */
@@ -89,81 +77,10 @@ typedef struct exploration {
     uint32_t held_count;
 } exploration_t;
 
-static bool same(const catena_sim_step_t *a, const catena_sim_step_t *b)
-{
-    return a->kind == b->kind && a->source == b->source && a->rank == b->rank &&
-           a->number == b->number;
-}
-
-/** Whether two steps may be exchanged. Ranks of a node access words of each
- * other while they run, and see at once that another rank is dead. */
-static bool commute(const exploration_t *x, const catena_sim_step_t *a,
-                    const catena_sim_step_t *b)
-{
-    bool run = a->kind == CATENA_SIM_RUNS && b->kind == CATENA_SIM_RUNS;
-    bool together = run && x->node_of[a->rank] == x->node_of[b->rank];
-    bool death =
-        (a->kind == CATENA_SIM_DIES && b->kind != CATENA_SIM_ARRIVES) ||
-        (b->kind == CATENA_SIM_DIES && a->kind != CATENA_SIM_ARRIVES);
-    return a->rank != b->rank && !a->wide && !b->wide && !together && !death;
-}
-
-static bool is_asleep(const exploration_t *x, const point_t *before,
-                      const catena_sim_step_t *step)
-{
-    for (size_t i = 0; before != NULL && i < before->count; i++) {
-        if (before->asleep[i] && same(&before->step[i], step)) {
-            return commute(x, &before->step[before->chosen], step);
-        }
-    }
-    return false;
-}
-
-/** Choose the first step that is not asleep. */
-static bool advance(point_t *point)
-{
-    point->chosen = 0;
-    while (point->chosen < point->count && point->asleep[point->chosen]) {
-        point->chosen++;
-    }
-    return point->chosen < point->count;
-}
-
-/** The step at a point of the tree of all orders. */
-static int choose_order(exploration_t *x, size_t count,
-                        const catena_sim_step_t steps[])
-{
-    if (x->at == MOST_DEPTH || count > MOST_STEPS) {
-        x->differs = true;
-        return -1;
-    }
-    point_t *point = &x->point[x->at++];
-    if (x->at > x->depth) { /* a new one */
-        const point_t *before = x->at > 1 ? point - 1 : NULL;
-        point->count = count;
-        memcpy(point->step, steps, count * sizeof(*steps));
-        for (size_t i = 0; i < count; i++) {
-            point->asleep[i] = is_asleep(x, before, &steps[i]);
-        }
-        if (!advance(point)) {
-            x->at--;
-            x->blocked_now = true;
-            return 0;
-        }
-        x->depth = x->at;
-    }
-    if (point->count != count ||
-        !same(&point->step[point->chosen], &steps[point->chosen])) {
-        x->differs = true;
-        return -1;
-    }
-    return (int)point->chosen;
-}
-
 static bool is_held(const exploration_t *x, const catena_sim_step_t *step)
 {
     for (uint32_t i = 0; i < x->held_count; i++) {
-        if (same(&x->held[i], step)) {
+        if (is_same_step(&x->held[i], step)) {
             return true;
         }
     }
@@ -195,7 +112,7 @@ static int choose_planned(exploration_t *x, size_t count,
     }
     for (uint32_t k = 0; k < x->held_count; k++) {
         for (size_t i = 0; i < count; i++) {
-            if (same(&x->held[k], &steps[i])) {
+            if (is_same_step(&x->held[k], &steps[i])) {
                 return (int)i;
             }
         }
@@ -220,9 +137,21 @@ static int draw_step(exploration_t *x, size_t count,
     return (int)(ctn_random(&x->random) % living);
 }
 
+/** The next step of the order that is explored. */
+static int choose_order(exploration_t *x, size_t count,
+                        const catena_sim_step_t steps[])
+{
+    int chosen = orders_choose(x->orders, count, steps);
+    x->blocked_now = chosen == -1;
+    x->differs = chosen < -1;
+    x->at += chosen >= 0;
+    return x->blocked_now ? 0 : chosen;
+}
+
 static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
 {
     exploration_t *x = argument;
+    orders_stepped(x->orders);
     bool planned = x->mode == DELAYS || x->mode == LATE;
     if ((planned ? x->entered == 0 : x->ready < x->ranks) ||
         x->left == x->ranks - (x->dead >= 0) || x->blocked_now) {
@@ -323,7 +252,9 @@ static bool run(exploration_t *x, const catena_sim_params_t *params)
     x->dead = -1;
     x->blocked_now = false;
     explored_begin();
+    orders_start(x->orders);
     catena_status_t status = catena_sim_run(params, program, x, NULL);
+    orders_stepped(x->orders);
     x->runs++;
     x->blocked += x->blocked_now;
     x->longest = x->at > x->longest ? x->at : x->longest;
@@ -332,20 +263,6 @@ static bool run(exploration_t *x, const catena_sim_params_t *params)
 }
 
 /* ---- all runs ---- */
-
-/** Go to the next order. @return false: there is none */
-static bool next_order(exploration_t *x)
-{
-    while (x->depth > 0) {
-        point_t *point = &x->point[x->depth - 1];
-        point->asleep[point->chosen] = true;
-        if (advance(point)) {
-            return true;
-        }
-        x->depth--;
-    }
-    return false;
-}
 
 /** All orders; if there are more than half of the limit, then random ones:
  * those before differ in their last steps only.
@@ -360,7 +277,7 @@ static bool run_orders(exploration_t *x, const catena_sim_params_t *params,
         if (!run(x, params)) {
             return false;
         }
-        *all = !x->drawn && !next_order(x);
+        *all = !x->drawn && !orders_next(x->orders);
     }
     return true;
 }
@@ -462,9 +379,7 @@ static void print_run(const exploration_t *x)
         printf(" in run %" PRIu64 ", at random", x->runs);
     } else if (x->mode == ORDERS || x->mode == DEATHS) {
         printf(" after the choices:");
-        for (size_t i = 0; i < x->at; i++) {
-            printf(" %zu", x->point[i].chosen);
-        }
+        orders_print(x->orders);
     } else {
         printf(" with the delays:");
         for (uint32_t i = 0; i < x->plan.delays; i++) {
@@ -481,7 +396,6 @@ static void print_run(const exploration_t *x)
 static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                     uint64_t limit)
 {
-    static point_t points[MOST_DEPTH];
     bool planned = mode == DELAYS || mode == LATE;
     bool deaths = mode == DEATHS || mode == LATE;
     const char *settings[] = {"HEAP_SIZE=256m",
@@ -504,7 +418,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                        .node_of = node_of,
                        .mode = mode,
                        .first_turn = planned ? TURNS - 2 : TURNS - 1,
-                       .point = points,
+                       .orders = orders_create(node_of),
                        .plan = {.dies = -1, .death = UINT32_MAX},
                        .random = 1,
                        .limit = of->count < EXPLORED_LONG ? limit
@@ -520,6 +434,10 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                                   .choose = choose,
                                   .choose_argument = &x,
                                   .deaths = deaths};
+    if (x.orders == NULL) {
+        perror("explore");
+        exit(2);
+    }
     bool all = false;
     bool good =
         planned ? run_plans(&x, &params, &all) : run_orders(&x, &params, &all);
@@ -531,6 +449,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
     if (!good) {
         print_run(&x);
     }
+    orders_free(x.orders);
     fflush(stdout);
     return good;
 }

@@ -251,34 +251,64 @@ static result_t split(const explored_t *of, catena_group_t *group,
     return result(status, good);
 }
 
-/** A ring: each rank sends to the next two. */
-static result_t neighbors(const explored_t *of, catena_group_t *group,
-                          int32_t memory[], int turn)
+enum { DEGREE = 2 };
+
+/** A neighborhood in which each rank sends to the next two. */
+static catena_status_t make_ring(const explored_t *of, catena_group_t *group,
+                                 catena_neighborhood_t **made)
 {
-    enum { DEGREE = 2 };
-    place_t at = place_of(of, group, memory, turn);
+    int me = catena_group_rank(group), n = catena_group_size(group);
     int sources[DEGREE], targets[DEGREE];
     for (int i = 0; i < DEGREE; i++) {
-        sources[i] = (at.me + at.n * DEGREE - i - 1) % at.n;
-        targets[i] = (at.me + i + 1) % at.n;
-        fill(of, at.send + i * of->count, turn, at.me, i);
+        sources[i] = (me + n * DEGREE - i - 1) % n;
+        targets[i] = (me + i + 1) % n;
     }
     catena_neighborhood_info_t info = {.size = sizeof(info),
                                        .algorithm = of->algorithm};
+    return catena_neighborhood_create(group, DEGREE, sources, CATENA_UNWEIGHTED,
+                                      DEGREE, targets, CATENA_UNWEIGHTED, &info,
+                                      made);
+}
+
+static result_t create(const explored_t *of, catena_group_t *group,
+                       int32_t memory[], int turn)
+{
     catena_neighborhood_t *made = NULL;
-    catena_status_t status = catena_neighborhood_create(
-        group, DEGREE, sources, CATENA_UNWEIGHTED, DEGREE, targets,
-        CATENA_UNWEIGHTED, &info, &made);
+    (void)memory, (void)turn;
+    catena_status_t status = make_ring(of, group, &made);
+    return result(
+        status == CATENA_OK ? catena_neighborhood_free(&made) : status, true);
+}
+
+/* The neighborhoods of the turns of a run: the first one makes them, so that
+ * only the exchange is explored. */
+static catena_neighborhood_t *ring[MOST_RANKS];
+
+static result_t neighbors(const explored_t *of, catena_group_t *group,
+                          int32_t memory[], int turn)
+{
+    place_t at = place_of(of, group, memory, turn);
+    catena_neighborhood_t *smaller = NULL; /* of those that are left */
+    catena_neighborhood_t **made = turn < TURNS ? &ring[at.me] : &smaller;
+    catena_status_t status =
+        *made == NULL ? make_ring(of, group, made) : CATENA_OK;
     if (status != CATENA_OK) {
         return result(status, true);
     }
+    for (int i = 0; i < DEGREE; i++) {
+        fill(of, at.send + i * of->count, turn, at.me, i);
+    }
     status = catena_neighbor_alltoall(at.send, at.count, CATENA_INT32, at.recv,
-                                      at.count, CATENA_INT32, made);
+                                      at.count, CATENA_INT32, *made);
     bool good = true;
     for (int i = 0; i < DEGREE; i++) {
-        good = good && holds(of, at.recv + i * of->count, turn, sources[i], i);
+        int source = (at.me + at.n * DEGREE - i - 1) % at.n;
+        good = good && holds(of, at.recv + i * of->count, turn, source, i);
     }
-    catena_status_t freed = catena_neighborhood_free(&made);
+    catena_status_t freed = CATENA_OK;
+    if (turn >= TURNS - 1 || status != CATENA_OK || !good) {
+        freed = catena_neighborhood_free(made);
+    }
     return result(status == CATENA_OK ? freed : status, good);
 }
 
@@ -286,7 +316,6 @@ static result_t neighbors(const explored_t *of, catena_group_t *group,
 static result_t sparse(const explored_t *of, catena_group_t *group,
                        int32_t memory[], int turn)
 {
-    enum { DEGREE = 2 };
     place_t at = place_of(of, group, memory, turn);
     int targets[DEGREE];
     size_t bytes[DEGREE];
@@ -317,6 +346,7 @@ static result_t sparse(const explored_t *of, catena_group_t *group,
 void explored_begin(void)
 {
     memset(entered, 0, sizeof(entered));
+    memset(ring, 0, sizeof(ring));
 }
 
 typedef result_t call_t(const explored_t *of, catena_group_t *group,
@@ -462,5 +492,6 @@ int explored_all(const explored_t **all)
     for (size_t i = 0; i < sizeof(splits) / sizeof(splits[0]); i++) {
         (void)add("split", splits[i], split, SHORT);
     }
+    (void)add("neighborhood_create", "direct", create, SHORT);
     return explored_count;
 }

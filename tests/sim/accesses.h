@@ -1,0 +1,67 @@
+#ifndef SIM_ACCESSES_H
+#define SIM_ACCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a step of a simulated job reads and writes of the heaps, which ranks of
+ * a node share and into which others send. Two steps that write nothing that
+ * the other one accesses commute.
+ *
+ * gcc and clang put calls of a runtime into code that is compiled with
+ * -fsanitize=thread, one before each access; they link ThreadSanitizer for it.
+ * tests/sim/explore_accesses is compiled in this way, but accesses.c is the
+ * runtime. Without ACCESSES nothing is recorded. */
+
+typedef struct accesses accesses_t;
+
+/** The intervals that a step accesses. */
+struct accesses {
+    struct {
+        struct interval {
+            size_t from, to; /* offsets in the heaps; `to` is not accessed */
+        } * part;            /* in order, without overlap */
+        size_t count;
+    } of[2];        /* read; written */
+    bool elsewhere; /* it may access other memory that others write */
+    accesses_t *next;
+};
+
+#if ACCESSES
+
+/** The accesses from now on are those of the next step. */
+void accesses_begin(void);
+
+/** @return those since accesses_begin, until accesses_release; NULL: it was not
+ * called */
+accesses_t *accesses_end(void);
+
+/** @return whether one writes what the other one reads or writes */
+bool accesses_meet(const accesses_t *a, const accesses_t *b);
+
+/** Free what accesses_end returned. */
+void accesses_release(void);
+
+#else
+
+static inline void accesses_begin(void)
+{
+}
+
+static inline accesses_t *accesses_end(void)
+{
+    return NULL;
+}
+
+static inline bool accesses_meet(const accesses_t *a, const accesses_t *b)
+{
+    (void)a, (void)b;
+    return true;
+}
+
+static inline void accesses_release(void)
+{
+}
+
+#endif
+#endif

@@ -1,0 +1,187 @@
+/* All orders that can differ: sleep sets (P. Godefroid, Partial-Order Methods
+ * for the Verification of Concurrent Systems, 1996). A step is asleep where all
+ * orders that begin with it were run already, until a step is chosen that does
+ * not commute with it. */
+
+#include "explore_orders.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accesses.h"
+
+enum {
+    MOST_STEPS = 32,  /* that may come next */
+    MOST_DEPTH = 4096 /* steps of the call */
+};
+
+/** A point at which a step was chosen. */
+typedef struct point {
+    catena_sim_step_t step[MOST_STEPS];
+    /** What each step accesses from here on; NULL: it was not run. */
+    const accesses_t *accesses[MOST_STEPS];
+    bool asleep[MOST_STEPS];
+    size_t count;
+    size_t chosen;
+} point_t;
+
+struct orders {
+    const int *node_of;
+    size_t depth; /* points whose choice is fixed */
+    size_t at;    /* the next point of the job */
+    point_t point[MOST_DEPTH];
+};
+
+orders_t *orders_create(const int *node_of)
+{
+    orders_t *orders = calloc(1, sizeof(*orders));
+    if (orders != NULL) {
+        orders->node_of = node_of;
+    }
+    return orders;
+}
+
+void orders_free(orders_t *orders)
+{
+    free(orders);
+    accesses_release();
+}
+
+void orders_start(orders_t *orders)
+{
+    orders->at = 0;
+}
+
+void orders_stepped(orders_t *orders)
+{
+    accesses_t *accesses = accesses_end();
+    if (accesses != NULL) {
+        point_t *point = &orders->point[orders->at - 1];
+        point->accesses[point->chosen] = accesses;
+    }
+}
+
+/** Whether steps of one rank commute if they access different memory: what
+ * arrives there, and other steps. Where a rank learns of a death, messages of
+ * the dead are lost from then on. What arrives from one rank stays in order. */
+static bool is_apart(const catena_sim_step_t *a, const catena_sim_step_t *b)
+{
+    bool arrives = a->kind == CATENA_SIM_ARRIVES;
+    if (arrives != (b->kind == CATENA_SIM_ARRIVES)) {
+        return a->kind != CATENA_SIM_LEARNS && b->kind != CATENA_SIM_LEARNS;
+    }
+    return arrives && a->source != b->source;
+}
+
+/** Whether what a rank sent arrives while it runs: it may wait for that. */
+static bool is_awaited(const catena_sim_step_t *arrival,
+                       const catena_sim_step_t *run)
+{
+    return arrival->kind == CATENA_SIM_ARRIVES &&
+           run->kind == CATENA_SIM_RUNS && arrival->source == run->rank;
+}
+
+/** Whether two steps that may both come next commute. A poll that finds
+ * nothing new changes nothing.
+ * @param of_a,of_b what they access. NULL: all words of their nodes. Then ranks
+ * of a node do not commute that run, and flags that all ranks of a node see
+ * commute with nothing. */
+static bool commute(const orders_t *orders, const catena_sim_step_t *a,
+                    const accesses_t *of_a, const catena_sim_step_t *b,
+                    const accesses_t *of_b)
+{
+    /* Ranks of a node see at once that another rank is dead. */
+    if ((a->kind == CATENA_SIM_DIES && b->kind != CATENA_SIM_ARRIVES) ||
+        (b->kind == CATENA_SIM_DIES && a->kind != CATENA_SIM_ARRIVES)) {
+        return false;
+    }
+    if (of_a != NULL && of_b != NULL) {
+        return (a->rank != b->rank || is_apart(a, b)) && !is_awaited(a, b) &&
+               !is_awaited(b, a) && !accesses_meet(of_a, of_b);
+    }
+    bool run = a->kind == CATENA_SIM_RUNS && b->kind == CATENA_SIM_RUNS;
+    bool together = run && orders->node_of[a->rank] == orders->node_of[b->rank];
+    return a->rank != b->rank && !a->wide && !b->wide && !together;
+}
+
+/** Add the next point. The steps that were asleep before still are if they
+ * commute with the chosen one; then they access the same as there. */
+static point_t *add_point(orders_t *orders, size_t count,
+                          const catena_sim_step_t steps[])
+{
+    point_t *point = &orders->point[orders->at];
+    const point_t *before = orders->at > 0 ? point - 1 : NULL;
+    point->count = count;
+    memcpy(point->step, steps, count * sizeof(*steps));
+    memset(point->asleep, 0, sizeof(point->asleep));
+    memset(point->accesses, 0, sizeof(point->accesses));
+    for (size_t k = 0; before != NULL && k < before->count; k++) {
+        size_t i = 0;
+        while (i < count && !is_same_step(&steps[i], &before->step[k])) {
+            i++;
+        }
+        if (i < count && before->asleep[k] &&
+            commute(orders, &before->step[before->chosen],
+                    before->accesses[before->chosen], &before->step[k],
+                    before->accesses[k])) {
+            point->asleep[i] = true;
+            point->accesses[i] = before->accesses[k];
+        }
+    }
+    return point;
+}
+
+/** Choose the first step that is not asleep. */
+static bool advance(point_t *point)
+{
+    point->chosen = 0;
+    while (point->chosen < point->count && point->asleep[point->chosen]) {
+        point->chosen++;
+    }
+    return point->chosen < point->count;
+}
+
+int orders_choose(orders_t *orders, size_t count,
+                  const catena_sim_step_t steps[])
+{
+    if (orders->at == MOST_DEPTH || count > MOST_STEPS) {
+        return -2;
+    }
+    if (orders->at == orders->depth) {
+        if (!advance(add_point(orders, count, steps))) {
+            return -1;
+        }
+        orders->depth++;
+    }
+    point_t *point = &orders->point[orders->at++];
+    if (point->count != count ||
+        !is_same_step(&point->step[point->chosen], &steps[point->chosen])) {
+        return -2;
+    }
+    if (point->accesses[point->chosen] == NULL) {
+        accesses_begin();
+    }
+    return (int)point->chosen;
+}
+
+bool orders_next(orders_t *orders)
+{
+    while (orders->depth > 0) {
+        point_t *point = &orders->point[orders->depth - 1];
+        point->asleep[point->chosen] = true;
+        if (advance(point)) {
+            return true;
+        }
+        orders->depth--;
+    }
+    return false;
+}
+
+void orders_print(const orders_t *orders)
+{
+    for (size_t i = 0; i < orders->at; i++) {
+        printf(" %zu", orders->point[i].chosen);
+    }
+}
