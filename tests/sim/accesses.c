@@ -12,36 +12,26 @@
 
 typedef struct interval interval_t;
 
-enum { READ, WRITTEN };
+enum { READ, WRITTEN, COUNTED, KINDS };
 
-static uintptr_t heaps, heaps_end; /* of the job */
+static const ctn_sim_t *job;
+static uintptr_t heaps, heaps_end;
 static bool elsewhere; /* a rank lets others write into other memory */
 
 /** The accesses of the step, in the order of time. */
 static struct {
     bool recorded;
-    interval_t *part[2];
-    size_t count[2], space[2];
+    interval_t *part[KINDS];
+    size_t count[KINDS], space[KINDS];
 } step;
 
 static accesses_t *returned;
 
 /* ---- what is recorded ---- */
 
-static void add(int kind, interval_t part)
+static void push(int kind, interval_t part)
 {
-    enum { LAST = 4 };
     size_t count = step.count[kind];
-    for (size_t i = 1; i <= LAST && i <= count; i++) {
-        const interval_t *earlier = &step.part[kind][count - i];
-        if (part.from >= earlier->from && part.to <= earlier->to) {
-            return;
-        }
-    }
-    if (count > 0 && step.part[kind][count - 1].to == part.from) {
-        step.part[kind][count - 1].to = part.to;
-        return;
-    }
     if (count == step.space[kind]) {
         step.space[kind] = 2 * count + 256;
         step.part[kind] =
@@ -54,18 +44,78 @@ static void add(int kind, interval_t part)
     step.part[kind][step.count[kind]++] = part;
 }
 
+/** Add an interval, unless it is part of a recent one or continues the last. */
+static void add(int kind, interval_t part)
+{
+    enum { LAST = 4 };
+    size_t count = step.count[kind];
+    for (size_t i = 1; i <= LAST && i <= count; i++) {
+        const interval_t *earlier = &step.part[kind][count - i];
+        if (part.from >= earlier->from && part.to <= earlier->to) {
+            return;
+        }
+    }
+    if (count > 0 && step.part[kind][count - 1].to == part.from) {
+        step.part[kind][count - 1].to = part.to;
+    } else {
+        push(kind, part);
+    }
+}
+
+/** The number of messages of a rank in flight. Those that send and deliver add
+ * to it, which commutes; a rank that flushes reads it. */
+static interval_t in_flight(size_t rank)
+{
+    size_t at = heaps_end - heaps + rank * sizeof(*job->in_flight);
+    return (interval_t){at, at + sizeof(*job->in_flight)};
+}
+
+/** An addition reads, then writes: what it has read does not matter. */
+static void count(interval_t number)
+{
+    size_t *reads = &step.count[READ];
+    if (*reads > 0 && step.part[READ][*reads - 1].from == number.from) {
+        --*reads;
+    }
+    add(COUNTED, number);
+}
+
 static void note(int kind, const volatile void *memory, size_t bytes)
 {
     uintptr_t at = (uintptr_t)memory;
-    if (step.recorded && bytes > 0 && at >= heaps && at < heaps_end) {
+    if (!step.recorded || bytes == 0) {
+        return;
+    }
+    uintptr_t counters = (uintptr_t)job->in_flight;
+    if (at >= heaps && at < heaps_end) {
         add(kind, (interval_t){at - heaps, at - heaps + bytes});
+    } else if (at >= counters &&
+               at < (uintptr_t)(job->in_flight + job->ranks)) {
+        interval_t number =
+            in_flight((at - counters) / sizeof(*job->in_flight));
+        if (kind == READ) {
+            push(READ, number);
+        } else {
+            count(number);
+        }
+    }
+}
+
+/** A rank whose flush is under way reads the number whenever it runs. */
+static void note_flushes(void)
+{
+    for (uint32_t r = 0; r < job->ranks && job->flushing > 0; r++) {
+        if (job->rank[r].flushes != NULL) {
+            push(READ, in_flight(r));
+        }
     }
 }
 
 void accesses_begin(void)
 {
     step.recorded = true;
-    step.count[READ] = step.count[WRITTEN] = 0;
+    memset(step.count, 0, sizeof(step.count));
+    note_flushes();
 }
 
 static int compare(const void *a, const void *b)
@@ -97,24 +147,25 @@ accesses_t *accesses_end(void)
         return NULL;
     }
     step.recorded = false;
-    size_t count[2];
-    for (int kind = READ; kind <= WRITTEN; kind++) {
-        count[kind] = join(step.part[kind], step.count[kind]);
+    note_flushes();
+    size_t parts = 0;
+    for (int kind = 0; kind < KINDS; kind++) {
+        step.count[kind] = join(step.part[kind], step.count[kind]);
+        parts += step.count[kind];
     }
-    accesses_t *all = malloc(sizeof(*all) + (count[READ] + count[WRITTEN]) *
-                                                sizeof(interval_t));
+    accesses_t *all = malloc(sizeof(*all) + parts * sizeof(interval_t));
     if (all == NULL) {
         perror("explore_accesses");
         exit(2);
     }
     interval_t *part = (interval_t *)(void *)(all + 1);
-    for (int kind = READ; kind <= WRITTEN; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         all->of[kind].part = part;
-        all->of[kind].count = count[kind];
-        if (count[kind] > 0) {
-            memcpy(part, step.part[kind], count[kind] * sizeof(*part));
+        all->of[kind].count = step.count[kind];
+        if (step.count[kind] > 0) {
+            memcpy(part, step.part[kind], step.count[kind] * sizeof(*part));
         }
-        part += count[kind];
+        part += step.count[kind];
     }
     all->elsewhere = elsewhere;
     all->next = returned;
@@ -144,7 +195,8 @@ static bool overlap(const accesses_t *a, int kind_a, const accesses_t *b,
 bool accesses_meet(const accesses_t *a, const accesses_t *b)
 {
     return a->elsewhere || b->elsewhere || overlap(a, READ, b, WRITTEN) ||
-           overlap(a, WRITTEN, b, READ) || overlap(a, WRITTEN, b, WRITTEN);
+           overlap(a, WRITTEN, b, READ) || overlap(a, WRITTEN, b, WRITTEN) ||
+           overlap(a, READ, b, COUNTED) || overlap(a, COUNTED, b, READ);
 }
 
 void accesses_release(void)
@@ -166,6 +218,7 @@ catena_status_t __real_sim_memory_create(ctn_sim_t *sim);
 catena_status_t __wrap_sim_memory_create(ctn_sim_t *sim)
 {
     catena_status_t status = __real_sim_memory_create(sim);
+    job = sim;
     heaps = (uintptr_t)sim_node_memory(sim, 0);
     heaps_end = (uintptr_t)sim_node_memory(sim, sim->nodes);
     return status;

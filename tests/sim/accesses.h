@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* What a step of a simulated job reads and writes of the heaps, which ranks of
- * a node share and into which others send. Two steps that write nothing that
- * the other one accesses commute.
+ * a node share and into which others send, and of the numbers of messages in
+ * flight. Two steps that write nothing that the other one accesses commute.
  *
  * gcc and clang put calls of a runtime into code that is compiled with
  * -fsanitize=thread, one before each access; they link ThreadSanitizer for it.
@@ -22,7 +22,7 @@ struct accesses {
             size_t from, to; /* offsets in the heaps; `to` is not accessed */
         } * part;            /* in order, without overlap */
         size_t count;
-    } of[2];        /* read; written */
+    } of[3];        /* read; written; counted, that is, added to */
     bool elsewhere; /* it may access other memory that others write */
     accesses_t *next;
 };

@@ -75,14 +75,6 @@ static bool is_apart(const catena_sim_step_t *a, const catena_sim_step_t *b)
     return arrives && a->source != b->source;
 }
 
-/** Whether what a rank sent arrives while it runs: it may wait for that. */
-static bool is_awaited(const catena_sim_step_t *arrival,
-                       const catena_sim_step_t *run)
-{
-    return arrival->kind == CATENA_SIM_ARRIVES &&
-           run->kind == CATENA_SIM_RUNS && arrival->source == run->rank;
-}
-
 /** Whether two steps that may both come next commute. A poll that finds
  * nothing new changes nothing.
  * @param of_a,of_b what they access. NULL: all words of their nodes. Then ranks
@@ -98,8 +90,8 @@ static bool commute(const orders_t *orders, const catena_sim_step_t *a,
         return false;
     }
     if (of_a != NULL && of_b != NULL) {
-        return (a->rank != b->rank || is_apart(a, b)) && !is_awaited(a, b) &&
-               !is_awaited(b, a) && !accesses_meet(of_a, of_b);
+        return (a->rank != b->rank || is_apart(a, b)) &&
+               !accesses_meet(of_a, of_b);
     }
     bool run = a->kind == CATENA_SIM_RUNS && b->kind == CATENA_SIM_RUNS;
     bool together = run && orders->node_of[a->rank] == orders->node_of[b->rank];
