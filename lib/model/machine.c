@@ -51,6 +51,8 @@ static const parameter_t parameters[CTN_MACHINE_PARAMETERS] = {
     {"network", "port_MBps", RATE, 1e-3, 1e9, FIELD(gap_per_byte_ns), false},
     {"network", "node_MBps", RATE, 1e-3, 1e9, FIELD(node_per_byte_ns), false},
     {"network", "buffer_bytes", COUNT, 1, 1e9, FIELD(buffer_bytes), true},
+    {"network", "leaf_nodes", COUNT, 1, 1e6, FIELD(leaf_nodes), true},
+    {"network", "leaf_uplinks", COUNT, 1, 1e6, FIELD(leaf_uplinks), true},
     {"memory", "copy_start_ns", TIME, 0, 1e9, FIELD(copy_start_ns), false},
     {"memory", "copy_MBps", RATE, 1e-3, 1e9, FIELD(copy_per_byte_ns), false},
     {"memory", "cold_MBps", RATE, 1e-3, 1e9, FIELD(cold_per_byte_ns), false},
@@ -223,6 +225,22 @@ static catena_status_t check_shape(const machine_reading_t *reading)
                   "machine %s: node.shared_cores is %u; expected at most the "
                   "%u cores of a node",
                   reading->where, m->shared_cores, m->cores);
+        return CATENA_ERR_ARG;
+    }
+    if ((m->leaf_nodes == 0) != (m->leaf_uplinks == 0)) {
+        ctn_error(reading->log,
+                  "machine %s: network.%s is missing; a fat tree needs "
+                  "leaf_nodes and leaf_uplinks",
+                  reading->where,
+                  m->leaf_nodes == 0 ? "leaf_nodes" : "leaf_uplinks");
+        return CATENA_ERR_ARG;
+    }
+    if (m->leaf_nodes > 0 && m->shared_cores > 0) {
+        ctn_error(reading->log,
+                  "machine %s: emulated nodes (node.shared_cores is %u) have "
+                  "no wire; expected neither network.leaf_nodes nor "
+                  "leaf_uplinks",
+                  reading->where, m->shared_cores);
         return CATENA_ERR_ARG;
     }
     return CATENA_OK;

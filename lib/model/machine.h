@@ -31,7 +31,7 @@ typedef enum ctn_distance {
 } ctn_distance_t;
 
 /** Number of parameters in a file. */
-#define CTN_MACHINE_PARAMETERS 29
+#define CTN_MACHINE_PARAMETERS 31
 
 struct catena_machine {
     char name[64];
@@ -63,6 +63,9 @@ struct catena_machine {
                                 receiving port is busy; the rest, and later
                                 messages of the sending port, wait. 0, and not
                                 in the file: everything */
+    uint32_t leaf_nodes;     /* a fat tree: nodes of a leaf switch; 0, and not
+                                in the file: no link is shared */
+    uint32_t leaf_uplinks;   /* links from it up, each like a port */
 
     /* memory: tau-Lop. A copy of m bytes, one of n concurrent ones in a NUMA
      * domain, takes copy_start + m * max(copy, n * domain). */

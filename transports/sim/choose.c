@@ -52,6 +52,7 @@ static bool describe(const ctn_sim_t *sim, const sim_event_t *event,
         step->kind = CATENA_SIM_LEARNS;
         step->source = (int)event->source;
         break;
+    case SIM_LEAF:
     case SIM_HEAD:
     case SIM_TAKEN:
     case SIM_COPIED:

@@ -414,6 +414,9 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
             return;
         }
         break;
+    case SIM_LEAF:
+        sim_leaf(sim, event); /* the same event continues as HEAD */
+        return;
     case SIM_HEAD:
         sim_head(sim, event); /* the same event continues as ARRIVE */
         return;

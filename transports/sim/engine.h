@@ -134,7 +134,8 @@ typedef enum sim_kind {
     SIM_RUN,    /* a rank continues, whatever it waits for */
     SIM_TIMER,  /* a rank's sleep is over */
     SIM_SENT,   /* a source is free again; of a get: the data have come */
-    SIM_HEAD,   /* a message's first byte reaches the receiving port */
+    SIM_LEAF,   /* a message's first byte reaches the links up of its leaf */
+    SIM_HEAD,   /* its first byte reaches the receiving port */
     SIM_ARRIVE, /* its last byte and its flag have arrived */
     SIM_TAKEN,  /* its target has taken it */
     SIM_STORE,  /* a flag becomes visible on the node */
@@ -156,7 +157,8 @@ struct sim_event {
     bool to_node;    /* STORE: all ranks of the node read the word */
     bool carried;    /* the data are in `small` */
     uint32_t port;   /* HEAD: index in receive_port */
-    uint32_t node;   /* HEAD: the target's; SIM_NO_NODE: counted as delivered */
+    uint32_t node;   /* LEAF, HEAD: the target's; SIM_NO_NODE: counted as
+                        delivered */
     uint32_t source; /* the rank that sends */
     uint32_t target; /* the rank that the event is for; COPIED: the domain */
     uint64_t *word;
@@ -179,6 +181,7 @@ struct sim_event {
     struct sim_event *sent; /* to be pushed when its last byte has left */
     uint64_t left;          /* when it may leave, then when its last byte would
                                leave if nothing held it */
+    uint64_t latency;       /* LEAF: from there to the receiving port */
     _Alignas(64) unsigned char small[CTN_INJECT_BYTES];
 };
 
@@ -202,7 +205,9 @@ struct ctn_sim {
     uint32_t *in_flight;  /* [ranks]: messages and stores not yet delivered */
     uint64_t *send_port;  /* [node][port]: when it is free */
     uint64_t *receive_port;
-    sim_line_t *line;     /* [node][port]; NULL: the buffer is not bounded */
+    sim_line_t *line; /* [node][port]; NULL: the buffer is not bounded */
+    uint64_t *up;     /* [leaf][uplink]: when it is free; a fat tree */
+    uint64_t *down;
     sim_domain_t *domain; /* [node][domain] */
     sim_core_t *core;     /* [shared_cores]; NULL: each rank has its own */
     uint64_t *pair; /* latest arrival for a pair of ranks, hashed; NULL: all
@@ -323,6 +328,19 @@ void sim_memory_destroy(ctn_sim_t *sim);
 /** The header of a node's heap. */
 unsigned char *sim_node_memory(const ctn_sim_t *sim, uint32_t node);
 
+/* fat_tree.c */
+/** Allocate tables, on a machine with leaf switches; see sim->tables.failed. */
+void sim_fat_tree_create(ctn_sim_t *sim);
+/** Whether a message between these nodes takes links between switches. */
+bool sim_leaves_leaf(const ctn_sim_t *sim, uint32_t node, uint32_t target);
+/** A message of so many picoseconds is at the link up that it takes.
+ * @return when it begins to pass */
+uint64_t sim_pass_up(ctn_sim_t *sim, uint32_t node, uint32_t target,
+                     uint64_t bytes_ps);
+/** The same of the link down; the present time if it takes none. */
+uint64_t sim_pass_down(ctn_sim_t *sim, uint32_t node, uint32_t target,
+                       uint64_t bytes_ps);
+
 /* network.c */
 /** Allocate tables; see sim->tables.failed. */
 void sim_network_create(ctn_sim_t *sim);
@@ -337,6 +355,7 @@ uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
 /** Send a message; source, target and data are filled in. */
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
 /** Handle the events HEAD, ARRIVE and SENT. */
+void sim_leaf(ctn_sim_t *sim, sim_event_t *message);
 void sim_head(ctn_sim_t *sim, sim_event_t *message);
 void sim_arrive(ctn_sim_t *sim, sim_event_t *message);
 void sim_sent(ctn_sim_t *sim, sim_event_t *event);

@@ -13,6 +13,9 @@
  * Packet Switch, IEEE Trans. Communications 35, 1987). Then a rank has one
  * port, and its messages leave in order.
  *
+ * Between leaf switches of a fat tree a message takes a link up before L, and
+ * a link down before the receiving port (transports/sim/fat_tree.c).
+ *
  * Emulated nodes, which share the cores of one host (shared_cores), have no
  * wire: g and G are the time of cores, half of the sender's, half of the
  * receiver's. */
@@ -244,9 +247,15 @@ static void leave(ctn_sim_rank_t *rank, sim_event_t *message, uint64_t *port,
     if (message->sent != NULL && !held) {
         sim_push(sim, start + busy, message->sent);
     }
-    uint64_t head = start + random_latency(rank, message);
+    uint64_t latency = random_latency(rank, message);
     sim->messages++;
-    sim_push(sim, in_order(sim, message, head), message);
+    if (sim_leaves_leaf(sim, rank->node, message->node)) {
+        message->kind = SIM_LEAF;
+        message->latency = latency;
+        sim_push(sim, start, message);
+    } else {
+        sim_push(sim, in_order(sim, message, start + latency), message);
+    }
 }
 
 static bool holds(const ctn_sim_t *sim, const sim_event_t *message)
@@ -334,15 +343,26 @@ void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
     leave(rank, message, port, rank->clock, false);
 }
 
+void sim_leaf(ctn_sim_t *sim, sim_event_t *message)
+{
+    uint64_t start =
+        sim_pass_up(sim, sim->rank[message->source].node, message->node,
+                    transfer_ps(sim, wire_bytes(message)));
+    message->kind = SIM_HEAD;
+    sim_push(sim, in_order(sim, message, start + message->latency), message);
+}
+
 void sim_head(ctn_sim_t *sim, sim_event_t *message)
 {
     const catena_machine_t *machine = sim->machine;
     sim_node_t *node = &sim->node[message->node];
     size_t bytes = wire_bytes(message);
     uint64_t *port = &sim->receive_port[message->port];
-    uint64_t start =
-        later(*port, on_wire(sim, &node->receive_wire, sim->now, bytes));
     uint64_t transfer = transfer_ps(sim, bytes);
+    uint64_t here = sim_pass_down(sim, sim->rank[message->source].node,
+                                  message->node, transfer);
+    uint64_t start =
+        later(*port, on_wire(sim, &node->receive_wire, here, bytes));
     *port = start + later(transfer, gap_ps(sim));
     if (sim->line != NULL && holds(sim, message)) {
         release_line(sim, message, start);
@@ -435,6 +455,7 @@ void sim_network_create(ctn_sim_t *sim)
     sim->send_port = ctn_region_take(tables, ports, sizeof(uint64_t));
     sim->receive_port = ctn_region_take(tables, ports, sizeof(uint64_t));
     sim->in_flight = ctn_region_take(tables, sim->ranks, sizeof(uint32_t));
+    sim_fat_tree_create(sim);
     if (sim->machine->buffer_bytes > 0) {
         sim->line = ctn_region_take(tables, ports, sizeof(sim_line_t));
     }

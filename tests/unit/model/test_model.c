@@ -108,6 +108,31 @@ START_TEST(every_fault_is_refused)
 }
 END_TEST
 
+/** A fat tree needs two parameters, and nodes that are not emulated. */
+START_TEST(leaf_switches)
+{
+    static const char *const entries[] = {
+        "\"leaf_nodes\": { \"value\": 4, \"source\": \"made up\" },"
+        "\"leaf_uplinks\": { \"value\": 2, \"source\": \"made up\" },",
+        "\"leaf_nodes\": { \"value\": 4, \"source\": \"made up\" },",
+        "\"leaf_uplinks\": { \"value\": 4, \"source\": \"made up\" },"};
+    for (int i = 0; i < 3; i++) {
+        char network[256];
+        catena_machine_t *machine = NULL;
+        snprintf(network, sizeof(network), "\"network\": { %s", entries[i]);
+        char *text = changed("hpc-b", "\"network\": {", network);
+        ck_assert_int_eq(read_text(text, &machine),
+                         i == 0 ? CATENA_OK : CATENA_ERR_ARG);
+        if (i == 0) {
+            ck_assert_uint_eq(machine->leaf_nodes, 4);
+            ck_assert_uint_eq(machine->leaf_uplinks, 2);
+            ctn_machine_free(machine);
+        }
+        free(text);
+    }
+}
+END_TEST
+
 START_TEST(optional_parameters)
 {
     static const char *const values[] = {"4096, \"source\": \"made up\"",
@@ -276,6 +301,7 @@ UNIT_TEST(model)
     tcase_add_loop_test(machines, every_fault_is_refused, 0,
                         sizeof(faults) / sizeof(faults[0]));
     tcase_add_test(machines, optional_parameters);
+    tcase_add_test(machines, leaf_switches);
     tcase_add_test(machines, missing_machines);
     tcase_add_test(machines, places);
     tcase_add_loop_test(formulas, formulas_as_printed, 0, 6);
