@@ -4,8 +4,9 @@
  * as the caller has left them.
  *
  *   survive --sim FIRST COUNT RANKS      simulated jobs, a seed each
- *   survive --every RANKS                a simulated job for each event of each
- *                                        kind of calls
+ *   survive --every RANKS [KIND]         a simulated job for each event of each
+ *                                        kind of calls, or of those that begin
+ *                                        with KIND
  *   survive SEED DEATHS [MILLISECONDS]   one rank of a real job
  *   survive --leave CODE                 one of a job whose rank 1 dies at once
  *   survive --cut                        one of a job whose rank 1 loses a
@@ -314,11 +315,14 @@ static uint64_t every_event(int ranks, int nodes, int kind, uint64_t *runs)
     return bad;
 }
 
-static int every(int most)
+static int every(int most, const char *name)
 {
     uint64_t all = 0;
     for (int kind = 0; kind < KINDS; kind++) {
         uint64_t runs = 0, bad = 0;
+        if (strncmp(kinds[kind].name, name, strlen(name)) != 0) {
+            continue;
+        }
         for (int ranks = 2; ranks <= most; ranks++) {
             for (int nodes = 1; nodes <= ranks; nodes += ranks > 4 ? 2 : 1) {
                 bad += every_event(ranks, nodes, kind, &runs);
@@ -440,7 +444,7 @@ int main(int argc, char **argv)
         return bad > 0;
     }
     if (argc > 2 && strcmp(argv[1], "--every") == 0) {
-        return every(atoi(argv[2]));
+        return every(atoi(argv[2]), argc > 3 ? argv[3] : "");
     }
     if (argc > 1 && strcmp(argv[1], "--cut") == 0) {
         return lose_connection();
