@@ -219,6 +219,7 @@ catena_status_t __wrap_sim_memory_create(ctn_sim_t *sim)
 {
     catena_status_t status = __real_sim_memory_create(sim);
     job = sim;
+    elsewhere = false;
     heaps = (uintptr_t)sim_node_memory(sim, 0);
     heaps_end = (uintptr_t)sim_node_memory(sim, sim->nodes);
     return status;

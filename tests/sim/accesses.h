@@ -11,7 +11,8 @@
  * gcc and clang put calls of a runtime into code that is compiled with
  * -fsanitize=thread, one before each access; they link ThreadSanitizer for it.
  * tests/sim/explore_accesses is compiled in this way, but accesses.c is the
- * runtime. Without ACCESSES nothing is recorded. */
+ * runtime. Non-temporal stores are not seen (core/copy.c: from 1 MiB on).
+ * Without ACCESSES nothing is recorded. */
 
 typedef struct accesses accesses_t;
 

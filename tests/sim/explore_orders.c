@@ -63,39 +63,58 @@ void orders_stepped(orders_t *orders)
     }
 }
 
+static bool is_arrival(const catena_sim_step_t *step)
+{
+    return step->kind == CATENA_SIM_ARRIVES;
+}
+
 /** Whether steps of one rank commute if they access different memory: what
  * arrives there, and other steps. Where a rank learns of a death, messages of
  * the dead are lost from then on. What arrives from one rank stays in order. */
 static bool is_apart(const catena_sim_step_t *a, const catena_sim_step_t *b)
 {
-    bool arrives = a->kind == CATENA_SIM_ARRIVES;
-    if (arrives != (b->kind == CATENA_SIM_ARRIVES)) {
+    if (is_arrival(a) != is_arrival(b)) {
         return a->kind != CATENA_SIM_LEARNS && b->kind != CATENA_SIM_LEARNS;
     }
-    return arrives && a->source != b->source;
+    return is_arrival(a) && a->source != b->source;
+}
+
+/** Whether steps commute if all that is known is where they happen. */
+static bool are_far(const orders_t *orders, const catena_sim_step_t *a,
+                    const catena_sim_step_t *b)
+{
+    bool run = a->kind == CATENA_SIM_RUNS && b->kind == CATENA_SIM_RUNS;
+    bool together = run && orders->node_of[a->rank] == orders->node_of[b->rank];
+    /* A rank may wait until what it sent has arrived. */
+    bool own = (is_arrival(a) && a->source == b->rank) ||
+               (is_arrival(b) && b->source == a->rank);
+    return a->rank != b->rank && !a->wide && !b->wide && !together && !own;
+}
+
+/** Whether a death commutes with another step: with messages of others. Ranks
+ * of a node see at once that another rank is dead. */
+static bool is_apart_from_death(const catena_sim_step_t *death,
+                                const catena_sim_step_t *step)
+{
+    return is_arrival(step) && step->rank != death->rank &&
+           step->source != death->rank;
 }
 
 /** Whether two steps that may both come next commute. A poll that finds
  * nothing new changes nothing.
- * @param of_a,of_b what they access. NULL: all words of their nodes. Then ranks
- * of a node do not commute that run, and flags that all ranks of a node see
- * commute with nothing. */
+ * @param of_a,of_b what they access; NULL: it was not recorded */
 static bool commute(const orders_t *orders, const catena_sim_step_t *a,
                     const accesses_t *of_a, const catena_sim_step_t *b,
                     const accesses_t *of_b)
 {
-    /* Ranks of a node see at once that another rank is dead. */
-    if ((a->kind == CATENA_SIM_DIES && b->kind != CATENA_SIM_ARRIVES) ||
-        (b->kind == CATENA_SIM_DIES && a->kind != CATENA_SIM_ARRIVES)) {
-        return false;
+    if (a->kind == CATENA_SIM_DIES || b->kind == CATENA_SIM_DIES) {
+        return is_apart_from_death(a, b) || is_apart_from_death(b, a);
     }
     if (of_a != NULL && of_b != NULL) {
         return (a->rank != b->rank || is_apart(a, b)) &&
                !accesses_meet(of_a, of_b);
     }
-    bool run = a->kind == CATENA_SIM_RUNS && b->kind == CATENA_SIM_RUNS;
-    bool together = run && orders->node_of[a->rank] == orders->node_of[b->rank];
-    return a->rank != b->rank && !a->wide && !b->wide && !together;
+    return are_far(orders, a, b);
 }
 
 /** Add the next point. The steps that were asleep before still are if they

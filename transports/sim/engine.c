@@ -209,10 +209,11 @@ void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time)
 
 void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank)
 {
+    uint64_t time = rank->clock > sim->now ? rank->clock : sim->now;
     if (rank->state != SIM_SLEEPING) {
         rank->notified = true;
-    } else if (rank->clock > sim->now) {
-        sim_run_at(sim, rank, rank->clock);
+    } else if (time > sim->now || sim->params.choose != NULL) {
+        sim_run_at(sim, rank, time); /* as late as the caller chooses */
     } else {
         sim_resume(sim, rank);
     }
