@@ -71,7 +71,8 @@ typedef struct catena_sim_step {
 } catena_sim_step_t;
 
 /** Chooses the next step of a job, to explore orders. Steps of one kind, source
- * and rank keep their order.
+ * and rank keep their order. What arrives for a rank wakes it, and it runs in a
+ * step of its own.
  * @param steps [count] those that may come next, in the order of their times
  * @return the index of one; -1: end the run */
 typedef int (*catena_sim_choose_t)(void *argument, size_t count,
