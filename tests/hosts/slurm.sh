@@ -82,7 +82,7 @@ slurm_up() {
     for i in $(seq $#); do
         daemon "$i" slurmd -D -N "node$((i - 1))"
     done
-    poll 30 slurm_is_idle $#
+    poll 90 slurm_is_idle $#
 }
 
 slurm_down() {
