@@ -225,6 +225,15 @@ catena_status_t __wrap_sim_memory_create(ctn_sim_t *sim)
     return status;
 }
 
+void __real_sim_memory_destroy(ctn_sim_t *sim);
+
+/** The job ends. A step that no other one follows has no record. */
+void __wrap_sim_memory_destroy(ctn_sim_t *sim)
+{
+    step.recorded = false;
+    __real_sim_memory_destroy(sim);
+}
+
 catena_status_t __real_ctn_exposed_add(ctn_exposed_t *exposed, void *memory,
                                        size_t bytes, uint64_t *offset);
 

@@ -54,7 +54,6 @@ typedef struct plan {
 typedef struct exploration {
     const explored_t *of;
     int ranks;
-    const int *node_of; /* [ranks] */
     mode_t_ mode;
     bool drawn;       /* orders, deaths: at random */
     int first_turn;   /* of those that are explored */
@@ -254,7 +253,6 @@ static bool run(exploration_t *x, const catena_sim_params_t *params)
     explored_begin();
     orders_start(x->orders);
     catena_status_t status = catena_sim_run(params, program, x, NULL);
-    orders_stepped(x->orders);
     x->runs++;
     x->blocked += x->blocked_now;
     x->longest = x->at > x->longest ? x->at : x->longest;
@@ -415,7 +413,6 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
     }
     exploration_t x = {.of = of,
                        .ranks = ranks,
-                       .node_of = node_of,
                        .mode = mode,
                        .first_turn = planned ? TURNS - 2 : TURNS - 1,
                        .orders = orders_create(node_of),

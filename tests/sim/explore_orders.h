@@ -21,8 +21,8 @@ void orders_free(orders_t *orders);
 /** A job begins, with the present order. */
 void orders_start(orders_t *orders);
 
-/** The step that the last orders_choose has chosen is over. May be called again
- * before the next one. */
+/** The step that the last orders_choose has chosen is over, before the next one
+ * begins. May be called again. */
 void orders_stepped(orders_t *orders);
 
 /** Choose the next step.
