@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "states.h"
 #include "transports/exposed.h"
 #include "transports/sim/engine.h"
 
@@ -27,6 +28,11 @@ static struct {
 
 static accesses_t *returned;
 
+/* states.c has those of the job. */
+void *__real_malloc(size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void __real_free(void *memory);
+
 /* ---- what is recorded ---- */
 
 static void push(int kind, interval_t part)
@@ -35,7 +41,7 @@ static void push(int kind, interval_t part)
     if (count == step.space[kind]) {
         step.space[kind] = 2 * count + 256;
         step.part[kind] =
-            realloc(step.part[kind], step.space[kind] * sizeof(part));
+            __real_realloc(step.part[kind], step.space[kind] * sizeof(part));
         if (step.part[kind] == NULL) {
             perror("explore_accesses");
             exit(2);
@@ -83,7 +89,13 @@ static void count(interval_t number)
 static void note(int kind, const volatile void *memory, size_t bytes)
 {
     uintptr_t at = (uintptr_t)memory;
-    if (!step.recorded || bytes == 0) {
+    if (bytes == 0) {
+        return;
+    }
+    if (kind != READ) {
+        states_write(at, bytes);
+    }
+    if (!step.recorded) {
         return;
     }
     uintptr_t counters = (uintptr_t)job->in_flight;
@@ -153,7 +165,7 @@ accesses_t *accesses_end(void)
         step.count[kind] = join(step.part[kind], step.count[kind]);
         parts += step.count[kind];
     }
-    accesses_t *all = malloc(sizeof(*all) + parts * sizeof(interval_t));
+    accesses_t *all = __real_malloc(sizeof(*all) + parts * sizeof(interval_t));
     if (all == NULL) {
         perror("explore_accesses");
         exit(2);
@@ -203,7 +215,7 @@ void accesses_release(void)
 {
     while (returned != NULL) {
         accesses_t *next = returned->next;
-        free(returned);
+        __real_free(returned);
         returned = next;
     }
 }
@@ -218,10 +230,14 @@ catena_status_t __real_sim_memory_create(ctn_sim_t *sim);
 catena_status_t __wrap_sim_memory_create(ctn_sim_t *sim)
 {
     catena_status_t status = __real_sim_memory_create(sim);
+    if (status != CATENA_OK) {
+        return status;
+    }
     job = sim;
     elsewhere = false;
     heaps = (uintptr_t)sim_node_memory(sim, 0);
     heaps_end = (uintptr_t)sim_node_memory(sim, sim->nodes);
+    states_job_begins(sim, heaps, heaps_end);
     return status;
 }
 
@@ -231,6 +247,7 @@ void __real_sim_memory_destroy(ctn_sim_t *sim);
 void __wrap_sim_memory_destroy(ctn_sim_t *sim)
 {
     step.recorded = false;
+    states_job_ends();
     __real_sim_memory_destroy(sim);
 }
 

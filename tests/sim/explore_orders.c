@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "accesses.h"
+#include "states.h"
 
 enum {
     MOST_STEPS = 32,  /* that may come next */
@@ -23,14 +24,15 @@ typedef struct point {
     /** What each step accesses from here on; NULL: it was not run. */
     const accesses_t *accesses[MOST_STEPS];
     bool asleep[MOST_STEPS];
+    bool passed[MOST_STEPS]; /* run from this state in another order */
     size_t count;
     size_t chosen;
 } point_t;
 
 struct orders {
-    const int *node_of;
-    size_t depth; /* points whose choice is fixed */
-    size_t at;    /* the next point of the job */
+    const int *node_of; /* NULL: no steps commute */
+    size_t depth;       /* points whose choice is fixed */
+    size_t at;          /* the next point of the job */
     point_t point[MOST_DEPTH];
 };
 
@@ -47,6 +49,7 @@ void orders_free(orders_t *orders)
 {
     free(orders);
     accesses_release();
+    states_clear();
 }
 
 void orders_start(orders_t *orders)
@@ -107,6 +110,9 @@ static bool commute(const orders_t *orders, const catena_sim_step_t *a,
                     const accesses_t *of_a, const catena_sim_step_t *b,
                     const accesses_t *of_b)
 {
+    if (orders->node_of == NULL) {
+        return false;
+    }
     if (a->kind == CATENA_SIM_DIES || b->kind == CATENA_SIM_DIES) {
         return is_apart_from_death(a, b) || is_apart_from_death(b, a);
     }
@@ -127,6 +133,7 @@ static point_t *add_point(orders_t *orders, size_t count,
     point->count = count;
     memcpy(point->step, steps, count * sizeof(*steps));
     memset(point->asleep, 0, sizeof(point->asleep));
+    memset(point->passed, 0, sizeof(point->passed));
     memset(point->accesses, 0, sizeof(point->accesses));
     for (size_t k = 0; before != NULL && k < before->count; k++) {
         size_t i = 0;
@@ -144,11 +151,49 @@ static point_t *add_point(orders_t *orders, size_t count,
     return point;
 }
 
-/** Choose the first step that is not asleep. */
+static bool is_lower(const catena_sim_step_t *a, const catena_sim_step_t *b)
+{
+    return a->kind != b->kind       ? a->kind < b->kind
+           : a->source != b->source ? a->source < b->source
+                                    : a->rank < b->rank;
+}
+
+/** The bit of a step, which does not follow from the order before. */
+static uint64_t bit_of(const point_t *point, size_t i)
+{
+    unsigned lower = 0;
+    for (size_t k = 0; k < point->count; k++) {
+        lower += is_lower(&point->step[k], &point->step[i]);
+    }
+    return UINT64_C(1) << lower;
+}
+
+/** If the state is known, only those steps remain that were asleep whenever it
+ * was found (Godefroid, section 5.3). */
+static void match_state(point_t *point)
+{
+    uint64_t asleep = 0;
+    for (size_t i = 0; i < point->count; i++) {
+        asleep |= point->asleep[i] ? bit_of(point, i) : 0;
+    }
+    uint64_t *before = states_find(asleep);
+    if (before == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < point->count; i++) {
+        uint64_t bit = bit_of(point, i);
+        point->passed[i] = (*before & bit) == 0 || point->asleep[i];
+        point->asleep[i] = point->asleep[i] && (*before & bit) != 0;
+    }
+    *before &= asleep;
+}
+
+/** Choose the first step that is to be run. */
 static bool advance(point_t *point)
 {
     point->chosen = 0;
-    while (point->chosen < point->count && point->asleep[point->chosen]) {
+    while (point->chosen < point->count &&
+           (point->asleep[point->chosen] || point->passed[point->chosen])) {
         point->chosen++;
     }
     return point->chosen < point->count;
@@ -160,8 +205,13 @@ int orders_choose(orders_t *orders, size_t count,
     if (orders->at == MOST_DEPTH || count > MOST_STEPS) {
         return -2;
     }
+    if (orders->at == 0) {
+        states_begin();
+    }
     if (orders->at == orders->depth) {
-        if (!advance(add_point(orders, count, steps))) {
+        point_t *next = add_point(orders, count, steps);
+        match_state(next);
+        if (!advance(next)) {
             return -1;
         }
         orders->depth++;
@@ -188,6 +238,11 @@ bool orders_next(orders_t *orders)
         orders->depth--;
     }
     return false;
+}
+
+size_t orders_states(void)
+{
+    return states_count();
 }
 
 void orders_print(const orders_t *orders)

@@ -12,7 +12,7 @@
 typedef struct orders orders_t;
 
 /** Begin with the first order.
- * @param node_of [ranks] valid until orders_free
+ * @param node_of [ranks] valid until orders_free; NULL: no steps commute
  * @return NULL: no memory */
 orders_t *orders_create(const int *node_of);
 
@@ -33,6 +33,9 @@ int orders_choose(orders_t *orders, size_t count,
 
 /** Go to the next order. @return false: there is none */
 bool orders_next(orders_t *orders);
+
+/** @return the number of different states that were found; 0: unknown */
+size_t orders_states(void);
 
 /** Print the choices of the last job. */
 void orders_print(const orders_t *orders);

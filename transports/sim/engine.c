@@ -193,6 +193,7 @@ void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank)
     rank->clock += rank->due;
     rank->due = 0;
     rank->asks = false;
+    rank->turns++;
     rank->state = SIM_RUNNING;
     sim->running = rank;
     ctn_fiber_switch(&sim->main, &rank->fiber, 0);
@@ -409,7 +410,7 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
     case SIM_TIMER:
         rank = &sim->rank[event->target];
         if (event->kind == SIM_RUN ||
-            (rank->state == SIM_SLEEPING && rank->sleeps == event->number)) {
+            (rank->state == SIM_SLEEPING && rank->turns == event->number)) {
             sim_recycle(sim, event);
             sim_resume(sim, rank);
             return;

@@ -67,7 +67,7 @@ struct catena_sim_rank {
     uint64_t endpoint_free; /* when its endpoint can take the next message */
     uint64_t last_store;    /* when its last store becomes visible */
     uint64_t random;        /* its generator: independent of other ranks' */
-    uint64_t sleeps;        /* so far: the number of its last sleep */
+    uint64_t turns;         /* that it ran so far */
     ctn_sim_t *sim;
     unsigned char *arena;
     uint32_t rank;           /* in the job */
@@ -174,7 +174,7 @@ struct sim_event {
      * source, point to each other; else NULL. Of a message that waits at its
      * target: the next one. */
     struct sim_event *other;
-    uint64_t number; /* TIMER: of the sleep; COPIED: the version; else see `to`
+    uint64_t number; /* TIMER: of the turn; COPIED: the version; else see `to`
                       */
     /* A message, where the network's buffer is bounded. */
     struct sim_event *next; /* that waits for its sending port: the next one */

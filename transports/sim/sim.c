@@ -209,10 +209,9 @@ static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
     ctn_sim_rank_t *rank = sim_rank_of(transport);
     (void)fd; /* simulated ranks have no doorbells */
     if (!rank->notified && rank->status == CATENA_OK) {
-        rank->sleeps++;
         if (timeout_ns <= (uint64_t)(SIM_LONGEST_PS / PS)) {
             sim_event_t *event = sim_event(rank->sim, SIM_TIMER, rank->rank);
-            event->number = rank->sleeps;
+            event->number = rank->turns;
             sim_push(rank->sim, rank->clock + timeout_ns * PS, event);
         }
         sim_suspend(rank, SIM_SLEEPING);

@@ -1,0 +1,521 @@
+/* The state of a simulated job: see states.h.
+ *
+ * All that ranks allocate comes from one area for each rank, and nothing is
+ * used again, so that addresses, which are part of the state, do not follow
+ * from the order of steps. */
+
+#include "states.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "transports/sim/engine.h"
+
+enum {
+    LINE = 64,
+    MOST_RANKS = 8,
+    MOST_EVENTS = 256,
+    GROWN = 512 /* events and entries that a rank need not allocate */
+};
+static const size_t AREA_BYTES = (size_t)1 << 28;
+
+/** A hash: sums of such are hashes of sets. */
+typedef struct hash {
+    uint64_t half[2];
+} hash_t;
+
+static const ctn_sim_t *job; /* NULL: none */
+static bool runs;            /* a job, or it is about to begin or to end */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void __real_free(void *memory);
+
+static void *need(void *memory)
+{
+    if (memory == NULL || memory == MAP_FAILED) {
+        perror("explore_accesses");
+        exit(2);
+    }
+    return memory;
+}
+
+static void *map(size_t bytes)
+{
+    return need(mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+}
+
+/* ---- hashes ---- */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide_t;
+    wide_t product = (wide_t)(a ^ UINT64_C(0x9E3779B97F4A7C15)) *
+                     (b ^ UINT64_C(0xD1B54A32D192ED03));
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static void put(hash_t *hash, uint64_t value)
+{
+    hash->half[0] = mix(hash->half[0], value);
+    hash->half[1] = mix(hash->half[1] + 1, value + hash->half[0]);
+}
+
+static void put_bytes(hash_t *hash, const void *memory, size_t bytes)
+{
+    const unsigned char *at = memory;
+    for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, at + i,
+               bytes - i < sizeof(word) ? bytes - i : sizeof(word));
+        put(hash, word);
+    }
+}
+
+static void add(hash_t *sum, const hash_t *hash)
+{
+    sum->half[0] += hash->half[0];
+    sum->half[1] += hash->half[1];
+}
+
+/* ---- memory that was written ---- */
+
+typedef struct range {
+    uintptr_t from, to;
+    unsigned char *mark; /* of each line: whether it was written */
+} range_t;
+
+/** What may be written: the areas, heaps and stacks, static variables. */
+enum { AREAS, HEAPS, STATICS, RANGES };
+static range_t range[RANGES];
+
+/** Lines that were written, and their hashes before. */
+static struct written {
+    uintptr_t at;
+    hash_t before;
+} * written;
+static size_t written_count, written_space;
+
+static hash_t hash_line(uintptr_t at)
+{
+    hash_t hash = {{at, ~at}};
+    put_bytes(&hash, (const void *)at, LINE);
+    return hash;
+}
+
+static void mark_line(uintptr_t at)
+{
+    if (written_count == written_space) {
+        written_space = 2 * written_space + 4096;
+        written =
+            need(__real_realloc(written, written_space * sizeof(*written)));
+    }
+    written[written_count++] = (struct written){at, hash_line(at)};
+}
+
+void states_write(uintptr_t memory, size_t bytes)
+{
+    for (int i = 0; i < RANGES; i++) {
+        range_t *r = &range[i];
+        if (memory < r->from || memory >= r->to) {
+            continue;
+        }
+        uintptr_t first = memory & ~(uintptr_t)(LINE - 1);
+        for (uintptr_t at = first; at < memory + bytes; at += LINE) {
+            unsigned char *mark = &r->mark[(at - r->from) / LINE];
+            if (!*mark) {
+                *mark = 1;
+                mark_line(at);
+            }
+        }
+        return;
+    }
+}
+
+static void set_range(int which, uintptr_t from, uintptr_t to)
+{
+    range_t *r = &range[which];
+    from &= ~(uintptr_t)(LINE - 1);
+    if (r->mark == NULL || to - from > r->to - r->from) {
+        r->mark = map((to - from) / LINE + 1);
+    }
+    r->from = from;
+    r->to = to;
+}
+
+static void forget_lines(void)
+{
+    for (size_t i = 0; i < written_count; i++) {
+        for (int k = 0; k < RANGES; k++) {
+            if (written[i].at >= range[k].from && written[i].at < range[k].to) {
+                range[k].mark[(written[i].at - range[k].from) / LINE] = 0;
+            }
+        }
+    }
+    written_count = 0;
+}
+
+static hash_t hash_written(void)
+{
+    hash_t sum = {{0, 0}};
+    for (size_t i = 0; i < written_count; i++) {
+        hash_t now = hash_line(written[i].at);
+        sum.half[0] += now.half[0] - written[i].before.half[0];
+        sum.half[1] += now.half[1] - written[i].before.half[1];
+    }
+    return sum;
+}
+
+/* ---- memory of ranks ---- */
+
+/** Of each rank, and of the simulator. Before each block is its size. */
+static struct {
+    unsigned char *begin;
+    size_t used;
+} area[MOST_RANKS + 1];
+
+static bool is_ours(const void *memory)
+{
+    uintptr_t at = (uintptr_t)memory, begin = (uintptr_t)area[0].begin;
+    return begin != 0 && at >= begin &&
+           at < begin + (MOST_RANKS + 1) * AREA_BYTES;
+}
+
+static size_t *size_of(void *memory)
+{
+    return (size_t *)memory - 1;
+}
+
+/** @return zeroed memory of the rank that runs, or of the simulator; NULL: no
+ * job runs */
+static void *take(size_t bytes, size_t alignment)
+{
+    if (!runs) {
+        return NULL;
+    }
+    size_t to = alignment < LINE ? LINE : alignment;
+    uint32_t r =
+        job != NULL && job->running != NULL ? job->running->rank : MOST_RANKS;
+    size_t at = (area[r].used + sizeof(size_t) + to - 1) & ~(to - 1);
+    if (bytes > AREA_BYTES || at + bytes > AREA_BYTES) {
+        fprintf(stderr,
+                "explore_accesses: a rank allocates more than %zu bytes\n",
+                AREA_BYTES);
+        exit(2);
+    }
+    unsigned char *memory = area[r].begin + at;
+    area[r].used = at + bytes;
+    *size_of(memory) = bytes;
+    return memory;
+}
+
+static void release(void *memory)
+{
+    states_write((uintptr_t)memory, *size_of(memory));
+    memset(memory, 0, *size_of(memory));
+}
+
+static void empty_areas(void)
+{
+    for (int r = 0; r <= MOST_RANKS; r++) {
+        memset(area[r].begin, 0, area[r].used);
+        area[r].used = 0;
+    }
+}
+
+/* ---- what the simulator knows ---- */
+
+/** The events, sorted: those of one kind, source and target by their time. */
+static size_t sort_events(const ctn_queue_entry_t **sorted);
+
+static int compare_events(const void *a, const void *b)
+{
+    const ctn_queue_entry_t *x = *(const ctn_queue_entry_t *const *)a;
+    const ctn_queue_entry_t *y = *(const ctn_queue_entry_t *const *)b;
+    const sim_event_t *e = x->event, *f = y->event;
+    if (e->kind != f->kind) {
+        return e->kind < f->kind ? -1 : 1;
+    }
+    if (e->target != f->target) {
+        return e->target < f->target ? -1 : 1;
+    }
+    if (e->source != f->source) {
+        return e->source < f->source ? -1 : 1;
+    }
+    if (x->time != y->time) {
+        return x->time < y->time ? -1 : 1;
+    }
+    return x->order < y->order ? -1 : 1;
+}
+
+static size_t sort_events(const ctn_queue_entry_t **sorted)
+{
+    const ctn_queue_entry_t *entry = job->queue.item;
+    if (job->queue.count > MOST_EVENTS) {
+        fprintf(stderr, "explore_accesses: more than %d events\n", MOST_EVENTS);
+        exit(2);
+    }
+    for (size_t i = 0; i < job->queue.count; i++) {
+        sorted[i] = &entry[i];
+    }
+    qsort(sorted, job->queue.count, sizeof(*sorted), compare_events);
+    return job->queue.count;
+}
+
+static void put_event(hash_t *hash, const sim_event_t *event)
+{
+    put(hash, (uint64_t)event->kind << 32 | (uint64_t)event->to_node << 16 |
+                  event->carried);
+    put(hash, (uint64_t)event->source << 32 | event->target);
+    put(hash, event->node);
+    put(hash, (uintptr_t)event->word);
+    put(hash, event->value);
+    put(hash, (uintptr_t)event->to);
+    put(hash, event->bytes);
+    put(hash, (uintptr_t)event->pending);
+    put(hash, (uintptr_t)event->from);
+    put(hash, event->other != NULL);
+    put(hash, event->kind == SIM_TIMER
+                  ? job->rank[event->target].turns - event->number
+                  : event->number);
+    const unsigned char *data = sim_data(event);
+    if (data != NULL && data != event->from) {
+        put_bytes(hash, data, event->bytes);
+    }
+}
+
+static void put_rank(hash_t *hash, const ctn_sim_rank_t *rank)
+{
+    put(hash, (uint64_t)rank->state | (uint64_t)rank->notified << 8 |
+                  (uint64_t)rank->killed << 16 | (uint64_t)rank->asks << 24 |
+                  (uint64_t)rank->stalls << 32 | (uint64_t)rank->frozen << 40 |
+                  (uint64_t)rank->left << 48 | (uint64_t)rank->deaths << 56);
+    put(hash,
+        (uint64_t)(uint32_t)rank->status << 32 | job->in_flight[rank->rank]);
+    put(hash, (uintptr_t)rank->died);
+    put(hash, (uintptr_t)rank->died_argument);
+    for (const sim_flush_t *flush = rank->flushes; flush != NULL;
+         flush = flush->next) {
+        put(hash, (uintptr_t)flush->pending);
+    }
+    for (const sim_event_t *event = rank->arrived; event != NULL;
+         event = event->other) {
+        put_event(hash, event);
+    }
+    put(hash, rank->exposed.count);
+    for (size_t i = 0; i < rank->exposed.count; i++) {
+        put(hash, (uintptr_t)rank->exposed.region[i].base);
+        put(hash, rank->exposed.region[i].bytes);
+    }
+    if (rank->ends != NULL) {
+        put_bytes(hash, rank->ends, job->ranks);
+    }
+    if (rank->state != SIM_ENDED) {
+        const unsigned char *top = rank->fiber.stack + rank->fiber.stack_bytes;
+        const unsigned char *from = rank->fiber.stack_pointer;
+        put_bytes(hash, from, (size_t)(top - from));
+    }
+}
+
+static hash_t hash_state(void)
+{
+    const ctn_queue_entry_t *sorted[MOST_EVENTS];
+    size_t events = sort_events(sorted);
+    hash_t hash = {{events, job->ranks}};
+    for (size_t i = 0; i < events; i++) {
+        put_event(&hash, sorted[i]->event);
+    }
+    for (uint32_t r = 0; r < job->ranks; r++) {
+        put_rank(&hash, &job->rank[r]);
+    }
+    put(&hash, (uint64_t)job->deaths << 32 | job->stalls);
+    put(&hash, (uint64_t)job->ended << 32 | job->frozen);
+    put(&hash, (uint64_t)job->aborted << 32 | (uint32_t)job->status);
+    hash_t lines = hash_written();
+    add(&hash, &lines);
+    return hash;
+}
+
+/* ---- the states that were found ---- */
+
+static struct found {
+    hash_t hash; /* 0, 0: free */
+    uint64_t asleep;
+} * found;
+static size_t found_count, found_space; /* a power of 2, or 0 */
+
+static struct found *place(const hash_t *hash)
+{
+    size_t i = hash->half[0] & (found_space - 1);
+    while ((found[i].hash.half[0] | found[i].hash.half[1]) != 0 &&
+           memcmp(&found[i].hash, hash, sizeof(*hash)) != 0) {
+        i = (i + 1) & (found_space - 1);
+    }
+    return &found[i];
+}
+
+static void grow(void)
+{
+    struct found *old = found;
+    size_t old_space = found_space;
+    found_space = old_space == 0 ? (size_t)1 << 16 : 4 * old_space;
+    found = need(__real_calloc(found_space, sizeof(*found)));
+    for (size_t i = 0; i < old_space; i++) {
+        if ((old[i].hash.half[0] | old[i].hash.half[1]) != 0) {
+            *place(&old[i].hash) = old[i];
+        }
+    }
+    __real_free(old);
+}
+
+uint64_t *states_find(uint64_t asleep)
+{
+    if (2 * found_count >= found_space) {
+        grow();
+    }
+    hash_t hash = hash_state();
+    struct found *at = place(&hash);
+    if ((at->hash.half[0] | at->hash.half[1]) != 0) {
+        return &at->asleep;
+    }
+    *at = (struct found){hash, asleep};
+    found_count++;
+    return NULL;
+}
+
+size_t states_count(void)
+{
+    return found_count;
+}
+
+void states_clear(void)
+{
+    __real_free(found);
+    found = NULL;
+    found_count = found_space = 0;
+}
+
+void states_begin(void)
+{
+    forget_lines();
+}
+
+/* ---- functions that the linker wraps ---- */
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+extern char __data_start[], _end[];
+
+/** Space for events and their queue that ranks use later. */
+static void grow_tables(ctn_sim_t *sim)
+{
+    sim_event_t *event[GROWN];
+    for (int i = 0; i < GROWN; i++) {
+        event[i] = need(sim_event(sim, SIM_SENT, 0));
+        sim_push(sim, 0, event[i]);
+    }
+    for (int i = 0; i < GROWN; i++) {
+        sim_recycle(sim, ctn_queue_pop(&sim->queue).event);
+    }
+}
+
+void states_job_begins(ctn_sim_t *sim, uintptr_t heaps, uintptr_t heaps_end)
+{
+    set_range(HEAPS, heaps, heaps_end);
+    grow_tables(sim);
+    job = sim;
+}
+
+void states_job_ends(void)
+{
+    job = NULL;
+}
+
+static void create_areas(void)
+{
+    unsigned char *all = map((MOST_RANKS + 1) * AREA_BYTES);
+    for (int r = 0; r <= MOST_RANKS; r++) {
+        area[r].begin = all + (size_t)r * AREA_BYTES;
+    }
+    set_range(AREAS, (uintptr_t)all, (uintptr_t)area[MOST_RANKS].begin);
+    set_range(STATICS, (uintptr_t)__data_start, (uintptr_t)_end);
+}
+
+catena_status_t __real_catena_sim_run(const catena_sim_params_t *params,
+                                      catena_sim_program_t program,
+                                      void *argument,
+                                      catena_sim_report_t *report);
+
+catena_status_t __wrap_catena_sim_run(const catena_sim_params_t *params,
+                                      catena_sim_program_t program,
+                                      void *argument,
+                                      catena_sim_report_t *report)
+{
+    if (area[0].begin == NULL) {
+        create_areas();
+    }
+    runs = true;
+    catena_status_t status =
+        __real_catena_sim_run(params, program, argument, report);
+    runs = false;
+    forget_lines();
+    empty_areas();
+    return status;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    void *memory = take(bytes, 1);
+    return memory != NULL ? memory : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    void *memory = take(count * bytes, 1);
+    return memory != NULL ? memory : __real_calloc(count, bytes);
+}
+
+void __wrap_free(void *memory)
+{
+    if (is_ours(memory)) {
+        release(memory);
+    } else {
+        __real_free(memory);
+    }
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    if (!is_ours(memory) && (memory != NULL || !runs)) {
+        return __real_realloc(memory, bytes);
+    }
+    void *larger = need(take(bytes, 1));
+    if (memory != NULL) {
+        size_t old = *size_of(memory);
+        states_write((uintptr_t)larger, bytes);
+        memcpy(larger, memory, old < bytes ? old : bytes);
+        release(memory);
+    }
+    return larger;
+}
+
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    void *memory = take(bytes, alignment);
+    return memory != NULL ? memory : __real_aligned_alloc(alignment, bytes);
+}
+
+int __real_posix_memalign(void **memory, size_t alignment, size_t bytes);
+
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes)
+{
+    *memory = take(bytes, alignment);
+    return *memory != NULL ? 0
+                           : __real_posix_memalign(memory, alignment, bytes);
+}

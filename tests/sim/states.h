@@ -1,0 +1,69 @@
+#ifndef SIM_STATES_H
+#define SIM_STATES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* States of a simulated job, recognized: two orders of steps that lead to the
+ * same state have the same future, which is run once.
+ *
+ * A state is what ranks have in heaps, in memory that they allocated, in
+ * variables of the program and on their stacks, and what the simulator knows of
+ * them and of what is under way; not the times: with `choose` they decide
+ * nothing but where a rank that works for more than 20 us is interrupted. The
+ * memory that is written is known as in accesses.h. A hash of 128 bits stands
+ * for the state. Without ACCESSES no state is recognized. */
+
+#if ACCESSES
+
+struct ctn_sim;
+
+/** A job begins: its heaps are there. */
+void states_job_begins(struct ctn_sim *sim, uintptr_t heaps,
+                       uintptr_t heaps_end);
+
+/** It ends: its heaps are about to go. */
+void states_job_ends(void);
+
+/** Something is about to be written. */
+void states_write(uintptr_t memory, size_t bytes);
+
+/** The order is explored from here on: memory is as in all other jobs. */
+void states_begin(void);
+
+/** Look up the present state, between two steps.
+ * @param asleep a bit for each step that need not be run from here
+ * @return the same of when the state was found the last time, or NULL; the
+ * caller sets it. Valid until the next call */
+uint64_t *states_find(uint64_t asleep);
+
+/** @return the number of different states */
+size_t states_count(void);
+
+/** Forget all states. */
+void states_clear(void);
+
+#else
+
+static inline void states_begin(void)
+{
+}
+
+static inline uint64_t *states_find(uint64_t asleep)
+{
+    (void)asleep;
+    return NULL;
+}
+
+static inline size_t states_count(void)
+{
+    return 0;
+}
+
+static inline void states_clear(void)
+{
+}
+
+#endif
+#endif
