@@ -50,14 +50,25 @@ typedef struct exploration {
     size_t longest; /* decisions */
     uint64_t random;
     /* of a run */
-    size_t at;        /* the next decision */
-    int ready;        /* ranks that are about to begin the call */
-    int left;         /* ranks that have ended it, and recovered */
-    int dead;         /* a rank that has died, or -1 */
-    bool blocked_now; /* all steps were asleep: what follows was run */
-    bool differs;     /* the run did not repeat the last one: a bug */
-    int errors;
+    size_t at; /* the next decision */
+    /* Of each rank, since a sum would tell a rank what others have done, and
+     * be part of its state. */
+    bool ready[MOST_RANKS]; /* it is about to begin the call */
+    bool left[MOST_RANKS];  /* it has ended it, and recovered */
+    bool failed;            /* a rank did, or has a wrong result */
+    int dead;               /* a rank that has died, or -1 */
+    bool blocked_now;       /* all steps were asleep: what follows was run */
+    bool differs;           /* the run did not repeat the last one: a bug */
 } exploration_t;
+
+static int count_of(const exploration_t *x, const bool ranks[])
+{
+    int count = 0;
+    for (int r = 0; r < x->ranks; r++) {
+        count += ranks[r];
+    }
+    return count;
+}
 
 /** A step at random; a death is rare. */
 static int draw_step(exploration_t *x, size_t count,
@@ -91,8 +102,8 @@ static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
 {
     exploration_t *x = argument;
     orders_stepped(x->orders);
-    if (x->ready < x->ranks || x->left == x->ranks - (x->dead >= 0) ||
-        x->blocked_now) {
+    if (count_of(x, x->ready) < x->ranks || x->blocked_now ||
+        count_of(x, x->left) == x->ranks - (x->dead >= 0)) {
         return 0;
     }
     int chosen =
@@ -148,7 +159,7 @@ static int program(const catena_config_t *config, void *argument)
     exploration_t *x = argument;
     catena_context_t *context;
     if (catena_init(config, &context) != CATENA_OK) {
-        x->errors++;
+        x->failed = true;
         return 1;
     }
     int32_t *memory = catena_malloc(
@@ -162,7 +173,7 @@ static int program(const catena_config_t *config, void *argument)
     for (int turn = 0; turn < TURNS && last == RIGHT; turn++) {
         if (turn == TURNS - 1) {
             /* So that also the first rank to begin is chosen. */
-            x->ready++;
+            x->ready[me] = true;
             (void)catena_compute(context, 1e-3);
         }
         last = call(x, world, memory, turn);
@@ -170,10 +181,14 @@ static int program(const catena_config_t *config, void *argument)
     if (x->mode == DEATHS && me != x->dead) {
         last = recover(x, world, memory, last);
     }
-    x->left += me != x->dead;
+    if (me != x->dead) {
+        x->left[me] = true;
+    }
     catena_free(context, memory);
     bool good = catena_finalize(&context) == CATENA_OK && last == RIGHT;
-    x->errors += !good && me != x->dead;
+    if (!good && me != x->dead) {
+        x->failed = true;
+    }
     return !good;
 }
 
@@ -181,7 +196,9 @@ static int program(const catena_config_t *config, void *argument)
 static bool run(exploration_t *x, const catena_sim_params_t *params)
 {
     x->at = 0;
-    x->ready = x->left = x->errors = 0;
+    x->failed = false;
+    memset(x->ready, 0, sizeof(x->ready));
+    memset(x->left, 0, sizeof(x->left));
     x->dead = -1;
     x->blocked_now = false;
     explored_begin();
@@ -190,7 +207,7 @@ static bool run(exploration_t *x, const catena_sim_params_t *params)
     x->runs++;
     x->blocked += x->blocked_now;
     x->longest = x->at > x->longest ? x->at : x->longest;
-    return !x->differs && x->errors == 0 &&
+    return !x->differs && !x->failed &&
            status == (x->dead >= 0 ? CATENA_ERR_PEER : CATENA_OK);
 }
 

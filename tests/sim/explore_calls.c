@@ -116,16 +116,20 @@ static result_t two_at_once(const explored_t *of, catena_group_t *group,
                       holds(of, got, turn, at.root, 1));
 }
 
-/** Ranks that have entered the barrier of each turn, in this run. */
-static int entered[TURNS + AGAIN];
+/** Whether a rank has entered the barrier of a turn, in this run. */
+static bool entered[TURNS + AGAIN][MOST_RANKS];
 
 static result_t barrier(const explored_t *of, catena_group_t *group,
                         int32_t memory[], int turn)
 {
     (void)of, (void)memory;
-    entered[turn]++;
+    entered[turn][catena_group_rank(group)] = true;
     catena_status_t status = catena_barrier(group);
-    return result(status, entered[turn] >= catena_group_size(group));
+    bool all = true;
+    for (int r = 0; r < catena_group_size(group); r++) {
+        all = all && entered[turn][r];
+    }
+    return result(status, all);
 }
 
 static result_t bcast(const explored_t *of, catena_group_t *group,
