@@ -92,6 +92,7 @@ typedef struct range {
 /** What may be written: the areas, heaps and stacks, static variables. */
 enum { AREAS, HEAPS, STATICS, RANGES };
 static range_t range[RANGES];
+static bool explored; /* states are: what is written counts */
 
 /** Lines that were written, and their hashes before. */
 static struct written {
@@ -119,7 +120,7 @@ static void mark_line(uintptr_t at)
 
 void states_write(uintptr_t memory, size_t bytes)
 {
-    for (int i = 0; i < RANGES; i++) {
+    for (int i = 0; explored && i < RANGES; i++) {
         range_t *r = &range[i];
         if (memory < r->from || memory >= r->to) {
             continue;
@@ -401,7 +402,7 @@ void states_clear(void)
 
 void states_begin(void)
 {
-    forget_lines();
+    explored = true;
 }
 
 /* ---- functions that the linker wraps ---- */
@@ -461,7 +462,7 @@ catena_status_t __wrap_catena_sim_run(const catena_sim_params_t *params,
     runs = true;
     catena_status_t status =
         __real_catena_sim_run(params, program, argument, report);
-    runs = false;
+    runs = explored = false;
     forget_lines();
     empty_areas();
     return status;
