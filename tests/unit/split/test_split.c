@@ -267,7 +267,7 @@ static void run_honest(const algorithm_t *algorithm, uint32_t members,
 START_TEST(all_numbers_of_members)
 {
     for (uint32_t members = 1; members <= 70;
-         members += (1 + members / 20) * (uint32_t)unit_step(5)) {
+         members += (1 + members / 20) * (uint32_t)unit_step(7)) {
         run_honest(&algorithms[_i], members, members);
     }
 }
@@ -296,7 +296,7 @@ END_TEST
 /** All members end, either all with an error or all with consistent chains. */
 START_TEST(inconsistent_comparators)
 {
-    for (uint64_t seed = 1; seed <= 20; seed += unit_step(6)) {
+    for (uint64_t seed = 1; seed <= 20; seed += unit_step(10)) {
         uint32_t members = (uint32_t)(seed * seed % 70) + 2;
         bool takes_bytes = _i >= HASH;
         prepare(&algorithms[_i], members, seed);
@@ -439,7 +439,7 @@ END_TEST
 static void everything(job_t *job)
 {
     for (int i = 0; i < ALGORITHMS; i++) {
-        for (uint64_t seed = 1; seed <= 12; seed++) {
+        for (uint64_t seed = 1; seed <= 6; seed++) {
             prepare(&algorithms[i], job->size, seed);
             oracle_split_open(&run.split, (int)job->size);
             split_world(job);
