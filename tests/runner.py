@@ -19,6 +19,7 @@ used. DIR/test-logs has the output of the tests.
 """
 import argparse
 import json
+import math
 import os
 import re
 import shlex
@@ -118,6 +119,8 @@ class Test:
         self.dir = described["workdir"] or build.dir
         self.path = f"{build.bin}:{build.path}"
         self.limit = described["timeout"]
+        suites = {s.split(":")[-1] for s in described["suite"]}
+        self.width = 0.5 if "waits" in suites else 1
         self.expected = kept.get(self.name, described["priority"])
         self.passed, self.failed, self.skipped = [], [], []
 
@@ -165,7 +168,7 @@ class Test:
 
 
 class Pool:
-    """Runs jobs concurrently, one per core."""
+    """Runs jobs concurrently: one per core, or two of the tests that wait."""
 
     def __init__(self, work, pattern):
         self.work, self.pattern = work, pattern
@@ -173,9 +176,8 @@ class Pool:
         self.running = []
         self.started = 0
 
-    def start(self, job, width):
+    def start(self, job):
         self.started += 1
-        job.width = width
         job.tmp = Path(self.work, str(self.started))
         job.tmp.mkdir()
         job.log = job.tmp / "log"
@@ -186,11 +188,11 @@ class Pool:
                "CK_TAP_LOG_FILE_NAME": str(job.tap)}
         with open(job.log, "w") as out:
             job.process = subprocess.Popen(
-                job.command(width, self.pattern), cwd=job.dir, env=env,
+                job.command(job.width, self.pattern), cwd=job.dir, env=env,
                 stdin=subprocess.DEVNULL, stdout=out,
                 stderr=subprocess.STDOUT, start_new_session=True)
         job.began = time.monotonic()
-        self.free -= width
+        self.free -= job.width
         self.running.append(job)
 
     def stop(self, job):
@@ -258,10 +260,11 @@ def run(pool, builds, options):
             if to_make and not making:
                 # The first build has all cores; beside tests, half of them.
                 half = max(1, pool.cores // 2) if done or waiting else pool.free
-                pool.start(to_make.pop(0), min(half, pool.free))
+                to_make[0].width = min(half, math.ceil(pool.free))
+                pool.start(to_make.pop(0))
                 making = True
             else:
-                pool.start(waiting.pop(0), 1)
+                pool.start(waiting.pop(0))
         job, status = pool.next_end()
         if isinstance(job, Build):
             finish_build(job, status)
