@@ -22,6 +22,7 @@ import json
 import math
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -191,6 +192,7 @@ class Pool:
                 job.command(job.width, self.pattern), cwd=job.dir, env=env,
                 stdin=subprocess.DEVNULL, stdout=out,
                 stderr=subprocess.STDOUT, start_new_session=True)
+        job.ends = os.pidfd_open(job.process.pid)
         job.began = time.monotonic()
         self.free -= job.width
         self.running.append(job)
@@ -217,9 +219,10 @@ class Pool:
                     status = f"timeout after {job.took:.0f} s"
                 if status is not None:
                     self.running.remove(job)
+                    os.close(job.ends)
                     self.free += job.width
                     return job, status
-            time.sleep(0.01)
+            select.select([job.ends for job in self.running], [], [], 1)
 
 
 def read(path):
