@@ -12,7 +12,7 @@
  *   explore [-a] [-l RUNS] [-m MODE] [-r RANKS] [-p PART/PARTS] [NAME]
  *
  *   -a  orders, deaths: also those that cannot differ
- *   -l  maximum number of runs of a case; for long blocks RUNS/4, at least 20
+ *   -l  maximum number of runs of a case
  *   -m  only this mode
  *   -r  only jobs of RANKS ranks
  *   -p  only part PART, from 0, of PARTS parts of the cases, dealt in turn
@@ -31,6 +31,7 @@
 #include "explore.h"
 #include "explore_orders.h"
 #include "oracle/random.h"
+#include "states.h"
 
 /* ---- a run ---- */
 
@@ -268,9 +269,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                        .mode = mode,
                        .orders = orders_create(whole ? NULL : node_of),
                        .random = 1,
-                       .limit = of->count < EXPLORED_LONG ? limit
-                                : limit / 4 < 20          ? 20
-                                                          : limit / 4};
+                       .limit = limit};
     catena_sim_params_t params = {.size = sizeof(params),
                                   .machine = "hpc-a",
                                   .nodes = nodes,
@@ -291,7 +290,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
            " redundant, %zu steps, %zu states\n",
            good ? "" : "not ", of->name, ranks, nodes, nodes > 1 ? "s" : "",
            mode_name[mode], x.runs - x.blocked, all ? "" : " of more",
-           x.blocked, x.longest, orders_states());
+           x.blocked, x.longest, states_count());
     if (!good) {
         print_run(&x);
     }

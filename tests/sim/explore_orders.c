@@ -240,11 +240,6 @@ bool orders_next(orders_t *orders)
     return false;
 }
 
-size_t orders_states(void)
-{
-    return states_count();
-}
-
 void orders_print(const orders_t *orders)
 {
     for (size_t i = 0; i < orders->at; i++) {

@@ -34,9 +34,6 @@ int orders_choose(orders_t *orders, size_t count,
 /** Go to the next order. @return false: there is none */
 bool orders_next(orders_t *orders);
 
-/** @return the number of different states that were found; 0: unknown */
-size_t orders_states(void);
-
 /** Print the choices of the last job. */
 void orders_print(const orders_t *orders);
 

@@ -230,9 +230,7 @@ static void empty_areas(void)
 
 /* ---- what the simulator knows ---- */
 
-/** The events, sorted: those of one kind, source and target by their time. */
-static size_t sort_events(const ctn_queue_entry_t **sorted);
-
+/** Events of one kind, source and target come in the order of their times. */
 static int compare_events(const void *a, const void *b)
 {
     const ctn_queue_entry_t *x = *(const ctn_queue_entry_t *const *)a;
