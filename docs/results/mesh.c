@@ -1,15 +1,15 @@
 /* The weighted mesh of [Hoefler]: a mesh with open borders in which a rank has
  * at most one heavy neighbor, in two quarters of it along one dimension, in the
- * others along the other. One rank on each node of a simulated machine with one
- * port. How long an exchange takes in dimension order, in rounds made from the
- * weights, all at once, and as catena selects.
+ * others along the other. On nodes of a simulated machine with one port. How
+ * long an exchange takes in dimension order, in rounds made from the weights,
+ * all at once, and as catena selects.
  *
  * mesh: 4 x 4, of hpc-b. Prints
  * schedule,rounds,heavy_rounds,light_bytes,heavy_bytes,us.
  * mesh FILE: larger ones, also without heavy neighbors, of a machine that may
  * have a buffer, which catena is told of. Prints
- * mesh,heavy,light_bytes,auto,direct_us,colored_us,auto_us; auto: what catena
- * selects. */
+ * mesh,ppn,heavy,light_bytes,auto,direct_us,colored_us,auto_us; ppn: ranks on a
+ * node, side by side in a row of the mesh; auto: what catena selects. */
 
 #include <catena/catena.h>
 #include <catena/sim.h>
@@ -17,12 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4, CALLS = 5, HEAVY = 16 };
+enum { MOST = 4, CALLS = 5, HEAVY = 16, MOST_RANKS = 128 };
 
 typedef struct schedule {
     const char *name;
     const char *algorithm;
     int dims[2];
+    int ppn;      /* ranks on a node */
     int heavy;    /* how much more a heavy message has */
     int weighted; /* catena is told the weights */
     size_t light; /* bytes of a light message */
@@ -122,11 +123,16 @@ static int rank_main(const catena_config_t *config, void *argument)
 
 static int run(const char *machine, schedule_t *schedule)
 {
+    int ranks = schedule->dims[0] * schedule->dims[1];
+    int node_of[MOST_RANKS];
+    for (int r = 0; r < ranks; r++) {
+        node_of[r] = r / schedule->ppn;
+    }
     catena_sim_params_t params = {.size = sizeof(params),
                                   .machine = machine,
-                                  .nodes =
-                                      schedule->dims[0] * schedule->dims[1],
-                                  .ppn = 1,
+                                  .nodes = node_of[ranks - 1] + 1,
+                                  .ranks = ranks,
+                                  .node_of = node_of,
                                   .ports = 1,
                                   .payload = CATENA_SIM_SIZES,
                                   .seed = 1};
@@ -150,6 +156,7 @@ static int small_mesh(size_t light)
     for (int i = 0; i < 3; i++) {
         schedule_t *s = &schedules[i];
         s->dims[0] = s->dims[1] = 4;
+        s->ppn = 1;
         s->heavy = HEAVY;
         s->light = light;
         failed |= run("hpc-b", s);
@@ -159,8 +166,8 @@ static int small_mesh(size_t light)
     return failed;
 }
 
-static int large_mesh(const char *machine, const int dims[2], int heavy,
-                      size_t light)
+static int large_mesh(const char *machine, const int dims[2], int ppn,
+                      int heavy, size_t light)
 {
     schedule_t schedules[] = {{.name = "all at once", .algorithm = "direct"},
                               {.name = "by weight", .algorithm = "colored"},
@@ -169,20 +176,23 @@ static int large_mesh(const char *machine, const int dims[2], int heavy,
     for (int i = 0; i < 3; i++) {
         schedule_t *s = &schedules[i];
         memcpy(s->dims, dims, sizeof(s->dims));
+        s->ppn = ppn;
         s->heavy = heavy;
         s->weighted = 1;
         s->light = light;
         failed |= run(machine, s);
     }
-    printf("%dx%d,%d,%zu,%s,%.2f,%.2f,%.2f\n", dims[0], dims[1], heavy, light,
-           schedules[2].stats.algorithm, schedules[0].slowest * 1e6,
+    printf("%dx%d,%d,%d,%zu,%s,%.2f,%.2f,%.2f\n", dims[0], dims[1], ppn, heavy,
+           light, schedules[2].stats.algorithm, schedules[0].slowest * 1e6,
            schedules[1].slowest * 1e6, schedules[2].slowest * 1e6);
     return failed;
 }
 
 int main(int argc, char **argv)
 {
-    static const int dims[][2] = {{5, 6}, {11, 11}};
+    static const struct {
+        int dims[2], ppn;
+    } meshes[] = {{{5, 6}, 1}, {{11, 11}, 1}, {{11, 11}, 4}};
     int failed = 0;
     if (argc < 2) {
         printf("schedule,rounds,heavy_rounds,light_bytes,heavy_bytes,us\n");
@@ -194,11 +204,12 @@ int main(int argc, char **argv)
     char tuning[4096];
     snprintf(tuning, sizeof(tuning), "machine:%s", argv[1]);
     setenv("CATENA_TUNING", tuning, 1);
-    printf("mesh,heavy,light_bytes,auto,direct_us,colored_us,auto_us\n");
-    for (int mesh = 0; mesh < 2; mesh++) {
+    printf("mesh,ppn,heavy,light_bytes,auto,direct_us,colored_us,auto_us\n");
+    for (int mesh = 0; mesh < 3; mesh++) {
         for (int heavy = 1; heavy <= HEAVY; heavy *= HEAVY) {
             for (size_t light = 4096; light <= 262144; light *= 4) {
-                failed |= large_mesh(argv[1], dims[mesh], heavy, light);
+                failed |= large_mesh(argv[1], meshes[mesh].dims,
+                                     meshes[mesh].ppn, heavy, light);
             }
         }
     }
