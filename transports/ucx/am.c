@@ -184,6 +184,7 @@ static void disconnected(ctn_ucx_t *transport, uint64_t process)
         transport->deaths = transport->died != NULL;
         if (endpoint->sync_cookie != 0) /* no reply will come */
             ctn_ucx_synced(transport, process, endpoint->sync_cookie);
+        ctn_ucx_fetches_failed(transport, process);
     }
     for (ctn_ucx_deferred_t *deferred = transport->deferred_list;
          deferred != NULL; deferred = deferred->next)
@@ -207,7 +208,13 @@ static ucs_status_t on_control(void *arg, const void *header,
         disconnected(transport, control.process);
     } else if (handler->id == CTN_UCX_AM_SYNCED) {
         ctn_ucx_synced(transport, control.process, control.cookie);
-    } else { /* CONNECT and SYNC need an answer */
+    } else if (handler->id == CTN_UCX_AM_GOT) {
+        if (!ctn_ucx_got(transport, &control, data, bytes))
+            refuse(transport, "data that nobody asked for");
+    } else if (handler->id == CTN_UCX_AM_GET &&
+               !ctn_ucx_asks_for_arena(transport, data, bytes)) {
+        refuse(transport, "a get outside the registered memory");
+    } else { /* CONNECT, SYNC and GET need an answer */
         catena_status_t status =
             ctn_ucx_defer(transport, handler->id, control, data, bytes);
         if (status != CATENA_OK)
@@ -241,8 +248,8 @@ catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport)
 }
 
 catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
-                              ctn_ucx_control_header_t header,
-                              const void *ep_address, size_t bytes)
+                              ctn_ucx_control_header_t header, const void *data,
+                              size_t bytes)
 {
     ctn_ucx_deferred_t *deferred = malloc(sizeof(*deferred) + bytes);
     if (deferred == NULL) {
@@ -256,7 +263,7 @@ catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
     deferred->header = header;
     deferred->bytes = bytes;
     if (bytes > 0)
-        memcpy(deferred->ep_address, ep_address, bytes);
+        memcpy(deferred->data, data, bytes);
     *transport->deferred_end = deferred;
     transport->deferred_end = &deferred->next;
     return CATENA_OK;
@@ -280,8 +287,11 @@ void ctn_ucx_run_deferred(ctn_ucx_t *transport)
             transport->deferred_end = &transport->deferred_list;
         switch (deferred->id) {
         case CTN_UCX_AM_CONNECT:
-            ctn_ucx_accept(transport, deferred->header.process,
-                           deferred->ep_address, deferred->bytes);
+            ctn_ucx_accept(transport, deferred->header.process, deferred->data,
+                           deferred->bytes);
+            break;
+        case CTN_UCX_AM_GET:
+            ctn_ucx_answer_get(transport, deferred);
             break;
         case CTN_UCX_AM_SYNC:
             answer_sync(transport, &deferred->header);

@@ -107,8 +107,10 @@ void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status)
 
     if (endpoint->failed || transport->closing)
         return;
-    if (result == CATENA_ERR_PEER)
+    if (result == CATENA_ERR_PEER) {
         endpoint->failed = true;
+        ctn_ucx_fetches_failed(transport, endpoint->base.process);
+    }
     if (result == CATENA_ERR_PEER && endpoint->disconnected)
         return;
     if (result == CATENA_ERR_PEER && transport->died != NULL) {

@@ -149,26 +149,6 @@ static catena_status_t signal_rma(ctn_ucx_endpoint_t *endpoint,
     return ctn_ucx_op_started(op, request, NULL);
 }
 
-catena_status_t ctn_ucx_get(ctn_endpoint_t *base, void *target, size_t bytes,
-                            uint64_t offset, uint64_t *pending)
-{
-    ctn_ucx_endpoint_t *endpoint = (ctn_ucx_endpoint_t *)base;
-    if (endpoint->failed)
-        return CATENA_ERR_PEER;
-    if (bytes == 0)
-        return CATENA_OK;
-    ctn_ucx_op_t *op =
-        ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
-    if (op == NULL)
-        return CATENA_ERR_NO_MEMORY;
-    op->fetches = true;
-    ucp_request_param_t param = ctn_ucx_op_param(op);
-    ucs_status_ptr_t request =
-        ucp_get_nbx(endpoint->ep, target, bytes, endpoint->remote_base + offset,
-                    endpoint->rkey, &param);
-    return ctn_ucx_op_started(op, request, pending);
-}
-
 catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
                                    size_t bytes, uint64_t offset,
                                    uint64_t word_offset, uint64_t value,

@@ -334,6 +334,7 @@ static void ucx_destroy(ctn_transport_t *base)
     ctn_ucx_free_arrivals(transport);
     ctn_exposed_free(&transport->exposed);
     ctn_ucx_free_syncs(transport);
+    ctn_ucx_drop_fetches(transport);
     free(transport->ep_address);
     free(transport);
 }
@@ -442,6 +443,7 @@ static void ucx_abandon(ctn_transport_t *base, catena_status_t status)
     transport->abandoned = true;
     memset(transport->posted, 0, sizeof(transport->posted));
     ctn_exposed_free(&transport->exposed);
+    ctn_ucx_drop_fetches(transport);
     ctn_ucx_fail(transport, status);
 }
 

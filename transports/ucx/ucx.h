@@ -24,6 +24,8 @@ enum ctn_ucx_am {
     CTN_UCX_AM_DISCONNECT, /* the sender will close its endpoints */
     CTN_UCX_AM_SYNC,       /* reply when everything before has arrived */
     CTN_UCX_AM_SYNCED,     /* the reply */
+    CTN_UCX_AM_GET,        /* asks for data: get.c */
+    CTN_UCX_AM_GOT,        /* data */
     CTN_UCX_AM_COUNT
 };
 
@@ -43,7 +45,7 @@ typedef struct ctn_ucx_put_header {
 typedef struct ctn_ucx_control_header {
     uint64_t process; /* the sender */
     uint64_t cookie;  /* SYNC: number of the sender's flush; SYNCED: that of the
-                         SYNC; else 0 */
+                         SYNC; GET, GOT: number of the get; else 0 */
     uint64_t secret;  /* last */
 } ctn_ucx_control_header_t;
 
@@ -94,14 +96,18 @@ typedef struct ctn_ucx_posted {
 /** Work that a handler or callback defers until ucp_worker_progress returns. */
 typedef struct ctn_ucx_deferred {
     struct ctn_ucx_deferred *next;
-    /* A ctn_ucx_am. CONNECT: make an endpoint to the sender. SYNC: reply.
+    /* A ctn_ucx_am. CONNECT: make an endpoint to the sender. SYNC, GET: reply.
      * SYNCED: UCP's own flush is complete, send the SYNCs of that flush.
      * DISCONNECT: nothing, this was a CONNECT. */
     unsigned id;
     ctn_ucx_control_header_t header;
-    size_t bytes; /* of ep_address, of a CONNECT */
-    unsigned char ep_address[];
+    size_t
+        bytes; /* of data: of a CONNECT, the address; of a GET, what it wants */
+    unsigned char data[];
 } ctn_ucx_deferred_t;
+
+/** A get under way: get.c. */
+typedef struct ctn_ucx_fetch ctn_ucx_fetch_t;
 
 /** A flush under way. */
 typedef struct ctn_ucx_sync {
@@ -154,7 +160,9 @@ struct ctn_ucx {
     ctn_ucx_deferred_t *deferred_list;
     ctn_ucx_deferred_t **deferred_end; /* where the next one is linked */
     ctn_ucx_sync_t *syncs;             /* flushes under way */
-    uint64_t last_cookie;              /* of flushes */
+    ctn_ucx_fetch_t *fetches;          /* gets under way, without RDMA */
+    uint64_t answers;                  /* to gets, that UCP has not sent */
+    uint64_t last_cookie;              /* of flushes and gets */
     ctn_ucx_handler_t handler[CTN_UCX_AM_COUNT]; /* arguments of handlers */
     /* Hashed by word. A receive whose entry is taken is not posted. */
     ctn_ucx_posted_t posted[CTN_UCX_POSTED];
@@ -195,10 +203,25 @@ void ctn_ucx_disconnect(ctn_ucx_t *transport);
  * peer is gone and sent DISCONNECT before. */
 void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status);
 
-/* put.c */
+/* get.c */
 
 catena_status_t ctn_ucx_get(ctn_endpoint_t *endpoint, void *target,
                             size_t bytes, uint64_t offset, uint64_t *pending);
+/** Whether the data of a GET are valid. */
+bool ctn_ucx_asks_for_arena(const ctn_ucx_t *transport, const void *data,
+                            size_t bytes);
+/** Send the data that a valid GET asks for. */
+void ctn_ucx_answer_get(ctn_ucx_t *transport, const ctn_ucx_deferred_t *asked);
+/** Data of a get have come. @return false: they are not what it asked for */
+bool ctn_ucx_got(ctn_ucx_t *transport, const ctn_ucx_control_header_t *header,
+                 const void *data, size_t bytes);
+/** No data will come from this process. */
+void ctn_ucx_fetches_failed(ctn_ucx_t *transport, uint64_t process);
+/** Forget all gets: nothing is written for them any more. */
+void ctn_ucx_drop_fetches(ctn_ucx_t *transport);
+
+/* put.c */
+
 catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *endpoint, const void *source,
                                    size_t bytes, uint64_t offset,
                                    uint64_t word_offset, uint64_t value,
@@ -247,10 +270,10 @@ void ctn_ucx_conceal(ctn_transport_t *transport, uint64_t offset, bool more);
 /** Do the deferred work. */
 void ctn_ucx_run_deferred(ctn_ucx_t *transport);
 /** Defer work, see ctn_ucx_deferred_t.
- * @param ep_address copied; only for CONNECT */
+ * @param data copied; only for CONNECT and GET */
 catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
-                              ctn_ucx_control_header_t header,
-                              const void *ep_address, size_t bytes);
+                              ctn_ucx_control_header_t header, const void *data,
+                              size_t bytes);
 void ctn_ucx_free_arrivals(ctn_ucx_t *transport);
 
 /* flush.c */
