@@ -62,13 +62,14 @@ typedef struct exploration {
     bool differs;           /* the run did not repeat the last one: a bug */
 } exploration_t;
 
-static int count_of(const exploration_t *x, const bool ranks[])
+/** Whether all ranks are in a set, but the one that has died. */
+static bool has_all(const exploration_t *x, const bool set[])
 {
-    int count = 0;
-    for (int r = 0; r < x->ranks; r++) {
-        count += ranks[r];
+    int r = 0;
+    while (r < x->ranks && (set[r] || r == x->dead)) {
+        r++;
     }
-    return count;
+    return r == x->ranks;
 }
 
 /** A step at random; a death is rare. */
@@ -103,8 +104,7 @@ static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
 {
     exploration_t *x = argument;
     orders_stepped(x->orders);
-    if (count_of(x, x->ready) < x->ranks || x->blocked_now ||
-        count_of(x, x->left) == x->ranks - (x->dead >= 0)) {
+    if (!has_all(x, x->ready) || x->blocked_now || has_all(x, x->left)) {
         return 0;
     }
     int chosen =
