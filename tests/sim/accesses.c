@@ -359,6 +359,19 @@ PLAIN(16)
                                            __ATOMIC_SEQ_CST);                  \
     }
 
+/** What clang calls: it returns the value before. */
+#define ATOMIC_COMPARE_VALUE(bits, type)                                       \
+    type __tsan_atomic##bits##_compare_exchange_val(volatile type *memory,     \
+                                                    type expected, type value, \
+                                                    int order, int failed)     \
+    {                                                                          \
+        (void)order, (void)failed;                                             \
+        note(WRITTEN, memory, sizeof(type));                                   \
+        (void)__atomic_compare_exchange_n(memory, &expected, value, false,     \
+                                          __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+        return expected;                                                       \
+    }
+
 #define __atomic_exchange __atomic_exchange_n
 
 #define ATOMIC(bits, type)                                                     \
@@ -381,7 +394,8 @@ PLAIN(16)
     ATOMIC_CHANGE(bits, type, fetch_and)                                       \
     ATOMIC_CHANGE(bits, type, fetch_or)                                        \
     ATOMIC_COMPARE(bits, type, compare_exchange_strong)                        \
-    ATOMIC_COMPARE(bits, type, compare_exchange_weak)
+    ATOMIC_COMPARE(bits, type, compare_exchange_weak)                          \
+    ATOMIC_COMPARE_VALUE(bits, type)
 
 ATOMIC(8, uint8_t)
 ATOMIC(16, uint16_t)
