@@ -11,9 +11,10 @@
  * A state is what ranks have in heaps, in memory that they allocated, in
  * variables of the program and on their stacks, and what the simulator knows of
  * them and of what is under way; not the times: with `choose` they decide
- * nothing but where a rank that works for more than 20 us is interrupted. The
- * memory that is written is known as in accesses.h. A hash of 128 bits stands
- * for the state. Without ACCESSES no state is recognized. */
+ * only where a rank is interrupted that works for more than 20 us or begins a
+ * long copy, and which source of a rank is free first, that of a put or of a
+ * get. The memory that is written is known as in accesses.h. A hash of 128 bits
+ * stands for the state. Without ACCESSES no state is recognized. */
 
 #if ACCESSES
 
