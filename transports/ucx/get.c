@@ -19,10 +19,10 @@ struct ctn_ucx_fetch {
 };
 
 /** What a GET asks for, its data. */
-typedef struct range {
+typedef struct wanted {
     uint64_t offset; /* in the arena */
     uint64_t bytes;
-} range_t;
+} wanted_t;
 
 /** End a get: its data are there, or will never be. */
 static void complete(ctn_ucx_t *transport, ctn_ucx_fetch_t **link)
@@ -73,10 +73,10 @@ catena_status_t ctn_ucx_get(ctn_endpoint_t *base, void *target, size_t bytes,
     }
     const ctn_ucx_control_header_t header = {
         transport->params.process, ++transport->last_cookie, endpoint->secret};
-    const range_t range = {offset, bytes};
+    const wanted_t wanted = {offset, bytes};
     catena_status_t status =
-        ctn_ucx_send(endpoint, CTN_UCX_AM_GET, &header, sizeof(header), &range,
-                     sizeof(range), NULL);
+        ctn_ucx_send(endpoint, CTN_UCX_AM_GET, &header, sizeof(header), &wanted,
+                     sizeof(wanted), NULL);
     if (status != CATENA_OK) {
         free(fetch);
         return status;
@@ -97,24 +97,24 @@ void ctn_ucx_answer_get(ctn_ucx_t *transport, const ctn_ucx_deferred_t *asked)
 {
     ctn_ucx_endpoint_t *endpoint =
         ctn_ucx_find(transport, asked->header.process);
-    range_t range;
+    wanted_t wanted;
     if (endpoint == NULL || endpoint->failed || endpoint->disconnected)
         return;
-    memcpy(&range, asked->data, sizeof(range));
+    memcpy(&wanted, asked->data, sizeof(wanted));
     const unsigned char *from =
-        (unsigned char *)transport->params.arena + range.offset;
+        (unsigned char *)transport->params.arena + wanted.offset;
     const ctn_ucx_control_header_t header = {
         transport->params.process, asked->header.cookie, endpoint->secret};
     catena_status_t status = CATENA_OK;
-    while (range.bytes > 0 && status == CATENA_OK) {
-        size_t bytes = range.bytes < CTN_UCX_MESSAGE_BYTES
-                           ? range.bytes
+    while (wanted.bytes > 0 && status == CATENA_OK) {
+        size_t bytes = wanted.bytes < CTN_UCX_MESSAGE_BYTES
+                           ? wanted.bytes
                            : CTN_UCX_MESSAGE_BYTES;
         /* The arena outlives the message. */
         status = ctn_ucx_send(endpoint, CTN_UCX_AM_GOT, &header, sizeof(header),
                               from, bytes, &transport->answers);
         from += bytes;
-        range.bytes -= bytes;
+        wanted.bytes -= bytes;
     }
     if (status != CATENA_OK)
         ctn_ucx_fail_unless_died(transport, status);
@@ -123,12 +123,12 @@ void ctn_ucx_answer_get(ctn_ucx_t *transport, const ctn_ucx_deferred_t *asked)
 bool ctn_ucx_asks_for_arena(const ctn_ucx_t *transport, const void *data,
                             size_t bytes)
 {
-    range_t range;
-    if (bytes != sizeof(range))
+    wanted_t wanted;
+    if (bytes != sizeof(wanted))
         return false;
-    memcpy(&range, data, sizeof(range));
-    return range.bytes <= transport->params.arena_bytes &&
-           range.offset <= transport->params.arena_bytes - range.bytes;
+    memcpy(&wanted, data, sizeof(wanted));
+    return wanted.bytes <= transport->params.arena_bytes &&
+           wanted.offset <= transport->params.arena_bytes - wanted.bytes;
 }
 
 bool ctn_ucx_got(ctn_ucx_t *transport, const ctn_ucx_control_header_t *header,
