@@ -90,7 +90,7 @@ on_hosts() {
         wait "${pids[r]}" 2>/dev/null
         rc=$?
         # UCX 1.13 ends a process whose peer dies while they connect, now and then.
-        if [ $rc -eq 137 ] || grep -qE '(wireup|tcp)_ep\.c.*Assertion' "$err.$r"; then
+        if [ $rc -eq 137 ] || grep -qE '(wireup_ep|tcp_ep|ucp_request)\.c.*Assertion' "$err.$r"; then
             dead=$((dead + 1))
         elif [ $rc -ne 0 ]; then
             wrong=$((wrong + 1))
