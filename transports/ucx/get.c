@@ -5,8 +5,8 @@
 /* Get. With RDMA it is one of UCX. Otherwise messages of catena's own: GET asks
  * for a part of the peer's arena, and GOTs bring it. UCX emulates a get in the
  * same way, but UCX 1.13 ends a process that answers a peer which has just died
- * (ucp_request.inl: "Fatal: unexpected error: Endpoint timeout"), and a request
- * that any process could send is no message with a secret. */
+ * (ucp_request.inl: "Fatal: unexpected error: Endpoint timeout"), and its
+ * request carries no secret. */
 
 /** A get whose data have not all come. */
 struct ctn_ucx_fetch {
