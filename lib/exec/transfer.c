@@ -85,11 +85,11 @@ catena_status_t ctn_transfer_send_cts(ctn_op_t *op, ctn_address_t to,
 
 catena_status_t ctn_transfer_offer(ctn_exec_t *exec, ctn_endpoint_t *from,
                                    uint64_t cts, uint64_t seq, uint64_t offset,
-                                   size_t bytes)
+                                   size_t bytes, uint64_t digest)
 {
     return put_cts(exec, from, cts, ctn_flag(seq, ctn_transfer_whole(bytes)),
                    offset | (uint64_t)log2_up(CTN_FRAGMENT_BYTES) << LOG_SHIFT,
-                   bytes);
+                   digest);
 }
 
 /** Set the staging buffers and the number of fragments. */

@@ -68,16 +68,17 @@ static inline uint32_t ctn_transfer_whole(size_t bytes)
            (uint32_t)((bytes + CTN_FRAGMENT_BYTES - 1) / CTN_FRAGMENT_BYTES);
 }
 /** Put a CTS for a transfer to `offset` in this rank's arena.
- * @param cts offset of the CTS in the arena of `from` */
+ * @param cts    offset of the CTS in the arena of `from`
+ * @param digest what the CTS has as its bytes */
 catena_status_t ctn_transfer_offer(ctn_exec_t *exec, ctn_endpoint_t *from,
                                    uint64_t cts, uint64_t seq, uint64_t offset,
-                                   size_t bytes);
-/** Whether a CTS is for an operation and a block of this length. */
+                                   size_t bytes, uint64_t digest);
+/** Whether a CTS is for an operation, and has this as its bytes. */
 static inline bool ctn_transfer_is_offered(const ctn_cts_t *cts, uint64_t seq,
-                                           size_t bytes)
+                                           uint64_t digest)
 {
     return ctn_flag_matches(ctn_word_load(&cts->word), seq) &&
-           cts->bytes == bytes;
+           cts->bytes == digest;
 }
 
 /* ---- the receiver ---- */

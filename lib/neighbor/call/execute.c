@@ -371,21 +371,18 @@ static void notify_all(ctn_op_t *op)
 /** Zeroes the words of all links of a neighborhood, see ctn_link_zeroes. Every
  * link belongs to a schedule. The neighborhood of a persistent request has only
  * the request's schedule, with links of its own. */
-CTN_COLD static catena_status_t zero_words(catena_neighborhood_t *neighborhood,
-                                           uint64_t seq)
+CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
+                                uint64_t seq)
 {
-    catena_status_t status = CATENA_OK;
     for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
             const ctn_schedule_t *schedule =
                 neighborhood->schedule[algorithm][pattern];
-            for (; schedule != NULL && status == CATENA_OK;
-                 schedule = schedule->uniform) {
-                status = ctn_link_zero(schedule->in, schedule->ins, seq);
+            for (; schedule != NULL; schedule = schedule->uniform) {
+                ctn_link_zero(schedule->in, schedule->ins, seq);
             }
         }
     }
-    return status;
 }
 
 void ctn_exchange_finish(ctn_op_t *op)
@@ -408,8 +405,7 @@ void ctn_exchange_finish(ctn_op_t *op)
         (void)ctn_exec_abort(op->exec, op->status);
     }
     if (ctn_link_zeroes(op->seq)) {
-        catena_status_t status = zero_words(x->neighborhood, op->seq);
-        op->status = op->status == CATENA_OK ? status : op->status;
+        zero_words(x->neighborhood, op->seq);
     }
     if (op->exec->status == CATENA_OK) {
         notify_all(op);

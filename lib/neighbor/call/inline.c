@@ -166,7 +166,7 @@ static void post_all(ctn_exec_t *exec, const ctn_inline_exchange_t *x,
                 (void *)&end->control->unsolicited[ctn_link_entry(seq)];
             (void)ctn_transfer_offer(exec, end->peer,
                                      (uint64_t)(cts - end->arena), seq, offset,
-                                     bytes);
+                                     bytes, ctn_link_cts_bytes(seq, bytes));
         }
     }
 }

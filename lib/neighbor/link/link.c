@@ -106,23 +106,13 @@ catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
     return status;
 }
 
-catena_status_t ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq)
+void ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq)
 {
-    catena_status_t status = CATENA_OK;
-    for (uint32_t i = 0; i < ins && status == CATENA_OK; i++) {
+    for (uint32_t i = 0; i < ins; i++) {
         ctn_slot_t *slot = &in[i].slots[ctn_link_generation(seq)];
         ctn_word_store(&slot->word[0], 0);
         ctn_word_store(&slot->word[1], 0);
-        for (int solicited = 0; solicited < 2 && in[i].peer.endpoint != NULL &&
-                                status == CATENA_OK;
-             solicited++) {
-            status = ctn_signal(in[i].peer.endpoint,
-                                ctn_link_cts_at(&in[i], seq, solicited) +
-                                    offsetof(ctn_cts_t, word),
-                                0);
-        }
     }
-    return status;
 }
 
 catena_status_t ctn_link_finalize(ctn_exec_t *exec)

@@ -213,16 +213,16 @@ catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
  * generations once in an epoch, at the end of the last operation of the epoch
  * that uses the generation. The message of that operation has been received,
  * and the sender writes there again only when it knows that the operation is
- * complete here. In the same operations the receiver zeroes the words of the
- * CTS, which only it writes: the sender has no use for them any more, and what
- * the receiver writes later arrives later. */
+ * complete here. A CTS stays at the sender, which may begin any number of
+ * operations without data before it hears from the receiver again; so it says
+ * which of the operations with its number it is for (ctn_link_cts_bytes). */
 static inline bool ctn_link_zeroes(uint64_t seq)
 {
     return seq % CTN_EPOCH >= CTN_EPOCH - CTN_LINK_GENERATIONS;
 }
-/** Zeroes the words of the generation of operation `seq` and of its CTS in all
- * these links, also in those that carried nothing. */
-catena_status_t ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq);
+/** Zeroes the words of the generation of operation `seq` in all these links,
+ * also in those that carried nothing. */
+void ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq);
 
 /** Flushes all puts of this rank, also those that no operation waits for.
  * Blocks. */

@@ -30,6 +30,9 @@ typedef struct ctn_link_rts {
 _Static_assert(sizeof(ctn_link_rts_t) <= 64 - offsetof(ctn_slot_t, data),
                "one cache line with its word");
 
+/** Bits of the length in a CTS: addresses have 48. */
+#define CTN_LINK_LENGTH_BITS 48
+
 #define CTN_LINK_NOWHERE UINT64_MAX /* only sizes are simulated */
 #define CTN_LINK_ADDRESS (UINT64_C(1) << 63)
 
@@ -76,6 +79,13 @@ static inline uint64_t ctn_link_cts_at(const ctn_link_in_t *in, uint64_t seq,
            ctn_link_entry(seq) * sizeof(ctn_cts_t);
 }
 
+/** What stands for the length in the CTS of an operation: the length, and how
+ * often the number of the operation has come. */
+static inline uint64_t ctn_link_cts_bytes(uint64_t seq, size_t bytes)
+{
+    return bytes | (seq / CTN_NUMBERS) << CTN_LINK_LENGTH_BITS;
+}
+
 /** Least number of operations complete at a peer that has begun operation
  * `seq`: at most CTN_LINK_FLIGHT are under way there. */
 static inline uint64_t ctn_link_completed_before(uint64_t seq)
@@ -120,7 +130,7 @@ static inline bool ctn_link_is_posted(const ctn_exec_t *exec,
 {
     const ctn_cts_t *cts = &control->unsolicited[ctn_link_entry(seq)];
     if (!ctn_link_uses_posted(exec, bytes) ||
-        !ctn_transfer_is_offered(cts, seq, bytes)) {
+        !ctn_transfer_is_offered(cts, seq, ctn_link_cts_bytes(seq, bytes))) {
         return false;
     }
     *offset = cts->place & CTN_CTS_OFFSET;

@@ -46,16 +46,11 @@ static catena_status_t send_cts(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
     }
     r->buffer = into;
     r->buffer_bytes = bytes;
-    /* ctn_link_zero needs the endpoint, too. */
-    catena_status_t status = ctn_link_reach(op->exec, &in->peer);
-    if (status != CATENA_OK) {
-        return status;
-    }
     const ctn_transfer_params_t params = {
         .from = {.process = in->peer.process},
         .cts = ctn_link_cts_at(in, op->seq, solicited),
         .own = &in->slots[ctn_link_generation(op->seq)],
-        .bytes = bytes,
+        .bytes = ctn_link_cts_bytes(op->seq, bytes),
         .target = {into, bytes, NULL}};
     return ctn_transfer_recv_open(op, &r->transfer, &params);
 }

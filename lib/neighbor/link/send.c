@@ -179,7 +179,7 @@ static bool has_cts(const ctn_op_t *op, ctn_link_out_t *out, size_t bytes,
     ctn_transfer_send_t *t = &sending->transfer;
     *t = (ctn_transfer_send_t){.slot = ctn_link_word_at(out, op->seq, 0),
                                .endpoint = out->peer.endpoint,
-                               .digest = bytes,
+                               .digest = ctn_link_cts_bytes(op->seq, bytes),
                                .cts = &out->control->unsolicited[entry]};
     if (ctn_transfer_has_cts(op, t)) {
         out->expects_cts = true;
