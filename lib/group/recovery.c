@@ -45,7 +45,7 @@ static void fail(ctn_failure_t *failure, catena_status_t status)
     }
     failure->status = status;
     r->exec->deaths->failures = true;
-    r->since_ns = ctn_exec_time(r->exec);
+    r->since_ns = r->exec->virtual_time ? 0 : ctn_exec_time(r->exec);
     r->checks = r->exec->peer_checks;
     if (!r->freed) { /* else members may have released their area */
         tell_all(r);

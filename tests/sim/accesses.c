@@ -14,6 +14,7 @@
 typedef struct interval interval_t;
 
 enum { READ, WRITTEN, COUNTED, KINDS };
+enum { MOST_PARTS = 1 << 20 };
 
 static const ctn_sim_t *job;
 static uintptr_t heaps, heaps_end;
@@ -22,30 +23,25 @@ static bool elsewhere; /* a rank lets others write into other memory */
 /** The accesses of the step, in the order of time. */
 static struct {
     bool recorded;
-    interval_t *part[KINDS];
-    size_t count[KINDS], space[KINDS];
+    interval_t *part[KINDS]; /* [MOST_PARTS] */
+    size_t count[KINDS];
 } step;
 
 static accesses_t *returned;
 
 /* states.c has those of the job. */
 void *__real_malloc(size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
 void __real_free(void *memory);
 
 /* ---- what is recorded ---- */
 
 static void push(int kind, interval_t part)
 {
-    size_t count = step.count[kind];
-    if (count == step.space[kind]) {
-        step.space[kind] = 2 * count + 256;
-        step.part[kind] =
-            __real_realloc(step.part[kind], step.space[kind] * sizeof(part));
-        if (step.part[kind] == NULL) {
-            perror("explore_accesses");
-            exit(2);
-        }
+    if (step.count[kind] == MOST_PARTS) {
+        fprintf(stderr,
+                "explore_accesses: a step accesses more than %d parts\n",
+                MOST_PARTS);
+        exit(2);
     }
     step.part[kind][step.count[kind]++] = part;
 }
@@ -86,7 +82,8 @@ static void count(interval_t number)
     add(COUNTED, number);
 }
 
-static void note(int kind, const volatile void *memory, size_t bytes)
+static __attribute__((noinline)) void
+record(int kind, const volatile void *memory, size_t bytes)
 {
     uintptr_t at = (uintptr_t)memory;
     if (bytes == 0) {
@@ -110,6 +107,23 @@ static void note(int kind, const volatile void *memory, size_t bytes)
         } else {
             count(number);
         }
+    }
+}
+
+/** Clear the stack that `record` had. Words of it could become part of a frame,
+ * and so of the state (states.h). */
+static __attribute__((noinline)) void wipe(void)
+{
+    unsigned char below[512];
+    memset(below, 0, sizeof(below));
+    __asm__ volatile("" : : "r"(below) : "memory");
+}
+
+static inline void note(int kind, const volatile void *memory, size_t bytes)
+{
+    if (states_differ) {
+        record(kind, memory, bytes);
+        wipe();
     }
 }
 
@@ -232,6 +246,13 @@ catena_status_t __wrap_sim_memory_create(ctn_sim_t *sim)
     catena_status_t status = __real_sim_memory_create(sim);
     if (status != CATENA_OK) {
         return status;
+    }
+    for (int kind = 0; kind < KINDS && step.part[kind] == NULL; kind++) {
+        step.part[kind] = __real_malloc(MOST_PARTS * sizeof(interval_t));
+        if (step.part[kind] == NULL) {
+            perror("explore_accesses");
+            exit(2);
+        }
     }
     job = sim;
     elsewhere = false;

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include <catena/sim.h>
@@ -44,7 +45,8 @@ typedef struct exploration {
     const explored_t *of;
     int ranks;
     mode_t_ mode;
-    bool drawn; /* at random */
+    bool drawn;   /* at random */
+    bool checked; /* after all orders: states must be known */
     orders_t *orders;
     uint64_t limit;
     uint64_t runs, blocked;
@@ -60,6 +62,7 @@ typedef struct exploration {
     int dead;               /* a rank that has died, or -1 */
     bool blocked_now;       /* all steps were asleep: what follows was run */
     bool differs;           /* the run did not repeat the last one: a bug */
+    bool unknown;           /* it has a state that no run before had: a bug */
 } exploration_t;
 
 /** Whether all ranks are in a set, but the one that has died. */
@@ -89,6 +92,22 @@ static int draw_step(exploration_t *x, size_t count,
     return (int)(ctn_random(&x->random) % living);
 }
 
+/** A step at random, from a state that must have been found. */
+static int check_step(exploration_t *x, size_t count,
+                      const catena_sim_step_t steps[])
+{
+    if (x->at == 0) {
+        states_begin();
+    }
+    x->unknown = !states_known();
+    if (x->unknown) {
+        return -1;
+    }
+    int chosen = draw_step(x, count, steps);
+    states_step(&steps[chosen]);
+    return chosen;
+}
+
 /** The next step of the order that is explored. */
 static int choose_order(exploration_t *x, size_t count,
                         const catena_sim_step_t steps[])
@@ -107,8 +126,9 @@ static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
     if (!has_all(x, x->ready) || x->blocked_now || has_all(x, x->left)) {
         return 0;
     }
-    int chosen =
-        x->drawn ? draw_step(x, count, steps) : choose_order(x, count, steps);
+    int chosen = x->checked ? check_step(x, count, steps)
+                 : x->drawn ? draw_step(x, count, steps)
+                            : choose_order(x, count, steps);
     if (chosen >= 0 && steps[chosen].kind == CATENA_SIM_DIES) {
         x->dead = steps[chosen].rank;
     }
@@ -208,7 +228,7 @@ static bool run(exploration_t *x, const catena_sim_params_t *params)
     x->runs++;
     x->blocked += x->blocked_now;
     x->longest = x->at > x->longest ? x->at : x->longest;
-    return !x->differs && !x->failed &&
+    return !x->differs && !x->unknown && !x->failed && !states_contradict() &&
            status == (x->dead >= 0 ? CATENA_ERR_PEER : CATENA_OK);
 }
 
@@ -232,10 +252,34 @@ static bool run_all(exploration_t *x, const catena_sim_params_t *params,
     return true;
 }
 
+/** Some random runs after all orders. Each state that they reach was found, or
+ * an order was left out that leads there; and a step leads from one state to
+ * one other, or what is taken for the state is not all of it.
+ * @return whether they were right */
+static bool check_all(exploration_t *x, const catena_sim_params_t *params)
+{
+    enum { CHECKED = 20 };
+    uint64_t runs = x->runs;
+    size_t longest = x->longest;
+    bool good = true;
+    x->drawn = x->checked = true;
+    for (int i = 0; i < CHECKED && good; i++) {
+        good = run(x, params);
+    }
+    x->runs = runs;
+    x->longest = longest;
+    return good;
+}
+
 static void print_run(const exploration_t *x)
 {
-    printf("# %s", x->differs ? "the run differs" : "wrong");
-    if (x->drawn) {
+    printf("# %s", x->differs            ? "the run differs"
+                   : x->unknown          ? "a state that no order had"
+                   : states_contradict() ? "one state goes on in two ways"
+                                         : "wrong");
+    if (x->checked) {
+        printf(" in a random run after all orders");
+    } else if (x->drawn) {
         printf(" in run %" PRIu64 ", at random", x->runs);
     } else {
         printf(" after the choices:");
@@ -286,6 +330,9 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
     }
     bool all = false;
     bool good = run_all(&x, &params, &all);
+    if (good && all && states_count() > 0) {
+        good = check_all(&x, &params);
+    }
     printf("%sok - %s, %d ranks on %d node%s, %s: %" PRIu64 " runs%s, %" PRIu64
            " redundant, %zu steps, %zu states\n",
            good ? "" : "not ", of->name, ranks, nodes, nodes > 1 ? "s" : "",
@@ -338,6 +385,17 @@ static bool read_options(int argc, char **argv, options_t *options)
     return options->parts > 0 && options->part < options->parts;
 }
 
+/** Begin again with the same addresses in each run of the program: they are
+ * part of states. */
+static void fix_addresses(char **argv)
+{
+    int now = personality(UINT32_MAX);
+    if (now != -1 && (now & ADDR_NO_RANDOMIZE) == 0 &&
+        personality((unsigned long)now | ADDR_NO_RANDOMIZE) != -1) {
+        (void)execv("/proc/self/exe", argv);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const int layouts[][2] = {{2, 1}, {2, 2}, {3, 1}, {3, 2},
@@ -346,6 +404,7 @@ int main(int argc, char **argv)
     const explored_t *all;
     int failed = 0;
     unsigned at = 0; /* cases so far */
+    fix_addresses(argv);
     if (!read_options(argc, argv, &options)) {
         fprintf(stderr, "usage: explore [-a] [-l RUNS] [-m MODE] [-r RANKS] "
                         "[-p PART/PARTS] [NAME]\n");

@@ -71,15 +71,26 @@ static bool is_arrival(const catena_sim_step_t *step)
     return step->kind == CATENA_SIM_ARRIVES;
 }
 
-/** Whether steps of one rank commute if they access different memory: what
- * arrives there, and other steps. Where a rank learns of a death, messages of
- * the dead are lost from then on. What arrives from one rank stays in order. */
-static bool is_apart(const catena_sim_step_t *a, const catena_sim_step_t *b)
+/** Whether what arrives is where a rank would see it, which then runs once
+ * more: also a poll that finds nothing may change what the rank polls next. */
+static bool wakes(const orders_t *orders, const catena_sim_step_t *arrival,
+                  const catena_sim_step_t *step)
 {
-    if (is_arrival(a) != is_arrival(b)) {
-        return a->kind != CATENA_SIM_LEARNS && b->kind != CATENA_SIM_LEARNS;
+    return is_arrival(arrival) &&
+           (arrival->wide
+                ? orders->node_of[arrival->rank] == orders->node_of[step->rank]
+                : arrival->rank == step->rank);
+}
+
+/** Whether steps commute if they access different memory. What arrives from one
+ * rank stays in order. */
+static bool are_apart(const orders_t *orders, const catena_sim_step_t *a,
+                      const catena_sim_step_t *b)
+{
+    if (is_arrival(a) && is_arrival(b)) {
+        return a->source != b->source || a->rank != b->rank;
     }
-    return is_arrival(a) && a->source != b->source;
+    return a->rank != b->rank && !wakes(orders, a, b) && !wakes(orders, b, a);
 }
 
 /** Whether steps commute if all that is known is where they happen. */
@@ -94,17 +105,17 @@ static bool are_far(const orders_t *orders, const catena_sim_step_t *a,
     return a->rank != b->rank && !a->wide && !b->wide && !together && !own;
 }
 
-/** Whether a death commutes with another step: with messages of others. Ranks
- * of a node see at once that another rank is dead. */
-static bool is_apart_from_death(const catena_sim_step_t *death,
+/** Whether a death commutes with another step: with messages between others on
+ * other nodes. Ranks of a node see at once that another rank is dead. */
+static bool is_apart_from_death(const orders_t *orders,
+                                const catena_sim_step_t *death,
                                 const catena_sim_step_t *step)
 {
-    return is_arrival(step) && step->rank != death->rank &&
-           step->source != death->rank;
+    return is_arrival(step) && step->source != death->rank &&
+           orders->node_of[step->rank] != orders->node_of[death->rank];
 }
 
-/** Whether two steps that may both come next commute. A poll that finds
- * nothing new changes nothing.
+/** Whether two steps that may both come next commute.
  * @param of_a,of_b what they access; NULL: it was not recorded */
 static bool commute(const orders_t *orders, const catena_sim_step_t *a,
                     const accesses_t *of_a, const catena_sim_step_t *b,
@@ -114,11 +125,11 @@ static bool commute(const orders_t *orders, const catena_sim_step_t *a,
         return false;
     }
     if (a->kind == CATENA_SIM_DIES || b->kind == CATENA_SIM_DIES) {
-        return is_apart_from_death(a, b) || is_apart_from_death(b, a);
+        return is_apart_from_death(orders, a, b) ||
+               is_apart_from_death(orders, b, a);
     }
     if (of_a != NULL && of_b != NULL) {
-        return (a->rank != b->rank || is_apart(a, b)) &&
-               !accesses_meet(of_a, of_b);
+        return are_apart(orders, a, b) && !accesses_meet(of_a, of_b);
     }
     return are_far(orders, a, b);
 }
@@ -208,7 +219,8 @@ int orders_choose(orders_t *orders, size_t count,
     if (orders->at == 0) {
         states_begin();
     }
-    if (orders->at == orders->depth) {
+    bool looked_up = orders->at == orders->depth;
+    if (looked_up) {
         point_t *next = add_point(orders, count, steps);
         match_state(next);
         if (!advance(next)) {
@@ -220,6 +232,9 @@ int orders_choose(orders_t *orders, size_t count,
     if (point->count != count ||
         !is_same_step(&point->step[point->chosen], &steps[point->chosen])) {
         return -2;
+    }
+    if (looked_up) {
+        states_step(&steps[point->chosen]);
     }
     if (point->accesses[point->chosen] == NULL) {
         accesses_begin();

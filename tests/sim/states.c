@@ -17,6 +17,7 @@ enum {
     LINE = 64,
     MOST_RANKS = 8,
     MOST_EVENTS = 256,
+    MOST_WRITTEN = 1 << 22, /* lines */
     GROWN = 512 /* events and entries that a rank need not allocate */
 };
 static const size_t AREA_BYTES = (size_t)1 << 28;
@@ -92,14 +93,15 @@ typedef struct range {
 /** What may be written: the areas, heaps and stacks, static variables. */
 enum { AREAS, HEAPS, STATICS, RANGES };
 static range_t range[RANGES];
-static bool explored; /* states are: what is written counts */
+bool states_differ;
+static uint64_t begun; /* the time of the first state */
 
 /** Lines that were written, and their hashes before. */
 static struct written {
     uintptr_t at;
     hash_t before;
 } * written;
-static size_t written_count, written_space;
+static size_t written_count;
 
 static hash_t hash_line(uintptr_t at)
 {
@@ -110,17 +112,17 @@ static hash_t hash_line(uintptr_t at)
 
 static void mark_line(uintptr_t at)
 {
-    if (written_count == written_space) {
-        written_space = 2 * written_space + 4096;
-        written =
-            need(__real_realloc(written, written_space * sizeof(*written)));
+    if (written_count == MOST_WRITTEN) {
+        fprintf(stderr, "explore_accesses: more than %d lines written\n",
+                MOST_WRITTEN);
+        exit(2);
     }
     written[written_count++] = (struct written){at, hash_line(at)};
 }
 
 void states_write(uintptr_t memory, size_t bytes)
 {
-    for (int i = 0; explored && i < RANGES; i++) {
+    for (int i = 0; states_differ && i < RANGES; i++) {
         range_t *r = &range[i];
         if (memory < r->from || memory >= r->to) {
             continue;
@@ -287,6 +289,27 @@ static void put_event(hash_t *hash, const sim_event_t *event)
     }
 }
 
+/** Where the events are that grow_tables allocates. */
+static uintptr_t events_begin, events_end;
+
+/** Add the stack of a rank. Words do not count that functions of the simulator
+ * leave there: pointers to events, for which any free event may have been
+ * taken, and times, which are between the first state and the last event. */
+static void put_stack(hash_t *hash, const ctn_fiber_t *fiber)
+{
+    const ctn_queue_entry_t *entry = job->queue.item;
+    uint64_t latest = job->now;
+    for (size_t i = 0; i < job->queue.count; i++) {
+        latest = entry[i].time > latest ? entry[i].time : latest;
+    }
+    const uintptr_t *top = (void *)(fiber->stack + fiber->stack_bytes);
+    for (const uintptr_t *at = fiber->stack_pointer; at < top; at++) {
+        bool is_event = *at >= events_begin && *at < events_end;
+        bool is_time = *at >= begun && *at <= latest;
+        put(hash, is_event || is_time ? 0 : *at);
+    }
+}
+
 static void put_rank(hash_t *hash, const ctn_sim_rank_t *rank)
 {
     put(hash, (uint64_t)rank->state | (uint64_t)rank->notified << 8 |
@@ -314,9 +337,7 @@ static void put_rank(hash_t *hash, const ctn_sim_rank_t *rank)
         put_bytes(hash, rank->ends, job->ranks);
     }
     if (rank->state != SIM_ENDED) {
-        const unsigned char *top = rank->fiber.stack + rank->fiber.stack_bytes;
-        const unsigned char *from = rank->fiber.stack_pointer;
-        put_bytes(hash, from, (size_t)(top - from));
+        put_stack(hash, &rank->fiber);
     }
 }
 
@@ -342,15 +363,25 @@ static hash_t hash_state(void)
 /* ---- the states that were found ---- */
 
 static struct found {
-    hash_t hash; /* 0, 0: free */
-    uint64_t asleep;
+    hash_t hash;    /* of a state, or of one and a step; 0, 0: free */
+    uint64_t value; /* what is asleep; or half of the hash of the next state */
 } * found;
-static size_t found_count, found_space; /* a power of 2, or 0 */
+static size_t found_count, found_steps, found_space; /* a power of 2, or 0 */
+
+static hash_t last;        /* the state that was looked up last */
+static hash_t from;        /* it, and the step after it */
+static bool from_known;    /* there is no other step since */
+static bool contradiction; /* the same state had two next ones */
+
+static bool is_used(const struct found *at)
+{
+    return (at->hash.half[0] | at->hash.half[1]) != 0;
+}
 
 static struct found *place(const hash_t *hash)
 {
     size_t i = hash->half[0] & (found_space - 1);
-    while ((found[i].hash.half[0] | found[i].hash.half[1]) != 0 &&
+    while (is_used(&found[i]) &&
            memcmp(&found[i].hash, hash, sizeof(*hash)) != 0) {
         i = (i + 1) & (found_space - 1);
     }
@@ -364,26 +395,70 @@ static void grow(void)
     found_space = old_space == 0 ? (size_t)1 << 16 : 4 * old_space;
     found = need(__real_calloc(found_space, sizeof(*found)));
     for (size_t i = 0; i < old_space; i++) {
-        if ((old[i].hash.half[0] | old[i].hash.half[1]) != 0) {
+        if (is_used(&old[i])) {
             *place(&old[i].hash) = old[i];
         }
     }
     __real_free(old);
 }
 
-uint64_t *states_find(uint64_t asleep)
+/** Compare the present state with that to which the last step led before, from
+ * the same state. */
+static void compare_next(const hash_t *hash)
 {
-    if (2 * found_count >= found_space) {
+    if (!from_known) {
+        return;
+    }
+    struct found *at = place(&from);
+    if (!is_used(at)) {
+        *at = (struct found){from, hash->half[0]};
+        found_steps++;
+    } else if (at->value != hash->half[0]) {
+        contradiction = true;
+    }
+    from_known = false;
+}
+
+/** @return the place of the present state */
+static struct found *place_now(hash_t *hash)
+{
+    if (2 * (found_count + found_steps + 1) >= found_space) {
         grow();
     }
-    hash_t hash = hash_state();
-    struct found *at = place(&hash);
-    if ((at->hash.half[0] | at->hash.half[1]) != 0) {
-        return &at->asleep;
+    *hash = last = hash_state();
+    compare_next(hash);
+    return place(hash);
+}
+
+uint64_t *states_find(uint64_t asleep)
+{
+    hash_t hash;
+    struct found *at = place_now(&hash);
+    if (is_used(at)) {
+        return &at->value;
     }
     *at = (struct found){hash, asleep};
     found_count++;
     return NULL;
+}
+
+bool states_known(void)
+{
+    hash_t hash;
+    return is_used(place_now(&hash));
+}
+
+void states_step(const catena_sim_step_t *step)
+{
+    from = last;
+    put(&from, (uint64_t)step->kind << 32 | (uint32_t)step->rank);
+    put(&from, (uint32_t)step->source);
+    from_known = true;
+}
+
+bool states_contradict(void)
+{
+    return contradiction;
 }
 
 size_t states_count(void)
@@ -395,12 +470,14 @@ void states_clear(void)
 {
     __real_free(found);
     found = NULL;
-    found_count = found_space = 0;
+    found_count = found_steps = found_space = 0;
+    contradiction = false;
 }
 
 void states_begin(void)
 {
-    explored = true;
+    begun = job->now;
+    states_differ = true;
 }
 
 /* ---- functions that the linker wraps ---- */
@@ -416,6 +493,9 @@ static void grow_tables(ctn_sim_t *sim)
     for (int i = 0; i < GROWN; i++) {
         event[i] = need(sim_event(sim, SIM_SENT, 0));
         sim_push(sim, 0, event[i]);
+        uintptr_t at = (uintptr_t)event[i];
+        events_begin = i == 0 || at < events_begin ? at : events_begin;
+        events_end = i == 0 || at >= events_end ? at + 1 : events_end;
     }
     for (int i = 0; i < GROWN; i++) {
         sim_recycle(sim, ctn_queue_pop(&sim->queue).event);
@@ -440,6 +520,7 @@ static void create_areas(void)
     for (int r = 0; r <= MOST_RANKS; r++) {
         area[r].begin = all + (size_t)r * AREA_BYTES;
     }
+    written = map(MOST_WRITTEN * sizeof(*written));
     set_range(AREAS, (uintptr_t)all, (uintptr_t)area[MOST_RANKS].begin);
     set_range(STATICS, (uintptr_t)__data_start, (uintptr_t)_end);
 }
@@ -458,9 +539,10 @@ catena_status_t __wrap_catena_sim_run(const catena_sim_params_t *params,
         create_areas();
     }
     runs = true;
+    from_known = false;
     catena_status_t status =
         __real_catena_sim_run(params, program, argument, report);
-    runs = explored = false;
+    runs = states_differ = false;
     forget_lines();
     empty_areas();
     return status;
@@ -500,6 +582,17 @@ void *__wrap_realloc(void *memory, size_t bytes)
         release(memory);
     }
     return larger;
+}
+
+char *__wrap_strdup(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = __wrap_malloc(bytes);
+    if (copy != NULL) {
+        states_write((uintptr_t)copy, bytes);
+        memcpy(copy, text, bytes);
+    }
+    return copy;
 }
 
 void *__real_aligned_alloc(size_t alignment, size_t bytes);

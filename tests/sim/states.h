@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <catena/sim.h>
+
 /* States of a simulated job, recognized: two orders of steps that lead to the
  * same state have the same future, which is run once.
  *
@@ -27,6 +29,9 @@ void states_job_begins(struct ctn_sim *sim, uintptr_t heaps,
 /** It ends: its heaps are about to go. */
 void states_job_ends(void);
 
+/** Whether the order is explored: until then all jobs are the same. */
+extern bool states_differ;
+
 /** Something is about to be written. */
 void states_write(uintptr_t memory, size_t bytes);
 
@@ -38,6 +43,15 @@ void states_begin(void);
  * @return the same of when the state was found the last time, or NULL; the
  * caller sets it. Valid until the next call */
 uint64_t *states_find(uint64_t asleep);
+
+/** Whether the present state was found before. */
+bool states_known(void);
+
+/** A step is chosen in the state that was looked up last. */
+void states_step(const catena_sim_step_t *step);
+
+/** Whether a step has led from one state to two: it is not all of the state. */
+bool states_contradict(void);
 
 /** @return the number of different states */
 size_t states_count(void);
@@ -55,6 +69,21 @@ static inline uint64_t *states_find(uint64_t asleep)
 {
     (void)asleep;
     return NULL;
+}
+
+static inline bool states_known(void)
+{
+    return true;
+}
+
+static inline void states_step(const catena_sim_step_t *step)
+{
+    (void)step;
+}
+
+static inline bool states_contradict(void)
+{
+    return false;
 }
 
 static inline size_t states_count(void)
