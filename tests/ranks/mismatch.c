@@ -200,9 +200,9 @@ static bool ends(const mismatch_t *m)
     /* Between nodes of 2 and 1 two blocks of 32000 are nearly a fragment. */
     bool two = m->test->place.ranks == 3 ||
                (m->test->place.ranks == 5 && m->test->place.nodes == 3);
-    return kind == ORACLE_ALLTOALL
-               ? led || (m->bytes > 10000 && m->bytes <= 32000)
-               : led && m->bytes >= (two ? 32000 : 160000);
+    return kind == ORACLE_ALLTOALL ? led || strcmp(algorithm, "morton") == 0 ||
+                                         (m->bytes > 10000 && m->bytes <= 32000)
+                                   : led && m->bytes >= (two ? 32000 : 160000);
 }
 
 /** A twentieth less and more. If no choice depends on the length, also zero,
@@ -326,6 +326,7 @@ static const ending_t endings[] = {
     {"teams", ORACLE_ALLTOALL, "direct", "auto", 16800, 3, true, 16000},
     {"leaders", ORACLE_ALLTOALL, "mpml", "auto", 8, 3, true, 0},
     {"plain short", ORACLE_ALLTOALL, "mpml-plain", "auto", 8, 3, true, 0},
+    {"morton", ORACLE_ALLTOALL, "morton", "auto", 16000, 3, true, 0},
     {"plain long", ORACLE_ALLTOALL, "l-a2a-plain", "auto", 16000, 3, true, 0},
 };
 

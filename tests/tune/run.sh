@@ -27,16 +27,16 @@ first() { tune -n 4 --ppn 2 && rules 'at(2, 2)'; }
 try "rules for this layout" first
 
 second() {
-    sed -i 's/"algorithm": "[^"]*"/"algorithm": "morton"/' "$file"
+    # a radix that --tune never writes
+    sed -i 's/"algorithm": "[^"]*"/"algorithm": "bruck", "radix": 9/' "$file"
     tune -n 5 --ppn 3 &&
-        rules 'any(x["algorithm"] == "morton" for x in at(2, 2)) and
-               r[0] in at(2, 3)'
+        rules 'any("radix" in x for x in at(2, 2)) and r[0] in at(2, 3)'
 }
 try "other layouts stay, new rules come first" second
 
 third() {
     tune -n 4 --ppn 2 &&
-        rules 'at(2, 3) and not any(x["algorithm"] == "morton" for x in r)'
+        rules 'at(2, 3) and not any("radix" in x for x in r)'
 }
 try "its own rules are replaced" third
 try "the library takes the file" env CATENA_TUNING="$file" "$prun" \

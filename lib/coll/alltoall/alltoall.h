@@ -55,8 +55,10 @@ extern const ctn_algorithm_t ctn_alltoallv_direct;
 /** A2A-6, Bruck: few rounds for small blocks. */
 extern const ctn_algorithm_t ctn_alltoall_bruck;
 
-/** A2A-8, on one node: each member copies a share of all blocks. */
+/** A2A-8: each member of a node copies a share of all blocks. The second one is
+ * that on several nodes, which the first one becomes. */
 extern const ctn_algorithm_t ctn_alltoall_morton;
+extern const ctn_algorithm_t ctn_alltoall_morton_nodes;
 
 /** A2A-2 to A2A-5, through leaders between nodes. */
 extern const ctn_algorithm_t ctn_alltoall_leaders;

@@ -23,7 +23,7 @@ static const ctn_family_t families[] = {
     FAMILY(DIRECT, .kind = CTN_ALLTOALL_DIRECT),
     FAMILY(SHIFT, .kind = CTN_ALLTOALL_SHIFT),
     FAMILY(BRUCK, .kind = CTN_ALLTOALL_BRUCK),
-    FAMILY(MORTON, .kind = CTN_ALLTOALL_MORTON),
+    FAMILY(MORTON, .kind = CTN_ALLTOALL_MORTON, .one_leader = true),
     FAMILY(L_A2A, .kind = CTN_ALLTOALL_LEADERS, .one_leader = true),
     FAMILY(MPML, .kind = CTN_ALLTOALL_LEADERS),
     FAMILY(NMPML, .kind = CTN_ALLTOALL_LEADERS,
@@ -229,11 +229,12 @@ static uint32_t default_leaders(const ctn_topo_t *topo)
     return domains < CTN_MAX_LEADERS ? domains : CTN_MAX_LEADERS;
 }
 
-/** Whether an algorithm has leaders on each node. */
+/** Whether an algorithm has leaders on each node if there are several. */
 static bool is_led(const ctn_family_t *family)
 {
     return family->kind == CTN_ALLTOALL_LEADERS ||
-           family->kind == CTN_ALLTOALL_LEADERS_PLAIN;
+           family->kind == CTN_ALLTOALL_LEADERS_PLAIN ||
+           family->kind == CTN_ALLTOALL_MORTON;
 }
 
 /** Return the reason why an algorithm cannot run here; NULL: it can. */
@@ -246,10 +247,9 @@ static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
     case CTN_ALLTOALL_BRUCK:
         return call->vector ? "Bruck requires blocks of one length" : NULL;
     case CTN_ALLTOALL_MORTON:
-        return call->vector     ? "Morton requires blocks of one length"
-               : call->in_place ? "in place: rounds must pair the ranks"
-               : topo->nodes > 1
-                   ? "several nodes: not all memory is within reach"
+        return call->vector ? "Morton requires blocks of one length"
+               : call->in_place && topo->nodes == 1
+                   ? "in place: rounds must pair the ranks"
                    : NULL;
     case CTN_ALLTOALL_LEADERS_PLAIN:
         if (call->vector) {
@@ -362,7 +362,7 @@ void ctn_alltoall_explain(const catena_group_t *group, char *text, size_t bytes)
     if (s->reason == NULL) {
         ctn_rule_describe(s->rule, reason, sizeof(reason));
     }
-    if (is_led(s->family)) {
+    if (is_led(s->family) && selector->nodes > 1) {
         snprintf(leaders, sizeof(leaders), " leaders=%u", s->leaders);
     }
     ctn_transport_t *network = group->exec->network;
