@@ -106,8 +106,9 @@ typedef struct catena_sim_params {
      * to 1000. */
     double jitter;
     /** Seconds that a message within a node costs the core at each end: the
-     * overhead (o of LogP) of a software stack, 0 to 1. Machine files do not
-     * include it: their parameters give the time of the memory alone. */
+     * overhead (o of LogP) of a software stack, 0 to 1. The other parameters of
+     * a machine give the time of the memory alone; flag_overhead_ns and
+     * message_overhead_ns, where its file has them, are values for this. */
     double node_overhead_s;
     catena_sim_payload_t payload; /**< which data messages carry */
     /** Nonzero: whatever order the transport's contract leaves open is random:

@@ -3,6 +3,7 @@
  * but through ctn_machine_read. */
 
 #include <catena/model.h>
+#include <string.h>
 
 #include "core/refuse.h"
 #include "core/sized.h"
@@ -64,7 +65,59 @@ catena_status_t catena_machine_print(const catena_machine_t *machine,
     return CATENA_OK;
 }
 
+catena_status_t catena_machine_get(const catena_machine_t *machine,
+                                   const char *section, const char *name,
+                                   double *value)
+{
+    if (machine == NULL || section == NULL || name == NULL || value == NULL) {
+        return CTN_REFUSE_NULL(NULL, machine, section, name, value);
+    }
+    for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
+        ctn_machine_value_t p = ctn_machine_value(machine, i);
+        if (strcmp(p.section, section) == 0 && strcmp(p.name, name) == 0) {
+            *value = p.source != NULL ? p.value : 0;
+            return CATENA_OK;
+        }
+    }
+    return ctn_refuse(NULL, CATENA_ERR_ARG, __func__,
+                      "there is no parameter %s.%s; catena-machine(5) lists "
+                      "them",
+                      section, name);
+}
+
 static const ctn_sized_t point_struct = CTN_SIZED(catena_model_point_t, bytes);
+
+#define NUMBERS                                                                \
+    "algorithm %s, nodes %d, ppn %d, leaders %d, bytes %zu, moves %d; "        \
+    "expected %s, numbers of 1 or more, and 0 to 16 moves"
+
+/** Log that a formula has refused a point. */
+static catena_status_t refuse_point(const char *function,
+                                    const catena_model_point_t *point,
+                                    const char *algorithms)
+{
+    return ctn_refuse(NULL, CATENA_ERR_ARG, function, NUMBERS,
+                      point->algorithm != NULL ? point->algorithm : "NULL",
+                      point->nodes, point->ppn, point->leaders, point->bytes,
+                      point->moves, algorithms);
+}
+
+catena_status_t catena_model_path(const catena_model_point_t *point, int *moves,
+                                  size_t *segments)
+{
+    if (point == NULL || moves == NULL || segments == NULL) {
+        return CTN_REFUSE_NULL(NULL, point, moves, segments);
+    }
+    catena_model_point_t own;
+    catena_status_t status =
+        ctn_sized_read(__func__, NULL, &point_struct, point, &own);
+    if (status == CATENA_OK &&
+        ctn_model_path(&own, moves, segments) != CATENA_OK) {
+        status =
+            refuse_point(__func__, &own, "an algorithm that has a formula");
+    }
+    return status;
+}
 
 catena_status_t catena_model_alltoall(const catena_machine_t *machine,
                                       const catena_model_point_t *point,
@@ -76,17 +129,30 @@ catena_status_t catena_model_alltoall(const catena_machine_t *machine,
     catena_model_point_t own;
     catena_status_t status =
         ctn_sized_read(__func__, NULL, &point_struct, point, &own);
-    if (status != CATENA_OK) {
-        return status;
+    if (status == CATENA_OK &&
+        ctn_model_alltoall(machine, &own, seconds) != CATENA_OK) {
+        status = refuse_point(__func__, &own,
+                              "direct, l-a2a, mpml, nmpml, onmpml, "
+                              "l-a2a-plain, mpml-plain or nmpml-plain");
     }
-    status = ctn_model_alltoall(machine, &own, seconds);
-    if (status != CATENA_OK) {
-        return ctn_refuse(
-            NULL, status, __func__,
-            "algorithm %s, nodes %d, ppn %d, leaders %d, bytes %zu; expected "
-            "direct, l-a2a, mpml, nmpml or onmpml, and numbers of 1 or more",
-            own.algorithm != NULL ? own.algorithm : "NULL", own.nodes, own.ppn,
-            own.leaders, own.bytes);
+    return status;
+}
+
+catena_status_t catena_model_node(const catena_machine_t *machine,
+                                  const catena_model_point_t *point,
+                                  double *seconds)
+{
+    if (machine == NULL || point == NULL || seconds == NULL) {
+        return CTN_REFUSE_NULL(NULL, machine, point, seconds);
     }
-    return CATENA_OK;
+    catena_model_point_t own;
+    catena_status_t status =
+        ctn_sized_read(__func__, NULL, &point_struct, point, &own);
+    if (status == CATENA_OK &&
+        ctn_model_node(machine, &own, seconds) != CATENA_OK) {
+        status = refuse_point(__func__, &own,
+                              "gather, or zero-copy or staged with a ppn of "
+                              "2 or more");
+    }
+    return status;
 }

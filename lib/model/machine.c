@@ -68,6 +68,9 @@ static const parameter_t parameters[CTN_MACHINE_PARAMETERS] = {
     {"work", "hash_MBps", RATE, 1e-3, 1e9, FIELD(hash_per_byte_ns), false},
     {"work", "call_ns", TIME, 0, 1e9, FIELD(call_ns), false},
     {"work", "compare_ns", TIME, 0, 1e9, FIELD(compare_ns), false},
+    {"work", "flag_overhead_ns", TIME, 0, 1e6, FIELD(flag_overhead_ns), true},
+    {"work", "message_overhead_ns", TIME, 0, 1e6, FIELD(message_overhead_ns),
+     true},
 };
 
 /* MB/s of a time per byte. */

@@ -31,7 +31,7 @@ typedef enum ctn_distance {
 } ctn_distance_t;
 
 /** Number of parameters in a file. */
-#define CTN_MACHINE_PARAMETERS 31
+#define CTN_MACHINE_PARAMETERS 33
 
 struct catena_machine {
     char name[64];
@@ -89,6 +89,11 @@ struct catena_machine {
     double call_ns;               /* a call of a collective with data, besides
                                      its copies and flags */
     double compare_ns;            /* one comparison of a sort */
+    double flag_overhead_ns;      /* software at each end of a flag on a node,
+                                     and of a message on a node, as published */
+    double message_overhead_ns;   /* for the machine; 0, and not in the file:
+                                     not known. For node_overhead_s of
+                                     catena_sim_params_t */
 
     char *source[CTN_MACHINE_PARAMETERS]; /* where the values come from, in the
                                              order of machine.c's table; NULL:
@@ -127,10 +132,19 @@ uint32_t ctn_machine_domain(const catena_machine_t *machine, uint32_t core);
 ctn_distance_t ctn_machine_distance(const catena_machine_t *machine,
                                     uint32_t core, uint32_t other);
 
-/** As catena_model_alltoall, where no argument is NULL, and `point` is a struct
- * of this library's release. */
+/** Bytes of the fragments in which an alltoall through leaders moves its
+ * messages, and a basic collective its staged data. */
+#define CTN_MODEL_FRAGMENT_BYTES 65536
+
+/* As the functions of catena/model.h of these names, where no argument is NULL,
+ * and `point` is a struct of this library's release. */
+catena_status_t ctn_model_path(const catena_model_point_t *point, int *moves,
+                               size_t *k);
 catena_status_t ctn_model_alltoall(const catena_machine_t *machine,
                                    const catena_model_point_t *point,
                                    double *seconds);
+catena_status_t ctn_model_node(const catena_machine_t *machine,
+                               const catena_model_point_t *point,
+                               double *seconds);
 
 #endif

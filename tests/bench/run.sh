@@ -189,6 +189,24 @@ overlap_is_what_times_say() {
         exit !(percent - $9 < 0.1 && $9 - percent < 0.1) }' "$csv"
 }
 
+# What --node-overhead takes from the machine's file is in a barrier of two ranks twice.
+named_overhead() {
+    local name ns none=''
+    for name in 0 flag message; do
+        rows timeout 60 "$bench" --sim jaguar --nodes 1 --ppn 2 --cores 0,1 --hierarchy node:p2p \
+            --node-overhead "$name" barrier && ns=$(fields avg_us) || return 1
+        none=${none:-$ns}
+        awk "BEGIN { d = $ns - $none - 2 * ($1); exit !(d < 0.003 && d > -0.003) }" || return 1
+        shift
+    done
+}
+modelled() {
+    "$bench" --model hpc-b --nodes 1 --ppn 2 -m 256k:256k --csv scatter | awk -F, '
+        $2 == "zero-copy" { n += $7 == 1 && $8 == 1; once = $9 }
+        $2 == "staged" { n += $7 == 2 && $8 == 4; twice = $9 }
+        END { exit !(n == 2 && once < twice && twice < 2 * once) }'
+}
+
 if wants levels; then
     refused <<'END'
 byte|reduce --type byte
@@ -204,6 +222,12 @@ bcast|bcast --in-place
 --blocking|bcast --overlap --blocking
 --overlap|bcast --test 3
 -f|barrier --overlap -f
+bcast|--model hpc-b --nodes 2 --ppn 2 bcast
+staged|--model hpc-b --nodes 2 --ppn 2 -a staged
+direct|--model hpc-b --nodes 2 --ppn 2 -a direct scatter
+--ppn|--model hpc-b --nodes 1 --ppn 1 scatter
+flag|--sim hpc-b --nodes 1 --ppn 2 --node-overhead flagg barrier
+flag_overhead_ns|--sim hpc-b --nodes 1 --ppn 2 --node-overhead flag barrier
 END
     # Sizes that are not multiples of the ranks, so that blocks differ.
     for name in bcast gather gatherv scatter scatterv allgather allgatherv \
@@ -244,6 +268,8 @@ END
 1 real 2 2 barrier --overlap -i 20
 1 real 4 2 alltoall --overlap --test 3 -m 64:64 -i 20
 END
+    try "overhead by name" named_overhead 0 0.1 0.68
+    try "formulas of a scatter" modelled
     try "hierarchies side by side" table_side_by_side
     try "hierarchies in CSV" side_by_side
     try "tests make calls overlap" tests_overlap

@@ -95,6 +95,7 @@ VALUES = {
     'const catena_sim_params_t *': '&n->params',
     'catena_accumulator_t *': '&n->accumulator',
     'const catena_accumulator_t *': '&n->accumulator',
+    'section': '"work"', 'catena_machine_get name': '"call_ns"',
     'const double *': '&n->real', 'double * value': '&n->real',
     'const float *': '&n->single', 'float * value': '&n->single',
     'catena_sim_report_t *': '&n->report', 'catena_sim_stats_t *': '&n->stats',

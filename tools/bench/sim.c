@@ -147,6 +147,28 @@ bool bench_parse_cores(const char *text, struct bench_options *options)
     return text[-1] == '\0';
 }
 
+/* Set the overhead of messages within a node to that of the machine's file. */
+static bool take_overhead(const struct bench_options *options,
+                          catena_sim_params_t *params)
+{
+    catena_machine_t *machine;
+    double ns = 0;
+
+    if (options->overhead == NULL)
+        return true;
+    if (catena_machine_open(params->machine, &machine) != CATENA_OK)
+        return false;
+    (void)catena_machine_get(machine, "work", options->overhead, &ns);
+    catena_machine_close(&machine);
+    params->node_overhead_s = ns * 1e-9;
+    if (ns == 0)
+        fprintf(stderr,
+                "catena-bench: --node-overhead: machine %s has no "
+                "work.%s; give a number of nanoseconds\n",
+                params->machine, options->overhead);
+    return ns > 0;
+}
+
 int bench_simulate(const struct bench_options *options)
 {
     struct bench_simulation simulation = {.options = options};
@@ -155,6 +177,8 @@ int bench_simulate(const struct bench_options *options)
     size_t ranks = (size_t)params.nodes * (size_t)params.ppn;
     catena_status_t status;
 
+    if (!take_overhead(options, &params))
+        return BENCH_USAGE;
     params.stack_bytes = STACK_BYTES;
     simulation.begun = calloc(ranks, sizeof(*simulation.begun));
     if (simulation.begun == NULL) {

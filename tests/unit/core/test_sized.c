@@ -21,7 +21,7 @@
 ENDS_WITH(catena_config_t, progress_argument);
 ENDS_WITH(catena_group_stats_t, split_memory);
 ENDS_WITH(catena_heap_stats_t, frees);
-ENDS_WITH(catena_model_point_t, bytes);
+ENDS_WITH(catena_model_point_t, segments);
 ENDS_WITH(catena_neighborhood_info_t, weights);
 ENDS_WITH(catena_neighborhood_stats_t, weight_all);
 ENDS_WITH(catena_oob_t, argument);
@@ -141,7 +141,7 @@ START_TEST(a_simulation_and_a_model_need_sizes)
     catena_machine_t *machine;
     catena_sim_params_t params = {.machine = "hpc-b", .nodes = 1, .ppn = 1};
     catena_sim_report_t report = {0};
-    catena_model_point_t point = {0, "direct", 2, 2, 1, 8};
+    catena_model_point_t point = {0, "direct", 2, 2, 1, 8, 1, 1};
     double seconds;
     ck_assert_int_eq(catena_machine_open("hpc-b", &machine), CATENA_OK);
     REFUSES(catena_model_point_t,

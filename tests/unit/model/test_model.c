@@ -63,6 +63,11 @@ START_TEST(all_that_ship)
         }
         /* Equation 1: a single copy is not slower than concurrent ones. */
         ck_assert(machine->domain_per_byte_ns <= machine->copy_per_byte_ns);
+        /* The software of [Graham] is known on its machines. */
+        bool graham = strcmp(machine->name, "jaguar") == 0 ||
+                      strcmp(machine->name, "smoky") == 0;
+        ck_assert_int_eq(machine->flag_overhead_ns > 0, graham);
+        ck_assert_int_eq(machine->message_overhead_ns > 0, graham);
         ctn_machine_free(machine);
     }
 }
@@ -195,22 +200,70 @@ START_TEST(places)
 }
 END_TEST
 
+/** catena_machine_get gives what is in the file. */
+START_TEST(parameters_by_name)
+{
+    catena_machine_t *m;
+    double value = -1;
+    ck_assert_int_eq(catena_machine_open("jaguar", &m), CATENA_OK);
+    ck_assert_int_eq(catena_machine_get(m, "memory", "copy_MBps", &value),
+                     CATENA_OK);
+    ck_assert(fabs(value - 2800) < 1e-6);
+    ck_assert_int_eq(catena_machine_get(m, "work", "flag_overhead_ns", &value),
+                     CATENA_OK);
+    ck_assert(value == 100);
+    ck_assert_int_eq(catena_machine_get(m, "network", "buffer_bytes", &value),
+                     CATENA_OK);
+    ck_assert(value == 0);
+    ck_assert_int_eq(catena_machine_get(m, "work", "copy_MBps", &value),
+                     CATENA_ERR_ARG);
+    ck_assert(value == 0);
+    catena_machine_close(&m);
+}
+END_TEST
+
 /* ---- formulas ---- */
 
-static double seconds(const catena_machine_t *m, const char *algorithm, int M,
-                      int ppn, int ln, size_t sz)
+static const catena_model_point_t a_point = {.size = sizeof(a_point),
+                                             .algorithm = "direct",
+                                             .nodes = 2,
+                                             .ppn = 2,
+                                             .leaders = 1,
+                                             .bytes = 8};
+
+/** The time of an alltoall in ns.
+ * @param n, k 0: as in catena */
+static double nanoseconds(const catena_machine_t *m, const char *algorithm,
+                          int M, int ppn, int ln, size_t sz, int n, size_t k)
 {
-    catena_model_point_t point = {sizeof(point), algorithm, M, ppn, ln, sz};
+    catena_model_point_t point = {
+        sizeof(point), algorithm, M, ppn, ln, sz, n, k};
     double result = -1;
     ck_assert_int_eq(catena_model_alltoall(m, &point, &result), CATENA_OK);
     return result * 1e9;
 }
 
-/** A||T(m), equation 4. */
-static double A_T(const catena_machine_t *m, double A, double bytes)
+/** L(m, A), with the machine's parameters. */
+static double transfer(const catena_machine_t *m, double bytes, double A)
 {
     return m->copy_start_ns +
            bytes * fmax(m->copy_per_byte_ns, A * m->domain_per_byte_ns);
+}
+
+/** A || T(m) - o(m), equation 4: the sum over the steps of a pipeline; segment
+ * s is copied for the i-th time in step s + i. */
+static double A_T(const catena_machine_t *m, double A, double bytes, int n,
+                  size_t k)
+{
+    double sum = 0;
+    for (size_t j = 0; j + 1 < k + (size_t)n; j++) {
+        int tau = 0;
+        for (int i = 0; i < n; i++) {
+            tau += j >= (size_t)i && j - (size_t)i < k;
+        }
+        sum += transfer(m, bytes / (double)k, A * tau);
+    }
+    return sum;
 }
 
 static bool close_to(double a, double b)
@@ -218,8 +271,9 @@ static bool close_to(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
+/** Check equations 6 to 10. @param n, k 0: as in catena, n = 1 and fragments */
 static void check_point(const catena_machine_t *m, int M, int ppn, int ln,
-                        size_t bytes)
+                        size_t bytes, int n, size_t k)
 {
     double sz = (double)bytes, p = (double)M * ppn;
     double L = m->latency_ns, G = m->gap_per_byte_ns, g = m->gap_ns;
@@ -227,23 +281,26 @@ static void check_point(const catena_machine_t *m, int M, int ppn, int ln,
     double b = m->transpose_per_byte_ns * sz * ppn * ppn;
     double n1 = (double)ppn / m->numa_domains;
     double big = sz * ppn * ppn;
+    int n_ = n > 0 ? n : 1;
+    size_t k_ = k > 0 ? k : (size_t)ceil(big / 65536);
     double eq6 = ppn * (p - ppn) * (L + G * (sz - 1)) + (p - 1) * (o + g);
-    double eq7 = M * A_T(m, ppn, sz * ppn) + M * b +
+    double eq7 = M * A_T(m, ppn, sz * ppn, n_, k_) + M * b +
                  (M - 1) * (L + o + (big - 1) * G + g) +
-                 M * A_T(m, ppn, sz * ppn);
+                 M * A_T(m, ppn, sz * ppn, n_, k_);
     double inter = (M - 1) * (L + o / ln + (big - 1) * G + g / ln);
-    double eq8 = 2.0 * M / ln * A_T(m, (double)ppn * ln, sz * ppn) +
+    double eq8 = 2.0 * M / ln * A_T(m, (double)ppn * ln, sz * ppn, n_, k_) +
                  (double)M / ln * b + inter;
     double spread = ppn + (ln - 1) * n1;
-    double one = A_T(m, spread, sz * ppn);
+    double one = A_T(m, spread, sz * ppn, n_, k_);
     double eq9 = 2.0 * M / ln * one + (double)M / ln * b + inter;
     double intra = (2.0 * M / ln - 1) * one + ((double)M / ln - 1) * b;
     double eq10 = one + fmax(inter, intra) + one + b;
-    ck_assert(close_to(seconds(m, "direct", M, ppn, ln, bytes), eq6));
-    ck_assert(close_to(seconds(m, "l-a2a", M, ppn, ln, bytes), eq7));
-    ck_assert(close_to(seconds(m, "mpml", M, ppn, ln, bytes), eq8));
-    ck_assert(close_to(seconds(m, "nmpml", M, ppn, ln, bytes), eq9));
-    ck_assert(close_to(seconds(m, "onmpml", M, ppn, ln, bytes), eq10));
+    ck_assert(close_to(nanoseconds(m, "direct", M, ppn, ln, bytes, n, k), eq6));
+    ck_assert(close_to(nanoseconds(m, "l-a2a", M, ppn, ln, bytes, n, k), eq7));
+    ck_assert(close_to(nanoseconds(m, "mpml", M, ppn, ln, bytes, n, k), eq8));
+    ck_assert(close_to(nanoseconds(m, "nmpml", M, ppn, ln, bytes, n, k), eq9));
+    ck_assert(
+        close_to(nanoseconds(m, "onmpml", M, ppn, ln, bytes, n, k), eq10));
     /* The conclusions of section 6. */
     ck_assert(eq9 <= eq8 * (1 + 1e-12));
     ck_assert(eq10 <= eq9 * (1 + 1e-12));
@@ -261,7 +318,11 @@ START_TEST(formulas_as_printed)
         for (int b = 0; b < 4; b++) {
             for (int c = 0; c < 5; c++) {
                 for (int ln = 1; ln <= (int)m->numa_domains; ln *= 2) {
-                    check_point(m, nodes[a], ppns[b], ln, sizes[c]);
+                    check_point(m, nodes[a], ppns[b], ln, sizes[c], 0, 0);
+                    check_point(m, nodes[a], ppns[b], ln, sizes[c], 1, 1);
+                    check_point(m, nodes[a], ppns[b], ln, sizes[c], 2, 1);
+                    check_point(m, nodes[a], ppns[b], ln, sizes[c], 2, 5);
+                    check_point(m, nodes[a], ppns[b], ln, sizes[c], 3, 2);
                 }
             }
         }
@@ -270,20 +331,122 @@ START_TEST(formulas_as_printed)
 }
 END_TEST
 
+/** The algorithms as printed move whole messages. */
+START_TEST(plain_algorithms)
+{
+    static const char *const names[] = {"l-a2a", "mpml", "nmpml"};
+    catena_machine_t *m;
+    ck_assert_int_eq(ctn_machine_read(&quiet, "hpc-b", &m), CATENA_OK);
+    for (int i = 0; i < 3; i++) {
+        char plain[32];
+        snprintf(plain, sizeof(plain), "%s-plain", names[i]);
+        ck_assert(close_to(nanoseconds(m, plain, 50, 24, 4, 4096, 0, 0),
+                           nanoseconds(m, names[i], 50, 24, 4, 4096, 1, 1)));
+        ck_assert(nanoseconds(m, plain, 50, 24, 4, 4096, 0, 0) <
+                  nanoseconds(m, names[i], 50, 24, 4, 4096, 0, 0));
+    }
+    ctn_machine_free(m);
+}
+END_TEST
+
+static double on_node(const catena_machine_t *m, const char *algorithm, int ppn,
+                      int leaders, size_t bytes, int n, size_t k)
+{
+    catena_model_point_t point = {sizeof(point), algorithm, 1, ppn,
+                                  leaders,       bytes,     n, k};
+    double result = -1;
+    ck_assert_int_eq(catena_model_node(m, &point, &result), CATENA_OK);
+    return result * 1e9;
+}
+
+/** Equations 2 to 5. */
+START_TEST(messages_within_a_node)
+{
+    static const size_t sizes[] = {1, 4096, 65536, 65537, 1 << 20};
+    catena_machine_t *m;
+    ck_assert_int_eq(ctn_machine_read(&quiet, ctn_builtin_machine[_i].name, &m),
+                     CATENA_OK);
+    double o = m->call_ns + m->signal_ns[CTN_DISTANCE_L3] + m->poll_ns;
+    for (int i = 0; i < 5; i++) {
+        size_t k = (sizes[i] + 65535) / 65536;
+        double sz = (double)sizes[i], S = sz / (double)k;
+        double eq2 = o + transfer(m, sz, 1);
+        double eq3 =
+            o + 2 * transfer(m, S, 1) + (double)(k - 1) * transfer(m, S, 2);
+        ck_assert(close_to(on_node(m, "zero-copy", 2, 1, sizes[i], 0, 0), eq2));
+        ck_assert(close_to(on_node(m, "staged", 2, 1, sizes[i], 0, 0), eq3));
+        for (int A = 1; A < 9; A++) {
+            double copies = on_node(m, "zero-copy", A + 1, 1, sizes[i], 0, 0);
+            double staged = on_node(m, "staged", A + 1, 1, sizes[i], 0, 0);
+            ck_assert(close_to(copies, o + A_T(m, A, sz, 1, 1)));
+            ck_assert(close_to(staged, o + A_T(m, A, sz, 2, k)));
+            ck_assert(close_to(on_node(m, "gather", 1, A, sizes[i], 0, 0),
+                               transfer(m, sz, A)));
+            ck_assert(close_to(on_node(m, "gather", 1, A, sizes[i], 2, 3),
+                               A_T(m, A, sz, 2, 3)));
+            /* Equation 5. */
+            ck_assert(copies <= A * eq2 * (1 + 1e-12));
+            ck_assert(staged <= A * eq3 * (1 + 1e-12));
+        }
+    }
+    ctn_machine_free(m);
+}
+END_TEST
+
+/** n and k as in catena. */
+START_TEST(paths)
+{
+    static const struct {
+        const char *algorithm;
+        size_t bytes;
+        int moves;
+        size_t segments;
+    } cases[] = {
+        {"direct", 4096, 1, 1},    {"l-a2a", 113, 1, 1},
+        {"l-a2a", 114, 1, 2},      {"onmpml", 4096, 1, 36},
+        {"mpml", 4096, 1, 36},     {"nmpml-plain", 4096, 1, 1},
+        {"gather", 1 << 20, 1, 1}, {"zero-copy", 1 << 20, 1, 1},
+        {"staged", 65536, 2, 1},   {"staged", 65537, 2, 2},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        catena_model_point_t point = a_point;
+        int n = 0;
+        size_t k = 0;
+        point.algorithm = cases[i].algorithm;
+        point.ppn = 24;
+        point.bytes = cases[i].bytes;
+        ck_assert_int_eq(catena_model_path(&point, &n, &k), CATENA_OK);
+        ck_assert_int_eq(n, cases[i].moves);
+        ck_assert_uint_eq(k, cases[i].segments);
+        point.algorithm = "magic";
+        ck_assert_int_eq(catena_model_path(&point, &n, &k), CATENA_ERR_ARG);
+    }
+}
+END_TEST
+
 START_TEST(bad_points)
 {
     catena_machine_t *m;
     double result = 0;
     ck_assert_int_eq(ctn_machine_read(&quiet, "dawn", &m), CATENA_OK);
-    catena_model_point_t good = {sizeof(good), "direct", 2, 2, 1, 8};
-    catena_model_point_t bad[] = {good, good, good, good, good};
+    catena_model_point_t bad[8];
+    for (int i = 0; i < 8; i++) {
+        bad[i] = a_point;
+    }
     bad[0].algorithm = "magic";
     bad[1].nodes = 0;
     bad[2].ppn = 0;
     bad[3].leaders = 0;
     bad[4].bytes = 0;
-    for (int i = 0; i < 5; i++) {
+    bad[5].moves = 17;
+    bad[6].moves = -1;
+    bad[7].algorithm = "staged";
+    for (int i = 0; i < 8; i++) {
         ck_assert_int_eq(catena_model_alltoall(m, &bad[i], &result),
+                         CATENA_ERR_ARG);
+        bad[i].algorithm = i == 0 ? "direct" : "zero-copy";
+        bad[i].ppn = i == 7 ? 1 : bad[i].ppn; /* no other rank */
+        ck_assert_int_eq(catena_model_node(m, &bad[i], &result),
                          CATENA_ERR_ARG);
     }
     ck_assert(result == 0);
@@ -304,7 +467,11 @@ UNIT_TEST(model)
     tcase_add_test(machines, leaf_switches);
     tcase_add_test(machines, missing_machines);
     tcase_add_test(machines, places);
+    tcase_add_test(machines, parameters_by_name);
     tcase_add_loop_test(formulas, formulas_as_printed, 0, 6);
+    tcase_add_test(formulas, plain_algorithms);
+    tcase_add_loop_test(formulas, messages_within_a_node, 0, 6);
+    tcase_add_test(formulas, paths);
     tcase_add_test(formulas, bad_points);
     suite_add_tcase(suite, machines);
     suite_add_tcase(suite, formulas);

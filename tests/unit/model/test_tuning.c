@@ -607,9 +607,12 @@ static double seconds(const catena_machine_t *machine, const char *algorithm,
                       uint32_t nodes, uint32_t ppn, uint32_t leaders,
                       size_t bytes)
 {
-    catena_model_point_t point = {sizeof(point), algorithm,
-                                  (int)nodes,    (int)ppn,
-                                  (int)leaders,  bytes > 0 ? bytes : 1};
+    catena_model_point_t point = {.size = sizeof(point),
+                                  .algorithm = algorithm,
+                                  .nodes = (int)nodes,
+                                  .ppn = (int)ppn,
+                                  .leaders = (int)leaders,
+                                  .bytes = bytes > 0 ? bytes : 1};
     double result = -1;
     ck_assert_int_eq(catena_model_alltoall(machine, &point, &result),
                      CATENA_OK);

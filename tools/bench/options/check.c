@@ -90,8 +90,8 @@ static error_t check_simulated(struct parse *parse)
     return 0;
 }
 
-/* --calibrate takes no collective; --model takes only alltoall, which is its
- * default. */
+/* --calibrate takes no collective; --model takes those that have formulas, by
+ * default alltoall. */
 static error_t check_without_collective(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -102,8 +102,10 @@ static error_t check_without_collective(struct parse *parse)
                             "\"%s\"",
                             options->name);
     if (options->model != NULL && options->name != NULL &&
-        strcmp(options->name, "alltoall") != 0)
-        return bench_refuse(parse, "--model: expected alltoall, found \"%s\"",
+        !bench_has_formula(options->name))
+        return bench_refuse(parse,
+                            "--model: expected alltoall, scatter or "
+                            "gather_scatter, found \"%s\"",
                             options->name);
     return 0;
 }

@@ -101,7 +101,9 @@ static const struct argp_option known[] = {
      "evenly)",
      1},
     {"node-overhead", KEY_NODE_OVERHEAD, "NS", 0,
-     "core time of a message within a node, at each end (0)", 1},
+     "core time of a message within a node, at each end (0); also flag or "
+     "message: what the machine's file has for a flag or for a message",
+     1},
     {"ports", KEY_PORTS, "K", 0, "network ports per node (the machine's)", 1},
     {"sim-memory", KEY_SIM_MEMORY, "BYTES", 0,
      "address space to reserve for the heaps of all ranks (32 TiB)", 1},
@@ -114,8 +116,8 @@ static const struct argp_option known[] = {
     {"cost-only", KEY_COST_ONLY, NULL, 0,
      "move neither users' data nor internal tables", 1},
     {"model", KEY_MODEL, "MACHINE", 0,
-     "print the times of the paper's formulas for alltoall, with --nodes, "
-     "--ppn, --leaders and -m; runs nothing",
+     "print the times of the paper's formulas for alltoall, scatter or "
+     "gather_scatter, with --nodes, --ppn, --leaders, -a and -m; runs nothing",
      2},
     {"machines", KEY_MACHINES, NULL, 0, "list the machines that ship", 2},
     {"calibrate", KEY_CALIBRATE, "FILE", 0,

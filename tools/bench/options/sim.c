@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/units.h"
 #include "options/options.h"
@@ -31,13 +32,23 @@ static error_t parse_real(struct parse *parse, const char *option,
     return 0;
 }
 
+/* A number of nanoseconds, or whose software: the machine has the number. */
 static error_t parse_node_overhead(struct parse *parse, const char *text)
 {
+    struct bench_options *options = parse->options;
     double ns = 0;
-    error_t error = parse_real(parse, "--node-overhead", text, 1e6, &ns);
 
-    parse->options->sim.node_overhead_s = ns * 1e-9;
-    return error;
+    parse->sim_only = true;
+    options->overhead = strcmp(text, "flag") == 0      ? "flag_overhead_ns"
+                        : strcmp(text, "message") == 0 ? "message_overhead_ns"
+                                                       : NULL;
+    if (options->overhead == NULL && !ctn_units_real(text, 1e6, &ns))
+        return bench_refuse(parse,
+                            "--node-overhead: expected flag, message or a "
+                            "number from 0 to 1e6, found \"%s\"",
+                            text);
+    options->sim.node_overhead_s = ns * 1e-9;
+    return 0;
 }
 
 error_t bench_parse_seed(struct parse *parse, const char *option,

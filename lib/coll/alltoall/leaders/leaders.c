@@ -24,6 +24,8 @@
 #include <string.h>
 
 #include "coll/alltoall/aggregated.h"
+#include "exec/transfer.h"
+#include "model/machine.h"
 
 /* ---- start ---- */
 
@@ -360,5 +362,9 @@ const ctn_algorithm_t ctn_alltoallv_leaders = {
     .release = ctn_alltoall_release,
 };
 
+_Static_assert(CTN_TINY ||
+                   (CTN_LEADER_STAGING_BYTES == CTN_MODEL_FRAGMENT_BYTES &&
+                    CTN_FRAGMENT_BYTES == CTN_MODEL_FRAGMENT_BYTES),
+               "the formulas have these fragments");
 _Static_assert(sizeof(ctn_leaders_t) <= CTN_OP_STATE_BYTES,
                "fits an operation");
