@@ -1,10 +1,13 @@
 /* Throughput of gathering and of scattering on a simulated node: 1, 2, 4 or 8
  * leaders each fetch a block from every rank of the node, or store one there,
- * the leaders being its first ranks, or spread over it. */
+ * the leaders being its first ranks, or spread over it.
+ *
+ *   gather [MACHINE RANKS]     without: hpc-a and hpc-b, a rank on each core */
 
 #include <catena/catena.h>
 #include <catena/sim.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CALLS = 8 };
@@ -79,29 +82,30 @@ static int run(const char *machine, int ranks, gather_t gather)
     return 0;
 }
 
-int main(void)
+/** Print the rows of a machine. */
+static int run_all(const char *machine, int ranks)
 {
-    static const struct {
-        const char *name;
-        int ranks;
-    } machines[] = {{"hpc-a", 32}, {"hpc-b", 24}};
     int failed = 0;
-    puts("machine,placement,leaders,bytes,gather_MBps,scatter_MBps");
-    for (int m = 0; m < 2; m++) {
-        for (int leaders = 1; leaders <= 8; leaders *= 2) {
-            for (size_t bytes = 64; bytes <= 65536; bytes *= 4) {
-                for (int spread = 0; spread < 2; spread++) {
-                    printf("%s,%s,%d,%zu", machines[m].name,
-                           spread ? "spread" : "packed", leaders, bytes);
-                    for (int scatters = 0; scatters < 2; scatters++) {
-                        failed |= run(
-                            machines[m].name, machines[m].ranks,
+    for (int leaders = 1; leaders <= 8 && leaders <= ranks; leaders *= 2) {
+        for (size_t bytes = 64; bytes <= 65536; bytes *= 4) {
+            for (int spread = 0; spread < 2; spread++) {
+                printf("%s,%s,%d,%zu", machine, spread ? "spread" : "packed",
+                       leaders, bytes);
+                for (int scatters = 0; scatters < 2; scatters++) {
+                    failed |=
+                        run(machine, ranks,
                             (gather_t){leaders, spread, scatters, bytes, 0});
-                    }
-                    puts("");
                 }
+                puts("");
             }
         }
     }
     return failed;
+}
+
+int main(int argc, char **argv)
+{
+    puts("machine,placement,leaders,bytes,gather_MBps,scatter_MBps");
+    return argc == 3 ? run_all(argv[1], atoi(argv[2]))
+                     : run_all("hpc-a", 32) | run_all("hpc-b", 24);
 }
