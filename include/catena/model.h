@@ -56,8 +56,8 @@ CATENA_API catena_status_t catena_machine_get(const catena_machine_t *machine,
                                               const char *section,
                                               const char *name, double *value);
 
-/** The call whose time is estimated; M, ln, sz, n and k are the names that the
- * paper has for these numbers. */
+/** The call whose time is estimated. M, ln, sz, n and k are the names of these
+ * numbers in the paper. */
 typedef struct catena_model_point {
     size_t size;           /**< sizeof this struct, set by the caller */
     const char *algorithm; /**< see catena_model_alltoall, catena_model_node */
@@ -76,14 +76,14 @@ typedef struct catena_model_point {
 } catena_model_point_t;
 
 /** Return how messages move within a node in an algorithm of catena. Leaders
- * copy buffers in the shared heap, the owners themselves all others: once in
- * both cases.
+ * copy buffers that are in the shared heap; owners copy all other buffers. In
+ * both cases a message is copied once.
  * @param[in]  point    a valid one for catena_model_alltoall or
  *                      catena_model_node; moves and segments have no effect
  * @param[out] moves    n: 2 for staged, else 1
- * @param[out] segments k: as many as there are fragments of 64 KiB in what a
- *                      node sends to another one (l-a2a, mpml, nmpml, onmpml)
- *                      or in a block (staged); else 1
+ * @param[out] segments k: the number of fragments of 64 KiB in what a node
+ *                      sends to another one (l-a2a, mpml, nmpml, onmpml) or in
+ *                      a block (staged); else 1
  * @return CATENA_OK, ERR_ARG (NULL, unknown algorithm, or a number below 1),
  *         ERR_UNSUPPORTED (`point` sets a member that the library does not
  *         have) */
@@ -103,14 +103,14 @@ catena_model_alltoall(const catena_machine_t *machine,
                       const catena_model_point_t *point, double *seconds);
 
 /** Estimate the time of messages within a NUMA domain by equations 2 to 4 of
- * the same paper, which are tau-Lop's. The algorithm is one of
+ * the same paper, which are those of tau-Lop. The algorithm is one of
  *
- * - zero-copy, staged: of a scatter from one rank to `ppn` - 1 others, all of
+ * - zero-copy, staged: a scatter from one rank to `ppn` - 1 others, to all of
  *   them at once;
  * - gather: `leaders` ranks copy a block each, at once.
  *
- * Of no effect, but 1 or more, are `nodes`, `leaders` in a scatter, and `ppn`
- * in a gather.
+ * `nodes`, `leaders` of a scatter and `ppn` of a gather have no effect, but
+ * must be 1 or more.
  * @param[out] seconds set only on CATENA_OK
  * @return as catena_model_alltoall; `ppn` of a scatter is 2 or more */
 CATENA_API catena_status_t catena_model_node(const catena_machine_t *machine,

@@ -107,8 +107,8 @@ typedef struct catena_sim_params {
     double jitter;
     /** Seconds that a message within a node costs the core at each end: the
      * overhead (o of LogP) of a software stack, 0 to 1. The other parameters of
-     * a machine give the time of the memory alone; flag_overhead_ns and
-     * message_overhead_ns, where its file has them, are values for this. */
+     * a machine give the time of the memory alone. If the machine file has
+     * flag_overhead_ns and message_overhead_ns, they are values for this. */
     double node_overhead_s;
     catena_sim_payload_t payload; /**< which data messages carry */
     /** Nonzero: whatever order the transport's contract leaves open is random:

@@ -69,11 +69,11 @@ static inline uint32_t ctn_transfer_whole(size_t bytes)
 }
 /** Put a CTS for a transfer to `offset` in this rank's arena.
  * @param cts    offset of the CTS in the arena of `from`
- * @param digest what the CTS has as its bytes */
+ * @param digest stored in the CTS as its length */
 catena_status_t ctn_transfer_offer(ctn_exec_t *exec, ctn_endpoint_t *from,
                                    uint64_t cts, uint64_t seq, uint64_t offset,
                                    size_t bytes, uint64_t digest);
-/** Whether a CTS is for an operation, and has this as its bytes. */
+/** Whether a CTS is for this operation and has this digest as its length. */
 static inline bool ctn_transfer_is_offered(const ctn_cts_t *cts, uint64_t seq,
                                            uint64_t digest)
 {

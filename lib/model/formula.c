@@ -28,8 +28,8 @@ typedef struct terms {
     double L, o, g, G, b;
 } terms_t;
 
-/** L(m, a), in ns: the time of a copies of m bytes each at once in a NUMA
- * domain. A copy takes a while to start, so more segments cost more. */
+/** L(m, a), in ns: the time of `a` copies of m bytes each at once in a NUMA
+ * domain. Each copy has a start-up time, so more segments cost more. */
 static double transfer(const catena_machine_t *machine, double m, double a)
 {
     double shared = a * machine->domain_per_byte_ns;
@@ -38,14 +38,14 @@ static double transfer(const catena_machine_t *machine, double m, double a)
     return machine->copy_start_ns + m * each;
 }
 
-/** a || T(m), in ns: the time of a messages of m bytes at once, equation 4;
- * with a = 1 it is equation 2, and with n = 2 too equation 3.
+/** a || T(m), in ns: the time of `a` messages of m bytes at once, equation 4.
+ * With a = 1 it is equation 2; with a = 1 and n = 2 it is equation 3.
  *
  * The n copies of k segments form a pipeline of k + n - 1 steps. In step j all
- * segments that are under way are copied, tau_j of them: 1, 2, ... up to
- * min(n, k), and down to 1 again at the end; of n = 2 equation 3 has 1, then
- * k - 1 times 2, then 1. Equation 4 prints L_j(m, a tau_j); here it is
- * L_j(m / k, a tau_j), so that it becomes equation 2 with a = 1. */
+ * segments under way are copied, tau_j of them: 1, 2, ... up to min(n, k), and
+ * down to 1 again at the end. With n = 2, as in equation 3, tau_j is 1, then 2
+ * for k - 1 steps, then 1. Equation 4 prints L_j(m, a tau_j); here it is
+ * L_j(m / k, a tau_j), so that it is equation 2 with a = 1. */
 static double concurrent(const catena_machine_t *machine, const terms_t *t,
                          double a, double m)
 {
@@ -141,19 +141,19 @@ static double gather(const catena_machine_t *machine, const terms_t *t)
     return concurrent(machine, t, t->ln, t->sz);
 }
 
-/** The messages of which catena copies fragments. */
+/** What catena copies in fragments. */
 typedef enum fragments {
-    WHOLE,    /* none: whole messages */
+    WHOLE,    /* nothing: whole messages */
     OF_BLOCK, /* a block */
     OF_NODES  /* what a node sends to another one */
 } fragments_t;
 
 /** A formula. */
 typedef struct formula {
-    const char *name; /* of the algorithm */
-    bool one_leader;  /* ln is always 1 */
-    int moves;        /* n, and k: what catena does */
-    fragments_t fragments;
+    const char *name;      /* of the algorithm */
+    bool one_leader;       /* ln is always 1 */
+    int moves;             /* n in catena */
+    fragments_t fragments; /* k in catena */
     double (*ns)(const catena_machine_t *machine, const terms_t *t);
 } formula_t;
 
@@ -242,7 +242,7 @@ static terms_t terms_of(const catena_machine_t *machine,
         .g = machine->gap_ns,
         .G = machine->gap_per_byte_ns,
         .b = machine->transpose_per_byte_ns,
-        /* One flag says where the data are. Leaders are told once a call. */
+        /* One flag publishes the data. Leaders are notified once a call. */
         .om = formula->ns == scatter ? machine->call_ns + machine->poll_ns +
                                            machine->signal_ns[CTN_DISTANCE_L3]
                                      : 0,

@@ -89,11 +89,10 @@ struct catena_machine {
     double call_ns;               /* a call of a collective with data, besides
                                      its copies and flags */
     double compare_ns;            /* one comparison of a sort */
-    double flag_overhead_ns;      /* software at each end of a flag on a node,
-                                     and of a message on a node, as published */
-    double message_overhead_ns;   /* for the machine; 0, and not in the file:
-                                     not known. For node_overhead_s of
-                                     catena_sim_params_t */
+    double flag_overhead_ns;      /* of software, at each end of a flag within
+                                     a node; 0: not in the file. A value for
+                                     node_overhead_s of catena_sim_params_t */
+    double message_overhead_ns;   /* likewise, of a message */
 
     char *source[CTN_MACHINE_PARAMETERS]; /* where the values come from, in the
                                              order of machine.c's table; NULL:
@@ -132,8 +131,8 @@ uint32_t ctn_machine_domain(const catena_machine_t *machine, uint32_t core);
 ctn_distance_t ctn_machine_distance(const catena_machine_t *machine,
                                     uint32_t core, uint32_t other);
 
-/** Bytes of the fragments in which an alltoall through leaders moves its
- * messages, and a basic collective its staged data. */
+/** Bytes of a fragment of a message in an alltoall through leaders, and of
+ * staged data in a basic collective. */
 #define CTN_MODEL_FRAGMENT_BYTES 65536
 
 /* As the functions of catena/model.h of these names, where no argument is NULL,

@@ -55,8 +55,8 @@ extern const ctn_algorithm_t ctn_alltoallv_direct;
 /** A2A-6, Bruck: few rounds for small blocks. */
 extern const ctn_algorithm_t ctn_alltoall_bruck;
 
-/** A2A-8: each member of a node copies a share of all blocks. The second one is
- * that on several nodes, which the first one becomes. */
+/** A2A-8, Morton order: each member of a node copies a share of all blocks. On
+ * several nodes the first algorithm becomes the second one. */
 extern const ctn_algorithm_t ctn_alltoall_morton;
 extern const ctn_algorithm_t ctn_alltoall_morton_nodes;
 

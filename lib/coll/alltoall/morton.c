@@ -1,28 +1,28 @@
 /* A2A-8: blocks in Morton order. Li, Zhang, Hoefler: Cache-oblivious MPI
  * all-to-all communications based on Morton order, IEEE TPDS 29 (3), 2018. The
- * blocks are a matrix [receiver][sender]. A Z curve passes through a rectangle
- * of them and is divided into shares. Each member of a node copies the blocks
- * of its share from send buffers to receive buffers, or to and from messages,
- * so that it accesses few senders and few receivers at a time.
+ * blocks form a matrix [receiver][sender]. A Z curve passes through a rectangle
+ * of it and is divided into shares. Each member of a node copies the blocks of
+ * its share from send buffers to receive buffers, or to and from messages. So
+ * it accesses few senders and few receivers at a time.
  *
- * A rectangle has the members of one NUMA domain on one side, whose shares it
- * is divided into: the blocks that stay on the node have receivers of one
- * domain and senders of one, beginning with the same; those for another node
- * have senders of one domain, those from another node receivers of one. So each
- * block is read from or written to a buffer in the domain of the member that
- * copies it. Members that are not bound to a domain are one domain.
+ * The members of one NUMA domain divide a rectangle among them. Blocks that
+ * stay on the node: the receivers of this domain, and the senders of one
+ * domain, beginning with this one. Blocks for another node: the senders of this
+ * domain. Blocks from another node: the receivers of this domain. So each block
+ * is read from or written to a buffer in the domain of the member that copies
+ * it. If some member is not bound to a domain, all members count as one domain.
  *
  * On one node: one copy per byte, two waits for all members, no memory. It
- * requires that all buffers are in the heap and contiguous; otherwise, and in
- * place, it is the direct alltoall.
+ * requires that all buffers are in the heap and contiguous; otherwise the
+ * operation becomes the direct alltoall, which also runs in place.
  *
- * On several nodes: the messages are those of leaders/rounds.c, by one leader
- * on each node. Members whose node has buffers out of reach copy their own
- * blocks instead of shares. These, and in place, blocks that stay on the node
- * go through the leader's memory. Memory: two copies of the blocks of the
+ * On several nodes: the messages are those of leaders/rounds.c, with one leader
+ * on each node. If a buffer of the node is out of reach, its members copy their
+ * own blocks instead of shares. Then, and in place, blocks that stay on the
+ * node go through the leader's memory. Memory: two copies of the blocks of the
  * node's members. Differs from the paper: its program for several nodes
  * exchanges blocks of one rank on each node in two steps, among sqrt(M) nodes
- * each, with a transposition in Morton order between. */
+ * each, with a transposition in Morton order between them. */
 
 #include <string.h>
 
@@ -30,7 +30,7 @@
 #include "core/tiny.h"
 #include "exec/observe.h"
 
-/** The most members of a node whose domains are considered. */
+/** Domains are considered if a node has at most so many members. */
 #define ORDERED CTN_PICK(512u, 4u)
 
 /** State of the operation. */
@@ -39,7 +39,7 @@ typedef struct morton {
         rounds;    /* on one node the call, topology and `next` only */
     bool in_reach; /* of the members read, all buffers are in the heap and
                       contiguous */
-    bool in_place; /* of some member */
+    bool in_place; /* some member is in place */
     catena_status_t status;
     uint32_t mine; /* members of this member's domain */
     uint32_t me;   /* place of this member among them */
@@ -66,7 +66,7 @@ static bool has_domains(const ctn_topo_t *topo)
     return bound;
 }
 
-/** The first place after `place` of another domain. */
+/** The first place after `place` that belongs to another domain. */
 static uint32_t end_of_domain(const morton_t *m, uint32_t place)
 {
     const ctn_topo_t *topo = m->rounds.topo;
@@ -110,24 +110,23 @@ static void order_members(morton_t *m)
 
 /* ---- the curve ---- */
 
-/** What the blocks of a rectangle are copied between. */
+/** From where to where the blocks of a rectangle are copied. */
 typedef enum morton_copies {
-    LOCAL,  /* buffers */
-    GATHER, /* send buffers, to a message for another node */
-    SCATTER /* receive buffers, from a message of another node */
+    LOCAL,  /* from send to receive buffers */
+    GATHER, /* from send buffers to a message for another node */
+    SCATTER /* from a message of another node to receive buffers */
 } morton_copies_t;
 
 /** A rectangle of the matrix of blocks, and a share of it. */
 typedef struct rectangle {
     morton_copies_t copies;
     uint32_t rows, columns; /* receivers, senders */
-    /* the place of the first one of another domain (LOCAL), in the order */
-    uint32_t senders;
+    uint32_t senders; /* LOCAL: the place of the first sender in the order */
     const ctn_member_t *there; /* members of the other node */
     uint32_t width;            /* blocks in a row of the message */
     unsigned char *message;
-    /* numbers of blocks on the curve: of this member's share, and of the block
-     * that the walk has come to */
+    /* numbers of blocks on the curve: of this member's share, and of the
+     * current block of the walk */
     uint64_t first, end, number;
 } rectangle_t;
 
@@ -165,8 +164,8 @@ static void copy_block(ctn_op_t *op, const morton_t *m, const rectangle_t *r,
     ctn_exec_copy(op->exec, to, from, bytes);
 }
 
-/** A part of the rectangle that the curve passes through in one piece: row and
- * column of its first block, and its side. */
+/** A square that the curve passes through in one piece: row and column of its
+ * first block, and its side. */
 typedef struct square {
     uint32_t row, column, side;
 } square_t;
@@ -202,8 +201,8 @@ static void walk(ctn_op_t *op, const morton_t *m, rectangle_t *r, square_t s)
     }
 }
 
-/** Copy this member's share of a rectangle: as many members as its domain has
- * divide it. */
+/** Copy this member's share of a rectangle, which the members of its domain
+ * divide. */
 static void copy_share(ctn_op_t *op, const morton_t *m, rectangle_t r)
 {
     uint64_t share = (uint64_t)r.rows * r.columns / m->mine;
@@ -296,7 +295,7 @@ static ctn_step_t gather(ctn_op_t *op)
                        : ctn_op_become(op, &ctn_alltoall_direct);
 }
 
-/** Copy this member's shares, and tell the other members. */
+/** Copy this member's shares, and notify the other members. */
 static ctn_step_t copy(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
@@ -371,7 +370,7 @@ static rectangle_t rectangle_of(const morton_t *m, const ctn_leader_round_t *r,
 }
 
 /** Copy this member's shares, or its own blocks, to (`outgoing`) or from the
- * messages. Those of round 0 are put where they would arrive. */
+ * messages. Blocks of round 0 are copied to where they would be received. */
 static void copy_messages(ctn_op_t *op, const morton_t *m, bool outgoing)
 {
     const ctn_leader_rounds_t *a = &m->rounds;

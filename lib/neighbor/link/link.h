@@ -214,8 +214,9 @@ catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
  * that uses the generation. The message of that operation has been received,
  * and the sender writes there again only when it knows that the operation is
  * complete here. A CTS stays at the sender, which may begin any number of
- * operations without data before it hears from the receiver again; so it says
- * which of the operations with its number it is for (ctn_link_cts_bytes). */
+ * operations without data before it receives anything from the receiver again.
+ * So a CTS identifies one of the operations that have its number
+ * (ctn_link_cts_bytes). */
 static inline bool ctn_link_zeroes(uint64_t seq)
 {
     return seq % CTN_EPOCH >= CTN_EPOCH - CTN_LINK_GENERATIONS;

@@ -30,7 +30,7 @@ typedef struct ctn_link_rts {
 _Static_assert(sizeof(ctn_link_rts_t) <= 64 - offsetof(ctn_slot_t, data),
                "one cache line with its word");
 
-/** Bits of the length in a CTS: addresses have 48. */
+/** Bits of the length in a CTS. Addresses have 48 bits, so lengths fit. */
 #define CTN_LINK_LENGTH_BITS 48
 
 #define CTN_LINK_NOWHERE UINT64_MAX /* only sizes are simulated */
@@ -79,8 +79,8 @@ static inline uint64_t ctn_link_cts_at(const ctn_link_in_t *in, uint64_t seq,
            ctn_link_entry(seq) * sizeof(ctn_cts_t);
 }
 
-/** What stands for the length in the CTS of an operation: the length, and how
- * often the number of the operation has come. */
+/** The length field in the CTS of an operation: the length, and above it how
+ * often the numbers of operations have wrapped around. */
 static inline uint64_t ctn_link_cts_bytes(uint64_t seq, size_t bytes)
 {
     return bytes | (seq / CTN_NUMBERS) << CTN_LINK_LENGTH_BITS;

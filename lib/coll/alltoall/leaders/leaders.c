@@ -365,6 +365,6 @@ const ctn_algorithm_t ctn_alltoallv_leaders = {
 _Static_assert(CTN_TINY ||
                    (CTN_LEADER_STAGING_BYTES == CTN_MODEL_FRAGMENT_BYTES &&
                     CTN_FRAGMENT_BYTES == CTN_MODEL_FRAGMENT_BYTES),
-               "the formulas have these fragments");
+               "the formulas assume these fragments");
 _Static_assert(sizeof(ctn_leaders_t) <= CTN_OP_STATE_BYTES,
                "fits an operation");

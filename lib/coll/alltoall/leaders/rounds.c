@@ -3,7 +3,7 @@
 #include "exec/message.h"
 #include "exec/transfer.h"
 
-/** A line with a word, before the data of each message and of each leader. */
+/** A line with a word precedes the data of each message and of each leader. */
 enum { LINE = CTN_LINE };
 
 /* ---- rounds ---- */

@@ -4,20 +4,22 @@
 #include "coll/alltoall/alltoall.h"
 #include "core/cache_line.h"
 
-/* The messages between nodes of the algorithms whose steps follow each other
+/* The messages between nodes in the algorithms whose steps do not overlap
  * (A2A-8 to A2A-11): all members of a node fill messages in the memory of its
- * leaders, the leaders exchange them, and all members read what has arrived.
+ * leaders, the leaders exchange them, and all members read the received
+ * messages.
  *
  * Round i of M, the number of nodes: node A sends a message to node A + i and
  * receives one from node A - i. Round 0 is the node itself and is not sent.
  * Leader i mod L has round i. A message is sent as [receiver][sender], by local
- * ranks. A leader puts it into memory of the call, which a CTS announces.
+ * ranks. A leader puts it into memory that the receiving leader allocates for
+ * the call and announces in a CTS.
  *
- * A member's buffers are published, too. Phases of these algorithms are those
- * of rounds.c, and some of their own that copy. */
+ * Each member also publishes its buffers. The phases of these algorithms are
+ * those of rounds.c, and their own phases that copy. */
 
-/** A round, in which the leader of one number sends a message to the leader of
- * another node and receives one. */
+/** A round: a leader sends a message to a leader of another node and receives
+ * one. */
 typedef struct ctn_leader_round {
     uint32_t number;      /* 0: the node itself */
     uint32_t to, from;    /* nodes */
@@ -25,9 +27,9 @@ typedef struct ctn_leader_round {
     size_t out_at, in_at; /* their places among those of this node's leader */
 } ctn_leader_round_t;
 
-/** The memory of a leader: this line, what its members gather, what it sends if
- * it transposes that, and what it receives. Before each message is a line with
- * a word. */
+/** The memory of a leader: this line, the gathered messages, the messages to
+ * send if the leader transposes them, and the received messages. A line with a
+ * word precedes each message. */
 typedef struct ctn_leader_rounds_area {
     uint64_t word;     /* sequence flag: all messages have been received */
     uint64_t received; /* offset of the received messages in this memory */
@@ -50,8 +52,8 @@ typedef struct ctn_leader_rounds {
     bool all_sent;            /* those of all rounds */
 } ctn_leader_rounds_t;
 
-/** Places of messages at the leaders of this node, for a loop over all rounds;
- * zero at first. */
+/** Offsets of the next messages at the leaders of this node, in a loop over all
+ * rounds. Initially zero. */
 typedef struct ctn_leader_round_places {
     size_t at[CTN_MAX_LEADERS];
 } ctn_leader_round_places_t;
@@ -61,7 +63,7 @@ ctn_leader_round_t ctn_leader_round_at(const ctn_leader_rounds_t *a,
                                        uint32_t number);
 
 /** Return the next message at its leader on this node, after `await_started`.
- * @param outgoing what the members gather, else what has been received
+ * @param outgoing a gathered message, else a received one
  * @param[in,out] places of the rounds before this one */
 unsigned char *ctn_leader_round_message(const ctn_op_t *op,
                                         const ctn_leader_rounds_t *a,
@@ -88,15 +90,15 @@ ctn_step_t ctn_leader_rounds_await_started(ctn_op_t *op);
 ctn_step_t ctn_leader_rounds_await_gathered(ctn_op_t *op);
 /** A leader sends the messages of all its rounds; `exchange` receives. */
 ctn_step_t ctn_leader_rounds_send(ctn_op_t *op);
-/** A leader exchanges its messages, in round after round; then all members of
- * its node may read them. */
+/** A leader exchanges its messages, round by round. Then all members of its
+ * node may read them. */
 ctn_step_t ctn_leader_rounds_exchange(ctn_op_t *op);
 /** Fence: all leaders of the node have received all messages. */
 ctn_step_t ctn_leader_rounds_await_received(ctn_op_t *op);
 /** Fence: all members of the node have scattered (`departed`). */
 ctn_step_t ctn_leader_rounds_await_scattered(ctn_op_t *op);
 
-/** The finish function. */
+/** The finish function of these algorithms. */
 void ctn_leader_rounds_finish(ctn_op_t *op);
 
 #endif
