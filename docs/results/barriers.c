@@ -1,11 +1,13 @@
-/* The mean time of a barrier on a simulated node as [Graham], section 4.1,
- * measures it: a loop of 10,000 barriers; the mean of rank 0. One barrier goes
- * before, so that all ranks begin together. Prints microseconds.
+/* The mean time of a barrier on a simulated node, measured as in [Graham],
+ * section 4.1: a loop of 10,000 barriers, the mean of rank 0. An untimed
+ * barrier precedes the loop, so that all ranks begin together. Prints
+ * microseconds.
  *
  *   barriers MACHINE RANKS CORES OVERHEAD [SETTING...]
  *
- * CORES: of the ranks, as 0,1,4. OVERHEAD: software at each end of a message on
- * the node: none, or the machine's flag_overhead_ns or message_overhead_ns. */
+ * CORES: of the ranks, such as 0,1,4. OVERHEAD: of software at each end of a
+ * message within the node: none, flag_overhead_ns or message_overhead_ns, which
+ * the machine file has. */
 #include <catena/catena.h>
 #include <catena/model.h>
 #include <catena/sim.h>

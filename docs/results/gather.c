@@ -2,7 +2,7 @@
  * leaders each fetch a block from every rank of the node, or store one there,
  * the leaders being its first ranks, or spread over it.
  *
- *   gather [MACHINE RANKS]     without: hpc-a and hpc-b, a rank on each core */
+ *   gather [MACHINE RANKS]     default: hpc-a and hpc-b, a rank on each core */
 
 #include <catena/catena.h>
 #include <catena/sim.h>

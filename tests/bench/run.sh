@@ -189,7 +189,7 @@ overlap_is_what_times_say() {
         exit !(percent - $9 < 0.1 && $9 - percent < 0.1) }' "$csv"
 }
 
-# What --node-overhead takes from the machine's file is in a barrier of two ranks twice.
+# A barrier of two ranks contains the machine file's overhead twice.
 named_overhead() {
     local name ns none=''
     for name in 0 flag message; do

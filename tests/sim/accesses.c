@@ -110,8 +110,8 @@ record(int kind, const volatile void *memory, size_t bytes)
     }
 }
 
-/** Clear the stack that `record` had. Words of it could become part of a frame,
- * and so of the state (states.h). */
+/** Clear the stack that `record` used. Its words could become part of a later
+ * frame, and so of the state (states.h). */
 static __attribute__((noinline)) void wipe(void)
 {
     unsigned char below[512];

@@ -46,7 +46,7 @@ typedef struct exploration {
     int ranks;
     mode_t_ mode;
     bool drawn;   /* at random */
-    bool checked; /* after all orders: states must be known */
+    bool checked; /* after all orders: each state must have been found */
     orders_t *orders;
     uint64_t limit;
     uint64_t runs, blocked;
@@ -62,7 +62,7 @@ typedef struct exploration {
     int dead;               /* a rank that has died, or -1 */
     bool blocked_now;       /* all steps were asleep: what follows was run */
     bool differs;           /* the run did not repeat the last one: a bug */
-    bool unknown;           /* it has a state that no run before had: a bug */
+    bool unknown;           /* it has a state not found before: a bug */
 } exploration_t;
 
 /** Whether all ranks are in a set, but the one that has died. */
@@ -92,7 +92,7 @@ static int draw_step(exploration_t *x, size_t count,
     return (int)(ctn_random(&x->random) % living);
 }
 
-/** A step at random, from a state that must have been found. */
+/** A random step. The present state must have been found before. */
 static int check_step(exploration_t *x, size_t count,
                       const catena_sim_step_t steps[])
 {
@@ -252,10 +252,10 @@ static bool run_all(exploration_t *x, const catena_sim_params_t *params,
     return true;
 }
 
-/** Some random runs after all orders. Each state that they reach was found, or
- * an order was left out that leads there; and a step leads from one state to
- * one other, or what is taken for the state is not all of it.
- * @return whether they were right */
+/** Some random runs after all orders. Each state that they reach must have been
+ * found; otherwise an order that leads there was left out. A step must lead
+ * from one state to only one other; otherwise the recorded state is incomplete.
+ * @return whether this holds */
 static bool check_all(exploration_t *x, const catena_sim_params_t *params)
 {
     enum { CHECKED = 20 };
@@ -274,8 +274,8 @@ static bool check_all(exploration_t *x, const catena_sim_params_t *params)
 static void print_run(const exploration_t *x)
 {
     printf("# %s", x->differs            ? "the run differs"
-                   : x->unknown          ? "a state that no order had"
-                   : states_contradict() ? "one state goes on in two ways"
+                   : x->unknown          ? "a state that was not found before"
+                   : states_contradict() ? "one step leads to two states"
                                          : "wrong");
     if (x->checked) {
         printf(" in a random run after all orders");
@@ -385,8 +385,8 @@ static bool read_options(int argc, char **argv, options_t *options)
     return options->parts > 0 && options->part < options->parts;
 }
 
-/** Begin again with the same addresses in each run of the program: they are
- * part of states. */
+/** Restart the program without address randomization, since addresses are part
+ * of states. */
 static void fix_addresses(char **argv)
 {
     int now = personality(UINT32_MAX);

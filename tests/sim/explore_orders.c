@@ -71,8 +71,8 @@ static bool is_arrival(const catena_sim_step_t *step)
     return step->kind == CATENA_SIM_ARRIVES;
 }
 
-/** Whether what arrives is where a rank would see it, which then runs once
- * more: also a poll that finds nothing may change what the rank polls next. */
+/** Whether the rank of `step` sees what arrives. It then runs once more, and
+ * even a poll that finds nothing may change what the rank polls next. */
 static bool wakes(const orders_t *orders, const catena_sim_step_t *arrival,
                   const catena_sim_step_t *step)
 {
@@ -105,8 +105,9 @@ static bool are_far(const orders_t *orders, const catena_sim_step_t *a,
     return a->rank != b->rank && !a->wide && !b->wide && !together && !own;
 }
 
-/** Whether a death commutes with another step: with messages between others on
- * other nodes. Ranks of a node see at once that another rank is dead. */
+/** Whether a death commutes with another step: a message of another rank that
+ * arrives on another node. Ranks of a node see at once that another rank is
+ * dead. */
 static bool is_apart_from_death(const orders_t *orders,
                                 const catena_sim_step_t *death,
                                 const catena_sim_step_t *step)

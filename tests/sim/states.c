@@ -289,12 +289,12 @@ static void put_event(hash_t *hash, const sim_event_t *event)
     }
 }
 
-/** Where the events are that grow_tables allocates. */
+/** The addresses of the events that grow_tables allocates. */
 static uintptr_t events_begin, events_end;
 
-/** Add the stack of a rank. Words do not count that functions of the simulator
- * leave there: pointers to events, for which any free event may have been
- * taken, and times, which are between the first state and the last event. */
+/** Add the stack of a rank. Words that functions of the simulator leave there
+ * do not count: pointers to events, since any free event may have been taken,
+ * and times, which are between the first state and the last event. */
 static void put_stack(hash_t *hash, const ctn_fiber_t *fiber)
 {
     const ctn_queue_entry_t *entry = job->queue.item;
@@ -364,14 +364,14 @@ static hash_t hash_state(void)
 
 static struct found {
     hash_t hash;    /* of a state, or of one and a step; 0, 0: free */
-    uint64_t value; /* what is asleep; or half of the hash of the next state */
+    uint64_t value; /* steps asleep; or half of the hash of the next state */
 } * found;
 static size_t found_count, found_steps, found_space; /* a power of 2, or 0 */
 
 static hash_t last;        /* the state that was looked up last */
 static hash_t from;        /* it, and the step after it */
-static bool from_known;    /* there is no other step since */
-static bool contradiction; /* the same state had two next ones */
+static bool from_known;    /* no other step has followed */
+static bool contradiction; /* a step led from one state to two */
 
 static bool is_used(const struct found *at)
 {
@@ -402,8 +402,8 @@ static void grow(void)
     __real_free(old);
 }
 
-/** Compare the present state with that to which the last step led before, from
- * the same state. */
+/** Compare the present state with the one to which the last step led when it
+ * was made from the same state before. */
 static void compare_next(const hash_t *hash)
 {
     if (!from_known) {

@@ -29,7 +29,7 @@ void states_job_begins(struct ctn_sim *sim, uintptr_t heaps,
 /** It ends: its heaps are about to go. */
 void states_job_ends(void);
 
-/** Whether the order is explored: until then all jobs are the same. */
+/** Whether the order is being explored. Before that, all jobs are the same. */
 extern bool states_differ;
 
 /** Something is about to be written. */
@@ -50,7 +50,8 @@ bool states_known(void);
 /** A step is chosen in the state that was looked up last. */
 void states_step(const catena_sim_step_t *step);
 
-/** Whether a step has led from one state to two: it is not all of the state. */
+/** Whether a step has led from one state to two. Then the recorded state is
+ * incomplete. */
 bool states_contradict(void);
 
 /** @return the number of different states */

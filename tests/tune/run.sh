@@ -27,7 +27,7 @@ first() { tune -n 4 --ppn 2 && rules 'at(2, 2)'; }
 try "rules for this layout" first
 
 second() {
-    # a radix that --tune never writes
+    # A radix that --tune never writes.
     sed -i 's/"algorithm": "[^"]*"/"algorithm": "bruck", "radix": 9/' "$file"
     tune -n 5 --ppn 3 &&
         rules 'any("radix" in x for x in at(2, 2)) and r[0] in at(2, 3)'

@@ -98,8 +98,8 @@ struct bench_options {
     bool simulated;             /* --sim: ranks of a simulated machine */
     int cores[BENCH_MAX_CORES]; /* --cores; sim.cores points here */
     catena_sim_params_t sim;    /* --model also uses its nodes and ppn */
-    const char *overhead; /* --node-overhead: the machine's parameter; NULL: as
-                             sim says */
+    const char *overhead; /* --node-overhead: a parameter of the machine; NULL:
+                             the number in sim */
 };
 
 struct bench_simulation;
@@ -307,7 +307,7 @@ int bench_run_rank(const catena_config_t *config,
 
 /* model.c: print the formulas' times; returns an exit code. */
 int bench_print_model(const struct bench_options *options);
-/** Whether --model takes this collective or benchmark. */
+/** Whether --model accepts this collective or benchmark. */
 bool bench_has_formula(const char *name);
 
 /* collectives/permute.c */

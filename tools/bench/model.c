@@ -8,13 +8,13 @@
 #include "bench.h"
 #include "report.h"
 
-/* What --model takes. */
+/* What --model accepts. */
 static const struct modelled {
     const char *name; /* of the collective or benchmark */
     const char *title;
     const char *const *algorithms; /* that have a formula, NULL-terminated */
-    size_t by_default;             /* the first ones of these */
-    int ppn;                       /* at least */
+    size_t by_default;             /* how many of them are the default */
+    int ppn;                       /* the least */
     catena_status_t (*evaluate)(const catena_machine_t *machine,
                                 const catena_model_point_t *point,
                                 double *seconds);
@@ -58,7 +58,7 @@ static bool has_algorithm(const struct modelled *modelled, const char *name)
     return false;
 }
 
-/* Whether there are formulas for what the options say; prints why not. */
+/* Whether there are formulas for the options. Prints why not. */
 static bool check(const struct bench_options *options,
                   const struct modelled *modelled)
 {

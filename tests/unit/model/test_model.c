@@ -63,7 +63,7 @@ START_TEST(all_that_ship)
         }
         /* Equation 1: a single copy is not slower than concurrent ones. */
         ck_assert(machine->domain_per_byte_ns <= machine->copy_per_byte_ns);
-        /* The software of [Graham] is known on its machines. */
+        /* The machines of [Graham] have its overheads of software. */
         bool graham = strcmp(machine->name, "jaguar") == 0 ||
                       strcmp(machine->name, "smoky") == 0;
         ck_assert_int_eq(machine->flag_overhead_ns > 0, graham);
@@ -200,7 +200,7 @@ START_TEST(places)
 }
 END_TEST
 
-/** catena_machine_get gives what is in the file. */
+/** catena_machine_get returns the values of the file. */
 START_TEST(parameters_by_name)
 {
     catena_machine_t *m;

@@ -288,8 +288,8 @@ static void exchange_long(job_t *job, catena_neighborhood_t *own, char value)
     free(block);
 }
 
-/** As if operations without data had run until the next one has the number of
- * the last one. */
+/** Set the counts as if operations without data had run until the next
+ * operation has the number of the last one. */
 static void let_numbers_recur(catena_neighborhood_t *own)
 {
     const uint64_t others = CTN_NUMBERS - 1;
@@ -302,8 +302,9 @@ static void let_numbers_recur(catena_neighborhood_t *own)
     own->in->reported += others;
 }
 
-/* The old CTS is there, with the number and the length of the new message. Rank
- * 1 comes late, so rank 0 must not take it. */
+/* The old CTS is still there, with the number and the length of the new
+ * message. Rank 1 is late, so rank 0 finds the old CTS first and must ignore
+ * it. */
 static void recur(job_t *job)
 {
     int peer = 1 - (int)job->rank;

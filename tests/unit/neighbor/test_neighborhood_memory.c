@@ -296,8 +296,8 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
     return refused;
 }
 
-/** The bytes of the node's heap in use when all that was freed is released,
- * which happens in the background. */
+/** Return the bytes in use in the node's heap after everything that was freed
+ * has been released, which happens in the background. */
 static uint64_t settled_use(job_t *job)
 {
     catena_heap_stats_t stats = {.size = sizeof(stats)};

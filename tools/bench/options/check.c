@@ -90,8 +90,8 @@ static error_t check_simulated(struct parse *parse)
     return 0;
 }
 
-/* --calibrate takes no collective; --model takes those that have formulas, by
- * default alltoall. */
+/* --calibrate accepts no collective; --model accepts those that have formulas,
+ * by default alltoall. */
 static error_t check_without_collective(struct parse *parse)
 {
     const struct bench_options *options = parse->options;

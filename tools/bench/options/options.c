@@ -101,8 +101,8 @@ static const struct argp_option known[] = {
      "evenly)",
      1},
     {"node-overhead", KEY_NODE_OVERHEAD, "NS", 0,
-     "core time of a message within a node, at each end (0); also flag or "
-     "message: what the machine's file has for a flag or for a message",
+     "core time of a message within a node, at each end (0); flag or message: "
+     "the overhead of a flag or of a message in the machine file",
      1},
     {"ports", KEY_PORTS, "K", 0, "network ports per node (the machine's)", 1},
     {"sim-memory", KEY_SIM_MEMORY, "BYTES", 0,

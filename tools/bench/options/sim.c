@@ -32,7 +32,7 @@ static error_t parse_real(struct parse *parse, const char *option,
     return 0;
 }
 
-/* A number of nanoseconds, or whose software: the machine has the number. */
+/* A number of nanoseconds, or flag or message: parameters of the machine. */
 static error_t parse_node_overhead(struct parse *parse, const char *text)
 {
     struct bench_options *options = parse->options;
