@@ -79,7 +79,8 @@ typedef struct catena_model_point {
  * copy buffers that are in the shared heap; owners copy all other buffers. In
  * both cases a message is copied once.
  * @param[in]  point    a valid one for catena_model_alltoall or
- *                      catena_model_node; moves and segments have no effect
+ *                      catena_model_node; the result does not depend on
+ *                      moves and segments
  * @param[out] moves    n: 2 for staged, else 1
  * @param[out] segments k: the number of fragments of 64 KiB in what a node
  *                      sends to another one (l-a2a, mpml, nmpml, onmpml) or in

@@ -203,9 +203,10 @@ static size_t segments(const formula_t *formula,
     double ppn = point->ppn;
     double bytes =
         (double)point->bytes * (formula->fragments == OF_NODES ? ppn * ppn : 1);
-    return formula->fragments == WHOLE
-               ? 1
-               : (size_t)((bytes - 1) / CTN_MODEL_FRAGMENT_BYTES) + 1;
+    double fragments = (bytes - 1) / CTN_MODEL_FRAGMENT_BYTES;
+    return formula->fragments == WHOLE ? 1
+           : fragments < 0x1p63        ? (size_t)fragments + 1
+                                       : SIZE_MAX;
 }
 
 catena_status_t ctn_model_path(const catena_model_point_t *point, int *moves,

@@ -104,7 +104,8 @@ static int check_step(exploration_t *x, size_t count,
         return -1;
     }
     int chosen = draw_step(x, count, steps);
-    states_step(&steps[chosen]);
+    state_t state = states_last();
+    states_step(&state, &steps[chosen]);
     return chosen;
 }
 

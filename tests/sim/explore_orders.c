@@ -27,6 +27,7 @@ typedef struct point {
     bool passed[MOST_STEPS]; /* run from this state in another order */
     size_t count;
     size_t chosen;
+    state_t state;
 } point_t;
 
 struct orders {
@@ -220,10 +221,10 @@ int orders_choose(orders_t *orders, size_t count,
     if (orders->at == 0) {
         states_begin();
     }
-    bool looked_up = orders->at == orders->depth;
-    if (looked_up) {
+    if (orders->at == orders->depth) {
         point_t *next = add_point(orders, count, steps);
         match_state(next);
+        next->state = states_last();
         if (!advance(next)) {
             return -1;
         }
@@ -234,8 +235,8 @@ int orders_choose(orders_t *orders, size_t count,
         !is_same_step(&point->step[point->chosen], &steps[point->chosen])) {
         return -2;
     }
-    if (looked_up) {
-        states_step(&steps[point->chosen]);
+    if (orders->at == orders->depth) { /* the next state is looked up */
+        states_step(&point->state, &steps[point->chosen]);
     }
     if (point->accesses[point->chosen] == NULL) {
         accesses_begin();

@@ -22,11 +22,6 @@ enum {
 };
 static const size_t AREA_BYTES = (size_t)1 << 28;
 
-/** A hash: sums of such are hashes of sets. */
-typedef struct hash {
-    uint64_t half[2];
-} hash_t;
-
 static const ctn_sim_t *job; /* NULL: none */
 static bool runs;            /* a job, or it is about to begin or to end */
 
@@ -60,13 +55,13 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static void put(hash_t *hash, uint64_t value)
+static void put(state_t *hash, uint64_t value)
 {
     hash->half[0] = mix(hash->half[0], value);
     hash->half[1] = mix(hash->half[1] + 1, value + hash->half[0]);
 }
 
-static void put_bytes(hash_t *hash, const void *memory, size_t bytes)
+static void put_bytes(state_t *hash, const void *memory, size_t bytes)
 {
     const unsigned char *at = memory;
     for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
@@ -77,7 +72,7 @@ static void put_bytes(hash_t *hash, const void *memory, size_t bytes)
     }
 }
 
-static void add(hash_t *sum, const hash_t *hash)
+static void add(state_t *sum, const state_t *hash)
 {
     sum->half[0] += hash->half[0];
     sum->half[1] += hash->half[1];
@@ -99,13 +94,13 @@ static uint64_t begun; /* the time of the first state */
 /** Lines that were written, and their hashes before. */
 static struct written {
     uintptr_t at;
-    hash_t before;
+    state_t before;
 } * written;
 static size_t written_count;
 
-static hash_t hash_line(uintptr_t at)
+static state_t hash_line(uintptr_t at)
 {
-    hash_t hash = {{at, ~at}};
+    state_t hash = {{at, ~at}};
     put_bytes(&hash, (const void *)at, LINE);
     return hash;
 }
@@ -162,11 +157,11 @@ static void forget_lines(void)
     written_count = 0;
 }
 
-static hash_t hash_written(void)
+static state_t hash_written(void)
 {
-    hash_t sum = {{0, 0}};
+    state_t sum = {{0, 0}};
     for (size_t i = 0; i < written_count; i++) {
-        hash_t now = hash_line(written[i].at);
+        state_t now = hash_line(written[i].at);
         sum.half[0] += now.half[0] - written[i].before.half[0];
         sum.half[1] += now.half[1] - written[i].before.half[1];
     }
@@ -267,7 +262,7 @@ static size_t sort_events(const ctn_queue_entry_t **sorted)
     return job->queue.count;
 }
 
-static void put_event(hash_t *hash, const sim_event_t *event)
+static void put_event(state_t *hash, const sim_event_t *event)
 {
     put(hash, (uint64_t)event->kind << 32 | (uint64_t)event->to_node << 16 |
                   event->carried);
@@ -295,7 +290,7 @@ static uintptr_t events_begin, events_end;
 /** Add the stack of a rank. Words that functions of the simulator leave there
  * do not count: pointers to events, since any free event may have been taken,
  * and times, which are between the first state and the last event. */
-static void put_stack(hash_t *hash, const ctn_fiber_t *fiber)
+static void put_stack(state_t *hash, const ctn_fiber_t *fiber)
 {
     const ctn_queue_entry_t *entry = job->queue.item;
     uint64_t latest = job->now;
@@ -310,7 +305,7 @@ static void put_stack(hash_t *hash, const ctn_fiber_t *fiber)
     }
 }
 
-static void put_rank(hash_t *hash, const ctn_sim_rank_t *rank)
+static void put_rank(state_t *hash, const ctn_sim_rank_t *rank)
 {
     put(hash, (uint64_t)rank->state | (uint64_t)rank->notified << 8 |
                   (uint64_t)rank->killed << 16 | (uint64_t)rank->asks << 24 |
@@ -341,11 +336,11 @@ static void put_rank(hash_t *hash, const ctn_sim_rank_t *rank)
     }
 }
 
-static hash_t hash_state(void)
+static state_t hash_state(void)
 {
     const ctn_queue_entry_t *sorted[MOST_EVENTS];
     size_t events = sort_events(sorted);
-    hash_t hash = {{events, job->ranks}};
+    state_t hash = {{events, job->ranks}};
     for (size_t i = 0; i < events; i++) {
         put_event(&hash, sorted[i]->event);
     }
@@ -355,7 +350,7 @@ static hash_t hash_state(void)
     put(&hash, (uint64_t)job->deaths << 32 | job->stalls);
     put(&hash, (uint64_t)job->ended << 32 | job->frozen);
     put(&hash, (uint64_t)job->aborted << 32 | (uint32_t)job->status);
-    hash_t lines = hash_written();
+    state_t lines = hash_written();
     add(&hash, &lines);
     return hash;
 }
@@ -363,13 +358,13 @@ static hash_t hash_state(void)
 /* ---- the states that were found ---- */
 
 static struct found {
-    hash_t hash;    /* of a state, or of one and a step; 0, 0: free */
+    state_t hash;   /* of a state, or of one and a step; 0, 0: free */
     uint64_t value; /* steps asleep; or half of the hash of the next state */
 } * found;
 static size_t found_count, found_steps, found_space; /* a power of 2, or 0 */
 
-static hash_t last;        /* the state that was looked up last */
-static hash_t from;        /* it, and the step after it */
+static state_t last;       /* the state that was looked up last */
+static state_t from;       /* it, and the step after it */
 static bool from_known;    /* no other step has followed */
 static bool contradiction; /* a step led from one state to two */
 
@@ -378,7 +373,7 @@ static bool is_used(const struct found *at)
     return (at->hash.half[0] | at->hash.half[1]) != 0;
 }
 
-static struct found *place(const hash_t *hash)
+static struct found *place(const state_t *hash)
 {
     size_t i = hash->half[0] & (found_space - 1);
     while (is_used(&found[i]) &&
@@ -404,7 +399,7 @@ static void grow(void)
 
 /** Compare the present state with the one to which the last step led when it
  * was made from the same state before. */
-static void compare_next(const hash_t *hash)
+static void compare_next(const state_t *hash)
 {
     if (!from_known) {
         return;
@@ -420,7 +415,7 @@ static void compare_next(const hash_t *hash)
 }
 
 /** @return the place of the present state */
-static struct found *place_now(hash_t *hash)
+static struct found *place_now(state_t *hash)
 {
     if (2 * (found_count + found_steps + 1) >= found_space) {
         grow();
@@ -432,7 +427,7 @@ static struct found *place_now(hash_t *hash)
 
 uint64_t *states_find(uint64_t asleep)
 {
-    hash_t hash;
+    state_t hash;
     struct found *at = place_now(&hash);
     if (is_used(at)) {
         return &at->value;
@@ -444,13 +439,18 @@ uint64_t *states_find(uint64_t asleep)
 
 bool states_known(void)
 {
-    hash_t hash;
+    state_t hash;
     return is_used(place_now(&hash));
 }
 
-void states_step(const catena_sim_step_t *step)
+state_t states_last(void)
 {
-    from = last;
+    return last;
+}
+
+void states_step(const state_t *state, const catena_sim_step_t *step)
+{
+    from = *state;
     put(&from, (uint64_t)step->kind << 32 | (uint32_t)step->rank);
     put(&from, (uint32_t)step->source);
     from_known = true;

@@ -18,6 +18,11 @@
  * get. The memory that is written is known as in accesses.h. A hash of 128 bits
  * stands for the state. Without ACCESSES no state is recognized. */
 
+/** A hash of a state: sums of such are hashes of sets. */
+typedef struct state {
+    uint64_t half[2];
+} state_t;
+
 #if ACCESSES
 
 struct ctn_sim;
@@ -47,8 +52,11 @@ uint64_t *states_find(uint64_t asleep);
 /** Whether the present state was found before. */
 bool states_known(void);
 
-/** A step is chosen in the state that was looked up last. */
-void states_step(const catena_sim_step_t *step);
+/** @return the state that was looked up last */
+state_t states_last(void);
+
+/** A step is chosen in a state; the next one is about to be looked up. */
+void states_step(const state_t *state, const catena_sim_step_t *step);
 
 /** Whether a step has led from one state to two. Then the recorded state is
  * incomplete. */
@@ -77,9 +85,15 @@ static inline bool states_known(void)
     return true;
 }
 
-static inline void states_step(const catena_sim_step_t *step)
+static inline state_t states_last(void)
 {
-    (void)step;
+    return (state_t){{0, 0}};
+}
+
+static inline void states_step(const state_t *state,
+                               const catena_sim_step_t *step)
+{
+    (void)state, (void)step;
 }
 
 static inline bool states_contradict(void)

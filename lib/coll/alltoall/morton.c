@@ -140,7 +140,9 @@ static void copy_block(ctn_op_t *op, const morton_t *m, const rectangle_t *r,
     uint32_t sender =
         r->copies == SCATTER ? column : member_at(m, r->senders + column);
     unsigned char *message =
-        r->message + ((size_t)receiver * r->width + sender) * bytes;
+        r->message == NULL
+            ? NULL
+            : r->message + ((size_t)receiver * r->width + sender) * bytes;
     const unsigned char *from = message;
     unsigned char *to = message;
     if (r->copies != SCATTER) {

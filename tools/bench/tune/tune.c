@@ -156,9 +156,12 @@ static void set_options(struct tune *tune, const struct bench_options *given)
             tune->run.bench->place.nodes > 1 ? "node:shm,network:ucx"
                                              : "node:shm";
     memset(tune->leaders, 0, sizeof(tune->leaders));
+    /* Of several nodes morton has all blocks of a node in one rank's heap. A
+     * rule also holds for longer blocks, for which there may be no memory. */
     tune->algorithms = rest = strdup(tuned->algorithms);
     while ((name = strsep(&rest, ",")) != NULL)
-        options->algorithms[options->algorithm_count++] = name;
+        if (tune->run.bench->place.nodes == 1 || strcmp(name, "morton") != 0)
+            options->algorithms[options->algorithm_count++] = name;
     if (tuned->collective == &bench_alltoall)
         add_all_led(tune);
 }
