@@ -65,6 +65,8 @@ fi
 
 hosts_work=$work/hosts
 mkdir "$hosts_work"
+# shellcheck disable=SC2034
+hosts_seconds=$((600 + 10 * rounds))
 # shellcheck source=tests/hosts/hosts.sh
 . "$here/../hosts/hosts.sh"
 hosts_up 4 2>/dev/null
