@@ -119,6 +119,24 @@ catena_status_t catena_model_path(const catena_model_point_t *point, int *moves,
     return status;
 }
 
+/** Evaluate the formula of a point.
+ * @param expected the algorithms that have one */
+static catena_status_t
+evaluate(const char *call,
+         catena_status_t (*formula)(const catena_machine_t *,
+                                    const catena_model_point_t *, double *),
+         const catena_machine_t *machine, const catena_model_point_t *point,
+         double *seconds, const char *expected)
+{
+    catena_model_point_t own;
+    catena_status_t status =
+        ctn_sized_read(call, NULL, &point_struct, point, &own);
+    if (status == CATENA_OK && formula(machine, &own, seconds) != CATENA_OK) {
+        status = refuse_point(call, &own, expected);
+    }
+    return status;
+}
+
 catena_status_t catena_model_alltoall(const catena_machine_t *machine,
                                       const catena_model_point_t *point,
                                       double *seconds)
@@ -126,16 +144,9 @@ catena_status_t catena_model_alltoall(const catena_machine_t *machine,
     if (machine == NULL || point == NULL || seconds == NULL) {
         return CTN_REFUSE_NULL(NULL, machine, point, seconds);
     }
-    catena_model_point_t own;
-    catena_status_t status =
-        ctn_sized_read(__func__, NULL, &point_struct, point, &own);
-    if (status == CATENA_OK &&
-        ctn_model_alltoall(machine, &own, seconds) != CATENA_OK) {
-        status = refuse_point(__func__, &own,
-                              "direct, l-a2a, mpml, nmpml, onmpml, "
-                              "l-a2a-plain, mpml-plain or nmpml-plain");
-    }
-    return status;
+    return evaluate(__func__, ctn_model_alltoall, machine, point, seconds,
+                    "direct, l-a2a, mpml, nmpml, onmpml, l-a2a-plain, "
+                    "mpml-plain or nmpml-plain");
 }
 
 catena_status_t catena_model_node(const catena_machine_t *machine,
@@ -145,14 +156,6 @@ catena_status_t catena_model_node(const catena_machine_t *machine,
     if (machine == NULL || point == NULL || seconds == NULL) {
         return CTN_REFUSE_NULL(NULL, machine, point, seconds);
     }
-    catena_model_point_t own;
-    catena_status_t status =
-        ctn_sized_read(__func__, NULL, &point_struct, point, &own);
-    if (status == CATENA_OK &&
-        ctn_model_node(machine, &own, seconds) != CATENA_OK) {
-        status = refuse_point(__func__, &own,
-                              "gather, or zero-copy or staged with a ppn of "
-                              "2 or more");
-    }
-    return status;
+    return evaluate(__func__, ctn_model_node, machine, point, seconds,
+                    "gather, or zero-copy or staged with a ppn of 2 or more");
 }

@@ -39,6 +39,12 @@ static void *need(void *memory)
     return memory;
 }
 
+static void end_at_limit(const char *what, size_t most)
+{
+    fprintf(stderr, "explore_accesses: more than %zu %s\n", most, what);
+    exit(2);
+}
+
 static void *map(size_t bytes)
 {
     return need(mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -108,9 +114,7 @@ static state_t hash_line(uintptr_t at)
 static void mark_line(uintptr_t at)
 {
     if (written_count == MOST_WRITTEN) {
-        fprintf(stderr, "explore_accesses: more than %d lines written\n",
-                MOST_WRITTEN);
-        exit(2);
+        end_at_limit("lines written", MOST_WRITTEN);
     }
     written[written_count++] = (struct written){at, hash_line(at)};
 }
@@ -200,10 +204,7 @@ static void *take(size_t bytes, size_t alignment)
         job != NULL && job->running != NULL ? job->running->rank : MOST_RANKS;
     size_t at = (area[r].used + sizeof(size_t) + to - 1) & ~(to - 1);
     if (bytes > AREA_BYTES || at + bytes > AREA_BYTES) {
-        fprintf(stderr,
-                "explore_accesses: a rank allocates more than %zu bytes\n",
-                AREA_BYTES);
-        exit(2);
+        end_at_limit("bytes allocated by a rank", AREA_BYTES);
     }
     unsigned char *memory = area[r].begin + at;
     area[r].used = at + bytes;
@@ -252,8 +253,7 @@ static size_t sort_events(const ctn_queue_entry_t **sorted)
 {
     const ctn_queue_entry_t *entry = job->queue.item;
     if (job->queue.count > MOST_EVENTS) {
-        fprintf(stderr, "explore_accesses: more than %d events\n", MOST_EVENTS);
-        exit(2);
+        end_at_limit("events", MOST_EVENTS);
     }
     for (size_t i = 0; i < job->queue.count; i++) {
         sorted[i] = &entry[i];
