@@ -18,7 +18,7 @@ enum { MOST_PARTS = 1 << 20 };
 
 static const ctn_sim_t *job;
 static uintptr_t heaps, heaps_end;
-static bool elsewhere; /* a rank lets others write into other memory */
+bool accesses_elsewhere;
 
 /** The accesses of the step, in the order of time. */
 static struct {
@@ -122,7 +122,9 @@ static __attribute__((noinline)) void wipe(void)
 static inline void note(int kind, const volatile void *memory, size_t bytes)
 {
     if (states_differ) {
-        record(kind, memory, bytes);
+        if (kind != READ || step.recorded) {
+            record(kind, memory, bytes);
+        }
         wipe();
     }
 }
@@ -193,7 +195,7 @@ accesses_t *accesses_end(void)
         }
         part += step.count[kind];
     }
-    all->elsewhere = elsewhere;
+    all->elsewhere = accesses_elsewhere;
     all->next = returned;
     returned = all;
     return all;
@@ -255,7 +257,7 @@ catena_status_t __wrap_sim_memory_create(ctn_sim_t *sim)
         }
     }
     job = sim;
-    elsewhere = false;
+    accesses_elsewhere = false;
     heaps = (uintptr_t)sim_node_memory(sim, 0);
     heaps_end = (uintptr_t)sim_node_memory(sim, sim->nodes);
     states_job_begins(sim, heaps, heaps_end);
@@ -278,7 +280,7 @@ catena_status_t __real_ctn_exposed_add(ctn_exposed_t *exposed, void *memory,
 catena_status_t __wrap_ctn_exposed_add(ctn_exposed_t *exposed, void *memory,
                                        size_t bytes, uint64_t *offset)
 {
-    elsewhere = true;
+    accesses_elsewhere = true;
     return __real_ctn_exposed_add(exposed, memory, bytes, offset);
 }
 

@@ -30,6 +30,9 @@ struct accesses {
 
 #if ACCESSES
 
+/** Whether a rank lets others write into memory outside of the heaps. */
+extern bool accesses_elsewhere;
+
 /** The accesses from now on are those of the next step. */
 void accesses_begin(void);
 

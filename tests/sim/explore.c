@@ -45,22 +45,27 @@ typedef struct exploration {
     const explored_t *of;
     int ranks;
     mode_t_ mode;
-    bool drawn;   /* at random */
-    bool checked; /* after all orders: each state must have been found */
     orders_t *orders;
     uint64_t limit;
     uint64_t runs, blocked;
     size_t longest; /* decisions */
     uint64_t random;
+    bool all;      /* there is no further order */
+    bool checked;  /* after all orders: each state must have been found */
+    int to_check;  /* runs */
+    bool keeps;    /* after a run the job goes back to its first choice */
+    bool finished; /* the job ends, its runs are counted */
     /* of a run */
-    size_t at; /* the next decision */
+    bool drawn; /* at random */
+    size_t at;  /* the next decision */
     /* Of each rank, since a sum would tell a rank what others have done, and
      * be part of its state. */
     bool ready[MOST_RANKS]; /* it is about to begin the call */
     bool left[MOST_RANKS];  /* it has ended it, and recovered */
     bool failed;            /* a rank did, or has a wrong result */
     int dead;               /* a rank that has died, or -1 */
-    bool blocked_now;       /* all steps were asleep: what follows was run */
+    bool over;              /* what follows is the job's end, or was run */
+    bool blocked_now;       /* all steps were asleep: it was run */
     bool differs;           /* the run did not repeat the last one: a bug */
     bool unknown;           /* it has a state not found before: a bug */
 } exploration_t;
@@ -96,9 +101,6 @@ static int draw_step(exploration_t *x, size_t count,
 static int check_step(exploration_t *x, size_t count,
                       const catena_sim_step_t steps[])
 {
-    if (x->at == 0) {
-        states_begin();
-    }
     x->unknown = !states_known();
     if (x->unknown) {
         return -1;
@@ -117,19 +119,86 @@ static int choose_order(exploration_t *x, size_t count,
     x->blocked_now = chosen == -1;
     x->differs = chosen < -1;
     x->at += chosen >= 0;
-    return x->blocked_now ? 0 : chosen;
+    return chosen;
+}
+
+static bool is_right(const exploration_t *x)
+{
+    return !x->differs && !x->unknown && !x->failed && !states_contradict();
+}
+
+static void begin_run(exploration_t *x)
+{
+    x->drawn = x->checked || x->runs >= x->limit / 2;
+    x->at = 0;
+    x->dead = -1;
+    x->over = x->blocked_now = false;
+    memset(x->left, 0, sizeof(x->left));
+    orders_start(x->orders);
+}
+
+/** Count the run.
+ * @return whether another one follows */
+static bool end_run(exploration_t *x)
+{
+    if (x->checked) {
+        return --x->to_check > 0;
+    }
+    x->runs++;
+    x->blocked += x->blocked_now;
+    x->longest = x->at > x->longest ? x->at : x->longest;
+    x->all = !x->drawn && !orders_next(x->orders);
+    return !x->all && x->runs < x->limit;
+}
+
+/** What follows was run before: the next run begins.
+ * @return the step to take */
+static int cut(exploration_t *x)
+{
+    x->over = true;
+    if (!x->keeps || !is_right(x)) {
+        return 0;
+    }
+    x->finished = !end_run(x);
+    if (x->finished) {
+        return 0;
+    }
+    begin_run(x);
+    states_return();
+    return -1;
+}
+
+/** All ranks have left the call. Some jobs run on to their end. */
+static int leave(exploration_t *x)
+{
+    enum { ENDS_ONE_IN = 16 };
+    if (x->runs % ENDS_ONE_IN != 0) {
+        return cut(x);
+    }
+    x->over = true;
+    return 0;
 }
 
 static int choose(void *argument, size_t count, const catena_sim_step_t steps[])
 {
     exploration_t *x = argument;
     orders_stepped(x->orders);
-    if (!has_all(x, x->ready) || x->blocked_now || has_all(x, x->left)) {
+    if (!has_all(x, x->ready) || x->over) {
         return 0;
+    }
+    if (!x->keeps && states_keep()) {
+        x->keeps = true;
+        return -1;
+    }
+    if (has_all(x, x->left)) {
+        return leave(x);
     }
     int chosen = x->checked ? check_step(x, count, steps)
                  : x->drawn ? draw_step(x, count, steps)
                             : choose_order(x, count, steps);
+    if (x->blocked_now) {
+        return cut(x);
+    }
     if (chosen >= 0 && steps[chosen].kind == CATENA_SIM_DIES) {
         x->dead = steps[chosen].rank;
     }
@@ -204,6 +273,7 @@ static int program(const catena_config_t *config, void *argument)
         last = recover(x, world, memory, last);
     }
     if (me != x->dead) {
+        x->failed = x->failed || last != RIGHT;
         x->left[me] = true;
     }
     catena_free(context, memory);
@@ -214,22 +284,16 @@ static int program(const catena_config_t *config, void *argument)
     return !good;
 }
 
-/** @return whether the run was right */
+/** Run a job: once, or from its first choice again and again.
+ * @return whether the last run was right, and so all before */
 static bool run(exploration_t *x, const catena_sim_params_t *params)
 {
-    x->at = 0;
-    x->failed = false;
+    x->failed = x->keeps = x->finished = false;
     memset(x->ready, 0, sizeof(x->ready));
-    memset(x->left, 0, sizeof(x->left));
-    x->dead = -1;
-    x->blocked_now = false;
+    begin_run(x);
     explored_begin();
-    orders_start(x->orders);
     catena_status_t status = catena_sim_run(params, program, x, NULL);
-    x->runs++;
-    x->blocked += x->blocked_now;
-    x->longest = x->at > x->longest ? x->at : x->longest;
-    return !x->differs && !x->unknown && !x->failed && !states_contradict() &&
+    return is_right(x) &&
            status == (x->dead >= 0 ? CATENA_ERR_PEER : CATENA_OK);
 }
 
@@ -237,18 +301,16 @@ static bool run(exploration_t *x, const catena_sim_params_t *params)
 
 /** All orders; if there are more than half of the limit, then random ones:
  * those before differ in their last steps only.
- * @param[out] all whether there is no further order
  * @return whether all runs were right */
-static bool run_all(exploration_t *x, const catena_sim_params_t *params,
-                    bool *all)
+static bool run_all(exploration_t *x, const catena_sim_params_t *params)
 {
-    uint64_t systematic = x->limit / 2;
-    while (!*all && x->runs < x->limit) {
-        x->drawn = x->runs >= systematic;
+    bool more = true;
+    while (more) {
         if (!run(x, params)) {
+            x->runs++;
             return false;
         }
-        *all = !x->drawn && !orders_next(x->orders);
+        more = !x->finished && end_run(x);
     }
     return true;
 }
@@ -260,16 +322,9 @@ static bool run_all(exploration_t *x, const catena_sim_params_t *params,
 static bool check_all(exploration_t *x, const catena_sim_params_t *params)
 {
     enum { CHECKED = 20 };
-    uint64_t runs = x->runs;
-    size_t longest = x->longest;
-    bool good = true;
-    x->drawn = x->checked = true;
-    for (int i = 0; i < CHECKED && good; i++) {
-        good = run(x, params);
-    }
-    x->runs = runs;
-    x->longest = longest;
-    return good;
+    x->checked = true;
+    x->to_check = CHECKED;
+    return run_all(x, params);
 }
 
 static void print_run(const exploration_t *x)
@@ -294,7 +349,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                     uint64_t limit, bool whole)
 {
     bool deaths = mode == DEATHS;
-    const char *settings[] = {"HEAP_SIZE=256m",
+    const char *settings[] = {"HEAP_SIZE=32m",
                               "LOG_LEVEL=fatal",
                               deaths ? "FAILURES=return" : "FAILURES=abort",
                               NULL,
@@ -321,7 +376,8 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                                   .ranks = ranks,
                                   .node_of = node_of,
                                   .settings = settings,
-                                  .memory_bytes = (size_t)1 << 29,
+                                  .memory_bytes = (size_t)1 << 27,
+                                  .stack_bytes = (size_t)64 << 10,
                                   .choose = choose,
                                   .choose_argument = &x,
                                   .deaths = deaths};
@@ -329,15 +385,14 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
         perror("explore");
         exit(2);
     }
-    bool all = false;
-    bool good = run_all(&x, &params, &all);
-    if (good && all && states_count() > 0) {
+    bool good = run_all(&x, &params);
+    if (good && x.all && states_count() > 0) {
         good = check_all(&x, &params);
     }
     printf("%sok - %s, %d ranks on %d node%s, %s: %" PRIu64 " runs%s, %" PRIu64
            " redundant, %zu steps, %zu states\n",
            good ? "" : "not ", of->name, ranks, nodes, nodes > 1 ? "s" : "",
-           mode_name[mode], x.runs - x.blocked, all ? "" : " of more",
+           mode_name[mode], x.runs - x.blocked, x.all ? "" : " of more",
            x.blocked, x.longest, states_count());
     if (!good) {
         print_run(&x);

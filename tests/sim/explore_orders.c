@@ -218,9 +218,6 @@ int orders_choose(orders_t *orders, size_t count,
     if (orders->at == MOST_DEPTH || count > MOST_STEPS) {
         return -2;
     }
-    if (orders->at == 0) {
-        states_begin();
-    }
     if (orders->at == orders->depth) {
         point_t *next = add_point(orders, count, steps);
         match_state(next);

@@ -1,55 +1,23 @@
-/* The state of a simulated job: see states.h.
- *
- * All that ranks allocate comes from one area for each rank, and nothing is
- * used again, so that addresses, which are part of the state, do not follow
- * from the order of steps. */
+/* The state of a simulated job: see states.h. */
 
 #include "states.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "areas.h"
+#include "checkpoint.h"
 #include "transports/sim/engine.h"
 
 enum {
     LINE = 64,
-    MOST_RANKS = 8,
     MOST_EVENTS = 256,
     MOST_WRITTEN = 1 << 22, /* lines */
     GROWN = 512 /* events and entries that a rank need not allocate */
 };
-static const size_t AREA_BYTES = (size_t)1 << 28;
 
 static const ctn_sim_t *job; /* NULL: none */
-static bool runs;            /* a job, or it is about to begin or to end */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void __real_free(void *memory);
-
-static void *need(void *memory)
-{
-    if (memory == NULL || memory == MAP_FAILED) {
-        perror("explore_accesses");
-        exit(2);
-    }
-    return memory;
-}
-
-static void end_at_limit(const char *what, size_t most)
-{
-    fprintf(stderr, "explore_accesses: more than %zu %s\n", most, what);
-    exit(2);
-}
-
-static void *map(size_t bytes)
-{
-    return need(mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-}
 
 /* ---- hashes ---- */
 
@@ -86,37 +54,59 @@ static void add(state_t *sum, const state_t *hash)
 
 /* ---- memory that was written ---- */
 
+/** What may be written. */
 typedef struct range {
     uintptr_t from, to;
+    size_t line;         /* bytes that are recorded together */
     unsigned char *mark; /* of each line: whether it was written */
 } range_t;
 
-/** What may be written: the areas, heaps and stacks, static variables. */
-enum { AREAS, HEAPS, STATICS, RANGES };
+/** The areas, heaps, static variables. Those of this program itself, which are
+ * not part of a job, may be next to them: there a line is a byte. */
+enum { OF_AREAS, OF_HEAPS, OF_STATICS, RANGES };
 static range_t range[RANGES];
 bool states_differ;
 static uint64_t begun; /* the time of the first state */
 
-/** Lines that were written, and their hashes before. */
+/** Lines that were written, and what they were before. */
 static struct written {
     uintptr_t at;
-    state_t before;
+    const range_t *in;
+    unsigned char content[LINE];
 } * written;
 static size_t written_count;
 
-static state_t hash_line(uintptr_t at)
+/** The hash of a line: sums of products that do not wait for each other. */
+static state_t hash_line(uintptr_t at, const unsigned char *content,
+                         size_t bytes)
 {
-    state_t hash = {{at, ~at}};
-    put_bytes(&hash, (const void *)at, LINE);
-    return hash;
+    static const uint64_t key[] = {
+        UINT64_C(0x243F6A8885A308D3), UINT64_C(0x13198A2E03707344),
+        UINT64_C(0xA4093822299F31D0), UINT64_C(0x082EFA98EC4E6C89),
+        UINT64_C(0x452821E638D01377), UINT64_C(0xBE5466CF34E90C6C),
+        UINT64_C(0xC0AC29B7C97C50DD), UINT64_C(0x3F84D5B5B5470917)};
+    enum { WORDS = LINE / sizeof(uint64_t) };
+    uint64_t word[WORDS] = {0};
+    memcpy(word, content, bytes);
+    state_t sum = {{at, ~at}};
+    for (int i = 0; i < WORDS; i += 2) {
+        uint64_t a = word[i] ^ key[i], b = word[i + 1] ^ key[i + 1];
+        sum.half[0] += mix(a, b);
+        sum.half[1] += mix(b, a);
+    }
+    put(&sum, at);
+    return sum;
 }
 
-static void mark_line(uintptr_t at)
+static void mark_line(const range_t *in, uintptr_t at)
 {
     if (written_count == MOST_WRITTEN) {
-        end_at_limit("lines written", MOST_WRITTEN);
+        areas_end_at_limit("lines written", MOST_WRITTEN);
     }
-    written[written_count++] = (struct written){at, hash_line(at)};
+    struct written *line = &written[written_count++];
+    line->at = at;
+    line->in = in;
+    memcpy(line->content, (const void *)at, in->line);
 }
 
 void states_write(uintptr_t memory, size_t bytes)
@@ -126,104 +116,60 @@ void states_write(uintptr_t memory, size_t bytes)
         if (memory < r->from || memory >= r->to) {
             continue;
         }
-        uintptr_t first = memory & ~(uintptr_t)(LINE - 1);
-        for (uintptr_t at = first; at < memory + bytes; at += LINE) {
-            unsigned char *mark = &r->mark[(at - r->from) / LINE];
+        for (uintptr_t at = memory & ~(uintptr_t)(r->line - 1);
+             at < memory + bytes; at += r->line) {
+            unsigned char *mark = &r->mark[(at - r->from) / r->line];
             if (!*mark) {
                 *mark = 1;
-                mark_line(at);
+                mark_line(r, at);
             }
         }
         return;
     }
 }
 
-static void set_range(int which, uintptr_t from, uintptr_t to)
+static void set_range(int which, size_t line, uintptr_t from, uintptr_t to)
 {
     range_t *r = &range[which];
-    from &= ~(uintptr_t)(LINE - 1);
+    from &= ~(uintptr_t)(line - 1);
     if (r->mark == NULL || to - from > r->to - r->from) {
-        r->mark = map((to - from) / LINE + 1);
+        r->mark = areas_map((to - from) / line + 1);
     }
-    r->from = from;
-    r->to = to;
+    *r = (range_t){from, to, line, r->mark};
 }
 
 static void forget_lines(void)
 {
     for (size_t i = 0; i < written_count; i++) {
-        for (int k = 0; k < RANGES; k++) {
-            if (written[i].at >= range[k].from && written[i].at < range[k].to) {
-                range[k].mark[(written[i].at - range[k].from) / LINE] = 0;
-            }
-        }
+        const range_t *in = written[i].in;
+        in->mark[(written[i].at - in->from) / in->line] = 0;
     }
     written_count = 0;
+}
+
+void states_restore_lines(void)
+{
+    for (size_t i = 0; i < written_count; i++) {
+        memcpy((void *)written[i].at, written[i].content, written[i].in->line);
+    }
+    forget_lines();
 }
 
 static state_t hash_written(void)
 {
     state_t sum = {{0, 0}};
     for (size_t i = 0; i < written_count; i++) {
-        state_t now = hash_line(written[i].at);
-        sum.half[0] += now.half[0] - written[i].before.half[0];
-        sum.half[1] += now.half[1] - written[i].before.half[1];
+        const struct written *line = &written[i];
+        const void *content = (const void *)line->at;
+        size_t bytes = line->in->line;
+        if (memcmp(content, line->content, bytes) != 0) {
+            state_t now = hash_line(line->at, content, bytes);
+            state_t before = hash_line(line->at, line->content, bytes);
+            sum.half[0] += now.half[0] - before.half[0];
+            sum.half[1] += now.half[1] - before.half[1];
+        }
     }
     return sum;
-}
-
-/* ---- memory of ranks ---- */
-
-/** Of each rank, and of the simulator. Before each block is its size. */
-static struct {
-    unsigned char *begin;
-    size_t used;
-} area[MOST_RANKS + 1];
-
-static bool is_ours(const void *memory)
-{
-    uintptr_t at = (uintptr_t)memory, begin = (uintptr_t)area[0].begin;
-    return begin != 0 && at >= begin &&
-           at < begin + (MOST_RANKS + 1) * AREA_BYTES;
-}
-
-static size_t *size_of(void *memory)
-{
-    return (size_t *)memory - 1;
-}
-
-/** @return zeroed memory of the rank that runs, or of the simulator; NULL: no
- * job runs */
-static void *take(size_t bytes, size_t alignment)
-{
-    if (!runs) {
-        return NULL;
-    }
-    size_t to = alignment < LINE ? LINE : alignment;
-    uint32_t r =
-        job != NULL && job->running != NULL ? job->running->rank : MOST_RANKS;
-    size_t at = (area[r].used + sizeof(size_t) + to - 1) & ~(to - 1);
-    if (bytes > AREA_BYTES || at + bytes > AREA_BYTES) {
-        end_at_limit("bytes allocated by a rank", AREA_BYTES);
-    }
-    unsigned char *memory = area[r].begin + at;
-    area[r].used = at + bytes;
-    *size_of(memory) = bytes;
-    return memory;
-}
-
-static void release(void *memory)
-{
-    states_write((uintptr_t)memory, *size_of(memory));
-    memset(memory, 0, *size_of(memory));
-}
-
-static void empty_areas(void)
-{
-    for (int r = 0; r <= MOST_RANKS; r++) {
-        memset(area[r].begin, 0, area[r].used);
-        area[r].used = 0;
-    }
 }
 
 /* ---- what the simulator knows ---- */
@@ -253,7 +199,7 @@ static size_t sort_events(const ctn_queue_entry_t **sorted)
 {
     const ctn_queue_entry_t *entry = job->queue.item;
     if (job->queue.count > MOST_EVENTS) {
-        end_at_limit("events", MOST_EVENTS);
+        areas_end_at_limit("events", MOST_EVENTS);
     }
     for (size_t i = 0; i < job->queue.count; i++) {
         sorted[i] = &entry[i];
@@ -388,7 +334,7 @@ static void grow(void)
     struct found *old = found;
     size_t old_space = found_space;
     found_space = old_space == 0 ? (size_t)1 << 16 : 4 * old_space;
-    found = need(__real_calloc(found_space, sizeof(*found)));
+    found = areas_need(__real_calloc(found_space, sizeof(*found)));
     for (size_t i = 0; i < old_space; i++) {
         if (is_used(&old[i])) {
             *place(&old[i].hash) = old[i];
@@ -474,10 +420,18 @@ void states_clear(void)
     contradiction = false;
 }
 
-void states_begin(void)
+bool states_keep(void)
 {
     begun = job->now;
     states_differ = true;
+    checkpoint_keep();
+    return true;
+}
+
+void states_return(void)
+{
+    from_known = false;
+    checkpoint_return();
 }
 
 /* ---- functions that the linker wraps ---- */
@@ -491,7 +445,7 @@ static void grow_tables(ctn_sim_t *sim)
 {
     sim_event_t *event[GROWN];
     for (int i = 0; i < GROWN; i++) {
-        event[i] = need(sim_event(sim, SIM_SENT, 0));
+        event[i] = areas_need(sim_event(sim, SIM_SENT, 0));
         sim_push(sim, 0, event[i]);
         uintptr_t at = (uintptr_t)event[i];
         events_begin = i == 0 || at < events_begin ? at : events_begin;
@@ -504,25 +458,24 @@ static void grow_tables(ctn_sim_t *sim)
 
 void states_job_begins(ctn_sim_t *sim, uintptr_t heaps, uintptr_t heaps_end)
 {
-    set_range(HEAPS, heaps, heaps_end);
+    set_range(OF_HEAPS, LINE, heaps, heaps_end);
     grow_tables(sim);
     job = sim;
+    areas_serve(sim);
 }
 
 void states_job_ends(void)
 {
     job = NULL;
+    areas_serve(NULL);
 }
 
-static void create_areas(void)
+static void set_ranges(void)
 {
-    unsigned char *all = map((MOST_RANKS + 1) * AREA_BYTES);
-    for (int r = 0; r <= MOST_RANKS; r++) {
-        area[r].begin = all + (size_t)r * AREA_BYTES;
-    }
-    written = map(MOST_WRITTEN * sizeof(*written));
-    set_range(AREAS, (uintptr_t)all, (uintptr_t)area[MOST_RANKS].begin);
-    set_range(STATICS, (uintptr_t)__data_start, (uintptr_t)_end);
+    uintptr_t end, begin = areas_of_ranks(&end);
+    written = areas_map(MOST_WRITTEN * sizeof(*written));
+    set_range(OF_AREAS, LINE, begin, end);
+    set_range(OF_STATICS, 1, (uintptr_t)__data_start, (uintptr_t)_end);
 }
 
 catena_status_t __real_catena_sim_run(const catena_sim_params_t *params,
@@ -535,79 +488,15 @@ catena_status_t __wrap_catena_sim_run(const catena_sim_params_t *params,
                                       void *argument,
                                       catena_sim_report_t *report)
 {
-    if (area[0].begin == NULL) {
-        create_areas();
+    areas_begin();
+    if (written == NULL) {
+        set_ranges();
     }
-    runs = true;
     from_known = false;
     catena_status_t status =
         __real_catena_sim_run(params, program, argument, report);
-    runs = states_differ = false;
+    states_differ = false;
     forget_lines();
-    empty_areas();
+    areas_end();
     return status;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    void *memory = take(bytes, 1);
-    return memory != NULL ? memory : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    void *memory = take(count * bytes, 1);
-    return memory != NULL ? memory : __real_calloc(count, bytes);
-}
-
-void __wrap_free(void *memory)
-{
-    if (is_ours(memory)) {
-        release(memory);
-    } else {
-        __real_free(memory);
-    }
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    if (!is_ours(memory) && (memory != NULL || !runs)) {
-        return __real_realloc(memory, bytes);
-    }
-    void *larger = need(take(bytes, 1));
-    if (memory != NULL) {
-        size_t old = *size_of(memory);
-        states_write((uintptr_t)larger, bytes);
-        memcpy(larger, memory, old < bytes ? old : bytes);
-        release(memory);
-    }
-    return larger;
-}
-
-char *__wrap_strdup(const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    char *copy = __wrap_malloc(bytes);
-    if (copy != NULL) {
-        states_write((uintptr_t)copy, bytes);
-        memcpy(copy, text, bytes);
-    }
-    return copy;
-}
-
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
-{
-    void *memory = take(bytes, alignment);
-    return memory != NULL ? memory : __real_aligned_alloc(alignment, bytes);
-}
-
-int __real_posix_memalign(void **memory, size_t alignment, size_t bytes);
-
-int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes)
-{
-    *memory = take(bytes, alignment);
-    return *memory != NULL ? 0
-                           : __real_posix_memalign(memory, alignment, bytes);
 }

@@ -40,8 +40,18 @@ extern bool states_differ;
 /** Something is about to be written. */
 void states_write(uintptr_t memory, size_t bytes);
 
-/** The order is explored from here on: memory is as in all other jobs. */
-void states_begin(void);
+/** The order is explored from here on: memory is as in all other jobs. To be
+ * called in `choose`, which then ends with -1. It is called again at once, and
+ * each time after states_return.
+ * @return false: the job cannot return */
+bool states_keep(void);
+
+/** Go back to where states_keep was called. To be called in `choose`, which
+ * then ends with -1. */
+void states_return(void);
+
+/** Restore the lines that were written since states_keep. */
+void states_restore_lines(void);
 
 /** Look up the present state, between two steps.
  * @param asleep a bit for each step that need not be run from here
@@ -70,7 +80,12 @@ void states_clear(void);
 
 #else
 
-static inline void states_begin(void)
+static inline bool states_keep(void)
+{
+    return false;
+}
+
+static inline void states_return(void)
 {
 }
 
