@@ -349,7 +349,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                     uint64_t limit, bool whole)
 {
     bool deaths = mode == DEATHS;
-    const char *settings[] = {"HEAP_SIZE=32m",
+    const char *settings[] = {"HEAP_SIZE=128m",
                               "LOG_LEVEL=fatal",
                               deaths ? "FAILURES=return" : "FAILURES=abort",
                               NULL,
@@ -376,7 +376,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
                                   .ranks = ranks,
                                   .node_of = node_of,
                                   .settings = settings,
-                                  .memory_bytes = (size_t)1 << 27,
+                                  .memory_bytes = (size_t)1 << 28,
                                   .stack_bytes = (size_t)64 << 10,
                                   .choose = choose,
                                   .choose_argument = &x,
