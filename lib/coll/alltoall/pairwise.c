@@ -210,6 +210,23 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
+bool ctn_pairwise_awaits_remote(const ctn_pairwise_t *x)
+{
+    for (uint64_t left = x->open; left != 0; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(left);
+        for (uint32_t round =
+                 pairwise_round_of(x, slot, x->stream[slot].receive_turn);
+             round < x->limit; round += x->slots) {
+            uint32_t peer = pairwise_receive_peer(x, round);
+            if (pairwise_is_remote(x, peer) &&
+                pairwise_bytes_of(x, x->receive, round, peer) > 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /** Send every CTS of the first rounds. This comes before any copy, since other
  * ranks wait for it: a member that copied first would hold up its senders. */
 static ctn_step_t send_all_cts(ctn_op_t *op, ctn_pairwise_t *x)

@@ -170,6 +170,9 @@ void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
  * staging buffers. */
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 
+/** Whether a block from another node has not arrived yet. */
+bool ctn_pairwise_awaits_remote(const ctn_pairwise_t *exchange);
+
 /** Leaders did not deliver some blocks because of a mismatch: send a CTS to
  * each sender of such a block, in case it sends without leaders and waits for
  * one. */

@@ -282,12 +282,15 @@ static bool has_mismatch(const ctn_op_t *op, const ctn_leaders_t *a)
     return mismatch;
 }
 
-/** For long waits: this member may wait for a block for which a leader has
- * found a mismatch, or for a block whose sender does not use leaders. */
+/** For long waits: this member may wait for a block whose sender has given it
+ * to a leader, which has found the mismatch; or for a block whose sender does
+ * not use leaders. What leaders or members of the node send arrives in any
+ * case, maybe late. */
 CTN_COLD static void check_mismatch(ctn_op_t *op, ctn_leaders_t *a)
 {
     a->peer_checks = op->exec->peer_checks;
-    if (!(a->local_done && a->ports_done) && has_mismatch(op, a)) {
+    if (!a->local_done && has_mismatch(op, a) &&
+        ctn_pairwise_awaits_remote(&a->local)) {
         (void)ctn_exec_abort(op->exec, CATENA_ERR_ARG);
     }
     ctn_aggregated_check_mismatch(op, a->topo, 0);
