@@ -4,6 +4,7 @@
 #include "coll/sbgp/sbgp.h"
 #include "core/tiny.h"
 #include "model/tuning.h"
+#include "type/balanced.h"
 #include "type/op.h"
 
 /* Basic collectives ([Graham], section 3: BCOL): what a component does among
@@ -75,6 +76,10 @@ typedef struct ctn_basic_coll {
     bool mismatch;
     bool blocking; /* the collective that it is a part of; the same on all
                       members */
+    /** A reduce, allreduce or reduce_scatter by a predefined operation combines
+     * the members' data by the balanced tree (type/balanced.h). The same on all
+     * members. */
+    bool balanced;
     /** The algorithm. If the component does not have it, or it cannot run, a
      * rule selects one, by facts that all members share. */
     ctn_algorithm_name_t algorithm;
@@ -170,6 +175,12 @@ ctn_op_t *ctn_basic_make(ctn_module_t *module, ctn_basic_kind_t kind,
 void ctn_basic_find_rule(ctn_module_t *module, ctn_basic_kind_t kind,
                          ctn_algorithm_set_t possible, bool blocking,
                          size_t bytes);
+
+/** ctn_balanced_reduce of the data of all members of a module, and what it
+ * costs. @param basic the call, which is `balanced` */
+void ctn_basic_reduce(const ctn_module_t *module, const ctn_basic_coll_t *basic,
+                      ctn_operand_t operand, void *from, size_t bytes,
+                      void *out);
 
 /** Select the algorithm of a basic collective: the one that the caller names,
  * or else by rules.

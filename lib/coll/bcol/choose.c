@@ -43,3 +43,14 @@ ctn_op_t *ctn_basic_make(ctn_module_t *module, ctn_basic_kind_t kind,
     }
     return op;
 }
+
+void ctn_basic_reduce(const ctn_module_t *module, const ctn_basic_coll_t *basic,
+                      ctn_operand_t operand, void *from, size_t bytes,
+                      void *out)
+{
+    uint32_t size = module->sbgp->size;
+    if (!module->exec->drop_data) {
+        ctn_balanced_reduce(&basic->by, size, operand, from, bytes, out);
+    }
+    ctn_exec_charge(module->exec, CTN_WORK_REDUCE, (size - 1) * bytes);
+}

@@ -11,13 +11,15 @@
 #include "split/call/call.h"
 
 /** The hierarchy that a blocking call uses, if it is built, else NULL.
- * @param in_order operands must be combined in the order of ranks */
+ * @param in_order operands must be combined in the order of ranks
+ * @param balanced by the balanced tree */
 static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
-                                    bool in_order)
+                                    bool in_order, bool balanced)
 {
     const ctn_hierarchy_t *hierarchy = config->hierarchy;
-    if (hierarchy->state == CTN_BUILT && in_order && !hierarchy->in_order &&
-        hierarchy->status == CATENA_OK) {
+    if (hierarchy->state == CTN_BUILT && hierarchy->status == CATENA_OK &&
+        ((in_order && !hierarchy->in_order) ||
+         (balanced && !hierarchy->balanced))) {
         hierarchy = config->flat;
     }
     return hierarchy != NULL && hierarchy->state == CTN_BUILT ? hierarchy
@@ -34,7 +36,7 @@ static inline bool run_level_inline(const catena_group_t *group,
                                     ctn_basic_coll_t *basic,
                                     catena_status_t *status)
 {
-    const ctn_hierarchy_t *hierarchy = built(config, in_order);
+    const ctn_hierarchy_t *hierarchy = built(config, in_order, basic->balanced);
     ctn_module_t *module =
         hierarchy != NULL
             ? ctn_hierarchy_single(hierarchy, group->chain.place.size)
@@ -65,14 +67,20 @@ static inline bool is_exchanged(const ctn_operands_t *operands)
            operands->by.type->bytes > CTN_CHUNK_BYTES;
 }
 
+/** Whether a collective is a scan, which adds in the order of ranks if it is
+ * reproducible; the other reductions add by the balanced tree. */
+static inline bool is_scan(const ctn_composition_t *composition)
+{
+    return composition->of == CTN_COLL_SCAN;
+}
+
 /** Whether operands must be combined in the order of ranks, by the hierarchy.
  */
 static inline bool is_in_order(const ctn_composition_t *composition,
                                const ctn_operands_t *operands)
 {
     return operands->by.op != NULL && !is_exchanged(operands) &&
-           (composition->of == CTN_COLL_SCAN ||
-            !ctn_reduce_op_commutes(operands->by.op));
+           (is_scan(composition) || !ctn_reduce_op_commutes(operands->by.op));
 }
 
 /** Whether settings require a result that depends on the number of ranks only
@@ -93,14 +101,17 @@ static void set_call(const ctn_composition_t *composition,
     const ctn_description_t *collective = composition->collective;
     uint32_t me = group->chain.place.rank;
     bool reproducible = is_reproducible(group, operands);
+    bool scan = is_scan(composition);
     *call = (ctn_call_t){.composition = composition,
                          .group = group,
                          .root = operands->root,
                          .by = operands->by,
-                         .exchanged = is_exchanged(operands) || reproducible,
+                         .exchanged =
+                             is_exchanged(operands) || (reproducible && scan),
                          .reproducible = reproducible,
                          .in_place = operands->in_place,
-                         .in_order = is_in_order(composition, operands)};
+                         .balanced = reproducible && !scan};
+    call->in_order = call->balanced || is_in_order(composition, operands);
     if (ctn_has_blocks(collective->recv) && ctn_has_blocks(collective->send)) {
         call->all = operands->recv;
         call->in = ctn_blocks_at(&operands->send, 0);
@@ -255,8 +266,8 @@ static catena_status_t gather(catena_group_t *group,
     return status;
 }
 
-/** Run a blocking reproducible reduction of a short vector: gather the vectors
- * of all ranks on all of them, and reduce those before `end` in their order. */
+/** Run a blocking reproducible scan of a short vector: gather the vectors of
+ * all ranks on all of them, and reduce those before `end` in their order. */
 static catena_status_t run_gathered(const ctn_call_t *call)
 {
     catena_group_t *group = call->group;
@@ -280,25 +291,18 @@ static catena_status_t run_gathered(const ctn_call_t *call)
     catena_status_t status = gather(group, &vectors);
     if (status == CATENA_OK && end > 0) {
         status = ctn_exchange_fold(exec, call, data, end, each);
-        size_t from = (end - 1) * each; /* the result, or this rank's block */
-        if (call->composition->single_level_kind == CTN_REDUCE_SCATTER) {
-            for (uint32_t i = 0; i < group->chain.place.rank; i++) {
-                from += ctn_blocks_bytes(&call->all, i);
-            }
-        }
-        if (call->out.bytes > 0) {
-            ctn_span_write(exec, &call->out, 0, call->out.bytes, data + from);
-        }
+        ctn_span_write(exec, &call->out, 0, each, data + (end - 1) * each);
     }
     ctn_scratch_free(exec, data, bytes);
     ctn_ml_record_exchange(call, exec->tally.messages - messages);
     return status;
 }
 
-/** Run a blocking reproducible reduction, unless its hierarchy does that.
- * @return false: it has not run */
-static bool run_reproducible(ctn_call_t *call, const ctn_ml_config_t *config,
-                             catena_status_t *status)
+/** Run a blocking reproducible scan, unless its hierarchy adds in the order of
+ * ranks. @return false: it has not run */
+static bool run_reproducible_scan(ctn_call_t *call,
+                                  const ctn_ml_config_t *config,
+                                  catena_status_t *status)
 {
     ctn_exec_t *exec = call->group->exec;
     *status = await_order(call);
@@ -330,24 +334,23 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
         call.blocking = true;
         return ctn_op_run(group->exec, make_op(&call)); /* without hierarchy */
     }
-    bool in_order = is_in_order(composition, operands);
     status = ctn_ml_config_find(group, composition->of, &config);
     if (status != CATENA_OK) {
         return ctn_exec_or_abort(group->exec, status);
     }
     set_call(composition, group, operands, &call);
     call.blocking = true;
-    if (call.reproducible && run_reproducible(&call, config, &status)) {
+    if (call.exchanged && run_reproducible_scan(&call, config, &status)) {
         return status;
     }
     ctn_basic_coll_t basic;
     if (config->hierarchy->levels == 1 &&
         ctn_ml_single(&call, config, &basic) &&
-        run_level_inline(group, composition, config, in_order, &basic,
+        run_level_inline(group, composition, config, call.in_order, &basic,
                          &status)) {
         return status;
     }
-    if (in_order) {
+    if (call.in_order) {
         status = await_order(&call);
     }
     return status == CATENA_OK ? ctn_op_run(group->exec, make_op(&call))
@@ -432,7 +435,7 @@ static inline bool read_plain(const ctn_composition_t *composition,
                                 .bytes = own->count * own->type->bytes,
                                 .chunks = 1,
                                 .blocking = basic->blocking};
-    *in_order = composition->of == CTN_COLL_SCAN;
+    *in_order = is_scan(composition);
     if (receives) {
         basic->out = (void *)(uintptr_t)args->recv.buffer;
     }
@@ -450,10 +453,13 @@ static inline bool read_plain(const ctn_composition_t *composition,
         return false;
     }
     if ((*config)->reproducible && place->size > 2 && basic->by.op != NULL &&
-        ctn_reducer_rounds(&basic->by) &&
-        (!basic->blocking ||
-         !ctn_ml_adds_in_order((*config)->hierarchy, place->size))) {
-        return false;
+        ctn_reducer_rounds(&basic->by)) {
+        basic->balanced = !is_scan(composition);
+        if (!basic->blocking ||
+            (!basic->balanced &&
+             !ctn_ml_adds_in_order((*config)->hierarchy, place->size))) {
+            return false;
+        }
     }
     if (!composition->vector && sends && receives) {
         basic->at = ctn_ml_offsets(*config, basic->bytes);

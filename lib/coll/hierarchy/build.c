@@ -174,10 +174,21 @@ static void free_control_blocks(ctn_hierarchy_build_t *build)
 /* ---- before the first level ---- */
 
 /** Wait until this operation is the group's oldest: its child operations run on
- * the group's chain, which serves one operation at a time. */
+ * the group's chain, which serves one operation at a time. `after` is built
+ * then. If it failed since settings differ, other ranks may not build this
+ * hierarchy, and have given its number to another operation. */
 static ctn_step_t wait_until_oldest(ctn_op_t *op)
 {
-    return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    if (!ctn_op_is_oldest(op)) {
+        return CTN_STEP_WAIT;
+    }
+    const ctn_hierarchy_t *after = ctn_build_of(op)->after;
+    if (after == NULL || after->status == CATENA_OK) {
+        return CTN_STEP_NEXT;
+    }
+    return ctn_op_fail(op, after->status == CATENA_ERR_ARG
+                               ? ctn_exec_abort(op->exec, after->status)
+                               : after->status);
 }
 
 const ctn_hierarchy_t *ctn_build_find_same(const ctn_hierarchy_build_t *build)
@@ -229,6 +240,7 @@ void ctn_build_take_over(ctn_hierarchy_t *hierarchy,
     memcpy(hierarchy->level, same->level, sizeof(hierarchy->level));
     hierarchy->top = same->top;
     hierarchy->in_order = same->in_order;
+    hierarchy->balanced = same->balanced;
 }
 
 ctn_step_t ctn_build_end_on_all(ctn_op_t *op, catena_status_t status)
@@ -258,7 +270,7 @@ static ctn_step_t decide(ctn_op_t *op)
         ctn_build_take_over(hierarchy, build->same);
         return ctn_build_end_on_all(op, CATENA_OK);
     }
-    hierarchy->in_order = true;
+    hierarchy->in_order = hierarchy->balanced = true;
     if (facts.ranks == 1) {
         return ctn_build_end_on_all(op, CATENA_OK);
     }
@@ -279,8 +291,11 @@ static ctn_step_t decide(ctn_op_t *op)
 static ctn_step_t report(ctn_op_t *op)
 {
     ctn_hierarchy_build_t *build = ctn_build_of(op);
-    return ctn_build_agree(op, &build->all->group->chain, 0,
-                           build->hierarchy->in_order ? 0 : CTN_BUILD_DISORDER);
+    const ctn_hierarchy_t *hierarchy = build->hierarchy;
+    return ctn_build_agree(
+        op, &build->all->group->chain, 0,
+        (hierarchy->in_order ? 0 : CTN_BUILD_DISORDER) |
+            (hierarchy->balanced ? 0 : CTN_BUILD_UNBALANCED));
 }
 
 /** Store the outcome; finish gives the modules to the group. */
@@ -289,6 +304,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
     ctn_hierarchy_build_t *build = ctn_build_of(op);
     ctn_build_facts_t facts = ctn_build_agreed_facts(build);
     build->hierarchy->in_order = (facts.flags & CTN_BUILD_DISORDER) == 0;
+    build->hierarchy->balanced = (facts.flags & CTN_BUILD_UNBALANCED) == 0;
     ctn_build_note_other(build, (catena_status_t)facts.status);
     build->agreed = true;
     return CTN_STEP_NEXT;
@@ -394,7 +410,8 @@ static catena_status_t prepare(ctn_hierarchy_build_t *build,
 }
 
 catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
-                                    ctn_hierarchy_t *hierarchy, bool compare)
+                                    ctn_hierarchy_t *hierarchy, bool compare,
+                                    const ctn_hierarchy_t *after)
 {
     catena_group_t *group = all->group;
     ctn_hierarchy_build_t *build = calloc(1, sizeof(*build));
@@ -402,6 +419,7 @@ catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
         return CATENA_ERR_NO_MEMORY;
     }
     catena_status_t status = prepare(build, all, hierarchy, compare);
+    build->after = after;
     ctn_op_t *op =
         status == CATENA_OK
             ? ctn_op_create(group->exec, &build_algorithm, &group->sequence)

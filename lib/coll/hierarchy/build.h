@@ -14,7 +14,8 @@
 enum {
     CTN_BUILD_DIFFER = 1u << 0,         /* digests of two ranks differ */
     CTN_BUILD_OVERSUBSCRIBED = 1u << 1, /* a host has more ranks than cores */
-    CTN_BUILD_DISORDER = 1u << 2 /* a subgroup is not in the order of ranks */
+    CTN_BUILD_DISORDER = 1u << 2,  /* a subgroup is not in the order of ranks */
+    CTN_BUILD_UNBALANCED = 1u << 3 /* a subgroup is not balanced */
 };
 
 /** The facts of one rank, or of consecutive ranks combined. All 0: of no rank.
@@ -42,6 +43,7 @@ typedef struct ctn_hierarchy_build {
     /* arguments */
     ctn_hierarchies_t *all;        /* of the group */
     ctn_hierarchy_t *hierarchy;    /* the one to build */
+    const ctn_hierarchy_t *after;  /* see ctn_hierarchy_build */
     ctn_hierarchy_levels_t levels; /* auto: none before the ranks agree */
     /* The names of this rank's subgroups when the hierarchy was requested:
      * settings may change before it is built. */

@@ -95,7 +95,7 @@ static catena_status_t link_on_node(ctn_hierarchy_build_t *build)
         records.block[i] =
             (ctn_rank_block_t){.data = node_facts_of(build, i)->record};
     }
-    build->hierarchy->in_order = true;
+    build->hierarchy->in_order = build->hierarchy->balanced = true;
     build->hierarchy->top = true;
     catena_status_t status = ctn_build_add_module(
         build, &records, ctn_topo_local_rank(topo), topo->oversubscribed);

@@ -333,6 +333,7 @@ static ctn_tickets_t *find_tickets(const ctn_hierarchies_t *all,
  * @param compare as for ctn_hierarchy_build */
 static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
                                          const char *text, bool compare,
+                                         const ctn_hierarchy_t *after,
                                          ctn_hierarchy_t **out)
 {
     ctn_hierarchy_t *hierarchy = calloc(1, sizeof(*hierarchy));
@@ -352,7 +353,8 @@ static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
     hierarchy->tickets = find_tickets(all, hierarchy);
     hierarchy->next = all->first;
     all->first = hierarchy;
-    catena_status_t status = ctn_hierarchy_build(all, hierarchy, compare);
+    catena_status_t status =
+        ctn_hierarchy_build(all, hierarchy, compare, after);
     if (status == CATENA_OK) {
         *out = hierarchy;
     }
@@ -375,7 +377,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
         char text[CTN_HIERARCHY_LEVELS_BYTES];
         catena_status_t status = text_of(group, of, text);
         if (status == CATENA_OK) {
-            status = request_hierarchy(all, text, true, &all->of[of]);
+            status = request_hierarchy(all, text, true, NULL, &all->of[of]);
         }
         if (status != CATENA_OK) {
             return ctn_exec_or_abort(group->exec, status);
@@ -386,6 +388,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
 }
 
 catena_status_t ctn_hierarchy_flat(catena_group_t *group,
+                                   const ctn_hierarchy_t *after,
                                    ctn_hierarchy_t **hierarchy)
 {
     ctn_hierarchies_t *all = hierarchies_of(group);
@@ -396,8 +399,8 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
         /* A hidden duplicate requests it when another hierarchy is built, for
          * which the settings were compared. They may have changed since, on
          * some ranks. */
-        catena_status_t status =
-            request_hierarchy(all, flat_text, !group->hidden, &all->flat);
+        catena_status_t status = request_hierarchy(
+            all, flat_text, !group->hidden, after, &all->flat);
         if (status != CATENA_OK) {
             return ctn_exec_or_abort(group->exec, status);
         }

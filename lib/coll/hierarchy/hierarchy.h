@@ -36,6 +36,7 @@ typedef struct ctn_hierarchy {
     ctn_module_t *level[CTN_MOST_LEVELS]; /* [levels]; owned by the group */
     bool top;                             /* the last level joins all ranks */
     bool in_order; /* all subgroups on all ranks are in order: see ctn_sbgp_t */
+    bool balanced; /* the same */
     /* Hierarchies of a group with the same text have the same modules, and
      * share their tickets. */
     ctn_tickets_t *tickets;
@@ -82,9 +83,13 @@ bool ctn_hierarchy_is_named(const catena_group_t *group, ctn_coll_t of);
 bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of);
 
 /** Get the flat hierarchy: one level with all ranks and the component p2p. It
- * serves collectives that must combine in the order of ranks when their own
- * hierarchy does not keep that order. Otherwise as ctn_hierarchy_of. */
+ * serves collectives that must combine in the order of ranks, or by the
+ * balanced tree, when their own hierarchy does not. Otherwise as
+ * ctn_hierarchy_of.
+ * @param after their own, if only ranks with some setting make this call; NULL:
+ * all ranks do */
 catena_status_t ctn_hierarchy_flat(catena_group_t *group,
+                                   const ctn_hierarchy_t *after,
                                    ctn_hierarchy_t **hierarchy);
 
 /** Whether reductions of the group are reproducible (HIER-13), by its settings

@@ -75,9 +75,12 @@ ctn_hierarchies_write(const ctn_hierarchies_t *all,
  * modules of an earlier hierarchy that is the same, if there is one. The
  * operation is detached.
  * @param compare whether ranks with different settings fail
+ * @param after   a hierarchy requested before, for which they are compared:
+ * only ranks with some setting build this one. NULL: all ranks do
  * @return ERR_NO_MEMORY, ERR_ARG */
 catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
-                                    ctn_hierarchy_t *hierarchy, bool compare);
+                                    ctn_hierarchy_t *hierarchy, bool compare,
+                                    const ctn_hierarchy_t *after);
 
 /** Whether two hierarchies have the same subgroups and modules. */
 bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b);

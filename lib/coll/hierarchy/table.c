@@ -52,6 +52,15 @@ static void fill_member(const ctn_member_record_t *record, ctn_range_t *ranges,
     memcpy(ranges, record->range, record->ranges * sizeof(*ranges));
 }
 
+/** Whether a member represents as many ranks as the first one, a power of two.
+ */
+static bool is_even(const ctn_sbgp_member_t *member,
+                    const ctn_sbgp_member_t *first)
+{
+    uint32_t ranks = member->range->count;
+    return (ranks & (ranks - 1)) == 0 && ranks == first->range->count;
+}
+
 /** Whether a member represents one range, which begins where the range of the
  * member before it ends. */
 static bool follows(const ctn_sbgp_member_t *member,
@@ -108,6 +117,7 @@ ctn_module_entry_t *ctn_module_entry_create(const ctn_rank_blocks_t *records,
         .size = size,
         .me = me,
         .in_order = true,
+        .balanced = true,
         .oversubscribed = oversubscribed,
         .member = member,
     };
@@ -116,6 +126,7 @@ ctn_module_entry_t *ctn_module_entry_create(const ctn_rank_blocks_t *records,
         fill_member(record_of(records, i), range, &member[i]);
         range += member[i].ranges;
         sbgp->in_order &= follows(&member[i], i > 0 ? &member[i - 1] : NULL);
+        sbgp->balanced &= sbgp->in_order && is_even(&member[i], member);
     }
     return entry;
 }

@@ -45,6 +45,7 @@ ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
     task->basic.by = ml->call.by;
     task->basic.algorithm = ml->algorithm;
     task->basic.blocking = ml->call.blocking;
+    task->basic.balanced = ml->call.balanced;
     task->basic.chunks = (uint32_t)ml->chunks;
     return task;
 }
@@ -386,7 +387,7 @@ static ctn_step_t prepare(ctn_op_t *op)
 /** Draw the operation's tickets as soon as it is started, so that all ranks use
  * the same order. On a hidden duplicate, which no other operation uses, this
  * may wait until the hierarchy is built and ctn_ml_may_need_flat knows whether
- * it keeps the order of ranks. */
+ * it serves the call. */
 static ctn_step_t draw_tickets(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_ml_of(op);
@@ -398,7 +399,9 @@ static ctn_step_t draw_tickets(ctn_op_t *op)
     }
     bool flat = ctn_ml_may_need_flat(call, ml->config);
     if (flat && ml->config->flat == NULL) {
-        status = ctn_hierarchy_flat(call->group, &ml->config->flat);
+        status = ctn_hierarchy_flat(
+            call->group, call->balanced ? ml->config->hierarchy : NULL,
+            &ml->config->flat);
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
@@ -424,7 +427,7 @@ static ctn_step_t await_ticket(ctn_op_t *op)
         return CTN_STEP_WAIT;
     }
     ml->hierarchy = ml->main;
-    if (ml->flat != NULL && !ml->main->in_order &&
+    if (ml->flat != NULL && !ctn_ml_serves(ml->main, &ml->call) &&
         ml->main->status == CATENA_OK) {
         ml->hierarchy = ml->flat;
         ml->main->tickets->serving++;

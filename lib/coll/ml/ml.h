@@ -48,10 +48,10 @@ typedef struct ctn_call {
      * and that the user's type consists of. */
     ctn_reducer_t by;
     bool exchanged;    /* a reduction by an alltoallv: an element does not fit a
-                          chunk, or it is reproducible; see coll/call/exchange.c
-                          */
+                          chunk, or it is a reproducible scan; see
+                          coll/call/exchange.c */
     bool reproducible; /* see ctn_ml_config_t */
-    bool gathered;     /* such a reduction, by an allgather instead */
+    bool gathered;     /* a reproducible scan, by an allgather instead */
     /** This rank's own data. bcast: `in` and `out` are the same buffer.
      * Reductions: `in` equals `out` in place (reduce: `out` at the root only).
      * reduce_scatter: `in` is the vector, which has
@@ -68,7 +68,9 @@ typedef struct ctn_call {
     ctn_blocks_t all;
     bool in_place;
     bool in_order; /* the result depends on the order of ranks: a scan, or an
-                      operation that does not commute */
+                      operation that does not commute; or `balanced` */
+    bool balanced; /* reproducible and no scan: by the balanced tree of ranks
+                      (type/balanced.h) */
     bool blocking; /* the rank starts nothing else meanwhile */
     bool holds;    /* references to types and to the reduction operation, which
                       ctn_call_drop releases */
@@ -422,9 +424,19 @@ static inline const size_t *ctn_ml_offsets(const ctn_ml_config_t *config,
     return config->offsets_bytes == bytes ? config->block_offsets : NULL;
 }
 
+/** Whether a hierarchy combines operands in the order, or by the tree, that a
+ * call requires. */
+static inline bool ctn_ml_serves(const ctn_hierarchy_t *hierarchy,
+                                 const ctn_call_t *call)
+{
+    return call->balanced   ? hierarchy->balanced
+           : call->in_order ? hierarchy->in_order
+                            : true;
+}
+
 /** Whether the flat hierarchy may be needed. If so, all ranks must request it
  * now. It is needed if the call depends on the order of ranks and the
- * configured hierarchy does not keep it. A blocking call, and a persistent
+ * configured hierarchy does not serve it. A blocking call, and a persistent
  * request, which has a hidden duplicate of its own, know that if the hierarchy
  * is built. For other calls it may be needed. */
 static inline bool ctn_ml_may_need_flat(const ctn_call_t *call,
@@ -433,12 +445,12 @@ static inline bool ctn_ml_may_need_flat(const ctn_call_t *call,
     const ctn_hierarchy_t *hierarchy = config->hierarchy;
     bool known = (call->blocking || call->group->hidden) &&
                  hierarchy->state == CTN_BUILT;
-    return call->in_order &&
-           !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
+    return call->in_order && !(known && (ctn_ml_serves(hierarchy, call) ||
+                                         hierarchy->status != CATENA_OK));
 }
 
-/** Whether a reduction of several ranks on this hierarchy adds one vector after
- * the other, in their order: all algorithms of shm do. */
+/** Whether a scan of several ranks on this hierarchy adds one vector after the
+ * other, in their order: all algorithms of shm do. */
 static inline bool ctn_ml_adds_in_order(const ctn_hierarchy_t *hierarchy,
                                         uint32_t ranks)
 {

@@ -16,6 +16,7 @@ bool ctn_ml_single(const ctn_call_t *call, ctn_ml_config_t *config,
                                 .by = call->by,
                                 .chunks = 1,
                                 .blocking = call->blocking,
+                                .balanced = call->balanced,
                                 .algorithm = config->algorithm};
     if (call->in.type != NULL) {
         return false;

@@ -69,6 +69,10 @@ typedef struct ctn_sbgp {
      * member before it ends. A reduction in the order of members is then a
      * reduction in the order of ranks. */
     bool in_order;
+    /** Also, all members represent the same number of ranks, a power of two. A
+     * reduction by the balanced tree of members (type/balanced.h) is then one
+     * by the balanced tree of ranks, if the members' data are. */
+    bool balanced;
     bool oversubscribed;       /* the host of some member has more ranks than
                                   cores */
     ctn_sbgp_member_t *member; /* [size] */

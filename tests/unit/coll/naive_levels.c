@@ -12,13 +12,14 @@
 static char shared_name[NAIVE_RANKS][8][NAIVE_RANKS][CTN_SBGP_NAME_BYTES];
 
 typedef struct expected {
-    ctn_hierarchy_t hierarchy; /* levels, top, in_order */
+    ctn_hierarchy_t hierarchy; /* levels, top, in_order, balanced */
     const ctn_sbgp_rule_t *rule[CTN_MOST_LEVELS];
     uint32_t size[CTN_MOST_LEVELS];
     uint32_t nodes[CTN_MOST_LEVELS];
     uint32_t ppn[CTN_MOST_LEVELS];
     uint32_t member[CTN_MOST_LEVELS][NAIVE_RANKS]; /* their ranks */
     bool in_order[CTN_MOST_LEVELS];
+    bool balanced[CTN_MOST_LEVELS];
     uint32_t stands[CTN_MOST_LEVELS]
                    [NAIVE_RANKS]; /* member that represents each rank */
     uint32_t ends;                /* subgroups that no level joins */
@@ -62,6 +63,23 @@ static bool naive_in_order(uint32_t n, const uint32_t *stands, uint32_t members)
         seen[last]++;
     }
     return true;
+}
+
+/** Whether all members stand for the same number of ranks: 1, 2, 4, 8... */
+static bool naive_even(uint32_t n, const uint32_t *stands, uint32_t members)
+{
+    uint32_t ranks[NAIVE_RANKS] = {0};
+    bool even = false;
+    for (uint32_t r = 0; r < n; r++) {
+        ranks[stands[r]]++;
+    }
+    for (uint32_t power = 1; power <= n; power *= 2) {
+        even |= ranks[0] == power;
+    }
+    for (uint32_t i = 0; i < members; i++) {
+        even &= ranks[i] == ranks[0];
+    }
+    return even;
 }
 
 /** Subgroup of the participant `leader` on a level. */
@@ -109,7 +127,7 @@ static void naive(uint32_t n, uint32_t me, uint32_t slot,
     uint32_t owner[NAIVE_RANKS];
     uint32_t left = n;
     memset(e, 0, sizeof(*e));
-    e->hierarchy.in_order = true;
+    e->hierarchy.in_order = e->hierarchy.balanced = true;
     for (uint32_t r = 0; r < n; r++) {
         owner[r] = r;
     }
@@ -122,13 +140,16 @@ static void naive(uint32_t n, uint32_t me, uint32_t slot,
             naive_subgroup(n, name, owner, owner[r], &size, member, stands);
             next[r] = member[0];
             bool ordered = naive_in_order(n, stands, size);
+            bool balanced = ordered && naive_even(n, stands, size);
             e->hierarchy.in_order &= size == 1 || ordered;
+            e->hierarchy.balanced &= size == 1 || balanced;
             if (r == me && owner[me] == me && size > 1) {
                 unsigned at = e->hierarchy.levels++;
                 e->rule[at] = levels->level[level].rule;
                 e->size[at] = size;
                 naive_nodes(slot, member, size, &e->nodes[at], &e->ppn[at]);
                 e->in_order[at] = ordered;
+                e->balanced[at] = balanced;
                 memcpy(e->member[at], member, sizeof(member));
                 memcpy(e->stands[at], stands, sizeof(stands));
                 e->hierarchy.top = size == left;
@@ -149,6 +170,7 @@ static void check_sbgp(job_t *job, const ctn_sbgp_t *sbgp, const expected_t *e,
     JOB_CHECK(job, sbgp->rule == e->rule[level]);
     JOB_CHECK(job, sbgp->size == e->size[level]);
     JOB_CHECK(job, sbgp->in_order == e->in_order[level]);
+    JOB_CHECK(job, sbgp->balanced == e->balanced[level]);
     if (sbgp->size != e->size[level]) {
         return;
     }
@@ -235,6 +257,7 @@ void naive_check(job_t *job, catena_group_t *group,
     JOB_CHECK(job, hierarchy->levels == e->hierarchy.levels);
     JOB_CHECK(job, hierarchy->top == e->hierarchy.top);
     JOB_CHECK(job, hierarchy->in_order == e->hierarchy.in_order);
+    JOB_CHECK(job, hierarchy->balanced == e->hierarchy.balanced);
     if (hierarchy->levels == e->hierarchy.levels) {
         for (unsigned i = 0; i < hierarchy->levels; i++) {
             check_sbgp(job, hierarchy->level[i]->sbgp, e, i, n, me);

@@ -391,7 +391,7 @@ static void build_on_groups(job_t *job)
         ctn_hierarchy_t *hierarchy =
             get_hierarchy(job, groups[i], "reduce_scatter");
         ctn_hierarchy_t *flat = NULL;
-        JOB_CHECK(job, ctn_hierarchy_flat(groups[i], &flat) == CATENA_OK);
+        JOB_CHECK(job, ctn_hierarchy_flat(groups[i], NULL, &flat) == CATENA_OK);
         request[1] = ctn_barrier_create(groups[i]);
         ctn_op_start(request[1]);
         JOB_CHECK(job, catena_request_wait(&request[1]) == CATENA_OK);
@@ -403,7 +403,7 @@ static void build_on_groups(job_t *job)
             naive_check(job, groups[i], hierarchy,
                         "numa:shm,node:shm,network:ucx");
             naive_check(job, groups[i], flat, "network:p2p");
-            JOB_CHECK(job, flat->in_order);
+            JOB_CHECK(job, flat->in_order && flat->balanced);
         }
         JOB_CHECK(job, i > 0 || hierarchy->levels > 0 || n == 1);
     }

@@ -40,6 +40,9 @@ ctn_p2p_shape_t ctn_p2p_choose_shape(ctn_p2p_t *p2p,
     if (!fits_linear(p2p)) {
         possible &= ~CTN_ALGORITHM_BIT(LINEAR);
     }
+    if (up && basic->balanced) {
+        possible &= ~CTN_ALGORITHM_BIT(CHAIN);
+    }
     switch (ctn_basic_choose(&p2p->module, up ? CTN_REDUCE : CTN_BCAST,
                              possible, basic, bytes)) {
     case CTN_ALGORITHM_LINEAR:
@@ -68,8 +71,12 @@ static const ctn_p2p_schedule_t *choose_barrier(ctn_p2p_t *p2p,
 static const ctn_p2p_schedule_t *choose_allreduce(ctn_p2p_t *p2p,
                                                   const ctn_basic_coll_t *basic)
 {
-    switch (ctn_basic_choose(&p2p->module, CTN_ALLREDUCE, CTN_P2P_ALLREDUCES,
-                             basic, basic->bytes)) {
+    ctn_algorithm_set_t possible = CTN_P2P_ALLREDUCES;
+    if (basic->balanced) {
+        possible &= ~CTN_ALGORITHM_BIT(TREE);
+    }
+    switch (ctn_basic_choose(&p2p->module, CTN_ALLREDUCE, possible, basic,
+                             basic->bytes)) {
     case CTN_ALGORITHM_TREE:
         return &ctn_p2p_up_and_down;
     case CTN_ALGORITHM_RABENSEIFNER:
@@ -77,6 +84,20 @@ static const ctn_p2p_schedule_t *choose_allreduce(ctn_p2p_t *p2p,
     default:
         return &ctn_p2p_doubling;
     }
+}
+
+/** Of a reduce or a fan-in, which has no data. ctn_p2p_up chooses its shape
+ * when it begins. */
+static const ctn_algorithm_t *choose_reduce(ctn_p2p_t *p2p,
+                                            const ctn_basic_coll_t *basic)
+{
+    if (!basic->balanced) {
+        return &ctn_p2p_up.algorithm;
+    }
+    return ctn_p2p_choose_shape(p2p, basic, true, basic->bytes) ==
+                   CTN_P2P_LINEAR
+               ? &ctn_p2p_balanced_linear.algorithm
+               : &ctn_p2p_balanced_reduce.algorithm;
 }
 
 const ctn_algorithm_t *ctn_p2p_choose(ctn_p2p_t *p2p, ctn_basic_kind_t kind,
@@ -87,7 +108,7 @@ const ctn_algorithm_t *ctn_p2p_choose(ctn_p2p_t *p2p, ctn_basic_kind_t kind,
         return &choose_barrier(p2p, basic)->algorithm;
     case CTN_FANIN:
     case CTN_REDUCE:
-        return &ctn_p2p_up.algorithm;
+        return choose_reduce(p2p, basic);
     case CTN_FANOUT:
     case CTN_BCAST:
         return &ctn_p2p_down.algorithm;

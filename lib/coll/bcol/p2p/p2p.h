@@ -72,7 +72,9 @@ typedef enum ctn_p2p_vector_algorithm {
     CTN_P2P_REDUCE_SCATTER, /* reduce_scatter, recursive halving */
     CTN_P2P_RING,           /* allgather or reduce_scatter, ring */
     CTN_P2P_ALLTOALL,
-    CTN_P2P_NOTHING_PAIRWISE /* barrier, recursive doubling: no data */
+    CTN_P2P_NOTHING_PAIRWISE, /* barrier, recursive doubling: no data */
+    CTN_P2P_BALANCED,         /* reduce by the balanced tree */
+    CTN_P2P_BALANCED_LINEAR   /* the same, all send to the root */
 } ctn_p2p_vector_algorithm_t;
 
 /* A signature tells whether a message's sender runs the same algorithm on the

@@ -309,7 +309,7 @@ const ctn_algorithm_t *ctn_p2p_reduce_scatter(ctn_p2p_t *p2p,
                                               const ctn_basic_coll_t *basic)
 {
     ctn_algorithm_set_t possible = CTN_P2P_REDUCE_SCATTERS;
-    if (!ctn_reduce_op_commutes(basic->by.op) ||
+    if (basic->balanced || !ctn_reduce_op_commutes(basic->by.op) ||
         basic->by.type->bytes > CTN_STAGING_BYTES) {
         possible &= ~CTN_ALGORITHM_BIT(RING);
     }

@@ -68,6 +68,8 @@ extern const ctn_p2p_schedule_t ctn_p2p_doubling;
 extern const ctn_p2p_schedule_t ctn_p2p_halving;
 extern const ctn_p2p_schedule_t ctn_p2p_inclusive_scan;
 extern const ctn_p2p_schedule_t ctn_p2p_exclusive_scan;
+extern const ctn_p2p_schedule_t ctn_p2p_balanced_reduce;
+extern const ctn_p2p_schedule_t ctn_p2p_balanced_linear;
 extern const ctn_p2p_schedule_t ctn_p2p_up;          /* reduce, fan-in */
 extern const ctn_p2p_schedule_t ctn_p2p_down;        /* bcast, fan-out */
 extern const ctn_p2p_schedule_t ctn_p2p_up_and_down; /* allreduce, barrier */
@@ -79,7 +81,8 @@ extern const ctn_p2p_schedule_t ctn_p2p_recursive_halving;
  * members; there are pairs only if m is no power of two. The second member of a
  * pair is passive: it first sends its data to the first one, and receives its
  * result from it in the end. Units have the order of their members, so
- * operations need not commute. */
+ * operations need not commute. They are those of the balanced tree
+ * (type/balanced.h), by which all these algorithms combine data. */
 typedef struct ctn_p2p_units {
     unsigned rounds; /* k */
     uint32_t paired; /* the first `paired` units are pairs */
@@ -90,8 +93,8 @@ typedef struct ctn_p2p_units {
 
 static inline ctn_p2p_units_t ctn_p2p_units_of(const ctn_p2p_t *p2p)
 {
-    ctn_p2p_units_t units = {.rounds = 31 - (unsigned)__builtin_clz(p2p->size)};
-    units.paired = p2p->size - (UINT32_C(1) << units.rounds);
+    ctn_p2p_units_t units = {.rounds = ctn_balanced_levels(p2p->size),
+                             .paired = ctn_balanced_pairs(p2p->size)};
     units.in_pair = p2p->me < 2 * units.paired;
     units.unit = units.in_pair ? p2p->me / 2 : p2p->me - units.paired;
     units.passive = units.in_pair && p2p->me % 2 == 1;
@@ -102,7 +105,7 @@ static inline ctn_p2p_units_t ctn_p2p_units_of(const ctn_p2p_t *p2p)
 static inline uint32_t ctn_p2p_unit_member(const ctn_p2p_units_t *units,
                                            uint32_t unit)
 {
-    return unit < units->paired ? 2 * unit : unit + units->paired;
+    return ctn_balanced_first(units->paired, unit);
 }
 
 /* What a round does. */

@@ -121,10 +121,40 @@ static const void *own_vector(const shm_run_t *run)
                : data_of(run, run->shm->me, run->basic->bytes);
 }
 
+/** The vector of a member that has published it. */
+static const unsigned char *operand_of(void *from, uint32_t i)
+{
+    shm_run_t *run = from;
+    return i == run->shm->me
+               ? own_vector(run)
+               : await_data(run, i, run->shm->size, run->basic->bytes);
+}
+
+/** Reduce the vectors of all members by the balanced tree, when all are
+ * published. */
+static void fold_balanced(shm_run_t *run)
+{
+    const ctn_basic_coll_t *basic = run->basic;
+    uint32_t size = run->shm->size;
+    for (uint32_t i = 0; i < size; i++) {
+        if (operand_of(run, i) == NULL && run->status == CATENA_OK) {
+            return;
+        }
+    }
+    if (run->status == CATENA_OK) {
+        ctn_basic_reduce(&run->shm->module, basic, operand_of, run,
+                         basic->bytes, basic->out);
+    }
+}
+
 /** Reduce the vectors of members 0 to end - 1. */
 static void fold(shm_run_t *run, uint32_t end)
 {
     const ctn_basic_coll_t *basic = run->basic;
+    if (shm_is_balanced(run->shm, basic)) {
+        fold_balanced(run);
+        return;
+    }
     const void *left = basic->out;
     for (uint32_t i = 0; i < end; i++) {
         const void *right = i == run->shm->me

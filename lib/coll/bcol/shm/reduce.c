@@ -85,14 +85,52 @@ static bool find_vector(shm_call_t *call, uint32_t i,
     return true;
 }
 
+/** A fragment of all vectors. */
+typedef struct operands {
+    shm_call_t *call;
+    size_t at; /* of the fragment */
+} operands_t;
+
+/** Of a member whose vector is published and valid. */
+static const unsigned char *operand_of(void *from, uint32_t i)
+{
+    const operands_t *operands = from;
+    const unsigned char *vector;
+    (void)find_vector(operands->call, i, &vector);
+    return vector + operands->at;
+}
+
+/** Reduce a fragment of the vectors of all members into `out`, by the balanced
+ * tree, when all are published. Otherwise as `fold`. */
+static bool fold_balanced(shm_call_t *call, fragment_t fragment, void *out)
+{
+    uint32_t size = call->shm->size;
+    for (; call->next < size; call->next++) {
+        const unsigned char *vector;
+        if (!find_vector(call, call->next, &vector)) {
+            return call->mismatch && !call->algorithm->base.synchronizing;
+        }
+    }
+    if (!call->mismatch) {
+        operands_t operands = {call, fragment.at};
+        ctn_basic_reduce(&call->shm->module, call->basic, operand_of, &operands,
+                         fragment.bytes, out);
+    }
+    return true;
+}
+
 /** Reduce a fragment of the vectors of members 0 to end - 1 into `out`, in the
- * order of members, each as soon as it is published. Begins at member
+ * order of members, each as soon as it is published (or, if the call says so,
+ * by the balanced tree). Begins at member
  * call->next, those before it were reduced in earlier calls; stops at the first
  * vector that is not published yet. This member's vector is call->own, which
  * may be `out` (shm_in_stays).
  * @return true: all are reduced */
 static bool fold(shm_call_t *call, uint32_t end, fragment_t fragment, void *out)
 {
+    if (shm_is_balanced(call->shm, call->basic)) {
+        return fold_balanced(call, fragment, out);
+    }
     for (; call->next < end; call->next++) {
         const unsigned char *vector;
         if (!find_vector(call, call->next, &vector)) {

@@ -55,7 +55,7 @@ static void fold_down(shm_call_t *call, size_t at, size_t bytes,
 }
 
 /** The same from the first member to the last, as all other reductions of this
- * component do (HIER-13). */
+ * component do. */
 static void fold_up(shm_call_t *call, size_t at, size_t bytes,
                     unsigned char *out)
 {
@@ -68,17 +68,25 @@ static void fold_up(shm_call_t *call, size_t at, size_t bytes,
     }
 }
 
-static bool fold(shm_call_t *call)
+/** A part of all vectors. */
+typedef struct operands {
+    shm_call_t *call;
+    size_t at; /* of the part */
+} operands_t;
+
+static const unsigned char *operand_of(void *from, uint32_t i)
+{
+    const operands_t *operands = from;
+    return contribution(operands->call, i, operands->at);
+}
+
+/** Reduce this member's block of all vectors, which are valid. */
+static void fold_block(shm_call_t *call, size_t first, size_t bytes)
 {
     const ctn_basic_coll_t *basic = call->basic;
-    size_t first = basic->at[call->shm->me];
-    size_t bytes = basic->at[call->shm->me + 1] - first;
     size_t element = basic->by.type->bytes;
     size_t most = /* bytes at once: whole elements */
         element < FOLD_BYTES ? FOLD_BYTES - FOLD_BYTES % element : element;
-    if (!all_valid(call)) {
-        return true;
-    }
     for (size_t at = 0; at < bytes; at += most) {
         size_t some = bytes - at < most ? bytes - at : most;
         unsigned char *out = (unsigned char *)basic->out + at;
@@ -87,6 +95,23 @@ static bool fold(shm_call_t *call)
         } else {
             fold_up(call, first + at, some, out);
         }
+    }
+}
+
+static bool fold(shm_call_t *call)
+{
+    const ctn_basic_coll_t *basic = call->basic;
+    size_t first = basic->at[call->shm->me];
+    size_t bytes = basic->at[call->shm->me + 1] - first;
+    if (!all_valid(call)) {
+        return true;
+    }
+    if (shm_is_balanced(call->shm, basic)) {
+        operands_t operands = {call, first};
+        ctn_basic_reduce(&call->shm->module, basic, operand_of, &operands,
+                         bytes, basic->out);
+    } else {
+        fold_block(call, first, bytes);
     }
     return true;
 }

@@ -450,4 +450,12 @@ static inline bool shm_in_stays(const shm_t *shm, const ctn_basic_coll_t *basic)
 void shm_reduce(shm_call_t *call, const void *left, const void *right,
                 void *out, size_t bytes);
 
+/** Whether a reduction is by the balanced tree, and this differs from reducing
+ * one vector after the other. */
+static inline bool shm_is_balanced(const shm_t *shm,
+                                   const ctn_basic_coll_t *basic)
+{
+    return basic->balanced && shm->size > 3;
+}
+
 #endif
