@@ -46,6 +46,9 @@ static const struct {
     {"node:shm,network:p2p", {NULL, "tree", "ring", NULL}},
     {"numa:shm,node:shm,network:p2p", {NULL}},
     {"node:p2p,network:p2p", {"linear", "rabenseifner"}},
+    /* two and two ranks, whatever their nodes */
+    {"user:p2p,network:p2p", {"chain", "rabenseifner", "recursive-halving"}},
+    {"user:p2p,network:ucx", {"binomial", "recursive-doubling", "ring"}},
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
@@ -282,6 +285,8 @@ static void set(const reduction_t *r, const char *name, const char *value)
 static void set_way(const reduction_t *r, int way)
 {
     char name[64];
+    snprintf(name, sizeof(name), "%d", r->test->place.rank / 2);
+    set(r, "subgroup", name);
     set(r, "hierarchy", ways[way].hierarchy);
     snprintf(name, sizeof(name), "%s_algorithm", settings[r->kind]);
     set(r, name, ways[way].algorithm[r->kind]);
@@ -373,6 +378,30 @@ static void control(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
 }
 
+/** Allreduce and reduce of each length, each way: the same bits. */
+static void each_combination(rank_test_t *test)
+{
+    static const size_t lengths[] = {0, 1, 2, 100, 512, 513, 6000};
+    enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
+    reduction_t r = {.test = test};
+    RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
+    set(&r, "reproducible", "on");
+    for (int n = 0; n < 2 * WAYS * LENGTHS && test->simulated; n++) {
+        r.kind = n % 2 == 0 ? ALLREDUCE : REDUCE;
+        if (n / 2 % LENGTHS == 0) {
+            set_way(&r, n / 2 / LENGTHS);
+        }
+        r.count = lengths[n / 2 % LENGTHS];
+        r.mode = n / 2 % MODES;
+        r.in_place = n / 4 % 2 == 0;
+        r.memory = n / 8 % 2 == 0 ? RANK_HEAP : RANK_MALLOC;
+        r.root = n % test->place.ranks;
+        RANK_CHECK(test, differences(&r) == 0);
+    }
+    RANK_CHECK(test, 2 * WAYS * LENGTHS > 100);
+    RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
+}
+
 /** Nonblocking reductions overtake each other, and blocking calls. */
 static void overtaking(rank_test_t *test)
 {
@@ -448,26 +477,27 @@ static void different_settings(rank_test_t *test)
     double in = 1, sum = 0;
     bool differs = test->place.ranks > 1;
     RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int turn = 0; turn < 4; turn++) {
+        bool scan = turn % 2 == 1;
+        int ranks = scan ? test->place.rank + 1 : test->place.ranks;
         set(&r, "reproducible",
-            turn > 0 || test->place.rank == 1 ? "on" : "off");
-        RANK_CHECK(test, catena_allreduce_init(&in, &sum, 1, CATENA_DOUBLE,
-                                               CATENA_SUM, r.group,
-                                               &request) == CATENA_OK);
+            turn > 1 || test->place.rank == 1 ? "on" : "off");
+        RANK_CHECK(test, (scan ? catena_scan_init : catena_allreduce_init)(
+                             &in, &sum, 1, CATENA_DOUBLE, CATENA_SUM, r.group,
+                             &request) == CATENA_OK);
         for (int start = 0; start < 2; start++) {
             RANK_CHECK(test, catena_request_start(request) == CATENA_OK);
             catena_status_t status = catena_request_wait(&request);
-            RANK_CHECK(test,
-                       differs && turn == 0
-                           ? status == CATENA_ERR_ARG
-                           : status == CATENA_OK && sum == test->place.ranks);
+            RANK_CHECK(test, differs && turn < 2
+                                 ? status == CATENA_ERR_ARG
+                                 : status == CATENA_OK && sum == ranks);
         }
         RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
     }
     RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
 }
 
-/** An element more on one rank: no rank waits forever. */
+/** A scan with an element more on one rank: no rank waits forever. */
 static void different_counts(rank_test_t *test)
 {
     enum { COUNT = 20000 };
@@ -478,8 +508,8 @@ static void different_counts(rank_test_t *test)
     RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
     set(&r, "reproducible", "on");
     catena_status_t status =
-        catena_iallreduce(in, out, COUNT + (test->place.rank == 1),
-                          CATENA_DOUBLE, CATENA_SUM, r.group, &request);
+        catena_iscan(in, out, COUNT + (test->place.rank == 1), CATENA_DOUBLE,
+                     CATENA_SUM, r.group, &request);
     if (status == CATENA_OK) {
         status = catena_request_wait(&request);
     }
@@ -491,13 +521,43 @@ static void different_counts(rank_test_t *test)
     free(out);
 }
 
-static const rank_case_t ending[] = {{"different counts", different_counts},
-                                     {NULL, NULL}};
+/** The setting is on on one rank only: a nonblocking reduction ends its
+ * context, and no rank waits forever. */
+static void different_nonblocking(rank_test_t *test)
+{
+    reduction_t r = {.test = test};
+    catena_request_t *request;
+    double in = 1, sum = 0;
+    bool on = test->place.rank == 1;
+    RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
+    set(&r, "reproducible", on ? "on" : "off");
+    catena_status_t status = catena_iallreduce(&in, &sum, 1, CATENA_DOUBLE,
+                                               CATENA_SUM, r.group, &request);
+    if (status == CATENA_OK) {
+        status = catena_request_wait(&request);
+    }
+    if (on) { /* the failure of this hierarchy is seen before that of the flat
+               */
+        while (status == CATENA_ERR_ARG) {
+            status = catena_progress(test->context);
+        }
+    }
+    RANK_CHECK(test, status == CATENA_ERR_ENDED || status == CATENA_ERR_PEER ||
+                         (status == CATENA_ERR_ARG && !on));
+    test->ended = true;
+    (void)catena_group_free(&r.group);
+}
+
+static const rank_case_t ending[] = {
+    {"different counts", different_counts},
+    {"different settings, nonblocking", different_nonblocking},
+    {NULL, NULL}};
 const rank_suite_t rank_suite_reproducibleend = {
     .name = "reproducibleend", .cases = ending, .ranks = 3, .named = true};
 
 static const rank_case_t cases[] = {
     {"other bits without the setting", control},
+    {"each way and length", each_combination},
     {"reductions under way together", overtaking},
     {"requests that start apart", started_apart},
     {"different settings", different_settings},

@@ -266,15 +266,14 @@ static catena_status_t gather(catena_group_t *group,
     return status;
 }
 
-/** Run a blocking reproducible scan of a short vector: gather the vectors of
- * all ranks on all of them, and reduce those before `end` in their order. */
+/** Run a blocking reproducible reduction of a short vector: gather the vectors
+ * of all ranks on all of them. */
 static catena_status_t run_gathered(const ctn_call_t *call)
 {
     catena_group_t *group = call->group;
     ctn_exec_t *exec = group->exec;
     size_t each = call->in.bytes;
     size_t bytes = each * group->chain.place.size;
-    uint32_t end = ctn_exchange_operands(call, group->chain.place.rank);
     uint64_t messages = exec->tally.messages;
     unsigned char *data = ctn_scratch_alloc(exec, bytes);
     if (data == NULL) {
@@ -289,20 +288,18 @@ static catena_status_t run_gathered(const ctn_call_t *call)
                  .type = ctn_type_fixed[CTN_FIXED_byte]},
         .in_place = true};
     catena_status_t status = gather(group, &vectors);
-    if (status == CATENA_OK && end > 0) {
-        status = ctn_exchange_fold(exec, call, data, end, each);
-        ctn_span_write(exec, &call->out, 0, each, data + (end - 1) * each);
+    if (status == CATENA_OK) {
+        status = ctn_exchange_reduce(call, data);
     }
     ctn_scratch_free(exec, data, bytes);
     ctn_ml_record_exchange(call, exec->tally.messages - messages);
     return status;
 }
 
-/** Run a blocking reproducible scan, unless its hierarchy adds in the order of
- * ranks. @return false: it has not run */
-static bool run_reproducible_scan(ctn_call_t *call,
-                                  const ctn_ml_config_t *config,
-                                  catena_status_t *status)
+/** Run a blocking reproducible reduction, unless its hierarchy does that.
+ * @return false: it has not run */
+static bool run_reproducible(ctn_call_t *call, const ctn_ml_config_t *config,
+                             catena_status_t *status)
 {
     ctn_exec_t *exec = call->group->exec;
     *status = await_order(call);
@@ -310,10 +307,17 @@ static bool run_reproducible_scan(ctn_call_t *call,
         *status = ctn_exec_or_abort(exec, *status);
         return true;
     }
-    call->exchanged =
-        config->hierarchy->status == CATENA_OK &&
-        !ctn_ml_adds_in_order(config->hierarchy, call->group->chain.place.size);
-    call->gathered = call->exchanged && ctn_exchange_gathers(call);
+    const ctn_hierarchy_t *hierarchy = config->hierarchy;
+    bool serves =
+        call->balanced
+            ? hierarchy->balanced
+            : ctn_ml_adds_in_order(hierarchy, call->group->chain.place.size);
+    call->gathered =
+        hierarchy->status == CATENA_OK && !serves && ctn_exchange_gathers(call);
+    /* Of longer vectors, scans are exchanged, and others reduced on the flat
+     * hierarchy. */
+    call->exchanged = call->gathered || (hierarchy->status == CATENA_OK &&
+                                         !serves && !call->balanced);
     if (call->exchanged) {
         *status = call->gathered ? run_gathered(call)
                                  : ctn_op_run(exec, make_op(call));
@@ -340,7 +344,7 @@ static catena_status_t run_blocking(const ctn_composition_t *composition,
     }
     set_call(composition, group, operands, &call);
     call.blocking = true;
-    if (call.exchanged && run_reproducible_scan(&call, config, &status)) {
+    if (call.reproducible && run_reproducible(&call, config, &status)) {
         return status;
     }
     ctn_basic_coll_t basic;

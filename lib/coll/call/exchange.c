@@ -1,7 +1,7 @@
 /* HIER-12: reductions by an exchange. The operation is a function of the
- * application, and an element does not fit a chunk; or the reduction is
- * reproducible (HIER-13). An alltoallv sends the data of each rank to the ranks
- * whose results depend on them, and these reduce, in rank order, what they have
+ * application, and an element does not fit a chunk; or it is a reproducible
+ * scan (HIER-13). An alltoallv sends the data of each rank to the ranks whose
+ * results depend on them, and these reduce, in rank order, what they have
  * received. transpose.c does this for long vectors. */
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "coll/alltoall/alltoall.h"
 #include "coll/call/exchange.h"
 #include "group/recovery.h"
+#include "type/balanced.h"
 
 /** State of the operation. */
 typedef struct exchange {
@@ -120,6 +121,45 @@ bool ctn_exchange_pack(ctn_exec_t *exec, const ctn_call_t *call,
         ctn_span_read(exec, &call->in, 0, call->in.bytes, *packed);
     }
     return *packed != NULL;
+}
+
+/** The vectors of all ranks, one after the other. */
+typedef struct vectors {
+    unsigned char *data;
+    size_t each;
+} vectors_t;
+
+static const unsigned char *vector_of(void *from, uint32_t i)
+{
+    const vectors_t *vectors = from;
+    return vectors->data + i * vectors->each;
+}
+
+catena_status_t ctn_exchange_reduce(const ctn_call_t *call, unsigned char *data)
+{
+    ctn_exec_t *exec = call->group->exec;
+    uint32_t operands = ctn_exchange_operands(call, rank_of(call));
+    size_t each = call->in.bytes;
+    catena_status_t status = CATENA_OK;
+    vectors_t vectors = {data, each};
+    size_t from = 0; /* of the result, or of this rank's block */
+    if (!call->balanced && operands > 0) {
+        from = (operands - 1) * each;
+        status = ctn_exchange_fold(exec, call, data, operands, each);
+    } else if (call->balanced) {
+        if (!exec->drop_data) {
+            ctn_balanced_reduce(&call->by, operands, vector_of, &vectors, each,
+                                data);
+        }
+        ctn_exec_charge(exec, CTN_WORK_REDUCE, (operands - 1) * each);
+    }
+    for (uint32_t i = 0; scatters(call) && i < rank_of(call); i++) {
+        from += result_bytes(call, i);
+    }
+    if (operands > 0 && call->out.bytes > 0) {
+        ctn_span_write(exec, &call->out, 0, call->out.bytes, data + from);
+    }
+    return status;
 }
 
 catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,

@@ -22,7 +22,13 @@ catena_status_t ctn_exchange_fold(ctn_exec_t *exec, const ctn_call_t *call,
                                   unsigned char *data, uint32_t operands,
                                   size_t each);
 
-/** Where a reproducible reduction starts: request the hierarchy that ranks
+/** Reduce the gathered vectors of all ranks, one after the other in `data`, as
+ * a reproducible call requires, and write this rank's result.
+ * @return as ctn_exchange_fold */
+catena_status_t ctn_exchange_reduce(const ctn_call_t *call,
+                                    unsigned char *data);
+
+/** Where a reproducible scan starts: request the hierarchy that ranks
  * without this setting use, so that all ranks start the same operations, and
  * those that build it compare the settings.
  * @param[out] after for ctn_alltoallv_create; NULL: another reduction
@@ -34,8 +40,8 @@ ctn_step_t ctn_exchange_request(ctn_op_t *op, const ctn_hierarchy_t **after);
  * @return NEXT, WAIT, FAIL: it has failed */
 ctn_step_t ctn_exchange_await(ctn_op_t *op, const ctn_hierarchy_t *after);
 
-/** Whether a blocking call gathers all vectors on all ranks, by facts that all
- * ranks share. */
+/** Whether a blocking reproducible call that its hierarchy does not serve
+ * gathers all vectors on all ranks, by facts that all ranks share. */
 bool ctn_exchange_gathers(const ctn_call_t *call);
 
 /** Whether a call runs by the transposed form, by facts that all ranks share.

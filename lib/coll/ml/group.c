@@ -307,9 +307,8 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=%s messages=%llu reason=\"%s\"",
                  run->gathered ? "allgather" : "alltoallv",
                  (unsigned long long)run->messages,
-                 run->reproducible
-                     ? "reproducible sums add in the order of ranks"
-                     : "an element does not fit a chunk");
+                 run->reproducible ? "reproducible sums do not depend on levels"
+                                   : "an element does not fit a chunk");
         return;
     }
     ctn_hierarchy_describe(run->through, levels, sizeof(levels));
@@ -323,7 +322,7 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
              ran, run->ran_inline ? 1 : (unsigned long long)run->chunks,
              run->chunk_bytes,
              run->ran_inline ? 0 : (unsigned long long)run->messages,
-             run->fell_back ? "the order of ranks matters, and not all "
+             run->fell_back ? "the order of operands matters, and not all "
                               "subgroups of the hierarchy keep it"
              : run->algorithm != CTN_ALGORITHM_AUTO ? "as asked for"
                                                     : "rules of each subgroup");

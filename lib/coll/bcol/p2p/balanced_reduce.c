@@ -27,20 +27,13 @@ static uint32_t unit_of(const ctn_p2p_units_t *units, uint32_t root)
     return root < 2 * units->paired ? root / 2 : root - units->paired;
 }
 
-/** The last round in which the root receives writes its result. */
-static void *target(const ctn_p2p_rounds_t *rounds, bool last)
-{
-    const ctn_basic_coll_t *basic = rounds->call.basic;
-    return last && rounds->call.p2p->me == basic->root ? basic->out : NULL;
-}
-
 /** The first round: one member of each pair sends to the other. */
 static void pair_up(ctn_p2p_rounds_t *rounds, const ctn_p2p_units_t *units,
                     uint32_t active)
 {
     const ctn_p2p_t *p2p = rounds->call.p2p;
     size_t bytes = rounds->call.basic->bytes;
-    unsigned slot = 2 * p2p->rounds;
+    unsigned slot = 2 * p2p->rounds + 1; /* rooted.c uses the one before */
     if (units->in_pair && p2p->me != active) {
         ctn_p2p_round_send(rounds, active, slot, rounds->value, bytes);
     } else if (units->in_pair) {
@@ -49,14 +42,16 @@ static void pair_up(ctn_p2p_rounds_t *rounds, const ctn_p2p_units_t *units,
     }
 }
 
-/** Round r among the units. */
+/** Round r among the units. In the last one the root receives, and writes its
+ * result. */
 static void combine(ctn_p2p_rounds_t *rounds, const ctn_p2p_units_t *units,
-                    unsigned r)
+                    uint32_t root, unsigned r)
 {
     const ctn_basic_coll_t *basic = rounds->call.basic;
-    uint32_t differs = units->unit ^ unit_of(units, basic->root);
+    uint32_t differs = units->unit ^ unit_of(units, root);
     uint32_t bit = UINT32_C(1) << r;
-    uint32_t partner = active_of(units, units->unit ^ bit, basic->root);
+    uint32_t partner = active_of(units, units->unit ^ bit, root);
+    bool writes = r + 1 == units->rounds && rounds->call.p2p->me == root;
     if ((differs & (bit - 1)) != 0) {
         return; /* it has sent */
     }
@@ -64,26 +59,36 @@ static void combine(ctn_p2p_rounds_t *rounds, const ctn_p2p_units_t *units,
         ctn_p2p_round_send(rounds, partner, r, rounds->value, basic->bytes);
     } else {
         ctn_p2p_round_receive(rounds, partner, r, basic->bytes);
-        ctn_p2p_round_reduce(rounds, rounds->value,
-                             target(rounds, r + 1 == units->rounds));
+        ctn_p2p_round_reduce(rounds, rounds->value, writes ? basic->out : NULL);
+    }
+}
+
+unsigned ctn_p2p_balanced_rounds(const ctn_p2p_rounds_t *rounds)
+{
+    return ctn_p2p_units_of(rounds->call.p2p).rounds + 2;
+}
+
+void ctn_p2p_balanced_up(ctn_p2p_rounds_t *rounds, uint32_t root,
+                         unsigned index)
+{
+    const ctn_p2p_t *p2p = rounds->call.p2p;
+    const ctn_basic_coll_t *basic = rounds->call.basic;
+    ctn_p2p_units_t units = ctn_p2p_units_of(p2p);
+    uint32_t active = active_of(&units, units.unit, root);
+    if (index == 0) {
+        pair_up(rounds, &units, active);
+    } else if (index <= units.rounds && p2p->me == active) {
+        combine(rounds, &units, root, index - 1);
+    } else if (index == units.rounds + 1 && p2p->size == 1) {
+        ctn_p2p_round_copy(rounds, basic->out, basic->bytes);
     }
 }
 
 static bool go_up(ctn_op_t *op, unsigned index)
 {
     ctn_p2p_rounds_t *rounds = ctn_op_state(op);
-    const ctn_p2p_t *p2p = rounds->call.p2p;
-    const ctn_basic_coll_t *basic = rounds->call.basic;
-    ctn_p2p_units_t units = ctn_p2p_units_of(p2p);
-    uint32_t active = active_of(&units, units.unit, basic->root);
-    if (index == 0) {
-        pair_up(rounds, &units, active);
-    } else if (index <= units.rounds && p2p->me == active) {
-        combine(rounds, &units, index - 1);
-    } else if (index == units.rounds + 1 && p2p->size == 1) {
-        ctn_p2p_round_copy(rounds, basic->out, basic->bytes);
-    }
-    return index <= units.rounds + 1;
+    ctn_p2p_balanced_up(rounds, rounds->call.basic->root, index);
+    return index < ctn_p2p_balanced_rounds(rounds);
 }
 
 /* Members that only send do not wait for any other. */

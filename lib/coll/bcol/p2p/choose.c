@@ -68,15 +68,28 @@ static const ctn_p2p_schedule_t *choose_barrier(ctn_p2p_t *p2p,
     }
 }
 
+/** Whether an allreduce by the balanced tree goes up and down: several members
+ * of each node have no balanced level of their own. If they all exchanged their
+ * vectors with members of other nodes, these would wait for each other at the
+ * network. */
+static bool goes_up_and_down(const ctn_p2p_t *p2p,
+                             const ctn_basic_coll_t *basic)
+{
+    const ctn_sbgp_t *sbgp = p2p->module.sbgp;
+    return basic->balanced && basic->algorithm == CTN_ALGORITHM_AUTO &&
+           sbgp->nodes > 1 && sbgp->ppn > 1;
+}
+
 static const ctn_p2p_schedule_t *choose_allreduce(ctn_p2p_t *p2p,
                                                   const ctn_basic_coll_t *basic)
 {
-    ctn_algorithm_set_t possible = CTN_P2P_ALLREDUCES;
-    if (basic->balanced) {
-        possible &= ~CTN_ALGORITHM_BIT(TREE);
+    if (goes_up_and_down(p2p, basic)) {
+        p2p->module.choice[CTN_ALLREDUCE].rule = NULL;
+        p2p->module.choice[CTN_ALLREDUCE].algorithm = CTN_ALGORITHM_AUTO;
+        return &ctn_p2p_up_and_down;
     }
-    switch (ctn_basic_choose(&p2p->module, CTN_ALLREDUCE, possible, basic,
-                             basic->bytes)) {
+    switch (ctn_basic_choose(&p2p->module, CTN_ALLREDUCE, CTN_P2P_ALLREDUCES,
+                             basic, basic->bytes)) {
     case CTN_ALGORITHM_TREE:
         return &ctn_p2p_up_and_down;
     case CTN_ALGORITHM_RABENSEIFNER:

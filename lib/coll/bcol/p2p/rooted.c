@@ -24,6 +24,7 @@ typedef struct rooted {
     size_t bytes;            /* of the vector, on this member; 0 without data */
     bool up;
     bool down;
+    bool balanced; /* up by the balanced tree, as P2P-13; then down */
     ctn_p2p_tree_t tree;
 } rooted_t;
 
@@ -43,9 +44,13 @@ static void begin(ctn_op_t *op)
     rooted->bytes = data ? basic->bytes : 0;
     rooted->up = kind != CTN_BCAST && kind != CTN_FANOUT;
     rooted->down = kind != CTN_REDUCE && kind != CTN_FANIN;
+    rooted->balanced = kind == CTN_ALLREDUCE && basic->balanced;
     ctn_p2p_shape_t shape =
-        ctn_p2p_choose_shape(call->p2p, basic, rooted->up, rooted->bytes);
-    ctn_p2p_begin_vector(op, shape);
+        rooted->balanced
+            ? CTN_P2P_BINOMIAL
+            : ctn_p2p_choose_shape(call->p2p, basic, rooted->up, rooted->bytes);
+    ctn_p2p_begin_vector(op,
+                         rooted->balanced ? CTN_P2P_BALANCED : (unsigned)shape);
     ctn_p2p_tree_set(call->p2p, shape,
                      rooted->up && rooted->down ? 0 : basic->root,
                      &rooted->tree);
@@ -109,9 +114,13 @@ static void go_down(rooted_t *rooted, unsigned index)
 static bool go(ctn_op_t *op, unsigned index)
 {
     rooted_t *rooted = ctn_op_state(op);
-    unsigned up = rooted->up ? rooted->tree.children + 1 : 0;
+    unsigned up = rooted->balanced ? ctn_p2p_balanced_rounds(&rooted->rounds)
+                  : rooted->up     ? rooted->tree.children + 1
+                                   : 0;
     unsigned down = rooted->down ? rooted->tree.children + 2 : 0;
-    if (index < up) {
+    if (index < up && rooted->balanced) {
+        ctn_p2p_balanced_up(&rooted->rounds, 0, index);
+    } else if (index < up) {
         go_up(rooted, index);
     } else if (index < up + down) {
         go_down(rooted, index - up);

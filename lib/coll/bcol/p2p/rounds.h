@@ -108,6 +108,14 @@ static inline uint32_t ctn_p2p_unit_member(const ctn_p2p_units_t *units,
     return ctn_balanced_first(units->paired, unit);
 }
 
+/* The way up to a root by the balanced tree: balanced_reduce.c. */
+
+/** The number of rounds; in some a member does nothing. */
+unsigned ctn_p2p_balanced_rounds(const ctn_p2p_rounds_t *rounds);
+/** Set round `index`. */
+void ctn_p2p_balanced_up(ctn_p2p_rounds_t *rounds, uint32_t root,
+                         unsigned index);
+
 /* What a round does. */
 
 /** It sends `bytes` of user data, even if they are invalid on this member. */
