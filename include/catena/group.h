@@ -353,12 +353,13 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *   - subgroup: any text; the rule "user" joins ranks with the same text. Only
  *     this may differ between ranks
  *   - reproducible: "on": sums and products of float, double and complex
- *     numbers combine the ranks' data in rank order, so they have the same bits
- *     for every algorithm, hierarchy, length and layout of the ranks; "off"; or
- *     "auto": as CATENA_REPRODUCIBLE. Between nodes, and for nonblocking and
- *     persistent reductions also on one, it takes longer, and heap memory for
- *     up to three vectors (64 KiB for short ones). If it differs between ranks,
- *     a nonblocking reduction fails with ERR_ENDED where it is on
+ *     numbers have the same bits for every algorithm, hierarchy, length and
+ *     layout of the ranks: they combine the ranks' data by a balanced tree,
+ *     scans in rank order; "off"; or "auto": as CATENA_REPRODUCIBLE. Where all
+ *     nodes have the same number of consecutive ranks, a power of two, only
+ *     scans take longer, else all; scans take heap memory for up to three
+ *     vectors. If it differs between ranks, a nonblocking reduction fails with
+ *     ERR_ENDED where it is on
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
  * reduce_scatter, scan or alltoall. The settings of `<c>` and of alltoall also
