@@ -354,12 +354,11 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *     this may differ between ranks
  *   - reproducible: "on": sums and products of float, double and complex
  *     numbers have the same bits for every algorithm, hierarchy, length and
- *     layout of the ranks: they combine the ranks' data by a balanced tree,
- *     scans in rank order; "off"; or "auto": as CATENA_REPRODUCIBLE. Where all
- *     nodes have the same number of consecutive ranks, a power of two, only
- *     scans take longer, else all; scans take heap memory for up to three
- *     vectors. If it differs between ranks, a nonblocking reduction fails with
- *     ERR_ENDED where it is on
+ *     layout of the ranks; "off"; or "auto": as CATENA_REPRODUCIBLE. It costs
+ *     nothing if each node has the same number of consecutive ranks, a power of
+ *     two; else, and in scans, time, and heap memory for up to three vectors.
+ *     If it differs between ranks, a nonblocking reduction fails with ERR_ENDED
+ *     where it is on
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
  * reduce_scatter, scan or alltoall. The settings of `<c>` and of alltoall also

@@ -48,7 +48,7 @@ static const struct {
     {"node:p2p,network:p2p", {"linear", "rabenseifner"}},
     /* two and two ranks, whatever their nodes */
     {"user:p2p,network:p2p", {"chain", "rabenseifner", "recursive-halving"}},
-    {"user:p2p,network:ucx", {"binomial", "recursive-doubling", "ring"}},
+    {"user:p2p,network:p2p", {"binomial", "recursive-doubling", "ring"}},
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
