@@ -68,16 +68,16 @@ static void fold_up(shm_call_t *call, size_t at, size_t bytes,
     }
 }
 
-/** A part of all vectors. */
-typedef struct operands {
+/** The blocks of all vectors that this member reduces. */
+typedef struct block_source {
     shm_call_t *call;
-    size_t at; /* of the part */
-} operands_t;
+    size_t at; /* offset of the block */
+} block_source_t;
 
 static const unsigned char *operand_of(void *from, uint32_t i)
 {
-    const operands_t *operands = from;
-    return contribution(operands->call, i, operands->at);
+    const block_source_t *source = from;
+    return contribution(source->call, i, source->at);
 }
 
 /** Reduce this member's block of all vectors, which are valid. */
@@ -107,9 +107,9 @@ static bool fold(shm_call_t *call)
         return true;
     }
     if (shm_is_balanced(call->shm, basic)) {
-        operands_t operands = {call, first};
-        ctn_basic_reduce(&call->shm->module, basic, operand_of, &operands,
-                         bytes, basic->out);
+        block_source_t source = {call, first};
+        ctn_basic_reduce(&call->shm->module, basic, operand_of, &source, bytes,
+                         basic->out);
     } else {
         fold_block(call, first, bytes);
     }
