@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "areas.h"
 #include "states.h"
 #include "transports/exposed.h"
 #include "transports/sim/engine.h"
@@ -28,10 +29,6 @@ static struct {
 } step;
 
 static accesses_t *returned;
-
-/* states.c has those of the job. */
-void *__real_malloc(size_t bytes);
-void __real_free(void *memory);
 
 /* ---- what is recorded ---- */
 

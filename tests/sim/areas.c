@@ -8,8 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "explore.h"
 #include "states.h"
 #include "transports/sim/engine.h"
+
+_Static_assert((int)MOST_RANKS <= (int)AREAS_RANKS, "each rank has an area");
 
 enum { ALIGNMENT = 64, PAGE_BYTES = 4096 };
 static const size_t AREA_BYTES = (size_t)1 << 28;
@@ -172,9 +175,15 @@ void *__real_mmap(void *memory, size_t bytes, int protection, int flags, int fd,
 void *__wrap_mmap(void *memory, size_t bytes, int protection, int flags, int fd,
                   off_t offset)
 {
-    bool of_rank = job != NULL && job->running != NULL;
-    return of_rank ? take(bytes, PAGE_BYTES)
-                   : __real_mmap(memory, bytes, protection, flags, fd, offset);
+    if (job == NULL || job->running == NULL) {
+        return __real_mmap(memory, bytes, protection, flags, fd, offset);
+    }
+    if (memory != NULL || fd != -1) {
+        fprintf(stderr, "explore_accesses: a rank maps memory at an address, "
+                        "or a file; only its own memory is recorded\n");
+        exit(2);
+    }
+    return take(bytes, PAGE_BYTES);
 }
 
 int __real_munmap(void *memory, size_t bytes);
@@ -183,6 +192,11 @@ int __wrap_munmap(void *memory, size_t bytes)
 {
     if (!is_ours(memory)) {
         return __real_munmap(memory, bytes);
+    }
+    if (bytes != *size_of(memory)) {
+        fprintf(stderr, "explore_accesses: a rank unmaps a part of what it "
+                        "has mapped; only the whole is known\n");
+        exit(2);
     }
     release(memory);
     return 0;

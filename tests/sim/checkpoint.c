@@ -1,19 +1,23 @@
 /* Back to an earlier point of a simulated job: see checkpoint.h.
  *
  * All that changes is in the areas of what was allocated, in stacks and the
- * table of ranks, and in heaps and static variables, of which states.c knows
- * the lines that were written. Areas are copied whole, since the C library
- * writes there, too. */
+ * table of ranks, in heaps and in static variables. All of it is copied, but
+ * for static variables and for pages of heaps that were zero: there states.c
+ * restores the lines that it knows. It does not know of memory that the kernel
+ * clears or the C library writes, and of functions that return a structure. */
 
 #include "checkpoint.h"
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "accesses.h"
 #include "areas.h"
 #include "states.h"
 #include "transports/sim/engine.h"
+
+enum { PAGE_BYTES = 4096 };
 
 static enum { NOTHING, KEEP, RETURN } wanted;
 
@@ -21,6 +25,9 @@ static struct {
     unsigned char *area[AREAS];
     size_t used[AREAS];
     unsigned char *ranks; /* stacks and table */
+    unsigned char **page; /* [pages] of heaps */
+    unsigned char *content;
+    size_t pages;
     bool elsewhere;
 } kept;
 
@@ -47,8 +54,36 @@ static unsigned char *copy(unsigned char *old, const unsigned char *memory,
     return space;
 }
 
+static bool is_zero(const unsigned char *page)
+{
+    return page[0] == 0 && memcmp(page, page + 1, PAGE_BYTES - 1) == 0;
+}
+
+/** Copy the pages of heaps that are not zero. */
+static void keep_pages(const ctn_sim_t *sim)
+{
+    static unsigned char *is_there;
+    size_t all = (size_t)(sim->stacks - sim->memory) / PAGE_BYTES;
+    is_there = areas_need(__real_realloc(is_there, all));
+    kept.page = areas_need(__real_realloc(kept.page, all * sizeof(*kept.page)));
+    (void)mincore(sim->memory, all * PAGE_BYTES, is_there);
+    kept.pages = 0;
+    for (size_t i = 0; i < all; i++) {
+        unsigned char *page = sim->memory + i * PAGE_BYTES;
+        if ((is_there[i] & 1) != 0 && !is_zero(page)) {
+            kept.page[kept.pages++] = page;
+        }
+    }
+    kept.content =
+        areas_need(__real_realloc(kept.content, kept.pages * PAGE_BYTES + 1));
+    for (size_t i = 0; i < kept.pages; i++) {
+        memcpy(kept.content + i * PAGE_BYTES, kept.page[i], PAGE_BYTES);
+    }
+}
+
 static void keep(const ctn_sim_t *sim)
 {
+    keep_pages(sim);
     for (int i = 0; i < AREAS; i++) {
         kept.used[i] = area[i].used;
         kept.area[i] = copy(kept.area[i], area[i].begin, area[i].used);
@@ -64,6 +99,9 @@ static void restore(const ctn_sim_t *sim)
         memcpy(area[i].begin, kept.area[i], kept.used[i]);
         memset(area[i].begin + kept.used[i], 0, area[i].used - kept.used[i]);
         area[i].used = kept.used[i];
+    }
+    for (size_t i = 0; i < kept.pages; i++) {
+        memcpy(kept.page[i], kept.content + i * PAGE_BYTES, PAGE_BYTES);
     }
     memcpy(sim->stacks, kept.ranks, bytes_of_ranks(sim));
     accesses_elsewhere = kept.elsewhere;

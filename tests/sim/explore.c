@@ -9,10 +9,12 @@
  *
  * If there are more orders than half of the limit, the others are drawn.
  *
- *   explore [-a] [-l RUNS] [-m MODE] [-r RANKS] [-p PART/PARTS] [NAME]
+ *   explore [-a] [-l RUNS] [-L RUNS] [-m MODE] [-r RANKS] [-p PART/PARTS]
+ * [NAME]
  *
  *   -a  orders, deaths: also those that cannot differ
  *   -l  maximum number of runs of a case
+ *   -L  the same, of a case with long blocks
  *   -m  only this mode
  *   -r  only jobs of RANKS ranks
  *   -p  only part PART, from 0, of PARTS parts of the cases, dealt in turn
@@ -55,6 +57,7 @@ typedef struct exploration {
     int to_check;  /* runs */
     bool keeps;    /* after a run the job goes back to its first choice */
     bool finished; /* the job ends, its runs are counted */
+    unsigned ends; /* runs that have left the call */
     /* of a run */
     bool drawn; /* at random */
     size_t at;  /* the next decision */
@@ -64,7 +67,7 @@ typedef struct exploration {
     bool left[MOST_RANKS];  /* it has ended it, and recovered */
     bool failed;            /* a rank did, or has a wrong result */
     int dead;               /* a rank that has died, or -1 */
-    bool over;              /* what follows is the job's end, or was run */
+    bool over;              /* the rest is the job's end, or was run */
     bool blocked_now;       /* all steps were asleep: it was run */
     bool differs;           /* the run did not repeat the last one: a bug */
     bool unknown;           /* it has a state not found before: a bug */
@@ -151,12 +154,14 @@ static bool end_run(exploration_t *x)
     return !x->all && x->runs < x->limit;
 }
 
-/** What follows was run before: the next run begins.
+/** What follows was run before: the next run begins. Not if this very run was
+ * in the state before: it then has to show that it ends.
  * @return the step to take */
 static int cut(exploration_t *x)
 {
     x->over = true;
-    if (!x->keeps || !is_right(x)) {
+    if (!x->keeps || !is_right(x) ||
+        (x->blocked_now && orders_repeat(x->orders))) {
         return 0;
     }
     x->finished = !end_run(x);
@@ -168,11 +173,11 @@ static int cut(exploration_t *x)
     return -1;
 }
 
-/** All ranks have left the call. Some jobs run on to their end. */
+/** All ranks have left the call. Some runs go on to the end of the job. */
 static int leave(exploration_t *x)
 {
     enum { ENDS_ONE_IN = 16 };
-    if (x->runs % ENDS_ONE_IN != 0) {
+    if (x->ends++ % ENDS_ONE_IN != 0) {
         return cut(x);
     }
     x->over = true;
@@ -275,6 +280,9 @@ static int program(const catena_config_t *config, void *argument)
     if (me != x->dead) {
         x->failed = x->failed || last != RIGHT;
         x->left[me] = true;
+        if (has_all(x, x->left)) {
+            (void)catena_compute(context, 1e-9); /* a run may end here */
+        }
     }
     catena_free(context, memory);
     bool good = catena_finalize(&context) == CATENA_OK && last == RIGHT;
@@ -307,7 +315,7 @@ static bool run_all(exploration_t *x, const catena_sim_params_t *params)
     bool more = true;
     while (more) {
         if (!run(x, params)) {
-            x->runs++;
+            x->runs += !x->finished && !x->checked;
             return false;
         }
         more = !x->finished && end_run(x);
@@ -333,7 +341,9 @@ static void print_run(const exploration_t *x)
                    : x->unknown          ? "a state that was not found before"
                    : states_contradict() ? "one step leads to two states"
                                          : "wrong");
-    if (x->checked) {
+    if (x->finished) {
+        printf(" at the end of the job, after the last run");
+    } else if (x->checked) {
         printf(" in a random run after all orders");
     } else if (x->drawn) {
         printf(" in run %" PRIu64 ", at random", x->runs);
@@ -404,7 +414,7 @@ static bool explore(const explored_t *of, mode_t_ mode, int ranks, int nodes,
 
 /** What is to be explored. */
 typedef struct options {
-    uint64_t limit;
+    uint64_t limit, long_limit; /* long_limit 0: the same */
     const char *name, *mode;
     int ranks;
     bool whole;
@@ -414,13 +424,16 @@ typedef struct options {
 static bool read_options(int argc, char **argv, options_t *options)
 {
     int option;
-    while ((option = getopt(argc, argv, "al:m:p:r:")) != -1) {
+    while ((option = getopt(argc, argv, "al:L:m:p:r:")) != -1) {
         switch (option) {
         case 'a':
             options->whole = true;
             break;
         case 'l':
             options->limit = strtoull(optarg, NULL, 0);
+            break;
+        case 'L':
+            options->long_limit = strtoull(optarg, NULL, 0);
             break;
         case 'm':
             options->mode = optarg;
@@ -462,14 +475,17 @@ int main(int argc, char **argv)
     unsigned at = 0; /* cases so far */
     fix_addresses(argv);
     if (!read_options(argc, argv, &options)) {
-        fprintf(stderr, "usage: explore [-a] [-l RUNS] [-m MODE] [-r RANKS] "
-                        "[-p PART/PARTS] [NAME]\n");
+        fprintf(stderr, "usage: explore [-a] [-l RUNS] [-L RUNS] [-m MODE] "
+                        "[-r RANKS] [-p PART/PARTS] [NAME]\n");
         return 2;
     }
     for (int which = 0, count = explored_all(&all); which < count; which++) {
         if (strncmp(all[which].name, options.name, strlen(options.name)) != 0) {
             continue;
         }
+        bool is_long = all[which].count == EXPLORED_LONG;
+        uint64_t limit = is_long && options.long_limit > 0 ? options.long_limit
+                                                           : options.limit;
         for (size_t l = 0; l < sizeof(layouts) / sizeof(layouts[0]); l++) {
             int ranks = layouts[l][0], nodes = layouts[l][1];
             for (mode_t_ mode = ORDERS; mode < MODES; mode++) {
@@ -477,8 +493,8 @@ int main(int argc, char **argv)
                      strcmp(options.mode, mode_name[mode]) == 0) &&
                     (options.ranks == 0 || options.ranks == ranks) &&
                     at++ % options.parts == options.part) {
-                    failed += !explore(&all[which], mode, ranks, nodes,
-                                       options.limit, options.whole);
+                    failed += !explore(&all[which], mode, ranks, nodes, limit,
+                                       options.whole);
                 }
             }
         }

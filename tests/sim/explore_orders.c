@@ -241,6 +241,17 @@ int orders_choose(orders_t *orders, size_t count,
     return (int)point->chosen;
 }
 
+bool orders_repeat(const orders_t *orders)
+{
+    state_t now = states_last();
+    size_t i = 0;
+    while (i < orders->at &&
+           memcmp(&orders->point[i].state, &now, sizeof(now)) != 0) {
+        i++;
+    }
+    return i < orders->at;
+}
+
 bool orders_next(orders_t *orders)
 {
     while (orders->depth > 0) {

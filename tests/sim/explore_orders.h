@@ -34,6 +34,10 @@ int orders_choose(orders_t *orders, size_t count,
 /** Go to the next order. @return false: there is none */
 bool orders_next(orders_t *orders);
 
+/** Whether the job is in a state in which it was before, after some of its
+ * present choices. */
+bool orders_repeat(const orders_t *orders);
+
 /** Print the choices of the last job. */
 void orders_print(const orders_t *orders);
 

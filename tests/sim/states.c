@@ -150,7 +150,10 @@ static void forget_lines(void)
 void states_restore_lines(void)
 {
     for (size_t i = 0; i < written_count; i++) {
-        memcpy((void *)written[i].at, written[i].content, written[i].in->line);
+        if (written[i].in != &range[OF_AREAS]) {
+            memcpy((void *)written[i].at, written[i].content,
+                   written[i].in->line);
+        }
     }
     forget_lines();
 }

@@ -50,7 +50,8 @@ bool states_keep(void);
  * then ends with -1. */
 void states_return(void);
 
-/** Restore the lines that were written since states_keep. */
+/** Restore the lines of heaps and static variables that were written since
+ * states_keep. */
 void states_restore_lines(void);
 
 /** Look up the present state, between two steps.
