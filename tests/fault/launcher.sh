@@ -61,6 +61,8 @@ done_ "--output tag on stderr"
 run -n 8 sh -c 'seq -f "line $PMIX_RANK %.0f of many" 2000'
 expect "whole lines" "$(grep -cxE 'line [0-7] [0-9]+ of many' "$out")" 16000
 done_ "no line is lost or torn"
+is "other ranks wait for the end of a line" 0 "$(printf 'half a line\nother')" -n 2 sh -c \
+    'if [ $PMIX_RANK = 0 ]; then printf half; sleep 0.5; echo " a line"; else sleep 0.2; echo other; fi'
 run -n 2 sh -c 'head -c 3000000 /dev/zero | tr "\0" x'
 expect bytes "$(wc -c <"$out")" 6000000
 done_ "output without newlines passes"

@@ -41,14 +41,14 @@ static void prun_watch(nfds_t *count, int fd, short events,
     prun_streams[(*count)++] = stream;
 }
 
-/* Add the pipes of a rank. @return whether an unfinished line is held back */
+/* Add the pipes of a rank. @return whether output is held back */
 static bool prun_watch_rank(struct prun_job *job, struct prun_rank *rank,
                             nfds_t *count)
 {
     bool held = false;
     for (int i = 0; i < 2; i++) {
         struct prun_stream *stream = &rank->streams[i];
-        held |= stream->fd >= 0 && stream->line.used > 0;
+        held |= stream->line.used > 0;
         if (stream->fd >= 0 && !prun_sink_full(stream->sink))
             prun_watch(count, stream->fd, POLLIN, stream);
     }

@@ -1,6 +1,7 @@
 /* Forwards output from the ranks' pipes to prun's stdout and stderr. With tags
  * or times only whole lines are forwarded. Otherwise an unfinished line is held
- * back for PRUN_HOLD_NS only, so that a prompt appears. */
+ * back for PRUN_HOLD_NS only, so that a prompt appears; other ranks then wait
+ * for its end, but not for longer than PRUN_OPEN_NS. */
 #include "output.h"
 #include "core/clock.h"
 
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define PRUN_HOLD_NS 30000000u
+#define PRUN_OPEN_NS 1000000000u
 /* Queued output above which prun stops reading from ranks. */
 #define PRUN_SINK_LIMIT_BYTES (1u << 20)
 /* An unfinished line of this length is forwarded: with tags, and without. */
@@ -238,16 +240,44 @@ static void prun_emit(const struct prun_stream *stream, unsigned prefix,
 static void prun_emit_front(struct prun_stream *stream, unsigned prefix,
                             size_t bytes)
 {
+    if (bytes == 0)
+        return;
     prun_emit(stream, prefix, stream->line.data, bytes);
+    stream->sink->open =
+        prefix || stream->line.data[bytes - 1] == '\n' ? NULL : stream;
     prun_buffer_consume(&stream->line, bytes);
+}
+
+/* Whether output of the stream may follow what its sink has. */
+static bool prun_may_emit(const struct prun_stream *stream, uint64_t now_ns)
+{
+    const struct prun_stream *open = stream->sink->open;
+    return !open || open == stream ||
+           now_ns - open->held_since_ns >= PRUN_OPEN_NS;
+}
+
+static size_t prun_whole_lines(const struct prun_buffer *line)
+{
+    const char *last =
+        line->used > 0 ? memrchr(line->data, '\n', line->used) : NULL;
+    return last ? (size_t)(last - line->data) + 1 : 0;
+}
+
+/* Queue all of a stream that is closed. */
+static void prun_stream_end(struct prun_stream *stream, unsigned prefix)
+{
+    prun_emit_front(stream, prefix, stream->line.used);
+    if (stream->sink->open == stream)
+        stream->sink->open = NULL;
+    prun_buffer_free(&stream->line);
 }
 
 static void prun_stream_close(struct prun_stream *stream, unsigned prefix)
 {
-    prun_emit_front(stream, prefix, stream->line.used);
-    prun_buffer_free(&stream->line);
     close(stream->fd);
     stream->fd = -1;
+    if (prun_may_emit(stream, ctn_clock_now_ns()))
+        prun_stream_end(stream, prefix);
 }
 
 bool prun_stream_read(struct prun_stream *stream, unsigned prefix)
@@ -265,14 +295,14 @@ bool prun_stream_read(struct prun_stream *stream, unsigned prefix)
         return false;
     }
     struct prun_buffer *line = &stream->line;
-    const char *last = memrchr(chunk, '\n', (size_t)got);
     prun_buffer_append(line, chunk, (size_t)got);
     stream->held_since_ns = ctn_clock_now_ns();
-    if (last)
-        prun_emit_front(stream, prefix,
-                        line->used - (size_t)(chunk + got - last - 1));
-    else if (line->used >=
-             (prefix ? PRUN_LINE_LIMIT_BYTES : PRUN_PLAIN_LIMIT_BYTES))
+    size_t limit = prefix ? PRUN_LINE_LIMIT_BYTES : PRUN_PLAIN_LIMIT_BYTES;
+    if (prun_may_emit(stream, stream->held_since_ns))
+        prun_emit_front(stream, prefix, prun_whole_lines(line));
+    else
+        limit = PRUN_SINK_LIMIT_BYTES;
+    if (line->used >= limit)
         prun_emit_front(stream, prefix, line->used);
     return true;
 }
@@ -280,8 +310,14 @@ bool prun_stream_read(struct prun_stream *stream, unsigned prefix)
 void prun_stream_age(struct prun_stream *stream, unsigned prefix,
                      uint64_t now_ns)
 {
-    if (!prefix && stream->fd >= 0 && stream->line.used > 0 &&
-        now_ns - stream->held_since_ns >= PRUN_HOLD_NS)
+    if (prefix || stream->line.used == 0 || !prun_may_emit(stream, now_ns))
+        return;
+    if (stream->fd < 0) {
+        prun_stream_end(stream, prefix);
+        return;
+    }
+    prun_emit_front(stream, prefix, prun_whole_lines(&stream->line));
+    if (now_ns - stream->held_since_ns >= PRUN_HOLD_NS)
         prun_emit_front(stream, prefix, stream->line.used);
 }
 
@@ -291,4 +327,5 @@ void prun_stream_drain(struct prun_stream *stream, unsigned prefix)
         continue;
     if (stream->fd >= 0)
         prun_stream_close(stream, prefix);
+    prun_stream_end(stream, prefix);
 }

@@ -27,8 +27,8 @@ void prun_files_close(struct prun_job *job);
  * @param prefix of each line; here and below options->prefix
  * @return whether there was something to read */
 bool prun_stream_read(struct prun_stream *stream, unsigned prefix);
-/** Without a prefix: queue an unfinished line that was held for 30 ms, such as
- * a prompt. */
+/** Without a prefix: queue what had to wait for another rank's unfinished line,
+ * and an unfinished line that was held for 30 ms, such as a prompt. */
 void prun_stream_age(struct prun_stream *stream, unsigned prefix,
                      uint64_t now_ns);
 /** Read what is in the pipe now and close it, also if another process still has

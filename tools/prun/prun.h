@@ -118,6 +118,8 @@ struct prun_sink {
     bool broken; /* writing failed: the reader is gone, so output is dropped */
     size_t sent; /* bytes at the front of `queue` that are written already */
     struct prun_buffer queue; /* output of all ranks and of prun */
+    /* The stream whose unfinished line was written last; NULL: none. */
+    const struct prun_stream *open;
 };
 
 /* One output pipe of one rank. */
@@ -125,7 +127,8 @@ struct prun_stream {
     int fd; /* -1 once closed */
     uint32_t rank;
     uint64_t held_since_ns;  /* time of the last addition to `line` */
-    struct prun_buffer line; /* an unfinished line */
+    struct prun_buffer line; /* an unfinished line, or what has to wait for that
+                                of another rank */
     struct prun_sink *sink;  /* where whole lines go */
 };
 
