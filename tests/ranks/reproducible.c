@@ -497,6 +497,41 @@ static void different_settings(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
 }
 
+/** Levels that do not join the ranks of several nodes: nonblocking and
+ * persistent reductions fail, and run when the levels fit. */
+static void unfit_levels(rank_test_t *test)
+{
+    reduction_t r = {.test = test};
+    bool unfit = test->place.nodes > 1;
+    for (int turn = 0; turn < 4; turn++) {
+        bool scan = turn % 2 == 1;
+        double in = 1, sum = 0;
+        int ranks = scan ? test->place.rank + 1 : test->place.ranks;
+        RANK_CHECK(test, catena_group_dup(test->world, &r.group) == CATENA_OK);
+        set(&r, "reproducible", "on");
+        for (int fits = 0; fits < 2; fits++) {
+            catena_request_t *request;
+            set(&r, "hierarchy", fits == 0 ? "node:shm" : "auto");
+            RANK_CHECK(test, (turn > 1 ? scan ? catena_scan_init
+                                              : catena_allreduce_init
+                              : scan   ? catena_iscan
+                                       : catena_iallreduce)(
+                                 &in, &sum, 1, CATENA_DOUBLE, CATENA_SUM,
+                                 r.group, &request) == CATENA_OK);
+            RANK_CHECK(test,
+                       turn < 2 || catena_request_start(request) == CATENA_OK);
+            catena_status_t status = catena_request_wait(&request);
+            RANK_CHECK(test, unfit && fits == 0
+                                 ? status == CATENA_ERR_ARG
+                                 : status == CATENA_OK && sum == ranks);
+            RANK_CHECK(test, catena_progress(test->context) == CATENA_OK);
+            RANK_CHECK(test,
+                       turn < 2 || catena_request_free(&request) == CATENA_OK);
+        }
+        RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
+    }
+}
+
 /** A scan with an element more on one rank: no rank waits forever. */
 static void different_counts(rank_test_t *test)
 {
@@ -561,6 +596,7 @@ static const rank_case_t cases[] = {
     {"reductions under way together", overtaking},
     {"requests that start apart", started_apart},
     {"different settings", different_settings},
+    {"levels that do not fit", unfit_levels},
     {NULL, NULL}};
 static const rank_case_t many[] = {{"same bits", each_kind}, {NULL, NULL}};
 const rank_suite_t rank_suite_reproducible = {

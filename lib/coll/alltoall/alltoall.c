@@ -73,9 +73,8 @@ static ctn_step_t await_settings(ctn_op_t *op)
     if (status == CATENA_OK) {
         return CTN_STEP_NEXT;
     }
-    return ctn_op_fail(op, status == CATENA_ERR_ARG
-                               ? ctn_exec_abort(op->exec, status)
-                               : status);
+    return ctn_op_fail(
+        op, call->after->differ ? ctn_exec_abort(op->exec, status) : status);
 }
 
 /** Get the topology, select the algorithm, and become it. A hidden duplicate

@@ -93,7 +93,8 @@ ctn_build_facts_t ctn_build_agreed_facts(const ctn_hierarchy_build_t *build)
 
 /* ---- settings ---- */
 
-void ctn_build_report_different_settings(const ctn_hierarchy_build_t *build)
+/** Log that this rank and the one before it have different settings, if so. */
+static void report_different_settings(const ctn_hierarchy_build_t *build)
 {
     const catena_group_t *group = build->all->group;
     if (build->left.ranks == 0 || build->left.digest == build->own.digest) {
@@ -176,17 +177,19 @@ static void free_control_blocks(ctn_hierarchy_build_t *build)
 /** Wait until this operation is the group's oldest: its child operations run on
  * the group's chain, which serves one operation at a time. `after` is built
  * then. If it failed since settings differ, other ranks may not build this
- * hierarchy, and have given its number to another operation. */
+ * hierarchy, and have given its number to another operation. If it failed on
+ * all ranks for another reason, they all have the setting, and build this one.
+ */
 static ctn_step_t wait_until_oldest(ctn_op_t *op)
 {
     if (!ctn_op_is_oldest(op)) {
         return CTN_STEP_WAIT;
     }
     const ctn_hierarchy_t *after = ctn_build_of(op)->after;
-    if (after == NULL || after->status == CATENA_OK) {
+    if (after == NULL || (after->agreed && !after->differ)) {
         return CTN_STEP_NEXT;
     }
-    return ctn_op_fail(op, after->status == CATENA_ERR_ARG
+    return ctn_op_fail(op, after->differ
                                ? ctn_exec_abort(op->exec, after->status)
                                : after->status);
 }
@@ -243,6 +246,15 @@ void ctn_build_take_over(ctn_hierarchy_t *hierarchy,
     hierarchy->balanced = same->balanced;
 }
 
+ctn_step_t ctn_build_end_different(ctn_op_t *op)
+{
+    ctn_hierarchy_build_t *build = ctn_build_of(op);
+    ctn_build_note_other(build, CATENA_ERR_ARG);
+    report_different_settings(build);
+    build->hierarchy->differ = true;
+    return ctn_build_end_on_all(op, CATENA_ERR_ARG);
+}
+
 ctn_step_t ctn_build_end_on_all(ctn_op_t *op, catena_status_t status)
 {
     ctn_hierarchy_build_t *build = ctn_build_of(op);
@@ -259,9 +271,7 @@ static ctn_step_t decide(ctn_op_t *op)
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     ctn_build_facts_t facts = ctn_build_agreed_facts(build);
     if ((facts.flags & CTN_BUILD_DIFFER) != 0) {
-        ctn_build_note_other(build, CATENA_ERR_ARG);
-        ctn_build_report_different_settings(build);
-        return ctn_build_end_on_all(op, CATENA_ERR_ARG);
+        return ctn_build_end_different(op);
     }
     if (facts.status != CATENA_OK) {
         return ctn_build_end_on_all(op, (catena_status_t)facts.status);
@@ -345,6 +355,7 @@ static void finish(ctn_op_t *op)
     if (ended_together) {
         free_control_blocks(build);
     }
+    hierarchy->agreed = ended_together;
     hierarchy->state = CTN_BUILT;
 }
 

@@ -123,8 +123,6 @@ ctn_step_t ctn_build_agree(ctn_op_t *op, ctn_chain_t *chain, uint64_t digest,
                            uint32_t flags);
 /** The facts of all participants, when that scan has ended. */
 ctn_build_facts_t ctn_build_agreed_facts(const ctn_hierarchy_build_t *build);
-/** Log that this rank and the one before it have different settings, if so. */
-void ctn_build_report_different_settings(const ctn_hierarchy_build_t *build);
 /** Initialize chain i, with this rank alone. */
 void ctn_build_open_chain(ctn_hierarchy_build_t *build, unsigned i);
 /** An earlier hierarchy with the same levels, or NULL. All operations begun
@@ -139,6 +137,9 @@ void ctn_build_take_over(ctn_hierarchy_t *hierarchy,
 /** End the operation with a status. Called on all ranks, with the same status.
  */
 ctn_step_t ctn_build_end_on_all(ctn_op_t *op, catena_status_t status);
+/** The same where settings differ: log that they differ from those of the rank
+ * before this one, if so. */
+ctn_step_t ctn_build_end_different(ctn_op_t *op);
 
 /* ---- build_node.c: phases of a group on one node ---- */
 

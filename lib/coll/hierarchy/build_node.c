@@ -122,9 +122,7 @@ ctn_step_t ctn_build_decide_on_node(ctn_op_t *op)
         build->own.digest = build->digest;
         build->left = (ctn_build_facts_t){.ranks = me};
         build->left.digest = me > 0 ? node_facts_of(build, me - 1)->digest : 0;
-        ctn_build_note_other(build, CATENA_ERR_ARG);
-        ctn_build_report_different_settings(build);
-        return ctn_build_end_on_all(op, CATENA_ERR_ARG);
+        return ctn_build_end_different(op);
     }
     if (worst != CATENA_OK || build->same != NULL) {
         if (worst == CATENA_OK) {

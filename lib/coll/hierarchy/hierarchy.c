@@ -81,8 +81,9 @@ void ctn_hierarchy_forget(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &hierarchies_key);
     if (found != NULL) {
-        memset(((ctn_hierarchies_t *)found)->of, 0,
-               sizeof(((ctn_hierarchies_t *)found)->of));
+        ctn_hierarchies_t *all = (ctn_hierarchies_t *)found;
+        memset(all->of, 0, sizeof(all->of));
+        all->flat = NULL;
     }
 }
 

@@ -30,13 +30,15 @@ typedef struct ctn_hierarchy {
     ctn_built_t state;
     catena_status_t status; /* why building failed; the same on all ranks unless
                                the network failed */
+    bool agreed; /* building has ended with the same status on all ranks */
+    bool differ; /* and has failed since their settings differ */
     /* The modules of this rank's subgroups, the lowest level first. None if the
      * rank is alone in the group. */
     unsigned levels;
     ctn_module_t *level[CTN_MOST_LEVELS]; /* [levels]; owned by the group */
     bool top;                             /* the last level joins all ranks */
     bool in_order; /* all subgroups on all ranks are in order: see ctn_sbgp_t */
-    bool balanced; /* the same */
+    bool balanced; /* likewise balanced */
     /* Hierarchies of a group with the same text have the same modules, and
      * share their tickets. */
     ctn_tickets_t *tickets;

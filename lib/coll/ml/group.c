@@ -202,6 +202,7 @@ void ctn_ml_forget(catena_group_t *group)
     group->barrier = CTN_BARRIER_UNKNOWN;
     for (size_t i = 0; kept != NULL && i < CTN_COLL_COUNT; i++) {
         kept->config[i].hierarchy = NULL;
+        kept->config[i].flat = NULL;
     }
 }
 

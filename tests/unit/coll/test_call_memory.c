@@ -111,6 +111,45 @@ static void body(job_t *job)
     victim = refused ? NULL : victim;
 }
 
+/* ---- reproducible reductions ---- */
+
+/** Start an allreduce of ones and wait for it. */
+static catena_status_t add_ones(job_t *job)
+{
+    double one = 1, sum = 0;
+    catena_request_t *request;
+    catena_status_t status =
+        catena_iallreduce(&one, &sum, 1, CATENA_DOUBLE, CATENA_SUM,
+                          job->context->world, &request);
+    status = status == CATENA_OK ? catena_request_wait(&request) : status;
+    JOB_CHECK(job, status != CATENA_OK || sum == RANKS);
+    return status;
+}
+
+/** The first reproducible reduction requests the flat hierarchy, too: where the
+ * first of its hierarchies cannot be built, settings build both again. */
+static void reproducible_body(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    bool refused = job->rank == REFUSED_ON;
+    JOB_CHECK(job, catena_group_set(world, "reproducible", "on") == CATENA_OK);
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    if (refused) {
+        victim = job->context->sim;
+        refusal.armed = true;
+    }
+    found[job->rank] = add_ones(job);
+    if (refused) {
+        refusal.armed = false;
+        victim = NULL;
+    }
+    later[job->rank] = catena_group_set(world, "hierarchy", "auto");
+    if (later[job->rank] == CATENA_OK) {
+        later[job->rank] = add_ones(job);
+    }
+    mistakes += job->errors;
+}
+
 /* ---- the end of a job ---- */
 
 /** A group and a request are left. */
@@ -160,42 +199,47 @@ static bool ended(catena_status_t status)
     return status <= CATENA_ERR_PEER;
 }
 
-static void run(unsigned long which)
+/** @return whether the call failed on all ranks, and the later one did not */
+static bool run(job_body_t run_on_rank, unsigned long which)
 {
     capture_t capture;
+    const char *name =
+        run_on_rank == body ? oracle_kind_name(kind) : "reproducible";
     refusal.which = which;
     refusal.taken = 0;
     refusal.armed = false;
     victim = NULL;
     mistakes = 0;
     capture_start(&capture);
-    int failed = job_simulate_nodes(RANKS, nodes, seed, body);
+    int failed = job_simulate_nodes(RANKS, nodes, seed, run_on_rank);
     capture_stop(&capture);
     bool any = false;
+    bool all = true;
     for (int rank = 0; rank < RANKS; rank++) {
         any |= found[rank] != CATENA_OK;
+        all &= found[rank] != CATENA_OK;
     }
     ck_assert_msg(
         failed >= 0 && mistakes == 0,
         "%s, %d nodes, seed %llu, %lu refused: %d failed, %d mistakes: %s",
-        oracle_kind_name(kind), nodes, (unsigned long long)seed, which, failed,
-        mistakes, capture.text);
+        name, nodes, (unsigned long long)seed, which, failed, mistakes,
+        capture.text);
     for (int rank = 0; rank < RANKS; rank++) {
         ck_assert_msg(ended(later[rank]) == ended(later[0]) &&
                           (!ended(found[rank]) || ended(later[0])) &&
                           (ended(later[0]) || later[rank] == CATENA_OK),
                       "%s, %d nodes, seed %llu, %lu refused: rank %d: %s, then "
                       "%s; rank 0: %s, then %s: %s",
-                      oracle_kind_name(kind), nodes, (unsigned long long)seed,
-                      which, rank, catena_status_string(found[rank]),
+                      name, nodes, (unsigned long long)seed, which, rank,
+                      catena_status_string(found[rank]),
                       catena_status_string(later[rank]),
                       catena_status_string(found[0]),
                       catena_status_string(later[0]), capture.text);
     }
     ck_assert_msg(!any || strstr(capture.text, "memory") != NULL,
-                  "%s, %d nodes, seed %llu, %lu refused: no reason: %s",
-                  oracle_kind_name(kind), nodes, (unsigned long long)seed,
-                  which, capture.text);
+                  "%s, %d nodes, seed %llu, %lu refused: no reason: %s", name,
+                  nodes, (unsigned long long)seed, which, capture.text);
+    return all && !ended(later[0]);
 }
 
 START_TEST(calls)
@@ -204,11 +248,11 @@ START_TEST(calls)
     for (nodes = 1; nodes <= RANKS; nodes++) {
         for (seed = 1; seed <= SEEDS; seed += (uint64_t)unit_step(2)) {
             seed += (uint64_t)_i * 100;
-            run(0);
+            (void)run(body, 0);
             unsigned long most = refusal.taken;
             for (unsigned long k = 1; k <= most;
                  k += (unsigned long)unit_step(3)) {
-                run(k);
+                (void)run(body, k);
             }
             seed -= (uint64_t)_i * 100;
         }
@@ -216,8 +260,24 @@ START_TEST(calls)
 }
 END_TEST
 
+/** Ranks of one node, or of a node each: their own hierarchy serves them, so
+ * the call fails with it only. */
+START_TEST(reproducible)
+{
+    int recovered = 0;
+    nodes = _i == 0 ? 1 : RANKS;
+    seed = 1;
+    (void)run(reproducible_body, 0);
+    for (unsigned long k = 1, most = refusal.taken; k <= most; k++) {
+        recovered += run(reproducible_body, k);
+    }
+    ck_assert_int_gt(recovered, 0);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
+    tcase_add_loop_test(tcase, reproducible, 0, 2);
     tcase_add_loop_test(tcase, calls, 0, ORACLE_KINDS);
     tcase_add_loop_test(tcase, finalizing, 0, RANKS);
 }
