@@ -3,6 +3,8 @@
 
 #include "type/balanced.h"
 
+#include <assert.h>
+
 /* Memory for the partial results of one part, and what each of them is a
  * multiple of: whole elements of any type, whole cache lines. */
 enum { SPARE_BYTES = 4096, PART_UNIT = 64 };
@@ -53,6 +55,7 @@ void ctn_balanced_reduce(const ctn_reducer_t *by, uint32_t operands,
                          unsigned char *out)
 {
     _Alignas(64) unsigned char spare[SPARE_BYTES];
+    assert(operands >= 2);
     unsigned levels = ctn_balanced_levels(operands);
     size_t most = SPARE_BYTES / levels / PART_UNIT * PART_UNIT;
     tree_t tree = {.by = by,

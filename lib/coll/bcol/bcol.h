@@ -111,7 +111,8 @@ typedef struct ctn_module {
     /** [kind]: what was selected last. */
     struct {
         ctn_choice_t kept;      /* by rules */
-        const ctn_rule_t *rule; /* NULL: the algorithm was asked for */
+        const ctn_rule_t *rule; /* NULL: the algorithm was asked for, or no
+                                   other is as fast for the balanced tree */
         ctn_algorithm_name_t algorithm;
     } choice[CTN_BASICS];
 } ctn_module_t;

@@ -10,24 +10,10 @@
 #include "group/recovery.h"
 #include "split/call/call.h"
 
-/** The hierarchy that a blocking call uses, if it is built, else NULL.
- * @param in_order operands must be combined in the order of ranks
- * @param balanced by the balanced tree */
-static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
-                                    bool in_order, bool balanced)
-{
-    const ctn_hierarchy_t *hierarchy = config->hierarchy;
-    if (hierarchy->state == CTN_BUILT && hierarchy->status == CATENA_OK &&
-        ((in_order && !hierarchy->in_order) ||
-         (balanced && !hierarchy->balanced))) {
-        hierarchy = config->flat;
-    }
-    return hierarchy != NULL && hierarchy->state == CTN_BUILT ? hierarchy
-                                                              : NULL;
-}
-
 /** Let the component run the collective inline, if the hierarchy has a single
- * level, no other operation uses it, and the component can.
+ * level and serves the call, no other operation uses it, and the component can.
+ * That of the flat hierarchy cannot.
+ * @param in_order operands must be combined in the order of ranks
  * @param status that of the collective, if it ran
  * @return false: it did not run */
 static inline bool run_level_inline(const catena_group_t *group,

@@ -98,10 +98,26 @@ static void calls(job_t *job)
     oracle_table_close(&oracle, &table);
 }
 
+/** A reproducible allreduce that no level of its hierarchy serves. */
+static void reproducible(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    catena_request_t *request;
+    double one = 1, sum = 0;
+    char text[1024];
+    JOB_CHECK(job, catena_group_set(world, "reproducible", "on") == CATENA_OK);
+    JOB_CHECK(job, catena_iallreduce(&one, &sum, 1, CATENA_DOUBLE, CATENA_SUM,
+                                     world, &request) == CATENA_OK);
+    JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK && sum == RANKS);
+    check_text(job, "allreduce", explain(job, world, "allreduce", text),
+               "allreduce on network: tree (reproducible");
+}
+
 START_TEST(groups)
 {
     ck_assert_int_eq(job_simulate_nodes(RANKS, 3, 1, calls), 0);
     ck_assert_int_eq(job_simulate_node(RANKS, 1, calls), 0);
+    ck_assert_int_eq(job_simulate_nodes(RANKS, 3, 1, reproducible), 0);
 }
 END_TEST
 

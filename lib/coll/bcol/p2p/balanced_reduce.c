@@ -100,14 +100,10 @@ const ctn_p2p_schedule_t ctn_p2p_balanced_reduce = {
 
 /* ---- linear ---- */
 
-/* The most members of a module whose eager buffers can take a vector of each
- * (fits_linear in choose.c): the 2 * ceil(log2 m) + 4 of 13 members can. */
-enum { LINEAR_MEMBERS = 13 };
-
 /** State of the operation. */
 typedef struct linear {
-    ctn_p2p_rounds_t rounds;                     /* first */
-    const unsigned char *vector[LINEAR_MEMBERS]; /* of each member */
+    ctn_p2p_rounds_t rounds;                             /* first */
+    const unsigned char *vector[CTN_P2P_LINEAR_MEMBERS]; /* of each member */
 } linear_t;
 
 /** The slot of a member at the root. */

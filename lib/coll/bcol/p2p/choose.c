@@ -85,7 +85,7 @@ static const ctn_p2p_schedule_t *choose_allreduce(ctn_p2p_t *p2p,
 {
     if (goes_up_and_down(p2p, basic)) {
         p2p->module.choice[CTN_ALLREDUCE].rule = NULL;
-        p2p->module.choice[CTN_ALLREDUCE].algorithm = CTN_ALGORITHM_AUTO;
+        p2p->module.choice[CTN_ALLREDUCE].algorithm = CTN_ALGORITHM_TREE;
         return &ctn_p2p_up_and_down;
     }
     switch (ctn_basic_choose(&p2p->module, CTN_ALLREDUCE, CTN_P2P_ALLREDUCES,
@@ -108,7 +108,8 @@ static const ctn_algorithm_t *choose_reduce(ctn_p2p_t *p2p,
         return &ctn_p2p_up.algorithm;
     }
     return ctn_p2p_choose_shape(p2p, basic, true, basic->bytes) ==
-                   CTN_P2P_LINEAR
+                       CTN_P2P_LINEAR &&
+                   p2p->size > 1 && p2p->size <= CTN_P2P_LINEAR_MEMBERS
                ? &ctn_p2p_balanced_linear.algorithm
                : &ctn_p2p_balanced_reduce.algorithm;
 }

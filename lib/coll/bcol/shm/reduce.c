@@ -1,5 +1,6 @@
 /* Reductions. The members' vectors are published, and reduced in the order of
- * members, each as soon as it is there.
+ * members, each as soon as it is there; or by the balanced tree of members
+ * (type/balanced.h), when all are there.
  *
  * SHM-3, reduce, SHM-4, allreduce, SHM-5, scan and exscan, "flat": all publish
  * their vectors, and each member that gets a result reduces those that it
@@ -120,11 +121,10 @@ static bool fold_balanced(shm_call_t *call, fragment_t fragment, void *out)
 }
 
 /** Reduce a fragment of the vectors of members 0 to end - 1 into `out`, in the
- * order of members, each as soon as it is published (or, if the call says so,
- * by the balanced tree). Begins at member
- * call->next, those before it were reduced in earlier calls; stops at the first
- * vector that is not published yet. This member's vector is call->own, which
- * may be `out` (shm_in_stays).
+ * order of members, each as soon as it is published; or, if the call says so,
+ * by the balanced tree. Begins at member call->next, those before it were
+ * reduced in earlier calls; stops at the first vector that is not published
+ * yet. This member's vector is call->own, which may be `out` (shm_in_stays).
  * @return true: all are reduced */
 static bool fold(shm_call_t *call, uint32_t end, fragment_t fragment, void *out)
 {
