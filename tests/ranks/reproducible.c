@@ -402,7 +402,8 @@ static void each_combination(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(&r.group) == CATENA_OK);
 }
 
-/** Nonblocking reductions overtake each other, and blocking calls. */
+/** Nonblocking reductions overtake each other, and blocking calls. Ranks start
+ * them at different times, when hierarchies are built or not. */
 static void overtaking(rank_test_t *test)
 {
     enum { REQUESTS = 6, COUNT = 12000 };
@@ -417,6 +418,9 @@ static void overtaking(rank_test_t *test)
     for (int i = 0; i < REQUESTS; i++) {
         out[i] = calloc(COUNT, sizeof(*out[i]));
         size_t count = i % 2 == 0 ? COUNT : 5;
+        for (int turn = 0; turn < 100 * ((i + test->place.rank) % 3); turn++) {
+            RANK_CHECK(test, catena_progress(test->context) == CATENA_OK);
+        }
         RANK_CHECK(test, catena_iallreduce(in, out[i], count, CATENA_DOUBLE,
                                            CATENA_SUM, r.group,
                                            &request[i]) == CATENA_OK);
@@ -532,6 +536,38 @@ static void unfit_levels(rank_test_t *test)
     }
 }
 
+/** An allreduce with an element more on one rank fails on all ranks, by the
+ * group's hierarchy or the flat one, and the next one works. */
+static void different_counts_of_sum(rank_test_t *test)
+{
+    enum { COUNT = 20000 };
+    catena_group_t *group;
+    catena_request_t *request;
+    double *in = calloc(COUNT + 1, sizeof(*in));
+    double *out = calloc(COUNT + 1, sizeof(*out));
+    size_t count = COUNT + (test->place.rank == 1);
+    bool differs = test->place.ranks > 1;
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_group_set(group, "reproducible", "on") == CATENA_OK);
+    for (int turn = 0; turn < 4; turn++) {
+        catena_status_t status =
+            turn % 2 == 0 ? catena_allreduce(in, out, count, CATENA_DOUBLE,
+                                             CATENA_SUM, group)
+                          : catena_iallreduce(in, out, count, CATENA_DOUBLE,
+                                              CATENA_SUM, group, &request);
+        if (turn % 2 == 1 && status == CATENA_OK) {
+            status = catena_request_wait(&request);
+        }
+        RANK_CHECK(
+            test, status == (turn < 2 && differs ? CATENA_ERR_ARG : CATENA_OK));
+        count = turn > 0 ? COUNT : count;
+    }
+    free(in);
+    free(out);
+    RANK_CHECK(test, catena_group_free(&group) == CATENA_OK);
+}
+
 /** A scan with an element more on one rank: no rank waits forever. */
 static void different_counts(rank_test_t *test)
 {
@@ -597,6 +633,7 @@ static const rank_case_t cases[] = {
     {"requests that start apart", started_apart},
     {"different settings", different_settings},
     {"levels that do not fit", unfit_levels},
+    {"different counts of a sum", different_counts_of_sum},
     {NULL, NULL}};
 static const rank_case_t many[] = {{"same bits", each_kind}, {NULL, NULL}};
 const rank_suite_t rank_suite_reproducible = {

@@ -22,11 +22,13 @@ static inline bool run_level_inline(const catena_group_t *group,
                                     ctn_basic_coll_t *basic,
                                     catena_status_t *status)
 {
-    const ctn_hierarchy_t *hierarchy = built(config, in_order, basic->balanced);
+    const ctn_hierarchy_t *hierarchy = config->hierarchy;
+    if ((in_order && !hierarchy->in_order) ||
+        (basic->balanced && !hierarchy->balanced)) {
+        return false;
+    }
     ctn_module_t *module =
-        hierarchy != NULL
-            ? ctn_hierarchy_single(hierarchy, group->chain.place.size)
-            : NULL;
+        ctn_hierarchy_single(hierarchy, group->chain.place.size);
     if (module == NULL || module->bcol->run_inline == NULL ||
         !module->bcol->run_inline(module, composition->single_level_kind, basic,
                                   status)) {
@@ -395,6 +397,18 @@ static inline bool is_plain(const ctn_coll_side_t *side)
            side->count - 1 < CTN_CHUNK_BYTES / side->type->bytes;
 }
 
+/** Whether the hierarchy serves a short reproducible call; it may not be built
+ * yet. */
+static bool serves_plain(const ctn_ml_config_t *config,
+                         const ctn_basic_coll_t *basic, uint32_t ranks)
+{
+    const ctn_hierarchy_t *hierarchy = config->hierarchy;
+    return basic->balanced
+               ? hierarchy->balanced &&
+                     (basic->blocking || config->flat != NULL)
+               : basic->blocking && ctn_ml_adds_in_order(hierarchy, ranks);
+}
+
 /** Read the arguments of a short call without ctn_arguments_check: a vector, or
  * blocks of one length, of a predefined type, and no CATENA_IN_PLACE. This
  * takes fewer instructions than the check. Without it, in paired runs of 2
@@ -445,9 +459,7 @@ static inline bool read_plain(const ctn_composition_t *composition,
     if ((*config)->reproducible && place->size > 2 && basic->by.op != NULL &&
         ctn_reducer_rounds(&basic->by)) {
         basic->balanced = !is_scan(composition);
-        if (!basic->blocking ||
-            (!basic->balanced &&
-             !ctn_ml_adds_in_order((*config)->hierarchy, place->size))) {
+        if (!serves_plain(*config, basic, place->size)) {
             return false;
         }
     }

@@ -439,13 +439,16 @@ static inline bool ctn_ml_serves(const ctn_hierarchy_t *hierarchy,
  * now. It is needed if the call depends on the order of ranks and the
  * configured hierarchy does not serve it. A blocking call, and a persistent
  * request, which has a hidden duplicate of its own, know that if the hierarchy
- * is built. For other calls it may be needed. */
+ * is built. For other calls it may be needed, until one of them has requested
+ * it on all ranks: whether a later call draws a ticket for it and does not use
+ * it may differ between ranks. */
 static inline bool ctn_ml_may_need_flat(const ctn_call_t *call,
                                         const ctn_ml_config_t *config)
 {
     const ctn_hierarchy_t *hierarchy = config->hierarchy;
-    bool known = (call->blocking || call->group->hidden) &&
-                 hierarchy->state == CTN_BUILT;
+    bool known =
+        (call->blocking || call->group->hidden || config->flat != NULL) &&
+        hierarchy->state == CTN_BUILT;
     return call->in_order && !(known && (ctn_ml_serves(hierarchy, call) ||
                                          hierarchy->status != CATENA_OK));
 }
