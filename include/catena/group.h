@@ -354,14 +354,15 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  *     this may differ between ranks
  *   - reproducible: "on": sums and products of float, double and complex
  *     numbers have the same bits for every algorithm, hierarchy, length and
- *     layout of the ranks; "off"; or "auto": as CATENA_REPRODUCIBLE. Where each
- *     node and each NUMA domain has the same number of consecutive ranks, a
- *     power of two, allreduces and short vectors take as long as without it,
- *     long reduces and reduce_scatters over several nodes up to about twice as
- *     long. Elsewhere, and in scans, it costs time, and heap memory for up to
+ *     layout of the ranks; "off"; or "auto": as CATENA_REPRODUCIBLE. Where all
+ *     nodes have the same number of consecutive ranks, a power of two, and so
+ *     have all NUMA domains, allreduces and other reductions of short vectors
+ *     take as long as without it; long reduces and reduce_scatters over several
+ *     nodes take up to about twice as long. Elsewhere reductions may take
+ *     longer. Scans may take longer everywhere, and need heap memory for up to
  *     three vectors. The first nonblocking reduction of a group builds one more
  *     hierarchy, of all ranks. If the setting differs between ranks, a
- *     nonblocking reduction ends the context where it is on
+ *     nonblocking reduction ends the context of each rank that has it on
  *
  * `<c>` is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
  * reduce_scatter, scan or alltoall. The settings of `<c>` and of alltoall also

@@ -5,13 +5,13 @@
 
 #include "type/op.h"
 
-/* The balanced tree of m operands, in their order: 2^k units, k = floor(log2
- * m), the first m - 2^k of which are pairs of operands; a perfect binary tree
- * combines the units. It is the tree of recursive doubling and halving
- * (coll/bcol/p2p/rounds.h), and with it reproducible reductions combine the
- * data of m ranks (HIER-13). The balanced tree of m blocks, of each of which
- * the 2^c operands are combined by their balanced tree, is that of the m * 2^c
- * operands. */
+/* The balanced tree of m operands, in their order. The first m - 2^k pairs of
+ * operands, k = floor(log2 m), and each operand that remains, are 2^k units; a
+ * perfect binary tree combines the units. Recursive doubling and halving
+ * (coll/bcol/p2p/rounds.h) evaluate it, and reproducible reductions combine the
+ * data of m ranks by it (HIER-13). If m blocks of 2^c operands are each
+ * combined by their balanced tree, and then the results by that of m operands,
+ * this is the balanced tree of all m * 2^c operands. */
 
 /** k, the levels of the tree above its units. */
 static inline unsigned ctn_balanced_levels(uint32_t operands)

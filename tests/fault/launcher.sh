@@ -108,7 +108,7 @@ is "-x and CATENA_HOST_RANKS" 0 "$(lines '%s' beta--2 beta--2)" -n 2 \
     -x ALPHA=beta -x GAMMA= sh -c 'echo "$ALPHA-${GAMMA-unset}-$CATENA_HOST_RANKS"'
 CATENA_HOST_RANKS=9 is "CATENA_HOST_RANKS of the user stays" 0 9 -n 1 sh -c \
     'echo $CATENA_HOST_RANKS'
-is "prun does without the plugins of hwloc, ranks have them" 0 unset -n 1 sh -c \
+is "HWLOC_PLUGINS_PATH, which prun sets for itself, is not passed to ranks" 0 unset -n 1 sh -c \
     'echo ${HWLOC_PLUGINS_PATH-unset}'
 is "--wdir" 0 /usr -n 1 --wdir /usr pwd
 is "options after the program are its own" 0 "x -n 3 --help" -n 1 sh -c \

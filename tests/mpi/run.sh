@@ -9,7 +9,7 @@ set -u
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export UCX_NET_DEVICES=lo
-# Launchers and ranks that look for no devices start sooner.
+# Without the plugins of hwloc, launchers and ranks start faster.
 export HWLOC_PLUGINS_PATH=
 if [ "${2:-}" = long ]; then
     sizes="1 2 5 8" rounds=300 far=100 forms="MPIF_H MODULE F08"

@@ -179,8 +179,9 @@ void *__wrap_mmap(void *memory, size_t bytes, int protection, int flags, int fd,
         return __real_mmap(memory, bytes, protection, flags, fd, offset);
     }
     if (memory != NULL || fd != -1) {
-        fprintf(stderr, "explore_accesses: a rank maps memory at an address, "
-                        "or a file; only its own memory is recorded\n");
+        fprintf(stderr,
+                "explore_accesses: a rank maps a file, or memory at a given "
+                "address; only anonymous memory at any address is recorded\n");
         exit(2);
     }
     return take(bytes, PAGE_BYTES);
@@ -194,8 +195,8 @@ int __wrap_munmap(void *memory, size_t bytes)
         return __real_munmap(memory, bytes);
     }
     if (bytes != *size_of(memory)) {
-        fprintf(stderr, "explore_accesses: a rank unmaps a part of what it "
-                        "has mapped; only the whole is known\n");
+        fprintf(stderr, "explore_accesses: a rank unmaps part of a mapping; "
+                        "only whole mappings are supported\n");
         exit(2);
     }
     release(memory);

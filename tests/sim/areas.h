@@ -6,9 +6,9 @@
 
 struct ctn_sim;
 
-/* What a simulated job allocates. It comes from one area for each rank, and
- * nothing is used again, so that addresses, which are part of the state, do not
- * follow from the order of steps. */
+/* Memory that a simulated job allocates. Each rank has its own area, and memory
+ * is never reused. So addresses, which are part of the state, do not depend on
+ * the order of steps. */
 
 enum {
     AREAS_RANKS = 8,        /* at most */
@@ -25,7 +25,8 @@ extern area_t area[AREAS];
 /** A job is about to begin: what is allocated comes from the areas. */
 void areas_begin(void);
 
-/** Its ranks are there. NULL: they are about to go. */
+/** The ranks of this job exist from now on. NULL: they are about to be
+ * destroyed. */
 void areas_serve(const struct ctn_sim *sim);
 
 /** The job is over: the areas are empty. */

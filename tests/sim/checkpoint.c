@@ -1,10 +1,10 @@
-/* Back to an earlier point of a simulated job: see checkpoint.h.
+/* A simulated job returns to an earlier point: see checkpoint.h.
  *
- * All that changes is in the areas of what was allocated, in stacks and the
- * table of ranks, in heaps and in static variables. All of it is copied, but
- * for static variables and for pages of heaps that were zero: there states.c
- * restores the lines that it knows. It does not know of memory that the kernel
- * clears or the C library writes, and of functions that return a structure. */
+ * What can change: allocated memory (areas), stacks, the table of ranks, heaps
+ * and static variables. All of it is copied, except static variables and pages
+ * of heaps that were zero: states.c restores the lines of these that were
+ * written. states.c does not see writes by the kernel, by the C library, or of
+ * structures that functions return. */
 
 #include "checkpoint.h"
 

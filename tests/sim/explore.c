@@ -9,8 +9,7 @@
  *
  * If there are more orders than half of the limit, the others are drawn.
  *
- *   explore [-a] [-l RUNS] [-L RUNS] [-m MODE] [-r RANKS] [-p PART/PARTS]
- * [NAME]
+ *   explore [-a] [-l|-L RUNS] [-m MODE] [-r RANKS] [-p PART/PARTS] [NAME]
  *
  *   -a  orders, deaths: also those that cannot differ
  *   -l  maximum number of runs of a case
@@ -67,8 +66,8 @@ typedef struct exploration {
     bool left[MOST_RANKS];  /* it has ended it, and recovered */
     bool failed;            /* a rank did, or has a wrong result */
     int dead;               /* a rank that has died, or -1 */
-    bool over;              /* the rest is the job's end, or was run */
-    bool blocked_now;       /* all steps were asleep: it was run */
+    bool over;              /* what remains of the run needs no choice */
+    bool blocked_now;       /* all steps were asleep: the rest was run before */
     bool differs;           /* the run did not repeat the last one: a bug */
     bool unknown;           /* it has a state not found before: a bug */
 } exploration_t;
@@ -154,8 +153,8 @@ static bool end_run(exploration_t *x)
     return !x->all && x->runs < x->limit;
 }
 
-/** What follows was run before: the next run begins. Not if this very run was
- * in the state before: it then has to show that it ends.
+/** The rest of this run was run before: begin the next run. If this run itself
+ * was in the present state before, it goes on instead, to show that it ends.
  * @return the step to take */
 static int cut(exploration_t *x)
 {
@@ -475,8 +474,8 @@ int main(int argc, char **argv)
     unsigned at = 0; /* cases so far */
     fix_addresses(argv);
     if (!read_options(argc, argv, &options)) {
-        fprintf(stderr, "usage: explore [-a] [-l RUNS] [-L RUNS] [-m MODE] "
-                        "[-r RANKS] [-p PART/PARTS] [NAME]\n");
+        fprintf(stderr, "usage: explore [-a] [-l|-L RUNS] [-m MODE] [-r RANKS] "
+                        "[-p PART/PARTS] [NAME]\n");
         return 2;
     }
     for (int which = 0, count = explored_all(&all); which < count; which++) {

@@ -40,14 +40,14 @@ extern bool states_differ;
 /** Something is about to be written. */
 void states_write(uintptr_t memory, size_t bytes);
 
-/** The order is explored from here on: memory is as in all other jobs. To be
- * called in `choose`, which then ends with -1. It is called again at once, and
- * each time after states_return.
+/** The order is explored from here on: memory is now the same as in all other
+ * jobs. To be called in `choose`, which then returns -1. It is called again at
+ * once, and each time after states_return.
  * @return false: the job cannot return */
 bool states_keep(void);
 
-/** Go back to where states_keep was called. To be called in `choose`, which
- * then ends with -1. */
+/** Return to where states_keep was called. To be called in `choose`, which
+ * then returns -1. */
 void states_return(void);
 
 /** Restore the lines of heaps and static variables that were written since

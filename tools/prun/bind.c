@@ -118,9 +118,9 @@ static const char *prun_count_text(uint32_t count, enum prun_level level,
     return text;
 }
 
-/* Initialize a topology without the plugins of hwloc, unless the user says how
- * to discover the machine. What they find is no level, but to load the
- * libraries that they need takes a third of the time of a short job. */
+/* Initialize a topology without hwloc's plugins, unless the user's environment
+ * configures hwloc. prun needs no objects that plugins discover, and loading
+ * their libraries takes a third of the time of a short job. */
 static bool prun_topology_init(hwloc_topology_t *topology)
 {
     static const char plugins[] = "HWLOC_PLUGINS_PATH";

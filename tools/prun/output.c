@@ -1,7 +1,8 @@
 /* Forwards output from the ranks' pipes to prun's stdout and stderr. With tags
  * or times only whole lines are forwarded. Otherwise an unfinished line is held
- * back for PRUN_HOLD_NS only, so that a prompt appears; other ranks then wait
- * for its end, but not for longer than PRUN_OPEN_NS. */
+ * back for PRUN_HOLD_NS only, so that a prompt appears. After that, the output
+ * of other ranks waits until the line ends, or for PRUN_OPEN_NS without further
+ * output of this rank. */
 #include "output.h"
 #include "core/clock.h"
 

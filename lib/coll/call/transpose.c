@@ -22,14 +22,16 @@
 
 /* Vectors that together have more bytes than this are transposed: a rank then
  * sends its vector twice at most, instead of to each rank that has a result,
- * but in a second round of messages. Scans of 4 KiB, simulated hpc-a, 8 nodes
- * of 2 ranks: 36 us, gathered 123; of 256 B each way about as long. */
+ * but in a second round of messages. Scans of 4 KiB on simulated hpc-a, 8 nodes
+ * of 2 ranks, take 36 us transposed and 123 us gathered. At 256 B both take
+ * about as long. */
 enum { DIRECT_BYTES = 4096 };
 
 /* Most bytes of all vectors together that an allreduce or reduce_scatter
- * gathers if its hierarchy is not balanced. Allreduce, simulated hpc-a and
- * hpc-b, 4 nodes of 6 ranks, of 8 B: 6.5 and 5.3 us, by the flat hierarchy 9.3
- * and 7.8; of 64 B: 10.3 and 7.4, 9.7 and 8.2. */
+ * gathers if its hierarchy is not balanced. Allreduces on 4 simulated nodes of
+ * 6 ranks, hpc-a and hpc-b: 8 B take 6.5 and 5.3 us gathered, 9.3 and 7.8 us on
+ * the flat hierarchy; 64 B take 10.3 and 7.4 us gathered, 9.7 and 8.2 us on the
+ * flat hierarchy. */
 enum { BALANCED_BYTES = 2048 };
 
 /** One alltoallv. */

@@ -313,8 +313,8 @@ static void describe(const ctn_ml_run_t *run, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=%s messages=%llu reason=\"%s\"",
                  run->gathered ? "allgather" : "alltoallv",
                  (unsigned long long)run->messages,
-                 run->reproducible ? "reproducible, and the levels add in "
-                                     "another order"
+                 run->reproducible ? "reproducible, and the levels may add "
+                                     "in another order"
                                    : "an element does not fit a chunk");
         return;
     }

@@ -439,9 +439,9 @@ static inline bool ctn_ml_serves(const ctn_hierarchy_t *hierarchy,
  * now. It is needed if the call depends on the order of ranks and the
  * configured hierarchy does not serve it. A blocking call, and a persistent
  * request, which has a hidden duplicate of its own, know that if the hierarchy
- * is built. For other calls it may be needed, until one of them has requested
- * it on all ranks: whether a later call draws a ticket for it and does not use
- * it may differ between ranks. */
+ * is built. The first of the other calls requests it on all ranks. Later calls
+ * on ranks that know that they do not need it draw no ticket for it; other
+ * ranks may draw one that they do not use. */
 static inline bool ctn_ml_may_need_flat(const ctn_call_t *call,
                                         const ctn_ml_config_t *config)
 {

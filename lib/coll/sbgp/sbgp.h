@@ -69,9 +69,10 @@ typedef struct ctn_sbgp {
      * member before it ends. A reduction in the order of members is then a
      * reduction in the order of ranks. */
     bool in_order;
-    /** Also, all members represent the same number of ranks, a power of two. A
-     * reduction by the balanced tree of members (type/balanced.h) is then one
-     * by the balanced tree of ranks, if the members' data are. */
+    /** in_order, and all members represent the same number of ranks, a power of
+     * two. If the data of each member were combined by the balanced tree of its
+     * ranks (type/balanced.h), combining them by the balanced tree of members
+     * gives that of all ranks. */
     bool balanced;
     bool oversubscribed;       /* the host of some member has more ranks than
                                   cores */

@@ -68,10 +68,10 @@ static const ctn_p2p_schedule_t *choose_barrier(ctn_p2p_t *p2p,
     }
 }
 
-/** Whether an allreduce by the balanced tree goes up and down: several members
- * of each node have no balanced level of their own. If they all exchanged their
- * vectors with members of other nodes, these would wait for each other at the
- * network. */
+/** Whether an allreduce by the balanced tree runs as a reduce and a bcast:
+ * members are on several nodes, and several on one of them. If each member
+ * exchanged its vector with other nodes, the members of a node would wait for
+ * each other at its network. */
 static bool goes_up_and_down(const ctn_p2p_t *p2p,
                              const ctn_basic_coll_t *basic)
 {

@@ -116,9 +116,9 @@ unsigned ctn_p2p_balanced_rounds(const ctn_p2p_rounds_t *rounds);
 void ctn_p2p_balanced_up(ctn_p2p_rounds_t *rounds, uint32_t root,
                          unsigned index);
 
-/** The most members for which the linear form has memory. It is for 2 or more.
- * The eager buffers of a module, 2 * ceil(log2 m) + 4, take no vector of each
- * of more than 13 members either. */
+/** Most members for which the linear form has memory; it needs at least 2. A
+ * module has 2 * ceil(log2 m) + 4 eager buffers, too few for m - 1 vectors if m
+ * is above 13. */
 enum { CTN_P2P_LINEAR_MEMBERS = 13 };
 
 /* What a round does. */
