@@ -17,6 +17,10 @@ enum {
     GROWN = 512 /* events and entries that a rank need not allocate */
 };
 
+/** Jobs begin at this time, so that no other word is like a time. */
+static const uint64_t BEGIN_PS = UINT64_C(1) << 52;
+static const uint64_t MOST_PS = UINT64_C(1) << 48; /* 281 s */
+
 static const ctn_sim_t *job; /* NULL: none */
 
 /* ---- hashes ---- */
@@ -66,7 +70,6 @@ typedef struct range {
 enum { OF_AREAS, OF_HEAPS, OF_STATICS, RANGES };
 static range_t range[RANGES];
 bool states_differ;
-static uint64_t begun; /* the time of the first state */
 
 /** Lines that were written, and what they were before. */
 static struct written {
@@ -238,18 +241,13 @@ static uintptr_t events_begin, events_end;
 
 /** Add the stack of a rank. Words that functions of the simulator leave there
  * do not count: pointers to events, since any free event may have been taken,
- * and times, which are between the first state and the last event. */
+ * and times. */
 static void put_stack(state_t *hash, const ctn_fiber_t *fiber)
 {
-    const ctn_queue_entry_t *entry = job->queue.item;
-    uint64_t latest = job->now;
-    for (size_t i = 0; i < job->queue.count; i++) {
-        latest = entry[i].time > latest ? entry[i].time : latest;
-    }
     const uintptr_t *top = (void *)(fiber->stack + fiber->stack_bytes);
     for (const uintptr_t *at = fiber->stack_pointer; at < top; at++) {
         bool is_event = *at >= events_begin && *at < events_end;
-        bool is_time = *at >= begun && *at <= latest;
+        bool is_time = *at >= BEGIN_PS && *at - BEGIN_PS <= MOST_PS;
         put(hash, is_event || is_time ? 0 : *at);
     }
 }
@@ -425,7 +423,6 @@ void states_clear(void)
 
 bool states_keep(void)
 {
-    begun = job->now;
     states_differ = true;
     checkpoint_keep();
     return true;
@@ -463,6 +460,7 @@ void states_job_begins(ctn_sim_t *sim, uintptr_t heaps, uintptr_t heaps_end)
 {
     set_range(OF_HEAPS, LINE, heaps, heaps_end);
     grow_tables(sim);
+    sim->now = BEGIN_PS;
     job = sim;
     areas_serve(sim);
 }
