@@ -14,13 +14,13 @@ static const size_t MEMORY_BYTES = (size_t)1 << 45;
 #define CTN_SIM_ARENA_BYTES ((size_t)1 << 35)
 #endif
 static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
-static const size_t KEPT_BYTES = (size_t)1 << 30;     /* of a small job */
+static const size_t KEPT_BYTES = (size_t)1 << 32;     /* of a small job */
 enum {
     STACK_BYTES = 128 << 10, /* unless the caller sets stack_bytes */
     STACK_MIN = 16 << 10,
     STACK_DENSE = 32 << 10, /* a rank uses most of a stack up to this size */
     PAGE_BYTES = 4096,
-    KEPT_PAGES = 4096 /* at most */
+    KEPT_PAGES = 8192 /* at most */
 };
 
 /* ---- mappings ---- */
@@ -38,9 +38,16 @@ static unsigned char *map(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* AddressSanitizer knows parts of a heap as not accessible. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { KEEPS = 0 };
+#else
+enum { KEEPS = 1 };
+#endif
+
 static void reserve(ctn_sim_t *sim)
 {
-    if (sim->memory_bytes <= KEPT_BYTES) {
+    if (KEEPS && sim->memory_bytes <= KEPT_BYTES) {
         sim->mapped_bytes = KEPT_BYTES;
         sim->memory = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQUIRE);
         sim->memory = sim->memory == NULL ? map(KEPT_BYTES) : sim->memory;
@@ -69,13 +76,6 @@ static bool clear(unsigned char *memory, size_t bytes)
     free(in_memory);
     return good;
 }
-
-/* AddressSanitizer knows parts of a heap as not accessible. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { KEEPS = 0 };
-#else
-enum { KEEPS = 1 };
-#endif
 
 void sim_memory_destroy(ctn_sim_t *sim)
 {
