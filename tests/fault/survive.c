@@ -305,7 +305,7 @@ static uint64_t every_event(int ranks, int nodes, int kind, uint64_t *runs)
                                       .node_of = node_of,
                                       .seed = event,
                                       .reorder = 1,
-                                      .memory_bytes = (size_t)ranks << 28,
+                                      .memory_bytes = (size_t)ranks << 30,
                                       .kills = &kill,
                                       .kill_count = 1};
         catena_sim_report_t report;

@@ -66,7 +66,8 @@ static void keep_pages(const ctn_sim_t *sim)
     size_t all = (size_t)(sim->stacks - sim->memory) / PAGE_BYTES;
     is_there = areas_need(__real_realloc(is_there, all));
     kept.page = areas_need(__real_realloc(kept.page, all * sizeof(*kept.page)));
-    (void)mincore(sim->memory, all * PAGE_BYTES, is_there);
+    bool known = mincore(sim->memory, all * PAGE_BYTES, is_there) == 0;
+    (void)areas_need(known ? is_there : NULL);
     kept.pages = 0;
     for (size_t i = 0; i < all; i++) {
         unsigned char *page = sim->memory + i * PAGE_BYTES;

@@ -337,8 +337,8 @@ static bool check_all(exploration_t *x, const catena_sim_params_t *params)
 static void print_run(const exploration_t *x)
 {
     printf("# %s", x->differs            ? "the run differs"
-                   : x->unknown          ? "a state that was not found before"
                    : states_contradict() ? "one step leads to two states"
+                   : x->unknown          ? "a state that was not found before"
                                          : "wrong");
     if (x->finished) {
         printf(" at the end of the job, after the last run");

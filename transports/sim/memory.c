@@ -14,7 +14,7 @@ static const size_t MEMORY_BYTES = (size_t)1 << 45;
 #define CTN_SIM_ARENA_BYTES ((size_t)1 << 35)
 #endif
 static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
-static const size_t KEPT_BYTES = (size_t)1 << 32;     /* of a small job */
+static const size_t KEPT_BYTES = (size_t)1 << 34;     /* of a small job */
 enum {
     STACK_BYTES = 128 << 10, /* unless the caller sets stack_bytes */
     STACK_MIN = 16 << 10,
