@@ -168,7 +168,7 @@ static int run(const catena_config_t *config, void *argument)
         return 3; /* a rank died while they joined, which ends the job */
     }
     r.group = catena_world(r.context);
-    int world_rank = catena_group_rank(r.group);
+    r.rank = catena_group_rank(r.group);
     if (draw->calls == 0) {
         draw_death(&r, draw->deaths, draw->seconds);
     }
@@ -190,7 +190,7 @@ static int run(const catena_config_t *config, void *argument)
     if (status != CATENA_OK && status != CATENA_ERR_PEER) {
         wrong(&r, "finalize", status, CATENA_OK);
     }
-    draw->errors_of[world_rank] += (unsigned)r.errors;
+    draw->errors_of[r.rank] += (unsigned)r.errors;
     if (draw->calls == 0) { /* any of them may die on the way here */
         printf("%sok - seed %" PRIu64 ": %d of %d ranks are left, %" PRIu64
                " recoveries in at most %.0f ms, %" PRIu64
@@ -228,16 +228,13 @@ static bool simulate(catena_sim_params_t *params, draw_t *draw, size_t deaths,
     params->stack_bytes = (size_t)512 << 10;
 #endif
     *report = (catena_sim_report_t){.size = sizeof(*report)};
+    for (size_t k = 0; k < params->kill_count; k++) {
+        draw->killed[params->kills[k].rank] = true;
+    }
     catena_status_t status = catena_sim_run(params, run, draw, report);
-    /* Ranks that have died run on when all others have ended; what they see
-     * then does not matter. */
     uint64_t errors = 0;
     for (int i = 0; i < params->ranks; i++) {
-        bool killed = false;
-        for (size_t k = 0; k < params->kill_count; k++) {
-            killed |= params->kills[k].rank == i;
-        }
-        errors += killed ? 0 : draw->errors_of[i];
+        errors += draw->errors_of[i];
     }
     bool good =
         (status == CATENA_OK || (deaths > 0 && status == CATENA_ERR_PEER)) &&

@@ -20,8 +20,10 @@ typedef struct draw {
     int kind;  /* of all calls; -1: any */
     int calls; /* 0: until the time is over */
     double seconds;
-    unsigned deaths; /* of real ranks */
-    bool joining;    /* a rank died while they joined */
+    unsigned deaths;         /* of real ranks */
+    bool joining;            /* a rank died while they joined */
+    bool killed[MOST_RANKS]; /* simulated ranks, which run on when all others
+                                have ended: what they see does not matter */
     uint64_t errors_of[MOST_RANKS];
     uint64_t failures;
 } draw_t;
@@ -37,6 +39,7 @@ typedef struct buffers {
 typedef struct rank {
     draw_t *draw;
     catena_context_t *context;
+    int rank;              /* in the world */
     catena_group_t *group; /* of the living */
     uint64_t random;       /* the same on all ranks of `group` */
     uint64_t call;
