@@ -355,15 +355,37 @@ static catena_status_t listed(rank_t *r, catena_group_t *group)
     return status == CATENA_OK ? freed : status;
 }
 
-/** A ring, and an exchange on it. */
+/** The rings of the rows of a grid of two rows. */
+static catena_status_t make_rows(catena_group_t *group,
+                                 catena_neighborhood_t **ring)
+{
+    int dims[] = {2, catena_group_size(group) / 2}, periodic[] = {1, 1};
+    catena_neighborhood_t *grid = NULL;
+    catena_status_t status = all_have(
+        group, catena_cart_create(group, 2, dims, periodic, 0, NULL, &grid));
+    if (status == CATENA_OK) {
+        status =
+            all_have(group, catena_cart_sub(grid, (const int[]){0, 1}, ring));
+    }
+    catena_status_t freed = catena_neighborhood_free(&grid);
+    return status == CATENA_OK ? freed : status;
+}
+
+/** Rings of all ranks, of all but the last one, or of each half, and an
+ * exchange on them. */
 static catena_status_t neighbors(rank_t *r, catena_group_t *group)
 {
     int n = catena_group_size(group), me = catena_group_rank(group);
+    uint64_t drawn = ctn_random(&r->random) % 3;
+    bool rows = drawn == 0 && n % 2 == 0;
+    int members = rows ? n / 2 : drawn == 1 && n > 1 ? n - 1 : n;
     int periodic = 1;
     catena_neighborhood_t *ring = NULL;
-    catena_status_t status = all_have(
-        group, catena_cart_create(group, 1, &n, &periodic, 0, NULL, &ring));
-    if (status != CATENA_OK) {
+    catena_status_t status =
+        rows ? make_rows(group, &ring)
+             : all_have(group, catena_cart_create(group, 1, &members, &periodic,
+                                                  0, NULL, &ring));
+    if (status != CATENA_OK || ring == NULL) {
         (void)catena_neighborhood_free(&ring);
         return status;
     }
@@ -379,7 +401,7 @@ static catena_status_t neighbors(rank_t *r, catena_group_t *group)
         status = catena_neighbor_alltoall(b.send, bytes, CATENA_BYTE, b.recv,
                                           bytes, CATENA_BYTE, ring);
     }
-    int left = (me + n - 1) % n;
+    int left = me - me % members + (me + members - 1) % members;
     for (size_t i = 0; status == CATENA_OK && i < bytes; i++) {
         if (b.recv[i] != byte_of(r->call, left, 1, i)) {
             wrong(r, "neighbor", b.recv[i], byte_of(r->call, left, 1, i));

@@ -183,6 +183,10 @@ static void compare_all(match_t *match, side_t *source, side_t *target,
             compare(match, list == 0 ? source : target, peer, first,
                     (uint32_t)(record - first));
         }
+        if (record < end && record->from == peer) { /* not as peers send them */
+            differ(match, false, peer, 0, (uint32_t)(end - record));
+            return;
+        }
     }
 }
 
