@@ -43,14 +43,14 @@ static inline void ctn_pool_put(ctn_pool_t *pool, void *object)
     pool->free = object;
 }
 
-/** Like ctn_pool_put, but in builds with assertions up to 8 objects that are
+/** Like ctn_pool_put, but in builds with assertions up to 64 objects that are
  * free are taken before, so that a freed handle is not reused at once. */
 static inline void ctn_pool_return(ctn_pool_t *pool, void *object)
 {
 #ifdef NDEBUG
     ctn_pool_put(pool, object);
 #else
-    enum { BEFORE = 8 };
+    enum { BEFORE = 64 };
     void **at = (void **)&pool->free;
     for (int i = 0; i < BEFORE && *at != NULL; i++) {
         at = *at;

@@ -39,6 +39,7 @@ ctn_type_builder_t ctn_type_builder_begin(const char *name,
     type->name = name;
     type->derived = true;
     type->references = 1;
+    CTN_MARK_SET(type, CTN_TYPE);
     type->held = NULL;
     type->members = 0;
     for (uint32_t i = 0; i < old->depth; i++) {

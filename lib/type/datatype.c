@@ -107,7 +107,8 @@ void ctn_type_drop(const ctn_type_t *type)
         for (size_t i = 0; i < type->members; i++) {
             ctn_type_drop(type->level[0].member[i]);
         }
-        free(writable(type));
+        CTN_MARK_SET(writable(type), CTN_FREED);
+        ctn_handle_free(writable(type));
         type = held;
     }
 }

@@ -7,6 +7,7 @@
 
 #include <catena/type.h>
 
+#include "core/handle.h"
 #include "type/predefined.h"
 
 /* A type is a run of contiguous bytes, repeated by levels; level[0] repeats the
@@ -40,6 +41,9 @@ typedef struct ctn_level {
                             members */
     const struct ctn_type *const *member; /* [count] types of the members */
 } ctn_level_t;
+
+/** The mark of a derived type: core/handle.h. */
+#define CTN_TYPE 0xc7
 
 /** A type. Invariants, while bytes > 0:
  *   level[i].bytes = (bodies of level i) * (i > 0 ? level[i - 1].bytes : run)
@@ -75,26 +79,32 @@ typedef struct ctn_type {
     const struct ctn_type *held; /* a type that owns arrays to which levels of
                                     this one point; or NULL */
     size_t members; /* this type holds so many types: members of level[0] */
+#ifndef NDEBUG
+    uint8_t mark; /* of a derived type */
+#endif
     ctn_level_t level[]; /* [depth], the lowest first */
 } ctn_type_t;
 
 /** The fixed types by handle, from CTN_FIRST_TYPE on; NULL: no type. */
 extern CTN_HIDDEN const ctn_type_t *const ctn_type_table[CTN_HANDLES];
 
-/** Return the type of a handle; NULL: it is no handle of a type. */
+/** Return the type of a handle; NULL: it is no handle of a type, or known to be
+ * freed. */
 static inline const ctn_type_t *ctn_type_of(catena_type_t handle)
 {
     uintptr_t value = (uintptr_t)handle;
     if (value - CTN_FIRST_TYPE < CTN_HANDLES) {
         return ctn_type_table[value - CTN_FIRST_TYPE];
     }
-    return value < CTN_FIRST_POINTER ? NULL : (const ctn_type_t *)value;
+    const ctn_type_t *type = (const ctn_type_t *)value;
+    return value < CTN_FIRST_POINTER || !CTN_MARK_IS(type, CTN_TYPE) ? NULL
+                                                                     : type;
 }
 
 /** Text for a handle that is no datatype, after its name. */
 #define CTN_NO_TYPE                                                            \
-    "is NULL or no datatype; pass a predefined one, such as CATENA_INT32, or " \
-    "one made by catena_type_*"
+    "is NULL, freed, or no datatype; pass a predefined one, such as "          \
+    "CATENA_INT32, or one made by catena_type_*"
 
 /** Return the handle of a type, as its user knows it. */
 catena_type_t ctn_type_handle(const ctn_type_t *type);

@@ -38,6 +38,7 @@ catena_status_t catena_op_create(catena_op_function_t function, void *argument,
                             .argument = argument,
                             .commutes = commute != 0,
                             .references = 1};
+    CTN_MARK_SET(op, CTN_REDUCE_OP);
     *out = (catena_op_t)op;
     return CATENA_OK;
 }
@@ -83,7 +84,8 @@ void ctn_reduce_op_drop(const ctn_reduce_op_t *op)
     if (op != NULL && op->function != NULL &&
         __atomic_sub_fetch(&writable(op)->references, 1, __ATOMIC_ACQ_REL) ==
             0) {
-        free(writable(op));
+        CTN_MARK_SET(writable(op), CTN_FREED);
+        ctn_handle_free(writable(op));
     }
 }
 

@@ -8,6 +8,9 @@
 
 #include "type/datatype.h"
 
+/** The mark of an operation of the application: core/handle.h. */
+#define CTN_REDUCE_OP 0xc8
+
 /** The operation of a reduction, such as a sum. (ctn_op_t is another thing: a
  * running collective.) A predefined one is a constant, one of the application
  * is allocated and reference counted. */
@@ -18,24 +21,30 @@ typedef struct ctn_reduce_op {
     void *argument;                /* passed to `function` */
     bool commutes;
     size_t references;
+#ifndef NDEBUG
+    uint8_t mark; /* of one of the application */
+#endif
 } ctn_reduce_op_t;
 
 /** The predefined operations by handle, from CTN_FIRST_OP on; NULL: none. */
 extern CTN_HIDDEN const ctn_reduce_op_t *const ctn_reduce_op_table[CTN_HANDLES];
 
-/** Return the operation of a handle; NULL: it is no handle of an operation. */
+/** Return the operation of a handle; NULL: it is no handle of an operation, or
+ * known to be freed. */
 static inline const ctn_reduce_op_t *ctn_reduce_op_of(catena_op_t handle)
 {
     uintptr_t value = (uintptr_t)handle;
     if (value - CTN_FIRST_OP < CTN_HANDLES) {
         return ctn_reduce_op_table[value - CTN_FIRST_OP];
     }
-    return value < CTN_FIRST_POINTER ? NULL : (const ctn_reduce_op_t *)value;
+    const ctn_reduce_op_t *op = (const ctn_reduce_op_t *)value;
+    return value < CTN_FIRST_POINTER || !CTN_MARK_IS(op, CTN_REDUCE_OP) ? NULL
+                                                                        : op;
 }
 
 /** Message for a handle that is no operation. */
 #define CTN_NO_REDUCE_OP                                                       \
-    "the operation is NULL or none; pass a predefined one, such as "           \
+    "the operation is NULL, freed, or none; pass a predefined one, such as "   \
     "CATENA_SUM, or one made by catena_op_create"
 
 /** An operation with the type of its elements. */

@@ -267,9 +267,9 @@ static void refused(rank_test_t *test)
     REFUSED(test, "fit the address space",
             catena_chain_reduce(&one, &two, SIZE_MAX / 4, CATENA_INT64,
                                 CATENA_SUM, 0, world));
-    REFUSED(test, "type is NULL or no datatype",
+    REFUSED(test, "type is NULL, freed, or no datatype",
             catena_chain_scan(&one, &two, 1, NULL, CATENA_SUM, world));
-    REFUSED(test, "operation is NULL or none",
+    REFUSED(test, "operation is NULL, freed, or none",
             catena_chain_scan(&one, &two, 1, CATENA_INT32, NULL, world));
     REFUSED(test, "band",
             catena_chain_scan(&one, &two, 1, CATENA_FLOAT, CATENA_BAND, world));

@@ -72,6 +72,10 @@ static void freed_request(job_t *job)
     JOB_CHECK(job, catena_ibarrier(world, &request) == CATENA_OK);
     other = request;
     JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK);
+    for (int i = 0; i < 50; i++) { /* they do not use the memory again */
+        JOB_CHECK(job, catena_ibarrier(world, &request) == CATENA_OK);
+        JOB_CHECK(job, catena_request_wait(&request) == CATENA_OK);
+    }
     REFUSED(catena_request_wait(&other));
     REFUSED(catena_request_test(&other, &done));
     REFUSED(catena_request_waitall(1, &other));
@@ -110,8 +114,39 @@ static void freed_neighborhood(job_t *job)
     JOB_CHECK(job, catena_neighborhood_group(other) == NULL);
 }
 
+static void keep_first(const void *in, void *inout, size_t count,
+                       catena_type_t type, void *argument)
+{
+    (void)argument;
+    memcpy(inout, in, count * catena_type_size(type));
+}
+
+#define NO_ARGUMENT(call) JOB_CHECK(job, (call) == CATENA_ERR_ARG)
+
+/** Types and operations. (Those that an operation of a rank still uses are not
+ * freed yet.) */
+static void freed_type(job_t *job)
+{
+    catena_group_t *world = catena_world(job->context);
+    catena_type_t type = NULL, other;
+    catena_op_t op = NULL, sum;
+    int64_t in[2] = {0}, out[2] = {0};
+    JOB_CHECK(job, catena_type_contiguous(2, CATENA_INT64, &type) == CATENA_OK);
+    JOB_CHECK(job, catena_op_create(keep_first, NULL, 0, &op) == CATENA_OK);
+    other = type;
+    sum = op;
+    JOB_CHECK(job, catena_type_free(&type) == CATENA_OK);
+    JOB_CHECK(job, catena_op_free(&op) == CATENA_OK);
+    NO_ARGUMENT(catena_bcast(in, 1, other, 0, world));
+    NO_ARGUMENT(catena_type_contiguous(2, other, &type));
+    NO_ARGUMENT(catena_type_free(&other));
+    NO_ARGUMENT(catena_allreduce(in, out, 1, CATENA_INT64, sum, world));
+    NO_ARGUMENT(catena_op_free(&sum));
+}
+
 static void freed(job_t *job)
 {
+    freed_type(job);
     freed_group(job);
     freed_request(job);
     freed_neighborhood(job);
