@@ -9,6 +9,7 @@ prefix=$work/prefix
 cp -r "$examples" "$work/examples"
 examples=$work/examples
 sed -i 's/nodes = 64/nodes = 4/' "$examples/simulate.c"
+sed -i 's/\.steps = 200/.steps = 20/' "$examples/halo.c"
 
 # exports LIBRARY PATTERN: it exports symbols, and only such. The only absolute
 # symbols are the versions' own.
@@ -78,9 +79,10 @@ paints() {
         cmp -n 4 "$work/heat.png" <(printf '\x89PNG')
 }
 
-# The package of CMake of a prefix: both targets, from another folder.
+# The package of CMake of a prefix: both targets, from another folder. The second prefix
+# takes over what CMake knows of the compiler.
 cmake_package() {
-    rm -rf "$work/cmake" && mkdir "$work/cmake" && cp "$examples/first.c" "$examples/simulate.c" "$work/cmake" &&
+    mkdir -p "$work/cmake" && cp "$examples/first.c" "$examples/simulate.c" "$work/cmake" &&
         cat >"$work/cmake/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
 project(first C)
@@ -90,7 +92,7 @@ target_link_libraries(first catena::catena)
 add_executable(simulate simulate.c)
 target_link_libraries(simulate catena::sim)
 END
-    cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$1" &&
+    cmake -S "$work/cmake" -B "$work/cmake/build" -U 'catena*' -DCMAKE_PREFIX_PATH="$1" &&
         cmake --build "$work/cmake/build" &&
         "$prefix/bin/prun" -n 2 "$work/cmake/build/first" &&
         "$work/cmake/build/simulate"
