@@ -17,14 +17,27 @@ typedef struct graph {
     ctn_bipartite_edge_t edge[MOST_EDGES];
     ctn_bipartite_edge_t kept[MOST_EDGES];
     uint32_t degree[2 * MOST_RANKS];
+    uint64_t end[2][MOST_EDGES];   /* with their colors */
+    uint32_t heaviest[MOST_EDGES]; /* of each color */
 } graph_t;
 
-static graph_t graph;
+static graph_t *graph; /* not an array: processes of all tests have those */
+
+static void create(void)
+{
+    graph = malloc(sizeof(*graph));
+    ck_assert_ptr_nonnull(graph);
+}
+
+static void destroy(void)
+{
+    free(graph);
+}
 
 static void add(size_t from, size_t to, size_t weight)
 {
-    ck_assert_uint_lt(graph.count, MOST_EDGES);
-    graph.edge[graph.count++] = (ctn_bipartite_edge_t){
+    ck_assert_uint_lt(graph->count, MOST_EDGES);
+    graph->edge[graph->count++] = (ctn_bipartite_edge_t){
         (uint32_t)from, (uint32_t)to, (uint32_t)weight, UINT32_MAX};
 }
 
@@ -46,16 +59,16 @@ static int by_value(const void *a, const void *b)
  * table instead. */
 static void check_matchings(void)
 {
-    static uint64_t end[2][MOST_EDGES];
-    for (size_t i = 0; i < graph.count; i++) {
-        const ctn_bipartite_edge_t *edge = &graph.edge[i];
-        end[0][i] = (uint64_t)edge->from << 32 | edge->color;
-        end[1][i] = (uint64_t)edge->to << 32 | edge->color;
+    for (size_t i = 0; i < graph->count; i++) {
+        const ctn_bipartite_edge_t *edge = &graph->edge[i];
+        graph->end[0][i] = (uint64_t)edge->from << 32 | edge->color;
+        graph->end[1][i] = (uint64_t)edge->to << 32 | edge->color;
     }
     for (int side = 0; side < 2; side++) {
-        qsort(end[side], graph.count, sizeof(**end), by_value);
-        for (size_t i = 1; i < graph.count; i++) {
-            ck_assert_uint_ne(end[side][i], end[side][i - 1]);
+        const uint64_t *end = graph->end[side];
+        qsort(graph->end[side], graph->count, sizeof(*end), by_value);
+        for (size_t i = 1; i < graph->count; i++) {
+            ck_assert_uint_ne(end[i], end[i - 1]);
         }
     }
 }
@@ -64,12 +77,12 @@ static void check_matchings(void)
  * @return how many colors have one of the heaviest edges */
 static uint32_t check_order(uint32_t colors)
 {
-    static uint32_t heaviest[MOST_EDGES];
+    uint32_t *heaviest = graph->heaviest;
     uint32_t heavy = 0;
     memset(heaviest, 0, colors * sizeof(*heaviest));
-    for (size_t i = 0; i < graph.count; i++) {
-        uint32_t *own = &heaviest[graph.edge[i].color];
-        *own = graph.edge[i].weight > *own ? graph.edge[i].weight : *own;
+    for (size_t i = 0; i < graph->count; i++) {
+        uint32_t *own = &heaviest[graph->edge[i].color];
+        *own = graph->edge[i].weight > *own ? graph->edge[i].weight : *own;
     }
     for (uint32_t i = 0; i < colors; i++) {
         ck_assert(i == 0 || heaviest[i] <= heaviest[i - 1]);
@@ -83,25 +96,25 @@ static uint32_t color(void)
 {
     uint32_t colors = UINT32_MAX;
     uint32_t degree = 0;
-    qsort(graph.edge, graph.count, sizeof(*graph.edge), heaviest_first);
-    memcpy(graph.kept, graph.edge, graph.count * sizeof(*graph.edge));
-    memset(graph.degree, 0, 2 * graph.ranks * sizeof(*graph.degree));
-    for (size_t i = 0; i < graph.count; i++) {
-        uint32_t *sends = &graph.degree[graph.edge[i].from];
-        uint32_t *receives = &graph.degree[graph.ranks + graph.edge[i].to];
+    qsort(graph->edge, graph->count, sizeof(*graph->edge), heaviest_first);
+    memcpy(graph->kept, graph->edge, graph->count * sizeof(*graph->edge));
+    memset(graph->degree, 0, 2 * graph->ranks * sizeof(*graph->degree));
+    for (size_t i = 0; i < graph->count; i++) {
+        uint32_t *sends = &graph->degree[graph->edge[i].from];
+        uint32_t *receives = &graph->degree[graph->ranks + graph->edge[i].to];
         degree = ++*sends > degree ? *sends : degree;
         degree = ++*receives > degree ? *receives : degree;
     }
     ck_assert_int_eq(
-        ctn_edge_coloring(graph.ranks, graph.edge, graph.count, &colors),
+        ctn_edge_coloring(graph->ranks, graph->edge, graph->count, &colors),
         CATENA_OK);
     ck_assert_uint_eq(colors, degree);
-    for (size_t i = 0; i < graph.count; i++) {
-        const ctn_bipartite_edge_t *edge = &graph.edge[i];
+    for (size_t i = 0; i < graph->count; i++) {
+        const ctn_bipartite_edge_t *edge = &graph->edge[i];
         ck_assert_uint_lt(edge->color, colors);
-        ck_assert(edge->from == graph.kept[i].from &&
-                  edge->to == graph.kept[i].to &&
-                  edge->weight == graph.kept[i].weight);
+        ck_assert(edge->from == graph->kept[i].from &&
+                  edge->to == graph->kept[i].to &&
+                  edge->weight == graph->kept[i].weight);
     }
     check_matchings();
     return check_order(colors);
@@ -109,8 +122,8 @@ static uint32_t color(void)
 
 static void empty(size_t ranks)
 {
-    graph.ranks = ranks;
-    graph.count = 0;
+    graph->ranks = ranks;
+    graph->count = 0;
 }
 
 /** Multigraphs of 1 to 40 ranks; in some of them few ranks have most edges. */
@@ -119,10 +132,10 @@ START_TEST(random_graphs)
     for (uint64_t seed = 1; seed <= 1000; seed += unit_step(8)) {
         uint64_t random = seed;
         empty(1 + ctn_random_below(&random, 40));
-        size_t edges = ctn_random_below(&random, 8 * graph.ranks);
+        size_t edges = ctn_random_below(&random, 8 * graph->ranks);
         size_t weights = 1 + ctn_random_below(&random, 20);
-        size_t senders = 1 + ctn_random_below(&random, graph.ranks);
-        size_t receivers = 1 + ctn_random_below(&random, graph.ranks);
+        size_t senders = 1 + ctn_random_below(&random, graph->ranks);
+        size_t receivers = 1 + ctn_random_below(&random, graph->ranks);
         for (size_t i = 0; i < edges; i++) {
             add(ctn_random_below(&random, senders),
                 ctn_random_below(&random, receivers),
@@ -140,17 +153,17 @@ START_TEST(regular_graphs)
         uint32_t order[200];
         uint64_t random = seed;
         empty(2 + ctn_random_below(&random, 198));
-        for (uint32_t i = 0; i < graph.ranks; i++) {
+        for (uint32_t i = 0; i < graph->ranks; i++) {
             order[i] = i;
         }
         for (size_t k = 0; k < 1 + seed % 10; k++) {
-            for (size_t i = graph.ranks; i > 1; i--) {
+            for (size_t i = graph->ranks; i > 1; i--) {
                 size_t j = ctn_random_below(&random, i);
                 uint32_t swapped = order[i - 1];
                 order[i - 1] = order[j];
                 order[j] = swapped;
             }
-            for (size_t i = 0; i < graph.ranks; i++) {
+            for (size_t i = 0; i < graph->ranks; i++) {
                 add(i, order[i], 1 + ctn_random_below(&random, seed));
             }
         }
@@ -220,6 +233,7 @@ END_TEST
 
 static void add_cases(TCase *tcase)
 {
+    tcase_add_checked_fixture(tcase, create, destroy);
     tcase_add_test(tcase, random_graphs);
     tcase_add_test(tcase, regular_graphs);
     tcase_add_test(tcase, special_graphs);

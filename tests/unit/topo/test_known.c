@@ -63,13 +63,15 @@ END_TEST
 START_TEST(many_nodes)
 {
     enum { MANY = 1 << 19 };
-    static uint32_t memory[2 * MANY];
+    uint32_t *memory = malloc(2 * MANY * sizeof(*memory));
+    ck_assert_ptr_nonnull(memory);
     ctn_known_member_t *member = members_on(MANY, alone);
     ctn_known_nodes_t nodes = ctn_known_nodes_find(member, MANY, MANY, memory);
     ck_assert_uint_eq(nodes.count, MANY);
     ck_assert_uint_eq(nodes.most, 1);
     ck_assert_uint_eq(nodes.first[MANY - 1], MANY - 1);
     free(member);
+    free(memory);
 }
 END_TEST
 
