@@ -69,6 +69,7 @@ static catena_status_t create_whole(ctn_exec_t *exec,
         status = ctn_recovery_open(*out, members);
         if (status != CATENA_OK) {
             ctn_group_release(*out);
+            *out = NULL;
         }
     }
     return status;
