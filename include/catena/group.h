@@ -390,7 +390,9 @@ CATENA_API catena_status_t catena_group_free(catena_group_t **group);
  * @param name  of the setting, as above
  * @param value as text, such as "4" or "auto"
  * @return CATENA_OK, ERR_ARG (unknown name or value; the known ones are
- *         logged), ERR_NO_MEMORY */
+ *         logged), ERR_NO_MEMORY (a group of several ranks fails with it, if
+ *         failures are returned), ERR_ENDED (no memory, and other ranks may
+ *         have the setting) */
 CATENA_API catena_status_t catena_group_set(catena_group_t *group,
                                             const char *name,
                                             const char *value);

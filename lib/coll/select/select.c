@@ -14,6 +14,7 @@
 #include "core/refuse.h"
 #include "core/units.h"
 #include "group/check.h"
+#include "group/recovery.h"
 #include "split/call/call.h"
 
 #define FAMILY(NAME, ...)                                                      \
@@ -162,13 +163,10 @@ static catena_status_t set_number(catena_group_t *group,
     return CATENA_OK;
 }
 
-catena_status_t catena_group_set(catena_group_t *group, const char *name,
-                                 const char *value)
+/** Apply a setting to a group. */
+static catena_status_t set(catena_group_t *group, const char *name,
+                           const char *value)
 {
-    CTN_ENTRY;
-    if (CTN_UNUSABLE(group, CTN_GROUP) || name == NULL || value == NULL) {
-        return CTN_REFUSE_NULL(ctn_group_log(group), group, name, value);
-    }
     catena_status_t status;
     /* Persistent requests apply the new settings at their next start. */
     ctn_duplicates_t *requests = ctn_duplicates_of(group);
@@ -200,7 +198,7 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         }
     }
     return ctn_refuse(
-        group->exec->log, CATENA_ERR_ARG, __func__,
+        group->exec->log, CATENA_ERR_ARG, "catena_group_set",
         "a group has no setting '%s'; expected "
         "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
         "subgroup, reproducible, COLLECTIVE_hierarchy and COLLECTIVE_algorithm "
@@ -208,6 +206,43 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         "bcast, reduce, allreduce, gather, scatter, allgather, reduce_scatter, "
         "scan and alltoall",
         name);
+}
+
+/** A rank without memory for a setting would start other operations than the
+ * ranks that have it, so the group fails, or the context ends. */
+static catena_status_t lack_memory(catena_group_t *group, const char *name)
+{
+    ctn_failure_t *failure = ctn_group_failure(group);
+    bool alone = group->chain.place.size == 1;
+    catena_status_t status = ctn_refuse(
+        group->exec->log, CATENA_ERR_NO_MEMORY, "catena_group_set",
+        "no memory for the setting %s%s; free memory, or raise the limit of "
+        "the process",
+        name,
+        alone             ? ""
+        : failure != NULL ? ", which other ranks may have, so the group fails"
+                          : ", which other ranks may have, so all operations "
+                            "end");
+    if (alone) {
+        return status;
+    }
+    if (failure == NULL) {
+        return ctn_exec_abort(group->exec, CATENA_ERR_ENDED);
+    }
+    failure->fail(failure, CATENA_ERR_REVOKED);
+    ctn_exec_wake(group->exec);
+    return ctn_exec_result(group->exec, status);
+}
+
+catena_status_t catena_group_set(catena_group_t *group, const char *name,
+                                 const char *value)
+{
+    CTN_ENTRY;
+    if (CTN_UNUSABLE(group, CTN_GROUP) || name == NULL || value == NULL) {
+        return CTN_REFUSE_NULL(ctn_group_log(group), group, name, value);
+    }
+    catena_status_t status = set(group, name, value);
+    return status == CATENA_ERR_NO_MEMORY ? lack_memory(group, name) : status;
 }
 
 /* ---- selection ---- */
