@@ -332,12 +332,16 @@ static catena_status_t link_survivors(const ctn_recovery_t *r, uint64_t *result,
         }
         next++;
     }
-    catena_status_t status = world != NULL && size > 1
-                                 ? ctn_world_ranks_set(made, world)
-                                 : CATENA_ERR_NO_MEMORY;
-    if (status != CATENA_OK) {
+    if (!usable) {
+        free(member);
+        free(offset);
         free(world);
-        status = size == 1 ? CATENA_OK : status;
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status =
+        size > 1 ? ctn_world_ranks_set(made, world) : CATENA_OK;
+    if (size == 1 || status != CATENA_OK) {
+        free(world);
     }
     catena_status_t set =
         ctn_recovery_set(made->recovery, size, place->rank, member, offset);
