@@ -320,20 +320,47 @@ static void link_world(catena_context_t *context)
     }
 }
 
+/** What lies behind the control block of the world, at the same offset on all
+ * ranks. */
+typedef struct words {
+    uint64_t *handshakes;
+    uint64_t *deaths; /* these, if failures are returned */
+    void *area;
+} words_t;
+
+/** Set the pointers, if there is a world. @return the length */
+static size_t lay_out_words(const catena_context_t *context, words_t *words)
+{
+    uint32_t ranks = context->boot->size;
+    size_t bytes = (ranks * sizeof(uint64_t) + 63) & ~(size_t)63;
+    *words = (words_t){.handshakes = NULL};
+    if (context->world != NULL) {
+        unsigned char *at = (void *)(ctn_group_block(context->world) + 1);
+        words->handshakes = (void *)at;
+        words->deaths = (void *)(at + bytes);
+        words->area = at + 2 * bytes;
+    }
+    return returns_failures(context)
+               ? 2 * bytes + ctn_recovery_area_bytes(ranks)
+               : bytes;
+}
+
 /** From now on the death of a rank is an error of the groups that it belongs
  * to. While ranks join, it still ends the job. */
-static catena_status_t watch_failures(const catena_context_t *context)
+static catena_status_t watch_failures(const catena_context_t *context,
+                                      const words_t *words)
 {
     ctn_exec_t *exec = context->exec;
     const ctn_boot_t *boot = context->boot;
-    catena_status_t status = ctn_deaths_open(exec, boot->size);
+    catena_status_t status = ctn_deaths_open(exec, boot->size, words->deaths);
     /* Simulated ranks have no endpoints yet to the others of their node. */
     for (uint32_t i = 0; status == CATENA_OK && i < boot->local_size; i++) {
         ctn_endpoint_t *endpoint;
         status = ctn_exec_connect(exec, boot->local_ranks[i], &endpoint);
     }
     if (status == CATENA_OK) {
-        status = ctn_recovery_open(context->world, context->boot->size);
+        status =
+            ctn_recovery_open(context->world, context->boot->size, words->area);
     }
     ctn_exec_set_flags(exec, &ctn_group_block(context->world)->flags);
     return status == CATENA_OK ? ctn_recovery_of_world(context->world) : status;
@@ -352,8 +379,9 @@ static catena_status_t start_progress(catena_context_t *context)
 
 static catena_status_t make_world(catena_context_t *context)
 {
-    catena_status_t status =
-        ctn_group_create_world(context->exec, &context->world);
+    words_t words;
+    catena_status_t status = ctn_group_create_world(
+        context->exec, lay_out_words(context, &words), &context->world);
     if (status != CATENA_OK) {
         return status;
     }
@@ -374,12 +402,10 @@ static catena_status_t make_world(catena_context_t *context)
     }
     ctn_barrier_set_hooks(context->world);
     link_world(context);
-    status = ctn_handshake_open(context->exec, context->boot->size);
-    if (status != CATENA_OK) {
-        return status;
-    }
+    (void)lay_out_words(context, &words);
+    ctn_handshake_open(context->exec, words.handshakes);
     if (returns_failures(context)) {
-        status = watch_failures(context);
+        status = watch_failures(context, &words);
     }
     if (status == CATENA_OK) {
         status = ctn_topo_link_node(context->world, context->boot->local_ranks);

@@ -9,18 +9,14 @@ static const uint64_t CHECK_NS = 20000000;
 
 static void report(void *argument, uint64_t process, bool leaves);
 
-catena_status_t ctn_deaths_open(ctn_exec_t *exec, uint32_t ranks)
+catena_status_t ctn_deaths_open(ctn_exec_t *exec, uint32_t ranks,
+                                uint64_t *table)
 {
     ctn_deaths_t *deaths = calloc(1, sizeof(*deaths));
     uint8_t *marks = calloc(ranks, 4);
-    uint64_t *table =
-        ctn_heap_calloc(exec->heap, 64, ranks * sizeof(*deaths->table));
-    if (deaths == NULL || marks == NULL || table == NULL) {
+    if (deaths == NULL || marks == NULL) {
         free(deaths);
         free(marks);
-        if (table != NULL) {
-            ctn_heap_free(exec->heap, table);
-        }
         return CATENA_ERR_NO_MEMORY;
     }
     *deaths = (ctn_deaths_t){.ranks = ranks,

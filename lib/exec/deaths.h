@@ -52,10 +52,11 @@ struct ctn_deaths {
     void *retired; /* likewise */
 };
 
-/** Allocate the table, at the same offset on all ranks, and take what the
- * transports report. From now on deaths are handled here.
+/** Take what the transports report. From now on deaths are handled here.
+ * @param table [ranks] zero, at the same offset in all arenas
  * @return ERR_NO_MEMORY */
-catena_status_t ctn_deaths_open(ctn_exec_t *exec, uint32_t ranks);
+catena_status_t ctn_deaths_open(ctn_exec_t *exec, uint32_t ranks,
+                                uint64_t *table);
 void ctn_deaths_release(ctn_exec_t *exec);
 
 /** Before this rank may access memory of others, and after it; may be nested.

@@ -2,16 +2,10 @@
 
 #include "exec/handshake.h"
 
-catena_status_t ctn_handshake_open(ctn_exec_t *exec, uint32_t ranks)
+void ctn_handshake_open(ctn_exec_t *exec, uint64_t *words)
 {
-    exec->handshakes =
-        ctn_heap_calloc(exec->heap, 64, ranks * sizeof(*exec->handshakes));
-    if (exec->handshakes == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    (void)ctn_heap_contains(exec->heap, exec->handshakes, 1,
-                            &exec->handshakes_offset);
-    return CATENA_OK;
+    exec->handshakes = words;
+    (void)ctn_heap_contains(exec->heap, words, 1, &exec->handshakes_offset);
 }
 
 catena_status_t ctn_handshake_send(ctn_exec_t *exec, uint64_t process,

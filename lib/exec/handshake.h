@@ -12,9 +12,9 @@
  * A sender must not write its word at a peer again before the peer has taken
  * it. split/call/listed.c proves that its senders do not. */
 
-/** Allocate the words. All ranks call it at the same point of their start, so
- * all get the same offset. @return OK or ERR_NO_MEMORY */
-catena_status_t ctn_handshake_open(ctn_exec_t *exec, uint32_t ranks);
+/** @param words one for each rank of the job, zero, at the same offset in all
+ * arenas */
+void ctn_handshake_open(ctn_exec_t *exec, uint64_t *words);
 
 /** Send `word`, not 0, to a process. */
 catena_status_t ctn_handshake_send(ctn_exec_t *exec, uint64_t process,

@@ -66,7 +66,7 @@ static catena_status_t create_whole(ctn_exec_t *exec,
 {
     catena_status_t status = create(exec, block, members, sizeof(**out), out);
     if (status == CATENA_OK) {
-        status = ctn_recovery_open(*out, members);
+        status = ctn_recovery_open(*out, members, NULL);
         if (status != CATENA_OK) {
             ctn_group_release(*out);
             *out = NULL;
@@ -81,11 +81,13 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, uint32_t members,
     return create_whole(exec, ctn_control_block_get(exec), members, out);
 }
 
-catena_status_t ctn_group_create_world(ctn_exec_t *exec, catena_group_t **out)
+catena_status_t ctn_group_create_world(ctn_exec_t *exec, size_t more,
+                                       catena_group_t **out)
 {
     return create(
-        exec, ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_control_block_t)), 0,
-        sizeof(**out), out); /* no sparse block */
+        exec,
+        ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_control_block_t) + more),
+        0, sizeof(**out), out); /* no sparse block */
 }
 
 catena_status_t ctn_group_take_more_eager(catena_group_t *group, unsigned slots)

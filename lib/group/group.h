@@ -217,8 +217,12 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, uint32_t members,
                                  catena_group_t **group);
 /** The same for the world, before any other allocation. Its control block must
  * lie at the same offset on all ranks, so it is not a sparse block: their
- * offsets depend on the limit of the node. */
-catena_status_t ctn_group_create_world(ctn_exec_t *exec,
+ * offsets depend on the limit of the node. What else must lie at the same
+ * offset is part of the same allocation: where this rank is refused memory for
+ * the tables of the heap, an allocation may succeed at another offset than on
+ * other ranks.
+ * @param more bytes behind the control block, zero */
+catena_status_t ctn_group_create_world(ctn_exec_t *exec, size_t more,
                                        catena_group_t **group);
 /** Create a hidden duplicate of a group, with a new control block. Its chain is
  * not linked yet: operations wait until ctn_sequence_open. */

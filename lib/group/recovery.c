@@ -123,22 +123,35 @@ static void heard(ctn_exec_t *exec)
 
 /* ---- creation and release ---- */
 
-/** Set the pointers into the area. @return its length */
-static size_t lay_out(ctn_recovery_t *r)
+static size_t words_bytes(uint32_t most)
 {
-    size_t words = r->most * sizeof(*r->word);
-    size_t votes = (size_t)r->most * 2 * sizeof(*r->vote);
-    size_t results = ctn_result_bytes(r->most);
-    if (r->area != NULL) {
-        r->word = (void *)r->area;
-        r->vote = (void *)(r->area + words);
-        r->result[0] = (void *)(r->area + words + votes);
-        r->result[1] = (void *)(r->area + words + votes + results);
-    }
-    return words + votes + 2 * results;
+    return most * sizeof(uint64_t);
 }
 
-catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most)
+static size_t votes_bytes(uint32_t most)
+{
+    return (size_t)most * 2 * sizeof(ctn_vote_t);
+}
+
+size_t ctn_recovery_area_bytes(uint32_t most)
+{
+    return words_bytes(most) + votes_bytes(most) + 2 * ctn_result_bytes(most);
+}
+
+/** Set the pointers into the area. */
+static void lay_out(ctn_recovery_t *r, unsigned char *area)
+{
+    r->area = area;
+    r->word = (void *)area;
+    area += words_bytes(r->most);
+    r->vote = (void *)area;
+    area += votes_bytes(r->most);
+    r->result[0] = (void *)area;
+    r->result[1] = (void *)(area + ctn_result_bytes(r->most));
+}
+
+catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most,
+                                  void *area)
 {
     ctn_exec_t *exec = group->exec;
     if (exec->deaths == NULL) {
@@ -152,12 +165,15 @@ catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most)
     r->failure.stopped = stopped;
     r->exec = exec;
     r->most = most;
-    r->area = ctn_heap_calloc(exec->heap, 64, lay_out(r));
-    if (r->area == NULL) {
+    r->area_is_given = area != NULL;
+    if (area == NULL) {
+        area = ctn_heap_calloc(exec->heap, 64, ctn_recovery_area_bytes(most));
+    }
+    if (area == NULL) {
         free(r);
         return CATENA_ERR_NO_MEMORY;
     }
-    (void)lay_out(r);
+    lay_out(r, area);
     r->next = exec->deaths->upper;
     exec->deaths->upper = r;
     exec->deaths->died = died;
@@ -225,7 +241,7 @@ static void retire(ctn_recovery_t *r, bool area)
     *link = r->next;
     r->next = deaths->retired;
     deaths->retired = r;
-    if (area) {
+    if (area && !r->area_is_given) {
         ctn_exec_free(r->exec, r->area);
     }
     free(r->member);

@@ -53,6 +53,7 @@ typedef struct ctn_recovery {
     bool freed;          /* its teardown has begun: no operation is left */
     /* Agreements. */
     uint64_t asked;   /* number of the last one that this rank has begun */
+    bool area_is_given;  /* part of another allocation */
     uint64_t decided; /* number of the last one of which it has the result */
     uint32_t first;   /* the coordinator: the first living member */
     bool answered;    /* this rank's vote in `asked` was sent to it */
@@ -67,7 +68,10 @@ typedef struct ctn_recovery {
 /** Create it for a group that may have up to `most` members, which are not
  * known yet. No effect where failures end the job.
  * @return ERR_NO_MEMORY */
-catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most);
+catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most,
+                                  void *area);
+/** Length of an area. */
+size_t ctn_recovery_area_bytes(uint32_t most);
 /** Set the members: of the world without messages. @return ERR_NO_MEMORY */
 catena_status_t ctn_recovery_of_world(catena_group_t *world);
 /** Set the members.
@@ -75,6 +79,8 @@ catena_status_t ctn_recovery_of_world(catena_group_t *world);
 catena_status_t ctn_recovery_set(ctn_recovery_t *recovery, uint32_t size,
                                  uint32_t me, uint32_t *member,
                                  uint64_t *offset);
+ * @param area of the world: zero, at the same offset in all arenas, and not
+ *             released here; NULL: allocate it
 /** A phase's call (ctn_op_call): gather the members of a new, linked group. */
 ctn_step_t ctn_recovery_gather(ctn_op_t *op, catena_group_t *made);
 /** The group is released. After a failure the area stays, since
