@@ -35,13 +35,18 @@ enum { CTN_CONTROL_BLOCKS, CTN_ZERO_BLOCKS };
 #define CTN_TEARDOWN_GENERATIONS 2u
 #define CTN_CHECK_SLOTS 64u /* likewise */
 #define CTN_EAGER_SLOTS 32u /* slots that also have an eager buffer */
-/** Less one cache line, which holds the flags. */
-#define CTN_SHARED_BYTES (96u * 1024 - 64)
+/** Less the cache lines of `flags` and `attach`, and of `given_up`. */
+#define CTN_SHARED_BYTES (96u * 1024 - 64 - 128)
 
 typedef struct ctn_control_block {
     ctn_slots_t chain[CTN_CHAIN_SLOTS];
     ctn_slots_t subchain[CTN_SUBCHAINS][CTN_CHAIN_SLOTS];
     ctn_slots_t user[CTN_SLOTS];
+    /* Not 0: a neighbor in the chain has not got the new group; the status,
+     * negated (group/recovery.h). On the first page of the teardown, which a
+     * group takes when it is created. */
+    uint64_t given_up;
+    unsigned char unused[120];
     ctn_slot_t teardown[CTN_TEARDOWN_SLOTS][CTN_TEARDOWN_GENERATIONS];
     ctn_slots_t check[CTN_CHECK_SLOTS];
     /* Zero in a new group. */

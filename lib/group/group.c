@@ -12,16 +12,20 @@
 
 /* ---- creation and release ---- */
 
-/** Take the slots of the teardown of a group of so many members. */
-static bool take_teardown(ctn_exec_t *exec, const void *slots, uint32_t members)
+/** Take the slots of the teardown of a group of so many members, and what lies
+ * before them. */
+static bool take_teardown(ctn_exec_t *exec, const ctn_control_block_t *block,
+                          uint32_t members)
 {
     unsigned rounds = 1;
     while (rounds < 32 && UINT32_C(1) << rounds < members) {
         rounds++;
     }
-    return ctn_heap_take(exec->heap, slots,
-                         rounds * CTN_TEARDOWN_SLOTS / 32 *
-                             CTN_TEARDOWN_GENERATIONS * sizeof(ctn_slot_t));
+    return ctn_heap_take(exec->heap, &block->given_up,
+                         offsetof(ctn_control_block_t, teardown) -
+                             offsetof(ctn_control_block_t, given_up) +
+                             rounds * CTN_TEARDOWN_SLOTS / 32 *
+                                 CTN_TEARDOWN_GENERATIONS * sizeof(ctn_slot_t));
 }
 
 /** Create a group with this control block; NULL: there is no memory for it.
@@ -31,7 +35,7 @@ static catena_status_t create(ctn_exec_t *exec, ctn_control_block_t *block,
 {
     catena_group_t *group = block != NULL ? malloc(bytes) : NULL;
     /* A group can be freed even if there is no memory then. */
-    if (group == NULL || !take_teardown(exec, block->teardown, members)) {
+    if (group == NULL || !take_teardown(exec, block, members)) {
         ctn_control_block_put(exec, block);
         free(group);
         return CATENA_ERR_NO_MEMORY;

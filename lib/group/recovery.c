@@ -110,6 +110,9 @@ static void died(ctn_exec_t *exec, uint64_t process)
 static void heard(ctn_exec_t *exec)
 {
     for (ctn_recovery_t *r = exec->deaths->upper; r != NULL; r = r->next) {
+        if (ctn_word_load(r->given_up) != 0) {
+            fail(&r->failure, CATENA_ERR_REVOKED);
+        }
         for (uint32_t i = 0; i < r->size; i++) {
             uint64_t word = ctn_word_load(&r->word[i]);
             if (word != 0) {
@@ -165,6 +168,7 @@ catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most,
     r->failure.stopped = stopped;
     r->exec = exec;
     r->most = most;
+    r->given_up = &ctn_group_block(group)->given_up;
     r->area_is_given = area != NULL;
     if (area == NULL) {
         area = ctn_heap_calloc(exec->heap, 64, ctn_recovery_area_bytes(most));
@@ -209,6 +213,9 @@ catena_status_t ctn_recovery_set(ctn_recovery_t *r, uint32_t size, uint32_t me,
         }
     }
     ctn_agree_died(r);
+    if (r->failure.status != CATENA_OK) { /* a neighbor has given it up */
+        tell_all(r);
+    }
     heard(r->exec); /* words may have come before */
     return CATENA_OK;
 }
@@ -378,11 +385,31 @@ ctn_step_t ctn_recovery_gather(ctn_op_t *op, catena_group_t *made)
     if (made->recovery == NULL) {
         return CTN_STEP_NEXT;
     }
+    made->recovery->linked = true;
     ctn_op_t *child = ctn_op_create(op->exec, &algorithm, NULL);
     if (child != NULL) {
         ((gather_t *)ctn_op_state(child))->made = made;
     }
     return ctn_op_call(op, child);
+}
+
+void ctn_recovery_give_up(const catena_group_t *made)
+{
+    ctn_recovery_t *r = made->recovery;
+    if (r == NULL || !r->linked || r->exec->status != CATENA_OK) {
+        return;
+    }
+    fail(&r->failure, CATENA_ERR_REVOKED);
+    const ctn_chain_place_t *place = &made->chain.place;
+    const ctn_address_t *neighbors[] = {&place->left, &place->right};
+    for (int side = 0; side < 2; side++) {
+        if (neighbors[side]->process != CTN_NO_ADDRESS.process) {
+            ctn_deaths_notify(r->exec, neighbors[side]->process, true,
+                              neighbors[side]->offset +
+                                  offsetof(ctn_control_block_t, given_up),
+                              (uint64_t)-CATENA_ERR_REVOKED);
+        }
+    }
 }
 
 /* ---- the calls ---- */

@@ -18,7 +18,14 @@
  * living members that this rank has an endpoint to have stopped: other members
  * know no memory of this rank. A member that makes no call of
  * catena cannot say that it has stopped, and is waited for only
- * CTN_STOP_NS: it finds the word before it accesses anything. */
+ * CTN_STOP_NS: it finds the word before it accesses anything.
+ *
+ * A member that fails while a group is made may know no areas of the new group,
+ * and others may have got it already. So it gives the group up: it notifies its
+ * neighbors in the new chain, by a word in their control blocks. A neighbor
+ * that has the group fails it, and all members learn so by its table. A
+ * neighbor that has not got it fails, too, with the group that it is made from,
+ * and notifies its other neighbor. */
 
 #define CTN_STOP_NS UINT64_C(500000000)
 
@@ -35,15 +42,18 @@ typedef struct ctn_recovery {
     ctn_failure_t failure; /* first */
     ctn_exec_t *exec;
     struct ctn_recovery *next;
-    uint32_t most;    /* members that the area has room for */
-    uint32_t size;    /* members; 0: not known yet */
-    uint32_t me;      /* this rank in the group */
-    uint32_t *member; /* [size] world ranks */
-    uint64_t *offset; /* [size] of the members' areas */
-    uint64_t id;      /* of these offsets: the same on all members */
-    uint8_t *told;    /* [size] 1: this rank's word was stored there */
+    uint32_t most; /* members that the area has room for */
+    uint32_t size; /* members; 0: not known yet */
+    uint32_t me;   /* this rank in the group */
+    bool linked;   /* neighbors in the chain may have got the group */
+    const uint64_t *given_up; /* see ctn_control_block_t */
+    uint32_t *member;         /* [size] world ranks */
+    uint64_t *offset;         /* [size] of the members' areas */
+    uint64_t id;              /* of these offsets: the same on all members */
+    uint8_t *told;            /* [size] 1: this rank's word was stored there */
     /* The area. */
     unsigned char *area;
+    bool area_is_given;  /* part of another allocation */
     uint64_t *word;      /* [most] */
     ctn_vote_t *vote;    /* [most][2], by the parity of the agreement */
     uint64_t *result[2]; /* by the parity; see agree.c */
@@ -53,7 +63,6 @@ typedef struct ctn_recovery {
     bool freed;          /* its teardown has begun: no operation is left */
     /* Agreements. */
     uint64_t asked;   /* number of the last one that this rank has begun */
-    bool area_is_given;  /* part of another allocation */
     uint64_t decided; /* number of the last one of which it has the result */
     uint32_t first;   /* the coordinator: the first living member */
     bool answered;    /* this rank's vote in `asked` was sent to it */
@@ -67,6 +76,8 @@ typedef struct ctn_recovery {
 
 /** Create it for a group that may have up to `most` members, which are not
  * known yet. No effect where failures end the job.
+ * @param area of the world: zero, at the same offset in all arenas, and not
+ *             released here; NULL: allocate it
  * @return ERR_NO_MEMORY */
 catena_status_t ctn_recovery_open(catena_group_t *group, uint32_t most,
                                   void *area);
@@ -79,10 +90,11 @@ catena_status_t ctn_recovery_of_world(catena_group_t *world);
 catena_status_t ctn_recovery_set(ctn_recovery_t *recovery, uint32_t size,
                                  uint32_t me, uint32_t *member,
                                  uint64_t *offset);
- * @param area of the world: zero, at the same offset in all arenas, and not
- *             released here; NULL: allocate it
 /** A phase's call (ctn_op_call): gather the members of a new, linked group. */
 ctn_step_t ctn_recovery_gather(ctn_op_t *op, catena_group_t *made);
+/** This rank does not get a new group, since the call that makes it has failed:
+ * it fails on members that have got it. */
+void ctn_recovery_give_up(const catena_group_t *made);
 /** The group is released. After a failure the area stays, since
  * members may still fetch the result of an agreement from it. */
 void ctn_recovery_close(catena_group_t *group);

@@ -172,6 +172,7 @@ void ctn_split_finish(ctn_op_t *op)
         /* Members that have not failed may still put into the new control
          * block, which is kept until the heap is destroyed. */
         split->made->stays = true;
+        ctn_recovery_give_up(split->made);
     }
     ctn_group_release(split->made);
 }

@@ -193,6 +193,7 @@ static void finish(ctn_op_t *op)
     op->status = ctn_exec_abort(op->exec, op->status);
     if (listed->made != NULL) {
         listed->made->stays = true;
+        ctn_recovery_give_up(listed->made);
         ctn_group_release(listed->made);
     }
 }
