@@ -47,6 +47,15 @@ static const char *last_call(const ctn_exec_t *exec)
                : "a call";
 }
 
+void ctn_exec_log_lack(const ctn_exec_t *exec, const char *result)
+{
+    ctn_error(exec->log,
+              "no memory for the part of this rank in a call for which other "
+              "ranks wait, so %s (last call: %s); free memory, or raise the "
+              "limit of the heap or the process",
+              result, last_call(exec));
+}
+
 catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
 {
     if (exec->status != CATENA_OK) {
@@ -58,11 +67,7 @@ catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
         return status; /* an error of groups */
     }
     if (status == CATENA_ERR_NO_MEMORY) {
-        ctn_error(exec->log,
-                  "no memory for the part of this rank in a call for which "
-                  "other ranks wait, so all operations end (last call: %s); "
-                  "free memory, or raise the limit of the heap or the process",
-                  last_call(exec));
+        ctn_exec_log_lack(exec, "all operations end");
     }
     status = ctn_status_of_call(status) ? CATENA_ERR_ENDED : status;
     ctn_exec_end(exec, status);

@@ -332,6 +332,9 @@ static inline bool ctn_status_of_call(catena_status_t status)
  * @param status an error of a call becomes ERR_ENDED
  * @return the error that ended the context, which may be an earlier one */
 catena_status_t ctn_exec_abort(ctn_exec_t *exec, catena_status_t status);
+/** Log that this rank has no memory for its part of a call.
+ * @param result what comes of it */
+void ctn_exec_log_lack(const ctn_exec_t *exec, const char *result);
 /** End the context of this rank; other ranks are not notified. */
 void ctn_exec_end(ctn_exec_t *exec, catena_status_t status);
 /** The status that a call returns: `status`, but once the context has ended,

@@ -169,9 +169,10 @@ void ctn_op_lacks_memory(const ctn_op_t *op)
 {
     ctn_failure_t *failure =
         op->exec->deaths != NULL ? ctn_op_failure(op) : NULL;
-    if (failure != NULL) {
+    if (failure != NULL && failure->status == CATENA_OK) {
+        ctn_exec_log_lack(op->exec, "all operations of the group fail");
         failure->fail(failure, CATENA_ERR_REVOKED);
-    } else {
+    } else if (failure == NULL) {
         (void)ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
     }
 }
@@ -284,7 +285,7 @@ CTN_COLD static bool may_end_failed(ctn_op_t *op)
     }
     if (op->status == CATENA_ERR_NO_MEMORY && !op->clean &&
         op->sequence != NULL && op->sequence->brittle) {
-        failure->fail(failure, CATENA_ERR_REVOKED);
+        ctn_op_lacks_memory(op);
     }
     if (failure->status == CATENA_OK) {
         /* A message could not be sent: the death will be reported. */
