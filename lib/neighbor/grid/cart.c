@@ -180,15 +180,11 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
         return status;
     }
     status = first_ranks(own, size, &own);
-    if (status != CATENA_OK) {
-        free(grid);
-        return status;
-    }
     catena_neighborhood_t *made = NULL;
-    if (own != NULL) {
+    if (status == CATENA_OK && own != NULL) {
         status = make(__func__, own, grid, CATENA_UNWEIGHTED, info,
                       reorder != 0, status, &made);
-    } else { /* beyond the grid */
+    } else { /* beyond the grid, or without a group: others wait for it */
         free(grid);
     }
     return hand_out(group, status, made, out);
