@@ -190,11 +190,13 @@ static const making_t all[] = {
 
 enum { MAKINGS = sizeof(all) / sizeof(all[0]), SEEDS = 2 };
 
-static ctn_sim_t *machine; /* runs the ranks */
+static ctn_sim_t *machine;           /* runs the ranks */
+static const ctn_sim_rank_t *victim; /* NULL: any rank is refused memory */
 
 bool refusal_applies(void)
 {
-    return machine == NULL || machine->running != NULL;
+    return victim != NULL ? victim->sim->running == victim
+                          : machine == NULL || machine->running != NULL;
 }
 
 /** A rank without memory for the barrier itself may call again. */
@@ -276,6 +278,107 @@ START_TEST(groups)
                       left - usual);
     }
     ck_assert_uint_gt(failed, RANKS / (unsigned)unit_step(3));
+}
+END_TEST
+
+/* ---- the same of one rank, where failures are returned ---- */
+
+static catena_status_t shrink(job_t *job, catena_group_t **out)
+{
+    return catena_group_shrink(job->context->world, out);
+}
+
+/** No group, but its ranks start other operations afterwards. */
+static catena_status_t set(job_t *job, catena_group_t **out)
+{
+    (void)out;
+    return catena_group_set(job->context->world, "barrier_hierarchy",
+                            "node:shm,network:p2p");
+}
+
+static const making_t returning[] = {
+    {dup, NULL},        {split, NULL}, {split_by, "cheng"}, {listed, NULL},
+    {listed_all, NULL}, {grid, NULL},  {shrink, NULL},      {set, NULL},
+};
+
+enum { RETURNING = sizeof(returning) / sizeof(returning[0]), REFUSED_ON = 3 };
+
+/** The ranks use what they get; those that get an error find the others. */
+static void returning_body(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    catena_group_t *made = NULL;
+    bool refused = job->rank == REFUSED_ON;
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    if (refused) {
+        victim = job->context->sim;
+        refusal.armed = true;
+    }
+    catena_status_t status = making.make(job, &made);
+    if (refused) {
+        refusal.armed = false;
+        victim = NULL;
+    }
+    if (status == CATENA_OK && made != NULL) {
+        status = catena_barrier(made);
+    }
+    found[job->rank] = status == CATENA_OK ? catena_barrier(world) : status;
+    if (made != NULL) {
+        (void)catena_group_free(&made);
+    }
+}
+
+static long run_returning(unsigned long refused)
+{
+    static const char *const settings[] = {"HEAP_SIZE=1g", "FAILURES=return",
+                                           NULL};
+    static const int node_of[RANKS] = {0, 0, 1, 1, 1};
+    catena_sim_params_t params = {.size = sizeof(params),
+                                  .machine = "hpc-b",
+                                  .settings = settings,
+                                  .ranks = RANKS,
+                                  .nodes = 2,
+                                  .node_of = node_of,
+                                  .seed = seed,
+                                  .jitter = 0.5,
+                                  .stack_bytes = JOB_STACK_BYTES};
+    capture_t capture;
+    long live = refusal.live;
+    refusal.which = refused;
+    refusal.taken = 0;
+    capture_start(&capture);
+    int failed = job_simulate_on(&params, returning_body);
+    capture_stop(&capture);
+    ck_assert_msg(failed >= 0, "%lu refused: %s", refused, capture.text);
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_assert_msg((found[rank] == CATENA_OK) == (found[0] == CATENA_OK),
+                      "%lu refused: rank %d: %s, rank 0: %s: %s", refused, rank,
+                      catena_status_string(found[rank]),
+                      catena_status_string(found[0]), capture.text);
+    }
+    ck_assert_msg(found[0] == CATENA_OK || found[0] == CATENA_ERR_NO_MEMORY ||
+                      strstr(capture.text, "memory") != NULL,
+                  "%lu refused: no reason: %s", refused, capture.text);
+    return refusal.live - live;
+}
+
+START_TEST(returned)
+{
+    unsigned failed = 0;
+    making = returning[_i];
+    seed = (uint64_t)_i + 1;
+    long usual = run_returning(0);
+    unsigned long most = refusal.taken;
+    ck_assert_int_eq(found[0], CATENA_OK);
+    for (unsigned long k = 1; k <= most; k++) {
+        long left = run_returning(k);
+        failed += found[0] != CATENA_OK;
+        /* Without the hierarchy there are fewer of its strings, which the C
+         * library allocates, uncounted. */
+        ck_assert_msg(left == usual || making.make == set,
+                      "%lu refused: %ld blocks are left", k, left - usual);
+    }
+    ck_assert_uint_gt(failed, 2);
 }
 END_TEST
 
@@ -475,6 +578,7 @@ END_TEST
 static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, joining);
+    tcase_add_loop_test(tcase, returned, 0, RETURNING);
     tcase_add_loop_test(tcase, ended, 0, 4);
     for (int i = 0; i < 8; i += unit_step(4)) {
         tcase_add_loop_test(tcase, forgotten, i, i + 1);
