@@ -1,7 +1,9 @@
 /* Creation and destruction of a context. */
 
 #include <catena/catena.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "boot/boot.h"
 #include "context.h"
@@ -23,20 +25,20 @@ static const ctn_sized_t config_struct =
     CTN_SIZED(catena_config_t, log_argument);
 static const ctn_sized_t oob_struct = CTN_SIZED(catena_oob_t, argument);
 
-catena_status_t catena_init(const catena_config_t *config,
+static catena_status_t init(const char *function, const catena_config_t *config,
                             catena_context_t **out)
 {
     if (out == NULL) {
-        return ctn_refuse_null(NULL, __func__, "context");
+        return ctn_refuse_null(NULL, function, "context");
     }
     catena_config_t own = {.size = sizeof(own)};
     catena_status_t status =
         config != NULL
-            ? ctn_sized_read(__func__, NULL, &config_struct, config, &own)
+            ? ctn_sized_read(function, NULL, &config_struct, config, &own)
             : CATENA_OK;
     catena_oob_t oob = {.size = sizeof(oob)};
     if (status == CATENA_OK && own.oob != NULL) {
-        status = ctn_sized_read(__func__, NULL, &oob_struct, own.oob, &oob);
+        status = ctn_sized_read(function, NULL, &oob_struct, own.oob, &oob);
     }
     if (status != CATENA_OK) {
         return status;
@@ -87,6 +89,21 @@ catena_status_t catena_init(const catena_config_t *config,
     }
     *out = context;
     return CATENA_OK;
+}
+
+catena_status_t catena_init(const catena_config_t *config,
+                            catena_context_t **out)
+{
+    char before[CTN_LAST_ERROR_BYTES];
+    snprintf(before, sizeof(before), "%s", catena_last_error());
+    catena_status_t status = init(__func__, config, out);
+    if (status == CATENA_ERR_NO_MEMORY &&
+        strcmp(before, catena_last_error()) == 0) { /* no step has logged it */
+        return ctn_refuse(NULL, status, __func__,
+                          "no memory for this process; free memory, or raise "
+                          "its limit");
+    }
+    return status;
 }
 
 /** Release the groups that the application has not freed, and with them their

@@ -405,6 +405,9 @@ static catena_status_t run_join(unsigned long refused)
     capture_start(&capture);
     (void)catena_sim_run(&params, join, &joined, NULL);
     capture_stop(&capture);
+    ck_assert_msg(joined != CATENA_ERR_NO_MEMORY ||
+                      strstr(capture.text, "memory") != NULL,
+                  "%lu refused: no reason: %s", refused, capture.text);
     return joined;
 }
 
